@@ -1,0 +1,54 @@
+import { Type } from '@sinclair/typebox'
+import type { Static, TObject, TSchema, TUnsafe } from '@sinclair/typebox'
+
+// Unions are written as one `type` list or one discriminator instead of `anyOf`: a validator then reports the
+// one field that is wrong, not a pile of branches that all failed.
+
+/** A schema of one plain type that also takes null. */
+export function Nullable<Schema extends TSchema> (schema: Schema): TUnsafe<Static<Schema> | null> {
+  const values = schema.enum === undefined ? {} : { enum: [...schema.enum, null] }
+  return Type.Unsafe<Static<Schema> | null>({ ...schema, ...values, type: [schema.type, 'null'].flat() })
+}
+
+/** One of the given strings. */
+export function StringEnum<const Values extends readonly string[]> (values: Values): TUnsafe<Values[number]> {
+  return Type.Unsafe<Values[number]>({ type: 'string', enum: [...values] })
+}
+
+/** One of the given strings, or an object of the given schema. */
+export function StringEnumOr<const Values extends readonly string[], Schema extends TSchema> (
+  values: Values, schema: Schema
+): TUnsafe<Values[number] | Static<Schema>> {
+  return Type.Unsafe<Values[number] | Static<Schema>>({
+    type: ['string', 'object'],
+    if: { type: 'string' },
+    then: StringEnum(values),
+    else: schema
+  })
+}
+
+/** A string, or at least one item of the given schema. */
+export function StringOrItems<Item extends TSchema> (
+  item: Item, limits: { maxItems?: number } = {}
+): TUnsafe<string | Static<Item>[]> {
+  return Type.Unsafe<string | Static<Item>[]>({ type: ['string', 'array'], minItems: 1, ...limits, items: item })
+}
+
+/** An object with any keys whose values all follow the given schema. */
+export function MapOf<Value extends TSchema> (value: Value): TUnsafe<Record<string, Static<Value>>> {
+  return Type.Unsafe<Record<string, Static<Value>>>({ type: 'object', additionalProperties: value })
+}
+
+/** Objects told apart by a string property, checked on its own first so that its error names it. */
+export function Tagged<Branches extends TObject[]> (
+  tag: string, branches: [...Branches]
+): TUnsafe<Static<Branches[number]>> {
+  const values = branches.flatMap(({ properties }) => properties[tag]?.enum ?? [properties[tag]?.const])
+  return Type.Unsafe<Static<Branches[number]>>({
+    type: 'object',
+    required: [tag],
+    properties: { [tag]: StringEnum(values) },
+    discriminator: { propertyName: tag },
+    oneOf: branches
+  })
+}

@@ -1,0 +1,32 @@
+import { Readable } from 'node:stream'
+
+/** How much more of a refused upload is read, and for how long. */
+export interface DrainLimits { maxBytes: number, maxMs: number }
+
+/**
+ * A stream of the whole answer at once, which stays open until the upload has ended or a limit is reached: a
+ * connection that is closed while the client still writes is reset, and the client never sees its answer.
+ */
+export function answerThenDrain (
+  answer: string, upload: Readable, limits: DrainLimits = { maxBytes: 256 * 1024 * 1024, maxMs: 30_000 }
+): Readable {
+  return Readable.from(answerAndWait(answer, upload, limits), { objectMode: false })
+}
+
+async function * answerAndWait (
+  answer: string, upload: Readable, limits: DrainLimits
+): AsyncGenerator<Buffer> {
+  yield Buffer.from(answer)
+  let leftBytes = limits.maxBytes
+  const timer = setTimeout(() => upload.destroy(), limits.maxMs)
+  try {
+    for await (const chunk of upload.iterator({ destroyOnReturn: false })) {
+      leftBytes -= Buffer.byteLength(chunk)
+      if (leftBytes < 0) return
+    }
+  } catch {
+    // The client has gone or took too long: it has its answer, and the connection is closed either way.
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,107 @@
+/** The body of every error answer. Source: OpenAI specification, schema `ErrorResponse`. */
+export interface ErrorBody {
+  error: { message: string, type: string, param: string | null, code: string | null }
+}
+
+interface Details {
+  param?: string | null
+  code?: string | null
+  headers?: Record<string, string>
+  cause?: unknown
+}
+
+/** An answer the client gets instead of a result: HTTP status plus OpenAI's `type`, `param` and `code`. */
+export class GatewayError extends Error {
+  readonly status: number
+  readonly type: string
+  readonly param: string | null
+  readonly code: string | null
+  readonly headers: Record<string, string>
+
+  constructor (status: number, type: string, message: string, details: Details = {}) {
+    super(message, { cause: details.cause })
+    this.name = 'GatewayError'
+    this.status = status
+    this.type = type
+    this.param = details.param ?? null
+    this.code = details.code ?? null
+    this.headers = details.headers ?? {}
+  }
+
+  toBody (): ErrorBody {
+    return { error: { message: this.message, type: this.type, param: this.param, code: this.code } }
+  }
+
+  /** 400: the request itself is wrong. */
+  static invalidRequest (message: string, details: Details = {}): GatewayError {
+    return new GatewayError(400, 'invalid_request_error', message, details)
+  }
+
+  /** 401: the key is missing, malformed, unknown, expired or revoked. */
+  static unauthorized (message: string, code: string | null = 'invalid_api_key'): GatewayError {
+    const headers = { 'www-authenticate': 'Bearer' }
+    return new GatewayError(401, 'invalid_request_error', message, { code, headers })
+  }
+
+  /** 404: no model of that id is served, or this key may not use it. */
+  static modelNotFound (model: string): GatewayError {
+    const message = `The model \`${model}\` does not exist or you do not have access to it.`
+    return new GatewayError(404, 'invalid_request_error', message, { code: 'model_not_found' })
+  }
+
+  /** 404 of `GET /v1/models/:id`. */
+  static unknownModel (model: string): GatewayError {
+    return new GatewayError(404, 'invalid_request_error', `The model '${model}' does not exist`,
+      { param: 'model', code: 'model_not_found' })
+  }
+
+  /** 503: the gateway cannot serve this now; the client may retry after the given time. */
+  static unavailable (message: string, { retryAfterS = 1, code = 'service_unavailable', cause }:
+  { retryAfterS?: number, code?: string, cause?: unknown } = {}): GatewayError {
+    const headers = { 'retry-after': String(Math.max(1, Math.ceil(retryAfterS))) }
+    return new GatewayError(503, 'service_unavailable_error', message, { code, headers, cause })
+  }
+
+  /** 502 or 504: the provider failed or did not answer in time. */
+  static badGateway (message: string, details: Details & { status?: number } = {}): GatewayError {
+    return new GatewayError(details.status ?? 502, 'server_error', message, details)
+  }
+
+  /** 500: a fault of the gateway; the cause is logged, never sent. */
+  static internal (cause: unknown): GatewayError {
+    return new GatewayError(500, 'server_error', 'The server had an error while processing your request.', { cause })
+  }
+}
+
+/** What went wrong upstream, independent of any provider's wording. */
+export type UpstreamErrorKind =
+  'bad_request' | 'not_found' | 'moderated' | 'too_large' | 'auth' | 'quota' | 'rate' | 'overloaded' |
+  'timeout' | 'network' | 'bad_reply' | 'aborted'
+
+/** Whether the provider may have seen the request: decides what may be tried again. */
+export type Sent = 'no' | 'maybe' | 'yes'
+
+interface UpstreamDetails {
+  status?: number
+  retryAfterMs?: number
+  /** The provider's own `type`, `param` and `code`, when it spoke OpenAI's error shape. */
+  type?: string | null
+  param?: string | null
+  code?: string | null
+  cause?: unknown
+}
+
+/** A provider call that failed. Thrown by provider files, turned into a GatewayError by the use case. */
+export class UpstreamError extends Error {
+  readonly kind: UpstreamErrorKind
+  readonly sent: Sent
+  readonly details: UpstreamDetails
+
+  constructor (kind: UpstreamErrorKind, sent: Sent, message: string, details: UpstreamDetails = {}) {
+    super(message, { cause: details.cause })
+    this.name = 'UpstreamError'
+    this.kind = kind
+    this.sent = sent
+    this.details = details
+  }
+}
