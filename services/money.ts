@@ -1,0 +1,37 @@
+const nanoDecimals = 9
+const maxDigits = 60
+
+/**
+ * Converts US dollars, as a decimal text or a number, to integer nano-USD without rounding. A number counts
+ * as the decimal that JavaScript prints for it. Throws RangeError for text that is no number, for fractions
+ * of a nano-USD (more than 9 decimals), and beyond ±$9,007,199.
+ */
+export function nanoFromUsd (usd: string | number): number {
+  const text = String(usd).trim()
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] =
+    /^([+-]?)(\d*)(?:\.(\d*))?(?:e([+-]?\d{1,3}))?$/i.exec(text) ?? []
+  const digits = whole + fraction
+  if (digits === '' || digits.length > maxDigits) throw new RangeError(`Not an amount in USD: ${text.slice(0, 80)}`)
+
+  const shift = nanoDecimals + Number(exponent) - fraction.length
+  const unsigned = BigInt(digits)
+  if (unsigned === 0n) return 0
+  const scale = 10n ** BigInt(Math.abs(shift))
+  if (shift < 0 && unsigned % scale !== 0n) throw new RangeError(`More than ${nanoDecimals} decimals: ${text}`)
+  const nano = Number(shift < 0 ? unsigned / scale : unsigned * scale)
+  return assertSafe(sign === '-' ? -nano : nano)
+}
+
+/**
+ * Converts integer nano-USD to the JavaScript number nearest to it in US dollars, for JSON. Throws
+ * RangeError.
+ */
+export function usdFromNano (nano: number): number {
+  return assertSafe(nano) / 10 ** nanoDecimals
+}
+
+/** Returns an amount that is an integer and exact as a number. Throws RangeError for every other one. */
+export function assertSafe (amountNano: number): number {
+  if (!Number.isSafeInteger(amountNano)) throw new RangeError(`Not a safe integer amount: ${amountNano}`)
+  return amountNano
+}

@@ -1,0 +1,157 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { DatabaseSync } from 'node:sqlite'
+import type { SQLInputValue, StatementSync } from 'node:sqlite'
+import { LRUCache } from 'lru-cache'
+import { StoreUnavailable } from './store.ts'
+import type { Value } from './store.ts'
+
+const maxStatements = 500
+/**
+ * How long SQLite itself may wait for a lock; it blocks the event loop, so longer waits are left to
+ * `patiently`.
+ */
+const blockingTimeoutMs = 10
+
+/**
+ * One connection. Its methods are synchronous and throw StoreUnavailable, SQLite's own errors or RangeError.
+ */
+export interface Connection {
+  all<Row> (sql: string, params?: readonly Value[]): Row[]
+  get<Row> (sql: string, params?: readonly Value[]): Row | undefined
+  run (sql: string, params?: readonly Value[]): number
+  /** Runs any number of statements without parameters. */
+  script (sql: string): void
+  inTransaction (): boolean
+  close (): void
+}
+
+/** Opens one connection to the file at `path`. Throws StoreUnavailable when it cannot be used. */
+export function connect (path: string, { readOnly = false } = {}): Connection {
+  const database = open(path, readOnly)
+  const statements = new LRUCache<string, StatementSync>({ max: maxStatements })
+
+  function prepared (sql: string): StatementSync {
+    const known = statements.get(sql)
+    if (known !== undefined) return known
+    const statement = prepare(database, sql)
+    statements.set(sql, statement)
+    return statement
+  }
+
+  return {
+    // What the columns hold is known to the writer of the SQL alone, who names it as Row.
+    all: <Row>(sql: string, params: readonly Value[] = []) =>
+      attempt(() => prepared(sql).all(...params.map(toBindable)) as Row[]),
+    get: <Row>(sql: string, params: readonly Value[] = []) =>
+      attempt(() => prepared(sql).get(...params.map(toBindable)) as Row | undefined),
+    run: (sql, params = []) => attempt(() => Number(prepared(sql).run(...params.map(toBindable)).changes)),
+    script: (sql) => attempt(() => database.exec(sql)),
+    inTransaction: () => database.isOpen && database.isTransaction,
+    close: () => {
+      if (database.isOpen) database.close()
+    }
+  }
+}
+
+/**
+ * Tries again while another process holds the lock, at most for `waitMs`, without blocking the event loop.
+ * Throws what `statement` threw last.
+ */
+export async function patiently<T> (statement: () => T, waitMs: number): Promise<T> {
+  const deadline = performance.now() + waitMs
+  for (;;) {
+    try {
+      return statement()
+    } catch (error) {
+      if (!isBusy(error) || performance.now() >= deadline) throw error
+    }
+    await sleep(5 + Math.random() * 20)
+  }
+}
+
+function open (path: string, readOnly: boolean): DatabaseSync {
+  try {
+    const database = new DatabaseSync(path, { readOnly, timeout: blockingTimeoutMs })
+    try {
+      if (!readOnly) database.exec(writerSettings)
+      return database
+    } catch (error) {
+      database.close()
+      throw error
+    }
+  } catch (error) {
+    if (!isFaultOfDatabase(error)) throw error
+    throw new StoreUnavailable(new Error(`Cannot open the SQLite file ${path}`, { cause: error }))
+  }
+}
+
+// NORMAL in WAL mode: a commit survives the death of the process, and only the last ones may be lost with the
+// power. recursive_triggers: without it `insert or replace` deletes rows behind the back of a trigger that
+// forbids it.
+const writerSettings = `
+  pragma journal_mode = wal;
+  pragma synchronous = normal;
+  pragma foreign_keys = on;
+  pragma recursive_triggers = on;
+`
+
+function prepare (database: DatabaseSync, sql: string): StatementSync {
+  const text = sql.trim().replace(/\$(\d+)/g, '?$1')
+  const statement = database.prepare(text)
+  // SQLite compiles the first statement and ignores the rest without a word.
+  if (statement.sourceSQL.length < text.length) throw new Error(`More than one statement: ${sql}`)
+  return statement
+}
+
+/**
+ * Numbers are bound as floating point, unless they come as bigint; an integer must stay one in every
+ * expression.
+ */
+function toBindable (value: Value): SQLInputValue {
+  if (typeof value !== 'number') return value
+  if (Number.isSafeInteger(value)) return BigInt(value)
+  if (Number.isInteger(value) || !Number.isFinite(value)) throw new RangeError(`Not a safe number: ${value}`)
+  return value
+}
+
+function attempt<T> (work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    throw isFaultOfDatabase(error) ? new StoreUnavailable(error) : error
+  }
+}
+
+// Source: https://sqlite.org/rescode.html
+const resultCodes = {
+  busy: 5,
+  locked: 6,
+  outOfMemory: 7,
+  readOnly: 8,
+  ioError: 10,
+  corrupt: 11,
+  full: 13,
+  cannotOpen: 14,
+  protocol: 15,
+  notADatabase: 26
+}
+const faultsOfDatabase = new Set(Object.values(resultCodes))
+
+function isFaultOfDatabase (error: unknown): boolean {
+  const closed = error instanceof Error && 'code' in error && error.code === 'ERR_INVALID_STATE'
+  return closed || faultsOfDatabase.has(primaryCode(error))
+}
+
+function isBusy (error: unknown): boolean {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const code = primaryCode(cause)
+    if (code === resultCodes.busy || code === resultCodes.locked) return true
+  }
+  return false
+}
+
+/** The upper bytes of an extended result code only refine the lowest one. */
+function primaryCode (error: unknown): number {
+  if (!(error instanceof Error) || !('errcode' in error)) return 0
+  return typeof error.errcode === 'number' ? error.errcode & 0xff : 0
+}

@@ -1,0 +1,69 @@
+import { spawn } from 'node:child_process'
+import type { ChildProcessByStdio } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
+import t from 'tap'
+import type { Test } from 'tap'
+import { createAccounts } from '../../../services/ledger/accounts.ts'
+import { openSqlite } from '../../../services/store/sqlite.ts'
+import type { Store } from '../../../services/store/store.ts'
+
+type Child = ChildProcessByStdio<null, Readable, null>
+
+t.test('after kill -9 the database is readable and has all that was acknowledged', async (t) => {
+  const path = join(t.testdir(), 'tollgate.db')
+  const child = startDepositor(t, path, 'killed', 1_000_000)
+  const exited = once(child, 'exit')
+  const acknowledged = await linesUntil(child, 200)
+  child.kill('SIGKILL')
+  t.same(await exited, [null, 'SIGKILL'])
+
+  const store = await open(t, path)
+  t.same(await store.get('pragma integrity_check'), { integrity_check: 'ok' })
+  const booked = await bookedIds(store)
+  for (const id of acknowledged) t.ok(booked.has(id), id)
+  const { creditsNano } = await createAccounts(store).balance('shared')
+  t.equal(creditsNano, booked.size, 'an entry and its credit are there together or not at all')
+  t.equal(await store.run("update account set name = 'still writable' where id = 'shared'"), 1)
+})
+
+t.test('two processes write at once and lose nothing', async (t) => {
+  const path = join(t.testdir(), 'tollgate.db')
+  const count = 200
+  const children = ['left', 'right'].map((name) => startDepositor(t, path, name, count))
+  const exits = await Promise.all(children.map(async (child) => {
+    child.stdout.resume()
+    return await once(child, 'exit')
+  }))
+  t.same(exits, [[0, null], [0, null]])
+  const store = await open(t, path)
+  t.equal((await bookedIds(store)).size, 2 * count)
+  t.match(await createAccounts(store).balance('shared'), { creditsNano: 2 * count })
+})
+
+function startDepositor (t: Test, path: string, name: string, count: number): Child {
+  const script = join(import.meta.dirname, 'depositor.ts')
+  const child = spawn(process.execPath, [script, path, name, String(count)], { stdio: ['ignore', 'pipe', 'inherit'] })
+  t.teardown(() => child.kill('SIGKILL'))
+  return child
+}
+
+async function linesUntil (child: Child, count: number): Promise<string[]> {
+  const lines: string[] = []
+  for await (const line of createInterface({ input: child.stdout })) {
+    if (lines.push(line) === count) break
+  }
+  return lines
+}
+
+async function open (t: Test, path: string): Promise<Store> {
+  const store = await openSqlite(path)
+  t.teardown(() => store.close())
+  return store
+}
+
+async function bookedIds (store: Store): Promise<Set<string>> {
+  return new Set((await store.all<{ id: string }>('select id from entry')).map(({ id }) => id))
+}
