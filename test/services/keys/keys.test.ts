@@ -1,0 +1,203 @@
+import t from 'tap'
+import type { Test } from 'tap'
+import { createKeys } from '../../../services/keys/keys.ts'
+import { createToken } from '../../../services/keys/token.ts'
+import { createAccounts } from '../../../services/ledger/accounts.ts'
+import { openSqlite } from '../../../services/store/sqlite.ts'
+import { StoreUnavailable } from '../../../services/store/store.ts'
+import type { Store } from '../../../services/store/store.ts'
+
+/** A store that counts the queries for keys and can be made to fail, and keys under a clock set by hand. */
+async function setUp (t: Test) {
+  const store = await openSqlite(':memory:')
+  t.teardown(() => store.close())
+  const probe = { queries: 0, down: false }
+  const watched: Store = {
+    ...store,
+    all: async (sql, params) => {
+      probe.queries++
+      if (probe.down) throw new StoreUnavailable(new Error('gone'))
+      return await store.all(sql, params)
+    }
+  }
+  const time = { now: 1_000_000 }
+  const clock = () => time.now
+  await createAccounts(store, clock).create({ id: 'acme' })
+  const keys = createKeys(watched, clock)
+  const { id, key } = await keys.create({ account: 'acme', label: 'laptop' })
+  return { store, keys, probe, time, clock, id, key }
+}
+
+t.test('a key that was created is recognised', async (t) => {
+  const { keys, id, key } = await setUp(t)
+  const record = await keys.authenticate(key)
+  t.same(record, { id, account: 'acme', label: 'laptop', expiresAt: null, revokedAt: null })
+  t.ok(Object.isFrozen(record))
+})
+
+t.test('the store keeps the hash of the secret, nothing more of it', async (t) => {
+  const { store, key } = await setUp(t)
+  const rows = JSON.stringify(await store.all('select * from api_key'))
+  t.notMatch(rows, key.split('-')[3])
+  t.match(rows, /"secret_sha256":"[0-9a-f]{64}"/)
+})
+
+t.test('within a second the answer is there at once, without a query', async (t) => {
+  const { keys, probe, time, key } = await setUp(t)
+  await keys.authenticate(key)
+  time.now += 999
+  const record = keys.authenticate(key)
+  t.notOk(record instanceof Promise)
+  t.match(record, { account: 'acme' })
+  t.equal(probe.queries, 1)
+  time.now += 1
+  const later = keys.authenticate(key)
+  t.ok(later instanceof Promise)
+  t.match(await later, { account: 'acme' })
+  t.equal(probe.queries, 2)
+})
+
+t.test('a wrong secret is refused, also when the key is in memory', async (t) => {
+  const { keys, id, key } = await setUp(t)
+  const wrong = `sk-tg-${id}-${createToken().secret}`
+  const refusal = {
+    status: 401,
+    type: 'invalid_request_error',
+    code: 'invalid_api_key',
+    headers: { 'www-authenticate': 'Bearer' },
+    message: `Incorrect API key provided: sk-tg-${id.slice(0, 2)}****${wrong.slice(-4)}. ` +
+      'Ask the operator of this gateway for a valid key.'
+  }
+  await t.rejects(async () => await keys.authenticate(wrong), refusal)
+  await keys.authenticate(key)
+  t.throws(() => keys.authenticate(wrong), refusal)
+})
+
+t.test('what is no key at all is refused without a query', async (t) => {
+  const { keys, probe } = await setUp(t)
+  t.throws(() => keys.authenticate(''), { status: 401, code: null, message: /^You didn't provide an API key/ })
+  t.throws(() => keys.authenticate('sk-proj-something-of-another-provider'),
+    { status: 401, code: 'invalid_api_key', message: /provided: sk-proj-\*\*\*\*ider\./ })
+  t.equal(probe.queries, 0)
+})
+
+t.test('an unknown key is asked for once a second', async (t) => {
+  const { keys, probe, time } = await setUp(t)
+  const { key } = createToken()
+  const unknown = { status: 401, code: 'invalid_api_key', message: /^Incorrect API key/ }
+  await t.rejects(async () => await keys.authenticate(key), unknown)
+  t.throws(() => keys.authenticate(key), unknown)
+  t.equal(probe.queries, 1)
+  time.now += 1_000
+  await t.rejects(async () => await keys.authenticate(key), unknown)
+  t.equal(probe.queries, 2)
+})
+
+t.test('a flood of made-up keys costs few queries and pushes no good key out', async (t) => {
+  const { keys, probe, key } = await setUp(t)
+  await keys.authenticate(key)
+  const flood = Array.from({ length: 9_000 }, async () => await keys.authenticate(createToken().key))
+  const results = await Promise.allSettled(flood)
+  t.ok(results.every(({ status }) => status === 'rejected'))
+  t.ok(probe.queries < 200, `${probe.queries} queries`)
+  t.notOk(keys.authenticate(key) instanceof Promise)
+})
+
+t.test('requests at once with one key share one query', async (t) => {
+  const { keys, probe, key } = await setUp(t)
+  const records = await Promise.all(Array.from({ length: 50 }, () => keys.authenticate(key)))
+  t.equal(new Set(records).size, 1)
+  t.equal(probe.queries, 1)
+})
+
+t.test('many keys asked for at once each get their own record', async (t) => {
+  const { keys } = await setUp(t)
+  const created = await Promise.all(Array.from({ length: 120 }, (_, index) =>
+    keys.create({ account: 'acme', label: `key ${index}` })))
+  const records = await Promise.all(created.map(({ key }) => keys.authenticate(key)))
+  t.same(records.map(({ id }) => id), created.map(({ id }) => id))
+})
+
+t.test('a revoked key ends here and, within two seconds, elsewhere', async (t) => {
+  const { store, keys, time, clock, id, key } = await setUp(t)
+  const elsewhere = createKeys(store, clock)
+  await Promise.all([keys.authenticate(key), elsewhere.authenticate(key)])
+  t.equal(await keys.revoke(id), true)
+  t.equal(await keys.revoke(id), false)
+  const revoked = { status: 401, code: 'invalid_api_key', message: /has been revoked: sk-tg-..\*\*\*\*/ }
+  await t.rejects(async () => await keys.authenticate(key), revoked)
+  t.throws(() => keys.authenticate(key), revoked)
+  time.now += 2_000
+  await t.rejects(async () => await elsewhere.authenticate(key), revoked)
+})
+
+t.test('a clock that is set back does not keep a revoked key alive', async (t) => {
+  const { store, keys, time, clock, id, key } = await setUp(t)
+  await keys.authenticate(key)
+  await createKeys(store, clock).revoke(id)
+  time.now -= 3_600_000
+  await t.rejects(async () => await keys.authenticate(key), { message: /has been revoked/ })
+})
+
+t.test('a key expires to the millisecond, also when it is in memory', async (t) => {
+  const { keys, time } = await setUp(t)
+  const { key } = await keys.create({ account: 'acme', label: '', expiresAt: time.now + 500 })
+  t.match(await keys.authenticate(key), { expiresAt: time.now + 500 })
+  time.now += 499
+  t.match(keys.authenticate(key), { account: 'acme' })
+  time.now += 1
+  t.throws(() => keys.authenticate(key), { status: 401, code: 'invalid_api_key', message: /has expired/ })
+})
+
+t.test('without the database a key known lately works for a minute, another one is not found wrong', async (t) => {
+  const { keys, probe, time, key } = await setUp(t)
+  await keys.authenticate(key)
+  probe.down = true
+  time.now += 60_000
+  t.match(await keys.authenticate(key), { account: 'acme' })
+  const asked = probe.queries
+  t.match(keys.authenticate(key), { account: 'acme' })
+  t.equal(probe.queries, asked, 'it is not asked for each request')
+  await t.rejects(async () => await keys.authenticate(createToken().key), StoreUnavailable)
+
+  time.now += 1_000
+  await t.rejects(async () => await keys.authenticate(key), StoreUnavailable)
+  probe.down = false
+  t.match(await keys.authenticate(key), { account: 'acme' })
+})
+
+t.test('a key tells when it was last used, to the minute', async (t) => {
+  const { keys, time, id, key } = await setUp(t)
+  const lastUsedAt = async () => (await keys.list()).find((listed) => listed.id === id)?.lastUsedAt
+  t.equal(await lastUsedAt(), null)
+  const first = time.now
+  await keys.authenticate(key)
+  t.equal(await lastUsedAt(), first)
+  time.now += 59_999
+  await keys.authenticate(key)
+  t.equal(await lastUsedAt(), first)
+  time.now += 1
+  await keys.authenticate(key)
+  t.equal(await lastUsedAt(), time.now)
+})
+
+t.test('keys are listed newest first, without anything of the secret', async (t) => {
+  const { keys, time, id } = await setUp(t)
+  time.now += 1
+  const newer = await keys.create({ account: 'acme', label: 'server', expiresAt: 2_000_000 })
+  await keys.revoke(id)
+  t.same(await keys.list(), [
+    { id: newer.id, account: 'acme', label: 'server', createdAt: time.now, expiresAt: 2_000_000, revokedAt: null, lastUsedAt: null },
+    { id, account: 'acme', label: 'laptop', createdAt: time.now - 1, expiresAt: null, revokedAt: time.now, lastUsedAt: null }
+  ])
+  t.equal((await keys.list(1)).length, 1)
+})
+
+t.test('a key needs an account that exists, and fields that make sense', async (t) => {
+  const { keys } = await setUp(t)
+  await t.rejects(keys.create({ account: 'nobody', label: '' }), { name: 'GatewayError', status: 400, param: 'account' })
+  await t.rejects(keys.create({ account: 'acme', label: 'x'.repeat(201) }),
+    { name: 'GatewayError', status: 400, param: 'label' })
+  await t.rejects(keys.create({ account: 'acme', label: '', expiresAt: 0.5 }),
+    { name: 'GatewayError', status: 400, param: 'expires_at' })
+})
