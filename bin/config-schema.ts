@@ -1,0 +1,3 @@
+import { configJsonSchema } from '../services/config/json-schema.ts'
+
+process.stdout.write(configJsonSchema())

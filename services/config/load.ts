@@ -1,0 +1,62 @@
+import { readFileSync, statSync } from 'node:fs'
+import { checkStructure } from './check-structure.ts'
+import type { GatewayConfig, ModelConfig, ProviderConfig } from './config.ts'
+import { ConfigError } from './config-error.ts'
+import type { Problem } from './config-error.ts'
+import { configFromEnvironment, providersFromEnvironment } from './environment.ts'
+import { readModels } from './models.ts'
+import { readPolicies } from './policies.ts'
+import { readProviders } from './providers.ts'
+import { sandboxModels } from './sandbox.ts'
+import { parseYaml } from './yaml-document.ts'
+
+/** Largest file that is read. */
+export const maxFileBytes = 4 * 1024 * 1024
+
+/**
+ * Reads the operator's file, fills in the environment, checks everything and returns what the gateway serves.
+ * Without a path the environment alone decides. Throws ConfigError with every problem found.
+ */
+export function loadConfig ({ path, env }: { path: string | null, env: NodeJS.ProcessEnv }): GatewayConfig {
+  return path === null ? configFromEnvironment(env) : parseConfig(readText(path), env, path)
+}
+
+/** The same for the text of a file; `source` is its name in problems. Throws ConfigError. */
+export function parseConfig (text: string, env: NodeJS.ProcessEnv, source = 'gateway.yaml'): GatewayConfig {
+  const document = parseYaml(text, env)
+  const file = checkStructure(document)
+  const listed = readProviders(file, document)
+  const taken = new Set(listed.map(({ id }) => id))
+  const found = providersFromEnvironment(file.environmentProviders ? env : {}, taken)
+  const providers = [...listed, ...found.providers]
+  const models = withSandbox(readModels(file, new Set(providers.map(({ id }) => id)), document), providers)
+  const discovering = new Set(providers.filter(({ discover }) => discover).map(({ id }) => id))
+  const chatIds = models.filter(({ kind }) => kind === 'chat').map(({ id }) => id)
+  const policies = readPolicies(file, chatIds, discovering, document)
+  const problems = [...document.problems(), ...found.problems]
+  if (problems.length > 0) throw new ConfigError(source, problems)
+  return { providers, models, policies }
+}
+
+/** A listed sandbox brings its models along, save those the file defines itself. */
+function withSandbox (models: ModelConfig[], providers: readonly ProviderConfig[]): ModelConfig[] {
+  const sandbox = providers.find(({ protocol }) => protocol === 'sandbox')
+  if (sandbox === undefined) return models
+  const ids = new Set(models.map(({ id }) => id))
+  return [...models, ...sandboxModels(sandbox.id).filter(({ id }) => !ids.has(id))]
+}
+
+function readText (path: string): string {
+  try {
+    const { size } = statSync(path)
+    if (size <= maxFileBytes) return readFileSync(path, 'utf8')
+    throw new ConfigError(path, [wholeFile(`is larger than ${maxFileBytes} bytes`)])
+  } catch (error) {
+    if (error instanceof ConfigError || !(error instanceof Error)) throw error
+    throw new ConfigError(path, [wholeFile(`cannot be read: ${error.message}`)])
+  }
+}
+
+function wholeFile (message: string): Problem {
+  return { path: '', line: null, column: null, message }
+}

@@ -1,0 +1,91 @@
+import { configDefaults } from '../../schemas/config.ts'
+import type { ModelEntry } from '../../schemas/config.ts'
+import type { CheckedFile, Entry } from './check-structure.ts'
+import type { Capabilities, DeploymentConfig, ModelConfig } from './config.ts'
+import { readPrice } from './prices.ts'
+import { suggest } from './suggest.ts'
+import type { YamlDocument } from './yaml-document.ts'
+import type { Path } from './yaml-path.ts'
+
+/** The models of the file, in its order. Reports ids given twice or reserved, and unknown providers. */
+export function readModels (
+  { models, providers }: CheckedFile, providerIds: ReadonlySet<string>, document: YamlDocument
+): ModelConfig[] {
+  const ids = new Set<string>()
+  const known = providers.complete ? new Set([...providerIds, ...providers.brokenIds]) : null
+  return models.list.map((entry) => {
+    const { item, path } = entry
+    if (ids.has(item.id)) document.report([...path, 'id'], 'is the id of an earlier model too')
+    if (/^auto(:|$)/.test(item.id)) document.report([...path, 'id'], 'is reserved: "auto" and "auto:…" choose a model')
+    ids.add(item.id)
+    return toModel(entry, readDeployments(entry, known, document), document)
+  })
+}
+
+function toModel (
+  { item, path }: Entry<ModelEntry>, deployments: DeploymentConfig[], document: YamlDocument
+): ModelConfig {
+  const { id, kind = 'chat', context_window: contextWindow = null, max_output: maxOutput = null, quality = {} } = item
+  return {
+    id,
+    kind,
+    deployments,
+    price: item.price === undefined ? null : readPrice(document, [...path, 'price']),
+    contextWindow,
+    maxOutput,
+    capabilities: toCapabilities(item.capabilities),
+    quality: { ...quality },
+    ownedBy: item.owned_by ?? deployments[0]?.provider ?? '',
+    created: item.created ?? configDefaults.createdS
+  }
+}
+
+/** `known` holds the ids of all providers; null when some could not be read: then none is called unknown. */
+function readDeployments (
+  { item, path }: Entry<ModelEntry>, known: ReadonlySet<string> | null, document: YamlDocument
+): DeploymentConfig[] {
+  if (item.deployments === undefined) {
+    const at = [...path, 'provider']
+    if (item.provider !== undefined) {
+      checkProvider(item.provider, at, known, document)
+      return [toDeployment(item.provider, item.model ?? item.id)]
+    }
+    if (!document.has([...path, 'deployments'])) document.report(at, 'is missing; a model needs it, or deployments')
+    return []
+  }
+  for (const key of ['provider', 'model'] as const) {
+    if (item[key] !== undefined) document.report([...path, key], 'cannot stand beside deployments', 'key')
+  }
+  return item.deployments.map(({ provider, model = item.id, weight, priority }, index) => {
+    checkProvider(provider, [...path, 'deployments', index, 'provider'], known, document)
+    return toDeployment(provider, model, weight, priority)
+  })
+}
+
+function checkProvider (id: string, path: Path, known: ReadonlySet<string> | null, document: YamlDocument) {
+  if (known === null || known.has(id)) return
+  const hint = suggest(document.written(path), known)
+  document.report(path, `names no provider${hint}; it must be listed, or its key be in the environment`)
+}
+
+function toDeployment (
+  provider: string,
+  model: string,
+  weight: number = configDefaults.weight,
+  priority: number = configDefaults.priority
+): DeploymentConfig {
+  return { provider, model, weight, priority }
+}
+
+function toCapabilities (entry: ModelEntry['capabilities'] = {}): Capabilities {
+  const { tools, vision, audio, files, json_schema: jsonSchema, reasoning, streaming } = entry
+  return {
+    tools: tools ?? false,
+    vision: vision ?? false,
+    audio: audio ?? false,
+    files: files ?? false,
+    jsonSchema: jsonSchema ?? false,
+    reasoning: reasoning ?? false,
+    streaming: streaming ?? true
+  }
+}

@@ -1,0 +1,17 @@
+import { configDefaults } from '../../schemas/config.ts'
+import type { ProviderConfig } from './config.ts'
+
+/** Returns a provider of the OpenAI protocol with the given fields, and defaults for the rest. */
+export function newProvider (fields: Pick<ProviderConfig, 'id' | 'baseUrl'> & Partial<ProviderConfig>): ProviderConfig {
+  return {
+    protocol: 'openai',
+    dialect: 'compatible',
+    apiKey: null,
+    headers: {},
+    timeouts: { ...configDefaults.timeoutsMs },
+    maxConnections: configDefaults.maxConnections,
+    claims: [],
+    discover: false,
+    ...fields
+  }
+}

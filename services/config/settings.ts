@@ -1,0 +1,162 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { nanoFromUsd } from '../money.ts'
+import { ConfigError } from './config-error.ts'
+import type { Problem } from './config-error.ts'
+import { readUrl } from './read-url.ts'
+
+/** What the process needs to know before it reads the operator's file. */
+export interface Settings {
+  host: string
+  port: number
+  /** A second address to listen on. */
+  alternative: { host: string, port: number } | null
+  /** The operator's file; null when there is none. */
+  configPath: string | null
+  databaseUrl: string
+  logLevel: LogLevel
+  bodyLimitBytes: number
+  /** How long running requests may take to end when the process is asked to stop. */
+  drainMs: number
+  /** What the first account starts with. */
+  startingCreditNano: number
+  /** Whether to look for model servers on this machine. */
+  discover: boolean
+  /** Where clients reach the gateway, without a trailing slash; null when nobody said. */
+  publicBaseUrl: string | null
+}
+
+const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
+export type LogLevel = typeof logLevels[number]
+
+const defaultConfigName = 'gateway.yaml'
+const maxDrainS = 3600
+const bodyLimit = { leastBytes: 1024, mostBytes: 1024 ** 3 }
+
+/**
+ * Reads the settings of the process from `env`; an empty variable counts as absent. `directory` is where the
+ * default configuration file is looked for. Throws ConfigError with every problem found.
+ */
+export function readSettings (env: NodeJS.ProcessEnv, directory: string = process.cwd()): Settings {
+  const reader = createReader(env)
+  const host = reader.read('HOST', '127.0.0.1', (text) => text)
+  const port = reader.read('PORT', 8080, readPort)
+  const settings: Settings = {
+    host,
+    port,
+    alternative: readAlternative(reader, host, port),
+    configPath: reader.read('TOLLGATE_CONFIG', defaultPath(directory), (text) => text),
+    databaseUrl: reader.read('DATABASE_URL', 'sqlite:./data/tollgate.db', readDatabaseUrl),
+    logLevel: reader.read('LOG_LEVEL', 'info', readLogLevel),
+    bodyLimitBytes: reader.read('TOLLGATE_BODY_LIMIT', 32 * 1024 ** 2, readBytes),
+    drainMs: reader.read('TOLLGATE_DRAIN_SECONDS', 30_000, readDrain),
+    startingCreditNano: reader.read('TOLLGATE_STARTING_CREDIT', nanoFromUsd(10), readCredit),
+    discover: reader.read('TOLLGATE_DISCOVER', true, readSwitch),
+    publicBaseUrl: reader.read('PUBLIC_BASE_URL', null, readPublicUrl)
+  }
+  if (reader.problems.length > 0) throw new ConfigError('The environment', reader.problems)
+  return settings
+}
+
+interface Reader {
+  readonly problems: Problem[]
+  report (name: string, message: string): void
+  isSet (name: string): boolean
+  /** Reads a variable with `parse`, which throws a RangeError with the words for the operator. */
+  read<Value> (name: string, otherwise: Value, parse: (text: string) => Value): Value
+}
+
+function createReader (env: NodeJS.ProcessEnv): Reader {
+  const problems: Problem[] = []
+  const textOf = (name: string) => env[name]?.trim() ?? ''
+  function report (path: string, message: string) {
+    problems.push({ path, line: null, column: null, message })
+  }
+  return {
+    problems,
+    report,
+    isSet: (name) => textOf(name) !== '',
+    read (name, otherwise, parse) {
+      const text = textOf(name)
+      try {
+        return text === '' ? otherwise : parse(text)
+      } catch (error) {
+        if (!(error instanceof RangeError)) throw error
+        report(name, error.message)
+        return otherwise
+      }
+    }
+  }
+}
+
+function readAlternative (reader: Reader, host: string, port: number): Settings['alternative'] {
+  if (!reader.isSet('ALT_HOST') && !reader.isSet('ALT_PORT')) return null
+  const known = reader.problems.length
+  const alternative = {
+    host: reader.read('ALT_HOST', host, (text) => text),
+    port: reader.read('ALT_PORT', port, readPort)
+  }
+  const same = alternative.host === host && alternative.port === port && port !== 0
+  if (same && reader.problems.length === known) {
+    reader.report('ALT_PORT', 'must differ from PORT, or ALT_HOST from HOST')
+  }
+  return alternative
+}
+
+function readPort (text: string): number {
+  const port = Number(text)
+  if (!/^\d{1,5}$/.test(text) || port > 65_535) throw new RangeError('must be a port from 0 to 65535')
+  return port
+}
+
+function defaultPath (directory: string): string | null {
+  const path = join(directory, defaultConfigName)
+  return existsSync(path) ? path : null
+}
+
+function readDatabaseUrl (text: string): string {
+  if (!/^(sqlite:|postgres(ql)?:\/\/)./.test(text)) {
+    throw new RangeError('must begin with sqlite:, postgres:// or postgresql://')
+  }
+  return text
+}
+
+function readLogLevel (text: string): LogLevel {
+  const level = logLevels.find((name) => name === text.toLowerCase())
+  if (level === undefined) throw new RangeError(`must be one of ${logLevels.join(', ')}`)
+  return level
+}
+
+const unitBytes: Readonly<Record<string, number>> = {
+  '': 1, b: 1, kb: 1000, mb: 1000 ** 2, gb: 1000 ** 3, kib: 1024, mib: 1024 ** 2, gib: 1024 ** 3
+}
+
+function readBytes (text: string): number {
+  const [, digits = '', unit = ''] = /^(\d{1,15})\s*([a-z]*)$/i.exec(text) ?? []
+  const bytes = digits === '' ? NaN : Number(digits) * (unitBytes[unit.toLowerCase()] ?? NaN)
+  if (bytes >= bodyLimit.leastBytes && bytes <= bodyLimit.mostBytes) return bytes
+  throw new RangeError('must be a number of bytes such as 1048576 or 32MiB, from 1KiB to 1GiB')
+}
+
+function readDrain (text: string): number {
+  const seconds = Number(text)
+  if (/^\d{1,5}$/.test(text) && seconds <= maxDrainS) return seconds * 1000
+  throw new RangeError(`must be whole seconds from 0 to ${maxDrainS}`)
+}
+
+function readCredit (text: string): number {
+  const nano = nanoFromUsd(text)
+  if (nano < 0) throw new RangeError('must not be below 0')
+  return nano
+}
+
+function readSwitch (text: string): boolean {
+  if (!/^(on|off)$/i.test(text)) throw new RangeError('must be on or off')
+  return text.toLowerCase() === 'on'
+}
+
+function readPublicUrl (text: string): string {
+  const url = readUrl(text)
+  if (url === null) throw new RangeError('must be an http or https URL without a user name or password')
+  return url
+}

@@ -1,0 +1,311 @@
+/* eslint no-template-curly-in-string: off -- `${NAME}` is the file's own syntax */
+import { join } from 'node:path'
+import t from 'tap'
+import type { Test } from 'tap'
+import { ConfigError } from '../../../services/config/config-error.ts'
+import { loadConfig, maxFileBytes, parseConfig } from '../../../services/config/load.ts'
+
+const alone = 'environment_providers: false\n'
+
+/** What is wrong with a text, one `line:column path: message` each. */
+function problemsOf (text: string, env: NodeJS.ProcessEnv = {}): string[] {
+  try {
+    parseConfig(text, env)
+    return []
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return error.problems.map(({ path, line, column, message }) => `${line}:${column} ${path}: ${message}`)
+  }
+}
+
+function hasProblem (t: Test, text: string, expected: string, env: NodeJS.ProcessEnv = {}) {
+  const problems = problemsOf(text, env)
+  t.ok(problems.some((problem) => problem.startsWith(expected)), `${expected}\n${problems.join('\n')}`)
+  t.equal(problems.length, 1, problems.join('\n'))
+}
+
+t.test('a provider known by its id needs a key only', async (t) => {
+  const { providers } = parseConfig('providers: [{ id: groq, api_key: "${KEY}" }]', { KEY: 'gsk-1' })
+  t.match(providers, [{
+    id: 'groq',
+    protocol: 'openai',
+    dialect: 'groq',
+    baseUrl: 'https://api.groq.com/openai/v1',
+    apiKey: 'gsk-1',
+    timeouts: { connect: 5000, firstByte: 120_000, idle: 60_000, total: 600_000 },
+    maxConnections: 1024,
+    discover: false
+  }])
+})
+
+t.test('a dialect brings its base URL to a provider of another name, but not its claims', async (t) => {
+  const { providers } = parseConfig('providers: [{ id: mine, dialect: openai, api_key: x }]', {})
+  t.match(providers, [{ id: 'mine', baseUrl: 'https://api.openai.com/v1', claims: [] }])
+})
+
+t.test('prices are exact to the last digit', async (t) => {
+  const prices = [
+    ['input: 0.15', { inputPico: 150_000 }],
+    ['input: 0.0028', { inputPico: 2800 }],
+    ['output: 0.000001', { outputPico: 1 }],
+    ['output: "1234.567891"', { outputPico: 1_234_567_891 }],
+    ['output: 4503599.627371', { outputPico: 4_503_599_627_371 }],
+    ['cache_read: 0.1000000000', { cacheReadPico: 100_000 }],
+    ['cache_write: 0', { cacheWritePico: 0, inputPico: null }],
+    ['image: 0.000000001', { imageNano: 1 }],
+    ['second: ${SECOND}', { secondNano: 50_000_000 }]
+  ] as const
+  for (const [price, expected] of prices) {
+    const text = `providers: [{ id: groq, api_key: x }]\nmodels: [{ id: m, provider: groq, price: { ${price} } }]`
+    t.match(parseConfig(text.replace('${SECOND}', '"${SECOND}"'), { SECOND: '0.05' }).models[0]?.price, expected, price)
+  }
+})
+
+t.test('a price that cannot be held is a problem', async (t) => {
+  const prices = ['0.0000001', '9007199.254741', '10000000', '-1', 'free', '.inf', '"0.1 USD"', '1_000', 'true']
+  for (const price of prices) {
+    const text = `providers: [{ id: groq, api_key: x }]\nmodels:\n- id: m\n  provider: groq\n  price:\n    input: ${price}`
+    hasProblem(t, text, '6:12 models[0].price.input: must be a')
+  }
+})
+
+t.test('no price is null, and an empty key counts as absent', async (t) => {
+  const text = `providers: [{ id: groq, api_key: x }]\nmodels:
+  - { id: a, provider: groq }
+  - { id: b, provider: groq, price: }
+  - { id: c, provider: groq, price: { input: 1, output: } }`
+  const [a, b, c] = parseConfig(text, {}).models
+  t.equal(a?.price, null)
+  t.equal(b?.price, null)
+  t.match(c?.price, { inputPico: 1_000_000, outputPico: null })
+})
+
+t.test('a model runs at one provider or at several', async (t) => {
+  const text = `${alone}
+providers: [{ id: groq, api_key: x }, { id: xai, api_key: y }]
+models:
+  - { id: one, provider: groq }
+  - { id: named, provider: groq, model: up/stream }
+  - id: several
+    deployments: [{ provider: groq, priority: 2 }, { provider: xai, model: grok, weight: 3 }]`
+  t.same(parseConfig(text, {}).models.map(({ deployments }) => deployments), [
+    [{ provider: 'groq', model: 'one', weight: 1, priority: 0 }],
+    [{ provider: 'groq', model: 'up/stream', weight: 1, priority: 0 }],
+    [
+      { provider: 'groq', model: 'several', weight: 1, priority: 2 },
+      { provider: 'xai', model: 'grok', weight: 3, priority: 0 }
+    ]
+  ])
+})
+
+t.test('every problem is listed at once, by line and column', async (t) => {
+  const text = `environment_provider: false
+providers:
+  - id: openai
+    api_key: \${MISSING}
+    timeouts: { connect_ms: soon }
+models:
+  - id: gpt
+    provider: opnai
+    contxt_window: 5
+    kind: vidoe
+    capabilities: { tools: 1 }
+  - provider: openai
+  - id: gpt
+    provider: openai
+    price: { input: 0.12345678 }
+policies:
+  - id: auto:mine
+    models: [gpt, claude-*]
+    ceiling: -1
+  - id: cheap`
+  t.same(problemsOf(text).map((problem) => problem.replace(/(?<=: [^:]{12}).*/, '')), [
+    '1:1 environment_provider: is not a kno',
+    '4:14 providers[0].api_key: the environm',
+    '5:29 providers[0].timeouts.connect_ms: must be a wh',
+    '8:15 models[0].provider: names no pro',
+    '9:5 models[0].contxt_window: is not a kno',
+    '10:11 models[0].kind: must be one ',
+    '11:28 models[0].capabilities.tools: must be true',
+    '12:5 models[1].id: is missing',
+    '13:9 models[2].id: is the id of',
+    '15:21 models[2].price.input: must be a de',
+    '19:14 policies[0].ceiling: must be a pl',
+    '20:9 policies[1].id: has the wron'
+  ])
+})
+
+t.test('a slip of the pen gets a suggestion', async (t) => {
+  hasProblem(t, 'modles: []', '1:1 modles: is not a known key (did you mean "models"?)')
+  hasProblem(t, 'providers: [{ id: a, base_url: "http://a", dialect: olama }]',
+    '1:53 providers[0].dialect: must be one of openai, azure, openrouter, groq, together, mistral, deepseek, xai, ' +
+    'gemini, vllm, sglang, llamacpp, ollama, lmstudio, compatible (did you mean "ollama"?)')
+  hasProblem(t, 'providers: [{ id: groq, api_key: x }]\nmodels: [{ id: m, provider: grok }]',
+    '2:29 models[0].provider: names no provider (did you mean "groq"?)')
+  hasProblem(t, 'zzzzzzzz: 1', '1:1 zzzzzzzz: is not a known key')
+  t.notMatch(problemsOf('zzzzzzzz: 1')[0], 'did you mean')
+})
+
+t.test('what refers to nothing is a problem', async (t) => {
+  const provider = 'providers: [{ id: groq, api_key: x }]\n'
+  hasProblem(t, `${provider}models: [{ id: m }]`, '2:10 models[0].provider: is missing')
+  hasProblem(t, `${provider}models: [{ id: auto:best, provider: groq }]`, '2:16 models[0].id: is reserved')
+  hasProblem(t, `${provider}models: [{ id: m, model: x, deployments: [{ provider: groq }] }]`,
+    '2:19 models[0].model: cannot stand beside')
+  hasProblem(t, `${provider}policies: [{ id: auto, models: [m] }]`, '2:33 policies[0].models[0]: matches no chat model')
+  hasProblem(t, `${provider}policies: [{ id: auto }, { id: auto }]`, '2:32 policies[1].id: is the id of an earlier')
+  hasProblem(t, 'providers: [{ id: a, base_url: http://a }, { id: a, base_url: http://b }]', '1:50 providers[1].id: is the')
+})
+
+t.test('one cause is one problem', async (t) => {
+  const provider = 'providers: [{ id: groq, api_key: x }]\n'
+  hasProblem(t, `${provider}models: [{ id: m, deployments: [{ model: x }] }]`,
+    '2:33 models[0].deployments[0].provider: is missing')
+  t.same(problemsOf(`${provider}models: [{ id: auto, deployments: [{ model: x }, {}] }]`)
+    .map((problem) => problem.replace(/ .*/, '')), ['2:16', '2:36', '2:50'], 'and hides no other')
+  hasProblem(t, 'providers: [{ id: Groq, base_url: http://a }]\nmodels: [{ id: m, provider: Groq }]',
+    '1:19 providers[0].id: has the wrong form')
+})
+
+t.test('what a provider lacks or cannot have is a problem', async (t) => {
+  const cases = [
+    ['{ id: groq }', '1:13 providers[0].api_key: is missing; groq needs one, e.g. api_key: ${GROQ_API_KEY}'],
+    ['{ id: mine, api_key: x }', '1:13 providers[0].base_url: is missing'],
+    ['{ id: mine, base_url: "http://a b" }', '1:35 providers[0].base_url: must be an http'],
+    ['{ id: mine, base_url: "http://u:p@a" }', '1:35 providers[0].base_url: must be an http'],
+    ['{ id: s, protocol: sandbox, api_key: x }', '1:41 providers[0].api_key: has no meaning for the sandbox'],
+    ['{ id: groq, api_key: x, headers: { Host: a } }', '1:48 providers[0].headers.Host: is set by the gateway'],
+    ['{ id: groq, api_key: x, headers: { "a b": a } }', '1:48 providers[0].headers["a b"]: is no name'],
+    ['{ id: groq, api_key: x, headers: { a: "b\\nc" } }', '1:51 providers[0].headers.a: has characters']
+  ] as const
+  for (const [provider, expected] of cases) hasProblem(t, `providers: [${provider}]`, expected)
+})
+
+t.test('a policy may name models that a provider will offer', async (t) => {
+  const text = 'policies: [{ id: auto:groq, models: [groq/*] }]'
+  const { policies } = parseConfig(text, { GROQ_API_KEY: 'x' })
+  t.same(policies.map(({ id }) => id), ['auto:groq', 'auto', 'auto:cost', 'auto:quality', 'auto:speed'])
+  t.match(policies[0], { models: ['groq/*'], costWeight: null, latencyWeight: null, ceilingNano: null })
+})
+
+t.test('syntax errors are listed with what stands before them', async (t) => {
+  const text = 'modles: []\nproviders:\n  - id: [a\n  - id: b\npolicies: 5'
+  const problems = problemsOf(text)
+  t.match(problems[0], '1:1 modles: is not a known key')
+  t.match(problems[1], /^\d+:\d+ : /)
+  t.notOk(problems.some((problem) => problem.includes('policies')), 'nothing is guessed about what follows')
+  t.same(problemsOf('models: []\nmodels: []'), ['2:1 : this key is given twice'])
+  t.same(problemsOf('a: 1\n---\nb: 2').at(-1), '2:1 : only one YAML document is allowed')
+})
+
+t.test('the environment fills in texts, numbers and switches, and never structure', async (t) => {
+  const text = `${alone}
+providers:
+  - id: mine
+    base_url: http://\${HOST:-127.0.0.1}:\${PORT:-8000}/v1/
+    api_key: '\${KEY}'
+    headers: { x-literal: '$\${KEY}', x-empty: '\${EMPTY:-instead}', x-both: 'a\${ONE}b\${ONE}' }
+    max_connections: \${CONNECTIONS}
+    discover: \${DISCOVER}`
+  const key = '"]}\nproviders: []'
+  const env = { KEY: key, EMPTY: '', ONE: '1', CONNECTIONS: '7', DISCOVER: 'true', PORT: '9' }
+  t.match(parseConfig(text, env).providers, [{
+    baseUrl: 'http://127.0.0.1:9/v1',
+    apiKey: key,
+    headers: { 'x-literal': '${KEY}', 'x-empty': 'instead', 'x-both': 'a1b1' },
+    maxConnections: 7,
+    discover: true
+  }])
+  t.equal(parseConfig(text, { ...env, KEY: '12345' }).providers[0]?.apiKey, '12345', 'a text stays a text')
+})
+
+t.test('only what comes from the environment may stand in for a number', async (t) => {
+  const text = 'providers: [{ id: groq, api_key: x, max_connections: "7" }]'
+  hasProblem(t, text, '1:54 providers[0].max_connections: must be a whole number')
+})
+
+t.test('keys are not filled in', async (t) => {
+  const text = 'providers: [{ id: groq, api_key: x, headers: { "${A}": a } }]'
+  hasProblem(t, text, '1:48 providers[0].headers["${A}"]: is no name of a header', { A: 'b' })
+})
+
+t.test('a variable that is not set, or not well written, is a problem', async (t) => {
+  const text = 'providers: [{ id: groq, api_key: x, headers: { a: VALUE } }]'
+  hasProblem(t, text.replace('VALUE', '"${A}"'), '1:51 providers[0].headers.a: the environment variable A is not set')
+  hasProblem(t, text.replace('VALUE', '"${A B}"'), '1:51 providers[0].headers.a: has a "${" that begins no')
+  t.equal(problemsOf(text.replace('VALUE', '"${A}${B}"')).length, 2)
+})
+
+t.test('no message shows a value from the environment, or a key', async (t) => {
+  const env = { SECRET: 'sk-secret' }
+  const texts = [
+    'providers: [{ id: "${SECRET}!" }]',
+    'providers: [{ id: groq, api_key: "${SECRET}", max_connections: "${SECRET}" }]',
+    'providers: [{ id: groq, api_key: { sk-secret } }]',
+    'models: [{ id: m, provider: "${SECRET}", kind: "${SECRET}", price: { input: "${SECRET}" } }]',
+    'providers:\n  - api_key: "a" sk-secret\n',
+    'providers: [{ id: mine, base_url: "http://u:${SECRET}@a" }]',
+    'a: 1\n}sk-secret',
+    'policies: [{ id: auto, models: ["${SECRET}"], ceiling: "${SECRET}" }]'
+  ]
+  for (const text of texts) {
+    const problems = problemsOf(text, env).map((problem) => problem.replace(/^\S+ \S+ /, ''))
+    t.ok(problems.length > 0, text)
+    t.notMatch(problems.join('\n'), 'sk-secret', text)
+  }
+})
+
+t.test('aliases work, are limited, and must be known', async (t) => {
+  const text = `${alone}
+providers:
+  - { id: groq, api_key: x, timeouts: &slow { total_ms: 900000 } }
+  - { id: xai, api_key: x, timeouts: *slow }`
+  t.match(parseConfig(text, {}).providers[1]?.timeouts, { total: 900_000 })
+  t.match(problemsOf('models: *unknown'), ['1:9 models: the anchor &unknown is not known'])
+  const laughs = ['a0: &a0 [x]', ...Array.from({ length: 9 }, (_, i) => {
+    return `a${i + 1}: &a${i + 1} [${`*a${i},`.repeat(9)}]`
+  })]
+  t.match(problemsOf(laughs.join('\n')).join(), 'aliases')
+  t.match(problemsOf('models: &a [*a]').join(), 'models[0]: must be a map')
+})
+
+t.test('nesting is limited', async (t) => {
+  for (const depth of [40, 1_000, 20_000]) {
+    t.match(problemsOf(`models: ${'['.repeat(depth)}${']'.repeat(depth)}`).join(), /nested/, `${depth} levels`)
+  }
+})
+
+t.test('the file alone decides about its providers; others come from the environment', async (t) => {
+  const env = { OPENAI_API_KEY: 'from-env', GROQ_API_KEY: 'gsk' }
+  const file = 'providers: [{ id: openai, api_key: own, base_url: http://127.0.0.1:1/v1 }]'
+  t.match(parseConfig(file, env).providers, [{ id: 'openai', apiKey: 'own' }, { id: 'groq', apiKey: 'gsk' }])
+  t.match(parseConfig(`${alone}${file}`, env).providers.map(({ id }) => id), ['openai'])
+  t.equal(parseConfig('models: [{ id: m, provider: groq }]', env).models[0]?.ownedBy, 'groq')
+})
+
+t.test('the sandbox is there with a file only when the file lists it', async (t) => {
+  t.same(parseConfig('', {}), { ...parseConfig('{}', {}), providers: [], models: [] })
+  const listed = parseConfig('providers: [{ id: try, protocol: sandbox }]', {})
+  t.match(listed.providers, [{ id: 'try', protocol: 'sandbox', baseUrl: '' }])
+  t.match(listed.models, [{ id: 'sandbox-chat', deployments: [{ provider: 'try' }] }])
+})
+
+t.test('a file that cannot be read is a problem', async (t) => {
+  const directory = t.testdir({ 'big.yaml': '#'.repeat(maxFileBytes + 1), 'good.yaml': 'models: []' })
+  t.throws(() => loadConfig({ path: join(directory, 'none.yaml'), env: {} }), ConfigError)
+  t.throws(() => loadConfig({ path: join(directory, 'big.yaml'), env: {} }), { message: /larger than 4194304 bytes/ })
+  t.match(loadConfig({ path: join(directory, 'good.yaml'), env: {} }), { models: [] })
+  t.match(loadConfig({ path: null, env: {} }), { models: [{ id: 'sandbox-chat' }] })
+})
+
+t.test('more than 1000 problems are counted', async (t) => {
+  const problems = problemsOf(Array.from({ length: 1003 }, (_, index) => `key${index}: 1`).join('\n'))
+  t.equal(problems.length, 1001)
+  t.equal(problems.at(-1), 'null:null : and 3 more')
+})
+
+t.test('the message names the file and every place', async (t) => {
+  t.throws(() => parseConfig('a: 1\nb: 2', {}, 'my.yaml'), {
+    message: 'my.yaml has 2 problems:\n  my.yaml:1:1 a: is not a known key\n  my.yaml:2:1 b: is not a known key'
+  })
+})

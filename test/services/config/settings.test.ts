@@ -1,0 +1,98 @@
+import { join } from 'node:path'
+import t from 'tap'
+import { ConfigError } from '../../../services/config/config-error.ts'
+import { readSettings } from '../../../services/config/settings.ts'
+
+t.test('every setting has a default', async (t) => {
+  t.same(readSettings({ PORT: '', LOG_LEVEL: ' ' }, t.testdir()), {
+    host: '127.0.0.1',
+    port: 8080,
+    alternative: null,
+    configPath: null,
+    databaseUrl: 'sqlite:./data/tollgate.db',
+    logLevel: 'info',
+    bodyLimitBytes: 33_554_432,
+    drainMs: 30_000,
+    startingCreditNano: 10_000_000_000,
+    discover: true,
+    publicBaseUrl: null
+  })
+})
+
+t.test('every setting can be set', async (t) => {
+  const env = {
+    HOST: '0.0.0.0',
+    PORT: '0',
+    ALT_HOST: '::1',
+    ALT_PORT: '81',
+    TOLLGATE_CONFIG: 'my.yaml',
+    DATABASE_URL: 'postgres://u:p@h/d',
+    LOG_LEVEL: 'WARN',
+    TOLLGATE_BODY_LIMIT: '2 MiB',
+    TOLLGATE_DRAIN_SECONDS: '5',
+    TOLLGATE_STARTING_CREDIT: '0.000000001',
+    TOLLGATE_DISCOVER: 'off',
+    PUBLIC_BASE_URL: 'https://gw.example.com/'
+  }
+  t.same(readSettings(env), {
+    host: '0.0.0.0',
+    port: 0,
+    alternative: { host: '::1', port: 81 },
+    configPath: 'my.yaml',
+    databaseUrl: 'postgres://u:p@h/d',
+    logLevel: 'warn',
+    bodyLimitBytes: 2_097_152,
+    drainMs: 5000,
+    startingCreditNano: 1,
+    discover: false,
+    publicBaseUrl: 'https://gw.example.com'
+  })
+})
+
+t.test('gateway.yaml is used where it exists', async (t) => {
+  const directory = t.testdir({ 'gateway.yaml': '' })
+  t.equal(readSettings({}, directory).configPath, join(directory, 'gateway.yaml'))
+})
+
+t.test('of the second address either part may be given', async (t) => {
+  t.same(readSettings({ ALT_PORT: '81' }).alternative, { host: '127.0.0.1', port: 81 })
+  t.same(readSettings({ ALT_HOST: '::1' }).alternative, { host: '::1', port: 8080 })
+  t.throws(() => readSettings({ ALT_PORT: '8080' }), /ALT_PORT: must differ/)
+})
+
+t.test('sizes are bytes, or have a unit', async (t) => {
+  const sizes = { 2048: 2048, '64kb': 64_000, '64KiB': 65_536, '1GiB': 1_073_741_824, '3MB': 3_000_000 }
+  for (const [text, bytes] of Object.entries(sizes)) {
+    t.equal(readSettings({ TOLLGATE_BODY_LIMIT: text }).bodyLimitBytes, bytes, text)
+  }
+})
+
+t.test('every problem is listed at once, without passwords', async (t) => {
+  const bad = {
+    PORT: '65536',
+    ALT_PORT: 'http',
+    DATABASE_URL: 'mysql://u:sk-secret@h',
+    LOG_LEVEL: 'loud',
+    TOLLGATE_BODY_LIMIT: '32 bananas',
+    TOLLGATE_DRAIN_SECONDS: '-1',
+    TOLLGATE_STARTING_CREDIT: '-0.5',
+    TOLLGATE_DISCOVER: 'maybe',
+    PUBLIC_BASE_URL: 'https://u:sk-secret@h'
+  }
+  try {
+    readSettings(bad)
+    t.fail('must throw')
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    t.same(error.problems.map(({ path }) => path), Object.keys(bad))
+    t.notMatch(error.message, 'sk-secret')
+  }
+})
+
+t.test('a limit that makes no sense is refused', async (t) => {
+  const env = [
+    { TOLLGATE_BODY_LIMIT: '1023' }, { TOLLGATE_BODY_LIMIT: '2GiB' }, { TOLLGATE_DRAIN_SECONDS: '3601' },
+    { TOLLGATE_STARTING_CREDIT: '0.0000000001' }, { TOLLGATE_STARTING_CREDIT: 'ten' }
+  ]
+  for (const one of env) t.throws(() => readSettings(one), ConfigError)
+})

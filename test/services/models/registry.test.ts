@@ -1,0 +1,120 @@
+import t from 'tap'
+import { parseConfig } from '../../../services/config/load.ts'
+import { createRegistry } from '../../../services/models/registry.ts'
+
+const config = parseConfig(`
+environment_providers: false
+providers:
+  - { id: openai, api_key: x }
+  - { id: openrouter, api_key: x }
+  - { id: local, base_url: http://127.0.0.1:1/v1, claims: [my-*, gpt-*] }
+models:
+  - id: several
+    price: { input: 1, output: 2 }
+    deployments:
+      - { provider: local, model: third, priority: 1, weight: 9 }
+      - { provider: local, model: second, weight: 1 }
+      - { provider: openai, model: first, weight: 2 }
+  - { id: openai/gpt-priced, provider: openai, model: gpt-priced, price: { input: 1, output: 2 } }
+  - { id: gpt-4o, provider: openrouter, model: openai/gpt-4o }
+`, {})
+
+/** Where a request for an id goes first, as `provider model`, and as which model. */
+function route (registry: ReturnType<typeof createRegistry>, id: string): string | undefined {
+  const resolved = registry.resolve(id)
+  const first = resolved?.deployments[0]
+  return first && `${resolved.model.id} at ${first.provider} as ${first.model}`
+}
+
+t.test('deployments come by priority, then by weight', async (t) => {
+  const { resolve } = createRegistry(config)
+  t.same(resolve('several')?.deployments.map(({ model }) => model), ['first', 'second', 'third'])
+  t.same(config.models[0]?.deployments.map(({ model }) => model), ['third', 'second', 'first'], 'in a list of its own')
+})
+
+t.test('an id is looked for in the file first', async (t) => {
+  const registry = createRegistry(config)
+  t.equal(route(registry, 'gpt-4o'), 'gpt-4o at openrouter as openai/gpt-4o')
+  registry.setDiscovered('openai', ['gpt-4o', 'several'])
+  t.equal(route(registry, 'gpt-4o'), 'gpt-4o at openrouter as openai/gpt-4o')
+  t.equal(route(registry, 'several'), 'several at openai as first')
+})
+
+t.test('what a provider offers has its id before it, or its bare name', async (t) => {
+  const registry = createRegistry(config)
+  t.equal(route(registry, 'llama3:8b'), undefined)
+  registry.setDiscovered('local', ['llama3:8b', 'meta/llama', 'shared'])
+  registry.setDiscovered('openrouter', ['shared', 'meta/other'])
+  t.equal(route(registry, 'local/llama3:8b'), 'local/llama3:8b at local as llama3:8b')
+  t.equal(route(registry, 'llama3:8b'), 'local/llama3:8b at local as llama3:8b')
+  t.equal(route(registry, 'meta/llama'), 'local/meta/llama at local as meta/llama')
+  t.equal(route(registry, 'shared'), 'openrouter/shared at openrouter as shared', 'the first provider in order has it')
+  registry.setDiscovered('openrouter', [])
+  t.equal(route(registry, 'shared'), 'local/shared at local as shared')
+  t.equal(route(registry, 'meta/other'), undefined, 'what is no longer offered is gone')
+})
+
+t.test('the id of a provider before a slash always means that provider', async (t) => {
+  const registry = createRegistry(config)
+  registry.setDiscovered('openrouter', ['openai/o9', 'meta/llama'])
+  t.equal(route(registry, 'openai/o9'), 'openai/o9 at openai as o9')
+  t.equal(route(registry, 'openrouter/openai/o9'), 'openrouter/openai/o9 at openrouter as openai/o9')
+  t.equal(route(registry, 'meta/llama'), 'openrouter/meta/llama at openrouter as meta/llama')
+})
+
+t.test('anything passes through to a provider that is named', async (t) => {
+  const registry = createRegistry(config)
+  t.equal(route(registry, 'openrouter/a/b:free'), 'openrouter/a/b:free at openrouter as a/b:free')
+  t.equal(route(registry, 'openai/'), undefined)
+  t.equal(route(registry, 'nobody/x'), undefined)
+  t.match(registry.resolve('openrouter/x')?.model, {
+    kind: 'chat', price: null, contextWindow: null, ownedBy: 'openrouter', created: 1_767_225_600
+  })
+})
+
+t.test('a bare name goes to the first provider that claims it', async (t) => {
+  const registry = createRegistry(config)
+  t.equal(route(registry, 'gpt-5'), 'openai/gpt-5 at openai as gpt-5')
+  t.equal(route(registry, 'my-model'), 'local/my-model at local as my-model')
+  t.equal(route(registry, 'your-model'), undefined)
+})
+
+t.test('a model of the file is meant however it is found', async (t) => {
+  const registry = createRegistry(config)
+  const priced = { id: 'openai/gpt-priced', price: { inputPico: 1_000_000 } }
+  t.match(registry.resolve('gpt-priced')?.model, priced, 'claimed')
+  registry.setDiscovered('openai', ['gpt-priced'])
+  t.match(registry.resolve('gpt-priced')?.model, priced, 'offered')
+})
+
+t.test('the list has the models of the file, then those on offer, each once', async (t) => {
+  const registry = createRegistry(config)
+  registry.setDiscovered('local', ['b', 'a', 'b', ''])
+  registry.setDiscovered('openai', ['gpt-priced', 'o9'])
+  registry.resolve('openai/passed-through')
+  t.same(registry.list().map(({ id }) => id),
+    ['several', 'openai/gpt-priced', 'gpt-4o', 'openai/o9', 'local/b', 'local/a'])
+  t.equal(registry.get('local/a')?.ownedBy, 'local')
+  t.equal(registry.get('a')?.id, 'local/a')
+  t.equal(registry.get('openai/passed-through'), undefined)
+})
+
+t.test('the number and length of ids are limited', async (t) => {
+  const registry = createRegistry(config)
+  const ids = Array.from({ length: 5_003 }, (_, index) => `m${index}`)
+  t.equal(registry.setDiscovered('local', ids), 3)
+  t.equal(registry.list().length, 3 + 5_000)
+  t.equal(registry.setDiscovered('local', ['x'.repeat(512), 'ok']), 1)
+  t.equal(registry.resolve(`openai/${'x'.repeat(505)}`)?.deployments.length, 1)
+  t.equal(registry.resolve(`openai/${'x'.repeat(506)}`), undefined)
+  t.equal(registry.resolve(`gpt-${'x'.repeat(509)}`), undefined)
+  t.throws(() => registry.setDiscovered('nobody', []), RangeError)
+})
+
+t.test('what is remembered is limited', async (t) => {
+  const registry = createRegistry(config)
+  const first = registry.resolve('openai/first')
+  t.equal(registry.resolve('openai/first'), first, 'remembered')
+  for (let index = 0; index < 1_000; index++) registry.resolve(`openai/${index}`)
+  t.not(registry.resolve('openai/first'), first, 'forgotten')
+})
