@@ -1,0 +1,103 @@
+import type { ChatCompletion, ChatCompletionChunk, ChatCompletionRequest } from '../../schemas/chat-completions.ts'
+import type { Completion, CompletionRequest } from '../../schemas/completions.ts'
+import type { JsonText } from '../json-text.ts'
+
+/**
+ * Tokens of one call as the provider counted them. `prompt` includes cached tokens, `completion` includes
+ * reasoning.
+ */
+export interface Usage {
+  prompt: number
+  completion: number
+  cachedRead?: number
+  cacheWrite?: number
+  reasoning?: number
+  /** What the provider says it charged, in nano-USD. */
+  costNano?: number
+}
+
+/**
+ * One call of one provider. `Request` is the validated body, `text` the same body as it came over the wire.
+ */
+export interface ProviderCall<Request> {
+  request: Request
+  text: JsonText
+  /** The model's name at the provider. */
+  model: string
+  requestId: string
+  /**
+   * Aborted when the client has gone or the gateway gives up; the provider must then stop and free
+   * everything.
+   */
+  signal: AbortSignal
+}
+
+export type ChatCall = ProviderCall<ChatCompletionRequest>
+export type CompletionCall = ProviderCall<CompletionRequest>
+
+/** Filled while a byte stream is read; complete when the stream has ended. */
+export interface StreamReport {
+  usage: Usage | null
+  /** The model name the provider reported. */
+  model: string | null
+  /** Names of request fields the provider cannot take and that were left out. */
+  dropped: readonly string[]
+}
+
+/**
+ * A provider's answer, in one of three forms:
+ * - `json`: the whole body; `bytes` is the very text to send when nothing had to change, else null;
+ * - `bytes`: an OpenAI event stream, each piece one or more whole SSE events, ending with `data: [DONE]`;
+ *   usage events are already hidden from a client that did not ask for them. Throws UpstreamError when it
+ * breaks;
+ * - `chunks`: translated chunks; the last one always is a usage chunk (`choices: []`), no `[DONE]`.
+ */
+export type ProviderAnswer<Body, Chunk> =
+  | { kind: 'json', body: Body, bytes: Uint8Array | null, report: StreamReport }
+  | { kind: 'bytes', events: AsyncIterable<Uint8Array>, report: StreamReport }
+  | { kind: 'chunks', chunks: AsyncIterable<Chunk>, report: StreamReport }
+
+export type ChatAnswer = ProviderAnswer<ChatCompletion, ChatCompletionChunk>
+export type CompletionAnswer = ProviderAnswer<Completion, Completion>
+
+/** A connection to one upstream for the life of one configuration. All methods throw UpstreamError. */
+export interface Provider {
+  readonly id: string
+  chat (call: ChatCall): Promise<ChatAnswer>
+  /** Legacy text completions; absent where the upstream has no such endpoint. */
+  complete?: (call: CompletionCall) => Promise<CompletionAnswer>
+  /** Ids of the models the upstream offers. */
+  models?: (signal: AbortSignal) => Promise<string[]>
+  /** Lets running calls finish, then frees the connections. */
+  close (): Promise<void>
+}
+
+/** A pool of connections to one upstream. */
+export interface Connection {
+  /** Resolves when the head of the answer is there; throws UpstreamError when there is none. */
+  send (request: UpstreamRequest): Promise<Exchange>
+  close (): Promise<void>
+}
+
+export interface UpstreamRequest {
+  method: 'GET' | 'POST'
+  /** Appended to the upstream's base URL; starts with a slash. */
+  path: string
+  headers: Record<string, string>
+  body?: Uint8Array
+  signal: AbortSignal
+}
+
+/**
+ * One answer of an upstream. Its body must be read, iterated or cancelled. All methods throw UpstreamError.
+ */
+export interface Exchange extends AsyncIterable<Buffer> {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  /** The whole body; throws when it is longer than `limitBytes`. */
+  read (limitBytes: number): Promise<Buffer>
+  /** Gives up on the rest of the body and frees the connection. */
+  cancel (): void
+  /** Lets the little that may follow the end of a stream arrive, so that the connection can be used again. */
+  finish (): void
+}

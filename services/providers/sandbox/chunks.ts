@@ -1,0 +1,76 @@
+import type { ChatCompletionChunk } from '../../../schemas/chat-completions.ts'
+import type { CompletionUsage } from '../../../schemas/usage.ts'
+import type { UpstreamError } from '../../errors.ts'
+import type { Head } from './completion.ts'
+import { logprobsOf } from './logprobs.ts'
+import type { Reply, ReplyCall } from './reply.ts'
+import { throwIfAborted, wait } from './wait.ts'
+
+/** How a stream runs: its pace, what ends it early, and `top` as for a chat completion. */
+export interface StreamOptions {
+  pieceMs: number
+  signal: AbortSignal
+  /** Thrown after the first few chunks. */
+  breakOff: UpstreamError | null
+  top: number | null
+}
+
+/**
+ * The replies as chunks, all choices growing side by side, the usage last. A chunk is built when it is
+ * pulled. Throws UpstreamError `aborted` when the signal aborts. Source: OpenAI specification, schema
+ * `CreateChatCompletionStreamResponse`.
+ */
+export async function * chunksOf (
+  head: Head, replies: readonly Reply[], usage: CompletionUsage, options: StreamOptions
+): AsyncGenerator<ChatCompletionChunk, void, undefined> {
+  const { pieceMs, signal, breakOff, top } = options
+  const object = 'chat.completion.chunk'
+  let growing = replies.map(reply => piecesOf(reply, top))
+  let rounds = 0
+  while (growing.length > 0) {
+    await wait(rounds === 0 ? 0 : pieceMs, signal)
+    if (breakOff !== null && rounds === roundsBeforeBreak) throw breakOff
+    const unfinished = []
+    for (const pieces of growing) {
+      const { value, done } = pieces.next()
+      if (done === true) continue
+      throwIfAborted(signal)
+      yield { ...head, object, choices: [value] }
+      unfinished.push(pieces)
+    }
+    growing = unfinished
+    rounds++
+  }
+  yield { ...head, object, choices: [], usage }
+}
+
+const roundsBeforeBreak = 5
+
+type Choice = ChatCompletionChunk['choices'][number]
+
+function * piecesOf (reply: Reply, top: number | null): Generator<Choice, void, undefined> {
+  const { index, content, calls, finish } = reply
+  const piece = (delta: Choice['delta']): Choice => ({ index, delta, logprobs: null, finish_reason: null })
+  yield piece({ role: 'assistant', content: content === null ? null : '', refusal: null })
+  for (const [position, token] of (content ?? []).entries()) {
+    const logprobs = top === null ? null : logprobsOf([token], top, position)
+    yield { ...piece({ content: token }), logprobs }
+  }
+  for (const [position, call] of calls.entries()) {
+    for (const delta of callDeltas(call, position)) yield piece(delta)
+  }
+  yield { ...piece({}), finish_reason: finish }
+}
+
+function * callDeltas ({ id, form, name, input }: ReplyCall, index: number): Generator<Choice['delta']> {
+  if (form === 'legacy') {
+    yield { function_call: { name, arguments: '' } }
+    for (const text of input) yield { function_call: { arguments: text } }
+  } else if (form === 'custom') {
+    yield { tool_calls: [{ index, id, type: 'custom', custom: { name, input: '' } }] }
+    for (const text of input) yield { tool_calls: [{ index, custom: { input: text } }] }
+  } else {
+    yield { tool_calls: [{ index, id, type: 'function', function: { name, arguments: '' } }] }
+    for (const text of input) yield { tool_calls: [{ index, function: { arguments: text } }] }
+  }
+}

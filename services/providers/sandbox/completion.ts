@@ -1,0 +1,47 @@
+import type { ChatCompletion, ChatCompletionMessage } from '../../../schemas/chat-completions.ts'
+import type { ToolCall } from '../../../schemas/chat-messages.ts'
+import type { CompletionUsage } from '../../../schemas/usage.ts'
+import { logprobsOf } from './logprobs.ts'
+import type { Reply, ReplyCall } from './reply.ts'
+
+/** What all chunks of an answer, or its one body, have in common. `created` is in Unix seconds. */
+export interface Head { id: string, created: number, model: string, system_fingerprint: string }
+
+/**
+ * The replies as one chat completion. `top` is how many likeliest tokens to list for each token, null for no
+ * log probabilities. Source: OpenAI specification, schema `CreateChatCompletionResponse`.
+ */
+export function completionOf (
+  head: Head, replies: readonly Reply[], usage: CompletionUsage, top: number | null
+): ChatCompletion {
+  return {
+    ...head,
+    object: 'chat.completion',
+    choices: replies.map(reply => ({
+      index: reply.index,
+      message: messageOf(reply),
+      logprobs: top === null ? null : reply.content === null ? noLogprobs : logprobsOf(reply.content, top),
+      finish_reason: reply.finish
+    })),
+    usage
+  }
+}
+
+const noLogprobs = { content: null, refusal: null }
+
+function messageOf ({ content, calls }: Reply): ChatCompletionMessage {
+  const message: ChatCompletionMessage = {
+    role: 'assistant', content: content === null ? null : content.join(''), refusal: null, annotations: []
+  }
+  const [first] = calls
+  if (first?.form === 'legacy') message.function_call = { name: first.name, arguments: first.input.join('') }
+  else if (first !== undefined) message.tool_calls = calls.map(toolCallOf)
+  return message
+}
+
+function toolCallOf ({ id, form, name, input }: ReplyCall): ToolCall {
+  const text = input.join('')
+  return form === 'custom'
+    ? { id, type: 'custom', custom: { name, input: text } }
+    : { id, type: 'function', function: { name, arguments: text } }
+}

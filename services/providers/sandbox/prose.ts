@@ -1,0 +1,160 @@
+import type { Attached, Conversation, ToolResult } from './conversation.ts'
+import { listOf, shorten, topicsOf } from './words.ts'
+
+/**
+ * A few plain sentences that take up the conversation. The same conversation and variant always give the same
+ * text; different variants, up to `variants` of them, give different texts.
+ */
+export function prose (conversation: Conversation, variant: number): string {
+  const { toolResults } = conversation
+  const pick = picker(variant)
+  const sentences = toolResults.length > 0
+    ? [pick(reports), ...toolResults.slice(0, 5).map(reportOf), pick(checks)]
+    : answerTo(conversation.readText, pick)
+  return [...sentences, ...contextOf(conversation), pick(notices), pick(closings)].join(' ')
+}
+
+/** The reply to `response_format: {type: 'json_object'}`: the same sentences in a JSON object. */
+export function jsonProse (conversation: Conversation, variant: number): string {
+  const topics = topicsOf(conversation.readText).slice(0, 3)
+  return JSON.stringify({ answer: prose(conversation, variant), topics, sandbox: true })
+}
+
+type Pick = (texts: readonly string[]) => string
+
+// Reads the variant as a number with one digit per choice: no two variants below the product choose alike.
+function picker (variant: number): Pick {
+  let rest = variant
+  return texts => {
+    const text = texts[rest % texts.length] ?? ''
+    rest = Math.floor(rest / texts.length)
+    return text
+  }
+}
+
+function answerTo (text: string, pick: Pick): string[] {
+  const quote = quoteOf(text, 90)
+  const topics = topicsOf(text).slice(0, 3).map(word => `“${word}”`)
+  const values: Record<string, string> = { quote, topic: topics[0] ?? '', topics: listOf(topics) }
+  const sentences = [pick(quote === '' ? silences : openings), pick(topics.length > 0 ? suggestions : offers)]
+  const filled = sentences.map(sentence => sentence.replace(/\{(\w+)\}/, (_, name: string) => values[name] ?? ''))
+  return greeting.test(text) ? ['Hello!', ...filled] : filled
+}
+
+const greeting = /^\s*(?:hi|hello|hey|good (?:morning|day|afternoon|evening))\b/i
+
+// Without the punctuation that a sentence around the quotation would double.
+function quoteOf (text: string, maxCharacters: number): string {
+  const whole = shorten(text, maxCharacters)
+  return whole.replace(/[.!,;:\s]{1,10}$/u, '') || whole
+}
+
+function contextOf ({ instructions, turns, attached }: Conversation): string[] {
+  const sentences: string[] = []
+  if (instructions !== '') sentences.push(`I keep to your instructions, “${quoteOf(instructions, 60)}”.`)
+  if (turns > 1) sentences.push(`This is turn ${turns} of our conversation.`)
+  const things = attachmentsOf(attached)
+  if (things.length > 0) sentences.push(`You attached ${listOf(things)}, which I can count but not open.`)
+  return sentences
+}
+
+function attachmentsOf (attached: Attached): string[] {
+  const counted = [
+    { count: attached.image, one: 'image', many: 'images' },
+    { count: attached.audio, one: 'audio clip', many: 'audio clips' },
+    { count: attached.file, one: 'file', many: 'files' },
+    { count: attached.video, one: 'video', many: 'videos' }
+  ]
+  return counted.filter(({ count }) => count > 0)
+    .map(({ count, one, many }) => `${count} ${count === 1 ? one : many}`)
+}
+
+function reportOf ({ name, content }: ToolResult): string {
+  const facts = factsOf(content)
+  return facts === null
+    ? `The tool ${name} answered “${shorten(content, 300)}”.`
+    : `The tool ${name} answered with ${facts}.`
+}
+
+function factsOf (content: string): string | null {
+  if (!content.trimStart().startsWith('{')) return null
+  let result: unknown
+  try {
+    result = JSON.parse(content)
+  } catch {
+    // Not JSON after all: then it is quoted as it stands.
+    return null
+  }
+  const facts = Object.entries(Object(result)).slice(0, 8)
+  if (facts.length === 0) return null
+  return listOf(facts.map(([key, value]) => {
+    const text = typeof value === 'string' ? value : JSON.stringify(value)
+    return `${shorten(key, 40).replaceAll('_', ' ')} ${shorten(text, 80)}`
+  }))
+}
+
+const openings = [
+  'You wrote: “{quote}”.',
+  'Thank you for your message: “{quote}”.',
+  'Let me take up what you wrote, “{quote}”.',
+  'I have read your message: “{quote}”.',
+  'Gladly. Your words were “{quote}”.'
+]
+
+const silences = [
+  'There is no text in your last message.',
+  'Your last message came without text.',
+  'I find no words in your last message.',
+  'Your last message holds no text that I could take up.',
+  'No text reached me with your last message.'
+]
+
+const suggestions = [
+  'I would begin with {topic}: say what it is, give one small example, and name the mistake most people make.',
+  'The words that stand out are {topics}; a full answer would explain them one by one and then put them together.',
+  'Three things matter for {topic}: what you have, what you want to reach, and what may go wrong on the way.',
+  'A good next step is to write down what you know about {topics} and to try the smallest part of it today.',
+  'A short plan helps with {topics}: describe the goal, take the simplest path, then check the result.',
+  'Most questions about {topic} become easier once they are split into small parts, each with its own example.'
+]
+
+const offers = [
+  'Ask me about anything, and I will take up the words you use.',
+  'Tell me what you are working on, and I will answer in a few sentences.',
+  'A question of a few words is enough for me to begin.',
+  'How can I help you today?',
+  'What would you like to try first?',
+  'Name a subject, and I will say something about it.'
+]
+
+const reports = [
+  'Here is what I found.',
+  'I have the result now.',
+  'The answer has come back.',
+  'This is what came out.',
+  'I looked it up for you.'
+]
+
+const checks = [
+  'That should answer your question.',
+  'Tell me if you want to know more.',
+  'I can call it again with other values.',
+  'Nothing else is needed from my side.',
+  'Compare it with what you expected.',
+  'I have added nothing to it.'
+]
+
+const notices = [
+  'I am a sandbox model: my sentences are made from your request, not by a language model.',
+  'Please note that I am the sandbox, so I know nothing beyond the words you send me.',
+  'As a sandbox model I answer the same request in the same way every time, which suits tests.'
+]
+
+const closings = [
+  'Add a key of a provider, and a real model will answer the same request.',
+  'Your application works just as it will with a real model behind this address.',
+  'When you are ready, choose a real model and leave everything else as it is.'
+]
+
+/** How many variants are certain to differ. */
+export const variants = openings.length * suggestions.length * notices.length * closings.length

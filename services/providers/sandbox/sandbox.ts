@@ -1,0 +1,69 @@
+import { randomUUID } from 'node:crypto'
+import type { ChatCompletionChunk } from '../../../schemas/chat-completions.ts'
+import type { ChatAnswer, ChatCall, Provider, StreamReport, Usage } from '../provider.ts'
+import { chunksOf } from './chunks.ts'
+import { completionOf } from './completion.ts'
+import type { Head } from './completion.ts'
+import { readConversation } from './conversation.ts'
+import { readDirective } from './directives.ts'
+import { composeReply } from './reply.ts'
+import { usageOf } from './usage.ts'
+import { wait } from './wait.ts'
+
+export interface SandboxOptions {
+  id: string
+  /** Time between two pieces of a stream; 0 for none. */
+  pace?: { pieceMs: number }
+}
+
+/**
+ * A provider that answers in this process, without a network and without a key: the same request always gets
+ * the same reply, in OpenAI's form and with exact usage. Its methods throw UpstreamError when a message asks
+ * for a failure (see directives.ts), when the request forces a tool it does not offer, and when the call is
+ * aborted.
+ */
+export function createSandbox ({ id, pace = { pieceMs: 8 } }: SandboxOptions): Provider {
+  return {
+    id,
+    chat: call => answer(call, pace.pieceMs),
+    models: async () => ['sandbox-chat'],
+    // Nothing is held open: running streams end with their consumers.
+    close: async () => {}
+  }
+}
+
+async function answer ({ request, model, signal }: ChatCall, pieceMs: number): Promise<ChatAnswer> {
+  const conversation = readConversation(request)
+  const { error, delayMs, breakOff } = readDirective(conversation.userText)
+  await wait(delayMs, signal)
+  if (error !== null) throw error
+  if (breakOff !== null && request.stream !== true) throw breakOff
+  const indices = Array.from({ length: request.n ?? 1 }, (_, index) => index)
+  const replies = indices.map(index => composeReply(request, conversation, index))
+  const usage = usageOf(request, replies.reduce((tokens, reply) => tokens + reply.tokens, 0))
+  const head = headOf(model)
+  const top = request.logprobs === true ? request.top_logprobs ?? 0 : null
+  const counted = { prompt: usage.prompt_tokens, completion: usage.completion_tokens }
+  if (request.stream !== true) {
+    const body = completionOf(head, replies, usage, top)
+    return { kind: 'json', body, bytes: null, report: { usage: counted, model, dropped: [] } }
+  }
+  const report: StreamReport = { usage: null, model, dropped: [] }
+  const chunks = chunksOf(head, replies, usage, { pieceMs, signal, breakOff, top })
+  return { kind: 'chunks', chunks: reporting(chunks, report, counted), report }
+}
+
+function headOf (model: string): Head {
+  const id = `chatcmpl-${randomUUID().replaceAll('-', '')}`
+  return { id, created: Math.floor(Date.now() / 1_000), model, system_fingerprint: 'fp_sandbox' }
+}
+
+// A stream that was not read to its usage leaves the report without one, as with any other provider.
+async function * reporting (
+  chunks: AsyncIterable<ChatCompletionChunk>, report: StreamReport, usage: Usage
+): AsyncGenerator<ChatCompletionChunk, void, undefined> {
+  for await (const chunk of chunks) {
+    if (chunk.choices.length === 0) report.usage = usage
+    yield chunk
+  }
+}

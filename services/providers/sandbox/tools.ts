@@ -1,0 +1,98 @@
+import type { ChatCompletionRequest } from '../../../schemas/chat-completions.ts'
+import { UpstreamError } from '../../errors.ts'
+import type { Conversation } from './conversation.ts'
+import { readFacts } from './facts.ts'
+import { samplePattern } from './sample-pattern.ts'
+import { sample } from './sample.ts'
+import { matchTools } from './match-tools.ts'
+
+/** A tool the reply calls: `input` is the arguments as JSON, or the text for a custom tool. */
+export interface PlannedCall { form: 'function' | 'custom' | 'legacy', name: string, input: string }
+
+/** A tool of the request, whichever of the three ways it came in. */
+export interface OfferedTool {
+  form: PlannedCall['form']
+  name: string
+  description: string
+  /** The arguments' JSON Schema. */
+  parameters: Record<string, unknown>
+  /** A regular expression that the text for a custom tool matches. */
+  pattern: string | null
+}
+
+/**
+ * Decides which tools the reply calls: the named one, or one at least when that is required, or those that
+ * the user's text clearly asks for. None is called by `none`, nor without being forced after a tool's result.
+ * Throws UpstreamError when the request forces a tool it does not offer.
+ */
+export function planCalls (
+  request: ChatCompletionRequest, conversation: Conversation, variant: number
+): PlannedCall[] {
+  const { mode, among } = choiceOf(request)
+  if (mode === 'none') return []
+  if (mode === 'auto' && conversation.toolResults.length > 0) return []
+  const asked = matchTools(among, conversation.readText)
+  const chosen = asked.length === 0 && mode === 'required' ? among.slice(0, 1) : asked
+  const single = request.parallel_tool_calls === false || chosen[0]?.form === 'legacy'
+  return (single ? chosen.slice(0, 1) : chosen).map(tool => plan(tool, conversation, variant))
+}
+
+interface Choice { mode: 'none' | 'auto' | 'required', among: OfferedTool[] }
+
+function choiceOf (request: ChatCompletionRequest): Choice {
+  const offered = offeredBy(request)
+  const choice = request.tool_choice ?? request.function_call ?? 'auto'
+  const param = request.tool_choice === undefined ? 'function_call' : 'tool_choice'
+  if (choice === 'required' && offered.length === 0) throw unknownTool(param, 'a tool')
+  if (typeof choice === 'string') return { mode: choice, among: offered }
+  if ('allowed_tools' in choice) {
+    const { mode, tools } = choice.allowed_tools
+    return { mode, among: tools.flatMap(tool => named(nameOf(tool), offered, param)) }
+  }
+  return { mode: 'required', among: named(nameOf(choice), offered, param) }
+}
+
+function offeredBy ({ tools = [], functions = [] }: ChatCompletionRequest): OfferedTool[] {
+  const modern = tools.map((tool): OfferedTool => {
+    if (tool.type === 'function') return { form: 'function', pattern: null, ...describe(tool.function) }
+    const { format } = tool.custom
+    const regex = format?.type === 'grammar' && format.grammar.syntax === 'regex' ? format.grammar.definition : null
+    return { form: 'custom', pattern: regex, ...describe(tool.custom) }
+  })
+  const legacy = functions.map((definition): OfferedTool =>
+    ({ form: 'legacy', pattern: null, ...describe(definition) }))
+  return [...modern, ...legacy]
+}
+
+type Description = Pick<OfferedTool, 'name' | 'description' | 'parameters'>
+
+const describe = ({ name, description = '', parameters = {} }: Partial<Description> & { name: string }): Description =>
+  ({ name, description, parameters })
+
+function named (name: string, offered: OfferedTool[], param: string): OfferedTool[] {
+  const tool = offered.find(tool => tool.name === name)
+  if (tool === undefined) throw unknownTool(param, `'${name}'`)
+  return [tool]
+}
+
+// A choice names its tool under the tool's type, an old one directly.
+function nameOf (choice: object): string {
+  for (const holder of [Reflect.get(choice, 'function'), Reflect.get(choice, 'custom'), choice]) {
+    if (typeof holder === 'object' && holder !== null && 'name' in holder) return String(holder.name)
+  }
+  return ''
+}
+
+function unknownTool (param: string, what: string): UpstreamError {
+  const message = `Invalid value for '${param}': it asks for ${what}, which the request does not offer.`
+  const details = { status: 400, type: 'invalid_request_error', param, code: 'invalid_value' }
+  return new UpstreamError('bad_request', 'no', message, details)
+}
+
+function plan (tool: OfferedTool, { readText }: Conversation, variant: number): PlannedCall {
+  const facts = readFacts(readText)
+  const { form, name } = tool
+  if (tool.pattern !== null) return { form, name, input: samplePattern(tool.pattern) }
+  if (form === 'custom') return { form, name, input: facts.quotes[0] ?? (readText || 'sample input') }
+  return { form, name, input: JSON.stringify(sample({ type: 'object', ...tool.parameters }, facts, variant)) }
+}

@@ -1,0 +1,44 @@
+import type { ChatCompletionRequest } from '../../../schemas/chat-completions.ts'
+import type { CompletionUsage } from '../../../schemas/usage.ts'
+import { attachedTo, textOf } from './conversation.ts'
+import { countTokens } from './tokens.ts'
+
+/**
+ * Counts the prompt's tokens: 3 to begin the reply and 4 for each message; the message's text, name and
+ * calls; a flat figure for each attachment; the tools and the wanted form of the answer as JSON.
+ */
+export function countPrompt (request: ChatCompletionRequest): number {
+  const { messages, tools, functions, response_format: format } = request
+  let tokens = 3 + countJson(tools) + countJson(functions) + countJson(format)
+  for (const message of messages) {
+    const attached = attachedTo(message)
+    tokens += 4 + countTokens(textOf(message)) +
+      attached.image * imageTokens + attached.audio * audioTokens +
+      attached.file * fileTokens + attached.video * videoTokens
+    if ('name' in message && message.name !== undefined) tokens += countTokens(message.name)
+    if (message.role === 'assistant') tokens += countJson(message.tool_calls) + countJson(message.function_call)
+  }
+  return tokens
+}
+
+/** Usage in OpenAI's form for a request and the number of tokens that answered it. */
+export function usageOf (request: ChatCompletionRequest, completionTokens: number): CompletionUsage {
+  const promptTokens = countPrompt(request)
+  const clips = request.messages.reduce((count, message) => count + attachedTo(message).audio, 0)
+  return {
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
+    total_tokens: promptTokens + completionTokens,
+    prompt_tokens_details: { cached_tokens: 0, audio_tokens: clips * audioTokens },
+    completion_tokens_details: {
+      reasoning_tokens: 0, audio_tokens: 0, accepted_prediction_tokens: 0, rejected_prediction_tokens: 0
+    }
+  }
+}
+
+const imageTokens = 85
+const audioTokens = 60
+const fileTokens = 250
+const videoTokens = 1_000
+
+const countJson = (value: unknown): number => value == null ? 0 : countTokens(JSON.stringify(value))

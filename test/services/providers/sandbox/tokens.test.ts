@@ -1,0 +1,37 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { countTokens, splitTokens } from '../../../../services/providers/sandbox/tokens.ts'
+
+const text = fc.oneof(
+  fc.string({ unit: 'binary' }),
+  fc.string({ unit: 'grapheme', maxLength: 200 }),
+  fc.array(fc.constantFrom(' ', '  ', '\n', 'word', 'Überraschung', '中文', '🦊', '123456', '…', "'", 'é')).map(parts => parts.join(''))
+)
+
+t.test('cuts plain words with the space before them', async t => {
+  t.same(splitTokens('The quick, brown fox'), ['The', ' quick', ',', ' brown', ' fox'])
+  t.same(splitTokens('internationally 12345'), ['internat', 'ionally', ' 123', '45'])
+  t.same(splitTokens(''), [])
+})
+
+t.test('joins back to the very text, without cutting a surrogate pair', async () => {
+  fc.assert(fc.property(text, text => {
+    const tokens = splitTokens(text)
+    return tokens.join('') === text && (!text.isWellFormed() || tokens.every(token => token.isWellFormed()))
+  }))
+})
+
+t.test('gives the same first tokens with a limit, and counts a cut text exactly', async () => {
+  fc.assert(fc.property(text, fc.nat(20), (text, max) => {
+    const first = splitTokens(text, max)
+    const same = splitTokens(text).slice(0, max)
+    return first.join('|') === same.join('|') && countTokens(first.join('')) === first.length
+  }))
+})
+
+t.test('counts a very long text by the density of its beginning', async t => {
+  t.ok(Math.abs(countTokens('word '.repeat(100_000)) - 100_000) < 50)
+  const startedAt = performance.now()
+  countTokens('word '.repeat(10_000_000))
+  t.ok(performance.now() - startedAt < 1_000)
+})
