@@ -1,0 +1,65 @@
+import type { ProviderConfig } from '../config/config.ts'
+import { createConnection } from '../connection.ts'
+import type { Deadlines } from '../deadlines.ts'
+import { dialects } from './dialects.ts'
+import { createOpenAI } from './openai.ts'
+import type { Provider } from './provider.ts'
+import { createSandbox } from './sandbox/sandbox.ts'
+
+/** The providers of the running configuration. */
+export interface Providers {
+  get (id: string): Provider | undefined
+  /**
+   * Makes these the providers. Unchanged ones keep their connections; calls that run on replaced or removed
+   * ones finish undisturbed.
+   */
+  apply (configs: readonly ProviderConfig[]): void
+  /** Resolves when every call has finished and every connection is closed. */
+  close (): Promise<void>
+}
+
+interface Connected { provider: Provider, fingerprint: string }
+
+/**
+ * Connects to providers as the configuration names them; `onError` hears of connections that do not close.
+ */
+export function createProviders (deadlines: Deadlines, onError: (error: unknown) => void): Providers {
+  let connected = new Map<string, Connected>()
+  const closing = new Set<Promise<void>>()
+
+  function retire ({ provider }: Connected): void {
+    const closed = provider.close().catch(onError).finally(() => closing.delete(closed))
+    closing.add(closed)
+  }
+
+  return {
+    get: id => connected.get(id)?.provider,
+    apply (configs) {
+      const next = new Map<string, Connected>()
+      for (const config of configs) {
+        const fingerprint = JSON.stringify(config)
+        const before = connected.get(config.id)
+        const kept = before?.fingerprint === fingerprint ? before : undefined
+        next.set(config.id, kept ?? { provider: connect(config, deadlines), fingerprint })
+      }
+      const isRetired = ({ provider }: Connected) => next.get(provider.id)?.provider !== provider
+      const retired = [...connected.values()].filter(isRetired)
+      connected = next
+      retired.forEach(retire)
+    },
+    async close () {
+      for (const one of connected.values()) retire(one)
+      connected = new Map()
+      await Promise.all(closing)
+    }
+  }
+}
+
+function connect (config: ProviderConfig, deadlines: Deadlines): Provider {
+  if (config.protocol === 'sandbox') return createSandbox({ id: config.id })
+  const { id, baseUrl, apiKey, headers, timeouts, maxConnections } = config
+  const dialect = dialects[config.dialect]
+  if (dialect === undefined) throw new RangeError(`There is no dialect called ${config.dialect}.`)
+  const connection = createConnection({ baseUrl, timeouts, maxConnections, deadlines })
+  return createOpenAI({ id, dialect, apiKey, headers, connection })
+}

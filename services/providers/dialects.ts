@@ -1,0 +1,67 @@
+/**
+ * How an OpenAI-compatible server differs from api.openai.com. Everything here is data: a new compatible
+ * upstream is a row, never a file.
+ */
+export interface Dialect {
+  /** Header that carries the key, and what stands before it. */
+  auth: { header: string, prefix: string }
+  /** The name the upstream wants for the output limit; null leaves the client's own. */
+  maxTokensField: 'max_tokens' | 'max_completion_tokens' | null
+  /** Request fields the upstream refuses: left out, and named in a response header. */
+  drop: readonly string[]
+  /** Request fields by another name. */
+  rename: Readonly<Record<string, string>>
+  /** Finish reasons outside OpenAI's list. `error` makes the answer a failure. */
+  finishReasons: Readonly<Record<string, FinishReason | 'error'>>
+  /** Where token counts stand when they are not in `usage`. */
+  usagePath: readonly string[]
+  /** Whether `stream_options.include_usage` may be sent. */
+  streamUsage: boolean
+  /** Whether the legacy `/completions` endpoint exists. */
+  completions: boolean
+}
+
+export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'function_call'
+
+const base: Dialect = {
+  auth: { header: 'authorization', prefix: 'Bearer ' },
+  maxTokensField: null,
+  drop: [],
+  rename: {},
+  finishReasons: {},
+  usagePath: ['usage'],
+  streamUsage: true,
+  completions: true
+}
+
+/** One row per kind of server, by the name used in `dialect:`. */
+export const dialects: Readonly<Record<string, Dialect>> = {
+  compatible: base,
+  openai: { ...base, maxTokensField: 'max_completion_tokens' },
+  azure: { ...base, auth: { header: 'api-key', prefix: '' }, maxTokensField: 'max_completion_tokens' },
+  openrouter: { ...base, finishReasons: { error: 'error' } },
+  groq: { ...base, usagePath: ['x_groq', 'usage'], completions: false },
+  together: { ...base, maxTokensField: 'max_tokens', finishReasons: { eos: 'stop' } },
+  mistral: {
+    ...base,
+    maxTokensField: 'max_tokens',
+    drop: ['logit_bias', 'logprobs', 'top_logprobs', 'user', 'service_tier', 'store', 'metadata'],
+    rename: { seed: 'random_seed' },
+    finishReasons: { model_length: 'length', error: 'error' },
+    completions: false,
+    streamUsage: false
+  },
+  deepseek: {
+    ...base,
+    maxTokensField: 'max_tokens',
+    finishReasons: { insufficient_system_resource: 'error' },
+    completions: false
+  },
+  xai: base,
+  gemini: { ...base, completions: false },
+  vllm: base,
+  sglang: base,
+  llamacpp: base,
+  ollama: { ...base, maxTokensField: 'max_tokens' },
+  lmstudio: { ...base, maxTokensField: 'max_tokens' }
+}

@@ -1,0 +1,94 @@
+import { UpstreamError, type UpstreamErrorKind } from '../errors.ts'
+import { isObject, type JsonObject } from '../json.ts'
+import type { Dialect, FinishReason } from './dialects.ts'
+import type { Exchange } from './provider.ts'
+
+/** The finish reason of a choice in OpenAI's words; unknown ones pass. */
+export function finishReasonOf (choice: unknown, dialect: Dialect): FinishReason | 'error' | unknown {
+  const reason = isObject(choice) ? choice.finish_reason : undefined
+  return typeof reason === 'string' ? dialect.finishReasons[reason] ?? reason : reason
+}
+
+/** The error that a body with status 200 carries, null when it carries none. */
+export function upstreamErrorIn (body: JsonObject, dialect: Dialect): UpstreamError | null {
+  const choices = Array.isArray(body.choices) ? body.choices : []
+  if (body.error) return fromErrorObject(body.error, 200)
+  if (!choices.some(choice => finishReasonOf(choice, dialect) === 'error')) return null
+  return new UpstreamError('overloaded', 'yes', 'The provider stopped with an error.')
+}
+
+/** The error of an answer whose status is not 2xx; reads the body. `secret` never appears in its message. */
+export async function upstreamErrorOf (exchange: Exchange, secret: string | null): Promise<UpstreamError> {
+  const retryAfterMs = retryAfterMsOf(exchange.headers)
+  let body: unknown
+  try {
+    body = JSON.parse((await exchange.read(maxErrorBytes)).toString())
+  } catch {
+    body = null // An HTML page or an empty body says no more than its status.
+  }
+  const said = Array.isArray(body) ? body[0] : body
+  const error = fromErrorObject(isObject(said) ? said.error ?? said : null, exchange.status)
+  const message = secret === null ? error.message : error.message.replaceAll(secret, '***')
+  return new UpstreamError(error.kind, 'yes', message, { ...error.details, status: exchange.status, retryAfterMs })
+}
+
+const maxErrorBytes = 256 * 1024
+
+function fromErrorObject (error: unknown, status: number): UpstreamError {
+  const fields = isObject(error) ? error : { message: error }
+  const code = textOf(fields.code)
+  const ownStatus = status === 200 ? Number(fields.code) || Number(fields.status) || 502 : status
+  const message = textOf(fields.message) ?? textOf(fields.detail) ?? `The provider answered with status ${ownStatus}.`
+  const details = { status: ownStatus, type: textOf(fields.type), param: textOf(fields.param), code }
+  return new UpstreamError(kindOf(ownStatus, code ?? details.type), 'yes', message.slice(0, 2000), details)
+}
+
+const kindByCode: Readonly<Record<string, UpstreamErrorKind>> = {
+  content_policy_violation: 'moderated',
+  content_filter: 'moderated',
+  moderation_blocked: 'moderated',
+  insufficient_quota: 'quota',
+  credit_balance_exhausted: 'quota',
+  invalid_api_key: 'auth',
+  model_not_found: 'not_found',
+  rate_limit_exceeded: 'rate',
+  rate_limit_error: 'rate',
+  server_is_overloaded: 'overloaded',
+  overloaded_error: 'overloaded'
+}
+
+const kindByStatus: Readonly<Record<number, UpstreamErrorKind>> = {
+  400: 'bad_request',
+  401: 'auth',
+  402: 'quota',
+  403: 'auth',
+  404: 'not_found',
+  408: 'timeout',
+  413: 'too_large',
+  422: 'bad_request',
+  429: 'rate',
+  498: 'overloaded',
+  503: 'overloaded',
+  504: 'timeout',
+  529: 'overloaded'
+}
+
+function kindOf (status: number, code: string | null): UpstreamErrorKind {
+  return (code === null ? undefined : kindByCode[code]) ?? kindByStatus[status] ?? 'bad_reply'
+}
+
+/**
+ * How long the upstream asks to wait, in ms. Source: RFC 9110 section 10.2.3, and OpenAI's `retry-after-ms`.
+ */
+export function retryAfterMsOf (headers: Exchange['headers']): number | undefined {
+  const ms = Number(headers['retry-after-ms'])
+  if (headers['retry-after-ms'] !== undefined && ms >= 0) return ms
+  const value = headers['retry-after']
+  if (typeof value !== 'string') return undefined
+  const delayMs = /^\d+(\.\d+)?$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now()
+  return Number.isNaN(delayMs) ? undefined : Math.max(0, delayMs)
+}
+
+function textOf (value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null
+}

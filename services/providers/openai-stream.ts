@@ -1,0 +1,196 @@
+import { UpstreamError } from '../errors.ts'
+import { isObject, type JsonObject } from '../json.ts'
+import { doneEvent, encodeEvent, EventSplitter, eventsIn } from '../sse.ts'
+import type { Dialect } from './dialects.ts'
+import { finishReasonOf, upstreamErrorIn } from './openai-answer.ts'
+import type { Exchange, StreamReport } from './provider.ts'
+import { readUsage } from './usage.ts'
+
+interface RelayOptions {
+  dialect: Dialect
+  /** The client did not ask for usage: it must not see that the gateway did. */
+  hideUsage: boolean
+}
+
+/** How much of the end of a stream is kept to see whether it ended properly. */
+const tailPieces = 8
+/** Most bytes of comments between two events: enough for an hour of keep-alives, not for a flood of them. */
+const maxCommentBytes = 256 * 1024
+
+/**
+ * Relays an upstream's event stream as bytes. Pieces pass untouched unless they carry usage to hide, a finish
+ * reason to translate or an error. Ends with `[DONE]` exactly when the upstream came to an end; throws
+ * UpstreamError when it broke off or reported an error.
+ */
+export async function * relayStream (
+  exchange: Exchange, report: StreamReport, options: RelayOptions
+): AsyncGenerator<Buffer, void, undefined> {
+  const splitter = new EventSplitter()
+  const editor = new StreamEditor(report, options)
+  const tail: Buffer[] = []
+  let commentBytes = 0
+  for await (const chunk of exchange) {
+    const piece = splitter.push(chunk)
+    if (piece === null) continue
+    commentBytes = piece[0] === colon && isAllComments(piece) ? commentBytes + piece.length : 0
+    if (commentBytes > maxCommentBytes) {
+      throw new UpstreamError('bad_reply', 'yes', 'The provider sent nothing but comments.')
+    }
+    const visible = editor.edit(piece)
+    if (visible.length > 0) yield visible
+    if (editor.failure !== null) throw editor.failure
+    if (endsWithDone(piece)) {
+      exchange.finish()
+      return
+    }
+    tail.push(piece)
+    if (tail.length > tailPieces) tail.shift()
+  }
+  const rest = splitter.rest()
+  // A last event without its empty line is an event all the same.
+  const last = rest.length > 0 ? editor.edit(Buffer.concat([rest, Buffer.from('\n\n')])) : rest
+  if (last.length > 0) yield last
+  if (editor.failure !== null) throw editor.failure
+  const end = Buffer.concat([...tail, last]).toString()
+  if (/^data: ?\[DONE\]/m.test(end)) return
+  if (!/"finish_reason":\s*"/.test(end)) {
+    throw new UpstreamError('bad_reply', 'yes', 'The provider\'s stream broke off before it was complete.')
+  }
+  yield doneEvent
+}
+
+/**
+ * `data: [DONE]` and an empty line: a JSON event ends with a brace instead, so one byte decides nearly
+ * always.
+ */
+function endsWithDone (piece: Buffer): boolean {
+  return piece.at(-3) === 0x5d && piece.subarray(-16).includes('[DONE]\n\n')
+}
+
+function isAllComments (piece: Buffer): boolean {
+  return eventsIn(piece).next().done === true
+}
+
+const colon = 0x3a
+const usageKey = Buffer.from('"usage"')
+const errorKey = Buffer.from('"error"')
+const startOfData = 0x64 // the `d` of `data:`; a piece that starts otherwise has comments or named events
+const space = 0x20
+const comma = 0x2c
+
+/**
+ * Turns pieces of whole events into what the client may see of them, and reads what the gateway has to know.
+ */
+class StreamEditor {
+  failure: UpstreamError | null = null
+  readonly #report: StreamReport
+  readonly #dialect: Dialect
+  readonly #hideUsage: boolean
+  readonly #foreignReasons: readonly Buffer[]
+
+  constructor (report: StreamReport, { dialect, hideUsage }: RelayOptions) {
+    this.#report = report
+    this.#dialect = dialect
+    this.#hideUsage = hideUsage
+    this.#foreignReasons = Object.keys(dialect.finishReasons).map(reason => Buffer.from(`"${reason}"`))
+  }
+
+  edit (piece: Buffer): Buffer {
+    const mustRead = hasUsage(piece, this.#hideUsage) || this.#report.model === null ||
+      piece[0] !== startOfData || piece.includes(errorKey) ||
+      this.#foreignReasons.some(reason => piece.includes(reason))
+    return mustRead ? this.#editEvents(piece) : piece
+  }
+
+  /** Reads each event of the piece: the first one and the few that matter. */
+  #editEvents (piece: Buffer): Buffer {
+    const kept: Buffer[] = []
+    for (const block of blocksIn(piece)) {
+      const visible = this.#editBlock(block)
+      if (this.failure !== null) break
+      if (visible !== null) kept.push(visible)
+    }
+    return kept.length === 1 && kept[0] !== undefined ? kept[0] : Buffer.concat(kept)
+  }
+
+  /** One event's bytes as the client may see them, null when it must not. */
+  #editBlock (block: Buffer): Buffer | null {
+    const [event] = eventsIn(block)
+    if (event === undefined || event.data === '[DONE]') return block
+    const body = parseObject(event.data)
+    this.failure = body === null
+      ? new UpstreamError('bad_reply', 'yes', 'The provider sent an event that is not a JSON object.')
+      : upstreamErrorIn(event.event === 'error' ? { error: body, ...body } : body, this.#dialect)
+    if (body === null || this.failure !== null) return null
+    if (typeof body.model === 'string' && body.model !== '') this.#report.model ??= body.model
+    this.#report.usage = readUsage(body, this.#dialect.usagePath) ?? this.#report.usage
+    const edited = this.#editBody(body)
+    return edited === body ? block : edited === null ? null : encodeEvent(edited)
+  }
+
+  /**
+   * The same object when nothing has to change, a new one when it has, null when the client must not see it.
+   */
+  #editBody (body: JsonObject): JsonObject | null {
+    let edited = body
+    const choices = Array.isArray(body.choices) ? body.choices : []
+    if (this.#hideUsage && body.usage !== undefined && body.usage !== null) {
+      if (choices.length === 0) return null
+      const { usage: _, ...others } = body
+      edited = others
+    }
+    return translateFinish(edited, this.#dialect)
+  }
+}
+
+/** A body whose choices end for a reason in OpenAI's words; the same object when they already do. */
+export function translateFinish (body: JsonObject, dialect: Dialect): JsonObject {
+  const choices = Array.isArray(body.choices) ? body.choices : []
+  if (choices.every(choice => finishReasonOf(choice, dialect) === choice?.finish_reason)) return body
+  return {
+    ...body,
+    choices: choices.map(choice => ({ ...choice, finish_reason: finishReasonOf(choice, dialect) }))
+  }
+}
+
+/** Blanks every `"usage":null` in place when asked to; says whether there is one that is not null. */
+function hasUsage (piece: Buffer, hideNulls: boolean): boolean {
+  let found = false
+  for (let at = piece.indexOf(usageKey); at !== -1; at = piece.indexOf(usageKey, at + usageKey.length)) {
+    const value = piece.toString('latin1', at + usageKey.length, at + usageKey.length + 16)
+    const match = /^\s*:\s*null/.exec(value)
+    if (match === null) found = true
+    else if (hideNulls) blankMember(piece, at, at + usageKey.length + match[0].length)
+  }
+  return found
+}
+
+/** White space instead of a member and the comma beside it: the JSON stays valid and nothing has to move. */
+function blankMember (piece: Buffer, start: number, end: number): void {
+  let before = start - 1
+  while (piece[before] === space) before--
+  if (piece[before] === comma) {
+    piece.fill(space, before, end)
+    return
+  }
+  let after = end
+  while (piece[after] === space) after++
+  piece.fill(space, start, piece[after] === comma ? after + 1 : end)
+}
+
+function * blocksIn (piece: Buffer): Generator<Buffer> {
+  let start = 0
+  for (let end = piece.indexOf('\n\n'); end !== -1; end = piece.indexOf('\n\n', start)) {
+    yield piece.subarray(start, end + 2)
+    start = end + 2
+  }
+}
+
+function parseObject (data: string): JsonObject | null {
+  try {
+    const value: unknown = JSON.parse(data)
+    return isObject(value) ? value : null
+  } catch {
+    return null // Reported by the caller as a bad reply.
+  }
+}

@@ -1,0 +1,137 @@
+import { UpstreamError } from '../errors.ts'
+import { isObject, type JsonObject } from '../json.ts'
+import { eventsIn } from '../sse.ts'
+import type { Dialect } from './dialects.ts'
+import { upstreamErrorIn, upstreamErrorOf } from './openai-answer.ts'
+import { editsFor } from './openai-request.ts'
+import { relayStream, translateFinish } from './openai-stream.ts'
+import type {
+  ChatCall, CompletionCall, Connection, Exchange, Provider, ProviderAnswer, ProviderCall, StreamReport
+} from './provider.ts'
+import { readUsage } from './usage.ts'
+
+interface OpenAIOptions {
+  id: string
+  dialect: Dialect
+  apiKey: string | null
+  headers: Record<string, string>
+  connection: Connection
+}
+
+/** Largest whole answer that is read. */
+const maxAnswerBytes = 64 * 1024 * 1024
+/**
+ * Comments of a provider that is still queueing are left out this long, so that an error keeps its status.
+ */
+const commentsHeldMs = 10_000
+
+/**
+ * An upstream that speaks OpenAI's wire format, in whatever dialect. Requests and answers pass as bytes
+ * wherever nothing has to change. Source: OpenAI specification, and each row of dialects.ts.
+ */
+export function createOpenAI ({ id, dialect, apiKey, headers, connection }: OpenAIOptions): Provider {
+  const ownHeaders = {
+    ...(apiKey === null ? {} : { [dialect.auth.header]: dialect.auth.prefix + apiKey }),
+    ...headers
+  }
+  const postHeaders = { ...ownHeaders, 'content-type': 'application/json', accept: '*/*' }
+
+  async function post<Body, Chunk> (
+    path: string, call: ProviderCall<ChatCall['request'] | CompletionCall['request']>
+  ): Promise<ProviderAnswer<Body, Chunk>> {
+    const { edits, dropped, hideUsage } = editsFor(call, dialect)
+    const body = call.text.with(edits)
+    const exchange = await connection.send({ method: 'POST', path, headers: postHeaders, body, signal: call.signal })
+    if (exchange.status !== 200) throw await upstreamErrorOf(exchange, apiKey)
+    const report: StreamReport = { usage: null, model: null, dropped }
+    if (call.request.stream !== true) return await readJson(exchange, report, dialect)
+    if (!contentTypeOf(exchange).startsWith('text/event-stream')) throw await notAStream(exchange, dialect)
+    const events = relayStream(exchange, report, { dialect, hideUsage })
+    return { kind: 'bytes', events: await untilFirstEvent(events), report }
+  }
+
+  return {
+    id,
+    chat: call => post('/chat/completions', call),
+    complete: dialect.completions ? call => post('/completions', call) : undefined,
+    async models (signal) {
+      const exchange = await connection.send({ method: 'GET', path: '/models', headers: ownHeaders, signal })
+      if (exchange.status !== 200) throw await upstreamErrorOf(exchange, apiKey)
+      const list = parseObject(await exchange.read(maxAnswerBytes))
+      return (Array.isArray(list.data) ? list.data : []).map(model => model?.id).filter(isText)
+    },
+    close: () => connection.close()
+  }
+}
+
+async function readJson<Body, Chunk> (
+  exchange: Exchange, report: StreamReport, dialect: Dialect
+): Promise<ProviderAnswer<Body, Chunk>> {
+  const bytes = await exchange.read(maxAnswerBytes)
+  const received = parseObject(bytes)
+  const failure = upstreamErrorIn(received, dialect)
+  if (failure !== null) throw failure
+  if (!Array.isArray(received.choices)) {
+    throw new UpstreamError('bad_reply', 'yes', 'The provider\'s answer has no choices.')
+  }
+  report.usage = readUsage(received, dialect.usagePath)
+  report.model = isText(received.model) ? received.model : null
+  const body = translateFinish(received, dialect)
+  // What a provider says is passed on as it is; nothing of it is relied on beyond what was just read.
+  return { kind: 'json', body: body as Body, bytes: body === received ? bytes : Buffer.from(JSON.stringify(body)), report }
+}
+
+function parseObject (bytes: Buffer): JsonObject {
+  try {
+    const value: unknown = JSON.parse(bytes.toString())
+    if (isObject(value)) return value
+  } catch (cause) {
+    throw new UpstreamError('bad_reply', 'yes', 'The provider\'s answer is not valid JSON.', { cause })
+  }
+  throw new UpstreamError('bad_reply', 'yes', 'The provider\'s answer is not a JSON object.')
+}
+
+/** A stream was asked for and something else came: the error in it, or the fact itself. */
+async function notAStream (exchange: Exchange, dialect: Dialect): Promise<UpstreamError> {
+  const failure = upstreamErrorIn(parseObject(await exchange.read(maxAnswerBytes)), dialect)
+  return failure ?? new UpstreamError('bad_reply', 'yes', 'The provider answered a stream request without a stream.')
+}
+
+/**
+ * Waits for the first event with data, so that an upstream that fails before it said anything fails with a
+ * true status and may be replaced by another. Returns the whole stream.
+ */
+async function untilFirstEvent (events: AsyncGenerator<Buffer, void>): Promise<AsyncIterable<Buffer>> {
+  const startedMs = performance.now()
+  const first: Buffer[] = []
+  for (;;) {
+    const next = await events.next()
+    if (next.done === true) break
+    const hasData = !eventsIn(next.value).next().done
+    if (!hasData && performance.now() - startedMs < commentsHeldMs) continue
+    first.push(next.value)
+    break
+  }
+  return resume(first, events)
+}
+
+/** The same stream from its start, without a second generator around every piece. */
+function resume (first: Buffer[], events: AsyncGenerator<Buffer, void>): AsyncIterable<Buffer> {
+  const iterator: AsyncIterator<Buffer, void> = {
+    async next () {
+      const value = first.shift()
+      return value === undefined ? await events.next() : { done: false, value }
+    },
+    return: () => events.return()
+  }
+  return { [Symbol.asyncIterator]: () => iterator }
+}
+
+function contentTypeOf (exchange: Exchange): string {
+  const value = exchange.headers['content-type']
+  return typeof value === 'string' ? value.toLowerCase() : ''
+}
+
+function isText (value: unknown): value is string {
+  return typeof value === 'string' && value !== ''
+}

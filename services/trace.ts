@@ -1,0 +1,32 @@
+import type { StreamReport } from './providers/provider.ts'
+
+/**
+ * What one request turned out to be: filled by the use case, read by the log line. Never a prompt, never a
+ * key.
+ */
+export interface Trace {
+  /** The model id the client asked for. */
+  asked: string | null
+  /** The public id of the model that ran, the provider it ran at, and its name there. */
+  model: string | null
+  provider: string | null
+  upstreamModel: string | null
+  report: StreamReport | null
+  /** When the first byte of the answer went out, on the clock of `performance.now()`. */
+  firstByteAtMs: number | null
+  /** Why the answer broke off after its status had been sent. */
+  failure: Error | null
+}
+
+/** A trace of a request about which nothing is known yet. */
+export function createTrace (): Trace {
+  return {
+    asked: null,
+    model: null,
+    provider: null,
+    upstreamModel: null,
+    report: null,
+    firstByteAtMs: null,
+    failure: null
+  }
+}
