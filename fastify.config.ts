@@ -1,0 +1,108 @@
+import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance } from 'fastify'
+import accessLog from './plugins/access-log.ts'
+import accounts from './plugins/accounts.ts'
+import auth from './plugins/auth.ts'
+import chat from './plugins/chat.ts'
+import configuration from './plugins/configuration.ts'
+import delivery from './plugins/delivery.ts'
+import discovery from './plugins/discovery.ts'
+import drain from './plugins/drain.ts'
+import errors, { frameworkErrors } from './plugins/errors.ts'
+import firstKey from './plugins/first-key.ts'
+import jsonBody from './plugins/json-body.ts'
+import models from './plugins/models.ts'
+import providers from './plugins/providers.ts'
+import requestId, { requestIdOf } from './plugins/request-id.ts'
+import secondAddress from './plugins/second-address.ts'
+import store from './plugins/store.ts'
+import v1 from './routes/v1/index.ts'
+import { clientErrorHandler } from './services/client-errors.ts'
+import type { GatewayConfig } from './services/config/config.ts'
+import { loadConfig } from './services/config/load.ts'
+import { readSettings, type Settings } from './services/config/settings.ts'
+import { createLogger } from './services/logger.ts'
+import { ajvOptions } from './services/validation.ts'
+import { welcome } from './services/welcome.ts'
+
+export interface BuildOptions {
+  settings: Settings
+  config: GatewayConfig
+  logger?: FastifyBaseLogger
+}
+
+/** Assembles the gateway, ready for `inject` or `listen`. The caller closes it. */
+export async function build ({ settings, config, logger }: BuildOptions): Promise<FastifyInstance> {
+  const app = Fastify({
+    ...(logger === undefined ? { logger: false } : { loggerInstance: logger }),
+    // One line per request is written by plugins/access-log.ts; a child logger per request would cost as much
+    // again.
+    logController: new LogController({ disableRequestLogging: true }),
+    childLoggerFactory: parent => parent,
+    ajv: { customOptions: ajvOptions },
+    bodyLimit: settings.bodyLimitBytes,
+    routerOptions: { maxParamLength: 1024 },
+    genReqId: requestIdOf,
+    requestIdHeader: false,
+    // Longer than the idle time of the usual load balancers, which must be the ones to close.
+    keepAliveTimeout: 72_000,
+    // Bounds the time a client may take to send its request, not the time an answer takes.
+    requestTimeout: 300_000,
+    http: { maxHeaderSize: 64 * 1024 },
+    return503OnClosing: false,
+    frameworkErrors,
+    clientErrorHandler
+  })
+  await app.register(requestId)
+  await app.register(errors)
+  await app.register(accessLog)
+  await app.register(store, { url: settings.databaseUrl })
+  await app.register(auth)
+  await app.register(accounts)
+  await app.register(firstKey, { startingCreditNano: settings.startingCreditNano })
+  await app.register(providers)
+  await app.register(models, { config })
+  await app.register(jsonBody)
+  await app.register(delivery)
+  await app.register(chat)
+  await app.register(drain, { limitMs: settings.drainMs })
+  await app.register(discovery, { local: settings.discover && settings.configPath === null })
+  await app.register(v1, { prefix: '/v1' })
+  return app
+}
+
+/** Starts the gateway as the environment describes it and keeps it running until SIGTERM or SIGINT. */
+export async function start (env: NodeJS.ProcessEnv): Promise<FastifyInstance> {
+  const settings = readSettings(env)
+  const { configPath: path, alternative } = settings
+  const load = () => loadConfig({ path, env })
+  const config = load()
+  const app = await build({ settings, config, logger: await createLogger(settings.logLevel) })
+  if (path !== null) await app.register(configuration, { path, running: config, load })
+  if (alternative !== null) await app.register(secondAddress, alternative)
+  closeOnSignal(app)
+  const address = await app.listen({ host: settings.host, port: settings.port })
+  process.stdout.write(welcome({ address, firstKey: app.firstKey, models: app.models.list() }))
+  return app
+}
+
+/** The first signal lets requests finish; the second one does not. */
+function closeOnSignal (app: FastifyInstance): void {
+  let closing = false
+  const onSignal = (signal: NodeJS.Signals): void => {
+    if (closing) process.exit(1)
+    closing = true
+    app.log.info({ signal }, 'closing')
+    app.close().then(() => process.exit(0), error => {
+      app.log.error(error, 'closing failed')
+      process.exit(1)
+    })
+  }
+  process.on('SIGTERM', onSignal).on('SIGINT', onSignal)
+}
+
+if (import.meta.main) {
+  start(process.env).catch(error => {
+    process.stderr.write(`Tollgate cannot start: ${error instanceof Error ? error.message : error}\n`)
+    process.exitCode = 1
+  })
+}

@@ -1,0 +1,39 @@
+import fp from 'fastify-plugin'
+import { abortedWithClient } from '../services/abort.ts'
+import { createChat, type Chat, type Incoming } from '../services/chat/chat.ts'
+import { GatewayError } from '../services/errors.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    chat: Chat
+    /** What a use case is told about a request whose body has been validated as `Body`. */
+    toIncoming<Body> (request: FastifyRequest & { body: Body }, reply: FastifyReply): Incoming<Body>
+    /** Breaks off every request that is still being answered; the client is told why. */
+    abortRequests (): void
+  }
+}
+
+/** Offers the chat use case to the routes, and knows which requests are under way. */
+export default fp(async app => {
+  const running = new Set<AbortController>()
+  app.decorate('chat', createChat({
+    resolve: id => app.models.resolve(id),
+    provider: id => app.providers.get(id)
+  }))
+  app.decorate('toIncoming', (request, reply) => {
+    const controller = abortedWithClient(reply.raw)
+    running.add(controller)
+    reply.raw.once('close', () => running.delete(controller))
+    return {
+      request: request.body,
+      text: request.jsonText,
+      requestId: request.id,
+      signal: controller.signal,
+      trace: request.trace,
+      delivery: reply.toDelivery(controller.signal)
+    }
+  })
+  app.decorate('abortRequests', () => {
+    for (const controller of running) controller.abort(GatewayError.unavailable('The gateway is shutting down.'))
+  })
+}, { name: 'chat', dependencies: ['models', 'providers', 'delivery', 'json-body'] })

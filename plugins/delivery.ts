@@ -1,0 +1,57 @@
+import { once } from 'node:events'
+import type { OutgoingHttpHeaders } from 'node:http'
+import type { FastifyReply } from 'fastify'
+import fp from 'fastify-plugin'
+import type { Delivery } from '../services/chat/delivery.ts'
+import { errorAnswer } from '../services/error-answers.ts'
+import { encodeEvent } from '../services/sse.ts'
+
+declare module 'fastify' {
+  interface FastifyReply {
+    /** The way a use case answers this request. */
+    toDelivery (signal: AbortSignal): Delivery
+  }
+}
+
+/** Lets a use case answer through a reply, whole or as an event stream. */
+export default fp(async app => {
+  app.decorateReply('toDelivery', function (signal) {
+    return {
+      json: (headers, body, bytes) => {
+        this.request.trace.firstByteAtMs = performance.now()
+        this.headers(headers).type('application/json; charset=utf-8').send(bytes ?? body)
+      },
+      stream: (headers, events) => sendEvents(this, headers, events, signal)
+    }
+  })
+}, { name: 'delivery', dependencies: ['errors', 'access-log'] })
+
+const streamHeaders = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-cache',
+  // nginx would otherwise collect events before it passes them on.
+  'x-accel-buffering': 'no'
+}
+
+async function sendEvents (
+  reply: FastifyReply, headers: Record<string, string>, events: AsyncIterable<Uint8Array>, signal: AbortSignal
+): Promise<void> {
+  const { raw, request } = reply
+  reply.hijack()
+  reply.headers({ ...headers, ...streamHeaders })
+  raw.writeHead(200, reply.getHeaders() as OutgoingHttpHeaders)
+  try {
+    for await (const bytes of events) {
+      request.trace.firstByteAtMs ??= performance.now()
+      if (!raw.write(bytes)) await once(raw, 'drain', { signal })
+    }
+  } catch (error) {
+    if (raw.destroyed) return
+    // When it was the gateway that gave up, it said why.
+    const failure: unknown = signal.aborted ? signal.reason : error
+    const answer = errorAnswer(failure)
+    request.trace.failure = answer
+    raw.write(encodeEvent(answer.toBody()))
+  }
+  raw.end()
+}

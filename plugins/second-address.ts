@@ -1,0 +1,35 @@
+import { createServer } from 'node:net'
+import { promisify } from 'node:util'
+import fp from 'fastify-plugin'
+
+interface SecondAddressOptions { host: string, port: number }
+
+/**
+ * Listens on a second address too. Its sockets are handed to the one HTTP server, so that no limit, time-out
+ * or handler can differ between the two.
+ */
+export default fp<SecondAddressOptions>(async (app, { host, port }) => {
+  const listener = createServer({ allowHalfOpen: true, noDelay: true }, socket => {
+    app.server.emit('connection', socket)
+  })
+  app.decorate('secondAddress', () => listener.address())
+  app.addHook('onListen', () => new Promise<void>((resolve, reject) => {
+    listener.once('error', reject)
+    listener.listen({ host, port }, () => {
+      listener.off('error', reject)
+      resolve()
+    })
+  }))
+  let closed: Promise<void> | undefined
+  app.addHook('preClose', async () => {
+    if (listener.listening) closed = promisify(listener.close.bind(listener))()
+  })
+  app.addHook('onClose', async () => { await closed })
+}, { name: 'second-address' })
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Where the second listener is bound; there only with a second address. */
+    secondAddress?: () => ReturnType<ReturnType<typeof createServer>['address']>
+  }
+}

@@ -1,0 +1,21 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { ChatCompletion, ChatCompletionRequest } from '../../schemas/chat-completions.ts'
+import { errorResponses } from '../../schemas/error.ts'
+import { checkChatRequest } from '../../services/request-checks.ts'
+
+/** `POST /chat/completions`: one answer, or an event stream of chunks when `stream` is true. */
+const chatCompletions: FastifyPluginAsyncTypebox = async app => {
+  app.post('/chat/completions', {
+    schema: {
+      summary: 'Create a chat completion',
+      body: ChatCompletionRequest,
+      response: { 200: ChatCompletion, ...errorResponses }
+    }
+  }, async (request, reply) => {
+    checkChatRequest(request.body)
+    await app.chat.complete(app.toIncoming(request, reply))
+    return reply
+  })
+}
+
+export default chatCompletions

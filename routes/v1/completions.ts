@@ -1,0 +1,21 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Completion, CompletionRequest } from '../../schemas/completions.ts'
+import { errorResponses } from '../../schemas/error.ts'
+import { checkCompletionRequest } from '../../services/request-checks.ts'
+
+/** `POST /completions`, the legacy endpoint: one answer, or an event stream when `stream` is true. */
+const completions: FastifyPluginAsyncTypebox = async app => {
+  app.post('/completions', {
+    schema: {
+      summary: 'Complete a text (legacy)',
+      body: CompletionRequest,
+      response: { 200: Completion, ...errorResponses }
+    }
+  }, async (request, reply) => {
+    checkCompletionRequest(request.body)
+    await app.chat.completeText(app.toIncoming(request, reply))
+    return reply
+  })
+}
+
+export default completions

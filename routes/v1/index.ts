@@ -1,0 +1,20 @@
+import type { FastifyPluginAsync } from 'fastify'
+import chatCompletions from './chat-completions.ts'
+import completions from './completions.ts'
+import dashboardBilling from './dashboard-billing.ts'
+import models from './models.ts'
+import unsupported from './unsupported.ts'
+
+/** Everything under `/v1`: each endpoint wants a key; that a path is not served is said without one. */
+const v1: FastifyPluginAsync = async app => {
+  await app.register(async keyed => {
+    keyed.addHook('onRequest', keyed.authenticate)
+    await keyed.register(chatCompletions)
+    await keyed.register(completions)
+    await keyed.register(models)
+    await keyed.register(dashboardBilling)
+  })
+  await app.register(unsupported)
+}
+
+export default v1

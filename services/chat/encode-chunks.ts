@@ -1,0 +1,23 @@
+import type { ChatCompletionChunk } from '../../schemas/chat-completions.ts'
+import type { Completion } from '../../schemas/completions.ts'
+import type { StreamReport } from '../providers/provider.ts'
+import { readUsage } from '../providers/usage.ts'
+import { doneEvent, encodeEvent } from '../sse.ts'
+
+type Chunk = ChatCompletionChunk | Completion
+
+/**
+ * Translated chunks as an OpenAI event stream. The last chunk carries the usage: it goes into the report, and
+ * to the client only when that asked for it, in which case all others say `usage: null`.
+ */
+export async function * encodeChunks (
+  chunks: AsyncIterable<Chunk>, report: StreamReport, wantsUsage: boolean
+): AsyncGenerator<Buffer, void, undefined> {
+  for await (const chunk of chunks) {
+    report.model ??= chunk.model
+    report.usage = readUsage(chunk) ?? report.usage
+    if (chunk.choices.length > 0) yield encodeEvent(wantsUsage ? { ...chunk, usage: null } : chunk)
+    else if (wantsUsage) yield encodeEvent(chunk)
+  }
+  yield doneEvent
+}

@@ -1,0 +1,167 @@
+import type { ChatCompletion, ChatCompletionChunk, ChatCompletionRequest } from '../../schemas/chat-completions.ts'
+import type { Completion, CompletionRequest } from '../../schemas/completions.ts'
+import type { CompletionUsage } from '../../schemas/usage.ts'
+import { GatewayError } from '../errors.ts'
+import { JsonText } from '../json-text.ts'
+import type {
+  ChatAnswer, CompletionAnswer, CompletionCall, Provider, StreamReport
+} from '../providers/provider.ts'
+import { eventsIn } from '../sse.ts'
+
+/** Prompts in one request; each becomes a chat of its own. */
+const maxPrompts = 20
+/** The legacy endpoint's own default; chat would write on until the model stops. */
+const defaultMaxTokens = 16
+
+/**
+ * Legacy text completions for a provider that only chats: each prompt is one user message. Throws a 400
+ * GatewayError for what chat has no equivalent of. Choices are numbered prompt by prompt, as OpenAI does.
+ */
+export async function completeByChat (provider: Provider, call: CompletionCall): Promise<CompletionAnswer> {
+  const prompts = promptsOf(call.request)
+  refuseUnmappable(call.request)
+  const calls = prompts.map(prompt => {
+    const request = chatRequest(call.request, prompt)
+    return { ...call, request, text: JsonText.from(request) }
+  })
+  const report: StreamReport = { usage: null, model: null, dropped: [] }
+  const choicesPerPrompt = call.request.n ?? 1
+  if (call.request.stream === true) {
+    // The first answer is awaited here, so that a failure before the first byte keeps its status.
+    const first = calls[0] && await provider.chat(calls[0])
+    const chunks = streamAll(async index => {
+      const next = calls[index]
+      return index === 0 ? first : next && await provider.chat(next)
+    }, choicesPerPrompt, report)
+    return { kind: 'chunks', chunks, report }
+  }
+  const answers = await Promise.all(calls.map(one => provider.chat(one)))
+  const body = mergeAnswers(answers, choicesPerPrompt)
+  for (const answer of answers) addUsage(report, answer.report)
+  return { kind: 'json', body, bytes: null, report }
+}
+
+function promptsOf ({ prompt }: CompletionRequest): string[] {
+  const prompts = Array.isArray(prompt) ? prompt : [prompt ?? '']
+  if (!prompts.every(one => typeof one === 'string')) {
+    throw unmappable('prompt', 'token prompts; send text')
+  }
+  if (prompts.length > maxPrompts) throw unmappable('prompt', `more than ${maxPrompts} prompts in one request`)
+  return prompts
+}
+
+function refuseUnmappable ({ echo, suffix, best_of: bestOf, logprobs }: CompletionRequest): void {
+  if (echo === true) throw unmappable('echo', 'echo')
+  if (suffix !== undefined && suffix !== null && suffix !== '') throw unmappable('suffix', 'a suffix')
+  if (bestOf !== undefined && bestOf !== null && bestOf > 1) throw unmappable('best_of', 'best_of above 1')
+  if (logprobs !== undefined && logprobs !== null) throw unmappable('logprobs', 'logprobs')
+}
+
+function unmappable (param: string, what: string): GatewayError {
+  const message = `This model is served by a provider without the legacy completions endpoint, which cannot take ${what}.`
+  return GatewayError.invalidRequest(message, { param, code: 'unsupported_parameter' })
+}
+
+/** The chat request with the same meaning. Fields of the legacy endpoint alone are left behind. */
+function chatRequest (request: CompletionRequest, prompt: string): ChatCompletionRequest {
+  const { prompt: _, echo, suffix, best_of: bestOf, logprobs, max_tokens: maxTokens, ...shared } = request
+  return {
+    ...shared,
+    messages: [{ role: 'user', content: prompt }],
+    // Zero asks for nothing, which chat cannot express.
+    max_tokens: Math.max(1, maxTokens ?? defaultMaxTokens),
+    // The usage of all prompts is summed up here; whether the client sees it is decided later.
+    ...(request.stream === true ? { stream_options: { include_usage: true } } : {})
+  }
+}
+
+function mergeAnswers (answers: ChatAnswer[], choicesPerPrompt: number): Completion {
+  const bodies = answers.map(wholeBody)
+  const first = bodies[0]
+  return {
+    id: legacyId(first?.id),
+    object: 'text_completion',
+    created: first?.created ?? Math.floor(Date.now() / 1000),
+    model: first?.model ?? '',
+    choices: bodies.flatMap((body, prompt) => body.choices.map(choice => ({
+      text: choice.message.content ?? '',
+      index: prompt * choicesPerPrompt + choice.index,
+      logprobs: null,
+      finish_reason: legacyReason(choice.finish_reason)
+    }))),
+    usage: sumUsage(bodies.map(body => body.usage))
+  }
+}
+
+function wholeBody (answer: ChatAnswer): ChatCompletion {
+  if (answer.kind !== 'json') throw new TypeError('A request without stream was answered with one.')
+  return answer.body
+}
+
+/** The streams of all prompts one after the other, in the legacy form, with one usage chunk at the end. */
+async function * streamAll (
+  answerTo: (index: number) => Promise<ChatAnswer | undefined>, choicesPerPrompt: number, report: StreamReport
+): AsyncGenerator<Completion, void, undefined> {
+  const usages: (CompletionUsage | null | undefined)[] = []
+  let head: Omit<Completion, 'choices'> | undefined
+  for (let prompt = 0; ; prompt++) {
+    const answer = await answerTo(prompt)
+    if (answer === undefined) break
+    for await (const chunk of chunksOf(answer)) {
+      head ??= { id: legacyId(chunk.id), object: 'text_completion', created: chunk.created, model: chunk.model }
+      usages.push(chunk.usage)
+      const choices = chunk.choices.filter(choice => choice.finish_reason !== null || choice.delta.content)
+      if (choices.length === 0) continue
+      yield { ...head, choices: choices.map(choice => legacyChoice(choice, prompt * choicesPerPrompt)) }
+    }
+    addUsage(report, answer.report)
+  }
+  if (head !== undefined) yield { ...head, choices: [], usage: sumUsage(usages) }
+}
+
+/** The chunks of a streamed answer, whichever form it came in. */
+async function * chunksOf (answer: ChatAnswer): AsyncGenerator<ChatCompletionChunk, void, undefined> {
+  if (answer.kind === 'json') throw new TypeError('A stream request was answered without one.')
+  if (answer.kind === 'chunks') return yield * answer.chunks
+  for await (const piece of answer.events) {
+    for (const { data } of eventsIn(Buffer.from(piece))) if (data !== '[DONE]') yield JSON.parse(data)
+  }
+}
+
+function legacyChoice (
+  choice: ChatCompletionChunk['choices'][number], offset: number
+): Completion['choices'][number] {
+  return {
+    text: choice.delta.content ?? '',
+    index: offset + choice.index,
+    logprobs: null,
+    finish_reason: choice.finish_reason === null ? null : legacyReason(choice.finish_reason)
+  }
+}
+
+function legacyReason (reason: string): 'stop' | 'length' | 'content_filter' {
+  return reason === 'length' || reason === 'content_filter' ? reason : 'stop'
+}
+
+function legacyId (id: string | undefined): string {
+  return (id ?? '').replace(/^(chatcmpl-)?/, 'cmpl-')
+}
+
+function sumUsage (usages: (CompletionUsage | null | undefined)[]): CompletionUsage {
+  const total = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }
+  for (const usage of usages) {
+    total.prompt_tokens += usage?.prompt_tokens ?? 0
+    total.completion_tokens += usage?.completion_tokens ?? 0
+    total.total_tokens += usage?.total_tokens ?? 0
+  }
+  return total
+}
+
+function addUsage (report: StreamReport, { usage, model }: StreamReport): void {
+  report.model ??= model
+  if (usage === null) return
+  report.usage = {
+    prompt: (report.usage?.prompt ?? 0) + usage.prompt,
+    completion: (report.usage?.completion ?? 0) + usage.completion
+  }
+}

@@ -1,0 +1,25 @@
+import OpenAI from 'openai'
+import OpenAIv4 from 'openai-v4'
+import type { Gateway } from '../helper.ts'
+
+/**
+ * The official SDK in each major version that apps use; without retries, so that each test sees the first
+ * answer.
+ */
+export const clients = {
+  'openai 7': (gateway: Address) => new OpenAI(optionsFor(gateway)),
+  // The two majors have the same methods; the tests are written against the types of the newer one.
+  'openai 4': (gateway: Address) => new OpenAIv4(optionsFor(gateway)) as unknown as OpenAI
+}
+
+type Address = Pick<Gateway, 'url' | 'key'>
+
+function optionsFor ({ url, key }: Address) {
+  return { baseURL: url, apiKey: key, maxRetries: 0 }
+}
+
+/** Error classes by SDK, for `instanceof`. */
+export const errorClasses = { 'openai 7': OpenAI, 'openai 4': OpenAIv4 as unknown as typeof OpenAI }
+
+export type ClientName = keyof typeof clients
+export const clientNames = Object.keys(clients) as ClientName[]

@@ -1,0 +1,100 @@
+import type { FastifyInstance } from 'fastify'
+import pino from 'pino'
+import { build } from '../fastify.config.ts'
+import type { GatewayConfig, ModelConfig, ProviderConfig } from '../services/config/config.ts'
+import { configFromEnvironment } from '../services/config/environment.ts'
+import { readSettings } from '../services/config/settings.ts'
+import { newModel } from '../services/models/new-model.ts'
+
+type Line = Record<string, unknown>
+
+export interface Gateway {
+  app: FastifyInstance
+  /** Base URL for an OpenAI client. */
+  url: string
+  key: string
+  /** Headers of a JSON request with the key. */
+  headers: Record<string, string>
+  /** The lines logged so far. */
+  lines: Line[]
+  /** Resolves with the first line that `matches`, now or later. */
+  line (matches: (line: Line) => boolean): Promise<Line>
+}
+
+interface Teardown { teardown (work: () => unknown): void }
+
+interface GatewayOptions {
+  config?: GatewayConfig
+  env?: NodeJS.ProcessEnv
+}
+
+/** A gateway with its store in memory, ready for `inject`; closed when the test ends. */
+export async function buildGateway (t: Teardown, options: GatewayOptions = {}): Promise<Omit<Gateway, 'url'>> {
+  const env = { DATABASE_URL: 'sqlite::memory:', TOLLGATE_DISCOVER: 'off', TOLLGATE_DRAIN_SECONDS: '1', ...options.env }
+  const log = createLog()
+  const app = await build({
+    settings: readSettings(env, '/nonexistent'),
+    config: options.config ?? configFromEnvironment(env),
+    logger: pino({ base: null }, log.stream)
+  })
+  t.teardown(() => app.close())
+  await app.ready()
+  const key = app.firstKey ?? ''
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+  return { app, key, headers, lines: log.lines, line: log.line }
+}
+
+/** The same, listening on a free port. */
+export async function startGateway (t: Teardown, options: GatewayOptions = {}): Promise<Gateway> {
+  const gateway = await buildGateway(t, options)
+  const address = await gateway.app.listen({ host: '127.0.0.1', port: 0 })
+  return { ...gateway, url: `${address}/v1` }
+}
+
+/** A provider at `baseUrl`, by default of the plain compatible kind and with short timeouts. */
+export function providerAt (baseUrl: string, more: Partial<ProviderConfig> = {}): ProviderConfig {
+  return {
+    id: 'up',
+    protocol: 'openai',
+    dialect: 'compatible',
+    baseUrl,
+    apiKey: 'sk-upstream-secret',
+    headers: {},
+    timeouts: { connect: 1000, firstByte: 5000, idle: 5000, total: 20_000 },
+    maxConnections: 64,
+    claims: [],
+    discover: false,
+    ...more
+  }
+}
+
+/** A configuration with one provider and the public model `chat`, which is `gpt-5-nano` there. */
+export function configFor (provider: ProviderConfig, more: Partial<ModelConfig> = {}): GatewayConfig {
+  const deployment = { provider: provider.id, model: 'gpt-5-nano', weight: 1, priority: 0 }
+  const model = { ...newModel(provider.id, 'gpt-5-nano'), id: 'chat', deployments: [deployment], ...more }
+  return { providers: [provider], models: [model], policies: [] }
+}
+
+function createLog () {
+  const lines: Line[] = []
+  const waiting = new Set<() => void>()
+  return {
+    lines,
+    stream: {
+      write (text: string) {
+        lines.push(JSON.parse(text))
+        for (const look of waiting) look()
+      }
+    },
+    line: (matches: (line: Line) => boolean) => new Promise<Line>(resolve => {
+      const look = () => {
+        const found = lines.find(matches)
+        if (found === undefined) return
+        waiting.delete(look)
+        resolve(found)
+      }
+      waiting.add(look)
+      look()
+    })
+  }
+}

@@ -1,0 +1,161 @@
+import { execFile } from 'node:child_process'
+import { rename, writeFile } from 'node:fs/promises'
+import { createServer, type AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import t from 'tap'
+import { request } from 'undici'
+import { addressOf, spawnGateway, temporaryFolder } from './process.ts'
+import { reply, scripts, startUpstream } from './upstream.ts'
+
+const run = promisify(execFile)
+
+const ask = (url: string, key: string, body: object) => request(`${url}/chat/completions`, {
+  method: 'POST',
+  headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+  body: JSON.stringify({ messages: [{ role: 'user', content: 'Hello' }], ...body })
+})
+
+async function freePort (): Promise<string> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await new Promise(resolve => server.once('listening', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise(resolve => server.close(resolve))
+  return String(port)
+}
+
+t.test('a first start prints a key and a command that works when pasted; a second start does not', async t => {
+  const first = await spawnGateway(t)
+  const { key } = await addressOf(first)
+  t.match(key, /^sk-tg-[\w]+-[\w]+$/)
+  const [command = ''] = await first.printed(/^curl .*$/m)
+  const { stdout } = await run('sh', ['-c', `${command} --silent`])
+  t.match(JSON.parse(stdout), { object: 'chat.completion', model: 'sandbox-chat' })
+  first.child.kill('SIGTERM')
+  t.equal(await first.exited, 0)
+
+  const second = await spawnGateway(t, {}, first.folder)
+  const again = await addressOf(second)
+  t.equal(again.key, '')
+  t.equal((await ask(again.url, key, { model: 'sandbox-chat' })).statusCode, 200, 'the first key still works')
+})
+
+t.test('SIGTERM lets a stream end properly, refuses new connections and exits with 0', async t => {
+  const gateway = await spawnGateway(t)
+  const { url, key } = await addressOf(gateway)
+  const { body } = await ask(url, key, { model: 'sandbox-chat', stream: true })
+  let text = ''
+  for await (const piece of body) {
+    if (text === '') {
+      gateway.child.kill('SIGTERM')
+      await gateway.printed(/"msg":"closing"/)
+      const refused = await ask(url, key, { model: 'sandbox-chat' }).catch(error => error.code)
+      t.equal(refused, 'ECONNREFUSED')
+    }
+    text += piece
+  }
+  t.ok(text.endsWith('data: [DONE]\n\n'))
+  t.equal(await gateway.exited, 0)
+})
+
+t.test('a stream that outlasts the limit is told so', async t => {
+  const upstream = await startUpstream()
+  t.teardown(() => upstream.close())
+  upstream.always(scripts.stalledAfter(2))
+  const env = { OPENAI_API_KEY: 'sk-up', OPENAI_BASE_URL: upstream.url, TOLLGATE_DRAIN_SECONDS: '0' }
+  const gateway = await spawnGateway(t, env)
+  const { url, key } = await addressOf(gateway)
+  const { body } = await ask(url, key, { model: 'gpt-5-nano', stream: true })
+  gateway.child.kill('SIGTERM')
+  const text = await body.text()
+  t.match(text, /data: \{"error":\{"message":"The gateway is shutting down\./)
+  t.notMatch(text, '[DONE]')
+  t.equal(await gateway.exited, 0)
+})
+
+t.test('a second signal ends at once', async t => {
+  const gateway = await spawnGateway(t)
+  const { url, key } = await addressOf(gateway)
+  const waiting = ask(url, key, { model: 'sandbox-chat', messages: [{ role: 'user', content: 'sandbox:delay 60000' }] })
+  await Promise.race([waiting, ask(url, key, { model: 'sandbox-chat' })])
+  gateway.child.kill('SIGTERM')
+  await gateway.printed(/"msg":"closing"/)
+  gateway.child.kill('SIGTERM')
+  t.equal(await gateway.exited, 1)
+  await t.rejects(waiting)
+})
+
+t.test('a second address behaves like the first', async t => {
+  const ALT_PORT = await freePort()
+  const gateway = await spawnGateway(t, { ALT_PORT })
+  const { url, key } = await addressOf(gateway)
+  const alternative = `http://127.0.0.1:${ALT_PORT}/v1`
+  for (const [path, init] of [['/models', 'GET'], ['/embeddings', 'POST'], ['/chat/completions', 'DELETE']] as const) {
+    const [one, two] = await Promise.all([url, alternative].map(async base => {
+      const answer = await request(base + path, {
+        method: init, headers: { authorization: `Bearer ${key}`, 'x-request-id': 'same' }
+      })
+      const { date, ...headers } = answer.headers
+      return { status: answer.statusCode, headers, body: await answer.body.text() }
+    }))
+    t.strictSame(one, two)
+  }
+  const { body } = await ask(alternative, key, { model: 'sandbox-chat', stream: true })
+  const reading = body.text()
+  gateway.child.kill('SIGTERM')
+  t.ok((await reading).endsWith('data: [DONE]\n\n'), 'a stream there ends properly too')
+  t.equal(await gateway.exited, 0)
+})
+
+t.test('a changed configuration is taken over without dropping a request; a bad one is not', async t => {
+  const upstream = await startUpstream()
+  t.teardown(() => upstream.close())
+  const folder = await temporaryFolder(t)
+  const path = join(folder, 'gateway.yaml')
+  const config = (model: string) => `
+providers:
+  - { id: up, base_url: '${upstream.url}', api_key: sk-up }
+models:
+  - { id: ${model}, provider: up, model: gpt-5-nano }
+`
+  await writeFile(path, config('first'))
+  const gateway = await spawnGateway(t, {}, folder)
+  const { url, key } = await addressOf(gateway)
+  const statusOf = async (model: string) => {
+    const answer = await ask(url, key, { model })
+    await answer.body.dump()
+    return answer.statusCode
+  }
+  const opened = Promise.withResolvers<void>()
+  upstream.script(scripts.heldUntil(opened.promise, reply()))
+  const running = statusOf('first')
+  await upstream.nextRequest()
+
+  await writeFile(`${path}.new`, config('second').replace('sk-up', 'sk-other'))
+  await rename(`${path}.new`, path)
+  await gateway.printed(/"msg":"configuration reloaded"/)
+  t.equal(await statusOf('second'), 200)
+  t.equal(await statusOf('first'), 404)
+  opened.resolve()
+  t.equal(await running, 200, 'the request that was under way has not noticed')
+
+  await writeFile(path, config('third').replace('model: gpt-5-nano', 'modle: gpt-5-nano'))
+  const [problem] = await gateway.printed(/the configuration was not reloaded: [^"]*/)
+  t.match(problem, /:5:/, 'the line is named')
+  t.match(problem, /modle/)
+  t.equal(await statusOf('second'), 200, 'the old one is still running')
+
+  await writeFile(path, config('fourth'))
+  gateway.child.kill('SIGHUP')
+  await gateway.printed(/configuration reloaded[^]*configuration reloaded/)
+  t.equal(await statusOf('fourth'), 200)
+})
+
+t.test('a configuration that cannot be used stops the start and says why', async t => {
+  const folder = await temporaryFolder(t)
+  await writeFile(join(folder, 'gateway.yaml'), 'models:\n  - { id: a, provider: nobody }\n  - { id: b, kind: cat }\n')
+  const gateway = await spawnGateway(t, {}, folder)
+  t.equal(await gateway.exited, 1)
+  t.match(gateway.output(), /:2:24 models\[0\].provider: names no provider/)
+  t.match(gateway.output(), /:3:/)
+})

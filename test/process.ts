@@ -1,0 +1,72 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+interface Teardown { teardown (work: () => unknown): void }
+
+/** A gateway in a process of its own, as a user starts it. */
+export interface GatewayProcess {
+  child: ChildProcess
+  /** An empty folder of its own, removed at the end. */
+  folder: string
+  /** Everything written to standard output and standard error so far. */
+  output (): string
+  /** Resolves with the first match in the output, now or later; rejects when the process ends without it. */
+  printed (pattern: RegExp): Promise<RegExpExecArray>
+  /** Resolves with the exit code. */
+  exited: Promise<number | null>
+}
+
+/** A folder that is removed when the test ends. */
+export async function temporaryFolder (t: Teardown): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'tollgate-test-'))
+  t.teardown(() => rm(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** Starts the gateway with only the given environment, in a folder of its own or the given one. */
+export async function spawnGateway (
+  t: Teardown, env: Record<string, string> = {}, folder?: string
+): Promise<GatewayProcess> {
+  const cwd = folder ?? await temporaryFolder(t)
+  const program = join(import.meta.dirname, '..', 'fastify.config.ts')
+  const child = spawn(process.execPath, [program], {
+    cwd, env: { PORT: '0', TOLLGATE_DISCOVER: 'off', ...env }, stdio: ['ignore', 'pipe', 'pipe']
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', text => {
+      output += text
+      child.emit('output')
+    })
+  }
+  const exited = once(child, 'close').then(([code]) => code)
+  t.teardown(() => {
+    if (child.exitCode === null) child.kill('SIGKILL')
+    return exited
+  })
+  return {
+    child,
+    folder: cwd,
+    output: () => output,
+    exited,
+    async printed (pattern) {
+      for (;;) {
+        const match = pattern.exec(output)
+        if (match !== null) return match
+        await Promise.race([once(child, 'output'), exited.then(code => {
+          if (!pattern.test(output)) throw new Error(`exit ${code} without ${pattern}: ${output}`)
+        })])
+      }
+    }
+  }
+}
+
+/** The base URL and the first key that a started gateway prints. */
+export async function addressOf (gateway: GatewayProcess): Promise<{ url: string, key: string }> {
+  const [, url = ''] = await gateway.printed(/Tollgate serves (http\S+)/)
+  const key = /sk-tg-\S+/.exec(gateway.output())?.[0] ?? ''
+  return { url, key }
+}

@@ -1,0 +1,31 @@
+import Fastify from 'fastify'
+import t from 'tap'
+import errors from '../../../plugins/errors.ts'
+import unsupported, { unsupportedPaths } from '../../../routes/v1/unsupported.ts'
+
+t.test('the rest of OpenAI\'s API is refused by name, for any method and any body', async t => {
+  const app = Fastify()
+  await app.register(errors)
+  await app.register(unsupported, { prefix: '/v1' })
+  for (const path of unsupportedPaths) {
+    const multipart = { 'content-type': 'multipart/form-data; boundary=x' }
+    for (const request of [
+      { method: 'GET', url: `/v1${path}` },
+      { method: 'DELETE', url: `/v1${path}/id_1/cancel` },
+      { method: 'POST', url: `/v1${path}`, payload: '{"broken', headers: { 'content-type': 'application/json' } },
+      { method: 'POST', url: `/v1${path}?a=b`, payload: '--x--', headers: multipart }
+    ] as const) {
+      const response = await app.inject(request)
+      t.equal(response.statusCode, 404)
+      t.strictSame(response.json(), {
+        error: {
+          message: `Tollgate does not serve /v1${path}.`,
+          type: 'invalid_request_error',
+          param: null,
+          code: 'unsupported_endpoint'
+        }
+      })
+    }
+  }
+  t.equal((await app.inject({ url: '/v1/embeddingsx' })).json().error.code, 'unknown_url')
+})
