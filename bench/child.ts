@@ -1,0 +1,92 @@
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import type { Usage } from './cpu-probe.ts'
+
+const startTimeoutMs = 20_000
+const stopTimeoutMs = 5_000
+const messageTimeoutMs = 60_000
+const probe = fileURLToPath(new URL('cpu-probe.ts', import.meta.url))
+
+/** A program to start with Node: a server that prints its base URL, and its key if it wants one. */
+export interface Program {
+  file: string
+  env: Record<string, string>
+  cwd: string
+  needsKey: boolean
+}
+
+/** A running server with its CPU meter; disposing of it stops it. */
+export interface Child extends AsyncDisposable {
+  /** Ends in `/v1`. */
+  url: string
+  key: string
+  usage (): Promise<Usage>
+}
+
+/** Starts a server and waits for its address. Throws an Error with the output when it prints none. */
+export async function startServer (program: Program): Promise<Child> {
+  const child = spawnNode(program, 'pipe', ['--import', probe])
+  const { url, key } = await announced(child, program)
+  return { url, key, usage: () => request<Usage>(child, 'usage'), [Symbol.asyncDispose]: () => stop(child) }
+}
+
+/** Starts a program that answers one IPC message with another; disposing of it stops it. */
+export function startWorker<Order extends object, Result> (program: Program) {
+  const child = spawnNode(program, 'inherit')
+  return {
+    ask: (order: Order) => request<Result>(child, order),
+    [Symbol.asyncDispose]: () => stop(child)
+  }
+}
+
+function spawnNode (program: Program, output: 'pipe' | 'inherit', nodeOptions: string[] = []): ChildProcess {
+  const { file, env, cwd } = program
+  const { PATH = '', HOME = '' } = process.env
+  return spawn(process.execPath, [...nodeOptions, file], {
+    cwd,
+    env: { PATH, HOME, NODE_ENV: 'production', ...env },
+    stdio: ['ignore', output, output, 'ipc']
+  })
+}
+
+async function announced (child: ChildProcess, { file, needsKey }: Program) {
+  const { stdout, stderr } = child
+  if (!stdout || !stderr) throw new Error('a child has no output to read')
+  const timeout = AbortSignal.timeout(startTimeoutMs)
+  const output: string[] = []
+  stderr.on('data', (text) => output.push(String(text)))
+  const lines = createInterface({ input: stdout, signal: timeout })
+  let url, key
+  for await (const line of lines) {
+    output.push(`${line}\n`)
+    url ??= /http:\/\/127\.0\.0\.1:\d+\/v1/.exec(line)?.[0]
+    key ??= /sk-tg-[\w-]+/.exec(line)?.[0]
+    if (url !== undefined && (key !== undefined || !needsKey)) break
+  }
+  stdout.resume()
+  stderr.removeAllListeners('data').resume()
+  if (url === undefined || (needsKey && key === undefined)) {
+    child.kill('SIGKILL')
+    throw new Error(`${file} did not print its address and key. It printed:\n${output.join('')}`)
+  }
+  return { url, key: key ?? 'none' }
+}
+
+async function request<Result> (child: ChildProcess, message: object | string): Promise<Result> {
+  const answered = once(child, 'message', { signal: AbortSignal.timeout(messageTimeoutMs) })
+  child.send(message)
+  const [answer] = await answered
+  return answer
+}
+
+async function stop (child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const exited = once(child, 'exit')
+  const killer = setTimeout(() => child.kill('SIGKILL'), stopTimeoutMs)
+  child.kill('SIGTERM')
+  await exited
+  clearTimeout(killer)
+}

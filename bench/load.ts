@@ -1,0 +1,79 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { Pool } from 'undici'
+import { chunksPerStream } from './answers.ts'
+import { requests } from './requests.ts'
+import type { RequestName } from './requests.ts'
+
+// The client of the benchmark, a process of its own: it runs each order it gets as an IPC message.
+
+/** How much to ask of one server, and how. */
+export interface LoadOrder {
+  /** Base URL of the server, ending in `/v1`. */
+  url: string
+  key: string
+  request: RequestName
+  count: number
+  /** How many requests run at once; with `perSecond`, how many may. */
+  concurrency: number
+  /** How long after each other the concurrent ones start, so that paced streams do not beat in unison. */
+  staggerMs?: number
+  /** Sends at this rate whatever the answers do. Absent: each answer is followed by the next request. */
+  perSecond?: number
+}
+
+/** What came of it; `failure` says what the first wrong answer was. */
+export interface LoadResult { p50Ms: number, failure: string | null }
+
+process.on('message', async (order: LoadOrder) => {
+  process.send?.(await run(order))
+})
+
+async function run (order: LoadOrder): Promise<LoadResult> {
+  const pool = new Pool(new URL(order.url).origin, { connections: order.concurrency })
+  const latenciesMs: number[] = []
+  async function one () {
+    const startedAt = performance.now()
+    await ask(pool, order)
+    latenciesMs.push(performance.now() - startedAt)
+  }
+  try {
+    await (order.perSecond === undefined ? closedLoop(order, one) : openLoop(order, order.perSecond, one))
+    return { p50Ms: latenciesMs.sort((a, b) => a - b)[latenciesMs.length >> 1] ?? NaN, failure: null }
+  } catch (error) {
+    return { p50Ms: NaN, failure: error instanceof Error ? error.message : String(error) }
+  } finally {
+    await pool.destroy()
+  }
+}
+
+async function closedLoop ({ count, concurrency, staggerMs = 0 }: LoadOrder, one: () => Promise<void>) {
+  let left = count
+  await Promise.all(Array.from({ length: concurrency }, async (_, index) => {
+    await pause(index * staggerMs)
+    while (left-- > 0) await one()
+  }))
+}
+
+async function openLoop ({ count }: LoadOrder, perSecond: number, one: () => Promise<void>) {
+  const running: Promise<void>[] = []
+  const startedAt = performance.now()
+  while (running.length < count) {
+    const dueMs = startedAt + running.length * 1000 / perSecond - performance.now()
+    if (dueMs > 0) await pause(dueMs)
+    running.push(one())
+  }
+  await Promise.all(running)
+}
+
+/** One request, read to its end. Throws an Error when the answer is not the one that the provider gives. */
+async function ask (pool: Pool, { url, key, request }: LoadOrder): Promise<void> {
+  const { body: sent, isStream } = requests[request]
+  const path = `${new URL(url).pathname}/chat/completions`
+  const headers = { 'content-type': 'application/json', authorization: `Bearer ${key}` }
+  const { statusCode, body } = await pool.request({ method: 'POST', path, headers, body: sent })
+  const text = await body.text()
+  const isComplete = isStream
+    ? text.endsWith('data: [DONE]\n\n') && text.split('\n\n').length > chunksPerStream
+    : text.includes('"chat.completion"') && text.endsWith('}')
+  if (statusCode !== 200 || !isComplete) throw new Error(`${path} answered ${statusCode}: ${text.slice(0, 500)}`)
+}

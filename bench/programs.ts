@@ -1,0 +1,66 @@
+import { mkdtemp, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Program } from './child.ts'
+import { model } from './requests.ts'
+
+/** The provider that all servers under test call. */
+export const upstreamProgram: Program = beside('upstream.ts')
+
+/** The client that sends all requests. */
+export const loadProgram: Program = beside('load.ts')
+
+/** The reference: the same work on bare `node:http` and undici. */
+export function bareProgram (upstreamUrl: string): Program {
+  return { ...beside('bare.ts'), env: { UPSTREAM_URL: upstreamUrl, PORT: '0' } }
+}
+
+/**
+ * What is compared with the reference: `tollgate`, `bare`, or the file of a server that reads UPSTREAM_URL
+ * and PORT and prints its base URL. What it keeps on disk goes into a new directory in `workspace`.
+ */
+export async function subjectProgram (
+  name: string, upstreamUrl: string, workspace: string
+): Promise<Program> {
+  if (name === 'tollgate') return await tollgateProgram(upstreamUrl, workspace)
+  if (name === 'bare') return bareProgram(upstreamUrl)
+  return { ...bareProgram(upstreamUrl), file: resolve(name) }
+}
+
+/** Tollgate as its users start it, on an empty database of its own. */
+async function tollgateProgram (upstreamUrl: string, workspace: string): Promise<Program> {
+  const cwd = await mkdtemp(join(workspace, 'tollgate-'))
+  await writeFile(join(cwd, 'gateway.yaml'), gatewayYaml(upstreamUrl))
+  return {
+    file: fileURLToPath(new URL('../fastify.config.ts', import.meta.url)),
+    cwd,
+    env: {
+      HOST: '127.0.0.1',
+      PORT: '0',
+      TOLLGATE_CONFIG: join(cwd, 'gateway.yaml'),
+      TOLLGATE_STARTING_CREDIT: '1000000',
+      DATABASE_URL: `sqlite:${join(cwd, 'tollgate.db')}`
+    },
+    needsKey: true
+  }
+}
+
+function gatewayYaml (upstreamUrl: string): string {
+  return `providers:
+  - id: upstream
+    dialect: openai
+    base_url: ${upstreamUrl}
+    api_key: sk-bench
+models:
+  - id: ${model}
+    provider: upstream
+    price: { input: 0.15, output: 0.6 }
+    context_window: 128000
+    max_output: 16384
+`
+}
+
+function beside (name: string): Program {
+  const file = fileURLToPath(new URL(name, import.meta.url))
+  return { file, cwd: fileURLToPath(new URL('..', import.meta.url)), env: {}, needsKey: false }
+}

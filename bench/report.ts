@@ -1,0 +1,38 @@
+import type { Measurement } from './measure.ts'
+import type { Spread } from './statistics.ts'
+
+/** How far a ratio may be above its target before `--check` fails: a shared machine is not more exact. */
+export const noiseMargin = 0.1
+
+/** Whether a ratio is above its target by more than noise explains. */
+export function isTooSlow ({ ratio, targetRatio }: Measurement): boolean {
+  return ratio !== null && targetRatio !== null && ratio.median > targetRatio * (1 + noiseMargin)
+}
+
+/** The measurements as a table, one per line. */
+export function report (measurements: readonly Measurement[], subject: string): string {
+  const rows = [
+    ['', '', 'bare', subject, 'ratio', 'target'],
+    ...measurements.map(({ title, unit, bare, subject, ratio, targetRatio }) => [
+      title,
+      unit,
+      shown(bare),
+      shown(subject),
+      ratio === null ? '' : shown(ratio, 2),
+      targetRatio === null ? '' : `≤ ${targetRatio}`
+    ])
+  ]
+  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? []
+  const lines = rows.map((row) => row.map((cell, column) => {
+    const width = widths[column] ?? 0
+    return column < 2 ? cell.padEnd(width) : cell.padStart(width)
+  }).join('  ').trimEnd())
+  const percent = Math.round(noiseMargin * 100)
+  const note = `Medians of paired rounds (lowest–highest). --check fails above target + ${percent} %.`
+  return [...lines, '', note].join('\n')
+}
+
+function shown ({ median, min, max }: Spread, decimals = median < 10 ? 2 : 0): string {
+  const [middle, low, high] = [median, min, max].map((value) => value.toFixed(decimals))
+  return `${middle} (${low}–${high})`
+}

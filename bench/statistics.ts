@@ -1,0 +1,11 @@
+/** The middle of some measurements and how far they spread. */
+export interface Spread { median: number, min: number, max: number }
+
+/** Returns NaN for an empty list. */
+export function spreadOf (values: readonly number[]): Spread {
+  const sorted = values.toSorted((a, b) => a - b)
+  const middle = sorted.length / 2
+  const low = sorted[Math.ceil(middle) - 1] ?? NaN
+  const high = sorted[Math.floor(middle)] ?? NaN
+  return { median: (low + high) / 2, min: sorted[0] ?? NaN, max: sorted.at(-1) ?? NaN }
+}
