@@ -4,7 +4,7 @@ import type { LoadOrder } from './load.ts'
 export interface Scenario {
   title: string
   load: Omit<LoadOrder, 'url' | 'key'>
-  /** How many requests go ahead of the measured rounds. */
+  /** Requests ahead of the measured rounds: enough for the compiler to have settled, which takes some 20,000. */
   warmUp: number
   /** What one unit of work is, and how many of them the load holds. */
   unit: string
@@ -18,7 +18,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   json: {
     title: 'JSON, 1 KB request and answer',
     load: { request: 'short', count: 2000, concurrency: 16 },
-    warmUp: 4000,
+    warmUp: 30_000,
     unit: 'request',
     units: 2000,
     targetRatio: 1.7
@@ -26,7 +26,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   long: {
     title: 'JSON, 50 KB request',
     load: { request: 'long', count: 1000, concurrency: 16 },
-    warmUp: 1000,
+    warmUp: 6000,
     unit: 'request',
     units: 1000,
     targetRatio: 3
@@ -34,7 +34,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   stream: {
     title: '50 streams at once, 100 chunks at 10 ms',
     load: { request: 'stream', count: 100, concurrency: 50, staggerMs: 3 },
-    warmUp: 100,
+    warmUp: 400,
     unit: 'chunk',
     units: 100 * 100,
     targetRatio: 1.35

@@ -1,7 +1,8 @@
 import fp from 'fastify-plugin'
-import { abortedWithClient } from '../services/abort.ts'
+import { abortedWithClient, type RequestAbort } from '../services/abort.ts'
 import { createChat, type Chat, type Incoming } from '../services/chat/chat.ts'
 import { GatewayError } from '../services/errors.ts'
+import { Roster } from '../services/roster.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -15,25 +16,23 @@ declare module 'fastify' {
 
 /** Offers the chat use case to the routes, and knows which requests are under way. */
 export default fp(async app => {
-  const running = new Set<AbortController>()
+  const running = new Roster<RequestAbort>()
   app.decorate('chat', createChat({
     resolve: id => app.models.resolve(id),
     provider: id => app.providers.get(id)
   }))
   app.decorate('toIncoming', (request, reply) => {
-    const controller = abortedWithClient(reply.raw)
-    running.add(controller)
-    reply.raw.once('close', () => running.delete(controller))
+    const { signal } = abortedWithClient(reply.raw, running)
     return {
       request: request.body,
       text: request.jsonText,
       requestId: request.id,
-      signal: controller.signal,
+      signal,
       trace: request.trace,
-      delivery: reply.toDelivery(controller.signal)
+      delivery: reply.toDelivery(signal)
     }
   })
   app.decorate('abortRequests', () => {
-    for (const controller of running) controller.abort(GatewayError.unavailable('The gateway is shutting down.'))
+    running.forEach(request => request.abort(GatewayError.unavailable('The gateway is shutting down.')))
   })
 }, { name: 'chat', dependencies: ['models', 'providers', 'delivery', 'json-body'] })

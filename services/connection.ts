@@ -52,6 +52,7 @@ class Call implements Exchange, Dispatcher.DispatchHandler, Watched, AsyncIterat
   status = 0
   headers: Exchange['headers'] = {}
   dueMs: number
+  slot = -1
   readonly head: Promise<Exchange>
 
   readonly #deadlines: Deadlines
@@ -103,17 +104,15 @@ class Call implements Exchange, Dispatcher.DispatchHandler, Watched, AsyncIterat
     return this
   }
 
-  async next (): Promise<IteratorResult<Buffer, undefined>> {
-    for (;;) {
-      const chunk = this.#chunks.shift()
-      if (chunk !== undefined) {
-        if (this.#controller?.paused === true && this.#chunks.length === 0) this.#resume(this.#controller)
-        return { done: false, value: chunk }
-      }
-      if (this.#failure !== null) throw this.#failure
-      if (this.#ended) return { done: true, value: undefined }
-      await this.#arrival()
+  next (): Promise<IteratorResult<Buffer, undefined>> {
+    const value = this.#chunks.shift()
+    if (value === undefined) {
+      if (this.#failure !== null) return Promise.reject(this.#failure)
+      if (this.#ended) return Promise.resolve({ done: true, value })
+      return this.#arrival().then(() => this.next())
     }
+    if (this.#controller?.paused === true && this.#chunks.length === 0) this.#resume(this.#controller)
+    return Promise.resolve({ done: false, value })
   }
 
   async return (): Promise<IteratorResult<Buffer, undefined>> {

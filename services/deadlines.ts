@@ -1,8 +1,10 @@
+import { Roster, type Enlisted } from './roster.ts'
+
 /**
  * Something that must be told when its time is up. `dueMs` may be moved at any time, on the clock of
  * `Deadlines`.
  */
-export interface Watched { dueMs: number, onDeadline (): void }
+export interface Watched extends Enlisted { dueMs: number, onDeadline (): void }
 
 /**
  * One coarse timer for all running calls: moving a deadline is an assignment, so that a stream pays nothing
@@ -10,7 +12,7 @@ export interface Watched { dueMs: number, onDeadline (): void }
  */
 export class Deadlines {
   readonly #periodMs: number
-  readonly #watched = new Set<Watched>()
+  readonly #watched = new Roster<Watched>()
   #timer: NodeJS.Timeout | undefined
   #nowMs = 0
 
@@ -42,11 +44,11 @@ export class Deadlines {
 
   #tick (): void {
     this.#nowMs = performance.now()
-    for (const watched of this.#watched) {
-      if (watched.dueMs > this.#nowMs) continue
+    this.#watched.forEach(watched => {
+      if (watched.dueMs > this.#nowMs) return
       this.#watched.delete(watched)
       watched.onDeadline()
-    }
+    })
     // Stopped only after a quiet tick: a timer per request would cost more than a tick per period.
     if (this.#watched.size === 0) {
       clearInterval(this.#timer)

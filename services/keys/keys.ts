@@ -41,6 +41,11 @@ export interface Keys {
    * minute goes on working while the database cannot be asked.
    */
   authenticate (key: string): KeyRecord | Promise<KeyRecord>
+  /**
+   * The same without the database and without errors: the record of a good key looked up lately, or
+   * undefined.
+   */
+  recall (key: string): KeyRecord | undefined
 }
 
 const maxLabelLength = 200
@@ -49,7 +54,7 @@ const maxListed = 1_000
 /** Creates the keys of a store. `clock` gives milliseconds since 1970. */
 export function createKeys (store: Store, clock: () => number = Date.now): Keys {
   const known = createKnownKeys(createKeyLookup(store), clock)
-  const authenticate = createAuthenticate({
+  const { authenticate, recall } = createAuthenticate({
     known,
     clock,
     // Nobody waits for this note and a later use repeats it, so a failure is told, not thrown.
@@ -58,6 +63,7 @@ export function createKeys (store: Store, clock: () => number = Date.now): Keys 
 
   return {
     authenticate,
+    recall,
     exist: (queries = store) => hasKeys(queries),
 
     async create ({ account, label, expiresAt = null }, queries = store) {

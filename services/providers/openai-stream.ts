@@ -20,43 +20,98 @@ const maxCommentBytes = 256 * 1024
 /**
  * Relays an upstream's event stream as bytes. Pieces pass untouched unless they carry usage to hide, a finish
  * reason to translate or an error. Ends with `[DONE]` exactly when the upstream came to an end; throws
- * UpstreamError when it broke off or reported an error.
+ * UpstreamError when it broke off or reported an error. An iterator written out, because generators within
+ * generators cost more than all that is done here.
  */
-export async function * relayStream (
+export function relayStream (
   exchange: Exchange, report: StreamReport, options: RelayOptions
-): AsyncGenerator<Buffer, void, undefined> {
-  const splitter = new EventSplitter()
-  const editor = new StreamEditor(report, options)
-  const tail: Buffer[] = []
-  let commentBytes = 0
-  for await (const chunk of exchange) {
-    const piece = splitter.push(chunk)
-    if (piece === null) continue
-    commentBytes = piece[0] === colon && isAllComments(piece) ? commentBytes + piece.length : 0
-    if (commentBytes > maxCommentBytes) {
-      throw new UpstreamError('bad_reply', 'yes', 'The provider sent nothing but comments.')
-    }
-    const visible = editor.edit(piece)
-    if (visible.length > 0) yield visible
-    if (editor.failure !== null) throw editor.failure
-    if (endsWithDone(piece)) {
-      exchange.finish()
-      return
-    }
-    tail.push(piece)
-    if (tail.length > tailPieces) tail.shift()
+): AsyncIterableIterator<Buffer, undefined> {
+  const chunks = exchange[Symbol.asyncIterator]()
+  const relay = new Relay(report, options)
+
+  function pass (chunk: IteratorResult<Buffer>): Result | Promise<Result> {
+    if (chunk.done === true) relay.end()
+    else relay.push(chunk.value)
+    if (relay.isDone) exchange.finish()
+    return next()
   }
-  const rest = splitter.rest()
-  // A last event without its empty line is an event all the same.
-  const last = rest.length > 0 ? editor.edit(Buffer.concat([rest, Buffer.from('\n\n')])) : rest
-  if (last.length > 0) yield last
-  if (editor.failure !== null) throw editor.failure
-  const end = Buffer.concat([...tail, last]).toString()
-  if (/^data: ?\[DONE\]/m.test(end)) return
-  if (!/"finish_reason":\s*"/.test(end)) {
-    throw new UpstreamError('bad_reply', 'yes', 'The provider\'s stream broke off before it was complete.')
+
+  function next (): Result | Promise<Result> {
+    const ready = relay.next()
+    if (ready !== undefined) return ready
+    if (relay.failure === null) return relay.isDone ? ended : chunks.next().then(pass)
+    exchange.cancel()
+    throw relay.failure
   }
-  yield doneEvent
+
+  return {
+    next: async () => next(),
+    async return () {
+      if (!relay.isDone) exchange.cancel()
+      return ended
+    },
+    [Symbol.asyncIterator] () { return this }
+  }
+}
+
+type Result = IteratorResult<Buffer, undefined>
+
+const ended: Result = { done: true, value: undefined }
+
+/** The state of one relayed stream: takes chunks, gives pieces that the client may see. */
+class Relay {
+  /** Whether nothing more is to be read. */
+  isDone = false
+  /** Why there will be no more pieces than those that are ready. */
+  failure: UpstreamError | null = null
+  readonly #splitter = new EventSplitter()
+  readonly #editor: StreamEditor
+  readonly #tail: Buffer[] = []
+  readonly #ready: Buffer[] = []
+  #commentBytes = 0
+
+  constructor (report: StreamReport, options: RelayOptions) {
+    this.#editor = new StreamEditor(report, options)
+  }
+
+  /** The next piece, undefined when there is none yet. */
+  next (): Result | undefined {
+    const value = this.#ready.shift()
+    return value === undefined ? undefined : { done: false, value }
+  }
+
+  push (chunk: Buffer): void {
+    const piece = this.#splitter.push(chunk)
+    if (piece === null) return
+    this.#commentBytes = piece[0] === colon && isAllComments(piece) ? this.#commentBytes + piece.length : 0
+    if (this.#commentBytes > maxCommentBytes) return this.#fail('The provider sent nothing but comments.')
+    this.#take(piece)
+    this.isDone = endsWithDone(piece)
+    this.#tail.push(piece)
+    if (this.#tail.length > tailPieces) this.#tail.shift()
+  }
+
+  /** To be called when the upstream has closed a stream that it had not declared done. */
+  end (): void {
+    this.isDone = true
+    const rest = this.#splitter.rest()
+    // A last event without its empty line is an event all the same.
+    if (rest.length > 0) this.#take(Buffer.concat([rest, Buffer.from('\n\n')]))
+    const end = Buffer.concat([...this.#tail, rest]).toString()
+    if (this.failure !== null || /^data: ?\[DONE\]/m.test(end)) return
+    if (/"finish_reason":\s*"/.test(end)) this.#ready.push(doneEvent)
+    else this.#fail('The provider\'s stream broke off before it was complete.')
+  }
+
+  #take (piece: Buffer): void {
+    const visible = this.#editor.edit(piece)
+    if (visible.length > 0) this.#ready.push(visible)
+    this.failure = this.#editor.failure
+  }
+
+  #fail (message: string): void {
+    this.failure = new UpstreamError('bad_reply', 'yes', message)
+  }
 }
 
 /**

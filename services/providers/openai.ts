@@ -101,7 +101,9 @@ async function notAStream (exchange: Exchange, dialect: Dialect): Promise<Upstre
  * Waits for the first event with data, so that an upstream that fails before it said anything fails with a
  * true status and may be replaced by another. Returns the whole stream.
  */
-async function untilFirstEvent (events: AsyncGenerator<Buffer, void>): Promise<AsyncIterable<Buffer>> {
+async function untilFirstEvent (
+  events: AsyncIterableIterator<Buffer, undefined>
+): Promise<AsyncIterable<Buffer>> {
   const startedMs = performance.now()
   const first: Buffer[] = []
   for (;;) {
@@ -115,14 +117,14 @@ async function untilFirstEvent (events: AsyncGenerator<Buffer, void>): Promise<A
   return resume(first, events)
 }
 
-/** The same stream from its start, without a second generator around every piece. */
-function resume (first: Buffer[], events: AsyncGenerator<Buffer, void>): AsyncIterable<Buffer> {
-  const iterator: AsyncIterator<Buffer, void> = {
-    async next () {
+/** The same stream from its start. */
+function resume (first: Buffer[], events: AsyncIterableIterator<Buffer, undefined>): AsyncIterable<Buffer> {
+  const iterator = {
+    ...events,
+    next () {
       const value = first.shift()
-      return value === undefined ? await events.next() : { done: false, value }
-    },
-    return: () => events.return()
+      return value === undefined ? events.next() : Promise.resolve({ done: false as const, value })
+    }
   }
   return { [Symbol.asyncIterator]: () => iterator }
 }
