@@ -1,0 +1,102 @@
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import t from 'tap'
+import { request } from 'undici'
+import { configFromEnvironment } from '../services/config/environment.ts'
+import { knownProviders } from '../services/config/known-providers.ts'
+import { addressOf, spawnGateway } from './process.ts'
+import { startUpstream } from './upstream.ts'
+
+const run = promisify(execFile)
+const root = join(import.meta.dirname, '..')
+const readme = readFileSync(join(root, 'README.md'), 'utf8')
+const packageJson = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+
+/** The code blocks of a language, with the address of a running gateway in place of the usual one. */
+function blocks (language: string, url = ''): string[] {
+  const found = [...readme.matchAll(new RegExp(`\`\`\`${language}\n([^]*?)\`\`\``, 'g'))].map(match => match[1] ?? '')
+  return found.map(block => block.replaceAll('http://127.0.0.1:8080/v1', url))
+}
+
+/** The names in backticks at the start of the rows of a table. */
+function firstColumn (heading: string): string[] {
+  const [section = ''] = readme.split(`## ${heading}\n`)[1]?.split('\n## ') ?? []
+  return [...section.matchAll(/^\| (`[^|]*) \|/gm)].flatMap(match => (match[1] ?? '').match(/[^`]+(?=`)/g) ?? [])
+    .filter(name => !/^[\s,]*$/.test(name))
+}
+
+t.test('the command and the SDK lines work as they stand', async t => {
+  const { url, key } = await addressOf(await spawnGateway(t))
+  const env = { ...process.env, TOLLGATE_KEY: key }
+  const [curl = ''] = blocks('sh', url).filter(block => block.startsWith('curl'))
+  const { stdout } = await run('sh', ['-c', curl], { env })
+  t.match(JSON.parse(stdout).choices[0].message.content, /gateway/)
+  const [script = ''] = blocks('js', url)
+  const sdk = await run(process.execPath, ['--input-type=module', '--eval', script], { env, cwd: root })
+  t.match(sdk.stdout, /gateway/)
+})
+
+t.test('the commands are the project\'s own', async t => {
+  const commands = blocks('sh').flatMap(block => block.match(/npm (?:run )?[a-z:]+/g) ?? [])
+  t.ok(commands.includes('npm ci') && commands.includes('npm start') && commands.includes('npm test'))
+  const contributing = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8')
+  for (const command of [...commands, ...contributing.match(/npm (?:run )?[a-z:]+/g) ?? []]) {
+    const name = command.split(' ').at(-1) ?? ''
+    t.ok(name === 'ci' || name in packageJson.scripts, command)
+  }
+  t.match(readFileSync(join(root, '.ci/run'), 'utf8'), /npm ci[^]*npm run check[^]*npm run lint[^]*npm test/)
+})
+
+t.test('a key in the environment adds its provider', async t => {
+  const upstream = await startUpstream({ apiKey: 'sk-own' })
+  t.teardown(() => upstream.close())
+  const gateway = await spawnGateway(t, { OPENAI_API_KEY: 'sk-own', OPENAI_BASE_URL: upstream.url })
+  const { url, key } = await addressOf(gateway)
+  for (const model of ['gpt-5-nano', 'openai/gpt-5-nano']) {
+    const { statusCode, body } = await request(`${url}/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Hi' }] })
+    })
+    await body.dump()
+    t.equal(statusCode, 200)
+  }
+  const asked = upstream.requests.filter(({ method }) => method === 'POST')
+  t.same(asked.map(({ body }) => body?.model), ['gpt-5-nano', 'gpt-5-nano'])
+})
+
+t.test('every provider it names is known, and every known one is named', async t => {
+  for (const { keys } of knownProviders) t.ok(keys.some(key => readme.includes(`\`${key}\``)), keys.join())
+  const named = readme.match(/\b[A-Z_]+_API_KEY\b|\bHF_TOKEN\b/g) ?? []
+  for (const name of new Set(named)) {
+    const env = { [name]: 'sk-x', AZURE_OPENAI_ENDPOINT: 'https://example.openai.azure.com' }
+    t.equal(configFromEnvironment(env).providers.filter(({ id }) => id !== 'sandbox').length, 1, name)
+  }
+})
+
+t.test('every endpoint of the table is served', async t => {
+  const { url, key } = await addressOf(await spawnGateway(t))
+  const endpoints = firstColumn('Endpoints')
+  t.ok(endpoints.length >= 5)
+  for (const endpoint of endpoints) {
+    const [method = '', path = ''] = endpoint.split(' ')
+    const answer = await request(url.replace(/\/v1$/, path.replace(':id', 'sandbox-chat')), {
+      method: method === 'POST' ? 'POST' : 'GET', headers: { authorization: `Bearer ${key}` }
+    })
+    await answer.body.dump()
+    t.ok([200, 400].includes(answer.statusCode), `${endpoint}: ${answer.statusCode}`)
+  }
+})
+
+t.test('every setting of the table is read', async t => {
+  const source = readFileSync(join(root, 'services/config/settings.ts'), 'utf8')
+  const settings = firstColumn('Settings').filter(name => /^[A-Z_]+$/.test(name))
+  t.ok(settings.length >= 10)
+  for (const name of settings) t.match(source, name)
+})
+
+t.test('every file it links to exists', async t => {
+  for (const [, file = ''] of readme.matchAll(/\]\(([^)#]+)\)/g)) t.ok(readFileSync(join(root, file)), file)
+})
