@@ -4,7 +4,9 @@ import type { LoadOrder } from './load.ts'
 export interface Scenario {
   title: string
   load: Omit<LoadOrder, 'url' | 'key'>
-  /** Requests ahead of the measured rounds: enough for the compiler to have settled, which takes some 20,000. */
+  /**
+   * Requests ahead of the measured rounds: enough for the compiler to have settled, which takes some 20,000.
+   */
   warmUp: number
   /** What one unit of work is, and how many of them the load holds. */
   unit: string
