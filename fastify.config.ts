@@ -49,6 +49,8 @@ export async function build ({ settings, config, logger }: BuildOptions): Promis
     requestTimeout: 300_000,
     http: { maxHeaderSize: 64 * 1024 },
     return503OnClosing: false,
+    // The store may wait half a minute for its database, and a migration may take longer.
+    pluginTimeout: 0,
     frameworkErrors,
     clientErrorHandler
   })

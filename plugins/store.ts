@@ -16,7 +16,7 @@ export interface StoreOptions {
 
 /** Opens the store and offers it as `app.store`. The start fails when it cannot be opened. */
 export default fp<StoreOptions>(async (app, { url }) => {
-  const store = await openStore(url)
+  const store = await openStore(url, { log: app.log })
   app.decorate('store', store)
   app.addHook('onClose', async () => { await store.close() })
 }, { name: 'store' })

@@ -1,14 +1,31 @@
+import { openPostgres } from './postgres.ts'
 import { openSqlite } from './sqlite.ts'
-import type { Store } from './store.ts'
+import type { Store, StoreLog } from './store.ts'
 
 /**
- * Opens the store that `url` names: `sqlite:<path>`, relative to the working directory or absolute, or
- * `sqlite::memory:`. Throws an Error for other schemes, StoreUnavailable when the database cannot be used.
+ * Opens the store that `url` names: `sqlite:<path>`, relative to the working directory or absolute,
+ * `sqlite::memory:`, or `postgres://user:password@host:port/database?pool=<connections>`. `log` hears of lost
+ * connections and of waiting for the server. Throws an Error for other addresses, StoreUnavailable when the
+ * database cannot be used.
  */
-export async function openStore (url: string): Promise<Store> {
+export async function openStore (url: string, { log = warnings }: { log?: StoreLog } = {}): Promise<Store> {
   const [, scheme, rest = ''] = /^([a-z][a-z0-9+.-]*):(?:\/\/)?(.*)$/is.exec(url) ?? []
-  if (scheme?.toLowerCase() === 'sqlite' && rest !== '') return await openSqlite(rest)
+  switch (scheme?.toLowerCase()) {
+    case 'sqlite':
+      if (rest !== '') return await openSqlite(rest)
+      break
+    case 'postgres':
+    case 'postgresql':
+      return await openPostgres(url, { log })
+  }
   // Only the scheme is repeated: the rest of a database's address may hold a password.
   const given = scheme === undefined ? 'no scheme' : `"${scheme}:"`
-  throw new Error(`The database address has ${given}; supported is sqlite:<path>, e.g. sqlite:data/tollgate.db`)
+  throw new Error(`The database address has ${given}; supported are sqlite:<path>, e.g. sqlite:data/tollgate.db, ` +
+    'and postgres://user:password@host:port/database')
+}
+
+/** For callers without a log: what is wrong goes where Node's own warnings go. */
+const warnings: StoreLog = {
+  info: () => {},
+  warn: (_details, message) => process.emitWarning(message)
 }

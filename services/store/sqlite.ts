@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import { connect, patiently } from './sqlite-connection.ts'
 import type { Connection } from './sqlite-connection.ts'
 import { migrate } from './migrations.ts'
+import { runWork } from './run-work.ts'
 import type { Queries, Store, Value } from './store.ts'
 import { createTurns } from './turns.ts'
 import type { Turns } from './turns.ts'
@@ -75,35 +76,14 @@ async function inTransaction<T> (
   connection: Connection, busyTimeoutMs: number, work: (queries: Queries) => Promise<T>
 ): Promise<T> {
   await patiently(() => connection.script('begin immediate'), busyTimeoutMs)
-  const { queries, end } = untilEnd(scriptable(connection))
   try {
-    const result = await work(queries)
-    end()
+    const result = await runWork(scriptable(connection), work)
     connection.script('commit')
     return result
   } catch (error) {
-    end()
     // SQLite has already rolled back by itself after a full disk or a failed write.
     if (connection.inTransaction()) connection.script('rollback')
     throw error
-  }
-}
-
-/**
- * A statement that nobody awaited must not run after the end, where it would belong to another transaction.
- */
-function untilEnd (queries: Queries): { queries: Queries, end: () => void } {
-  let ended = false
-  const guard = () => {
-    if (ended) throw new Error('The transaction has ended: await every statement within it.')
-  }
-  return {
-    end: () => { ended = true },
-    queries: {
-      all: async (sql, params) => { guard(); return await queries.all(sql, params) },
-      get: async (sql, params) => { guard(); return await queries.get(sql, params) },
-      run: async (sql, params) => { guard(); return await queries.run(sql, params) }
-    }
   }
 }
 

@@ -1,21 +1,19 @@
-import { join } from 'node:path'
 import t from 'tap'
-import type { Test } from 'tap'
 import { bootstrap } from '../../../services/keys/bootstrap.ts'
 import { createKeys } from '../../../services/keys/keys.ts'
 import { createAccounts } from '../../../services/ledger/accounts.ts'
-import { openSqlite } from '../../../services/store/sqlite.ts'
+import { forEachEngine } from '../../engines.ts'
+import type { Database } from '../../engines.ts'
 
-async function start (t: Test, path: string) {
-  const store = await openSqlite(path)
-  t.teardown(() => store.close())
+async function start (database: Database) {
+  const store = await database.open()
   const keys = createKeys(store)
   const accounts = createAccounts(store)
   return { store, keys, accounts, startingCreditNano: 5_000_000_000 }
 }
 
-t.test('the first start gives a key of an account with credit, later ones none', async (t) => {
-  const options = await start(t, ':memory:')
+forEachEngine(t, 'the first start gives a key of an account with credit, later ones none', async (t, database) => {
+  const options = await start(database)
   const first = await bootstrap(options)
   t.match(await options.keys.authenticate(first?.key ?? ''), { account: 'default' })
   t.match(await options.accounts.balance('default'), { creditsNano: 5_000_000_000 })
@@ -26,15 +24,14 @@ t.test('the first start gives a key of an account with credit, later ones none',
   t.match(await options.accounts.balance('default'), { creditsNano: 5_000_000_000 })
 })
 
-t.test('a start without credit makes no entry', async (t) => {
-  const options = { ...await start(t, ':memory:'), startingCreditNano: 0 }
+forEachEngine(t, 'a start without credit makes no entry', async (t, database) => {
+  const options = { ...await start(database), startingCreditNano: 0 }
   t.ok(await bootstrap(options))
   t.same(await options.store.all('select id from entry'), [])
 })
 
-t.test('processes that start at once create one key and one credit', async (t) => {
-  const path = join(t.testdir(), 'tollgate.db')
-  const nodes = await Promise.all([start(t, path), start(t, path), start(t, path)])
+forEachEngine(t, 'processes that start at once create one key and one credit', async (t, database) => {
+  const nodes = await Promise.all(Array.from({ length: 4 }, () => start(database)))
   const results = await Promise.all(nodes.map(bootstrap))
   t.equal(results.filter((result) => result !== null).length, 1)
   for (const { keys, accounts } of nodes) {
@@ -43,8 +40,8 @@ t.test('processes that start at once create one key and one credit', async (t) =
   }
 })
 
-t.test('where the operator has made keys nothing is added, even when all are revoked', async (t) => {
-  const options = await start(t, ':memory:')
+forEachEngine(t, 'where the operator has made keys nothing is added, even when all are revoked', async (t, database) => {
+  const options = await start(database)
   await options.accounts.create({ id: 'acme' })
   const { id } = await options.keys.create({ account: 'acme', label: '' })
   await options.keys.revoke(id)
@@ -52,8 +49,8 @@ t.test('where the operator has made keys nothing is added, even when all are rev
   t.same(await options.store.all('select id from account'), [{ id: 'acme' }])
 })
 
-t.test('a first start that fails leaves nothing, and the next one succeeds', async (t) => {
-  const options = await start(t, ':memory:')
+forEachEngine(t, 'a first start that fails leaves nothing, and the next one succeeds', async (t, database) => {
+  const options = await start(database)
   await t.rejects(bootstrap({ ...options, startingCreditNano: 2 ** 53 }), RangeError)
   t.same(await options.store.all('select id from account'), [])
   t.ok(await bootstrap(options))

@@ -1,24 +1,24 @@
 import t from 'tap'
-import type { Test } from 'tap'
 import { createKeys } from '../../../services/keys/keys.ts'
 import { createToken } from '../../../services/keys/token.ts'
 import { createAccounts } from '../../../services/ledger/accounts.ts'
-import { openSqlite } from '../../../services/store/sqlite.ts'
 import { StoreUnavailable } from '../../../services/store/store.ts'
 import type { Store } from '../../../services/store/store.ts'
+import { forEachEngine } from '../../engines.ts'
+import type { Database } from '../../engines.ts'
 
 /** A store that counts the queries for keys and can be made to fail, and keys under a clock set by hand. */
-async function setUp (t: Test) {
-  const store = await openSqlite(':memory:')
-  t.teardown(() => store.close())
-  const probe = { queries: 0, down: false }
+async function setUp (database: Database) {
+  const store = await database.open()
+  const probe = { queries: 0, down: false, written: Promise.resolve(0) }
   const watched: Store = {
     ...store,
     all: async (sql, params) => {
       probe.queries++
       if (probe.down) throw new StoreUnavailable(new Error('gone'))
       return await store.all(sql, params)
-    }
+    },
+    run: async (sql, params) => await (probe.written = store.run(sql, params))
   }
   const time = { now: 1_000_000 }
   const clock = () => time.now
@@ -28,22 +28,22 @@ async function setUp (t: Test) {
   return { store, keys, probe, time, clock, id, key }
 }
 
-t.test('a key that was created is recognised', async (t) => {
-  const { keys, id, key } = await setUp(t)
+forEachEngine(t, 'a key that was created is recognised', async (t, database) => {
+  const { keys, id, key } = await setUp(database)
   const record = await keys.authenticate(key)
   t.same(record, { id, account: 'acme', label: 'laptop', expiresAt: null, revokedAt: null })
   t.ok(Object.isFrozen(record))
 })
 
-t.test('the store keeps the hash of the secret, nothing more of it', async (t) => {
-  const { store, key } = await setUp(t)
+forEachEngine(t, 'the store keeps the hash of the secret, nothing more of it', async (t, database) => {
+  const { store, key } = await setUp(database)
   const rows = JSON.stringify(await store.all('select * from api_key'))
   t.notMatch(rows, key.split('-')[3])
   t.match(rows, /"secret_sha256":"[0-9a-f]{64}"/)
 })
 
-t.test('within a second the answer is there at once, without a query', async (t) => {
-  const { keys, probe, time, key } = await setUp(t)
+forEachEngine(t, 'within a second the answer is there at once, without a query', async (t, database) => {
+  const { keys, probe, time, key } = await setUp(database)
   await keys.authenticate(key)
   time.now += 999
   const record = keys.authenticate(key)
@@ -57,8 +57,8 @@ t.test('within a second the answer is there at once, without a query', async (t)
   t.equal(probe.queries, 2)
 })
 
-t.test('a wrong secret is refused, also when the key is in memory', async (t) => {
-  const { keys, id, key } = await setUp(t)
+forEachEngine(t, 'a wrong secret is refused, also when the key is in memory', async (t, database) => {
+  const { keys, id, key } = await setUp(database)
   const wrong = `sk-tg-${id}-${createToken().secret}`
   const refusal = {
     status: 401,
@@ -73,16 +73,16 @@ t.test('a wrong secret is refused, also when the key is in memory', async (t) =>
   t.throws(() => keys.authenticate(wrong), refusal)
 })
 
-t.test('what is no key at all is refused without a query', async (t) => {
-  const { keys, probe } = await setUp(t)
+forEachEngine(t, 'what is no key at all is refused without a query', async (t, database) => {
+  const { keys, probe } = await setUp(database)
   t.throws(() => keys.authenticate(''), { status: 401, code: null, message: /^You didn't provide an API key/ })
   t.throws(() => keys.authenticate('sk-proj-something-of-another-provider'),
     { status: 401, code: 'invalid_api_key', message: /provided: sk-proj-\*\*\*\*ider\./ })
   t.equal(probe.queries, 0)
 })
 
-t.test('an unknown key is asked for once a second', async (t) => {
-  const { keys, probe, time } = await setUp(t)
+forEachEngine(t, 'an unknown key is asked for once a second', async (t, database) => {
+  const { keys, probe, time } = await setUp(database)
   const { key } = createToken()
   const unknown = { status: 401, code: 'invalid_api_key', message: /^Incorrect API key/ }
   await t.rejects(async () => await keys.authenticate(key), unknown)
@@ -93,8 +93,8 @@ t.test('an unknown key is asked for once a second', async (t) => {
   t.equal(probe.queries, 2)
 })
 
-t.test('a flood of made-up keys costs few queries and pushes no good key out', async (t) => {
-  const { keys, probe, key } = await setUp(t)
+forEachEngine(t, 'a flood of made-up keys costs few queries and pushes no good key out', async (t, database) => {
+  const { keys, probe, key } = await setUp(database)
   await keys.authenticate(key)
   const flood = Array.from({ length: 9_000 }, async () => await keys.authenticate(createToken().key))
   const results = await Promise.allSettled(flood)
@@ -103,23 +103,23 @@ t.test('a flood of made-up keys costs few queries and pushes no good key out', a
   t.notOk(keys.authenticate(key) instanceof Promise)
 })
 
-t.test('requests at once with one key share one query', async (t) => {
-  const { keys, probe, key } = await setUp(t)
+forEachEngine(t, 'requests at once with one key share one query', async (t, database) => {
+  const { keys, probe, key } = await setUp(database)
   const records = await Promise.all(Array.from({ length: 50 }, () => keys.authenticate(key)))
   t.equal(new Set(records).size, 1)
   t.equal(probe.queries, 1)
 })
 
-t.test('many keys asked for at once each get their own record', async (t) => {
-  const { keys } = await setUp(t)
+forEachEngine(t, 'many keys asked for at once each get their own record', async (t, database) => {
+  const { keys } = await setUp(database)
   const created = await Promise.all(Array.from({ length: 120 }, (_, index) =>
     keys.create({ account: 'acme', label: `key ${index}` })))
   const records = await Promise.all(created.map(({ key }) => keys.authenticate(key)))
   t.same(records.map(({ id }) => id), created.map(({ id }) => id))
 })
 
-t.test('a revoked key ends here and, within two seconds, elsewhere', async (t) => {
-  const { store, keys, time, clock, id, key } = await setUp(t)
+forEachEngine(t, 'a revoked key ends here and, within two seconds, elsewhere', async (t, database) => {
+  const { store, keys, time, clock, id, key } = await setUp(database)
   const elsewhere = createKeys(store, clock)
   await Promise.all([keys.authenticate(key), elsewhere.authenticate(key)])
   t.equal(await keys.revoke(id), true)
@@ -131,16 +131,16 @@ t.test('a revoked key ends here and, within two seconds, elsewhere', async (t) =
   await t.rejects(async () => await elsewhere.authenticate(key), revoked)
 })
 
-t.test('a clock that is set back does not keep a revoked key alive', async (t) => {
-  const { store, keys, time, clock, id, key } = await setUp(t)
+forEachEngine(t, 'a clock that is set back does not keep a revoked key alive', async (t, database) => {
+  const { store, keys, time, clock, id, key } = await setUp(database)
   await keys.authenticate(key)
   await createKeys(store, clock).revoke(id)
   time.now -= 3_600_000
   await t.rejects(async () => await keys.authenticate(key), { message: /has been revoked/ })
 })
 
-t.test('a key expires to the millisecond, also when it is in memory', async (t) => {
-  const { keys, time } = await setUp(t)
+forEachEngine(t, 'a key expires to the millisecond, also when it is in memory', async (t, database) => {
+  const { keys, time } = await setUp(database)
   const { key } = await keys.create({ account: 'acme', label: '', expiresAt: time.now + 500 })
   t.match(await keys.authenticate(key), { expiresAt: time.now + 500 })
   time.now += 499
@@ -149,8 +149,8 @@ t.test('a key expires to the millisecond, also when it is in memory', async (t) 
   t.throws(() => keys.authenticate(key), { status: 401, code: 'invalid_api_key', message: /has expired/ })
 })
 
-t.test('without the database a key known lately works for a minute, another one is not found wrong', async (t) => {
-  const { keys, probe, time, key } = await setUp(t)
+forEachEngine(t, 'without the database a key known lately works for a minute, another one is not found wrong', async (t, database) => {
+  const { keys, probe, time, key } = await setUp(database)
   await keys.authenticate(key)
   probe.down = true
   time.now += 60_000
@@ -166,9 +166,12 @@ t.test('without the database a key known lately works for a minute, another one 
   t.match(await keys.authenticate(key), { account: 'acme' })
 })
 
-t.test('a key tells when it was last used, to the minute', async (t) => {
-  const { keys, time, id, key } = await setUp(t)
-  const lastUsedAt = async () => (await keys.list()).find((listed) => listed.id === id)?.lastUsedAt
+forEachEngine(t, 'a key tells when it was last used, to the minute', async (t, database) => {
+  const { keys, probe, time, id, key } = await setUp(database)
+  const lastUsedAt = async () => {
+    await probe.written
+    return (await keys.list()).find((listed) => listed.id === id)?.lastUsedAt
+  }
   t.equal(await lastUsedAt(), null)
   const first = time.now
   await keys.authenticate(key)
@@ -181,8 +184,8 @@ t.test('a key tells when it was last used, to the minute', async (t) => {
   t.equal(await lastUsedAt(), time.now)
 })
 
-t.test('keys are listed newest first, without anything of the secret', async (t) => {
-  const { keys, time, id } = await setUp(t)
+forEachEngine(t, 'keys are listed newest first, without anything of the secret', async (t, database) => {
+  const { keys, time, id } = await setUp(database)
   time.now += 1
   const newer = await keys.create({ account: 'acme', label: 'server', expiresAt: 2_000_000 })
   await keys.revoke(id)
@@ -193,8 +196,8 @@ t.test('keys are listed newest first, without anything of the secret', async (t)
   t.equal((await keys.list(1)).length, 1)
 })
 
-t.test('a key needs an account that exists, and fields that make sense', async (t) => {
-  const { keys } = await setUp(t)
+forEachEngine(t, 'a key needs an account that exists, and fields that make sense', async (t, database) => {
+  const { keys } = await setUp(database)
   await t.rejects(keys.create({ account: 'nobody', label: '' }), { name: 'GatewayError', status: 400, param: 'account' })
   await t.rejects(keys.create({ account: 'acme', label: 'x'.repeat(201) }),
     { name: 'GatewayError', status: 400, param: 'label' })

@@ -1,11 +1,12 @@
 import { createAccounts } from '../../../services/ledger/accounts.ts'
-import { openSqlite } from '../../../services/store/sqlite.ts'
+import { openStore } from '../../../services/store/open.ts'
 
 /**
- * A process that makes deposits of 1 and prints the id of each one once it is booked: path, name, how many.
+ * A process that makes deposits of 1 and prints the id of each one once it is booked: address, name, how
+ * many.
  */
-const [path = '', name = '', count = ''] = process.argv.slice(2)
-const store = await openSqlite(path)
+const [url = '', name = '', count = ''] = process.argv.slice(2)
+const store = await openStore(url)
 const accounts = createAccounts(store)
 await accounts.create({ id: 'shared' })
 for (let number = 1; number <= Number(count); number++) {

@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { inspect } from 'node:util'
 import t from 'tap'
 import { openStore } from '../../../services/store/open.ts'
+import { createDatabase } from '../../engines.ts'
 
 t.test('a sqlite address opens the file it names', async (t) => {
   for (const prefix of ['sqlite:', 'sqlite://', 'SQLite:']) {
@@ -19,10 +21,35 @@ t.test('a database can be in memory', async (t) => {
   t.same(await store.all('select id from account'), [])
 })
 
+t.test('a postgres address opens the database it names', async (t) => {
+  const { url } = await createDatabase(t, 'postgres')
+  for (const scheme of ['postgres', 'postgresql', 'Postgres']) {
+    const store = await openStore(url.replace(/^postgres/, scheme))
+    t.equal(store.engine, 'postgres')
+    t.same(await store.get('select current_database() as name'), { name: 'postgres' })
+    await store.close()
+  }
+})
+
 t.test('other addresses are refused without telling their passwords', async (t) => {
   for (const url of ['mysql://root:secret@db/x', 'secret', 'sqlite:', '']) {
-    const error = await openStore(url).then(() => t.fail(url), (error: Error) => error)
-    t.match(error, { message: /supported is sqlite:<path>/ })
-    t.notMatch(error, { message: /secret/ })
+    const error: unknown = await openStore(url).catch((error: unknown) => error)
+    t.match(error, { message: /supported are sqlite:<path>/ })
+    t.notMatch(inspect(error), /secret/)
+  }
+})
+
+t.test('a postgres address that is wrong is refused without telling its password', async (t) => {
+  const wrong = {
+    'postgres://user:secret@host:port/database': /of the form postgres:/,
+    'postgres://user:secret@127.0.0.1/database?pool=0': /`pool` must be a whole number from 1 to 1000/,
+    'postgres://user:secret@127.0.0.1/database?pool=many': /`pool` must be/,
+    'postgres://user:secret@127.0.0.1/database?connect_timeout=1.5': /`connect_timeout` must be/,
+    'postgres://user:secret@127.0.0.1/database?statement_timeout=-1': /`statement_timeout` must be/
+  }
+  for (const [url, message] of Object.entries(wrong)) {
+    const error: unknown = await openStore(url).catch((error: unknown) => error)
+    t.match(error, { message })
+    t.notMatch(inspect(error), /secret/)
   }
 })

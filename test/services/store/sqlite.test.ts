@@ -22,63 +22,6 @@ for (const kind of ['a file', ':memory:']) {
   t.test(`in ${kind}`, async (t) => {
     const open = (t: Test) => openWithTable(t, kind === ':memory:' ? kind : join(t.testdir(), 'deep', 'notes.db'))
 
-    t.test('rows come back as they went in', async (t) => {
-      const store = await open(t)
-      t.equal(await store.run('insert into note (id, text) values ($1, $2), ($3, $4)', [1, 'one', 2, null]), 2)
-      t.same(await store.all('select id, text from note order by id'), [{ id: 1, text: 'one' }, { id: 2, text: null }])
-      t.same(await store.get('select text from note where id = $1', [1]), { text: 'one' })
-      t.equal(await store.get('select text from note where id = $1', [3]), undefined)
-      t.same(await store.get('insert into note (id) values ($1) returning id', [3]), { id: 3 })
-      t.equal(await store.run('update note set text = $1 where id > $2', ['more', 1]), 2)
-    })
-
-    t.test('a placeholder may be used twice and in any order', async (t) => {
-      const store = await open(t)
-      t.same(await store.get('select $2 as b, $1 as a, $2 as again', ['a', 'b']), { a: 'a', b: 'b', again: 'b' })
-    })
-
-    t.test('integers stay integers, also in a division', async (t) => {
-      const store = await open(t)
-      t.same(await store.get('select $1 / 2 as half', [7]), { half: 3 })
-    })
-
-    t.test('integers outside the safe range are refused in both directions', async (t) => {
-      const store = await open(t)
-      for (const value of [2 ** 53, -(2 ** 53), NaN, Infinity]) {
-        await t.rejects(store.get('select $1 as value', [value]), RangeError)
-      }
-      await t.rejects(store.get('select 9007199254740993 as value'), RangeError)
-      t.same(await store.get('select $1 as value', [Number.MAX_SAFE_INTEGER]), { value: Number.MAX_SAFE_INTEGER })
-    })
-
-    t.test('a transaction that throws leaves nothing behind', async (t) => {
-      const store = await open(t)
-      const failing = store.transaction(async (queries) => {
-        await queries.run('insert into note (id) values (1)')
-        throw new Error('changed my mind')
-      })
-      await t.rejects(failing, { message: 'changed my mind' })
-      t.same(await ids(store), [])
-    })
-
-    t.test('a statement of another caller stays outside a transaction', async (t) => {
-      const store = await open(t)
-      const begun = Promise.withResolvers<void>()
-      const goOn = Promise.withResolvers<void>()
-      const failing = store.transaction(async (queries) => {
-        await queries.run('insert into note (id) values (1)')
-        begun.resolve()
-        await goOn.promise
-        throw new Error('undone')
-      })
-      await begun.promise
-      const outside = store.run('insert into note (id) values (2)')
-      goOn.resolve()
-      await t.rejects(failing, { message: 'undone' })
-      t.equal(await outside, 1)
-      t.same(await ids(store), [2])
-    })
-
     t.test('transactions run one after the other, in the order of asking', async (t) => {
       const store = await open(t)
       await store.run('insert into note (id, text) values (1, $1)', [''])
@@ -90,57 +33,14 @@ for (const kind of ['a file', ':memory:']) {
       t.same(await store.get('select text from note'), { text: 'abcd' })
     })
 
-    t.test('a transaction reads its own changes', async (t) => {
-      const store = await open(t)
-      const found = await store.transaction(async (queries) => {
-        await queries.run('insert into note (id) values (1)')
-        return await queries.all('select id from note')
-      })
-      t.same(found, [{ id: 1 }])
-    })
-
-    t.test('a statement left over from a transaction is refused', async (t) => {
-      const store = await open(t)
-      const queries = await store.transaction(async (queries) => queries)
-      await t.rejects(queries.run('insert into note (id) values (1)'), { message: /has ended/ })
-      t.same(await ids(store), [])
-    })
-
     t.test('waiting for oneself ends instead of lasting for ever', async (t) => {
       const store = await open(t)
       await t.rejects(store.transaction(() => store.run('insert into note (id) values (1)')), StoreUnavailable)
       t.equal(await store.run('insert into note (id) values (2)'), 1)
       t.same(await ids(store), [2])
     })
-
-    t.test('errors of a statement come as they are', async (t) => {
-      const store = await open(t)
-      await store.run('insert into note (id) values (1)')
-      await t.rejects(store.run('insert into note (id) values (1)'), { message: /UNIQUE/ })
-      await t.rejects(store.get('select id from nowhere'), { message: /no such table/ })
-      await t.rejects(store.run('delete from note; delete from note'), { message: /More than one statement/ })
-      t.same(await ids(store), [1])
-    })
-
-    t.test('a closed store is unavailable', async (t) => {
-      const store = await open(t)
-      await store.close()
-      await store.close()
-      await t.rejects(store.get('select 1'), StoreUnavailable)
-      await t.rejects(store.run('delete from note'), StoreUnavailable)
-      await t.rejects(store.transaction(async () => 1), StoreUnavailable)
-    })
   })
 }
-
-t.test('plain reads go on while a transaction is open, and see the last commit', async (t) => {
-  const store = await openWithTable(t, join(t.testdir(), 'notes.db'))
-  await store.transaction(async (queries) => {
-    await queries.run('insert into note (id) values (1)')
-    t.same(await ids(store), [])
-  })
-  t.same(await ids(store), [1])
-})
 
 t.test('an open read does not hide later commits', async (t) => {
   const store = await openWithTable(t, join(t.testdir(), 'notes.db'))

@@ -1,0 +1,59 @@
+import type { ClientConfig } from 'pg'
+import { columnTypes } from './postgres-values.ts'
+
+/** How to reach a Postgres server, with the parameters of the address that are not the server's own. */
+export interface PostgresAddress {
+  config: ClientConfig
+  /** How many connections this process may have. */
+  connections: number
+  statementTimeoutMs: number
+}
+
+const defaults = { connections: 10, connectTimeoutS: 5, statementTimeoutMs: 30_000 }
+const most = { connections: 1_000, connectTimeoutS: 300, statementTimeoutMs: 24 * 3_600_000 }
+const keepAliveAfterMs = 10_000
+/** How much later than the server this side gives up a statement. */
+const answerTimeoutMs = 2_000
+/** A process that hangs in the middle of a transaction loses its locks after this time. */
+const idleInTransactionTimeoutMs = 30_000
+
+/**
+ * Reads a `postgres://` address. Its query may hold `pool` (connections, 10 unless told), `connect_timeout`
+ * (seconds to wait for a connection, new or free, 5 unless told), `statement_timeout` (milliseconds, 30,000
+ * unless told) and the usual parameters such as `sslmode`. Throws an Error that does not repeat the address.
+ */
+export function readPostgresAddress (url: string): PostgresAddress {
+  const [base = '', query = ''] = url.split(/\?(.*)/s)
+  const params = new URLSearchParams(query)
+  const take = (name: string, of: keyof typeof defaults) => takeNumber(params, name, defaults[of], most[of])
+  const connections = take('pool', 'connections')
+  const connectTimeoutS = take('connect_timeout', 'connectTimeoutS')
+  const statementTimeoutMs = take('statement_timeout', 'statementTimeoutMs')
+  return {
+    connections,
+    statementTimeoutMs,
+    config: {
+      connectionString: params.size === 0 ? base : `${base}?${params}`,
+      fallback_application_name: 'tollgate',
+      connectionTimeoutMillis: connectTimeoutS * 1_000,
+      idle_in_transaction_session_timeout: idleInTransactionTimeoutMs,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: keepAliveAfterMs,
+      types: columnTypes
+    }
+  }
+}
+
+/** The limits on the time of a statement: the server's, and one for a server that does not answer at all. */
+export function statementLimits (timeoutMs: number): ClientConfig {
+  return { statement_timeout: timeoutMs, query_timeout: timeoutMs + answerTimeoutMs }
+}
+
+function takeNumber (params: URLSearchParams, name: string, otherwise: number, max: number): number {
+  const text = params.get(name)
+  params.delete(name)
+  if (text === null) return otherwise
+  const value = Number(text)
+  if (/^\d{1,9}$/.test(text) && value >= 1 && value <= max) return value
+  throw new Error(`In the database address, \`${name}\` must be a whole number from 1 to ${max}`)
+}

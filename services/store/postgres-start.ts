@@ -1,0 +1,78 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Client } from 'pg'
+import { migrate } from './migrations.ts'
+import { statementLimits } from './postgres-address.ts'
+import type { PostgresAddress } from './postgres-address.ts'
+import { createConnection, inTransaction } from './postgres-connection.ts'
+import type { Connection } from './postgres-connection.ts'
+import { isFaultOfDatabase, reasonOf } from './postgres-errors.ts'
+import { createStatementNames } from './postgres-statements.ts'
+import { StoreUnavailable } from './store.ts'
+import type { StoreLog } from './store.ts'
+
+const retryMs = 500
+/** Includes the time in which another process migrates. */
+const migrationTimeoutMs = 10 * 60_000
+/** Any number that nothing else in the database locks. */
+const migrationLock = 8_655_742_953
+
+/**
+ * Brings the tables of a database up to date, in one process at a time. Waits at most `timeoutMs` for a
+ * server that cannot be reached. Throws StoreUnavailable when it has not come by then, an Error when it
+ * refuses the connection or the database cannot be migrated.
+ */
+export async function preparePostgres (
+  address: PostgresAddress, { log, timeoutMs }: { log: StoreLog, timeoutMs: number }
+): Promise<void> {
+  const deadline = performance.now() + timeoutMs
+  for (let attempts = 1; ; attempts++) {
+    const client = createClient(address)
+    try {
+      const migrated = await migrateOver(client)
+      if (migrated.length > 0) log.info({ migrations: migrated }, 'the database was migrated')
+      return
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error
+      const message = `Postgres at ${client.host}:${client.port} cannot be reached: ${reasonOf(error.cause)}`
+      if (performance.now() + retryMs > deadline) throw new StoreUnavailable(error.cause, message)
+      if (attempts === 1) log.warn({ timeoutMs }, `${message}; trying again`)
+    }
+    await sleep(retryMs)
+  }
+}
+
+function createClient (address: PostgresAddress): Client {
+  try {
+    const client = new Client({ ...address.config, ...statementLimits(migrationTimeoutMs) })
+    // The statement under way fails by itself.
+    client.on('error', () => {})
+    return client
+  } catch {
+    // The error itself may repeat the address, with its password.
+    throw new Error('The database address is not of the form postgres://user:password@host:port/database')
+  }
+}
+
+async function migrateOver (client: Client): Promise<string[]> {
+  try {
+    await connect(client)
+    const connection = createConnection(client, createStatementNames(0))
+    return await inTransaction(connection, () => migrateLocked(connection))
+  } finally {
+    await client.end()
+  }
+}
+
+async function migrateLocked (connection: Connection): Promise<string[]> {
+  await connection.get('select pg_advisory_xact_lock($1)', [migrationLock])
+  return await migrate('postgres', connection)
+}
+
+async function connect (client: Client): Promise<void> {
+  try {
+    await client.connect()
+  } catch (error) {
+    if (isFaultOfDatabase(error)) throw new StoreUnavailable(error)
+    throw new Error(`Postgres at ${client.host}:${client.port} refuses: ${reasonOf(error)}`, { cause: error })
+  }
+}

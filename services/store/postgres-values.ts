@@ -1,0 +1,37 @@
+import type { CustomTypesConfig } from 'pg'
+import type { Value } from './store.ts'
+
+/** Returns a value as it is sent. Throws RangeError for a number that is not exact on every engine. */
+export function toParameter (value: Value): Value {
+  if (typeof value !== 'number') return value
+  if (!Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value))) {
+    throw new RangeError(`Not a safe number: ${value}`)
+  }
+  return value
+}
+
+/** Makes every column what SQLite would give: numbers for numbers, 1 and 0 for booleans, else text. */
+export const columnTypes: CustomTypesConfig = {
+  getTypeParser: (type: number) => parsers.get(type) ?? String
+}
+
+// Source: https://github.com/postgres/postgres/blob/master/src/include/catalog/pg_type.dat
+const typeIds = { bool: 16, int8: 20, int2: 21, int4: 23, oid: 26, float4: 700, float8: 701, numeric: 1700 }
+
+const parsers = new Map<number, (text: string) => Value>([
+  [typeIds.bool, (text) => text === 't' ? 1 : 0],
+  [typeIds.int2, Number],
+  [typeIds.int4, Number],
+  [typeIds.oid, Number],
+  [typeIds.float4, Number],
+  [typeIds.float8, Number],
+  [typeIds.int8, toSafeNumber],
+  // What the sum of a bigint column is.
+  [typeIds.numeric, toSafeNumber]
+])
+
+function toSafeNumber (text: string): number {
+  const value = Number(text)
+  if (Number.isInteger(value) && !Number.isSafeInteger(value)) throw new RangeError(`Not a safe integer: ${text}`)
+  return value
+}

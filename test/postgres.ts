@@ -1,0 +1,78 @@
+import { spawn } from 'node:child_process'
+import type { ChildProcessByStdio } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Readable, Writable } from 'node:stream'
+import pg from 'pg'
+import t from 'tap'
+
+interface Teardown { teardown (work: () => unknown): void }
+
+/** A Postgres server on a free port of this machine; it needs nothing installed but npm's packages. */
+export interface PostgresServer {
+  /**
+   * The address of an empty schema, which serves like a database of its own and takes a millisecond instead
+   * of a hundred.
+   */
+  createSchema (): Promise<string>
+  /** Ends the server as a crash would. */
+  kill (): Promise<void>
+  /** Starts it after `kill`, at the same address with the same databases. */
+  start (): Promise<void>
+}
+
+/**
+ * Starts a server, in less than a second. It is stopped and removed when the test ends, also when that is the
+ * end of the whole process.
+ */
+export async function startPostgres (t: Teardown): Promise<PostgresServer> {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'postgres-server.ts')], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    // What ends the tests by a signal to all of their processes must not keep the server from cleaning up.
+    detached: true
+  })
+  t.teardown(() => end(child))
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  const address = await next(lines)
+  let schemas = 0
+
+  async function obey (command: string): Promise<void> {
+    child.stdin.write(`${command}\n`)
+    await next(lines)
+  }
+
+  return {
+    async createSchema () {
+      const name = `test_${++schemas}`
+      const client = new pg.Client(address)
+      await client.connect()
+      await client.query(`create schema ${name}`)
+      await client.end()
+      return `${address}?options=-c%20search_path%3D${name}`
+    },
+    kill: () => obey('kill'),
+    start: () => obey('start')
+  }
+}
+
+let shared: Promise<PostgresServer> | undefined
+
+/** The one server that the tests of a file share, started when the first of them asks. */
+export async function sharedPostgres (): Promise<PostgresServer> {
+  shared ??= startPostgres(t)
+  return await shared
+}
+
+async function next (lines: AsyncIterator<string>): Promise<string> {
+  const { value, done } = await lines.next()
+  if (done === true) throw new Error('The Postgres server has ended, see standard error')
+  return value
+}
+
+async function end (child: ChildProcessByStdio<Writable, Readable, null>): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const exited = once(child, 'exit')
+  child.stdin.end()
+  await exited
+}
