@@ -30,6 +30,13 @@ export function usdFromNano (nano: number): number {
   return assertSafe(nano) / 10 ** nanoDecimals
 }
 
+/** Integer nano-USD as a decimal text in US dollars, without an exponent and without needless zeros. */
+export function usdText (nano: number): string {
+  const digits = String(Math.abs(assertSafe(nano))).padStart(nanoDecimals + 1, '0')
+  const fraction = digits.slice(-nanoDecimals).replace(/0+$/, '')
+  return `${nano < 0 ? '-' : ''}${digits.slice(0, -nanoDecimals)}${fraction === '' ? '' : `.${fraction}`}`
+}
+
 /** Returns an amount that is an integer and exact as a number. Throws RangeError for every other one. */
 export function assertSafe (amountNano: number): number {
   if (!Number.isSafeInteger(amountNano)) throw new RangeError(`Not a safe integer amount: ${amountNano}`)

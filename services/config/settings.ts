@@ -24,6 +24,8 @@ export interface Settings {
   discover: boolean
   /** Where clients reach the gateway, without a trailing slash; null when nobody said. */
   publicBaseUrl: string | null
+  /** A key that opens the admin API besides those in the database; null when there is none. */
+  adminKey: string | null
 }
 
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
@@ -31,6 +33,7 @@ export type LogLevel = typeof logLevels[number]
 
 const defaultConfigName = 'gateway.yaml'
 const maxDrainS = 3600
+const adminKeyLength = { least: 16, most: 256 }
 const bodyLimit = { leastBytes: 1024, mostBytes: 1024 ** 3 }
 
 /**
@@ -52,7 +55,8 @@ export function readSettings (env: NodeJS.ProcessEnv, directory: string = proces
     drainMs: reader.read('TOLLGATE_DRAIN_SECONDS', 30_000, readDrain),
     startingCreditNano: reader.read('TOLLGATE_STARTING_CREDIT', nanoFromUsd(10), readCredit),
     discover: reader.read('TOLLGATE_DISCOVER', true, readSwitch),
-    publicBaseUrl: reader.read('PUBLIC_BASE_URL', null, readPublicUrl)
+    publicBaseUrl: reader.read('PUBLIC_BASE_URL', null, readPublicUrl),
+    adminKey: reader.read('TOLLGATE_ADMIN_KEY', null, readAdminKey)
   }
   if (reader.problems.length > 0) throw new ConfigError('The environment', reader.problems)
   return settings
@@ -159,4 +163,11 @@ function readPublicUrl (text: string): string {
   const url = readUrl(text)
   if (url === null) throw new RangeError('must be an http or https URL without a user name or password')
   return url
+}
+
+/** What a header can carry; never repeated in a message. */
+function readAdminKey (text: string): string {
+  const { least, most } = adminKeyLength
+  if (/^[\x21-\x7e]+$/.test(text) && text.length >= least && text.length <= most) return text
+  throw new RangeError(`must have ${least} to ${most} letters, digits and signs of ASCII, without spaces`)
 }

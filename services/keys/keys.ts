@@ -1,25 +1,37 @@
 import { GatewayError } from '../errors.ts'
 import type { Queries, Store } from '../store/store.ts'
 import { createAuthenticate } from './authenticate.ts'
+import { createBudgets, limitBudget } from './budgets.ts'
 import { createKnownKeys } from './known-keys.ts'
-import type { KeyRecord } from './known-keys.ts'
 import { createKeyLookup } from './lookup.ts'
-import { hasKeys, insertKey, listKeys, revokeKey, touchKey } from './rows.ts'
-import type { KeyRow } from './rows.ts'
+import type { KeyRecord } from './record.ts'
+import { alreadyRevoked, unknownKey } from './refusals.ts'
+import {
+  hasKeys, insertKey, listKeys, lockKey, revokeKey, rotateKey, selectKey, touchKey, updateKey
+} from './rows.ts'
+import type { KeyFilter, KeyRole, KeySettings, StoredKey } from './rows.ts'
+import { refuseWrongSettings } from './settings.ts'
 import { createToken, hashSecret } from './token.ts'
 
-export type { KeyRecord } from './known-keys.ts'
+export type { Period } from './periods.ts'
+export type { KeyRecord } from './record.ts'
+export type { Budget, KeyRole, KeySettings } from './rows.ts'
 
-export interface NewKey {
+/** A key to be created. What is absent is null: all models, no budget, never expires. */
+export interface NewKey extends Partial<KeySettings> {
+  /** The one that pays; an admin key pays for nothing and names the account of whoever holds it. */
   account: string
   /** For people, at most 200 characters. */
   label: string
-  /** Milliseconds; absent or null: never. */
-  expiresAt?: number | null
+  /** `user` unless told. */
+  role?: KeyRole
 }
 
-/** What is shown of a key: everything but the hash of its secret. */
-export type ListedKey = Omit<KeyRow, 'secretSha256'>
+/** What is shown of a key: everything but the hashes of its secrets. */
+export type ListedKey = Omit<StoredKey, 'secretSha256' | 'previousSha256'>
+
+/** A key with its new secret, and until when the one before goes on, in milliseconds. */
+export interface RotatedKey { id: string, key: string, previousUntil: number }
 
 /** API keys. Methods throw StoreUnavailable when the database cannot be asked. */
 export interface Keys {
@@ -29,31 +41,50 @@ export interface Keys {
    * field is wrong.
    */
   create (newKey: NewKey, queries?: Queries): Promise<{ id: string, key: string }>
+  /**
+   * Changes the settings that are given, in every process within 2 s, and returns the key. A new limit counts
+   * for what the budget's period has seen already, another period begins with nothing spent. Throws
+   * GatewayError 400 when a field is wrong, 404 for an unknown key, 409 for a revoked one.
+   */
+  update (id: string, changes: Partial<KeySettings>): Promise<ListedKey>
+  /**
+   * Gives a key a new secret and returns it as a new `key`, not to be shown again. The secret it had goes on
+   * for `graceMs`, 24 hours unless told, which ends at `previousUntil`; one from before that ends at once.
+   * Throws GatewayError 400 for a wrong `graceMs`, 404 for an unknown key, 409 for a revoked one.
+   */
+  rotate (id: string, options?: { graceMs?: number }): Promise<RotatedKey>
   /** Ends a key in every process within 2 s. False when it is unknown or was revoked before. */
   revoke (id: string): Promise<boolean>
-  /** Lists all keys, revoked ones too, newest first, at most `limit` (1,000 unless told). */
-  list (limit?: number): Promise<ListedKey[]>
+  /** Returns a key, revoked or not. Throws GatewayError 404. */
+  get (id: string): Promise<ListedKey>
+  /**
+   * Lists keys, revoked ones too, newest first: those of an account or all, beginning behind the key whose id
+   * is `after`, at most `limit` (1,000 unless told, 10,000 at most).
+   */
+  list (filter?: Partial<KeyFilter>): Promise<ListedKey[]>
   /** Whether any key was ever created. */
   exist (queries?: Queries): Promise<boolean>
   /**
-   * Returns the record of a key: at once when it was looked up within the last second, else as a promise.
-   * Throws, or rejects with, GatewayError 401 when the key is not good. A key that was good within the last
-   * minute goes on working while the database cannot be asked.
+   * Returns the record of a key of the given role, `user` unless told: at once when it was looked up within
+   * the last second, else as a promise. Throws, or rejects with, GatewayError 401 when the key is not good. A
+   * key that was good within the last minute goes on working while the database cannot be asked.
    */
-  authenticate (key: string): KeyRecord | Promise<KeyRecord>
+  authenticate (key: string, role?: KeyRole): KeyRecord | Promise<KeyRecord>
   /**
-   * The same without the database and without errors: the record of a good key looked up lately, or
+   * The same without the database and without errors: the record of a user's good key looked up lately, or
    * undefined.
    */
   recall (key: string): KeyRecord | undefined
 }
 
-const maxLabelLength = 200
-const maxListed = 1_000
+const defaultListed = 1_000
+const maxListed = 10_000
+const defaultGraceMs = 24 * 3_600_000
+const maxGraceMs = 366 * 24 * 3_600_000
 
 /** Creates the keys of a store. `clock` gives milliseconds since 1970. */
 export function createKeys (store: Store, clock: () => number = Date.now): Keys {
-  const known = createKnownKeys(createKeyLookup(store), clock)
+  const known = createKnownKeys({ lookup: createKeyLookup(store), budgets: createBudgets(store), clock })
   const { authenticate, recall } = createAuthenticate({
     known,
     clock,
@@ -61,19 +92,59 @@ export function createKeys (store: Store, clock: () => number = Date.now): Keys 
     onUse: (id, at) => { touchKey(store, id, at).catch((error: Error) => process.emitWarning(error)) }
   })
 
+  /** Changes a key behind its lock, so that what two operators change at the same time does not mix. */
+  async function change<T> (id: string, work: (queries: Queries, key: StoredKey) => Promise<T>): Promise<T> {
+    try {
+      return await store.transaction(async (queries) => {
+        const key = await lockKey(queries, id)
+        if (key === undefined) throw unknownKey(id)
+        if (key.revokedAt !== null) throw alreadyRevoked(id)
+        return await work(queries, key)
+      })
+    } finally {
+      known.forget(id)
+    }
+  }
+
   return {
     authenticate,
     recall,
     exist: (queries = store) => hasKeys(queries),
 
-    async create ({ account, label, expiresAt = null }, queries = store) {
-      refuseWrongFields(label, expiresAt)
+    async create (newKey, queries = store) {
+      const { account, role = 'user', label, models = null, budget = null, expiresAt = null } = newKey
+      const settings = { label, models, budget, expiresAt }
+      refuseWrongSettings(settings)
       const { id, secret, key } = createToken()
       const secretSha256 = hashSecret(secret).toString('hex')
-      if (!await insertKey(queries, { id, secretSha256, account, label, createdAt: clock(), expiresAt })) {
+      const row = { id, secretSha256, account, role, createdAt: clock(), ...settings }
+      if (!await insertKey(queries, row)) {
         throw GatewayError.invalidRequest(`The account \`${account}\` does not exist.`, { param: 'account' })
       }
       return { id, key }
+    },
+
+    update: (id, changes) => change(id, async (queries, key) => {
+      const { label = key.label, models = key.models } = changes
+      const { budget = key.budget, expiresAt = key.expiresAt } = changes
+      const settings = { label, models, budget, expiresAt }
+      refuseWrongSettings(settings)
+      await updateKey(queries, id, settings)
+      if (budget !== null) await limitBudget(queries, id, budget, clock())
+      return toListed({ ...key, ...settings })
+    }),
+
+    async rotate (id, { graceMs = defaultGraceMs } = {}) {
+      if (!Number.isSafeInteger(graceMs) || graceMs < 0 || graceMs > maxGraceMs) {
+        throw GatewayError.invalidRequest('The old secret can go on for 0 milliseconds to 366 days.',
+          { param: 'grace_ms', code: 'invalid_value' })
+      }
+      return await change(id, async (queries) => {
+        const { secret, key } = createToken(id)
+        const previousUntil = clock() + graceMs
+        await rotateKey(queries, id, hashSecret(secret).toString('hex'), previousUntil)
+        return { id, key, previousUntil }
+      })
     },
 
     async revoke (id) {
@@ -82,18 +153,19 @@ export function createKeys (store: Store, clock: () => number = Date.now): Keys 
       return revoked
     },
 
-    async list (limit = maxListed) {
-      const rows = await listKeys(store, Math.min(limit, maxListed))
-      return rows.map(({ secretSha256: _, ...listed }) => listed)
+    async get (id) {
+      const key = await selectKey(store, id)
+      if (key === undefined) throw unknownKey(id)
+      return toListed(key)
+    },
+
+    async list ({ account = null, after = null, limit = defaultListed } = {}) {
+      const keys = await listKeys(store, { account, after, limit: Math.min(limit, maxListed) })
+      return keys.map(toListed)
     }
   }
 }
 
-function refuseWrongFields (label: string, expiresAt: number | null): void {
-  if (label.length > maxLabelLength) {
-    throw GatewayError.invalidRequest(`A label has at most ${maxLabelLength} characters.`, { param: 'label' })
-  }
-  if (expiresAt !== null && !Number.isSafeInteger(expiresAt)) {
-    throw GatewayError.invalidRequest('The time of expiry is an integer in milliseconds.', { param: 'expires_at' })
-  }
+function toListed ({ secretSha256: _, previousSha256: __, ...listed }: StoredKey): ListedKey {
+  return listed
 }

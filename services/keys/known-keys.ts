@@ -1,21 +1,17 @@
 import { LRUCache } from 'lru-cache'
 import { StoreUnavailable } from '../store/store.ts'
+import type { Budgets } from './budgets.ts'
 import type { KeyLookup } from './lookup.ts'
-import type { KeyRow } from './rows.ts'
+import { createRecord } from './record.ts'
+import type { KeyRecord } from './record.ts'
+import type { KeyWithParents } from './rows.ts'
 
-/** Whom a request belongs to; times in milliseconds. */
-export interface KeyRecord {
-  readonly id: string
-  readonly account: string
-  readonly label: string
-  readonly expiresAt: number | null
-  readonly revokedAt: number | null
-}
-
-/** A key as the database has it, without its secret. */
+/** A key as the database has it, its secrets as SHA-256. */
 export interface KnownKey {
   record: KeyRecord
   secretSha256: Buffer
+  /** The secret before the last rotation, which ends at `until`. */
+  previous: { secretSha256: Buffer, until: number } | null
   lastUsedAt: number | null
   /** When the database was last asked and answered. */
   checkedAt: number
@@ -32,6 +28,8 @@ export interface KnownKeys {
    * has told within the last minute stands as it was; for any other one StoreUnavailable is thrown.
    */
   check (id: string): Promise<KnownKey | null>
+  /** Asks the database, whatever is known. Throws StoreUnavailable. */
+  ask (id: string): Promise<KnownKey | null>
   /** Makes the next use of a key ask the database. */
   forget (id: string): void
 }
@@ -42,46 +40,47 @@ const graceMs = 60_000
 const maxKnown = 10_000
 const maxUnknown = 10_000
 
+interface KnownKeysOptions {
+  lookup: KeyLookup
+  budgets: Budgets
+  /** The time in milliseconds since 1970. */
+  clock: () => number
+}
+
 /**
  * Creates the memory of keys. Ids that no key has are remembered apart, so that a flood of made-up keys
- * cannot push out the good ones. `clock` gives milliseconds since 1970.
+ * cannot push out the good ones.
  */
-export function createKnownKeys (lookup: KeyLookup, clock: () => number): KnownKeys {
+export function createKnownKeys ({ lookup, budgets, clock }: KnownKeysOptions): KnownKeys {
   const known = new LRUCache<string, KnownKey>({ max: maxKnown })
   const unknownUntil = new LRUCache<string, number>({ max: maxUnknown })
-  const checking = new Map<string, Promise<KnownKey | null>>()
+  const asking = new Map<string, Promise<KnownKey | null>>()
 
-  async function ask (id: string): Promise<KnownKey | null> {
+  async function fetch (id: string): Promise<KnownKey | null> {
     // The answer is as old as the question: what changes while it is under way must not count as seen.
     const checkedAt = clock()
-    try {
-      const row = await lookup(id)
-      return row === null ? rememberUnknown(id, checkedAt) : rememberKnown(row, checkedAt)
-    } catch (error) {
-      const key = known.get(id)
-      const now = clock()
-      if (!(error instanceof StoreUnavailable) || key === undefined) throw error
-      if (now - key.checkedAt > graceMs) throw error
-      key.dueAt = now + freshMs
-      return key
-    } finally {
-      checking.delete(id)
+    const key = await lookup(id)
+    if (key === null) {
+      known.delete(id)
+      unknownUntil.set(id, checkedAt + freshMs)
+      return null
     }
+    const knownKey = toKnownKey(key, createRecord(key, await budgets.open(key, checkedAt)), checkedAt)
+    known.set(id, knownKey)
+    return knownKey
   }
 
-  function rememberUnknown (id: string, checkedAt: number): null {
-    known.delete(id)
-    unknownUntil.set(id, checkedAt + freshMs)
-    return null
-  }
-
-  function rememberKnown (row: KeyRow, checkedAt: number): KnownKey {
-    const key = toKnownKey(row, checkedAt)
-    known.set(row.id, key)
-    return key
+  function ask (id: string): Promise<KnownKey | null> {
+    const underWay = asking.get(id)
+    if (underWay !== undefined) return underWay
+    const started = fetch(id).finally(() => asking.delete(id))
+    asking.set(id, started)
+    return started
   }
 
   return {
+    ask,
+
     peek (id, now) {
       const key = known.get(id)
       // A clock that was set back must not make an old answer young again.
@@ -89,12 +88,17 @@ export function createKnownKeys (lookup: KeyLookup, clock: () => number): KnownK
       return now < (unknownUntil.get(id) ?? 0) ? null : undefined
     },
 
-    check (id) {
-      const underWay = checking.get(id)
-      if (underWay !== undefined) return underWay
-      const started = ask(id)
-      checking.set(id, started)
-      return started
+    async check (id) {
+      try {
+        return await ask(id)
+      } catch (error) {
+        const key = known.get(id)
+        const now = clock()
+        if (!(error instanceof StoreUnavailable) || key === undefined) throw error
+        if (now - key.checkedAt > graceMs) throw error
+        key.dueAt = now + freshMs
+        return key
+      }
     },
 
     forget (id) {
@@ -103,11 +107,14 @@ export function createKnownKeys (lookup: KeyLookup, clock: () => number): KnownK
   }
 }
 
-function toKnownKey (row: KeyRow, checkedAt: number): KnownKey {
-  const { id, account, label, expiresAt, revokedAt, lastUsedAt } = row
+function toKnownKey (key: KeyWithParents, record: KeyRecord, checkedAt: number): KnownKey {
+  const { secretSha256, previousSha256, previousUntil, lastUsedAt } = key
   return {
-    record: Object.freeze({ id, account, label, expiresAt, revokedAt }),
-    secretSha256: Buffer.from(row.secretSha256, 'hex'),
+    record,
+    secretSha256: Buffer.from(secretSha256, 'hex'),
+    previous: previousSha256 === null
+      ? null
+      : { secretSha256: Buffer.from(previousSha256, 'hex'), until: previousUntil ?? 0 },
     lastUsedAt,
     checkedAt,
     dueAt: checkedAt + freshMs

@@ -1,12 +1,16 @@
 import { StoreUnavailable } from '../store/store.ts'
 import type { Queries } from '../store/store.ts'
 import { maxKeysPerQuery, selectKeys } from './rows.ts'
-import type { KeyRow } from './rows.ts'
+import type { KeyWithParents } from './rows.ts'
 
-/** Fetches a key's row, null when there is none. Rejects with StoreUnavailable. */
-export type KeyLookup = (id: string) => Promise<KeyRow | null>
+/** Fetches a key, null when there is none. Rejects with StoreUnavailable. */
+export type KeyLookup = (id: string) => Promise<KeyWithParents | null>
 
-interface Wanted { id: string, resolve: (row: KeyRow | null) => void, reject: (reason: unknown) => void }
+interface Wanted {
+  id: string
+  resolve: (key: KeyWithParents | null) => void
+  reject: (reason: unknown) => void
+}
 
 const maxWaiting = 10_000
 
@@ -27,7 +31,7 @@ export function createKeyLookup (queries: Queries): KeyLookup {
 
   return async (id) => {
     if (waiting.length >= maxWaiting) throw new StoreUnavailable(new Error(`${maxWaiting} lookups are waiting`))
-    const { promise, resolve, reject } = Promise.withResolvers<KeyRow | null>()
+    const { promise, resolve, reject } = Promise.withResolvers<KeyWithParents | null>()
     waiting.push({ id, resolve, reject })
     if (!running) drain()
     return await promise
@@ -36,8 +40,8 @@ export function createKeyLookup (queries: Queries): KeyLookup {
 
 async function answer (queries: Queries, batch: Wanted[]): Promise<void> {
   try {
-    const rows = await selectKeys(queries, batch.map(({ id }) => id))
-    const byId = new Map(rows.map((row) => [row.id, row]))
+    const keys = await selectKeys(queries, batch.map(({ id }) => id))
+    const byId = new Map(keys.map((key) => [key.id, key]))
     for (const { id, resolve } of batch) resolve(byId.get(id) ?? null)
   } catch (error) {
     for (const { reject } of batch) reject(error)

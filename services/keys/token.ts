@@ -8,9 +8,11 @@ const idBytes = 8
 const secretBytes = 24
 const pattern = /^sk-tg-([0-9A-Za-z]{12,32})-([0-9A-Za-z]{32,128})$/
 
-/** Creates a random key, with 64 bits of id and 192 bits of secret, both in hexadecimal. */
-export function createToken (): Token & { key: string } {
-  const id = randomBytes(idBytes).toString('hex')
+/**
+ * Creates a random key, with 64 bits of id and 192 bits of secret, both in hexadecimal; given an id, only the
+ * secret is new.
+ */
+export function createToken (id = randomBytes(idBytes).toString('hex')): Token & { key: string } {
   const secret = randomBytes(secretBytes).toString('hex')
   return { id, secret, key: `${prefix}${id}-${secret}` }
 }

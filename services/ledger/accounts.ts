@@ -1,12 +1,13 @@
 import { GatewayError } from '../errors.ts'
 import { assertSafe } from '../money.ts'
 import type { Queries, Store } from '../store/store.ts'
+import { idempotencyConflict, unknownAccount } from './refusals.ts'
 
 export interface NewAccount {
-  /** 1 to 128 letters, digits or `._:@-`, not one of the books' own accounts. */
+  /** 1 to 128 letters, digits or `._:@-`, not one of the books' own accounts and no `budget:…`. */
   id: string
   name?: string
-  /** The account whose money this one is a part of. */
+  /** The account whose money this one is a part of, for good; it exists, so there are no circles. */
   parent?: string | null
 }
 
@@ -28,7 +29,10 @@ export interface Balance { creditsNano: number, spentNano: number, heldNano: num
  * StoreUnavailable when the database cannot be asked, GatewayError 400 when an id is wrong.
  */
 export interface Accounts {
-  /** Creates an account without credit; false, and nothing changed, when there is one of that id. */
+  /**
+   * Creates an account without credit; false, and nothing changed, when there is one of that id. Throws
+   * GatewayError 400 when the parent does not exist or has too many parents itself.
+   */
   create (account: NewAccount, queries?: Queries): Promise<boolean>
   /**
    * Books money into an account; false when this very deposit was booked before. Throws GatewayError 404 for
@@ -36,7 +40,7 @@ export interface Accounts {
    * the safe integers.
    */
   deposit (deposit: Deposit, queries?: Queries): Promise<boolean>
-  /** Throws GatewayError 404 when there is no such account. */
+  /** Throws GatewayError 404 when there is no such account, or budget of a key. */
   balance (id: string): Promise<Balance>
   /** Makes other transactions that lock or change this account wait until the caller's ends. */
   lock (id: string, queries: Queries): Promise<void>
@@ -45,16 +49,25 @@ export interface Accounts {
 /** The gateway's own side of the books: every entry is between one of these and an account of a customer. */
 export const ownAccounts: readonly string[] = ['funding', 'revenue', 'suspense']
 
-const currency = 'usd'
+/** How many accounts a request is charged to at most: the paying one and its parents. */
+export const maxAccountDepth = 5
+
+/** The currency of all accounts. */
+export const currency = 'usd'
+
+/** What the ids of key budgets begin with. */
+export const budgetPrefix = 'budget:'
+
 const idPattern = /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/
 
 /** Creates the accounts of a store. `clock` gives milliseconds since 1970. */
 export function createAccounts (store: Store, clock: () => number = Date.now): Accounts {
   return {
     async create ({ id, name = id, parent = null }, queries = store) {
-      if (!idPattern.test(id) || ownAccounts.includes(id)) {
+      if (!idPattern.test(id) || ownAccounts.includes(id) || id.startsWith(budgetPrefix)) {
         throw GatewayError.invalidRequest(`\`${id.slice(0, 128)}\` cannot be the id of an account.`, { param: 'id' })
       }
+      if (parent !== null) await refuseWrongParent(queries, parent)
       return await queries.run(`
         insert into account (id, parent, name, currency, created_at) values ($1, $2, $3, $4, $5)
         on conflict (id) do nothing`, [id, parent, name, currency, clock()]) === 1
@@ -81,10 +94,29 @@ export function createAccounts (store: Store, clock: () => number = Date.now): A
   }
 }
 
+/** Nobody changes or removes a parent, so what was found stays true. */
+async function refuseWrongParent (queries: Queries, parent: string): Promise<void> {
+  const line = await queries.get<{ depth: number | null }>(`
+    with recursive line (parent, depth) as (
+      select parent, 1 from account where id = $1 and kind = 'account'
+      union all
+      select account.parent, depth + 1 from line join account on account.id = line.parent where depth < $2
+    )
+    select max(depth) as depth from line`, [parent, maxAccountDepth])
+  const depth = line?.depth ?? 0
+  if (depth === 0) {
+    throw GatewayError.invalidRequest(`The account \`${parent.slice(0, 128)}\` does not exist.`, { param: 'parent' })
+  }
+  if (depth >= maxAccountDepth) {
+    throw GatewayError.invalidRequest(`An account has at most ${maxAccountDepth - 1} parents, one above the other.`,
+      { param: 'parent' })
+  }
+}
+
 async function book (queries: Queries, { id, account, amountNano, at }: Required<Deposit>): Promise<boolean> {
   const booked = await queries.run(`
     insert into entry (id, at, debit, credit, amount, kind)
-    select $1, $2, 'funding', id, $4, 'deposit' from account where id = $3
+    select $1, $2, 'funding', id, $4, 'deposit' from account where id = $3 and kind = 'account'
     on conflict (id) do nothing`, [id, at, account, amountNano])
   if (booked === 0) return await refuseUnlessReplayed(queries, id, account, amountNano)
 
@@ -102,11 +134,5 @@ async function refuseUnlessReplayed (
     'select kind, credit, amount from entry where id = $1', [id])
   if (earlier === undefined) throw unknownAccount(account)
   if (earlier.kind === 'deposit' && earlier.credit === account && earlier.amount === amountNano) return false
-  throw new GatewayError(409, 'invalid_request_error', `The id \`${id}\` belongs to another posting.`,
-    { param: 'id', code: 'idempotency_conflict' })
-}
-
-function unknownAccount (id: string): GatewayError {
-  return new GatewayError(404, 'invalid_request_error', `The account \`${id}\` does not exist.`,
-    { code: 'account_not_found' })
+  throw idempotencyConflict(id, 'posting')
 }

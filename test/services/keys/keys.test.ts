@@ -1,37 +1,15 @@
 import t from 'tap'
 import { createKeys } from '../../../services/keys/keys.ts'
 import { createToken } from '../../../services/keys/token.ts'
-import { createAccounts } from '../../../services/ledger/accounts.ts'
 import { StoreUnavailable } from '../../../services/store/store.ts'
-import type { Store } from '../../../services/store/store.ts'
 import { forEachEngine } from '../../engines.ts'
-import type { Database } from '../../engines.ts'
-
-/** A store that counts the queries for keys and can be made to fail, and keys under a clock set by hand. */
-async function setUp (database: Database) {
-  const store = await database.open()
-  const probe = { queries: 0, down: false, written: Promise.resolve(0) }
-  const watched: Store = {
-    ...store,
-    all: async (sql, params) => {
-      probe.queries++
-      if (probe.down) throw new StoreUnavailable(new Error('gone'))
-      return await store.all(sql, params)
-    },
-    run: async (sql, params) => await (probe.written = store.run(sql, params))
-  }
-  const time = { now: 1_000_000 }
-  const clock = () => time.now
-  await createAccounts(store, clock).create({ id: 'acme' })
-  const keys = createKeys(watched, clock)
-  const { id, key } = await keys.create({ account: 'acme', label: 'laptop' })
-  return { store, keys, probe, time, clock, id, key }
-}
+import { setUp } from './helper.ts'
 
 forEachEngine(t, 'a key that was created is recognised', async (t, database) => {
   const { keys, id, key } = await setUp(database)
   const record = await keys.authenticate(key)
-  t.same(record, { id, account: 'acme', label: 'laptop', expiresAt: null, revokedAt: null })
+  const settings = { label: 'laptop', models: null, budget: null, expiresAt: null }
+  t.match(record, { id, role: 'user', account: 'acme', ...settings, revokedAt: null })
   t.ok(Object.isFrozen(record))
 })
 
@@ -58,7 +36,7 @@ forEachEngine(t, 'within a second the answer is there at once, without a query',
 })
 
 forEachEngine(t, 'a wrong secret is refused, also when the key is in memory', async (t, database) => {
-  const { keys, id, key } = await setUp(database)
+  const { keys, probe, id, key } = await setUp(database)
   const wrong = `sk-tg-${id}-${createToken().secret}`
   const refusal = {
     status: 401,
@@ -70,7 +48,12 @@ forEachEngine(t, 'a wrong secret is refused, also when the key is in memory', as
   }
   await t.rejects(async () => await keys.authenticate(wrong), refusal)
   await keys.authenticate(key)
-  t.throws(() => keys.authenticate(wrong), refusal)
+  const before = probe.queries
+  const flood = Array.from({ length: 100 }, async () => await keys.authenticate(wrong))
+  for (const attempt of flood) await t.rejects(attempt, refusal)
+  t.ok(probe.queries <= before + 2, 'it may be new, so the database is asked, once for all')
+  t.equal(keys.recall(wrong), undefined)
+  t.match(keys.recall(key), { id })
 })
 
 forEachEngine(t, 'what is no key at all is refused without a query', async (t, database) => {
@@ -189,11 +172,14 @@ forEachEngine(t, 'keys are listed newest first, without anything of the secret',
   time.now += 1
   const newer = await keys.create({ account: 'acme', label: 'server', expiresAt: 2_000_000 })
   await keys.revoke(id)
+  const common = {
+    role: 'user', account: 'acme', models: null, budget: null, previousUntil: null, lastUsedAt: null
+  }
   t.same(await keys.list(), [
-    { id: newer.id, account: 'acme', label: 'server', createdAt: time.now, expiresAt: 2_000_000, revokedAt: null, lastUsedAt: null },
-    { id, account: 'acme', label: 'laptop', createdAt: time.now - 1, expiresAt: null, revokedAt: time.now, lastUsedAt: null }
+    { ...common, id: newer.id, label: 'server', createdAt: time.now, expiresAt: 2_000_000, revokedAt: null },
+    { ...common, id, label: 'laptop', createdAt: time.now - 1, expiresAt: null, revokedAt: time.now }
   ])
-  t.equal((await keys.list(1)).length, 1)
+  t.equal((await keys.list({ limit: 1 })).length, 1)
 })
 
 forEachEngine(t, 'a key needs an account that exists, and fields that make sense', async (t, database) => {

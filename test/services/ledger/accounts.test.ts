@@ -95,3 +95,17 @@ forEachEngine(t, 'a deposit within the caller\'s transaction goes with it', asyn
   t.same(await store.all('select id from entry'), [])
   await t.rejects(accounts.balance('new'), { code: 'account_not_found' })
 })
+
+forEachEngine(t, 'a parent exists, and has at most three above itself', async (t, database) => {
+  const { accounts } = await setUp(database)
+  const line = ['acme', 'division', 'team', 'group', 'person']
+  for (const [index, parent] of line.slice(0, -1).entries()) {
+    t.equal(await accounts.create({ id: line[index + 1] ?? '', parent }), true)
+  }
+  const refusal = { name: 'GatewayError', status: 400, param: 'parent' }
+  await t.rejects(accounts.create({ id: 'too-deep', parent: 'person' }), { ...refusal, message: /at most 4 parents/ })
+  for (const parent of ['nobody', 'own', '']) {
+    await t.rejects(accounts.create({ id: 'own', parent }), { ...refusal, message: /does not exist/ }, parent)
+  }
+  t.equal(await accounts.create({ id: 'beside', parent: 'group' }), true)
+})

@@ -1,0 +1,39 @@
+import fp from 'fastify-plugin'
+import { checkLedger } from '../services/ledger/check.ts'
+import { createLedger } from '../services/ledger/create.ts'
+import type { Ledger } from '../services/ledger/ledger.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** The money of all accounts; closed with the server, before the store. */
+    ledger: Ledger
+    /** Violations that the hourly check of the books has found since the start. */
+    ledgerViolations (): number
+  }
+}
+
+const checkEveryMs = 3_600_000
+
+/** Offers the ledger, and checks the books every hour. What does not add up is logged, never changed. */
+export default fp(async (app) => {
+  const ledger = createLedger({ store: app.store, log: app.log })
+  app.decorate('ledger', ledger)
+
+  let found = 0
+  async function check (): Promise<void> {
+    try {
+      const violations = await checkLedger(app.store)
+      found += violations.length
+      for (const violation of violations) app.log.error({ violation }, 'the books do not add up')
+    } catch (error) {
+      app.log.warn({ err: error }, 'the books could not be checked')
+    }
+  }
+  app.decorate('ledgerViolations', () => found)
+  const timer = setInterval(check, checkEveryMs).unref()
+
+  app.addHook('onClose', async () => {
+    clearInterval(timer)
+    await ledger.close()
+  })
+}, { name: 'ledger', dependencies: ['store'] })

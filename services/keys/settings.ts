@@ -1,0 +1,36 @@
+import { GatewayError } from '../errors.ts'
+import { periods } from './periods.ts'
+import type { Budget, KeySettings } from './rows.ts'
+
+const maxLabelLength = 200
+const maxGlobs = 100
+const maxGlobLength = 256
+
+/** Throws GatewayError 400, which names the field, when settings of a key make no sense. */
+export function refuseWrongSettings ({ label, models, budget, expiresAt }: KeySettings): void {
+  if (label.length > maxLabelLength) refuse('label', `A label has at most ${maxLabelLength} characters.`)
+  if (models !== null) refuseWrongModels(models)
+  if (budget !== null) refuseWrongBudget(budget)
+  if (expiresAt !== null && (!Number.isSafeInteger(expiresAt) || expiresAt < 0)) {
+    refuse('expires_at', 'The time of expiry is an integer in milliseconds.')
+  }
+}
+
+function refuseWrongModels (models: readonly string[]): void {
+  if (models.length > maxGlobs) refuse('models', `A key has at most ${maxGlobs} names of models.`)
+  const wrong = models.find((glob) => glob === '' || glob.length > maxGlobLength)
+  if (wrong !== undefined) refuse('models', `The name of a model has 1 to ${maxGlobLength} characters.`)
+}
+
+function refuseWrongBudget ({ limitNano, period }: Budget): void {
+  if (!Number.isSafeInteger(limitNano) || limitNano < 0) {
+    refuse('budget', 'A budget is a safe integer in nano-USD, not below zero.')
+  }
+  if (period !== null && !periods.includes(period)) {
+    refuse('budget', `The period of a budget is one of ${periods.join(', ')}, or null.`)
+  }
+}
+
+function refuse (param: string, message: string): never {
+  throw GatewayError.invalidRequest(message, { param, code: 'invalid_value' })
+}

@@ -1,0 +1,170 @@
+import { LRUCache } from 'lru-cache'
+import type { Queries, Store } from '../store/store.ts'
+import { balanceSpare, decide } from './decide.ts'
+import type { Decided } from './decide.ts'
+import { TermOver } from './lease.ts'
+import type { Batch, Take } from './operations.ts'
+import type { LedgerOptions } from './options.ts'
+import { createPostings } from './postings.ts'
+import type { Postings, Sums } from './postings.ts'
+import { insertDurable, readDurable } from './durable.ts'
+import { recall } from './recall.ts'
+import { forgetIfEmpty, shareOf } from './shares.ts'
+import type { Share, Term } from './shares.ts'
+import { applyTo, availableNano, createStanding, heldNano, spareNano } from './standing.ts'
+import type { Standing } from './standing.ts'
+import { createStatements } from './statements.ts'
+import type { DurableRow, Statements } from './statements.ts'
+
+export interface CommitContext {
+  store: Store
+  node: string
+  options: LedgerOptions
+  clock: () => number
+  monotonic: () => number
+}
+
+const maxKnownChains = 10_000
+
+/** What has come of a batch. */
+export interface Committed {
+  /** From before the database was asked, on the monotonic clock. */
+  sentAtMs: number
+  postings: Postings
+  granted: Decided[]
+  refused: { take: Take, error: Error }[]
+  /** Short of money that another node has spare and was asked for. */
+  deferred: Take[]
+  /** Reservations whose id has a hold already, open or ended. */
+  known: { take: Take, rows: readonly DurableRow[] }[]
+}
+
+/**
+ * Writes a batch in one transaction. Throws TermOver, StoreUnavailable, and what the database refuses; then
+ * nothing of the batch counts, and it may be written again. `dirty` are shares whose rows are to be written
+ * too.
+ */
+export type Commit = (batch: Batch, term: Term, dirty?: readonly Share[]) => Promise<Committed>
+
+/**
+ * Creates the group commit. In one transaction the node shows that it still owns its holds, all accounts
+ * concerned are locked, settlements become entries, reservations are decided one after the other on what is
+ * left, and each account is written once.
+ *
+ * What keeps an account from being overdrawn: `held` grows only by what was found available under the lock.
+ * What makes a commit safe to repeat when its answer got lost: the node's row is written as a whole, never
+ * as a difference, and an entry counts only where its id was new.
+ */
+export function createCommit (context: CommitContext): Commit {
+  const { store, monotonic } = context
+  const statements = createStatements(store.engine)
+  const knownChains = new LRUCache<string, true>({ max: maxKnownChains })
+  return async (batch, term, dirty = []) => {
+    try {
+      const { standings, ...committed } = await store.transaction((queries) =>
+        write({ ...context, statements, knownChains, queries, batch, dirty, term, sentAtMs: monotonic() }))
+      for (const { id } of committed.postings.chains) knownChains.set(id, true)
+      for (const standing of standings.values()) remember(standing, term, committed.sentAtMs)
+      return committed
+    } catch (error) {
+      // Whether the database has taken it may be unknown: the next commit writes these rows anew.
+      for (const share of sharesOf(batch, term)) term.dirty.add(share)
+      throw error
+    }
+  }
+}
+
+/** A commit under way. */
+export interface Transaction extends CommitContext {
+  statements: Statements
+  knownChains: LRUCache<string, true>
+  queries: Queries
+  batch: Batch
+  dirty: readonly Share[]
+  term: Term
+  sentAtMs: number
+}
+
+async function write (transaction: Transaction): Promise<Committed & { standings: Map<string, Standing> }> {
+  const { statements, queries, batch, dirty, term, node, options, sentAtMs } = transaction
+  const nowMs = transaction.clock()
+  if (!await statements.fence(queries, node, term.epoch, nowMs)) throw new TermOver(term)
+
+  const accounts = new Set([...accountsOf(batch), ...dirty.map(({ account }) => account)])
+  const rows = await statements.lockAccounts(queries, accounts, term.id)
+  const durable = await readDurable(transaction)
+  const postings = createPostings(batch.settlements, term, durable)
+  const inserted = await insertPostings(transaction, postings)
+  const sums = postings.sums(inserted)
+  const standings = new Map(rows.map((row) =>
+    [row.id, createStanding(row, shareOf(term, row.id), sums.get(row.id) ?? noChange)]))
+
+  const { granted, short, refused } = decide(batch.takes.filter(({ id }) => !durable.has(id)), standings)
+  const ended = await insertDurable(transaction, granted, nowMs)
+  const { deferred, refused: poor } = await recall(transaction, short, nowMs)
+  for (const standing of standings.values()) balanceSpare(standing, options, sentAtMs)
+  await statements.resolveDurable(queries, nowMs, postings.resolved(inserted))
+  await writeStandings(transaction, standings, nowMs)
+  return {
+    sentAtMs,
+    standings,
+    postings,
+    granted: granted.filter(({ take }) => !ended.has(take)),
+    refused: [...refused, ...Array.from(ended, ([take, error]) => ({ take, error })), ...poor],
+    deferred,
+    known: batch.takes.flatMap((take) => {
+      const rows = durable.get(take.id)
+      return rows === undefined ? [] : [{ take, rows }]
+    })
+  }
+}
+
+const noChange: Sums = { postedNano: 0, suspendedNano: 0, spentNano: 0, releasedNano: 0 }
+
+function accountsOf ({ settlements, takes }: Batch): Set<string> {
+  const accounts = new Set<string>()
+  for (const { hold } of settlements) for (const account of hold.chain) accounts.add(account)
+  for (const { chain } of takes) for (const account of chain) accounts.add(account)
+  return accounts
+}
+
+async function insertPostings (
+  { statements, queries, knownChains }: Transaction, { chains, entries }: Postings
+): Promise<Set<string>> {
+  if (entries.length === 0) return new Set()
+  const newChains = chains.filter(({ id }) => !knownChains.has(id))
+  if (newChains.length > 0) await statements.insertChains(queries, newChains)
+  return new Set(await statements.insertEntries(queries, entries))
+}
+
+async function writeStandings (
+  { statements, queries, term, node }: Transaction, standings: ReadonlyMap<string, Standing>, nowMs: number
+): Promise<void> {
+  const all = [...standings.values()]
+  const used = all.filter(({ row, coveredNano }) => row.rowNano > 0 || coveredNano > 0)
+  const nodeHolds = used.map((standing) => ({
+    account: standing.row.id,
+    amount: standing.coveredNano,
+    spare: Math.max(0, spareNano(standing))
+  }))
+  const changes = all.map((standing) => ({
+    id: standing.row.id,
+    spent: standing.sums.spentNano,
+    held: heldNano(standing) - standing.row.heldNano
+  })).filter(({ spent, held }) => spent !== 0 || held !== 0)
+  if (nodeHolds.length > 0) await statements.writeNodeHolds(queries, term.id, node, nowMs, nodeHolds)
+  if (changes.length > 0) await statements.changeAccounts(queries, changes)
+}
+
+function sharesOf (batch: Batch, term: Term): Share[] {
+  return [...accountsOf(batch)].flatMap((account) => term.shares.get(account) ?? [])
+}
+
+function remember (standing: Standing, term: Term, atMs: number): void {
+  const { share } = standing
+  applyTo(standing)
+  share.available = { nano: availableNano(standing), atMs }
+  if (standing.claimedNano > 0) Object.assign(share, { usedAtMs: atMs, idle: false })
+  term.dirty.delete(share)
+  forgetIfEmpty(term, share)
+}

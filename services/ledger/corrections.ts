@@ -1,0 +1,149 @@
+import { GatewayError } from '../errors.ts'
+import { assertSafe } from '../money.ts'
+import type { Queries, Store } from '../store/store.ts'
+import { idempotencyConflict, unknownAccount } from './refusals.ts'
+import { createStatements } from './statements.ts'
+
+export interface Refund {
+  /** Chosen by the caller; the same refund sent again changes nothing. */
+  id: string
+  /** Id of the usage entry that is taken back. */
+  entry: string
+  /** Positive integer nano-USD; all that is left of the entry unless told. */
+  amountNano?: number
+  /** Milliseconds; now unless told. */
+  at?: number
+}
+
+export interface Adjustment {
+  /** Chosen by the caller; the same adjustment sent again changes nothing. */
+  id: string
+  account: string
+  /** Integer nano-USD, not zero; below zero takes credit away. */
+  amountNano: number
+  /** For people, 1 to 500 characters. */
+  reason: string
+  at?: number
+}
+
+/**
+ * What operators set right. Nothing in the books is changed for it; each correction is an entry of its own.
+ * Methods throw StoreUnavailable when the database cannot be asked, RangeError for amounts that are no safe
+ * integers, GatewayError 409 when the id belongs to another posting.
+ */
+export interface Corrections {
+  /**
+   * Gives back what a request was charged, on every account it was charged to; false when this very refund
+   * was booked before. Throws GatewayError 404 for an unknown entry, 400 when it would be more than what is
+   * left of the entry.
+   */
+  refund (refund: Refund): Promise<boolean>
+  /**
+   * Adds to the credits of an account or takes from them; false when this very adjustment was booked before.
+   * Throws GatewayError 404 for an unknown account, 400 when more would be taken than is available.
+   */
+  adjust (adjustment: Adjustment): Promise<boolean>
+}
+
+interface UsageEntry { account: string, amountNano: number, chain: string, ref: string, model: string }
+interface Booked { kind: string, debit: string, credit: string, amount: number, reverses: string | null }
+
+const maxReasonLength = 500
+
+/** Creates the corrections of a store's books. `clock` gives milliseconds since 1970. */
+export function createCorrections (store: Store, clock: () => number = Date.now): Corrections {
+  return {
+    async refund ({ id, entry, amountNano, at = clock() }) {
+      if (amountNano !== undefined) assertPositive(amountNano)
+      return await store.transaction(async (queries) =>
+        await refund(store.engine, queries, { id, entry, amountNano, at }))
+    },
+
+    async adjust ({ id, account, amountNano, reason, at = clock() }) {
+      if (assertSafe(amountNano) === 0) throw new RangeError('An adjustment is not zero')
+      if (reason.length === 0 || reason.length > maxReasonLength) {
+        throw GatewayError.invalidRequest(`A reason has 1 to ${maxReasonLength} characters.`, { param: 'reason' })
+      }
+      return await store.transaction(async (queries) =>
+        await adjust(queries, { id, account, amountNano, reason, at }))
+    }
+  }
+}
+
+async function refund (
+  engine: Store['engine'], queries: Queries,
+  { id, entry, amountNano, at }: Required<Omit<Refund, 'amountNano'>> & Pick<Refund, 'amountNano'>
+): Promise<boolean> {
+  const usage = await queries.get<UsageEntry>(`
+    select debit as account, amount as "amountNano", chain, ref, model from entry
+    where id = $1 and kind = 'usage' and chain is not null`, [entry])
+  if (usage === undefined) {
+    throw new GatewayError(404, 'invalid_request_error', `There is no usage entry \`${entry}\`.`,
+      { param: 'entry', code: 'entry_not_found' })
+  }
+  // Behind this lock nobody else refunds the same entry.
+  const accounts = usage.chain.split(' ')
+  await createStatements(engine).lockAccounts(queries, accounts, '')
+
+  const earlier = await bookedAs(queries, id)
+  if (earlier !== undefined) {
+    const isSame = earlier.kind === 'refund' && earlier.reverses === entry &&
+      (amountNano === undefined || amountNano === earlier.amount)
+    if (isSame) return false
+    throw idempotencyConflict(id, 'posting')
+  }
+  const refundNano = amountNano ?? await leftOf(queries, entry, usage)
+  const booked = await queries.run(`
+    insert into entry (id, at, debit, credit, amount, kind, ref, model, chain, reverses)
+    select $1, $2, 'revenue', debit, cast($3 as bigint), 'refund', ref, model, chain, id from entry as usage
+    where id = $4 and cast($3 as bigint) > 0 and amount - (
+      select coalesce(sum(amount), 0) from entry where reverses = $4) >= cast($3 as bigint)`,
+  [id, at, refundNano, entry])
+  if (booked === 0) {
+    throw GatewayError.invalidRequest(`Of the entry \`${entry}\` less than that is left.`, { param: 'amount' })
+  }
+  for (const account of accounts) {
+    await queries.run('update account set spent = spent - $2 where id = $1', [account, refundNano])
+  }
+  return true
+}
+
+async function leftOf (queries: Queries, entry: string, { amountNano }: UsageEntry): Promise<number> {
+  const refunded = await queries.get<{ nano: number }>(
+    'select cast(coalesce(sum(amount), 0) as bigint) as nano from entry where reverses = $1', [entry])
+  return amountNano - (refunded?.nano ?? 0)
+}
+
+async function adjust (
+  queries: Queries, { id, account, amountNano, reason, at }: Required<Adjustment>
+): Promise<boolean> {
+  const [debit, credit] = amountNano > 0 ? ['funding', account] : [account, 'funding']
+  const booked = await queries.run(`
+    insert into entry (id, at, debit, credit, amount, kind, reason)
+    select $1, $2, $3, $4, $5, 'adjust', $6 from account where id = $7 and kind = 'account'
+    on conflict (id) do nothing`, [id, at, debit, credit, Math.abs(amountNano), reason, account])
+  if (booked === 0) {
+    const earlier = await bookedAs(queries, id)
+    if (earlier === undefined) throw unknownAccount(account)
+    const isSame = earlier.kind === 'adjust' && earlier.debit === debit && earlier.credit === credit
+    if (isSame && earlier.amount === Math.abs(amountNano)) return false
+    throw idempotencyConflict(id, 'posting')
+  }
+  const changed = await queries.run(`
+    update account set credits = credits + cast($2 as bigint) where id = $1 and credits <= $3
+    and (cast($2 as bigint) > 0 or credits - spent - held + cast($2 as bigint) >= 0)`,
+  [account, amountNano, Number.MAX_SAFE_INTEGER - Math.max(0, amountNano)])
+  if (changed === 1) return true
+  if (amountNano > 0) throw new RangeError(`The credits of ${account} would leave the safe integers`)
+  throw GatewayError.invalidRequest(
+    `Of the account \`${account}\` less than that is available; what is held for requests cannot be taken.`,
+    { param: 'amount' })
+}
+
+async function bookedAs (queries: Queries, id: string): Promise<Booked | undefined> {
+  return await queries.get<Booked>('select kind, debit, credit, amount, reverses from entry where id = $1', [id])
+}
+
+function assertPositive (amountNano: number): void {
+  if (assertSafe(amountNano) <= 0) throw new RangeError(`A refund is positive: ${amountNano}`)
+}

@@ -1,0 +1,128 @@
+import type { Posting } from './ledger.ts'
+import type { OpenHold, Settlement } from './operations.ts'
+import type { Term } from './shares.ts'
+import type { ChainRow, DurableRow, EntryRow, ResolvedRow } from './statements.ts'
+
+/**
+ * What becomes of the end of a hold: booked to its accounts; to suspense, because its money was given to
+ * others meanwhile; or nothing, because it has happened before.
+ */
+type Fate = 'book' | 'suspend' | 'skip'
+
+/** How the settlements of a batch change one account. Integer nano-USD. */
+export interface Sums { postedNano: number, suspendedNano: number, spentNano: number, releasedNano: number }
+
+/** The settlements of a batch, ready to be written. */
+export interface Postings {
+  readonly entries: readonly EntryRow[]
+  readonly chains: readonly ChainRow[]
+  /** Sums them up per account, as far as their entries were new; `inserted` has the ids of those. */
+  sums (inserted: ReadonlySet<string>): Map<string, Sums>
+  /** The durable holds that end. */
+  resolved (inserted: ReadonlySet<string>): ResolvedRow[]
+  /** Entries that go to suspense, so that the operator hears of them. */
+  readonly suspended: readonly EntryRow[]
+}
+
+/** What the states of a hold in the database mean. */
+export const holdState = { open: 0, settled: 1, released: 2, reclaimed: 3 } as const
+
+/** The id of the one usage entry that a hold can have. */
+export function usageEntryId (hold: Pick<OpenHold, 'id'>): string {
+  return `usage:${hold.id}`
+}
+
+/** A chain by the name under which the books know it; no account id contains a space. */
+export function chainId (chain: readonly string[]): string {
+  return chain.join(' ')
+}
+
+/** Prepares settlements under the present term, given the rows of those holds that have some. */
+export function createPostings (
+  settlements: readonly Settlement[], term: Term, durable: ReadonlyMap<string, readonly DurableRow[]>
+): Postings {
+  const judged = settlements.map((settlement) => {
+    const fate = fateOf(settlement, term, durable.get(settlement.hold.id) ?? [])
+    return { settlement, fate, entry: entryOf(settlement, fate) }
+  })
+  const entries = judged.flatMap(({ entry }) => entry ?? [])
+  const isNew = (entry: EntryRow | null, inserted: ReadonlySet<string>): boolean =>
+    entry !== null && inserted.has(entry.id)
+
+  return {
+    entries,
+    chains: chainsOf(judged.flatMap(({ entry, settlement: { hold } }) => entry === null ? [] : [hold.chain])),
+    suspended: entries.filter(({ kind }) => kind === 'suspense'),
+
+    sums (inserted) {
+      const sums = createSums()
+      for (const { settlement: { hold, posting }, fate, entry } of judged) {
+        const amountNano = posting?.amountNano ?? 0
+        for (const account of hold.chain) {
+          const sum = sums.of(account)
+          // An entry that was there before was posted then, in a commit whose answer got lost.
+          if (hold.granted?.term === term) sum[fate === 'suspend' ? 'suspendedNano' : 'postedNano'] += amountNano
+          if (fate === 'book' && isNew(entry, inserted)) sum.spentNano += amountNano
+        }
+        if (fate === 'skip') continue
+        for (const row of durable.get(hold.id) ?? []) {
+          if (row.state === holdState.open) sums.of(row.account).releasedNano += row.amountNano
+        }
+      }
+      return sums.all
+    },
+
+    resolved (inserted) {
+      return judged.flatMap(({ settlement: { hold, posting }, fate, entry }) => {
+        if (hold.granted !== null || fate === 'skip') return []
+        const settled = fate === 'book' && isNew(entry, inserted) ? posting?.amountNano ?? null : null
+        return [{ id: hold.id, state: settled === null ? holdState.released : holdState.settled, settled }]
+      })
+    }
+  }
+}
+
+function createSums () {
+  const all = new Map<string, Sums>()
+  return {
+    all,
+    of (account: string): Sums {
+      const known = all.get(account)
+      if (known !== undefined) return known
+      const sums = { postedNano: 0, suspendedNano: 0, spentNano: 0, releasedNano: 0 }
+      all.set(account, sums)
+      return sums
+    }
+  }
+}
+
+function fateOf ({ hold, suspended }: Settlement, term: Term, [row]: readonly DurableRow[]): Fate {
+  if (hold.granted !== null) return hold.granted.term === term && !suspended ? 'book' : 'suspend'
+  if (row?.state === holdState.settled || row?.state === holdState.released) return 'skip'
+  return row?.state === holdState.open && !suspended ? 'book' : 'suspend'
+}
+
+function entryOf ({ hold, posting, at }: Settlement, fate: Fate): EntryRow | null {
+  if (posting === null || posting.amountNano === 0 || fate === 'skip') return null
+  const paying = hold.chain[0] ?? ''
+  return {
+    ...contentOf(posting),
+    id: usageEntryId(hold),
+    at,
+    debit: fate === 'book' ? paying : 'suspense',
+    credit: 'revenue',
+    kind: fate === 'book' ? 'usage' : 'suspense',
+    hold: hold.granted === null ? hold.id : null,
+    api_key: hold.key,
+    chain: chainId(hold.chain)
+  }
+}
+
+function contentOf ({ amountNano, ref, model, usage, estimated }: Posting) {
+  return { amount: amountNano, ref, model, usage: JSON.stringify(usage), estimated: estimated ? 1 : 0 }
+}
+
+function chainsOf (chains: readonly (readonly string[])[]): ChainRow[] {
+  const byId = new Map(chains.map((chain) => [chainId(chain), chain]))
+  return [...byId].flatMap(([id, chain]) => chain.map((account) => ({ id, account })))
+}

@@ -1,0 +1,72 @@
+import { StoreUnavailable } from '../store/store.ts'
+import type { Lease } from './lease.ts'
+import type { LedgerLog } from './log.ts'
+import type { LedgerOptions } from './options.ts'
+import type { Queue } from './queue.ts'
+import type { Reclaim } from './reclaim.ts'
+import { forgetIfEmpty } from './shares.ts'
+import type { Timers } from './timers.ts'
+
+interface UpkeepContext {
+  lease: Lease
+  queue: Queue
+  reclaim: Reclaim
+  takeFromGone (): Promise<void>
+  options: LedgerOptions
+  timers: Timers
+  clock: () => number
+  monotonic: () => number
+  log: LedgerLog
+}
+
+/** What a node does beside requests; returns how to stop it. */
+export function startUpkeep (context: UpkeepContext): () => void {
+  const { timers, options } = context
+  const stops = [
+    repeat(timers, 0, options.beatMs, () => beat(context)),
+    repeat(timers, options.idleMs, options.idleMs, async () => giveBackSpare(context))
+  ]
+  return () => { for (const stop of stops) stop() }
+}
+
+/** Shows that this node lives, and gives back what dead nodes and forgotten jobs hold. */
+async function beat ({ lease, reclaim, takeFromGone, clock, log }: UpkeepContext): Promise<void> {
+  try {
+    await lease.beat()
+    await takeFromGone()
+    const expired = await reclaim.expire(clock())
+    if (expired.length > 0) log.warn({ returned: expired }, 'durable holds expired')
+  } catch (err) {
+    // The next beat tries again; meanwhile the lease runs out by itself.
+    if (err instanceof StoreUnavailable) log.warn({ err }, 'the ledger could not give a sign of life')
+    else log.error({ err }, 'the upkeep of the ledger failed')
+  }
+}
+
+/** Gives back what is spare of accounts that were not used here lately. */
+function giveBackSpare ({ lease, queue, options, monotonic }: UpkeepContext): void {
+  const { term } = lease
+  if (term === null) return
+  const unusedSinceMs = monotonic() - options.idleMs
+  for (const share of term.shares.values()) {
+    if (share.usedAtMs > unusedSinceMs) continue
+    if (share.idle) forgetIfEmpty(term, share)
+    else term.dirty.add(share)
+    share.idle = true
+  }
+  if (term.dirty.size > 0) queue.touch()
+}
+
+function repeat (timers: Timers, firstMs: number, everyMs: number, work: () => Promise<void>): () => void {
+  let stopped = false
+  let cancel = timers.inBackground(firstMs, run)
+  function run (): void {
+    work().then(() => {
+      if (!stopped) cancel = timers.inBackground(everyMs, run)
+    })
+  }
+  return () => {
+    stopped = true
+    cancel()
+  }
+}

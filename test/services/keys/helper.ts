@@ -1,0 +1,30 @@
+import { createKeys } from '../../../services/keys/keys.ts'
+import { createAccounts } from '../../../services/ledger/accounts.ts'
+import { StoreUnavailable } from '../../../services/store/store.ts'
+import type { Store } from '../../../services/store/store.ts'
+import type { Database } from '../../engines.ts'
+
+/** A store that counts the queries for keys and can be made to fail, and keys under a clock set by hand. */
+export async function setUp (database: Database) {
+  const store = await database.open()
+  const probe = { queries: 0, down: false, written: Promise.resolve(0) }
+  const watched: Store = {
+    ...store,
+    all: async (sql, params) => {
+      probe.queries++
+      if (probe.down) throw new StoreUnavailable(new Error('gone'))
+      return await store.all(sql, params)
+    },
+    transaction: async (work) => {
+      if (probe.down) throw new StoreUnavailable(new Error('gone'))
+      return await store.transaction(work)
+    },
+    run: async (sql, params) => await (probe.written = store.run(sql, params))
+  }
+  const time = { now: 1_000_000 }
+  const clock = () => time.now
+  await createAccounts(store, clock).create({ id: 'acme' })
+  const keys = createKeys(watched, clock)
+  const { id, key } = await keys.create({ account: 'acme', label: 'laptop' })
+  return { store, keys, probe, time, clock, id, key }
+}

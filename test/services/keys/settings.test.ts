@@ -1,0 +1,127 @@
+import t from 'tap'
+import { createKeys } from '../../../services/keys/keys.ts'
+import { createAccounts } from '../../../services/ledger/accounts.ts'
+import { forEachEngine } from '../../engines.ts'
+import { setUp } from './helper.ts'
+
+forEachEngine(t, 'a key may use all models, or those that a glob of its matches', async (t, database) => {
+  const { keys, id, key } = await setUp(database)
+  const all = await keys.authenticate(key)
+  t.ok(all.mayUse('anything/at-all'))
+
+  const cases: [string[], Record<string, boolean>][] = [
+    [['gpt-4o'], { 'gpt-4o': true, 'gpt-4o-mini': false, 'openai/gpt-4o': false }],
+    [['gpt-*', '*/claude-*'], { 'gpt-4o-mini': true, 'anthropic/claude-x': true, 'claude-x': false }],
+    [['*'], { 'gpt-4o': true }],
+    [[], { 'gpt-4o': false }]
+  ]
+  for (const [models, expected] of cases) {
+    await keys.update(id, { models })
+    const record = await keys.authenticate(key)
+    t.same(record.models, models)
+    for (const [model, may] of Object.entries(expected)) t.equal(record.mayUse(model), may, `${models}: ${model}`)
+  }
+  await keys.update(id, { models: null })
+  t.ok((await keys.authenticate(key)).mayUse('gpt-4o'))
+})
+
+forEachEngine(t, 'what is not given stays as it was, and repeating a change changes nothing', async (t, database) => {
+  const { keys, time, id } = await setUp(database)
+  const budget = { limitNano: 5, period: 'month' } as const
+  const changed = await keys.update(id, { models: ['a'], budget, expiresAt: time.now + 10 })
+  t.match(changed, { id, label: 'laptop', models: ['a'], budget, expiresAt: time.now + 10 })
+  t.same(await keys.update(id, { label: 'server' }), { ...changed, label: 'server' })
+  t.same(await keys.update(id, { label: 'server' }), { ...changed, label: 'server' })
+  t.same(await keys.update(id, {}), await keys.get(id))
+  t.match(await keys.update(id, { models: null, budget: null, expiresAt: null }),
+    { label: 'server', models: null, budget: null, expiresAt: null })
+})
+
+forEachEngine(t, 'a change counts here at once and elsewhere within two seconds', async (t, database) => {
+  const { store, keys, time, clock, id, key } = await setUp(database)
+  const elsewhere = createKeys(store, clock)
+  for (const node of [keys, elsewhere]) t.ok((await node.authenticate(key)).mayUse('gpt-4o'))
+  await keys.update(id, { models: ['sandbox-*'], expiresAt: time.now + 5_000 })
+  t.notOk((await keys.authenticate(key)).mayUse('gpt-4o'))
+  time.now += 2_000
+  t.match(await elsewhere.authenticate(key), { expiresAt: time.now + 3_000 })
+  t.notOk((await elsewhere.authenticate(key)).mayUse('gpt-4o'))
+  time.now += 3_000
+  await t.rejects(async () => await elsewhere.authenticate(key), { message: /has expired/ })
+})
+
+forEachEngine(t, 'changes at the same time do not undo each other', async (t, database) => {
+  const { store, keys, clock, id } = await setUp(database)
+  const elsewhere = createKeys(await database.open(), clock)
+  for (let round = 0; round < 10; round++) {
+    await keys.update(id, { label: '', models: null })
+    await Promise.all([keys.update(id, { label: 'new' }), elsewhere.update(id, { models: ['a'] })])
+    t.match(await createKeys(store, clock).get(id), { label: 'new', models: ['a'] })
+  }
+})
+
+forEachEngine(t, 'settings that make no sense are refused and change nothing', async (t, database) => {
+  const { keys, id } = await setUp(database)
+  const before = await keys.get(id)
+  const wrong: [string, object][] = [
+    ['label', { label: 'x'.repeat(201) }],
+    ['models', { models: [''] }],
+    ['models', { models: ['x'.repeat(257)] }],
+    ['models', { models: Array(101).fill('a') }],
+    ['budget', { budget: { limitNano: -1, period: null } }],
+    ['budget', { budget: { limitNano: 2 ** 53, period: null } }],
+    ['budget', { budget: { limitNano: 1, period: 'year' } }],
+    ['expires_at', { expiresAt: NaN }]
+  ]
+  for (const [param, settings] of wrong) {
+    const refusal = { name: 'GatewayError', status: 400, param }
+    await t.rejects(keys.update(id, settings), refusal, JSON.stringify(settings).slice(0, 60))
+    await t.rejects(keys.create({ account: 'acme', label: '', ...settings }), refusal)
+  }
+  t.same(await keys.get(id), before)
+  t.equal((await keys.list()).length, 1)
+  await t.rejects(keys.update('unknown', {}), { status: 404, code: 'key_not_found' })
+  await t.rejects(keys.get('unknown'), { status: 404, code: 'key_not_found' })
+  await keys.revoke(id)
+  await t.rejects(keys.update(id, { label: 'again' }), { status: 409, code: 'key_revoked' })
+})
+
+forEachEngine(t, 'a key of one role does not open what is for the other', async (t, database) => {
+  const { keys, key } = await setUp(database)
+  const admin = await keys.create({ account: 'acme', label: 'operator', role: 'admin' })
+  t.match(await keys.get(admin.id), { role: 'admin' })
+  for (const attempt of ['first', 'from memory']) {
+    await t.rejects(async () => await keys.authenticate(admin.key),
+      { status: 401, code: 'invalid_api_key', message: /is an admin key/ }, attempt)
+    await t.rejects(async () => await keys.authenticate(key, 'admin'),
+      { status: 401, code: 'invalid_api_key', message: /is not an admin key/ }, attempt)
+    t.match(await keys.authenticate(admin.key, 'admin'), { id: admin.id, role: 'admin' })
+    t.match(await keys.authenticate(key), { role: 'user' })
+  }
+  t.equal(keys.recall(admin.key), undefined)
+  t.match(keys.recall(key), { role: 'user' })
+})
+
+forEachEngine(t, 'keys are listed by account and page by page', async (t, database) => {
+  const { store, keys, time, clock, id } = await setUp(database)
+  await createAccounts(store, clock).create({ id: 'other' })
+  const created = [id]
+  for (const account of ['other', 'acme', 'acme', 'acme']) {
+    // Keys of one millisecond are told apart by their ids.
+    if (created.length % 2 === 1) time.now += 1
+    created.push((await keys.create({ account, label: '' })).id)
+  }
+  const pages = []
+  for (let after: string | null = null; ;) {
+    const page = await keys.list({ after, limit: 2 })
+    if (page.length === 0) break
+    pages.push(page)
+    after = page.at(-1)?.id ?? null
+  }
+  t.same(pages.map(({ length }) => length), [2, 2, 1])
+  t.same(pages.flat(), await keys.list())
+  t.same(pages.flat().map((key) => key.id).sort(), created.sort())
+  t.equal((await keys.list({ account: 'acme' })).length, 4)
+  t.same((await keys.list({ account: 'other' })).map(({ account }) => account), ['other'])
+  t.same(await keys.list({ account: 'nobody' }), [])
+})

@@ -1,0 +1,102 @@
+import t from 'tap'
+import type { Test } from 'tap'
+import { createCorrections } from '../../../services/ledger/corrections.ts'
+import { forEachEngine } from '../../engines.ts'
+import type { Database } from '../../engines.ts'
+import { assertBooks, createBooks, reservation, rowOf, spend, startLedger } from './helper.ts'
+
+const tooMuch = { name: 'GatewayError', message: /less than that is/ }
+const conflict = { status: 409, code: 'idempotency_conflict' }
+
+/** An account with 1,000 of which one request has spent 600, together with a budget. */
+async function setUp (t: Test, database: Database) {
+  const store = await database.open()
+  await createBooks(store, { acme: 1_000, budget: 800 })
+  const { ledger } = startLedger(t, store, { options: { chunkNano: 0 } })
+  await spend(ledger, 700, 600, { id: 'job', chain: ['acme', 'budget'] })
+  return { store, ledger, corrections: createCorrections(store, () => 42) }
+}
+
+forEachEngine(t, 'a refund takes back what a request was charged, wherever it was', async (t, database) => {
+  const { store, ledger, corrections } = await setUp(t, database)
+  t.equal(await corrections.refund({ id: 'f1', entry: 'usage:job', amountNano: 150 }), true)
+  t.match(await rowOf(store), { credits: 1_000, spent: 450 })
+  t.match(await rowOf(store, 'budget'), { spent: 450 })
+  t.match(await store.all("select * from entry where kind = 'refund'"), [{
+    id: 'f1', at: 42, debit: 'revenue', credit: 'acme', amount: 150, reverses: 'usage:job', ref: 'req', chain: 'acme budget'
+  }])
+  t.equal(await corrections.refund({ id: 'f2', entry: 'usage:job' }), true, 'all that is left')
+  t.match(await rowOf(store), { spent: 0 })
+  const hold = await ledger.reserve(reservation(1_000))
+  await hold.release()
+  await assertBooks(t, store)
+})
+
+forEachEngine(t, 'a refund sent again changes nothing', async (t, database) => {
+  const { store, corrections } = await setUp(t, database)
+  const refund = { id: 'f1', entry: 'usage:job', amountNano: 100 }
+  t.same((await Promise.all([corrections.refund(refund), corrections.refund(refund)])).sort(), [false, true])
+  t.equal(await corrections.refund({ id: 'f1', entry: 'usage:job' }), false)
+  t.match(await rowOf(store), { spent: 500 })
+  await t.rejects(corrections.refund({ ...refund, amountNano: 101 }), conflict)
+  await t.rejects(corrections.refund({ ...refund, id: 'deposit-acme' }), conflict)
+  await assertBooks(t, store)
+})
+
+forEachEngine(t, 'no more is refunded than was charged, however many ask at once', async (t, database) => {
+  const { store, corrections } = await setUp(t, database)
+  await t.rejects(corrections.refund({ id: 'f', entry: 'usage:job', amountNano: 601 }), tooMuch)
+  await t.rejects(corrections.refund({ id: 'f', entry: 'usage:nothing' }), { status: 404, code: 'entry_not_found' })
+  await t.rejects(corrections.refund({ id: 'f', entry: 'deposit-acme' }), { status: 404, code: 'entry_not_found' })
+  for (const amountNano of [0, -1, 0.5]) {
+    await t.rejects(corrections.refund({ id: 'f', entry: 'usage:job', amountNano }), RangeError)
+  }
+  const outcomes = await Promise.allSettled(Array.from({ length: 10 }, (_, index) =>
+    corrections.refund({ id: `f${index}`, entry: 'usage:job', amountNano: 200 })))
+  t.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 3)
+  await t.rejects(corrections.refund({ id: 'f', entry: 'usage:job' }), tooMuch, 'nothing is left')
+  t.match(await rowOf(store), { spent: 0 })
+  await assertBooks(t, store)
+})
+
+forEachEngine(t, 'an adjustment adds to the credits or takes from them, with its reason', async (t, database) => {
+  const { store, corrections } = await setUp(t, database)
+  t.equal(await corrections.adjust({ id: 'a1', account: 'acme', amountNano: 70, reason: 'goodwill' }), true)
+  t.equal(await corrections.adjust({ id: 'a2', account: 'acme', amountNano: -20, reason: 'typing error' }), true)
+  t.match(await rowOf(store), { credits: 1_050, spent: 600 })
+  t.match(await store.all("select * from entry where kind = 'adjust' order by id"), [
+    { id: 'a1', debit: 'funding', credit: 'acme', amount: 70, reason: 'goodwill' },
+    { id: 'a2', debit: 'acme', credit: 'funding', amount: 20, reason: 'typing error' }
+  ])
+  await assertBooks(t, store)
+})
+
+forEachEngine(t, 'an adjustment sent again changes nothing', async (t, database) => {
+  const { store, corrections } = await setUp(t, database)
+  const adjustment = { id: 'a1', account: 'acme', amountNano: -70, reason: 'typing error' }
+  const booked = await Promise.all([corrections.adjust(adjustment), corrections.adjust(adjustment)])
+  t.same(booked.sort(), [false, true])
+  t.match(await rowOf(store), { credits: 930 })
+  await t.rejects(corrections.adjust({ ...adjustment, amountNano: 70 }), conflict)
+  await t.rejects(corrections.adjust({ ...adjustment, amountNano: -71 }), conflict)
+  await t.rejects(corrections.adjust({ ...adjustment, id: 'usage:job' }), conflict)
+  await assertBooks(t, store)
+})
+
+forEachEngine(t, 'an adjustment takes no more than is available', async (t, database) => {
+  const { store, ledger, corrections } = await setUp(t, database)
+  const hold = await ledger.reserve(reservation(300))
+  const adjust = (amountNano: number) =>
+    corrections.adjust({ id: 'a1', account: 'acme', amountNano, reason: 'chargeback' })
+  await t.rejects(adjust(-101), tooMuch)
+  t.equal(await adjust(-100), true)
+  await hold.settle({ amountNano: 300, ref: 'r', model: 'm', usage: {}, estimated: false })
+  t.same(await ledger.balance('acme'), { creditsNano: 900, spentNano: 900, heldNano: 0, availableNano: 0 })
+  await t.rejects(adjust(0), RangeError)
+  await t.rejects(adjust(0.5), RangeError)
+  await t.rejects(corrections.adjust({ id: 'a2', account: 'acme', amountNano: 1, reason: '' }), { message: /reason/ })
+  const other = { id: 'a3', account: 'acme', amountNano: Number.MAX_SAFE_INTEGER, reason: 'x' }
+  await t.rejects(corrections.adjust({ ...other, account: 'nobody' }), { code: 'account_not_found' })
+  await t.rejects(corrections.adjust(other), RangeError)
+  await assertBooks(t, store)
+})

@@ -1,0 +1,293 @@
+import t from 'tap'
+import { GatewayError } from '../../../services/errors.ts'
+import { createKeys } from '../../../services/keys/keys.ts'
+import { createAccounts } from '../../../services/ledger/accounts.ts'
+import type { Store } from '../../../services/store/store.ts'
+import { forEachEngine } from '../../engines.ts'
+import type { Database } from '../../engines.ts'
+import { thrown } from '../../thrown.ts'
+import { assertBooks, createBooks, posting, reservation, rowOf, spend, startLedger } from './helper.ts'
+
+const usd = 1_000_000_000
+const tooPoor = { code: 'insufficient_quota' }
+
+async function openBooks (database: Database, credits: Record<string, number> = { acme: usd }) {
+  const store = await database.open()
+  await createBooks(store, credits)
+  return store
+}
+
+forEachEngine(t, 'a request is held for, charged what it cost, and the rest given back', async (t, database) => {
+  const store = await openBooks(database)
+  const { ledger } = startLedger(t, store)
+  const hold = await ledger.reserve(reservation(1_000))
+  t.same(await ledger.balance('acme'), {
+    creditsNano: usd, spentNano: 0, heldNano: 1_000, availableNano: usd - 1_000
+  })
+  const settled = hold.settle(posting(400, { ref: 'req-1', usage: { prompt: 3, completion: 4 } }))
+  t.same(await ledger.balance('acme'), { creditsNano: usd, spentNano: 400, heldNano: 0, availableNano: usd - 400 })
+  await settled
+  t.match(await store.all("select * from entry where kind = 'usage'"), [{
+    id: `usage:${hold.id}`,
+    debit: 'acme',
+    credit: 'revenue',
+    amount: 400,
+    ref: 'req-1',
+    model: 'a/model',
+    usage: '{"prompt":3,"completion":4}',
+    estimated: 0,
+    hold: null,
+    api_key: 'key',
+    chain: 'acme'
+  }])
+  await assertBooks(t, store)
+})
+
+forEachEngine(t, 'once an account is in use, a hold needs no database', async (t, database) => {
+  const store = await openBooks(database)
+  const { ledger } = startLedger(t, store)
+  await spend(ledger, 1_000, 400)
+  const hold = ledger.reserve(reservation(1_000))
+  t.notOk(hold instanceof Promise)
+  t.notOk(ledger.availableHint('acme') instanceof Promise)
+  t.equal(await ledger.availableHint('acme'), usd - 1_400)
+  await (await hold).release()
+  t.match(await ledger.balance('acme'), { spentNano: 400, heldNano: 0 })
+})
+
+forEachEngine(t, 'the end of a hold counts once, whatever is called again', async (t, database) => {
+  const store = await openBooks(database)
+  const { ledger } = startLedger(t, store)
+  for (const durable of [false, true]) {
+    const settled = await ledger.reserve(reservation(1_000, { durable }))
+    await Promise.all([settled.settle(posting(10)), settled.settle(posting(20)), settled.release()])
+    const released = await ledger.reserve(reservation(1_000, { durable }))
+    await Promise.all([released.release(), released.release(), released.settle(posting(20))])
+  }
+  t.match(await ledger.balance('acme'), { spentNano: 20, heldNano: 0 })
+  await assertBooks(t, store)
+})
+
+forEachEngine(t, 'an account cannot be held for more than it has, by however many at once', async (t, database) => {
+  const store = await openBooks(database, { acme: 1_000 })
+  const { ledger } = startLedger(t, store)
+  const outcomes = await Promise.allSettled(Array.from({ length: 64 }, async () => {
+    return await ledger.reserve(reservation(70))
+  }))
+  const holds = outcomes.flatMap((outcome) => outcome.status === 'fulfilled' ? [outcome.value] : [])
+  t.equal(holds.length, 14)
+  t.match(await ledger.balance('acme'), { heldNano: 980, availableNano: 20 })
+  await t.rejects(async () => await ledger.reserve(reservation(21)), tooPoor)
+  const last = await ledger.reserve(reservation(20))
+  await Promise.all([...holds, last].map((hold) => hold.settle(posting(hold.amountNano))))
+  t.same(await ledger.balance('acme'), { creditsNano: 1_000, spentNano: 1_000, heldNano: 0, availableNano: 0 })
+  await assertBooks(t, store)
+})
+
+forEachEngine(t, 'a refusal names balance, held and needed, and that a retry is useless', async (t, database) => {
+  const { ledger } = startLedger(t, await openBooks(database))
+  await spend(ledger, 100_000_000, 100_000_000)
+  await ledger.reserve(reservation(250_000_000))
+  await t.rejects(async () => await ledger.reserve(reservation(2 * usd)), {
+    status: 402,
+    type: 'insufficient_quota',
+    code: 'insufficient_quota',
+    headers: { 'x-should-retry': 'false' },
+    message: /may cost up to \$2\.00; your balance is \$0\.90, of which \$0\.25 is held/
+  })
+})
+
+forEachEngine(t, 'money that a request gives back is there for the next one at once', async (t, database) => {
+  const { ledger } = startLedger(t, await openBooks(database, { acme: 1_000 }))
+  for (let round = 0; round < 20; round++) {
+    const hold = await ledger.reserve(reservation(1_000))
+    await hold.release()
+  }
+  for (let round = 0; round < 10; round++) {
+    const hold = await ledger.reserve(reservation(1_000 - round * 100))
+    hold.settle(posting(100))
+  }
+  await t.rejects(async () => await ledger.reserve(reservation(1)), tooPoor)
+  t.match(await ledger.balance('acme'), { spentNano: 1_000, availableNano: 0 })
+})
+
+forEachEngine(t, 'a hold counts on every account of its chain, or on none', async (t, database) => {
+  const store = await openBooks(database, { acme: usd, team: 500, budget: 100 })
+  const { ledger } = startLedger(t, store)
+  const chain = ['acme', 'team', 'budget']
+  await spend(ledger, 100, 60, { chain })
+  for (const account of chain) t.match(await ledger.balance(account), { spentNano: 60, heldNano: 0 })
+
+  await t.rejects(async () => await ledger.reserve(reservation(41, { chain })), tooPoor)
+  for (const account of chain) t.match(await ledger.balance(account), { spentNano: 60, heldNano: 0 })
+  const hold = await ledger.reserve(reservation(40, { chain, durable: true }))
+  for (const account of chain) t.match(await ledger.balance(account), { spentNano: 60, heldNano: 40 })
+  await hold.settle(posting(40))
+  await t.rejects(async () => await ledger.reserve(reservation(1, { chain })), tooPoor)
+  await spend(ledger, 400, 400, { chain: ['acme', 'team'] })
+  t.match(await ledger.balance('team'), { spentNano: 500, availableNano: 0 })
+  await assertBooks(t, store)
+})
+
+forEachEngine(t, 'a large or durable amount has rows of its own in the database', async (t, database) => {
+  const store = await openBooks(database, { acme: usd, budget: usd })
+  const { ledger } = startLedger(t, store)
+  const chain = ['acme', 'budget']
+  const large = await ledger.reserve(reservation(50_000_001, { id: 'large', chain }))
+  const job = await ledger.reserve(reservation(10, { id: 'job', chain, durable: true }))
+  const rows = () => store.all(`
+    select id, account, kind, amount, state, settled from hold where kind <> 'node' order by id, account`)
+  t.same(await rows(), [
+    { id: 'job', account: 'acme', kind: 'job', amount: 10, state: 0, settled: null },
+    { id: 'job', account: 'budget', kind: 'job', amount: 10, state: 0, settled: null },
+    { id: 'large', account: 'acme', kind: 'request', amount: 50_000_001, state: 0, settled: null },
+    { id: 'large', account: 'budget', kind: 'request', amount: 50_000_001, state: 0, settled: null }
+  ])
+  t.match(await ledger.balance('budget'), { heldNano: 50_000_011 })
+  await Promise.all([large.settle(posting(7)), job.release()])
+  t.match(await rows(), [
+    { state: 2, settled: null }, { state: 2 }, { state: 1, settled: 7 }, { state: 1, settled: 7 }
+  ])
+  t.match(await store.all("select id, hold from entry where kind = 'usage'"), [{ id: 'usage:large', hold: 'large' }])
+  await assertBooks(t, store)
+})
+
+forEachEngine(t, 'a durable hold that is taken again is the same hold, on any node', async (t, database) => {
+  const store = await openBooks(database)
+  const [first, second] = [startLedger(t, store).ledger, startLedger(t, store).ledger]
+  const job = reservation(1_000, { durable: true })
+  const taken = await first.reserve(job)
+  t.equal(await first.reserve(job), taken)
+  const adopted = await second.reserve(job)
+  t.match(await second.balance('acme'), { heldNano: 1_000 })
+  await adopted.settle(posting(600))
+  await taken.settle(posting(900))
+  t.match(await first.balance('acme'), { spentNano: 600, heldNano: 0 })
+  await t.rejects(async () => await second.reserve(job), { status: 409, code: 'idempotency_conflict' })
+  await assertBooks(t, store)
+})
+
+forEachEngine(t, 'the database refuses a durable hold to a key that has ended', async (t, database) => {
+  const store = await openBooks(database)
+  const keys = createKeys(store)
+  const { ledger } = startLedger(t, store)
+  const good = await keys.create({ account: 'acme', label: 'good' })
+  const revoked = await keys.create({ account: 'acme', label: 'revoked' })
+  const expired = await keys.create({ account: 'acme', label: 'expired', expiresAt: Date.now() + 60_000 })
+  await keys.revoke(revoked.id)
+  await store.run('update api_key set expires_at = 1 where id = $1', [expired.id])
+
+  const reserve = async (key: string) => await ledger.reserve(reservation(1_000, { key, durable: true }))
+  const outcomes = await Promise.allSettled([revoked.id, expired.id, 'unheard-of', good.id].map(reserve))
+  t.match(outcomes, [
+    { reason: { status: 401, code: 'invalid_api_key', message: /has been revoked/ } },
+    { reason: { status: 401, message: /has expired/ } },
+    { reason: { status: 401, message: /is not known/ } },
+    { status: 'fulfilled' }
+  ])
+  t.match(await ledger.balance('acme'), { heldNano: 1_000 })
+  await assertBooks(t, store)
+})
+
+forEachEngine(t, 'what costs more than its hold is charged, counted, and stops the next one', async (t, database) => {
+  const store = await openBooks(database, { acme: 1_000 })
+  const { ledger } = startLedger(t, store)
+  const first = await ledger.reserve(reservation(400))
+  const second = await ledger.reserve(reservation(400))
+  first.settle(posting(900))
+  t.equal(ledger.overageCount, 1)
+  await t.rejects(async () => await ledger.reserve(reservation(1)), tooPoor)
+  await second.settle(posting(300))
+  t.same(await ledger.balance('acme'), { creditsNano: 1_000, spentNano: 1_200, heldNano: 0, availableNano: -200 })
+  await createAccounts(store).deposit({ id: 'more', account: 'acme', amountNano: 210 })
+  await t.rejects(async () => await ledger.reserve(reservation(11)), tooPoor)
+  await spend(ledger, 10, 10)
+  t.match(await ledger.balance('acme'), { availableNano: 0 })
+})
+
+forEachEngine(t, 'a deposit of another process counts for the next reservation', async (t, database) => {
+  const store = await openBooks(database, { acme: 100 })
+  const { ledger } = startLedger(t, store)
+  await t.rejects(async () => await ledger.reserve(reservation(101)), tooPoor)
+  await createAccounts(await database.open()).deposit({ id: 'more', account: 'acme', amountNano: 1 })
+  const hold = await ledger.reserve(reservation(101))
+  await hold.settle(posting(101))
+  t.match(await ledger.balance('acme'), { creditsNano: 101, availableNano: 0 })
+})
+
+forEachEngine(t, 'a settlement that repeats the id of an earlier one is not charged again', async (t, database) => {
+  const store = await openBooks(database)
+  const { ledger } = startLedger(t, store)
+  for (const costNano of [30, 50]) await spend(ledger, 100, costNano, { id: 'twice' })
+  t.match(await ledger.balance('acme'), { spentNano: 30, heldNano: 0 })
+  await assertBooks(t, store)
+})
+
+forEachEngine(t, 'closing writes everything and gives everything back', async (t, database) => {
+  const store = await openBooks(database)
+  const { ledger } = startLedger(t, store)
+  const hold = await ledger.reserve(reservation(1_000))
+  const unfinished = await ledger.reserve(reservation(1_000))
+  const settled = hold.settle(posting(400))
+  await ledger.close()
+  await settled
+  t.same(await rowOf(store), { credits: usd, spent: 400, held: 0 })
+  t.match(thrown(() => ledger.reserve(reservation(1))), { name: 'StoreUnavailable' })
+  await unfinished.settle(posting(400))
+  t.same(await rowOf(store), { credits: usd, spent: 400, held: 0 })
+  await assertBooks(t, store)
+})
+
+forEachEngine(t, 'one wrong settlement in a batch keeps no other from the books', async (t, database) => {
+  const store = await openBooks(database)
+  await refuseSomeEntries(store)
+  const { ledger, log } = startLedger(t, store)
+  const models = ['good', 'never', 'not as usage', 'good']
+  const holds = await Promise.all(models.map(async () => await ledger.reserve(reservation(1_000))))
+  await Promise.allSettled(holds.map((hold, index) => hold.settle(posting(100, { model: models[index] ?? '' }))))
+  t.match(await ledger.balance('acme'), { spentNano: 200, heldNano: 0 })
+  t.match([ledger.lostCount, ledger.suspendedCount], [1, 1])
+  t.match(await store.all("select debit, credit, amount, model from entry where kind = 'suspense'"), [
+    { debit: 'suspense', credit: 'revenue', amount: 100, model: 'not as usage' }
+  ])
+  const errors = log.lines.filter(({ level }) => level === 'error')
+  t.match(errors.find(({ message }) => /could not be booked at all/.test(message)), {
+    details: { chain: ['acme'], posting: { amountNano: 100, model: 'never' } }
+  })
+  await spend(ledger, 1_000, 100)
+  await ledger.close()
+  t.same(await rowOf(store), { credits: usd, spent: 300, held: 0 })
+  await assertBooks(t, store)
+})
+
+async function refuseSomeEntries (store: Store): Promise<void> {
+  const refused = "new.model = 'never' or (new.model = 'not as usage' and new.kind = 'usage')"
+  if (store.engine === 'sqlite') {
+    await store.run(`
+      create trigger refuse_some before insert on entry when ${refused}
+      begin select raise(abort, 'refused'); end`)
+  } else {
+    await store.run(`alter table entry add check (not (${refused.replaceAll('new.', '')}))`)
+  }
+}
+
+forEachEngine(t, 'what cannot be a reservation or a posting changes nothing', async (t, database) => {
+  const store = await openBooks(database)
+  const { ledger } = startLedger(t, store)
+  for (const amountNano of [0, -1, 0.5, NaN, 2 ** 53]) {
+    t.match(thrown(() => ledger.reserve(reservation(amountNano))), { name: 'RangeError' }, String(amountNano))
+  }
+  for (const chain of [[], ['acme', 'acme'], Array.from({ length: 9 }, (_, index) => `a${index}`)]) {
+    t.match(thrown(() => ledger.reserve(reservation(1, { chain }))), { name: 'RangeError' }, chain.join(' '))
+  }
+  t.match(thrown(() => ledger.reserve(reservation(1, { id: 'x'.repeat(201) }))), { name: 'RangeError' })
+  await t.rejects(async () => await ledger.reserve(reservation(1, { chain: ['nobody'] })), GatewayError)
+
+  const hold = await ledger.reserve(reservation(1_000))
+  for (const amountNano of [-1, 0.5, NaN]) {
+    t.match(thrown(() => hold.settle(posting(amountNano))), { name: 'RangeError' }, String(amountNano))
+  }
+  await hold.settle(posting(5))
+  t.match(await ledger.balance('acme'), { spentNano: 5 })
+  await t.rejects(ledger.balance('nobody'), { code: 'account_not_found' })
+})

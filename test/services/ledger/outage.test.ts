@@ -1,0 +1,130 @@
+import t from 'tap'
+import { createAccounts } from '../../../services/ledger/accounts.ts'
+import { forEachEngine } from '../../engines.ts'
+import { thrown } from '../../thrown.ts'
+import { assertBooks, createCluster, posting, reservation, rowOf } from './helper.ts'
+
+const usd = 1_000_000_000
+const away = { name: 'StoreUnavailable' }
+
+forEachEngine(t, 'while the database is away nothing is lost, and it is written after', async (t, database) => {
+  const { store, time, node } = await createCluster(database, { acme: usd })
+  const { ledger, connection, log } = node('a')
+  const reserved = [10, 20, 30].map(async (amount) => await ledger.reserve(reservation(amount)))
+  await time.advance(20)
+  const holds = await Promise.all(reserved)
+  connection.weather = 'away'
+  const written: number[] = []
+  for (const hold of holds) hold.settle(posting(hold.amountNano)).then(() => written.push(hold.amountNano))
+  const balance = t.rejects(ledger.balance('acme'), away)
+  const flush = t.rejects(ledger.flush(), away)
+  await time.advance(5_000)
+  await Promise.all([balance, flush])
+  t.same(written, [])
+  t.equal(ledger.unflushedCount, 3)
+  t.match(await rowOf(store), { spent: 0 })
+  t.ok(log.lines.some(({ message }) => /cannot be written/.test(message)))
+
+  connection.weather = 'well'
+  await time.advance(600)
+  t.same(written, [10, 20, 30])
+  t.equal(ledger.unflushedCount, 0)
+  t.match(await rowOf(store), { spent: 60 })
+  await assertBooks(t, store)
+})
+
+forEachEngine(t, 'a lost answer changes nothing, whether the commit came through or not', async (t, database) => {
+  const { store, time, node } = await createCluster(database, { acme: 1_000 })
+  const { ledger, connection } = node('a')
+  const first = Promise.resolve(ledger.reserve(reservation(100)))
+  await time.advance(20)
+  connection.weather = 'answer lost'
+  const hold = await first
+  hold.settle(posting(60))
+  const large = t.rejects(async () => await ledger.reserve(reservation(800)), away)
+  await time.advance(500)
+  await large
+  t.match(await rowOf(store), { spent: 60 }, 'it had come through')
+
+  connection.weather = 'well'
+  await time.advance(3_000)
+  t.match(await rowOf(store), { spent: 60, held: 0 }, 'the hold that nobody knows of is given back')
+  const all = Promise.resolve(ledger.reserve(reservation(940)))
+  await time.advance(20);
+  (await all).settle(posting(940))
+  await time.advance(20)
+  t.match(await rowOf(store), { spent: 1_000, held: 0 })
+  await assertBooks(t, store)
+})
+
+forEachEngine(t, 'what was spare before a lost answer is not granted twice', async (t, database) => {
+  const { store, time, node } = await createCluster(database, { acme: 1_000 })
+  const [a, b] = [node('a'), node('b')]
+  const first = Promise.resolve(a.ledger.reserve(reservation(100)))
+  await time.advance(20)
+  t.match(await rowOf(store), { held: 212 })
+  await first
+  // It comes to idle and gives back what is spare, without hearing that it has succeeded.
+  a.connection.weather = 'answer lost'
+  await time.advance(2_500)
+  t.match(await rowOf(store), { held: 100 })
+  const rest = Promise.resolve(b.ledger.reserve(reservation(900)))
+  await time.advance(20)
+  await rest
+  t.match(thrown(() => a.ledger.reserve(reservation(1))), away)
+  await assertBooks(t, store)
+})
+
+forEachEngine(t, 'a large hold that was taken without an answer is given back', async (t, database) => {
+  const { store, time, node } = await createCluster(database, { acme: usd })
+  const { ledger, connection } = node('a')
+  const first = Promise.resolve(ledger.reserve(reservation(1)))
+  await time.advance(20);
+  (await first).release()
+  await time.advance(2_500)
+  connection.weather = 'answer lost'
+  const large = t.rejects(async () => await ledger.reserve(reservation(100_000_000)), away)
+  await time.advance(20)
+  await large
+  t.match(await rowOf(store), { held: 100_000_000 })
+  connection.weather = 'well'
+  await time.advance(3_000)
+  t.match(await rowOf(store), { held: 0 })
+  await assertBooks(t, store)
+})
+
+forEachEngine(t, 'what waits for the database is bounded', async (t, database) => {
+  const { time, node } = await createCluster(database, { acme: usd })
+  const { ledger, connection } = node('a', { maxUnflushed: 3, maxWaiting: 2 })
+  const refusals = [1, 2].map(() => Promise.resolve(ledger.reserve(reservation(1))))
+  t.match(thrown(() => ledger.reserve(reservation(1))), { ...away, cause: { message: /2 reservations are waiting/ } })
+  await time.advance(20)
+  await Promise.all(refusals)
+  const holds = await Promise.all([1, 2, 3, 4].map(async () => await ledger.reserve(reservation(1))))
+  connection.weather = 'away'
+  for (const hold of holds.slice(0, 3)) hold.settle(posting(1))
+  t.match(thrown(() => ledger.reserve(reservation(1))), { ...away, cause: { message: /3 settlements wait/ } })
+  const last = holds[3]?.settle(posting(1))
+  t.equal(ledger.unflushedCount, 4, 'what runs is settled all the same')
+  connection.weather = 'well'
+  await time.advance(600)
+  await last
+  t.equal(ledger.unflushedCount, 0)
+  await ledger.reserve(reservation(1))
+})
+
+forEachEngine(t, 'closing without the database fails, and says so', async (t, database) => {
+  const { store, time, node } = await createCluster(database, { acme: usd })
+  const { ledger, connection } = node('a', { closeMs: 0 })
+  const reserved = Promise.resolve(ledger.reserve(reservation(10)))
+  await time.advance(20)
+  const hold = await reserved
+  connection.weather = 'away'
+  hold.settle(posting(10))
+  const closed = t.rejects(ledger.close(), away)
+  await time.advance(20)
+  await closed
+  t.equal(ledger.unflushedCount, 1)
+  t.match(await rowOf(store), { spent: 0 })
+  t.equal(await createAccounts(store).deposit({ id: 'd', account: 'acme', amountNano: 1 }), true)
+})

@@ -1,0 +1,97 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { GatewayError } from '../../../services/errors.ts'
+import { createLedger } from '../../../services/ledger/create.ts'
+import type { Hold, Ledger, Reservation } from '../../../services/ledger/ledger.ts'
+import type { Store } from '../../../services/store/store.ts'
+import { forEachEngine } from '../../engines.ts'
+import { assertBooks, createBooks, createLog, posting } from './helper.ts'
+import { runSchedule } from './schedule.ts'
+
+/** The long run of the same is `npm run test:chaos`. */
+const schedules = { sqlite: { count: 12, steps: 300 }, postgres: { count: 2, steps: 150 } }
+
+forEachEngine(t, 'whatever happens to nodes, no account is overdrawn and nothing charged twice', async (t, database) => {
+  const store = await database.open()
+  const { count, steps } = schedules[database.engine]
+  const first = Math.floor(Math.random() * 1_000_000)
+  for (let seed = first; seed < first + count; seed++) {
+    const { faults } = await runSchedule(store, seed, steps)
+    t.same(faults, [], `seed ${seed}, ${steps} steps`)
+  }
+})
+
+const accounts = ['paying', 'team', 'budget']
+const request = fc.record({
+  amountNano: fc.integer({ min: 1, max: 400 }),
+  length: fc.integer({ min: 1, max: 3 }),
+  durable: fc.boolean(),
+  /** Which of the open holds ends before it, and what part of its amount that cost. */
+  ends: fc.option(fc.record({ index: fc.nat(), share: fc.constantFrom(0, 0.3, 0.7, 1) }))
+})
+const requests = fc.record({
+  credits: fc.array(fc.integer({ min: 1, max: 2_000 }), { minLength: 3, maxLength: 3 }),
+  requests: fc.array(request, { maxLength: 40 })
+})
+
+type Given = typeof requests extends fc.Arbitrary<infer Value> ? Value : never
+
+forEachEngine(t, 'one node grants exactly what every account of the chain can cover', async (t, database) => {
+  const store = await database.open()
+  const numRuns = database.engine === 'sqlite' ? 30 : 4
+  let run = 0
+  await fc.assert(fc.asyncProperty(requests, async (given) => {
+    const ledger = createLedger({ store, log: createLog() })
+    try {
+      await compare(store, ledger, `run-${++run}`, given)
+    } finally {
+      await ledger.close()
+    }
+  }), { numRuns })
+  await assertBooks(t, store)
+})
+
+/** Does the same with a ledger and with plain numbers. Throws an Error where the two differ. */
+async function compare (
+  store: Store, ledger: Ledger, run: string, { credits, requests }: Given
+): Promise<void> {
+  const names = accounts.map((name) => `${name}-${run}`)
+  const left = new Map(names.map((name, index) => [name, credits[index] ?? 0]))
+  const add = (chain: string[], nano: number) => {
+    for (const account of chain) left.set(account, (left.get(account) ?? 0) + nano)
+  }
+  await createBooks(store, Object.fromEntries(left), `key-${run}`)
+
+  const open: { hold: Hold, chain: string[] }[] = []
+  for (const [index, { amountNano, length, durable, ends }] of requests.entries()) {
+    const [ended] = ends === null || open.length === 0 ? [] : open.splice(ends.index % open.length, 1)
+    if (ended !== undefined) {
+      const costNano = Math.floor(ended.hold.amountNano * (ends?.share ?? 0))
+      ended.hold.settle(posting(costNano))
+      add(ended.chain, ended.hold.amountNano - costNano)
+    }
+    const chain = names.slice(0, length)
+    const isCovered = chain.every((account) => (left.get(account) ?? 0) >= amountNano)
+    const reservation = { id: `${run}:${index}`, chain, key: `key-${run}`, amountNano, durable }
+    const hold = await reserveOrNull(ledger, reservation)
+    if ((hold !== null) !== isCovered) {
+      throw new Error(`${amountNano} was ${hold === null ? 'refused' : 'granted'} with ${[...left]} left`)
+    }
+    if (hold === null) continue
+    open.push({ hold, chain })
+    add(chain, -amountNano)
+  }
+  for (const [name, leftNano] of left) {
+    const { availableNano } = await ledger.balance(name)
+    if (availableNano !== leftNano) throw new Error(`${name} has ${availableNano}, not ${leftNano}`)
+  }
+}
+
+async function reserveOrNull (ledger: Ledger, reservation: Reservation): Promise<Hold | null> {
+  try {
+    return await ledger.reserve(reservation)
+  } catch (error) {
+    if (error instanceof GatewayError && error.status === 402) return null
+    throw error
+  }
+}
