@@ -1,12 +1,42 @@
 import { Type } from '@sinclair/typebox'
 import type { Static } from '@sinclair/typebox'
 
-/** One model on offer. `created` is in Unix seconds; further fields tell what it costs and can do. */
+const usd = (unit: string) => Type.Optional(Type.String({ description: `USD per ${unit}, an exact decimal number.` }))
+
+const Pricing = Type.Object({
+  input: usd('1 million prompt tokens'),
+  output: usd('1 million completion tokens'),
+  cache_read: usd('1 million prompt tokens that were cached; absent: as input'),
+  cache_write: usd('1 million prompt tokens put into the cache; absent: as input'),
+  image: usd('image'),
+  second: usd('second of video')
+}, { description: 'What is absent has no price. The names and units are those of `price` in gateway.yaml.' })
+
+const Modality = Type.Union(['text', 'image', 'audio', 'video', 'file'].map(name => Type.Literal(name)))
+
+/**
+ * One model on offer: OpenAI's four fields, `created` in Unix seconds, and fields of Tollgate's own, each
+ * absent where nothing is known.
+ */
 export const Model = Type.Object({
   id: Type.String(),
   object: Type.Literal('model'),
-  created: Type.Number(),
-  owned_by: Type.String()
+  created: Type.Integer(),
+  owned_by: Type.String(),
+  kind: Type.Union(['chat', 'image', 'video'].map(name => Type.Literal(name)), { description: 'What it makes.' }),
+  context_window: Type.Optional(Type.Integer({ description: 'Most tokens of prompt and answer together.' })),
+  max_output_tokens: Type.Optional(Type.Integer({ description: 'Most tokens of one answer.' })),
+  pricing: Type.Optional(Pricing),
+  modalities: Type.Optional(Type.Object({ input: Type.Array(Modality), output: Type.Array(Modality) })),
+  capabilities: Type.Optional(Type.Object({
+    tools: Type.Boolean(),
+    json_schema: Type.Boolean(),
+    reasoning: Type.Boolean(),
+    streaming: Type.Boolean(),
+    temperature: Type.Optional(Type.Boolean())
+  })),
+  knowledge: Type.Optional(Type.String({ description: 'How far its knowledge reaches, e.g. `2024-04`.' })),
+  deprecated: Type.Optional(Type.Boolean({ description: 'True: its provider will end it.' }))
 }, { additionalProperties: true })
 export type Model = Static<typeof Model>
 

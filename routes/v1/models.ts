@@ -1,14 +1,19 @@
 import { Type, type FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { errorResponses } from '../../schemas/error.ts'
 import { Model, ModelList } from '../../schemas/models.ts'
-import type { ModelConfig } from '../../services/config/config.ts'
 import { GatewayError } from '../../services/errors.ts'
+import { describeModel } from '../../services/models/describe.ts'
 
-/** `GET /models` and `GET /models/:id`; ids may contain slashes, raw or percent-encoded. */
+/**
+ * `GET /models` and `GET /models/:id`: what the key may use. Ids may contain slashes, raw or percent-encoded.
+ */
 const models: FastifyPluginAsyncTypebox = async app => {
   app.get('/models', {
     schema: { summary: 'List the models on offer', response: { 200: ModelList, ...errorResponses } }
-  }, async () => ({ object: 'list' as const, data: app.models.list().map(toModel) }))
+  }, async ({ apiKey }) => {
+    const usable = app.models.list().filter(({ id }) => apiKey.mayUse(id))
+    return { object: 'list' as const, data: usable.map(describeModel) }
+  })
 
   app.get('/models/*', {
     schema: {
@@ -16,16 +21,11 @@ const models: FastifyPluginAsyncTypebox = async app => {
       params: Type.Object({ '*': Type.String() }),
       response: { 200: Model, ...errorResponses }
     }
-  }, async request => {
-    const id = request.params['*']
-    const resolved = app.models.resolve(id)
-    if (resolved === undefined) throw GatewayError.unknownModel(id)
-    return toModel(resolved.model)
+  }, async ({ apiKey, params: { '*': id } }) => {
+    const model = app.models.resolve(id)?.model
+    if (model === undefined || !apiKey.mayUse(model.id)) throw GatewayError.unknownModel(id)
+    return describeModel(model)
   })
 }
 
 export default models
-
-function toModel ({ id, created, ownedBy }: ModelConfig): Model {
-  return { id, object: 'model', created, owned_by: ownedBy }
-}

@@ -1,4 +1,5 @@
 import { readFileSync, statSync } from 'node:fs'
+import { catalogueOffer } from '../models/catalogue-offer.ts'
 import { checkStructure } from './check-structure.ts'
 import type { GatewayConfig, ModelConfig, ProviderConfig } from './config.ts'
 import { ConfigError } from './config-error.ts'
@@ -30,9 +31,9 @@ export function parseConfig (text: string, env: NodeJS.ProcessEnv, source = 'gat
   const found = providersFromEnvironment(file.environmentProviders ? env : {}, taken)
   const providers = [...listed, ...found.providers]
   const models = withSandbox(readModels(file, new Set(providers.map(({ id }) => id)), document), providers)
-  const discovering = new Set(providers.filter(({ discover }) => discover).map(({ id }) => id))
+  const offering = providers.filter((provider) => provider.discover || catalogueOffer(provider).length > 0)
   const chatIds = models.filter(({ kind }) => kind === 'chat').map(({ id }) => id)
-  const policies = readPolicies(file, chatIds, discovering, document)
+  const policies = readPolicies(file, chatIds, new Set(offering.map(({ id }) => id)), document)
   const problems = [...document.problems(), ...found.problems]
   if (problems.length > 0) throw new ConfigError(source, problems)
   return { providers, models, policies }

@@ -1,5 +1,7 @@
 import { configDefaults } from '../../schemas/config.ts'
 import type { ModelEntry } from '../../schemas/config.ts'
+import { catalogueModel } from '../models/catalogue.ts'
+import type { CatalogueModel } from '../models/catalogue.ts'
 import type { CheckedFile, Entry } from './check-structure.ts'
 import type { Capabilities, DeploymentConfig, ModelConfig } from './config.ts'
 import { readPrice } from './prices.ts'
@@ -7,7 +9,10 @@ import { suggest } from './suggest.ts'
 import type { YamlDocument } from './yaml-document.ts'
 import type { Path } from './yaml-path.ts'
 
-/** The models of the file, in its order. Reports ids given twice or reserved, and unknown providers. */
+/**
+ * The models of the file, in its order, with what the catalogue knows where the file is silent. Reports ids
+ * given twice or reserved, and unknown providers.
+ */
 export function readModels (
   { models, providers }: CheckedFile, providerIds: ReadonlySet<string>, document: YamlDocument
 ): ModelConfig[] {
@@ -25,19 +30,27 @@ export function readModels (
 function toModel (
   { item, path }: Entry<ModelEntry>, deployments: DeploymentConfig[], document: YamlDocument
 ): ModelConfig {
-  const { id, kind = 'chat', context_window: contextWindow = null, max_output: maxOutput = null, quality = {} } = item
+  const known = knownAs(deployments)
+  const { id, quality = {} } = item
+  const price = known?.price ?? null
   return {
     id,
-    kind,
+    kind: item.kind ?? known?.kind ?? 'chat',
     deployments,
-    price: item.price === undefined ? null : readPrice(document, [...path, 'price']),
-    contextWindow,
-    maxOutput,
-    capabilities: toCapabilities(item.capabilities),
+    price: item.price === undefined ? price : readPrice(document, [...path, 'price'], price),
+    contextWindow: item.context_window ?? known?.contextWindow ?? null,
+    maxOutput: item.max_output ?? known?.maxOutput ?? null,
+    capabilities: toCapabilities(item.capabilities, known?.capabilities),
     quality: { ...quality },
     ownedBy: item.owned_by ?? deployments[0]?.provider ?? '',
-    created: item.created ?? configDefaults.createdS
+    created: item.created ?? known?.created ?? configDefaults.createdS
   }
+}
+
+/** What the catalogue knows of a model with one deployment; several may differ, in their prices above all. */
+function knownAs ([deployment, ...others]: DeploymentConfig[]): CatalogueModel | undefined {
+  if (deployment === undefined || others.length > 0) return undefined
+  return catalogueModel(deployment.provider, deployment.model)
 }
 
 /** `known` holds the ids of all providers; null when some could not be read: then none is called unknown. */
@@ -77,15 +90,25 @@ function toDeployment (
   return { provider, model, weight, priority }
 }
 
-function toCapabilities (entry: ModelEntry['capabilities'] = {}): Capabilities {
+function toCapabilities (entry: ModelEntry['capabilities'] = {}, known: Capabilities = plain): Capabilities {
   const { tools, vision, audio, files, json_schema: jsonSchema, reasoning, streaming } = entry
   return {
-    tools: tools ?? false,
-    vision: vision ?? false,
-    audio: audio ?? false,
-    files: files ?? false,
-    jsonSchema: jsonSchema ?? false,
-    reasoning: reasoning ?? false,
-    streaming: streaming ?? true
+    tools: tools ?? known.tools,
+    vision: vision ?? known.vision,
+    audio: audio ?? known.audio,
+    files: files ?? known.files,
+    jsonSchema: jsonSchema ?? known.jsonSchema,
+    reasoning: reasoning ?? known.reasoning,
+    streaming: streaming ?? known.streaming
   }
+}
+
+const plain: Capabilities = {
+  tools: false,
+  vision: false,
+  audio: false,
+  files: false,
+  jsonSchema: false,
+  reasoning: false,
+  streaming: true
 }

@@ -5,16 +5,17 @@ import type { Path } from './yaml-path.ts'
 
 /**
  * The price that stands at a path, read from its digits as written: USD per million tokens becomes pico-USD
- * per token, USD per image or second becomes nano-USD. Reports what these cannot hold.
+ * per token, USD per image or second becomes nano-USD. What is absent is as in `otherwise`. Reports what
+ * these cannot hold.
  */
-export function readPrice (document: YamlDocument, path: Path): Price {
+export function readPrice (document: YamlDocument, path: Path, otherwise: Price | null): Price {
   return {
-    inputPico: readPico(document, [...path, 'input']),
-    outputPico: readPico(document, [...path, 'output']),
-    cacheReadPico: readPico(document, [...path, 'cache_read']),
-    cacheWritePico: readPico(document, [...path, 'cache_write']),
-    imageNano: readNano(document, [...path, 'image']),
-    secondNano: readNano(document, [...path, 'second'])
+    inputPico: readPico(document, [...path, 'input']) ?? otherwise?.inputPico ?? null,
+    outputPico: readPico(document, [...path, 'output']) ?? otherwise?.outputPico ?? null,
+    cacheReadPico: readPico(document, [...path, 'cache_read']) ?? otherwise?.cacheReadPico ?? null,
+    cacheWritePico: readPico(document, [...path, 'cache_write']) ?? otherwise?.cacheWritePico ?? null,
+    imageNano: readNano(document, [...path, 'image']) ?? otherwise?.imageNano ?? null,
+    secondNano: readNano(document, [...path, 'second']) ?? otherwise?.secondNano ?? null
   }
 }
 
@@ -27,14 +28,23 @@ export function readNano (document: YamlDocument, path: Path): number | null {
   return nano
 }
 
-/** USD per million tokens as pico-USD per token: a thousandth of the number of nano-USD. */
 function readPico (document: YamlDocument, path: Path): number | null {
   const text = document.exact(path)
   if (text === undefined) return null
-  const nano = toNano(text)
-  if (nano !== null && nano % 1000 === 0) return nano / 1000
-  document.report(path, `must be a decimal number from 0 to ${largestUsd}, with at most 6 decimals`)
-  return null
+  const pico = picoFromUsdPerMillion(text)
+  if (pico === null) {
+    document.report(path, `must be a decimal number from 0 to ${largestUsd}, with at most 6 decimals`)
+  }
+  return pico
+}
+
+/**
+ * Converts USD per million tokens, as a decimal text, to integer pico-USD per token, which is a thousandth of
+ * the number of nano-USD; null when the text is no such amount, or not exactly.
+ */
+export function picoFromUsdPerMillion (usd: string): number | null {
+  const nano = toNano(usd)
+  return nano === null || nano % 1000 !== 0 ? null : nano / 1000
 }
 
 const largestUsd = Math.floor(Number.MAX_SAFE_INTEGER / 1e9)

@@ -1,31 +1,35 @@
 import { configDefaults } from '../../schemas/config.ts'
-import type { ModelConfig } from '../config/config.ts'
+import type { Capabilities, ModelConfig } from '../config/config.ts'
+import { catalogueModel } from './catalogue.ts'
 
 /**
- * The chat model `<provider>/<upstream>` about which nothing else is known: no price, and nothing it cannot
- * do.
+ * The model `<provider>/<upstream>` as the catalogue knows it. Of one that it does not know nothing is known:
+ * a chat model without a price, and nothing it cannot do.
  */
 export function newModel (provider: string, upstream: string): ModelConfig {
   const { weight, priority, createdS } = configDefaults
+  const known = catalogueModel(provider, upstream)
   return {
     id: `${provider}/${upstream}`,
-    kind: 'chat',
+    kind: known?.kind ?? 'chat',
     deployments: [{ provider, model: upstream, weight, priority }],
-    price: null,
-    contextWindow: null,
-    maxOutput: null,
-    // Assumed, because a request is not refused on a guess: the upstream says what it cannot do.
-    capabilities: {
-      tools: true,
-      vision: true,
-      audio: true,
-      files: true,
-      jsonSchema: true,
-      reasoning: true,
-      streaming: true
-    },
+    price: known?.price ?? null,
+    contextWindow: known?.contextWindow ?? null,
+    maxOutput: known?.maxOutput ?? null,
+    capabilities: known?.capabilities ?? assumedCapabilities,
     quality: {},
     ownedBy: provider,
-    created: createdS
+    created: known?.created ?? createdS
   }
 }
+
+/** Assumed, because a request is not refused on a guess: the upstream says what it cannot do. */
+export const assumedCapabilities: Capabilities = Object.freeze({
+  tools: true,
+  vision: true,
+  audio: true,
+  files: true,
+  jsonSchema: true,
+  reasoning: true,
+  streaming: true
+})

@@ -1,5 +1,6 @@
 import { compileGlob } from '../glob.ts'
 import type { DeploymentConfig, GatewayConfig, ModelConfig } from '../config/config.ts'
+import { catalogueOffer, isServed } from './catalogue-offer.ts'
 import { newModel } from './new-model.ts'
 
 /**
@@ -12,7 +13,7 @@ export interface Registry {
   /**
    * Finds what serves an id: a model of the file; what a provider offers, as `provider/upstream` or by its
    * bare name; anything at all of a configured provider, as `provider/anything`; a bare name that a provider
-   * claims.
+   * claims. Models known to be of a kind that the gateway does not serve are not found.
    */
   resolve (id: string): Resolved | undefined
   /** The models of the file and those the providers offer, in the order of the configuration. */
@@ -20,8 +21,8 @@ export interface Registry {
   /** A model that `list` shows. */
   get (id: string): ModelConfig | undefined
   /**
-   * Replaces what a provider offers; returns how many ids were left out. Throws RangeError for no such
-   * provider.
+   * Replaces what a provider offers; returns how many ids were left out for their number or form. Without ids
+   * the catalogue stands in. Throws RangeError for no such provider.
    */
   setDiscovered (providerId: string, upstreamIds: readonly string[]): number
 }
@@ -34,8 +35,10 @@ export function createRegistry (config: GatewayConfig): Registry {
   const claims = config.providers.flatMap(({ id, claims }) => {
     return claims.map((glob) => ({ provider: id, matches: compileGlob(glob) }))
   })
-  const offers = new Map(config.providers.map(({ id }) => [id, new Map<string, Resolved>()]))
-  let bareNames: ReadonlyMap<string, Resolved> = new Map()
+  const providers = new Map(config.providers.map((provider) => [provider.id, provider]))
+  // Both are filled when first asked for: a start does not wait for a thousand models of the catalogue.
+  const offers = new Map<string, Offers>()
+  let bareNames: Offers | null = null
   const remembered = new Map<string, Resolved>()
 
   function resolve (id: string): Resolved | undefined {
@@ -43,19 +46,33 @@ export function createRegistry (config: GatewayConfig): Registry {
   }
 
   function findOffered (id: string): Resolved | undefined {
-    return offers.get(providerOf(id))?.get(id) ?? bareNames.get(id)
+    bareNames ??= collectBareNames(configured, offersByProvider())
+    return offersOf(providerOf(id)).get(id) ?? bareNames.get(id)
+  }
+
+  function offersOf (id: string): Offers {
+    const provider = providers.get(id)
+    if (provider === undefined) return noOffers
+    const found = offers.get(id) ?? toOffers(id, catalogueOffer(provider))
+    offers.set(id, found)
+    return found
+  }
+
+  function offersByProvider (): Map<string, Offers> {
+    return new Map([...providers.keys()].map((id) => [id, offersOf(id)]))
   }
 
   /** What nobody lists, but whose name says where it belongs. */
   function findUnlisted (id: string): Resolved | undefined {
     if (id.length > limits.idLength) return undefined
     const provider = providerOf(id)
-    if (!offers.has(provider)) {
+    if (!providers.has(provider)) {
       const claim = claims.find(({ matches }) => matches(id))
       return claim && resolve(`${claim.provider}/${id}`)
     }
     const upstream = id.slice(provider.length + 1)
-    return upstream === '' ? undefined : toResolved(newModel(provider, upstream))
+    if (upstream === '' || !isServed(provider, upstream)) return undefined
+    return toResolved(newModel(provider, upstream))
   }
 
   function remember (id: string, resolved: Resolved | undefined): Resolved | undefined {
@@ -67,20 +84,21 @@ export function createRegistry (config: GatewayConfig): Registry {
   }
 
   function setDiscovered (provider: string, upstreamIds: readonly string[]): number {
-    if (!offers.has(provider)) throw new RangeError(`There is no provider ${provider}.`)
-    const offered = [...new Set(upstreamIds)]
+    if (!providers.has(provider)) throw new RangeError(`There is no provider ${provider}.`)
+    const served = upstreamIds.filter((id) => isServed(provider, id))
+    const offered = [...new Set(served)]
       .filter((id) => id !== '' && id.length + provider.length < limits.idLength)
       .slice(0, limits.discoveredPerProvider)
-      .map((id) => toResolved(newModel(provider, id)))
-    offers.set(provider, new Map(offered.map((entry) => [entry.model.id, entry])))
-    bareNames = collectBareNames(configured, offers)
-    return upstreamIds.length - offered.length
+    if (upstreamIds.length === 0) offers.delete(provider)
+    else offers.set(provider, toOffers(provider, offered))
+    bareNames = null
+    return served.length - offered.length
   }
 
   return {
     resolve,
     list () {
-      const offered = [...offers.values()].flatMap((models) => [...models.values()])
+      const offered = [...providers.keys()].flatMap((id) => [...offersOf(id).values()])
       const others = offered.filter(({ model }) => !configured.has(model.id))
       return [...configured.values(), ...others].map(({ model }) => model)
     },
@@ -89,13 +107,23 @@ export function createRegistry (config: GatewayConfig): Registry {
   }
 }
 
+/** Models by their public ids. */
+type Offers = ReadonlyMap<string, Resolved>
+
+const noOffers: Offers = new Map()
+
+function toOffers (provider: string, upstreamIds: readonly string[]): Offers {
+  const offered = upstreamIds.map((id) => toResolved(newModel(provider, id)))
+  return new Map(offered.map((entry) => [entry.model.id, entry]))
+}
+
 /**
  * Upstream names by themselves: the first provider that offers one has it. A name such as `openai/gpt-4o`
  * that begins with another provider's id is left out, so that this id always means that provider.
  */
 function collectBareNames (
-  configured: ReadonlyMap<string, Resolved>, offers: ReadonlyMap<string, ReadonlyMap<string, Resolved>>
-): Map<string, Resolved> {
+  configured: ReadonlyMap<string, Resolved>, offers: ReadonlyMap<string, Offers>
+): Offers {
   const names = new Map<string, Resolved>()
   for (const [provider, models] of offers) {
     for (const [id, resolved] of models) {

@@ -99,6 +99,39 @@ t.test('the list has the models of the file, then those on offer, each once', as
   t.equal(registry.get('openai/passed-through'), undefined)
 })
 
+t.test('as long as a provider has not told its models, those of the catalogue are on offer', async (t) => {
+  const keys = { OPENAI_API_KEY: 'x', GROQ_API_KEY: 'x', PERPLEXITY_API_KEY: 'x', AZURE_OPENAI_API_KEY: 'x' }
+  const registry = createRegistry(parseConfig('', { ...keys, AZURE_OPENAI_ENDPOINT: 'https://a' }))
+  const listed = (provider: string) => registry.list().map(({ id }) => id).filter((id) => id.startsWith(`${provider}/`))
+  t.ok(listed('openai').includes('openai/gpt-4.1'))
+  t.notOk(listed('openai').includes('openai/text-embedding-3-small'))
+  t.ok(listed('perplexity').includes('perplexity/sonar'), 'also where there is no list to ask for')
+  t.same(listed('azure'), [], 'but not where each customer deploys a choice')
+
+  const bare = 'llama-3.3-70b-versatile'
+  t.equal(route(registry, bare), `groq/${bare} at groq as ${bare}`)
+  t.equal(registry.setDiscovered('groq', ['llama-3.1-8b-instant', 'whisper-large-v3', 'brand-new']), 0)
+  t.same(listed('groq'), ['groq/llama-3.1-8b-instant', 'groq/brand-new'])
+  t.equal(registry.get(bare), undefined, 'what the provider does not offer is gone')
+  registry.setDiscovered('groq', [])
+  t.equal(registry.get(bare)?.id, `groq/${bare}`)
+})
+
+t.test('the file\'s providers list no catalogue unless asked to', async (t) => {
+  t.same(createRegistry(config).list().map(({ id }) => id), ['several', 'openai/gpt-priced', 'gpt-4o'])
+})
+
+t.test('the catalogue tells of a model however it is found', async (t) => {
+  const registry = createRegistry(config)
+  const known = { kind: 'chat', price: { inputPico: 50_000 }, contextWindow: 400_000, maxOutput: 128_000 }
+  t.match(registry.resolve('openai/gpt-5-nano')?.model, known, 'passed through')
+  t.match(registry.resolve('gpt-5-nano-2025-08-07')?.model, known, 'claimed')
+  registry.setDiscovered('openrouter', ['openai/gpt-5-nano'])
+  t.match(registry.get('openrouter/openai/gpt-5-nano'), { price: { inputPico: 50_000 } }, 'offered')
+  t.equal(registry.resolve('local/gpt-5-nano')?.model.price, null, 'but not of another provider')
+  t.equal(registry.resolve('openai/text-embedding-3-small'), undefined, 'and not what no endpoint serves')
+})
+
 t.test('the number and length of ids are limited', async (t) => {
   const registry = createRegistry(config)
   const ids = Array.from({ length: 5_003 }, (_, index) => `m${index}`)

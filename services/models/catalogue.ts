@@ -1,0 +1,89 @@
+import { readFileSync } from 'node:fs'
+import type { ModelConfig, Price } from '../config/config.ts'
+import { knownProviders } from '../config/known-providers.ts'
+import type { CatalogueFile, CatalogueRow, CatalogueTier, Modality } from './catalogue-row.ts'
+
+/** What the shipped data knows of a model. */
+export interface CatalogueModel extends
+  Pick<ModelConfig, 'price' | 'contextWindow' | 'maxOutput' | 'capabilities' | 'created'> {
+  /** Null: no endpoint of the gateway serves it. */
+  kind: ModelConfig['kind'] | null
+  input: readonly Modality[]
+  output: readonly Modality[]
+  /** What replaces `price` for long prompts, shortest first; `price` alone is the one for short ones. */
+  tiers: readonly CatalogueTier[]
+  /** Whether requests may set a temperature; null: not known. */
+  temperature: boolean | null
+  /** How far its knowledge reaches, e.g. `2024-04`; null: not known. */
+  knowledge: string | null
+  deprecated: boolean
+}
+
+/**
+ * Returns what is known of a model by its name at a provider; a name that ends in a date and is not known
+ * itself means the one without. No other likeness counts: a wrong price is worse than none.
+ */
+export function catalogueModel (provider: string, upstream: string): CatalogueModel | undefined {
+  const rows = rowsOf(provider)
+  const row = rows.get(upstream) ?? rows.get(upstream.replace(date, ''))
+  return row && toModel(row)
+}
+
+/** The names of a provider's models that some endpoint of the gateway can serve, in the order of the data. */
+export function catalogueNames (provider: string): string[] {
+  return [...rowsOf(provider)].filter(([, { kind }]) => kind !== 'other').map(([name]) => name)
+}
+
+const date = /[-@]20\d\d(-?)(0[1-9]|1[0-2])\1(0[1-9]|[12]\d|3[01])$/
+
+const known = new Set(knownProviders.map(({ id }) => id))
+const none: ReadonlyMap<string, CatalogueRow> = new Map()
+let loaded: ReadonlyMap<string, ReadonlyMap<string, CatalogueRow>> | undefined
+
+/** Reads the data when it may know the provider, so never for the sandbox or a local server. */
+function rowsOf (provider: string): ReadonlyMap<string, CatalogueRow> {
+  if (!known.has(provider)) return none
+  loaded ??= load()
+  return loaded.get(provider) ?? none
+}
+
+function load (): Map<string, ReadonlyMap<string, CatalogueRow>> {
+  const text = readFileSync(new URL('catalogue/models.json', import.meta.url), 'utf8')
+  const { providers }: CatalogueFile = JSON.parse(text)
+  return new Map(Object.entries(providers).map(([id, rows]) => [id, new Map(Object.entries(rows))]))
+}
+
+function toModel (row: CatalogueRow): CatalogueModel {
+  const { kind, input, output, features, contextWindow = null, maxOutput = null } = row
+  return {
+    kind: kind === 'other' ? null : kind,
+    input,
+    output,
+    price: row.price === undefined ? null : { ...noPrice, ...row.price },
+    tiers: row.tiers ?? [],
+    contextWindow,
+    maxOutput,
+    capabilities: {
+      tools: features.includes('tools'),
+      vision: input.includes('image'),
+      audio: input.includes('audio'),
+      files: input.includes('file'),
+      jsonSchema: features.includes('json_schema'),
+      reasoning: features.includes('reasoning'),
+      streaming: true
+    },
+    temperature: row.temperature ?? null,
+    created: Date.parse(row.released) / 1000,
+    knowledge: row.knowledge ?? null,
+    deprecated: row.deprecated ?? false
+  }
+}
+
+const noPrice: Price = {
+  inputPico: null,
+  outputPico: null,
+  cacheReadPico: null,
+  cacheWritePico: null,
+  imageNano: null,
+  secondNano: null
+}
