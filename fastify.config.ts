@@ -1,6 +1,7 @@
 import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import accessLog from './plugins/access-log.ts'
 import accounts from './plugins/accounts.ts'
+import adminAuth from './plugins/admin-auth.ts'
 import auth from './plugins/auth.ts'
 import chat from './plugins/chat.ts'
 import configuration from './plugins/configuration.ts'
@@ -10,11 +11,13 @@ import drain from './plugins/drain.ts'
 import errors, { frameworkErrors } from './plugins/errors.ts'
 import firstKey from './plugins/first-key.ts'
 import jsonBody from './plugins/json-body.ts'
+import ledger from './plugins/ledger.ts'
 import models from './plugins/models.ts'
 import providers from './plugins/providers.ts'
 import requestId, { requestIdOf } from './plugins/request-id.ts'
 import secondAddress from './plugins/second-address.ts'
 import store from './plugins/store.ts'
+import admin from './routes/admin/index.ts'
 import v1 from './routes/v1/index.ts'
 import { clientErrorHandler } from './services/client-errors.ts'
 import type { GatewayConfig } from './services/config/config.ts'
@@ -59,8 +62,10 @@ export async function build ({ settings, config, logger }: BuildOptions): Promis
   await app.register(accessLog)
   await app.register(store, { url: settings.databaseUrl })
   await app.register(auth)
+  await app.register(adminAuth, { adminKey: settings.adminKey })
   await app.register(accounts)
   await app.register(firstKey, { startingCreditNano: settings.startingCreditNano })
+  await app.register(ledger)
   await app.register(providers)
   await app.register(models, { config })
   await app.register(jsonBody)
@@ -69,6 +74,7 @@ export async function build ({ settings, config, logger }: BuildOptions): Promis
   await app.register(drain, { limitMs: settings.drainMs })
   await app.register(discovery, { local: settings.discover && settings.configPath === null })
   await app.register(v1, { prefix: '/v1' })
+  await app.register(admin, { prefix: '/admin' })
   return app
 }
 
@@ -83,6 +89,7 @@ export async function start (env: NodeJS.ProcessEnv): Promise<FastifyInstance> {
   if (alternative !== null) await app.register(secondAddress, alternative)
   closeOnSignal(app)
   const address = await app.listen({ host: settings.host, port: settings.port })
+  await app.listenOnSecondAddress?.()
   process.stdout.write(welcome({ address, firstKey: app.firstKey, models: app.models.list() }))
   return app
 }

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
+import { usdFromNano } from '../services/money.ts'
 import { createTrace, type Trace } from '../services/trace.ts'
 
 declare module 'fastify' {
@@ -35,6 +36,7 @@ function lineOf (request: FastifyRequest, { raw }: FastifyReply, startedMs: numb
     used: trace.report?.model ?? trace.upstreamModel ?? undefined,
     promptTokens: usage?.prompt,
     completionTokens: usage?.completion,
+    costUsd: trace.costNano === null ? undefined : usdFromNano(trace.costNano),
     firstByteMs: trace.firstByteAtMs === null ? undefined : tenths(trace.firstByteAtMs - startedMs),
     totalMs: tenths(performance.now() - startedMs)
   }

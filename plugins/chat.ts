@@ -2,6 +2,8 @@ import fp from 'fastify-plugin'
 import { abortedWithClient, type RequestAbort } from '../services/abort.ts'
 import { createChat, type Chat, type Incoming } from '../services/chat/chat.ts'
 import { GatewayError } from '../services/errors.ts'
+import { createMeter } from '../services/metering/meter.ts'
+import { createIds } from '../services/ids.ts'
 import { Roster } from '../services/roster.ts'
 
 declare module 'fastify' {
@@ -17,16 +19,23 @@ declare module 'fastify' {
 /** Offers the chat use case to the routes, and knows which requests are under way. */
 export default fp(async app => {
   const running = new Roster<RequestAbort>()
+  const meter = createMeter({
+    ledger: app.ledger,
+    newId: createIds('hold_'),
+    onError: error => app.log.error(error, 'a request could not be booked')
+  })
   app.decorate('chat', createChat({
     resolve: id => app.models.resolve(id),
     provider: id => app.providers.get(id)
-  }))
+  }, meter))
   app.decorate('toIncoming', (request, reply) => {
     const { signal } = abortedWithClient(reply.raw, running)
     return {
       request: request.body,
       text: request.jsonText,
       requestId: request.id,
+      payer: { key: request.apiKey.id, chain: request.apiKey.chainAt(Date.now()) },
+      mayUse: model => request.apiKey.mayUse(model),
       signal,
       trace: request.trace,
       delivery: reply.toDelivery(signal)
@@ -35,4 +44,4 @@ export default fp(async app => {
   app.decorate('abortRequests', () => {
     running.forEach(request => request.abort(GatewayError.unavailable('The gateway is shutting down.')))
   })
-}, { name: 'chat', dependencies: ['models', 'providers', 'delivery', 'json-body'] })
+}, { name: 'chat', dependencies: ['models', 'providers', 'ledger', 'delivery', 'json-body'] })

@@ -12,8 +12,7 @@ export default fp<SecondAddressOptions>(async (app, { host, port }) => {
   const listener = createServer({ allowHalfOpen: true, noDelay: true }, socket => {
     app.server.emit('connection', socket)
   })
-  app.decorate('secondAddress', () => listener.address())
-  app.addHook('onListen', () => new Promise<void>((resolve, reject) => {
+  app.decorate('listenOnSecondAddress', () => new Promise<void>((resolve, reject) => {
     listener.once('error', reject)
     listener.listen({ host, port }, () => {
       listener.off('error', reject)
@@ -29,7 +28,7 @@ export default fp<SecondAddressOptions>(async (app, { host, port }) => {
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Where the second listener is bound; there only with a second address. */
-    secondAddress?: () => ReturnType<ReturnType<typeof createServer>['address']>
+    /** Begins to listen on the second address; there only when there is one. */
+    listenOnSecondAddress?: () => Promise<void>
   }
 }

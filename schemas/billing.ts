@@ -1,10 +1,54 @@
 import { Type } from '@sinclair/typebox'
 import type { Static } from '@sinclair/typebox'
 
-/** What an account has left and has spent so far, in USD. */
+const open = { additionalProperties: true } as const
+
+/** An amount of money that is printed in full, as doubles of some millions do not have nine decimals. */
+function Exact (description: string) {
+  return Type.Unsafe<{ readonly rawJSON: string }>({ type: 'number', description })
+}
+
+const usd = 'US dollars, exact to the ninth decimal.'
+const cents = 'US cents, exact to the seventh decimal.'
+
+/**
+ * What the account of a key has: `balance` and `total_spent` add up to what was paid in, `available` and what
+ * is `held` for requests that are still running to `balance`.
+ */
 export const Billing = Type.Object({
-  balance: Type.Number(),
+  balance: Exact(usd),
   currency: Type.Literal('usd'),
-  total_spent: Type.Number()
-}, { additionalProperties: true })
+  total_spent: Exact(usd),
+  available: Exact(usd),
+  held: Exact(usd)
+}, open)
 export type Billing = Static<typeof Billing>
+
+/** What a key may spend in all, in the shape of OpenAI's former endpoint. */
+export const BillingSubscription = Type.Object({
+  object: Type.Literal('billing_subscription'),
+  has_payment_method: Type.Boolean(),
+  soft_limit_usd: Exact(usd),
+  hard_limit_usd: Exact(usd),
+  system_hard_limit_usd: Exact(usd),
+  access_until: Type.Integer({ description: 'Unix seconds.' })
+}, open)
+export type BillingSubscription = Static<typeof BillingSubscription>
+
+/** Query of `GET /v1/dashboard/billing/usage`: dates such as `2026-11-21`; `end_date` itself is not meant. */
+export const BillingUsageQuery = Type.Object({
+  start_date: Type.Optional(Type.String({ maxLength: 64 })),
+  end_date: Type.Optional(Type.String({ maxLength: 64 }))
+}, open)
+export type BillingUsageQuery = Static<typeof BillingUsageQuery>
+
+/** What was spent day by day, in the shape of OpenAI's former endpoint. */
+export const BillingUsage = Type.Object({
+  object: Type.Literal('list'),
+  total_usage: Exact(cents),
+  daily_costs: Type.Array(Type.Object({
+    timestamp: Type.Integer({ description: 'The beginning of the day in UTC, in Unix seconds.' }),
+    line_items: Type.Array(Type.Object({ name: Type.String(), cost: Exact(cents) }, open))
+  }, open))
+}, open)
+export type BillingUsage = Static<typeof BillingUsage>

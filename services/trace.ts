@@ -14,6 +14,8 @@ export interface Trace {
   report: StreamReport | null
   /** When the first byte of the answer went out, on the clock of `performance.now()`. */
   firstByteAtMs: number | null
+  /** What the request was charged, in nano-USD; null while that is not known. */
+  costNano: number | null
   /** Why the answer broke off after its status had been sent. */
   failure: Error | null
 }
@@ -27,6 +29,7 @@ export function createTrace (): Trace {
     upstreamModel: null,
     report: null,
     firstByteAtMs: null,
+    costNano: null,
     failure: null
   }
 }

@@ -8,6 +8,10 @@ import { newModel } from '../services/models/new-model.ts'
 
 type Line = Record<string, unknown>
 
+const free = {
+  inputPico: 0, outputPico: 0, cacheReadPico: null, cacheWritePico: null, imageNano: null, secondNano: null
+}
+
 export interface Gateway {
   app: FastifyInstance
   /** Base URL for an OpenAI client. */
@@ -68,10 +72,10 @@ export function providerAt (baseUrl: string, more: Partial<ProviderConfig> = {})
   }
 }
 
-/** A configuration with one provider and the public model `chat`, which is `gpt-5-nano` there. */
+/** A configuration with one provider and the free public model `chat`, which is `gpt-5-nano` there. */
 export function configFor (provider: ProviderConfig, more: Partial<ModelConfig> = {}): GatewayConfig {
   const deployment = { provider: provider.id, model: 'gpt-5-nano', weight: 1, priority: 0 }
-  const model = { ...newModel(provider.id, 'gpt-5-nano'), id: 'chat', deployments: [deployment], ...more }
+  const model = { ...newModel(provider.id, 'gpt-5-nano'), id: 'chat', deployments: [deployment], price: free, ...more }
   return { providers: [provider], models: [model], policies: [] }
 }
 

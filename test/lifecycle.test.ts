@@ -116,7 +116,7 @@ t.test('a changed configuration is taken over without dropping a request; a bad 
 providers:
   - { id: up, base_url: '${upstream.url}', api_key: sk-up }
 models:
-  - { id: ${model}, provider: up, model: gpt-5-nano }
+  - { id: ${model}, provider: up, model: gpt-5-nano, price: { input: 0, output: 0 } }
 `
   await writeFile(path, config('first'))
   const gateway = await spawnGateway(t, {}, folder)

@@ -1,20 +1,30 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Billing } from '../../schemas/billing.ts'
 import { errorResponses } from '../../schemas/error.ts'
-import { usdFromNano } from '../../services/money.ts'
+import { exactUsd } from '../../services/billing/exact-json.ts'
+import subscription from './dashboard-billing-subscription.ts'
+import usage from './dashboard-billing-usage.ts'
 
 /**
  * `GET /dashboard/billing`: what the key's account has left and has spent, in USD, exact to the nano-dollar.
  */
 const dashboardBilling: FastifyPluginAsyncTypebox = async app => {
+  // Compiled serializers print numbers as doubles.
+  app.setSerializerCompiler(() => data => JSON.stringify(data))
+  await app.register(subscription)
+  await app.register(usage)
+
   app.get('/dashboard/billing', {
     schema: { summary: 'Show the balance of the key\'s account', response: { 200: Billing, ...errorResponses } }
   }, async request => {
-    const { creditsNano, spentNano } = await app.accounts.balance(request.apiKey.account)
+    const balance = await app.ledger.balance(request.apiKey.account)
+    const { creditsNano, spentNano, heldNano, availableNano } = balance
     return {
-      balance: usdFromNano(creditsNano - spentNano),
+      balance: exactUsd(creditsNano - spentNano),
       currency: 'usd' as const,
-      total_spent: usdFromNano(spentNano)
+      total_spent: exactUsd(spentNano),
+      available: exactUsd(availableNano),
+      held: exactUsd(heldNano)
     }
   })
 }

@@ -16,8 +16,15 @@ export async function * encodeChunks (
   for await (const chunk of chunks) {
     report.model ??= chunk.model
     report.usage = readUsage(chunk) ?? report.usage
+    for (const choice of chunk.choices) report.delivered.takeText(textOf(choice))
     if (chunk.choices.length > 0) yield encodeEvent(wantsUsage ? { ...chunk, usage: null } : chunk)
     else if (wantsUsage) yield encodeEvent(chunk)
   }
   yield doneEvent
+}
+
+function textOf (choice: Chunk['choices'][number]): string {
+  if (!('delta' in choice)) return choice.text
+  const { content, tool_calls: calls = [] } = choice.delta
+  return (content ?? '') + calls.map(call => call.function?.arguments ?? call.custom?.input ?? '').join('')
 }

@@ -3,6 +3,7 @@ import type { Completion, CompletionRequest } from '../../schemas/completions.ts
 import type { CompletionUsage } from '../../schemas/usage.ts'
 import { GatewayError } from '../errors.ts'
 import { JsonText } from '../json-text.ts'
+import { createReport } from '../providers/provider.ts'
 import type {
   ChatAnswer, CompletionAnswer, CompletionCall, Provider, StreamReport
 } from '../providers/provider.ts'
@@ -24,7 +25,7 @@ export async function completeByChat (provider: Provider, call: CompletionCall):
     const request = chatRequest(call.request, prompt)
     return { ...call, request, text: JsonText.from(request) }
   })
-  const report: StreamReport = { usage: null, model: null, dropped: [] }
+  const report = createReport()
   const choicesPerPrompt = call.request.n ?? 1
   if (call.request.stream === true) {
     // The first answer is awaited here, so that a failure before the first byte keeps its status.
@@ -114,7 +115,7 @@ async function * streamAll (
       if (choices.length === 0) continue
       yield { ...head, choices: choices.map(choice => legacyChoice(choice, prompt * choicesPerPrompt)) }
     }
-    addUsage(report, answer.report)
+    report.model ??= answer.report.model
   }
   if (head !== undefined) yield { ...head, choices: [], usage: sumUsage(usages) }
 }

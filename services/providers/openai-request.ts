@@ -14,12 +14,14 @@ interface RequestEdits {
  * What has to change in a client's body before this upstream can take it; in most requests next to nothing.
  */
 export function editsFor (
-  { request, model }: ProviderCall<ChatCall['request'] | CompletionCall['request']>, dialect: Dialect
+  { request, model, outputLimit }: ProviderCall<ChatCall['request'] | CompletionCall['request']>,
+  dialect: Dialect
 ): RequestEdits {
   const edits = new Map<string, unknown>()
   const fields: Record<string, unknown> = request
   if (request.model !== model) edits.set('model', model)
   limitOutput(fields, dialect, edits)
+  if (outputLimit !== null) edits.set(isChat(fields) ? dialect.maxTokensField ?? 'max_tokens' : 'max_tokens', outputLimit)
   for (const [field, name] of Object.entries(dialect.rename)) {
     if (fields[field] === undefined) continue
     edits.set(field, undefined).set(name, fields[field])
@@ -38,11 +40,14 @@ export function editsFor (
 /** The output limit under the name that the upstream knows; the newer of OpenAI's two names wins. */
 function limitOutput (fields: Record<string, unknown>, dialect: Dialect, edits: Map<string, unknown>): void {
   const wanted = dialect.maxTokensField
-  const isChat = fields.messages !== undefined
-  if (wanted === null || !isChat) return
+  if (wanted === null || !isChat(fields)) return
   const other = wanted === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens'
   if (fields[other] === undefined) return
   edits.set(other, undefined)
   const limit = fields.max_completion_tokens ?? fields.max_tokens
   if (limit !== fields[wanted]) edits.set(wanted, limit)
+}
+
+function isChat (fields: Record<string, unknown>): boolean {
+  return fields.messages !== undefined
 }

@@ -65,12 +65,14 @@ class Relay {
   /** Why there will be no more pieces than those that are ready. */
   failure: UpstreamError | null = null
   readonly #splitter = new EventSplitter()
+  readonly #report: StreamReport
   readonly #editor: StreamEditor
   readonly #tail: Buffer[] = []
   readonly #ready: Buffer[] = []
   #commentBytes = 0
 
   constructor (report: StreamReport, options: RelayOptions) {
+    this.#report = report
     this.#editor = new StreamEditor(report, options)
   }
 
@@ -105,6 +107,7 @@ class Relay {
 
   #take (piece: Buffer): void {
     const visible = this.#editor.edit(piece)
+    if (this.#report.usage === null) this.#report.delivered.take(piece)
     if (visible.length > 0) this.#ready.push(visible)
     this.failure = this.#editor.failure
   }

@@ -5,6 +5,7 @@ import type { Dialect } from './dialects.ts'
 import { upstreamErrorIn, upstreamErrorOf } from './openai-answer.ts'
 import { editsFor } from './openai-request.ts'
 import { relayStream, translateFinish } from './openai-stream.ts'
+import { createReport } from './provider.ts'
 import type {
   ChatCall, CompletionCall, Connection, Exchange, Provider, ProviderAnswer, ProviderCall, StreamReport
 } from './provider.ts'
@@ -43,7 +44,7 @@ export function createOpenAI ({ id, dialect, apiKey, headers, connection }: Open
     const body = call.text.with(edits)
     const exchange = await connection.send({ method: 'POST', path, headers: postHeaders, body, signal: call.signal })
     if (exchange.status !== 200) throw await upstreamErrorOf(exchange, apiKey)
-    const report: StreamReport = { usage: null, model: null, dropped }
+    const report = createReport(dropped)
     if (call.request.stream !== true) return await readJson(exchange, report, dialect)
     if (!contentTypeOf(exchange).startsWith('text/event-stream')) throw await notAStream(exchange, dialect)
     const events = relayStream(exchange, report, { dialect, hideUsage })
@@ -76,9 +77,19 @@ async function readJson<Body, Chunk> (
   }
   report.usage = readUsage(received, dialect.usagePath)
   report.model = isText(received.model) ? received.model : null
+  if (report.usage === null) received.choices.forEach(choice => report.delivered.takeText(textOf(choice)))
   const body = translateFinish(received, dialect)
   // What a provider says is passed on as it is; nothing of it is relied on beyond what was just read.
   return { kind: 'json', body: body as Body, bytes: body === received ? bytes : Buffer.from(JSON.stringify(body)), report }
+}
+
+/** What was written in a choice of a whole answer, roughly. */
+function textOf (choice: unknown): string {
+  if (!isObject(choice)) return ''
+  if (isText(choice.text)) return choice.text
+  const message = isObject(choice.message) ? choice.message : {}
+  const { content, tool_calls: calls } = message
+  return (isText(content) ? content : '') + (calls === undefined ? '' : JSON.stringify(calls))
 }
 
 function parseObject (bytes: Buffer): JsonObject {

@@ -1,6 +1,7 @@
 import type { ChatCompletion, ChatCompletionChunk, ChatCompletionRequest } from '../../schemas/chat-completions.ts'
 import type { Completion, CompletionRequest } from '../../schemas/completions.ts'
 import type { JsonText } from '../json-text.ts'
+import { DeliveredText } from './delivered-text.ts'
 
 /**
  * Tokens of one call as the provider counted them. `prompt` includes cached tokens, `completion` includes
@@ -24,6 +25,8 @@ export interface ProviderCall<Request> {
   text: JsonText
   /** The model's name at the provider. */
   model: string
+  /** Most tokens of an answer, when the client set no limit and the money sets one; else null. */
+  outputLimit: number | null
   requestId: string
   /**
    * Aborted when the client has gone or the gateway gives up; the provider must then stop and free
@@ -40,8 +43,15 @@ export interface StreamReport {
   usage: Usage | null
   /** The model name the provider reported. */
   model: string | null
+  /** The text that has gone to the client, kept in case the provider tells no usage. */
+  delivered: DeliveredText
   /** Names of request fields the provider cannot take and that were left out. */
   dropped: readonly string[]
+}
+
+/** A report about an answer of which nothing is known yet. */
+export function createReport (dropped: readonly string[] = []): StreamReport {
+  return { usage: null, model: null, delivered: new DeliveredText(), dropped }
 }
 
 /**

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { ChatCompletionChunk } from '../../../schemas/chat-completions.ts'
+import { createReport } from '../provider.ts'
 import type { ChatAnswer, ChatCall, Provider, StreamReport, Usage } from '../provider.ts'
 import { chunksOf } from './chunks.ts'
 import { completionOf } from './completion.ts'
@@ -32,7 +33,9 @@ export function createSandbox ({ id, pace = { pieceMs: 8 } }: SandboxOptions): P
   }
 }
 
-async function answer ({ request, model, signal }: ChatCall, pieceMs: number): Promise<ChatAnswer> {
+async function answer (call: ChatCall, pieceMs: number): Promise<ChatAnswer> {
+  const { model, signal, outputLimit } = call
+  const request = outputLimit === null ? call.request : { ...call.request, max_tokens: outputLimit }
   const conversation = readConversation(request)
   const { error, delayMs, breakOff } = readDirective(conversation.userText)
   await wait(delayMs, signal)
@@ -46,9 +49,9 @@ async function answer ({ request, model, signal }: ChatCall, pieceMs: number): P
   const counted = { prompt: usage.prompt_tokens, completion: usage.completion_tokens }
   if (request.stream !== true) {
     const body = completionOf(head, replies, usage, top)
-    return { kind: 'json', body, bytes: null, report: { usage: counted, model, dropped: [] } }
+    return { kind: 'json', body, bytes: null, report: { ...createReport(), usage: counted, model } }
   }
-  const report: StreamReport = { usage: null, model, dropped: [] }
+  const report: StreamReport = { ...createReport(), model }
   const chunks = chunksOf(head, replies, usage, { pieceMs, signal, breakOff, top })
   return { kind: 'chunks', chunks: reporting(chunks, report, counted), report }
 }

@@ -24,7 +24,14 @@ export function callOf (text: string, fields: Fields = {}, signal = new AbortCon
   const request: ChatCompletionRequest = {
     model: 'sandbox-chat', messages: [{ role: 'user', content: text }], ...fields
   }
-  return { request, text: JsonText.from(request), model: 'sandbox-chat', requestId: 'request-1', signal }
+  return {
+    request,
+    text: JsonText.from(request),
+    model: 'sandbox-chat',
+    outputLimit: null,
+    requestId: 'request-1',
+    signal
+  }
 }
 
 /** The whole answer, checked against OpenAI's schema. */

@@ -1,0 +1,25 @@
+import type { FastifyInstance } from 'fastify'
+import { createAdministration } from '../../services/operations/administration.ts'
+import type { Administration } from '../../services/operations/administration.ts'
+import accounts from './accounts.ts'
+import entries from './entries.ts'
+import keys from './keys.ts'
+import ledger from './ledger.ts'
+import postings from './postings.ts'
+import usage from './usage.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** What operators work with; there only under `/admin`. */
+    administration: Administration
+  }
+}
+
+/** Everything under `/admin`, for admin keys alone. */
+export default async function admin (app: FastifyInstance): Promise<void> {
+  app.decorate('administration', createAdministration(app))
+  // Compiled serializers print numbers as doubles.
+  app.setSerializerCompiler(() => data => JSON.stringify(data))
+  app.addHook('onRequest', app.authenticateAdmin)
+  for (const routes of [accounts, postings, entries, keys, usage, ledger]) await app.register(routes)
+}

@@ -1,0 +1,16 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { LedgerCheck } from '../../schemas/admin-ledger.ts'
+import { errorResponses } from '../../schemas/error.ts'
+import { checkBooks } from '../../services/operations/ledger.ts'
+
+/** `POST /admin/ledger/check`: what is wrong with the books is an answer, not an error. */
+const ledger: FastifyPluginAsyncTypebox = async app => {
+  app.post('/ledger/check', {
+    schema: {
+      summary: 'Check that the books agree with themselves',
+      response: { 200: LedgerCheck, ...errorResponses }
+    }
+  }, async () => await checkBooks(app.administration))
+}
+
+export default ledger

@@ -1,0 +1,51 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { NewAdjustment, NewDeposit, NewRefund, PostingHeaders } from '../../schemas/admin-accounts.ts'
+import { Entry } from '../../schemas/admin-entries.ts'
+import { ById } from '../../schemas/admin.ts'
+import { errorResponses } from '../../schemas/error.ts'
+import { GatewayError } from '../../services/errors.ts'
+import { addAdjustment, addDeposit, addRefund } from '../../services/operations/credits.ts'
+
+/** What all three have in common. A posting that was booked before is answered with 200. */
+const shared = {
+  params: ById,
+  headers: PostingHeaders,
+  response: { 200: Entry, 201: Entry, ...errorResponses }
+}
+
+/** `POST /admin/accounts/:id/deposits`, `…/refunds` and `…/adjustments`. */
+const postings: FastifyPluginAsyncTypebox = async app => {
+  const { administration } = app
+
+  app.post('/accounts/:id/deposits', {
+    schema: { summary: 'Book money into an account', body: NewDeposit, ...shared }
+  }, async ({ params, body, headers }, reply) => {
+    const { entry, created } = await addDeposit(administration, params.id, named(body, headers))
+    return reply.code(created ? 201 : 200).send(entry)
+  })
+
+  app.post('/accounts/:id/refunds', {
+    schema: { summary: 'Give back what a request was charged', body: NewRefund, ...shared }
+  }, async ({ params, body, headers }, reply) => {
+    const { entry, created } = await addRefund(administration, params.id, named(body, headers))
+    return reply.code(created ? 201 : 200).send(entry)
+  })
+
+  app.post('/accounts/:id/adjustments', {
+    schema: { summary: 'Add to the credits of an account or take from them', body: NewAdjustment, ...shared }
+  }, async ({ params, body, headers }, reply) => {
+    const { entry, created } = await addAdjustment(administration, params.id, named(body, headers))
+    return reply.code(created ? 201 : 200).send(entry)
+  })
+}
+
+export default postings
+
+/** Returns the posting under the name that body or header give it, 400 when they differ. */
+function named<Body extends { id?: string }> (body: Body, headers: PostingHeaders): Body {
+  const key = headers['idempotency-key']
+  if (key === undefined || key === body.id) return body
+  if (body.id === undefined) return { ...body, id: key }
+  throw GatewayError.invalidRequest('The field \'id\' and the header \'Idempotency-Key\' name different postings.',
+    { param: 'id', code: 'invalid_value' })
+}

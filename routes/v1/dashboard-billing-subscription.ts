@@ -1,0 +1,30 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { BillingSubscription } from '../../schemas/billing.ts'
+import { errorResponses } from '../../schemas/error.ts'
+import { exactUsd } from '../../services/billing/exact-json.ts'
+import { spendingLimit } from '../../services/billing/spending-limit.ts'
+
+/** What clients are told of a key that never expires: the end of the year 9999, in Unix seconds. */
+const neverS = 253_402_300_799
+
+/**
+ * `GET /dashboard/billing/subscription`, for clients of older gateways: every limit is what the key may spend
+ * in all, so that what is left is the limit less the usage.
+ */
+const dashboardBillingSubscription: FastifyPluginAsyncTypebox = async app => {
+  app.get('/dashboard/billing/subscription', {
+    schema: { summary: 'Show what the key may spend', response: { 200: BillingSubscription, ...errorResponses } }
+  }, async ({ apiKey }) => {
+    const limit = exactUsd(await spendingLimit(apiKey, Date.now(), app.ledger.balance))
+    return {
+      object: 'billing_subscription' as const,
+      has_payment_method: true,
+      soft_limit_usd: limit,
+      hard_limit_usd: limit,
+      system_hard_limit_usd: limit,
+      access_until: apiKey.expiresAt === null ? neverS : Math.floor(apiKey.expiresAt / 1000)
+    }
+  })
+}
+
+export default dashboardBillingSubscription

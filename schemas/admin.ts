@@ -1,0 +1,47 @@
+import { Type } from '@sinclair/typebox'
+import type { Static, TObject, TProperties, TSchema } from '@sinclair/typebox'
+import { Nullable } from './combinators.ts'
+
+/** An object that takes no fields but its own: of operators, a typo must not pass. */
+export function Closed<Fields extends TProperties> (properties: Fields): TObject<Fields> {
+  return Type.Object(properties, { additionalProperties: false })
+}
+
+/** One page of a list; `next` is the `after` of the following one. */
+export function ListOf<Item extends TSchema> (item: Item) {
+  return Type.Object({
+    object: Type.Literal('list'),
+    data: Type.Array(item),
+    has_more: Type.Boolean(),
+    next: Nullable(Type.String())
+  })
+}
+
+/** ISO 8601: a time with its zone, or a date, which stands for its beginning in UTC. */
+export const Instant = Type.String({ minLength: 10, maxLength: 40 })
+
+/** What keys, accounts and entries are called by. */
+export const Id = Type.String({ minLength: 1, maxLength: 128 })
+
+/** Query strings hold text alone, so numbers are patterns of digits there. */
+export const Paging = {
+  limit: Type.Optional(Type.String({ pattern: '^([1-9][0-9]{0,2}|1000)$' })),
+  after: Type.Optional(Type.String({ minLength: 1, maxLength: 2000 }))
+}
+
+/** The path of one thing. */
+export const ById = Type.Object({ id: Id })
+export type ById = Static<typeof ById>
+
+/**
+ * An answer in US dollars, exact to the nano-dollar: it is printed in full, as doubles of some millions do
+ * not have nine decimals. `Nano` is the same as an integer.
+ */
+export const Usd = Type.Unsafe<{ readonly rawJSON: string }>({ type: 'number' })
+export const Nano = Type.Integer()
+
+/** An amount in a request: one of the two fields, the first with at most 9 decimals. */
+export const GivenAmount = {
+  amount_usd: Type.Optional(Type.Number()),
+  amount_nano: Type.Optional(Type.Integer())
+}

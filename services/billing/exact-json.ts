@@ -1,0 +1,28 @@
+import { assertSafe } from '../money.ts'
+
+/** A number that JSON.stringify prints as it is written here; a double could round it. */
+export interface ExactNumber { readonly rawJSON: string }
+
+declare global {
+  interface JSON {
+    /** Of ECMAScript's JSON.parse source text access, which TypeScript does not know yet. */
+    rawJSON (text: string): ExactNumber
+  }
+}
+
+/** Integer nano-USD as US dollars for JSON, with at most 9 decimals. Throws RangeError for unsafe ones. */
+export function exactUsd (nano: number): ExactNumber {
+  return JSON.rawJSON(decimal(nano, 9))
+}
+
+/** Integer nano-USD as US cents for JSON, with at most 7 decimals. Throws RangeError for unsafe ones. */
+export function exactCents (nano: number): ExactNumber {
+  return JSON.rawJSON(decimal(nano, 7))
+}
+
+function decimal (integer: number, decimals: number): string {
+  const digits = String(Math.abs(assertSafe(integer))).padStart(decimals + 1, '0')
+  const fraction = digits.slice(-decimals).replace(/0+$/, '')
+  const whole = digits.slice(0, -decimals)
+  return `${integer < 0 ? '-' : ''}${whole}${fraction === '' ? '' : `.${fraction}`}`
+}

@@ -1,0 +1,129 @@
+import type { ChatCompletionRequest } from '../../schemas/chat-completions.ts'
+import type { CompletionRequest } from '../../schemas/completions.ts'
+import type { ModelConfig } from '../config/config.ts'
+import type { Hold, Ledger } from '../ledger/ledger.ts'
+import type { StreamReport, Usage } from '../providers/provider.ts'
+import { estimateUsage } from './estimate.ts'
+import { costNano, tokenPriceOf, type TokenPrice } from './price.ts'
+import { limitOf, worstCase } from './worst-case.ts'
+
+/** Who pays for a request. */
+export interface Payer {
+  /** Id of the key. */
+  key: string
+  /** The accounts that must each cover the request, the paying one first. */
+  chain: readonly string[]
+}
+
+/** What is to be sold. `bodyBytes` is the length of the request as received. */
+export interface Sale {
+  payer: Payer
+  requestId: string
+  request: ChatCompletionRequest | CompletionRequest
+  bodyBytes: number
+  model: ModelConfig
+}
+
+/** A sale under way, its worst case held. `settle` or `cancel` ends it, whichever comes first. */
+export interface Charge {
+  /**
+   * What the provider must be told about the length of an answer; null: nothing beyond what the client said.
+   */
+  readonly outputLimit: number | null
+  /**
+   * Books the usage that the provider reported, else an estimate; returns the cost in nano-USD when known at
+   * once.
+   */
+  settle (report: StreamReport): number | null
+  /** Gives everything back: nothing was delivered. */
+  cancel (): void
+}
+
+export interface Meter {
+  /**
+   * Holds the most that the sale may cost, at the price of now. Throws GatewayError 400 for a model without a
+   * price, 402 when the money does not suffice, StoreUnavailable when the database cannot be asked.
+   */
+  admit (sale: Sale): Promise<Charge>
+}
+
+interface MeterOptions {
+  ledger: Ledger
+  /** Unique ids for holds. */
+  newId: () => string
+  /** Hears of bookings that failed; the ledger tries them again by itself. */
+  onError: (error: unknown) => void
+}
+
+/** Prices requests and books them in the ledger. */
+export function createMeter ({ ledger, newId, onError }: MeterOptions): Meter {
+  return {
+    async admit (sale) {
+      const { payer, request, bodyBytes, model } = sale
+      const price = tokenPriceOf(model)
+      if (price.inputPico === 0 && price.outputPico === 0) return freeOfCharge
+      const availableNano = limitOf(request) === null ? await leastAvailable(ledger, payer) : 0
+      const { amountNano, outputLimit } = worstCase({ request, bodyBytes, model, price, availableNano })
+      const hold = await ledger.reserve({ id: newId(), chain: payer.chain, key: payer.key, amountNano })
+      return createCharge(hold, sale, price, outputLimit, onError)
+    }
+  }
+}
+
+const freeOfCharge: Charge = { outputLimit: null, settle: () => 0, cancel () {} }
+
+/** What the poorest account of the chain could still spend. */
+async function leastAvailable (ledger: Ledger, { chain }: Payer): Promise<number> {
+  let least = Infinity
+  for (const account of chain) least = Math.min(least, await ledger.availableHint(account))
+  return least
+}
+
+function createCharge (
+  hold: Hold, { requestId, request, bodyBytes, model }: Sale, price: TokenPrice, outputLimit: number | null,
+  onError: (error: unknown) => void
+): Charge {
+  let isOpen = true
+
+  function book (usage: Usage, estimated: boolean): number {
+    const amountNano = costNano(usage, price)
+    const posting = { amountNano, ref: requestId, model: model.id, usage: countsOf(usage), estimated }
+    hold.settle(posting).catch(onError)
+    return amountNano
+  }
+
+  return {
+    outputLimit,
+    settle ({ usage, delivered }) {
+      if (!isOpen) return null
+      isOpen = false
+      if (usage !== null) return book(usage, false)
+      const text = delivered.text
+      estimateUsage(request, text).catch(error => {
+        onError(error)
+        const completion = Math.ceil(text.length / bytesPerToken)
+        return { prompt: Math.ceil(bodyBytes / bytesPerToken), completion }
+      }).then(estimate => book(estimate, true)).catch(onError)
+      return null
+    },
+    cancel () {
+      if (!isOpen) return
+      isOpen = false
+      hold.release().catch(onError)
+    }
+  }
+}
+
+/** Where even the estimate fails. */
+const bytesPerToken = 4
+
+/** The counts that are kept in the books. */
+function countsOf ({ prompt, completion, cachedRead, cacheWrite, reasoning }: Usage): Record<string, number> {
+  return {
+    prompt,
+    completion,
+    ...(cachedRead === undefined ? {} : { cachedRead }),
+    ...(cacheWrite === undefined ? {} : { cacheWrite }),
+    ...(reasoning === undefined ? {} : { reasoning })
+  }
+}

@@ -1,0 +1,98 @@
+import type { ChatCompletionRequest } from '../../schemas/chat-completions.ts'
+import type { CompletionRequest } from '../../schemas/completions.ts'
+import type { ModelConfig } from '../config/config.ts'
+import type { TokenPrice } from './price.ts'
+import { costNano } from './price.ts'
+
+/** The most that a request may use, and how its output is kept within that. */
+export interface WorstCase {
+  amountNano: number
+  /**
+   * Tokens per answer that must be asked of the provider because the client set no limit; null: nothing to
+   * add.
+   */
+  outputLimit: number | null
+}
+
+interface Question {
+  request: ChatCompletionRequest | CompletionRequest
+  /** Length of the body as received. */
+  bodyBytes: number
+  model: Pick<ModelConfig, 'contextWindow' | 'maxOutput'>
+  price: TokenPrice
+  /** What the payer could spend now, in nano-USD; asked only when the client set no limit. */
+  availableNano: number
+}
+
+/** Tokens a provider may count for one image, whatever its size. */
+const imageTokens = 50_000
+/** Tokens around each message that no text stands for. */
+const messageTokens = 16
+/** Without a limit of the client's, an answer may cost an eighth of what is there, but at least this much. */
+const floorNano = 10_000_000
+/** Shorter answers than this are not worth a call. */
+const leastOutput = 16
+/** Longest answer asked of a model of which nothing is known. */
+const unknownMaxOutput = 32_768
+/** What the legacy endpoint writes when it is told nothing. */
+const legacyOutput = 16
+
+/**
+ * Bounds what a request may cost. Tokens of text are never more than its UTF-8 bytes, because byte-level
+ * encodings only ever join bytes; the body has at least as many bytes as the text in it.
+ */
+export function worstCase (question: Question): WorstCase {
+  const { request, model, price } = question
+  const answers = answersOf(request)
+  const prompt = Math.min(promptBound(question), model.contextWindow ?? Infinity)
+  const inputNano = costNano(
+    { prompt, completion: 0, cacheWrite: price.cacheWritePico > price.inputPico ? prompt : 0 }, price)
+  const limit = limitOf(request)
+  const modelMax = model.maxOutput ?? model.contextWindow
+  const output = limit === null
+    ? Math.min(modelMax ?? unknownMaxOutput, affordable(question, answers))
+    : Math.min(limit, modelMax ?? limit)
+  const outputNano = costNano({ prompt: 0, completion: output * answers }, price)
+  const isUnlimited = limit === null && price.outputPico > 0 && (modelMax === null || output < modelMax)
+  return { amountNano: inputNano + outputNano, outputLimit: isUnlimited ? output : null }
+}
+
+/** Whether the client itself says how long an answer may get. */
+export function limitOf (request: ChatCompletionRequest | CompletionRequest): number | null {
+  if (!isChat(request)) return request.max_tokens ?? null
+  return request.max_completion_tokens ?? request.max_tokens ?? null
+}
+
+function affordable ({ price, availableNano, request }: Question, answers: number): number {
+  if (!isChat(request)) return legacyOutput
+  if (price.outputPico === 0) return Infinity
+  const budgetNano = Math.max(floorNano, Math.floor(availableNano / 8))
+  return Math.max(leastOutput, Math.floor(budgetNano * 1000 / (price.outputPico * answers)))
+}
+
+function promptBound ({ request, bodyBytes }: Question): number {
+  if (!isChat(request)) return bodyBytes * Math.max(1, request.best_of ?? 1)
+  let tokens = bodyBytes + request.messages.length * messageTokens
+  for (const { content } of request.messages) {
+    if (!Array.isArray(content)) continue
+    for (const part of content) {
+      if (part.type !== 'image_url') continue
+      // An image in the body is counted as an image, not as the text that carries it.
+      tokens += imageTokens - (part.image_url.url.startsWith('data:') ? part.image_url.url.length : 0)
+    }
+  }
+  return tokens
+}
+
+/** How many answers are written, all of them paid for. */
+function answersOf (request: ChatCompletionRequest | CompletionRequest): number {
+  const each = request.n ?? 1
+  if (isChat(request)) return each
+  const { prompt, best_of: bestOf } = request
+  const prompts = Array.isArray(prompt) && typeof prompt[0] !== 'number' ? prompt.length : 1
+  return prompts * Math.max(each, bestOf ?? 1)
+}
+
+function isChat (request: ChatCompletionRequest | CompletionRequest): request is ChatCompletionRequest {
+  return 'messages' in request
+}

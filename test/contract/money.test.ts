@@ -1,0 +1,183 @@
+import { request } from 'undici'
+import t, { type Test } from 'tap'
+import type { ModelConfig, ProviderConfig } from '../../services/config/config.ts'
+import { configFor, providerAt, startGateway, type Gateway } from '../helper.ts'
+import { refusal, reply, scripts, startUpstream, type Script, type Upstream } from '../upstream.ts'
+
+interface Shop { gateway: Gateway, upstream: Upstream }
+
+const price = {
+  inputPico: 1_000_000,
+  outputPico: 4_000_000,
+  cacheReadPico: 250_000,
+  cacheWritePico: null,
+  imageNano: null,
+  secondNano: null
+}
+const messages = [{ role: 'user', content: 'Hello, world!' }]
+
+async function openShop (t: Test, model: Partial<ModelConfig> = {}, provider: Partial<ProviderConfig> = {}) {
+  const upstream = await startUpstream()
+  t.teardown(() => upstream.close().catch(() => {}))
+  const config = configFor(providerAt(upstream.url, provider), { price, maxOutput: 1000, ...model })
+  return { gateway: await startGateway(t, { config, env: { TOLLGATE_STARTING_CREDIT: '1' } }), upstream }
+}
+
+async function post ({ gateway }: Shop, body: object, path = '/chat/completions') {
+  const answer = await request(gateway.url + path, {
+    method: 'POST', headers: gateway.headers, body: JSON.stringify({ model: 'chat', messages, ...body })
+  })
+  return { status: answer.statusCode, headers: answer.headers, text: await answer.body.text() }
+}
+
+async function billing ({ gateway }: Shop) {
+  const answer = await request(`${gateway.url}/dashboard/billing`, { headers: gateway.headers })
+  return await answer.body.json() as { balance: number, total_spent: number, available: number, held: number }
+}
+
+interface EntryRow { amount: number, kind: string, estimated: number, ref: string }
+
+const entriesOf = async ({ gateway }: Shop) => {
+  await gateway.app.ledger.flush()
+  return await gateway.app.store.all<EntryRow>(
+    "select amount, kind, estimated, ref from entry where kind = 'usage' order by seq")
+}
+
+/** 8 prompt tokens at 1 µ$ and 377 completion tokens at 4 µ$: what the upstream reports unless told. */
+const usualNano = 8 * 1000 + 377 * 4000
+
+t.test('an answer is charged what the provider says was used, whole or streamed', async t => {
+  const shop = await openShop(t)
+  const whole = await post(shop, {})
+  t.equal(whole.headers['x-tollgate-cost'], '0.001516')
+  t.match(await billing(shop), { balance: 0.998484, total_spent: 0.001516, available: 0.998484, held: 0 })
+  await post(shop, { stream: true })
+  t.match(await billing(shop), { balance: 1 - 0.003032, total_spent: 0.003032 })
+  const entries = (await entriesOf(shop)).map(({ amount, estimated }) => [amount, estimated])
+  t.strictSame(entries, [[usualNano, 0], [usualNano, 0]])
+  t.match(await shop.gateway.line(({ costUsd }) => costUsd !== undefined), { costUsd: 0.001516 })
+})
+
+t.test('cached tokens have their own price, zero is a value, n answers are n answers', async t => {
+  const shop = await openShop(t)
+  shop.upstream.script(reply({ usage: { prompt: 100, completion: 10, cached: 80, reasoning: 7 } }))
+  t.equal((await post(shop, {})).headers['x-tollgate-cost'], '0.00008')
+  shop.upstream.script(reply({ usage: { prompt: 0, completion: 0 } }))
+  t.equal((await post(shop, {})).headers['x-tollgate-cost'], '0')
+  shop.upstream.script(reply({ usage: { prompt: 10, completion: 30 } }))
+  t.equal((await post(shop, { n: 3 })).headers['x-tollgate-cost'], '0.00013')
+  t.equal((await entriesOf(shop)).length, 2, 'nothing is booked for nothing')
+})
+
+t.test('what fails before anything came costs nothing', async t => {
+  const shop = await openShop(t)
+  const failures: Script[] = [
+    refusal(400), refusal(429), refusal(500),
+    scripts.resetBeforeHeaders(), scripts.malformedJson(), scripts.errorIn200()
+  ]
+  for (const script of failures) {
+    shop.upstream.script(script)
+    t.not((await post(shop, {})).status, 200)
+  }
+  shop.upstream.script(scripts.errorAfter(0), scripts.errorAfter(1))
+  await post(shop, { stream: true })
+  await post(shop, { stream: true })
+  t.match(await billing(shop), { balance: 1, total_spent: 0, held: 0 })
+})
+
+t.test('what breaks off, or tells no usage, is charged by an estimate that is marked as one', async t => {
+  const shop = await openShop(t)
+  shop.upstream.script(scripts.noUsage(), scripts.noUsage(), scripts.resetAfter(5))
+  for (const stream of [false, true, true]) await post(shop, { stream })
+  let entries = await entriesOf(shop)
+  while (entries.length < 3) entries = await entriesOf(shop)
+  t.ok(entries.every(({ estimated }) => estimated === 1))
+  const [whole, streamed, broken] = entries.map(({ amount }) => amount)
+  t.equal(whole, streamed, 'the same text costs the same either way')
+  t.ok(Number(broken) > 8000 && Number(broken) < Number(streamed))
+  t.equal((await billing(shop)).held, 0)
+})
+
+t.test('a client that leaves pays for what was made for it', async t => {
+  const shop = await openShop(t)
+  for (const [script, stream] of [[scripts.stalledAfter(4), true], [scripts.silent(), false]] as const) {
+    shop.upstream.script(script)
+    const leaving = new AbortController()
+    const answer = request(`${shop.gateway.url}/chat/completions`, {
+      method: 'POST',
+      headers: shop.gateway.headers,
+      body: JSON.stringify({ model: 'chat', messages, stream }),
+      signal: leaving.signal
+    })
+    const seen = await shop.upstream.nextRequest()
+    if (stream) await (await answer).body[Symbol.asyncIterator]().next()
+    leaving.abort()
+    await answer.catch(() => {})
+    await seen.closed
+  }
+  let entries = await entriesOf(shop)
+  while (entries.length < 2) entries = await entriesOf(shop)
+  t.ok(entries.every(({ amount, estimated }) => estimated === 1 && amount >= 8000))
+  t.equal((await billing(shop)).held, 0)
+})
+
+t.test('without money there is a 402 that names balance, held and needed, and is not tried again', async t => {
+  const shop = await openShop(t)
+  const { status, headers, text } = await post(shop, { max_tokens: 1000, n: 128 })
+  t.equal(status, 200, 'a cent more than half a dollar is there')
+  t.equal(headers['x-should-retry'], undefined)
+  t.ok(text)
+  const poor = await openShop(t, { price: { ...price, outputPico: 2_000_000_000 } })
+  const refused = await post(poor, { max_tokens: 1000 })
+  t.equal(refused.status, 402)
+  t.equal(refused.headers['x-should-retry'], 'false')
+  const { error } = JSON.parse(refused.text)
+  t.match(error, { type: 'insufficient_quota', code: 'insufficient_quota' })
+  t.match(error.message, /\$2\.\d+.*\$1\.00.*held/)
+  t.equal(poor.upstream.requests.length, 0, 'the provider was not called')
+})
+
+t.test('an account that runs dry gets shorter answers, then none, and never goes below zero', async t => {
+  const shop = await openShop(t, { price: { ...price, outputPico: 1_000_000_000 }, maxOutput: 5000 })
+  const limits: unknown[] = []
+  let status = 200
+  for (let i = 0; i < 200 && status === 200; i++) {
+    shop.upstream.script(exchange => {
+      const limit = Number(exchange.request.body?.max_tokens)
+      limits.push(limit)
+      return reply({ usage: { prompt: 8, completion: limit } })(exchange)
+    })
+    status = (await post(shop, {})).status
+  }
+  t.equal(status, 402)
+  t.equal(limits[0], 125, 'an eighth of a dollar')
+  t.equal(limits.at(-1), 16)
+  const { balance, total_spent: spent } = await billing(shop)
+  t.ok(balance >= 0)
+  t.equal(Math.round((balance + spent) * 1e9), 1e9)
+})
+
+t.test('a model without a price is not sold, one with the price 0 is free', async t => {
+  const unpriced = await openShop(t, { price: null })
+  const refused = await post(unpriced, {})
+  t.equal(refused.status, 400)
+  t.match(JSON.parse(refused.text).error, { code: 'model_not_priced', param: 'model' })
+  t.equal(unpriced.upstream.requests.length, 0)
+  const free = await openShop(t, { price: { ...price, inputPico: 0, outputPico: 0, cacheReadPico: 0 } })
+  t.equal((await post(free, {})).status, 200)
+  t.match(await billing(free), { balance: 1, total_spent: 0 })
+})
+
+t.test('legacy completions are charged alike, mapped or not', async t => {
+  for (const dialect of ['compatible', 'groq']) {
+    const shop = await openShop(t, {}, { dialect })
+    shop.upstream.always(reply({ usage: { prompt: 5, completion: 10 } }))
+    const body = { messages: undefined, prompt: ['a', 'b'] }
+    t.equal((await post(shop, body, '/completions')).status, 200)
+    const calls = dialect === 'groq' ? 2 : 1
+    t.equal((await billing(shop)).total_spent, calls * 0.000045)
+    await post(shop, { ...body, stream: true }, '/completions')
+    t.equal((await billing(shop)).total_spent, calls * 0.00009)
+    t.ok(shop.upstream.requests.every(seen => seen.body?.max_tokens === 16))
+  }
+})

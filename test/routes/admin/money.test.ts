@@ -1,0 +1,126 @@
+import t from 'tap'
+import type { Test } from 'tap'
+import { buildAdmin } from './helper.ts'
+import type { AdminGateway } from './helper.ts'
+
+/** Runs a test against a gateway on each engine. */
+function onEachEngine (name: string, work: (t: Test, gateway: AdminGateway) => Promise<void>): void {
+  for (const engine of ['sqlite', 'postgres'] as const) {
+    t.test(`${name} (${engine})`, async t => await work(t, await buildAdmin(t, engine)))
+  }
+}
+
+onEachEngine('an account is created, paid into and shown', async (t, { ask }) => {
+  t.match(await ask('POST', '/accounts', { id: 'team', name: 'The team' }), { status: 201, body: { id: 'team' } })
+  t.match(await ask('POST', '/accounts', { id: 'team', name: 'The team' }), { status: 200, body: { id: 'team' } })
+  t.match(await ask('POST', '/accounts', { id: 'team' }), { status: 409, body: { error: { param: 'id' } } })
+  t.match(await ask('POST', '/accounts/team/deposits', { amount_nano: 9_000_000_000_000_001 }), { status: 201 })
+  const { text, body } = await ask('GET', '/accounts/team')
+  t.match(body, { credits_nano: 9_000_000_000_000_001, available_nano: 9_000_000_000_000_001, held_nano: 0 })
+  t.match(text, '"balance_usd":9000000.000000001,')
+  t.match((await ask('GET', '/accounts')).body.data, [{ id: 'default' }, { id: 'team' }])
+  t.match(await ask('GET', '/accounts/nobody'), { status: 404, body: { error: { code: 'account_not_found' } } })
+})
+
+onEachEngine('a posting is booked once under its name, be it in the body or the header', async (t, { ask }) => {
+  const path = '/accounts/default/deposits'
+  const first = await ask('POST', path, { id: 'd1', amount_usd: 2.5 })
+  t.match(first, { status: 201, body: { object: 'entry', id: 'd1', kind: 'deposit', amount_usd: 2.5 } })
+  const again = [
+    await ask('POST', path, { id: 'd1', amount_usd: 2.5 }),
+    await ask('POST', path, { amount_usd: 2.5 }, { 'idempotency-key': 'd1' }),
+    await ask('POST', path, { id: 'd1', amount_nano: 2_500_000_000 }, { 'idempotency-key': 'd1' })
+  ]
+  for (const answer of again) t.match(answer, { status: 200, body: first.body })
+  t.match(await ask('POST', path, { id: 'd1', amount_usd: 3 }), { status: 409, body: { error: { param: 'id' } } })
+  t.match(await ask('POST', path, { id: 'd1', amount_usd: 3 }, { 'idempotency-key': 'd2' }), { status: 400 })
+  t.match(await ask('GET', '/accounts/default'), { body: { balance_usd: 12.5 } })
+})
+
+onEachEngine('ten deposits at once under one name are one', async (t, { ask }) => {
+  const answers = await Promise.all(Array.from({ length: 10 }, () =>
+    ask('POST', '/accounts/default/deposits', { id: 'once', amount_usd: 1 })))
+  t.same(answers.map(({ status }) => status).sort(), [...Array(9).fill(200), 201])
+  t.match(await ask('GET', '/accounts/default'), { body: { balance_usd: 11 } })
+})
+
+onEachEngine('adjustments and refunds are entries of their own', async (t, { app, ask }) => {
+  t.match(await ask('POST', '/accounts/default/adjustments', { amount_usd: -1, reason: 'a mistake' }), {
+    status: 201, body: { kind: 'adjust', debit: 'default', credit: 'funding', reason: 'a mistake' }
+  })
+  t.match(await ask('POST', '/accounts/default/adjustments', { amount_usd: -10, reason: 'too much' }), { status: 400 })
+
+  const { body: key } = await ask('POST', '/keys', { account: 'default' })
+  const hold = await app.ledger.reserve({ id: 'r1', chain: ['default'], key: key.id, amountNano: 2_000_000_000 })
+  const settled = hold.settle({
+    amountNano: 1_500_000_000, ref: 'r1', model: 'chat', usage: { prompt: 1, completion: 2 }, estimated: true
+  })
+  const entry = 'usage:r1'
+  t.match(await ask('POST', '/accounts/default/refunds', { entry, amount_usd: 0.5 }), {
+    status: 201, body: { kind: 'refund', reverses: entry, amount_nano: 500_000_000 }
+  })
+  await settled
+  t.match(await ask('POST', '/accounts/default/refunds', { entry, amount_usd: 1.5 }), { status: 400 })
+  t.match(await ask('POST', '/accounts/default/refunds', { entry: 'nothing' }), { status: 404 })
+  t.match(await ask('GET', '/accounts/default'), { body: { credits_usd: 9, spent_usd: 1, balance_usd: 8 } })
+
+  const entries = await ask('GET', '/entries?kind=usage&account=default')
+  t.match(entries.body.data, [{ id: entry, key: key.id, model: 'chat', usage: { prompt: 1 }, estimated: true }])
+  t.match(await ask('POST', '/ledger/check'), { status: 200, body: { object: 'ledger_check', ok: true, violations: [] } })
+})
+
+onEachEngine('usage is summed up as JSON and as CSV', async (t, { app, ask }) => {
+  const { body: key } = await ask('POST', '/keys', { account: 'default' })
+  for (const id of ['r1', 'r2']) {
+    const hold = await app.ledger.reserve({ id, chain: ['default'], key: key.id, amountNano: 3 })
+    await hold.settle({ amountNano: 3, ref: id, model: '=chat', usage: { prompt: 1, completion: 2 }, estimated: false })
+  }
+  t.match((await ask('GET', '/usage?by=model')).body, {
+    object: 'list', data: [{ model: '=chat', requests: 2, prompt_tokens: 2, cost_nano: 6, key: null, day: null }]
+  })
+  t.match((await ask('GET', `/usage?by=key,day&key=${key.id}&limit=1`)).body, { data: [{ key: key.id, requests: 2 }] })
+  t.match((await ask('GET', '/usage?to=2000-01-01')).body, { data: [] })
+
+  const lines = 'model,requests,estimated_requests,prompt_tokens,completion_tokens,cost_usd\r\n\'=chat,2,0,2,4,0.000000006\r\n'
+  for (const csv of [await ask('GET', '/usage?by=model&format=csv'), await ask('GET', '/usage?by=model', undefined, { accept: 'text/csv' })]) {
+    t.match(csv, { status: 200, headers: { 'content-type': 'text/csv; charset=utf-8' } })
+    t.equal(csv.text, lines)
+  }
+  t.match((await ask('GET', '/usage?format=json', undefined, { accept: 'text/csv' })).body, { object: 'list' })
+})
+
+t.test('what is wrong with a request is said of its field', async t => {
+  const { ask } = await buildAdmin(t)
+  const wrong: ['POST' | 'GET', string, object | undefined, string][] = [
+    ['POST', '/accounts', { id: 'a', credits: 5 }, 'credits'],
+    ['POST', '/accounts', { id: 'a', parent: 'nobody' }, 'parent'],
+    ['POST', '/accounts', { id: 'revenue' }, 'id'],
+    ['POST', '/accounts/default/deposits', {}, 'amount_usd'],
+    ['POST', '/accounts/default/deposits', { amount_usd: '5' }, 'amount_usd'],
+    ['POST', '/accounts/default/deposits', { amount_usd: 0 }, 'amount_usd'],
+    ['POST', '/accounts/default/deposits', { amount_usd: 1e-10 }, 'amount_usd'],
+    ['POST', '/accounts/default/deposits', { amount_usd: 1, amount_nano: 1 }, 'amount_nano'],
+    ['POST', '/accounts/default/deposits', { amount_nano: 1.5 }, 'amount_nano'],
+    ['POST', '/accounts/default/deposits', { id: 'usage:r', amount_usd: 1 }, 'id'],
+    ['POST', '/accounts/default/adjustments', { amount_usd: 1 }, 'reason'],
+    ['POST', '/accounts/default/refunds', { amount_usd: 1 }, 'entry'],
+    ['GET', '/entries?kind=gift', undefined, 'kind'],
+    ['GET', '/entries?from=yesterday!', undefined, 'from'],
+    ['GET', '/usage?by=color', undefined, 'by'],
+    ['GET', '/usage?to=2026-02-30', undefined, 'to'],
+    ['GET', '/usage?format=csv&limit=5', undefined, 'limit']
+  ]
+  for (const [method, path, body, param] of wrong) {
+    const answer = await ask(method, path, body)
+    t.match(answer, { status: 400, body: { error: { type: 'invalid_request_error', param } } }, `${path} ${JSON.stringify(body)}`)
+  }
+  t.match(await ask('GET', '/nothing'), { status: 404, body: { error: { code: 'unknown_url' } } })
+  t.match(await ask('DELETE', '/accounts'), { status: 405, headers: { allow: /GET/ } })
+})
+
+t.test('while the database cannot be asked, nothing is refused for good', async t => {
+  const { app, ask } = await buildAdmin(t)
+  await app.store.close()
+  t.match(await ask('GET', '/accounts'), { status: 503, headers: { 'retry-after': '1' } })
+  t.match(await ask('GET', '/usage?format=csv'), { status: 503 })
+})

@@ -1,0 +1,33 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { DeliveredText } from '../../../services/providers/delivered-text.ts'
+
+t.test('the text of chunks is collected as it was written', async t => {
+  fc.assert(fc.property(fc.array(fc.string({ unit: 'grapheme', minLength: 1 }), { maxLength: 20 }), texts => {
+    const delivered = new DeliveredText()
+    for (const content of texts) {
+      const chunk = { id: 'x', choices: [{ index: 0, delta: { content }, finish_reason: null }] }
+      delivered.take(Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`))
+    }
+    t.equal(delivered.text, texts.join(''))
+    t.equal(delivered.isEmpty, texts.length === 0)
+  }), { numRuns: 200 })
+})
+
+t.test('arguments of tools, reasoning and legacy texts count too, several in one piece', async t => {
+  const delivered = new DeliveredText()
+  const events = [
+    { choices: [{ delta: { tool_calls: [{ index: 0, function: { arguments: '{"a":' } }] } }] },
+    { choices: [{ delta: { tool_calls: [{ index: 0, function: { arguments: '"\\"}' } }] } }] }
+  ]
+  delivered.take(Buffer.from(events.map(event => `data: ${JSON.stringify(event)}\n\n`).join('')))
+  delivered.take(Buffer.from('data: {"choices":[{"text":"!"}]}\n\n'))
+  delivered.takeText('?')
+  t.equal(delivered.text, '{"a":"\\"}!?')
+})
+
+t.test('what is kept has a limit', async t => {
+  const delivered = new DeliveredText()
+  for (let i = 0; i < 100; i++) delivered.takeText('x'.repeat(10_000))
+  t.ok(delivered.text.length <= 256 * 1024)
+})
