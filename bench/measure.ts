@@ -16,6 +16,8 @@ export interface Measurement {
   /** Of the rounds, each measured on both within seconds. Null where only the figures themselves count. */
   ratio: Spread | null
   targetRatio: number | null
+  /** The same as a difference. */
+  targetExtraUs?: number | undefined
 }
 
 /** Two servers in front of the same upstream. */
@@ -27,22 +29,24 @@ export type Load = (order: LoadOrder) => Promise<LoadResult>
 export async function measureCpu (
   { bare, subject }: Pair<Child>, scenario: Scenario, load: Load, rounds: number
 ): Promise<Measurement> {
-  const { title, unit, units, warmUp, targetRatio } = scenario
-  async function cpuUs (server: Child, count: number): Promise<number> {
+  const { title, unit, units, warmUp, targetRatio = null, targetExtraUs, referenceRequest } = scenario
+  const reference = referenceRequest === undefined ? bare : subject
+  async function cpuUs (server: Child, count: number, request = scenario.load.request): Promise<number> {
     const { url, key } = server
     const before = await server.usage()
-    await loaded(load, { ...scenario.load, url, key, count })
+    await loaded(load, { ...scenario.load, request, url, key, count })
     const after = await server.usage()
     return (after.cpuUs - before.cpuUs) / units
   }
-  await cpuUs(bare, warmUp)
+  await cpuUs(reference, warmUp, referenceRequest)
   await cpuUs(subject, warmUp)
   const { count } = scenario.load
   const pairs: Pair<number>[] = []
   for (let round = 0; round < rounds; round++) {
-    pairs.push({ bare: await cpuUs(bare, count), subject: await cpuUs(subject, count) })
+    const subjectUs = await cpuUs(subject, count)
+    pairs.push({ bare: await cpuUs(reference, count, referenceRequest), subject: subjectUs })
   }
-  return { title: `CPU, ${title}`, unit: `µs/${unit}`, targetRatio, ...compared(pairs) }
+  return { title: `CPU, ${title}`, unit: `µs/${unit}`, targetRatio, targetExtraUs, ...compared(pairs) }
 }
 
 /** The median time that a request takes longer than without any gateway, in ms, at a fixed rate. */

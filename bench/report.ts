@@ -5,7 +5,8 @@ import type { Spread } from './statistics.ts'
 export const noiseMargin = 0.1
 
 /** Whether a ratio is above its target by more than noise explains. */
-export function isTooSlow ({ ratio, targetRatio }: Measurement): boolean {
+export function isTooSlow ({ bare, subject, ratio, targetRatio, targetExtraUs }: Measurement): boolean {
+  if (targetExtraUs !== undefined) return subject.median - bare.median > targetExtraUs * (1 + noiseMargin)
   return ratio !== null && targetRatio !== null && ratio.median > targetRatio * (1 + noiseMargin)
 }
 
@@ -13,13 +14,13 @@ export function isTooSlow ({ ratio, targetRatio }: Measurement): boolean {
 export function report (measurements: readonly Measurement[], subject: string): string {
   const rows = [
     ['', '', 'bare', subject, 'ratio', 'target'],
-    ...measurements.map(({ title, unit, bare, subject, ratio, targetRatio }) => [
+    ...measurements.map(({ title, unit, bare, subject, ratio, targetRatio, targetExtraUs }) => [
       title,
       unit,
       shown(bare),
       shown(subject),
       ratio === null ? '' : shown(ratio, 2),
-      targetRatio === null ? '' : `≤ ${targetRatio}`
+      targetExtraUs !== undefined ? `≤ +${targetExtraUs} µs` : targetRatio === null ? '' : `≤ ${targetRatio}`
     ])
   ]
   const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? []

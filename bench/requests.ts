@@ -1,13 +1,15 @@
-/** The model that the benchmark asks for. */
+/** The model that the benchmark asks for, and the same one given away: no money is held or booked for it. */
 export const model = 'bench'
+export const freeModel = 'bench-free'
 
-export type RequestName = 'short' | 'long' | 'stream'
+export type RequestName = 'short' | 'free' | 'long' | 'stream'
 
 const sentence = 'The bridge was closed for repairs until the end of the week, so the toll was not collected. '
 
 /** The bodies that are sent: about 1 KB, about 50 KB as a long conversation, and 1 KB for a stream. */
 export const requests: Readonly<Record<RequestName, { body: Buffer, isStream: boolean }>> = {
   short: { body: bodyOf({ turns: 1, sentences: 9 }), isStream: false },
+  free: { body: bodyOf({ turns: 1, sentences: 9, more: { model: freeModel } }), isStream: false },
   long: { body: bodyOf({ turns: 49, sentences: 11 }), isStream: false },
   stream: {
     body: bodyOf({ turns: 1, sentences: 9, more: { stream: true, stream_options: { include_usage: true } } }),

@@ -1,0 +1,48 @@
+#!/usr/bin/env node
+// Plain JavaScript, because the Node that is installed may be too old to run TypeScript. Then the project's
+// own one takes over.
+import { spawn } from 'node:child_process'
+import { createRequire } from 'node:module'
+
+const oldestMajor = 24
+
+if (Number.parseInt(process.versions.node) >= oldestMajor) {
+  await import('./tollgate.ts')
+} else {
+  const node = ownNode()
+  if (node === null) {
+    process.stderr.write(`tollgate: needs Node ${oldestMajor} or newer, but this is ${process.versions.node}\n`)
+    process.exitCode = 1
+  } else {
+    handOver(node)
+  }
+}
+
+/** The path of the Node that `npm ci` has installed; null when there is none. */
+function ownNode () {
+  try {
+    return createRequire(import.meta.url).resolve('node/bin/node')
+  } catch {
+    return null
+  }
+}
+
+/** Runs this same program in another Node and ends as that one ends. */
+function handOver (node) {
+  const program = spawn(node, [import.meta.filename, ...process.argv.slice(2)], { stdio: 'inherit' })
+  for (const signal of ['SIGTERM', 'SIGHUP', 'SIGINT']) {
+    process.on(signal, () => {
+      // A terminal sends Ctrl-C to the whole group, and the gateway would take a second one for impatience.
+      if (signal !== 'SIGINT' || !process.stdin.isTTY) program.kill(signal)
+    })
+  }
+  program.on('error', error => {
+    process.stderr.write(`tollgate: cannot run ${node}: ${error.message}\n`)
+    process.exitCode = 1
+  })
+  program.on('exit', (code, signal) => {
+    if (signal === null) process.exit(code)
+    process.removeAllListeners(signal)
+    process.kill(process.pid, signal)
+  })
+}

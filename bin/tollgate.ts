@@ -1,0 +1,19 @@
+import { runCommandLine } from '../services/cli/run.ts'
+
+const { stdout, stderr, env } = process
+
+// Whoever reads the output may stop early, as `head` does.
+stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error
+  process.exit()
+})
+
+process.exitCode = await runCommandLine(process.argv.slice(2), {
+  stdout,
+  stderr,
+  env,
+  serve: async () => {
+    const { start } = await import('../fastify.config.ts')
+    await start(env)
+  }
+})
