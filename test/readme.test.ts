@@ -38,6 +38,21 @@ t.test('the command and the SDK lines work as they stand', async t => {
   t.match(sdk.stdout, /gateway/)
 })
 
+t.test('the lines about keys and money work as they stand', async t => {
+  const gateway = await spawnGateway(t)
+  await addressOf(gateway)
+  const { folder } = gateway
+  const [block = ''] = blocks('sh').filter(block => block.includes('npx tollgate'))
+  const lines = block.trim().replaceAll('npx tollgate', join(root, 'bin/tollgate.js'))
+  const { stdout } = await run('sh', ['-ec', lines], { cwd: folder })
+  t.match(stdout, /The balance of team-a is 25\.00/)
+  t.match(stdout, /sk-tg-/)
+  t.match(stdout, /The books add up/)
+  for (const [, command = ''] of readme.matchAll(/`npx tollgate ([^`]+)`/g)) {
+    t.match((await run('sh', ['-ec', `${join(root, 'bin/tollgate.js')} ${command}`], { cwd: folder })).stdout, /sk-tg-/)
+  }
+})
+
 t.test('the commands are the project\'s own', async t => {
   const commands = blocks('sh').flatMap(block => block.match(/npm (?:run )?[a-z:]+/g) ?? [])
   t.ok(commands.includes('npm ci') && commands.includes('npm start') && commands.includes('npm test'))
@@ -98,5 +113,5 @@ t.test('every setting of the table is read', async t => {
 })
 
 t.test('every file it links to exists', async t => {
-  for (const [, file = ''] of readme.matchAll(/\]\(([^)#]+)\)/g)) t.ok(readFileSync(join(root, file)), file)
+  for (const [, file = ''] of readme.matchAll(/\]\((?!http)([^)#]+)\)/g)) t.ok(readFileSync(join(root, file)), file)
 })

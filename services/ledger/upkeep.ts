@@ -43,13 +43,17 @@ async function beat ({ lease, reclaim, takeFromGone, clock, log }: UpkeepContext
   }
 }
 
-/** Gives back what is spare of accounts that were not used here lately. */
+/** Gives back what is spare of accounts that were not used here lately; looks again at those that were. */
 function giveBackSpare ({ lease, queue, options, monotonic }: UpkeepContext): void {
   const { term } = lease
   if (term === null) return
   const unusedSinceMs = monotonic() - options.idleMs
   for (const share of term.shares.values()) {
-    if (share.usedAtMs > unusedSinceMs) continue
+    if (share.usedAtMs > unusedSinceMs) {
+      // Written again, it learns of a limit that an operator has lowered below what is spare here.
+      if ((share.available?.atMs ?? 0) <= unusedSinceMs + options.idleMs / 2) term.dirty.add(share)
+      continue
+    }
     if (share.idle) forgetIfEmpty(term, share)
     else term.dirty.add(share)
     share.idle = true

@@ -33,7 +33,7 @@ t.test('a good key opens the scope and is known to the handler, the first time a
   for (const scheme of ['Bearer', 'bearer', 'BEARER']) {
     const response = await get(`${scheme} ${key}`)
     t.equal(response.statusCode, 200)
-    t.same(response.json(), { id, account: 'acme', label: 'laptop', expiresAt: null, revokedAt: null })
+    t.match(response.json(), { id, account: 'acme', label: 'laptop', expiresAt: null, revokedAt: null })
   }
 })
 
