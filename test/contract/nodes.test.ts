@@ -1,0 +1,85 @@
+import t from 'tap'
+import { Pool } from 'undici'
+import { checkLedger } from '../../services/ledger/check.ts'
+import { nanoFromUsd } from '../../services/money.ts'
+import { openStore } from '../../services/store/open.ts'
+import { startPostgres } from '../postgres.ts'
+import { addressOf, spawnGateway } from '../process.ts'
+
+const body = JSON.stringify({
+  model: 'sandbox-chat', messages: [{ role: 'user', content: 'What is a gateway?' }], max_tokens: 100
+})
+
+/** Asks until the gateway refuses; counts the answers by status. */
+async function askUntilRefused (pool: Pool, key: string, statuses: Map<number, number>): Promise<void> {
+  for (let status = 200; status === 200;) {
+    const answer = await pool.request({
+      method: 'POST',
+      path: '/v1/chat/completions',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body
+    })
+    await answer.body.dump()
+    status = answer.statusCode
+    statuses.set(status, (statuses.get(status) ?? 0) + 1)
+  }
+}
+
+t.test('four nodes share an account that covers a part of what 64 clients ask for', async t => {
+  const postgres = await startPostgres(t)
+  const DATABASE_URL = await postgres.createSchema()
+  const env = { DATABASE_URL, TOLLGATE_STARTING_CREDIT: '0.06' }
+  const gateways = await Promise.all([1, 2, 3, 4].map(() => spawnGateway(t, env)))
+  const addresses = await Promise.all(gateways.map(addressOf))
+  const keys = addresses.map(({ key }) => key).filter(key => key !== '')
+  t.equal(keys.length, 1, 'four nodes that start at once create one key')
+  const key = keys[0] ?? ''
+  const statuses = new Map<number, number>()
+  const pools = addresses.map(({ url }) => new Pool(new URL(url).origin, { connections: 16 }))
+  const clients = pools.flatMap(pool => Array.from({ length: 16 }, () => askUntilRefused(pool, key, statuses)))
+  await Promise.all(clients)
+  t.strictSame([...statuses.keys()].sort(), [200, 402], 'an answer, or no money: nothing else')
+  t.equal(statuses.get(402), 64)
+
+  await Promise.all(pools.map(pool => pool.close()))
+  for (const { child } of gateways) child.kill('SIGTERM')
+  t.strictSame(await Promise.all(gateways.map(({ exited }) => exited)), [0, 0, 0, 0])
+  const store = await openStore(DATABASE_URL)
+  t.teardown(() => store.close())
+  const account = await store.get<{ credits: number, spent: number, held: number }>(
+    "select credits, spent, held from account where id = 'default'")
+  const entries = await store.get<{ total: number, count: number }>(
+    "select sum(amount) as total, count(*) as count from entry where kind = 'usage'")
+  t.equal(account?.credits, nanoFromUsd('0.06'))
+  t.equal(account?.spent, entries?.total, 'spent is the sum of the entries')
+  t.equal(entries?.count, statuses.get(200), 'one entry for each answer')
+  t.equal(account?.held, 0)
+  const leftNano = (account?.credits ?? 0) - (account?.spent ?? 0)
+  t.ok(leftNano >= 0, 'never below zero')
+  // The last refusals may each have found the money of up to 63 other requests held, and no more than that.
+  const holdNano = 60_000
+  t.ok(leftNano < 64 * holdNano, `${leftNano} nano-USD were left when all clients were refused`)
+  t.strictSame(await checkLedger(store), [])
+})
+
+t.test('a database that is away is a 503 with retry-after, never a 401, and needs no restart', async t => {
+  const postgres = await startPostgres(t)
+  const gateway = await spawnGateway(t, { DATABASE_URL: await postgres.createSchema() })
+  const { url, key } = await addressOf(gateway)
+  const pool = new Pool(new URL(url).origin)
+  t.teardown(() => pool.close())
+  const ask = async (path: string, secret = key) => {
+    const answer = await pool.request({ method: 'GET', path, headers: { authorization: `Bearer ${secret}` } })
+    await answer.body.dump()
+    return { status: answer.statusCode, retryAfter: answer.headers['retry-after'] }
+  }
+  t.equal((await ask('/v1/dashboard/billing')).status, 200)
+  await postgres.kill()
+  const away = await ask('/v1/dashboard/billing')
+  t.equal(away.status, 503)
+  t.ok(Number(away.retryAfter) >= 1)
+  const stranger = await ask('/v1/models', `${key.slice(0, 10)}0000000000-${'0'.repeat(48)}`)
+  t.equal(stranger.status, 503, 'a key that cannot be looked up is not called wrong')
+  await postgres.start()
+  t.equal((await ask('/v1/dashboard/billing')).status, 200)
+})
