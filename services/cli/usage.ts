@@ -1,3 +1,4 @@
+import { Option } from 'commander'
 import type { Command } from 'commander'
 import type { PageRequest } from '../operations/page.ts'
 import { listUsage, toDimensions, usageColumns, usageCsv } from '../operations/usage.ts'
@@ -17,7 +18,7 @@ export function addUsageCommand (program: Command, session: Session): void {
     .option('--model <model>', 'only requests to this model')
     .option('--from <time>', 'from this time on', toInstant)
     .option('--to <time>', 'before this time', toInstant)
-    .option('--csv', 'print every row as CSV')
+    .addOption(new Option('--csv', 'print every row as CSV').conflicts(['json', 'limit', 'after']))
     .action(async ({ json, csv = false, limit, after, ...filter }: UsageOptions) => {
       if (csv) {
         return await session.administer(async (administration) =>

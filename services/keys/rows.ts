@@ -31,7 +31,10 @@ export interface StoredKey extends KeySettings {
   lastUsedAt: number | null
 }
 
-/** The same with the accounts that its account is a part of, the nearest first. */
+/** What is shown of a key: everything but the hashes of its secrets. */
+export type ListedKey = Omit<StoredKey, 'secretSha256' | 'previousSha256'>
+
+/** A key with the accounts that its account is a part of, the nearest first. */
 export interface KeyWithParents extends StoredKey { parents: readonly string[] }
 
 export type NewKeyRow = Omit<StoredKey, 'previousSha256' | 'previousUntil' | 'revokedAt' | 'lastUsedAt'>
@@ -132,6 +135,11 @@ export async function touchKey (queries: Queries, id: string, at: number): Promi
   await queries.run(`
     update api_key set last_used_at = $2
     where id = $1 and (last_used_at is null or last_used_at < $2)`, [id, at])
+}
+
+/** Leaves the hashes of its secrets out of a key. */
+export function toListed ({ secretSha256: _, previousSha256: __, ...listed }: StoredKey): ListedKey {
+  return listed
 }
 
 interface Row extends Omit<StoredKey, 'models' | 'budget'> {

@@ -5,6 +5,7 @@ import type { Budget, KeySettings } from './rows.ts'
 const maxLabelLength = 200
 const maxGlobs = 100
 const maxGlobLength = 256
+const maxGraceMs = 366 * 24 * 3_600_000
 
 /** Throws GatewayError 400, which names the field, when settings of a key make no sense. */
 export function refuseWrongSettings ({ label, models, budget, expiresAt }: KeySettings): void {
@@ -13,6 +14,13 @@ export function refuseWrongSettings ({ label, models, budget, expiresAt }: KeySe
   if (budget !== null) refuseWrongBudget(budget)
   if (expiresAt !== null && (!Number.isSafeInteger(expiresAt) || expiresAt < 0)) {
     refuse('expires_at', 'The time of expiry is an integer in milliseconds.')
+  }
+}
+
+/** Throws GatewayError 400 for a time that a replaced secret cannot go on for. */
+export function refuseWrongGrace (graceMs: number): void {
+  if (!Number.isSafeInteger(graceMs) || graceMs < 0 || graceMs > maxGraceMs) {
+    refuse('grace_ms', 'A replaced secret goes on for an integer of milliseconds, from 0 to 366 days.')
   }
 }
 

@@ -70,7 +70,8 @@ export async function updateKey (
 export async function rotateKey (
   administration: Administration, id: string, { grace_seconds: graceS }: Rotation
 ): Promise<KeyWithSecret> {
-  const { key } = await administration.keys.rotate(id, graceS === undefined ? {} : { graceMs: graceS * 1_000 })
+  const grace = graceS === undefined ? {} : { graceMs: graceS * 1_000 }
+  const { key } = await administration.keys.rotate(id, grace)
   return { ...await getKey(administration, id), key }
 }
 

@@ -27,7 +27,7 @@ t.test('no endpoint opens to anybody but an admin, and the refusal gives no hint
         method, url, headers: { authorization: `Bearer ${bad}` }, payload: method === 'GET' ? undefined : {}
       })
       t.equal(answer.statusCode, 401, `${method} ${url}`)
-      t.match(answer.json().error, { type: 'invalid_request_error', code: 'invalid_api_key', message: /^Incorrect API key/ })
+      t.match(answer.json().error, { code: 'invalid_api_key', message: /^Incorrect API key/ })
       if (bad.length > 20) t.notMatch(answer.body, bad)
     }
   }

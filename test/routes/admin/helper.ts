@@ -21,16 +21,17 @@ export interface Answer { status: number, headers: Record<string, unknown>, text
 
 /** Starts the gateway with `TOLLGATE_ADMIN_KEY`; closed when the test ends. */
 export async function buildAdmin (
-  t: Test, engine: 'sqlite' | 'postgres' = 'sqlite', env: NodeJS.ProcessEnv = {}
+  t: Test, engine: 'sqlite' | 'postgres' = 'sqlite'
 ): Promise<AdminGateway> {
   const { url } = await createDatabase(t, engine)
-  const { app, key } = await buildGateway(t, { env: { DATABASE_URL: url, TOLLGATE_ADMIN_KEY: adminKey, ...env } })
+  const { app, key } = await buildGateway(t, { env: { DATABASE_URL: url, TOLLGATE_ADMIN_KEY: adminKey } })
   return {
     app,
     key,
     async ask (method, path, payload, headers = {}) {
-      const authorization = `Bearer ${adminKey}`
-      const answer = await app.inject({ method, url: `/admin${path}`, payload, headers: { authorization, ...headers } })
+      const answer = await app.inject({
+        method, url: `/admin${path}`, payload, headers: { authorization: `Bearer ${adminKey}`, ...headers }
+      })
       const text = answer.body
       const isJson = String(answer.headers['content-type']).startsWith('application/json')
       return { status: answer.statusCode, headers: answer.headers, text, body: isJson ? answer.json() : text }

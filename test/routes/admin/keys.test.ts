@@ -18,7 +18,8 @@ t.test('the life of a key', async t => {
   t.match(shown, { status: 200, body: { id, label: 'app', models: ['sandbox-*'] } })
 
   const changed = await ask('PATCH', `/keys/${id}`, { label: 'renamed', budget: null, expires_at: '2100-01-01' })
-  t.match(changed, { status: 200, body: { label: 'renamed', budget: null, expires_at: '2100-01-01T00:00:00.000Z' } })
+  const expiry = '2100-01-01T00:00:00.000Z'
+  t.match(changed, { status: 200, body: { label: 'renamed', budget: null, expires_at: expiry } })
 
   const rotated = await ask('POST', `/keys/${id}/rotate`, { grace_seconds: 0 })
   t.match(rotated, { status: 200, body: { id } })
@@ -27,7 +28,7 @@ t.test('the life of a key', async t => {
 
   t.match(await ask('POST', `/keys/${id}/revoke`), { status: 200, body: { revoked_at: String } })
   t.equal(await models(rotated.body.key), 401)
-  t.match(await ask('PATCH', `/keys/${id}`, { label: 'x' }), { status: 409, body: { error: { code: 'key_revoked' } } })
+  t.match(await ask('PATCH', `/keys/${id}`, {}), { status: 409, body: { error: { code: 'key_revoked' } } })
 })
 
 t.test('an admin key manages and does not spend', async t => {
@@ -71,7 +72,7 @@ t.test('what is wrong with a request is said of its field', async t => {
   ]
   for (const [method, path, body, param] of wrong) {
     const answer = await ask(method, path, body)
-    t.match(answer, { status: 400, body: { error: { type: 'invalid_request_error', param } } }, `${path} ${JSON.stringify(body)}`)
+    t.match(answer, { status: 400, body: { error: { param } } }, `${path} ${JSON.stringify(body)}`)
   }
   t.match(await ask('GET', '/keys/nobody'), { status: 404, body: { error: { code: 'key_not_found' } } })
   t.match(await ask('POST', '/keys/nobody/revoke'), { status: 404 })

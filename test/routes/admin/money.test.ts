@@ -1,5 +1,6 @@
 import t from 'tap'
 import type { Test } from 'tap'
+import { StoreUnavailable } from '../../../services/store/store.ts'
 import { buildAdmin } from './helper.ts'
 import type { AdminGateway } from './helper.ts'
 
@@ -66,7 +67,7 @@ onEachEngine('adjustments and refunds are entries of their own', async (t, { app
 
   const entries = await ask('GET', '/entries?kind=usage&account=default')
   t.match(entries.body.data, [{ id: entry, key: key.id, model: 'chat', usage: { prompt: 1 }, estimated: true }])
-  t.match(await ask('POST', '/ledger/check'), { status: 200, body: { object: 'ledger_check', ok: true, violations: [] } })
+  t.match(await ask('POST', '/ledger/check'), { status: 200, body: { object: 'ledger_check', ok: true } })
 })
 
 onEachEngine('usage is summed up as JSON and as CSV', async (t, { app, ask }) => {
@@ -78,11 +79,14 @@ onEachEngine('usage is summed up as JSON and as CSV', async (t, { app, ask }) =>
   t.match((await ask('GET', '/usage?by=model')).body, {
     object: 'list', data: [{ model: '=chat', requests: 2, prompt_tokens: 2, cost_nano: 6, key: null, day: null }]
   })
-  t.match((await ask('GET', `/usage?by=key,day&key=${key.id}&limit=1`)).body, { data: [{ key: key.id, requests: 2 }] })
+  const ofKey = await ask('GET', `/usage?by=key,day&key=${key.id}&limit=1`)
+  t.match(ofKey.body, { data: [{ key: key.id, requests: 2 }] })
   t.match((await ask('GET', '/usage?to=2000-01-01')).body, { data: [] })
 
-  const lines = 'model,requests,estimated_requests,prompt_tokens,completion_tokens,cost_usd\r\n\'=chat,2,0,2,4,0.000000006\r\n'
-  for (const csv of [await ask('GET', '/usage?by=model&format=csv'), await ask('GET', '/usage?by=model', undefined, { accept: 'text/csv' })]) {
+  const lines = 'model,requests,estimated_requests,prompt_tokens,completion_tokens,cost_usd\r\n' +
+    '\'=chat,2,0,2,4,0.000000006\r\n'
+  const named = await ask('GET', '/usage?by=model&format=csv')
+  for (const csv of [named, await ask('GET', '/usage?by=model', undefined, { accept: 'text/csv' })]) {
     t.match(csv, { status: 200, headers: { 'content-type': 'text/csv; charset=utf-8' } })
     t.equal(csv.text, lines)
   }
@@ -112,7 +116,7 @@ t.test('what is wrong with a request is said of its field', async t => {
   ]
   for (const [method, path, body, param] of wrong) {
     const answer = await ask(method, path, body)
-    t.match(answer, { status: 400, body: { error: { type: 'invalid_request_error', param } } }, `${path} ${JSON.stringify(body)}`)
+    t.match(answer, { status: 400, body: { error: { param } } }, `${path} ${JSON.stringify(body)}`)
   }
   t.match(await ask('GET', '/nothing'), { status: 404, body: { error: { code: 'unknown_url' } } })
   t.match(await ask('DELETE', '/accounts'), { status: 405, headers: { allow: /GET/ } })
@@ -120,7 +124,8 @@ t.test('what is wrong with a request is said of its field', async t => {
 
 t.test('while the database cannot be asked, nothing is refused for good', async t => {
   const { app, ask } = await buildAdmin(t)
-  await app.store.close()
+  t.intercept(app.store, 'all', { value: async () => { throw new StoreUnavailable(new Error('gone')) } })
   t.match(await ask('GET', '/accounts'), { status: 503, headers: { 'retry-after': '1' } })
-  t.match(await ask('GET', '/usage?format=csv'), { status: 503 })
+  const csv = await ask('GET', '/usage?format=csv')
+  t.match(csv, { status: 503, headers: { 'retry-after': '1', 'content-disposition': undefined } })
 })

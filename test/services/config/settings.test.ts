@@ -15,7 +15,8 @@ t.test('every setting has a default', async (t) => {
     drainMs: 30_000,
     startingCreditNano: 10_000_000_000,
     discover: true,
-    publicBaseUrl: null
+    publicBaseUrl: null,
+    adminKey: null
   })
 })
 
@@ -32,7 +33,8 @@ t.test('every setting can be set', async (t) => {
     TOLLGATE_DRAIN_SECONDS: '5',
     TOLLGATE_STARTING_CREDIT: '0.000000001',
     TOLLGATE_DISCOVER: 'off',
-    PUBLIC_BASE_URL: 'https://gw.example.com/'
+    PUBLIC_BASE_URL: 'https://gw.example.com/',
+    TOLLGATE_ADMIN_KEY: 'a-key-of-16-char'
   }
   t.same(readSettings(env), {
     host: '0.0.0.0',
@@ -45,7 +47,8 @@ t.test('every setting can be set', async (t) => {
     drainMs: 5000,
     startingCreditNano: 1,
     discover: false,
-    publicBaseUrl: 'https://gw.example.com'
+    publicBaseUrl: 'https://gw.example.com',
+    adminKey: 'a-key-of-16-char'
   })
 })
 
@@ -77,7 +80,8 @@ t.test('every problem is listed at once, without passwords', async (t) => {
     TOLLGATE_DRAIN_SECONDS: '-1',
     TOLLGATE_STARTING_CREDIT: '-0.5',
     TOLLGATE_DISCOVER: 'maybe',
-    PUBLIC_BASE_URL: 'https://u:sk-secret@h'
+    PUBLIC_BASE_URL: 'https://u:sk-secret@h',
+    TOLLGATE_ADMIN_KEY: 'sk-secret but with spaces'
   }
   try {
     readSettings(bad)
@@ -92,7 +96,8 @@ t.test('every problem is listed at once, without passwords', async (t) => {
 t.test('a limit that makes no sense is refused', async (t) => {
   const env = [
     { TOLLGATE_BODY_LIMIT: '1023' }, { TOLLGATE_BODY_LIMIT: '2GiB' }, { TOLLGATE_DRAIN_SECONDS: '3601' },
-    { TOLLGATE_STARTING_CREDIT: '0.0000000001' }, { TOLLGATE_STARTING_CREDIT: 'ten' }
+    { TOLLGATE_STARTING_CREDIT: '0.0000000001' }, { TOLLGATE_STARTING_CREDIT: 'ten' },
+    { TOLLGATE_ADMIN_KEY: 'too-short' }, { TOLLGATE_ADMIN_KEY: 'x'.repeat(257) }
   ]
   for (const one of env) t.throws(() => readSettings(one), ConfigError)
 })

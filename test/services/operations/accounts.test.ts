@@ -42,6 +42,18 @@ forEachEngine(t, 'the figures of an account are exact in both units, at once', a
   t.match(await getAccount(office, 'a'), { held_nano: 0, available_nano: 8_999_999_876_543_212 })
 })
 
+forEachEngine(t, 'what a node keeps for requests to come is available', async (t, { open }) => {
+  const office = await openOffice(t, await open())
+  await createAccount(office, { id: 'a' })
+  await office.accounts.deposit({ id: 'd', account: 'a', amountNano: 10_000_000_000 })
+  const { id: key } = await office.keys.create({ account: 'a', label: '' })
+  const hold = await office.ledger.reserve({ id: 'h', chain: ['a'], key, amountNano: 5 })
+  const row = await office.store.get<{ held: number }>('select held from account where id = $1', ['a'])
+  t.ok(row !== undefined && row.held > 5)
+  t.match(await getAccount(office, 'a'), { held_nano: 5, available_nano: 9_999_999_995 })
+  await hold.release()
+})
+
 forEachEngine(t, 'accounts are listed by their ids, page by page', async (t, { open }) => {
   const office = await openOffice(t, await open())
   for (const id of ['c', 'a', 'b']) await createAccount(office, { id })

@@ -1,0 +1,106 @@
+import { spawn } from 'node:child_process'
+import type { ChildProcessByStdio } from 'node:child_process'
+import { once } from 'node:events'
+import { symlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import t from 'tap'
+import type { Test } from 'tap'
+import { createDatabase } from '../engines.ts'
+import { addressOf, spawnGateway, temporaryFolder } from '../process.ts'
+
+const program = join(import.meta.dirname, '..', '..', 'bin', 'tollgate.js')
+
+/** Makes Node say that it is an old one, until the program hands over to another. */
+const old = 'data:text/javascript,Object.defineProperty(process, "versions", { value: { node: "20.1.0" } })'
+
+interface Run { args: string[], cwd: string, env?: Record<string, string>, node?: string[], path?: string }
+
+function start (
+  t: Test, { args, cwd, env = {}, node = [], path = program }: Run
+): ChildProcessByStdio<null, Readable, Readable> {
+  const child = spawn(process.execPath, [...node, path, ...args], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  t.teardown(() => child.kill('SIGTERM'))
+  return child
+}
+
+async function run (t: Test, options: Run): Promise<{ code: number, out: string, err: string }> {
+  const child = start(t, options)
+  const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+  return { code, out, err }
+}
+
+const serving = { PORT: '0', TOLLGATE_DISCOVER: 'off', TOLLGATE_DRAIN_SECONDS: '1' }
+
+/** The address that a gateway prints when it listens. */
+async function addressServed (child: ChildProcessByStdio<null, Readable, Readable>): Promise<string> {
+  let printed = ''
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => { printed += chunk })
+  for (;;) {
+    const [, url] = /Tollgate serves (http\S+)\n/.exec(printed) ?? []
+    if (url !== undefined) return url
+    await once(child.stdout, 'data')
+  }
+}
+
+async function statusOf (url: string): Promise<number> {
+  const answer = await fetch(`${url}/models`)
+  await answer.text()
+  return answer.status
+}
+
+t.test('the program runs where it is, through a link, and under an old Node', async t => {
+  const cwd = await temporaryFolder(t)
+  const link = join(cwd, 'tollgate')
+  await symlink(program, link)
+  for (const how of [{}, { path: link }, { node: ['--import', old] }, { node: ['--import', old], path: link }]) {
+    const { code, out, err } = await run(t, { ...how, cwd, args: ['--help'] })
+    t.same([code, err], [0, ''])
+    t.match(out, /^Usage: tollgate/)
+  }
+})
+
+t.test('the exit code comes through an old Node', async t => {
+  const cwd = await temporaryFolder(t)
+  const { code, err } = await run(t, { cwd, node: ['--import', old], args: ['nonsense'] })
+  t.equal(code, 2)
+  t.match(err, /^tollgate: unknown command 'nonsense'/)
+})
+
+t.test('what serve has started, a signal ends, also through an old Node', async t => {
+  for (const node of [[], ['--import', old]]) {
+    const child = start(t, { cwd: await temporaryFolder(t), node, env: serving, args: ['serve'] })
+    const url = await addressServed(child)
+    t.equal(await statusOf(url), 401)
+    child.kill('SIGTERM')
+    t.same(await once(child, 'exit'), [0, null])
+    await t.rejects(statusOf(url), 'nobody listens any more')
+  }
+})
+
+for (const engine of ['sqlite', 'postgres'] as const) {
+  t.test(`commands work while the gateway runs (${engine})`, async t => {
+    const { url: DATABASE_URL } = await createDatabase(t, engine)
+    const gateway = await spawnGateway(t, { DATABASE_URL })
+    const { url, key } = await addressOf(gateway)
+    const cwd = gateway.folder
+    const tollgate = async (...args: string[]) => await run(t, { cwd, env: { DATABASE_URL }, args })
+    const get = async (path: string, bearer = key) =>
+      await fetch(`${url}${path}`, { headers: { authorization: `Bearer ${bearer}` } })
+
+    t.match(await (await get('/dashboard/billing')).json(), { balance: 10 })
+    t.match(await tollgate('credits', 'add', 'default', '2.5'), { code: 0, err: '' })
+    t.match(await (await get('/dashboard/billing')).json(), { balance: 12.5 })
+
+    const { out } = await tollgate('keys', 'create', '--label', 'another')
+    const created = out.trim()
+    t.equal((await get('/models', created)).status, 200)
+    t.match(await tollgate('keys', 'revoke', created.split('-')[2] ?? ''), { code: 0 })
+    const deadline = Date.now() + 3_000
+    let status = 200
+    while (status === 200 && Date.now() < deadline) status = (await get('/models', created)).status
+    t.equal(status, 401)
+    t.match(await tollgate('ledger', 'check'), { code: 0, out: 'The books add up.\n' })
+  })
+}
