@@ -94,6 +94,8 @@ export async function start (env: NodeJS.ProcessEnv): Promise<FastifyInstance> {
   return app
 }
 
+const exitGraceMs = 2000
+
 /** The first signal lets requests finish; the second one does not. */
 function closeOnSignal (app: FastifyInstance): void {
   let closing = false
@@ -101,9 +103,13 @@ function closeOnSignal (app: FastifyInstance): void {
     if (closing) process.exit(1)
     closing = true
     app.log.info({ signal }, 'closing')
-    app.close().then(() => process.exit(0), error => {
+    app.close().then(() => {
+      // Nothing is left that keeps the process alive. To exit by force would wait for log lines that are
+      // being written, for ever when their reader is gone; so that is only for what nobody thought of.
+      setTimeout(() => process.exit(0), exitGraceMs).unref()
+    }, error => {
       app.log.error(error, 'closing failed')
-      process.exit(1)
+      process.exitCode = 1
     })
   }
   process.on('SIGTERM', onSignal).on('SIGINT', onSignal)

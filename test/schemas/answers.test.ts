@@ -5,7 +5,14 @@ import { ErrorResponse } from '../../schemas/error.ts'
 import { Model, ModelList } from '../../schemas/models.ts'
 import { compileOpenAi } from './validators.ts'
 
-const model = { id: 'openai/gpt-5', object: 'model', created: 1_790_000_000, owned_by: 'openai', pricing: { input: 0.5 } }
+const model = {
+  id: 'openai/gpt-5',
+  object: 'model',
+  created: 1_790_000_000,
+  owned_by: 'openai',
+  kind: 'chat',
+  pricing: { input: '0.5' }
+}
 const billing = { balance: 1.000000001, currency: 'usd', total_spent: 1e-9, available: 1, held: 1e-9, more: 2 }
 const error = { message: 'No.', type: 'invalid_request_error', param: null, code: null }
 
