@@ -7,15 +7,15 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** The money of all accounts; closed with the server, before the store. */
     ledger: Ledger
-    /** Violations that the hourly check of the books has found since the start. */
+    /** How many violations the regular checks of the books have found since the start. */
     ledgerViolations (): number
   }
 }
 
-const checkEveryMs = 3_600_000
+const hourMs = 3_600_000
 
 /** Offers the ledger, and checks the books every hour. What does not add up is logged, never changed. */
-export default fp(async (app) => {
+export default fp<{ checkEveryMs?: number }>(async (app, { checkEveryMs = hourMs }) => {
   const ledger = createLedger({ store: app.store, log: app.log })
   app.decorate('ledger', ledger)
 

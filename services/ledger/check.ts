@@ -28,8 +28,8 @@ export async function checkLedger (queries: Pick<Queries, 'all'>): Promise<Viola
 }
 
 /**
- * Each gives a subject, what is expected and what was found. The limit of a budget is no money: it has no entries,
- * and may be lowered below what was spent.
+ * Each gives a subject, what is expected and what was found. The limit of a budget is no money: it has no
+ * entries, and may be lowered below what was spent.
  */
 const rules = {
   'held is the sum of open holds': `

@@ -89,12 +89,14 @@ export function createLedger (context: LedgerContext): Ledger {
     availableHint: (account) => balances.hint(account),
     flush: () => queue.flush(),
     async balance (account) {
+      // After a restart, what the process before it held is given back first.
+      await lease.ensure()
       await queue.flush()
       return await balances.balance(account)
     },
     close: once(async () => {
       reservations.close()
-      stopUpkeep()
+      await stopUpkeep()
       try {
         await flushWithin(queue, options.closeMs)
       } finally {

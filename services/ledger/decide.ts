@@ -70,7 +70,8 @@ export function balanceSpare (
   const { row, share } = standing
   if (row.wanted !== 0) share.thriftyUntilMs = nowMs + thriftMs
   const leftNano = Math.max(0, withinReachNano(standing))
-  const isThrifty = share.idle || nowMs < share.thriftyUntilMs
+  const isIdle = share.idle && standing.claimedNano === 0
+  const isThrifty = isIdle || nowMs < share.thriftyUntilMs
   const wishedNano = isThrifty ? 0 : Math.min(chunkNano, Math.floor(leftNano / 8))
   const excessNano = spareNano(standing) - wishedNano
   if (excessNano > 0) shrink(standing, Math.min(excessNano, standing.coveredNano))

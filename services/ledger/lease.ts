@@ -31,7 +31,7 @@ export interface Lease {
   beat (): Promise<void>
   /** Starts over under another term when this one was taken away. */
   lost (term: Term): void
-  /** Gives everything back that the node holds for requests. Throws StoreUnavailable. */
+  /** Gives everything back that the node holds for requests, for good. Throws StoreUnavailable. */
   resign (): Promise<void>
 }
 
@@ -54,6 +54,7 @@ export function createLease (context: LeaseContext): Lease {
   const { store, node, presence, reclaim, takeFromGone, options, clock, monotonic, onReturned } = context
   const { fence } = createStatements(store.engine)
   let registering: Promise<Term> | null = null
+  let resigned = false
 
   async function register (): Promise<Term> {
     const own = await presence()
@@ -78,6 +79,7 @@ export function createLease (context: LeaseContext): Lease {
 
     async ensure () {
       if (lease.term !== null) return lease.term
+      if (resigned) throw new StoreUnavailable(new Error('The node has resigned'))
       registering ??= register().finally(() => { registering = null })
       return await registering
     },
@@ -101,6 +103,9 @@ export function createLease (context: LeaseContext): Lease {
     },
 
     async resign () {
+      resigned = true
+      // Whoever waits for it hears of its failure.
+      if (registering !== null) await Promise.allSettled([registering])
       const { term } = lease
       if (term !== null) {
         lease.lost(term)

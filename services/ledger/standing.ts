@@ -55,9 +55,9 @@ export function spareNano ({ share, sums, coveredNano, claimedNano }: Standing):
   return coveredNano - share.inFlightNano - stillPostedNano - claimedNano
 }
 
-/** What the account could still cover from this node. */
+/** What the account could still cover from this node, once its requests are covered. */
 export function withinReachNano (standing: Standing): number {
-  return availableNano(standing) + Math.max(0, spareNano(standing))
+  return availableNano(standing) + spareNano(standing)
 }
 
 /** Sets an amount aside for a request, from what is spare and by making the row larger. */

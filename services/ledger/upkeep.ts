@@ -19,14 +19,14 @@ interface UpkeepContext {
   log: LedgerLog
 }
 
-/** What a node does beside requests; returns how to stop it. */
-export function startUpkeep (context: UpkeepContext): () => void {
+/** What a node does beside requests; returns how to stop it, which waits for what is under way. */
+export function startUpkeep (context: UpkeepContext): () => Promise<void> {
   const { timers, options } = context
   const stops = [
     repeat(timers, 0, options.beatMs, () => beat(context)),
     repeat(timers, options.idleMs, options.idleMs, async () => giveBackSpare(context))
   ]
-  return () => { for (const stop of stops) stop() }
+  return async () => { await Promise.all(stops.map((stop) => stop())) }
 }
 
 /** Shows that this node lives, and gives back what dead nodes and forgotten jobs hold. */
@@ -61,16 +61,21 @@ function giveBackSpare ({ lease, queue, options, monotonic }: UpkeepContext): vo
   if (term.dirty.size > 0) queue.touch()
 }
 
-function repeat (timers: Timers, firstMs: number, everyMs: number, work: () => Promise<void>): () => void {
+/** `work` never rejects. */
+function repeat (
+  timers: Timers, firstMs: number, everyMs: number, work: () => Promise<void>
+): () => Promise<void> {
   let stopped = false
+  let underWay = Promise.resolve()
   let cancel = timers.inBackground(firstMs, run)
   function run (): void {
-    work().then(() => {
+    underWay = work().then(() => {
       if (!stopped) cancel = timers.inBackground(everyMs, run)
     })
   }
-  return () => {
+  return async () => {
     stopped = true
     cancel()
+    await underWay
   }
 }

@@ -196,7 +196,9 @@ forEachEngine(t, 'what costs more than its hold is charged, counted, and stops t
   const second = await ledger.reserve(reservation(400))
   first.settle(posting(900))
   t.equal(ledger.overageCount, 1)
-  await t.rejects(async () => await ledger.reserve(reservation(1)), tooPoor)
+  for (const durable of [false, true]) {
+    await t.rejects(async () => await ledger.reserve(reservation(1, { durable })), tooPoor)
+  }
   await second.settle(posting(300))
   t.same(await ledger.balance('acme'), { creditsNano: 1_000, spentNano: 1_200, heldNano: 0, availableNano: -200 })
   await createAccounts(store).deposit({ id: 'more', account: 'acme', amountNano: 210 })

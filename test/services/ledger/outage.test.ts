@@ -75,6 +75,42 @@ forEachEngine(t, 'what was spare before a lost answer is not granted twice', asy
   await assertBooks(t, store)
 })
 
+forEachEngine(t, 'what a node grew by without hearing of it is given back', async (t, database) => {
+  const { store, time, node } = await createCluster(database, { acme: 1_000 })
+  const { ledger, connection } = node('a')
+  const first = Promise.resolve(ledger.reserve(reservation(100)))
+  await time.advance(2_500)
+  t.match(await rowOf(store), { held: 100 })
+  connection.weather = 'answer lost'
+  const large = t.rejects(async () => await ledger.reserve(reservation(800)), away)
+  await time.advance(1)
+  await large
+  t.match(await rowOf(store), { held: 900 + 12 }, 'with an eighth of the rest to spare')
+  connection.weather = 'well'
+  await time.advance(3_000)
+  t.match(await rowOf(store), { held: 100 });
+  (await first).release()
+  await time.advance(50)
+  await assertBooks(t, store)
+})
+
+forEachEngine(t, 'a database that is away is not asked anew for every request', async (t, database) => {
+  const { time, node } = await createCluster(database, { acme: usd })
+  const { ledger, connection, log } = node('a')
+  const reserved = Array.from({ length: 100 }, async () => await ledger.reserve(reservation(1)))
+  await time.advance(20)
+  connection.weather = 'away'
+  for (const hold of await Promise.all(reserved)) {
+    hold.settle(posting(1))
+    await time.advance(10)
+  }
+  const attempts = log.lines.filter(({ message }) => /cannot be written/.test(message)).length
+  t.ok(attempts > 1 && attempts < 10, `${attempts} attempts in a second`)
+  connection.weather = 'well'
+  await time.advance(600)
+  t.equal(ledger.unflushedCount, 0)
+})
+
 forEachEngine(t, 'a large hold that was taken without an answer is given back', async (t, database) => {
   const { store, time, node } = await createCluster(database, { acme: usd })
   const { ledger, connection } = node('a')

@@ -9,7 +9,7 @@ import { assertBooks, createBooks, createLog, posting } from './helper.ts'
 import { runSchedule } from './schedule.ts'
 
 /** The long run of the same is `npm run test:chaos`. */
-const schedules = { sqlite: { count: 12, steps: 300 }, postgres: { count: 2, steps: 150 } }
+const schedules = { sqlite: { count: 6, steps: 300 }, postgres: { count: 1, steps: 150 } }
 
 forEachEngine(t, 'whatever happens to nodes, no account is overdrawn and nothing charged twice', async (t, database) => {
   const store = await database.open()

@@ -1,0 +1,123 @@
+import { mkdtempDisposable } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { createAccounts } from '../services/ledger/accounts.ts'
+import { createLedger } from '../services/ledger/create.ts'
+import type { Ledger } from '../services/ledger/ledger.ts'
+import { openStore } from '../services/store/open.ts'
+import { startPostgresProcess } from '../test/chaos/postgres.ts'
+import { spreadOf } from './statistics.ts'
+
+// How many requests a second one process can hold money for and settle, all on one account, each waiting
+// until it is on disk; and what that takes from a request that does not wait for the disk.
+
+const usage = `node bench/ledger.ts
+  --postgres <url>  also measure on this server: the embedded one runs without fsync`
+
+interface Row { name: string, perSecond: number, cpuUs: number, waitMs: number, memoryUs: number }
+
+const inFlight = 256
+const seconds = { warmUp: 1, measured: 4 }
+const memory = { requests: 10_000, rounds: 9 }
+const holdNano = 10_000
+const posting = {
+  amountNano: 7_000,
+  ref: 'req_0123456789abcdef',
+  model: 'provider/model',
+  usage: { prompt: 812, completion: 164 },
+  estimated: false
+}
+
+let count = 0
+
+const { values } = parseArgs({ options: { postgres: { type: 'string' }, help: { type: 'boolean', default: false } } })
+if (values.help) console.log(usage)
+else console.log(table(await measureAll()))
+
+async function measureAll (): Promise<Row[]> {
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'bench-ledger-'))
+  await using server = await startPostgresProcess()
+  const rows = [
+    await measure('SQLite, synchronous = normal', `sqlite:${join(folder.path, 'normal.db')}`),
+    await measure('SQLite, synchronous = full', `sqlite:${join(folder.path, 'full.db')}`, 'pragma synchronous = full'),
+    await measure('Postgres, fsync off', await server.createSchema())
+  ]
+  return values.postgres === undefined ? rows : [...rows, await measure('Postgres given', values.postgres)]
+}
+
+async function measure (name: string, url: string, setting?: string): Promise<Row> {
+  const store = await openStore(url)
+  if (setting !== undefined) await store.run(setting)
+  const account = `hot-${Date.now()}`
+  const accounts = createAccounts(store)
+  await accounts.create({ id: account })
+  await accounts.deposit({ id: account, account, amountNano: Number.MAX_SAFE_INTEGER })
+  // Without the pause in which settlements are collected, which is all that so few in flight would measure.
+  const ledger = createLedger({ store, options: { flushMs: 0 } })
+  await spendFor(ledger, account, seconds.warmUp)
+  const measured = await spendFor(ledger, account, seconds.measured)
+  const memoryUs = await spendInMemory(ledger, account)
+  await ledger.close()
+  await store.close()
+  return { name, ...measured, memoryUs }
+}
+
+function reserve (ledger: Ledger, account: string) {
+  return ledger.reserve({ id: `bench-${++count}-${account}`, chain: [account], key: 'key', amountNano: holdNano })
+}
+
+async function spendFor (ledger: Ledger, account: string, forS: number): Promise<Omit<Row, 'name' | 'memoryUs'>> {
+  const startedMs = performance.now()
+  const startedCpu = process.cpuUsage()
+  const waitsMs: number[] = []
+  await Promise.all(Array.from({ length: inFlight }, async () => {
+    for (let nowMs = startedMs; nowMs - startedMs < forS * 1_000;) {
+      const hold = await reserve(ledger, account)
+      await hold.settle(posting)
+      const endMs = performance.now()
+      waitsMs.push(endMs - nowMs)
+      nowMs = endMs
+    }
+  }))
+  const { user, system } = process.cpuUsage(startedCpu)
+  return {
+    perSecond: waitsMs.length / (performance.now() - startedMs) * 1_000,
+    cpuUs: (user + system) / waitsMs.length,
+    waitMs: spreadOf(waitsMs).median
+  }
+}
+
+/** Reserving and settling without waiting; the median of rounds, in microseconds each. */
+async function spendInMemory (ledger: Ledger, account: string): Promise<number> {
+  const rounds: number[] = []
+  for (let round = 0; round < memory.rounds; round++) {
+    // Has the account in memory, with something spare.
+    await (await reserve(ledger, account)).settle(posting)
+    const startedMs = performance.now()
+    let granted = 0
+    while (granted < memory.requests) {
+      const hold = reserve(ledger, account)
+      if (hold instanceof Promise) break
+      hold.settle({ ...posting, amountNano: 1 })
+      granted++
+    }
+    rounds.push((performance.now() - startedMs) * 1_000 / granted)
+    await ledger.flush()
+  }
+  return spreadOf(rounds).median
+}
+
+function table (rows: readonly Row[]): string {
+  const cells = [
+    [`hold and settle, one account, ${inFlight} in flight`, 'per second', 'CPU µs each', 'wait ms', 'in memory µs'],
+    ...rows.map(({ name, perSecond, cpuUs, waitMs, memoryUs }) => [
+      name, String(Math.round(perSecond)), cpuUs.toFixed(1), waitMs.toFixed(1), memoryUs.toFixed(2)
+    ])
+  ]
+  const widths = cells[0]?.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0))) ?? []
+  return cells.map((row) => row.map((cell, column) => {
+    const width = widths[column] ?? 0
+    return column === 0 ? cell.padEnd(width) : cell.padStart(width)
+  }).join('  ')).join('\n')
+}

@@ -1,0 +1,150 @@
+import { mkdtempDisposable } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { createAccounts } from '../../services/ledger/accounts.ts'
+import { checkLedger } from '../../services/ledger/check.ts'
+import { createLedger } from '../../services/ledger/create.ts'
+import { openStore } from '../../services/store/open.ts'
+import type { Store } from '../../services/store/store.ts'
+import { createRandom } from '../services/ledger/random.ts'
+import type { Random } from '../services/ledger/random.ts'
+import { checkLife, startWorker, takenBackNano } from './ledger-node.ts'
+import type { Loss, Said } from './ledger-node.ts'
+import { startPostgresProcess } from './postgres.ts'
+import type { PostgresProcess } from './postgres.ts'
+import { createReport } from './report.ts'
+
+// Kills processes that spend money, and the database under them, at random moments, and checks the books.
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    kills: { type: 'string', default: '100' },
+    outages: { type: 'string', default: '5' }
+  }
+})
+const slots = 2
+const creditNano = 3_000_000
+const killAfterMs = { min: 1, max: 250 }
+const checkEveryKills = 10
+
+const report = createReport()
+process.stdout.write(`ledger-kill, seed ${values.seed}\n`)
+const random = createRandom(Number(values.seed))
+
+await using folder = await mkdtempDisposable(join(tmpdir(), 'tollgate-chaos-'))
+await run('sqlite', `sqlite:${join(folder.path, 'tollgate.db')}`)
+await using server = await startPostgresProcess()
+await run('postgres', await server.createSchema())
+await killDatabase(server, Number(values.outages))
+report.close()
+
+async function run (engine: string, url: string): Promise<void> {
+  const store = await openBooks(url)
+  const kills = Math.ceil(Number(values.kills) / slots)
+  const started = performance.now()
+  const losses = await Promise.all(Array.from({ length: slots }, async (_, slot) =>
+    await killRepeatedly(store, url, slot, kills, createRandom(random.integer(0, 2 ** 31)))))
+  await checkRest(store, engine)
+  await store.close()
+  const seconds = ((performance.now() - started) / 1_000).toFixed(0)
+  const all = losses.flat()
+  const worst = all.reduce((worse, loss) => loss.lostNano > worse.lostNano ? loss : worse)
+  process.stdout.write(`${engine}: ${all.length} kills in ${seconds} s, the worst lost ${worst.lostNano} nano-USD ` +
+    `where ${worst.boundNano} were on hold\n`)
+}
+
+async function openBooks (url: string): Promise<Store> {
+  const store = await openStore(url)
+  const accounts = createAccounts(store)
+  for (const id of ['paying', 'budget']) {
+    await accounts.create({ id })
+    await accounts.deposit({ id: `first-${id}`, account: id, amountNano: creditNano })
+  }
+  await store.run(`
+    insert into api_key (id, secret_sha256, account, label, created_at) values ('key', '', 'paying', '', 0)`)
+  return store
+}
+
+/** One node that is killed again and again; each life ends before it is compared with the books. */
+async function killRepeatedly (
+  store: Store, url: string, slot: number, kills: number, random: Random
+): Promise<Loss[]> {
+  const losses: Loss[] = []
+  // On Postgres a node comes back under its name and takes back what it held; on SQLite any process does
+  // that.
+  const nodeOf = (life: number) => store.engine === 'postgres' ? `node-${slot}` : `node-${slot}-${life}`
+  let life = await startWorker(url, nodeOf(0), `${slot}-0`, folder.path)
+  for (let lives = 1; lives <= kills; lives++) {
+    const accountedNano = await takenBackNano(store, life.node)
+    await sleep(random.integer(killAfterMs.min, killAfterMs.max))
+    const dead = life
+    const said = await dead.kill()
+    life = await startWorker(url, nodeOf(lives), `${slot}-${lives}`, folder.path)
+    losses.push(await checkLife(store, dead, said, accountedNano, report))
+    if (lives % checkEveryKills === 0) await checkBooks(store, `after ${lives} kills of node ${slot}`)
+    // Now and then the money runs out.
+    const nano = { paying: random.integer(1, creditNano), budget: creditNano }
+    for (const [account, amountNano] of Object.entries(nano)) {
+      await createAccounts(store).deposit({ id: `more-${account}-${slot}-${lives}`, account, amountNano })
+    }
+  }
+  await checkAllOnDisk(store, life.prefix, await life.end())
+  return losses
+}
+
+/** Kills the database under nodes that live on, and starts it again once they have felt it. */
+async function killDatabase (server: PostgresProcess, outages: number): Promise<void> {
+  const url = await server.createSchema()
+  const store = await openBooks(url)
+  const accounts = createAccounts(store)
+  for (const account of ['paying', 'budget']) {
+    await accounts.deposit({ id: `plenty-${account}`, account, amountNano: 1_000 * creditNano })
+  }
+  const lives = await Promise.all([0, 1].map((slot) =>
+    startWorker(url, `node-${slot}`, `outage-${slot}`, folder.path)))
+  for (let outage = 1; outage <= outages; outage++) {
+    await sleep(random.integer(20, 200))
+    const felt = Promise.all(lives.map((life) => life.hears('away')))
+    await server.kill()
+    await felt
+    const back = Promise.all(lives.map((life) => life.hears('back')))
+    await server.start()
+    await back
+  }
+  for (const life of lives) {
+    report.check(life.outages() >= outages, `${life.prefix}: refuses reservations while the database is away`)
+    await checkAllOnDisk(store, life.prefix, await life.end())
+  }
+  await checkRest(store, 'outages')
+  await store.close()
+  process.stdout.write(`postgres: killed ${outages} times under two nodes\n`)
+}
+
+/** A node that was not killed has lost nothing. */
+async function checkAllOnDisk (store: Store, prefix: string, { settled }: Said): Promise<void> {
+  const rows = await store.all<{ ref: string, amount: number }>(
+    "select ref, amount from entry where kind = 'usage' and ref like $1", [`${prefix}-%`])
+  const booked = new Map(rows.map(({ ref, amount }) => [ref, amount]))
+  const isBooked = [...settled].every(([id, nano]) => booked.get(id) === nano)
+  report.check(isBooked && settled.size === rows.length, `${prefix}: ${settled.size} requests were settled, ${rows.length} are in the books`)
+}
+
+async function checkBooks (store: Store, when: string): Promise<void> {
+  const violations = await checkLedger(store)
+  report.check(violations.length === 0, `${when}: ${JSON.stringify(violations)}`)
+}
+
+/** Once the last durable holds have expired, nothing is held any more. */
+async function checkRest (store: Store, name: string): Promise<void> {
+  const quiet = { info: () => {}, warn: () => {}, error: () => {} }
+  const ledger = createLedger({ store, log: quiet, options: { beatMs: 100 } })
+  const deadline = performance.now() + 10_000
+  const read = () => store.get<{ nano: number }>("select held as nano from account where id = 'paying'")
+  while ((await read())?.nano !== 0 && performance.now() < deadline) await sleep(50)
+  report.check((await read())?.nano === 0, `${name}: nothing is held at the end`)
+  await ledger.close()
+  await checkBooks(store, `${name}, at the end`)
+}

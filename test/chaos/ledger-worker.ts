@@ -1,0 +1,65 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { GatewayError } from '../../services/errors.ts'
+import { createLedger } from '../../services/ledger/create.ts'
+import { openStore } from '../../services/store/open.ts'
+import { StoreUnavailable } from '../../services/store/store.ts'
+
+/**
+ * A node that spends the account `paying` as fast as it can until it is killed, or told to end by SIGTERM:
+ * address of the store, id of the node, what the ids of its requests begin with. It prints `settle <id>
+ * <cost>` before a request is settled and `disk <id>` when that is on disk. Its parent is told when it is
+ * `ready`, and when the database is `away` or `back`.
+ */
+const [url = '', nodeId = '', prefix = ''] = process.argv.slice(2)
+const concurrency = 16
+const maxHoldNano = 2_000
+
+const store = await openStore(url)
+const quiet = { info: () => {}, warn: () => {}, error: () => {} }
+const options = { chunkNano: 20_000, durableOverNano: 1_900 }
+const ledger = createLedger({ store, nodeId, log: quiet, options })
+let count = 0
+let told = 'back'
+const ending = new AbortController()
+process.once('SIGTERM', () => ending.abort())
+await ledger.balance('paying')
+process.send?.('ready')
+await Promise.all(Array.from({ length: concurrency }, spend))
+await ledger.close()
+await store.close()
+process.disconnect?.()
+
+async function spend (): Promise<void> {
+  while (!ending.signal.aborted) {
+    const id = `${prefix}-${++count}`
+    const amountNano = 1 + Math.floor(Math.random() * maxHoldNano)
+    const durable = Math.random() < 0.02
+    try {
+      const expiresAt = durable ? Date.now() + 1_000 : undefined
+      const chain = ['paying', 'budget']
+      const hold = await ledger.reserve({ id, chain, key: 'key', amountNano, durable, expiresAt })
+      await sleep(Math.random() * 4)
+      const costNano = 1 + Math.floor(Math.random() * amountNano)
+      print(`settle ${id} ${costNano}`)
+      hold.settle({ amountNano: costNano, ref: id, model: 'm', usage: {}, estimated: false })
+        .then(() => {
+          print(`disk ${id}`)
+          tell('back')
+        })
+    } catch (error) {
+      if (error instanceof StoreUnavailable) tell('away')
+      else if (!(error instanceof GatewayError && error.status === 402)) throw error
+      await sleep(5)
+    }
+  }
+}
+
+function tell (database: 'back' | 'away'): void {
+  if (database !== told) process.send?.(database)
+  told = database
+}
+
+/** Output goes to a file, which is written at once and so survives a kill. */
+function print (line: string): void {
+  process.stdout.write(`${line}\n`)
+}
