@@ -1,4 +1,3 @@
-import { openPostgres } from './postgres.ts'
 import { openSqlite } from './sqlite.ts'
 import type { Store, StoreLog } from './store.ts'
 
@@ -15,8 +14,11 @@ export async function openStore (url: string, { log = warnings }: { log?: StoreL
       if (rest !== '') return await openSqlite(rest)
       break
     case 'postgres':
-    case 'postgresql':
+    case 'postgresql': {
+      // Loaded only where it is used: the client takes a good part of the time that a start does.
+      const { openPostgres } = await import('./postgres.ts')
       return await openPostgres(url, { log })
+    }
   }
   // Only the scheme is repeated: the rest of a database's address may hold a password.
   const given = scheme === undefined ? 'no scheme' : `"${scheme}:"`
