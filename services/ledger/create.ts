@@ -101,7 +101,7 @@ export function createLedger (context: LedgerContext): Ledger {
         await flushWithin(queue, options.closeMs)
       } finally {
         ends.close()
-        queue.stop()
+        await queue.stop()
       }
       await lease.resign()
     }),

@@ -18,8 +18,8 @@ export interface Queue {
   touch (): void
   /** Resolves when all that waits is on disk. Throws StoreUnavailable when the next attempt fails. */
   flush (): Promise<void>
-  /** Stops writing by itself. */
-  stop (): void
+  /** Waits for the batch under way; nothing is written after it. */
+  stop (): Promise<void>
 }
 
 interface QueueContext {
@@ -55,6 +55,8 @@ const maxPauseMs = 500
 export function createQueue ({ write, options, timers, onOutage }: QueueContext): Queue {
   const pages: Page[] = []
   let underWay: Page | null = null
+  let draining: Promise<void> | null = null
+  let stopped = false
   let hurried = false
   let touched = false
   let pauseMs = 0
@@ -79,9 +81,13 @@ export function createQueue ({ write, options, timers, onOutage }: QueueContext)
   }
 
   function wakeIn (delayMs: number): void {
-    if (timer !== null && timer.delayMs <= delayMs) return
+    if (stopped || (timer !== null && timer.delayMs <= delayMs)) return
     timer?.cancel()
-    timer = { delayMs, cancel: timers.after(delayMs, () => { timer = null; drain() }) }
+    const begin = () => {
+      timer = null
+      draining ??= drain().finally(() => { draining = null })
+    }
+    timer = { delayMs, cancel: timers.after(delayMs, begin) }
   }
 
   /** Never rejects: what fails goes to those who wait for it. */
@@ -155,6 +161,7 @@ export function createQueue ({ write, options, timers, onOutage }: QueueContext)
     },
 
     async flush () {
+      if (stopped) return
       const last = pages.at(-1) ?? (touched ? openPage() : underWay)
       if (last === null) return
       const { promise } = last.attempt
@@ -163,8 +170,10 @@ export function createQueue ({ write, options, timers, onOutage }: QueueContext)
       await promise
     },
 
-    stop () {
+    async stop () {
+      stopped = true
       timer?.cancel()
+      await draining
     }
   }
   return queue

@@ -164,3 +164,24 @@ forEachEngine(t, 'closing without the database fails, and says so', async (t, da
   t.match(await rowOf(store), { spent: 0 })
   t.equal(await createAccounts(store).deposit({ id: 'd', account: 'acme', amountNano: 1 }), true)
 })
+
+forEachEngine(t, 'closing in the middle of a commit lets it end, and nothing is tried after', async (t, database) => {
+  const { store, time, node } = await createCluster(database, { acme: usd })
+  const { ledger, connection, log } = node('a')
+  const reserved = Promise.resolve(ledger.reserve(reservation(10)))
+  await time.advance(20)
+  const { transaction } = connection
+  let closed: Promise<void> | null = null
+  connection.transaction = (work) => transaction((queries) => {
+    closed ??= ledger.close()
+    return work(queries)
+  });
+  (await reserved).release()
+  await time.advance(100)
+  await closed
+  t.match(await rowOf(store), { held: 0 })
+  connection.weather = 'away'
+  await time.advance(10_000)
+  await t.rejects(ledger.balance('acme'), away)
+  t.same(log.lines, [])
+})
