@@ -23,8 +23,8 @@ export interface Scenario {
 /** By the names the command line takes. */
 export const scenarios: Readonly<Record<string, Scenario>> = {
   json: {
-    title: 'JSON, 1 KB request and answer',
-    load: { request: 'short', count: 2000, concurrency: 16 },
+    title: 'JSON, 1 KB request and answer, not billed',
+    load: { request: 'free', count: 2000, concurrency: 16 },
     warmUp: 30_000,
     unit: 'request',
     units: 2000,

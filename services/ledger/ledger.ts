@@ -3,7 +3,10 @@ import type { StoreUnavailable } from '../store/store.ts'
 
 /** What one request may cost at most, and whose money it is. */
 export interface Reservation {
-  /** Unique per attempt to reserve; the same id again is the same hold. */
+  /**
+   * Unique per attempt to reserve, and never a client's choice: the same id is the same hold while that is
+   * open, and is charged once.
+   */
   id: string
   /**
    * Accounts that must each cover the amount, the paying account first, then its parents, then the key's

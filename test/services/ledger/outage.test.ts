@@ -171,13 +171,21 @@ forEachEngine(t, 'closing in the middle of a commit lets it end, and nothing is 
   const reserved = Promise.resolve(ledger.reserve(reservation(10)))
   await time.advance(20)
   const { transaction } = connection
-  let closed: Promise<void> | null = null
-  connection.transaction = (work) => transaction((queries) => {
-    closed ??= ledger.close()
-    return work(queries)
-  });
+  const begun = Promise.withResolvers<void>()
+  const goOn = Promise.withResolvers<void>()
+  connection.transaction = async (work) => {
+    connection.transaction = transaction
+    begun.resolve()
+    await goOn.promise
+    return await transaction(work)
+  }
   (await reserved).release()
-  await time.advance(100)
+  await time.advance(30)
+  await begun.promise
+  const closed = ledger.close()
+  await time.advance(30)
+  goOn.resolve()
+  await time.advance(30)
   await closed
   t.match(await rowOf(store), { held: 0 })
   connection.weather = 'away'
