@@ -32,9 +32,14 @@ export function usdFromNano (nano: number): number {
 
 /** Integer nano-USD as a decimal text in US dollars, without an exponent and without needless zeros. */
 export function usdText (nano: number): string {
-  const digits = String(Math.abs(assertSafe(nano))).padStart(nanoDecimals + 1, '0')
-  const fraction = digits.slice(-nanoDecimals).replace(/0+$/, '')
-  return `${nano < 0 ? '-' : ''}${digits.slice(0, -nanoDecimals)}${fraction === '' ? '' : `.${fraction}`}`
+  return decimalText(nano, nanoDecimals)
+}
+
+/** An integer as the decimal text of so many times ten less, exact. Throws RangeError for unsafe integers. */
+export function decimalText (integer: number, decimals: number): string {
+  const digits = String(Math.abs(assertSafe(integer))).padStart(decimals + 1, '0')
+  const fraction = digits.slice(-decimals).replace(/0+$/, '')
+  return `${integer < 0 ? '-' : ''}${digits.slice(0, -decimals)}${fraction === '' ? '' : `.${fraction}`}`
 }
 
 /** Returns an amount that is an integer and exact as a number. Throws RangeError for every other one. */

@@ -1,4 +1,4 @@
-import { assertSafe } from '../money.ts'
+import { decimalText, usdText } from '../money.ts'
 
 /** A number that JSON.stringify prints as it is written here; a double could round it. */
 export interface ExactNumber { readonly rawJSON: string }
@@ -12,17 +12,10 @@ declare global {
 
 /** Integer nano-USD as US dollars for JSON, with at most 9 decimals. Throws RangeError for unsafe ones. */
 export function exactUsd (nano: number): ExactNumber {
-  return JSON.rawJSON(decimal(nano, 9))
+  return JSON.rawJSON(usdText(nano))
 }
 
 /** Integer nano-USD as US cents for JSON, with at most 7 decimals. Throws RangeError for unsafe ones. */
 export function exactCents (nano: number): ExactNumber {
-  return JSON.rawJSON(decimal(nano, 7))
-}
-
-function decimal (integer: number, decimals: number): string {
-  const digits = String(Math.abs(assertSafe(integer))).padStart(decimals + 1, '0')
-  const fraction = digits.slice(-decimals).replace(/0+$/, '')
-  const whole = digits.slice(0, -decimals)
-  return `${integer < 0 ? '-' : ''}${whole}${fraction === '' ? '' : `.${fraction}`}`
+  return JSON.rawJSON(decimalText(nano, 7))
 }
