@@ -13,6 +13,10 @@ export const configDefaults = {
   createdS: 1_767_225_600
 } as const
 
+/** The wire formats that are spoken; one row of services/providers/protocols.ts each. */
+const protocolNames = ['openai', 'sandbox'] as const
+export type Protocol = typeof protocolNames[number]
+
 const dialectNames = [
   'openai', 'azure', 'openrouter', 'groq', 'together', 'mistral', 'deepseek', 'xai', 'gemini', 'vllm', 'sglang',
   'llamacpp', 'ollama', 'lmstudio', 'compatible'
@@ -40,7 +44,7 @@ export const ProviderEntry = Type.Object({
       'Clients reach any of its models as `<id>/<model>`.',
     examples: ['openai']
   }),
-  protocol: Type.Optional(oneOf(['openai', 'sandbox'], {
+  protocol: Type.Optional(oneOf(protocolNames, {
     default: 'openai',
     description: '`openai` speaks to any OpenAI-compatible server. `sandbox` answers by itself, for trying things ' +
       'out; it brings the model `sandbox-chat` along.'

@@ -7,7 +7,7 @@ import type { Charge, Meter, Payer } from '../metering/meter.ts'
 import type { Resolved } from '../models/registry.ts'
 import { usdText } from '../money.ts'
 import { createReport } from '../providers/provider.ts'
-import type { ChatAnswer, CompletionAnswer, Provider, ProviderCall } from '../providers/provider.ts'
+import type { ChatAnswer, ChatProvider, CompletionAnswer, Provider, ProviderCall } from '../providers/provider.ts'
 import type { Trace } from '../trace.ts'
 import type { Delivery } from './delivery.ts'
 import { encodeChunks } from './encode-chunks.ts'
@@ -44,7 +44,7 @@ export interface Chat {
 
 type AnyRequest = ChatCompletionRequest | CompletionRequest
 
-interface Candidate { model: ModelConfig, provider: Provider, upstreamModel: string }
+interface Candidate { model: ModelConfig, provider: ChatProvider, upstreamModel: string }
 
 /**
  * The use case behind chat and legacy completions: resolve the model, hold the money, call, deliver, settle.
@@ -63,12 +63,13 @@ export function createChat (catalogue: Catalogue, meter: Meter): Chat {
       throw GatewayError.invalidRequest(`The model \`${id}\` makes ${resolved.model.kind}s; it cannot chat.`,
         { param: 'model' })
     }
+    if (!canChat(provider)) throw GatewayError.modelNotFound(id)
     return { model: resolved.model, provider, upstreamModel: deployment.model }
   }
 
   async function serve<Request extends AnyRequest> (
     incoming: Incoming<Request>,
-    ask: (provider: Provider, call: ProviderCall<Request>) => Promise<ChatAnswer | CompletionAnswer>
+    ask: (provider: ChatProvider, call: ProviderCall<Request>) => Promise<ChatAnswer | CompletionAnswer>
   ): Promise<void> {
     const { request, text, requestId, payer, signal, trace } = incoming
     trace.asked = request.model
@@ -97,6 +98,10 @@ export function createChat (catalogue: Catalogue, meter: Meter): Chat {
       return provider.complete?.(call) ?? completeByChat(provider, call)
     })
   }
+}
+
+function canChat (provider: Provider): provider is ChatProvider {
+  return provider.chat !== undefined
 }
 
 async function deliver (

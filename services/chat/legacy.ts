@@ -5,7 +5,7 @@ import { GatewayError } from '../errors.ts'
 import { JsonText } from '../json-text.ts'
 import { createReport } from '../providers/provider.ts'
 import type {
-  ChatAnswer, CompletionAnswer, CompletionCall, Provider, StreamReport
+  ChatAnswer, ChatProvider, CompletionAnswer, CompletionCall, StreamReport
 } from '../providers/provider.ts'
 import { eventsIn } from '../sse.ts'
 
@@ -18,7 +18,9 @@ const defaultMaxTokens = 16
  * Legacy text completions for a provider that only chats: each prompt is one user message. Throws a 400
  * GatewayError for what chat has no equivalent of. Choices are numbered prompt by prompt, as OpenAI does.
  */
-export async function completeByChat (provider: Provider, call: CompletionCall): Promise<CompletionAnswer> {
+export async function completeByChat (
+  provider: ChatProvider, call: CompletionCall
+): Promise<CompletionAnswer> {
   const prompts = promptsOf(call.request)
   refuseUnmappable(call.request)
   const calls = prompts.map(prompt => {

@@ -1,3 +1,5 @@
+import type { Protocol } from '../../schemas/config.ts'
+
 /** What the gateway serves: the operator's file and the environment, checked, with defaults filled in. */
 export interface GatewayConfig {
   providers: ProviderConfig[]
@@ -8,7 +10,7 @@ export interface GatewayConfig {
 export interface ProviderConfig {
   id: string
   /** Which file under services/providers speaks to it. */
-  protocol: 'openai' | 'sandbox'
+  protocol: Protocol
   /** Name of a row in services/providers/dialects.ts; only for the `openai` protocol. */
   dialect: string
   /** Without a trailing slash, e.g. `https://api.openai.com/v1`. Empty for the sandbox. */

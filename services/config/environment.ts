@@ -43,10 +43,10 @@ function hosted (known: KnownProvider, env: NodeJS.ProcessEnv, report: Report): 
   const variable = known.keys.find((name) => isSet(env[name]))
   const apiKey = variable === undefined ? undefined : env[variable]
   if (variable === undefined || apiKey === undefined) return null
-  const { id, dialect, claims, discover } = known
+  const { id, protocol, dialect, claims, discover } = known
   const baseUrl = hostedUrl(known, env, variable, report)
   if (baseUrl === null) return null
-  return newProvider({ id, dialect, baseUrl, apiKey: apiKey.trim(), claims: [...claims], discover })
+  return newProvider({ id, protocol, dialect, baseUrl, apiKey: apiKey.trim(), claims: [...claims], discover })
 }
 
 function hostedUrl (

@@ -1,6 +1,10 @@
+import type { Protocol } from '../../schemas/config.ts'
+
 /** A hosted service that needs no more than a key. */
 export interface KnownProvider {
   id: string
+  protocol: Protocol
+  /** Only for the `openai` protocol. */
   dialect: string
   /** Null where every customer has an own one. */
   baseUrl: string | null
@@ -53,6 +57,7 @@ function row (
 ): KnownProvider {
   return {
     id,
+    protocol: 'openai',
     dialect: 'compatible',
     baseUrl,
     keys: [`${name}_API_KEY`],

@@ -15,7 +15,7 @@ export function readProviders ({ providers }: CheckedFile, document: YamlDocumen
     const { item, path } = entry
     if (ids.has(item.id)) document.report([...path, 'id'], 'is the id of an earlier provider too')
     ids.add(item.id)
-    return item.protocol === 'sandbox' ? readSandbox(entry, document) : readCompatible(entry, document)
+    return item.protocol === 'sandbox' ? readSandbox(entry, document) : readHosted(entry, document)
   })
 }
 
@@ -27,7 +27,7 @@ function readSandbox ({ item, path }: Entry<ProviderEntry>, document: YamlDocume
   return { ...structuredClone(sandboxProvider), ...common(item), claims }
 }
 
-function readCompatible (entry: Entry<ProviderEntry>, document: YamlDocument): ProviderConfig {
+function readHosted (entry: Entry<ProviderEntry>, document: YamlDocument): ProviderConfig {
   const { item, path } = entry
   const known = knownProviders.find(({ id }) => id === item.id)
   const dialect = item.dialect ?? known?.dialect ?? 'compatible'
@@ -38,6 +38,7 @@ function readCompatible (entry: Entry<ProviderEntry>, document: YamlDocument): P
   checkHeaders(entry, document)
   return newProvider({
     ...common(item),
+    protocol: item.protocol ?? known?.protocol ?? 'openai',
     dialect,
     baseUrl: readBaseUrl(entry, dialect, document),
     apiKey: item.api_key ?? null,

@@ -1,10 +1,7 @@
 import type { ProviderConfig } from '../config/config.ts'
-import { createConnection } from '../connection.ts'
 import type { Deadlines } from '../deadlines.ts'
-import { dialects } from './dialects.ts'
-import { createOpenAI } from './openai.ts'
+import { protocols } from './protocols.ts'
 import type { Provider } from './provider.ts'
-import { createSandbox } from './sandbox/sandbox.ts'
 
 /** The providers of the running configuration. */
 export interface Providers {
@@ -40,7 +37,7 @@ export function createProviders (deadlines: Deadlines, onError: (error: unknown)
         const fingerprint = JSON.stringify(config)
         const before = connected.get(config.id)
         const kept = before?.fingerprint === fingerprint ? before : undefined
-        next.set(config.id, kept ?? { provider: connect(config, deadlines), fingerprint })
+        next.set(config.id, kept ?? { provider: protocols[config.protocol](config, deadlines), fingerprint })
       }
       const isRetired = ({ provider }: Connected) => next.get(provider.id)?.provider !== provider
       const retired = [...connected.values()].filter(isRetired)
@@ -53,13 +50,4 @@ export function createProviders (deadlines: Deadlines, onError: (error: unknown)
       await Promise.all(closing)
     }
   }
-}
-
-function connect (config: ProviderConfig, deadlines: Deadlines): Provider {
-  if (config.protocol === 'sandbox') return createSandbox({ id: config.id })
-  const { id, baseUrl, apiKey, headers, timeouts, maxConnections } = config
-  const dialect = dialects[config.dialect]
-  if (dialect === undefined) throw new RangeError(`There is no dialect called ${config.dialect}.`)
-  const connection = createConnection({ baseUrl, timeouts, maxConnections, deadlines })
-  return createOpenAI({ id, dialect, apiKey, headers, connection })
 }

@@ -7,7 +7,7 @@ import { editsFor } from './openai-request.ts'
 import { relayStream, translateFinish } from './openai-stream.ts'
 import { createReport } from './provider.ts'
 import type {
-  ChatCall, CompletionCall, Connection, Exchange, Provider, ProviderAnswer, ProviderCall, StreamReport
+  ChatCall, ChatProvider, CompletionCall, Connection, Exchange, ProviderAnswer, ProviderCall, StreamReport
 } from './provider.ts'
 import { readUsage } from './usage.ts'
 
@@ -30,7 +30,7 @@ const commentsHeldMs = 10_000
  * An upstream that speaks OpenAI's wire format, in whatever dialect. Requests and answers pass as bytes
  * wherever nothing has to change. Source: OpenAI specification, and each row of dialects.ts.
  */
-export function createOpenAI ({ id, dialect, apiKey, headers, connection }: OpenAIOptions): Provider {
+export function createOpenAI ({ id, dialect, apiKey, headers, connection }: OpenAIOptions): ChatProvider {
   const ownHeaders = {
     ...(apiKey === null ? {} : { [dialect.auth.header]: dialect.auth.prefix + apiKey }),
     ...headers

@@ -2,6 +2,8 @@ import type { ChatCompletion, ChatCompletionChunk, ChatCompletionRequest } from 
 import type { Completion, CompletionRequest } from '../../schemas/completions.ts'
 import type { JsonText } from '../json-text.ts'
 import { DeliveredText } from './delivered-text.ts'
+import type { ImageMaker } from './image-maker.ts'
+import type { VideoMaker } from './video-maker.ts'
 
 /**
  * Tokens of one call as the provider counted them. `prompt` includes cached tokens, `completion` includes
@@ -73,14 +75,20 @@ export type CompletionAnswer = ProviderAnswer<Completion, Completion>
 /** A connection to one upstream for the life of one configuration. All methods throw UpstreamError. */
 export interface Provider {
   readonly id: string
-  chat (call: ChatCall): Promise<ChatAnswer>
+  /** Absent where the upstream only makes images or videos. */
+  chat?: (call: ChatCall) => Promise<ChatAnswer>
   /** Legacy text completions; absent where the upstream has no such endpoint. */
   complete?: (call: CompletionCall) => Promise<CompletionAnswer>
+  images?: ImageMaker
+  videos?: VideoMaker
   /** Ids of the models the upstream offers. */
   models?: (signal: AbortSignal) => Promise<string[]>
   /** Lets running calls finish, then frees the connections. */
   close (): Promise<void>
 }
+
+/** A provider that chats. */
+export type ChatProvider = Provider & Required<Pick<Provider, 'chat'>>
 
 /** A pool of connections to one upstream. */
 export interface Connection {
@@ -90,7 +98,7 @@ export interface Connection {
 }
 
 export interface UpstreamRequest {
-  method: 'GET' | 'POST'
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   /** Appended to the upstream's base URL; starts with a slash. */
   path: string
   headers: Record<string, string>

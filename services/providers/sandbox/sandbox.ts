@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { ChatCompletionChunk } from '../../../schemas/chat-completions.ts'
 import { createReport } from '../provider.ts'
-import type { ChatAnswer, ChatCall, Provider, StreamReport, Usage } from '../provider.ts'
+import type { ChatAnswer, ChatCall, ChatProvider, StreamReport, Usage } from '../provider.ts'
 import { chunksOf } from './chunks.ts'
 import { completionOf } from './completion.ts'
 import type { Head } from './completion.ts'
@@ -23,7 +23,7 @@ export interface SandboxOptions {
  * for a failure (see directives.ts), when the request forces a tool it does not offer, and when the call is
  * aborted.
  */
-export function createSandbox ({ id, pace = { pieceMs: 8 } }: SandboxOptions): Provider {
+export function createSandbox ({ id, pace = { pieceMs: 8 } }: SandboxOptions): ChatProvider {
   return {
     id,
     chat: call => answer(call, pace.pieceMs),
