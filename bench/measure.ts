@@ -29,14 +29,19 @@ export type Load = (order: LoadOrder) => Promise<LoadResult>
 export async function measureCpu (
   { bare, subject }: Pair<Child>, scenario: Scenario, load: Load, rounds: number
 ): Promise<Measurement> {
-  const { title, unit, units, warmUp, targetRatio = null, targetExtraUs, referenceRequest } = scenario
+  const { title, unit, units, warmUp, warmUpShort = 0 } = scenario
+  const { targetRatio = null, targetExtraUs, referenceRequest } = scenario
   const reference = referenceRequest === undefined ? bare : subject
+  const short = { request: 'short', concurrency: 16, count: warmUpShort } as const
   async function cpuUs (server: Child, count: number, request = scenario.load.request): Promise<number> {
     const { url, key } = server
     const before = await server.usage()
     await loaded(load, { ...scenario.load, request, url, key, count })
     const after = await server.usage()
     return (after.cpuUs - before.cpuUs) / units
+  }
+  if (warmUpShort > 0) {
+    for (const { url, key } of [reference, subject]) await loaded(load, { ...short, url, key })
   }
   await cpuUs(reference, warmUp, referenceRequest)
   await cpuUs(subject, warmUp)

@@ -9,6 +9,8 @@ export interface Scenario {
    * Requests ahead of the measured rounds: enough for the compiler to have settled, which takes some 20,000.
    */
   warmUp: number
+  /** Whole answers asked for before that, where the load alone has too few requests to warm up their way. */
+  warmUpShort?: number
   /** What one unit of work is, and how many of them the load holds. */
   unit: string
   units: number
@@ -50,7 +52,8 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   stream: {
     title: '50 streams at once, 100 chunks at 10 ms',
     load: { request: 'stream', count: 100, concurrency: 50, staggerMs: 3 },
-    warmUp: 400,
+    warmUp: 1000,
+    warmUpShort: 20_000,
     unit: 'chunk',
     units: 100 * 100,
     targetRatio: 1.35
