@@ -2,8 +2,9 @@ import { once } from 'node:events'
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { FastifyReply } from 'fastify'
 import fp from 'fastify-plugin'
-import type { Delivery } from '../services/chat/delivery.ts'
+import type { Delivery, Events } from '../services/chat/delivery.ts'
 import { errorAnswer } from '../services/error-answers.ts'
+import type { EventSink } from '../services/providers/provider.ts'
 import { encodeEvent } from '../services/sse.ts'
 
 declare module 'fastify' {
@@ -34,17 +35,22 @@ const streamHeaders = {
 }
 
 async function sendEvents (
-  reply: FastifyReply, headers: Record<string, string>, events: AsyncIterable<Uint8Array>, signal: AbortSignal
+  reply: FastifyReply, headers: Record<string, string>, events: Events, signal: AbortSignal
 ): Promise<void> {
   const { raw, request } = reply
   reply.hijack()
   reply.headers({ ...headers, ...streamHeaders })
   raw.writeHead(200, reply.getHeaders() as OutgoingHttpHeaders)
-  try {
-    for await (const bytes of events) {
+  const sink: EventSink = {
+    write (bytes) {
       request.trace.firstByteAtMs ??= performance.now()
-      if (!raw.write(bytes)) await once(raw, 'drain', { signal })
-    }
+      return raw.write(bytes)
+    },
+    drained: () => once(raw, 'drain', { signal })
+  }
+  try {
+    if ('pour' in events) await events.pour(sink)
+    else for await (const bytes of events) if (!sink.write(bytes)) await sink.drained()
   } catch (error) {
     if (raw.destroyed) return
     // When it was the gateway that gave up, it said why.

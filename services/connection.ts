@@ -3,7 +3,7 @@ import type { TimeoutsMs } from './config/config.ts'
 import type { Deadlines, Watched } from './deadlines.ts'
 import { decompressed } from './decompress.ts'
 import { UpstreamError, type Sent } from './errors.ts'
-import type { Connection, Exchange, UpstreamRequest } from './providers/provider.ts'
+import type { ChunkSink, Connection, Exchange, UpstreamRequest } from './providers/provider.ts'
 
 interface ConnectionOptions {
   baseUrl: string
@@ -69,6 +69,7 @@ class Call implements Exchange, Dispatcher.DispatchHandler, Watched, AsyncIterat
   #finishing = false
   #whole = false
   #wake: (() => void) | null = null
+  #sink: ChunkSink | null = null
 
   constructor (deadlines: Deadlines, timeouts: TimeoutsMs, signal: AbortSignal) {
     const { promise, resolve, reject } = Promise.withResolvers<Exchange>()
@@ -120,12 +121,29 @@ class Call implements Exchange, Dispatcher.DispatchHandler, Watched, AsyncIterat
     return { done: true, value: undefined }
   }
 
+  flow (sink: ChunkSink): void {
+    this.#sink = sink
+    const chunks = this.#chunks
+    this.#chunks = []
+    let more = true
+    for (const chunk of chunks) more = sink.chunk(chunk)
+    if (this.#failure !== null) sink.fail(this.#failure)
+    else if (this.#ended) sink.end()
+    else if (!more) this.#pause()
+    else this.resume()
+  }
+
+  resume (): void {
+    if (this.#controller?.paused === true) this.#resume(this.#controller)
+  }
+
   cancel (): void {
     this.#fail(new UpstreamError('aborted', 'yes', 'The answer was cancelled.'))
   }
 
   finish (): void {
     this.#finishing = true
+    this.#sink = null
     this.#chunks = []
     this.#receivedBytes = 0
     this.dueMs = this.#deadlines.nowMs + finishLimits.ms
@@ -148,32 +166,35 @@ class Call implements Exchange, Dispatcher.DispatchHandler, Watched, AsyncIterat
     }
   }
 
-  onResponseData (controller: Dispatcher.DispatchController, chunk: Buffer): void {
+  onResponseData (_: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#receivedBytes += chunk.length
     if (this.#finishing) {
       if (this.#receivedBytes > finishLimits.bytes) this.cancel()
       return
     }
     this.#started = true
-    this.#chunks.push(chunk)
     this.dueMs = Math.min(this.#deadlines.nowMs + this.#timeouts.idle, this.#totalDueMs)
-    if (this.#chunks.length >= highWaterChunks && this.#wake === null && !this.#whole) {
-      controller.pause()
-      // A slow reader is not the upstream's fault: while paused only the total time counts.
-      this.dueMs = this.#totalDueMs
+    if (this.#sink !== null) {
+      if (!this.#sink.chunk(chunk)) this.#pause()
+      return
     }
+    this.#chunks.push(chunk)
+    if (this.#chunks.length >= highWaterChunks && this.#wake === null && !this.#whole) this.#pause()
     this.#notify()
   }
 
   onResponseEnd (): void {
     this.#ended = true
     this.#release()
+    this.#sink?.end()
   }
 
   onResponseError (_: Dispatcher.DispatchController, error: Error): void {
+    const isNew = this.#failure === null
     this.#failure ??= networkError(error, this.status !== 0)
     this.#release()
     this.#settleHead.reject(this.#failure)
+    if (isNew) this.#sink?.fail(this.#failure)
   }
 
   onDeadline (): void {
@@ -195,6 +216,13 @@ class Call implements Exchange, Dispatcher.DispatchHandler, Watched, AsyncIterat
     this.#release()
     this.#settleHead.reject(error)
     this.#controller?.abort(error)
+    this.#sink?.fail(error)
+  }
+
+  #pause (): void {
+    this.#controller?.pause()
+    // A slow reader is not the upstream's fault: while paused only the total time counts.
+    this.dueMs = this.#totalDueMs
   }
 
   #resume (controller: Dispatcher.DispatchController): void {

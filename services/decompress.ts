@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib'
 import { UpstreamError } from './errors.ts'
-import type { Exchange } from './providers/provider.ts'
+import type { ChunkSink, Exchange } from './providers/provider.ts'
 
 const decoders: Readonly<Record<string, () => NodeJS.ReadWriteStream>> = {
   gzip: createGunzip,
@@ -24,13 +24,18 @@ export function decompressed (exchange: Exchange): Exchange {
     throw new UpstreamError('bad_reply', 'yes', `The provider used the content encoding ${String(encoding)}.`)
   }
   const chunks = () => decode(exchange, decoder())
+  let goOn: (() => void) | null = null
   return {
     status: exchange.status,
     headers: exchange.headers,
     [Symbol.asyncIterator]: chunks,
     read: limitBytes => collect(chunks(), limitBytes),
     cancel: () => exchange.cancel(),
-    finish: () => exchange.finish()
+    finish: () => exchange.finish(),
+    flow: sink => {
+      pourInto(sink, chunks(), () => new Promise(resolve => { goOn = resolve }))
+    },
+    resume: () => goOn?.()
   }
 }
 
@@ -40,11 +45,27 @@ async function * decode (exchange: Exchange, decoder: NodeJS.ReadWriteStream): A
   try {
     for await (const chunk of source.pipe(decoder)) yield Buffer.from(chunk)
   } catch (cause) {
-    if (cause instanceof UpstreamError) throw cause
-    throw new UpstreamError('bad_reply', 'yes', 'The provider\'s compressed answer is broken.', { cause })
+    throw asUpstreamError(cause)
   } finally {
     source.destroy()
   }
+}
+
+/** Never rejects: what fails goes to the sink. */
+async function pourInto (
+  sink: ChunkSink, chunks: AsyncIterable<Buffer>, resumed: () => Promise<void>
+): Promise<void> {
+  try {
+    for await (const chunk of chunks) if (!sink.chunk(chunk)) await resumed()
+  } catch (error) {
+    return sink.fail(asUpstreamError(error))
+  }
+  sink.end()
+}
+
+function asUpstreamError (cause: unknown): UpstreamError {
+  if (cause instanceof UpstreamError) return cause
+  return new UpstreamError('bad_reply', 'yes', 'The provider\'s compressed answer is broken.', { cause })
 }
 
 async function collect (chunks: AsyncIterable<Buffer>, limitBytes: number): Promise<Buffer> {

@@ -27,7 +27,8 @@ export class EventSplitter {
       this.#hold(bytes)
       return null
     }
-    const complete = this.#heldBytes === 0 ? bytes.subarray(0, end) : this.#takeHeld(bytes.subarray(0, end))
+    if (end === bytes.length && this.#heldBytes === 0) return bytes
+    const complete = this.#takeHeld(bytes.subarray(0, end))
     if (end < bytes.length) this.#hold(bytes.subarray(end))
     return complete
   }

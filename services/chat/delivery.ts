@@ -1,3 +1,5 @@
+import type { EventStream } from '../providers/provider.ts'
+
 /** The way back to one client. Exactly one of the two is called, once. */
 export interface Delivery {
   /** Sends a whole answer: `bytes` as they are when given, else `body` through its schema's serializer. */
@@ -6,5 +8,7 @@ export interface Delivery {
    * Sends an event stream; resolves when its last byte was handed to the socket or the client has gone. When
    * `events` throws, the client gets an error event and the stream ends without `[DONE]`.
    */
-  stream (headers: Record<string, string>, events: AsyncIterable<Uint8Array>): Promise<void>
+  stream (headers: Record<string, string>, events: Events): Promise<void>
 }
+
+export type Events = EventStream | AsyncIterable<Uint8Array>

@@ -2,11 +2,6 @@
 const maxKeptBytes = 256 * 1024
 const firstBytes = 1024
 
-/** Where the text of a chunk stands, the usual one first. */
-const textKeys = ['"content":"', '"arguments":"', '"reasoning_content":"', '"text":"'].map(key => Buffer.from(key))
-const quote = 0x22
-const backslash = 0x5c
-
 /**
  * Collects the text that passes in an event stream, without parsing it, in case the provider tells no usage:
  * a few bytes per token, in one buffer.
@@ -15,17 +10,9 @@ export class DeliveredText {
   #kept = Buffer.alloc(0)
   #bytes = 0
 
-  /** Takes a piece of whole events. */
-  take (piece: Buffer): void {
-    for (const key of textKeys) {
-      let found = false
-      for (let at = piece.indexOf(key); at !== -1; at = piece.indexOf(key, at + key.length)) {
-        found = true
-        const start = at + key.length
-        this.#keep(piece, start, stringEnd(piece, start))
-      }
-      if (found) return
-    }
+  /** Takes strings out of a piece of JSON: `places` has where each begins and ends, in turn. */
+  take (piece: Buffer, places: readonly number[]): void {
+    for (let i = 0; i + 1 < places.length; i += 2) this.#keep(piece, places[i] ?? 0, places[i + 1] ?? 0)
   }
 
   /** Takes a text that did not pass as bytes. */
@@ -58,13 +45,4 @@ export class DeliveredText {
     piece.copy(this.#kept, this.#bytes, start, end)
     this.#bytes = bytes
   }
-}
-
-function stringEnd (piece: Buffer, start: number): number {
-  for (let at = piece.indexOf(quote, start); at !== -1; at = piece.indexOf(quote, at + 1)) {
-    let before = at - 1
-    while (piece[before] === backslash) before--
-    if ((at - before) % 2 === 1) return at
-  }
-  return piece.length
 }

@@ -3,7 +3,8 @@ import { isObject, type JsonObject } from '../json.ts'
 import { doneEvent, encodeEvent, EventSplitter, eventsIn } from '../sse.ts'
 import type { Dialect } from './dialects.ts'
 import { finishReasonOf, upstreamErrorIn } from './openai-answer.ts'
-import type { Exchange, StreamReport } from './provider.ts'
+import type { EventSink, EventStream, Exchange, StreamReport } from './provider.ts'
+import { PieceScan } from './piece-scan.ts'
 import { readUsage } from './usage.ts'
 
 interface RelayOptions {
@@ -21,11 +22,11 @@ const maxCommentBytes = 256 * 1024
  * Relays an upstream's event stream as bytes. Pieces pass untouched unless they carry usage to hide, a finish
  * reason to translate or an error. Ends with `[DONE]` exactly when the upstream came to an end; throws
  * UpstreamError when it broke off or reported an error. An iterator written out, because generators within
- * generators cost more than all that is done here.
+ * generators cost more than all that is done here; pouring does without a promise per piece.
  */
 export function relayStream (
   exchange: Exchange, report: StreamReport, options: RelayOptions
-): AsyncIterableIterator<Buffer, undefined> {
+): RelayedStream {
   const chunks = exchange[Symbol.asyncIterator]()
   const relay = new Relay(report, options)
 
@@ -50,8 +51,47 @@ export function relayStream (
       if (!relay.isDone) exchange.cancel()
       return ended
     },
+    pour: sink => pour(exchange, relay, sink),
     [Symbol.asyncIterator] () { return this }
   }
+}
+
+type RelayedStream = AsyncIterableIterator<Buffer, undefined> & EventStream
+
+function pour (exchange: Exchange, relay: Relay, sink: EventSink): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+
+  /** Passes on what is ready; returns whether more may come. */
+  function forward (): boolean {
+    let isFree = true
+    for (let piece = relay.take(); piece !== undefined; piece = relay.take()) isFree = sink.write(piece)
+    if (relay.failure !== null) {
+      reject(relay.failure)
+      exchange.cancel()
+    } else if (relay.isDone) {
+      resolve()
+      exchange.finish()
+    } else if (!isFree) {
+      sink.drained().then(() => exchange.resume(), reject)
+    }
+    return isFree
+  }
+
+  forward()
+  if (relay.failure === null && !relay.isDone) {
+    exchange.flow({
+      chunk (bytes) {
+        relay.push(bytes)
+        return forward()
+      },
+      end () {
+        relay.end()
+        forward()
+      },
+      fail: reject
+    })
+  }
+  return promise
 }
 
 type Result = IteratorResult<Buffer, undefined>
@@ -67,6 +107,7 @@ class Relay {
   readonly #splitter = new EventSplitter()
   readonly #report: StreamReport
   readonly #editor: StreamEditor
+  readonly #scan = new PieceScan()
   readonly #tail: Buffer[] = []
   readonly #ready: Buffer[] = []
   #commentBytes = 0
@@ -77,8 +118,13 @@ class Relay {
   }
 
   /** The next piece, undefined when there is none yet. */
+  take (): Buffer | undefined {
+    return this.#ready.shift()
+  }
+
+  /** The same as an iterator gives it. */
   next (): Result | undefined {
-    const value = this.#ready.shift()
+    const value = this.take()
     return value === undefined ? undefined : { done: false, value }
   }
 
@@ -106,8 +152,9 @@ class Relay {
   }
 
   #take (piece: Buffer): void {
-    const visible = this.#editor.edit(piece)
-    if (this.#report.usage === null) this.#report.delivered.take(piece)
+    this.#scan.scan(piece)
+    const visible = this.#editor.edit(piece, this.#scan)
+    if (this.#report.usage === null) this.#report.delivered.take(piece, this.#scan.texts)
     if (visible.length > 0) this.#ready.push(visible)
     this.failure = this.#editor.failure
   }
@@ -131,7 +178,6 @@ function isAllComments (piece: Buffer): boolean {
 
 const colon = 0x3a
 const usageKey = Buffer.from('"usage"')
-const errorKey = Buffer.from('"error"')
 const startOfData = 0x64 // the `d` of `data:`; a piece that starts otherwise has comments or named events
 const space = 0x20
 const comma = 0x2c
@@ -153,9 +199,9 @@ class StreamEditor {
     this.#foreignReasons = Object.keys(dialect.finishReasons).map(reason => Buffer.from(`"${reason}"`))
   }
 
-  edit (piece: Buffer): Buffer {
-    const mustRead = hasUsage(piece, this.#hideUsage) || this.#report.model === null ||
-      piece[0] !== startOfData || piece.includes(errorKey) ||
+  edit (piece: Buffer, found: PieceScan): Buffer {
+    const mustRead = (found.hasUsage && hasUsage(piece, this.#hideUsage)) || found.hasError ||
+      this.#report.model === null || piece[0] !== startOfData ||
       this.#foreignReasons.some(reason => piece.includes(reason))
     return mustRead ? this.#editEvents(piece) : piece
   }

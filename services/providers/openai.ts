@@ -7,7 +7,8 @@ import { editsFor } from './openai-request.ts'
 import { relayStream, translateFinish } from './openai-stream.ts'
 import { createReport } from './provider.ts'
 import type {
-  ChatCall, ChatProvider, CompletionCall, Connection, Exchange, ProviderAnswer, ProviderCall, StreamReport
+  ChatCall, ChatProvider, CompletionCall, Connection, EventStream, Exchange, ProviderAnswer, ProviderCall,
+  StreamReport
 } from './provider.ts'
 import { readUsage } from './usage.ts'
 
@@ -113,8 +114,8 @@ async function notAStream (exchange: Exchange, dialect: Dialect): Promise<Upstre
  * true status and may be replaced by another. Returns the whole stream.
  */
 async function untilFirstEvent (
-  events: AsyncIterableIterator<Buffer, undefined>
-): Promise<AsyncIterable<Buffer>> {
+  events: AsyncIterableIterator<Buffer, undefined> & EventStream
+): Promise<EventStream> {
   const startedMs = performance.now()
   const first: Buffer[] = []
   for (;;) {
@@ -129,7 +130,9 @@ async function untilFirstEvent (
 }
 
 /** The same stream from its start. */
-function resume (first: Buffer[], events: AsyncIterableIterator<Buffer, undefined>): AsyncIterable<Buffer> {
+function resume (
+  first: Buffer[], events: AsyncIterableIterator<Buffer, undefined> & EventStream
+): EventStream {
   const iterator = {
     ...events,
     next () {
@@ -137,7 +140,13 @@ function resume (first: Buffer[], events: AsyncIterableIterator<Buffer, undefine
       return value === undefined ? events.next() : Promise.resolve({ done: false as const, value })
     }
   }
-  return { [Symbol.asyncIterator]: () => iterator }
+  return {
+    [Symbol.asyncIterator]: () => iterator,
+    async pour (sink) {
+      for (const piece of first.splice(0)) if (!sink.write(piece)) await sink.drained()
+      await events.pour(sink)
+    }
+  }
 }
 
 function contentTypeOf (exchange: Exchange): string {

@@ -1,6 +1,7 @@
 import type { ChatCompletion, ChatCompletionChunk, ChatCompletionRequest } from '../../schemas/chat-completions.ts'
 import type { Completion, CompletionRequest } from '../../schemas/completions.ts'
 import type { JsonText } from '../json-text.ts'
+import type { UpstreamError } from '../errors.ts'
 import { DeliveredText } from './delivered-text.ts'
 import type { ImageMaker } from './image-maker.ts'
 import type { VideoMaker } from './video-maker.ts'
@@ -66,8 +67,22 @@ export function createReport (dropped: readonly string[] = []): StreamReport {
  */
 export type ProviderAnswer<Body, Chunk> =
   | { kind: 'json', body: Body, bytes: Uint8Array | null, report: StreamReport }
-  | { kind: 'bytes', events: AsyncIterable<Uint8Array>, report: StreamReport }
+  | { kind: 'bytes', events: EventStream, report: StreamReport }
   | { kind: 'chunks', chunks: AsyncIterable<Chunk>, report: StreamReport }
+
+/** An event stream as bytes: to be iterated, or, at less cost per piece, poured into a sink. */
+export interface EventStream extends AsyncIterable<Uint8Array> {
+  /** Resolves when the last piece was written; throws like the iterator. */
+  pour (sink: EventSink): Promise<void>
+}
+
+/** Where the pieces of an event stream go. */
+export interface EventSink {
+  /** Returns false when nothing more should come for now. */
+  write (piece: Uint8Array): boolean
+  /** Resolves when more may come; rejects when nobody wants more. */
+  drained (): Promise<unknown>
+}
 
 export type ChatAnswer = ProviderAnswer<ChatCompletion, ChatCompletionChunk>
 export type CompletionAnswer = ProviderAnswer<Completion, Completion>
@@ -114,8 +129,20 @@ export interface Exchange extends AsyncIterable<Buffer> {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   /** The whole body; throws when it is longer than `limitBytes`. */
   read (limitBytes: number): Promise<Buffer>
+  /** Hands everything to the sink as it arrives, at once what is there already, instead of being asked. */
+  flow (sink: ChunkSink): void
+  /** Lets a body flow on that its sink has stopped. */
+  resume (): void
   /** Gives up on the rest of the body and frees the connection. */
   cancel (): void
   /** Lets the little that may follow the end of a stream arrive, so that the connection can be used again. */
   finish (): void
+}
+
+/** Takes the chunks of a body; after `end` or `fail` nothing more comes. */
+export interface ChunkSink {
+  /** Returns false to stop the flow until `resume`. */
+  chunk (bytes: Buffer): boolean
+  end (): void
+  fail (error: UpstreamError): void
 }

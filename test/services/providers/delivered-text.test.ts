@@ -1,13 +1,14 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { DeliveredText } from '../../../services/providers/delivered-text.ts'
+import { PieceScan } from '../../../services/providers/piece-scan.ts'
 
 t.test('the text of chunks is collected as it was written', async t => {
   fc.assert(fc.property(fc.array(fc.string({ unit: 'grapheme', minLength: 1 }), { maxLength: 20 }), texts => {
     const delivered = new DeliveredText()
     for (const content of texts) {
       const chunk = { id: 'x', choices: [{ index: 0, delta: { content }, finish_reason: null }] }
-      delivered.take(Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`))
+      take(delivered, Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`))
     }
     t.equal(delivered.text, texts.join(''))
     t.equal(delivered.isEmpty, texts.length === 0)
@@ -20,8 +21,8 @@ t.test('arguments of tools, reasoning and legacy texts count too, several in one
     { choices: [{ delta: { tool_calls: [{ index: 0, function: { arguments: '{"a":' } }] } }] },
     { choices: [{ delta: { tool_calls: [{ index: 0, function: { arguments: '"\\"}' } }] } }] }
   ]
-  delivered.take(Buffer.from(events.map(event => `data: ${JSON.stringify(event)}\n\n`).join('')))
-  delivered.take(Buffer.from('data: {"choices":[{"text":"!"}]}\n\n'))
+  take(delivered, Buffer.from(events.map(event => `data: ${JSON.stringify(event)}\n\n`).join('')))
+  take(delivered, Buffer.from('data: {"choices":[{"text":"!"}]}\n\n'))
   delivered.takeText('?')
   t.equal(delivered.text, '{"a":"\\"}!?')
 })
@@ -31,3 +32,9 @@ t.test('what is kept has a limit', async t => {
   for (let i = 0; i < 100; i++) delivered.takeText('x'.repeat(10_000))
   t.ok(delivered.text.length <= 256 * 1024)
 })
+
+function take (delivered: DeliveredText, piece: Buffer): void {
+  const found = new PieceScan()
+  found.scan(piece)
+  delivered.take(piece, found.texts)
+}

@@ -1,0 +1,71 @@
+const quote = 0x22
+const backslash = 0x5c
+const lineFeed = 0x0a
+const colon = 0x3a
+const space = 0x20
+
+const usageKey = Buffer.from('usage')
+const errorKey = Buffer.from('error')
+/** The keys of what a model writes. */
+const textKeys = ['content', 'arguments', 'reasoning_content', 'text'].map(key => Buffer.from(key))
+
+/**
+ * What matters in a piece of whole events, found in one pass over its bytes: in nearly all pieces nothing
+ * does, and neither parsing them nor searching them for each key in turn would be as cheap.
+ */
+export class PieceScan {
+  /** Whether the piece has a string `usage`, or `error`, be it a key or not. */
+  hasUsage = false
+  hasError = false
+  /** Where the strings begin and end that a model has written, in turn; without their quotes. */
+  readonly texts: number[] = []
+
+  scan (piece: Uint8Array): void {
+    this.hasUsage = false
+    this.hasError = false
+    this.texts.length = 0
+    for (let at = 0; at < piece.length; at++) {
+      if (piece[at] !== quote) continue
+      const start = at + 1
+      at = endOfString(piece, start)
+      this.#look(piece, start, at)
+    }
+  }
+
+  #look (piece: Uint8Array, start: number, end: number): void {
+    switch (end - start) {
+      case 5:
+        this.hasUsage ||= isAt(piece, start, usageKey)
+        this.hasError ||= isAt(piece, start, errorKey)
+        return
+      case 4: case 7: case 9: case 17:
+        for (const key of textKeys) {
+          if (key.length === end - start && isAt(piece, start, key)) this.#take(piece, end)
+        }
+    }
+  }
+
+  /** Notes the value that follows a key, when it is a string. */
+  #take (piece: Uint8Array, endOfKey: number): void {
+    let at = endOfKey + 1
+    while (piece[at] === space) at++
+    if (piece[at] !== colon) return
+    at++
+    while (piece[at] === space) at++
+    if (piece[at] === quote) this.texts.push(at + 1, endOfString(piece, at + 1))
+  }
+}
+
+/** The place of the closing quote. A line ends a string that lacks one, so that it hides nothing after it. */
+function endOfString (piece: Uint8Array, start: number): number {
+  let at = start
+  while (at < piece.length && piece[at] !== quote && piece[at] !== lineFeed) {
+    at += piece[at] === backslash ? 2 : 1
+  }
+  return Math.min(at, piece.length)
+}
+
+function isAt (piece: Uint8Array, start: number, key: Uint8Array): boolean {
+  for (let i = 0; i < key.length; i++) if (piece[start + i] !== key[i]) return false
+  return true
+}
