@@ -103,7 +103,8 @@ async function write (transaction: Transaction): Promise<Committed & { standings
   const ended = await insertDurable(transaction, granted, nowMs)
   const { deferred, refused: poor } = await recall(transaction, short, nowMs)
   for (const standing of standings.values()) balanceSpare(standing, options, sentAtMs)
-  await statements.resolveDurable(queries, nowMs, postings.resolved(inserted))
+  const resolved = postings.resolved(inserted)
+  if (resolved.length > 0) await statements.resolveDurable(queries, nowMs, resolved)
   await writeStandings(transaction, standings, nowMs)
   return {
     sentAtMs,

@@ -119,7 +119,7 @@ function bookStatements (engine: Store['engine']) {
 
     /** Returns the ids of those that were not there before. */
     async insertEntries (queries: Queries, rows: readonly EntryRow[]): Promise<string[]> {
-      if (engine === 'sqlite') return await insertOneByOne(queries, rows)
+      if (engine === 'sqlite') return await insertInGroups(queries, rows)
       const inserted = await queries.all<{ id: string }>(`
         insert into entry
           (id, at, debit, credit, amount, kind, ref, model, usage, estimated, hold, api_key, chain)
@@ -208,19 +208,33 @@ function durableStatements (engine: Store['engine'], ids: string, idsOf: (list: 
   }
 }
 
-/** In this process a statement costs less than what it takes to unpack its row from JSON. */
-async function insertOneByOne (queries: Queries, rows: readonly EntryRow[]): Promise<string[]> {
-  const inserted: string[] = []
-  for (const row of rows) {
-    const changed = await queries.run(`
-      insert into entry
-        (id, at, debit, credit, amount, kind, ref, model, usage, estimated, hold, api_key, chain)
-      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
-      on conflict do nothing`, [
-      row.id, row.at, row.debit, row.credit, row.amount, row.kind, row.ref,
-      row.model, row.usage, row.estimated, row.hold, row.api_key, row.chain
-    ])
-    if (changed === 1) inserted.push(row.id)
+/** Enough to make up for what a statement itself costs; each number of rows is a statement of its own. */
+const rowsPerStatement = 25
+const rowOfEntry = "(?, ?, ?, 'revenue', ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+
+/** In this process several statements cost less than what it takes to unpack the rows from JSON. */
+async function insertInGroups (queries: Queries, rows: readonly EntryRow[]): Promise<string[]> {
+  const last = await queries.get<{ seq: number }>('select coalesce(max(seq), 0) as seq from entry')
+  let inserted = 0
+  for (let from = 0; from < rows.length; from += rowsPerStatement) {
+    const group = rows.slice(from, from + rowsPerStatement)
+    inserted += await queries.run(insertEntries(group.length), group.flatMap(valuesOf))
   }
-  return inserted
+  if (inserted === rows.length) return rows.map(({ id }) => id)
+  const added = await queries.all<{ id: string }>('select id from entry where seq > $1', [last?.seq ?? 0])
+  return added.map(({ id }) => id)
+}
+
+const insertStatements: string[] = []
+
+function insertEntries (count: number): string {
+  insertStatements[count] ??= `
+    insert into entry (id, at, debit, credit, amount, kind, ref, model, usage, estimated, hold, api_key, chain)
+    values ${Array.from({ length: count }, () => rowOfEntry).join(', ')} on conflict do nothing`
+  return insertStatements[count]
+}
+
+function valuesOf (row: EntryRow): Value[] {
+  const { id, at, debit, amount, kind, ref, model, usage, estimated, hold, chain } = row
+  return [id, at, debit, amount, kind, ref, model, usage, estimated, hold, row.api_key, chain]
 }
