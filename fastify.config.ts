@@ -3,6 +3,7 @@ import accessLog from './plugins/access-log.ts'
 import accounts from './plugins/accounts.ts'
 import adminAuth from './plugins/admin-auth.ts'
 import auth from './plugins/auth.ts'
+import baseUrl from './plugins/base-url.ts'
 import chat from './plugins/chat.ts'
 import configuration from './plugins/configuration.ts'
 import delivery from './plugins/delivery.ts'
@@ -12,12 +13,14 @@ import errors, { frameworkErrors } from './plugins/errors.ts'
 import firstKey from './plugins/first-key.ts'
 import jsonBody from './plugins/json-body.ts'
 import ledger from './plugins/ledger.ts'
+import media from './plugins/media.ts'
 import models from './plugins/models.ts'
 import providers from './plugins/providers.ts'
 import requestId, { requestIdOf } from './plugins/request-id.ts'
 import secondAddress from './plugins/second-address.ts'
 import store from './plugins/store.ts'
 import admin from './routes/admin/index.ts'
+import mediaRoutes from './routes/media.ts'
 import v1 from './routes/v1/index.ts'
 import { clientErrorHandler } from './services/client-errors.ts'
 import type { GatewayConfig } from './services/config/config.ts'
@@ -46,6 +49,7 @@ export async function build ({ settings, config, logger }: BuildOptions): Promis
     routerOptions: { maxParamLength: 1024 },
     genReqId: requestIdOf,
     requestIdHeader: false,
+    trustProxy: settings.trustedProxies.length === 0 ? false : settings.trustedProxies,
     // Longer than the idle time of the usual load balancers, which must be the ones to close.
     keepAliveTimeout: 72_000,
     // Bounds the time a client may take to send its request, not the time an answer takes.
@@ -66,6 +70,8 @@ export async function build ({ settings, config, logger }: BuildOptions): Promis
   await app.register(accounts)
   await app.register(firstKey, { startingCreditNano: settings.startingCreditNano })
   await app.register(ledger)
+  await app.register(baseUrl, { publicBaseUrl: settings.publicBaseUrl })
+  await app.register(media, settings.media)
   await app.register(providers)
   await app.register(models, { config })
   await app.register(jsonBody)
@@ -74,6 +80,7 @@ export async function build ({ settings, config, logger }: BuildOptions): Promis
   await app.register(drain, { limitMs: settings.drainMs })
   await app.register(discovery, { local: settings.discover && settings.configPath === null })
   await app.register(v1, { prefix: '/v1' })
+  await app.register(mediaRoutes, { prefix: '/v1' })
   await app.register(admin, { prefix: '/admin' })
   return app
 }

@@ -1,4 +1,5 @@
 import { GatewayError, UpstreamError } from './errors.ts'
+import { MediaRefused, MediaUnavailable } from './media/errors.ts'
 import { StoreUnavailable } from './store/store.ts'
 import { fromUpstream } from './upstream-errors.ts'
 import { quote, toGatewayError, unreadableBody } from './validation.ts'
@@ -18,6 +19,12 @@ export function errorAnswer (error: unknown, request: FailedRequest = { headers:
   if (error instanceof UpstreamError) return fromUpstream(error)
   if (error instanceof StoreUnavailable) {
     return GatewayError.unavailable('The gateway cannot reach its database. Please try again.', { cause: error })
+  }
+  if (error instanceof MediaUnavailable) {
+    return GatewayError.unavailable('The gateway cannot reach its media store. Please try again.', { cause: error })
+  }
+  if (error instanceof MediaRefused) {
+    return GatewayError.badGateway('What the provider made cannot be used.', { code: 'upstream_bad_reply', cause: error })
   }
   if (!isServerFault(error)) return GatewayError.internal(error)
   if (error.validation !== undefined) return toGatewayError(error.validation, refusedPart(error, request))

@@ -1,3 +1,7 @@
+import { randomUUID } from 'node:crypto'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import pino from 'pino'
 import { build } from '../fastify.config.ts'
@@ -34,7 +38,15 @@ interface GatewayOptions {
 
 /** A gateway with its store in memory, ready for `inject`; closed when the test ends. */
 export async function buildGateway (t: Teardown, options: GatewayOptions = {}): Promise<Omit<Gateway, 'url'>> {
-  const env = { DATABASE_URL: 'sqlite::memory:', TOLLGATE_DISCOVER: 'off', TOLLGATE_DRAIN_SECONDS: '1', ...options.env }
+  const media = join(tmpdir(), `tollgate-test-${randomUUID()}`)
+  t.teardown(() => rm(media, { recursive: true, force: true }))
+  const env = {
+    DATABASE_URL: 'sqlite::memory:',
+    TOLLGATE_DISCOVER: 'off',
+    TOLLGATE_DRAIN_SECONDS: '1',
+    TOLLGATE_MEDIA: media,
+    ...options.env
+  }
   const log = createLog()
   const app = await build({
     settings: readSettings(env, '/nonexistent'),

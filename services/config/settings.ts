@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import { nanoFromUsd } from '../money.ts'
 import { ConfigError } from './config-error.ts'
 import type { Problem } from './config-error.ts'
+import { readMediaSettings, readOrigins, readProxies } from './media-settings.ts'
+import type { MediaSettings } from './media-settings.ts'
 import { readUrl } from './read-url.ts'
 
 /** What the process needs to know before it reads the operator's file. */
@@ -26,6 +28,11 @@ export interface Settings {
   publicBaseUrl: string | null
   /** A key that opens the admin API besides those in the database; null when there is none. */
   adminKey: string | null
+  /** Whose `X-Forwarded-…` headers are believed: addresses, networks, or names of kinds of networks. */
+  trustedProxies: string[]
+  /** Origins that results of providers may be fetched from although they are private or not encrypted. */
+  trustedOrigins: string[]
+  media: MediaSettings
 }
 
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
@@ -56,13 +63,17 @@ export function readSettings (env: NodeJS.ProcessEnv, directory: string = proces
     startingCreditNano: reader.read('TOLLGATE_STARTING_CREDIT', nanoFromUsd(10), readCredit),
     discover: reader.read('TOLLGATE_DISCOVER', true, readSwitch),
     publicBaseUrl: reader.read('PUBLIC_BASE_URL', null, readPublicUrl),
-    adminKey: reader.read('TOLLGATE_ADMIN_KEY', null, readAdminKey)
+    adminKey: reader.read('TOLLGATE_ADMIN_KEY', null, readAdminKey),
+    trustedProxies: reader.read('TOLLGATE_TRUST_PROXY', [], readProxies),
+    trustedOrigins: reader.read('TOLLGATE_TRUSTED_ORIGINS', [], readOrigins),
+    media: readMediaSettings(reader)
   }
   if (reader.problems.length > 0) throw new ConfigError('The environment', reader.problems)
   return settings
 }
 
-interface Reader {
+/** Reads variables and collects what is wrong with them. */
+export interface Reader {
   readonly problems: Problem[]
   report (name: string, message: string): void
   isSet (name: string): boolean

@@ -16,7 +16,10 @@ t.test('every setting has a default', async (t) => {
     startingCreditNano: 10_000_000_000,
     discover: true,
     publicBaseUrl: null,
-    adminKey: null
+    adminKey: null,
+    trustedProxies: [],
+    trustedOrigins: [],
+    media: { place: { folder: './data/media' }, signingKey: null, previousSigningKey: null, keepMs: 604_800_000 }
   })
 })
 
@@ -34,7 +37,13 @@ t.test('every setting can be set', async (t) => {
     TOLLGATE_STARTING_CREDIT: '0.000000001',
     TOLLGATE_DISCOVER: 'off',
     PUBLIC_BASE_URL: 'https://gw.example.com/',
-    TOLLGATE_ADMIN_KEY: 'a-key-of-16-char'
+    TOLLGATE_ADMIN_KEY: 'a-key-of-16-char',
+    TOLLGATE_TRUST_PROXY: 'loopback, 10.0.0.0/8,fd00::1',
+    TOLLGATE_TRUSTED_ORIGINS: 'http://10.0.0.5:9000, https://images.internal/',
+    TOLLGATE_MEDIA: '/srv/media',
+    TOLLGATE_MEDIA_KEY: 'the-second-signing-key',
+    TOLLGATE_MEDIA_KEY_PREVIOUS: 'the-first-signing-key',
+    TOLLGATE_MEDIA_DAYS: '0.5'
   }
   t.same(readSettings(env), {
     host: '0.0.0.0',
@@ -48,7 +57,15 @@ t.test('every setting can be set', async (t) => {
     startingCreditNano: 1,
     discover: false,
     publicBaseUrl: 'https://gw.example.com',
-    adminKey: 'a-key-of-16-char'
+    adminKey: 'a-key-of-16-char',
+    trustedProxies: ['loopback', '10.0.0.0/8', 'fd00::1'],
+    trustedOrigins: ['http://10.0.0.5:9000', 'https://images.internal'],
+    media: {
+      place: { folder: '/srv/media' },
+      signingKey: 'the-second-signing-key',
+      previousSigningKey: 'the-first-signing-key',
+      keepMs: 43_200_000
+    }
   })
 })
 
@@ -81,7 +98,13 @@ t.test('every problem is listed at once, without passwords', async (t) => {
     TOLLGATE_STARTING_CREDIT: '-0.5',
     TOLLGATE_DISCOVER: 'maybe',
     PUBLIC_BASE_URL: 'https://u:sk-secret@h',
-    TOLLGATE_ADMIN_KEY: 'sk-secret but with spaces'
+    TOLLGATE_ADMIN_KEY: 'sk-secret but with spaces',
+    TOLLGATE_TRUST_PROXY: 'everybody',
+    TOLLGATE_TRUSTED_ORIGINS: 'http://10.0.0.5/path',
+    TOLLGATE_MEDIA: 'ftp://u:sk-secret@h/media',
+    TOLLGATE_MEDIA_KEY: 'sk-secret',
+    TOLLGATE_MEDIA_KEY_PREVIOUS: 'sk-secret',
+    TOLLGATE_MEDIA_DAYS: '0'
   }
   try {
     readSettings(bad)
@@ -97,6 +120,7 @@ t.test('a limit that makes no sense is refused', async (t) => {
   const env = [
     { TOLLGATE_BODY_LIMIT: '1023' }, { TOLLGATE_BODY_LIMIT: '2GiB' }, { TOLLGATE_DRAIN_SECONDS: '3601' },
     { TOLLGATE_STARTING_CREDIT: '0.0000000001' }, { TOLLGATE_STARTING_CREDIT: 'ten' },
+    { TOLLGATE_MEDIA_DAYS: '3651' }, { TOLLGATE_MEDIA_DAYS: 'x' }, { TOLLGATE_TRUST_PROXY: '10.0.0.0/33' },
     { TOLLGATE_ADMIN_KEY: 'too-short' }, { TOLLGATE_ADMIN_KEY: 'x'.repeat(257) }
   ]
   for (const one of env) t.throws(() => readSettings(one), ConfigError)

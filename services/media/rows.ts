@@ -1,0 +1,41 @@
+import type { Queries } from '../store/store.ts'
+import type { StoredMedia } from './media.ts'
+
+/** A row of the table `media`. */
+export interface MediaRow extends StoredMedia {
+  /** In hexadecimal. */
+  sha256: string
+  account: string
+  job: string | null
+}
+
+const columns = `id, job, account, mime, extension, bytes, sha256, width, height,
+  created_at as "createdAt", expires_at as "expiresAt"`
+
+export async function insertMedia (queries: Queries, row: MediaRow): Promise<void> {
+  const { id, job, account, mime, extension, bytes, sha256, width, height, createdAt, expiresAt } = row
+  await queries.run(`
+    insert into media (id, job, account, mime, extension, bytes, sha256, width, height, created_at, expires_at)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+  [id, job, account, mime, extension, bytes, sha256, width, height, createdAt, expiresAt])
+}
+
+export async function selectMedia (queries: Queries, id: string): Promise<MediaRow | undefined> {
+  return await queries.get<MediaRow>(`select ${columns} from media where id = $1`, [id])
+}
+
+/** Removes rows that have expired, the oldest first, and returns them; each to one caller only. */
+export async function takeExpired (queries: Queries, nowMs: number, limit: number): Promise<Pick<MediaRow, 'id' | 'extension'>[]> {
+  return await queries.all(`
+    delete from media
+    where id in (select id from media where expires_at <= $1 order by expires_at limit $2)
+    returning id, extension`, [nowMs, limit])
+}
+
+/** Those of `ids` that have a row. */
+export async function existingIds (queries: Queries, ids: readonly string[]): Promise<Set<string>> {
+  if (ids.length === 0) return new Set()
+  const places = ids.map((_, index) => `$${index + 1}`).join(', ')
+  const rows = await queries.all<{ id: string }>(`select id from media where id in (${places})`, ids)
+  return new Set(rows.map(({ id }) => id))
+}
