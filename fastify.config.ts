@@ -8,6 +8,7 @@ import chat from './plugins/chat.ts'
 import configuration from './plugins/configuration.ts'
 import delivery from './plugins/delivery.ts'
 import discovery from './plugins/discovery.ts'
+import download from './plugins/download.ts'
 import drain from './plugins/drain.ts'
 import errors, { frameworkErrors } from './plugins/errors.ts'
 import firstKey from './plugins/first-key.ts'
@@ -73,6 +74,7 @@ export async function build ({ settings, config, logger }: BuildOptions): Promis
   await app.register(baseUrl, { publicBaseUrl: settings.publicBaseUrl })
   await app.register(media, settings.media)
   await app.register(providers)
+  await app.register(download, { trustedOrigins: settings.trustedOrigins })
   await app.register(models, { config })
   await app.register(jsonBody)
   await app.register(delivery)

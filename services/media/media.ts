@@ -41,7 +41,21 @@ export interface MediaStore {
   url (media: StoredMedia, base: string): string
 }
 
-/** Fetches what a client or provider named: https, public addresses only, limited in size and time. */
+export interface DownloadOptions {
+  signal: AbortSignal
+  maxBytes: number
+  /**
+   * The provider that named the address: its own origin, as configured, may be private or not encrypted.
+   * Absent for what a client named.
+   */
+  provider?: string
+}
+
+/**
+ * Fetches what a client or provider named: https, public addresses only, limited in size and time. Throws
+ * UpstreamError, also while the bytes are read: `bad_reply` for what is refused or is not there, `timeout`,
+ * `network`, `overloaded`, `aborted`. What is returned has to be iterated.
+ */
 export interface Download {
-  (url: string, options: { signal: AbortSignal, maxBytes: number }): Promise<AsyncIterable<Uint8Array>>
+  (url: string, options: DownloadOptions): Promise<AsyncIterable<Uint8Array>>
 }

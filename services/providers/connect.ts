@@ -6,6 +6,8 @@ import type { Provider } from './provider.ts'
 /** The providers of the running configuration. */
 export interface Providers {
   get (id: string): Provider | undefined
+  /** The origin of a provider's base URL; undefined when it has none. */
+  originOf (id: string): string | undefined
   /**
    * Makes these the providers. Unchanged ones keep their connections; calls that run on replaced or removed
    * ones finish undisturbed.
@@ -15,7 +17,7 @@ export interface Providers {
   close (): Promise<void>
 }
 
-interface Connected { provider: Provider, fingerprint: string }
+interface Connected { provider: Provider, origin: string | undefined, fingerprint: string }
 
 /**
  * Connects to providers as the configuration names them; `onError` hears of connections that do not close.
@@ -31,13 +33,16 @@ export function createProviders (deadlines: Deadlines, onError: (error: unknown)
 
   return {
     get: id => connected.get(id)?.provider,
+    originOf: id => connected.get(id)?.origin,
     apply (configs) {
       const next = new Map<string, Connected>()
       for (const config of configs) {
         const fingerprint = JSON.stringify(config)
         const before = connected.get(config.id)
         const kept = before?.fingerprint === fingerprint ? before : undefined
-        next.set(config.id, kept ?? { provider: protocols[config.protocol](config, deadlines), fingerprint })
+        const origin = URL.parse(config.baseUrl)?.origin
+        const connect = protocols[config.protocol]
+        next.set(config.id, kept ?? { provider: connect(config, deadlines), origin, fingerprint })
       }
       const isRetired = ({ provider }: Connected) => next.get(provider.id)?.provider !== provider
       const retired = [...connected.values()].filter(isRetired)

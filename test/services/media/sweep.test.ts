@@ -113,7 +113,8 @@ async function underTimers (t: Test) {
     for (const work of due) work()
     while (planned.size < due.length) await new Promise(resolve => setImmediate(resolve))
   }
-  return { world: { ...world, timers: { after: inBackground, inBackground } }, tick, waiting: () => planned.size }
+  const timers = { after: inBackground, inBackground }
+  return { world: { ...world, timers }, tick, waiting: () => planned.size }
 }
 
 async function age (folder: string, timeMs: number): Promise<void> {
