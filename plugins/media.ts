@@ -1,5 +1,5 @@
 import fp from 'fastify-plugin'
-import { createDiskBlobs } from '../services/media/disk.ts'
+import { openBlobs } from '../services/media/open.ts'
 import { createSignatures, sharedSigningKey } from '../services/media/signatures.ts'
 import { createMediaStore, type SignedMedia } from '../services/media/store.ts'
 import { startSweeps } from '../services/media/sweep.ts'
@@ -15,7 +15,7 @@ declare module 'fastify' {
 /** Keeps images and videos and removes them when they have expired. */
 export default fp<MediaSettings>(async (app, { place, signingKey, previousSigningKey, keepMs }) => {
   const { store } = app
-  const blobs = createDiskBlobs(place.folder)
+  const blobs = await openBlobs(place)
   const key = signingKey ?? await sharedSigningKey(store)
   const signatures = createSignatures(previousSigningKey === null ? [key] : [key, previousSigningKey])
   app.decorate('media', createMediaStore({ store, blobs, signatures, keepMs }))

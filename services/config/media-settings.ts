@@ -1,4 +1,5 @@
 import ipaddr from 'ipaddr.js'
+import type { S3Place } from '../media/s3.ts'
 import { readUrl } from './read-url.ts'
 import type { Reader } from './settings.ts'
 
@@ -12,7 +13,7 @@ export interface MediaSettings {
   keepMs: number
 }
 
-export type MediaPlace = { folder: string }
+export type MediaPlace = { folder: string } | S3Place
 
 const dayMs = 86_400_000
 const maxKeepDays = 3650
@@ -48,8 +49,19 @@ export function readOrigins (text: string): string[] {
 }
 
 function readPlace (text: string): MediaPlace {
-  if (/^[a-z][a-z0-9+.-]+:\/\//i.test(text)) throw new RangeError('must be a folder')
-  return { folder: text }
+  if (!/^[a-z][a-z0-9+.-]+:\/\//i.test(text)) return { folder: text }
+  const url = URL.parse(text)
+  const bucket = url?.protocol === 's3:' && url.username === '' && url.password === '' ? url.host : ''
+  const { endpoint = null, region = null, ...others } = Object.fromEntries(url?.searchParams ?? [])
+  const base = endpoint === null ? null : readUrl(endpoint)
+  const isWrong = !/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(bucket) || Object.keys(others).length > 0 ||
+    (endpoint !== null && base === null)
+  if (url === null || isWrong) {
+    throw new RangeError('must be a folder, or s3://bucket/prefix, with ?endpoint=https://… for stores other than AWS, ' +
+      '&region=…')
+  }
+  const prefix = decodeURIComponent(url.pathname).replace(/^\/+|\/+$/g, '')
+  return { bucket, prefix: prefix === '' ? '' : `${prefix}/`, endpoint: base, region }
 }
 
 /** Never repeated in a message. */

@@ -87,6 +87,24 @@ t.test('sizes are bytes, or have a unit', async (t) => {
   }
 })
 
+t.test('media are kept in a folder, or in a bucket with a prefix, at AWS or elsewhere', async (t) => {
+  const places = {
+    './m': { folder: './m' },
+    'C:\\media': { folder: 'C:\\media' },
+    's3://my.bucket': { bucket: 'my.bucket', prefix: '', endpoint: null, region: null },
+    's3://bucket/a/b/?region=eu-central-1': { bucket: 'bucket', prefix: 'a/b/', endpoint: null, region: 'eu-central-1' },
+    's3://bucket?endpoint=https://minio.internal:9000': {
+      bucket: 'bucket', prefix: '', endpoint: 'https://minio.internal:9000', region: null
+    }
+  }
+  for (const [text, place] of Object.entries(places)) {
+    t.same(readSettings({ TOLLGATE_MEDIA: text }).media.place, place, text)
+  }
+  for (const text of ['s3://', 's3://u:p@bucket', 's3://B', 's3://bucket?endpoint=minio', 's3://bucket?key=x', 'gs://bucket']) {
+    t.throws(() => readSettings({ TOLLGATE_MEDIA: text }), /TOLLGATE_MEDIA: must be a folder, or s3:/, text)
+  }
+})
+
 t.test('every problem is listed at once, without passwords', async (t) => {
   const bad = {
     PORT: '65536',

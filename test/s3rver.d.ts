@@ -1,0 +1,16 @@
+declare module '@20minutes/s3rver' {
+  /** An S3-compatible server that keeps its objects in a folder; it checks signatures. */
+  export default class S3rver {
+    constructor (options: {
+      address: string
+      port: number
+      silent: boolean
+      directory: string
+      configureBuckets?: { name: string }[]
+      allowMismatchedSignatures?: boolean
+    })
+
+    run (): Promise<{ address: string, port: number }>
+    close (): Promise<void>
+  }
+}

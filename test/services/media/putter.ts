@@ -1,0 +1,16 @@
+import { createDiskBlobs } from '../../../services/media/disk.ts'
+import { createSignatures } from '../../../services/media/signatures.ts'
+import { createMediaStore } from '../../../services/media/store.ts'
+import { openStore } from '../../../services/store/open.ts'
+import { inPieces, mp4Of } from './samples.ts'
+
+/** Stores one video after the other and says the id of each, until it is killed. */
+const [, , database = '', folder = ''] = process.argv
+const store = await openStore(database)
+const media = createMediaStore({
+  store, blobs: createDiskBlobs(folder), signatures: createSignatures(['a key for tests only']), keepMs: 3_600_000
+})
+for (;;) {
+  const { id } = await media.put(inPieces(mp4Of(500_000), 10_000), { kind: 'video', account: 'a' })
+  process.stdout.write(`${id}\n`)
+}

@@ -1,0 +1,163 @@
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
+import { rm } from 'node:fs/promises'
+import { Readable } from 'node:stream'
+import S3rver from '@20minutes/s3rver'
+import t from 'tap'
+import type { Test } from 'tap'
+import { MediaGone, MediaUnavailable } from '../../../services/media/errors.ts'
+import { createS3Blobs } from '../../../services/media/s3.ts'
+import type { S3Place } from '../../../services/media/s3.ts'
+import { createSignatures } from '../../../services/media/signatures.ts'
+import { createMediaStore } from '../../../services/media/store.ts'
+import { sweepExpired, sweepOrphans } from '../../../services/media/sweep.ts'
+import { openStore } from '../../../services/store/open.ts'
+import { temporaryFolder } from '../../process.ts'
+import { bytesOf, hourMs } from './helper.ts'
+import { inPieces, mp4Of, pngOf } from './samples.ts'
+
+const image = { kind: 'image', account: 'a' } as const
+const credentials = { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' }
+
+/**
+ * It checks signatures, unless a test lists: it leaves out the slash that the address of a bucket ends with.
+ */
+async function startS3 (t: Test, allowMismatchedSignatures = false) {
+  const directory = await temporaryFolder(t)
+  const configureBuckets = [{ name: 'media' }]
+  const server = new S3rver({
+    address: '127.0.0.1', port: 0, silent: true, directory, configureBuckets, allowMismatchedSignatures
+  })
+  const { port } = await server.run()
+  t.teardown(() => server.close())
+  return { endpoint: `http://127.0.0.1:${port}`, port }
+}
+
+async function createS3World (t: Test, place: Partial<S3Place> & { endpoint: string }) {
+  const store = await openStore('sqlite::memory:')
+  const blobs = createS3Blobs({ bucket: 'media', prefix: 'made/', region: null, credentials, ...place })
+  t.teardown(async () => {
+    await blobs.close()
+    await store.close()
+  })
+  const now = { ms: Date.now() }
+  const clock = () => now.ms
+  const signatures = createSignatures(['a key for tests only'])
+  const media = createMediaStore({ store, blobs, signatures, keepMs: hourMs, clock })
+  return { store, blobs, media, now, clock, onError: (error: unknown) => { throw error } }
+}
+
+t.test('what is put in comes out, whole or in part', async t => {
+  const { endpoint } = await startS3(t)
+  const { media, blobs } = await createS3World(t, { endpoint })
+  const png = pngOf(30, 20)
+  const stored = await media.put(inPieces(png, 100), image)
+  t.match(stored, { mime: 'image/png', bytes: png.length, width: 30 })
+  t.same(await bytesOf(await media.read(stored)), png)
+  t.same(await bytesOf(await media.read(stored, { start: 1, end: 3 })), Buffer.from('PNG'))
+
+  const video = mp4Of(6 * 1024 * 1024)
+  const film = await media.put(inPieces(video, 65_536), { kind: 'video', account: 'a' })
+  t.ok((await bytesOf(await media.read(film))).equals(video))
+  const part = await bytesOf(await media.read(film, { start: 5_000_000, end: 5_000_009 }))
+  t.same(part, video.subarray(5_000_000, 5_000_010))
+  const folder = await blobs.spoolFolder()
+  t.ok(existsSync(folder))
+  await blobs.close()
+  t.notOk(existsSync(folder))
+})
+
+t.test('what has expired goes, also what has lost its row, and nothing of others', async t => {
+  const { endpoint } = await startS3(t, true)
+  const world = await createS3World(t, { endpoint })
+  const { media, store, now } = world
+  const other = await createS3World(t, { endpoint, prefix: '' })
+  const foreign = await other.media.put(pngOf(3, 3), image)
+  const kept = await media.put(pngOf(1, 1), { ...image, keepMs: 100 * hourMs })
+  const expired = await media.put(pngOf(1, 1), image)
+  const orphan = await media.put(pngOf(1, 1), { ...image, keepMs: 100 * hourMs })
+  await store.run('delete from media where id = $1', [orphan.id])
+  t.equal(await sweepOrphans(world), 0)
+  now.ms += 3 * hourMs
+  t.equal(await sweepExpired(world), 1)
+  await store.run('delete from chore')
+  t.equal(await sweepOrphans(world), 1)
+  for (const gone of [expired, orphan]) await t.rejects(media.read(gone), MediaGone)
+  for (const [from, there] of [[media, kept], [other.media, foreign]] as const) {
+    t.equal((await bytesOf(await from.read(there))).length, there.bytes)
+  }
+})
+
+t.test('a store that refuses, or is not there, is said to be unavailable, and nothing is left', async t => {
+  const { endpoint } = await startS3(t)
+  const worlds = [
+    await createS3World(t, { endpoint, bucket: 'another' }),
+    await createS3World(t, { endpoint: 'http://127.0.0.1:9' })
+  ]
+  for (const { media, store } of worlds) {
+    await t.rejects(media.put(pngOf(1, 1), image), MediaUnavailable)
+    t.same(await store.all('select id from media'), [])
+  }
+  const blobs = createS3Blobs({
+    bucket: 'media', prefix: '', endpoint, region: null, credentials: { ...credentials, secretAccessKey: 'wrong' }
+  })
+  t.teardown(() => blobs.close())
+  await t.rejects(blobs.read('00/x'), MediaUnavailable, 'a wrong secret')
+  await t.rejects(blobs.remove(['00/x']), MediaUnavailable)
+  await t.rejects(Array.fromAsync(blobs.writtenBefore(0)), MediaUnavailable)
+})
+
+t.test('an upload that breaks is tried again from the beginning', async t => {
+  const { endpoint, port } = await startS3(t)
+  const flaky = await startFlakyProxy(t, port, 1)
+  const { media } = await createS3World(t, { endpoint: flaky.url })
+  const stored = await media.put(pngOf(200, 200), image)
+  t.ok(flaky.connections() >= 2)
+  const direct = await createS3World(t, { endpoint })
+  t.same(await bytesOf(await direct.media.read(stored)), pngOf(200, 200))
+})
+
+t.test('who stops reading frees the connection', async t => {
+  const { port } = await startS3(t)
+  const proxy = await startFlakyProxy(t, port, 0)
+  const { media } = await createS3World(t, { endpoint: proxy.url })
+  const stored = await media.put(mp4Of(32 * 1024 * 1024), { kind: 'video', account: 'a' })
+  const body = Readable.from(await media.read(stored))
+  await once(body, 'readable')
+  const closed = proxy.nextClosed()
+  body.destroy()
+  await closed
+  t.pass('the connection was closed')
+})
+
+/** Passes connections on, but breaks the first ones after their first bytes. */
+async function startFlakyProxy (t: Test, port: number, broken: number) {
+  let connections = 0
+  const server = createServer(socket => {
+    connections += 1
+    const upstream = connect(port, '127.0.0.1')
+    const isBroken = connections <= broken
+    if (isBroken) socket.once('data', () => socket.resetAndDestroy())
+    else socket.pipe(upstream).pipe(socket)
+    for (const end of [socket, upstream]) end.on('error', () => {})
+    socket.on('close', () => {
+      upstream.destroy()
+      server.emit('connection closed')
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const address = server.address()
+  const url = typeof address === 'object' && address !== null ? `http://127.0.0.1:${address.port}` : ''
+  return { url, connections: () => connections, nextClosed: () => once(server, 'connection closed') }
+}
+
+t.test('closing does not mind that the folder for bodies has gone', async t => {
+  const { endpoint } = await startS3(t)
+  const { blobs } = await createS3World(t, { endpoint })
+  await rm(await blobs.spoolFolder(), { recursive: true })
+  await blobs.close()
+  t.pass('closed')
+})
