@@ -17,6 +17,8 @@ export interface VideoTask {
   lastFrame: Picture | null
   /** Unique per job and unchanged when it is submitted again; for providers that know such a key. */
   submitKey: string
+  /** When it was first submitted, in ms since 1970, for `find`. Absent: not known. */
+  submittedAt?: number
 }
 
 /** A picture as the client sent it: an https URL, or the bytes of a data URL. */
@@ -38,23 +40,35 @@ export type VideoState =
   | { state: 'failed' | 'cancelled', error: UpstreamError }
 
 /**
- * A finished video at the provider: a public address, or, where the provider's key is needed, a way to open
- * it.
+ * A finished video at the provider: a public address, to be fetched without any key; or, where the provider's
+ * key is needed, a way to open it, which resolves with status 200 and throws UpstreamError for all else.
  */
 export type VideoFile = { url: string } | { open (signal: AbortSignal): Promise<Exchange> }
 
 /**
  * Makes videos at one provider: submit, then poll until it ends. A handle is text that is kept with the job
- * and stays good across restarts. All methods throw UpstreamError; its `sent` tells whether a submit may be
- * repeated.
+ * and stays good across restarts. All methods throw UpstreamError.
+ *
+ * Of a failed submit, `sent` is `no` when it never left, `yes` when the provider refused it, so that nothing
+ * runs and nothing is charged; else `maybe`: a video may be under way that nobody has a handle of. A poll
+ * that throws says nothing about the job: only `auth` is final, and `not_found` when the job is not new.
  */
 export interface VideoMaker {
   readonly polling: Polling
   /** Whether a repeated submit with the same `submitKey` makes one video only. */
   readonly submitsOnce: boolean
+  /** The only form in which it takes pictures; absent: an address or bytes alike. */
+  readonly pictures?: 'url' | 'bytes'
   submit (task: VideoTask, signal: AbortSignal): Promise<{ handle: string }>
   poll (handle: string, signal: AbortSignal): Promise<VideoState>
+  /**
+   * Resolves when the provider has taken note, and when it is too late. Some providers delete what is
+   * cancelled too late, so it is for jobs that nobody wants any more.
+   */
   cancel?: (handle: string, signal: AbortSignal) => Promise<void>
-  /** The handle of a job submitted with this key; null when the provider certainly has none. */
+  /**
+   * The handle of a job submitted with this key; null when the provider certainly has none. Throws when it
+   * cannot tell.
+   */
   find?: (task: VideoTask, signal: AbortSignal) => Promise<string | null>
 }
