@@ -14,7 +14,9 @@ export const configDefaults = {
 } as const
 
 /** The wire formats that are spoken; one row of services/providers/protocols.ts each. */
-const protocolNames = ['openai', 'sandbox'] as const
+const protocolNames = [
+  'openai', 'sandbox', 'fal', 'kling', 'luma', 'minimax', 'replicate', 'runway', 'seedance', 'veo', 'wan'
+] as const
 export type Protocol = typeof protocolNames[number]
 
 const dialectNames = [
@@ -47,7 +49,7 @@ export const ProviderEntry = Type.Object({
   protocol: Type.Optional(oneOf(protocolNames, {
     default: 'openai',
     description: '`openai` speaks to any OpenAI-compatible server. `sandbox` answers by itself, for trying things ' +
-      'out; it brings the model `sandbox-chat` along.'
+      'out; it brings the model `sandbox-chat` along. All others make videos.'
   })),
   dialect: Type.Optional(oneOf(dialectNames, {
     description: 'Which kind of OpenAI-compatible server this is. Default: the one known for this id, ' +

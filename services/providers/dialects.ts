@@ -1,3 +1,5 @@
+import type { VideoForm } from './video-makers.ts'
+
 /**
  * How an OpenAI-compatible server differs from api.openai.com. Everything here is data: a new compatible
  * upstream is a row, never a file.
@@ -19,6 +21,10 @@ export interface Dialect {
   streamUsage: boolean
   /** Whether the legacy `/completions` endpoint exists. */
   completions: boolean
+  /** How it makes videos; null where it makes none. */
+  videos: VideoForm | null
+  /** The end of the base URL, and what stands there for videos, where they are elsewhere. */
+  videosBase?: readonly [end: string, instead: string]
 }
 
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'function_call'
@@ -31,17 +37,25 @@ const base: Dialect = {
   finishReasons: {},
   usagePath: ['usage'],
   streamUsage: true,
-  completions: true
+  completions: true,
+  videos: null
 }
 
 /** One row per kind of server, by the name used in `dialect:`. */
 export const dialects: Readonly<Record<string, Dialect>> = {
-  compatible: base,
+  // Servers of one's own and gateways speak OpenAI's form, though OpenAI itself has ended it.
+  compatible: { ...base, videos: 'openai' },
   openai: { ...base, maxTokensField: 'max_completion_tokens' },
   azure: { ...base, auth: { header: 'api-key', prefix: '' }, maxTokensField: 'max_completion_tokens' },
-  openrouter: { ...base, finishReasons: { error: 'error' } },
+  openrouter: { ...base, finishReasons: { error: 'error' }, videos: 'openrouter' },
   groq: { ...base, usagePath: ['x_groq', 'usage'], completions: false },
-  together: { ...base, maxTokensField: 'max_tokens', finishReasons: { eos: 'stop' } },
+  together: {
+    ...base,
+    maxTokensField: 'max_tokens',
+    finishReasons: { eos: 'stop' },
+    videos: 'together',
+    videosBase: ['/v1', '/v2']
+  },
   mistral: {
     ...base,
     maxTokensField: 'max_tokens',
@@ -57,10 +71,10 @@ export const dialects: Readonly<Record<string, Dialect>> = {
     finishReasons: { insufficient_system_resource: 'error' },
     completions: false
   },
-  xai: base,
-  gemini: { ...base, completions: false },
-  vllm: base,
-  sglang: base,
+  xai: { ...base, videos: 'xai' },
+  gemini: { ...base, completions: false, videos: 'veo', videosBase: ['/openai', ''] },
+  vllm: { ...base, videos: 'openai' },
+  sglang: { ...base, videos: 'openai' },
   llamacpp: base,
   ollama: { ...base, maxTokensField: 'max_tokens' },
   lmstudio: { ...base, maxTokensField: 'max_tokens' }

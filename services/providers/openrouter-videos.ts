@@ -1,0 +1,54 @@
+import { bearer, createVideoApi, type VideoUpstream } from './video-api.ts'
+import { complaintIn, objectAt } from './video-failures.ts'
+import { defined, pictureUrl, sizeText } from './video-inputs.ts'
+import type { Picture, VideoMaker } from './video-maker.ts'
+import { createVideoMaker, nanoOf } from './video-wire.ts'
+
+const codes = {} as const
+
+/** OpenRouter's `/videos`: many providers' models in one form. Source: npm @openrouter/sdk 1.3. */
+export function createOpenRouterVideos (upstream: VideoUpstream): VideoMaker {
+  const api = createVideoApi(upstream, { auth: bearer, codes })
+  return createVideoMaker(api, {
+    codes,
+    submit: task => ({
+      path: '/videos',
+      body: defined({
+        model: task.model,
+        prompt: task.prompt,
+        duration: task.seconds,
+        size: sizeText(task, 'x'),
+        aspect_ratio: task.size === null ? task.aspectRatio : null,
+        seed: task.seed,
+        generate_audio: task.audio,
+        frame_images: framesOf(task)
+      })
+    }),
+    idIn: answer => answer.id,
+    path: handle => `/videos/${handle}`,
+    states: {
+      pending: 'queued',
+      in_progress: 'running',
+      completed: 'succeeded',
+      failed: 'failed',
+      expired: 'failed',
+      cancelled: 'cancelled'
+    },
+    async read ({ status, error, usage, unsigned_urls: unsigned }, handle, signal) {
+      const count = Array.isArray(unsigned) ? unsigned.length : 0
+      // The addresses may need the key; the content always is where the key is known to be safe.
+      const files = status !== 'completed' || count === 0
+        ? []
+        : [await api.file(`/videos/${handle}/content?index=0`, signal)]
+      return { status, files, complaint: complaintIn(error), costNano: nanoOf(objectAt({ usage }, 'usage').cost) }
+    }
+  })
+}
+
+function framesOf ({ firstFrame, lastFrame }: { firstFrame: Picture | null, lastFrame: Picture | null }) {
+  const frame = (picture: Picture | null, frameType: string) => picture && {
+    type: 'image_url', image_url: { url: pictureUrl(picture) }, frame_type: frameType
+  }
+  const frames = [frame(firstFrame, 'first_frame'), frame(lastFrame, 'last_frame')].filter(one => one !== null)
+  return frames.length === 0 ? null : frames
+}
