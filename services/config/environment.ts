@@ -41,12 +41,21 @@ type Report = (variable: string, message: string) => null
 
 function hosted (known: KnownProvider, env: NodeJS.ProcessEnv, report: Report): ProviderConfig | null {
   const variable = known.keys.find((name) => isSet(env[name]))
-  const apiKey = variable === undefined ? undefined : env[variable]
-  if (variable === undefined || apiKey === undefined) return null
+  if (variable === undefined) return null
+  const apiKey = keyIn(env, variable, known) ?? report(known.pair?.secret ?? variable, `must be set beside ${variable}`)
+  if (apiKey === null) return null
   const { id, protocol, dialect, claims, discover } = known
   const baseUrl = hostedUrl(known, env, variable, report)
   if (baseUrl === null) return null
-  return newProvider({ id, protocol, dialect, baseUrl, apiKey: apiKey.trim(), claims: [...claims], discover })
+  return newProvider({ id, protocol, dialect, baseUrl, apiKey, claims: [...claims], discover })
+}
+
+/** The key; both halves of one that is a pair; null when the second is missing. */
+function keyIn (env: NodeJS.ProcessEnv, variable: string, { pair }: KnownProvider): string | null {
+  const key = env[variable]?.trim() ?? null
+  if (pair?.key !== variable) return key
+  const secret = env[pair.secret]
+  return isSet(secret) ? `${key}:${secret.trim()}` : null
 }
 
 function hostedUrl (

@@ -18,6 +18,10 @@ export interface KnownProvider {
   claims: readonly string[]
   /** Whether its list of models names what can be called. */
   discover: boolean
+  /** Of a key that is a pair: the variable of its first half, and of its second. */
+  pair?: { key: string, secret: string }
+  /** What it makes, where it is not text. */
+  makes?: 'media'
 }
 
 /** One row per service; a new one is a row, never code. */
@@ -49,8 +53,25 @@ export const knownProviders: readonly KnownProvider[] = [
   row('deepinfra', 'DEEPINFRA', 'https://api.deepinfra.com/v1/openai'),
   row('moonshot', 'MOONSHOT', 'https://api.moonshot.ai/v1', { claims: ['kimi-*', 'moonshot-*'] }),
   row('huggingface', 'HUGGINGFACE', 'https://router.huggingface.co/v1',
-    { keys: ['HF_TOKEN', 'HUGGINGFACE_API_KEY', 'HUGGING_FACE_HUB_TOKEN'] })
+    { keys: ['HF_TOKEN', 'HUGGINGFACE_API_KEY', 'HUGGING_FACE_HUB_TOKEN'] }),
+  media('runway', 'RUNWAYML', 'https://api.dev.runwayml.com/v1', { keys: ['RUNWAYML_API_SECRET', 'RUNWAY_API_KEY'] }),
+  media('fal', 'FAL', 'https://queue.fal.run', { keys: ['FAL_KEY', 'FAL_API_KEY'] }),
+  media('replicate', 'REPLICATE', 'https://api.replicate.com/v1',
+    { keys: ['REPLICATE_API_TOKEN', 'REPLICATE_API_KEY'] }),
+  media('seedance', 'ARK', 'https://ark.ap-southeast.bytepluses.com/api/v3'),
+  media('kling', 'KLING', 'https://api-singapore.klingai.com/v1', {
+    keys: ['KLING_API_KEY', 'KLING_ACCESS_KEY'],
+    pair: { key: 'KLING_ACCESS_KEY', secret: 'KLING_SECRET_KEY' }
+  }),
+  media('wan', 'DASHSCOPE', 'https://dashscope-intl.aliyuncs.com/api/v1'),
+  media('minimax', 'MINIMAX', 'https://api.minimax.io/v2'),
+  media('luma', 'LUMAAI', 'https://api.lumalabs.ai/dream-machine/v1', { keys: ['LUMAAI_API_KEY', 'LUMA_API_KEY'] })
 ]
+
+/** A service with a protocol of its own name, whose models nobody lists. */
+function media (id: KnownProvider['id'] & Protocol, name: string, baseUrl: string, more: Partial<KnownProvider> = {}) {
+  return row(id, name, baseUrl, { protocol: id, discover: false, makes: 'media', ...more })
+}
 
 function row (
   id: string, name: string, baseUrl: string | null, more: Partial<KnownProvider> = {}

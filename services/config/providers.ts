@@ -57,6 +57,7 @@ function readBaseUrl ({ item, path }: Entry<ProviderEntry>, dialect: string, doc
     return url ?? ''
   }
   const known = knownProviders.find(({ id }) => id === item.id) ??
+    knownProviders.find(({ protocol }) => protocol === item.protocol && protocol !== 'openai') ??
     knownProviders.find((row) => row.dialect === dialect && row.dialect !== 'compatible')
   const url = known?.baseUrl ?? ''
   if (url === '') document.report([...path, 'base_url'], 'is missing')

@@ -21,13 +21,16 @@ t.test('with nothing set there is the sandbox and its model', async (t) => {
   })
 })
 
-for (const { id, keys, baseUrl, dialect } of knownProviders) {
+for (const { id, keys, baseUrl, protocol, dialect, pair } of knownProviders) {
   t.test(`a key adds ${id}`, async (t) => {
     for (const name of keys) {
-      const env = { [name]: ' key ', AZURE_OPENAI_ENDPOINT: 'https://mine.openai.azure.com/' }
+      const env = {
+        [name]: ' key ', AZURE_OPENAI_ENDPOINT: 'https://mine.openai.azure.com/', KLING_SECRET_KEY: ' secret '
+      }
       const [provider, sandbox] = providersOf(env)
       const expected = baseUrl ?? 'https://mine.openai.azure.com/openai/v1'
-      t.match(provider, { id, protocol: 'openai', dialect, apiKey: 'key', baseUrl: expected })
+      const apiKey = pair?.key === name ? 'key:secret' : 'key'
+      t.match(provider, { id, protocol, dialect, apiKey, baseUrl: expected })
       t.equal(sandbox?.id, 'sandbox')
     }
     t.ok(Object.hasOwn(dialects, dialect), 'in a dialect that exists')
@@ -86,4 +89,8 @@ t.test('every problem is listed at once, without keys', async (t) => {
       ['OPENAI_BASE_URL', 'AZURE_OPENAI_ENDPOINT', 'OLLAMA_HOST', 'OPENAI_COMPATIBLE_BASE_URL'])
     t.notMatch(error.message, 'sk-secret')
   }
+})
+
+t.test('half a key is told, not tried', async (t) => {
+  t.throws(() => configFromEnvironment({ KLING_ACCESS_KEY: 'ak' }), /KLING_SECRET_KEY.*must be set beside KLING_ACCESS_KEY/)
 })
