@@ -1,7 +1,8 @@
 import { bearer, createVideoApi, type VideoUpstream } from './video-api.ts'
 import { textOf } from './video-failures.ts'
-import { aspectRatioOf, defined, pictureUrl, resolutionOf, sizeForRatio, sizeText, usualRatios } from './video-inputs.ts'
-import type { ResolutionName } from './video-inputs.ts'
+import {
+  aspectRatioOf, defined, pictureUrl, resolutionOf, sizeForRatio, sizeText, usualRatios, type ResolutionName
+} from './video-inputs.ts'
 import type { VideoMaker, VideoTask } from './video-maker.ts'
 import { createVideoMaker } from './video-wire.ts'
 

@@ -1,3 +1,4 @@
+import { UpstreamError } from '../errors.ts'
 import type { JsonObject } from '../json.ts'
 import type { SubmitRequest, VideoApi } from './video-api.ts'
 import { badReply, failedJob, mayHaveBegun, textOf } from './video-failures.ts'
@@ -78,10 +79,10 @@ function toState (reading: Reading, { states, codes }: VideoWire): VideoState {
   if (state === 'queued' || state === 'running') return { state, progress: progressOf(reading.progress) }
   const { code, message } = reading.complaint ?? { code: null, message: null }
   const failure = (otherwise: string) => failedJob({ code, message: message ?? otherwise }, codes)
-  if (state === 'failed') {
-    if (/^expired$/i.test(status)) return { state, error: failedJob({ code: 'expired', message }, { expired: 'timeout' }) }
-    return { state, error: failure('The provider could not make the video.') }
+  if (/^expired$/i.test(status)) {
+    return { state: 'failed', error: new UpstreamError('timeout', 'yes', message ?? 'The job expired.', { code }) }
   }
+  if (state === 'failed') return { state, error: failure('The provider could not make the video.') }
   if (state === 'cancelled') return { state, error: failure('The provider cancelled the job.') }
   const videos = reading.files ?? [reading.urls].flat().filter(isAddress).map(url => ({ url }))
   if (videos.length === 0) return { state: 'failed', error: failure('The provider finished without a video.') }

@@ -1,0 +1,71 @@
+import { Type } from '@sinclair/typebox'
+import { integer, optional, picture, strict, text, type Wire } from './wire.ts'
+
+const app = 'fal-ai/bytedance'
+
+/**
+ * The queue of fal: npm @fal-ai/client 1.10. A job that failed is completed; its result has the error. The
+ * fields are those of Seedance there.
+ */
+export const fal: Wire = {
+  form: 'fal',
+  base: '',
+  apiKey: 'fal-id:fal-secret',
+  model: `${app}/seedance/v1/pro/text-to-video`,
+  isAuthorized: headers => headers.authorization === 'Key fal-id:fal-secret',
+  submit: {
+    path: /^\/fal-ai\/bytedance\/seedance\/v1\/pro\/text-to-video$/,
+    schema: strict({
+      prompt: text(),
+      image_url: optional(picture()),
+      end_image_url: optional(picture()),
+      duration: optional(Type.String({ pattern: '^\\d+$' })),
+      aspect_ratio: optional(text()),
+      resolution: optional(text()),
+      seed: optional(integer()),
+      generate_audio: optional(Type.Boolean())
+    })
+  },
+  accepted: ({ id }) => ({
+    body: {
+      status: 'IN_QUEUE',
+      request_id: id,
+      response_url: `https://queue.fal.run/${app}/requests/${id}`,
+      status_url: `https://queue.fal.run/${app}/requests/${id}/status`,
+      cancel_url: `https://queue.fal.run/${app}/requests/${id}/cancel`,
+      queue_position: 0
+    }
+  }),
+  poll: /^\/fal-ai\/bytedance\/requests\/([^/]+)\/status$/,
+  told: ({ id, state }) => state === 'queued' || state === 'running'
+    ? { status: 202, body: { status: state === 'queued' ? 'IN_QUEUE' : 'IN_PROGRESS', request_id: id } }
+    : { body: { status: 'COMPLETED', request_id: id, metrics: { inference_time: 41.2 } } },
+  result: {
+    path: /^\/fal-ai\/bytedance\/requests\/([^/]+)$/,
+    answer: ({ state }, video) => state === 'succeeded'
+      ? { body: { video: { url: video, content_type: 'video/mp4', duration: 5.1 }, seed: 7 } }
+      : {
+          status: 422,
+          body: {
+            detail: [{
+              loc: ['body', 'prompt'],
+              msg: state === 'moderated' ? 'The content could not be processed.' : 'Field is wrong.',
+              type: state === 'moderated' ? 'content_policy_violation' : 'value_error'
+            }]
+          }
+        }
+  },
+  cancel: {
+    method: 'PUT',
+    path: /^\/fal-ai\/bytedance\/requests\/([^/]+)\/cancel$/,
+    answer: { status: 202, body: { status: 'CANCELLATION_REQUESTED' } }
+  },
+  refused (why, message) {
+    const status = { invalid: 422, moderated: 422, auth: 401, quota: 402, rate: 429, unknown: 404 }[why]
+    const detail = why === 'moderated' ? [{ msg: message, type: 'content_policy_violation' }] : message
+    return { status, body: { detail } }
+  },
+  states: ['queued', 'running', 'succeeded', 'failed', 'moderated'],
+  frames: { picture: 'any', last: true },
+  expected: { seconds: 5.1, costNano: null, progress: null }
+}

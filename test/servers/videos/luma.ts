@@ -1,0 +1,53 @@
+import { address, bearerIs, oneOf, optional, statusOf, strict, text, type JobState, type Wire } from './wire.ts'
+
+const image = () => strict({ type: oneOf('image'), url: address() })
+
+const states = {
+  queued: 'queued',
+  running: 'dreaming',
+  succeeded: 'completed',
+  failed: 'failed',
+  moderated: 'failed',
+  expired: 'failed',
+  cancelled: 'failed'
+}
+const reasons: Partial<Record<JobState, string>> = { failed: 'It broke.', moderated: 'Frame moderation failed' }
+
+/** Luma's Dream Machine: npm lumaai 1.19. */
+export const luma: Wire = {
+  form: 'luma',
+  base: '/dream-machine/v1',
+  apiKey: 'luma-secret',
+  model: 'ray-2',
+  isAuthorized: bearerIs('luma-secret'),
+  submit: {
+    path: /^\/generations\/video$/,
+    schema: strict({
+      generation_type: oneOf('video'),
+      model: oneOf('ray-2', 'ray-flash-2'),
+      prompt: text(),
+      duration: optional(oneOf('5s', '8s', '9s')),
+      aspect_ratio: optional(oneOf('1:1', '16:9', '9:16', '4:3', '3:4', '21:9', '9:21')),
+      resolution: optional(oneOf('540p', '720p', '1080p', '4k')),
+      keyframes: optional(strict({ frame0: optional(image()), frame1: optional(image()) }))
+    })
+  },
+  accepted: ({ id }) => ({ status: 201, body: { id, state: 'queued', assets: null, failure_reason: null } }),
+  poll: /^\/generations\/([^/]+)$/,
+  told: ({ id, state }, video) => ({
+    body: {
+      id,
+      state: states[state],
+      assets: state === 'succeeded' ? { video, progress_video: null } : null,
+      failure_reason: reasons[state] ?? null
+    }
+  }),
+  cancel: { method: 'DELETE', path: /^\/generations\/([^/]+)$/, answer: { status: 204 } },
+  refused: (why, message) => ({
+    status: why === 'auth' ? 403 : statusOf[why],
+    body: { detail: why === 'moderated' ? `400: prompt not allowed because of moderation: ${message}` : message }
+  }),
+  states: ['queued', 'running', 'succeeded', 'failed', 'moderated'],
+  frames: { picture: 'url', last: true },
+  expected: { seconds: null, costNano: null, progress: null }
+}

@@ -1,0 +1,61 @@
+import { Type } from '@sinclair/typebox'
+import { bearerIs, integer, oneOf, optional, picture, statusOf, strict, text, type Wire } from './wire.ts'
+
+const statuses = {
+  queued: 'pending',
+  running: 'in_progress',
+  succeeded: 'completed',
+  failed: 'failed',
+  moderated: 'failed',
+  expired: 'expired',
+  cancelled: 'cancelled'
+}
+
+/** OpenRouter's `/videos`: npm @openrouter/sdk 1.3. */
+export const openrouter: Wire = {
+  form: 'openrouter',
+  base: '/api/v1',
+  apiKey: 'or-secret',
+  model: 'google/veo-3.1',
+  isAuthorized: bearerIs('or-secret'),
+  submit: {
+    path: /^\/videos$/,
+    schema: strict({
+      model: text(),
+      prompt: text(),
+      duration: optional(integer()),
+      size: optional(Type.String({ pattern: '^\\d+x\\d+$' })),
+      aspect_ratio: optional(oneOf('16:9', '9:16', '1:1', '4:3', '3:4', '3:2', '2:3', '21:9', '9:21')),
+      seed: optional(integer()),
+      generate_audio: optional(Type.Boolean()),
+      frame_images: optional(Type.Array(strict({
+        type: oneOf('image_url'),
+        image_url: strict({ url: picture() }),
+        frame_type: oneOf('first_frame', 'last_frame')
+      })))
+    })
+  },
+  accepted: ({ id }) => ({ status: 202, body: { id, polling_url: `/api/v1/videos/${id}`, status: 'pending' } }),
+  poll: /^\/videos\/([^/]+)$/,
+  told: ({ id, state }, video) => ({
+    body: {
+      id,
+      generation_id: `gen-${id}`,
+      status: statuses[state],
+      polling_url: `/api/v1/videos/${id}`,
+      ...(state === 'succeeded' && { unsigned_urls: [video], usage: { cost: 0.4, is_byok: false } }),
+      ...(state === 'failed' && { error: 'Upstream failure.' }),
+      ...(state === 'moderated' && { error: 'The prompt was flagged for violence.' })
+    }
+  }),
+  content: /^\/videos\/([^/]+)\/content\?index=0$/,
+  refused: (why, message) => ({
+    status: why === 'moderated' ? 403 : statusOf[why],
+    body: why === 'moderated'
+      ? { error: { code: 403, message: `Your input was flagged: ${message}`, metadata: { reasons: ['violence'] } } }
+      : { error: { code: statusOf[why], message } }
+  }),
+  states: ['queued', 'running', 'succeeded', 'failed', 'moderated', 'expired', 'cancelled'],
+  frames: { picture: 'any', last: true },
+  expected: { seconds: null, costNano: 400_000_000, progress: null }
+}

@@ -1,0 +1,75 @@
+import { Type } from '@sinclair/typebox'
+import { bearerIs, integer, optional, picture, statusOf, strict, text } from './wire.ts'
+import type { Job, JobState, Wire } from './wire.ts'
+
+const statuses = {
+  queued: 'starting',
+  running: 'processing',
+  succeeded: 'succeeded',
+  failed: 'failed',
+  moderated: 'failed',
+  expired: 'aborted',
+  cancelled: 'canceled'
+}
+
+const errors: Partial<Record<JobState, string>> = {
+  failed: 'It broke.', moderated: 'The output was flagged as sensitive. (E005)'
+}
+
+export function prediction (job: Job, video: string) {
+  const { id, state, body } = job
+  return {
+    id,
+    model: 'bytedance/seedance-1-pro',
+    input: body.input,
+    status: statuses[state],
+    output: state === 'succeeded' ? video : null,
+    error: errors[state] ?? null,
+    created_at: new Date(job.createdAt).toISOString(),
+    data_removed: false,
+    urls: {
+      get: `https://api.replicate.com/v1/predictions/${id}`,
+      cancel: `https://api.replicate.com/v1/predictions/${id}/cancel`
+    }
+  }
+}
+
+/** Replicate's predictions: npm replicate 1.4. */
+export const replicate: Wire = {
+  form: 'replicate',
+  base: '/v1',
+  apiKey: 'r8_secret',
+  model: 'bytedance/seedance-1-pro',
+  isAuthorized: bearerIs('r8_secret'),
+  submit: {
+    path: /^\/models\/bytedance\/seedance-1-pro\/predictions$/,
+    schema: strict({
+      input: strict({
+        prompt: text(),
+        image: optional(picture()),
+        last_frame_image: optional(picture()),
+        duration: optional(integer()),
+        aspect_ratio: optional(text()),
+        resolution: optional(text()),
+        seed: optional(integer()),
+        generate_audio: optional(Type.Boolean()),
+        submit_key: text()
+      })
+    })
+  },
+  accepted: job => ({ status: 201, body: prediction(job, '') }),
+  poll: /^\/predictions\/([^/?]+)$/,
+  told: (job, video) => ({ body: prediction(job, video) }),
+  cancel: { method: 'POST', path: /^\/predictions\/([^/]+)\/cancel$/, answer: { body: { status: 'canceled' } } },
+  refused: (why, message) => ({
+    status: why === 'invalid' || why === 'moderated' ? 422 : statusOf[why],
+    body: {
+      title: 'Refused',
+      detail: why === 'moderated' ? `Your prompt was flagged: ${message}` : message,
+      status: statusOf[why]
+    }
+  }),
+  states: ['queued', 'running', 'succeeded', 'failed', 'moderated', 'cancelled'],
+  frames: { picture: 'any', last: true },
+  expected: { seconds: null, costNano: null, progress: null }
+}

@@ -1,0 +1,60 @@
+import { Type } from '@sinclair/typebox'
+import { bearerIs, integer, oneOf, optional, picture, statusOf, strict, text, type Wire } from './wire.ts'
+
+const codes = {
+  invalid: 'InvalidParameter',
+  moderated: 'InputTextSensitiveContentDetected',
+  auth: 'AuthenticationError',
+  quota: 'AccountOverdueError',
+  rate: 'RateLimitExceeded.EndpointRPMExceeded',
+  unknown: 'ResourceNotFound'
+}
+
+/** Seedance at BytePlus: vercel/ai, packages/bytedance. A failed task is told with status 200. */
+export const seedance: Wire = {
+  form: 'seedance',
+  base: '/api/v3',
+  apiKey: 'ark-secret',
+  model: 'seedance-1-5-pro-251215',
+  isAuthorized: bearerIs('ark-secret'),
+  submit: {
+    path: /^\/contents\/generations\/tasks$/,
+    schema: strict({
+      model: text(),
+      content: Type.Array(Type.Union([
+        strict({ type: oneOf('text'), text: text() }),
+        strict({
+          type: oneOf('image_url'), image_url: strict({ url: picture() }), role: oneOf('first_frame', 'last_frame')
+        })
+      ]), { minItems: 1 }),
+      ratio: optional(oneOf('16:9', '9:16', '1:1', '4:3', '3:4', '21:9', 'adaptive')),
+      resolution: optional(oneOf('480p', '720p', '1080p')),
+      duration: optional(integer()),
+      seed: optional(integer()),
+      generate_audio: optional(Type.Boolean()),
+      watermark: optional(Type.Boolean())
+    })
+  },
+  accepted: ({ id }) => ({ body: { id } }),
+  poll: /^\/contents\/generations\/tasks\/([^/]+)$/,
+  told: ({ id, state }, video) => ({
+    body: {
+      id,
+      status: state === 'moderated' ? 'failed' : state,
+      ...(state === 'succeeded' && {
+        content: { video_url: video }, usage: { completion_tokens: 108_900 }, duration: 5
+      }),
+      ...(state === 'failed' && { error: { code: 'InternalServiceError', message: 'It broke.' } }),
+      ...(state === 'moderated' && {
+        error: { code: 'OutputVideoSensitiveContentDetected', message: 'Not this.' }
+      })
+    }
+  }),
+  cancel: { method: 'DELETE', path: /^\/contents\/generations\/tasks\/([^/]+)$/, answer: { body: {} } },
+  refused: (why, message) => ({
+    status: why === 'quota' ? 403 : statusOf[why], body: { error: { code: codes[why], message, type: 'BadRequest' } }
+  }),
+  states: ['queued', 'running', 'succeeded', 'failed', 'moderated', 'expired', 'cancelled'],
+  frames: { picture: 'any', last: true },
+  expected: { seconds: 5, costNano: null, progress: null }
+}

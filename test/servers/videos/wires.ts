@@ -1,0 +1,19 @@
+import { fal } from './fal.ts'
+import { kling } from './kling.ts'
+import { luma } from './luma.ts'
+import { minimax } from './minimax.ts'
+import { openai } from './openai.ts'
+import { openrouter } from './openrouter.ts'
+import { replicate } from './replicate.ts'
+import { runway } from './runway.ts'
+import { seedance } from './seedance.ts'
+import { together } from './together.ts'
+import { veo } from './veo.ts'
+import { wan } from './wan.ts'
+import type { Wire } from './wire.ts'
+import { xai } from './xai.ts'
+
+/** Every wire format there is a server for. */
+export const wires: readonly Wire[] = [
+  openai, together, openrouter, runway, fal, replicate, veo, seedance, kling, wan, xai, minimax, luma
+]
