@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
+import { configDefaults } from '../../schemas/config.ts'
 import type { ModelConfig, Price } from '../config/config.ts'
 import { knownProviders } from '../config/known-providers.ts'
+import { knownVideo, knownVideoNames, type KnownVideo } from './known-videos.ts'
 import type { CatalogueFile, CatalogueRow, CatalogueTier, Modality } from './catalogue-row.ts'
 
 /** What the shipped data knows of a model. */
@@ -17,6 +19,8 @@ export interface CatalogueModel extends
   /** How far its knowledge reaches, e.g. `2024-04`; null: not known. */
   knowledge: string | null
   deprecated: boolean
+  /** Only of video models: lengths, sizes and pictures. */
+  video?: KnownVideo
 }
 
 /**
@@ -26,12 +30,21 @@ export interface CatalogueModel extends
 export function catalogueModel (provider: string, upstream: string): CatalogueModel | undefined {
   const rows = rowsOf(provider)
   const row = rows.get(upstream) ?? rows.get(upstream.replace(date, ''))
-  return row && toModel(row)
+  const video = known.has(provider) ? knownVideo(provider, upstream) : undefined
+  if (video === undefined) return row && toModel(row)
+  return { ...toModel(row ?? videoRow(video)), video }
+}
+
+/** What a video model is that nothing else is known of. */
+function videoRow ({ firstFrame }: KnownVideo): CatalogueRow {
+  const released = new Date(configDefaults.createdS * 1000).toISOString()
+  return { kind: 'video', input: firstFrame ? ['text', 'image'] : ['text'], output: ['video'], features: [], released }
 }
 
 /** The names of a provider's models that some endpoint of the gateway can serve, in the order of the data. */
 export function catalogueNames (provider: string): string[] {
-  return [...rowsOf(provider)].filter(([, { kind }]) => kind !== 'other').map(([name]) => name)
+  const names = [...rowsOf(provider)].filter(([, { kind }]) => kind !== 'other').map(([name]) => name)
+  return known.has(provider) ? [...new Set([...names, ...knownVideoNames(provider)])] : names
 }
 
 const date = /[-@]20\d\d(-?)(0[1-9]|1[0-2])\1(0[1-9]|[12]\d|3[01])$/

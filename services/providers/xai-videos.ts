@@ -1,11 +1,12 @@
 import { bearer, createVideoApi, type VideoUpstream } from './video-api.ts'
 import { complaintIn, objectAt } from './video-failures.ts'
-import { aspectRatioOf, defined, pictureUrl, resolutionOf, usualRatios } from './video-inputs.ts'
+import { aspectRatioOf, defined, pictureUrl, resolutionOf } from './video-inputs.ts'
 import type { VideoMaker } from './video-maker.ts'
 import { createVideoMaker } from './video-wire.ts'
 
 const codes = {} as const
 const ticksPerNano = 10
+const ratios = ['16:9', '9:16', '1:1', '4:3', '3:4', '3:2', '2:3']
 
 /**
  * xAI's `/videos/generations`. While a video is made the answer is 202, mostly with an empty body. Source:
@@ -21,7 +22,7 @@ export function createXaiVideos (upstream: VideoUpstream): VideoMaker {
         model: task.model,
         prompt: task.prompt,
         duration: task.seconds,
-        aspect_ratio: aspectRatioOf(task, usualRatios),
+        aspect_ratio: aspectRatioOf(task, ratios),
         resolution: resolutionOf(task, ['480p', '720p', '1080p']),
         image: task.firstFrame && { url: pictureUrl(task.firstFrame) }
       })

@@ -36,7 +36,7 @@ export const fal: Wire = {
       queue_position: 0
     }
   }),
-  poll: /^\/fal-ai\/bytedance\/requests\/([^/]+)\/status$/,
+  poll: /^\/fal-ai\/bytedance\/requests\/([^/]+)\/status(?:\?logs=[01])?$/,
   told: ({ id, state }) => state === 'queued' || state === 'running'
     ? { status: 202, body: { status: state === 'queued' ? 'IN_QUEUE' : 'IN_PROGRESS', request_id: id } }
     : { body: { status: 'COMPLETED', request_id: id, metrics: { inference_time: 41.2 } } },

@@ -74,7 +74,7 @@ export async function startVideoServer (wire: Wire, { extra, begin }: Options = 
     const began = begin?.(received.body, server) ?? null
     if (began !== null) return began
     const job: Job = {
-      id: `job-${jobs.length + 1}`, state: 'queued', body: received.body, path: received.path, createdAt: Date.now()
+      id: `job-${jobs.length + 1}`, state: wire.states[0] ?? 'running', body: received.body, path: received.path, createdAt: Date.now()
     }
     jobs.push(job)
     return wire.accepted(job)

@@ -13,7 +13,7 @@ export const xai: Wire = {
       model: text(),
       prompt: text(),
       duration: optional(integer()),
-      aspect_ratio: optional(oneOf('16:9', '9:16', '1:1', '4:3', '3:4', '21:9')),
+      aspect_ratio: optional(oneOf('16:9', '9:16', '1:1', '4:3', '3:4', '3:2', '2:3')),
       resolution: optional(oneOf('480p', '720p', '1080p')),
       image: optional(strict({ url: picture() }))
     })
