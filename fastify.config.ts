@@ -7,6 +7,7 @@ import baseUrl from './plugins/base-url.ts'
 import chat from './plugins/chat.ts'
 import configuration from './plugins/configuration.ts'
 import delivery from './plugins/delivery.ts'
+import deployments from './plugins/deployments.ts'
 import discovery from './plugins/discovery.ts'
 import download from './plugins/download.ts'
 import drain from './plugins/drain.ts'
@@ -76,6 +77,7 @@ export async function build ({ settings, config, logger }: BuildOptions): Promis
   await app.register(providers)
   await app.register(download, { trustedOrigins: settings.trustedOrigins })
   await app.register(models, { config })
+  await app.register(deployments)
   await app.register(jsonBody)
   await app.register(delivery)
   await app.register(chat)

@@ -1,6 +1,9 @@
 import fp from 'fastify-plugin'
+import { requestsDefaults } from '../schemas/config-requests.ts'
 import { abortedWithClient, type RequestAbort } from '../services/abort.ts'
 import { createChat, type Chat, type Incoming } from '../services/chat/chat.ts'
+import { deadlineHeader, readDeadline } from '../services/chat/read-deadline.ts'
+import { Deadlines } from '../services/deadlines.ts'
 import { GatewayError } from '../services/errors.ts'
 import { createMeter } from '../services/metering/meter.ts'
 import { createIds } from '../services/ids.ts'
@@ -25,11 +28,19 @@ export default fp(async app => {
     onError: error => app.log.error(error, 'a request could not be booked')
   })
   app.decorate('chat', createChat({
-    resolve: id => app.models.resolve(id),
-    provider: id => app.providers.get(id)
-  }, meter))
+    catalogue: { resolve: id => app.models.resolve(id), provider: id => app.providers.get(id) },
+    limits: () => app.models.config().requests ?? requestsDefaults,
+    deployments: app.deployments,
+    deadlines: new Deadlines(),
+    meter,
+    onFailure: (id, { provider, deployment: { model } }, { kind, sent, details: { status } }) => {
+      app.log.warn({ id, provider: provider.id, model, kind, sent, status }, 'a call of a provider failed')
+    }
+  }))
   app.decorate('toIncoming', (request, reply) => {
-    const { signal } = abortedWithClient(reply.raw, running)
+    const deadlineMs = readDeadline(request.headers[deadlineHeader])
+    const abort = abortedWithClient(reply.raw, running)
+    const { signal } = abort
     return {
       request: request.body,
       text: request.jsonText,
@@ -37,6 +48,8 @@ export default fp(async app => {
       payer: { key: request.apiKey.id, chain: request.apiKey.chainAt(Date.now()) },
       mayUse: model => request.apiKey.mayUse(model),
       signal,
+      giveUp: reason => abort.abort(reason),
+      deadlineMs,
       trace: request.trace,
       delivery: reply.toDelivery(signal)
     }
@@ -44,4 +57,4 @@ export default fp(async app => {
   app.decorate('abortRequests', () => {
     running.forEach(request => request.abort(GatewayError.unavailable('The gateway is shutting down.')))
   })
-}, { name: 'chat', dependencies: ['models', 'providers', 'ledger', 'delivery', 'json-body'] })
+}, { name: 'chat', dependencies: ['models', 'providers', 'deployments', 'ledger', 'delivery', 'json-body'] })

@@ -32,6 +32,9 @@ function answer (thrown: unknown, request: FastifyRequest, reply: FastifyReply):
   }
   const text = JSON.stringify(error.toBody())
   reply.code(error.status).headers(error.headers).type('application/json; charset=utf-8')
+  // Requests that are refused before they are known have no trace.
+  const attempts = request.trace?.attempts
+  if (attempts) reply.header('x-tollgate-attempts', attempts)
   // Fastify closes the connection when it gives up on a body before its end.
   const unread = reply.getHeader('connection') === 'close' && !request.raw.readableEnded
   if (!unread) return reply.send(text)

@@ -1,6 +1,8 @@
 /* eslint no-template-curly-in-string: off -- `${NAME}` is the file's own syntax */
 import { Type } from '@sinclair/typebox'
-import type { Static, TLiteral, TUnion } from '@sinclair/typebox'
+import type { Static } from '@sinclair/typebox'
+import { dayMs, flag, milliseconds, oneOf, share, strict, usd } from './config-fields.ts'
+import { BreakerEntry, RequestsEntry } from './config-requests.ts'
 
 /** What holds where the file says nothing. */
 export const configDefaults = {
@@ -23,12 +25,6 @@ const dialectNames = [
   'openai', 'azure', 'openrouter', 'groq', 'together', 'mistral', 'deepseek', 'xai', 'gemini', 'vllm', 'sglang',
   'llamacpp', 'ollama', 'lmstudio', 'compatible'
 ] as const
-
-const strict = { additionalProperties: false } as const
-const dayMs = 86_400_000
-
-/** The plain decimal that an amount of money is, or the `${NAME}` that stands for it. */
-const moneyPattern = '^(\\d{1,12}(\\.\\d{1,30})?|.*\\$\\{.*)$'
 
 const Timeouts = Type.Object({
   connect_ms: Type.Optional(milliseconds('Until the connection stands.', configDefaults.timeoutsMs.connect)),
@@ -93,14 +89,42 @@ export type ProviderEntry = Static<typeof ProviderEntry>
 
 const upstreamModel = 'The name of the model at the provider. Default: the id of the model.'
 
+const TierEntry = Type.Object({
+  above: Type.Integer({ minimum: 1, maximum: 1_000_000_000, description: 'Prompts with more tokens than that.' }),
+  input: usd('1 million prompt tokens', 6),
+  output: usd('1 million completion tokens', 6),
+  cache_read: Type.Optional(usd('1 million prompt tokens that the provider had cached', 6)),
+  cache_write: Type.Optional(usd('1 million prompt tokens that the provider put into its cache', 6))
+}, { ...strict, description: 'What all tokens of a request with a long prompt cost.' })
+
+const PriceEntry = Type.Object({
+  input: Type.Optional(usd('1 million prompt tokens', 6)),
+  output: Type.Optional(usd('1 million completion tokens', 6)),
+  cache_read: Type.Optional(usd('1 million prompt tokens that the provider had cached', 6)),
+  cache_write: Type.Optional(usd('1 million prompt tokens that the provider put into its cache', 6)),
+  audio_input: Type.Optional(usd('1 million prompt tokens of audio', 6)),
+  audio_output: Type.Optional(usd('1 million completion tokens of audio', 6)),
+  tiers: Type.Optional(Type.Array(TierEntry, {
+    maxItems: 16,
+    description: "Prices for long prompts. Default: the catalogue's, unless `input` or `output` is given."
+  })),
+  image: Type.Optional(usd('image', 9)),
+  second: Type.Optional(usd('second of video', 9))
+}, {
+  ...strict,
+  minProperties: 1,
+  description: 'Prices in USD. What is absent has no price and cannot be sold; what is free says 0.'
+})
+
 const DeploymentEntry = Type.Object({
   provider: Type.String({ minLength: 1, maxLength: 64, description: 'Id of a provider.' }),
   model: Type.Optional(Type.String({ minLength: 1, maxLength: 512, description: upstreamModel })),
+  price: Type.Optional(PriceEntry),
   weight: Type.Optional(Type.Number({
     minimum: 0,
     maximum: 1_000_000,
     default: configDefaults.weight,
-    description: 'Among deployments of the same priority, the heavier comes first.'
+    description: 'The share of the requests it gets among deployments of the same priority; 0: only when the others fail.'
   })),
   priority: Type.Optional(Type.Integer({
     minimum: 0,
@@ -109,19 +133,6 @@ const DeploymentEntry = Type.Object({
     description: 'The lower is tried first.'
   }))
 }, { ...strict, description: 'A place where the model runs.' })
-
-const PriceEntry = Type.Object({
-  input: Type.Optional(usd('1 million prompt tokens', 6)),
-  output: Type.Optional(usd('1 million completion tokens', 6)),
-  cache_read: Type.Optional(usd('1 million prompt tokens that the provider had cached', 6)),
-  cache_write: Type.Optional(usd('1 million prompt tokens that the provider put into its cache', 6)),
-  image: Type.Optional(usd('image', 9)),
-  second: Type.Optional(usd('second of video', 9))
-}, {
-  ...strict,
-  minProperties: 1,
-  description: 'Prices in USD. What is absent has no price and cannot be sold; what is free says 0.'
-})
 
 const CapabilitiesEntry = Type.Object({
   tools: Type.Optional(flag('Calls tools.', false)),
@@ -172,6 +183,15 @@ export const ModelEntry = Type.Object({
   })),
   capabilities: Type.Optional(CapabilitiesEntry),
   quality: Type.Optional(QualityEntry),
+  speed: Type.Optional(Type.Object({
+    first_token_ms: Type.Integer({ minimum: 1, maximum: dayMs, description: 'Until the first token.' }),
+    tokens_per_second: Type.Number({ minimum: 0.01, maximum: 1_000_000, description: 'From then on.' })
+  }, { ...strict, description: 'What to expect of its speed before anything was measured.' })),
+  fallbacks: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 512 }), {
+    maxItems: 8,
+    description: 'Ids of models to try, in this order, when this one cannot answer. None that costs more, unless ' +
+      '`requests.allow_dearer_fallbacks` is true, and none that the key may not use.'
+  })),
   owned_by: Type.Optional(Type.String({
     minLength: 1, maxLength: 256, description: 'Who made it, as shown to clients. Default: the first provider.'
   })),
@@ -217,35 +237,12 @@ export const GatewayFile = Type.Object({
   })),
   providers: Type.Optional(Type.Array(ProviderEntry, { maxItems: 200, description: 'The servers that run models.' })),
   models: Type.Optional(Type.Array(ModelEntry, { maxItems: 10_000, description: 'The models on offer.' })),
-  policies: Type.Optional(Type.Array(PolicyEntry, { maxItems: 100, description: 'How `auto` chooses.' }))
+  policies: Type.Optional(Type.Array(PolicyEntry, { maxItems: 100, description: 'How `auto` chooses.' })),
+  requests: Type.Optional(RequestsEntry),
+  breaker: Type.Optional(BreakerEntry)
 }, {
   ...strict,
   title: 'Tollgate configuration',
   description: 'Every text may contain `${NAME}` or `${NAME:-default}` from the environment; `$${` is a plain `${`.'
 })
 export type GatewayFile = Static<typeof GatewayFile>
-
-function oneOf<const Values extends readonly string[]> (
-  values: Values, options: { default?: string, description: string }
-): TUnion<TLiteral<Values[number]>[]> {
-  return Type.Union(values.map((value: Values[number]) => Type.Literal(value)), options)
-}
-
-function milliseconds (description: string, defaultMs: number) {
-  return Type.Integer({ minimum: 1, maximum: dayMs, default: defaultMs, description })
-}
-
-function usd (unit: string, decimals: number) {
-  return Type.Union([Type.Number({ minimum: 0 }), Type.String({ pattern: moneyPattern })], {
-    description: `USD per ${unit}; at most ${decimals} decimals.`,
-    examples: [0.15]
-  })
-}
-
-function flag (description: string, otherwise: boolean) {
-  return Type.Boolean({ default: otherwise, description })
-}
-
-function share (description: string) {
-  return Type.Number({ minimum: 0, maximum: 1, description })
-}

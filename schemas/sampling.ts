@@ -3,6 +3,8 @@ import { MapOf, Nullable, StringOrItems } from './combinators.ts'
 
 const Penalty = Nullable(Type.Number({ minimum: -2, maximum: 2 }))
 
+const ModelId = Type.String({ minLength: 1, maxLength: 512 })
+
 const StreamOptions = Type.Object({
   include_usage: Type.Optional(Type.Boolean()),
   include_obfuscation: Type.Optional(Type.Boolean())
@@ -21,5 +23,7 @@ export const samplingFields = {
   logit_bias: Type.Optional(Nullable(MapOf(Type.Integer({ minimum: -100, maximum: 100 })))),
   // The bounds of a 64-bit integer, as near as a double comes.
   seed: Type.Optional(Nullable(Type.Integer({ minimum: -(2 ** 63), maximum: 2 ** 63 }))),
-  user: Type.Optional(Type.String())
+  user: Type.Optional(Type.String()),
+  // Tollgate's own: models to try, in this order, when the one asked for cannot answer.
+  fallbacks: Type.Optional(Nullable(Type.Array(ModelId, { maxItems: 8 })))
 }

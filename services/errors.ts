@@ -67,6 +67,12 @@ export class GatewayError extends Error {
     return new GatewayError(details.status ?? 502, 'server_error', message, details)
   }
 
+  /** 504: the time that the request may take is over. */
+  static deadlineExceeded (limitMs: number): GatewayError {
+    const message = `The request was not answered within its deadline of ${limitMs} ms.`
+    return new GatewayError(504, 'server_error', message, { code: 'deadline_exceeded' })
+  }
+
   /** 500: a fault of the gateway; the cause is logged, never sent. */
   static internal (cause: unknown): GatewayError {
     return new GatewayError(500, 'server_error', 'The server had an error while processing your request.', { cause })
@@ -84,6 +90,8 @@ export type Sent = 'no' | 'maybe' | 'yes'
 interface UpstreamDetails {
   status?: number
   retryAfterMs?: number
+  /** False: the provider says that the same request would fail again. Absent: it says nothing. */
+  shouldRetry?: boolean
   /** The provider's own `type`, `param` and `code`, when it spoke OpenAI's error shape. */
   type?: string | null
   param?: string | null

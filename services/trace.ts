@@ -11,6 +11,8 @@ export interface Trace {
   model: string | null
   provider: string | null
   upstreamModel: string | null
+  /** How often a provider was called for it. */
+  attempts: number
   report: StreamReport | null
   /** When the first byte of the answer went out, on the clock of `performance.now()`. */
   firstByteAtMs: number | null
@@ -27,6 +29,7 @@ export function createTrace (): Trace {
     model: null,
     provider: null,
     upstreamModel: null,
+    attempts: 0,
     report: null,
     firstByteAtMs: null,
     costNano: null,

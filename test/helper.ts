@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import pino from 'pino'
+import { breakerDefaults, requestsDefaults } from '../schemas/config-requests.ts'
 import { build } from '../fastify.config.ts'
 import type { GatewayConfig, ModelConfig, ProviderConfig } from '../services/config/config.ts'
 import { configFromEnvironment } from '../services/config/environment.ts'
@@ -84,11 +85,16 @@ export function providerAt (baseUrl: string, more: Partial<ProviderConfig> = {})
   }
 }
 
-/** A configuration with one provider and the free public model `chat`, which is `gpt-5-nano` there. */
+/**
+ * A configuration with one provider and the free public model `chat`, which is `gpt-5-nano` there. Nothing is
+ * tried twice, so that a test sees what each script of its upstream leads to.
+ */
 export function configFor (provider: ProviderConfig, more: Partial<ModelConfig> = {}): GatewayConfig {
   const deployment = { provider: provider.id, model: 'gpt-5-nano', weight: 1, priority: 0 }
   const model = { ...newModel(provider.id, 'gpt-5-nano'), id: 'chat', deployments: [deployment], price: free, ...more }
-  return { providers: [provider], models: [model], policies: [] }
+  const requests = { ...requestsDefaults, retries: 0 }
+  const breaker = { ...breakerDefaults, failures: 1000, minRequests: 1000 }
+  return { providers: [provider], models: [model], policies: [], requests, breaker }
 }
 
 function createLog () {

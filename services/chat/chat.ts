@@ -1,23 +1,25 @@
 import type { ChatCompletionRequest } from '../../schemas/chat-completions.ts'
 import type { CompletionRequest } from '../../schemas/completions.ts'
-import type { ModelConfig } from '../config/config.ts'
+import type { RequestsConfig } from '../config/config.ts'
+import type { Deadlines } from '../deadlines.ts'
+import type { Deployments } from '../deployments/deployments.ts'
 import { GatewayError, UpstreamError } from '../errors.ts'
-import type { JsonText } from '../json-text.ts'
+import { JsonText } from '../json-text.ts'
 import type { Charge, Meter, Payer } from '../metering/meter.ts'
-import type { Resolved } from '../models/registry.ts'
 import { usdText } from '../money.ts'
 import { createReport } from '../providers/provider.ts'
-import type { ChatAnswer, ChatProvider, CompletionAnswer, Provider, ProviderCall } from '../providers/provider.ts'
+import type { ChatProvider, ProviderCall } from '../providers/provider.ts'
 import type { Trace } from '../trace.ts'
+import { noteEnd } from './call.ts'
+import type { Answer } from './call.ts'
+import { planFor } from './candidates.ts'
+import type { Candidate, Catalogue } from './candidates.ts'
 import type { Delivery } from './delivery.ts'
 import { encodeChunks } from './encode-chunks.ts'
+import { headersOf } from './headers.ts'
 import { completeByChat } from './legacy.ts'
-
-/** Where the use case finds models and providers; both may be replaced while requests run. */
-export interface Catalogue {
-  resolve (model: string): Resolved | undefined
-  provider (id: string): Provider | undefined
-}
+import { findAnswer } from './search.ts'
+import { openTill } from './till.ts'
 
 /** One request of one client. `text` is the body as received, `request` the same, validated. */
 export interface Incoming<Request> {
@@ -28,6 +30,10 @@ export interface Incoming<Request> {
   /** Whether the key may use a model, by its public id. */
   mayUse (model: string): boolean
   signal: AbortSignal
+  /** Aborts the signal; the client is told why. */
+  giveUp (reason: GatewayError): void
+  /** The longest the client wants to wait; null: it does not say. */
+  deadlineMs: number | null
   trace: Trace
   delivery: Delivery
 }
@@ -42,53 +48,83 @@ export interface Chat {
   completeText (incoming: Incoming<CompletionRequest>): Promise<void>
 }
 
-type AnyRequest = ChatCompletionRequest | CompletionRequest
+interface ChatOptions {
+  catalogue: Catalogue
+  /** Asked for each request, because the configuration may change. */
+  limits: () => RequestsConfig
+  deployments: Deployments
+  deadlines: Deadlines
+  meter: Meter
+  /** Hears of every call that failed, also when another one then succeeds. */
+  onFailure: (requestId: string, candidate: Candidate, error: UpstreamError) => void
+  /** From 0 up to, not including, 1. */
+  random?: () => number
+}
 
-interface Candidate { model: ModelConfig, provider: ChatProvider, upstreamModel: string }
+type AnyRequest = ChatCompletionRequest | CompletionRequest
+type Ask<Request> = (provider: ChatProvider, call: ProviderCall<Request>) => Promise<Answer>
 
 /**
- * The use case behind chat and legacy completions: resolve the model, hold the money, call, deliver, settle.
+ * The use case behind chat and legacy completions: plan who may answer, hold the money, call until somebody
+ * does, deliver, settle.
  */
-export function createChat (catalogue: Catalogue, meter: Meter): Chat {
-  function candidateFor ({ request, mayUse }: Incoming<AnyRequest>): Candidate {
-    const id = request.model
-    const resolved = catalogue.resolve(id)
-    const deployment = resolved?.deployments[0]
-    const provider = deployment && catalogue.provider(deployment.provider)
-    if (resolved === undefined || deployment === undefined || provider === undefined) {
-      throw GatewayError.modelNotFound(id)
+export function createChat (options: ChatOptions): Chat {
+  const { catalogue, deployments, deadlines, meter, onFailure, random = Math.random } = options
+
+  /** Starts the time that a request may take; `stop` ends it. `dueMs` is on the clock of `deadlines`. */
+  function watch (limitMs: number, giveUp: (reason: GatewayError) => void) {
+    const watched = {
+      slot: -1,
+      dueMs: Infinity,
+      onDeadline: () => giveUp(GatewayError.deadlineExceeded(limitMs)),
+      stop: () => deadlines.delete(watched)
     }
-    if (!mayUse(resolved.model.id)) throw GatewayError.modelNotFound(id)
-    if (resolved.model.kind !== 'chat') {
-      throw GatewayError.invalidRequest(`The model \`${id}\` makes ${resolved.model.kind}s; it cannot chat.`,
-        { param: 'model' })
-    }
-    if (!canChat(provider)) throw GatewayError.modelNotFound(id)
-    return { model: resolved.model, provider, upstreamModel: deployment.model }
+    deadlines.add(watched)
+    watched.dueMs = deadlines.nowMs + limitMs
+    return watched
   }
 
   async function serve<Request extends AnyRequest> (
-    incoming: Incoming<Request>,
-    ask: (provider: ChatProvider, call: ProviderCall<Request>) => Promise<ChatAnswer | CompletionAnswer>
+    given: Incoming<Request>, ask: Ask<Request>
   ): Promise<void> {
-    const { request, text, requestId, payer, signal, trace } = incoming
-    trace.asked = request.model
-    const { model, provider, upstreamModel } = candidateFor(incoming)
-    trace.model = model.id
-    trace.provider = provider.id
-    trace.upstreamModel = upstreamModel
-    const charge = await meter.admit({ payer, requestId, request, bodyBytes: text.bytes.length, model })
+    const limits = options.limits()
+    const { request: { model, fallbacks = null }, mayUse, trace, signal } = given
+    trace.asked = model
+    const incoming = withoutOwnFields(given)
+    const { request, text, requestId, payer } = incoming
+    const bodyBytes = text.bytes.length
+    const plan = planFor({ model, fallbacks, promptBound: bodyBytes, mayUse },
+      { catalogue, deployments, allowDearer: limits.allowDearerFallbacks })
+    const deadline = watch(Math.min(given.deadlineMs ?? Infinity, limits.deadlineMs), given.giveUp)
+    const till = openTill(meter, { payer, requestId, request, bodyBytes })
     try {
-      const call = { request, text, model: upstreamModel, outputLimit: charge.outputLimit, requestId, signal }
-      const answer = await ask(provider, call)
-      trace.report = answer.report
-      await deliver(incoming, answer, charge)
+      const found = await findAnswer({
+        plan,
+        limits,
+        signal,
+        trace,
+        dueMs: deadline.dueMs,
+        prepare: till.prepare,
+        ask: ({ provider, deployment }, signal) => {
+          const outputLimit = till.charge?.outputLimit ?? null
+          return ask(provider, { request, text, model: deployment.model, outputLimit, requestId, signal })
+        },
+        onFailure: (candidate, error) => onFailure(requestId, candidate, error),
+        random
+      })
+      name(trace, found.candidate)
+      trace.report = found.answer.report
+      await deliver(incoming, found.answer, till.charge)
+      noteEnd(found, trace.failure !== null && !signal.aborted)
     } catch (error) {
+      if (trace.model === null) name(trace, plan.asked[0])
+      if (signal.reason instanceof GatewayError) throw signal.reason
       // A provider whose answer nobody waits for any more has worked on it all the same.
-      if (error instanceof UpstreamError && error.kind === 'aborted') trace.report ??= createReport()
+      if (isWorkLost(error)) trace.report ??= createReport()
       throw error
     } finally {
-      settle(charge, trace)
+      deadline.stop()
+      settle(till.charge, trace)
     }
   }
 
@@ -100,12 +136,25 @@ export function createChat (catalogue: Catalogue, meter: Meter): Chat {
   }
 }
 
-function canChat (provider: Provider): provider is ChatProvider {
-  return provider.chat !== undefined
+/** The request as providers get it: what is meant for the gateway alone stays behind. */
+function withoutOwnFields<Request extends AnyRequest> (incoming: Incoming<Request>): Incoming<Request> {
+  if (incoming.request.fallbacks === undefined) return incoming
+  const text = JsonText.parse(Buffer.from(incoming.text.with(new Map([['fallbacks', undefined]]))))
+  return { ...incoming, text, request: { ...incoming.request, fallbacks: undefined } }
+}
+
+function name (trace: Trace, candidate: Candidate | undefined): void {
+  trace.model = candidate?.model.id ?? null
+  trace.provider = candidate?.provider.id ?? null
+  trace.upstreamModel = candidate?.deployment.model ?? null
+}
+
+function isWorkLost (error: unknown): boolean {
+  return error instanceof UpstreamError && error.kind === 'aborted' && error.sent !== 'no'
 }
 
 async function deliver (
-  { request, delivery, trace }: Incoming<AnyRequest>, answer: ChatAnswer | CompletionAnswer, charge: Charge
+  { request, delivery, trace }: Incoming<AnyRequest>, answer: Answer, charge: Charge | null
 ): Promise<void> {
   const headers = headersOf(trace, answer.report.dropped)
   if (answer.kind === 'json') {
@@ -120,25 +169,9 @@ async function deliver (
 }
 
 /** Ends the charge by what was used, or by nothing when nothing came. Ending it again changes nothing. */
-function settle (charge: Charge, trace: Trace): void {
+function settle (charge: Charge | null, trace: Trace): void {
   const { report, failure } = trace
   const brokeOffEmpty = failure !== null && report?.usage === null && report.delivered.isEmpty
-  if (report === null || brokeOffEmpty) charge.cancel()
-  else trace.costNano = charge.settle(report) ?? trace.costNano
-}
-
-/** What was decided, for the client to see: the public model id, the provider and the model's name there. */
-function headersOf (trace: Trace, dropped: readonly string[]): Record<string, string> {
-  const headers: Record<string, string> = {
-    'x-tollgate-model': headerText(trace.model),
-    'x-tollgate-provider': headerText(trace.provider),
-    'x-tollgate-upstream-model': headerText(trace.upstreamModel)
-  }
-  if (dropped.length > 0) headers['x-tollgate-dropped-params'] = dropped.join(', ')
-  return headers
-}
-
-/** Model names may be any text; a header may not. */
-function headerText (value: string | null): string {
-  return (value ?? '').replace(/[^\x20-\x7e]/g, encodeURIComponent)
+  if (report === null || brokeOffEmpty) charge?.cancel()
+  else trace.costNano = charge?.settle(report) ?? trace.costNano
 }

@@ -1,5 +1,6 @@
 import { Value, ValueErrorType } from '@sinclair/typebox/value'
 import type { Static, TSchema } from '@sinclair/typebox'
+import { BreakerEntry, RequestsEntry } from '../../schemas/config-requests.ts'
 import { GatewayFile, ModelEntry, PolicyEntry, ProviderEntry } from '../../schemas/config.ts'
 import { explainError } from './explain-error.ts'
 import type { YamlDocument } from './yaml-document.ts'
@@ -23,6 +24,8 @@ export interface CheckedFile {
   providers: Entries<ProviderEntry>
   models: Entries<ModelEntry>
   policies: Entries<PolicyEntry>
+  requests: RequestsEntry
+  breaker: BreakerEntry
 }
 
 /** Most passes over one entry: each takes out what is wrong at one level, and entries have few levels. */
@@ -42,7 +45,9 @@ export function checkStructure (document: YamlDocument): CheckedFile {
     environmentProviders: property(file, 'environment_providers') !== false,
     providers: entries('providers', ProviderEntry, file, document),
     models: entries('models', ModelEntry, file, document),
-    policies: entries('policies', PolicyEntry, file, document)
+    policies: entries('policies', PolicyEntry, file, document),
+    requests: section('requests', RequestsEntry, file, {}),
+    breaker: section('breaker', BreakerEntry, file, {})
   }
 }
 
@@ -70,6 +75,14 @@ function entries<Schema extends TSchema> (
   }
   const brokenIds = broken.filter((id) => typeof id === 'string')
   return { list, brokenIds, complete: document.sound && brokenIds.length === broken.length }
+}
+
+/** A part of the file that stands there once, without what does not fit. */
+function section<Schema extends TSchema> (
+  name: string, schema: Schema, file: unknown, otherwise: Static<Schema>
+): Static<Schema> {
+  const item = property(file, name)
+  return item !== undefined && repair(schema, item) ? item : otherwise
 }
 
 /** Takes out of an entry what does not fit; returns whether that leaves a whole entry. */

@@ -5,6 +5,41 @@ export interface GatewayConfig {
   providers: ProviderConfig[]
   models: ModelConfig[]
   policies: PolicyConfig[]
+  /** Absent: the defaults of schemas/config.ts. */
+  requests?: RequestsConfig
+  breaker?: BreakerConfig
+}
+
+/** How hard the gateway tries to get an answer. */
+export interface RequestsConfig {
+  /** The longest a request may take, with all that is tried for it. */
+  deadlineMs: number
+  /** How often each deployment of a model is tried again. */
+  retries: number
+  /** The wait before a deployment is tried again; doubles each time. */
+  backoffMs: number
+  /** A deployment that asks to be left alone for longer is given up. */
+  maxRetryAfterMs: number
+  /** Whether a request is sent again that the provider may have worked on, and charged for. */
+  retryUnsure: boolean
+  /** How long to wait for one deployment before a second one is asked as well; null: never. */
+  hedgeAfterMs: number | null
+  /** Whether a fallback may cost more than the model that was asked for. */
+  allowDearerFallbacks: boolean
+}
+
+/** When a deployment that fails is left alone, and for how long. */
+export interface BreakerConfig {
+  /** Failures in a row. */
+  failures: number
+  /** Share of the calls in a window that failed, 0 to 1, and how many calls it takes to say so. */
+  errorRate: number
+  minRequests: number
+  windowMs: number
+  /** The first time; twice as long each further time. */
+  openMs: number
+  /** How often providers are asked whether they are there; null: only requests tell. */
+  probeEveryMs: number | null
 }
 
 export interface ProviderConfig {
@@ -38,12 +73,24 @@ export interface ModelConfig {
   capabilities: Capabilities
   /** Expected share of good answers per domain, 0 to 1. */
   quality: Partial<Record<Domain, number>>
+  /** What to expect of its speed before anything was measured; absent: nothing is known. */
+  speed?: { firstTokenMs: number, tokensPerSecond: number }
+  /** Ids of models to try when this one cannot answer, in their order. */
+  fallbacks?: string[]
   ownedBy: string
   /** Unix seconds. */
   created: number
 }
 
-export interface DeploymentConfig { provider: string, model: string, weight: number, priority: number }
+/** `weight` is the share of the traffic among deployments of one priority; the lower priority goes first. */
+export interface DeploymentConfig {
+  provider: string
+  model: string
+  weight: number
+  priority: number
+  /** Absent: that of the model; null: nobody knows what it costs, so it is not used. */
+  price?: Price | null
+}
 
 /**
  * Integer pico-USD per token, integer nano-USD per image and second of video. Null: the file says nothing.
@@ -55,6 +102,20 @@ export interface Price {
   cacheWritePico: number | null
   imageNano: number | null
   secondNano: number | null
+  /** Tokens of audio in the prompt and in the answer; absent or null: they cost as much as others. */
+  audioInputPico?: number | null
+  audioOutputPico?: number | null
+  /** What replaces the prices above for long prompts, shortest first. */
+  tiers?: readonly PriceTier[]
+}
+
+/** What every token of a request costs once its prompt has more than `aboveTokens`. */
+export interface PriceTier {
+  aboveTokens: number
+  inputPico: number
+  outputPico: number
+  cacheReadPico?: number
+  cacheWritePico?: number
 }
 
 export interface Capabilities {

@@ -8,6 +8,7 @@ import { configFromEnvironment, providersFromEnvironment } from './environment.t
 import { readModels } from './models.ts'
 import { readPolicies } from './policies.ts'
 import { readProviders } from './providers.ts'
+import { readBreaker, readRequests } from './requests.ts'
 import { sandboxModels } from './sandbox.ts'
 import { parseYaml } from './yaml-document.ts'
 
@@ -36,7 +37,13 @@ export function parseConfig (text: string, env: NodeJS.ProcessEnv, source = 'gat
   const policies = readPolicies(file, chatIds, new Set(offering.map(({ id }) => id)), document)
   const problems = [...document.problems(), ...found.problems]
   if (problems.length > 0) throw new ConfigError(source, problems)
-  return { providers, models, policies }
+  return {
+    providers,
+    models,
+    policies,
+    requests: readRequests(file.requests),
+    breaker: readBreaker(file.breaker)
+  }
 }
 
 /** A listed sandbox brings its models along, save those the file defines itself. */

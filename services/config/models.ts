@@ -31,17 +31,21 @@ function toModel (
   { item, path }: Entry<ModelEntry>, deployments: DeploymentConfig[], document: YamlDocument
 ): ModelConfig {
   const known = knownAs(deployments)
-  const { id, quality = {} } = item
-  const price = known?.price ?? null
+  const { id, quality = {}, speed, fallbacks } = item
+  // Of a model in several places the first that has a price tells it.
+  const told = deployments.find(({ price }) => price != null)?.price ?? known?.price ?? null
+  if (fallbacks?.includes(id) === true) document.report([...path, 'fallbacks'], 'names the model itself')
   return {
     id,
     kind: item.kind ?? known?.kind ?? 'chat',
     deployments,
-    price: item.price === undefined ? price : readPrice(document, [...path, 'price'], price),
+    price: item.price === undefined ? told : readPrice(document, [...path, 'price'], known?.price ?? null),
     contextWindow: item.context_window ?? known?.contextWindow ?? null,
     maxOutput: item.max_output ?? known?.maxOutput ?? null,
     capabilities: toCapabilities(item.capabilities, known?.capabilities),
     quality: { ...quality },
+    ...(speed && { speed: { firstTokenMs: speed.first_token_ms, tokensPerSecond: speed.tokens_per_second } }),
+    ...(fallbacks && { fallbacks: [...fallbacks] }),
     ownedBy: item.owned_by ?? deployments[0]?.provider ?? '',
     created: item.created ?? known?.created ?? configDefaults.createdS
   }
@@ -69,9 +73,18 @@ function readDeployments (
   for (const key of ['provider', 'model'] as const) {
     if (item[key] !== undefined) document.report([...path, key], 'cannot stand beside deployments', 'key')
   }
-  return item.deployments.map(({ provider, model = item.id, weight, priority }, index) => {
-    checkProvider(provider, [...path, 'deployments', index, 'provider'], known, document)
-    return toDeployment(provider, model, weight, priority)
+  const read = item.deployments.map(({ provider, model = item.id, weight, priority, price }, index) => {
+    const at = [...path, 'deployments', index]
+    checkProvider(provider, [...at, 'provider'], known, document)
+    const listed = catalogueModel(provider, model)?.price ?? null
+    const own = price === undefined ? undefined : readPrice(document, [...at, 'price'], listed)
+    return { deployment: toDeployment(provider, model, weight, priority), listed, own }
+  })
+  // A price of the model holds wherever it runs; without one each place costs what is known of it.
+  const differ = read.length > 1 && item.price === undefined && read.some(({ listed, own }) => listed ?? own)
+  return read.map(({ deployment, listed, own }) => {
+    const price = own ?? (differ ? listed : undefined)
+    return price === undefined ? deployment : { ...deployment, price }
   })
 }
 

@@ -1,5 +1,5 @@
 import { nanoFromUsd } from '../money.ts'
-import type { Price } from './config.ts'
+import type { Price, PriceTier } from './config.ts'
 import type { YamlDocument } from './yaml-document.ts'
 import type { Path } from './yaml-path.ts'
 
@@ -15,8 +15,40 @@ export function readPrice (document: YamlDocument, path: Path, otherwise: Price 
     cacheReadPico: readPico(document, [...path, 'cache_read']) ?? otherwise?.cacheReadPico ?? null,
     cacheWritePico: readPico(document, [...path, 'cache_write']) ?? otherwise?.cacheWritePico ?? null,
     imageNano: readNano(document, [...path, 'image']) ?? otherwise?.imageNano ?? null,
-    secondNano: readNano(document, [...path, 'second']) ?? otherwise?.secondNano ?? null
+    secondNano: readNano(document, [...path, 'second']) ?? otherwise?.secondNano ?? null,
+    ...present({
+      audioInputPico: readPico(document, [...path, 'audio_input']) ?? otherwise?.audioInputPico,
+      audioOutputPico: readPico(document, [...path, 'audio_output']) ?? otherwise?.audioOutputPico,
+      tiers: readTiers(document, path, otherwise)
+    })
   }
+}
+
+/** The file's own tiers, else those known; but these belong to the known price, not to one of the file's. */
+function readTiers (document: YamlDocument, path: Path, otherwise: Price | null): Price['tiers'] {
+  const at = [...path, 'tiers']
+  if (!document.has(at)) {
+    const isOwn = document.has([...path, 'input']) || document.has([...path, 'output'])
+    return isOwn ? undefined : otherwise?.tiers
+  }
+  const tiers: PriceTier[] = []
+  for (let index = 0; document.has([...at, index]); index++) {
+    const pico = (key: string) => readPico(document, [...at, index, key])
+    const aboveTokens = Number(document.exact([...at, index, 'above']))
+    const [inputPico, outputPico] = [pico('input'), pico('output')]
+    // What is missing or wrong has been reported.
+    if (!Number.isSafeInteger(aboveTokens) || inputPico === null || outputPico === null) continue
+    const cached = { cacheReadPico: pico('cache_read') ?? undefined, cacheWritePico: pico('cache_write') ?? undefined }
+    tiers.push({ aboveTokens, inputPico, outputPico, ...present(cached) })
+  }
+  return tiers.toSorted((one, other) => one.aboveTokens - other.aboveTokens)
+}
+
+/** An object without the keys that have no value. */
+function present<Fields extends object> (fields: Fields): Partial<Fields> {
+  const kept: Partial<Fields> = { ...fields }
+  for (const key in kept) if (kept[key] === undefined || kept[key] === null) delete kept[key]
+  return kept
 }
 
 /** The USD at a path as integer nano-USD; null when there is none, or when it was reported. */

@@ -1,6 +1,6 @@
 import type { ChatCompletionRequest } from '../../schemas/chat-completions.ts'
 import type { CompletionRequest } from '../../schemas/completions.ts'
-import type { ModelConfig } from '../config/config.ts'
+import type { ModelConfig, Price } from '../config/config.ts'
 import type { Hold, Ledger } from '../ledger/ledger.ts'
 import type { StreamReport, Usage } from '../providers/provider.ts'
 import { estimateUsage } from './estimate.ts'
@@ -22,6 +22,8 @@ export interface Sale {
   request: ChatCompletionRequest | CompletionRequest
   bodyBytes: number
   model: ModelConfig
+  /** What it costs where it is to run. */
+  price: Price | null
 }
 
 /** A sale under way, its worst case held. `settle` or `cancel` ends it, whichever comes first. */
@@ -60,14 +62,21 @@ export function createMeter ({ ledger, newId, onError }: MeterOptions): Meter {
   return {
     async admit (sale) {
       const { payer, request, bodyBytes, model } = sale
-      const price = tokenPriceOf(model)
-      if (price.inputPico === 0 && price.outputPico === 0) return freeOfCharge
+      const price = tokenPriceOf({ id: model.id, price: sale.price })
+      if (isFree(price)) return freeOfCharge
       const availableNano = limitOf(request) === null ? await leastAvailable(ledger, payer) : 0
       const { amountNano, outputLimit } = worstCase({ request, bodyBytes, model, price, availableNano })
       const hold = await ledger.reserve({ id: newId(), chain: payer.chain, key: payer.key, amountNano })
       return createCharge(hold, sale, price, outputLimit, onError)
     }
   }
+}
+
+/** Whether nothing in it costs anything, however it is used. */
+function isFree (price: TokenPrice): boolean {
+  const { inputPico, outputPico, audioInputPico = 0, audioOutputPico = 0, tiers } = price
+  return inputPico === 0 && outputPico === 0 && audioInputPico === 0 && audioOutputPico === 0 &&
+    (tiers === undefined || tiers.every(isFree))
 }
 
 const freeOfCharge: Charge = { outputLimit: null, settle: () => 0, cancel () {} }
@@ -118,12 +127,15 @@ function createCharge (
 const bytesPerToken = 4
 
 /** The counts that are kept in the books. */
-function countsOf ({ prompt, completion, cachedRead, cacheWrite, reasoning }: Usage): Record<string, number> {
+function countsOf (usage: Usage): Record<string, number> {
+  const { prompt, completion, cachedRead, cacheWrite, reasoning, audioInput, audioOutput } = usage
   return {
     prompt,
     completion,
     ...(cachedRead === undefined ? {} : { cachedRead }),
     ...(cacheWrite === undefined ? {} : { cacheWrite }),
-    ...(reasoning === undefined ? {} : { reasoning })
+    ...(reasoning === undefined ? {} : { reasoning }),
+    ...(audioInput === undefined ? {} : { audioInput }),
+    ...(audioOutput === undefined ? {} : { audioOutput })
   }
 }

@@ -1,8 +1,9 @@
 import type { ChatCompletionRequest } from '../../schemas/chat-completions.ts'
 import type { CompletionRequest } from '../../schemas/completions.ts'
 import type { ModelConfig } from '../config/config.ts'
+import { assertSafe } from '../money.ts'
 import type { TokenPrice } from './price.ts'
-import { costNano } from './price.ts'
+import { highestRates } from './price.ts'
 
 /** The most that a request may use, and how its output is kept within that. */
 export interface WorstCase {
@@ -26,6 +27,8 @@ interface Question {
 
 /** Tokens a provider may count for one image, whatever its size. */
 const imageTokens = 50_000
+/** Fewest characters of base64 for a token of audio; the lowest bit rate of MP3 has five times as many. */
+const audioCharacters = 8
 /** Tokens around each message that no text stands for. */
 const messageTokens = 16
 /** Without a limit of the client's, an answer may cost an eighth of what is there, but at least this much. */
@@ -42,20 +45,40 @@ const legacyOutput = 16
  * encodings only ever join bytes; the body has at least as many bytes as the text in it.
  */
 export function worstCase (question: Question): WorstCase {
-  const { request, model, price } = question
+  const { request, model } = question
   const answers = answersOf(request)
   const prompt = Math.min(promptBound(question), model.contextWindow ?? Infinity)
-  const inputNano = costNano(
-    { prompt, completion: 0, cacheWrite: price.cacheWritePico > price.inputPico ? prompt : 0 }, price)
+  const rates = highestRates(question.price, prompt)
+  const { outputPico: textPico, audioOutputPico = 0 } = rates
+  const outputPico = isSpoken(request) ? Math.max(textPico, audioOutputPico) : textPico
   const limit = limitOf(request)
   const modelMax = model.maxOutput ?? model.contextWindow
   const output = limit === null
-    ? Math.min(modelMax ?? unknownMaxOutput, affordable(question, answers))
+    ? Math.min(modelMax ?? unknownMaxOutput, affordable(question, outputPico, answers))
     : Math.min(limit, modelMax ?? limit)
-  const outputNano = costNano({ prompt: 0, completion: output * answers }, price)
-  const isUnlimited = limit === null && price.outputPico > 0 && (modelMax === null || output < modelMax)
+  const inputNano = nano(prompt * dearestInput(rates, request))
+  const outputNano = nano(output * answers * outputPico)
+  const isUnlimited = limit === null && outputPico > 0 && (modelMax === null || output < modelMax)
   return { amountNano: inputNano + outputNano, outputLimit: isUnlimited ? output : null }
 }
+
+/** The rate at which no prompt of this request can cost more; a cache that is written to may be dearer. */
+function dearestInput (rates: ReturnType<typeof highestRates>, request: Question['request']): number {
+  const text = Math.max(rates.inputPico, rates.cacheWritePico)
+  return rates.audioInputPico !== undefined && hasAudio(request) ? Math.max(text, rates.audioInputPico) : text
+}
+
+function hasAudio (request: Question['request']): boolean {
+  return isChat(request) && request.messages.some(({ content }) => {
+    return Array.isArray(content) && content.some(({ type }) => type === 'input_audio')
+  })
+}
+
+function isSpoken (request: Question['request']): boolean {
+  return isChat(request) && request.modalities?.includes('audio') === true
+}
+
+const nano = (pico: number): number => Math.ceil(assertSafe(pico) / 1000)
 
 /** Whether the client itself says how long an answer may get. */
 export function limitOf (request: ChatCompletionRequest | CompletionRequest): number | null {
@@ -63,11 +86,11 @@ export function limitOf (request: ChatCompletionRequest | CompletionRequest): nu
   return request.max_completion_tokens ?? request.max_tokens ?? null
 }
 
-function affordable ({ price, availableNano, request }: Question, answers: number): number {
+function affordable ({ availableNano, request }: Question, outputPico: number, answers: number): number {
   if (!isChat(request)) return legacyOutput
-  if (price.outputPico === 0) return Infinity
+  if (outputPico === 0) return Infinity
   const budgetNano = Math.max(floorNano, Math.floor(availableNano / 8))
-  return Math.max(leastOutput, Math.floor(budgetNano * 1000 / (price.outputPico * answers)))
+  return Math.max(leastOutput, Math.floor(budgetNano * 1000 / (outputPico * answers)))
 }
 
 function promptBound ({ request, bodyBytes }: Question): number {
@@ -76,8 +99,9 @@ function promptBound ({ request, bodyBytes }: Question): number {
   for (const { content } of request.messages) {
     if (!Array.isArray(content)) continue
     for (const part of content) {
+      // An image in the body is counted as an image, not as the text that carries it; audio likewise.
+      if (part.type === 'input_audio') tokens += Math.ceil(part.input_audio.data.length * (1 / audioCharacters - 1))
       if (part.type !== 'image_url') continue
-      // An image in the body is counted as an image, not as the text that carries it.
       tokens += imageTokens - (part.image_url.url.startsWith('data:') ? part.image_url.url.length : 0)
     }
   }

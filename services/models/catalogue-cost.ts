@@ -37,10 +37,8 @@ export const sourceCost = Type.Object({
 })
 export type SourceCost = Static<typeof sourceCost>
 
-/** What can be sold, and the media that are left out because they cost more than their price says. */
-interface Cost extends Pick<CatalogueRow, 'price' | 'tiers'> {
-  dearer: { input: SourceMedium[], output: SourceMedium[] }
-}
+/** What can be sold by the token. */
+type Cost = Pick<CatalogueRow, 'price' | 'tiers'>
 
 /**
  * Reads a cost to the last digit. A price that does not hold for everything a request can use is left out
@@ -49,22 +47,18 @@ interface Cost extends Pick<CatalogueRow, 'price' | 'tiers'> {
 export function readCost (
   cost: SourceCost | undefined, output: readonly SourceMedium[], note: (text: string) => void
 ): Cost {
-  if (cost === undefined) return { dearer: { input: [], output: [] } }
-  const dearer = {
-    input: isDearer(cost.input_audio, cost.input) ? ['audio' as const] : [],
-    output: isDearer(cost.output_audio, cost.output) ? ['audio' as const] : []
-  }
+  if (cost === undefined) return {}
   const obstacle = obstacleIn(cost, output)
   if (obstacle !== null) {
     note(`price left out: ${obstacle}`)
-    return { dearer }
+    return {}
   }
-  const price = toPrice(cost)
+  const price = { ...toPrice(cost), ...toAudioPrice(cost) }
   if (price.cacheWritePico !== undefined && price.cacheWritePico < price.inputPico) {
     note('cache_write left out: it is a fee for storage, on top of the input')
-    return { price: { ...price, cacheWritePico: undefined }, tiers: toTiers(cost), dearer }
+    return { price: { ...price, cacheWritePico: undefined }, tiers: toTiers(cost) }
   }
-  return { price, tiers: toTiers(cost), dearer }
+  return { price, tiers: toTiers(cost) }
 }
 
 /** Why a cost cannot be a price by the token; null when it can. */
@@ -101,13 +95,19 @@ function toTiers ({ tiers, context_over_200k: over200k }: SourceCost): Catalogue
     .toSorted((one, other) => one.aboveTokens - other.aboveTokens)
 }
 
-function digitsOf (of: Rates): string[] {
-  const names = ['input', 'output', 'cache_read', 'cache_write', 'cached_input', 'cached_write'] as const
-  return names.map(name => of[name]).filter(digits => digits !== undefined)
+/** What audio costs, where that is not what text costs. */
+function toAudioPrice (cost: SourceCost): Pick<CataloguePrice, 'audioInputPico' | 'audioOutputPico'> {
+  const { input_audio: input, output_audio: output } = cost
+  return {
+    ...(input === undefined || pico(input) === pico(cost.input) ? {} : { audioInputPico: pico(input) }),
+    ...(output === undefined || pico(output) === pico(cost.output) ? {} : { audioOutputPico: pico(output) })
+  }
 }
 
-function isDearer (rate: string | undefined, than: string): boolean {
-  return rate !== undefined && Number(rate) > Number(than)
+function digitsOf (of: Rates & Pick<SourceCost, 'input_audio' | 'output_audio'>): string[] {
+  const names = ['input', 'output', 'cache_read', 'cache_write', 'cached_input', 'cached_write', 'input_audio',
+    'output_audio'] as const
+  return names.map(name => of[name]).filter(digits => digits !== undefined)
 }
 
 function pico (rate: string): number {

@@ -1,3 +1,5 @@
+import type { PriceTier } from '../config/config.ts'
+
 /** The data file: per provider, by the model's name there. Written by bin/catalogue.ts. */
 export interface CatalogueFile {
   source: string
@@ -38,7 +40,10 @@ export interface CataloguePrice {
   outputPico: number
   cacheReadPico?: number
   cacheWritePico?: number
+  /** What tokens of audio cost where that is another price. */
+  audioInputPico?: number
+  audioOutputPico?: number
 }
 
 /** What every token of a request costs once its prompt has more than `aboveTokens`. */
-export interface CatalogueTier extends CataloguePrice { aboveTokens: number }
+export type CatalogueTier = PriceTier

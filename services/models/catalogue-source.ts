@@ -82,11 +82,11 @@ function checked<Schema extends TSchema> (schema: Schema, value: unknown, name: 
 function toRow (name: string, model: SourceModel, note: (text: string) => void): CatalogueRow {
   const { limit, modalities, release_date: released, knowledge } = model
   const kind = kindOf(name, modalities)
-  const { price, tiers, dearer } = readCost(model.cost, modalities.output, kind === 'other' ? () => {} : note)
+  const { price, tiers } = readCost(model.cost, modalities.output, kind === 'other' ? () => {} : note)
   return {
     kind,
-    input: modalities.input.filter(medium => !dearer.input.includes(medium)).map(toModality),
-    output: modalities.output.filter(medium => !dearer.output.includes(medium)).map(toModality),
+    input: modalities.input.map(toModality),
+    output: modalities.output.map(toModality),
     features: featuresOf(model),
     temperature: temperatureOf(model),
     contextWindow: toLimit(limit.context),

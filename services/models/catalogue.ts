@@ -12,7 +12,7 @@ export interface CatalogueModel extends
   kind: ModelConfig['kind'] | null
   input: readonly Modality[]
   output: readonly Modality[]
-  /** What replaces `price` for long prompts, shortest first; `price` alone is the one for short ones. */
+  /** What replaces the price for long prompts, shortest first; the same as in `price`. */
   tiers: readonly CatalogueTier[]
   /** Whether requests may set a temperature; null: not known. */
   temperature: boolean | null
@@ -72,7 +72,7 @@ function toModel (row: CatalogueRow): CatalogueModel {
     kind: kind === 'other' ? null : kind,
     input,
     output,
-    price: row.price === undefined ? null : { ...noPrice, ...row.price },
+    price: toPrice(row),
     tiers: row.tiers ?? [],
     contextWindow,
     maxOutput,
@@ -90,6 +90,10 @@ function toModel (row: CatalogueRow): CatalogueModel {
     knowledge: row.knowledge ?? null,
     deprecated: row.deprecated ?? false
   }
+}
+
+function toPrice ({ price, tiers }: CatalogueRow): Price | null {
+  return price === undefined ? null : { ...noPrice, ...price, ...(tiers && { tiers }) }
 }
 
 const noPrice: Price = {

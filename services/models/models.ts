@@ -6,6 +6,8 @@ import { createRegistry, type Registry, type Resolved } from './registry.ts'
 export interface Models {
   resolve (id: string): Resolved | undefined
   list (): ModelConfig[]
+  /** The running configuration, with the providers that were found at run time. */
+  config (): GatewayConfig
   /** Makes `config` the running configuration. Requests under way keep what they began with. */
   apply (config: GatewayConfig): void
   /** Adds providers that were found at run time, unless the configuration has one of that id. */
@@ -60,6 +62,7 @@ export function createModels ({ config, providers, onUnlisted, onTruncated }: Mo
   return {
     resolve: id => registry.resolve(id),
     list: () => registry.list(),
+    config: () => running,
     apply,
     addProviders (more) {
       found = more

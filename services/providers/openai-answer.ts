@@ -29,7 +29,9 @@ export async function upstreamErrorOf (exchange: Exchange, secret: string | null
   const said = Array.isArray(body) ? body[0] : body
   const error = fromErrorObject(isObject(said) ? said.error ?? said : null, exchange.status)
   const message = secret === null ? error.message : error.message.replaceAll(secret, '***')
-  return new UpstreamError(error.kind, 'yes', message, { ...error.details, status: exchange.status, retryAfterMs })
+  const shouldRetry = exchange.headers['x-should-retry'] === 'false' ? false : undefined
+  const details = { ...error.details, status: exchange.status, retryAfterMs, shouldRetry }
+  return new UpstreamError(error.kind, 'yes', message, details)
 }
 
 const maxErrorBytes = 256 * 1024

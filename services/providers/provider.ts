@@ -16,6 +16,9 @@ export interface Usage {
   cachedRead?: number
   cacheWrite?: number
   reasoning?: number
+  /** Tokens of audio among `prompt` and `completion`; absent: not told, and charged as text. */
+  audioInput?: number
+  audioOutput?: number
   /** What the provider says it charged, in nano-USD. */
   costNano?: number
 }

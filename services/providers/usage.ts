@@ -20,8 +20,15 @@ export function readUsage (body: JsonObject, path: readonly string[] = ['usage']
     completion: completion ?? 0,
     cachedRead: countOf(promptDetails.cached_tokens) ?? countOf(usage.prompt_cache_hit_tokens),
     cacheWrite: countOf(promptDetails.cache_write_tokens),
-    reasoning: countOf(completionDetails.reasoning_tokens)
+    reasoning: countOf(completionDetails.reasoning_tokens),
+    ...audioIn(promptDetails.audio_tokens, completionDetails.audio_tokens)
   }
+}
+
+/** Most answers have no audio, and say so with a zero. */
+function audioIn (input: unknown, output: unknown): Pick<Usage, 'audioInput' | 'audioOutput'> {
+  const [audioInput, audioOutput] = [countOf(input), countOf(output)]
+  return { ...(audioInput && { audioInput }), ...(audioOutput && { audioOutput }) }
 }
 
 function countOf (value: unknown): number | undefined {

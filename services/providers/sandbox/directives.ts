@@ -25,7 +25,7 @@ export function readDirective (text: string): Directive {
   const failure = failures.get(name)
   if (failure === undefined) return nothing
   const { kind, sent, message, ...details } = failure
-  return { ...nothing, error: new UpstreamError(kind, sent, message, { ...details }) }
+  return { ...nothing, error: new UpstreamError(kind, sent, message, { ...details, shouldRetry: false }) }
 }
 
 /** The longest wait a message can ask for. */

@@ -40,13 +40,37 @@ t.test('the file overrides any field, prices and abilities one by one', async (t
 t.test('it says nothing of other providers, of other models, and of several deployments', async (t) => {
   for (const fields of [
     'id: gpt-4.1, provider: mine', 'id: my-own, provider: openai',
-    'id: gpt-4.1, deployments: [{ provider: openai }, { provider: mine }]'
+    'id: own, deployments: [{ provider: openai }, { provider: mine }]'
   ]) {
     const model = modelOf(fields)
     t.match(model, { kind: 'chat', price: null, contextWindow: null, maxOutput: null, created: 1_767_225_600 }, fields)
     t.match(model?.capabilities, { tools: false, vision: false, streaming: true }, fields)
   }
   t.equal(modelOf('id: one, deployments: [{ provider: openai, model: gpt-4.1 }]')?.price?.inputPico, 2_000_000)
+})
+
+t.test('each of several deployments costs what is said or known of it, and is not used when nothing is', async (t) => {
+  const pricesOf = (fields: string) => modelOf(`id: gpt-4.1, ${fields}`)?.deployments.map(({ price }) => price?.inputPico ?? price)
+  const both = 'deployments: [{ provider: openai }, { provider: mine }]'
+  t.strictSame(pricesOf(both), [2_000_000, null])
+  t.equal(modelOf(`id: gpt-4.1, ${both}`)?.price?.inputPico, 2_000_000, 'what is shown')
+  t.strictSame(pricesOf(`${both}, price: { input: 1, output: 1 }`), [undefined, undefined], 'the model has one price')
+  const mine = '{ provider: mine, price: { input: 1, output: 4 } }'
+  const own = `deployments: [{ provider: openai, price: { input: 3 } }, ${mine}]`
+  t.strictSame(pricesOf(own), [3_000_000, 1_000_000])
+})
+
+t.test('long prompts have the tiers of the file, or of the catalogue while its price holds', async (t) => {
+  const tiersOf = (fields: string) => modelOf(`id: gpt-5.4, provider: openai${fields}`)?.price?.tiers
+  t.match(tiersOf(''), [{ aboveTokens: 272_000, inputPico: 5_000_000, outputPico: 22_500_000 }])
+  t.match(tiersOf(', price: { cache_read: 0.1 }'), [{ aboveTokens: 272_000 }])
+  t.equal(tiersOf(', price: { input: 0.1 }'), undefined)
+  const [high, low] = ['{ above: 200, input: 2, output: 3 }', '{ above: 100, input: 1.5, output: 3, cache_read: 0.5 }']
+  t.strictSame(tiersOf(`, price: { input: 1, output: 2, tiers: [${high}, ${low}] }`), [
+    { aboveTokens: 100, inputPico: 1_500_000, outputPico: 3_000_000, cacheReadPico: 500_000 },
+    { aboveTokens: 200, inputPico: 2_000_000, outputPico: 3_000_000 }
+  ])
+  t.match(modelOf('id: m, provider: mine, price: { input: 1, output: 2, audio_input: 5 }')?.price, { audioInputPico: 5_000_000 })
 })
 
 t.test('a policy may name models that only the catalogue lists', async (t) => {

@@ -116,11 +116,15 @@ t.test('a price that does not hold for all a request can use is left out whole, 
   t.strictSame(rowOf(',"cost":{"input":1,"output":2,"cache_write":0.99}')?.price?.cacheWritePico, undefined)
 })
 
-t.test('what costs more than the price says is not offered', async (t) => {
-  t.same(source.providers.gemini?.['gemini-2.5-flash']?.input.includes('audio'), false)
-  const audio = ',"cost":{"input":1,"output":2,"input_audio":1}'
-  t.same(readCatalogueSource(withModel(audio).replace('"input":["text"]', '"input":["text","audio","pdf"]'), ['p'])
-    .providers.p?.m?.input, ['text', 'audio', 'file'])
+t.test('audio has a price of its own where it costs other than text', async (t) => {
+  t.match(source.providers.gemini?.['gemini-2.5-flash'],
+    { input: ['text', 'image', 'audio', 'video', 'file'], price: { inputPico: 300_000, audioInputPico: 1_000_000 } })
+  const rates = '"input":1,"output":2,"input_audio":1,"output_audio":2.5'
+  const audio = withModel(`,"cost":{${rates}}`).replace('"input":["text"]', '"input":["text","audio","pdf"]')
+  const row = readCatalogueSource(audio, ['p']).providers.p?.m
+  t.same(row?.input, ['text', 'audio', 'file'])
+  t.match(row?.price, { inputPico: 1_000_000, audioInputPico: undefined, audioOutputPico: 2_500_000 })
+  t.equal(rowOf(',"cost":{"input":1,"output":2,"input_audio":0.0000001}')?.price, undefined, 'one that cannot be held')
 })
 
 t.test('a model is of the kind of what it makes', async (t) => {

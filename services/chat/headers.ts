@@ -1,0 +1,21 @@
+import type { Trace } from '../trace.ts'
+
+/**
+ * What was decided, for the client to see: the public id of the model that ran, the provider, the model's
+ * name there, and how often a provider was called.
+ */
+export function headersOf (trace: Trace, dropped: readonly string[]): Record<string, string> {
+  const headers: Record<string, string> = {
+    'x-tollgate-model': headerText(trace.model),
+    'x-tollgate-provider': headerText(trace.provider),
+    'x-tollgate-upstream-model': headerText(trace.upstreamModel),
+    'x-tollgate-attempts': String(trace.attempts)
+  }
+  if (dropped.length > 0) headers['x-tollgate-dropped-params'] = dropped.join(', ')
+  return headers
+}
+
+/** Model names may be any text; a header may not. */
+function headerText (value: string | null): string {
+  return (value ?? '').replace(/[^\x20-\x7e]/g, encodeURIComponent)
+}

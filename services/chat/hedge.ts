@@ -1,0 +1,37 @@
+/** Starts a call; what it does ends when the signal aborts. */
+export type Start<Answer> = (signal: AbortSignal) => Promise<Answer>
+
+/**
+ * Starts a second call when the first has not answered after a while, and gives the answer that comes first;
+ * the other call is aborted. Fails when all that were started have failed, with the last failure. `spare`
+ * says at that time what to start, null for nothing.
+ */
+export function hedge<Answer> (
+  afterMs: number, signal: AbortSignal, first: Start<Answer>, spare: () => Start<Answer> | null
+): Promise<Answer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>()
+  const running = new Set<AbortController>()
+
+  function start (call: Start<Answer>): void {
+    const controller = new AbortController()
+    running.add(controller)
+    call(AbortSignal.any([signal, controller.signal])).then(answer => {
+      clearTimeout(timer)
+      running.delete(controller)
+      for (const other of running) other.abort()
+      running.clear()
+      resolve(answer)
+    }, error => {
+      if (!running.delete(controller) || running.size > 0) return
+      clearTimeout(timer)
+      reject(error)
+    })
+  }
+
+  const timer = setTimeout(() => {
+    const second = spare()
+    if (second !== null) start(second)
+  }, afterMs)
+  start(first)
+  return promise
+}

@@ -1,0 +1,118 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { RequestsConfig } from '../config/config.ts'
+import { GatewayError, UpstreamError } from '../errors.ts'
+import type { Trace } from '../trace.ts'
+import { callCandidate } from './call.ts'
+import type { Answer, Found } from './call.ts'
+import type { Candidate, Plan } from './candidates.ts'
+import { isUnsure, meaningOf, mostTelling } from './failures.ts'
+import { hedge } from './hedge.ts'
+import type { Start } from './hedge.ts'
+import { inOrder } from './order.ts'
+import { createTurns } from './turns.ts'
+import type { Turns } from './turns.ts'
+
+/** A request that looks for somebody to answer it. */
+export interface Search {
+  plan: Plan
+  limits: RequestsConfig
+  signal: AbortSignal
+  trace: Trace
+  /** When the request must be answered, on the clock of `performance.now()`. */
+  dueMs: number
+  /** Sets the candidate's price aside; false when there is no money for it. Throws what forbids to go on. */
+  prepare (candidate: Candidate): Promise<boolean>
+  ask (candidate: Candidate, signal: AbortSignal): Promise<Answer>
+  onFailure (candidate: Candidate, error: UpstreamError): void
+  random: () => number
+}
+
+/**
+ * Finds the first candidate that answers, before anything has gone to the client. Throws what tells the
+ * client most when none does: UpstreamError, or GatewayError when none was to be called.
+ */
+export async function findAnswer (search: Search): Promise<Found> {
+  const failures: UpstreamError[] = []
+  const found = await tryModel(search, search.plan.asked, false, failures)
+  if (found !== null) return found
+  for (const candidates of search.plan.fallbacks()) {
+    const found = await tryModel(search, candidates, true, failures)
+    if (found !== null) return found
+  }
+  throw mostTelling(failures) ?? unavailable(search.plan.asked)
+}
+
+/** Tries the deployments of one model; null when another model has to be tried. */
+async function tryModel (
+  search: Search, candidates: readonly Candidate[], isFallback: boolean, failures: UpstreamError[]
+): Promise<Found | null> {
+  const { limits, random } = search
+  const turns = createTurns(inOrder(candidates, random), limits, isFallback, random)
+  for (let nowMs = performance.now(); ; nowMs = performance.now()) {
+    const turn = turns.next(nowMs)
+    if (turn === null || nowMs + turn.waitMs >= search.dueMs) return null
+    if (turn.waitMs > 0) await pause(turn.waitMs, search.signal)
+    const { candidate } = turn
+    if (!await search.prepare(candidate)) {
+      turns.leave(candidate)
+      continue
+    }
+    try {
+      const found = await call(search, candidate, turns, failures)
+      if (found !== null) return found
+    } catch (error) {
+      if (!(error instanceof UpstreamError) || error.kind === 'aborted') throw error
+      const meaning = meaningOf(error, isFallback)
+      if (meaning === 'stop' || (!limits.retryUnsure && isUnsure(error))) throw error
+      if (meaning === 'model') return null
+    }
+  }
+}
+
+/** Calls one candidate, and a second one beside it where that is wanted; null when neither could be. */
+function call (
+  search: Search, candidate: Candidate, turns: Turns, failures: UpstreamError[]
+): Promise<Found | null> {
+  const { limits: { hedgeAfterMs }, signal, trace } = search
+
+  async function attempt (one: Candidate, signal: AbortSignal): Promise<Found | null> {
+    trace.attempts++
+    try {
+      const found = await callCandidate(one, () => search.ask(one, signal))
+      if (found === null) trace.attempts--
+      return found
+    } catch (error) {
+      if (error instanceof UpstreamError && error.kind !== 'aborted') {
+        failures.push(error)
+        turns.failed(one, error, performance.now())
+        search.onFailure(one, error)
+      }
+      throw error
+    }
+  }
+
+  function spare (): Start<Found | null> | null {
+    const second = turns.spare(candidate, performance.now())
+    return second && (signal => attempt(second, signal))
+  }
+
+  if (hedgeAfterMs === null) return attempt(candidate, signal)
+  return hedge(hedgeAfterMs, signal, signal => attempt(candidate, signal), spare)
+}
+
+/** Throws UpstreamError `aborted` when the signal aborts; no provider is at work meanwhile. */
+async function pause (waitMs: number, signal: AbortSignal): Promise<void> {
+  try {
+    await sleep(waitMs, undefined, { signal })
+  } catch (cause) {
+    throw new UpstreamError('aborted', 'no', 'The request was aborted while it waited to be tried again.', { cause })
+  }
+}
+
+/** Nobody was called, because all keep failing. */
+function unavailable (candidates: readonly Candidate[]): GatewayError {
+  const nowMs = performance.now()
+  const waitMs = Math.min(...candidates.map(({ known }) => known.breaker.waitMs(nowMs)))
+  return GatewayError.unavailable('The model is unavailable for now, because its providers keep failing. Please try again later.',
+    { retryAfterS: waitMs / 1000, code: 'model_unavailable' })
+}
