@@ -33,13 +33,38 @@ export interface Search {
  */
 export async function findAnswer (search: Search): Promise<Found> {
   const failures: UpstreamError[] = []
-  const found = await tryModel(search, search.plan.asked, false, failures)
-  if (found !== null) return found
-  for (const candidates of search.plan.fallbacks()) {
-    const found = await tryModel(search, candidates, true, failures)
+  for (let round = 0; ; round++) {
+    const found = await tryModel(search, search.plan.asked, false, failures)
     if (found !== null) return found
+    for (const candidates of search.plan.fallbacks()) {
+      const found = await tryModel(search, candidates, true, failures)
+      if (found !== null) return found
+    }
+    if (round >= search.limits.retries || !await bridge(search)) break
   }
   throw mostTelling(failures) ?? unavailable(search.plan.asked)
+}
+
+/** Most requests that wait for a breaker at the same time: an outage must not fill the memory. */
+const maxBridging = 1000
+let bridging = 0
+
+/**
+ * Waits for a deployment whose breaker is open and will soon let somebody try, so that a short outage is not
+ * seen; returns false when there is none.
+ */
+async function bridge ({ plan, limits, dueMs, signal }: Search): Promise<boolean> {
+  const nowMs = performance.now()
+  const open = plan.asked.filter(({ known }) => known.breaker.standing(nowMs) === 'open')
+  const waitMs = Math.max(limits.backoffMs, Math.min(...open.map(({ known }) => known.breaker.waitMs(nowMs))))
+  if (waitMs > limits.maxRetryAfterMs || nowMs + waitMs >= dueMs || bridging >= maxBridging) return false
+  bridging++
+  try {
+    await pause(waitMs, signal)
+  } finally {
+    bridging--
+  }
+  return true
 }
 
 /** Tries the deployments of one model; null when another model has to be tried. */

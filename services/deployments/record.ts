@@ -102,14 +102,14 @@ export function createRecord (clock: () => number): MeasuredDeployment {
       let calls = 0
       for (const [node, measured] of told) {
         add(sums, measured.sums, remaining(0, now - measured.at))
-        // What a node did before it was first heard of is no news.
-        calls += Math.max(0, measured.count - (heard.get(node) ?? measured.count))
+        // Of a node that was not heard of before only those calls are news that its sums still consist of.
+        calls += Math.max(0, measured.count - (heard.get(node) ?? measured.count - measured.sums.calls))
         heard.set(node, measured.count)
       }
       for (const node of heard.keys()) if (!told.has(node)) heard.delete(node)
       others.at = now
       others.sums = sums
-      if (calls === 0) return
+      if (calls === 0 || own.count === 0) return
       // Their calls make this node's older ones count less, just as its own do.
       age(calls)
       isChanged = true

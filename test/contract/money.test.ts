@@ -69,6 +69,19 @@ t.test('cached tokens have their own price, zero is a value, n answers are n ans
   t.equal((await entriesOf(shop)).length, 2, 'nothing is booked for nothing')
 })
 
+t.test('a long prompt costs its tier, and tokens of audio their own price', async t => {
+  const tiers = [{ aboveTokens: 1000, inputPico: 2_000_000, outputPico: 6_000_000 }]
+  const shop = await openShop(t, { price: { ...price, audioInputPico: 3_000_000, tiers } })
+  shop.upstream.script(reply({ usage: { prompt: 1001, completion: 10 } }))
+  t.equal((await post(shop, {})).headers['x-tollgate-cost'], '0.002062')
+  shop.upstream.script(reply({ usage: { prompt: 100, completion: 10 } }, {
+    completion: ({ usage, ...answer }) => {
+      return { ...answer, usage: { ...usage, prompt_tokens_details: { audio_tokens: 60 } } }
+    }
+  }))
+  t.equal((await post(shop, {})).headers['x-tollgate-cost'], '0.00026')
+})
+
 t.test('what fails before anything came costs nothing', async t => {
   const shop = await openShop(t)
   const failures: Script[] = [

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { costNano, tokenPriceOf } from '../../../services/metering/price.ts'
+import { isDearer } from '../../../services/metering/dearer.ts'
+import { costNano, ratesFor, tokenPriceOf } from '../../../services/metering/price.ts'
 import { thrown } from '../../thrown.ts'
 
 const price = { inputPico: 150_000, outputPico: 600_000, cacheReadPico: 75_000, cacheWritePico: 187_500 }
@@ -38,4 +39,53 @@ t.test('a price that is not told is not zero', async t => {
     { inputPico: 0, outputPico: 0, cacheReadPico: 0, cacheWritePico: 0 })
   const plain = { ...none, inputPico: 5, outputPico: 7 }
   t.match(tokenPriceOf({ id: 'm', price: plain }), { cacheReadPico: 5, cacheWritePico: 5 })
+})
+
+const tiered = {
+  ...price,
+  tiers: [
+    { ...price, aboveTokens: 1000, inputPico: 300_000, outputPico: 900_000, cacheReadPico: 150_000 },
+    { ...price, aboveTokens: 5000, inputPico: 600_000, outputPico: 1_200_000, cacheReadPico: 300_000 }
+  ]
+}
+
+t.test('a long prompt has the price of its tier, for every token', async t => {
+  const cost = (prompt: number, more = {}) => costNano({ prompt, completion: 100, ...more }, tiered)
+  t.equal(cost(1000), 150_000 + 60_000)
+  t.equal(cost(1001), 300_300 + 90_000)
+  t.equal(cost(5001), 3_000_600 + 120_000)
+  t.equal(cost(2000, { cachedRead: 1500 }), 150_000 + 225_000 + 90_000, 'cached tokens count as prompt')
+  t.match(ratesFor(tiered, 5000), { inputPico: 300_000 })
+})
+
+t.test('tiers without prices for the cache charge it as input', async t => {
+  const tiers = [{ aboveTokens: 10, inputPico: 2, outputPico: 3 }]
+  const full = { ...none, inputPico: 1, outputPico: 1, audioInputPico: 5, tiers }
+  t.match(tokenPriceOf({ id: 'm', price: full }).tiers,
+    [{ aboveTokens: 10, cacheReadPico: 2, cacheWritePico: 2, audioInputPico: 5 }])
+})
+
+t.test('audio has its own price where there is one', async t => {
+  const usage = { prompt: 100, completion: 50, audioInput: 80, audioOutput: 40 }
+  t.equal(costNano(usage, price), costNano({ prompt: 100, completion: 50 }, price))
+  const spoken = { ...price, audioInputPico: 1_000_000, audioOutputPico: 2_000_000 }
+  t.equal(costNano(usage, spoken), 20 * 150 + 80 * 1000 + 10 * 600 + 40 * 2000)
+  const wrong = { ...usage, audioInput: 500, audioOutput: 500 }
+  t.equal(costNano(wrong, spoken), 100 * 1000 + 50 * 2000, 'no more than there is')
+  t.equal(costNano({ ...usage, cachedRead: 60 }, spoken), 60 * 75 + 40 * 1000 + 10 * 600 + 40 * 2000)
+})
+
+t.test('dearer is what costs more for the prompt or for the answer', async t => {
+  const plain = { ...none, inputPico: 100, outputPico: 400 }
+  const at = (inputPico: number | null, outputPico: number | null, more = {}) => {
+    return { ...plain, inputPico, outputPico, ...more }
+  }
+  t.equal(isDearer(at(100, 400), [plain], 1), false)
+  t.equal(isDearer(at(101, 1), [plain], 1), true)
+  t.equal(isDearer(at(1, 401), [plain], 1), true)
+  t.equal(isDearer(at(101, 1), [plain, at(200, 1)], 1), false, 'the dearest deployment counts')
+  t.equal(isDearer(at(null, 1), [plain], 1), true)
+  const tiers = [{ aboveTokens: 1000, inputPico: 150, outputPico: 400 }]
+  t.equal(isDearer(at(90, 400, { tiers }), [plain], 1000), false)
+  t.equal(isDearer(at(90, 400, { tiers }), [plain], 1001), true, 'for a prompt that may be so long')
 })

@@ -70,3 +70,47 @@ t.test('the legacy endpoint writes 16 tokens unless told', async t => {
   t.strictSame(legacy({}), { amountNano: 30 * 150 + 16 * 600, outputLimit: 16 })
   t.equal(legacy({ max_tokens: 10, best_of: 4, n: 2, prompt: ['a', 'b'] }).amountNano, 4 * 30 * 150 + 80 * 600)
 })
+
+const above = { aboveTokens: 1000, inputPico: 300_000, outputPico: 900_000 }
+const tiered = { ...price, tiers: [{ ...above, cacheReadPico: 300_000, cacheWritePico: 300_000 }] }
+
+t.test('a prompt that may reach a dearer tier is held at its price', async t => {
+  const short = bound({ messages, max_tokens: 10 })
+  t.strictSame(bound({ messages, max_tokens: 10 }, { price: tiered }), short)
+  const content = 'x'.repeat(1000)
+  const long = bound({ messages: [{ role: 'user', content }], max_tokens: 10 }, { price: tiered })
+  const plain = bound({ messages: [{ role: 'user', content }], max_tokens: 10 })
+  t.equal(long.amountNano, (plain.amountNano - 6000) * 2 + 9000)
+})
+
+t.test('whatever tier a request ends in, it costs no more than was held', async t => {
+  const pico = fc.integer({ min: 0, max: 2_000_000 })
+  const rates = fc.record({ inputPico: pico, outputPico: pico, cacheReadPico: pico, cacheWritePico: pico })
+  const tier = fc.tuple(rates, fc.integer({ min: 1, max: 3000 }))
+    .map(([rate, aboveTokens]) => ({ ...rate, aboveTokens }))
+  const tiers = fc.array(tier, { maxLength: 3 })
+    .map(list => list.toSorted((one, other) => one.aboveTokens - other.aboveTokens))
+  const price = fc.tuple(rates, tiers).map(([base, tiers]) => ({ ...base, tiers }))
+  const share = fc.double({ min: 0, max: 1, noNaN: true })
+  const lengths = fc.nat(3000)
+  fc.assert(fc.property(price, lengths, share, share, fc.nat(100), (price, length, used, read, written) => {
+    const request = { messages: [{ role: 'user' as const, content: 'x'.repeat(length) }], max_tokens: 100 }
+    const prompt = Math.floor(length * used)
+    // A cache is read at less than the input costs, or it would not be used.
+    const isCheap = [price, ...price.tiers].every(rate => rate.cacheReadPico <= rate.inputPico)
+    const cachedRead = isCheap ? Math.floor(prompt * read) : 0
+    const usage = { prompt, completion: written, cachedRead, cacheWrite: prompt - cachedRead }
+    t.ok(bound(request, { price }).amountNano >= costNano(usage, price))
+  }), { numRuns: 150 })
+})
+
+t.test('audio is held at its own price, by its length', async t => {
+  const spoken = { ...price, audioInputPico: 1_000_000, audioOutputPico: 9_000_000 }
+  const data = 'A'.repeat(80_000)
+  const content = [{ type: 'input_audio' as const, input_audio: { data, format: 'mp3' as const } }]
+  const request = { messages: [{ role: 'user' as const, content }], max_tokens: 10 }
+  const { amountNano } = bound(request, { price: spoken })
+  t.ok(amountNano >= 10_000 * 1000 && amountNano < 10_300 * 1000, String(amountNano))
+  const answer = bound({ messages, max_tokens: 10, modalities: ['text', 'audio'] }, { price: spoken })
+  t.ok(answer.amountNano >= 90_000)
+})

@@ -1,0 +1,53 @@
+import t, { type Test } from 'tap'
+import { requestsDefaults } from '../../schemas/config-requests.ts'
+import { checkLedger } from '../../services/ledger/check.ts'
+import { answerNano, deployedAt, failAtRandom, sendMany } from '../faults.ts'
+import { startGateway, type Gateway } from '../helper.ts'
+import { createRandom } from '../services/ledger/random.ts'
+import { scripts, startUpstream } from '../upstream.ts'
+
+const seed = Date.now() % 1_000_000
+
+async function charges ({ app }: Gateway): Promise<{ ref: string, amount: number }[]> {
+  await app.ledger.flush()
+  return await app.store.all("select ref, amount from entry where kind = 'usage'")
+}
+
+async function start (t: Test, more: object = {}) {
+  const upstream = await startUpstream()
+  t.teardown(() => upstream.close().catch(() => {}))
+  const config = deployedAt([upstream.url, upstream.url], more)
+  return { upstream, gateway: await startGateway(t, { config }) }
+}
+
+t.test('a provider that fails three times in ten behind two deployments is hardly noticed', async t => {
+  t.comment(`seed ${seed}`)
+  const { upstream, gateway } = await start(t)
+  failAtRandom(upstream, createRandom(seed))
+  const count = 800
+  const sent = await sendMany(gateway, count, 16)
+  const good = sent.filter(({ status }) => status === 200)
+  t.ok(count - good.length <= 1, `${good.length} of ${count} succeed`)
+  t.ok(upstream.requests.length > count * 1.3, `with ${upstream.requests.length} calls`)
+  t.equal(sent.reduce((sum, { attempts }) => sum + attempts, 0), upstream.requests.length, 'each call is told')
+  const entries = await charges(gateway)
+  t.same(entries.map(({ ref }) => ref).toSorted(), good.map(({ id }) => id).toSorted(), 'each answer is charged once')
+  t.ok(entries.every(({ amount }) => amount === answerNano), 'and nothing else is')
+  t.same(await checkLedger(gateway.app.store), [])
+})
+
+t.test('no request takes longer than its deadline, whoever sets it', async t => {
+  // A machine that is busy; without a deadline a request would take 1600 ms.
+  const slackMs = 600
+  const requests = { ...requestsDefaults, backoffMs: 10, deadlineMs: 600 }
+  const { upstream, gateway } = await start(t, { requests })
+  upstream.always(scripts.silent())
+  const [operators, clients] = await Promise.all([
+    sendMany(gateway, 8, 8), sendMany(gateway, 8, 8, { 'x-tollgate-deadline-ms': '250' })
+  ])
+  t.ok(operators.every(({ status, totalMs }) => status === 504 && totalMs < 600 + slackMs))
+  t.ok(clients.every(({ status, totalMs }) => status === 504 && totalMs > 150 && totalMs < 250 + slackMs))
+  t.same(await charges(gateway), [])
+  const [refused] = await sendMany(gateway, 1, 1, { 'x-tollgate-deadline-ms': 'soon' })
+  t.equal(refused?.status, 400)
+})

@@ -1,0 +1,95 @@
+import { request } from 'undici'
+import { breakerDefaults, requestsDefaults } from '../schemas/config-requests.ts'
+import type { GatewayConfig } from '../services/config/config.ts'
+import type { Random } from './services/ledger/random.ts'
+import { configFor, providerAt, type Gateway } from './helper.ts'
+import { document, refusal, reply, retryAfter, scripts } from './upstream.ts'
+import type { Script, Upstream } from './upstream.ts'
+
+/** Every way in which a provider fails that has nothing to do with the request. */
+const faults: readonly Script[] = [
+  ...[401, 402, 403, 404, 408, 429, 500, 502, 503, 504, 529].map(status => refusal(status)),
+  refusal(429, {}, retryAfter.ms(20)),
+  refusal(503, {}, retryAfter.ms(20)),
+  refusal(429, { code: 'insufficient_quota' }),
+  scripts.html(502),
+  scripts.empty(503),
+  scripts.empty(200),
+  scripts.redirected('http://127.0.0.1:9/'),
+  scripts.errorIn200(),
+  scripts.malformedJson(),
+  scripts.truncatedJson(),
+  document('{"choices": null}'),
+  scripts.resetBeforeHeaders(),
+  scripts.resetAfterHeaders(),
+  scripts.resetAfter(1),
+  scripts.halfClosedAfter(1),
+  scripts.silent(),
+  scripts.stalledAfter(1)
+]
+
+/** Share of the calls that fail. */
+const faultRate = 0.3
+
+/** Makes the upstream fail at random; where `endless` says so, one failure in two hundred has no end. */
+export function failAtRandom (upstream: Upstream, random: Random, endless = false): void {
+  const fine = reply()
+  const ways = [...faults, ...faults, ...faults, ...faults, ...faults, ...faults, ...faults]
+  if (endless) ways.push(scripts.endless())
+  upstream.always(exchange => {
+    const script = random.next() < faultRate ? random.pick(ways) ?? fine : fine
+    return script(exchange)
+  })
+}
+
+export const price = {
+  inputPico: 1_000_000,
+  outputPico: 4_000_000,
+  cacheReadPico: null,
+  cacheWritePico: null,
+  imageNano: null,
+  secondNano: null
+}
+/** What an answer costs: the upstream tells 8 tokens of prompt and 377 of completion. */
+export const answerNano = 8 * 1000 + 377 * 4000
+
+/** One model with a deployment at each of the addresses, which share its requests alike. */
+export function deployedAt (urls: readonly string[], more: Partial<GatewayConfig> = {}): GatewayConfig {
+  const timeouts = { connect: 1000, firstByte: 400, idle: 400, total: 5000 }
+  const providers = urls.map((url, index) => providerAt(url, { id: `up-${index}`, timeouts }))
+  const [first = providerAt('')] = providers
+  const deployments = providers.map(({ id }) => ({ provider: id, model: 'gpt-5-nano', weight: 1, priority: 0 }))
+  return {
+    ...configFor(first, { deployments, price, maxOutput: 1000 }),
+    providers,
+    requests: { ...requestsDefaults, backoffMs: 10 },
+    breaker: breakerDefaults,
+    ...more
+  }
+}
+
+export interface Sent { id: string, status: number, attempts: number, totalMs: number }
+
+/** Sends so many requests, `concurrency` at a time, and returns how each ended. */
+export async function sendMany (
+  { url, headers }: Pick<Gateway, 'url' | 'headers'>, count: number, concurrency: number, more: Record<string, string> = {}
+): Promise<Sent[]> {
+  const sent: Sent[] = []
+  let next = 0
+  const body = JSON.stringify({ model: 'chat', messages: [{ role: 'user', content: 'Hello, world!' }] })
+  async function sendInTurn (): Promise<void> {
+    while (next++ < count) {
+      const startedMs = performance.now()
+      const answer = await request(`${url}/chat/completions`, { method: 'POST', headers: { ...headers, ...more }, body })
+      await answer.body.dump()
+      sent.push({
+        id: String(answer.headers['x-request-id']),
+        status: answer.statusCode,
+        attempts: Number(answer.headers['x-tollgate-attempts']),
+        totalMs: performance.now() - startedMs
+      })
+    }
+  }
+  await Promise.all(Array.from({ length: concurrency }, sendInTurn))
+  return sent
+}
