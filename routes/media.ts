@@ -58,7 +58,8 @@ const media: FastifyPluginAsyncTypebox = async app => {
 
   async function open (found: StoredMedia, range?: ByteRange): Promise<Readable> {
     try {
-      return Readable.from(await app.media.read(found, range), { objectMode: false })
+      const bytes = await app.media.read(found, range)
+      return bytes instanceof Readable ? bytes : Readable.from(bytes, { objectMode: false })
     } catch (error) {
       if (!(error instanceof MediaGone)) throw error
       app.log.error({ err: error }, 'the bytes of a file are lost')

@@ -3,7 +3,6 @@ import { existsSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { rm } from 'node:fs/promises'
 import { Readable } from 'node:stream'
-import S3rver from '@20minutes/s3rver'
 import t from 'tap'
 import type { Test } from 'tap'
 import { MediaGone, MediaUnavailable } from '../../../services/media/errors.ts'
@@ -13,26 +12,11 @@ import { createSignatures } from '../../../services/media/signatures.ts'
 import { createMediaStore } from '../../../services/media/store.ts'
 import { sweepExpired, sweepOrphans } from '../../../services/media/sweep.ts'
 import { openStore } from '../../../services/store/open.ts'
-import { temporaryFolder } from '../../process.ts'
 import { bytesOf, hourMs } from './helper.ts'
+import { credentials, startS3 } from './s3-server.ts'
 import { inPieces, mp4Of, pngOf } from './samples.ts'
 
 const image = { kind: 'image', account: 'a' } as const
-const credentials = { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' }
-
-/**
- * It checks signatures, unless a test lists: it leaves out the slash that the address of a bucket ends with.
- */
-async function startS3 (t: Test, allowMismatchedSignatures = false) {
-  const directory = await temporaryFolder(t)
-  const configureBuckets = [{ name: 'media' }]
-  const server = new S3rver({
-    address: '127.0.0.1', port: 0, silent: true, directory, configureBuckets, allowMismatchedSignatures
-  })
-  const { port } = await server.run()
-  t.teardown(() => server.close())
-  return { endpoint: `http://127.0.0.1:${port}`, port }
-}
 
 async function createS3World (t: Test, place: Partial<S3Place> & { endpoint: string }) {
   const store = await openStore('sqlite::memory:')
