@@ -16,7 +16,7 @@ forEachEngine(t, 'what has expired is removed, in batches, and nothing else', as
   const world = await createWorld(t, database.open)
   const { media, store, now, files } = world
   const many = sweepLimits.batch + 20
-  for (let count = 0; count < many; count++) await media.put(pngOf(1, 1), { ...image, keepMs: 1000 })
+  await Promise.all(Array.from({ length: many }, () => media.put(pngOf(1, 1), { ...image, keepMs: 1000 })))
   const kept = await media.put(pngOf(2, 2), image)
   t.equal(await sweepExpired({ ...world, onError: fail }), 0)
   now.ms += 1000
@@ -28,7 +28,7 @@ forEachEngine(t, 'what has expired is removed, in batches, and nothing else', as
 forEachEngine(t, 'several nodes remove each file once', async (t, database) => {
   const world = await createWorld(t, database.open)
   const { media, now, blobs, clock, files } = world
-  for (let count = 0; count < 60; count++) await media.put(pngOf(1, 1), { ...image, keepMs: 1000 })
+  await Promise.all(Array.from({ length: 60 }, () => media.put(pngOf(1, 1), { ...image, keepMs: 1000 })))
   now.ms += 1000
   const removed: string[] = []
   const counting = { ...blobs, remove: async (keys: readonly string[]) => { removed.push(...keys) } }
