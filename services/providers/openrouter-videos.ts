@@ -34,12 +34,9 @@ export function createOpenRouterVideos (upstream: VideoUpstream): VideoMaker {
       expired: 'failed',
       cancelled: 'cancelled'
     },
-    async read ({ status, error, usage, unsigned_urls: unsigned }, handle, signal) {
-      const count = Array.isArray(unsigned) ? unsigned.length : 0
-      // The addresses may need the key; the content always is where the key is known to be safe.
-      const files = status !== 'completed' || count === 0
-        ? []
-        : [await api.file(`/videos/${handle}/content?index=0`, signal)]
+    async read ({ status, error, usage }, handle, signal) {
+      // Of the addresses in the answer it is not known whether they need the key; the content does.
+      const files = status === 'completed' ? [await api.file(`/videos/${handle}/content?index=0`, signal)] : []
       return { status, files, complaint: complaintIn(error), costNano: nanoOf(objectAt({ usage }, 'usage').cost) }
     }
   })

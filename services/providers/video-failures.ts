@@ -28,6 +28,8 @@ export function kindOf (status: number, complaint: Complaint, codes: FailureCode
   if (known !== undefined) return known
   const isRefusal = status >= 400 && status < 500
   if (isRefusal && isModeration(complaint)) return 'moderated'
+  // Whatever its status: the gateway's own account is empty, which is no fault of the request.
+  if (isRefusal && moneyWords.test(complaint.message ?? '')) return 'quota'
   return kindByStatus[status] ?? (isRefusal ? 'bad_request' : 'bad_reply')
 }
 
@@ -76,6 +78,8 @@ function isModeration ({ code, message }: Complaint): boolean {
 const moderationCode = /safety|moderat|sensitive|content_?policy|content_?filter|nsfw|datainspection/i
 const moderationWords =
   /moderat(ed|ion)|sensitive (content|information|word)|flagged|nsfw|content polic|inappropriate/i
+
+const moneyWords = /(enough|insufficient|out of|exhausted) (credit|balance|fund|quota)/i
 
 const kindByStatus: Readonly<Record<number, UpstreamErrorKind>> = {
   401: 'auth',

@@ -39,6 +39,14 @@ t.test('moderation is told from other refusals, and only where something was ref
   t.equal(kindOf(400, { code: 'invalid', message: 'safety_tolerance must be a number' }, {}), 'bad_request')
 })
 
+t.test('an account without money is told from a wrong request', async t => {
+  const said = (message: string) => ({ code: null, message })
+  t.equal(kindOf(400, said('You do not have enough credits to run this task.'), {}), 'quota')
+  t.equal(kindOf(400, said('Not enough credits.'), {}), 'quota')
+  t.equal(kindOf(403, said('User is locked. Reason: Exhausted balance.'), {}), 'quota')
+  t.equal(kindOf(429, said('Insufficient balance'), {}), 'quota')
+})
+
 t.test('a status means what it usually means, unless a code says otherwise', async t => {
   const none = { code: null, message: null }
   const expected = {

@@ -8,7 +8,10 @@ import type { VideoFile, VideoMaker, VideoTask } from '../../../../services/prov
 import { startVideoServer, type VideoServer } from '../../../servers/videos/server.ts'
 import type { Wire } from '../../../servers/videos/wire.ts'
 
-export const timeouts = { connect: 1_000, firstByte: 400, idle: 400, total: 5_000 }
+/** Longer than a busy machine takes; and too short for who says nothing, or does not go on. */
+const patient = { connect: 5_000, firstByte: 10_000, idle: 10_000, total: 20_000 }
+export const impatient = { ...patient, firstByte: 100 }
+export const restless = { ...patient, idle: 200 }
 
 type Options = Parameters<typeof startVideoServer>[1] & { apiKey?: string }
 
@@ -17,7 +20,7 @@ export async function connect (
   t: Test, wire: Wire, { apiKey = wire.apiKey, ...options }: Options = {}
 ): Promise<{ server: VideoServer, maker: VideoMaker }> {
   const server = await startVideoServer(wire, options)
-  const maker = makerAt(t, wire, server.url, apiKey)
+  const maker = makerAt(t, wire, server.url, { apiKey })
   t.teardown(async () => {
     await server.close()
     if (server.faults.length > 0) throw new Error(`The server found fault: ${server.faults.join('; ')}`)
@@ -25,7 +28,9 @@ export async function connect (
   return { server, maker }
 }
 
-export function makerAt (t: Test, wire: Wire, baseUrl: string, apiKey = wire.apiKey): VideoMaker {
+export function makerAt (
+  t: Test, wire: Wire, baseUrl: string, { apiKey = wire.apiKey, timeouts = patient } = {}
+): VideoMaker {
   const connection = createConnection({ baseUrl, timeouts, maxConnections: 8, deadlines: new Deadlines(10) })
   t.teardown(() => connection.close())
   return videoMakers[wire.form]({ apiKey, headers: {}, connection })
