@@ -2,6 +2,7 @@
 import { Type } from '@sinclair/typebox'
 import type { Static } from '@sinclair/typebox'
 import { dayMs, flag, milliseconds, oneOf, share, strict, usd } from './config-fields.ts'
+import { ImagesEntry } from './config-images.ts'
 import { BreakerEntry, RequestsEntry } from './config-requests.ts'
 
 /** What holds where the file says nothing. */
@@ -17,7 +18,7 @@ export const configDefaults = {
 
 /** The wire formats that are spoken; one row of services/providers/protocols.ts each. */
 const protocolNames = [
-  'openai', 'sandbox', 'fal', 'kling', 'luma', 'minimax', 'replicate', 'runway', 'seedance', 'veo', 'wan'
+  'openai', 'sandbox', 'bfl', 'fal', 'kling', 'luma', 'minimax', 'replicate', 'runway', 'seedance', 'veo', 'wan'
 ] as const
 export type Protocol = typeof protocolNames[number]
 
@@ -45,7 +46,7 @@ export const ProviderEntry = Type.Object({
   protocol: Type.Optional(oneOf(protocolNames, {
     default: 'openai',
     description: '`openai` speaks to any OpenAI-compatible server. `sandbox` answers by itself, for trying things ' +
-      'out; it brings the model `sandbox-chat` along. All others make videos.'
+      'out; it brings the models `sandbox-chat` and `sandbox-image` along. All others make images or videos.'
   })),
   dialect: Type.Optional(oneOf(dialectNames, {
     description: 'Which kind of OpenAI-compatible server this is. Default: the one known for this id, ' +
@@ -182,6 +183,7 @@ export const ModelEntry = Type.Object({
     minimum: 1, maximum: 1_000_000_000, description: 'Most tokens of one answer.'
   })),
   capabilities: Type.Optional(CapabilitiesEntry),
+  images: Type.Optional(ImagesEntry),
   quality: Type.Optional(QualityEntry),
   speed: Type.Optional(Type.Object({
     first_token_ms: Type.Integer({ minimum: 1, maximum: dayMs, description: 'Until the first token.' }),

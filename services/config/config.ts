@@ -71,6 +71,8 @@ export interface ModelConfig {
   contextWindow: number | null
   maxOutput: number | null
   capabilities: Capabilities
+  /** Of image models; absent where nothing is known. */
+  images?: ImageAbilities
   /** Expected share of good answers per domain, 0 to 1. */
   quality: Partial<Record<Domain, number>>
   /** What to expect of its speed before anything was measured; absent: nothing is known. */
@@ -117,6 +119,41 @@ export interface PriceTier {
   cacheReadPico?: number
   cacheWritePico?: number
 }
+
+/** What an image model can do and what that costs. Null: not known, so that the provider decides. */
+export interface ImageAbilities {
+  /** As `1024x1024`, the usual one first. With `range` null too nothing is known of sizes. */
+  sizes: readonly string[] | null
+  range: SizeRange | null
+  /** What is made when the client leaves the choice; null: the provider chooses. */
+  defaultSize: string | null
+  qualities: readonly string[] | null
+  /** The first that fits holds; a size or quality of null fits any. */
+  prices: readonly ImagePrice[]
+  /** Most output tokens of one image, the first that fits; a size or quality of null fits any. */
+  tokens: readonly ImageTokens[]
+  /** Pico-USD per token of text written beside an image; null: as the image's own. */
+  textOutputPico: number | null
+}
+
+/** Bounds in pixels; `maxRatio` is that of the longer side to the shorter. */
+export interface SizeRange {
+  min: number
+  max: number
+  multipleOf: number
+  maxRatio: number
+  maxPixels: number
+}
+
+/** Nano-USD per image, and for every megapixel (1024 × 1024) begun beyond the first. */
+export interface ImagePrice {
+  size: string | null
+  quality: string | null
+  imageNano: number
+  megapixelNano: number
+}
+
+export interface ImageTokens { size: string | null, quality: string | null, tokens: number }
 
 export interface Capabilities {
   tools: boolean

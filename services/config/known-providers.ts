@@ -58,6 +58,7 @@ export const knownProviders: readonly KnownProvider[] = [
   media('fal', 'FAL', 'https://queue.fal.run', { keys: ['FAL_KEY', 'FAL_API_KEY'] }),
   media('replicate', 'REPLICATE', 'https://api.replicate.com/v1',
     { keys: ['REPLICATE_API_TOKEN', 'REPLICATE_API_KEY'] }),
+  media('bfl', 'BFL', 'https://api.bfl.ai/v1'),
   media('seedance', 'ARK', 'https://ark.ap-southeast.bytepluses.com/api/v3'),
   media('kling', 'KLING', 'https://api-singapore.klingai.com/v1', {
     keys: ['KLING_API_KEY', 'KLING_ACCESS_KEY'],

@@ -4,6 +4,7 @@ import { catalogueModel } from '../models/catalogue.ts'
 import type { CatalogueModel } from '../models/catalogue.ts'
 import type { CheckedFile, Entry } from './check-structure.ts'
 import type { Capabilities, DeploymentConfig, ModelConfig } from './config.ts'
+import { readImages } from './image-models.ts'
 import { readPrice } from './prices.ts'
 import { suggest } from './suggest.ts'
 import type { YamlDocument } from './yaml-document.ts'
@@ -43,6 +44,7 @@ function toModel (
     contextWindow: item.context_window ?? known?.contextWindow ?? null,
     maxOutput: item.max_output ?? known?.maxOutput ?? null,
     capabilities: toCapabilities(item.capabilities, known?.capabilities),
+    ...readImages({ item, path }, known?.images, document),
     quality: { ...quality },
     ...(speed && { speed: { firstTokenMs: speed.first_token_ms, tokensPerSecond: speed.tokens_per_second } }),
     ...(fallbacks && { fallbacks: [...fallbacks] }),

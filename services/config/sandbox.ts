@@ -1,6 +1,6 @@
 import { configDefaults } from '../../schemas/config.ts'
 import { newProvider } from './new-provider.ts'
-import type { ModelConfig, ProviderConfig } from './config.ts'
+import type { Capabilities, ModelConfig, Price, ProviderConfig } from './config.ts'
 
 /** The provider that answers by itself, for a gateway that has no key yet. */
 export const sandboxProvider: ProviderConfig = newProvider({ id: 'sandbox', protocol: 'sandbox', baseUrl: '' })
@@ -8,30 +8,56 @@ export const sandboxProvider: ProviderConfig = newProvider({ id: 'sandbox', prot
 /** The sandbox's models, run by the provider of that id. Prices are small but real: billing shows. */
 export function sandboxModels (provider: string): ModelConfig[] {
   return [{
-    id: 'sandbox-chat',
+    ...commonTo(provider, 'sandbox-chat'),
     kind: 'chat',
-    deployments: [{ provider, model: 'sandbox-chat', weight: configDefaults.weight, priority: configDefaults.priority }],
-    price: {
-      inputPico: 100_000,
-      outputPico: 400_000,
-      cacheReadPico: null,
-      cacheWritePico: null,
-      imageNano: null,
-      secondNano: null
-    },
+    price: { ...noPrice, inputPico: 100_000, outputPico: 400_000 },
     contextWindow: 128_000,
     maxOutput: 4096,
-    capabilities: {
-      tools: true,
-      vision: true,
-      audio: false,
-      files: false,
-      jsonSchema: true,
-      reasoning: false,
-      streaming: true
-    },
-    quality: {},
-    ownedBy: provider,
-    created: configDefaults.createdS
+    capabilities: { ...noCapabilities, tools: true, vision: true, jsonSchema: true, streaming: true }
+  }, {
+    ...commonTo(provider, 'sandbox-image'),
+    kind: 'image',
+    price: { ...noPrice, imageNano: 2_000_000 },
+    contextWindow: null,
+    maxOutput: null,
+    capabilities: noCapabilities,
+    images: {
+      sizes: null,
+      range: { min: 64, max: 2048, multipleOf: 1, maxRatio: 32, maxPixels: 2048 * 2048 },
+      defaultSize: '1024x1024',
+      qualities: ['low', 'medium', 'high'],
+      prices: [
+        { size: null, quality: 'low', imageNano: 1_000_000, megapixelNano: 500_000 },
+        { size: null, quality: 'high', imageNano: 4_000_000, megapixelNano: 2_000_000 },
+        { size: null, quality: null, imageNano: 2_000_000, megapixelNano: 1_000_000 }
+      ],
+      tokens: [],
+      textOutputPico: null
+    }
   }]
+}
+
+function commonTo (provider: string, id: string) {
+  const { weight, priority, createdS } = configDefaults
+  const deployments = [{ provider, model: id, weight, priority }]
+  return { id, deployments, quality: {}, ownedBy: provider, created: createdS }
+}
+
+const noPrice: Price = {
+  inputPico: null,
+  outputPico: null,
+  cacheReadPico: null,
+  cacheWritePico: null,
+  imageNano: null,
+  secondNano: null
+}
+
+const noCapabilities: Capabilities = {
+  tools: false,
+  vision: false,
+  audio: false,
+  files: false,
+  jsonSchema: false,
+  reasoning: false,
+  streaming: false
 }

@@ -102,7 +102,8 @@ export function costNano (usage: Usage, price: TokenPrice): number {
   return Math.ceil(assertSafe(pico) / picoPerNano)
 }
 
-function notPriced (id: string): GatewayError {
+/** 400: the model cannot be sold. */
+export function notPriced (id: string): GatewayError {
   const message = `The model \`${id}\` has no price on this gateway, so it cannot be used. Its operator can set one; ` +
     'a model that is free has the price 0.'
   return GatewayError.invalidRequest(message, { param: 'model', code: 'model_not_priced' })

@@ -4,10 +4,11 @@ import type { ModelConfig, Price } from '../config/config.ts'
 import { knownProviders } from '../config/known-providers.ts'
 import { knownVideo, knownVideoNames, type KnownVideo } from './known-videos.ts'
 import type { CatalogueFile, CatalogueRow, CatalogueTier, Modality } from './catalogue-row.ts'
+import { withImages, type RowWithImages } from './image-catalogue.ts'
 
 /** What the shipped data knows of a model. */
 export interface CatalogueModel extends
-  Pick<ModelConfig, 'price' | 'contextWindow' | 'maxOutput' | 'capabilities' | 'created'> {
+  Pick<ModelConfig, 'price' | 'contextWindow' | 'maxOutput' | 'capabilities' | 'images' | 'created'> {
   /** Null: no endpoint of the gateway serves it. */
   kind: ModelConfig['kind'] | null
   input: readonly Modality[]
@@ -50,29 +51,31 @@ export function catalogueNames (provider: string): string[] {
 const date = /[-@]20\d\d(-?)(0[1-9]|1[0-2])\1(0[1-9]|[12]\d|3[01])$/
 
 const known = new Set(knownProviders.map(({ id }) => id))
-const none: ReadonlyMap<string, CatalogueRow> = new Map()
-let loaded: ReadonlyMap<string, ReadonlyMap<string, CatalogueRow>> | undefined
+const none: ReadonlyMap<string, RowWithImages> = new Map()
+let loaded: ReadonlyMap<string, ReadonlyMap<string, RowWithImages>> | undefined
 
 /** Reads the data when it may know the provider, so never for the sandbox or a local server. */
-function rowsOf (provider: string): ReadonlyMap<string, CatalogueRow> {
+function rowsOf (provider: string): ReadonlyMap<string, RowWithImages> {
   if (!known.has(provider)) return none
   loaded ??= load()
   return loaded.get(provider) ?? none
 }
 
-function load (): Map<string, ReadonlyMap<string, CatalogueRow>> {
+function load (): ReadonlyMap<string, ReadonlyMap<string, RowWithImages>> {
   const text = readFileSync(new URL('catalogue/models.json', import.meta.url), 'utf8')
   const { providers }: CatalogueFile = JSON.parse(text)
-  return new Map(Object.entries(providers).map(([id, rows]) => [id, new Map(Object.entries(rows))]))
+  const rows = Object.entries(providers).map(([id, models]) => [id, new Map(Object.entries(models))] as const)
+  return withImages(new Map(rows))
 }
 
-function toModel (row: CatalogueRow): CatalogueModel {
-  const { kind, input, output, features, contextWindow = null, maxOutput = null } = row
+function toModel (row: RowWithImages): CatalogueModel {
+  const { kind, input, output, features, contextWindow = null, maxOutput = null, images } = row
   return {
     kind: kind === 'other' ? null : kind,
     input,
     output,
     price: toPrice(row),
+    ...(images === undefined ? {} : { images }),
     tiers: row.tiers ?? [],
     contextWindow,
     maxOutput,
@@ -92,8 +95,10 @@ function toModel (row: CatalogueRow): CatalogueModel {
   }
 }
 
-function toPrice ({ price, tiers }: CatalogueRow): Price | null {
-  return price === undefined ? null : { ...noPrice, ...price, ...(tiers && { tiers }) }
+function toPrice ({ price, tiers, images }: RowWithImages): Price | null {
+  const imageNano = images?.prices[0]?.imageNano ?? null
+  if (price === undefined && imageNano === null) return null
+  return { ...noPrice, ...price, imageNano, ...(tiers && { tiers }) }
 }
 
 const noPrice: Price = {

@@ -17,6 +17,7 @@ export function newModel (provider: string, upstream: string): ModelConfig {
     contextWindow: known?.contextWindow ?? null,
     maxOutput: known?.maxOutput ?? null,
     capabilities: known?.capabilities ?? assumedCapabilities,
+    ...(known?.images === undefined ? {} : { images: known.images }),
     quality: {},
     ownedBy: provider,
     created: known?.created ?? createdS

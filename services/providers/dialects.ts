@@ -1,3 +1,4 @@
+import { imageDialects, type ImageDialect } from './image-dialects.ts'
 import type { VideoForm } from './video-makers.ts'
 
 /**
@@ -21,6 +22,8 @@ export interface Dialect {
   streamUsage: boolean
   /** Whether the legacy `/completions` endpoint exists. */
   completions: boolean
+  /** How it makes images. */
+  images: ImageDialect
   /** How it makes videos; null where it makes none. */
   videos: VideoForm | null
   /** The end of the base URL, and what stands there for videos, where they are elsewhere. */
@@ -38,6 +41,7 @@ const base: Dialect = {
   usagePath: ['usage'],
   streamUsage: true,
   completions: true,
+  images: imageDialects.compatible,
   videos: null
 }
 
@@ -45,14 +49,22 @@ const base: Dialect = {
 export const dialects: Readonly<Record<string, Dialect>> = {
   // Servers of one's own and gateways speak OpenAI's form, though OpenAI itself has ended it.
   compatible: { ...base, videos: 'openai' },
-  openai: { ...base, maxTokensField: 'max_completion_tokens' },
-  azure: { ...base, auth: { header: 'api-key', prefix: '' }, maxTokensField: 'max_completion_tokens' },
-  openrouter: { ...base, finishReasons: { error: 'error' }, videos: 'openrouter' },
+  openai: { ...base, maxTokensField: 'max_completion_tokens', images: imageDialects.openai },
+  azure: {
+    ...base,
+    auth: { header: 'api-key', prefix: '' },
+    maxTokensField: 'max_completion_tokens',
+    images: imageDialects.openai
+  },
+  openrouter: {
+    ...base, finishReasons: { error: 'error' }, images: imageDialects.openrouter, videos: 'openrouter'
+  },
   groq: { ...base, usagePath: ['x_groq', 'usage'], completions: false },
   together: {
     ...base,
     maxTokensField: 'max_tokens',
     finishReasons: { eos: 'stop' },
+    images: imageDialects.together,
     videos: 'together',
     videosBase: ['/v1', '/v2']
   },
@@ -71,7 +83,7 @@ export const dialects: Readonly<Record<string, Dialect>> = {
     finishReasons: { insufficient_system_resource: 'error' },
     completions: false
   },
-  xai: { ...base, videos: 'xai' },
+  xai: { ...base, images: imageDialects.xai, videos: 'xai' },
   gemini: { ...base, completions: false, videos: 'veo', videosBase: ['/openai', ''] },
   vllm: { ...base, videos: 'openai' },
   sglang: { ...base, videos: 'openai' },

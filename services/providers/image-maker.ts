@@ -1,34 +1,48 @@
 import type { ImageGenerationRequest } from '../../schemas/images-generations.ts'
+import type { Exchange } from './provider.ts'
 
-/** One call for images. The model can do what is asked: size and number have been checked. */
+/** One call for images. The model can do what is asked: size, quality and number have been checked. */
 export interface ImageCall {
   request: ImageGenerationRequest
   /** The model's name at the provider. */
   model: string
   /** How many images to make; a provider that makes one at a time is called as often by the maker itself. */
   count: number
-  /** Null: the provider's own default. */
-  size: { width: number, height: number } | null
+  /** Null: the provider's own default; so for the quality. */
+  size: ImageSize | null
+  quality: string | null
   requestId: string
+  /** Aborted when the gateway gives up; the provider must then stop and free everything. */
   signal: AbortSignal
 }
 
-/** One image: the bytes themselves, or the provider's address of them, which lives for minutes to hours. */
-export type MadeImage = { bytes: Uint8Array, revisedPrompt: string | null } |
-  { url: string, revisedPrompt: string | null }
+/** In pixels. */
+export interface ImageSize { width: number, height: number }
+
+/**
+ * One image: the bytes themselves; the provider's public address of them, which lives for minutes to hours;
+ * or, where the address is the provider's own server, a way to open it.
+ */
+export type MadeImage = { revisedPrompt: string | null } &
+  ({ bytes: Uint8Array } | { url: string } | { open (signal: AbortSignal): Promise<Exchange> })
 
 export interface ImageAnswer {
   /** At least one, at most `count`; fewer when some could not be made. */
   images: MadeImage[]
-  /** Tokens, where the provider prices by them. */
+  /** Tokens, where the provider counts them. */
   usage: ImageUsage | null
   /** What the provider says it charged, in nano-USD; null when it says nothing. */
   costNano: number | null
   /** Names of request fields the provider cannot take and that were left out. */
   dropped: readonly string[]
+  /** What the provider says it made of a choice that was left to it. */
+  chosen?: ChosenOptions
 }
 
-export interface ImageUsage { inputText: number, inputImage: number, output: number }
+/** Tokens of a call. `output` are those of the images, `outputText` those of thoughts and words besides. */
+export interface ImageUsage { inputText: number, inputImage: number, output: number, outputText: number }
+
+export interface ChosenOptions { quality?: string, background?: string }
 
 /** Makes images at one provider. Throws UpstreamError, of kind `moderated` when the prompt was refused. */
 export type ImageMaker = (call: ImageCall) => Promise<ImageAnswer>

@@ -19,13 +19,23 @@ export function upstreamErrorIn (body: JsonObject, dialect: Dialect): UpstreamEr
 
 /** The error of an answer whose status is not 2xx; reads the body. `secret` never appears in its message. */
 export async function upstreamErrorOf (exchange: Exchange, secret: string | null): Promise<UpstreamError> {
-  const retryAfterMs = retryAfterMsOf(exchange.headers)
-  let body: unknown
+  return upstreamErrorFrom(exchange, await errorBodyOf(exchange), secret)
+}
+
+/** The body of an answer that is a failure; null when it is no JSON and so says no more than its status. */
+export async function errorBodyOf (exchange: Exchange): Promise<unknown> {
   try {
-    body = JSON.parse((await exchange.read(maxErrorBytes)).toString())
+    return JSON.parse((await exchange.read(maxErrorBytes)).toString())
   } catch {
-    body = null // An HTML page or an empty body says no more than its status.
+    return null
   }
+}
+
+/** The error of an answer whose body has been read. `secret` never appears in its message. */
+export function upstreamErrorFrom (
+  exchange: Pick<Exchange, 'status' | 'headers'>, body: unknown, secret: string | null
+): UpstreamError {
+  const retryAfterMs = retryAfterMsOf(exchange.headers)
   const said = Array.isArray(body) ? body[0] : body
   const error = fromErrorObject(isObject(said) ? said.error ?? said : null, exchange.status)
   const message = secret === null ? error.message : error.message.replaceAll(secret, '***')

@@ -2,9 +2,15 @@ import type { Protocol } from '../../schemas/config.ts'
 import type { ProviderConfig } from '../config/config.ts'
 import { createConnection } from '../connection.ts'
 import type { Deadlines } from '../deadlines.ts'
+import { createBflImages } from './bfl-images.ts'
 import { dialects, type Dialect } from './dialects.ts'
+import { createFalImages } from './fal-images.ts'
+import { createGeminiImages } from './gemini-images.ts'
+import type { ImageMaker } from './image-maker.ts'
+import { createOpenAIImages } from './openai-images.ts'
 import { createOpenAI } from './openai.ts'
 import type { Connection, Provider } from './provider.ts'
+import { createReplicateImages } from './replicate-images.ts'
 import { createSandbox } from './sandbox/sandbox.ts'
 import { videoMakers, type VideoForm } from './video-makers.ts'
 
@@ -16,21 +22,67 @@ export const protocols: Readonly<Record<Protocol, Connect>> = {
     const { id, apiKey, headers } = config
     const dialect = dialects[config.dialect]
     if (dialect === undefined) throw new RangeError(`There is no dialect called ${config.dialect}.`)
-    const provider = createOpenAI({ id, dialect, apiKey, headers, connection: open(config, deadlines) })
+    const chat = createOpenAI({ id, dialect, apiKey, headers, connection: open(config, deadlines) })
+    const provider = together(chat, imagesByDialect(dialect)(config, deadlines))
     if (dialect.videos === null) return provider
     const baseUrl = videosUrl(config, dialect)
     return together(provider, videosOnly(dialect.videos)({ ...config, baseUrl }, deadlines))
   },
   sandbox: ({ id }) => createSandbox({ id }),
-  fal: videosOnly('fal'),
+  bfl: imagesOnly(createBflImages),
+  fal: (...of) => together(imagesOnly(createFalImages)(...of), videosOnly('fal')(...of)),
   kling: videosOnly('kling'),
   luma: videosOnly('luma'),
   minimax: videosOnly('minimax'),
-  replicate: videosOnly('replicate'),
+  replicate: (...of) => together(imagesOnly(createReplicateImages)(...of), videosOnly('replicate')(...of)),
   runway: videosOnly('runway'),
   seedance: videosOnly('seedance'),
   veo: videosOnly('veo'),
   wan: videosOnly('wan')
+}
+
+interface ImageOptions {
+  baseUrl: string
+  connection: Connection
+  apiKey: string | null
+  headers: Record<string, string>
+  /** Opens a connection to another server of the same provider. */
+  connect: (origin: string) => Connection
+}
+
+/**
+ * A provider that makes images, over connections of its own: the first byte of an image comes when it is
+ * finished, so that it may take as long as the whole answer.
+ */
+function imagesOnly (create: (options: ImageOptions) => ImageMaker): Connect {
+  return ({ id, apiKey, headers, baseUrl, timeouts, maxConnections }, deadlines) => {
+    const patient = { ...timeouts, firstByte: timeouts.total }
+    const connections = new Map<string, Connection>()
+    const connect = (url: string): Connection => {
+      const connection = connections.get(url) ??
+        createConnection({ baseUrl: url, timeouts: patient, maxConnections, deadlines })
+      connections.set(url, connection)
+      return connection
+    }
+    return {
+      id,
+      images: create({ baseUrl, apiKey, headers, connect, connection: connect(baseUrl) }),
+      close: async () => { await Promise.all([...connections.values()].map(one => one.close())) }
+    }
+  }
+}
+
+function imagesByDialect (dialect: Dialect): Connect {
+  return (config, deadlines) => {
+    const native = nativeGemini(config)
+    if (native === null) return imagesOnly(options => createOpenAIImages({ ...options, dialect }))(config, deadlines)
+    return imagesOnly(createGeminiImages)({ ...config, baseUrl: native }, deadlines)
+  }
+}
+
+/** Where Gemini's own API begins beside its OpenAI-compatible one, which makes no images; null: elsewhere. */
+function nativeGemini ({ dialect, baseUrl }: ProviderConfig): string | null {
+  return dialect === 'gemini' && baseUrl.endsWith('/openai') ? baseUrl.slice(0, -'/openai'.length) : null
 }
 
 /** A provider that makes videos. Its connections are its own: a download never keeps a chat waiting. */

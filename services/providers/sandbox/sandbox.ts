@@ -7,6 +7,7 @@ import { completionOf } from './completion.ts'
 import type { Head } from './completion.ts'
 import { readConversation } from './conversation.ts'
 import { readDirective } from './directives.ts'
+import { makeImages } from './images.ts'
 import { composeReply } from './reply.ts'
 import { usageOf } from './usage.ts'
 import { wait } from './wait.ts'
@@ -27,7 +28,8 @@ export function createSandbox ({ id, pace = { pieceMs: 8 } }: SandboxOptions): C
   return {
     id,
     chat: call => answer(call, pace.pieceMs),
-    models: async () => ['sandbox-chat'],
+    images: makeImages,
+    models: async () => ['sandbox-chat', 'sandbox-image'],
     // Nothing is held open: running streams end with their consumers.
     close: async () => {}
   }

@@ -1,0 +1,40 @@
+/**
+ * How an OpenAI-compatible server differs in making images. Source: the OpenAI specification, and the SDKs
+ * together-ai 0.52, @ai-sdk/xai 3.0 and @openrouter/sdk 1.3.
+ */
+export interface ImageDialect {
+  path: string
+  /** Most images in one call. */
+  perCall: number
+  /** Whether a size is told as `size`, as `width` and `height`, or as the nearest ratio and a resolution. */
+  size: 'size' | 'sides' | 'ratio'
+  /** The `response_format` that asks for the bytes themselves; null: it must not be sent. */
+  bytesFormat: 'b64_json' | 'base64' | null
+  /** Request fields the upstream refuses: left out, and named in a response header. */
+  drop: readonly string[]
+}
+
+const compatible: ImageDialect = {
+  path: '/images/generations', perCall: 10, size: 'size', bytesFormat: 'b64_json', drop: []
+}
+
+/** One row per kind of server. */
+export const imageDialects = {
+  compatible,
+  /** Sends bytes without being asked, and refuses to be asked. */
+  openai: { ...compatible, bytesFormat: null },
+  together: {
+    ...compatible,
+    perCall: 4,
+    size: 'sides',
+    bytesFormat: 'base64',
+    drop: ['quality', 'style', 'background', 'moderation', 'output_format', 'output_compression', 'user']
+  },
+  xai: {
+    ...compatible,
+    size: 'ratio',
+    drop: ['quality', 'style', 'background', 'moderation', 'output_format', 'output_compression']
+  },
+  // Some of the models behind it make one at a time and refuse more.
+  openrouter: { ...compatible, path: '/images', perCall: 1, bytesFormat: null, drop: ['style', 'moderation'] }
+} satisfies Readonly<Record<string, ImageDialect>>
