@@ -13,6 +13,7 @@ import download from './plugins/download.ts'
 import drain from './plugins/drain.ts'
 import errors, { frameworkErrors } from './plugins/errors.ts'
 import firstKey from './plugins/first-key.ts'
+import images from './plugins/images.ts'
 import jsonBody from './plugins/json-body.ts'
 import ledger from './plugins/ledger.ts'
 import media from './plugins/media.ts'
@@ -81,6 +82,7 @@ export async function build ({ settings, config, logger }: BuildOptions): Promis
   await app.register(jsonBody)
   await app.register(delivery)
   await app.register(chat)
+  await app.register(images)
   await app.register(drain, { limitMs: settings.drainMs })
   await app.register(discovery, { local: settings.discover && settings.configPath === null })
   await app.register(v1, { prefix: '/v1' })

@@ -37,6 +37,7 @@ function lineOf (request: FastifyRequest, { raw }: FastifyReply, startedMs: numb
     used: trace.report?.model ?? trace.upstreamModel ?? undefined,
     promptTokens: usage?.prompt,
     completionTokens: usage?.completion,
+    images: trace.images ?? undefined,
     costUsd: trace.costNano === null ? undefined : usdFromNano(trace.costNano),
     firstByteMs: trace.firstByteAtMs === null ? undefined : tenths(trace.firstByteAtMs - startedMs),
     totalMs: tenths(performance.now() - startedMs)

@@ -44,7 +44,7 @@ export const ImagesResponse = Type.Object({
   data: Type.Array(Image, { minItems: 1 }),
   background: Type.Optional(StringEnum(['transparent', 'opaque'])),
   output_format: Type.Optional(StringEnum(['png', 'webp', 'jpeg'])),
-  size: Type.Optional(Type.String({ description: 'Of the images, in pixels, where all are alike.' })),
+  size: Type.Optional(StringEnum(['1024x1024', '1024x1536', '1536x1024'])),
   quality: Type.Optional(StringEnum(['low', 'medium', 'high'])),
   usage: Type.Optional(ImageUsage)
 })

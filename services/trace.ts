@@ -14,6 +14,8 @@ export interface Trace {
   /** How often a provider was called for it. */
   attempts: number
   report: StreamReport | null
+  /** How many images were made. */
+  images: number | null
   /** When the first byte of the answer went out, on the clock of `performance.now()`. */
   firstByteAtMs: number | null
   /** What the request was charged, in nano-USD; null while that is not known. */
@@ -31,6 +33,7 @@ export function createTrace (): Trace {
     upstreamModel: null,
     attempts: 0,
     report: null,
+    images: null,
     firstByteAtMs: null,
     costNano: null,
     failure: null

@@ -2,6 +2,7 @@ import type { FastifyPluginAsync } from 'fastify'
 import chatCompletions from './chat-completions.ts'
 import completions from './completions.ts'
 import dashboardBilling from './dashboard-billing.ts'
+import imagesGenerations from './images-generations.ts'
 import models from './models.ts'
 import unsupported from './unsupported.ts'
 
@@ -11,6 +12,7 @@ const v1: FastifyPluginAsync = async app => {
     keyed.addHook('onRequest', keyed.authenticate)
     await keyed.register(chatCompletions)
     await keyed.register(completions)
+    await keyed.register(imagesGenerations)
     await keyed.register(models)
     await keyed.register(dashboardBilling)
   })

@@ -4,11 +4,13 @@ import { fanOut } from './fan-out.ts'
 import { pickFields } from './image-fields.ts'
 import type { ImageAnswer, ImageCall, ImageMaker } from './image-maker.ts'
 import { createJsonClient, type JsonClient } from './json-client.ts'
-import { imageAt, type Home } from './made-image.ts'
+import { imageAt } from './made-image.ts'
 import { poll } from './poll.ts'
 import type { Connection } from './provider.ts'
 
-interface BflImagesOptions extends Home {
+interface BflImagesOptions {
+  baseUrl: string
+  connection: Connection
   apiKey: string | null
   headers: Record<string, string>
   /** Opens a connection to another server of the provider; closed by whoever gave this. */
@@ -23,20 +25,22 @@ const creditNano = 10_000_000
  * Makes FLUX images: submit, then ask at the address that the answer names, which is on a server of the
  * region where the work is done. Source: BFL API v1.
  */
-export function createBflImages ({ apiKey, headers, connect, ...home }: BflImagesOptions): ImageMaker {
+export function createBflImages (
+  { baseUrl, connection, apiKey, headers, connect }: BflImagesOptions
+): ImageMaker {
   const own = { ...(apiKey === null ? {} : { 'x-key': apiKey }), ...headers }
-  const clientOf = (connection: Connection): JsonClient => {
-    return createJsonClient({ connection, headers: own, apiKey, refine })
+  const clientOf = (to: Connection): JsonClient => {
+    return createJsonClient({ connection: to, headers: own, apiKey, refine })
   }
-  const client = clientOf(home.connection)
-  const prefix = new URL(home.baseUrl).pathname.replace(/\/$/, '')
+  const client = clientOf(connection)
+  const prefix = new URL(baseUrl).pathname.replace(/\/$/, '')
 
   function pollerOf (address: unknown): { client: JsonClient, path: string } {
-    if (typeof address !== 'string' || !isTrustedPollingUrl(address, home.baseUrl)) {
+    if (typeof address !== 'string' || !isTrustedPollingUrl(address, baseUrl)) {
       throw new UpstreamError('bad_reply', 'yes', 'The provider named a polling address that is not its own.')
     }
     const { origin, pathname, search } = new URL(address)
-    const isHome = origin === new URL(home.baseUrl).origin && pathname.startsWith(`${prefix}/`)
+    const isHome = origin === new URL(baseUrl).origin && pathname.startsWith(`${prefix}/`)
     return isHome
       ? { client, path: pathname.slice(prefix.length) + search }
       : { client: clientOf(connect(origin)), path: pathname + search }
@@ -49,7 +53,7 @@ export function createBflImages ({ apiKey, headers, connect, ...home }: BflImage
     const sample = await poll(ask, pace, call.signal)
     const { cost } = submitted
     const costNano = typeof cost === 'number' && cost >= 0 && cost < 1e6 ? Math.round(cost * creditNano) : null
-    return { images: [imageAt(sample, null, home)], usage: null, costNano, dropped }
+    return { images: [imageAt(sample, null)], usage: null, costNano, dropped }
   }
 
   return call => {

@@ -4,10 +4,12 @@ import { fanOut } from './fan-out.ts'
 import { pickFields } from './image-fields.ts'
 import type { ImageAnswer, ImageCall, ImageMaker, MadeImage } from './image-maker.ts'
 import { createJsonClient, type JsonClient } from './json-client.ts'
-import { imageAt, type Home } from './made-image.ts'
+import { imageAt } from './made-image.ts'
 import { poll } from './poll.ts'
+import type { Connection } from './provider.ts'
 
-interface FalImagesOptions extends Home {
+interface FalImagesOptions {
+  connection: Connection
   apiKey: string | null
   headers: Record<string, string>
 }
@@ -21,15 +23,15 @@ const cancelMs = 5000
 /**
  * Makes images through fal's queue: submit, ask for the state, fetch the result. Source: @fal-ai/client 1.10.
  */
-export function createFalImages ({ apiKey, headers, ...home }: FalImagesOptions): ImageMaker {
+export function createFalImages ({ apiKey, headers, connection }: FalImagesOptions): ImageMaker {
   const auth: Record<string, string> = apiKey === null ? {} : { authorization: `Key ${apiKey}` }
   const own = { ...auth, ...headers }
-  const client = createJsonClient({ connection: home.connection, headers: own, apiKey, refine })
+  const client = createJsonClient({ connection, headers: own, apiKey, refine })
   return call => {
     const { passed, dropped } = pickFields(call.request, ['seed', 'negative_prompt', 'output_format'])
     // Webp is not known to every model; the gateway converts.
     if (passed.output_format === 'webp') delete passed.output_format
-    return fanOut(call.count, 1, () => make(call, { ...passed, ...bodyOf(call) }, dropped, client, home))
+    return fanOut(call.count, 1, () => make(call, { ...passed, ...bodyOf(call) }, dropped, client))
   }
 }
 
@@ -38,7 +40,7 @@ function bodyOf ({ request, size }: ImageCall): JsonObject {
 }
 
 async function make (
-  { model, signal }: ImageCall, body: JsonObject, dropped: readonly string[], client: JsonClient, home: Home
+  { model, signal }: ImageCall, body: JsonObject, dropped: readonly string[], client: JsonClient
 ): Promise<ImageAnswer> {
   const lifetime = JSON.stringify({ expiration_duration_seconds: lifetimeS })
   const submitted = await client.post(`/${pathOf(model)}`, body, signal,
@@ -55,10 +57,10 @@ async function make (
     client.put(`${request}/cancel`, AbortSignal.timeout(cancelMs)).catch(() => {})
     throw error
   }
-  return { images: [imageIn(await client.get(request, signal), home)], usage: null, costNano: null, dropped }
+  return { images: [imageIn(await client.get(request, signal))], usage: null, costNano: null, dropped }
 }
 
-function imageIn (result: JsonObject, home: Home): MadeImage {
+function imageIn (result: JsonObject): MadeImage {
   const [image] = Array.isArray(result.images) ? result.images : [result.image]
   const [flagged] = [result.has_nsfw_concepts, result.nsfw_content_detected].flatMap(list => list ?? [])
   // A flagged image is all black.
@@ -66,7 +68,7 @@ function imageIn (result: JsonObject, home: Home): MadeImage {
   if (!isObject(image) || typeof image.url !== 'string') {
     throw new UpstreamError('bad_reply', 'yes', 'The provider\'s answer has no image.')
   }
-  return imageAt(image.url, null, home)
+  return imageAt(image.url, null)
 }
 
 function pathOf (model: string): string {

@@ -1,5 +1,4 @@
 import type { ImageGenerationRequest } from '../../schemas/images-generations.ts'
-import type { Exchange } from './provider.ts'
 
 /** One call for images. The model can do what is asked: size, quality and number have been checked. */
 export interface ImageCall {
@@ -19,12 +18,9 @@ export interface ImageCall {
 /** In pixels. */
 export interface ImageSize { width: number, height: number }
 
-/**
- * One image: the bytes themselves; the provider's public address of them, which lives for minutes to hours;
- * or, where the address is the provider's own server, a way to open it.
- */
-export type MadeImage = { revisedPrompt: string | null } &
-  ({ bytes: Uint8Array } | { url: string } | { open (signal: AbortSignal): Promise<Exchange> })
+/** One image: the bytes themselves, or the provider's address of them, which lives for minutes to hours. */
+export type MadeImage = { bytes: Uint8Array, revisedPrompt: string | null } |
+  { url: string, revisedPrompt: string | null }
 
 export interface ImageAnswer {
   /** At least one, at most `count`; fewer when some could not be made. */

@@ -8,10 +8,12 @@ import type { ImageAnswer, ImageCall, ImageMaker, MadeImage } from './image-make
 import { megapixelsOf, nearestRatio } from './image-ratio.ts'
 import { readImageCost, readImageUsage } from './image-usage.ts'
 import { createJsonClient } from './json-client.ts'
-import { imageAt, imageFrom, type Home } from './made-image.ts'
+import { imageAt, imageFrom } from './made-image.ts'
 import { upstreamErrorIn } from './openai-answer.ts'
+import type { Connection } from './provider.ts'
 
-interface OpenAIImagesOptions extends Home {
+interface OpenAIImagesOptions {
+  connection: Connection
   dialect: Dialect
   apiKey: string | null
   headers: Record<string, string>
@@ -21,16 +23,18 @@ interface OpenAIImagesOptions extends Home {
  * Makes images at a server that speaks OpenAI's wire format, in whatever dialect. Source: OpenAI
  * specification, `createImage`, and each row of image-dialects.ts.
  */
-export function createOpenAIImages ({ dialect, apiKey, headers, ...home }: OpenAIImagesOptions): ImageMaker {
+export function createOpenAIImages (
+  { dialect, apiKey, headers, connection }: OpenAIImagesOptions
+): ImageMaker {
   const { images } = dialect
   const auth = apiKey === null ? {} : { [dialect.auth.header]: dialect.auth.prefix + apiKey }
-  const client = createJsonClient({ connection: home.connection, headers: { ...auth, ...headers }, apiKey })
+  const client = createJsonClient({ connection, headers: { ...auth, ...headers }, apiKey })
 
   return call => fanOut(call.count, images.perCall, async count => {
     const refused = isGptImage(call.model) ? [...images.drop, 'style'] : images.drop
     const { passed, dropped } = sortFields(call.request, refused)
     const body = { ...passed, ...bodyOf(call, count, images) }
-    return readAnswer(await client.post(images.path, body, call.signal), count, dropped, dialect, home)
+    return readAnswer(await client.post(images.path, body, call.signal), count, dropped, dialect)
   })
 }
 
@@ -65,13 +69,13 @@ const ratios = [
 ]
 
 function readAnswer (
-  body: JsonObject, count: number, dropped: readonly string[], dialect: Dialect, home: Home
+  body: JsonObject, count: number, dropped: readonly string[], dialect: Dialect
 ): ImageAnswer {
   const failure = upstreamErrorIn(body, dialect)
   if (failure !== null) throw failure
   const items = Array.isArray(body.data) ? body.data.filter(isObject) : []
   const refused = items.filter(item => item.respect_moderation === false)
-  const images = items.filter(item => item.respect_moderation !== false).flatMap(item => imageIn(item, home))
+  const images = items.filter(item => item.respect_moderation !== false).flatMap(imageIn)
   if (images.length === 0) {
     throw refused.length > 0
       ? new UpstreamError('moderated', 'yes', 'The images were blocked by the provider\'s content policy.')
@@ -89,8 +93,8 @@ function readAnswer (
   }
 }
 
-function imageIn (item: JsonObject, home: Home): MadeImage[] {
+function imageIn (item: JsonObject): MadeImage[] {
   const revised = typeof item.revised_prompt === 'string' && item.revised_prompt !== '' ? item.revised_prompt : null
   if (typeof item.b64_json === 'string' && item.b64_json !== '') return [imageFrom(item.b64_json, revised)]
-  return typeof item.url === 'string' && item.url !== '' ? [imageAt(item.url, revised, home)] : []
+  return typeof item.url === 'string' && item.url !== '' ? [imageAt(item.url, revised)] : []
 }

@@ -5,10 +5,12 @@ import { pickFields } from './image-fields.ts'
 import type { ImageAnswer, ImageCall, ImageMaker } from './image-maker.ts'
 import { nearestRatio } from './image-ratio.ts'
 import { createJsonClient, type JsonClient } from './json-client.ts'
-import { imageAt, type Home } from './made-image.ts'
+import { imageAt } from './made-image.ts'
 import { poll } from './poll.ts'
+import type { Connection } from './provider.ts'
 
-interface ReplicateImagesOptions extends Home {
+interface ReplicateImagesOptions {
+  connection: Connection
   apiKey: string | null
   headers: Record<string, string>
 }
@@ -22,9 +24,9 @@ const waitS = 30
  * Makes images by predictions of models named `owner/name`, or `owner/name:version`. Source: replicate 1.4,
  * and the input of the models that make most images there.
  */
-export function createReplicateImages ({ apiKey, headers, ...home }: ReplicateImagesOptions): ImageMaker {
+export function createReplicateImages ({ apiKey, headers, connection }: ReplicateImagesOptions): ImageMaker {
   const auth: Record<string, string> = apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }
-  const client = createJsonClient({ connection: home.connection, headers: { ...auth, ...headers }, apiKey })
+  const client = createJsonClient({ connection, headers: { ...auth, ...headers }, apiKey })
   return call => {
     const { passed, dropped } = pickFields(call.request, ['seed', 'negative_prompt', 'output_format', 'output_compression'])
     const { output_format: format, output_compression: quality, ...input } = passed
@@ -33,7 +35,7 @@ export function createReplicateImages ({ apiKey, headers, ...home }: ReplicateIm
       ...(format === undefined ? {} : { output_format: format === 'jpeg' ? 'jpg' : format }),
       ...(quality === undefined ? {} : { output_quality: quality })
     }
-    return fanOut(call.count, 1, () => make(call, { ...options, ...inputOf(call) }, dropped, client, home))
+    return fanOut(call.count, 1, () => make(call, { ...options, ...inputOf(call) }, dropped, client))
   }
 }
 
@@ -48,7 +50,7 @@ function inputOf ({ request, size }: ImageCall): JsonObject {
 const ratios = ['1:1', '16:9', '21:9', '3:2', '2:3', '4:5', '5:4', '3:4', '4:3', '9:16', '9:21']
 
 async function make (
-  { model, signal }: ImageCall, input: JsonObject, dropped: readonly string[], client: JsonClient, home: Home
+  { model, signal }: ImageCall, input: JsonObject, dropped: readonly string[], client: JsonClient
 ): Promise<ImageAnswer> {
   const [name = '', version] = model.split(':')
   const path = version === undefined ? `/models/${name.split('/').map(encodeURIComponent).join('/')}/predictions` : '/predictions'
@@ -57,7 +59,7 @@ async function make (
   const ended = resultIn(started) ?? await watch(idOf(started), client, signal)
   const address = Array.isArray(ended.output) ? ended.output[0] : ended.output
   if (typeof address !== 'string') throw new UpstreamError('bad_reply', 'yes', 'The provider\'s answer has no image.')
-  return { images: [imageAt(address, null, home)], usage: null, costNano: null, dropped }
+  return { images: [imageAt(address, null)], usage: null, costNano: null, dropped }
 }
 
 async function watch (id: string, client: JsonClient, signal: AbortSignal): Promise<JsonObject> {

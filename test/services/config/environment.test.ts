@@ -16,7 +16,7 @@ t.test('with nothing set there is the sandbox and its model', async (t) => {
       contextWindow: 128_000,
       maxOutput: 4096,
       capabilities: { tools: true, vision: true, jsonSchema: true, streaming: true }
-    }],
+    }, { id: 'sandbox-image', kind: 'image', price: { imageNano: 2_000_000 } }],
     policies: ['auto', 'auto:cost', 'auto:quality', 'auto:speed'].map((id) => ({ id, models: ['*'] }))
   })
 })

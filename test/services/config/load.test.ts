@@ -287,7 +287,7 @@ t.test('the sandbox is there with a file only when the file lists it', async (t)
   t.same(parseConfig('', {}), { ...parseConfig('{}', {}), providers: [], models: [] })
   const listed = parseConfig('providers: [{ id: try, protocol: sandbox }]', {})
   t.match(listed.providers, [{ id: 'try', protocol: 'sandbox', baseUrl: '' }])
-  t.match(listed.models, [{ id: 'sandbox-chat', deployments: [{ provider: 'try' }] }])
+  t.match(listed.models, [{ id: 'sandbox-chat', deployments: [{ provider: 'try' }] }, { id: 'sandbox-image' }])
 })
 
 t.test('a file that cannot be read is a problem', async (t) => {
@@ -295,7 +295,7 @@ t.test('a file that cannot be read is a problem', async (t) => {
   t.throws(() => loadConfig({ path: join(directory, 'none.yaml'), env: {} }), ConfigError)
   t.throws(() => loadConfig({ path: join(directory, 'big.yaml'), env: {} }), { message: /larger than 4194304 bytes/ })
   t.match(loadConfig({ path: join(directory, 'good.yaml'), env: {} }), { models: [] })
-  t.match(loadConfig({ path: null, env: {} }), { models: [{ id: 'sandbox-chat' }] })
+  t.match(loadConfig({ path: null, env: {} }), { models: [{ id: 'sandbox-chat' }, { id: 'sandbox-image' }] })
 })
 
 t.test('more than 1000 problems are counted', async (t) => {

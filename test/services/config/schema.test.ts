@@ -40,7 +40,7 @@ t.test('the example follows the published schema', async (t) => {
 t.test('the example loads', async (t) => {
   const config = loadConfig({ path: join(root, 'gateway.example.yaml'), env: { OPENAI_API_KEY: 'x' } })
   t.match(config.models.map(({ id }) => id),
-    ['gpt-4o-mini', 'llama-3.3-70b', 'gpt-image-1.5', 'wan-2.2', 'sandbox-chat'])
+    ['gpt-4o-mini', 'llama-3.3-70b', 'flux-at-home', 'wan-2.2', 'sandbox-chat', 'sandbox-image'])
 })
 
 t.test('the example names its schema, and shows every key', async (t) => {

@@ -1,7 +1,5 @@
 import t, { type Test } from 'tap'
-import { failureOf, makerAt, picture, startImageServer, type Reply, type Seen } from '../../image-server.ts'
-
-const png = await picture(8, 8)
+import { failureOf, makerAt, startImageServer, type Reply, type Seen } from '../../image-server.ts'
 
 type State = Record<string, unknown>
 
@@ -9,7 +7,6 @@ type State = Record<string, unknown>
 async function start (t: Test, states: (url: string) => State[]) {
   let asked = 0
   const server = await startImageServer(t, ({ method, path }: Seen, url): Reply => {
-    if (path.startsWith('/files/')) return { bytes: png }
     if (path.endsWith('/cancel')) return { json: { id: 'p1', status: 'canceled' } }
     const all = states(url)
     const state = all[Math.min(asked++, all.length - 1)]

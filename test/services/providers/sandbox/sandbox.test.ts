@@ -6,7 +6,7 @@ import { callOf, complete, reply, sandbox } from './helper.ts'
 const question = 'How do I brew coffee at home?'
 
 t.test('offers its one model and closes at once', async t => {
-  t.same(await sandbox.models?.(new AbortController().signal), ['sandbox-chat'])
+  t.same(await sandbox.models?.(new AbortController().signal), ['sandbox-chat', 'sandbox-image'])
   await sandbox.close()
   t.equal(sandbox.id, 'sandbox')
 })

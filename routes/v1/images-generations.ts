@@ -1,0 +1,19 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { errorResponses } from '../../schemas/error.ts'
+import { ImageGenerationRequest, ImagesResponse } from '../../schemas/images-generations.ts'
+
+/** `POST /images/generations`: one to ten images, as addresses that need no key or as base64. */
+const imagesGenerations: FastifyPluginAsyncTypebox = async app => {
+  app.post('/images/generations', {
+    schema: {
+      summary: 'Create images',
+      body: ImageGenerationRequest,
+      response: { 200: ImagesResponse, ...errorResponses }
+    }
+  }, async (request, reply) => {
+    await app.images.generate({ ...app.toIncoming(request, reply), baseUrl: request.baseUrl() })
+    return reply
+  })
+}
+
+export default imagesGenerations

@@ -1,0 +1,71 @@
+import type { ImageGenerationRequest, ImagesResponse } from '../../schemas/images-generations.ts'
+import type { MediaStore } from '../media/media.ts'
+import type { ImageAnswer } from '../providers/image-maker.ts'
+import type { KeptImage } from './keep.ts'
+
+interface AnswerOptions {
+  request: ImageGenerationRequest
+  answer: ImageAnswer
+  kept: readonly KeptImage[]
+  media: MediaStore
+  /** Where the client reaches the API. */
+  baseUrl: string
+}
+
+/** The body of the answer: addresses of the stored images, or their bytes as they are stored. */
+export async function answerBody (
+  { request, answer, kept, media, baseUrl }: AnswerOptions
+): Promise<ImagesResponse> {
+  const wantsBytes = request.response_format === 'b64_json'
+  const data = await Promise.all(kept.map(async image => ({
+    ...(wantsBytes ? { b64_json: await base64Of(image, media) } : { url: media.url(image.media, baseUrl) }),
+    revised_prompt: image.revisedPrompt ?? request.prompt
+  })))
+  const { quality, background } = answer.chosen ?? {}
+  const format = common(kept, ({ media: { mime } }) => mime.replace('image/', ''))
+  const size = common(kept, ({ media: { width, height } }) => width === null ? null : `${width}x${height}`)
+  return {
+    created: Math.floor(Date.now() / 1000),
+    data,
+    ...(isOneOf(format, formats) ? { output_format: format } : {}),
+    ...(isOneOf(size, sizes) ? { size } : {}),
+    ...(isOneOf(quality, qualities) ? { quality } : {}),
+    ...(isOneOf(background, backgrounds) ? { background } : {}),
+    ...(answer.usage === null ? {} : { usage: usageOf(answer.usage) })
+  }
+}
+
+// Clients with types of their own know these values and no others.
+const sizes = ['1024x1024', '1024x1536', '1536x1024'] as const
+const formats = ['png', 'webp', 'jpeg'] as const
+const qualities = ['low', 'medium', 'high'] as const
+const backgrounds = ['transparent', 'opaque'] as const
+
+function isOneOf<Value extends string> (
+  value: string | null | undefined, values: readonly Value[]
+): value is Value {
+  return values.some(one => one === value)
+}
+
+async function base64Of ({ media: stored }: KeptImage, media: MediaStore): Promise<string> {
+  const chunks = await Array.fromAsync(await media.read(stored))
+  return Buffer.concat(chunks).toString('base64')
+}
+
+/** What all images have in common; null when they differ. */
+function common (kept: readonly KeptImage[], of: (image: KeptImage) => string | null): string | null {
+  const [first = null, ...others] = new Set(kept.map(of))
+  return others.length === 0 ? first : null
+}
+
+function usageOf (
+  { inputText, inputImage, output, outputText }: NonNullable<ImageAnswer['usage']>
+): NonNullable<ImagesResponse['usage']> {
+  const input = inputText + inputImage
+  return {
+    input_tokens: input,
+    output_tokens: output + outputText,
+    total_tokens: input + output + outputText,
+    input_tokens_details: { text_tokens: inputText, image_tokens: inputImage }
+  }
+}

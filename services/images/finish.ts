@@ -1,0 +1,37 @@
+import type { ImageGenerationRequest } from '../../schemas/images-generations.ts'
+import { MediaRefused } from '../media/errors.ts'
+import { dimensionLimits, dimensionsOf } from '../media/dimensions.ts'
+import { detectType } from '../media/types.ts'
+import type { ImageSize } from '../providers/image-maker.ts'
+
+interface Finish {
+  size: ImageSize | null
+  format: ImageGenerationRequest['output_format']
+  /** 0 to 100; of JPEG and WebP. */
+  compression: ImageGenerationRequest['output_compression']
+}
+
+/**
+ * Gives an image the size and format that were asked for, where the provider knows only ratios or formats of
+ * its own. One that is right already is not touched. Throws MediaRefused for what is no image.
+ */
+export async function finish (bytes: Uint8Array, { size, format, compression }: Finish): Promise<Uint8Array> {
+  const { width, height } = dimensionsOf(bytes)
+  const isRightSize = size === null || (size.width === width && size.height === height)
+  const isRightFormat = format == null || typeOf(bytes) === `image/${format}`
+  if (isRightSize && isRightFormat) return bytes
+  // Loaded when first needed: most images come as they were asked for.
+  const { default: sharp } = await import('sharp')
+  const image = sharp(bytes, { limitInputPixels: dimensionLimits.pixels })
+  if (size !== null && !isRightSize) image.resize(size.width, size.height, { fit: 'cover' })
+  if (format != null) image.toFormat(format, format === 'png' ? {} : { quality: Math.max(1, compression ?? 100) })
+  try {
+    return await image.toBuffer()
+  } catch {
+    throw new MediaRefused('wrong_type', 'The image cannot be decoded.')
+  }
+}
+
+function typeOf (bytes: Uint8Array): string | undefined {
+  return detectType(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))?.mime
+}

@@ -1,0 +1,64 @@
+import sharp from 'sharp'
+import t from 'tap'
+import { createSandbox } from '../../../../services/providers/sandbox/sandbox.ts'
+import type { ImageCall } from '../../../../services/providers/image-maker.ts'
+import { failureOf } from '../../../image-server.ts'
+
+const size = { width: 96, height: 64 }
+
+async function make (prompt: string, more: Record<string, unknown> = {}, call: Partial<ImageCall> = {}) {
+  const { images } = createSandbox({ id: 'sandbox' })
+  if (images === undefined) throw new TypeError('The sandbox makes no images.')
+  const { signal } = new AbortController()
+  const request = { model: 'sandbox-image', prompt, ...more }
+  return await images({ request, model: 'sandbox-image', count: 1, size, quality: null, requestId: 'r', signal, ...call })
+}
+
+async function bytesOf (...given: Parameters<typeof make>) {
+  return (await make(...given)).images.flatMap(image => 'bytes' in image ? [Buffer.from(image.bytes)] : [])
+}
+
+t.test('pictures are real ones, of the size and format asked for', async t => {
+  for (const format of ['png', 'jpeg', 'webp'] as const) {
+    const [bytes] = await bytesOf('A fox', { output_format: format })
+    t.match(await sharp(bytes).metadata(), { ...size, format })
+  }
+  const [square] = await bytesOf('A fox', {}, { size: null })
+  t.match(await sharp(square).metadata(), { width: 1024, height: 1024, format: 'png' })
+})
+
+t.test('the same prompt gives the same pictures, each different; another prompt gives others', async t => {
+  const [first, second] = await bytesOf('A fox', {}, { count: 2 })
+  t.same((await bytesOf('A fox', {}, { count: 2 }))[1], second)
+  t.notSame(first, second)
+  t.notSame((await bytesOf('A dog'))[0], first)
+})
+
+t.test('a picture has the colours that the prompt names', async t => {
+  const pixelOf = async (prompt: string) => {
+    const [bytes] = await bytesOf(prompt)
+    // Above the words and beside the shapes: what lies behind them.
+    const { data } = await sharp(bytes).removeAlpha().extract({ left: 0, top: 40, width: 1, height: 1 }).raw()
+      .toBuffer({ resolveWithObject: true })
+    return [...data]
+  }
+  const [red = 0, , blue = 0] = await pixelOf('a tiny white ball on red')
+  t.ok(red > blue + 60, 'red behind')
+  const [other = 0, , water = 0] = await pixelOf('a tiny white ball on blue')
+  t.ok(water > other + 60, 'blue behind')
+})
+
+t.test('text of any kind is drawn, and none of it is markup', async t => {
+  for (const prompt of ['</svg><script>alert(1)</script>', '日本の狐', '\u0000\u0007 bell', 'x'.repeat(32_000), ' ', '&amp;"\'']) {
+    t.equal((await bytesOf(prompt)).length, 1, JSON.stringify(prompt.slice(0, 30)))
+  }
+})
+
+t.test('failures can be asked for, and a call that is given up ends', async t => {
+  t.match(await failureOf(make('sandbox:error moderated')), { kind: 'moderated' })
+  t.match(await failureOf(make('sandbox:error mid-stream')), { kind: 'network' })
+  const leaving = new AbortController()
+  const making = make('sandbox:delay 60000', {}, { signal: leaving.signal })
+  leaving.abort()
+  t.match(await failureOf(making), { kind: 'aborted' })
+})
