@@ -14,6 +14,25 @@ const Pricing = Type.Object({
 
 const Modality = Type.Union(['text', 'image', 'audio', 'video', 'file'].map(name => Type.Literal(name)))
 
+const Images = Type.Object({
+  sizes: Type.Optional(Type.Array(Type.String())),
+  size_range: Type.Optional(Type.Object({
+    min: Type.Integer(),
+    max: Type.Integer(),
+    multiple_of: Type.Integer(),
+    max_ratio: Type.Number(),
+    max_pixels: Type.Integer()
+  })),
+  default_size: Type.Optional(Type.String()),
+  qualities: Type.Optional(Type.Array(Type.String())),
+  prices: Type.Optional(Type.Array(Type.Object({
+    size: Type.Optional(Type.String()),
+    quality: Type.Optional(Type.String()),
+    image: Type.String(),
+    further_megapixel: Type.Optional(Type.String())
+  })))
+}, { description: 'What an image model can do, under the names of `images` in gateway.yaml.' })
+
 /**
  * One model on offer: OpenAI's four fields, `created` in Unix seconds, and fields of Tollgate's own, each
  * absent where nothing is known.
@@ -35,6 +54,7 @@ export const Model = Type.Object({
     streaming: Type.Boolean(),
     temperature: Type.Optional(Type.Boolean())
   })),
+  images: Type.Optional(Images),
   knowledge: Type.Optional(Type.String({ description: 'How far its knowledge reaches, e.g. `2024-04`.' })),
   deprecated: Type.Optional(Type.Boolean({ description: 'True: its provider will end it.' }))
 }, { additionalProperties: true })

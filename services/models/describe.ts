@@ -3,6 +3,7 @@ import type { Capabilities, ModelConfig, Price } from '../config/config.ts'
 import { usdText } from '../money.ts'
 import { catalogueModel } from './catalogue.ts'
 import type { CatalogueModel } from './catalogue.ts'
+import { describeImages } from './describe-images.ts'
 import { assumedCapabilities } from './new-model.ts'
 
 /** What clients are told of a model: OpenAI's fields, and what is known of price, limits and abilities. */
@@ -20,6 +21,7 @@ export function describeModel (model: ModelConfig): Model {
     ...(maxOutput === null ? {} : { max_output_tokens: maxOutput }),
     ...(price === null ? {} : { pricing: toPricing(price) }),
     ...(capabilities === assumedCapabilities ? {} : describeAbilities(model, known)),
+    ...(model.images === undefined ? {} : { images: describeImages(model.images) }),
     ...(known?.knowledge == null ? {} : { knowledge: known.knowledge }),
     ...(known === undefined ? {} : { deprecated: known.deprecated })
   }

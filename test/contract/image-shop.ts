@@ -1,0 +1,84 @@
+import { request } from 'undici'
+import type { Test } from 'tap'
+import type { GatewayConfig, ImageAbilities, ModelConfig, ProviderConfig } from '../../services/config/config.ts'
+import type { Database } from '../engines.ts'
+import { configFor, providerAt, startGateway, type Gateway } from '../helper.ts'
+import { picture, startImageServer, type ImageServer, type Reply, type Seen } from '../image-server.ts'
+
+/** A gateway whose one model, `picture`, is made by a local server. */
+export interface Shop { gateway: Gateway, server: ImageServer }
+
+export const noPrice = {
+  inputPico: null,
+  outputPico: null,
+  cacheReadPico: null,
+  cacheWritePico: null,
+  imageNano: null,
+  secondNano: null
+}
+export const images: ImageAbilities = {
+  sizes: ['64x64', '96x64'],
+  range: null,
+  defaultSize: null,
+  qualities: ['low', 'high'],
+  prices: [
+    { size: '64x64', quality: 'high', imageNano: 40_000_000, megapixelNano: 0 },
+    { size: null, quality: null, imageNano: 10_000_000, megapixelNano: 0 }
+  ],
+  tokens: [{ size: null, quality: null, tokens: 1000 }],
+  textOutputPico: null
+}
+export const perImage = { kind: 'image' as const, price: noPrice, images }
+export const perToken = {
+  kind: 'image' as const,
+  price: { ...noPrice, inputPico: 5_000_000, outputPico: 40_000_000 },
+  images: { ...images, prices: [] }
+}
+
+interface ShopOptions {
+  model?: Partial<ModelConfig>
+  provider?: Partial<ProviderConfig>
+  database?: Database
+  config?: (config: GatewayConfig) => GatewayConfig
+}
+
+type Answering = (seen: Seen, url: string) => Reply | Promise<Reply>
+
+export async function openShop (t: Test, reply: Answering, options: ShopOptions = {}): Promise<Shop> {
+  const server = await startImageServer(t, reply)
+  const { model = perImage, provider, database, config = same => same } = options
+  const gateway = await startGateway(t, {
+    config: config(configFor(providerAt(server.url, provider), { id: 'picture', ...model })),
+    env: { TOLLGATE_STARTING_CREDIT: '1', ...(database === undefined ? {} : { DATABASE_URL: database.url }) }
+  })
+  return { gateway, server }
+}
+
+interface Answer {
+  data: { url: string, revised_prompt: string }[]
+  usage?: object
+  error?: { code: string, message: string, param: string }
+}
+
+export async function post ({ gateway: { url, headers } }: Shop, body: object = {}, signal?: AbortSignal) {
+  const answer = await request(`${url}/images/generations`, {
+    method: 'POST', headers, body: JSON.stringify({ model: 'picture', prompt: 'A fox', ...body }), signal: signal ?? null
+  })
+  return { status: answer.statusCode, headers: answer.headers, body: await answer.body.json() as Answer }
+}
+
+export async function billing ({ gateway }: Shop) {
+  const answer = await request(`${gateway.url}/dashboard/billing`, { headers: gateway.headers })
+  return await answer.body.json() as { balance: number, total_spent: number, held: number }
+}
+
+export async function entriesOf ({ gateway: { app } }: Shop) {
+  await app.ledger.flush()
+  return await app.store.all("select amount, model, estimated from entry where kind = 'usage' order by seq")
+}
+
+export const png = await picture(64, 64)
+const base64 = png.toString('base64')
+export const made = (count = 1, usage?: object): Reply => {
+  return { json: { created: 1, data: Array.from({ length: count }, () => ({ b64_json: base64 })), usage } }
+}

@@ -1,0 +1,83 @@
+import sharp from 'sharp'
+import t from 'tap'
+import { request } from 'undici'
+import { createDatabase } from '../engines.ts'
+import { providerAt } from '../helper.ts'
+import { startImageServer, type Reply } from '../image-server.ts'
+import { billing, images, made, noPrice, openShop, perImage, png, post } from './image-shop.ts'
+
+t.test('a part of what was asked for is an answer, and is charged as that part', async t => {
+  const shop = await openShop(t, ({ path }, url) => {
+    if (path.startsWith('/bad')) return { bytes: Buffer.from('<html></html>') }
+    if (path.startsWith('/good')) return { bytes: png }
+    const names = ['good1', 'bad', 'good2']
+    return { json: { data: names.map(name => ({ url: `${url}/${name}.png`, revised_prompt: name })) } }
+  })
+  const { status, headers, body } = await post(shop, { n: 3 })
+  t.equal(status, 200)
+  t.same(body.data.map(({ revised_prompt: prompt }) => prompt), ['good1', 'good2'])
+  t.equal(headers['x-tollgate-cost'], '0.02')
+  t.notMatch(JSON.stringify(shop.server.seen.slice(1)), 'sk-upstream-secret', 'no key goes with a download')
+  const image = await request(body.data[0]?.url ?? '')
+  t.match(await sharp(await image.body.arrayBuffer()).metadata(), { width: 64, height: 64 })
+})
+
+t.test('a provider that knows only ratios or formats of its own is made up for', async t => {
+  const shop = await openShop(t, () => made())
+  const { body } = await post(shop, { size: '96x64', output_format: 'webp' })
+  const image = await request(body.data[0]?.url ?? '')
+  t.equal(image.headers['content-type'], 'image/webp')
+  t.match(await sharp(await image.body.arrayBuffer()).metadata(), { width: 96, height: 64, format: 'webp' })
+})
+
+t.test('who cannot pay is told before anything is made', async t => {
+  const dear = { ...images, prices: [] }
+  const shop = await openShop(t, ({ body }) => made(Number(body.n)),
+    { model: { ...perImage, images: dear, price: { ...noPrice, imageNano: 150_000_000 } } })
+  t.match(await post(shop, { n: 10 }), { status: 402, body: { error: { code: 'insufficient_quota' } } })
+  t.equal(shop.server.seen.length, 0)
+  t.equal((await post(shop, { n: 6 })).status, 200)
+  t.equal((await post(shop)).status, 402)
+  t.match(await billing(shop), { total_spent: 0.9, held: 0 })
+})
+
+t.test('a model without a price is not sold', async t => {
+  const shop = await openShop(t, () => made(), { model: { kind: 'image', price: null } })
+  t.match(await post(shop), { status: 400, body: { error: { code: 'model_not_priced', param: 'model' } } })
+})
+
+t.test('a gateway that closes gives up what nobody waits for, and gives the money back', async t => {
+  const database = await createDatabase(t, 'sqlite')
+  const shop = await openShop(t, () => ({ hang: true }), { database })
+  const leaving = new AbortController()
+  const posting = post(shop, {}, leaving.signal)
+  await shop.server.next()
+  leaving.abort()
+  await t.rejects(posting)
+  await shop.gateway.line(({ outcome }) => outcome === 'client_gone')
+  await shop.gateway.app.close()
+  await shop.server.hungUp
+  const store = await database.open()
+  t.same(await store.all('select sum(held) as held, sum(spent) as spent from account'), [{ held: 0, spent: 0 }])
+})
+
+t.test('another place of the same model is tried when the first one has made nothing', async t => {
+  const other = await startImageServer(t, () => made())
+  const replies: Reply[] = [{ status: 429, json: {} }, { status: 401, json: {} }, { status: 400, json: {} }]
+  const shop = await openShop(t, () => replies.shift() ?? made(), {
+    config: config => ({
+      ...config,
+      providers: [...config.providers, providerAt(other.url, { id: 'second' })],
+      models: config.models.map(model => ({
+        ...model,
+        deployments: [...model.deployments, { provider: 'second', model: 'other', weight: 1, priority: 1 }]
+      }))
+    })
+  })
+  for (const status of [429, 401]) {
+    const headers = { 'x-tollgate-provider': 'second', 'x-tollgate-upstream-model': 'other' }
+    t.match(await post(shop), { status: 200, headers }, `after ${status}`)
+  }
+  t.equal((await post(shop)).status, 400, 'a request that is wrong is wrong everywhere')
+  t.match(await billing(shop), { total_spent: 0.02, held: 0 })
+})
