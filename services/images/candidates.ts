@@ -1,4 +1,4 @@
-import type { Catalogue } from '../chat/chat.ts'
+import type { Catalogue } from '../chat/candidates.ts'
 import type { ModelConfig } from '../config/config.ts'
 import { GatewayError, UpstreamError, type UpstreamErrorKind } from '../errors.ts'
 import type { ImageMaker } from '../providers/image-maker.ts'

@@ -1,5 +1,6 @@
 import type { ImageGenerationRequest } from '../../schemas/images-generations.ts'
-import type { Catalogue, Incoming } from '../chat/chat.ts'
+import type { Catalogue } from '../chat/candidates.ts'
+import type { Incoming } from '../chat/chat.ts'
 import { GatewayError } from '../errors.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Download, MediaStore } from '../media/media.ts'
