@@ -57,8 +57,15 @@ export interface Exchange {
   takeSocket (): Socket
 }
 
-/** Starts an upstream on a free port of 127.0.0.1; with `apiKey`, other bearer keys are answered 401. */
-export async function startUpstream ({ apiKey }: { apiKey?: string } = {}): Promise<Upstream> {
+export interface UpstreamOptions {
+  /** With it, other bearer keys are answered 401. */
+  apiKey?: string
+  /** For another protocol: chooses the script of every request; `queued` takes the next from the queue. */
+  route?: (request: UpstreamRequest, queued: () => Script | undefined) => Script
+}
+
+/** Starts an upstream on a free port of 127.0.0.1. */
+export async function startUpstream ({ apiKey, route }: UpstreamOptions = {}): Promise<Upstream> {
   const requests: UpstreamRequest[] = []
   const sockets = new Set<Socket>()
   const queue: Script[] = []
@@ -69,7 +76,9 @@ export async function startUpstream ({ apiKey }: { apiKey?: string } = {}): Prom
   let arrived = 0
   let handedOut = 0
 
-  function choose ({ method, path, headers }: UpstreamRequest): Script {
+  function choose (request: UpstreamRequest): Script {
+    const { method, path, headers } = request
+    if (route !== undefined) return route(request, () => queue.shift())
     if (apiKey !== undefined && headers.authorization !== `Bearer ${apiKey}`) return refusal(401)
     const { pathname } = new URL(path, 'http://upstream')
     if (method === 'POST' && pathname.endsWith('/completions')) return queue.shift() ?? standing.post
