@@ -105,9 +105,9 @@ export function createChat (options: ChatOptions): Chat {
         trace,
         dueMs: deadline.dueMs,
         prepare: till.prepare,
-        ask: ({ provider, deployment }, signal) => {
-          const outputLimit = till.charge?.outputLimit ?? null
-          return ask(provider, { request, text, model: deployment.model, outputLimit, requestId, signal })
+        ask: ({ provider, deployment, model: { maxOutput } }, signal) => {
+          const bounds = { outputLimit: till.charge?.outputLimit ?? null, maxOutput }
+          return ask(provider, { request, text, model: deployment.model, ...bounds, requestId, signal })
         },
         onFailure: (candidate, error) => onFailure(requestId, candidate, error),
         random

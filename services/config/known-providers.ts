@@ -28,6 +28,7 @@ export interface KnownProvider {
 export const knownProviders: readonly KnownProvider[] = [
   row('openai', 'OPENAI', 'https://api.openai.com/v1',
     { dialect: 'openai', claims: ['gpt-*', 'o1*', 'o3*', 'o4*', 'chatgpt-*', 'ft:gpt-*'] }),
+  row('anthropic', 'ANTHROPIC', 'https://api.anthropic.com/v1', { protocol: 'anthropic', claims: ['claude-*'] }),
   row('azure', 'AZURE_OPENAI', null, {
     dialect: 'azure',
     endpoint: { variable: 'AZURE_OPENAI_ENDPOINT', path: '/openai/v1' },

@@ -2,6 +2,7 @@ import type { Protocol } from '../../schemas/config.ts'
 import type { ProviderConfig } from '../config/config.ts'
 import { createConnection } from '../connection.ts'
 import type { Deadlines } from '../deadlines.ts'
+import { createAnthropic, withVersion } from './anthropic/anthropic.ts'
 import { createBflImages } from './bfl-images.ts'
 import { dialects, type Dialect } from './dialects.ts'
 import { createFalImages } from './fal-images.ts'
@@ -27,6 +28,11 @@ export const protocols: Readonly<Record<Protocol, Connect>> = {
     if (dialect.videos === null) return provider
     const baseUrl = videosUrl(config, dialect)
     return together(provider, videosOnly(dialect.videos)({ ...config, baseUrl }, deadlines))
+  },
+  anthropic: (config, deadlines) => {
+    const { id, apiKey, headers } = config
+    const connection = open({ ...config, baseUrl: withVersion(config.baseUrl) }, deadlines)
+    return createAnthropic({ id, apiKey, headers, connection })
   },
   sandbox: ({ id }) => createSandbox({ id }),
   bfl: imagesOnly(createBflImages),

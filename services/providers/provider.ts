@@ -33,6 +33,11 @@ export interface ProviderCall<Request> {
   model: string
   /** Most tokens of an answer, when the client set no limit and the money sets one; else null. */
   outputLimit: number | null
+  /**
+   * Most tokens of an answer that the model can write, where that is known; what was held is enough for
+   * these.
+   */
+  maxOutput?: number | null
   requestId: string
   /**
    * Aborted when the client has gone or the gateway gives up; the provider must then stop and free

@@ -1,0 +1,109 @@
+import { UpstreamError } from '../../errors.ts'
+import { isObject, type JsonObject } from '../../json.ts'
+import { createReport } from '../provider.ts'
+import type { ChatAnswer, ChatCall, ChatProvider, Connection, Exchange, StreamReport } from '../provider.ts'
+import { readUsage } from '../usage.ts'
+import { toCompletion } from './completion.ts'
+import { errorOf } from './errors.ts'
+import { toMessagesRequest } from './request.ts'
+import { begun, readStream } from './stream.ts'
+
+interface AnthropicOptions {
+  id: string
+  apiKey: string | null
+  /** Go before the usual ones: `anthropic-version` and `anthropic-beta` are set here. */
+  headers: Record<string, string>
+  connection: Connection
+}
+
+/** Later versions lack `temperature`; a provider's `headers` can name another. */
+const version = '2023-06-01'
+/** Largest whole answer that is read. */
+const maxAnswerBytes = 64 * 1024 * 1024
+/** Models asked for at once, and how often at most. */
+const pages = { size: 1000, most: 20 }
+
+/**
+ * An upstream that speaks Anthropic's Messages API. Requests and answers are translated; what it cannot do is
+ * named in the report, or refused. Source: @anthropic-ai/sdk 1.12.0, API version 2023-06-01.
+ */
+export function createAnthropic ({ id, apiKey, headers, connection }: AnthropicOptions): ChatProvider {
+  const own = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+  const getHeaders = { ...(apiKey === null ? {} : { 'x-api-key': apiKey }), 'anthropic-version': version, ...own }
+  const postHeaders = { 'content-type': 'application/json', ...getHeaders }
+
+  async function chat (call: ChatCall): Promise<ChatAnswer> {
+    const { body, dropped } = toMessagesRequest(call)
+    const exchange = await connection.send({
+      method: 'POST',
+      path: '/messages',
+      headers: postHeaders,
+      body: Buffer.from(JSON.stringify(body)),
+      signal: call.signal
+    })
+    if (exchange.status !== 200) throw await errorOf(exchange, apiKey)
+    const report = createReport(dropped)
+    if (body.stream !== true) return await readWhole(exchange, report)
+    if (!isEventStream(exchange)) throw await notAStream(exchange)
+    return { kind: 'chunks', chunks: await begun(readStream(exchange, report, { secret: apiKey })), report }
+  }
+
+  async function readWhole (exchange: Exchange, report: StreamReport): Promise<ChatAnswer> {
+    const body = toCompletion(await readObject(exchange), apiKey)
+    report.usage = readUsage(body)
+    report.model = body.model === '' ? null : body.model
+    if (report.usage === null) report.delivered.takeText(JSON.stringify(body.choices))
+    return { kind: 'json', body, bytes: null, report }
+  }
+
+  /** A stream was asked for and something else came: the error in it, or the fact itself. */
+  async function notAStream (exchange: Exchange): Promise<UpstreamError> {
+    toCompletion(await readObject(exchange), apiKey)
+    return new UpstreamError('bad_reply', 'yes', 'The provider answered a stream request without a stream.')
+  }
+
+  async function models (signal: AbortSignal): Promise<string[]> {
+    const ids: string[] = []
+    for (let page = 0; page < pages.most; page++) {
+      const last = ids.at(-1)
+      const after = last === undefined ? '' : `&after_id=${encodeURIComponent(last)}`
+      const path = `/models?limit=${pages.size}${after}`
+      const exchange = await connection.send({ method: 'GET', path, headers: getHeaders, signal })
+      if (exchange.status !== 200) throw await errorOf(exchange, apiKey)
+      const { data, has_more: hasMore } = await readObject(exchange)
+      const found = (Array.isArray(data) ? data : []).map(model => model?.id).filter(isText)
+      ids.push(...found)
+      if (hasMore !== true || found.length === 0) break
+    }
+    return ids
+  }
+
+  return { id, chat, models, close: () => connection.close() }
+}
+
+/** The base URL with the version that Anthropic's own clients leave out of it. */
+export function withVersion (baseUrl: string): string {
+  const url = new URL(baseUrl)
+  if (!/\/v\d+[a-z\d]*$/.test(url.pathname)) url.pathname = `${url.pathname.replace(/\/$/, '')}/v1`
+  return url.toString()
+}
+
+async function readObject (exchange: Exchange): Promise<JsonObject> {
+  try {
+    const value: unknown = JSON.parse((await exchange.read(maxAnswerBytes)).toString())
+    if (isObject(value)) return value
+  } catch (cause) {
+    if (cause instanceof UpstreamError) throw cause
+    throw new UpstreamError('bad_reply', 'yes', 'The provider\'s answer is not valid JSON.', { cause })
+  }
+  throw new UpstreamError('bad_reply', 'yes', 'The provider\'s answer is not a JSON object.')
+}
+
+function isEventStream ({ headers }: Exchange): boolean {
+  const type = headers['content-type']
+  return typeof type === 'string' && type.toLowerCase().startsWith('text/event-stream')
+}
+
+function isText (value: unknown): value is string {
+  return typeof value === 'string' && value !== ''
+}

@@ -1,0 +1,164 @@
+import type { ChatCompletionChunk, ChatCompletionDelta } from '../../../schemas/chat-completions.ts'
+import { isObject, type JsonObject } from '../../json.ts'
+import type { StreamReport } from '../provider.ts'
+import { readUsage } from '../usage.ts'
+import { headOf, textOf, toThought } from './completion.ts'
+import { finishReasonOf, refusalOf, type FinishReason } from './finish.ts'
+import { toDetail, toExtraContent } from './sealed.ts'
+import { noCounts, toUsage, updateCounts, type Counts } from './usage.ts'
+import type { ThinkingBlock } from './wire.ts'
+
+/** OpenAI's form has no place for what was thought; this is the one most clients read. */
+type Delta = ChatCompletionDelta & { reasoning_content?: string, reasoning_details?: JsonObject[] }
+
+/** What is known of a content block that has begun. */
+type OpenBlock =
+  { type: 'tool', index: number, input: unknown, isEmpty: boolean } |
+  { type: 'thought', thought: ThinkingBlock }
+
+/**
+ * Turns the events of one message into chunks. The first one, with the role, waits for the first that says
+ * something, so that a message which fails at once has not begun. Source: @anthropic-ai/sdk 1.12.0,
+ * RawMessageStreamEvent.
+ */
+export class ChunkWriter {
+  /** Whether the message is complete. */
+  isDone = false
+  readonly #report: StreamReport
+  readonly #open = new Map<unknown, OpenBlock>()
+  #head = headOf({})
+  #hasStarted = false
+  #hasBegun = false
+  #calls = 0
+  #thoughts = 0
+  /** Thinking since the last tool call, to travel with the next one. */
+  #fresh: ThinkingBlock[] = []
+  #counts: Counts = noCounts
+
+  constructor (report: StreamReport) {
+    this.#report = report
+  }
+
+  /** The chunks that one event makes; none for an event of an unknown type. */
+  take (event: JsonObject): ChatCompletionChunk[] {
+    switch (event.type) {
+      case 'message_start': return this.#start(event.message)
+      case 'content_block_start': return this.#beginBlock(event.index, event.content_block)
+      case 'content_block_delta': return this.#continueBlock(this.#open.get(event.index), event.delta)
+      case 'content_block_stop': return this.#endBlock(event.index)
+      case 'message_delta': return this.#end(event)
+      case 'message_stop': return this.#stop()
+      default: return []
+    }
+  }
+
+  /** A chunk that says nothing, for a client that has not heard for long. */
+  stillThere (): ChatCompletionChunk[] {
+    return this.#hasBegun ? this.#deltas({}) : this.#deltas()
+  }
+
+  /** The same message may be announced again; the first time counts. */
+  #start (message: unknown): ChatCompletionChunk[] {
+    if (this.#hasStarted || !isObject(message)) return []
+    this.#hasStarted = true
+    this.#head = headOf(message)
+    if (this.#head.model !== '') this.#report.model = this.#head.model
+    this.#counts = updateCounts(this.#counts, message.usage)
+    return []
+  }
+
+  #beginBlock (at: unknown, block: unknown): ChatCompletionChunk[] {
+    if (!isObject(block)) return []
+    const thought = toThought(block)
+    if (thought !== null) {
+      this.#open.set(at, { type: 'thought', thought })
+      return this.#deltas(...reasoning(thought.type === 'thinking' ? thought.thinking : ''))
+    }
+    if (block.type !== 'tool_use') return this.#deltas(...content(textOf(block.text)))
+    const index = this.#calls++
+    this.#open.set(at, { type: 'tool', index, input: block.input, isEmpty: true })
+    const extra = toExtraContent(this.#fresh)
+    this.#fresh = []
+    return this.#deltas({
+      tool_calls: [{
+        index,
+        id: textOf(block.id),
+        type: 'function',
+        function: { name: textOf(block.name), arguments: '' },
+        ...(extra === null ? {} : { extra_content: extra })
+      }]
+    })
+  }
+
+  #continueBlock (block: OpenBlock | undefined, delta: unknown): ChatCompletionChunk[] {
+    if (!isObject(delta)) return []
+    if (delta.type === 'text_delta') return this.#deltas(...content(textOf(delta.text)))
+    if (block?.type === 'tool' && delta.type === 'input_json_delta') {
+      const piece = textOf(delta.partial_json)
+      if (piece === '') return []
+      block.isEmpty = false
+      return this.#deltas(args(block.index, piece))
+    }
+    if (block?.type !== 'thought' || block.thought.type !== 'thinking') return []
+    if (delta.type === 'signature_delta') block.thought.signature += textOf(delta.signature)
+    if (delta.type !== 'thinking_delta') return []
+    const text = textOf(delta.thinking)
+    block.thought.thinking += text
+    // Paid for like what is read, should the message break off before its usage is told.
+    this.#report.delivered.takeText(text)
+    return this.#deltas(...reasoning(text))
+  }
+
+  #endBlock (at: unknown): ChatCompletionChunk[] {
+    const block = this.#open.get(at)
+    this.#open.delete(at)
+    if (block === undefined) return []
+    if (block.type === 'thought') {
+      this.#fresh.push(block.thought)
+      return this.#deltas({ reasoning_details: [toDetail(block.thought, this.#thoughts++)] })
+    }
+    // A tool without input comes without a piece of it, and no arguments are no JSON.
+    return block.isEmpty ? this.#deltas(args(block.index, JSON.stringify(block.input ?? {}))) : []
+  }
+
+  #end ({ delta, usage }: JsonObject): ChatCompletionChunk[] {
+    this.#counts = updateCounts(this.#counts, usage)
+    const { stop_reason: reason, stop_details: details } = isObject(delta) ? delta : {}
+    if (typeof reason !== 'string') return []
+    // From here on the usage is known, whether or not the stream comes to its end.
+    this.#report.usage = readUsage({ usage: toUsage(this.#counts) })
+    const refusal = refusalOf(reason, details)
+    return [
+      ...this.#deltas(...refusal === null ? [] : [{ refusal }]),
+      this.#chunk({}, finishReasonOf(reason))
+    ]
+  }
+
+  #stop (): ChatCompletionChunk[] {
+    this.isDone = true
+    const usage = toUsage(this.#counts)
+    return [{ ...this.#head, object: 'chat.completion.chunk', choices: [], usage }]
+  }
+
+  #deltas (...deltas: Delta[]): ChatCompletionChunk[] {
+    const first = this.#hasBegun ? [] : [this.#chunk({ role: 'assistant', content: '', refusal: null })]
+    this.#hasBegun = true
+    return [...first, ...deltas.map(delta => this.#chunk(delta))]
+  }
+
+  #chunk (delta: Delta, reason: FinishReason | null = null): ChatCompletionChunk {
+    return { ...this.#head, object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason: reason }] }
+  }
+}
+
+function content (text: string): Delta[] {
+  return text === '' ? [] : [{ content: text }]
+}
+
+function reasoning (text: string): Delta[] {
+  return text === '' ? [] : [{ reasoning_content: text }]
+}
+
+function args (index: number, piece: string): Delta {
+  return { tool_calls: [{ index, function: { arguments: piece } }] }
+}

@@ -1,0 +1,75 @@
+import type { ChatCompletion } from '../../../schemas/chat-completions.ts'
+import type { FunctionToolCall } from '../../../schemas/chat-messages.ts'
+import { UpstreamError } from '../../errors.ts'
+import { isObject, type JsonObject } from '../../json.ts'
+import { errorIn } from './errors.ts'
+import { finishReasonOf, refusalOf } from './finish.ts'
+import { toDetail, toExtraContent } from './sealed.ts'
+import { noCounts, toUsage, updateCounts } from './usage.ts'
+import type { ThinkingBlock } from './wire.ts'
+
+/** A whole message as a completion; throws UpstreamError when it is an error or no message. */
+export function toCompletion (body: unknown, secret: string | null): ChatCompletion {
+  if (isObject(body) && body.type === 'error') throw errorIn(body, secret)
+  if (!isObject(body) || !Array.isArray(body.content)) {
+    throw new UpstreamError('bad_reply', 'yes', 'The provider\'s answer is no message.')
+  }
+  const { text, calls, thoughts } = readContent(body.content.filter(isObject))
+  const thinking = thoughts.map(block => block.type === 'thinking' ? block.thinking : '').join('')
+  return {
+    ...headOf(body),
+    object: 'chat.completion',
+    choices: [{
+      index: 0,
+      message: {
+        role: 'assistant',
+        content: text === '' && calls.length > 0 ? null : text,
+        refusal: refusalOf(body.stop_reason, body.stop_details),
+        ...(calls.length === 0 ? {} : { tool_calls: calls }),
+        ...(thinking === '' ? {} : { reasoning_content: thinking }),
+        ...(thoughts.length === 0 ? {} : { reasoning_details: thoughts.map(toDetail) })
+      },
+      finish_reason: finishReasonOf(body.stop_reason),
+      logprobs: null
+    }],
+    ...(isObject(body.usage) ? { usage: toUsage(updateCounts(noCounts, body.usage)) } : {})
+  }
+}
+
+/** What all chunks of an answer, or the whole one, begin with. */
+export function headOf ({ id, model }: JsonObject): { id: string, created: number, model: string } {
+  return { id: `chatcmpl-${textOf(id)}`, created: Math.floor(Date.now() / 1000), model: textOf(model) }
+}
+
+interface Content { text: string, calls: FunctionToolCall[], thoughts: ThinkingBlock[] }
+
+function readContent (blocks: JsonObject[]): Content {
+  const content: Content = { text: '', calls: [], thoughts: [] }
+  let fresh: ThinkingBlock[] = []
+  for (const block of blocks) {
+    if (block.type === 'text') content.text += textOf(block.text)
+    const thought = toThought(block)
+    if (thought !== null) fresh.push(thought)
+    if (thought !== null) content.thoughts.push(thought)
+    if (block.type !== 'tool_use') continue
+    const extra = toExtraContent(fresh)
+    fresh = []
+    content.calls.push({
+      id: textOf(block.id),
+      type: 'function',
+      function: { name: textOf(block.name), arguments: JSON.stringify(block.input ?? {}) },
+      ...(extra === null ? {} : { extra_content: extra })
+    })
+  }
+  return content
+}
+
+/** A block as something thought; null when it is something else. */
+export function toThought ({ type, thinking, signature, data }: JsonObject): ThinkingBlock | null {
+  if (type === 'thinking') return { type, thinking: textOf(thinking), signature: textOf(signature) }
+  return type === 'redacted_thinking' ? { type, data: textOf(data) } : null
+}
+
+export function textOf (value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}

@@ -1,0 +1,97 @@
+import { UpstreamError, type UpstreamErrorKind } from '../../errors.ts'
+import { isObject, type JsonObject } from '../../json.ts'
+import { retryAfterMsOf } from '../openai-answer.ts'
+import type { Exchange } from '../provider.ts'
+
+const maxErrorBytes = 256 * 1024
+
+/** The error of an answer whose status is not 200; reads the body. `secret` never appears in its message. */
+export async function errorOf (exchange: Exchange, secret: string | null): Promise<UpstreamError> {
+  const { status, headers } = exchange
+  let body: unknown
+  try {
+    body = JSON.parse((await exchange.read(maxErrorBytes)).toString())
+  } catch {
+    body = null // An HTML page or an empty body says no more than its status.
+  }
+  const error = isObject(body) ? body.error : null
+  return toError(error, { status, secret, retryAfterMs: retryAfterMsOf(headers) })
+}
+
+/** The error in an `error` event, or in a body that came with status 200. */
+export function errorIn (body: JsonObject, secret: string | null): UpstreamError {
+  return toError(body.error, { status: null, secret })
+}
+
+interface Answered { status: number | null, secret: string | null, retryAfterMs?: number }
+
+function toError (error: unknown, { status, secret, retryAfterMs }: Answered): UpstreamError {
+  const fields = isObject(error) ? error : {}
+  const type = textOf(fields.type)
+  const code = isObject(fields.details) ? textOf(fields.details.error_code) : null
+  const said = textOf(fields.message) ?? (status === null ? 'The provider failed.' : `The provider answered ${status}.`)
+  const message = secret === null ? said : said.replaceAll(secret, '***')
+  const kind = kindOf(status, type, code, said)
+  const isTooLong = kind === 'bad_request' && tooLong.test(said)
+  return new UpstreamError(kind, 'yes', message.slice(0, 2000), {
+    status: status ?? 502,
+    retryAfterMs,
+    type,
+    code: isTooLong ? 'context_length_exceeded' : code,
+    param: isTooLong ? 'messages' : null
+  })
+}
+
+const tooLong = /prompt is too long|exceed context limit/i
+/** Refusals of the gateway's own account that come as if the request were wrong. */
+const ownAccount = /credit balance is too low/i
+
+const kindByCode: Readonly<Record<string, UpstreamErrorKind>> = {
+  organization_on_hold: 'auth',
+  organization_type_not_supported: 'auth',
+  contract_spend_limit_reached: 'quota',
+  enforced_spend_limit_reached: 'quota',
+  linked_organization_billing_unavailable: 'quota',
+  linked_organization_spend_limit_reached: 'quota'
+}
+
+/** Source: @anthropic-ai/sdk 1.12.0, core/error and resources/shared. */
+const kindByType: Readonly<Record<string, UpstreamErrorKind>> = {
+  invalid_request_error: 'bad_request',
+  authentication_error: 'auth',
+  permission_error: 'auth',
+  billing_error: 'quota',
+  not_found_error: 'not_found',
+  request_too_large: 'too_large',
+  rate_limit_error: 'rate',
+  api_error: 'bad_reply',
+  timeout_error: 'timeout',
+  overloaded_error: 'overloaded'
+}
+
+const kindByStatus: Readonly<Record<number, UpstreamErrorKind>> = {
+  400: 'bad_request',
+  401: 'auth',
+  402: 'quota',
+  403: 'auth',
+  404: 'not_found',
+  408: 'timeout',
+  413: 'too_large',
+  422: 'bad_request',
+  429: 'rate',
+  503: 'overloaded',
+  504: 'timeout',
+  529: 'overloaded'
+}
+
+function kindOf (
+  status: number | null, type: string | null, code: string | null, message: string
+): UpstreamErrorKind {
+  if (code !== null && kindByCode[code] !== undefined) return kindByCode[code]
+  if (ownAccount.test(message)) return 'quota'
+  return kindByType[type ?? ''] ?? kindByStatus[status ?? 0] ?? 'bad_reply'
+}
+
+function textOf (value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null
+}

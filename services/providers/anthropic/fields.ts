@@ -1,0 +1,42 @@
+import type { ChatCompletionRequest } from '../../../schemas/chat-completions.ts'
+import { isObject } from '../../json.ts'
+import { unsupported } from './refuse.ts'
+
+/** Fields that are translated, or refused where they cannot be. */
+const translated: ReadonlySet<string> = new Set([
+  'model', 'messages', 'stream', 'stream_options', 'max_tokens', 'max_completion_tokens', 'temperature', 'top_p', 'top_k',
+  'stop', 'n', 'logprobs', 'top_logprobs', 'response_format', 'tools', 'tool_choice', 'parallel_tool_calls', 'functions',
+  'function_call', 'modalities', 'audio', 'reasoning_effort', 'thinking', 'user', 'safety_identifier', 'web_search_options',
+  'cache_control'
+])
+
+/** Values that ask for nothing: what happens anyway. */
+const neutral: Readonly<Record<string, readonly unknown[]>> = {
+  frequency_penalty: [0],
+  presence_penalty: [0],
+  store: [false],
+  service_tier: ['auto', 'default'],
+  verbosity: ['medium']
+}
+
+/** Clients may send fields of any name and number; those that are named go into a header. */
+const limits = { names: 32, length: 64 }
+
+/** The fields of a request that are left out because the API has nothing like them. */
+export function droppedFields (request: ChatCompletionRequest): string[] {
+  const fields = Object.entries(request).filter(([name, value]) => !translated.has(name) && asks(name, value))
+  return fields.slice(0, limits.names).map(([name]) => name.replace(/[^\w.-]/g, '_').slice(0, limits.length))
+}
+
+function asks (name: string, value: unknown): boolean {
+  if (value === undefined || value === null || neutral[name]?.includes(value) === true) return false
+  return !isObject(value) || Object.keys(value).length > 0
+}
+
+/** Throws UpstreamError (400) where leaving a field out would change what is asked. */
+export function refuseUnsupported (request: ChatCompletionRequest): void {
+  if ((request.n ?? 1) > 1) throw unsupported('n', '`n` above 1; send as many requests')
+  if (request.logprobs === true) throw unsupported('logprobs', '`logprobs`')
+  if (request.modalities?.includes('audio') === true) throw unsupported('modalities', 'requests for audio')
+  if (request.web_search_options !== undefined) throw unsupported('web_search_options', '`web_search_options`')
+}

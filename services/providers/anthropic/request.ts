@@ -1,0 +1,141 @@
+import type { ChatCompletionRequest } from '../../../schemas/chat-completions.ts'
+import type { ChatCall } from '../provider.ts'
+import { cacheControlIn, readConversation } from './conversation.ts'
+import { droppedFields, refuseUnsupported } from './fields.ts'
+import { invalid } from './refuse.ts'
+import { adaptSchema } from './schema.ts'
+import { isThinking, readThinking } from './thinking.ts'
+import { isForced, readTools } from './tools.ts'
+import { traitsOf, type Traits } from './traits.ts'
+import type { MessagesRequest, TextBlock } from './wire.ts'
+
+type Asked = Pick<ChatCall, 'request' | 'model' | 'outputLimit' | 'maxOutput'>
+
+interface Translation {
+  body: MessagesRequest
+  /** Names of what the client asked for and the provider cannot do. */
+  dropped: string[]
+}
+
+/**
+ * A chat request as a Messages request. Throws UpstreamError (400, nothing sent) for what cannot be
+ * translated without changing what is asked.
+ */
+export function toMessagesRequest (call: Asked): Translation {
+  const { request, model } = call
+  refuseUnsupported(request)
+  const traits = traitsOf(model)
+  const { system, turns, dropped } = readConversation(request.messages)
+  if (traits.thinking === 'none') removeThoughts(turns)
+  const maxTokens = limitOf(call, traits)
+  const tools = readTools(request, turns, traits, dropped)
+  const thought = readThinking({ request, traits, turns, maxTokens, isForced: isForced(tools) }, dropped)
+  const { format, instruction } = readFormat(request, traits, dropped)
+  const control = cacheControlIn(request, dropped)
+  const body: MessagesRequest = {
+    model,
+    max_tokens: maxTokens,
+    ...nonEmpty('system', [...system, ...instruction]),
+    messages: turns,
+    ...(request.stream === true ? { stream: true } : {}),
+    ...nonEmpty('stop_sequences', stopsOf(request)),
+    ...samplingOf(request, traits.sampling && !isThinking(thought), dropped),
+    ...tools,
+    ...(thought.thinking === undefined ? {} : { thinking: thought.thinking }),
+    ...outputConfig({ effort: thought.effort, format }),
+    ...userOf(request),
+    ...serviceTierOf(request),
+    ...(control === null ? {} : { cache_control: control })
+  }
+  return { body, dropped: [...droppedFields(request), ...dropped] }
+}
+
+function removeThoughts (turns: MessagesRequest['messages']): void {
+  for (const turn of turns) {
+    turn.content = turn.content.filter(({ type }) => type !== 'thinking' && type !== 'redacted_thinking')
+  }
+}
+
+/**
+ * The limit that the API wants to have: the client's, the money's, or the model's own, which is never
+ * exceeded.
+ */
+function limitOf ({ request, outputLimit, maxOutput }: Asked, traits: Traits): number {
+  const wanted = request.max_completion_tokens ?? request.max_tokens ?? outputLimit
+  const most = maxOutput ?? null
+  if (wanted === null) return most ?? traits.maxOutput
+  return Math.min(wanted, most ?? wanted)
+}
+
+function stopsOf ({ stop }: ChatCompletionRequest): string[] {
+  const stops = [stop ?? []].flat().filter(text => text !== '')
+  if (stops.some(text => text.trim() === '')) {
+    throw invalid('stop', 'This model\'s provider takes no stop sequence of white space alone.')
+  }
+  return stops
+}
+
+/**
+ * OpenAI's defaults are Anthropic's, so they need not be sent, nor be named where nothing else is possible.
+ */
+function samplingOf (
+  request: ChatCompletionRequest, isFree: boolean, dropped: Set<string>
+): Pick<MessagesRequest, 'temperature' | 'top_p' | 'top_k'> {
+  const { temperature, top_p: topP, top_k: topK }: ChatCompletionRequest & { top_k?: unknown } = request
+  const given = {
+    ...(typeof temperature === 'number' && temperature !== 1 ? { temperature: Math.min(temperature, 1) } : {}),
+    ...(typeof topP === 'number' && topP !== 1 ? { top_p: topP } : {}),
+    ...(typeof topK === 'number' ? { top_k: topK } : {})
+  }
+  if (!isFree) {
+    for (const name of Object.keys(given)) dropped.add(name)
+    return {}
+  }
+  if (typeof temperature === 'number' && temperature > 1) dropped.add('temperature')
+  if (given.temperature === undefined || given.top_p === undefined) return given
+  // Newer models take one of the two.
+  dropped.add('top_p')
+  const { top_p: _, ...others } = given
+  return others
+}
+
+interface Format { format?: { type: 'json_schema', schema: Record<string, unknown> }, instruction: TextBlock[] }
+
+/**
+ * How the answer is to look: enforced where the model can do that, else asked for in words and named as
+ * dropped.
+ */
+function readFormat (
+  { response_format: wanted }: ChatCompletionRequest, traits: Traits, dropped: Set<string>
+): Format {
+  if (wanted === undefined || wanted.type === 'text') return { instruction: [] }
+  const schema = wanted.type === 'json_schema' ? wanted.json_schema.schema : undefined
+  const adapted = schema !== undefined && traits.structured ? adaptSchema(schema) : null
+  if (adapted !== null) return { format: { type: 'json_schema', schema: adapted }, instruction: [] }
+  dropped.add('response_format')
+  const form = schema === undefined ? '' : ` that follows this JSON Schema:\n${JSON.stringify(schema)}`
+  return { instruction: [{ type: 'text', text: `Answer with one JSON object alone, without a code fence${form || '.'}` }] }
+}
+
+function outputConfig (
+  config: NonNullable<MessagesRequest['output_config']>
+): Pick<MessagesRequest, 'output_config'> {
+  const given = Object.fromEntries(Object.entries(config).filter(([, value]) => value !== undefined))
+  return Object.keys(given).length === 0 ? {} : { output_config: given }
+}
+
+function userOf ({ safety_identifier: identifier, user }: ChatCompletionRequest): Pick<MessagesRequest, 'metadata'> {
+  const id = identifier ?? user
+  return id === undefined || id === '' ? {} : { metadata: { user_id: id } }
+}
+
+function serviceTierOf ({ service_tier: tier }: ChatCompletionRequest): Pick<MessagesRequest, 'service_tier'> {
+  if (tier === 'default') return { service_tier: 'standard_only' }
+  return tier === 'auto' ? { service_tier: 'auto' } : {}
+}
+
+function nonEmpty<Key extends string, Item> (key: Key, items: Item[]): Partial<Record<Key, Item[]>> {
+  const given: Partial<Record<Key, Item[]>> = {}
+  if (items.length > 0) given[key] = items
+  return given
+}

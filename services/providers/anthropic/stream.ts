@@ -1,0 +1,94 @@
+import type { ChatCompletionChunk } from '../../../schemas/chat-completions.ts'
+import { UpstreamError } from '../../errors.ts'
+import { isObject, type JsonObject } from '../../json.ts'
+import { EventSplitter, eventsIn, type SseEvent } from '../../sse.ts'
+import type { Exchange, StreamReport } from '../provider.ts'
+import { ChunkWriter } from './chunks.ts'
+import { errorIn } from './errors.ts'
+
+interface StreamOptions {
+  /** Never to be seen in an error. */
+  secret: string | null
+  /** How long a client goes without a chunk while the provider says no more than that it is there. */
+  quietMs?: number
+}
+
+/** Most bytes of pings between two events: enough for an hour of them, not for a flood. */
+const maxPingBytes = 256 * 1024
+const defaultQuietMs = 15_000
+
+/**
+ * The chunks of a streamed message, the last one with the usage. Throws UpstreamError when the provider
+ * reports an error, says what is no event, sends nothing but pings, or ends before `message_stop`.
+ */
+export async function * readStream (
+  exchange: Exchange, report: StreamReport, { secret, quietMs = defaultQuietMs }: StreamOptions
+): AsyncGenerator<ChatCompletionChunk, void, undefined> {
+  const writer = new ChunkWriter(report)
+  let spokenMs = performance.now()
+  let pingBytes = 0
+  for await (const piece of piecesOf(exchange)) {
+    let isPing = true
+    for (const event of eventsIn(piece)) {
+      const body = bodyOf(event)
+      if (body.type === 'error' || event.event === 'error') throw errorIn(body, secret)
+      if (body.type === 'ping') continue
+      isPing = false
+      for (const chunk of writer.take(body)) {
+        spokenMs = performance.now()
+        yield chunk
+      }
+      if (writer.isDone) return exchange.finish()
+    }
+    pingBytes = isPing ? pingBytes + piece.length : 0
+    if (pingBytes > maxPingBytes) throw broken('The provider sent nothing but pings.')
+    if (performance.now() - spokenMs < quietMs) continue
+    spokenMs = performance.now()
+    yield * writer.stillThere()
+  }
+  throw broken('The provider\'s stream broke off before it was complete.')
+}
+
+async function * piecesOf (exchange: Exchange): AsyncGenerator<Buffer, void, undefined> {
+  const splitter = new EventSplitter()
+  for await (const chunk of exchange) {
+    const piece = splitter.push(chunk)
+    if (piece !== null) yield piece
+  }
+  // A last event without its empty line is an event all the same.
+  const rest = splitter.rest()
+  if (rest.length > 0) yield Buffer.concat([rest, Buffer.from('\n\n')])
+}
+
+function bodyOf ({ data }: SseEvent): JsonObject {
+  try {
+    const value: unknown = JSON.parse(data)
+    if (isObject(value)) return value
+  } catch (cause) {
+    throw broken('The provider sent an event that is not valid JSON.', cause)
+  }
+  throw broken('The provider sent an event that is not a JSON object.')
+}
+
+function broken (message: string, cause?: unknown): UpstreamError {
+  return new UpstreamError('bad_reply', 'yes', message, { cause })
+}
+
+/**
+ * The same stream after its first chunk has come, so that a message which fails before it said anything fails
+ * with a true status and may be had elsewhere.
+ */
+export async function begun<Item> (
+  items: AsyncGenerator<Item, void, undefined>
+): Promise<AsyncIterable<Item>> {
+  let first: Promise<IteratorResult<Item, void>> | null = Promise.resolve(await items.next())
+  const iterator: AsyncIterator<Item, void> = {
+    next () {
+      const next = first ?? items.next()
+      first = null
+      return next
+    },
+    return: () => items.return()
+  }
+  return { [Symbol.asyncIterator]: () => iterator }
+}

@@ -1,0 +1,84 @@
+import type { ChatCompletionRequest } from '../../../schemas/chat-completions.ts'
+import { isObject } from '../../json.ts'
+import type { Traits } from './traits.ts'
+import type { Effort, Thinking, Turn } from './wire.ts'
+
+interface Question {
+  request: ChatCompletionRequest
+  traits: Traits
+  turns: readonly Turn[]
+  maxTokens: number
+  /** Whether the model has to call a tool. */
+  isForced: boolean
+}
+
+interface Thought { thinking?: Thinking, effort?: Effort }
+
+/** Smallest budget for thinking; it must be less than the whole answer. */
+const leastBudget = 1024
+/** Shares of the answer that thinking may take, leaving room for what is to be read. */
+const shares = { minimal: 0.1, low: 0.2, medium: 0.5, high: 0.8, xhigh: 0.8, max: 0.8 }
+
+/**
+ * How much the model is to think. What it cannot do is added to `dropped`. A client that speaks Anthropic's
+ * own `thinking` is taken at its word.
+ */
+export function readThinking (question: Question, dropped: Set<string>): Thought {
+  const { request, traits } = question
+  const own = ownThinking(request)
+  if (own !== null) return { thinking: own }
+  const { reasoning_effort: effort } = request
+  if (effort === undefined || effort === null) return {}
+  if (effort === 'none') return withoutThinking(traits, dropped)
+  if (traits.thinking === 'adaptive') {
+    return { thinking: { type: 'adaptive', display: 'summarized' }, effort: effortOf(effort, traits) }
+  }
+  const budget = traits.thinking === 'budget' ? budgetOf(effort, question) : null
+  if (budget !== null) return { thinking: { type: 'enabled', budget_tokens: budget } }
+  dropped.add('reasoning_effort')
+  return {}
+}
+
+/** Whether the model will think beforehand, so that nothing else may steer how it samples. */
+export function isThinking ({ thinking }: Thought): boolean {
+  return thinking !== undefined && thinking.type !== 'disabled'
+}
+
+function withoutThinking ({ thinking, noThinking }: Traits, dropped: Set<string>): Thought {
+  // Older models think only when they are told to.
+  if (thinking !== 'adaptive') return {}
+  if (noThinking !== null) return { thinking: { type: noThinking } }
+  dropped.add('reasoning_effort')
+  return {}
+}
+
+function effortOf (effort: keyof typeof shares, { xhighEffort }: Traits): Effort {
+  if (effort === 'minimal') return 'low'
+  return effort === 'xhigh' && !xhighEffort ? 'high' : effort
+}
+
+/**
+ * Tokens to think with; null where the API refuses any: for a short answer, a forced tool, or lost thoughts.
+ */
+function budgetOf (effort: keyof typeof shares, { maxTokens, isForced, turns }: Question): number | null {
+  if (isForced || hasLostThoughts(turns) || maxTokens <= leastBudget) return null
+  return Math.min(maxTokens - 1, Math.max(leastBudget, Math.floor(maxTokens * shares[effort])))
+}
+
+/** Whether tools were called whose results are now sent, without the thinking that led to the calls. */
+function hasLostThoughts (turns: readonly Turn[]): boolean {
+  const [before, last] = turns.slice(-2)
+  if (last?.role !== 'user' || !last.content.some(({ type }) => type === 'tool_result')) return false
+  const first = before?.content[0]?.type
+  return first !== 'thinking' && first !== 'redacted_thinking'
+}
+
+function ownThinking (request: ChatCompletionRequest): Thinking | null {
+  const { thinking }: ChatCompletionRequest & { thinking?: unknown } = request
+  if (!isObject(thinking)) return null
+  const { type, budget_tokens: budget, display } = thinking
+  if (type === 'enabled' && typeof budget === 'number') return { type, budget_tokens: budget }
+  if (type === 'disabled' || type === 'between_tools') return { type }
+  if (type !== 'adaptive') return null
+  return display === 'summarized' || display === 'omitted' ? { type, display } : { type }
+}

@@ -1,0 +1,78 @@
+// The part of the Messages API that is spoken here. Source: @anthropic-ai/sdk 1.12.0, resources/messages, and
+// for `temperature`, `top_p` and `top_k` API version 2023-06-01. A test holds these types against the SDK's
+// own.
+
+/** Body of `POST /v1/messages`. */
+export interface MessagesRequest {
+  model: string
+  max_tokens: number
+  messages: Turn[]
+  system?: TextBlock[]
+  stream?: boolean
+  stop_sequences?: string[]
+  temperature?: number
+  top_p?: number
+  top_k?: number
+  tools?: Tool[]
+  tool_choice?: ToolChoice
+  thinking?: Thinking
+  output_config?: { effort?: Effort, format?: { type: 'json_schema', schema: Record<string, unknown> } }
+  metadata?: { user_id: string }
+  service_tier?: 'auto' | 'standard_only'
+  cache_control?: CacheControl
+}
+
+export interface Turn { role: 'user' | 'assistant', content: Block[] }
+
+export interface CacheControl { type: 'ephemeral' }
+
+interface Cacheable { cache_control?: CacheControl }
+
+export interface TextBlock extends Cacheable { type: 'text', text: string }
+
+export interface ImageBlock extends Cacheable {
+  type: 'image'
+  source: { type: 'base64', media_type: ImageType, data: string } | { type: 'url', url: string }
+}
+
+export type ImageType = 'image/jpeg' | 'image/png' | 'image/gif' | 'image/webp'
+
+export interface DocumentBlock extends Cacheable {
+  type: 'document'
+  source:
+    { type: 'base64', media_type: 'application/pdf', data: string } |
+    { type: 'text', media_type: 'text/plain', data: string } |
+    { type: 'url', url: string }
+  title?: string
+}
+
+export interface ToolUseBlock extends Cacheable { type: 'tool_use', id: string, name: string, input: unknown }
+
+export interface ToolResultBlock extends Cacheable { type: 'tool_result', tool_use_id: string, content?: TextBlock[] }
+
+/** What the model thought, sealed: it must come back exactly as it was said. */
+export type ThinkingBlock =
+  { type: 'thinking', thinking: string, signature: string } |
+  { type: 'redacted_thinking', data: string }
+
+export type Block = TextBlock | ImageBlock | DocumentBlock | ToolUseBlock | ToolResultBlock | ThinkingBlock
+
+export interface Tool extends Cacheable {
+  name: string
+  description?: string
+  input_schema: { type: 'object', [keyword: string]: unknown }
+  strict?: boolean
+}
+
+export type ToolChoice =
+  { type: 'auto' | 'any', disable_parallel_tool_use?: boolean } |
+  { type: 'tool', name: string, disable_parallel_tool_use?: boolean } |
+  { type: 'none' }
+
+export type Effort = 'low' | 'medium' | 'high' | 'xhigh' | 'max'
+
+export type Thinking =
+  { type: 'adaptive', display?: 'summarized' | 'omitted' } |
+  { type: 'enabled', budget_tokens: number } |
+  { type: 'disabled' } |
+  { type: 'between_tools' }
