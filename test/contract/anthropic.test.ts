@@ -1,0 +1,147 @@
+import t, { type Test } from 'tap'
+import { startGateway, type Gateway } from '../helper.ts'
+import { refusal, reply, startAnthropic } from '../servers/anthropic.ts'
+import type { AnthropicServer } from '../servers/anthropic.ts'
+import { roundTrips, type RunnableTool } from './clients.ts'
+
+interface Pair { gateway: Gateway, server: AnthropicServer }
+
+/** A gateway that knows no more than a key and an address, as in `ANTHROPIC_API_KEY=… npm start`. */
+async function started (t: Test): Promise<Pair> {
+  const server = await startAnthropic()
+  t.teardown(() => server.close())
+  const env = { ANTHROPIC_API_KEY: 'sk-ant-secret', ANTHROPIC_BASE_URL: new URL(server.url).origin }
+  return { server, gateway: await startGateway(t, { env }) }
+}
+
+const posted = ({ server }: Pair) => server.requests.filter(({ method }) => method === 'POST').map(({ body }) => body)
+
+const usage = {
+  input_tokens: 3,
+  cache_read_input_tokens: 20,
+  cache_creation_input_tokens: 5,
+  output_tokens: 90,
+  output_tokens_details: { thinking_tokens: 40 }
+}
+const pixel = 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+
+for (const [name, connect] of Object.entries(roundTrips)) {
+  for (const stream of [false, true]) {
+    t.test(`${name} talks to Claude, ${stream ? 'streamed' : 'whole'}`, async t => {
+      const pair = await started(t)
+      const client = connect(pair.gateway)
+      const ask = { prompt: 'Hi', stream }
+
+      pair.server.script(reply({ said: ['Grüße 👩‍👩‍👧‍👦 dort'], usage }))
+      t.match(await client.ask({ ...ask, model: 'claude-sonnet-4-6', image: pixel }), {
+        text: 'Grüße 👩‍👩‍👧‍👦 dort', finish: 'stop', tokens: { prompt: 28, completion: 90 }
+      })
+      t.match(posted(pair).at(-1), {
+        messages: [{ role: 'user', content: [{ type: 'text' }, { type: 'image', source: { type: 'base64' } }] }]
+      })
+
+      pair.server.script(reply({ said: ['Well'], stopReason: 'max_tokens' }))
+      t.equal((await client.ask({ ...ask, model: 'anthropic/claude-haiku-4-5' })).finish, 'length')
+
+      const ran: [string, unknown][] = []
+      const tools = ['weather', 'time'].map((name): RunnableTool => ({
+        name,
+        schema: { type: 'object', properties: { city: { type: 'string' } } },
+        run: input => {
+          ran.push([name, input])
+          return `${name} is fine`
+        }
+      }))
+      const calls = [{ tool: 'weather', input: { city: 'Zürich' } }, { tool: 'time' }]
+      pair.server.script(
+        reply({ said: [{ thinking: 'Two questions.' }, 'I look.', ...calls] }),
+        // Nobody thinks who was not asked to.
+        reply({ said: [...name === 'langchain' ? [] : [{ thinking: 'Both are fine.' }], 'All fine.'] })
+      )
+      const heard = await client.ask({ ...ask, model: 'claude-sonnet-4-5', tools, effort: 'low' })
+      t.match(heard, { text: 'All fine.', finish: 'stop' })
+      t.same(ran.toSorted(), [['time', {}], ['weather', { city: 'Zürich' }]])
+      const [first, second] = posted(pair).slice(-2)
+      t.match(first, { thinking: { type: 'enabled', budget_tokens: 12_800 }, max_tokens: 64_000 })
+      // It rebuilds tool calls from id, name and arguments: without the thoughts, thinking has to pause.
+      const isLossy = name === 'langchain'
+      t.equal(second?.thinking === undefined, isLossy)
+      t.match(second?.messages, [
+        { role: 'user' },
+        { role: 'assistant', content: [...isLossy ? [] : [{ type: 'thinking', thinking: 'Two questions.' }], { type: 'text' }, { name: 'weather' }, { name: 'time' }] },
+        { role: 'user', content: [{ type: 'tool_result', content: [{ text: 'weather is fine' }] }, { type: 'tool_result' }] }
+      ])
+      t.equal(heard.reasoning, isLossy ? '' : 'Both are fine.')
+    })
+  }
+
+  t.test(`${name} gets objects and errors`, async t => {
+    const pair = await started(t)
+    const client = connect(pair.gateway)
+    const schema = {
+      type: 'object', properties: { age: { type: 'integer', minimum: 0 } }, required: ['age'], additionalProperties: false
+    }
+    pair.server.script(reply({ said: ['{"age": 7}'] }))
+    t.same(await client.extract('claude-sonnet-4-6', 'How old?', schema), { age: 7 })
+    const format = { type: 'json_schema', schema: { additionalProperties: false } }
+    t.match(posted(pair).at(-1), { output_config: { format } })
+    const ours = { 401: 502, 402: 502, 403: 502, 500: 502, 504: 504, 529: 503 }
+    const theirs = { 400: 400, 404: 404, 413: 413, 429: 429 }
+    for (const [status, expected] of Object.entries({ ...ours, ...theirs })) {
+      pair.server.script(refusal(Number(status)))
+      t.equal(await client.failure('claude-sonnet-4-6'), expected, status)
+    }
+    t.equal(await client.failure('anthropic/claude-0'), 400, 'a model without a price')
+  })
+}
+
+t.test('every token is paid at its own price, whole or streamed, and the balance says so', async t => {
+  const { gateway, server } = await started(t)
+  const post = (more: object) => fetch(`${gateway.url}/chat/completions`, {
+    method: 'POST',
+    headers: gateway.headers,
+    body: JSON.stringify({ model: 'anthropic/claude-sonnet-4-5', messages: [{ role: 'user', content: 'Hi' }], ...more })
+  })
+  const spent = async () => {
+    const answer = await fetch(`${gateway.url}/dashboard/billing`, { headers: gateway.headers })
+    return (await answer.text()).match(/"total_spent":\s*([\d.]+)/)?.[1]
+  }
+  server.script(reply({ usage }), reply({ usage }))
+  const whole = await post({ seed: 1 })
+  // 3 × $3 + 20 × $0.30 + 5 × $3.75 + 90 × $15, each per million.
+  t.equal(whole.headers.get('x-tollgate-cost'), '0.00138375')
+  t.equal(whole.headers.get('x-tollgate-dropped-params'), 'seed')
+  t.match(Object(await whole.json()).usage, {
+    prompt_tokens: 28,
+    prompt_tokens_details: { cached_tokens: 20, cache_write_tokens: 5 },
+    completion_tokens_details: { reasoning_tokens: 40 }
+  })
+  t.equal(await spent(), '0.00138375')
+  await (await post({ stream: true })).text()
+  await gateway.line(() => gateway.lines.filter(({ costUsd }) => costUsd === 0.00138375).length === 2)
+  t.equal(await spent(), '0.0027675')
+})
+
+t.test('the models are there by both names, with their prices, page by page', async t => {
+  const { gateway, server } = await started(t)
+  server.pageSize = 3
+  await gateway.app.models.discover(AbortSignal.timeout(5000))
+  const answer = await fetch(`${gateway.url}/models`, { headers: gateway.headers })
+  const { data } = Object(await answer.json())
+  const model = data.find(({ id }: { id: string }) => id === 'anthropic/claude-sonnet-4-5-20250929')
+  t.match(model, { pricing: { input: '3', output: '15', cache_read: '0.3', cache_write: '3.75' }, context_window: 200_000 })
+  t.equal(data.filter(({ id }: { id: string }) => id.startsWith('anthropic/')).length, 14)
+  t.match(gateway.app.models.resolve('claude-opus-4-6')?.deployments, [{ provider: 'anthropic', model: 'claude-opus-4-6' }])
+  t.match(gateway.app.models.resolve('claude-of-tomorrow')?.deployments, [{ provider: 'anthropic', model: 'claude-of-tomorrow' }])
+})
+
+t.test('the legacy endpoint works by chat', async t => {
+  const pair = await started(t)
+  const { gateway, server } = pair
+  server.script(reply({ said: ['world'] }))
+  const answer = await fetch(`${gateway.url}/completions`, {
+    method: 'POST', headers: gateway.headers, body: JSON.stringify({ model: 'claude-haiku-4-5', prompt: 'Hello' })
+  })
+  t.match(await answer.json(), { object: 'text_completion', choices: [{ text: 'world', finish_reason: 'stop' }] })
+  t.match(posted(pair).at(-1), { max_tokens: 16, messages: [{ content: [{ text: 'Hello' }] }] })
+})

@@ -1,0 +1,204 @@
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
+import { AIMessageChunk, HumanMessage, ToolMessage } from '@langchain/core/messages'
+import type { BaseMessage } from '@langchain/core/messages'
+import { ChatOpenAI } from '@langchain/openai'
+import { generateText, jsonSchema, Output, stepCountIs, streamText, tool } from 'ai'
+import OpenAI from 'openai'
+import type { Gateway } from '../helper.ts'
+
+/** A tool that the model may call; a client runs it and gives its result back by its own means. */
+export interface RunnableTool {
+  name: string
+  schema: { type: 'object', properties: Record<string, unknown> }
+  run: (input: unknown) => string
+}
+
+export interface Question {
+  model: string
+  prompt: string
+  /** As a data: URL. */
+  image?: string
+  tools?: RunnableTool[]
+  effort?: 'low' | 'medium' | 'high'
+  stream: boolean
+}
+
+/** What a client made of the answer; of the last one, where tools were called in between. */
+export interface Heard {
+  text: string
+  reasoning: string
+  /** OpenAI's word. */
+  finish: string
+  tokens: { prompt: number, completion: number }
+}
+
+/** The same few things done with one client, in the way that its users do them. */
+export interface RoundTrip {
+  /** Asks, and runs the tools that are called until the model has its answer. */
+  ask (question: Question): Promise<Heard>
+  /** Asks for an object that follows a schema. */
+  extract (model: string, prompt: string, schema: Record<string, unknown>): Promise<unknown>
+  /** The status that a failed request has for the client. */
+  failure (model: string): Promise<number | undefined>
+}
+
+type Address = Pick<Gateway, 'url' | 'key'>
+
+/** The clients most apps are built with; none tries anything again. */
+export const roundTrips: Readonly<Record<string, (gateway: Address) => RoundTrip>> = {
+  openai: openAI, 'vercel ai': vercelAI, langchain: langChain
+}
+
+function openAI ({ url, key }: Address): RoundTrip {
+  const client = new OpenAI({ baseURL: url, apiKey: key, maxRetries: 0 })
+  return {
+    async ask ({ model, prompt, image, tools = [], effort, stream }) {
+      const parts = [{ type: 'text' as const, text: prompt }, ...imageParts(image)]
+      const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: parts }]
+      const functions = tools.map(({ name, schema }) => {
+        return { type: 'function' as const, function: { name, parameters: { ...schema } } }
+      })
+      for (;;) {
+        const body = {
+          model, messages, reasoning_effort: effort, ...(tools.length === 0 ? {} : { tools: functions })
+        }
+        const { choices: [choice], usage } = stream
+          ? await gatherOpenAI(client, body)
+          : await client.chat.completions.create(body)
+        if (choice === undefined) throw new Error('no choice')
+        const { message, finish_reason: finish } = choice
+        messages.push(message)
+        for (const call of message.tool_calls ?? []) {
+          if (call.type !== 'function') throw new Error('no function')
+          const content = run(tools, call.function.name, JSON.parse(call.function.arguments))
+          messages.push({ role: 'tool', tool_call_id: call.id, content })
+        }
+        if (message.tool_calls !== undefined && message.tool_calls.length > 0) continue
+        const tokens = { prompt: usage?.prompt_tokens ?? 0, completion: usage?.completion_tokens ?? 0 }
+        const { reasoning_content: reasoning = '' }: typeof message & { reasoning_content?: string } = message
+        return { text: message.content ?? '', reasoning, finish, tokens }
+      }
+    },
+    async extract (model, prompt, schema) {
+      const { choices } = await client.chat.completions.parse({
+        model,
+        messages: [{ role: 'user', content: prompt }],
+        response_format: { type: 'json_schema', json_schema: { name: 'answer', strict: true, schema } }
+      })
+      return JSON.parse(choices[0]?.message.content ?? '')
+    },
+    failure: model => statusOf(client.chat.completions.create({ model, messages: [{ role: 'user', content: 'x' }] }))
+  }
+}
+
+function vercelAI ({ url, key }: Address): RoundTrip {
+  const provider = createOpenAICompatible({
+    name: 'tollgate', baseURL: url, apiKey: key, includeUsage: true, supportsStructuredOutputs: true
+  })
+  return {
+    async ask ({ model, prompt, image, tools = [], effort, stream }) {
+      const images = image === undefined ? [] : [{ type: 'image' as const, image }]
+      const options = {
+        model: provider(model),
+        messages: [{ role: 'user' as const, content: [{ type: 'text' as const, text: prompt }, ...images] }],
+        tools: Object.fromEntries(tools.map(({ name, schema, run }) => {
+          const execute = async (input: unknown) => run(input)
+          return [name, tool({ inputSchema: jsonSchema(Object(schema)), execute })]
+        })),
+        stopWhen: stepCountIs(5),
+        maxRetries: 0,
+        providerOptions: { tollgate: effort === undefined ? {} : { reasoningEffort: effort } }
+      }
+      const answer = stream ? streamText({ ...options, onError () {} }) : await generateText(options)
+      const last = (await answer.steps).at(-1)
+      if (last === undefined) throw new Error('no step')
+      const { text, reasoningText: reasoning = '', usage, finishReason } = last
+      const tokens = { prompt: usage.inputTokens ?? 0, completion: usage.outputTokens ?? 0 }
+      return { text, reasoning, finish: finishReason.replace('-', '_'), tokens }
+    },
+    async extract (model, prompt, schema) {
+      const output = Output.object({ schema: jsonSchema(schema) })
+      return (await generateText({ model: provider(model), prompt, output, maxRetries: 0 })).output
+    },
+    failure: model => statusOf(generateText({ model: provider(model), prompt: 'x', maxRetries: 0 }))
+  }
+}
+
+function langChain ({ url, key }: Address): RoundTrip {
+  const chat = (model: string, effort?: Question['effort']) => {
+    // Its own `reasoning` is only sent to models that have a name of OpenAI's.
+    const modelKwargs = effort === undefined ? {} : { reasoning_effort: effort }
+    const options = { model, apiKey: key, maxRetries: 0, configuration: { baseURL: url }, modelKwargs }
+    return new ChatOpenAI({ ...options, useResponsesApi: false })
+  }
+  return {
+    async ask ({ model, prompt, image, tools = [], effort, stream }) {
+      const functions = tools.map(({ name, schema }) => {
+        return { type: 'function' as const, function: { name, parameters: { ...schema } } }
+      })
+      const runnable = tools.length === 0 ? chat(model, effort) : chat(model, effort).bindTools(functions)
+      const content = [{ type: 'text', text: prompt }, ...imageParts(image)]
+      const messages: BaseMessage[] = [new HumanMessage({ content })]
+      for (;;) {
+        const answer = stream
+          ? await gather(await runnable.stream(messages))
+          : await runnable.invoke(messages)
+        messages.push(answer)
+        for (const { id, name, args } of answer.tool_calls ?? []) {
+          messages.push(new ToolMessage({ tool_call_id: id ?? '', content: run(tools, name, args) }))
+        }
+        if ((answer.tool_calls ?? []).length > 0) continue
+        const { input_tokens: asked = 0, output_tokens: written = 0 } = answer.usage_metadata ?? {}
+        const tokens = { prompt: asked, completion: written }
+        const { reasoning_content: reasoning = '' } = answer.additional_kwargs
+        const finish = String(answer.response_metadata.finish_reason)
+        return { text: answer.text, reasoning: String(reasoning), finish, tokens }
+      }
+    },
+    extract: (model, prompt, schema) => chat(model).withStructuredOutput(schema, { method: 'jsonSchema' }).invoke(prompt),
+    failure: model => statusOf(chat(model).invoke('x'))
+  }
+}
+
+/** A streamed answer put together by the client, save what was thought: of that it keeps the last piece. */
+async function gatherOpenAI (
+  client: OpenAI, body: OpenAI.ChatCompletionCreateParamsNonStreaming
+): Promise<OpenAI.ChatCompletion> {
+  const options = { stream: true, stream_options: { include_usage: true } } as const
+  const runner = client.chat.completions.stream({ ...body, ...options })
+  let thought = ''
+  runner.on('chunk', ({ choices: [choice] }) => {
+    const { reasoning_content: piece = '' }: { reasoning_content?: string, role?: string } = choice?.delta ?? {}
+    thought += piece
+  })
+  const completion = await runner.finalChatCompletion()
+  Object.assign(completion.choices[0]?.message ?? {}, { reasoning_content: thought })
+  return completion
+}
+
+async function gather (chunks: AsyncIterable<AIMessageChunk>): Promise<AIMessageChunk> {
+  let whole: AIMessageChunk | undefined
+  for await (const chunk of chunks) whole = whole?.concat(chunk) ?? chunk
+  if (whole === undefined) throw new Error('an empty stream')
+  return whole
+}
+
+function imageParts (image: string | undefined) {
+  return image === undefined ? [] : [{ type: 'image_url' as const, image_url: { url: image } }]
+}
+
+function run (tools: RunnableTool[], name: string, input: unknown): string {
+  const found = tools.find(tool => tool.name === name)
+  if (found === undefined) throw new Error(`the model called ${name}, which does not exist`)
+  return found.run(input)
+}
+
+async function statusOf (work: Promise<unknown>): Promise<number | undefined> {
+  try {
+    await work
+  } catch (error) {
+    const { status, statusCode } = Object(error)
+    return status ?? statusCode
+  }
+  return undefined
+}
