@@ -29,8 +29,16 @@ interface Question {
 const imageTokens = 50_000
 /** Fewest characters of base64 for a token of audio; the lowest bit rate of MP3 has five times as many. */
 const audioCharacters = 8
+/** Tokens a provider may count for one file beyond those of its bytes: pages are read as pictures too. */
+const fileTokens = 50_000
+/**
+ * Tokens of a file of which only the address is known, where the model's context window is not known either.
+ */
+const farTokens = 1_000_000
 /** Tokens around each message that no text stands for. */
 const messageTokens = 16
+/** Tokens of the instruction on how to use tools that a provider adds where there are any. */
+const toolTokens = 1000
 /** Without a limit of the client's, an answer may cost an eighth of what is there, but at least this much. */
 const floorNano = 10_000_000
 /** Shorter answers than this are not worth a call. */
@@ -96,16 +104,23 @@ function affordable ({ availableNano, request }: Question, outputPico: number, a
 function promptBound ({ request, bodyBytes }: Question): number {
   if (!isChat(request)) return bodyBytes * Math.max(1, request.best_of ?? 1)
   let tokens = bodyBytes + request.messages.length * messageTokens
+  if (request.tools !== undefined) tokens += toolTokens
   for (const { content } of request.messages) {
     if (!Array.isArray(content)) continue
     for (const part of content) {
       // An image in the body is counted as an image, not as the text that carries it; audio likewise.
       if (part.type === 'input_audio') tokens += Math.ceil(part.input_audio.data.length * (1 / audioCharacters - 1))
+      if (part.type === 'file') tokens += fileBound(part.file.file_data)
       if (part.type !== 'image_url') continue
       tokens += imageTokens - (part.image_url.url.startsWith('data:') ? part.image_url.url.length : 0)
     }
   }
   return tokens
+}
+
+/** A file that is elsewhere may be of any length: it is bounded by what the model can read. */
+function fileBound (data: string | undefined): number {
+  return data === undefined || /^https?:/i.test(data) ? farTokens : fileTokens
 }
 
 /** How many answers are written, all of them paid for. */

@@ -114,3 +114,18 @@ t.test('audio is held at its own price, by its length', async t => {
   const answer = bound({ messages, max_tokens: 10, modalities: ['text', 'audio'] }, { price: spoken })
   t.ok(answer.amountNano >= 90_000)
 })
+
+t.test('what a provider adds by itself is covered: instructions for tools, pages of files', async t => {
+  const promptOf = (request: Omit<ChatCompletionRequest, 'model'>, more: object = {}) => {
+    const bytes = Buffer.byteLength(JSON.stringify({ model: 'm', ...request }))
+    const { amountNano } = bound({ ...request, max_tokens: 1 }, more)
+    return (amountNano - 600) / 150 - bytes
+  }
+  const file = (data: object) => ({ messages: [{ role: 'user' as const, content: [{ type: 'file' as const, file: data }] }] })
+  const tools = [{ type: 'function' as const, function: { name: 'f' } }]
+  t.ok(promptOf({ messages, tools }) >= promptOf({ messages }) + 1000)
+  t.ok(promptOf(file({ file_data: 'data:application/pdf;base64,JVBERi0x' })) >= 50_000)
+  const far = file({ file_data: 'https://a/b.pdf' })
+  t.ok(promptOf(far) > 127_000, 'all that the model can read')
+  t.ok(promptOf(far, { model: { contextWindow: null, maxOutput: null } }) >= 1_000_000)
+})
