@@ -25,10 +25,12 @@ const usage = {
 }
 const pixel = 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
+// Most tests share one gateway: each of them looks at its own requests alone.
+const pair = await started(t)
+
 for (const [name, connect] of Object.entries(roundTrips)) {
   for (const stream of [false, true]) {
     t.test(`${name} talks to Claude, ${stream ? 'streamed' : 'whole'}`, async t => {
-      const pair = await started(t)
       const client = connect(pair.gateway)
       const ask = { prompt: 'Hi', stream }
 
@@ -76,7 +78,6 @@ for (const [name, connect] of Object.entries(roundTrips)) {
   }
 
   t.test(`${name} gets objects and errors`, async t => {
-    const pair = await started(t)
     const client = connect(pair.gateway)
     const schema = {
       type: 'object', properties: { age: { type: 'integer', minimum: 0 } }, required: ['age'], additionalProperties: false
@@ -123,7 +124,7 @@ t.test('every token is paid at its own price, whole or streamed, and the balance
 })
 
 t.test('the models are there by both names, with their prices, page by page', async t => {
-  const { gateway, server } = await started(t)
+  const { gateway, server } = pair
   server.pageSize = 3
   await gateway.app.models.discover(AbortSignal.timeout(5000))
   const answer = await fetch(`${gateway.url}/models`, { headers: gateway.headers })
@@ -136,7 +137,6 @@ t.test('the models are there by both names, with their prices, page by page', as
 })
 
 t.test('the legacy endpoint works by chat', async t => {
-  const pair = await started(t)
   const { gateway, server } = pair
   server.script(reply({ said: ['world'] }))
   const answer = await fetch(`${gateway.url}/completions`, {

@@ -1,0 +1,64 @@
+import t from 'tap'
+import type { ChatCompletionChunk } from '../../../../schemas/chat-completions.ts'
+import { begun, readStream } from '../../../../services/providers/anthropic/stream.ts'
+import { createReport, type Exchange } from '../../../../services/providers/provider.ts'
+import { plainText } from '../../../fixtures/anthropic/streams.ts'
+import { encode } from '../../../servers/anthropic.ts'
+
+/** An answer whose body is the given events; says how it was left. */
+function exchangeOf (events: readonly object[]): Exchange & { left: string[] } {
+  const left: string[] = []
+  return {
+    status: 200,
+    headers: {},
+    left,
+    read: async () => Buffer.alloc(0),
+    cancel: () => { left.push('cancelled') },
+    finish: () => { left.push('finished') },
+    async * [Symbol.asyncIterator] () {
+      try {
+        for (const event of events) yield Buffer.from(encode(event))
+      } finally {
+        left.push('closed')
+      }
+    }
+  }
+}
+
+const deltas = (chunks: ChatCompletionChunk[]) => chunks.map(({ choices: [choice] }) => choice?.delta)
+
+t.test('a client that waits while the provider pings hears that it is not forgotten', async t => {
+  const [start, ...rest] = plainText
+  const pings = Array.from({ length: 3 }, () => ({ type: 'ping' }))
+  const events = [start ?? {}, ...pings, ...rest]
+  const impatient = readStream(exchangeOf(events), createReport(), { secret: null, quietMs: 0 })
+  const chunks = await Array.fromAsync(impatient)
+  const [first, ...others] = deltas(chunks)
+  t.same(first, { role: 'assistant', content: '', refusal: null }, 'it begins with the first ping')
+  t.same(others.slice(0, 3), [{}, {}, {}])
+  t.equal(others.map(delta => delta?.content ?? '').join(''), 'Grüße, 日本語 👩‍👩‍👧‍👦')
+  const usual = await Array.fromAsync(readStream(exchangeOf(events), createReport(), { secret: null }))
+  t.equal(usual.length, 6, 'without being told at every one')
+})
+
+t.test('a stream that is read to its end leaves its connection in order, one that is left does not', async t => {
+  const whole = exchangeOf(plainText)
+  for await (const chunk of await begun(readStream(whole, createReport(), { secret: null }))) t.ok(chunk.id)
+  t.same(whole.left, ['finished', 'closed'])
+  const half = exchangeOf(plainText)
+  for await (const chunk of await begun(readStream(half, createReport(), { secret: null }))) if (chunk) break
+  t.same(half.left, ['closed'])
+})
+
+t.test('the key is in no error, and what was thought counts as delivered', async t => {
+  const report = createReport()
+  const thinking = [
+    { type: 'content_block_start', index: 0, content_block: { type: 'thinking', thinking: '', signature: '' } },
+    { type: 'content_block_delta', index: 0, delta: { type: 'thinking_delta', thinking: 'Hm, so.' } },
+    { type: 'error', error: { type: 'api_error', message: 'key sk-ant-secret failed' } }
+  ]
+  const read = Array.fromAsync(readStream(exchangeOf(thinking), report, { secret: 'sk-ant-secret' }))
+  await t.rejects(read, { name: 'UpstreamError', message: 'key *** failed' })
+  t.equal(report.delivered.text, 'Hm, so.')
+  t.equal(report.usage, null)
+})
