@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
-import { startGateway, type Gateway } from '../helper.ts'
+import { configFromEnvironment } from '../../services/config/environment.ts'
+import { configFor, providerAt, startGateway, type Gateway } from '../helper.ts'
 import { refusal, reply, startAnthropic } from '../servers/anthropic.ts'
 import type { AnthropicServer } from '../servers/anthropic.ts'
 import { roundTrips, type RunnableTool } from './clients.ts'
@@ -11,7 +12,10 @@ async function started (t: Test): Promise<Pair> {
   const server = await startAnthropic()
   t.teardown(() => server.close())
   const env = { ANTHROPIC_API_KEY: 'sk-ant-secret', ANTHROPIC_BASE_URL: new URL(server.url).origin }
-  return { server, gateway: await startGateway(t, { env }) }
+  // Nothing is tried twice, so that each script is seen for what it leads to.
+  const { requests, breaker } = configFor(providerAt(server.url))
+  const config = { ...configFromEnvironment(env), requests, breaker }
+  return { server, gateway: await startGateway(t, { env, config }) }
 }
 
 const posted = ({ server }: Pair) => server.requests.filter(({ method }) => method === 'POST').map(({ body }) => body)

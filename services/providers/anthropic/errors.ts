@@ -15,7 +15,8 @@ export async function errorOf (exchange: Exchange, secret: string | null): Promi
     body = null // An HTML page or an empty body says no more than its status.
   }
   const error = isObject(body) ? body.error : null
-  return toError(error, { status, secret, retryAfterMs: retryAfterMsOf(headers) })
+  const shouldRetry = headers['x-should-retry'] === 'false' ? false : undefined
+  return toError(error, { status, secret, retryAfterMs: retryAfterMsOf(headers), shouldRetry })
 }
 
 /** The error in an `error` event, or in a body that came with status 200. */
@@ -23,9 +24,14 @@ export function errorIn (body: JsonObject, secret: string | null): UpstreamError
   return toError(body.error, { status: null, secret })
 }
 
-interface Answered { status: number | null, secret: string | null, retryAfterMs?: number }
+interface Answered {
+  status: number | null
+  secret: string | null
+  retryAfterMs?: number
+  shouldRetry?: boolean
+}
 
-function toError (error: unknown, { status, secret, retryAfterMs }: Answered): UpstreamError {
+function toError (error: unknown, { status, secret, ...advice }: Answered): UpstreamError {
   const fields = isObject(error) ? error : {}
   const type = textOf(fields.type)
   const code = isObject(fields.details) ? textOf(fields.details.error_code) : null
@@ -35,7 +41,7 @@ function toError (error: unknown, { status, secret, retryAfterMs }: Answered): U
   const isTooLong = kind === 'bad_request' && tooLong.test(said)
   return new UpstreamError(kind, 'yes', message.slice(0, 2000), {
     status: status ?? 502,
-    retryAfterMs,
+    ...advice,
     type,
     code: isTooLong ? 'context_length_exceeded' : code,
     param: isTooLong ? 'messages' : null
