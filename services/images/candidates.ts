@@ -1,18 +1,30 @@
+import type { ImageGenerationRequest } from '../../schemas/images-generations.ts'
 import type { Catalogue } from '../chat/candidates.ts'
-import type { ModelConfig } from '../config/config.ts'
+import type { DeploymentConfig, ModelConfig } from '../config/config.ts'
 import { GatewayError, UpstreamError, type UpstreamErrorKind } from '../errors.ts'
+import { catalogueModel } from '../models/catalogue.ts'
 import type { ImageMaker } from '../providers/image-maker.ts'
+import { checkRequest, type Wanted } from './check.ts'
+import { quote, type Quote } from './quote.ts'
 
-/** A place where the model runs. */
-export interface Candidate { provider: string, upstreamModel: string, make: ImageMaker }
+/** A place where the model runs that can make what is wanted, and what it costs there. */
+export interface Candidate {
+  provider: string
+  upstreamModel: string
+  make: ImageMaker
+  wanted: Wanted
+  quote: Quote
+}
 
 /**
- * The model of a request and where it runs, in the order in which to try. Throws GatewayError: 404 when the
- * key may use no such model, 400 when it makes something else.
+ * The model of a request and the places to try, in their order. Throws GatewayError: 404 when the key may
+ * use no such model; 400 when it makes something else, when no place can make what is wanted, or none has a
+ * price.
  */
-export function candidatesFor (
-  id: string, mayUse: (model: string) => boolean, catalogue: Catalogue
+export function planFor (
+  request: ImageGenerationRequest, mayUse: (model: string) => boolean, catalogue: Catalogue
 ): { model: ModelConfig, candidates: Candidate[] } {
+  const { model: id, prompt } = request
   const resolved = catalogue.resolve(id)
   if (resolved === undefined || !mayUse(resolved.model.id)) throw GatewayError.modelNotFound(id)
   const { model, deployments } = resolved
@@ -20,12 +32,36 @@ export function candidatesFor (
     const does = model.kind === 'chat' ? 'is a chat model' : 'makes videos'
     throw GatewayError.invalidRequest(`The model \`${id}\` ${does}; it cannot make images.`, { param: 'model' })
   }
-  const candidates = deployments.flatMap(({ provider, model: upstreamModel }) => {
-    const make = catalogue.provider(provider)?.images
-    return make === undefined ? [] : [{ provider, upstreamModel, make }]
-  })
-  if (candidates.length === 0) throw GatewayError.modelNotFound(id)
+  const candidates: Candidate[] = []
+  let refusal = GatewayError.modelNotFound(id)
+  for (const deployment of deployments) {
+    const make = catalogue.provider(deployment.provider)?.images
+    if (make === undefined) continue
+    try {
+      const there = atDeployment(model, deployment)
+      const wanted = checkRequest(request, there)
+      const { provider, model: upstreamModel } = deployment
+      const quoted = quote({ model: there, wanted, prompt })
+      candidates.push({ provider, upstreamModel, make, wanted, quote: quoted })
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error
+      if (refusal.status === 404) refusal = error
+    }
+  }
+  if (candidates.length === 0) throw refusal
   return { model, candidates }
+}
+
+/** What the model can do and costs at one place, where places differ. */
+function atDeployment (
+  { id, price, images }: ModelConfig, { provider, model, price: own }: DeploymentConfig
+): Pick<ModelConfig, 'id' | 'price' | 'images'> {
+  const known = images === undefined ? catalogueModel(provider, model) : undefined
+  const there = own === undefined ? price : own
+  if (known?.images === undefined) return { id, price: there, ...(images === undefined ? {} : { images }) }
+  // The list of the catalogue goes with the price of the catalogue, and with no other.
+  const prices = there?.imageNano === known.price?.imageNano ? known.images.prices : []
+  return { id, price: there, images: { ...known.images, prices } }
 }
 
 /** Failures of the place, not of the request: another one may do better, and this one has made nothing. */

@@ -81,8 +81,8 @@ function imagesOnly (create: (options: ImageOptions) => ImageMaker): Connect {
 function imagesByDialect (dialect: Dialect): Connect {
   return (config, deadlines) => {
     const native = nativeGemini(config)
-    if (native === null) return imagesOnly(options => createOpenAIImages({ ...options, dialect }))(config, deadlines)
-    return imagesOnly(createGeminiImages)({ ...config, baseUrl: native }, deadlines)
+    if (native !== null) return imagesOnly(createGeminiImages)({ ...config, baseUrl: native }, deadlines)
+    return imagesOnly(options => createOpenAIImages({ ...options, dialect }))(config, deadlines)
   }
 }
 

@@ -81,3 +81,24 @@ t.test('another place of the same model is tried when the first one has made not
   t.equal((await post(shop)).status, 400, 'a request that is wrong is wrong everywhere')
   t.match(await billing(shop), { total_spent: 0.02, held: 0 })
 })
+
+t.test('a client that names a deadline is answered by then, and pays nothing', async t => {
+  const shop = await openShop(t, () => ({ hang: true }))
+  const answer = await request(`${shop.gateway.url}/images/generations`, {
+    method: 'POST',
+    headers: { ...shop.gateway.headers, 'x-tollgate-deadline-ms': '200' },
+    body: JSON.stringify({ model: 'picture', prompt: 'A fox' })
+  })
+  t.equal(answer.statusCode, 504)
+  t.match(await answer.body.json(), { error: { code: 'deadline_exceeded' } })
+  await shop.server.hungUp
+  t.match(await billing(shop), { total_spent: 0, held: 0 })
+})
+
+t.test('names of fields that no header may carry are no trouble', async t => {
+  const shop = await openShop(t, () => made(), { provider: { dialect: 'together' } })
+  const odd = Object.fromEntries(['a\r\nx: y', 'ü', 'x'.repeat(10_000), 'style'].map(name => [name, 'vivid']))
+  const { status, headers } = await post(shop, odd)
+  t.equal(status, 200)
+  t.equal(headers['x-tollgate-dropped-params'], 'style')
+})
