@@ -1,3 +1,5 @@
+import AjvCompiler from '@fastify/ajv-compiler'
+import SerializerSelector from '@fastify/fast-json-stringify-compiler'
 import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import accessLog from './plugins/access-log.ts'
 import accounts from './plugins/accounts.ts'
@@ -25,6 +27,7 @@ import store from './plugins/store.ts'
 import admin from './routes/admin/index.ts'
 import mediaRoutes from './routes/media.ts'
 import v1 from './routes/v1/index.ts'
+import { compileOnce } from './services/compile-once.ts'
 import { clientErrorHandler } from './services/client-errors.ts'
 import type { GatewayConfig } from './services/config/config.ts'
 import { loadConfig } from './services/config/load.ts'
@@ -32,6 +35,11 @@ import { readSettings, type Settings } from './services/config/settings.ts'
 import { createLogger } from './services/logger.ts'
 import { ajvOptions } from './services/validation.ts'
 import { welcome } from './services/welcome.ts'
+
+const compilersFactory = {
+  buildValidator: compileOnce(AjvCompiler()),
+  buildSerializer: compileOnce(SerializerSelector())
+}
 
 export interface BuildOptions {
   settings: Settings
@@ -48,6 +56,7 @@ export async function build ({ settings, config, logger }: BuildOptions): Promis
     logController: new LogController({ disableRequestLogging: true }),
     childLoggerFactory: parent => parent,
     ajv: { customOptions: ajvOptions },
+    schemaController: { compilersFactory },
     bodyLimit: settings.bodyLimitBytes,
     routerOptions: { maxParamLength: 1024 },
     genReqId: requestIdOf,
