@@ -18,8 +18,8 @@ export const configDefaults = {
 
 /** The wire formats that are spoken; one row of services/providers/protocols.ts each. */
 const protocolNames = [
-  'openai', 'anthropic', 'sandbox', 'bfl', 'fal', 'kling', 'luma', 'minimax', 'replicate', 'runway', 'seedance', 'veo',
-  'wan'
+  'openai', 'anthropic', 'gemini', 'sandbox', 'bfl', 'fal', 'kling', 'luma', 'minimax', 'replicate', 'runway',
+  'seedance', 'veo', 'wan'
 ] as const
 export type Protocol = typeof protocolNames[number]
 
@@ -46,8 +46,8 @@ export const ProviderEntry = Type.Object({
   }),
   protocol: Type.Optional(oneOf(protocolNames, {
     default: 'openai',
-    description: '`openai` speaks to any OpenAI-compatible server. `anthropic` is the Messages API. `sandbox` answers ' +
-      'by itself, for trying things out; it brings the models `sandbox-chat` and `sandbox-image` along. All others ' +
+    description: '`openai` speaks to any OpenAI-compatible server. `anthropic` is the Messages API, `gemini` the Gemini ' +
+      'API. `sandbox` answers by itself, for trying things out; it brings the models `sandbox-chat` and `sandbox-image` along. All others ' +
       'make images or videos. Default: the one known for this id.'
   })),
   dialect: Type.Optional(oneOf(dialectNames, {

@@ -44,8 +44,8 @@ export const knownProviders: readonly KnownProvider[] = [
   }),
   row('deepseek', 'DEEPSEEK', 'https://api.deepseek.com', { dialect: 'deepseek', claims: ['deepseek-*'] }),
   row('xai', 'XAI', 'https://api.x.ai/v1', { dialect: 'xai', claims: ['grok-*'] }),
-  row('gemini', 'GEMINI', 'https://generativelanguage.googleapis.com/v1beta/openai',
-    { dialect: 'gemini', claims: ['gemini-*'] }),
+  row('gemini', 'GEMINI', 'https://generativelanguage.googleapis.com/v1beta',
+    { protocol: 'gemini', keys: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'], claims: ['gemini-*', 'gemma-*'] }),
   row('fireworks', 'FIREWORKS', 'https://api.fireworks.ai/inference/v1', { claims: ['accounts/fireworks/*'] }),
   row('cerebras', 'CEREBRAS', 'https://api.cerebras.ai/v1'),
   // Perplexity publishes no list of models.

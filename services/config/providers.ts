@@ -1,5 +1,5 @@
 import { configDefaults } from '../../schemas/config.ts'
-import type { ProviderEntry } from '../../schemas/config.ts'
+import type { Protocol, ProviderEntry } from '../../schemas/config.ts'
 import type { CheckedFile, Entry } from './check-structure.ts'
 import type { ProviderConfig } from './config.ts'
 import { knownProviders } from './known-providers.ts'
@@ -29,8 +29,12 @@ function readSandbox ({ item, path }: Entry<ProviderEntry>, document: YamlDocume
 
 function readHosted (entry: Entry<ProviderEntry>, document: YamlDocument): ProviderConfig {
   const { item, path } = entry
-  const known = knownProviders.find(({ id }) => id === item.id)
+  const protocol = protocolOf(item)
+  const known = knownProviders.find((row) => row.id === item.id && row.protocol === protocol)
   const dialect = item.dialect ?? known?.dialect ?? 'compatible'
+  if (protocol !== 'openai' && item.dialect !== undefined) {
+    document.report([...path, 'dialect'], `has no meaning for the protocol ${protocol}`, 'key')
+  }
   if (item.base_url === undefined && item.api_key === undefined && known !== undefined) {
     const variable = known.keys[0] ?? ''
     document.report([...path, 'api_key'], `is missing; ${item.id} needs one, e.g. api_key: \${${variable}}`)
@@ -38,9 +42,9 @@ function readHosted (entry: Entry<ProviderEntry>, document: YamlDocument): Provi
   checkHeaders(entry, document)
   return newProvider({
     ...common(item),
-    protocol: item.protocol ?? known?.protocol ?? 'openai',
+    protocol,
     dialect,
-    baseUrl: readBaseUrl(entry, dialect, document),
+    baseUrl: readBaseUrl(entry, protocol, dialect, document),
     apiKey: item.api_key ?? null,
     headers: { ...item.headers },
     claims: [...item.claims ?? known?.claims ?? []],
@@ -48,7 +52,15 @@ function readHosted (entry: Entry<ProviderEntry>, document: YamlDocument): Provi
   })
 }
 
-function readBaseUrl ({ item, path }: Entry<ProviderEntry>, dialect: string, document: YamlDocument): string {
+/** Whoever names a dialect means the protocol that has dialects. */
+function protocolOf ({ id, protocol, dialect }: ProviderEntry): Protocol {
+  const known = dialect === undefined ? knownProviders.find((row) => row.id === id) : undefined
+  return protocol ?? known?.protocol ?? 'openai'
+}
+
+function readBaseUrl (
+  { item, path }: Entry<ProviderEntry>, protocol: Protocol, dialect: string, document: YamlDocument
+): string {
   if (item.base_url !== undefined) {
     const url = readUrl(item.base_url)
     if (url === null) {
@@ -56,9 +68,9 @@ function readBaseUrl ({ item, path }: Entry<ProviderEntry>, dialect: string, doc
     }
     return url ?? ''
   }
-  const known = knownProviders.find(({ id }) => id === item.id) ??
-    knownProviders.find(({ protocol }) => protocol === item.protocol && protocol !== 'openai') ??
-    knownProviders.find((row) => row.dialect === dialect && row.dialect !== 'compatible')
+  const rows = knownProviders.filter((row) => row.protocol === protocol)
+  const known = rows.find(({ id }) => id === item.id) ??
+    rows.find((row) => protocol !== 'openai' || (row.dialect === dialect && dialect !== 'compatible'))
   const url = known?.baseUrl ?? ''
   if (url === '') document.report([...path, 'base_url'], 'is missing')
   return url

@@ -7,6 +7,7 @@ import { createBflImages } from './bfl-images.ts'
 import { dialects, type Dialect } from './dialects.ts'
 import { createFalImages } from './fal-images.ts'
 import { createGeminiImages } from './gemini-images.ts'
+import { createGemini } from './gemini/gemini.ts'
 import type { ImageMaker } from './image-maker.ts'
 import { createOpenAIImages } from './openai-images.ts'
 import { createOpenAI } from './openai.ts'
@@ -33,6 +34,12 @@ export const protocols: Readonly<Record<Protocol, Connect>> = {
     const { id, apiKey, headers } = config
     const connection = open({ ...config, baseUrl: withVersion(config.baseUrl) }, deadlines)
     return createAnthropic({ id, apiKey, headers, connection })
+  },
+  gemini: (config, deadlines) => {
+    const { id, apiKey, headers } = config
+    const chat = createGemini({ id, apiKey, headers, connection: open(config, deadlines), download: null })
+    const provider = together(chat, imagesOnly(createGeminiImages)(config, deadlines))
+    return together(provider, videosOnly('veo')(config, deadlines))
   },
   sandbox: ({ id }) => createSandbox({ id }),
   bfl: imagesOnly(createBflImages),

@@ -43,6 +43,23 @@ t.test('a dialect brings its base URL to a provider of another name, but not its
   t.match(providers, [{ id: 'mine', baseUrl: 'https://api.openai.com/v1', claims: [] }])
 })
 
+t.test('who names a dialect means the protocol that has dialects', async (t) => {
+  const { providers } = parseConfig(`
+providers:
+  - { id: gemini, api_key: x }
+  - { id: second, protocol: gemini, api_key: x }
+  - { id: compatible, dialect: gemini, base_url: https://generativelanguage.googleapis.com/v1beta/openai, api_key: x }`, {})
+  const baseUrl = 'https://generativelanguage.googleapis.com/v1beta'
+  t.match(providers, [
+    { id: 'gemini', protocol: 'gemini', baseUrl },
+    { id: 'second', protocol: 'gemini', baseUrl },
+    { id: 'compatible', protocol: 'openai', dialect: 'gemini', baseUrl: `${baseUrl}/openai` }
+  ])
+  hasProblem(t, 'providers: [{ id: gemini, dialect: gemini, api_key: x }]', '1:13 providers[0].base_url: is missing')
+  hasProblem(t, 'providers: [{ id: a, protocol: gemini, dialect: groq, api_key: x }]',
+    '1:40 providers[0].dialect: has no meaning for the protocol gemini')
+})
+
 t.test('prices are exact to the last digit', async (t) => {
   const prices = [
     ['input: 0.15', { inputPico: 150_000 }],

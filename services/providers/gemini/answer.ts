@@ -1,0 +1,102 @@
+import { randomUUID } from 'node:crypto'
+import type { ChatCompletion, ChatCompletionMessage } from '../../../schemas/chat-completions.ts'
+import type { ToolCall } from '../../../schemas/chat-messages.ts'
+import { UpstreamError } from '../../errors.ts'
+import type { JsonObject } from '../../json.ts'
+import { candidatesIn, type Call, type Said } from './candidate.ts'
+import { endingOf, promptRefusal } from './finish.ts'
+import { extraContent } from './signatures.ts'
+import { usageOf } from './usage.ts'
+
+/** What all chunks of an answer, or its one body, have in common. `created` is in Unix seconds. */
+export interface Head { id: string, created: number, model: string }
+
+/** The head of an answer, by the first response that came for it; `model` where it does not name its own. */
+export function headOf ({ responseId, modelVersion, createTime }: JsonObject, model: string): Head {
+  const atMs = typeof createTime === 'string' ? Date.parse(createTime) : NaN
+  return {
+    id: `chatcmpl-${typeof responseId === 'string' && responseId !== '' ? responseId : randomUUID()}`,
+    created: Math.floor((Number.isNaN(atMs) ? Date.now() : atMs) / 1000),
+    model: typeof modelVersion === 'string' && modelVersion !== '' ? modelVersion : model
+  }
+}
+
+type Choice = ChatCompletion['choices'][number]
+
+/**
+ * A whole response as a chat completion; `isLegacy` gives calls as `function_call`. Throws UpstreamError when
+ * there is no answer in it.
+ */
+export function completionOf (response: JsonObject, model: string, isLegacy: boolean): ChatCompletion {
+  const said = candidatesIn(response)
+  const refusal = promptRefusal(response)
+  if (said.length === 0 && refusal === null) {
+    throw new UpstreamError('bad_reply', 'yes', 'The provider\'s answer has no candidates.')
+  }
+  const usage = usageOf(response.usageMetadata)
+  return {
+    ...headOf(response, model),
+    object: 'chat.completion',
+    choices: said.length === 0 ? [refusedChoice(refusal)] : said.map(one => choiceOf(one, isLegacy)),
+    ...(usage === null ? {} : { usage })
+  }
+}
+
+function refusedChoice (refusal: string | null): Choice {
+  const message = { role: 'assistant' as const, content: null, refusal }
+  return { index: 0, message, logprobs: null, finish_reason: 'content_filter' }
+}
+
+function choiceOf (said: Said, isLegacy: boolean): Choice {
+  const { index, finish, finishMessage, calls } = said
+  // A whole answer that names no reason has ended all the same.
+  const { reason, refusal } = endingOf({
+    finish: finish ?? 'STOP', finishMessage, hasCalls: calls.length > 0, isEmpty: isEmpty(said), isLegacy
+  })
+  const message = { ...messageOf(said, isLegacy), refusal }
+  return {
+    index,
+    message: refusal === null ? message : { ...message, content: null },
+    logprobs: said.logprobs,
+    finish_reason: reason
+  }
+}
+
+/** Whether a candidate has said nothing a client would show. */
+export function isEmpty ({ text, calls, images }: Pick<Said, 'text' | 'calls' | 'images'>): boolean {
+  return text === '' && calls.length === 0 && images.length === 0
+}
+
+function messageOf (said: Said, isLegacy: boolean): ChatCompletionMessage {
+  const { text, reasoning, calls, images, signature } = said
+  const [first] = calls
+  return {
+    role: 'assistant',
+    content: text === '' && first !== undefined ? null : text,
+    ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
+    ...(images.length === 0 ? {} : { images: images.map(imageOf) }),
+    ...(first === undefined || isLegacy ? {} : { tool_calls: calls.map(toolCallOf) }),
+    ...(first === undefined || !isLegacy ? {} : { function_call: functionCallOf(first) }),
+    ...(signature === null ? {} : extraContent(signature))
+  }
+}
+
+/** A generated image in the form that other gateways give it. */
+export function imageOf (url: string, index: number): JsonObject {
+  return { type: 'image_url', index, image_url: { url } }
+}
+
+/** A call in the form of before there were tools. */
+export function functionCallOf ({ name, args, signature }: Call): { name: string, arguments: string } {
+  return { name, arguments: args, ...(signature === null ? {} : extraContent(signature)) }
+}
+
+/** A call with its signature, if it has one. */
+export function toolCallOf ({ id, name, args, signature }: Call): ToolCall {
+  return {
+    id,
+    type: 'function',
+    function: { name, arguments: args },
+    ...(signature === null ? {} : extraContent(signature))
+  }
+}

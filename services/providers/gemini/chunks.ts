@@ -1,0 +1,139 @@
+import type { ChatCompletionChunk } from '../../../schemas/chat-completions.ts'
+import type { CompletionUsage } from '../../../schemas/usage.ts'
+import { UpstreamError } from '../../errors.ts'
+import type { JsonObject } from '../../json.ts'
+import { functionCallOf, headOf, imageOf, isEmpty, toolCallOf, type Head } from './answer.ts'
+import { candidatesIn, type Said } from './candidate.ts'
+import { endingOf, promptRefusal } from './finish.ts'
+import { extraContent } from './signatures.ts'
+import { usageOf } from './usage.ts'
+
+export interface ChunkOptions {
+  /** Stands where the responses do not name their own. */
+  model: string
+  /** Calls are given as `function_call`. */
+  isLegacy: boolean
+}
+
+type Choice = ChatCompletionChunk['choices'][number]
+/** With what OpenAI's own answers do not have, under the names that others give it. */
+type Delta = Choice['delta'] & { reasoning_content?: string, images?: JsonObject[] }
+
+/** One choice as far as it has come. */
+interface Growing {
+  calls: number
+  /** Whether its role has been told. */
+  isOpen: boolean
+  isEmpty: boolean
+  finish: string | null
+  finishMessage: string
+}
+
+/** Makes the chunks of one stream out of its partial responses. */
+export class ChunkMaker {
+  /** The latest count: each response counts from the start. */
+  usage: CompletionUsage | null = null
+  readonly #options: ChunkOptions
+  readonly #choices = new Map<number, Growing>()
+  #head: Head | null = null
+  #promptRefusal: string | null = null
+
+  constructor (options: ChunkOptions) {
+    this.#options = options
+  }
+
+  /** The model that answers; null until it is known. */
+  get model (): string | null {
+    return this.#head?.model ?? null
+  }
+
+  /** What one more response adds. */
+  chunks (response: JsonObject): ChatCompletionChunk[] {
+    this.#head ??= headOf(response, this.#options.model)
+    this.#promptRefusal ??= promptRefusal(response)
+    this.usage = usageOf(response.usageMetadata) ?? this.usage
+    return candidatesIn(response).flatMap(said => this.#grow(said))
+  }
+
+  /** What ends the choices, and the usage. Throws UpstreamError when one has not come to its end. */
+  end (): ChatCompletionChunk[] {
+    if (this.#choices.size === 0 && this.#promptRefusal !== null) {
+      return [...this.#close(0, newChoice(), 'content_filter', this.#promptRefusal), this.#chunk()]
+    }
+    if (this.#choices.size === 0) throw brokeOff()
+    const endings = [...this.#choices].flatMap(([index, choice]) => {
+      const { finish, finishMessage, isEmpty, calls } = choice
+      if (finish === null) throw brokeOff()
+      const { isLegacy } = this.#options
+      const { reason, refusal } = endingOf({ finish, finishMessage, hasCalls: calls > 0, isEmpty, isLegacy })
+      return this.#close(index, choice, reason, refusal)
+    })
+    return [...endings, this.#chunk()]
+  }
+
+  #grow (said: Said): ChatCompletionChunk[] {
+    const { index } = said
+    const choice = this.#choices.get(index) ?? newChoice()
+    this.#choices.set(index, choice)
+    const deltas = this.#deltasOf(said, choice.calls)
+    const chunks = deltas.map((delta, place) => this.#delta(index, delta, place === 0 ? said.logprobs : null))
+    if (deltas.length > 0) chunks.unshift(...this.#open(index, choice))
+    choice.isEmpty &&= isEmpty(said)
+    choice.calls += said.calls.length
+    // Some models give a reason with every response: the last one counts.
+    choice.finish = said.finish ?? choice.finish
+    choice.finishMessage = said.finishMessage || choice.finishMessage
+    return chunks
+  }
+
+  #deltasOf ({ text, reasoning, calls, images, signature }: Said, callsBefore: number): Delta[] {
+    const deltas: Delta[] = []
+    if (reasoning !== '') deltas.push({ reasoning_content: reasoning })
+    if (text !== '' || signature !== null) {
+      deltas.push({ content: text, ...(signature === null ? {} : extraContent(signature)) })
+    }
+    if (images.length > 0) deltas.push({ images: images.map(imageOf) })
+    for (const [place, call] of calls.entries()) {
+      const index = callsBefore + place
+      if (!this.#options.isLegacy) deltas.push({ tool_calls: [{ index, ...toolCallOf(call) }] })
+      else if (index === 0) deltas.push({ function_call: functionCallOf(call) })
+    }
+    return deltas
+  }
+
+  /** The role comes before the first other chunk and not earlier: until then a failure keeps its status. */
+  #open (index: number, choice: Growing): ChatCompletionChunk[] {
+    if (choice.isOpen) return []
+    choice.isOpen = true
+    return [this.#delta(index, { role: 'assistant', content: '', refusal: null })]
+  }
+
+  #close (
+    index: number, choice: Growing, reason: Choice['finish_reason'], refusal: string | null
+  ): ChatCompletionChunk[] {
+    return [
+      ...this.#open(index, choice),
+      ...(refusal === null ? [] : [this.#delta(index, { refusal })]),
+      this.#chunk({ index, delta: {}, logprobs: null, finish_reason: reason })
+    ]
+  }
+
+  #delta (index: number, delta: Delta, logprobs: Choice['logprobs'] = null): ChatCompletionChunk {
+    return this.#chunk({ index, delta, logprobs, finish_reason: null })
+  }
+
+  /** A chunk with one choice; without one, the last. */
+  #chunk (choice?: Choice): ChatCompletionChunk {
+    const head = this.#head ?? headOf({}, this.#options.model)
+    if (choice !== undefined) return { ...head, object: 'chat.completion.chunk', choices: [choice] }
+    return { ...head, object: 'chat.completion.chunk', choices: [], usage: this.usage }
+  }
+}
+
+function newChoice (): Growing {
+  return { calls: 0, isOpen: false, isEmpty: true, finish: null, finishMessage: '' }
+}
+
+function brokeOff (): UpstreamError {
+  return new UpstreamError('bad_reply', 'yes', 'The provider\'s stream broke off before it was complete.')
+}

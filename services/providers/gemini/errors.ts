@@ -1,0 +1,96 @@
+import { UpstreamError, type UpstreamErrorKind } from '../../errors.ts'
+import { isObject } from '../../json.ts'
+import { retryAfterMsOf } from '../openai-answer.ts'
+import type { Exchange } from '../provider.ts'
+
+/**
+ * The error in a body, null when it carries none: `{"error": {code, message, status, details}}`, alone or
+ * first in a list. `httpStatus` is that of the answer. Source: google.rpc.Status and
+ * google.rpc.error_details.
+ */
+export function errorIn (body: unknown, httpStatus: number): UpstreamError | null {
+  const said: unknown = Array.isArray(body) ? body[0] : body
+  const error = isObject(said) ? said.error : undefined
+  if (!isObject(error)) return null
+  const code = typeof error.code === 'number' ? error.code : httpStatus
+  const status = typeof error.status === 'string' ? error.status : null
+  const message = typeof error.message === 'string' && error.message !== '' ? error.message : saysNothing(code)
+  const details = Array.isArray(error.details) ? error.details.filter(isObject) : []
+  const kind = kindOf(code, status, details.map(({ reason }) => reason))
+  return new UpstreamError(kind, 'yes', message.slice(0, 2000), {
+    status: code,
+    type: status,
+    retryAfterMs: retryDelayMs(details),
+    ...(kind === 'bad_request' && tooLong.test(message) ? { code: 'context_length_exceeded', param: 'messages' } : {})
+  })
+}
+
+/** The error of an answer whose status is not 200; reads the body. `secret` never appears in its message. */
+export async function errorOf (exchange: Exchange, secret: string | null): Promise<UpstreamError> {
+  const { status, headers } = exchange
+  let body: unknown
+  try {
+    body = JSON.parse((await exchange.read(maxErrorBytes)).toString())
+  } catch {
+    body = null // A page of some server on the way says no more than its status.
+  }
+  const error = errorIn(body, status) ?? new UpstreamError(kindOf(status, null, []), 'yes', saysNothing(status))
+  const message = secret === null ? error.message : error.message.replaceAll(secret, '***')
+  const retryAfterMs = error.details.retryAfterMs ?? retryAfterMsOf(headers)
+  return new UpstreamError(error.kind, 'yes', message, { ...error.details, status, retryAfterMs })
+}
+
+const maxErrorBytes = 256 * 1024
+
+const saysNothing = (status: number): string => `The provider answered with status ${status}.`
+
+const tooLong = /input token count .*exceeds the maximum/i
+
+/** `bad_reply` for what is wrong at the provider: the client gets a 502. */
+const kindByStatus: Readonly<Record<string, UpstreamErrorKind>> = {
+  INVALID_ARGUMENT: 'bad_request',
+  FAILED_PRECONDITION: 'bad_request',
+  OUT_OF_RANGE: 'bad_request',
+  UNIMPLEMENTED: 'bad_request',
+  UNAUTHENTICATED: 'auth',
+  PERMISSION_DENIED: 'auth',
+  NOT_FOUND: 'not_found',
+  RESOURCE_EXHAUSTED: 'rate',
+  ABORTED: 'overloaded',
+  UNAVAILABLE: 'overloaded',
+  DEADLINE_EXCEEDED: 'timeout',
+  CANCELLED: 'bad_reply',
+  INTERNAL: 'bad_reply',
+  UNKNOWN: 'bad_reply',
+  DATA_LOSS: 'bad_reply'
+}
+
+const kindByCode: Readonly<Record<number, UpstreamErrorKind>> = {
+  400: 'bad_request',
+  401: 'auth',
+  402: 'quota',
+  403: 'auth',
+  404: 'not_found',
+  408: 'timeout',
+  409: 'overloaded',
+  413: 'too_large',
+  429: 'rate',
+  501: 'bad_request',
+  503: 'overloaded',
+  504: 'timeout'
+}
+
+function kindOf (code: number, status: string | null, reasons: readonly unknown[]): UpstreamErrorKind {
+  // A wrong key is told as an invalid argument.
+  if (reasons.some(reason => typeof reason === 'string' && reason.startsWith('API_KEY_'))) return 'auth'
+  return (status === null ? undefined : kindByStatus[status]) ?? kindByCode[code] ?? 'bad_reply'
+}
+
+/** `retryDelay` of a google.rpc.RetryInfo, e.g. `17.5s`. */
+function retryDelayMs (details: readonly Record<string, unknown>[]): number | undefined {
+  for (const { retryDelay } of details) {
+    const seconds = typeof retryDelay === 'string' ? Number.parseFloat(retryDelay) : NaN
+    if (seconds >= 0) return Math.ceil(seconds * 1000)
+  }
+  return undefined
+}

@@ -1,0 +1,121 @@
+import { UpstreamError } from '../../errors.ts'
+import { isObject, type JsonObject } from '../../json.ts'
+import type { Download } from '../../media/media.ts'
+import { createReport } from '../provider.ts'
+import type { ChatAnswer, ChatCall, ChatProvider, Connection, Exchange } from '../provider.ts'
+import { started } from '../started.ts'
+import { readUsage } from '../usage.ts'
+import { completionOf } from './answer.ts'
+import { errorIn, errorOf } from './errors.ts'
+import { createPartReader } from './media.ts'
+import { translate } from './request.ts'
+import { chunksIn } from './stream.ts'
+
+interface GeminiOptions {
+  id: string
+  apiKey: string | null
+  headers: Record<string, string>
+  connection: Connection
+  /** Fetches the files that clients name by URL; null: they must send the files themselves. */
+  download: Download | null
+}
+
+/** Largest whole answer that is read. */
+const maxAnswerBytes = 64 * 1024 * 1024
+const maxPages = 20
+
+/**
+ * An upstream that speaks Google's own Gemini API, below `…/v1beta`. Source: ai.google.dev, REST reference,
+ * and @google/genai 3.1.0.
+ */
+export function createGemini ({ id, apiKey, headers, connection, download }: GeminiOptions): ChatProvider {
+  const ownHeaders = { ...(apiKey === null ? {} : { 'x-goog-api-key': apiKey }), ...headers }
+  const postHeaders = { ...ownHeaders, 'content-type': 'application/json', accept: '*/*' }
+
+  async function send (
+    method: 'GET' | 'POST', path: string, signal: AbortSignal, body?: object
+  ): Promise<Exchange> {
+    const exchange = await connection.send(body === undefined
+      ? { method, path, headers: ownHeaders, signal }
+      : { method, path, headers: postHeaders, signal, body: Buffer.from(JSON.stringify(body)) })
+    if (exchange.status !== 200) throw await errorOf(exchange, apiKey)
+    return exchange
+  }
+
+  async function chat (call: ChatCall): Promise<ChatAnswer> {
+    const { request, model, signal } = call
+    const { body, dropped } = await translate(call, createPartReader({ download, signal }))
+    const isLegacy = request.functions !== undefined && request.tools === undefined
+    const report = createReport(dropped)
+    if (request.stream === true) {
+      const exchange = await send('POST', `/${pathOf(model)}:streamGenerateContent?alt=sse`, signal, body)
+      if (!isEventStream(exchange)) throw await notAStream(exchange)
+      return { kind: 'chunks', chunks: await started(chunksIn(exchange, report, { model, isLegacy })), report }
+    }
+    const exchange = await send('POST', `/${pathOf(model)}:generateContent`, signal, body)
+    const completion = completionOf(await objectIn(exchange), model, isLegacy)
+    report.model = completion.model
+    report.usage = readUsage(completion)
+    if (report.usage === null) {
+      for (const { message } of completion.choices) report.delivered.takeText(JSON.stringify(message))
+    }
+    return { kind: 'json', body: completion, bytes: null, report }
+  }
+
+  async function models (signal: AbortSignal): Promise<string[]> {
+    const names: string[] = []
+    let token = ''
+    for (let page = 0; page < maxPages; page++) {
+      const query = token === '' ? '' : `&pageToken=${encodeURIComponent(token)}`
+      const list = await objectIn(await send('GET', `/models?pageSize=1000${query}`, signal))
+      names.push(...namesIn(list))
+      token = typeof list.nextPageToken === 'string' ? list.nextPageToken : ''
+      if (token === '') break
+    }
+    return names
+  }
+
+  return { id, chat, models, close: () => connection.close() }
+}
+
+/** Where a model is called: `models/<name>`, unless it is of another kind, e.g. `tunedModels/<name>`. */
+function pathOf (model: string): string {
+  const [, kind = 'models', name = model] = /^(models|tunedModels)\/(.+)$/s.exec(model) ?? []
+  return `${kind}/${encodeURIComponent(name)}`
+}
+
+/** The models that answer, without the `models/` before their names. */
+function namesIn ({ models }: JsonObject): string[] {
+  const names: string[] = []
+  for (const model of Array.isArray(models) ? models : []) {
+    if (!isObject(model) || typeof model.name !== 'string') continue
+    const { name, supportedGenerationMethods: methods } = model
+    if (!Array.isArray(methods) || methods.includes('generateContent')) names.push(name.replace(/^models\//, ''))
+  }
+  return names
+}
+
+function isEventStream ({ headers }: Exchange): boolean {
+  return String(headers['content-type']).toLowerCase().startsWith('text/event-stream')
+}
+
+/** A stream was asked for and something else came: the error in it, or the fact itself. */
+async function notAStream (exchange: Exchange): Promise<UpstreamError> {
+  await objectIn(exchange)
+  return new UpstreamError('bad_reply', 'yes', 'The provider answered a stream request without a stream.')
+}
+
+/** The body as one object. Throws UpstreamError, also for the error that a body with status 200 carries. */
+async function objectIn (exchange: Exchange): Promise<JsonObject> {
+  const bytes = await exchange.read(maxAnswerBytes)
+  let value: unknown
+  try {
+    value = JSON.parse(bytes.toString())
+  } catch (cause) {
+    throw new UpstreamError('bad_reply', 'yes', 'The provider\'s answer is not valid JSON.', { cause })
+  }
+  const failure = errorIn(value, exchange.status)
+  if (failure !== null) throw failure
+  if (isObject(value)) return value
+  throw new UpstreamError('bad_reply', 'yes', 'The provider\'s answer is not a JSON object.')
+}

@@ -1,0 +1,139 @@
+import type { UserPart } from '../../../schemas/chat-messages.ts'
+import type { Download } from '../../media/media.ts'
+import { refused, type InlineData, type Part } from './wire.ts'
+
+/** Turns the parts of a client's messages into Gemini's; `param` names the part in errors. */
+export type ReadPart = (part: UserPart, param: string) => Promise<Part>
+
+interface MediaOptions {
+  /** Fetches what a client names by URL; null: only what comes within the request can be taken. */
+  download: Download | null
+  signal: AbortSignal
+}
+
+/** Most bytes that are fetched for one request: what Gemini takes within a request. */
+const maxFetchedBytes = 20 * 1024 * 1024
+const maxFetches = 64
+
+/** Reads the parts of one request. Files that are named by URL are fetched, together up to a limit. */
+export function createPartReader ({ download, signal }: MediaOptions): ReadPart {
+  let bytesLeft = maxFetchedBytes
+  let fetchesLeft = maxFetches
+
+  async function fetched (url: string, param: string): Promise<InlineData> {
+    if (download === null) throw refused('Files cannot be fetched here; send them as data: URLs.', param)
+    if (fetchesLeft-- <= 0) throw refused(`At most ${maxFetches} files can be fetched for one request.`, param)
+    const pieces: Uint8Array[] = []
+    try {
+      for await (const piece of await download(url, { signal, maxBytes: maxFetchedBytes })) {
+        bytesLeft -= piece.length
+        if (bytesLeft < 0) throw tooLarge(param)
+        pieces.push(piece)
+      }
+    } catch (cause) {
+      if (bytesLeft < 0) throw tooLarge(param)
+      signal.throwIfAborted()
+      throw refused(`The file at ${shown(url)} could not be fetched.`, param, 'invalid_image_url')
+    }
+    const bytes = Buffer.concat(pieces)
+    const mimeType = typeOf(bytes)
+    if (mimeType === null) throw refused(`The file at ${shown(url)} is of no known type.`, param, 'invalid_image_url')
+    return { mimeType, data: bytes.toString('base64') }
+  }
+
+  async function fromUrl (url: string, param: string): Promise<Part> {
+    if (url.startsWith('data:')) return { inlineData: fromDataUrl(url, param) }
+    if (isNative(url)) return { fileData: { fileUri: url } }
+    if (url.startsWith('https://')) return { inlineData: await fetched(url, param) }
+    throw refused('A file must be a data: URL or an https URL.', param, 'invalid_image_url')
+  }
+
+  return async (part, param) => {
+    switch (part.type) {
+      case 'text': return { text: part.text }
+      case 'image_url': return await fromUrl(part.image_url.url, `${param}.image_url.url`)
+      case 'video_url': return await fromUrl(part.video_url.url, `${param}.video_url.url`)
+      case 'input_audio': {
+        const { data, format } = part.input_audio
+        return { inlineData: { mimeType: `audio/${format}`, data } }
+      }
+      case 'file': return fromFile(part.file, `${param}.file`)
+    }
+  }
+}
+
+const tooLarge = (param: string) =>
+  refused(`The files named by URL are together larger than ${maxFetchedBytes} bytes.`, param, 'request_too_large')
+
+const shown = (url: string): string => url.length > 200 ? `${url.slice(0, 200)}…` : url
+
+/** What Google's servers reach by themselves: storage, its Files API and YouTube. */
+function isNative (url: string): boolean {
+  return native.some(start => url.startsWith(start))
+}
+
+const native = [
+  'gs://', 'https://generativelanguage.googleapis.com/v1beta/files/', 'https://www.youtube.com/watch?',
+  'https://youtube.com/watch?', 'https://youtu.be/'
+]
+
+/** `data:[<type>][;base64],<data>`. Source: RFC 2397. */
+function fromDataUrl (url: string, param: string): InlineData {
+  const comma = url.indexOf(',')
+  if (comma === -1) throw refused('The data: URL has no data.', param, 'invalid_image_url')
+  const [mimeType = '', ...words] = url.slice('data:'.length, comma).split(';')
+  const data = url.slice(comma + 1)
+  const type = mimeType === '' ? 'text/plain' : mimeType.toLowerCase()
+  if (words.at(-1)?.toLowerCase() === 'base64') return { mimeType: type, data }
+  try {
+    return { mimeType: type, data: Buffer.from(decodeURIComponent(data)).toString('base64') }
+  } catch {
+    throw refused('The data: URL is not valid percent-encoding.', param, 'invalid_image_url')
+  }
+}
+
+const types: Readonly<Record<string, string>> = {
+  pdf: 'application/pdf',
+  txt: 'text/plain',
+  md: 'text/markdown',
+  csv: 'text/csv',
+  html: 'text/html',
+  xml: 'text/xml',
+  json: 'application/json'
+}
+
+function fromFile (
+  { file_data: data, file_id: id, filename = '' }: { file_data?: string, file_id?: string, filename?: string },
+  param: string
+): Part {
+  const named = types[filename.slice(filename.lastIndexOf('.') + 1).toLowerCase()]
+  if (data?.startsWith('data:') === true) return { inlineData: fromDataUrl(data, `${param}.file_data`) }
+  if (data !== undefined) return { inlineData: { mimeType: named ?? 'application/pdf', data } }
+  if (id !== undefined && isNative(id)) {
+    return { fileData: { fileUri: id, ...(named === undefined ? {} : { mimeType: named }) } }
+  }
+  throw refused('This provider knows no uploaded files; send the file itself as file_data.', `${param}.file_id`)
+}
+
+/** First bytes, from an offset, of the types that Gemini takes. */
+const signatures: readonly [string, number, string][] = [
+  ['image/png', 0, '\x89PNG\r\n'],
+  ['image/jpeg', 0, '\xff\xd8\xff'],
+  ['image/gif', 0, 'GIF8'],
+  ['image/webp', 8, 'WEBP'],
+  ['image/heic', 4, 'ftyphe'],
+  ['image/heif', 4, 'ftypmif1'],
+  ['image/avif', 4, 'ftypavi'],
+  ['application/pdf', 0, '%PDF-'],
+  ['audio/wav', 8, 'WAVE'],
+  ['audio/mp3', 0, 'ID3'],
+  ['video/quicktime', 4, 'ftypqt'],
+  ['video/mp4', 4, 'ftyp'],
+  ['video/webm', 0, '\x1a\x45\xdf\xa3']
+]
+
+/** The type of a file by its first bytes, whatever a server says it is; null when it is of no known one. */
+function typeOf (bytes: Buffer): string | null {
+  const head = bytes.toString('latin1', 0, 16)
+  return signatures.find(([, at, start]) => head.startsWith(start, at))?.[0] ?? null
+}

@@ -1,0 +1,147 @@
+import type { ChatCompletionRequest } from '../../../schemas/chat-completions.ts'
+import { isObject } from '../../json.ts'
+import type { ChatCall } from '../provider.ts'
+import { conversationOf } from './contents.ts'
+import type { ReadPart } from './media.ts'
+import { traitsOf, type ModelTraits } from './models.ts'
+import { geminiSchema } from './schema.ts'
+import { toolsOf } from './tools.ts'
+import { refused, type GenerateContentRequest, type GenerationConfig, type ThinkingConfig } from './wire.ts'
+
+interface Translated {
+  body: GenerateContentRequest
+  /** Fields that ask for what Gemini does not do and that an answer can do without. */
+  dropped: string[]
+}
+
+/**
+ * A chat completion request as a `generateContent` request. Throws UpstreamError 400 for what has no
+ * equivalent and would be missed. Source: @google/genai 3.1.0, `GenerateContentParameters`.
+ */
+export async function translate (
+  { request, model, outputLimit }: Pick<ChatCall, 'request' | 'model' | 'outputLimit'>, readPart: ReadPart
+): Promise<Translated> {
+  refuseUnmappable(request)
+  const traits = traitsOf(model)
+  const { contents, system } = await conversationOf(request.messages, traits, readPart)
+  const { config, dropped } = configOf(request, traits, outputLimit)
+  return {
+    body: {
+      contents,
+      ...(system === '' ? {} : { systemInstruction: { parts: [{ text: system }] } }),
+      ...toolsOf(request),
+      ...(Object.keys(config).length === 0 ? {} : { generationConfig: config })
+    },
+    dropped: [...dropped, ...droppedOf(request)]
+  }
+}
+
+const maxCandidates = 8
+
+function refuseUnmappable ({ n, modalities, web_search_options: search }: ChatCompletionRequest): void {
+  if ((n ?? 1) > maxCandidates) {
+    throw refused(`This model gives at most ${maxCandidates} answers to one request.`, 'n', 'integer_above_max_value')
+  }
+  if (modalities?.includes('audio') === true) throw refused('This model does not answer in audio.', 'modalities')
+  if (search !== undefined) throw refused('This provider has no web search in chat completions.', 'web_search_options')
+}
+
+function configOf (
+  request: ChatCompletionRequest, traits: ModelTraits, outputLimit: number | null
+): { config: GenerationConfig, dropped: string[] } {
+  const dropped: string[] = []
+  const config: GenerationConfig = {}
+  const set = <Key extends keyof GenerationConfig>(key: Key, value: GenerationConfig[Key] | null): void => {
+    if (value !== undefined && value !== null) config[key] = value
+  }
+  set('maxOutputTokens', request.max_completion_tokens ?? request.max_tokens ?? outputLimit)
+  set('temperature', request.temperature)
+  set('topP', request.top_p)
+  set('topK', topKOf(request))
+  set('candidateCount', request.n === 1 ? null : request.n)
+  set('stopSequences', typeof request.stop === 'string' ? [request.stop] : request.stop)
+  set('seed', request.seed == null ? null : asInt32(request.seed))
+  for (const [field, key] of penalties) {
+    if (traits.takesPenalties) set(key, request[field])
+    else if (request[field]) dropped.push(field)
+  }
+  if (request.logprobs === true) {
+    set('responseLogprobs', true)
+    set('logprobs', request.top_logprobs)
+  }
+  const { response_format: format } = request
+  if (format !== undefined && format.type !== 'text') set('responseMimeType', 'application/json')
+  if (format?.type === 'json_schema' && format.json_schema.schema !== undefined) {
+    set('responseJsonSchema', geminiSchema(format.json_schema.schema))
+  }
+  const thinking = thinkingOf(request, traits, dropped)
+  if (Object.keys(thinking).length > 0) set('thinkingConfig', thinking)
+  return { config, dropped }
+}
+
+const penalties = [['presence_penalty', 'presencePenalty'], ['frequency_penalty', 'frequencyPenalty']] as const
+
+/** OpenAI's seeds have 64 bits, Gemini's 32: the same one always becomes the same other. */
+const asInt32 = (seed: number): number => Number(BigInt.asIntN(32, BigInt(seed)))
+
+/** Not OpenAI's, but many clients send it. */
+function topKOf (request: ChatCompletionRequest): number | undefined {
+  const value = 'top_k' in request ? request.top_k : undefined
+  return typeof value === 'number' ? value : undefined
+}
+
+/**
+ * `reasoning_effort`, with which the thoughts come along; `include_reasoning` says whether they do; or all of
+ * it in the words of Google's own OpenAI-compatible endpoint.
+ */
+function thinkingOf (
+  request: ChatCompletionRequest, traits: ModelTraits, dropped: string[]
+): ThinkingConfig {
+  const { reasoning_effort: effort } = request
+  const thinking: ThinkingConfig = {}
+  if (effort !== undefined && effort !== null) {
+    const config = traits.efforts?.[effort]
+    Object.assign(thinking, config, config !== undefined && effort !== 'none' ? { includeThoughts: true } : {})
+    // Where thinking cannot be turned off, `none` is as little of it as there is.
+    const isKept = effort === 'none' ? traits.efforts === null || traits.canStopThinking : config !== undefined
+    if (!isKept) dropped.push('reasoning_effort')
+  }
+  const wanted = 'include_reasoning' in request ? request.include_reasoning : undefined
+  if (typeof wanted === 'boolean') thinking.includeThoughts = wanted
+  return { ...thinking, ...googleThinking(request) }
+}
+
+/** `extra_body.google.thinking_config`. Source: ai.google.dev, "OpenAI compatibility". */
+function googleThinking (request: ChatCompletionRequest): ThinkingConfig {
+  const extra = 'extra_body' in request ? request.extra_body : undefined
+  const google = isObject(extra) ? extra.google : undefined
+  const config = isObject(google) ? google.thinking_config : undefined
+  if (!isObject(config)) return {}
+  const { thinking_budget: budget, thinking_level: level, include_thoughts: thoughts } = config
+  return {
+    ...(typeof budget === 'number' ? { thinkingBudget: budget } : {}),
+    ...(typeof level === 'string' ? { thinkingLevel: level.toUpperCase() } : {}),
+    ...(typeof thoughts === 'boolean' ? { includeThoughts: thoughts } : {})
+  }
+}
+
+/** Values of fields that ask for no more than Gemini does anyway. */
+const harmless: Readonly<Record<string, readonly unknown[]>> = {
+  parallel_tool_calls: [true],
+  service_tier: ['auto', 'default'],
+  store: [false],
+  verbosity: ['medium']
+}
+
+/** What this file and its neighbours have read; a field outside this list is dropped. */
+const read = new Set([
+  'model', 'messages', 'stream', 'stream_options', 'temperature', 'top_p', 'top_k', 'n', 'stop', 'seed', 'presence_penalty',
+  'frequency_penalty', 'max_tokens', 'max_completion_tokens', 'logprobs', 'top_logprobs', 'response_format', 'tools',
+  'tool_choice', 'functions', 'function_call', 'modalities', 'reasoning_effort', 'include_reasoning', 'extra_body'
+])
+
+function droppedOf (request: ChatCompletionRequest): string[] {
+  const isMissed = ([field, value]: [string, unknown]): boolean =>
+    !read.has(field) && value !== undefined && value !== null && harmless[field]?.includes(value) !== true
+  return Object.entries(request).filter(isMissed).map(([field]) => field)
+}
