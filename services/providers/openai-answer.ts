@@ -1,6 +1,7 @@
 import { UpstreamError, type UpstreamErrorKind } from '../errors.ts'
 import { isObject, type JsonObject } from '../json.ts'
 import type { Dialect, FinishReason } from './dialects.ts'
+import { errorText } from './openai-error-text.ts'
 import type { Exchange } from './provider.ts'
 
 /** The finish reason of a choice in OpenAI's words; unknown ones pass. */
@@ -50,9 +51,17 @@ function fromErrorObject (error: unknown, status: number): UpstreamError {
   const fields = isObject(error) ? error : { message: error }
   const code = textOf(fields.code)
   const ownStatus = status === 200 ? Number(fields.code) || Number(fields.status) || 502 : status
-  const message = textOf(fields.message) ?? textOf(fields.detail) ?? `The provider answered with status ${ownStatus}.`
+  const message = errorText(fields) ?? `The provider answered with status ${ownStatus}.`
   const details = { status: ownStatus, type: textOf(fields.type), param: textOf(fields.param), code }
-  return new UpstreamError(kindOf(ownStatus, code ?? details.type), 'yes', message.slice(0, 2000), details)
+  const kind = isAboutKey(fields, message) ? 'auth' : kindOf(ownStatus, code ?? details.type)
+  return new UpstreamError(kind, 'yes', message.slice(0, 2000), details)
+}
+
+/** Some tell a wrong key as a bad request, in words or as google.rpc.ErrorInfo. */
+function isAboutKey ({ details }: JsonObject, message: string): boolean {
+  const all: unknown[] = Array.isArray(details) ? details : []
+  const isInvalid = all.some(detail => isObject(detail) && detail.reason === 'API_KEY_INVALID')
+  return isInvalid || /^incorrect api key provided/i.test(message)
 }
 
 const kindByCode: Readonly<Record<string, UpstreamErrorKind>> = {

@@ -1,4 +1,5 @@
-import type { Dialect } from './dialects.ts'
+import type { Dialect, ReasoningRow } from './dialects.ts'
+import { messagesFor } from './openai-messages.ts'
 import type { ChatCall, CompletionCall, ProviderCall } from './provider.ts'
 
 interface RequestEdits {
@@ -26,8 +27,14 @@ export function editsFor (
     if (fields[field] === undefined) continue
     edits.set(field, undefined).set(name, fields[field])
   }
-  const dropped = dialect.drop.filter(field => fields[field] !== undefined && fields[field] !== null)
-  for (const field of dialect.drop) if (fields[field] !== undefined) edits.set(field, undefined)
+  const row = dialect.reasoning.find(({ models }) => models.test(model))
+  const dropped = drop(fields, dialect.drop, edits)
+  if (row !== undefined && isChat(fields)) {
+    const isReasoning = fields.reasoning_effort !== 'none'
+    dropped.push(...drop(fields, row.drop, edits, neutral))
+    if (isReasoning) dropped.push(...drop(fields, row.dropWhileReasoning, edits, neutral))
+  }
+  rewriteChat(request, dialect, row, edits)
   const hideUsage = request.stream === true && request.stream_options?.include_usage !== true
   if (hideUsage && dialect.streamUsage) {
     edits.set('stream_options', { ...request.stream_options, include_usage: true })
@@ -35,6 +42,34 @@ export function editsFor (
     edits.set('stream_options', undefined)
   }
   return { edits, dropped, hideUsage }
+}
+
+/** Values that ask for what happens anyway: who refuses the field takes them. */
+const neutral: Readonly<Record<string, unknown>> = {
+  temperature: 1, top_p: 1, presence_penalty: 0, frequency_penalty: 0, logprobs: false
+}
+
+/** Leaves fields out, and returns the names of those that said something. */
+function drop (
+  fields: Record<string, unknown>, names: readonly string[], edits: Map<string, unknown>,
+  kept: Readonly<Record<string, unknown>> = {}
+): string[] {
+  const present = names.filter(name => fields[name] !== undefined && fields[name] !== kept[name])
+  for (const name of present) edits.set(name, undefined)
+  return present.filter(name => fields[name] !== null)
+}
+
+/** Messages and the choice of tools in the upstream's words. */
+function rewriteChat (
+  request: ChatCall['request'] | CompletionCall['request'], dialect: Dialect, row: ReasoningRow | undefined,
+  edits: Map<string, unknown>
+): void {
+  if (!('messages' in request)) return
+  const roles = row === undefined ? dialect.roles : { ...dialect.roles, ...row.roles }
+  const messages = messagesFor(request.messages, roles, dialect.prefill)
+  if (messages !== null) edits.set('messages', messages)
+  const choice = typeof request.tool_choice === 'string' ? dialect.toolChoices[request.tool_choice] : undefined
+  if (choice !== undefined) edits.set('tool_choice', choice)
 }
 
 /** The output limit under the name that the upstream knows; the newer of OpenAI's two names wins. */

@@ -2,10 +2,11 @@ import { UpstreamError } from '../errors.ts'
 import { isObject, type JsonObject } from '../json.ts'
 import { doneEvent, encodeEvent, EventSplitter, eventsIn } from '../sse.ts'
 import type { Dialect } from './dialects.ts'
-import { finishReasonOf, upstreamErrorIn } from './openai-answer.ts'
+import { upstreamErrorIn } from './openai-answer.ts'
+import { marksOf, translateAnswer } from './openai-translate.ts'
+import { usageIn, withReasoning } from './openai-usage.ts'
 import type { EventSink, EventStream, Exchange, StreamReport } from './provider.ts'
 import { PieceScan } from './piece-scan.ts'
-import { readUsage } from './usage.ts'
 
 interface RelayOptions {
   dialect: Dialect
@@ -190,19 +191,19 @@ class StreamEditor {
   readonly #report: StreamReport
   readonly #dialect: Dialect
   readonly #hideUsage: boolean
-  readonly #foreignReasons: readonly Buffer[]
+  readonly #marks: readonly Buffer[]
 
   constructor (report: StreamReport, { dialect, hideUsage }: RelayOptions) {
     this.#report = report
     this.#dialect = dialect
     this.#hideUsage = hideUsage
-    this.#foreignReasons = Object.keys(dialect.finishReasons).map(reason => Buffer.from(`"${reason}"`))
+    this.#marks = marksOf(dialect)
   }
 
   edit (piece: Buffer, found: PieceScan): Buffer {
     const mustRead = (found.hasUsage && hasUsage(piece, this.#hideUsage)) || found.hasError ||
       this.#report.model === null || piece[0] !== startOfData ||
-      this.#foreignReasons.some(reason => piece.includes(reason))
+      this.#marks.some(mark => piece.includes(mark))
     return mustRead ? this.#editEvents(piece) : piece
   }
 
@@ -227,7 +228,7 @@ class StreamEditor {
       : upstreamErrorIn(event.event === 'error' ? { error: body, ...body } : body, this.#dialect)
     if (body === null || this.failure !== null) return null
     if (typeof body.model === 'string' && body.model !== '') this.#report.model ??= body.model
-    this.#report.usage = readUsage(body, this.#dialect.usagePath) ?? this.#report.usage
+    this.#report.usage = usageIn(body, this.#dialect) ?? this.#report.usage
     const edited = this.#editBody(body)
     return edited === body ? block : edited === null ? null : encodeEvent(edited)
   }
@@ -243,17 +244,7 @@ class StreamEditor {
       const { usage: _, ...others } = body
       edited = others
     }
-    return translateFinish(edited, this.#dialect)
-  }
-}
-
-/** A body whose choices end for a reason in OpenAI's words; the same object when they already do. */
-export function translateFinish (body: JsonObject, dialect: Dialect): JsonObject {
-  const choices = Array.isArray(body.choices) ? body.choices : []
-  if (choices.every(choice => finishReasonOf(choice, dialect) === choice?.finish_reason)) return body
-  return {
-    ...body,
-    choices: choices.map(choice => ({ ...choice, finish_reason: finishReasonOf(choice, dialect) }))
+    return translateAnswer(withReasoning(edited, this.#dialect), this.#dialect)
   }
 }
 

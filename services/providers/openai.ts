@@ -4,13 +4,14 @@ import { eventsIn } from '../sse.ts'
 import type { Dialect } from './dialects.ts'
 import { upstreamErrorIn, upstreamErrorOf } from './openai-answer.ts'
 import { editsFor } from './openai-request.ts'
-import { relayStream, translateFinish } from './openai-stream.ts'
+import { relayStream } from './openai-stream.ts'
+import { translateAnswer } from './openai-translate.ts'
+import { usageIn, withReasoning } from './openai-usage.ts'
 import { createReport } from './provider.ts'
 import type {
   ChatCall, ChatProvider, CompletionCall, Connection, EventStream, Exchange, ProviderAnswer, ProviderCall,
   StreamReport
 } from './provider.ts'
-import { readUsage } from './usage.ts'
 
 interface OpenAIOptions {
   id: string
@@ -60,7 +61,9 @@ export function createOpenAI ({ id, dialect, apiKey, headers, connection }: Open
       const exchange = await connection.send({ method: 'GET', path: '/models', headers: ownHeaders, signal })
       if (exchange.status !== 200) throw await upstreamErrorOf(exchange, apiKey)
       const list = parseObject(await exchange.read(maxAnswerBytes))
-      return (Array.isArray(list.data) ? list.data : []).map(model => model?.id).filter(isText)
+      const ids = (Array.isArray(list.data) ? list.data : []).map(model => model?.id).filter(isText)
+      const { modelPrefix: prefix } = dialect
+      return ids.map(name => name.startsWith(prefix) ? name.slice(prefix.length) : name)
     },
     close: () => connection.close()
   }
@@ -76,10 +79,10 @@ async function readJson<Body, Chunk> (
   if (!Array.isArray(received.choices)) {
     throw new UpstreamError('bad_reply', 'yes', 'The provider\'s answer has no choices.')
   }
-  report.usage = readUsage(received, dialect.usagePath)
+  report.usage = usageIn(received, dialect)
   report.model = isText(received.model) ? received.model : null
   if (report.usage === null) received.choices.forEach(choice => report.delivered.takeText(textOf(choice)))
-  const body = translateFinish(received, dialect)
+  const body = translateAnswer(withReasoning(received, dialect), dialect)
   // What a provider says is passed on as it is; nothing of it is relied on beyond what was just read.
   return { kind: 'json', body: body as Body, bytes: body === received ? bytes : Buffer.from(JSON.stringify(body)), report }
 }

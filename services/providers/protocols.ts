@@ -24,7 +24,8 @@ export const protocols: Readonly<Record<Protocol, Connect>> = {
     const { id, apiKey, headers } = config
     const dialect = dialects[config.dialect]
     if (dialect === undefined) throw new RangeError(`There is no dialect called ${config.dialect}.`)
-    const chat = createOpenAI({ id, dialect, apiKey, headers, connection: open(config, deadlines) })
+    const connection = open({ ...config, baseUrl: withQuery(config.baseUrl, dialect.query) }, deadlines)
+    const chat = createOpenAI({ id, dialect, apiKey, headers, connection })
     const provider = together(chat, imagesByDialect(dialect)(config, deadlines))
     if (dialect.videos === null) return provider
     const baseUrl = videosUrl(config, dialect)
@@ -115,6 +116,15 @@ function videosUrl ({ baseUrl }: ProviderConfig, { videosBase }: Dialect): strin
 /** What two providers of one id can do, as one. */
 function together (one: Provider, other: Provider): Provider {
   return { ...other, ...one, async close () { await Promise.all([one.close(), other.close()]) } }
+}
+
+/** What the operator has written in the URL goes before the dialect's own. */
+function withQuery (baseUrl: string, query: Readonly<Record<string, string>>): string {
+  const url = new URL(baseUrl)
+  for (const [name, value] of Object.entries(query)) {
+    if (!url.searchParams.has(name)) url.searchParams.set(name, value)
+  }
+  return url.href
 }
 
 function open ({ baseUrl, timeouts, maxConnections }: ProviderConfig, deadlines: Deadlines): Connection {

@@ -10,14 +10,16 @@ export function readUsage (body: JsonObject, path: readonly string[] = ['usage']
   for (const key of path) found = isObject(found) ? found[key] : undefined
   const usage = isObject(found) ? found : body.usage
   if (!isObject(usage)) return null
-  const prompt = countOf(usage.prompt_tokens)
-  const completion = countOf(usage.completion_tokens)
-  if (prompt === undefined && completion === undefined) return null
+  const total = countOf(usage.total_tokens)
+  const prompt = countOf(usage.prompt_tokens) ?? rest(total, usage.completion_tokens)
+  const completion = countOf(usage.completion_tokens) ?? rest(total, usage.prompt_tokens)
+  // Half an account is none: what is missing would be given away.
+  if (prompt === undefined || completion === undefined) return null
   const promptDetails = isObject(usage.prompt_tokens_details) ? usage.prompt_tokens_details : {}
   const completionDetails = isObject(usage.completion_tokens_details) ? usage.completion_tokens_details : {}
   return {
-    prompt: prompt ?? 0,
-    completion: completion ?? 0,
+    prompt,
+    completion,
     cachedRead: countOf(promptDetails.cached_tokens) ?? countOf(usage.prompt_cache_hit_tokens),
     cacheWrite: countOf(promptDetails.cache_write_tokens),
     reasoning: countOf(completionDetails.reasoning_tokens),
@@ -29,6 +31,11 @@ export function readUsage (body: JsonObject, path: readonly string[] = ['usage']
 function audioIn (input: unknown, output: unknown): Pick<Usage, 'audioInput' | 'audioOutput'> {
   const [audioInput, audioOutput] = [countOf(input), countOf(output)]
   return { ...(audioInput && { audioInput }), ...(audioOutput && { audioOutput }) }
+}
+
+function rest (total: number | undefined, other: unknown): number | undefined {
+  const known = countOf(other)
+  return total === undefined || known === undefined || known > total ? undefined : total - known
 }
 
 function countOf (value: unknown): number | undefined {

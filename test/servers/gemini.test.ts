@@ -20,7 +20,10 @@ t.test('@google/genai reads answers, whole and streamed', async t => {
   t.match(await ai.models.generateContent({ model, contents: 'Hi' }), {
     text: 'Hello! How can I help?', modelVersion: model, usageMetadata: { promptTokenCount: 4, totalTokenCount: 11 }
   })
-  server.script(says(fixtures.text), says(fixtures.text, { cut: cuts.anywhere(3) }), says(fixtures.parallelCalls))
+      {
+        role: 'user',
+        parts: [{ text: 'Weather?' }, { inlineData: { mimeType: 'image/png', data: 'iVBORw0K' } }]
+      },
   const whole = await ai.models.generateContent({ model, contents: 'Hi' })
   const pieces = await Array.fromAsync(await ai.models.generateContentStream({ model, contents: 'Hi' }))
   t.equal(whole.text, 'Grüße, 日本語 👩‍👩‍👧‍👦')
@@ -36,7 +39,9 @@ t.test('what @google/genai sends is taken, with everything a chat can say', asyn
   await ai.models.generateContent({
     model,
     contents: [
-      { role: 'user', parts: [{ text: 'Weather?' }, { inlineData: { mimeType: 'image/png', data: 'iVBORw0K' } }] },
+      {
+        role: 'user', parts: [{ text: 'Weather?' }, { inlineData: { mimeType: 'image/png', data: 'iVBORw0K' } }]
+      },
       {
         role: 'model',
         parts: [{ functionCall: { id: 'a', name: 'f', args: {} }, thoughtSignature: fixtures.signature }]

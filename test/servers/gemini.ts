@@ -34,7 +34,7 @@ interface GeminiOptions {
  * in its shapes and with its line ends. Without a script it answers with a short text.
  */
 export async function startGemini (options: GeminiOptions = {}): Promise<GeminiServer> {
-  const upstream = await startUpstream({ choose: (request, queued) => choose(request, queued, options) })
+  const upstream = await startUpstream({ route: (request, queued) => choose(request, queued, options) })
   const origin = new URL(upstream.url).origin
   return Object.assign(upstream, { origin, baseUrl: `${origin}/v1beta` })
 }
