@@ -10,7 +10,9 @@ declare module 'fastify' {
 }
 
 export default fp(async app => {
-  const providers = createProviders(new Deadlines(), error => app.log.error(error, 'a provider did not close'))
+  const onError = (error: unknown) => app.log.error(error, 'a provider did not close')
+  // Decorated later, because it asks the providers for their origins.
+  const providers = createProviders(new Deadlines(), onError, (url, options) => app.download(url, options))
   app.decorate('providers', providers)
   app.addHook('onClose', async () => { await providers.close() })
 }, { name: 'providers' })

@@ -1,5 +1,6 @@
 import type { ProviderConfig } from '../config/config.ts'
 import type { Deadlines } from '../deadlines.ts'
+import type { Download } from '../media/media.ts'
 import { protocols } from './protocols.ts'
 import type { Provider } from './provider.ts'
 
@@ -21,8 +22,11 @@ interface Connected { provider: Provider, origin: string | undefined, fingerprin
 
 /**
  * Connects to providers as the configuration names them; `onError` hears of connections that do not close.
+ * `download` fetches what clients name by address, for providers that want the bytes.
  */
-export function createProviders (deadlines: Deadlines, onError: (error: unknown) => void): Providers {
+export function createProviders (
+  deadlines: Deadlines, onError: (error: unknown) => void, download: Download | null = null
+): Providers {
   let connected = new Map<string, Connected>()
   const closing = new Set<Promise<void>>()
 
@@ -42,7 +46,7 @@ export function createProviders (deadlines: Deadlines, onError: (error: unknown)
         const kept = before?.fingerprint === fingerprint ? before : undefined
         const origin = URL.parse(config.baseUrl)?.origin
         const connect = protocols[config.protocol]
-        next.set(config.id, kept ?? { provider: connect(config, deadlines), origin, fingerprint })
+        next.set(config.id, kept ?? { provider: connect(config, deadlines, download), origin, fingerprint })
       }
       const isRetired = ({ provider }: Connected) => next.get(provider.id)?.provider !== provider
       const retired = [...connected.values()].filter(isRetired)

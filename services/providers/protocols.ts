@@ -2,6 +2,7 @@ import type { Protocol } from '../../schemas/config.ts'
 import type { ProviderConfig } from '../config/config.ts'
 import { createConnection } from '../connection.ts'
 import type { Deadlines } from '../deadlines.ts'
+import type { Download } from '../media/media.ts'
 import { createAnthropic, withVersion } from './anthropic/anthropic.ts'
 import { createBflImages } from './bfl-images.ts'
 import { dialects, type Dialect } from './dialects.ts'
@@ -16,7 +17,8 @@ import { createReplicateImages } from './replicate-images.ts'
 import { createSandbox } from './sandbox/sandbox.ts'
 import { videoMakers, type VideoForm } from './video-makers.ts'
 
-type Connect = (config: ProviderConfig, deadlines: Deadlines) => Provider
+/** `download` fetches what clients name by address; without it nothing can be fetched. */
+type Connect = (config: ProviderConfig, deadlines: Deadlines, download?: Download | null) => Provider
 
 /** What speaks each protocol: one row per file of this folder. */
 export const protocols: Readonly<Record<Protocol, Connect>> = {
@@ -24,9 +26,9 @@ export const protocols: Readonly<Record<Protocol, Connect>> = {
     const { id, apiKey, headers } = config
     const dialect = dialects[config.dialect]
     if (dialect === undefined) throw new RangeError(`There is no dialect called ${config.dialect}.`)
-    const connection = open({ ...config, baseUrl: withQuery(config.baseUrl, dialect.query) }, deadlines)
-    const chat = createOpenAI({ id, dialect, apiKey, headers, connection })
-    const provider = together(chat, imagesByDialect(dialect)(config, deadlines))
+    const asked = { ...config, baseUrl: withQuery(config.baseUrl, dialect.query) }
+    const chat = createOpenAI({ id, dialect, apiKey, headers, connection: open(asked, deadlines) })
+    const provider = together(chat, imagesByDialect(dialect)(asked, deadlines))
     if (dialect.videos === null) return provider
     const baseUrl = videosUrl(config, dialect)
     return together(provider, videosOnly(dialect.videos)({ ...config, baseUrl }, deadlines))
@@ -36,9 +38,9 @@ export const protocols: Readonly<Record<Protocol, Connect>> = {
     const connection = open({ ...config, baseUrl: withVersion(config.baseUrl) }, deadlines)
     return createAnthropic({ id, apiKey, headers, connection })
   },
-  gemini: (config, deadlines) => {
+  gemini: (config, deadlines, download = null) => {
     const { id, apiKey, headers } = config
-    const chat = createGemini({ id, apiKey, headers, connection: open(config, deadlines), download: null })
+    const chat = createGemini({ id, apiKey, headers, connection: open(config, deadlines), download })
     const provider = together(chat, imagesOnly(createGeminiImages)(config, deadlines))
     return together(provider, videosOnly('veo')(config, deadlines))
   },

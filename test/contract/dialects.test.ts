@@ -24,12 +24,12 @@ const providers = [
 /** A gateway before the same server in every dialect: `groq:some-model` is `some-model` at `groq`. */
 const gateway = await startGateway(t, {
   config: {
+    ...configFor(providerAt(upstream.url)),
     providers,
     models: providers.flatMap(provider => models.flatMap(model => {
       const deployments = [{ provider: provider.id, model, weight: 1, priority: 0 }]
       return configFor(provider, { id: `${provider.id}:${model}`, deployments }).models
-    })),
-    policies: []
+    }))
   }
 })
 

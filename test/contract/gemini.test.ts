@@ -2,11 +2,16 @@ import type OpenAI from 'openai'
 import { request } from 'undici'
 import t, { type Test } from 'tap'
 import type { ModelConfig, ProviderConfig } from '../../services/config/config.ts'
+import { Deadlines } from '../../services/deadlines.ts'
+import { JsonText } from '../../services/json-text.ts'
+import type { Download } from '../../services/media/media.ts'
+import { createDownloader } from '../../services/media/download.ts'
 import { createRegistry } from '../../services/models/registry.ts'
+import { createProviders } from '../../services/providers/connect.ts'
 import * as fixtures from '../fixtures/gemini/responses.ts'
 import { configFor, providerAt, startGateway, type Gateway } from '../helper.ts'
 import { page, problem, says, startGemini, type GeminiServer } from '../servers/gemini.ts'
-import { cuts, finish, halfClose, head, reset, send, sequence, stall } from '../upstream.ts'
+import { cuts, finish, halfClose, head, reset, send, sequence, stall, startUpstream } from '../upstream.ts'
 import type { Script } from '../upstream.ts'
 import { clientNames, clients } from './clients.ts'
 import { openaiSchema } from './openai-schemas.ts'
@@ -336,6 +341,40 @@ t.test('dropped fields are named, impossible ones refused before anything is sen
   const { status, body } = await post(pair, { tools: [{ type: 'custom', custom: { name: 'c' } }] })
   t.match({ status, body }, { status: 400, body: { error: { param: 'tools[0].type', code: 'unsupported_parameter' } } })
   t.equal(pair.server.requests.length, 1)
+})
+
+t.test('an image named by URL is fetched and sent along', async t => {
+  const png = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64')
+  const image = sequence(head({ 'content-type': 'text/html' }), send([png]), finish)
+  const images = await startUpstream({ route: () => image })
+  t.teardown(() => images.close())
+  const server = await startGemini()
+  t.teardown(() => server.close())
+  // The real thing, save that it takes the local server for one that it may reach.
+  const origins = new Set([new URL(images.url).origin])
+  const { download, close } = createDownloader({ trustedOrigins: () => origins })
+  t.teardown(close)
+  const trusting: Download = (url, options) => download(url, { ...options, provider: 'x' })
+  const providers = createProviders(new Deadlines(), () => {}, trusting)
+  t.teardown(() => providers.close())
+  providers.apply([providerAt(server.baseUrl, { protocol: 'gemini', apiKey: 'gm-key' })])
+  const part = { type: 'image_url' as const, image_url: { url: `${images.url}/a.png` } }
+  const request = { model: 'm', messages: [{ role: 'user' as const, content: [part] }] }
+  const { signal } = new AbortController()
+  const call = { request, text: JsonText.from(request), model: 'gemini-3.5-flash', requestId: 'r', signal }
+  await providers.get('up')?.chat?.({ ...call, outputLimit: null })
+  const inlineData = { mimeType: 'image/png', data: png.toString('base64') }
+  t.same((await server.nextRequest()).body, { contents: [{ role: 'user', parts: [{ inlineData }] }] })
+})
+
+t.test('an image at a private address is not fetched for a client', async t => {
+  const pair = await startPair(t)
+  for (const url of ['http://127.0.0.1:1/a.png', 'https://127.0.0.1:1/a.png', 'https://[::1]:1/a.png']) {
+    const ask = [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }]
+    const error = { code: 'invalid_image_url', param: 'messages[0].content[0].image_url.url' }
+    t.match(await post(pair, { messages: ask }), { status: 400, body: { error } })
+  }
+  t.equal(pair.server.requests.length, 0)
 })
 
 t.test('legacy completions are mapped onto it', async t => {

@@ -20,10 +20,8 @@ t.test('@google/genai reads answers, whole and streamed', async t => {
   t.match(await ai.models.generateContent({ model, contents: 'Hi' }), {
     text: 'Hello! How can I help?', modelVersion: model, usageMetadata: { promptTokenCount: 4, totalTokenCount: 11 }
   })
-      {
-        role: 'user',
-        parts: [{ text: 'Weather?' }, { inlineData: { mimeType: 'image/png', data: 'iVBORw0K' } }]
-      },
+  const inPieces = says(fixtures.text, { cut: cuts.anywhere(3) })
+  server.script(says(fixtures.text), inPieces, says(fixtures.parallelCalls))
   const whole = await ai.models.generateContent({ model, contents: 'Hi' })
   const pieces = await Array.fromAsync(await ai.models.generateContentStream({ model, contents: 'Hi' }))
   t.equal(whole.text, 'Grüße, 日本語 👩‍👩‍👧‍👦')

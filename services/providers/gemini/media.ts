@@ -1,4 +1,5 @@
 import type { UserPart } from '../../../schemas/chat-messages.ts'
+import { UpstreamError } from '../../errors.ts'
 import type { Download } from '../../media/media.ts'
 import { refused, type InlineData, type Part } from './wire.ts'
 
@@ -32,7 +33,7 @@ export function createPartReader ({ download, signal }: MediaOptions): ReadPart 
       }
     } catch (cause) {
       if (bytesLeft < 0) throw tooLarge(param)
-      signal.throwIfAborted()
+      if (cause instanceof UpstreamError && cause.kind === 'aborted') throw cause
       throw refused(`The file at ${shown(url)} could not be fetched.`, param, 'invalid_image_url')
     }
     const bytes = Buffer.concat(pieces)
@@ -44,7 +45,8 @@ export function createPartReader ({ download, signal }: MediaOptions): ReadPart 
   async function fromUrl (url: string, param: string): Promise<Part> {
     if (url.startsWith('data:')) return { inlineData: fromDataUrl(url, param) }
     if (isNative(url)) return { fileData: { fileUri: url } }
-    if (url.startsWith('https://')) return { inlineData: await fetched(url, param) }
+    // Which of these may be fetched is decided there.
+    if (/^https?:/i.test(url)) return { inlineData: await fetched(url, param) }
     throw refused('A file must be a data: URL or an https URL.', param, 'invalid_image_url')
   }
 

@@ -314,7 +314,7 @@ t.test('what cannot be done is named, or refused where it would be missed', asyn
 t.test('images, sounds and documents', async t => {
   const png = Buffer.from('\x89PNG\r\n\x1a\n0000', 'latin1')
   const download: Download = async url => (async function * () {
-    if (url.endsWith('gone.png')) throw new Error('404')
+    if (url.endsWith('gone.png') || !url.startsWith('https:')) throw new Error('refused')
     yield url.endsWith('.png') ? png.subarray(0, 5) : Buffer.from('<html>')
     if (url.endsWith('.png')) yield png.subarray(5)
     if (url.endsWith('large.png')) yield Buffer.alloc(21 * 2 ** 20)
