@@ -85,7 +85,9 @@ export function createLedger (context: LedgerContext): Ledger {
   const stopUpkeep = startUpkeep({ ...shared, lease, queue, reclaim, takeFromGone })
 
   return {
+    node,
     reserve: (reservation) => reservations.reserve(reservation),
+    forget: (id) => reservations.forget(id),
     availableHint: (account) => balances.hint(account),
     flush: () => queue.flush(),
     async balance (account) {

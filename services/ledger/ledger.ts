@@ -53,6 +53,8 @@ export interface Hold {
 
 /** The money of all accounts as this node may use it. */
 export interface Ledger {
+  /** The id of this node, whose signs of life are in the table `node`. */
+  readonly node: string
   /**
    * Sets money aside: at once, without the database, while this node's own hold covers it; else as a promise.
    * Throws, or rejects with, GatewayError 402 `insufficient_quota` (naming balance, held and needed) when an
@@ -60,6 +62,8 @@ export interface Ledger {
    * cannot be asked.
    */
   reserve (reservation: Reservation): Hold | Promise<Hold>
+  /** Keeps nothing in mind of a durable hold that its job ends itself, see `JobHolds`. */
+  forget (id: string): void
   /**
    * What an account has, as every answered request on this node has left it. Integer nano-USD;
    * available = credits − spent − held, where `held` counts only what running requests hold.

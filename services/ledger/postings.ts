@@ -37,9 +37,12 @@ export function chainId (chain: readonly string[]): string {
   return chain.join(' ')
 }
 
-/** Prepares settlements under the present term, given the rows of those holds that have some. */
+/**
+ * Prepares settlements under the present term, given the rows of those holds that have some. Without a term
+ * all of them have.
+ */
 export function createPostings (
-  settlements: readonly Settlement[], term: Term, durable: ReadonlyMap<string, readonly DurableRow[]>
+  settlements: readonly Settlement[], term: Term | null, durable: ReadonlyMap<string, readonly DurableRow[]>
 ): Postings {
   const judged = settlements.map((settlement) => {
     const fate = fateOf(settlement, term, durable.get(settlement.hold.id) ?? [])
@@ -96,7 +99,7 @@ function createSums () {
   }
 }
 
-function fateOf ({ hold, suspended }: Settlement, term: Term, [row]: readonly DurableRow[]): Fate {
+function fateOf ({ hold, suspended }: Settlement, term: Term | null, [row]: readonly DurableRow[]): Fate {
   if (hold.granted !== null) return hold.granted.term === term && !suspended ? 'book' : 'suspend'
   if (row?.state === holdState.settled || row?.state === holdState.released) return 'skip'
   return row?.state === holdState.open && !suspended ? 'book' : 'suspend'

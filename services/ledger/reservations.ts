@@ -103,6 +103,10 @@ export function createReservations (context: ReservationsContext) {
       return wait(reservation, durable)
     },
 
+    forget (id: string): void {
+      holds.delete(id)
+    },
+
     close (): void {
       closed = true
     }
