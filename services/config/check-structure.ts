@@ -1,7 +1,7 @@
 import { Value, ValueErrorType } from '@sinclair/typebox/value'
 import type { Static, TSchema } from '@sinclair/typebox'
 import { BreakerEntry, RequestsEntry } from '../../schemas/config-requests.ts'
-import { GatewayFile, ModelEntry, PolicyEntry, ProviderEntry } from '../../schemas/config.ts'
+import { GatewayFile, ModelEntry, PolicyEntry, ProviderEntry, VideoBlock } from '../../schemas/config.ts'
 import { explainError } from './explain-error.ts'
 import type { YamlDocument } from './yaml-document.ts'
 import type { Path } from './yaml-path.ts'
@@ -26,6 +26,7 @@ export interface CheckedFile {
   policies: Entries<PolicyEntry>
   requests: RequestsEntry
   breaker: BreakerEntry
+  video: VideoBlock
 }
 
 /** Most passes over one entry: each takes out what is wrong at one level, and entries have few levels. */
@@ -47,7 +48,8 @@ export function checkStructure (document: YamlDocument): CheckedFile {
     models: entries('models', ModelEntry, file, document),
     policies: entries('policies', PolicyEntry, file, document),
     requests: section('requests', RequestsEntry, file, {}),
-    breaker: section('breaker', BreakerEntry, file, {})
+    breaker: section('breaker', BreakerEntry, file, {}),
+    video: section('video', VideoBlock, file, {})
   }
 }
 

@@ -8,6 +8,7 @@ export interface GatewayConfig {
   /** Absent: the defaults of schemas/config.ts. */
   requests?: RequestsConfig
   breaker?: BreakerConfig
+  video?: VideoSettings
 }
 
 /** How hard the gateway tries to get an answer. */
@@ -58,6 +59,8 @@ export interface ProviderConfig {
   claims: string[]
   /** Whether the upstream's own model list is fetched and offered as `<provider>/<model>`. */
   discover: boolean
+  /** How long a video of the sandbox takes, in ms. */
+  videoMs?: number | undefined
 }
 
 export interface TimeoutsMs { connect: number, firstByte: number, idle: number, total: number }
@@ -79,6 +82,8 @@ export interface ModelConfig {
   speed?: { firstTokenMs: number, tokensPerSecond: number }
   /** Ids of models to try when this one cannot answer, in their order. */
   fallbacks?: string[]
+  /** Only of video models; absent: nothing is known. */
+  video?: VideoAbilities
   ownedBy: string
   /** Unix seconds. */
   created: number
@@ -163,6 +168,35 @@ export interface Capabilities {
   jsonSchema: boolean
   reasoning: boolean
   streaming: boolean
+}
+
+/** What a video model can do. Null: nothing is known. */
+export interface VideoAbilities {
+  seconds: number[] | null
+  defaultSeconds: number | null
+  maxSeconds: number | null
+  /** As clients write them, e.g. `1280x720`. */
+  sizes: string[] | null
+  aspectRatios: string[] | null
+  audio: boolean
+  firstFrame: boolean | null
+  lastFrame: boolean
+  /** The first that fits counts; null fits everything. */
+  prices: { size: string | null, audio: boolean | null, secondNano: number }[]
+}
+
+/** How requests for videos are held open, and their jobs worked on. */
+export interface VideoSettings {
+  heartbeat: boolean
+  heartbeatAfterMs: number
+  heartbeatEveryMs: number
+  maxHoldMs: number
+  content: 'url' | 'markdown' | 'html'
+  onAmbiguous: 'fail' | 'resubmit'
+  abandonAfterMs: number
+  takeoverAfterMs: number
+  pollsPerSecond: number
+  maxHeld: number
 }
 
 export type Domain = 'code' | 'math' | 'tools' | 'knowledge' | 'extraction' | 'chat' | 'multilingual' | 'long_context'

@@ -10,6 +10,7 @@ import { readPolicies } from './policies.ts'
 import { readProviders } from './providers.ts'
 import { readBreaker, readRequests } from './requests.ts'
 import { sandboxModels } from './sandbox.ts'
+import { readVideoSettings } from './video.ts'
 import { parseYaml } from './yaml-document.ts'
 
 /** Largest file that is read. */
@@ -34,7 +35,8 @@ export function parseConfig (text: string, env: NodeJS.ProcessEnv, source = 'gat
   const models = withSandbox(readModels(file, new Set(providers.map(({ id }) => id)), document), providers)
   const offering = providers.filter((provider) => provider.discover || catalogueOffer(provider).length > 0)
   const chatIds = models.filter(({ kind }) => kind === 'chat').map(({ id }) => id)
-  const policies = readPolicies(file, chatIds, new Set(offering.map(({ id }) => id)), document)
+  const videoIds = models.filter(({ kind }) => kind === 'video').map(({ id }) => id)
+  const policies = readPolicies(file, chatIds, videoIds, new Set(offering.map(({ id }) => id)), document)
   const problems = [...document.problems(), ...found.problems]
   if (problems.length > 0) throw new ConfigError(source, problems)
   return {
@@ -42,7 +44,8 @@ export function parseConfig (text: string, env: NodeJS.ProcessEnv, source = 'gat
     models,
     policies,
     requests: readRequests(file.requests),
-    breaker: readBreaker(file.breaker)
+    breaker: readBreaker(file.breaker),
+    video: readVideoSettings(file.video)
   }
 }
 

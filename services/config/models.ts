@@ -5,8 +5,10 @@ import type { CatalogueModel } from '../models/catalogue.ts'
 import type { CheckedFile, Entry } from './check-structure.ts'
 import type { Capabilities, DeploymentConfig, ModelConfig } from './config.ts'
 import { readImages } from './image-models.ts'
+import { knownVideo } from '../models/known-videos.ts'
 import { readPrice } from './prices.ts'
 import { suggest } from './suggest.ts'
+import { readVideoAbilities } from './video.ts'
 import type { YamlDocument } from './yaml-document.ts'
 import type { Path } from './yaml-path.ts'
 
@@ -48,6 +50,7 @@ function toModel (
     quality: { ...quality },
     ...(speed && { speed: { firstTokenMs: speed.first_token_ms, tokensPerSecond: speed.tokens_per_second } }),
     ...(fallbacks && { fallbacks: [...fallbacks] }),
+    ...toVideo(item, deployments, path, document),
     ownedBy: item.owned_by ?? deployments[0]?.provider ?? '',
     created: item.created ?? known?.created ?? configDefaults.createdS
   }
@@ -103,6 +106,18 @@ function toDeployment (
   priority: number = configDefaults.priority
 ): DeploymentConfig {
   return { provider, model, weight, priority }
+}
+
+/**
+ * What several deployments have in common nobody knows, so only one counts for what the file does not say.
+ */
+function toVideo (
+  { video }: ModelEntry, [deployment, ...others]: DeploymentConfig[], path: Path, document: YamlDocument
+): Pick<ModelConfig, 'video'> {
+  const isOne = deployment !== undefined && others.length === 0
+  const known = isOne ? knownVideo(deployment.provider, deployment.model) : undefined
+  if (video === undefined) return known === undefined ? {} : { video: known }
+  return { video: readVideoAbilities(video, known, [...path, 'video'], document) }
 }
 
 function toCapabilities (entry: ModelEntry['capabilities'] = {}, known: Capabilities = plain): Capabilities {

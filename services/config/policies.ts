@@ -14,11 +14,13 @@ export function builtInPolicies (): PolicyConfig[] {
 
 /**
  * The file's policies, then the built-in ones it does not redefine. Reports ids given twice and names that no
- * chat model has. `discovering` holds the ids of providers whose models are not known yet.
+ * chat model has; a video model has to be named in full. `discovering` holds the ids of providers whose
+ * models are not known yet.
  */
 export function readPolicies (
   { policies, models }: CheckedFile,
   chatIds: readonly string[],
+  videoIds: readonly string[],
   discovering: ReadonlySet<string>,
   document: YamlDocument
 ): PolicyConfig[] {
@@ -31,6 +33,7 @@ export function readPolicies (
       const [provider = ''] = glob.split('/', 1)
       const matches = compileGlob(glob)
       if (!models.complete || glob === '*' || discovering.has(provider) || candidates.some(matches)) continue
+      if (videoIds.includes(glob)) continue
       document.report([...path, 'models', index], 'matches no chat model')
     }
     return toPolicy(item, readNano(document, [...path, 'ceiling']))

@@ -23,12 +23,14 @@ function readSandbox ({ item, path }: Entry<ProviderEntry>, document: YamlDocume
   for (const key of ['dialect', 'base_url', 'api_key', 'headers', 'discover'] as const) {
     if (item[key] !== undefined) document.report([...path, key], 'has no meaning for the sandbox', 'key')
   }
-  const { claims = [] } = item
-  return { ...structuredClone(sandboxProvider), ...common(item), claims }
+  const { claims = [], video_ms: videoMs } = item
+  const sandbox = { ...structuredClone(sandboxProvider), ...common(item), claims }
+  return videoMs === undefined ? sandbox : { ...sandbox, videoMs }
 }
 
 function readHosted (entry: Entry<ProviderEntry>, document: YamlDocument): ProviderConfig {
   const { item, path } = entry
+  if (item.video_ms !== undefined) document.report([...path, 'video_ms'], 'has a meaning for the sandbox only', 'key')
   const protocol = protocolOf(item)
   const known = knownProviders.find((row) => row.id === item.id && row.protocol === protocol)
   const dialect = item.dialect ?? known?.dialect ?? 'compatible'

@@ -34,6 +34,24 @@ export function sandboxModels (provider: string): ModelConfig[] {
       tokens: [],
       textOutputPico: null
     }
+  }, {
+    ...commonTo(provider, 'sandbox-video'),
+    kind: 'video',
+    price: { ...noPrice, secondNano: 2_000_000 },
+    contextWindow: null,
+    maxOutput: null,
+    capabilities: { ...noCapabilities, vision: true },
+    video: {
+      seconds: [2, 4, 6, 8],
+      defaultSeconds: 4,
+      maxSeconds: 8,
+      sizes: ['640x360', '360x640', '480x480', '320x180', '1280x720'],
+      aspectRatios: ['16:9', '9:16', '1:1'],
+      audio: false,
+      firstFrame: true,
+      lastFrame: true,
+      prices: []
+    }
   }]
 }
 

@@ -1,6 +1,7 @@
 import { configDefaults } from '../../schemas/config.ts'
 import type { Capabilities, ModelConfig } from '../config/config.ts'
 import { catalogueModel } from './catalogue.ts'
+import { knownVideo } from './known-videos.ts'
 
 /**
  * The model `<provider>/<upstream>` as the catalogue knows it. Of one that it does not know nothing is known:
@@ -9,6 +10,7 @@ import { catalogueModel } from './catalogue.ts'
 export function newModel (provider: string, upstream: string): ModelConfig {
   const { weight, priority, createdS } = configDefaults
   const known = catalogueModel(provider, upstream)
+  const video = knownVideo(provider, upstream)
   return {
     id: `${provider}/${upstream}`,
     kind: known?.kind ?? 'chat',
@@ -19,6 +21,7 @@ export function newModel (provider: string, upstream: string): ModelConfig {
     capabilities: known?.capabilities ?? assumedCapabilities,
     ...(known?.images === undefined ? {} : { images: known.images }),
     quality: {},
+    ...(video === undefined ? {} : { video }),
     ownedBy: provider,
     created: known?.created ?? createdS
   }

@@ -44,7 +44,7 @@ export const protocols: Readonly<Record<Protocol, Connect>> = {
     const provider = together(chat, imagesOnly(createGeminiImages)(config, deadlines))
     return together(provider, videosOnly('veo')(config, deadlines))
   },
-  sandbox: ({ id }) => createSandbox({ id }),
+  sandbox: ({ id, videoMs }) => createSandbox({ id, videoMs }),
   bfl: imagesOnly(createBflImages),
   fal: (...of) => together(imagesOnly(createFalImages)(...of), videosOnly('fal')(...of)),
   kling: videosOnly('kling'),

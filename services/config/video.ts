@@ -1,0 +1,51 @@
+import { configDefaults } from '../../schemas/config.ts'
+import type { VideoBlock, VideoEntry } from '../../schemas/config.ts'
+import type { VideoAbilities, VideoSettings } from './config.ts'
+import { readNano } from './prices.ts'
+import type { YamlDocument } from './yaml-document.ts'
+import type { Path } from './yaml-path.ts'
+
+/** What the block `video` says, and the defaults for what it does not. */
+export function readVideoSettings (block: VideoBlock = {}): VideoSettings {
+  const otherwise = configDefaults.video
+  return {
+    heartbeat: block.heartbeat ?? otherwise.heartbeat,
+    heartbeatAfterMs: block.heartbeat_after_ms ?? otherwise.heartbeatAfterMs,
+    heartbeatEveryMs: block.heartbeat_every_ms ?? otherwise.heartbeatEveryMs,
+    maxHoldMs: block.max_hold_ms ?? otherwise.maxHoldMs,
+    content: block.content ?? otherwise.content,
+    onAmbiguous: block.on_ambiguous ?? otherwise.onAmbiguous,
+    abandonAfterMs: block.abandon_after_ms ?? otherwise.abandonAfterMs,
+    takeoverAfterMs: block.takeover_after_ms ?? otherwise.takeoverAfterMs,
+    pollsPerSecond: block.polls_per_second ?? otherwise.pollsPerSecond,
+    maxHeld: block.max_held ?? otherwise.maxHeld
+  }
+}
+
+/** What the file says a video model can do, else what is known of it. Reports prices that are wrong. */
+export function readVideoAbilities (
+  entry: VideoEntry, known: VideoAbilities | undefined, path: Path, document: YamlDocument
+): VideoAbilities {
+  const seconds = entry.seconds ?? known?.seconds ?? null
+  const defaultSeconds = entry.default_seconds ?? known?.defaultSeconds ?? null
+  if (entry.default_seconds !== undefined && seconds?.includes(entry.default_seconds) === false) {
+    document.report([...path, 'default_seconds'], 'is none of the lengths it makes')
+  }
+  return {
+    seconds,
+    defaultSeconds,
+    maxSeconds: entry.max_seconds ?? longest(entry.seconds) ?? known?.maxSeconds ?? longest(known?.seconds),
+    sizes: entry.sizes ?? known?.sizes ?? null,
+    aspectRatios: entry.aspect_ratios ?? known?.aspectRatios ?? null,
+    audio: entry.audio ?? known?.audio ?? true,
+    firstFrame: entry.first_frame ?? known?.firstFrame ?? null,
+    lastFrame: entry.last_frame ?? known?.lastFrame ?? false,
+    prices: (entry.prices ?? []).map(({ size = null, audio = null }, index) => ({
+      size, audio, secondNano: readNano(document, [...path, 'prices', index, 'second']) ?? 0
+    }))
+  }
+}
+
+function longest (seconds: number[] | null = null): number | null {
+  return seconds === null ? null : Math.max(...seconds)
+}

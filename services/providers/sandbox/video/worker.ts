@@ -1,0 +1,34 @@
+import { createRequire } from 'node:module'
+import { parentPort, workerData } from 'node:worker_threads'
+import type * as Encoder from 'h264-mp4-encoder'
+import { createPainter } from './paint.ts'
+import { readPicture } from './pictures.ts'
+import { framesPerSecond, readScene } from './scene.ts'
+import type { Scene } from './scene.ts'
+
+/** A thread that makes one video and answers with its bytes, or with what went wrong as text. */
+
+// Its module form cannot be imported: a bundle in CommonJS whose names are found only when it runs.
+const { createH264MP4Encoder }: typeof Encoder = createRequire(import.meta.url)('h264-mp4-encoder')
+
+make(workerData).then(
+  video => parentPort?.postMessage(video, [video.buffer]),
+  error => parentPort?.postMessage(error instanceof Error ? error.message : String(error)))
+
+async function make (scene: Scene): Promise<Uint8Array<ArrayBuffer>> {
+  const { width, height, seconds, first, last } = scene
+  const painter = createPainter(readScene(scene), {
+    first: first === null ? null : await readPicture(first, width, height),
+    last: last === null ? null : await readPicture(last, width, height)
+  })
+  const encoder = await createH264MP4Encoder()
+  const quality = { quantizationParameter: 28, speed: 8, groupOfPictures: 30 }
+  Object.assign(encoder, { width, height, frameRate: framesPerSecond, ...quality })
+  encoder.initialize()
+  const count = Math.round(seconds * framesPerSecond)
+  for (let frame = 0; frame < count; frame++) {
+    encoder.addFrameRgba(painter.frame(frame / Math.max(1, count - 1)))
+  }
+  encoder.finalize()
+  return new Uint8Array(encoder.FS.readFile(encoder.outputFilename))
+}

@@ -1,0 +1,77 @@
+import sharp, { type Sharp } from 'sharp'
+import t from 'tap'
+import { createPainter } from '../../../../services/providers/sandbox/video/paint.ts'
+import { createSandboxVideos } from '../../../../services/providers/sandbox/video/maker.ts'
+import { readPicture } from '../../../../services/providers/sandbox/video/pictures.ts'
+import { readScene } from '../../../../services/providers/sandbox/video/scene.ts'
+import type { VideoTask } from '../../../../services/providers/video-maker.ts'
+import { readMp4 } from '../../../../services/videos/mp4.ts'
+
+const signal = AbortSignal.timeout(60_000)
+const task: VideoTask = {
+  model: 'sandbox-video',
+  prompt: 'a red ball',
+  seconds: 2,
+  size: { width: 160, height: 90 },
+  aspectRatio: null,
+  seed: null,
+  audio: null,
+  firstFrame: null,
+  lastFrame: null,
+  submitKey: 'job'
+}
+const scene = { prompt: 'a red ball', seed: 0, seconds: 2, width: 64, height: 36, first: null, last: null }
+
+t.test('it makes a real MP4 of the length and size asked for, after the time that was said', async t => {
+  const maker = createSandboxVideos({ durationMs: 1_000_000 })
+  const { handle } = await maker.submit(task, signal)
+  // A handle is all there is to a job, so any process can tell how far it is.
+  const after = (share: number) => createSandboxVideos({ durationMs: 0 }).poll(
+    JSON.stringify({ ...JSON.parse(handle), startedAt: Date.now() - share * 1_000_000 }), signal)
+  t.strictSame(await after(0), { state: 'queued', progress: 0 })
+  t.strictSame(await after(0.5), { state: 'running', progress: 50 })
+  const state = await after(1)
+  if (state.state !== 'succeeded') throw new Error(state.state)
+  const [file] = state.videos
+  const video = file !== undefined && 'open' in file ? await (await file.open(signal)).read(10_000_000) : Buffer.alloc(0)
+  t.equal(video.toString('latin1', 4, 8), 'ftyp')
+  t.ok(video.includes('avc1'), 'H.264')
+  const facts = await readMp4(video.length, async (start, end) => video.subarray(start, end + 1))
+  t.strictSame(facts, { seconds: 2, width: 160, height: 90 })
+})
+
+t.test('what it shows depends on the prompt, and is the same for the same one', async t => {
+  const frameOf = (more: Partial<typeof scene>) =>
+    Buffer.from(createPainter(readScene({ ...scene, ...more }), { first: null, last: null }).frame(0.5))
+  const frame = frameOf({})
+  t.ok(frame.equals(frameOf({})))
+  for (const more of [{ prompt: 'a blue ball' }, { prompt: 'a red house' }, { seed: 1 }]) {
+    t.notOk(frame.equals(frameOf(more)), JSON.stringify(more))
+  }
+  const isRed = (at: number) => (frame[at] ?? 0) === 220 && (frame[at + 1] ?? 0) === 40
+  t.ok(Array.from({ length: frame.length / 4 }, (_, pixel) => pixel * 4).some(isRed), 'a red ball is red')
+})
+
+t.test('it begins with the first picture and ends with the last', async t => {
+  const filled = (r: number, g: number, b: number) =>
+    sharp({ create: { width: 128, height: 90, channels: 3, background: { r, g, b } } })
+  const base64 = async (picture: Sharp) => (await picture.toBuffer()).toString('base64')
+  const first = await readPicture(await base64(filled(250, 10, 10).png()), 64, 36)
+  const last = await readPicture(await base64(filled(10, 10, 250).jpeg({ quality: 95 })), 64, 36)
+  const painter = createPainter(readScene(scene), { first, last })
+  t.strictSame([...painter.frame(0).subarray(0, 3)], [250, 10, 10])
+  const [red = 0, , blue = 0] = painter.frame(1)
+  t.ok(red < 30 && blue > 220)
+  await t.rejects(readPicture(Buffer.from('no picture').toString('base64'), 64, 36))
+})
+
+t.test('lines of the prompt direct it', async t => {
+  const maker = createSandboxVideos({ durationMs: 0 })
+  await t.rejects(maker.submit({ ...task, prompt: 'a\nsandbox:error moderated' }, signal), /moderated/)
+  const { handle } = await maker.submit({ ...task, prompt: 'a\nsandbox:fail 500\nsandbox:delay 0' }, signal)
+  t.match(await maker.poll(handle, signal), { state: 'failed', error: { kind: 'bad_reply' } })
+  const slow = await maker.submit({ ...task, prompt: 'a\nsandbox:delay 60000' }, signal)
+  t.match(await maker.poll(slow.handle, signal), { state: 'queued' })
+  const drawing = { bytes: Buffer.from('<svg/>'), mime: 'image/svg+xml' }
+  await t.rejects(maker.submit({ ...task, firstFrame: drawing }, signal), /reads PNG/)
+})
