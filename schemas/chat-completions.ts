@@ -3,6 +3,7 @@ import type { Static } from '@sinclair/typebox'
 import { ChatMessage, FunctionCall, TextContent, ToolCall } from './chat-messages.ts'
 import { FunctionCallChoice, FunctionDefinition, ResponseFormat, Tool, ToolChoice } from './chat-tools.ts'
 import { MapOf, Nullable, StringEnum } from './combinators.ts'
+import { ErrorDetails } from './error.ts'
 import { samplingFields } from './sampling.ts'
 import { CompletionUsage } from './usage.ts'
 
@@ -26,6 +27,15 @@ const WebSearchOptions = Type.Object({
     type: Type.Literal('approximate'),
     approximate: MapOf(Type.String())
   })))
+})
+
+/** Tollgate's own: what a video model shall make. What is absent is the model's choice. */
+const VideoOptions = Type.Object({
+  seconds: Type.Optional(Nullable(Type.Number({ exclusiveMinimum: 0, maximum: 3600 }))),
+  size: Type.Optional(Nullable(Type.String({ pattern: '^[1-9]\\d{1,4}x[1-9]\\d{1,4}$' }))),
+  aspect_ratio: Type.Optional(Nullable(Type.String({ pattern: '^\\d{1,3}:\\d{1,3}$' }))),
+  seed: Type.Optional(Nullable(Type.Integer())),
+  audio: Type.Optional(Nullable(Type.Boolean()))
 })
 
 /** Body of `POST /v1/chat/completions`; fields not listed pass through to the provider. */
@@ -60,7 +70,8 @@ export const ChatCompletionRequest = Type.Object({
     mode: Type.Optional(StringEnum(['implicit', 'explicit']))
   })),
   web_search_options: Type.Optional(WebSearchOptions),
-  moderation: Type.Optional(Nullable(Type.Object({ model: Type.String() })))
+  moderation: Type.Optional(Nullable(Type.Object({ model: Type.String() }))),
+  video: Type.Optional(Nullable(VideoOptions))
 })
 export type ChatCompletionRequest = Static<typeof ChatCompletionRequest>
 
@@ -85,6 +96,24 @@ export const ChatLogprobs = Type.Object({
 }, open)
 export type ChatLogprobs = Static<typeof ChatLogprobs>
 
+/**
+ * Tollgate's own: one video of a model that makes videos. Seconds, size and expiry are null when not known.
+ */
+export const VideoResult = Type.Object({
+  type: Type.Literal('video_url'),
+  video_url: Type.Object({ url: Type.String() }, open),
+  mime_type: Type.String(),
+  duration_seconds: Nullable(Type.Number()),
+  width: Nullable(Type.Number()),
+  height: Nullable(Type.Number()),
+  /** Unix seconds. */
+  expires_at: Nullable(Type.Number()),
+  job_id: Type.String(),
+  /** False: the address is the provider's own, because the video could not be copied. */
+  stored: Type.Optional(Type.Boolean())
+}, open)
+export type VideoResult = Static<typeof VideoResult>
+
 export const ChatCompletionMessage = Type.Object({
   role: Type.Literal('assistant'),
   content: Nullable(Type.String()),
@@ -92,7 +121,8 @@ export const ChatCompletionMessage = Type.Object({
   tool_calls: Type.Optional(Type.Array(ToolCall)),
   function_call: Type.Optional(FunctionCall),
   annotations: Type.Optional(Type.Array(MapOf(Type.Unknown()))),
-  audio: Type.Optional(Nullable(MapOf(Type.Unknown())))
+  audio: Type.Optional(Nullable(MapOf(Type.Unknown()))),
+  videos: Type.Optional(Type.Array(VideoResult))
 }, open)
 export type ChatCompletionMessage = Static<typeof ChatCompletionMessage>
 
@@ -111,7 +141,10 @@ export const ChatCompletion = Type.Object({
   usage: Type.Optional(CompletionUsage),
   service_tier: Type.Optional(Nullable(Type.String())),
   system_fingerprint: Type.Optional(Nullable(Type.String())),
-  metadata: Type.Optional(Metadata)
+  metadata: Type.Optional(Metadata),
+  /** Why a video was not made, when that became known only after the status was sent; and the job. */
+  error: Type.Optional(ErrorDetails),
+  job_id: Type.Optional(Type.String())
 }, open)
 export type ChatCompletion = Static<typeof ChatCompletion>
 

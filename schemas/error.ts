@@ -2,15 +2,15 @@ import { Type } from '@sinclair/typebox'
 import type { Static } from '@sinclair/typebox'
 import { Nullable } from './combinators.ts'
 
-/** Body of every answer that is not a success. Source: OpenAI specification, schema `ErrorResponse`. */
-export const ErrorResponse = Type.Object({
-  error: Type.Object({
-    message: Type.String(),
-    type: Type.String(),
-    param: Nullable(Type.String()),
-    code: Nullable(Type.String())
-  })
+export const ErrorDetails = Type.Object({
+  message: Type.String(),
+  type: Type.String(),
+  param: Nullable(Type.String()),
+  code: Nullable(Type.String())
 })
+
+/** Body of every answer that is not a success. Source: OpenAI specification, schema `ErrorResponse`. */
+export const ErrorResponse = Type.Object({ error: ErrorDetails })
 export type ErrorResponse = Static<typeof ErrorResponse>
 
 /** What every endpoint declares besides its own answer. */

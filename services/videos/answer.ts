@@ -1,0 +1,100 @@
+import type { ChatCompletion } from '../../schemas/chat-completions.ts'
+import type { VideoSettings } from '../config/config.ts'
+import { GatewayError } from '../errors.ts'
+import { usdFromNano } from '../money.ts'
+import type { Job, JobFailure, JobVideo } from './job.ts'
+
+/** A video with an address that a client can open. */
+export interface Shown { video: JobVideo, url: string }
+
+/**
+ * The completion for a job that has succeeded: the address of each video on a line of its own, and what it
+ * is.
+ */
+export function completionOf (job: Job, shown: readonly Shown[], content: VideoSettings['content']): ChatCompletion {
+  const lines = shown.map(({ url }) => written[content](url))
+  return {
+    ...headOf(job),
+    choices: [{
+      index: 0,
+      finish_reason: 'stop',
+      logprobs: null,
+      message: {
+        role: 'assistant',
+        content: lines.join('\n'),
+        refusal: null,
+        videos: shown.map(one => toVideo(job, one))
+      }
+    }],
+    usage: usageOf(job.costNano ?? 0)
+  }
+}
+
+/**
+ * The completion for a failure after 200 was sent: whole and valid, because a client that gets anything else
+ * for a 200 takes it for a completion all the same.
+ */
+export function failureOf (job: Pick<Job, 'id' | 'model' | 'createdAt'>, failure: JobFailure): ChatCompletion {
+  const { message, type, param, code, status } = failure
+  const isModerated = status === 400 && (code === 'content_policy_violation' || code === 'moderation_blocked')
+  return {
+    ...headOf(job),
+    choices: [{
+      index: 0,
+      finish_reason: isModerated ? 'content_filter' : 'stop',
+      logprobs: null,
+      message: { role: 'assistant', content: '', refusal: message }
+    }],
+    usage: usageOf(0),
+    error: { message, type, param, code },
+    job_id: job.id
+  }
+}
+
+/** The job goes on, but this request has been held for as long as it can be. */
+export function stillRunning (id: string): GatewayError {
+  return GatewayError.badGateway(
+    `The video is not ready yet. Send the same request again to wait on for it (job ${id}).`,
+    // Clients of OpenAI come back at once, and join the running job.
+    { status: 504, code: 'still_running', headers: { 'x-should-retry': 'true', 'retry-after-ms': '200' } })
+}
+
+/**
+ * The failure of a job as the first answer: with its own status. It stays the same however often it is asked
+ * for.
+ */
+export function errorOf ({ status, type, message, param, code }: JobFailure, jobId: string): GatewayError {
+  return new GatewayError(status, type, message,
+    { param, code, headers: { 'x-should-retry': 'false', 'x-tollgate-job-id': jobId } })
+}
+
+function headOf ({ id, model, createdAt }: Pick<Job, 'id' | 'model' | 'createdAt'>) {
+  return {
+    id: `chatcmpl-${id}`, object: 'chat.completion' as const, created: Math.floor(createdAt / 1000), model
+  }
+}
+
+/** A video has no tokens, and inventing some would be a lie. */
+function usageOf (costNano: number) {
+  return { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0, cost: usdFromNano(costNano) }
+}
+
+function toVideo ({ id }: Job, { url, video }: Shown) {
+  return {
+    type: 'video_url' as const,
+    video_url: { url },
+    mime_type: video.mime,
+    duration_seconds: video.seconds,
+    width: video.width,
+    height: video.height,
+    expires_at: video.expiresAt === null ? null : Math.floor(video.expiresAt / 1000),
+    job_id: id,
+    ...(video.media === null ? { stored: false } : {})
+  }
+}
+
+const written: Readonly<Record<VideoSettings['content'], (url: string) => string>> = {
+  url: url => url,
+  markdown: url => `[video](${url})`,
+  html: url => `<video src="${url.replaceAll('&', '&amp;')}" controls></video>`
+}

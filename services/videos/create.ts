@@ -1,0 +1,127 @@
+import { GatewayError } from '../errors.ts'
+import { createIds } from '../ids.ts'
+import { createJobHolds } from '../ledger/job-holds.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import { withDefaults } from '../ledger/options.ts'
+import { createPresence } from '../ledger/presence.ts'
+import { realTimers } from '../ledger/timers.ts'
+import type { Download, MediaStore } from '../media/media.ts'
+import type { VideoSettings } from '../config/config.ts'
+import type { Resolved } from '../models/registry.ts'
+import type { Provider } from '../providers/provider.ts'
+import type { Store } from '../store/store.ts'
+import { createAdmission } from './admission.ts'
+import { defaultTiming } from './context.ts'
+import type { JobLog, RunnerContext, Timing } from './context.ts'
+import { isLive } from './job.ts'
+import { persist } from './persist.ts'
+import { createJobRows } from './rows.ts'
+import { createRunner } from './runner.ts'
+import { createTickets } from './tickets.ts'
+import { startUpkeep } from './upkeep.ts'
+import { createVideos } from './videos.ts'
+import type { Videos } from './videos.ts'
+import { createWaiters } from './waiters.ts'
+
+export interface VideoService extends Videos {
+  /** How many jobs this node works on. */
+  readonly running: number
+  /** Lets go of all clients and jobs, so that other nodes take these over at once. */
+  close (): Promise<void>
+}
+
+export interface VideoServiceOptions {
+  store: Store
+  ledger: Pick<Ledger, 'reserve' | 'forget' | 'node'>
+  media: MediaStore
+  download: Download
+  /** The video models that an id stands for, the preferred one first. */
+  resolve (model: string): Resolved[]
+  provider (id: string): Provider | undefined
+  settings (): VideoSettings
+  log: JobLog
+  timing?: Partial<Timing>
+}
+
+/** How long a closing node waits for submits of which nobody could know what has come of them. */
+const closeMs = 10_000
+
+/** Puts the use case, the runner and what they share together, for one node. */
+export async function createVideoService (options: VideoServiceOptions): Promise<VideoService> {
+  const { store, ledger, media, settings, log, provider } = options
+  const timing = { ...defaultTiming, ...options.timing }
+  const clocks = { clock: Date.now, monotonic: () => performance.now() }
+  const closing = new AbortController()
+  const tickets = createTickets(ledger.node)
+  const takeoverMs = settings().takeoverAfterMs
+  const rows = createJobRows(store, ledger.node)
+  const holds = createJobHolds(store.engine)
+  const context: RunnerContext = {
+    ...clocks,
+    store,
+    rows,
+    holds,
+    media,
+    download: options.download,
+    settings,
+    timing,
+    log,
+    closing: closing.signal,
+    maker: id => provider(id)?.videos
+  }
+  const onError = (err: unknown): void => log.error({ err }, 'a job could not be written')
+  const waiters = createWaiters({
+    rows, timers: realTimers, watchMs: timing.watchMs, owns: id => runner.owns(id), onError
+  })
+  const runner = createRunner(context, {
+    timers: realTimers,
+    monotonic: clocks.monotonic,
+    isFenced: () => upkeep.isFenced(),
+    onEnd: waiters.ended
+  })
+  const presence = await createPresence(
+    store, withDefaults(store.engine, { leaseMs: takeoverMs, marginMs: 0, maxRequestMs: 0 }), clocks)
+  const upkeep = startUpkeep(context, {
+    ...clocks, node: ledger.node, takeoverMs, presence, timers: realTimers, runner: () => runner
+  })
+  const admission = createAdmission({
+    ...context,
+    ledger,
+    newId: createIds('job_'),
+    takeoverMs: () => takeoverMs,
+    tickets,
+    begin: job => runner.add(job, true),
+    onDoubt (id) {
+      persist(context, id, () => rows.get(id))
+        .then(job => { if (job !== undefined && isLive(job.state)) runner.add(job, true) }, onError)
+    }
+  })
+  const videos = createVideos({ ...options, rows, admission, waiters, tickets, clock: clocks.clock, onError })
+  let closed: Promise<void> | undefined
+
+  async function close (): Promise<void> {
+    videos.release()
+    waiters.stop()
+    await Promise.all([runner.stop(closeMs), upkeep.stop()])
+    closing.abort(GatewayError.unavailable('The gateway is shutting down.'))
+    await runner.idle()
+    await videos.settled()
+    await rows.abandon()
+  }
+
+  return {
+    makes: videos.makes,
+    complete: async incoming => {
+      if (closed !== undefined) throw GatewayError.unavailable('The gateway is shutting down.', { code: 'shutting_down' })
+      await videos.complete(incoming)
+    },
+    release: videos.release,
+    settled: videos.settled,
+    get held () { return videos.held },
+    get running () { return runner.size },
+    close: async () => {
+      closed ??= close()
+      await closed
+    }
+  }
+}

@@ -1,0 +1,71 @@
+/** What is to be done when, the earliest first; each thing at most once. */
+export interface DueQueue<Item> {
+  /** Sets when an item is due; it replaces the time that the item had. */
+  set (item: Item, dueMs: number): void
+  delete (item: Item): void
+  /** When the next item is due; Infinity when there is none. */
+  readonly nextMs: number
+  /** Takes out the next item that is due by then. */
+  take (nowMs: number): Item | undefined
+  readonly size: number
+}
+
+interface Entry<Item> { item: Item, dueMs: number }
+
+/** Creates an empty queue: a binary heap, in which an item that was moved leaves a dead entry behind. */
+export function createDueQueue<Item extends object> (): DueQueue<Item> {
+  const heap: Entry<Item>[] = []
+  const current = new Map<Item, Entry<Item>>()
+  const before = (one: number, other: number) => heap[one]!.dueMs < heap[other]!.dueMs
+
+  function swap (one: number, other: number): void {
+    [heap[one], heap[other]] = [heap[other]!, heap[one]!]
+  }
+
+  function push (entry: Entry<Item>): void {
+    let at = heap.push(entry) - 1
+    for (let parent = (at - 1) >> 1; at > 0 && before(at, parent); parent = (at - 1) >> 1) {
+      swap(at, parent)
+      at = parent
+    }
+  }
+
+  function pop (): void {
+    swap(0, heap.length - 1)
+    heap.pop()
+    for (let at = 0; ;) {
+      const left = 2 * at + 1
+      const child = left + 1 < heap.length && before(left + 1, left) ? left + 1 : left
+      if (child >= heap.length || !before(child, at)) return
+      swap(at, child)
+      at = child
+    }
+  }
+
+  /** The first entry that counts; those before it are dropped. */
+  function first (): Entry<Item> | undefined {
+    for (let entry = heap[0]; entry !== undefined; entry = heap[0]) {
+      if (current.get(entry.item) === entry) return entry
+      pop()
+    }
+    return undefined
+  }
+
+  return {
+    set (item, dueMs) {
+      const entry = { item, dueMs }
+      current.set(item, entry)
+      push(entry)
+    },
+    delete: item => { current.delete(item) },
+    get nextMs () { return first()?.dueMs ?? Infinity },
+    take (nowMs) {
+      const entry = first()
+      if (entry === undefined || entry.dueMs > nowMs) return undefined
+      pop()
+      current.delete(entry.item)
+      return entry.item
+    },
+    get size () { return current.size }
+  }
+}

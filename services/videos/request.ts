@@ -1,0 +1,123 @@
+import type { ChatCompletionRequest } from '../../schemas/chat-completions.ts'
+import type { ModelConfig, VideoAbilities } from '../config/config.ts'
+import { GatewayError } from '../errors.ts'
+import type { JobTask } from './job.ts'
+
+/** Lengths that are assumed of a model of which nothing is known, in seconds. */
+export const unknownModel = { seconds: 15, mostSeconds: 60 }
+
+const maxPromptLength = 32_000
+const maxPictureBytes = 20 * 1024 * 1024
+
+/**
+ * Reads what video a chat request asks for: the text of its last user message, the pictures in it, and the
+ * object `video`. Throws GatewayError 400 for what cannot be or what the model does not make.
+ */
+export function readTask (request: ChatCompletionRequest, model: ModelConfig): JobTask {
+  if (request.stream === true) {
+    refuse('stream', `The model \`${model.id}\` makes videos, which cannot be streamed: leave \`stream\` out, or false. ` +
+      'The request is held open until the video is ready.')
+  }
+  if ((request.n ?? 1) !== 1) refuse('n', 'A request makes one video: `n` must be 1.')
+  const takesPictures = model.video?.firstFrame ?? model.capabilities.vision
+  const { text, pictures } = readMessage(request, takesPictures)
+  const [firstFrame = null, lastFrame = null, ...more] = pictures
+  if (firstFrame !== null && !takesPictures) refuse('messages', `The model \`${model.id}\` takes no pictures.`)
+  if (more.length > 0) refuse('messages', 'At most two pictures: the first and the last frame.')
+  if (lastFrame !== null && model.video !== undefined && !model.video.lastFrame) {
+    refuse('messages', `The model \`${model.id}\` takes one picture, the first frame.`)
+  }
+  if (text === '' && firstFrame === null) refuse('messages', 'The last user message says nothing to make a video of.')
+  return { prompt: text, ...readOptions(request, model), firstFrame, lastFrame }
+}
+
+function readMessage (
+  { messages }: ChatCompletionRequest, takesPictures: boolean
+): { text: string, pictures: string[] } {
+  const content = messages.findLast(({ role }) => role === 'user')?.content
+  if (content === undefined || content === null) refuse('messages', 'There is no user message.')
+  if (typeof content === 'string') return checked(readText(content, takesPictures))
+  const texts: string[] = []
+  const pictures: string[] = []
+  for (const part of content) {
+    if (part.type === 'text') texts.push(part.text)
+    else if (part.type === 'image_url') pictures.push(readPicture(part.image_url.url))
+    else refuse('messages', `A video is made of text and pictures; '${part.type}' is neither.`)
+  }
+  return checked({ text: texts.join('\n').trim(), pictures })
+}
+
+function checked<Read extends { text: string }> (read: Read): Read {
+  if (read.text.length <= maxPromptLength) return read
+  return refuse('messages', `The prompt has more than ${maxPromptLength} characters.`)
+}
+
+/**
+ * The address of a picture that stands in a text by itself is the first frame, and not a part of the prompt.
+ */
+function readText (content: string, takesPictures: boolean): { text: string, pictures: string[] } {
+  const [url] = takesPictures ? pictureUrl.exec(content) ?? [] : []
+  if (url === undefined) return { text: content.trim(), pictures: [] }
+  return { text: content.replace(url, ' ').replace(/[ \t]{2,}/g, ' ').trim(), pictures: [url] }
+}
+
+const pictureUrl = /https:\/\/[^\s"'<>()]{1,2000}\.(?:png|jpe?g|webp|gif)(?:\?[^\s"'<>()]{1,2000})?(?=$|[\s"'<>()])/i
+
+function readPicture (url: string): string {
+  if (/^https:\/\/./i.test(url)) return url
+  const [, encoded] = /^data:image\/(?:png|jpe?g|webp|gif);base64,([A-Za-z0-9+/]+={0,2})$/i.exec(url) ?? []
+  if (encoded === undefined) {
+    refuse('messages', 'A picture is an https URL, or a data URL of a PNG, JPEG, WebP or GIF in base64.')
+  }
+  if (encoded.length * 3 / 4 <= maxPictureBytes) return url
+  return refuse('messages', `A picture has at most ${maxPictureBytes / 1024 / 1024} MiB.`)
+}
+
+function readOptions (
+  { video, seed }: ChatCompletionRequest, model: ModelConfig
+): Pick<JobTask, 'seconds' | 'size' | 'aspectRatio' | 'seed' | 'audio'> {
+  const abilities = model.video
+  const seconds = video?.seconds ?? abilities?.defaultSeconds ?? null
+  const size = video?.size ?? null
+  const aspectRatio = video?.aspect_ratio ?? null
+  const audio = video?.audio ?? null
+  checkSeconds(seconds, model)
+  checkChoice('video.size', size, abilities?.sizes, model)
+  checkChoice('video.aspect_ratio', aspectRatio, abilities?.aspectRatios, model)
+  if (audio === true && abilities?.audio === false) refuse('video.audio', `The model \`${model.id}\` makes no sound.`)
+  return {
+    seconds,
+    size: size === null ? null : toSize(size),
+    aspectRatio,
+    seed: video?.seed ?? seed ?? null,
+    audio
+  }
+}
+
+function checkSeconds (seconds: number | null, { id, video }: ModelConfig): void {
+  if (seconds === null) return
+  if (video?.seconds != null && !video.seconds.includes(seconds)) {
+    refuse('video.seconds', `The model \`${id}\` makes videos of ${list(video.seconds)} seconds.`)
+  }
+  const most = video?.maxSeconds ?? unknownModel.mostSeconds
+  if (seconds > most) refuse('video.seconds', `The model \`${id}\` makes videos of at most ${most} seconds.`)
+}
+
+function checkChoice (
+  param: string, chosen: string | null, offered: VideoAbilities['sizes'] | undefined, { id }: ModelConfig
+): void {
+  if (chosen === null || offered == null || offered.includes(chosen)) return
+  refuse(param, `The model \`${id}\` does not make ${chosen}; it makes ${list(offered)}.`)
+}
+
+function toSize (text: string): { width: number, height: number } {
+  const [width = 0, height = 0] = text.split('x').map(Number)
+  return { width, height }
+}
+
+const list = (items: readonly (string | number)[]): string =>
+  items.length < 2 ? items.join() : `${items.slice(0, -1).join(', ')} or ${items.at(-1)}`
+
+function refuse (param: string, message: string): never {
+  throw GatewayError.invalidRequest(message, { param })
+}

@@ -1,0 +1,231 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Test } from 'tap'
+import { request } from 'undici'
+import type { ChatCompletionRequest } from '../../../schemas/chat-completions.ts'
+import type { ModelConfig, VideoSettings } from '../../../services/config/config.ts'
+import { readVideoSettings } from '../../../services/config/video.ts'
+import { errorAnswer } from '../../../services/error-answers.ts'
+import { createAccounts } from '../../../services/ledger/accounts.ts'
+import { checkLedger } from '../../../services/ledger/check.ts'
+import { createLedger } from '../../../services/ledger/create.ts'
+import type { Ledger } from '../../../services/ledger/ledger.ts'
+import type { MediaStore, StoredMedia } from '../../../services/media/media.ts'
+import { newModel } from '../../../services/models/new-model.ts'
+import type { VideoMaker } from '../../../services/providers/video-maker.ts'
+import type { Store } from '../../../services/store/store.ts'
+import { createTrace } from '../../../services/trace.ts'
+import { readAttempt } from '../../../services/videos/attempt.ts'
+import type { Timing } from '../../../services/videos/context.ts'
+import { createVideoService } from '../../../services/videos/create.ts'
+import type { VideoService } from '../../../services/videos/create.ts'
+import type { Job } from '../../../services/videos/job.ts'
+import { toJob } from '../../../services/videos/rows.ts'
+import type { JobRow } from '../../../services/videos/rows.ts'
+
+export const creditNano = 1_000_000_000_000
+const secondNano = 100_000_000
+const noPrice = {
+  inputPico: null, outputPico: null, cacheReadPico: null, cacheWritePico: null, imageNano: null
+}
+
+/** One node that makes videos at a provider, reached over a real socket. */
+export interface Studio {
+  service: VideoService
+  ledger: Ledger
+  /** What was logged: level, message, details. */
+  logged: [string, string, object][]
+  /** Asks for a video; never throws. */
+  ask (
+    body?: Partial<ChatCompletionRequest>, headers?: Record<string, string>, signal?: AbortSignal
+  ): Promise<Answer>
+  close (): Promise<void>
+}
+
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- what an answer is like, the test says
+export interface Answer { status: number, headers: IncomingHttpHeaders, text: string, body: any }
+
+interface StudioOptions {
+  makers?: Record<string, VideoMaker>
+  settings?: Partial<VideoSettings>
+  timing?: Partial<Timing>
+  model?: Partial<ModelConfig>
+  media?: MediaStore
+}
+
+/** Videos in memory. */
+export function createMedia (): MediaStore & { stored: Map<string, Buffer>, failures: number } {
+  const stored = new Map<string, Buffer>()
+  const rows = new Map<string, StoredMedia>()
+  const media = {
+    stored,
+    failures: 0,
+    async put (body: AsyncIterable<Uint8Array> | Uint8Array) {
+      if (media.failures > 0) {
+        media.failures--
+        throw new Error('the disk is full')
+      }
+      const pieces: Uint8Array[] = []
+      if (body instanceof Uint8Array) pieces.push(body)
+      else for await (const piece of body) pieces.push(piece)
+      const bytes = Buffer.concat(pieces)
+      const id = `media_${stored.size}`
+      const row = {
+        id,
+        mime: 'video/mp4',
+        extension: 'mp4',
+        bytes: bytes.length,
+        width: null,
+        height: null,
+        createdAt: Date.now(),
+        expiresAt: Date.now() + 86_400_000
+      }
+      stored.set(id, bytes)
+      rows.set(id, row)
+      return row
+    },
+    get: async (id: string) => rows.get(id),
+    read: async ({ id }: StoredMedia, range = { start: 0, end: Infinity }) =>
+      (async function * () { yield stored.get(id)!.subarray(range.start, range.end + 1) })(),
+    url: ({ id }: StoredMedia, base: string) => `${base}/media/${id}.mp4?sig=x`
+  }
+  return media
+}
+
+/** Gives a store an account with money, and a key. */
+export async function openAccount (store: Store): Promise<void> {
+  const accounts = createAccounts(store)
+  await accounts.create({ id: 'paying' })
+  await accounts.deposit({ id: 'first', account: 'paying', amountNano: creditNano })
+  await store.run(`
+    insert into api_key (id, secret_sha256, account, label, created_at) values ('key', '', 'paying', '', 0)
+    on conflict do nothing`)
+}
+
+/** Starts a node on a store that has the account; all its times are scaled down. */
+export async function startStudio (t: Test, store: Store, options: StudioOptions = {}): Promise<Studio> {
+  const { makers = {}, media = createMedia() } = options
+  const settings = {
+    ...readVideoSettings(),
+    heartbeatAfterMs: 5_000,
+    takeoverAfterMs: 500,
+    pollsPerSecond: 10_000,
+    ...options.settings
+  }
+  const logged: [string, string, object][] = []
+  const log = { info: add('info'), warn: add('warn'), error: add('error') }
+  function add (level: string) {
+    return (details: object, message: string) => { logged.push([level, message, details]) }
+  }
+  const ledger = createLedger({ store, log, options: { beatMs: 50 } })
+  const deployments = Object.keys(makers).map(provider => ({ provider, model: 'upstream-video', weight: 1, priority: 0 }))
+  const model: ModelConfig = {
+    ...newModel('up', 'film'),
+    id: 'film',
+    kind: 'video',
+    deployments,
+    price: { ...noPrice, secondNano },
+    ...options.model
+  }
+  const service = await createVideoService({
+    store,
+    ledger,
+    media,
+    download: async () => (async function * () {})(),
+    resolve: id => id === 'film' ? [{ model, deployments }] : [],
+    provider: id => makers[id] === undefined ? undefined : { id, videos: makers[id], close: async () => {} },
+    settings: () => settings,
+    log,
+    timing: {
+      doubtMs: 20, backoffMs: 5, maxBackoffMs: 50, progressMs: 0, watchMs: 20, newMs: 100, ...options.timing
+    }
+  })
+  const { url, stop } = await listen(service)
+  let closed: Promise<void> | undefined
+  async function end (): Promise<void> {
+    await service.close()
+    stop()
+    await ledger.close()
+  }
+  function close (): Promise<void> {
+    closed ??= end()
+    return closed
+  }
+  t.teardown(close)
+  return {
+    service,
+    ledger,
+    logged,
+    close,
+    async ask (body = {}, headers = {}, signal) {
+      const answer = await request(url, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify({ model: 'film', messages: [{ role: 'user', content: 'a ball' }], ...body }),
+        signal
+      })
+      const text = await answer.body.text()
+      return { status: answer.statusCode, headers: answer.headers, text, body: JSON.parse(text) }
+    }
+  }
+}
+
+async function listen (service: VideoService) {
+  const server = createServer(async (incoming, raw) => {
+    const pieces: Buffer[] = []
+    for await (const piece of incoming) pieces.push(piece)
+    const fail = (error: unknown): void => {
+      const answer = errorAnswer(error)
+      raw.writeHead(answer.status, answer.headers).end(JSON.stringify(answer.toBody()))
+    }
+    service.complete({
+      ...readAttempt(incoming.headers),
+      request: JSON.parse(Buffer.concat(pieces).toString()),
+      payer: { key: 'key', chain: ['paying'] },
+      mayUse: () => true,
+      baseUrl: 'https://gateway.example/v1',
+      trace: createTrace(),
+      response: {
+        raw,
+        send: (headers, body) => { raw.writeHead(200, headers).end(JSON.stringify(body)) },
+        fail,
+        commit: headers => { raw.writeHead(200, headers) },
+        serialize: body => JSON.stringify(body)
+      }
+    }).catch(fail)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return { url: `http://127.0.0.1:${port}`, stop: () => { server.closeAllConnections(); server.close() } }
+}
+
+/** All jobs, the oldest first. */
+export async function jobsIn (store: Store): Promise<Job[]> {
+  return (await store.all<JobRow>('select * from job order by created_at, id')).map(toJob)
+}
+
+/** Waits until a condition holds. */
+export async function until (condition: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 8_000
+  while (!await condition()) {
+    if (performance.now() > deadline) throw new Error(`It never came true: ${condition}`)
+    await new Promise(resolve => setTimeout(resolve, 5))
+  }
+}
+
+/** What must be true of the books and the jobs after everything. */
+export async function checkBooks (t: Test, store: Store): Promise<void> {
+  t.strictSame(await checkLedger(store), [])
+  t.strictSame(await store.all(`
+    select job.id, job.state from job join hold on hold.id = job.hold
+    where job.finished_at is not null and hold.state = 0`), [], 'a job that has ended holds no money')
+  t.strictSame(await store.all(`
+    select job.id from job where state = 'succeeded' and hold is not null
+    and (select count(*) from entry where kind = 'usage' and ref = job.id) <> 1`), [], 'a success is charged once')
+  t.strictSame(await store.all(`
+    select job.id from job where finished_at is not null and state <> 'succeeded'
+    and exists (select 1 from entry where kind = 'usage' and ref = job.id)`), [], 'a failure is not charged')
+}
