@@ -24,6 +24,7 @@ import providers from './plugins/providers.ts'
 import requestId, { requestIdOf } from './plugins/request-id.ts'
 import secondAddress from './plugins/second-address.ts'
 import store from './plugins/store.ts'
+import videos from './plugins/videos.ts'
 import admin from './routes/admin/index.ts'
 import mediaRoutes from './routes/media.ts'
 import v1 from './routes/v1/index.ts'
@@ -34,6 +35,7 @@ import { loadConfig } from './services/config/load.ts'
 import { readSettings, type Settings } from './services/config/settings.ts'
 import { createLogger } from './services/logger.ts'
 import { ajvOptions } from './services/validation.ts'
+import type { Timing } from './services/videos/context.ts'
 import { welcome } from './services/welcome.ts'
 
 const compilersFactory = {
@@ -45,10 +47,16 @@ export interface BuildOptions {
   settings: Settings
   config: GatewayConfig
   logger?: FastifyBaseLogger
+  /** Times of jobs that no operator needs to change. */
+  videoTiming?: Partial<Timing>
 }
 
+/** Who stops a node gives it half a minute; clients that wait for videos are let go before. */
+const longestReleaseMs = 25_000
+
 /** Assembles the gateway, ready for `inject` or `listen`. The caller closes it. */
-export async function build ({ settings, config, logger }: BuildOptions): Promise<FastifyInstance> {
+export async function build (options: BuildOptions): Promise<FastifyInstance> {
+  const { settings, config, logger, videoTiming } = options
   const app = Fastify({
     ...(logger === undefined ? { logger: false } : { loggerInstance: logger }),
     // One line per request is written by plugins/access-log.ts; a child logger per request would cost as much
@@ -81,7 +89,7 @@ export async function build ({ settings, config, logger }: BuildOptions): Promis
   await app.register(adminAuth, { adminKey: settings.adminKey })
   await app.register(accounts)
   await app.register(firstKey, { startingCreditNano: settings.startingCreditNano })
-  await app.register(ledger)
+  await app.register(ledger, { takeoverMs: config.video?.takeoverAfterMs })
   await app.register(baseUrl, { publicBaseUrl: settings.publicBaseUrl })
   await app.register(media, settings.media)
   await app.register(providers)
@@ -92,6 +100,8 @@ export async function build ({ settings, config, logger }: BuildOptions): Promis
   await app.register(delivery)
   await app.register(chat)
   await app.register(images)
+  const releaseMs = Math.min(settings.drainMs, longestReleaseMs)
+  await app.register(videos, { releaseMs, ...(videoTiming !== undefined && { timing: videoTiming }) })
   await app.register(drain, { limitMs: settings.drainMs })
   await app.register(discovery, { local: settings.discover && settings.configPath === null })
   await app.register(v1, { prefix: '/v1' })

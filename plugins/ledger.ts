@@ -14,9 +14,18 @@ declare module 'fastify' {
 
 const hourMs = 3_600_000
 
+interface LedgerPluginOptions {
+  checkEveryMs?: number
+  /** How long a node is silent before others take its jobs over; it shows often enough that it lives. */
+  takeoverMs?: number | undefined
+}
+
+const longestBeatMs = 3_000
+
 /** Offers the ledger, and checks the books every hour. What does not add up is logged, never changed. */
-export default fp<{ checkEveryMs?: number }>(async (app, { checkEveryMs = hourMs }) => {
-  const ledger = createLedger({ store: app.store, log: app.log })
+export default fp<LedgerPluginOptions>(async (app, { checkEveryMs = hourMs, takeoverMs = Infinity }) => {
+  const options = { beatMs: Math.min(longestBeatMs, takeoverMs / 5) }
+  const ledger = createLedger({ store: app.store, log: app.log, options })
   app.decorate('ledger', ledger)
 
   let found = 0

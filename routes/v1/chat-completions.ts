@@ -13,7 +13,8 @@ const chatCompletions: FastifyPluginAsyncTypebox = async app => {
     }
   }, async (request, reply) => {
     checkChatRequest(request.body)
-    await app.chat.complete(app.toIncoming(request, reply))
+    if (app.videos.makes(request.body.model)) await app.serveVideo(request, reply)
+    else await app.chat.complete(app.toIncoming(request, reply))
     return reply
   })
 }

@@ -1,0 +1,48 @@
+import { existsSync } from 'node:fs'
+import { chromium } from 'playwright-core'
+import t from 'tap'
+import { configFromEnvironment } from '../../services/config/environment.ts'
+import { startGateway } from '../helper.ts'
+
+const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync)
+const skip = executablePath === undefined ? 'there is no Chromium on this machine' : false
+
+interface Played { currentTime: number, sought: number }
+
+/** Runs within the page. */
+const playAndSeek = `(async () => {
+  const video = document.querySelector('video')
+  await video.play()
+  await new Promise(resolve => video.addEventListener('timeupdate', () => video.currentTime > 0.2 && resolve()))
+  video.pause()
+  const { duration, videoWidth, videoHeight, currentTime } = video
+  video.currentTime = 3
+  await new Promise(resolve => video.addEventListener('seeked', resolve, { once: true }))
+  return { duration, videoWidth, videoHeight, currentTime, sought: video.currentTime, error: video.error }
+})()`
+
+t.test('a video plays in a browser that has nothing but its address, and can be sought', { skip }, async t => {
+  const { url, headers } = await startGateway(t, { config: configFromEnvironment({}) })
+  const answer = await fetch(`${url}/chat/completions`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify({
+      model: 'sandbox-video',
+      messages: [{ role: 'user', content: 'a red ball\nsandbox:delay 0' }],
+      video: { seconds: 4, size: '320x180' }
+    })
+  })
+  const completion = await answer.json() as { choices: [{ message: { content: string } }] }
+  const { content } = completion.choices[0].message
+  const part = await fetch(content, { headers: { range: 'bytes=4-7' } })
+  t.match([part.status, await part.text(), part.headers.get('content-range')], [206, 'ftyp', /^bytes 4-7\/\d+$/])
+
+  const browser = await chromium.launch({ ...executablePath !== undefined && { executablePath }, args: ['--no-sandbox'] })
+  t.teardown(() => browser.close())
+  const page = await browser.newPage()
+  // Of another origin, as the page of an app is.
+  await page.setContent(`<video src="${content.replaceAll('&', '&amp;')}" muted></video>`)
+  const played = await page.evaluate<Played>(playAndSeek)
+  t.match(played, { duration: 4, videoWidth: 320, videoHeight: 180, sought: 3, error: null })
+  t.ok(played.currentTime > 0.2)
+})

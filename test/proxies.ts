@@ -1,0 +1,122 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { createServer as createHttpServer, request } from 'node:http'
+import { connect, createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { temporaryFolder } from './process.ts'
+
+interface Teardown { teardown (work: () => unknown): void }
+
+/** Starts a proxy in front of a server of this machine and returns its port. */
+export type StartProxy = (t: Teardown, port: number) => Promise<number>
+
+/**
+ * The usual proxies with their usual rule, silence for a minute and they give up; here the minute is a
+ * second.
+ */
+export const proxies: Readonly<Record<string, StartProxy>> = {
+  nginx: async (t, port) => isInstalled('nginx', '-v') ? await startNginx(t, port) : await startIdleProxy(t, port),
+  haproxy: async (t, port) => isInstalled('haproxy', '-v') ? await startHaproxy(t, port) : await startIdleProxy(t, port)
+}
+
+function isInstalled (command: string, flag: string): boolean {
+  try {
+    execFileSync(command, [flag], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+async function startNginx (t: Teardown, upstream: number): Promise<number> {
+  const [folder, port] = [await temporaryFolder(t), await freePort()]
+  const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(name => `${name}_temp_path ${folder}/${name};`)
+  await writeFile(join(folder, 'nginx.conf'), `
+    daemon off; master_process off; pid ${folder}/pid; error_log stderr crit; worker_processes 1;
+    events { worker_connections 64; }
+    http {
+      access_log off; ${paths.join(' ')}
+      server {
+        listen 127.0.0.1:${port};
+        location / { proxy_pass http://127.0.0.1:${upstream}; proxy_set_header Host $http_host; proxy_read_timeout 1s; }
+      }
+    }`)
+  await run(t, 'nginx', ['-p', folder, '-c', join(folder, 'nginx.conf'), '-e', 'stderr'], port)
+  return port
+}
+
+async function startHaproxy (t: Teardown, upstream: number): Promise<number> {
+  const [folder, port] = [await temporaryFolder(t), await freePort()]
+  await writeFile(join(folder, 'haproxy.cfg'), `
+defaults
+  mode http
+  timeout connect 1s
+  timeout client 1s
+  timeout server 1s
+frontend in
+  bind 127.0.0.1:${port}
+  default_backend out
+backend out
+  server gateway 127.0.0.1:${upstream}
+`)
+  await run(t, 'haproxy', ['-db', '-q', '-f', join(folder, 'haproxy.cfg')], port)
+  return port
+}
+
+/** Does for machines without the real ones what matters here: it gives up when nothing comes for a second. */
+async function startIdleProxy (t: Teardown, upstream: number): Promise<number> {
+  const server = createHttpServer((incoming, outgoing) => {
+    const { method, url: path, headers } = incoming
+    const forwarded = request({ host: '127.0.0.1', port: upstream, method, path, headers }, answer => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers)
+      answer.on('error', () => outgoing.destroy()).pipe(outgoing)
+    })
+    forwarded.setTimeout(1_000, () => forwarded.destroy())
+    forwarded.on('error', () => outgoing.headersSent ? outgoing.destroy() : outgoing.writeHead(504).end())
+    outgoing.on('close', () => forwarded.destroy())
+    incoming.pipe(forwarded)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return (server.address() as AddressInfo).port
+}
+
+async function run (t: Teardown, command: string, args: string[], port: number): Promise<void> {
+  const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'pipe'] })
+  const exited = once(child, 'exit')
+  let output = ''
+  child.stderr.setEncoding('utf8').on('data', text => { output += text })
+  t.teardown(async () => {
+    child.kill('SIGKILL')
+    await exited
+  })
+  for (let attempts = 0; !await accepts(port); attempts++) {
+    if (attempts === 200 || child.exitCode !== null) throw new Error(`${command} does not start: ${output}`)
+    await sleep(20)
+  }
+}
+
+async function accepts (port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1')
+  const connected = await new Promise<boolean>(resolve => {
+    socket.on('connect', () => resolve(true)).on('error', () => resolve(false))
+  })
+  socket.destroy()
+  return connected
+}
+
+async function freePort (): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
