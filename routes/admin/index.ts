@@ -3,6 +3,7 @@ import { createAdministration } from '../../services/operations/administration.t
 import type { Administration } from '../../services/operations/administration.ts'
 import accounts from './accounts.ts'
 import entries from './entries.ts'
+import jobs from './jobs.ts'
 import keys from './keys.ts'
 import ledger from './ledger.ts'
 import postings from './postings.ts'
@@ -21,5 +22,5 @@ export default async function admin (app: FastifyInstance): Promise<void> {
   // Compiled serializers print numbers as doubles.
   app.setSerializerCompiler(() => data => JSON.stringify(data))
   app.addHook('onRequest', app.authenticateAdmin)
-  for (const routes of [accounts, postings, entries, keys, usage, ledger]) await app.register(routes)
+  for (const routes of [accounts, postings, entries, keys, usage, ledger, jobs]) await app.register(routes)
 }

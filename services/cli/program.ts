@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { addAccountCommands } from './accounts.ts'
 import { addCreditCommands } from './credits.ts'
+import { addJobCommands } from './jobs.ts'
 import { addKeyCommands } from './keys.ts'
 import { addLedgerCommands } from './ledger.ts'
 import { createSession } from './session.ts'
@@ -30,6 +31,7 @@ export function createProgram (terminal: Terminal, outcome: Outcome): Command {
   addCreditCommands(program, session)
   addUsageCommand(program, session)
   addLedgerCommands(program, session)
+  addJobCommands(program, session)
   return program
 }
 

@@ -7,7 +7,8 @@ const endpoints = [
   ['POST', '/admin/keys/x/rotate'], ['POST', '/admin/keys/x/revoke'], ['GET', '/admin/accounts'],
   ['POST', '/admin/accounts'], ['GET', '/admin/accounts/x'], ['POST', '/admin/accounts/x/deposits'],
   ['POST', '/admin/accounts/x/refunds'], ['POST', '/admin/accounts/x/adjustments'], ['GET', '/admin/entries'],
-  ['GET', '/admin/usage'], ['POST', '/admin/ledger/check']
+  ['GET', '/admin/usage'], ['POST', '/admin/ledger/check'], ['GET', '/admin/jobs'], ['GET', '/admin/jobs/x'],
+  ['POST', '/admin/jobs/x/cancel']
 ] as const
 
 t.test('no endpoint opens to anybody but an admin, and the refusal gives no hint', async t => {

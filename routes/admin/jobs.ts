@@ -1,0 +1,33 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { AdminJob, AdminJobList, JobQuery } from '../../schemas/admin-jobs.ts'
+import { ById } from '../../schemas/admin.ts'
+import { errorResponses } from '../../schemas/error.ts'
+import { cancelJob, getJob, listJobs } from '../../services/operations/jobs.ts'
+import { toPageRequest } from './query.ts'
+
+/** `GET /admin/jobs`, `GET /admin/jobs/:id` and `POST /admin/jobs/:id/cancel`. */
+const jobs: FastifyPluginAsyncTypebox = async app => {
+  const { administration } = app
+  const one = { params: ById, response: { 200: AdminJob, ...errorResponses } }
+
+  app.get('/jobs', {
+    schema: {
+      summary: 'List the jobs of video models, the newest first',
+      querystring: JobQuery,
+      response: { 200: AdminJobList, ...errorResponses }
+    }
+  }, async ({ query }) => {
+    const { account, model, state, delivered } = query
+    return await listJobs(administration, { ...toPageRequest(query), account, model, state, delivered })
+  })
+
+  app.get('/jobs/:id', {
+    schema: { summary: 'Show a job', ...one }
+  }, async ({ params }) => await getJob(administration, params.id))
+
+  app.post('/jobs/:id/cancel', {
+    schema: { summary: 'End a job; its client pays nothing', ...one }
+  }, async ({ params }) => await cancelJob(administration, params.id))
+}
+
+export default jobs

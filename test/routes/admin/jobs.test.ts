@@ -1,0 +1,52 @@
+import t from 'tap'
+import { runAt } from '../../services/cli/helper.ts'
+import { buildGateway } from '../../helper.ts'
+import { createDatabase } from '../../engines.ts'
+import { adminKey } from './helper.ts'
+
+t.test('operators see jobs over HTTP and at the command line alike, and end them', async t => {
+  const { url } = await createDatabase(t, 'sqlite')
+  const { app, headers } = await buildGateway(t, { env: { DATABASE_URL: url, TOLLGATE_ADMIN_KEY: adminKey } })
+  const ask = async (content: string) => await app.inject({
+    method: 'POST',
+    url: '/v1/chat/completions',
+    headers,
+    payload: { model: 'sandbox-video', messages: [{ role: 'user', content }], video: { seconds: 2, size: '320x180' } }
+  })
+  const admin = async (path: string, method: 'GET' | 'POST' = 'GET') => {
+    const answer = await app.inject({ method, url: `/admin${path}`, headers: { authorization: `Bearer ${adminKey}` } })
+    return { status: answer.statusCode, body: answer.json() }
+  }
+  t.equal((await ask('a\nsandbox:delay 0')).statusCode, 200)
+  t.equal((await ask('b\nsandbox:delay 0\nsandbox:fail moderated')).statusCode, 400)
+  const waiting = ask('c\nsandbox:delay 600000')
+  while ((await admin('/jobs?state=queued')).body.data.length === 0) await new Promise(resolve => setTimeout(resolve, 5))
+
+  const { body: list } = await admin('/jobs')
+  t.strictSame(list.data.map(({ state }: { state: string }) => state), ['queued', 'failed', 'succeeded'], 'the newest first')
+  const [live, failed, done] = list.data
+  const running = { account: 'default', model: 'sandbox-video', provider: 'sandbox', delivered: false }
+  t.match(live, { ...running, held_usd: 0.004, cost_nano: null })
+  t.match(failed, { held_nano: 0, cost_nano: 0, error: { code: 'content_policy_violation' } })
+  t.match(done, { cost_usd: 0.004, cost_nano: 4_000_000, videos: [{ seconds: 2, width: 320, height: 180 }] })
+
+  const { body: first } = await admin('/jobs?limit=2')
+  t.equal(first.data.length, 2)
+  const { body: rest } = await admin(`/jobs?limit=2&after=${first.next}`)
+  const idsOf = (jobs: { id: string }[]) => jobs.map(({ id }) => id)
+  t.strictSame(idsOf([...first.data, ...rest.data]), idsOf(list.data))
+  t.strictSame(idsOf((await admin('/jobs?state=live')).body.data), [live.id])
+  t.equal((await admin(`/jobs/${done.id}`)).body.id, done.id)
+  t.match(await admin('/jobs/none'), { status: 404, body: { error: { code: 'job_not_found' } } })
+  t.match(await admin(`/jobs/${done.id}/cancel`, 'POST'), { status: 409, body: { error: { code: 'job_has_ended' } } })
+
+  const shown = await runAt(url, ['jobs', 'list', '--json'])
+  t.strictSame(JSON.parse(shown.out).data, (await admin('/jobs')).body.data)
+  t.match((await runAt(url, ['jobs', 'list', '--state', 'failed'])).out, /content_policy_violation/)
+  t.match((await runAt(url, ['jobs', 'show', done.id])).out, /cost +0\.004/)
+  t.match(await runAt(url, ['jobs', 'show', 'none']), { code: 1, err: /does not exist/ })
+  t.match(await runAt(url, ['jobs', 'cancel', live.id]), { code: 0, out: /is being cancelled/ })
+  const ended = await waiting
+  t.match([ended.statusCode, ended.json().error.code], [409, 'job_cancelled'])
+  t.match((await admin(`/jobs/${live.id}`)).body, { state: 'cancelled', held_nano: 0, cost_nano: 0 })
+})
