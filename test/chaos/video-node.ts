@@ -1,0 +1,47 @@
+import pino from 'pino'
+import { build } from '../../fastify.config.ts'
+import { newProvider } from '../../services/config/new-provider.ts'
+import { readSettings } from '../../services/config/settings.ts'
+import { readVideoSettings } from '../../services/config/video.ts'
+import { newModel } from '../../services/models/new-model.ts'
+
+/**
+ * A gateway whose times are scaled down, for `videos.ts`: it says where it listens, and, when it is told
+ * `arm`, it stops for ever just before its next video would be settled, and says `settling`.
+ */
+
+const [, , providerUrl = '', takeover = ''] = process.argv
+const provider = newProvider({ id: 'kling', protocol: 'kling', baseUrl: providerUrl, apiKey: 'kling-key' })
+const tokens = { inputPico: null, outputPico: null, cacheReadPico: null, cacheWritePico: null }
+const price = { ...tokens, imageNano: null, secondNano: 1_000_000 }
+const model = { ...newModel('kling', 'film'), id: 'film', kind: 'video' as const, price }
+
+const app = await build({
+  settings: readSettings(process.env, '/nonexistent'),
+  config: {
+    providers: [provider],
+    models: [model],
+    policies: [],
+    video: {
+      ...readVideoSettings(), takeoverAfterMs: Number(takeover), heartbeatAfterMs: 400, heartbeatEveryMs: 300
+    }
+  },
+  logger: pino({ level: process.env.LOG_LEVEL ?? 'fatal' }, pino.destination(2)),
+  videoTiming: { doubtMs: 50, backoffMs: 20, maxBackoffMs: 200, watchMs: 50 }
+})
+await app.ready()
+Object.assign(app.providers.get('kling')?.videos?.polling ?? {}, { minMs: 40, maxMs: 80 })
+
+let armed = false
+const read = app.media.read.bind(app.media)
+app.media.read = async (media, range) => {
+  if (!armed) return await read(media, range)
+  // What is read of a finished copy is its length, by which it is settled next.
+  process.send?.({ event: 'settling' })
+  return await new Promise(() => {})
+}
+process.on('message', message => { armed = message === 'arm' })
+process.on('disconnect', () => process.exit())
+
+const address = await app.listen({ host: '127.0.0.1', port: 0 })
+process.send?.({ event: 'listening', url: `${address}/v1`, key: app.firstKey })

@@ -1,0 +1,188 @@
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { EventEmitter, once } from 'node:events'
+import { mkdtempDisposable } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { request } from 'undici'
+import { checkLedger } from '../../services/ledger/check.ts'
+import { openStore } from '../../services/store/open.ts'
+import type { Store } from '../../services/store/store.ts'
+import { startVideoProvider } from '../servers/video-provider.ts'
+import type { VideoProvider } from '../servers/video-provider.ts'
+import { createRandom } from '../services/ledger/random.ts'
+import { startPostgresProcess } from './postgres.ts'
+import { createReport } from './report.ts'
+
+// Kills the gateway that works on a video, in every state of the job, and looks whether its client still gets
+// it.
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    rounds: { type: 'string', default: '100' },
+    lanes: { type: 'string', default: '3' },
+    states: { type: 'string', default: 'submitting,queued,running,storing,settling' }
+  }
+})
+const takeoverMs = 600
+const patienceMs = 30_000
+type State = 'submitting' | 'queued' | 'running' | 'storing' | 'settling'
+const states = values.states.split(',') as State[]
+
+const report = createReport()
+process.stdout.write(`videos, seed ${values.seed}\n`)
+const random = createRandom(Number(values.seed))
+await using folder = await mkdtempDisposable(join(tmpdir(), 'tollgate-chaos-'))
+await using server = await startPostgresProcess()
+const started = performance.now()
+const lanes = Number(values.lanes)
+const recoveredMs: number[] = []
+const roundsPerLane = Math.ceil(Number(values.rounds) / lanes)
+await Promise.all(Array.from({ length: lanes }, (_, lane) => runLane(lane, roundsPerLane)))
+recoveredMs.sort((one, other) => one - other)
+process.stdout.write(`${recoveredMs.length} kills in ${((performance.now() - started) / 1000).toFixed(0)} s; the video came ` +
+  `${(recoveredMs[recoveredMs.length >> 1] ?? 0).toFixed(0)} ms after the kill (median; at most ${(recoveredMs.at(-1) ?? 0).toFixed(0)} ms)\n`)
+report.close()
+
+interface Life { child: ChildProcess, url: string, key: string | null }
+
+/** Two gateways on one database, of which one is killed in each round and started anew. */
+async function runLane (lane: number, rounds: number): Promise<void> {
+  await using provider = await startVideoProvider()
+  const databaseUrl = await server.createSchema()
+  const store = await openStore(databaseUrl)
+  const start = async (): Promise<Life> => await startNode(databaseUrl, provider.url, lane)
+  const first = await start()
+  const lives = [first, await start()]
+  const key = first.key ?? ''
+  const [account] = await store.all<{ id: string }>("select id from account where kind = 'account'")
+  for (let round = 0; round < rounds; round++) {
+    const state = states[(round + lane) % states.length] ?? 'queued'
+    const slot = round % 2
+    const name = `lane ${lane}, round ${round}, ${state}`
+    try {
+      const [victim, other] = [lives[slot]!, lives[1 - slot]!]
+      const killed = await killIn(state, { store, provider, victim, other, key, name })
+      const restarted = round + 1 < rounds ? start() : null
+      const answer = await killed.answer
+      recoveredMs.push(performance.now() - killed.at)
+      await checkRound({ store, provider, name }, state, answer)
+      lives[slot] = await restarted ?? lives[slot]!
+    } catch (error) {
+      report.check(false, `${name}: ${error instanceof Error ? error.stack : error}`)
+      return
+    }
+  }
+  const violations = await checkLedger(store)
+  report.check(violations.length === 0, `lane ${lane}: ${JSON.stringify(violations)}`)
+  const rest = await store.get<{ held: number }>('select cast(sum(amount) as bigint) as held from hold where kind = $1 and state = 0', ['job'])
+  report.check((rest?.held ?? 0) === 0, `lane ${lane}: nothing is held for ${account?.id} at the end`)
+  for (const { child } of lives) child.kill('SIGKILL')
+  await store.close()
+}
+
+async function startNode (databaseUrl: string, providerUrl: string, lane: number): Promise<Life> {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'video-node.ts'), providerUrl, String(takeoverMs)], {
+    env: {
+      ...process.env, DATABASE_URL: databaseUrl, TOLLGATE_MEDIA: join(folder.path, `media-${lane}`), TOLLGATE_DISCOVER: 'off'
+    },
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc']
+  })
+  child.on('message', (message: { event: string }) => child.emit(message.event, message))
+  const [{ url, key }] = await once(child, 'listening', { signal: AbortSignal.timeout(patienceMs) })
+  return { child, url, key }
+}
+
+interface Round {
+  store: Store
+  provider: VideoProvider
+  victim: Life
+  other: Life
+  key: string
+  name: string
+}
+
+interface Answer { status: number, text: string, tries: number }
+
+/** Asks for a video at one node, kills it when the job has come so far, and lets the client try again. */
+async function killIn (state: State, round: Round): Promise<{ at: number, answer: Promise<Answer> }> {
+  const { provider, victim, name, store } = round
+  const reached = new EventEmitter()
+  const step = ({ submitting: 'submit', storing: 'download' } as const)[state as 'submitting' | 'storing']
+  provider.before = (now, job) => {
+    if (now !== step || !job.prompt.includes(name)) return undefined
+    provider.before = null
+    const killed = once(reached, 'killed')
+    reached.emit('there')
+    return killed.then(() => {})
+  }
+  if (state === 'settling') victim.child.send('arm')
+  const there = step !== undefined
+    ? once(reached, 'there')
+    : state === 'settling' ? once(victim.child, 'settling') : untilState(store, state)
+  const answer = ask(round)
+  await Promise.race([there, sleep(patienceMs, null, { ref: false }).then(() => { throw new Error('it never came so far') })])
+  const exited = once(victim.child, 'exit')
+  victim.child.kill('SIGKILL')
+  const at = performance.now()
+  await exited
+  reached.emit('killed')
+  return { at, answer }
+}
+
+async function untilState (store: Store, state: string): Promise<void> {
+  while (await store.get('select id from job where state = $1', [state]) === undefined) await sleep(2)
+}
+
+/**
+ * A client behind a load balancer: when its connection breaks, it sends its request again, to another node.
+ */
+async function ask ({ victim, other, key, name }: Round): Promise<Answer> {
+  const takes = random.integer(300, 600)
+  const isNamed = random.integer(0, 1) === 1
+  const body = JSON.stringify({
+    model: 'film', messages: [{ role: 'user', content: `${name}, takes ${takes}` }], video: { seconds: 2 }
+  })
+  for (let tries = 1; ; tries++) {
+    try {
+      const answer = await request(`${(tries === 1 ? victim : other).url}/chat/completions`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${key}`,
+          'content-type': 'application/json',
+          'x-stainless-retry-count': String(tries - 1),
+          ...isNamed ? { 'idempotency-key': name } : {}
+        },
+        body
+      })
+      const text = await answer.body.text()
+      if (answer.statusCode < 500 || tries > 10) return { status: answer.statusCode, text, tries }
+    } catch (error) {
+      if (tries > 10) throw error
+    }
+    await sleep(100)
+  }
+}
+
+async function checkRound (
+  { store, provider, name }: Pick<Round, 'store' | 'provider' | 'name'>, state: State,
+  { status, text, tries }: Answer
+): Promise<void> {
+  report.check(status === 200 && tries > 1, `${name}: answered ${status} at try ${tries}: ${text.slice(0, 500)}`)
+  const completion = JSON.parse(text)
+  const url = completion.choices?.[0]?.message.content
+  const video = await request(url)
+  const bytes = Buffer.from(await video.body.arrayBuffer())
+  report.check(video.statusCode === 200 && bytes.toString('latin1', 4, 8) === 'ftyp', `${name}: ${url} is ${video.statusCode}`)
+
+  const made = provider.jobs.filter(({ prompt }) => prompt.includes(`${name},`))
+  report.check(made.length === 1, `${name}: ${made.length} videos were made`)
+  report.check(state === 'submitting' || made[0]?.submits === 1, `${name}: ${made[0]?.submits} submits`)
+  const id = String(completion.id).replace('chatcmpl-', '')
+  const entries = await store.all<{ kind: string, amount: number }>('select kind, amount from entry where ref = $1', [id])
+  const charged = entries.length === 1 && entries[0]?.kind === 'usage' && entries[0].amount === 2_000_000
+  report.check(charged, `${name}: booked ${JSON.stringify(entries)}`)
+}
