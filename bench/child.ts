@@ -27,8 +27,8 @@ export interface Child extends AsyncDisposable {
 }
 
 /** Starts a server and waits for its address. Throws an Error with the output when it prints none. */
-export async function startServer (program: Program): Promise<Child> {
-  const child = spawnNode(program, 'pipe', ['--import', probe])
+export async function startServer (program: Program, nodeOptions: string[] = []): Promise<Child> {
+  const child = spawnNode(program, 'pipe', ['--import', probe, ...nodeOptions])
   const { url, key } = await announced(child, program)
   return { url, key, usage: () => request<Usage>(child, 'usage'), [Symbol.asyncDispose]: () => stop(child) }
 }

@@ -5,13 +5,15 @@ import { parseArgs } from 'node:util'
 import { startServer, startWorker } from './child.ts'
 import type { Program } from './child.ts'
 import type { LoadOrder, LoadResult } from './load.ts'
+import { heldTargetKiB, measureHeld, reportHeld } from './held.ts'
+import type { HeldMeasurement } from './held.ts'
 import { measureCpu, measureLatency, measureStart } from './measure.ts'
 import type { Load, Measurement, Pair } from './measure.ts'
 import { bareProgram, loadProgram, subjectProgram, upstreamProgram } from './programs.ts'
 import { isTooSlow, report } from './report.ts'
 import { latencyLoad, scenarios } from './scenarios.ts'
 
-const usage = `npm run bench -- [${[...Object.keys(scenarios), 'latency', 'start'].join('] [')}]
+const usage = `npm run bench -- [${[...Object.keys(scenarios), 'latency', 'start', 'held'].join('] [')}]
   --subject <name>  what to compare with the bare relay: tollgate (default), bare, or a server's file
   --rounds <n>      measured rounds of each kind, 5 unless told
   --json            print the figures as JSON
@@ -27,7 +29,7 @@ const { values, positionals } = parseArgs({
     help: { type: 'boolean', default: false }
   }
 })
-const names = [...Object.keys(scenarios), 'latency', 'start']
+const names = [...Object.keys(scenarios), 'latency', 'start', 'held']
 const unknown = positionals.find((name) => !names.includes(name))
 const rounds = Number(values.rounds)
 
@@ -37,9 +39,22 @@ if (values.help) {
   console.error(usage)
   process.exitCode = 2
 } else {
-  const measurements = await measureAll(positionals.length > 0 ? positionals : names)
-  console.log(values.json ? JSON.stringify(measurements, null, 2) : report(measurements, values.subject))
-  if (values.check && measurements.some(isTooSlow)) process.exitCode = 1
+  const chosen = positionals.length > 0 ? positionals : names
+  const compared = chosen.filter((name) => name !== 'held')
+  const measurements = compared.length > 0 ? await measureAll(compared) : []
+  const held = chosen.includes('held') ? await measureAllHeld() : []
+  if (values.json) console.log(JSON.stringify([...measurements, ...held], null, 2))
+  else {
+    if (measurements.length > 0) console.log(report(measurements, values.subject))
+    if (held.length > 0) console.log(reportHeld(held))
+  }
+  const isTooLarge = held.some(({ extraKiB }) => extraKiB > heldTargetKiB)
+  if (values.check && (isTooLarge || measurements.some(isTooSlow))) process.exitCode = 1
+}
+
+async function measureAllHeld (): Promise<HeldMeasurement[]> {
+  await using workspace = await mkdtempDisposable(join(tmpdir(), 'bench-'))
+  return await measureHeld(workspace.path)
 }
 
 async function measureAll (chosen: readonly string[]): Promise<Measurement[]> {
