@@ -1,0 +1,119 @@
+import { createRandom, type Row, type TrainingData } from '../../services/routing/training/data.ts'
+import { averageQuality, mean, pairMetrics, type CostPoint } from './metrics.ts'
+import type { Scorer } from './scorers.ts'
+
+export interface Pair { id: string, family: string, strong: string, weak: string }
+export interface Pool { id: string, families: string[], models: string[] }
+
+/** APGR, CPT and their names as other papers report them on the same prompts. */
+export const published: Readonly<Record<string, string>> = {
+  mmlu: 'RouteLLM with 1.5k labels: SW .603, causal LLM .600, MF .597, BERT .572; keyword routers .535'
+}
+
+/** One line of the table of a pair. */
+export interface PairLine {
+  router: string, cpt50: number, cpt80: number, apgr: number, low?: number, high?: number
+}
+
+const resamples = 200
+
+/** Measures routers on the prompts that both models of a pair have answered. */
+export function pairLines (
+  pair: Pair, rows: readonly Row[], routers: Readonly<Record<string, Scorer>>
+): PairLine[] {
+  const [strong, weak] = [pair.strong.toLowerCase(), pair.weak.toLowerCase()]
+  const answered = rows.filter(({ family, y }) => family === pair.family && strong in y && weak in y)
+  const [best, worst] = [strong, weak].map(
+    model => answered.map(({ y }) => y[model] ?? 0)
+  ) as [number[], number[]]
+  const random = createRandom(1)
+  return Object.entries(routers).map(([router, scorer]) => {
+    const gaps = answered.map(row => {
+      const [low = 0, high = 0] = scorer(row, [weak, strong])
+      return high - low + random() * 1e-9
+    })
+    const areas = Array.from({ length: resamples }, () => {
+      const drawn = answered.map(() => Math.floor(random() * answered.length))
+      const pick = (values: readonly number[]) => drawn.map(at => values[at] ?? 0)
+      return pairMetrics(pick(gaps), pick(best), pick(worst)).apgr
+    }).sort((a, b) => a - b)
+    return { router, ...pairMetrics(gaps, best, worst), low: areas[5] ?? NaN, high: areas[194] ?? NaN }
+  })
+}
+
+/** One line of the table of a pool; `recovered` is the share of the way from single models to the oracle. */
+export interface PoolLine { router: string, aiq: number, recovered: number | null }
+
+const prices = [0, ...Array.from({ length: 120 }, (_, at) => 10 ** (-6 + 7 * at / 119)), Infinity]
+
+/** Measures routers on a pool of models over the whole range of what quality may cost. */
+export function poolLines (
+  pool: Pool, rows: readonly Row[], data: TrainingData, routers: Readonly<Record<string, Scorer>>
+): { lines: PoolLine[], cheapest: CostPoint, best: CostPoint, zero: number } {
+  const outputPrice = (model: string) => data.models[model]?.price_out ?? 0
+  // From the cheapest up, which the simple routers take for the order of strength.
+  const models = pool.models.map(model => model.toLowerCase()).sort((a, b) => outputPrice(a) - outputPrice(b))
+  const answered = pool.families.flatMap(family => {
+    const own = rows.filter(row => row.family === family && models.every(model => model in row.y))
+    return own.map(row => ({ row, weight: 1 / own.length / pool.families.length }))
+  })
+  const costs = answered.map(({ row }) => models.map(model => costOf(row, model, data)))
+  const usual = models.map((_, at) => answered.reduce(
+    (sum, { weight }, one) => sum + weight * (costs[one]?.[at] ?? 0), 0
+  ))
+  const point = (choose: (one: number) => number): CostPoint => {
+    let [cost, quality] = [0, 0]
+    answered.forEach(({ row, weight }, one) => {
+      const chosen = choose(one)
+      cost += weight * (costs[one]?.[chosen] ?? 0)
+      quality += weight * (row.y[models[chosen] ?? ''] ?? 0)
+    })
+    return { cost, quality }
+  }
+  const singles = models.map((_, at) => point(() => at))
+  const byCost = singles.toSorted((a, b) => a.cost - b.cost)
+  const [cheapest, dearest] = [byCost[0] as CostPoint, byCost.at(-1) as CostPoint]
+  const aiqOf = (points: readonly CostPoint[]) => averageQuality(points, cheapest.cost, dearest.cost)
+  const zero = aiqOf(singles)
+  const best = singles.reduce((one, other) => other.quality > one.quality ? other : one)
+  const lines = Object.entries(routers).map(([router, scorer]) => {
+    const scores = answered.map(({ row }) => scorer(row, models))
+    const costsSeen = router === 'oracle' ? costs : answered.map(() => usual)
+    const points = prices.map(price => point(one => highest(models.map((_, at) => {
+      const cost = costsSeen[one]?.[at] ?? 0
+      return price === 0
+        ? -cost
+        : (scores[one]?.[at] ?? 0) - (
+            price === Infinity ? 1e-9 * cost : cost / price
+          )
+    }))))
+    return { router, aiq: aiqOf(points), recovered: null }
+  })
+  const ceiling = lines.find(({ router }) => router === 'oracle')?.aiq ?? zero
+  return {
+    lines: lines.map(line => ({
+      ...line, recovered: (line.aiq - zero) / (ceiling - zero)
+    })),
+    cheapest,
+    best,
+    zero
+  }
+}
+
+export function meanApgr (lines: readonly PairLine[][], router: string): number {
+  return mean(lines.map(pair => pair.find(line => line.router === router)?.apgr ?? NaN))
+}
+
+/** In USD: four characters a token, and twenty tokens around them. */
+function costOf (row: Row, model: string, data: TrainingData): number {
+  const { price_in: input, price_out: output } = data.models[model] ?? {}
+  const chars = row.messages.reduce((sum, { content }) => sum + (
+    typeof content === 'string' ? content.length : 0
+  ), 0)
+  const written = row.out?.[model] ?? data.defaultOutput[row.family] ?? 300
+  return ((chars / 4 + 20) * (input ?? 0) + written * (output ?? 0)) / 1e6
+}
+
+function highest (values: readonly number[]): number {
+  return values.reduce((best, value, at) => value > (values[best] ?? -Infinity) ? at : best, 0)
+}

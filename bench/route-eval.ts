@@ -1,0 +1,82 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { readRows, readTrainingData, type Row } from '../services/routing/training/data.ts'
+import {
+  keywordScorer, lengthScorer, oracle, randomScorer, trainedScorer, type Scorer
+} from './evaluation/scorers.ts'
+import {
+  meanApgr, pairLines, poolLines, published, type Pair, type PairLine, type Pool
+} from './evaluation/tables.ts'
+
+const usage = `npm run route:eval -- --data <folder>
+  Trains on the training split and measures on the other one, then leaves out one benchmark after the other.
+  --data <folder>  as for route:train`
+
+const { values } = parseArgs({ options: { data: { type: 'string' }, help: { type: 'boolean' } } })
+
+if (values.help === true || values.data === undefined) {
+  console.error(usage)
+  process.exitCode = values.help === true ? 0 : 2
+} else {
+  evaluate(values.data)
+}
+
+function evaluate (folder: string): void {
+  const data = readTrainingData(folder)
+  const read = (name: string) => JSON.parse(readFileSync(join(folder, name), 'utf8'))
+  const pairs: Pair[] = read('pairs.json')
+  const pools: Pool[] = read('pools.json')
+  const others = {
+    'random mixing': randomScorer(1), 'prompt length': lengthScorer, keywords: keywordScorer, oracle
+  }
+
+  const test = readRows(folder, ['val'])
+  const split = { tollgate: trainedScorer(data, readRows(folder, ['train'])), ...others }
+  console.log('# Test split: trained on the other rows of the same benchmarks')
+  printPairs(pairs, test, () => split)
+  for (const pool of pools) printPool(pool)
+
+  console.log('\n# Leave one benchmark out: trained on all the others')
+  const byFamily = new Map<string, Record<string, Scorer>>()
+  const without = (family: string) => {
+    const known = byFamily.get(family) ??
+      { tollgate: trainedScorer(data, data.rows.filter(row => row.family !== family)), ...others }
+    byFamily.set(family, known)
+    return known
+  }
+  printPairs(pairs, data.rows, without)
+
+  function printPool (pool: Pool): void {
+    const { lines, cheapest, best, zero } = poolLines(pool, test, data, split)
+    const single = (name: string, { cost, quality }: typeof best) =>
+      console.log(
+        `  ${name.padEnd(16)} quality ${quality.toFixed(4)} at $${(cost * 1000).toFixed(3)} per 1,000`
+      )
+    console.log(`\n${pool.id}: AIQ of the single models (zero router) ${zero.toFixed(4)}`)
+    single('always cheapest', cheapest)
+    single('always best', best)
+    for (const { router, aiq, recovered } of lines) {
+      console.log(`  ${router.padEnd(16)} AIQ ${aiq.toFixed(4)}  ${(100 * (recovered ?? 0)).toFixed(0)} % of the way to the oracle`)
+    }
+  }
+}
+
+function printPairs (
+  pairs: readonly Pair[], rows: readonly Row[], routersOf: (family: string) => Record<string, Scorer>
+): void {
+  const all: PairLine[][] = []
+  for (const pair of pairs) {
+    const lines = pairLines(pair, rows, routersOf(pair.family))
+    all.push(lines)
+    console.log(`\n${pair.id}: ${pair.strong} / ${pair.weak}${published[pair.id] === undefined ? '' : `\n  ${published[pair.id]}`}`)
+    for (const { router, cpt50, cpt80, apgr, low, high } of lines) {
+      console.log(`  ${router.padEnd(16)} CPT50 ${cpt50.toFixed(1).padStart(5)} %  CPT80 ${cpt80.toFixed(1).padStart(5)} %  ` +
+        `APGR ${apgr.toFixed(3)} [${low?.toFixed(3)}, ${high?.toFixed(3)}]`)
+    }
+  }
+  const routers = all[0]?.map(({ router }) => router) ?? []
+  console.log(`\nmean APGR: ${routers.map(router => `${router} ${
+    meanApgr(all, router).toFixed(4)
+  }`).join(', ')}`)
+}

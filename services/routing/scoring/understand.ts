@@ -1,0 +1,163 @@
+import { createReader, type Reading } from '../text/reader.ts'
+import { signalCount, signalNames, writeSignals } from '../text/signals.ts'
+import { writeDomains, type Setting } from './domains.ts'
+import { domains, type Weights } from './weights.ts'
+
+/** What the router makes of a text. The arrays are reused for the next one. */
+export interface Understanding {
+  readonly signals: Float32Array
+  readonly traits: Float32Array
+  /** How much the text is like each kind of the training data; sums up to 1. */
+  readonly kinds: Float32Array
+  /** Share of each domain; sums up to 1. */
+  readonly domains: Float32Array
+  /** 1: like the training data; 0: nothing like it. */
+  familiarity: number
+  /** How much harder than others the text looks, as the logarithm of a factor on failures. */
+  difficulty: number
+  outputTokens: number
+}
+
+/** Signals beyond this many spreads from their mean say no more. */
+const farthest = 2.5
+export const signalScale = 0.3
+/** Distances at which a text is wholly familiar and not at all. */
+const near = 1
+const far = 1.3
+const outputBounds = { least: 24, most: 4000 }
+
+/** What makes a text harder for every model: its length, steps and conditions, and what was learned. */
+const hardening = Object.entries({
+  length: 0.3, sentences: 0.1, 'words:steps': 0.15, 'words:supposition': 0.15
+})
+  .map(([name, weight]) => ({ at: signalNames.indexOf(name), weight: weight / signalScale }))
+const learnedWeight = 0.3
+const mostDifficult = 1.5
+
+/** Creates a function that tells what a text is like; it allocates nothing that grows with the text. */
+export function createUnderstanding (weights: Weights): (text: string, setting: Setting) => Understanding {
+  const reader = createReader()
+  const raw = new Float32Array(signalCount)
+  const nearest = new Float32Array(weights.kinds.length)
+  const meanSlopes = averageSlopes(weights)
+  const found: Understanding = {
+    signals: new Float32Array(signalCount),
+    traits: new Float32Array(weights.traitCount),
+    kinds: new Float32Array(weights.kinds.length),
+    domains: new Float32Array(domains.length),
+    familiarity: 0,
+    difficulty: 0,
+    outputTokens: 0
+  }
+
+  return (text, setting) => {
+    const reading = reader.read(text)
+    writeSignals(reading, raw)
+    standardise(raw, weights, found.signals)
+    writeTraits(reading, found.signals, weights, found.traits)
+    writeKinds(found, weights, nearest)
+    writeDomains(raw, reading, setting, found.domains)
+    found.difficulty = difficultyOf(found, meanSlopes)
+    found.outputTokens = outputTokensOf(found.signals, weights)
+    return found
+  }
+}
+
+export function standardise (
+  raw: Float32Array, { mean, spread }: Pick<Weights, 'mean' | 'spread'>, out: Float32Array
+): void {
+  for (let at = 0; at < signalCount; at++) {
+    const z = ((raw[at] as number) - (mean[at] as number)) / (spread[at] as number)
+    out[at] = Math.max(-farthest, Math.min(farthest, z)) * signalScale
+  }
+}
+
+/** Weight of a bucket by how often it was hit. */
+export function tfOf (count: number): number {
+  return count === 1 ? 1 : 1 + Math.log(count)
+}
+
+function writeTraits (
+  { buckets, counts, size }: Reading, signals: Float32Array, weights: Weights, traits: Float32Array
+): void {
+  const { traitCount, bucketTraits, bucketScale, signalTraits } = weights
+  traits.fill(0)
+  let norm = 0
+  for (let at = 0; at < size; at++) {
+    const bucket = buckets[at] as number
+    const tf = tfOf(counts[bucket] as number)
+    norm += tf * tf
+    const from = bucket * traitCount
+    for (let trait = 0; trait < traitCount; trait++) {
+      traits[trait] = (traits[trait] as number) + tf * (bucketTraits[from + trait] as number)
+    }
+  }
+  const scale = 1 / Math.sqrt(norm || 1)
+  for (let trait = 0; trait < traitCount; trait++) {
+    traits[trait] = (traits[trait] as number) * scale * (bucketScale[trait] as number)
+  }
+  for (let signal = 0; signal < signalCount; signal++) {
+    const value = signals[signal] as number
+    const from = signal * traitCount
+    for (let trait = 0; trait < traitCount; trait++) {
+      traits[trait] = (traits[trait] as number) + value * (signalTraits[from + trait] as number)
+    }
+  }
+}
+
+/** Compares the form of a text with the typical ones: which kinds it is like, and how familiar it is. */
+function writeKinds (found: Understanding, weights: Weights, nearest: Float32Array): void {
+  const { signals, kinds } = found
+  const { typicalKind, typicalWidth, centres } = weights
+  nearest.fill(Infinity)
+  let least = Infinity
+  for (let one = 0; one < typicalKind.length; one++) {
+    let square = 0
+    const from = one * signalCount
+    for (let at = 0; at < signalCount; at++) {
+      const difference = (signals[at] as number) - (centres[from + at] as number)
+      square += difference * difference
+    }
+    const kind = typicalKind[one] as number
+    nearest[kind] = Math.min(nearest[kind] as number, square)
+    least = Math.min(least, distanceOf(square, typicalWidth[one] as number))
+  }
+  let closest = Infinity
+  for (const square of nearest) closest = Math.min(closest, square)
+  let sum = 0
+  for (let kind = 0; kind < kinds.length; kind++) {
+    kinds[kind] = Math.exp(-sharpness * ((nearest[kind] as number) - closest))
+    sum += kinds[kind] as number
+  }
+  for (let kind = 0; kind < kinds.length; kind++) kinds[kind] = (kinds[kind] as number) / sum
+  found.familiarity = Math.max(0, Math.min(1, (far - least) / (far - near)))
+}
+
+const sharpness = 6
+
+/** Half as it is, half in widths of the typical text. */
+function distanceOf (square: number, width: number): number {
+  return 0.5 * Math.sqrt(square) / 1.2 + 0.5 * Math.sqrt(square / width)
+}
+
+function difficultyOf ({ traits, signals }: Understanding, meanSlopes: Float32Array): number {
+  let sum = 0
+  for (let trait = 0; trait < traits.length; trait++) {
+    sum -= learnedWeight * (traits[trait] as number) * (meanSlopes[trait] as number)
+  }
+  for (const { at, weight } of hardening) sum += weight * (signals[at] as number)
+  return mostDifficult * Math.tanh(sum / mostDifficult)
+}
+
+function averageSlopes ({ models, traitCount }: Weights): Float32Array {
+  const all = Object.values(models)
+  return Float32Array.from({ length: traitCount }, (_, trait) => {
+    return all.reduce((sum, { slopes }) => sum + (slopes[trait] ?? 0), 0) / all.length
+  })
+}
+
+function outputTokensOf (signals: Float32Array, { outputLength }: Weights): number {
+  let log = outputLength[0] as number
+  for (let at = 0; at < signalCount; at++) log += (signals[at] as number) * (outputLength[at + 1] as number)
+  return Math.max(outputBounds.least, Math.min(outputBounds.most, Math.exp(log)))
+}

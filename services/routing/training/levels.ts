@@ -1,0 +1,64 @@
+import type { Examples } from './examples.ts'
+
+/** Log-odds of a good answer: of each model, of each kind of text, and of each model in each kind. */
+export interface Levels { levels: Float32Array, kindLevels: Float32Array, modelKinds: Float32Array }
+
+const rounds = 30
+/** Kinds differ in which models answered them: a model or kind seen little is drawn to the middle. */
+const shrink = 0.3
+
+/**
+ * Splits the mean scores of models in kinds into what the model and what the kind explains; the start of a
+ * fit.
+ */
+export function meanLevels (
+  { models, kinds, kindOf, labelled }: Examples, chosen: readonly number[]
+): Levels {
+  const sums = new Float64Array(models.length * kinds.length)
+  const counts = new Float64Array(sums.length)
+  for (const row of chosen) {
+    const kind = kindOf[row] as number
+    labelled[row]?.model.forEach((model, at) => {
+      const cell = model * kinds.length + kind
+      sums[cell] = (sums[cell] as number) + (labelled[row]?.score[at] as number)
+      counts[cell] = (counts[cell] as number) + 1
+    })
+  }
+  const odds = sums.map((sum, cell) => {
+    const share = (sum + 1) / ((counts[cell] as number) + 2)
+    return Math.log(share / (1 - share))
+  })
+  const levels = new Float32Array(models.length)
+  const kindLevels = new Float32Array(kinds.length)
+  for (let round = 0; round < rounds; round++) {
+    for (let kind = 0; kind < kinds.length; kind++) {
+      kindLevels[kind] = average(models.length, model => [
+        model * kinds.length + kind, levels[model] as number
+      ])
+    }
+    for (let model = 0; model < models.length; model++) {
+      levels[model] = average(kinds.length, kind => [model * kinds.length + kind, kindLevels[kind] as number])
+    }
+  }
+
+  function average (count: number, cellOf: (at: number) => [number, number]): number {
+    let sum = 0
+    let weight = shrink
+    for (let at = 0; at < count; at++) {
+      const [cell, explained] = cellOf(at)
+      if (counts[cell] === 0) continue
+      sum += (odds[cell] as number) - explained
+      weight++
+    }
+    return sum / weight
+  }
+
+  const modelKinds = Float32Array.from(odds, (value, cell) => {
+    if (counts[cell] === 0) return 0
+    const explained = (levels[
+      Math.floor(cell / kinds.length)
+    ] as number) + (kindLevels[cell % kinds.length] as number)
+    return (value - explained) * (counts[cell] as number) / ((counts[cell] as number) + 30)
+  })
+  return { levels, kindLevels, modelKinds }
+}

@@ -1,0 +1,92 @@
+import type { ChatCompletionRequest } from '../../../schemas/chat-completions.ts'
+import { configDefaults } from '../../../schemas/config.ts'
+import type { ModelConfig, PolicyConfig } from '../../../services/config/config.ts'
+import { builtInPolicies } from '../../../services/config/policies.ts'
+import { assumedCapabilities } from '../../../services/models/new-model.ts'
+import { noOffsets, type Offsets } from '../../../services/routing/feedback/rows.ts'
+import type { Deployments, Question } from '../../../services/routing/route.ts'
+import { createRouter, type Router } from '../../../services/routing/router.ts'
+import { loadWeights } from '../../../services/routing/scoring/weights.ts'
+import { createStickiness } from '../../../services/routing/stickiness.ts'
+
+export const weights = loadWeights()
+
+/** Prices in USD per million tokens. */
+export interface ModelFacts extends Partial<Omit<ModelConfig, 'price'>> {
+  id: string, input?: number, output?: number
+}
+
+/** A model that can do everything, unless told otherwise. */
+export function modelOf ({ id, input = 1, output = 2, ...more }: ModelFacts): ModelConfig {
+  const { weight, priority, createdS } = configDefaults
+  return {
+    id,
+    kind: 'chat',
+    deployments: [{ provider: 'up', model: id, weight, priority }],
+    price: {
+      inputPico: Math.round(input * 1e6),
+      outputPico: Math.round(output * 1e6),
+      cacheReadPico: null,
+      cacheWritePico: null,
+      imageNano: null,
+      secondNano: null
+    },
+    contextWindow: 128_000,
+    maxOutput: null,
+    capabilities: assumedCapabilities,
+    quality: {},
+    ownedBy: 'up',
+    created: createdS,
+    ...more
+  }
+}
+
+interface RouterFacts {
+  models: readonly ModelConfig[]
+  policies?: readonly PolicyConfig[]
+  /** By model: milliseconds to the first token, tokens per second, and whether it works. */
+  speeds?: Readonly<Record<string, { firstTokenMs?: number, tokensPerSecond?: number, works?: boolean }>>
+  offsets?: Offsets
+  clock?: () => number
+}
+
+export function routerOf (
+  { models, policies = builtInPolicies(), speeds = {}, offsets = noOffsets, clock }: RouterFacts
+): Router {
+  const deployments: Deployments = {
+    isAvailable: ({ model }) => speeds[model]?.works ?? true,
+    expected: (_, model) => ({
+      firstTokenMs: speeds[model]?.firstTokenMs ?? 500, tokensPerSecond: speeds[model]?.tokensPerSecond ?? 80
+    })
+  }
+  return createRouter({
+    offer: {
+      version: () => 1,
+      models: () => models,
+      policies: () => policies,
+      resolve: id => id,
+      offsets: () => offsets
+    },
+    deployments,
+    weights,
+    ...(clock === undefined ? {} : { stickiness: createStickiness({ clock }) })
+  })
+}
+
+/** A question of the key `key`; a text stands for a conversation of one message. */
+export function ask (
+  asked: string | Partial<ChatCompletionRequest>, more: Partial<Question> & { model?: string } = {}
+): Question {
+  const { model = 'auto', ...rest } = more
+  const request: ChatCompletionRequest = {
+    model,
+    messages: [{ role: 'user', content: typeof asked === 'string' ? asked : 'What is a gateway?' }],
+    ...(typeof asked === 'string' ? {} : asked)
+  }
+  return { request, key: 'key', mayUse: () => true, conversation: null, candidates: null, availableNano: null, ...rest }
+}
+
+/** The builtin policies, one of them changed. */
+export function policiesWith (id: string, change: Partial<PolicyConfig>): PolicyConfig[] {
+  return builtInPolicies().map(policy => policy.id === id ? { ...policy, ...change } : policy)
+}
