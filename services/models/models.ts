@@ -6,6 +6,8 @@ import { createRegistry, type Registry, type Resolved } from './registry.ts'
 export interface Models {
   resolve (id: string): Resolved | undefined
   list (): ModelConfig[]
+  /** Another number whenever what `list` shows has changed. */
+  version (): number
   /** The running configuration, with the providers that were found at run time. */
   config (): GatewayConfig
   /** Makes `config` the running configuration. Requests under way keep what they began with. */
@@ -29,6 +31,7 @@ interface ModelsOptions {
 export function createModels ({ config, providers, onUnlisted, onTruncated }: ModelsOptions): Models {
   let running = config
   let registry: Registry
+  let version = 0
   let found: readonly ProviderConfig[] = []
   const offered = new Map<string, string[]>()
 
@@ -41,6 +44,7 @@ export function createModels ({ config, providers, onUnlisted, onTruncated }: Mo
     registry = createRegistry({ ...next, providers: all })
     for (const { id } of all) registry.setDiscovered(id, offered.get(id) ?? [])
     running = { ...next, providers: all }
+    version++
   }
 
   async function listOne ({ id }: ProviderConfig, signal: AbortSignal): Promise<void> {
@@ -51,6 +55,7 @@ export function createModels ({ config, providers, onUnlisted, onTruncated }: Mo
       if (!running.providers.some(provider => provider.id === id)) return
       offered.set(id, ids)
       const leftOut = registry.setDiscovered(id, ids)
+      version++
       if (leftOut > 0) onTruncated(id, leftOut)
     } catch (error) {
       if (!signal.aborted) onUnlisted(id, error)
@@ -62,6 +67,7 @@ export function createModels ({ config, providers, onUnlisted, onTruncated }: Mo
   return {
     resolve: id => registry.resolve(id),
     list: () => registry.list(),
+    version: () => version,
     config: () => running,
     apply,
     addProviders (more) {
@@ -76,6 +82,8 @@ export function createModels ({ config, providers, onUnlisted, onTruncated }: Mo
 
 /** Whether two base URLs lead to the same server, whatever name this machine goes by. */
 function isSamePlace (one: string, other: string): boolean {
-  const plain = (url: string) => url.replace(/\/\/(localhost|\[::1\])(?=[:/])/, '//127.0.0.1').replace(/\/$/, '')
+  const plain = (url: string) => url.replace(
+    /\/\/(localhost|\[::1\])(?=[:/])/, '//127.0.0.1'
+  ).replace(/\/$/, '')
   return plain(one) === plain(other)
 }

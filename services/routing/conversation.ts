@@ -1,0 +1,113 @@
+import type { ChatCompletionRequest } from '../../schemas/chat-completions.ts'
+import type { ChatMessage } from '../../schemas/chat-messages.ts'
+import { focusOf, textOf } from './text/focus.ts'
+
+/** What a request needs, and what there is to know of its conversation. */
+export interface Conversation {
+  /** The text that tells what is asked. */
+  focus: string
+  /** User messages so far. */
+  turns: number
+  /** Characters of the instructions. */
+  systemChars: number
+  /** Estimated, rather too many than too few; without the answer. */
+  promptTokens: number
+  /** Of these, what the last answer was already given to: a provider may have cached it. */
+  earlierTokens: number
+  images: number
+  audios: number
+  files: number
+  hasTools: boolean
+  /** The last message is the result of a tool, or calls one. */
+  inToolLoop: boolean
+  hasAnswers: boolean
+  wantsSchema: boolean
+  wantsAudio: boolean
+  wantsStream: boolean
+  /** Most tokens of one answer, when the client says so. */
+  maxTokens: number | null
+  answers: number
+}
+
+/** What parts count that are not text, and what frames a message. */
+const tokensOf = { message: 4, image: 1000, file: 2000, audio: 500 }
+/** English has some four characters a token, code three. Beyond ASCII a character is about a token. */
+const charsPerToken = 3.5
+const tokensPerExtraByte = 0.45
+const base64PerToken = 6
+
+/** Reads a request once. Time grows with its length, memory does not. */
+export function conversationOf (request: ChatCompletionRequest): Conversation {
+  const { messages, tools, functions } = request
+  const found = {
+    focus: focusOf(messages),
+    turns: 0,
+    systemChars: 0,
+    promptTokens: 0,
+    earlierTokens: 0,
+    images: 0,
+    audios: 0,
+    files: 0,
+    hasTools: (tools?.length ?? 0) > 0 || (functions?.length ?? 0) > 0,
+    inToolLoop: isToolStep(messages.at(-1)),
+    hasAnswers: false,
+    wantsSchema: request.response_format?.type === 'json_schema',
+    wantsAudio: request.modalities?.includes('audio') ?? false,
+    wantsStream: request.stream === true,
+    maxTokens: request.max_completion_tokens ?? request.max_tokens ?? null,
+    answers: request.n ?? 1
+  }
+  let tokens = found.hasTools ? textTokens(JSON.stringify(tools ?? functions)) : 0
+  if (found.wantsSchema) tokens += textTokens(JSON.stringify(request.response_format))
+  for (const message of messages) {
+    if (message.role === 'assistant') {
+      found.hasAnswers = true
+      found.earlierTokens = tokens
+    }
+    tokens += tokensOf.message + messageTokens(message, found)
+  }
+  found.promptTokens = Math.ceil(tokens)
+  found.earlierTokens = Math.ceil(found.earlierTokens)
+  return found
+}
+
+function isToolStep (message: ChatMessage | undefined): boolean {
+  if (message?.role === 'tool' || message?.role === 'function') return true
+  return message?.role === 'assistant' && (message.tool_calls?.length ?? 0) > 0
+}
+
+function messageTokens (
+  message: ChatMessage, found: Pick<Conversation, 'turns' | 'systemChars' | 'images' | 'audios' | 'files'>
+): number {
+  const { role, content } = message
+  if (role === 'user') found.turns++
+  if (role === 'system' || role === 'developer') found.systemChars += textOf(content).length
+  let tokens = role === 'assistant' ? callTokens(message) : 0
+  if (typeof content === 'string') return tokens + textTokens(content)
+  for (const part of content ?? []) {
+    if (part.type === 'text') tokens += textTokens(part.text)
+    else if (part.type === 'image_url' || part.type === 'video_url') {
+      found.images++
+      tokens += tokensOf.image
+    } else if (part.type === 'input_audio') {
+      found.audios++
+      tokens += tokensOf.audio
+    } else if (part.type === 'file') {
+      found.files++
+      tokens += Math.max(tokensOf.file, (part.file.file_data?.length ?? 0) / base64PerToken / 4)
+    }
+  }
+  return tokens
+}
+
+function callTokens ({ tool_calls: calls = [] }: Extract<ChatMessage, { role: 'assistant' }>): number {
+  let chars = 0
+  for (const call of calls) {
+    chars += call.type === 'function' ? call.function.arguments.length + call.function.name.length : call.custom.input.length
+  }
+  return chars / charsPerToken
+}
+
+function textTokens (text: string): number {
+  return text.length / charsPerToken + (Buffer.byteLength(text) - text.length) * tokensPerExtraByte
+}

@@ -1,0 +1,68 @@
+import t from 'tap'
+import { createFeedback } from '../../../services/routing/feedback/feedback.ts'
+import { learn } from '../../../services/routing/feedback/learn.ts'
+import { readFeedback, readOffsets, writeOffsets, type Scored } from '../../../services/routing/feedback/rows.ts'
+import { trainOnFeedback } from '../../../services/operations/routing-feedback.ts'
+import { forEachEngine } from '../../engines.ts'
+import { ask, modelOf, routerOf } from './helper.ts'
+
+/** Scores of a model whose answers are worse than expected, and of one that is as expected. */
+function scores (count: number): Scored[] {
+  return Array.from({ length: count }, (_, at) => ({
+    requestId: `req_${at}`,
+    model: at % 2 === 0 ? 'overrated' : 'fair',
+    domain: 'chat',
+    expected: 0.8,
+    score: at % 2 === 0 ? (at % 10 < 4 ? 1 : 0) : (at % 10 < 8 ? 1 : 0)
+  }))
+}
+
+t.test('what is learned holds on scores that were held back', async t => {
+  const { offsets, before, after, heldBack, learnedFrom } = learn(scores(2000))
+  t.equal(heldBack + learnedFrom, 2000)
+  t.ok(heldBack > 300 && heldBack < 500)
+  t.ok(after.logLoss < before.logLoss - 0.02, `${before.logLoss} → ${after.logLoss}`)
+  t.ok(after.squared < before.squared)
+  const offsetOf = (model: string) => offsets.find(one => one.model === model)?.logOdds ?? NaN
+  t.ok(offsetOf('overrated') < -1)
+  t.ok(Math.abs(offsetOf('fair')) < 0.15)
+})
+
+t.test('a few opinions hardly move anything', async t => {
+  const [offset] = learn([{ requestId: 'a', model: 'm', domain: 'chat', expected: 0.8, score: 0 }]).offsets
+  t.ok(offset === undefined || offset.logOdds > -0.15)
+  t.strictSame(learn([]), {
+    offsets: [], learnedFrom: 0, heldBack: 0, before: { squared: 0, logLoss: 0 }, after: { squared: 0, logLoss: 0 }
+  })
+})
+
+t.test('offsets move the choice', async t => {
+  const models = [modelOf({ id: 'one' }), modelOf({ id: 'two' })]
+  const domains = ['code', 'math', 'tools', 'knowledge', 'extraction', 'chat', 'multilingual', 'long_context']
+  const byModel = new Map([['one', new Map(domains.map(domain => [domain, -0.8]))]])
+  const first = (offsets = { version: 0, byModel: new Map() }) =>
+    routerOf({ models, offsets }).decide(ask('Tell me a story.')).candidates[0]?.id
+  t.equal(first(), 'one')
+  t.equal(first({ version: 1, byModel }), 'two')
+})
+
+forEachEngine(t, 'feedback is kept, learned from on demand, and in force only when that is wanted', async (t, database) => {
+  const store = await database.open()
+  const feedback = createFeedback(store)
+  for (const { requestId, score, ...expected } of scores(60)) {
+    feedback.note(requestId, { key: 'key', ...expected })
+    await feedback.store(requestId, 'key', score)
+  }
+  await feedback.store('req_of_another_node', 'key', 1)
+  await t.rejects(feedback.store('req_1', 'another', 1), /no request/)
+  t.equal((await readFeedback(store)).length, 60, 'a score without an expectation teaches nothing')
+
+  t.match(await trainOnFeedback(store, false, 1), { applied: false, offsets: [{ model: 'fair' }, { model: 'overrated' }] })
+  t.equal((await readOffsets(store)).byModel.size, 0)
+  await trainOnFeedback(store, true, 2)
+  const { version, byModel } = await readOffsets(store)
+  t.equal(version, 2)
+  t.ok((byModel.get('overrated')?.get('chat') ?? 0) < -0.1)
+  await writeOffsets(store, [], 3)
+  t.equal((await readOffsets(store)).byModel.size, 0)
+})

@@ -1,0 +1,207 @@
+import fc from 'fast-check'
+import t from 'tap'
+import type { ChatCompletionRequest } from '../../../schemas/chat-completions.ts'
+import type { ModelConfig, PolicyConfig } from '../../../services/config/config.ts'
+import { GatewayError } from '../../../services/errors.ts'
+import { domains } from '../../../services/routing/scoring/weights.ts'
+import { conversationOf } from '../../../services/routing/conversation.ts'
+import { ask, modelOf, policiesWith, routerOf } from './helper.ts'
+
+const ids = Array.from({ length: 12 }, (_, at) => `m${at}`)
+const policyIds = ['auto', 'auto:cost', 'auto:quality', 'auto:speed']
+const mostly = fc.integer({ min: 0, max: 5 }).map(number => number > 0)
+const price = fc.integer({ min: 0, max: 60_000 }).map(cents => cents / 1000)
+
+const model = fc.record({
+  id: fc.constantFrom(...ids),
+  kind: fc.constantFrom(
+    'chat' as const, 'chat' as const, 'chat' as const, 'image' as const, 'video' as const
+  ),
+  input: price,
+  output: price,
+  isPriced: mostly,
+  contextWindow: fc.constantFrom(null, 1000, 8000, 128_000),
+  maxOutput: fc.constantFrom(null, 500, 8000),
+  capabilities: fc.record({
+    tools: mostly,
+    vision: mostly,
+    audio: mostly,
+    files: mostly,
+    jsonSchema: mostly,
+    reasoning: mostly,
+    streaming: mostly
+  }),
+  quality: fc.integer({ min: 30, max: 99 }),
+  firstTokenMs: fc.integer({ min: 50, max: 9000 }),
+  tokensPerSecond: fc.integer({ min: 5, max: 500 }),
+  works: mostly
+})
+
+const catalogue = fc.uniqueArray(model, { minLength: 1, maxLength: 12, selector: ({ id }) => id })
+
+const request = fc.record({
+  text: fc.oneof(fc.string(), fc.lorem({ maxCount: 40 })),
+  /** How often the text is repeated: conversations that fit no window, some or all. */
+  times: fc.constantFrom(1, 1, 1, 150),
+  part: fc.constantFrom(null, 'image_url', 'input_audio', 'file'),
+  max_tokens: fc.constantFrom(undefined, 10, 900, 20_000),
+  tools: fc.boolean(),
+  schema: fc.boolean(),
+  stream: fc.boolean()
+})
+
+const policy = fc.constantFrom(...policyIds)
+const text = fc.lorem({ maxCount: 30 })
+
+type Value<Source> = Source extends fc.Arbitrary<infer Found> ? Found : never
+type Sizes = 'contextWindow' | 'maxOutput'
+type Facts = Omit<Value<typeof model>, Sizes> & Pick<ModelConfig, Sizes>
+type Asked = Omit<Value<typeof request>, 'max_tokens'> & { max_tokens: number | undefined }
+
+function toModels (facts: readonly Facts[]): ModelConfig[] {
+  return facts.map(({ isPriced, quality, firstTokenMs, tokensPerSecond, works, ...rest }) => {
+    const own = Object.fromEntries(domains.map(domain => [domain, quality / 100]))
+    const made = modelOf({ ...rest, quality: own })
+    return isPriced ? made : { ...made, price: null }
+  })
+}
+
+function toRequest (
+  { text: once, times, part, schema, tools, max_tokens: most, stream }: Asked
+): Partial<ChatCompletionRequest> {
+  const text = once.repeat(times)
+  const content = part === null
+    ? text
+    : [{ type: 'text', text }, { type: part, [part]: { url: 'https://a.test/', data: '', format: 'wav' } }]
+  return {
+    messages: [{ role: 'user', content }] as ChatCompletionRequest['messages'],
+    stream,
+    ...(most === undefined ? {} : { max_tokens: most }),
+    ...(tools ? { tools: [{ type: 'function', function: { name: 'find' } }] } : {}),
+    ...(schema ? { response_format: { type: 'json_schema', json_schema: { name: 'a' } } } : {})
+  }
+}
+
+/** Written again from what is promised, not from how it is done. */
+function isAllowed (one: Facts, asked: Asked, promptTokens: number, mayUse: readonly string[]): boolean {
+  const { capabilities: can } = one
+  return one.kind === 'chat' && one.isPriced && one.works && mayUse.includes(one.id) && one.id !== 'm0' &&
+    (asked.part !== 'image_url' || can.vision) && (asked.part !== 'input_audio' || can.audio) &&
+    (asked.part !== 'file' || can.files) && (
+    !asked.tools || can.tools
+  ) && (!asked.schema || can.jsonSchema) &&
+    (
+      !asked.stream || can.streaming
+    ) && promptTokens + (asked.max_tokens ?? 0) <= (one.contextWindow ?? 8192) &&
+    (asked.max_tokens ?? 0) <= (one.maxOutput ?? Infinity)
+}
+
+t.test('no constraint is ever violated, and nothing is refused that a model could take', async t => {
+  let answered = 0
+  const property = fc.property(catalogue, request, policy, fc.subarray(ids, { minLength: 4 }),
+    (facts, asked, id, mayUse) => {
+      const policies = policiesWith(id, { models: ids.filter(one => one !== 'm0') })
+      const router = routerAmong(facts, policies)
+      const question = ask(toRequest(asked), { model: id, mayUse: one => mayUse.includes(one) })
+      const { promptTokens } = conversationOf(question.request)
+      const allowed = facts.filter(one => isAllowed(one, asked, promptTokens, mayUse)).map(one => one.id)
+      try {
+        const decision = router.decide(question)
+        answered++
+        const chosen = decision.candidates.map(one => one.id)
+        const listed = new Set([...chosen, ...decision.excluded().map(one => one.model)])
+        return chosen.every(one => allowed.includes(one)) && listed.size === facts.length
+      } catch (error) {
+        if (!(error instanceof GatewayError) || error.status !== 400) throw error
+        // A window must hold an answer as well, so it may be too small by that.
+        return allowed.every(one => error.message.includes(`\`${one}\``) && asked.max_tokens === undefined)
+      }
+    })
+  fc.assert(property, { numRuns: 150 })
+  t.ok(answered > 30, `${answered} decisions`)
+})
+
+t.test('no request costs more than the ceiling of its policy', async t => {
+  const property = fc.property(catalogue, request, fc.integer({
+    min: 1, max: 10_000_000
+  }), (facts, asked, ceilingNano) => {
+    const router = routerOf({ models: toModels(facts), policies: policiesWith('auto', { ceilingNano }) })
+    const question = ask(toRequest({ ...asked, max_tokens: 400 }))
+    const { promptTokens } = conversationOf(question.request)
+    try {
+      return router.decide(question).candidates.every(({ price }) => {
+        return (promptTokens * (price?.inputPico ?? 0) + 400 * (price?.outputPico ?? 0)) / 1000 <= ceilingNano
+      })
+    } catch (error) {
+      return error instanceof GatewayError && error.status === 400
+    }
+  })
+  fc.assert(property, { numRuns: 50 })
+  t.pass()
+})
+
+const useful = model.map(one => ({
+  ...one,
+  kind: 'chat' as const,
+  isPriced: true,
+  works: true,
+  contextWindow: 128_000,
+  maxOutput: null,
+  capabilities: { ...one.capabilities, streaming: true }
+}))
+const usable = fc.uniqueArray(useful, { minLength: 2, maxLength: 8, selector: ({ id }) => id })
+
+/** A router among these models, each as fast as it says. */
+function routerAmong (facts: readonly Facts[], policies?: PolicyConfig[]) {
+  const speeds = Object.fromEntries(facts.map(one => [one.id, one]))
+  return routerOf({ models: toModels(facts), speeds, ...(policies === undefined ? {} : { policies }) })
+}
+
+function chosenFrom (facts: readonly Facts[], text: string, id: string): string {
+  return routerAmong(facts).decide(ask(text, { model: id })).candidates[0]?.id ?? ''
+}
+
+const better: Record<string, (one: Facts, by: number) => Facts> = {
+  cheaper: (one, by) => ({ ...one, input: one.input / by, output: one.output / by }),
+  'better at answering': (one, by) => ({ ...one, quality: Math.min(99, one.quality + by) }),
+  faster: (one, by) => ({
+    ...one, firstTokenMs: one.firstTokenMs / by, tokensPerSecond: one.tokensPerSecond * by
+  })
+}
+
+for (const [name, improve] of Object.entries(better)) {
+  t.test(`a model that becomes ${name} is not left for another one, nor one that becomes the opposite chosen`, async t => {
+    const factor = fc.integer({ min: 2, max: 30 })
+    const property = fc.property(usable, text, policy, factor, fc.nat(),
+      (facts, text, id, by, at) => {
+        const changed = facts[at % facts.length] as Facts
+        const improved = facts.map(one => one === changed ? improve(one, by) : one)
+        return chosenFrom(facts, text, id) !== changed.id || chosenFrom(improved, text, id) === changed.id
+      })
+    fc.assert(property, { numRuns: 60 })
+    t.pass()
+  })
+}
+
+t.test('the same request gives the same choice, in whatever order the models come', async t => {
+  const property = fc.property(usable, text, policy, fc.nat(), (facts, text, id, turn) => {
+    const choices = new Set<string>()
+    const rotated = [...facts.slice(turn % facts.length), ...facts.slice(0, turn % facts.length)]
+    for (const models of [facts, facts, rotated]) choices.add(chosenFrom(models, text, id))
+    return choices.size === 1
+  })
+  fc.assert(property, { numRuns: 50 })
+  t.pass()
+})
+
+t.test('auto:cost never expects to spend more than auto, nor auto:quality to answer worse', async t => {
+  const property = fc.property(usable, fc.lorem({ maxCount: 30 }), (facts, text) => {
+    const router = routerAmong(facts)
+    const first = (id: string) => router.decide(ask(text, { model: id })).scored[0]
+    const [auto, cost, quality] = [first('auto'), first('auto:cost'), first('auto:quality')]
+    const isCheaper = (cost?.costNano ?? 0) <= (auto?.costNano ?? 0)
+    return isCheaper && (quality?.quality ?? 0) >= (auto?.quality ?? 0) - 0.03
+  })
+  fc.assert(property, { numRuns: 60 })
+  t.pass()
+})

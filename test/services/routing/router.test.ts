@@ -1,0 +1,181 @@
+import t from 'tap'
+import type { ChatMessage } from '../../../schemas/chat-messages.ts'
+import { routeHeader } from '../../../services/routing/describe.ts'
+import { domains } from '../../../services/routing/scoring/weights.ts'
+import { ask, modelOf, policiesWith, routerOf } from './helper.ts'
+
+const everywhere = (share: number) => ({
+  quality: Object.fromEntries(domains.map(
+    domain => [domain, share]
+  ))
+})
+const cheap = modelOf({ id: 'cheap', input: 0.1, output: 0.2, ...everywhere(0.82) })
+const middle = modelOf({ id: 'middle', input: 1, output: 4, ...everywhere(0.85) })
+const best = modelOf({ id: 'best', input: 10, output: 40, ...everywhere(0.95) })
+const models = [best, cheap, middle]
+const text = 'Explain how a combustion engine works and compare it with an electric motor.'
+const firstOf = (
+  router: ReturnType<typeof routerOf>, policy: string
+) => router.decide(ask(text, { model: policy })).candidates[0]?.id
+
+t.test('each policy chooses by its own measure, and says so', async t => {
+  const router = routerOf({
+    models,
+    speeds: {
+      cheap: { firstTokenMs: 900 },
+      middle: {
+        firstTokenMs: 50, tokensPerSecond: 900
+      },
+      best: { firstTokenMs: 2000 }
+    }
+  })
+  t.equal(firstOf(router, 'auto:cost'), 'cheap')
+  t.equal(firstOf(router, 'auto:quality'), 'best')
+  t.equal(firstOf(router, 'auto:speed'), 'middle')
+  const reasons = [
+    'auto', 'auto:cost', 'auto:quality', 'auto:speed'
+  ].map(model => router.decide(ask(text, { model })).reason)
+  t.strictSame(reasons, ['best_balance', 'cheapest_good_enough', 'best_quality', 'fastest_good_enough'])
+})
+
+t.test('the operator sets the trade-off of a policy by one number', async t => {
+  const firstAt = (costWeight: number) => firstOf(routerOf({
+    models, policies: policiesWith('auto', { costWeight })
+  }), 'auto')
+  t.equal(firstAt(0), 'best')
+  t.equal(firstAt(10), 'cheap')
+})
+
+t.test('a model far from good enough is not chosen for its price', async t => {
+  const router = routerOf({ models: [{ ...cheap, quality: everywhere(0.2).quality }, middle] })
+  t.equal(firstOf(router, 'auto:cost'), 'middle')
+})
+
+t.test('what is known of a model comes from the operator, the training data or the catalogue, in this order', async t => {
+  const known = (id: string, more = {}) => routerOf({
+    models: [
+      modelOf({ id, ...more })
+    ]
+  }).decide(ask('Prove that there are infinitely many primes.')).scored[0]?.quality ?? 0
+  t.ok(known('gpt-4o-2024-08-06') > known('llama-3.1-8b') + 0.1, 'trained')
+  t.ok(known('some/Meta-Llama-3.1-8B-Instruct') === known('llama-3.1-8b'), 'under its other names too')
+  t.ok(known(
+    'new-model', { input: 10, output: 40 }
+  ) > known('new-model', { input: 0.05, output: 0.1 }), 'by price')
+  t.ok(known('new-70b') > known('new-3b'), 'by size')
+  t.ok(known('llama-3.1-8b', everywhere(0.99)) > known('gpt-4o-2024-08-06'), 'the operator knows better')
+})
+
+const asked: ChatMessage = { role: 'user', content: text }
+const answered: ChatMessage = { role: 'assistant', content: 'It burns fuel.' }
+const called: ChatMessage = {
+  role: 'assistant',
+  content: null,
+  tool_calls: [{
+    id: 'c', type: 'function', function: { name: 'f', arguments: '{}' }
+  }]
+}
+const result: ChatMessage = { role: 'tool', tool_call_id: 'c', content: '42' }
+
+t.test('a conversation stays with its model while another one is only a little better', async t => {
+  const twin = modelOf({ id: 'a-twin', input: 0.99, output: 3.96, ...everywhere(0.86) })
+  const router = routerOf({ models: [middle, twin] })
+  const first = router.decide(ask({ messages: [asked] }))
+  t.equal(first.candidates[0]?.id, 'a-twin')
+  router.keep(first, 'middle')
+  const second = router.decide(ask({
+    messages: [asked, answered, {
+      role: 'user', content: 'And its cost?'
+    }]
+  }))
+  t.match(second, { reason: 'conversation', isSticky: true })
+  t.equal(second.candidates[0]?.id, 'middle')
+  t.equal(router.decide(ask(
+    { messages: [asked, answered, asked] }, { key: 'another' }
+  )).isSticky, false, 'a conversation belongs to its key')
+  router.release(second)
+  t.equal(router.decide(ask({
+    messages: [asked, answered, asked]
+  })).candidates[0]?.id, 'a-twin', 'after a failure it may leave')
+})
+
+t.test('it leaves for one that is much better, and when its model no longer qualifies', async t => {
+  const router = routerOf({ models })
+  const first = router.decide(ask({ messages: [asked] }, { model: 'auto:quality' }))
+  router.keep(first, 'cheap')
+  t.equal(router.decide(ask({
+    messages: [asked, answered, asked]
+  }, { model: 'auto:quality' })).candidates[0]?.id, 'best')
+  const blind = { ...middle, id: 'blind', capabilities: { ...middle.capabilities, vision: false } }
+  const seeing = routerOf({ models: [blind, cheap] })
+  seeing.keep(seeing.decide(ask({ messages: [asked] })), 'blind')
+  const image: ChatMessage = {
+    role: 'user',
+    content: [{
+      type: 'image_url', image_url: { url: 'https://a.test/b.png' }
+    }]
+  }
+  t.equal(seeing.decide(ask({ messages: [asked, answered, image] })).candidates[0]?.id, 'cheap')
+})
+
+t.test('in the middle of a tool loop it never goes to a lesser model', async t => {
+  const router = routerOf({ models })
+  const loop = { messages: [asked, called, result] }
+  const decide = (more = {}) => router.decide(ask(loop, { model: 'auto:cost', ...more }))
+  router.keep(router.decide(ask({ messages: [asked] }, { model: 'auto:cost' })), 'middle')
+  t.match(decide(), { reason: 'tool_loop', isSticky: true })
+  t.equal(decide().candidates[0]?.id, 'middle')
+  t.equal(decide({
+    mayUse: (id: string) => id !== 'middle'
+  }).candidates[0]?.id, 'best', 'not even when its model is gone')
+})
+
+t.test('an hour later, or by another name, it is another conversation', async t => {
+  let nowMs = 1
+  const router = routerOf({ models, clock: () => nowMs })
+  const next = { messages: [asked, answered, asked] }
+  const first = router.decide(ask({ messages: [asked] }, { conversation: 'mine' }))
+  router.keep(first, first.candidates[0]?.id ?? '')
+  t.equal(router.decide(ask(next, { conversation: 'mine' })).isSticky, true)
+  t.equal(router.decide(ask(next, { conversation: 'yours' })).isSticky, false)
+  nowMs += 3_600_001
+  t.equal(router.decide(ask(next, { conversation: 'mine' })).isSticky, false)
+})
+
+t.test('what is in the provider\'s cache is cheaper to ask again', async t => {
+  const cached = { ...middle, price: { ...middle.price, cacheReadPico: 1000 } } as typeof middle
+  const router = routerOf({ models: [cached] })
+  const long = { messages: [{ role: 'user' as const, content: 'word '.repeat(5000) }, answered, asked] }
+  const before = router.decide(ask(long))
+  router.keep(before, 'middle')
+  t.ok((router.decide(ask(long)).scored[0]?.costNano ?? Infinity) < (before.scored[0]?.costNano ?? 0) / 2)
+})
+
+t.test('the header is a dictionary that says what was decided', async t => {
+  const decision = routerOf({ models }).decide(ask(text))
+  const header = routeHeader(decision, decision.candidates[0]?.id ?? '')
+  t.match(header, /^policy="auto", model="\w+", reason=best_balance, quality=0\.\d{3}, cost="0\.\d+", confidence=[01]\.\d\d, domain=\w+$/)
+  t.match(routeHeader(decision, decision.candidates[1]?.id ?? ''), /reason=fallback/)
+  t.match(routeHeader({
+    ...decision, policy: 'auto:"x\\'
+  }, 'ü"'), /policy="auto:\\"x\\\\", model="%C3%BC\\""/)
+})
+
+t.test('a request is understood from its last words and those before them', async t => {
+  const router = routerOf({ models })
+  const domainOf = (...messages: ChatMessage[]) => router.decide(ask({ messages })).domain
+  const user = (content: string): ChatMessage => ({ role: 'user', content })
+  t.equal(domainOf(user(
+    'Write a python function that merges two sorted lists and returns the result.'
+  )), 'code')
+  t.equal(domainOf(user('Solve $x^2 - 5x + 6 = 0$ and prove that both roots are integers.')), 'math')
+  t.equal(domainOf(user('Write a poem for my mother, please make it funny.')), 'chat')
+  t.equal(domainOf(user('Summarize the following text and extract the names as JSON.')), 'extraction')
+  t.equal(domainOf(user(
+    'Расскажи мне, пожалуйста, о погоде в Москве и о том, что надеть завтра.'
+  )), 'multilingual')
+  t.equal(domainOf(user(
+    'Write a python function that merges two sorted lists.'
+  ), answered, user('Shorter.')), 'code')
+  t.equal(domainOf(user('word '.repeat(60_000))), 'long_context')
+})

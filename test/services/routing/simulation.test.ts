@@ -1,0 +1,88 @@
+import t from 'tap'
+import { breakerDefaults } from '../../../schemas/config-requests.ts'
+import { builtInPolicies } from '../../../services/config/policies.ts'
+import { createDeployments } from '../../../services/deployments/deployments.ts'
+import { createSharing } from '../../../services/deployments/share.ts'
+import { noOffsets } from '../../../services/routing/feedback/rows.ts'
+import { createRouter } from '../../../services/routing/router.ts'
+import type { Store } from '../../../services/store/store.ts'
+import { forEachEngine } from '../../engines.ts'
+import { ask, modelOf, weights } from './helper.ts'
+
+const sharedEveryMs = 3000
+const quality = { quality: { chat: 0.8, knowledge: 0.8, code: 0.8, math: 0.8, tools: 0.8, extraction: 0.8 } }
+const models = [modelOf({ id: 'quick', ...quality }), modelOf({ id: 'steady', ...quality })]
+
+/** How each model behaves, changed while the simulation runs. */
+type World = Record<string, { firstMs: number, tokensPerMs: number }>
+
+/** One gateway: real statistics and sharing on the common store, with the simulation's clock. */
+function createNode (store: Store, name: string, clock: () => number) {
+  const deployments = createDeployments({ breaker: () => breakerDefaults, clock, monotonic: clock })
+  const sharing = createSharing({ store, deployments, node: name, clock })
+  const router = createRouter({
+    offer: {
+      version: () => 1,
+      models: () => models,
+      policies: builtInPolicies,
+      resolve: id => id,
+      offsets: () => noOffsets
+    },
+    deployments,
+    weights
+  })
+  return {
+    sharing,
+    choose: () => router.decide(ask(
+      'Write a short story about a fox.', { model: 'auto:speed' }
+    )).candidates[0]?.id ?? '',
+    call (model: string, world: World) {
+      const { firstMs, tokensPerMs } = world[model] ?? { firstMs: 0, tokensPerMs: 1 }
+      const { record } = deployments.of({ provider: 'up', model })
+      record.started(firstMs)
+      record.streamed(200, 200 / tokensPerMs)
+    }
+  }
+}
+
+forEachEngine(t, 'auto:speed leaves a deployment that becomes slow within 10 s on both nodes, and comes back', async (t, database) => {
+  const store = await database.open()
+  let nowMs = 1_000_000
+  const clock = () => nowMs
+  const busy = createNode(store, 'busy', clock)
+  const idle = createNode(store, 'idle', clock)
+  const world: World = {
+    quick: {
+      firstMs: 100, tokensPerMs: 0.2
+    },
+    steady: { firstMs: 600, tokensPerMs: 0.1 }
+  }
+
+  /** Lets both nodes work for some time: four requests a second at one, one in five seconds at the other. */
+  async function run (ms: number, until: () => boolean = () => false): Promise<number> {
+    const startedMs = nowMs
+    for (; nowMs - startedMs < ms && !until(); nowMs += 250) {
+      busy.call(busy.choose(), world)
+      if (nowMs % 5000 === 0) idle.call(idle.choose(), world)
+      if (nowMs % sharedEveryMs === 0) for (const { sharing } of [busy, idle]) await sharing.exchange()
+    }
+    return nowMs - startedMs
+  }
+  const both = (model: string) => () => busy.choose() === model && idle.choose() === model
+
+  busy.call('steady', world)
+  await run(60_000)
+  t.ok(both('quick')(), 'the quick one is used')
+
+  world.quick = { firstMs: 6000, tokensPerMs: 0.02 }
+  const leftMs = await run(60_000, both('steady'))
+  t.ok(leftMs <= 10_000, `both have left after ${leftMs} ms`)
+  await run(30_000)
+  t.ok(both('steady')(), 'and stay away')
+
+  world.quick = { firstMs: 100, tokensPerMs: 0.2 }
+  const backMs = await run(3_600_000, both('quick'))
+  t.ok(backMs < 3_600_000, `both are back after ${backMs / 1000} s`)
+  await run(30_000)
+  t.ok(both('quick')(), 'and stay')
+})
