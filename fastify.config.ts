@@ -21,6 +21,7 @@ import ledger from './plugins/ledger.ts'
 import media from './plugins/media.ts'
 import models from './plugins/models.ts'
 import providers from './plugins/providers.ts'
+import routing from './plugins/routing.ts'
 import requestId, { requestIdOf } from './plugins/request-id.ts'
 import secondAddress from './plugins/second-address.ts'
 import store from './plugins/store.ts'
@@ -98,6 +99,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
   await app.register(deployments)
   await app.register(jsonBody)
   await app.register(delivery)
+  await app.register(routing)
   await app.register(chat)
   await app.register(images)
   const releaseMs = Math.min(settings.drainMs, longestReleaseMs)

@@ -33,6 +33,7 @@ function lineOf (request: FastifyRequest, { raw }: FastifyReply, startedMs: numb
     asked: trace.asked ?? undefined,
     model: trace.model ?? undefined,
     provider: trace.provider ?? undefined,
+    route: trace.route ?? undefined,
     attempts: trace.attempts || undefined,
     used: trace.report?.model ?? trace.upstreamModel ?? undefined,
     promptTokens: usage?.prompt,

@@ -3,6 +3,7 @@ import { requestsDefaults } from '../schemas/config-requests.ts'
 import { abortedWithClient, type RequestAbort } from '../services/abort.ts'
 import { createChat, type Chat, type Incoming } from '../services/chat/chat.ts'
 import { deadlineHeader, readDeadline } from '../services/chat/read-deadline.ts'
+import { conversationHeader, conversationOf, createSelector } from '../services/chat/selector.ts'
 import { Deadlines } from '../services/deadlines.ts'
 import { GatewayError } from '../services/errors.ts'
 import { createMeter } from '../services/metering/meter.ts'
@@ -33,6 +34,7 @@ export default fp(async app => {
     deployments: app.deployments,
     deadlines: new Deadlines(),
     meter,
+    selector: createSelector(app.router, app.routingFeedback, app.ledger),
     onFailure: (id, { provider, deployment: { model } }, { kind, sent, details: { status } }) => {
       app.log.warn({ id, provider: provider.id, model, kind, sent, status }, 'a call of a provider failed')
     }
@@ -50,6 +52,7 @@ export default fp(async app => {
       signal,
       giveUp: reason => abort.abort(reason),
       deadlineMs,
+      conversation: conversationOf(request.headers[conversationHeader]),
       trace: request.trace,
       delivery: reply.toDelivery(signal)
     }
@@ -57,4 +60,9 @@ export default fp(async app => {
   app.decorate('abortRequests', () => {
     running.forEach(request => request.abort(GatewayError.unavailable('The gateway is shutting down.')))
   })
-}, { name: 'chat', dependencies: ['models', 'providers', 'deployments', 'ledger', 'delivery', 'json-body'] })
+}, {
+  name: 'chat',
+  dependencies: [
+    'models', 'providers', 'deployments', 'routing', 'ledger', 'delivery', 'json-body'
+  ]
+})

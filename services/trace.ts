@@ -11,6 +11,8 @@ export interface Trace {
   model: string | null
   provider: string | null
   upstreamModel: string | null
+  /** What was decided when the gateway chose the model; null: the client named it. */
+  route: string | null
   /** How often a provider was called for it. */
   attempts: number
   report: StreamReport | null
@@ -31,6 +33,7 @@ export function createTrace (): Trace {
     model: null,
     provider: null,
     upstreamModel: null,
+    route: null,
     attempts: 0,
     report: null,
     images: null,

@@ -4,6 +4,8 @@ import completions from './completions.ts'
 import dashboardBilling from './dashboard-billing.ts'
 import imagesGenerations from './images-generations.ts'
 import models from './models.ts'
+import routingDecisions from './routing-decisions.ts'
+import routingFeedback from './routing-feedback.ts'
 import unsupported from './unsupported.ts'
 
 /** Everything under `/v1`: each endpoint wants a key; that a path is not served is said without one. */
@@ -15,6 +17,8 @@ const v1: FastifyPluginAsync = async app => {
     await keyed.register(imagesGenerations)
     await keyed.register(models)
     await keyed.register(dashboardBilling)
+    await keyed.register(routingDecisions)
+    await keyed.register(routingFeedback)
   })
   await app.register(unsupported)
 }

@@ -9,6 +9,7 @@ import type { Charge, Meter, Payer } from '../metering/meter.ts'
 import { usdText } from '../money.ts'
 import { createReport } from '../providers/provider.ts'
 import type { ChatProvider, ProviderCall } from '../providers/provider.ts'
+import { isPolicy } from '../routing/policies.ts'
 import type { Trace } from '../trace.ts'
 import { noteEnd } from './call.ts'
 import type { Answer } from './call.ts'
@@ -19,6 +20,7 @@ import { encodeChunks } from './encode-chunks.ts'
 import { headersOf } from './headers.ts'
 import { completeByChat } from './legacy.ts'
 import { findAnswer } from './search.ts'
+import type { Selector } from './selector.ts'
 import { openTill } from './till.ts'
 
 /** One request of one client. `text` is the body as received, `request` the same, validated. */
@@ -34,6 +36,8 @@ export interface Incoming<Request> {
   giveUp (reason: GatewayError): void
   /** The longest the client wants to wait; null: it does not say. */
   deadlineMs: number | null
+  /** The client's own name of the conversation; null: it has none. */
+  conversation: string | null
   trace: Trace
   delivery: Delivery
 }
@@ -55,6 +59,8 @@ interface ChatOptions {
   deployments: Deployments
   deadlines: Deadlines
   meter: Meter
+  /** Chooses the model of requests that leave it to the gateway. */
+  selector: Selector
   /** Hears of every call that failed, also when another one then succeeds. */
   onFailure: (requestId: string, candidate: Candidate, error: UpstreamError) => void
   /** From 0 up to, not including, 1. */
@@ -69,7 +75,7 @@ type Ask<Request> = (provider: ChatProvider, call: ProviderCall<Request>) => Pro
  * does, deliver, settle.
  */
 export function createChat (options: ChatOptions): Chat {
-  const { catalogue, deployments, deadlines, meter, onFailure, random = Math.random } = options
+  const { catalogue, deployments, deadlines, meter, selector, onFailure, random = Math.random } = options
 
   /** Starts the time that a request may take; `stop` ends it. `dueMs` is on the clock of `deadlines`. */
   function watch (limitMs: number, giveUp: (reason: GatewayError) => void) {
@@ -88,13 +94,15 @@ export function createChat (options: ChatOptions): Chat {
     given: Incoming<Request>, ask: Ask<Request>
   ): Promise<void> {
     const limits = options.limits()
-    const { request: { model, fallbacks = null }, mayUse, trace, signal } = given
-    trace.asked = model
+    const { request: { model: asked }, mayUse, trace, signal } = given
+    trace.asked = asked
+    const selected = isPolicy(asked) ? await selector.select(given) : null
+    const { model, fallbacks } = selected ?? { model: asked, fallbacks: given.request.fallbacks ?? null }
     const incoming = withoutOwnFields(given)
     const { request, text, requestId, payer } = incoming
     const bodyBytes = text.bytes.length
     const plan = planFor({ model, fallbacks, promptBound: bodyBytes, mayUse },
-      { catalogue, deployments, allowDearer: limits.allowDearerFallbacks })
+      { catalogue, deployments, allowDearer: selected !== null || limits.allowDearerFallbacks })
     const deadline = watch(Math.min(given.deadlineMs ?? Infinity, limits.deadlineMs), given.giveUp)
     const till = openTill(meter, { payer, requestId, request, bodyBytes })
     try {
@@ -114,9 +122,11 @@ export function createChat (options: ChatOptions): Chat {
       })
       name(trace, found.candidate)
       trace.report = found.answer.report
+      trace.route = selected?.answered(found.candidate.model.id) ?? null
       await deliver(incoming, found.answer, till.charge)
       noteEnd(found, trace.failure !== null && !signal.aborted)
     } catch (error) {
+      selected?.failed()
       if (trace.model === null) name(trace, plan.asked[0])
       if (signal.reason instanceof GatewayError) throw signal.reason
       // A provider whose answer nobody waits for any more has worked on it all the same.

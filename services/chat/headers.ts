@@ -11,6 +11,7 @@ export function headersOf (trace: Trace, dropped: readonly string[]): Record<str
     'x-tollgate-upstream-model': headerText(trace.upstreamModel),
     'x-tollgate-attempts': String(trace.attempts)
   }
+  if (trace.route !== null) headers['x-tollgate-route'] = trace.route
   if (dropped.length > 0) headers['x-tollgate-dropped-params'] = dropped.join(', ')
   return headers
 }

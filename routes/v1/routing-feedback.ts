@@ -1,0 +1,22 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { errorResponses } from '../../schemas/error.ts'
+import { RoutingFeedback, RoutingFeedbackStored } from '../../schemas/routing.ts'
+
+/**
+ * `POST /routing/feedback`: how good the answer to a routed request was. Stored; nothing is learned by
+ * itself.
+ */
+const routingFeedback: FastifyPluginAsyncTypebox = async app => {
+  app.post('/routing/feedback', {
+    schema: {
+      summary: 'Score the answer to a routed request',
+      body: RoutingFeedback,
+      response: { 200: RoutingFeedbackStored, ...errorResponses }
+    }
+  }, async ({ body: { id, score }, apiKey }) => {
+    await app.routingFeedback.store(id, apiKey.id, score)
+    return { object: 'routing.feedback' as const, id, score }
+  })
+}
+
+export default routingFeedback
