@@ -18,6 +18,8 @@ export interface Measurement {
   targetRatio: number | null
   /** The same as a difference. */
   targetExtraUs?: number | undefined
+  /** The most that the subject may need, in µs. */
+  mostUs?: number | undefined
 }
 
 /** Two servers in front of the same upstream. */
@@ -103,7 +105,11 @@ async function started (program: Program): Promise<{ startMs: number, rssMiB: nu
   const text = await body.text()
   const startMs = performance.now() - startedAt
   const { rssBytes } = await server.usage()
-  if (statusCode !== 200) throw new Error(`${program.file} first answered ${statusCode}: ${text.slice(0, 500)}`)
+  if (statusCode !== 200) {
+    throw new Error(
+    `${program.file} first answered ${statusCode}: ${text.slice(0, 500)}`
+    )
+  }
   return { startMs, rssMiB: rssBytes / 2 ** 20 }
 }
 

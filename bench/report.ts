@@ -5,7 +5,10 @@ import type { Spread } from './statistics.ts'
 export const noiseMargin = 0.1
 
 /** Whether a ratio is above its target by more than noise explains. */
-export function isTooSlow ({ bare, subject, ratio, targetRatio, targetExtraUs }: Measurement): boolean {
+export function isTooSlow (
+  { bare, subject, ratio, targetRatio, targetExtraUs, mostUs }: Measurement
+): boolean {
+  if (mostUs !== undefined) return subject.median > mostUs * (1 + noiseMargin)
   if (targetExtraUs !== undefined) return subject.median - bare.median > targetExtraUs * (1 + noiseMargin)
   return ratio !== null && targetRatio !== null && ratio.median > targetRatio * (1 + noiseMargin)
 }
@@ -14,13 +17,13 @@ export function isTooSlow ({ bare, subject, ratio, targetRatio, targetExtraUs }:
 export function report (measurements: readonly Measurement[], subject: string): string {
   const rows = [
     ['', '', 'bare', subject, 'ratio', 'target'],
-    ...measurements.map(({ title, unit, bare, subject, ratio, targetRatio, targetExtraUs }) => [
+    ...measurements.map(({ title, unit, bare, subject, ratio, ...targets }) => [
       title,
       unit,
       shown(bare),
       shown(subject),
       ratio === null ? '' : shown(ratio, 2),
-      targetExtraUs !== undefined ? `≤ +${targetExtraUs} µs` : targetRatio === null ? '' : `≤ ${targetRatio}`
+      targetText(targets)
     ])
   ]
   const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? []
@@ -31,6 +34,14 @@ export function report (measurements: readonly Measurement[], subject: string): 
   const percent = Math.round(noiseMargin * 100)
   const note = `Medians of paired rounds (lowest–highest). --check fails above target + ${percent} %.`
   return [...lines, '', note].join('\n')
+}
+
+type Targets = Pick<Measurement, 'targetRatio' | 'targetExtraUs' | 'mostUs'>
+
+function targetText ({ targetRatio, targetExtraUs, mostUs }: Targets): string {
+  if (mostUs !== undefined) return `≤ ${mostUs} µs`
+  if (targetExtraUs !== undefined) return `≤ +${targetExtraUs} µs`
+  return targetRatio === null ? '' : `≤ ${targetRatio}`
 }
 
 function shown ({ median, min, max }: Spread, decimals = median < 10 ? 2 : 0): string {

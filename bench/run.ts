@@ -11,9 +11,11 @@ import { measureCpu, measureLatency, measureStart } from './measure.ts'
 import type { Load, Measurement, Pair } from './measure.ts'
 import { bareProgram, loadProgram, subjectProgram, upstreamProgram } from './programs.ts'
 import { isTooSlow, report } from './report.ts'
+import { measureRouting } from './routing.ts'
 import { latencyLoad, scenarios } from './scenarios.ts'
 
-const usage = `npm run bench -- [${[...Object.keys(scenarios), 'latency', 'start', 'held'].join('] [')}]
+const names = [...Object.keys(scenarios), 'latency', 'start', 'held', 'routing']
+const usage = `npm run bench -- [${names.join('] [')}]
   --subject <name>  what to compare with the bare relay: tollgate (default), bare, or a server's file
   --rounds <n>      measured rounds of each kind, 5 unless told
   --json            print the figures as JSON
@@ -29,7 +31,6 @@ const { values, positionals } = parseArgs({
     help: { type: 'boolean', default: false }
   }
 })
-const names = [...Object.keys(scenarios), 'latency', 'start', 'held']
 const unknown = positionals.find((name) => !names.includes(name))
 const rounds = Number(values.rounds)
 
@@ -58,16 +59,18 @@ async function measureAllHeld (): Promise<HeldMeasurement[]> {
 }
 
 async function measureAll (chosen: readonly string[]): Promise<Measurement[]> {
+  const routing = chosen.includes('routing') ? measureRouting(rounds) : []
+  if (chosen.every((name) => name === 'routing')) return routing
   await using workspace = await mkdtempDisposable(join(tmpdir(), 'bench-'))
   await using upstream = await startServer(upstreamProgram)
   const programs = async () => ({
     bare: bareProgram(upstream.url),
     subject: await subjectProgram(values.subject, upstream.url, workspace.path)
   })
-  const running = chosen.some((name) => name !== 'start')
+  const running = chosen.some((name) => name !== 'start' && name !== 'routing')
     ? await measureRunning(chosen, upstream.url, await programs())
     : []
-  return [...running, ...chosen.includes('start') ? await measureStart(programs, rounds) : []]
+  return [...running, ...chosen.includes('start') ? await measureStart(programs, rounds) : [], ...routing]
 }
 
 async function measureRunning (

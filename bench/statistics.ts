@@ -1,6 +1,13 @@
 /** The middle of some measurements and how far they spread. */
 export interface Spread { median: number, min: number, max: number }
 
+/** The value below which such a share of the values lies, 0 to 1; NaN for an empty list. */
+export function quantileOf (values: readonly number[], share: number): number {
+  return values.toSorted((a, b) => a - b)[Math.min(
+    values.length - 1, Math.floor(values.length * share)
+  )] ?? NaN
+}
+
 /** Returns NaN for an empty list. */
 export function spreadOf (values: readonly number[]): Spread {
   const sorted = values.toSorted((a, b) => a - b)

@@ -4,6 +4,7 @@ import { addCreditCommands } from './credits.ts'
 import { addJobCommands } from './jobs.ts'
 import { addKeyCommands } from './keys.ts'
 import { addLedgerCommands } from './ledger.ts'
+import { addRouteCommands } from './route.ts'
 import { createSession } from './session.ts'
 import type { Outcome, Terminal } from './terminal.ts'
 import { addUsageCommand } from './usage.ts'
@@ -32,6 +33,7 @@ export function createProgram (terminal: Terminal, outcome: Outcome): Command {
   addUsageCommand(program, session)
   addLedgerCommands(program, session)
   addJobCommands(program, session)
+  addRouteCommands(program, session, terminal.env)
   return program
 }
 

@@ -1,0 +1,138 @@
+import type { ChatCompletionRequest } from '../schemas/chat-completions.ts'
+import { configDefaults } from '../schemas/config.ts'
+import type { ModelConfig } from '../services/config/config.ts'
+import { builtInPolicies } from '../services/config/policies.ts'
+import { assumedCapabilities } from '../services/models/new-model.ts'
+import { noOffsets } from '../services/routing/feedback/rows.ts'
+import type { Question } from '../services/routing/route.ts'
+import { createRouter, type Router } from '../services/routing/router.ts'
+import type { Measurement } from './measure.ts'
+import { quantileOf, spreadOf } from './statistics.ts'
+
+const count = 1000
+const tries = 5
+const modelCount = 20
+const mostChars = 8192
+/** µs at the median and at the 99th percentile. */
+const targets = { median: 150, p99: 1000 }
+
+/**
+ * What a decision takes, in µs, beside one on a prompt of a few words. Prompts of every length up to 8 KB,
+ * then one of 64 KB and one of 1 MB, which show that the time grows no faster than the prompt. Each prompt
+ * counts with the fastest of its tries: a machine that does other work as well interrupts some of them for
+ * longer than they take.
+ */
+export function measureRouting (rounds: number): Measurement[] {
+  const router = createBenchRouter()
+  const short = questions(() => 40)
+  const upTo8 = questions(index => 40 + index * 7919 % count / count * mostChars)
+  for (let warmUp = 0; warmUp < 3; warmUp++) fastest(router, upTo8, 1)
+  const row = (title: string, share: number, asked: readonly Question[], mostUs?: number): Measurement => {
+    const each = Array.from({ length: rounds }, () => ({
+      bare: quantileOf(
+        fastest(router, short, tries), share
+      ),
+      subject: quantileOf(fastest(router, asked, tries), share)
+    }))
+    return {
+      title: `routing decision, ${title}`,
+      unit: 'µs',
+      bare: spreadOf(each.map(({ bare }) => bare)),
+      subject: spreadOf(each.map(({ subject }) => subject)),
+      ratio: null,
+      targetRatio: null,
+      mostUs
+    }
+  }
+  const oneOf = (kilobytes: number) => [questionOf(prompt(kilobytes * 1024, 7))]
+  return [
+    row(`prompts ≤ 8 KB, ${modelCount} models: median`, 0.5, upTo8, targets.median),
+    row('prompts ≤ 8 KB: 99th percentile', 0.99, upTo8, targets.p99),
+    row('64 KB prompt', 0.5, oneOf(64)),
+    row('1 MB prompt', 0.5, oneOf(1024))
+  ]
+}
+
+/** The shortest time of each question, in µs. */
+function fastest (router: Router, asked: readonly Question[], tries: number): number[] {
+  return asked.map(question => {
+    let least = Infinity
+    for (let one = 0; one < tries; one++) {
+      const startedMs = performance.now()
+      router.decide(question)
+      least = Math.min(least, (performance.now() - startedMs) * 1000)
+    }
+    return least
+  })
+}
+
+function questions (charsOf: (index: number) => number): Question[] {
+  return Array.from({ length: count }, (_, index) => questionOf(prompt(charsOf(index), index)))
+}
+
+function questionOf (text: string): Question {
+  const request: ChatCompletionRequest = {
+    model: 'auto',
+    messages: [
+      {
+        role: 'system', content: 'You are a helpful assistant. Answer briefly.'
+      }, { role: 'user', content: text }
+    ]
+  }
+  return {
+    request, key: 'bench', mayUse: () => true, conversation: null, candidates: null, availableNano: null
+  }
+}
+
+const words = ('the of and a to in is you that it he was for on are as with his they at be this from I have or by one ' +
+  'had not but what all were when we there can an your which their said if do will each about how up out them then ' +
+  'function return list integer matrix probability velocity contract treaty enzyme summarize translate explain 17 3.5 ' +
+  '(x) = { } price revenue history therefore compute largest').split(' ')
+
+/** Text of about so many characters, never twice the same. */
+function prompt (chars: number, seed: number): string {
+  let text = ''
+  for (let at = seed; text.length < chars; at = Math.imul(at, 48271) + 11 & 0x7fffffff) {
+    text += `${words[at % words.length]}${at % 13 === 0 ? at : ''}${at % 17 === 0 ? '.\n' : ' '}`
+  }
+  return text.slice(0, chars)
+}
+
+function createBenchRouter (): Router {
+  const models = Array.from({ length: modelCount }, (_, index) => benchModel(index))
+  const speed = { firstTokenMs: 500, tokensPerSecond: 80 }
+  return createRouter({
+    offer: {
+      version: () => 1,
+      models: () => models,
+      policies: builtInPolicies,
+      resolve: id => id,
+      offsets: () => noOffsets
+    },
+    deployments: { isAvailable: () => true, expected: () => speed }
+  })
+}
+
+function benchModel (index: number): ModelConfig {
+  const id = `model-${index}`
+  const { weight, priority, createdS } = configDefaults
+  return {
+    id,
+    kind: 'chat',
+    deployments: [{ provider: 'bench', model: id, weight, priority }],
+    price: {
+      inputPico: 100_000 * (index + 1),
+      outputPico: 400_000 * (index + 1),
+      cacheReadPico: null,
+      cacheWritePico: null,
+      imageNano: null,
+      secondNano: null
+    },
+    contextWindow: 1_000_000,
+    maxOutput: 16_384,
+    capabilities: assumedCapabilities,
+    quality: {},
+    ownedBy: 'bench',
+    created: createdS
+  }
+}

@@ -1,0 +1,36 @@
+import { learn, type Errors } from '../routing/feedback/learn.ts'
+import { readFeedback, writeOffsets } from '../routing/feedback/rows.ts'
+import type { Store } from '../store/store.ts'
+
+/** What feedback has taught, as it is shown; errors are of scores that nothing was learned from. */
+export interface FeedbackLesson {
+  learned_from: number
+  held_back: number
+  before: { squared: number, log_loss: number }
+  after: { squared: number, log_loss: number }
+  offsets: { model: string, domain: string, scores: number, log_odds: number }[]
+  applied: boolean
+}
+
+/**
+ * Learns from the feedback in the store; only with `apply` it is put in force, for all nodes. Throws
+ * StoreUnavailable.
+ */
+export async function trainOnFeedback (store: Store, apply: boolean, nowMs: number): Promise<FeedbackLesson> {
+  const { learnedFrom, heldBack, before, after, offsets } = learn(await readFeedback(store))
+  if (apply) await writeOffsets(store, offsets, nowMs)
+  return {
+    learned_from: learnedFrom,
+    held_back: heldBack,
+    before: toErrors(before),
+    after: toErrors(after),
+    offsets: offsets.map(({
+      model, domain, scores, logOdds
+    }) => ({ model, domain, scores, log_odds: logOdds })),
+    applied: apply
+  }
+}
+
+function toErrors ({ squared, logLoss }: Errors): FeedbackLesson['before'] {
+  return { squared, log_loss: logLoss }
+}
