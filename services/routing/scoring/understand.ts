@@ -6,7 +6,7 @@ import { domains, type Weights } from './weights.ts'
 /** What the router makes of a text. The arrays are reused for the next one. */
 export interface Understanding {
   readonly signals: Float32Array
-  readonly traits: Float32Array
+  readonly traits: Float64Array
   /** How much the text is like each kind of the training data; sums up to 1. */
   readonly kinds: Float32Array
   /** Share of each domain; sums up to 1. */
@@ -42,7 +42,7 @@ export function createUnderstanding (weights: Weights): (text: string, setting: 
   const meanSlopes = averageSlopes(weights)
   const found: Understanding = {
     signals: new Float32Array(signalCount),
-    traits: new Float32Array(weights.traitCount),
+    traits: new Float64Array(weights.traitCount),
     kinds: new Float32Array(weights.kinds.length),
     domains: new Float32Array(domains.length),
     familiarity: 0,
@@ -78,7 +78,7 @@ export function tfOf (count: number): number {
 }
 
 function writeTraits (
-  { buckets, counts, size }: Reading, signals: Float32Array, weights: Weights, traits: Float32Array
+  { buckets, counts, size }: Reading, signals: Float32Array, weights: Weights, traits: Float64Array
 ): void {
   const { traitCount, bucketTraits, bucketScale, signalTraits } = weights
   traits.fill(0)

@@ -5,7 +5,7 @@ import type { Examples } from './examples.ts'
 import { meanLevels } from './levels.ts'
 
 export const fitDefaults = {
-  traits: 8, epochs: 12, rate: 0.03, bucketDecay: 5e-3, signalDecay: 3e-3, slopeDecay: 0.03, seed: 1
+  traits: 16, epochs: 12, rate: 0.03, bucketDecay: 5e-3, signalDecay: 3e-3, slopeDecay: 0.03, seed: 1
 }
 export type FitOptions = typeof fitDefaults
 
