@@ -28,7 +28,7 @@ async function askUntilRefused (pool: Pool, key: string, statuses: Map<number, n
 t.test('four nodes share an account that covers a part of what 64 clients ask for', async t => {
   const postgres = await startPostgres(t)
   const DATABASE_URL = await postgres.createSchema()
-  const env = { DATABASE_URL, TOLLGATE_STARTING_CREDIT: '0.06' }
+  const env = { DATABASE_URL, TOLLGATE_STARTING_CREDIT: '0.03' }
   const gateways = await Promise.all([1, 2, 3, 4].map(() => spawnGateway(t, env)))
   const addresses = await Promise.all(gateways.map(addressOf))
   const keys = addresses.map(({ key }) => key).filter(key => key !== '')
@@ -50,7 +50,7 @@ t.test('four nodes share an account that covers a part of what 64 clients ask fo
     "select credits, spent, held from account where id = 'default'")
   const entries = await store.get<{ total: number, count: number }>(
     "select sum(amount) as total, count(*) as count from entry where kind = 'usage'")
-  t.equal(account?.credits, nanoFromUsd('0.06'))
+  t.equal(account?.credits, nanoFromUsd('0.03'))
   t.equal(account?.spent, entries?.total, 'spent is the sum of the entries')
   t.equal(entries?.count, statuses.get(200), 'one entry for each answer')
   t.equal(account?.held, 0)
