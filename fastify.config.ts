@@ -14,11 +14,15 @@ import discovery from './plugins/discovery.ts'
 import download from './plugins/download.ts'
 import drain from './plugins/drain.ts'
 import errors, { frameworkErrors } from './plugins/errors.ts'
+import finished from './plugins/finished.ts'
 import firstKey from './plugins/first-key.ts'
 import images from './plugins/images.ts'
 import jsonBody from './plugins/json-body.ts'
+import health from './plugins/health.ts'
 import ledger from './plugins/ledger.ts'
 import media from './plugins/media.ts'
+import metrics from './plugins/metrics.ts'
+import metricsPort from './plugins/metrics-port.ts'
 import models from './plugins/models.ts'
 import providers from './plugins/providers.ts'
 import routing from './plugins/routing.ts'
@@ -27,7 +31,9 @@ import secondAddress from './plugins/second-address.ts'
 import store from './plugins/store.ts'
 import videos from './plugins/videos.ts'
 import admin from './routes/admin/index.ts'
+import healthRoutes from './routes/health.ts'
 import mediaRoutes from './routes/media.ts'
+import metricsRoutes from './routes/metrics.ts'
 import v1 from './routes/v1/index.ts'
 import { compileOnce } from './services/compile-once.ts'
 import { clientErrorHandler } from './services/client-errors.ts'
@@ -84,8 +90,12 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
   })
   await app.register(requestId)
   await app.register(errors)
+  await app.register(finished)
   await app.register(accessLog)
+  await app.register(metrics)
+  await app.register(drain, { delayMs: settings.drainDelayMs, limitMs: settings.drainMs })
   await app.register(store, { url: settings.databaseUrl })
+  await app.register(health, { storeGraceMs: settings.storeGraceMs })
   await app.register(auth)
   await app.register(adminAuth, { adminKey: settings.adminKey })
   await app.register(accounts)
@@ -104,8 +114,9 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
   await app.register(images)
   const releaseMs = Math.min(settings.drainMs, longestReleaseMs)
   await app.register(videos, { releaseMs, ...(videoTiming !== undefined && { timing: videoTiming }) })
-  await app.register(drain, { limitMs: settings.drainMs })
   await app.register(discovery, { local: settings.discover && settings.configPath === null })
+  await app.register(healthRoutes)
+  await app.register(metricsRoutes)
   await app.register(v1, { prefix: '/v1' })
   await app.register(mediaRoutes, { prefix: '/v1' })
   await app.register(admin, { prefix: '/admin' })
@@ -121,9 +132,11 @@ export async function start (env: NodeJS.ProcessEnv): Promise<FastifyInstance> {
   const app = await build({ settings, config, logger: await createLogger(settings.logLevel) })
   if (path !== null) await app.register(configuration, { path, running: config, load })
   if (alternative !== null) await app.register(secondAddress, alternative)
+  if (settings.metricsAddress !== null) await app.register(metricsPort, settings.metricsAddress)
   closeOnSignal(app)
   const address = await app.listen({ host: settings.host, port: settings.port })
   await app.listenOnSecondAddress?.()
+  await app.listenForMetrics?.()
   process.stdout.write(welcome({ address, firstKey: app.firstKey, models: app.models.list() }))
   return app
 }
@@ -137,7 +150,9 @@ function closeOnSignal (app: FastifyInstance): void {
     if (closing) process.exit(1)
     closing = true
     app.log.info({ signal }, 'closing')
-    app.close().then(() => {
+    // Nobody sends requests to who sits at a terminal.
+    const end = signal === 'SIGTERM' ? app.leave() : app.close()
+    end.then(() => {
       // Nothing is left that keeps the process alive. To exit by force would wait for log lines that are
       // being written, for ever when their reader is gone; so that is only for what nobody thought of.
       setTimeout(() => process.exit(0), exitGraceMs).unref()

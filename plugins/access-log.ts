@@ -1,35 +1,22 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
+import type { Finished } from '../services/finished.ts'
 import { usdFromNano } from '../services/money.ts'
-import { createTrace, type Trace } from '../services/trace.ts'
-
-declare module 'fastify' {
-  interface FastifyRequest { trace: Trace }
-}
 
 /** Writes one line per finished request: numbers and names, never a prompt or a key. */
 export default fp(async app => {
-  app.decorateRequest('trace')
-  app.addHook('onRequest', (request, reply, done) => {
-    request.trace = createTrace()
-    const startedMs = performance.now()
-    reply.raw.once('close', () => {
-      app.log.info(lineOf(request, reply, startedMs), 'request')
-    })
-    done()
-  })
-}, { name: 'access-log' })
+  app.onFinished(finished => app.log.info(lineOf(finished), 'request'))
+}, { name: 'access-log', dependencies: ['finished'] })
 
-function lineOf (request: FastifyRequest, { raw }: FastifyReply, startedMs: number): object {
-  const { trace } = request
+function lineOf (finished: Finished): object {
+  const { id, key, method, route, path, status, isClientGone, trace, startedMs, endedMs } = finished
   const usage = trace.report?.usage
   return {
-    id: request.id,
-    key: request.apiKey?.id,
-    method: request.method,
-    path: request.routeOptions.url ?? pathOf(request.url),
-    status: raw.statusCode,
-    outcome: raw.writableFinished ? trace.failure?.message : 'client_gone',
+    id,
+    key: key?.id,
+    method,
+    path: route ?? path,
+    status,
+    outcome: isClientGone ? 'client_gone' : trace.failure?.message,
     asked: trace.asked ?? undefined,
     model: trace.model ?? undefined,
     provider: trace.provider ?? undefined,
@@ -41,13 +28,8 @@ function lineOf (request: FastifyRequest, { raw }: FastifyReply, startedMs: numb
     images: trace.images ?? undefined,
     costUsd: trace.costNano === null ? undefined : usdFromNano(trace.costNano),
     firstByteMs: trace.firstByteAtMs === null ? undefined : tenths(trace.firstByteAtMs - startedMs),
-    totalMs: tenths(performance.now() - startedMs)
+    totalMs: tenths(endedMs - startedMs)
   }
-}
-
-/** Without the query, which may carry anything; cut, because a client may send any length. */
-function pathOf (url: string): string {
-  return (url.split('?', 1)[0] ?? '').slice(0, 200)
 }
 
 function tenths (ms: number): number {

@@ -25,7 +25,7 @@ export default fp(async app => {
       stream: (headers, events) => sendEvents(this, headers, events, signal)
     }
   })
-}, { name: 'delivery', dependencies: ['errors', 'access-log'] })
+}, { name: 'delivery', dependencies: ['errors', 'finished'] })
 
 const streamHeaders = {
   'content-type': 'text/event-stream; charset=utf-8',

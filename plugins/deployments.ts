@@ -3,6 +3,7 @@ import { breakerDefaults } from '../schemas/config-requests.ts'
 import { createDeployments, type Deployments } from '../services/deployments/deployments.ts'
 import { createProber } from '../services/deployments/probe.ts'
 import { createSharing } from '../services/deployments/share.ts'
+import { showDeployments } from '../services/metrics/gateway.ts'
 import { createIds } from '../services/ids.ts'
 import { periodically } from '../services/periodically.ts'
 
@@ -23,6 +24,7 @@ export default fp<DeploymentsOptions>(async (app, { shareEveryMs = 3000 }) => {
   const options = () => app.models.config().breaker ?? breakerDefaults
   const deployments = createDeployments({ breaker: options })
   app.decorate('deployments', deployments)
+  showDeployments(app.metrics, deployments)
 
   const sharing = createSharing({ store: app.store, deployments, node: createIds('node_')() })
   const prober = createProber({ deployments, provider: id => app.providers.get(id) })
@@ -33,4 +35,4 @@ export default fp<DeploymentsOptions>(async (app, { shareEveryMs = 3000 }) => {
       err => app.log.error(err, 'the providers could not be probed'))
   ]
   app.addHook('onClose', async () => { await Promise.all(work.map(one => one.stop())) })
-}, { name: 'deployments', dependencies: ['models', 'providers', 'store'] })
+}, { name: 'deployments', dependencies: ['models', 'providers', 'store', 'metrics'] })

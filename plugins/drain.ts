@@ -1,9 +1,23 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import fp from 'fastify-plugin'
-import { GatewayError } from '../services/errors.ts'
 
 interface DrainOptions {
+  /** How long requests are still taken after `leave`. */
+  delayMs: number
   /** How long requests under way may go on once the server is closing. */
   limitMs: number
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Whether this node is about to end. */
+    isDraining (): boolean
+    /**
+     * Ends the server as a load balancer likes it: says at once that it is not ready, goes on taking requests
+     * for a while, then closes.
+     */
+    leave (): Promise<void>
+  }
 }
 
 /** How often connections that have become idle are closed while draining. */
@@ -12,17 +26,22 @@ const sweepMs = 50
 const graceMs = 1000
 
 /**
- * Lets a closing server finish what it is doing: running requests go on up to a limit, further ones get a
- * 503.
+ * Lets a closing server finish what it is doing. Requests go on up to a limit; so do those that still come on
+ * connections that are open already, since a proxy cannot know, but their answers close the connection.
  */
-export default fp<DrainOptions>(async (app, { limitMs }) => {
+export default fp<DrainOptions>(async (app, { delayMs, limitMs }) => {
   let draining = false
   let timers: NodeJS.Timeout[] = []
 
+  app.decorate('isDraining', () => draining)
+  app.decorate('leave', async () => {
+    draining = true
+    if (delayMs > 0) await sleep(delayMs)
+    await app.close()
+  })
   app.addHook('onRequest', (_request, reply, done) => {
-    if (!draining) return done()
-    reply.header('connection', 'close')
-    done(GatewayError.unavailable('The gateway is shutting down.', { code: 'shutting_down' }))
+    if (draining) reply.header('connection', 'close')
+    done()
   })
   app.addHook('preClose', async () => {
     draining = true
@@ -33,4 +52,4 @@ export default fp<DrainOptions>(async (app, { limitMs }) => {
     ]
   })
   app.addHook('onClose', async () => timers.forEach(clearTimeout))
-}, { name: 'drain', dependencies: ['chat'] })
+}, { name: 'drain' })

@@ -2,6 +2,7 @@ import fp from 'fastify-plugin'
 import { checkLedger } from '../services/ledger/check.ts'
 import { createLedger } from '../services/ledger/create.ts'
 import type { Ledger } from '../services/ledger/ledger.ts'
+import { showLedger } from '../services/metrics/gateway.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -25,7 +26,13 @@ const longestBeatMs = 3_000
 /** Offers the ledger, and checks the books every hour. What does not add up is logged, never changed. */
 export default fp<LedgerPluginOptions>(async (app, { checkEveryMs = hourMs, takeoverMs = Infinity }) => {
   const options = { beatMs: Math.min(longestBeatMs, takeoverMs / 5) }
-  const ledger = createLedger({ store: app.store, log: app.log, options })
+  const observeWrite = app.metrics.histogram({
+    name: 'ledger_flush_seconds',
+    help: 'How long a batch of the ledger took to be on disk.',
+    bounds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
+  })
+  const onWrite = (ms: number) => observeWrite(ms / 1000)
+  const ledger = createLedger({ store: app.store, log: app.log, options, onWrite })
   app.decorate('ledger', ledger)
 
   let found = 0
@@ -39,10 +46,11 @@ export default fp<LedgerPluginOptions>(async (app, { checkEveryMs = hourMs, take
     }
   }
   app.decorate('ledgerViolations', () => found)
+  showLedger(app.metrics, ledger, () => found)
   const timer = setInterval(check, checkEveryMs).unref()
 
   app.addHook('onClose', async () => {
     clearInterval(timer)
     await ledger.close()
   })
-}, { name: 'ledger', dependencies: ['store'] })
+}, { name: 'ledger', dependencies: ['store', 'metrics'] })

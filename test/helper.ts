@@ -35,6 +35,8 @@ interface Teardown { teardown (work: () => unknown): void }
 interface GatewayOptions {
   config?: GatewayConfig
   env?: NodeJS.ProcessEnv
+  /** Registers what `start` adds to a gateway. */
+  beforeReady?: (app: FastifyInstance) => PromiseLike<unknown>
 }
 
 /** A gateway with its store in memory, ready for `inject`; closed when the test ends. */
@@ -55,6 +57,7 @@ export async function buildGateway (t: Teardown, options: GatewayOptions = {}): 
     logger: pino({ base: null }, log.stream)
   })
   t.teardown(() => app.close())
+  await options.beforeReady?.(app)
   await app.ready()
   const key = app.firstKey ?? ''
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }

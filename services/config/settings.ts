@@ -20,6 +20,12 @@ export interface Settings {
   bodyLimitBytes: number
   /** How long running requests may take to end when the process is asked to stop. */
   drainMs: number
+  /** How long requests are still taken after SIGTERM, so that load balancers can turn away. */
+  drainDelayMs: number
+  /** How long a node counts as ready while its database does not answer. */
+  storeGraceMs: number
+  /** Where metrics are served without a key; null: only at `/metrics` with an admin key. */
+  metricsAddress: { host: string, port: number } | null
   /** What the first account starts with. */
   startingCreditNano: number
   /** Whether to look for model servers on this machine. */
@@ -39,7 +45,7 @@ const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
 export type LogLevel = typeof logLevels[number]
 
 const defaultConfigName = 'gateway.yaml'
-const maxDrainS = 3600
+const maxSeconds = 3600
 const adminKeyLength = { least: 16, most: 256 }
 const bodyLimit = { leastBytes: 1024, mostBytes: 1024 ** 3 }
 
@@ -59,7 +65,10 @@ export function readSettings (env: NodeJS.ProcessEnv, directory: string = proces
     databaseUrl: reader.read('DATABASE_URL', 'sqlite:./data/tollgate.db', readDatabaseUrl),
     logLevel: reader.read('LOG_LEVEL', 'info', readLogLevel),
     bodyLimitBytes: reader.read('TOLLGATE_BODY_LIMIT', 32 * 1024 ** 2, readBytes),
-    drainMs: reader.read('TOLLGATE_DRAIN_SECONDS', 30_000, readDrain),
+    drainMs: reader.read('TOLLGATE_DRAIN_SECONDS', 30_000, readSeconds),
+    drainDelayMs: reader.read('TOLLGATE_DRAIN_DELAY_SECONDS', 0, readSeconds),
+    storeGraceMs: reader.read('TOLLGATE_STORE_GRACE_SECONDS', 60_000, readSeconds),
+    metricsAddress: readMetricsAddress(reader, host),
     startingCreditNano: reader.read('TOLLGATE_STARTING_CREDIT', nanoFromUsd(10), readCredit),
     discover: reader.read('TOLLGATE_DISCOVER', true, readSwitch),
     publicBaseUrl: reader.read('PUBLIC_BASE_URL', null, readPublicUrl),
@@ -118,6 +127,14 @@ function readAlternative (reader: Reader, host: string, port: number): Settings[
   return alternative
 }
 
+function readMetricsAddress (reader: Reader, host: string): Settings['metricsAddress'] {
+  if (!reader.isSet('TOLLGATE_METRICS_PORT')) return null
+  return {
+    host: reader.read('TOLLGATE_METRICS_HOST', host, (text) => text),
+    port: reader.read('TOLLGATE_METRICS_PORT', 0, readPort)
+  }
+}
+
 function readPort (text: string): number {
   const port = Number(text)
   if (!/^\d{1,5}$/.test(text) || port > 65_535) throw new RangeError('must be a port from 0 to 65535')
@@ -153,10 +170,10 @@ function readBytes (text: string): number {
   throw new RangeError('must be a number of bytes such as 1048576 or 32MiB, from 1KiB to 1GiB')
 }
 
-function readDrain (text: string): number {
+function readSeconds (text: string): number {
   const seconds = Number(text)
-  if (/^\d{1,5}$/.test(text) && seconds <= maxDrainS) return seconds * 1000
-  throw new RangeError(`must be whole seconds from 0 to ${maxDrainS}`)
+  if (/^\d{1,5}$/.test(text) && seconds <= maxSeconds) return seconds * 1000
+  throw new RangeError(`must be whole seconds from 0 to ${maxSeconds}`)
 }
 
 function readCredit (text: string): number {

@@ -11,7 +11,6 @@ import type { LedgerLog } from './log.ts'
 import { withDefaults } from './options.ts'
 import type { LedgerOptions } from './options.ts'
 import { createPresence } from './presence.ts'
-
 import type { Presence } from './presence.ts'
 import { createQueue } from './queue.ts'
 import type { Queue } from './queue.ts'
@@ -39,6 +38,8 @@ export interface LedgerContext {
   presence?: Presence
   options?: Partial<LedgerOptions>
   log?: LedgerLog
+  /** Hears how long each batch took to be written. */
+  onWrite?: (tookMs: number) => void
 }
 
 const nodeIdPattern = /^[A-Za-z0-9._-]{1,64}$/
@@ -75,7 +76,8 @@ export function createLedger (context: LedgerContext): Ledger {
     }
   }
   const lease = createLease({ ...shared, presence, reclaim, takeFromGone, onReturned })
-  const write = createWriter({ commit: createCommit(shared), lease, log, counts })
+  const writer = createWriter({ commit: createCommit(shared), lease, log, counts })
+  const write = timed(writer, monotonic, context.onWrite)
   const queue = createQueue({
     ...shared, write, onOutage: (err) => log.warn({ err, unflushed: queue.unflushed }, 'the ledger cannot be written')
   })
@@ -110,7 +112,19 @@ export function createLedger (context: LedgerContext): Ledger {
     get overageCount () { return counts.overages },
     get suspendedCount () { return counts.suspended },
     get lostCount () { return counts.lost },
+    get openHoldCount () { return reservations.count },
     get unflushedCount () { return queue.unflushed }
+  }
+}
+
+function timed<Batch> (
+  write: (batch: Batch) => Promise<void>, monotonic: () => number, onWrite?: (tookMs: number) => void
+): (batch: Batch) => Promise<void> {
+  if (onWrite === undefined) return write
+  return async (batch) => {
+    const startedMs = monotonic()
+    await write(batch)
+    onWrite(monotonic() - startedMs)
   }
 }
 

@@ -84,6 +84,8 @@ export interface Ledger {
   readonly suspendedCount: number
   /** Settlements that the database refused for good. */
   readonly lostCount: number
+  /** Requests that hold money on this node, those that wait for it included. */
+  readonly openHoldCount: number
   /** Settlements that are not on disk yet. */
   readonly unflushedCount: number
 }

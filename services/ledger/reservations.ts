@@ -109,7 +109,10 @@ export function createReservations (context: ReservationsContext) {
 
     close (): void {
       closed = true
-    }
+    },
+
+    /** How many are open, those that wait for the database included. */
+    get count () { return holds.size }
   }
 }
 

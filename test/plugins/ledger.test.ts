@@ -2,7 +2,9 @@ import { join } from 'node:path'
 import Fastify from 'fastify'
 import t from 'tap'
 import type { Test } from 'tap'
+import finished from '../../plugins/finished.ts'
 import ledger from '../../plugins/ledger.ts'
+import metrics from '../../plugins/metrics.ts'
 import store from '../../plugins/store.ts'
 import { openSqlite } from '../../services/store/sqlite.ts'
 import { temporaryFolder } from '../process.ts'
@@ -22,6 +24,8 @@ async function build (t: Test, options: { checkEveryMs?: number } = {}) {
   }
   const app = Fastify({ logger: { level: 'warn', stream } })
   t.teardown(() => app.close())
+  await app.register(finished)
+  await app.register(metrics)
   await app.register(store, { url: `sqlite:${path}` })
   await app.register(ledger, options)
   // The timers of the ledger alone do not keep a process alive.

@@ -1,0 +1,19 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Health, ReadinessReport } from '../schemas/health.ts'
+
+/** `GET /healthz` and `GET /readyz`, for load balancers: without a key, and whatever the load. */
+const health: FastifyPluginAsyncTypebox = async app => {
+  app.get('/healthz', {
+    schema: { summary: 'Tell that the process lives', response: { 200: Health } }
+  }, async () => ({ status: 'ok' as const }))
+
+  app.get('/readyz', {
+    schema: { summary: 'Tell whether requests are welcome', response: { 200: ReadinessReport, 503: ReadinessReport } }
+  }, async (_request, reply) => {
+    const { isReady, checks } = app.readiness()
+    const status = isReady ? 'ready' as const : 'not_ready' as const
+    return reply.code(isReady ? 200 : 503).header('cache-control', 'no-store').send({ status, ...checks })
+  })
+}
+
+export default health

@@ -1,0 +1,14 @@
+import { Type, type FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { errorResponses } from '../schemas/error.ts'
+
+const text = { description: 'Metrics as text', content: { 'text/plain': { schema: Type.String() } } }
+
+/** `GET /metrics`, for admin keys. */
+const metrics: FastifyPluginAsyncTypebox = async app => {
+  app.get('/metrics', {
+    onRequest: app.authenticateAdmin,
+    schema: { summary: 'Show the metrics for Prometheus', response: { 200: text, ...errorResponses } }
+  }, async (_request, reply) => reply.type(app.metrics.contentType).send(await app.metrics.text()))
+}
+
+export default metrics
