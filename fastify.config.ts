@@ -20,10 +20,12 @@ import images from './plugins/images.ts'
 import jsonBody from './plugins/json-body.ts'
 import health from './plugins/health.ts'
 import ledger from './plugins/ledger.ts'
+import limits from './plugins/limits.ts'
 import media from './plugins/media.ts'
 import metrics from './plugins/metrics.ts'
 import metricsPort from './plugins/metrics-port.ts'
 import models from './plugins/models.ts'
+import overload from './plugins/overload.ts'
 import providers from './plugins/providers.ts'
 import routing from './plugins/routing.ts'
 import requestId, { requestIdOf } from './plugins/request-id.ts'
@@ -94,6 +96,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
   await app.register(accessLog)
   await app.register(metrics)
   await app.register(drain, { delayMs: settings.drainDelayMs, limitMs: settings.drainMs })
+  await app.register(overload, settings.load)
   await app.register(store, { url: settings.databaseUrl })
   await app.register(health, { storeGraceMs: settings.storeGraceMs })
   await app.register(auth)
@@ -108,6 +111,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
   await app.register(models, { config })
   await app.register(deployments)
   await app.register(jsonBody)
+  await app.register(limits)
   await app.register(delivery)
   await app.register(routing)
   await app.register(chat)

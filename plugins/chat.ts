@@ -8,6 +8,7 @@ import { Deadlines } from '../services/deadlines.ts'
 import { GatewayError } from '../services/errors.ts'
 import { createMeter } from '../services/metering/meter.ts'
 import { createIds } from '../services/ids.ts'
+import { overloaded } from '../services/load/load.ts'
 import { Roster } from '../services/roster.ts'
 
 declare module 'fastify' {
@@ -40,6 +41,7 @@ export default fp(async app => {
     }
   }))
   app.decorate('toIncoming', (request, reply) => {
+    if (wantsStream(request.body) && app.load.isFull('streams')) throw overloaded()
     const deadlineMs = readDeadline(request.headers[deadlineHeader])
     const abort = abortedWithClient(reply.raw, running)
     const { signal } = abort
@@ -63,6 +65,10 @@ export default fp(async app => {
 }, {
   name: 'chat',
   dependencies: [
-    'models', 'providers', 'deployments', 'routing', 'ledger', 'delivery', 'json-body'
+    'models', 'providers', 'deployments', 'routing', 'ledger', 'delivery', 'json-body', 'overload'
   ]
 })
+
+function wantsStream (body: unknown): boolean {
+  return typeof body === 'object' && body !== null && 'stream' in body && body.stream === true
+}

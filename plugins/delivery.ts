@@ -25,7 +25,7 @@ export default fp(async app => {
       stream: (headers, events) => sendEvents(this, headers, events, signal)
     }
   })
-}, { name: 'delivery', dependencies: ['errors', 'finished'] })
+}, { name: 'delivery', dependencies: ['errors', 'finished', 'overload'] })
 
 const streamHeaders = {
   'content-type': 'text/event-stream; charset=utf-8',
@@ -38,6 +38,8 @@ async function sendEvents (
   reply: FastifyReply, headers: Record<string, string>, events: Events, signal: AbortSignal
 ): Promise<void> {
   const { raw, request } = reply
+  // Counted as long as the client reads, which may be longer than the provider writes.
+  raw.once('close', request.server.load.enter('streams'))
   reply.hijack()
   reply.headers({ ...headers, ...streamHeaders })
   raw.writeHead(200, reply.getHeaders() as OutgoingHttpHeaders)

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import type { Static } from '@sinclair/typebox'
-import { Closed, GivenAmount, Id, ListOf, Nano, Paging, Usd } from './admin.ts'
+import { Closed, GivenAmount, GivenLimits, Id, LimitSet, ListOf, Nano, Paging, Usd } from './admin.ts'
 import { Nullable } from './combinators.ts'
 
 /** An account: balance = credits − spent, available = balance − held. */
@@ -10,6 +10,8 @@ export const Account = Type.Object({
   name: Type.String(),
   parent: Nullable(Type.String()),
   created_at: Type.String(),
+  /** Of all its keys and of the accounts that are part of it, together. */
+  limits: LimitSet,
   credits_usd: Usd,
   credits_nano: Nano,
   spent_usd: Usd,
@@ -32,9 +34,14 @@ export const AccountName = Type.String({ minLength: 1, maxLength: 200 })
 export const NewAccount = Closed({
   id: Id,
   name: Type.Optional(AccountName),
-  parent: Type.Optional(Nullable(Id))
+  parent: Type.Optional(Nullable(Id)),
+  limits: Type.Optional(GivenLimits)
 })
 export type NewAccount = Static<typeof NewAccount>
+
+/** Body of `PATCH /admin/accounts/:id`; what is absent stays as it is. */
+export const AccountChange = Closed({ limits: Type.Optional(GivenLimits) })
+export type AccountChange = Static<typeof AccountChange>
 
 export const AccountQuery = Closed(Paging)
 

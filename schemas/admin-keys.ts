@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import type { Static } from '@sinclair/typebox'
-import { Closed, GivenAmount, Id, Instant, ListOf, Nano, Paging, Usd } from './admin.ts'
+import { Closed, GivenAmount, GivenLimits, Id, Instant, LimitSet, ListOf, Nano, Paging, Usd } from './admin.ts'
 import { Nullable, StringEnum } from './combinators.ts'
 
 /** After which a budget begins anew, in UTC. */
@@ -28,6 +28,7 @@ const properties = {
   /** Globs of the models it may use; null: all. */
   models: Nullable(Type.Array(Type.String())),
   budget: Nullable(Budget),
+  limits: LimitSet,
   created_at: Type.String(),
   expires_at: Nullable(Type.String()),
   revoked_at: Nullable(Type.String()),
@@ -54,7 +55,8 @@ const settings = {
   label: Type.Optional(Label),
   models: Type.Optional(Models),
   budget: Type.Optional(GivenBudget),
-  expires_at: Type.Optional(Nullable(Instant))
+  expires_at: Type.Optional(Nullable(Instant)),
+  limits: Type.Optional(GivenLimits)
 }
 
 /** Body of `POST /admin/keys`. */

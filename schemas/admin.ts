@@ -33,6 +33,24 @@ export const Paging = {
 export const ById = Type.Object({ id: Id })
 export type ById = Static<typeof ById>
 
+/** What may be done in a minute and at the same time; null: no limit. */
+export const LimitSet = Type.Object({
+  requests_per_minute: Nullable(Type.Integer()),
+  tokens_per_minute: Nullable(Type.Integer()),
+  concurrent_requests: Nullable(Type.Integer())
+})
+export type LimitSet = Static<typeof LimitSet>
+
+const GivenLimit = Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 1_000_000_000 })))
+
+/** Limits in a request: null takes one away, what is absent stays. */
+export const GivenLimits = Closed({
+  requests_per_minute: GivenLimit,
+  tokens_per_minute: GivenLimit,
+  concurrent_requests: GivenLimit
+})
+export type GivenLimits = Static<typeof GivenLimits>
+
 /**
  * An answer in US dollars, exact to the nano-dollar: it is printed in full, as doubles of some millions do
  * not have nine decimals. `Nano` is the same as an integer.

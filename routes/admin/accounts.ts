@@ -1,11 +1,11 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Account, AccountList, AccountQuery, NewAccount } from '../../schemas/admin-accounts.ts'
+import { Account, AccountChange, AccountList, AccountQuery, NewAccount } from '../../schemas/admin-accounts.ts'
 import { ById } from '../../schemas/admin.ts'
 import { errorResponses } from '../../schemas/error.ts'
-import { createAccount, getAccount, listAccounts } from '../../services/operations/accounts.ts'
+import { createAccount, getAccount, listAccounts, updateAccount } from '../../services/operations/accounts.ts'
 import { toPageRequest } from './query.ts'
 
-/** `GET` and `POST /admin/accounts`, `GET /admin/accounts/:id`. */
+/** `GET` and `POST /admin/accounts`, `GET` and `PATCH /admin/accounts/:id`. */
 const accounts: FastifyPluginAsyncTypebox = async app => {
   const { administration } = app
 
@@ -35,6 +35,15 @@ const accounts: FastifyPluginAsyncTypebox = async app => {
       response: { 200: Account, ...errorResponses }
     }
   }, async ({ params }) => await getAccount(administration, params.id))
+
+  app.patch('/accounts/:id', {
+    schema: {
+      summary: 'Change the limits of an account; what is absent stays',
+      params: ById,
+      body: AccountChange,
+      response: { 200: Account, ...errorResponses }
+    }
+  }, async ({ params, body }) => await updateAccount(administration, params.id, body))
 }
 
 export default accounts

@@ -11,10 +11,14 @@ import unsupported from './unsupported.ts'
 /** Everything under `/v1`: each endpoint wants a key; that a path is not served is said without one. */
 const v1: FastifyPluginAsync = async app => {
   await app.register(async keyed => {
+    keyed.addHook('onRequest', keyed.shedLoad)
     keyed.addHook('onRequest', keyed.authenticate)
-    await keyed.register(chatCompletions)
-    await keyed.register(completions)
-    await keyed.register(imagesGenerations)
+    await keyed.register(async working => {
+      working.addHook('preHandler', working.keepLimits)
+      await working.register(chatCompletions)
+      await working.register(completions)
+      await working.register(imagesGenerations)
+    })
     await keyed.register(models)
     await keyed.register(dashboardBilling)
     await keyed.register(routingDecisions)

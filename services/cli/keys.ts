@@ -7,6 +7,8 @@ import { amountText } from '../operations/amounts.ts'
 import { createKey, listKeys, revokeKey, rotateKey, updateKey } from '../operations/keys.ts'
 import type { KeyRequest } from '../operations/keys.ts'
 import type { Column } from '../tabular/columns.ts'
+import { limitsOf, limitsText, withLimits, withoutLimits } from './limits.ts'
+import type { LimitOptions } from './limits.ts'
 import { toInstant, toList, toNano, toSeconds, withJson, withPaging } from './options.ts'
 import type { JsonOption, Session } from './session.ts'
 
@@ -45,7 +47,7 @@ function addList (keys: Command, session: Session): void {
 }
 
 function addUpdate (keys: Command, session: Session): void {
-  withSettings(withJson(keys.command('update <id>')))
+  withoutLimits(withSettings(withJson(keys.command('update <id>'))))
     .description('change the settings of a key; what is not told stays')
     .option('--no-models', 'let it use all models')
     .option('--no-budget', 'let it spend what its account has')
@@ -82,7 +84,7 @@ function addRevoke (keys: Command, session: Session): void {
 type CreateOptions = JsonOption & SettingsOptions & { account: string, admin?: boolean }
 
 /** False: a setting that is taken away. */
-interface SettingsOptions {
+interface SettingsOptions extends LimitOptions {
   label?: string
   models?: string[] | false
   budget?: number | false
@@ -91,7 +93,7 @@ interface SettingsOptions {
 }
 
 function withSettings (command: Command): Command {
-  return command
+  return withLimits(command)
     .option('--label <text>', 'what people call it')
     .option('--models <globs>', 'the models it may use, e.g. "gpt-*,sandbox-chat"', toList)
     .option('--budget <amount>', 'what it may spend, in US dollars', toNano)
@@ -100,10 +102,11 @@ function withSettings (command: Command): Command {
 }
 
 function toSettings (
-  { label, models, budget, period, expires }: SettingsOptions, command: Command
+  { label, models, budget, period, expires, ...limits }: SettingsOptions, command: Command
 ): KeyChange {
   if (period !== undefined && typeof budget !== 'number') command.error('--period goes with --budget')
   return {
+    ...limitsOf(limits),
     ...(label !== undefined && { label }),
     ...(models !== undefined && { models: models === false ? null : models }),
     ...(budget === false && { budget: null }),
@@ -125,6 +128,7 @@ const columns: Column<Key>[] = [
   { name: 'budget', numeric: true, cell: ({ budget }) => budget === null ? '' : amountText(budget.amount_nano) },
   { name: 'period', cell: ({ budget }) => budget?.period ?? '' },
   { name: 'spent', numeric: true, cell: ({ budget }) => budget === null ? '' : amountText(budget.spent_nano) },
+  { name: 'limits', cell: ({ limits }) => limitsText(limits) },
   { name: 'created', cell: (key) => dateOf(key.created_at) },
   { name: 'last_used', cell: (key) => dateOf(key.last_used_at) },
   { name: 'state', cell: stateOf }

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import type { LoadLimits } from '../load/load.ts'
 import { nanoFromUsd } from '../money.ts'
 import { ConfigError } from './config-error.ts'
 import type { Problem } from './config-error.ts'
@@ -24,6 +25,8 @@ export interface Settings {
   drainDelayMs: number
   /** How long a node counts as ready while its database does not answer. */
   storeGraceMs: number
+  /** How much this process takes on at the same time. */
+  load: LoadLimits
   /** Where metrics are served without a key; null: only at `/metrics` with an admin key. */
   metricsAddress: { host: string, port: number } | null
   /** What the first account starts with. */
@@ -68,6 +71,12 @@ export function readSettings (env: NodeJS.ProcessEnv, directory: string = proces
     drainMs: reader.read('TOLLGATE_DRAIN_SECONDS', 30_000, readSeconds),
     drainDelayMs: reader.read('TOLLGATE_DRAIN_DELAY_SECONDS', 0, readSeconds),
     storeGraceMs: reader.read('TOLLGATE_STORE_GRACE_SECONDS', 60_000, readSeconds),
+    load: {
+      requests: reader.read('TOLLGATE_MAX_REQUESTS', 10_000, readCount),
+      streams: reader.read('TOLLGATE_MAX_STREAMS', 5000, readCount),
+      polls: reader.read('TOLLGATE_MAX_POLLS', 5000, readCount),
+      lagMs: reader.read('TOLLGATE_MAX_LAG_MS', 1000, readCount)
+    },
     metricsAddress: readMetricsAddress(reader, host),
     startingCreditNano: reader.read('TOLLGATE_STARTING_CREDIT', nanoFromUsd(10), readCredit),
     discover: reader.read('TOLLGATE_DISCOVER', true, readSwitch),
@@ -174,6 +183,12 @@ function readSeconds (text: string): number {
   const seconds = Number(text)
   if (/^\d{1,5}$/.test(text) && seconds <= maxSeconds) return seconds * 1000
   throw new RangeError(`must be whole seconds from 0 to ${maxSeconds}`)
+}
+
+function readCount (text: string): number {
+  const count = Number(text)
+  if (/^\d{1,7}$/.test(text) && count >= 1) return count
+  throw new RangeError('must be a whole number from 1 to 9999999')
 }
 
 function readCredit (text: string): number {

@@ -56,8 +56,8 @@ export function createKeyChanges ({ store, clock, onChange }: KeyChangesOptions)
   return {
     update: (id, changes) => change(id, async (queries, key) => {
       const { label = key.label, models = key.models } = changes
-      const { budget = key.budget, expiresAt = key.expiresAt } = changes
-      const settings = { label, models, budget, expiresAt }
+      const { budget = key.budget, expiresAt = key.expiresAt, limits = key.limits } = changes
+      const settings = { label, models, budget, expiresAt, limits }
       refuseWrongSettings(settings)
       await updateKey(queries, id, settings)
       if (budget !== null) await limitBudget(queries, id, budget, clock())

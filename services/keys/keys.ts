@@ -1,4 +1,5 @@
 import { GatewayError } from '../errors.ts'
+import { noLimits } from '../limits/types.ts'
 import type { Queries, Store } from '../store/store.ts'
 import { createAuthenticate } from './authenticate.ts'
 import { createBudgets } from './budgets.ts'
@@ -17,7 +18,7 @@ export type { Period } from './periods.ts'
 export type { KeyRecord } from './record.ts'
 export type { Budget, KeyRole, KeySettings, ListedKey } from './rows.ts'
 
-/** A key to be created. What is absent is null: all models, no budget, never expires. */
+/** A key to be created. What is absent is null: all models, no budget, never expires, no limits. */
 export interface NewKey extends Partial<KeySettings> {
   /** The one that pays; an admin key pays for nothing and names the account of whoever holds it. */
   account: string
@@ -77,8 +78,8 @@ export function createKeys (store: Store, clock: () => number = Date.now): Keys 
     exist: (queries = store) => hasKeys(queries),
 
     async create (newKey, queries = store) {
-      const { account, role = 'user', label, models = null, budget = null, expiresAt = null } = newKey
-      const settings = { label, models, budget, expiresAt }
+      const { account, role = 'user', label, models = null, budget = null, expiresAt = null, limits = noLimits } = newKey
+      const settings = { label, models, budget, expiresAt, limits }
       refuseWrongSettings(settings)
       const { id, secret, key } = createToken()
       const secretSha256 = hashSecret(secret).toString('hex')

@@ -1,5 +1,7 @@
 import { compileGlob } from '../glob.ts'
 import type { OpenBudget } from './budgets.ts'
+import { hasLimits } from '../limits/types.ts'
+import type { ScopedLimits } from '../limits/types.ts'
 import type { Budget, KeyRole, KeyWithParents } from './rows.ts'
 
 /** Whom a request belongs to; times in milliseconds. */
@@ -13,6 +15,8 @@ export interface KeyRecord {
   readonly budget: Budget | null
   readonly expiresAt: number | null
   readonly revokedAt: number | null
+  /** Its own limits and those of its accounts, where there are any. */
+  readonly limits: readonly ScopedLimits[]
   /** Whether one of `models` matches a model's public id. */
   mayUse (model: string): boolean
   /**
@@ -34,9 +38,18 @@ export function createRecord (key: KeyWithParents, openBudget: OpenBudget | null
     budget,
     expiresAt,
     revokedAt,
+    limits: limitsOf(key),
     mayUse: matcherOf(models),
     chainAt: chainsOf([account, ...key.parents], openBudget)
   })
+}
+
+function limitsOf ({ id, account, parents, limits, accountLimits }: KeyWithParents): readonly ScopedLimits[] {
+  const scoped = [account, ...parents].flatMap((account, index) => {
+    const own = accountLimits[index]
+    return own === undefined ? [] : [{ scope: `account:${account}`, ...own }]
+  })
+  return Object.freeze([{ scope: `key:${id}`, ...limits }, ...scoped].filter(hasLimits))
 }
 
 function matcherOf (models: readonly string[] | null): KeyRecord['mayUse'] {

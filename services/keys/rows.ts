@@ -1,3 +1,5 @@
+import { noLimits } from '../limits/types.ts'
+import type { Limits } from '../limits/types.ts'
 import type { Queries } from '../store/store.ts'
 import type { Period } from './periods.ts'
 
@@ -15,6 +17,7 @@ export interface KeySettings {
   budget: Budget | null
   /** Milliseconds; null: never. */
   expiresAt: number | null
+  limits: Limits
 }
 
 /** A key as the database has it. Times in milliseconds, hashes in hexadecimal. */
@@ -35,7 +38,11 @@ export interface StoredKey extends KeySettings {
 export type ListedKey = Omit<StoredKey, 'secretSha256' | 'previousSha256'>
 
 /** A key with the accounts that its account is a part of, the nearest first. */
-export interface KeyWithParents extends StoredKey { parents: readonly string[] }
+export interface KeyWithParents extends StoredKey {
+  parents: readonly string[]
+  /** The limits of its account, then those of each parent. */
+  accountLimits: readonly Limits[]
+}
 
 export type NewKeyRow = Omit<StoredKey, 'previousSha256' | 'previousUntil' | 'revokedAt' | 'lastUsedAt'>
 
@@ -47,8 +54,9 @@ export async function insertKey (queries: Queries, key: NewKeyRow): Promise<bool
   const { id, secretSha256, account, role, createdAt } = key
   const inserted = await queries.run(`
     insert into api_key
-      (id, secret_sha256, account, role, created_at, label, models, budget_nano, budget_period, expires_at)
-    select $1, $2, id, $4, $5, $6, $7, $8, $9, $10 from account where id = $3 and kind = 'account'`,
+      (id, secret_sha256, account, role, created_at, label, models, budget_nano, budget_period, expires_at,
+        requests_per_minute, tokens_per_minute, concurrent_requests)
+    select $1, $2, id, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13 from account where id = $3 and kind = 'account'`,
   [id, secretSha256, account, role, createdAt, ...settingsOf(key)])
   return inserted === 1
 }
@@ -62,10 +70,10 @@ export async function selectKeys (
   const rows = ids.length === 1
     ? await queries.all<RowWithParents>(selectOne, ids)
     : await queries.all<RowWithParents>(selectMany, [...ids, ...padding])
-  return rows.map(({ parent1, parent2, parent3, parent4, ...row }) => ({
-    ...toKey(row),
-    parents: [parent1, parent2, parent3, parent4].filter((parent) => parent !== null)
-  }))
+  return rows.map(({ parent1, parent2, parent3, parent4, accountLimits, ...row }) => {
+    const parents = [parent1, parent2, parent3, parent4].filter((parent) => parent !== null)
+    return { ...toKey(row), parents, accountLimits: readLimits(accountLimits).slice(0, parents.length + 1) }
+  })
 }
 
 /** Returns a key, undefined when there is none. */
@@ -110,7 +118,8 @@ export async function lockKey (queries: Queries, id: string): Promise<StoredKey 
 /** Writes the settings of a key. */
 export async function updateKey (queries: Queries, id: string, settings: KeySettings): Promise<void> {
   await queries.run(`
-    update api_key set label = $2, models = $3, budget_nano = $4, budget_period = $5, expires_at = $6
+    update api_key set label = $2, models = $3, budget_nano = $4, budget_period = $5, expires_at = $6,
+      requests_per_minute = $7, tokens_per_minute = $8, concurrent_requests = $9
     where id = $1`, [id, ...settingsOf(settings)])
 }
 
@@ -142,7 +151,7 @@ export function toListed ({ secretSha256: _, previousSha256: __, ...listed }: St
   return listed
 }
 
-interface Row extends Omit<StoredKey, 'models' | 'budget'> {
+interface Row extends Omit<StoredKey, 'models' | 'budget' | 'limits'>, Limits {
   models: string | null
   budgetNano: number | null
   budgetPeriod: Period | null
@@ -153,23 +162,28 @@ interface RowWithParents extends Row {
   parent2: string | null
   parent3: string | null
   parent4: string | null
+  /** Three numbers for each of five accounts, with commas between; an empty one is no limit. */
+  accountLimits: string
 }
 
 const columns = `
   api_key.id, role, account, label, secret_sha256 as "secretSha256", previous_sha256 as "previousSha256",
   previous_until as "previousUntil", models, budget_nano as "budgetNano", budget_period as "budgetPeriod",
   api_key.created_at as "createdAt", expires_at as "expiresAt", revoked_at as "revokedAt",
-  last_used_at as "lastUsedAt"`
+  last_used_at as "lastUsedAt", api_key.requests_per_minute as "requestsPerMinute",
+  api_key.tokens_per_minute as "tokensPerMinute", api_key.concurrent_requests as "concurrentRequests"`
 
 // An account has at most four parents, see `maxAccountDepth`.
 const withParents = `
   select ${columns},
-    owner.parent as parent1, first.parent as parent2, second.parent as parent3, third.parent as parent4
+    owner.parent as parent1, first.parent as parent2, second.parent as parent3, third.parent as parent4,
+    ${['owner', 'first', 'second', 'third', 'fourth'].map(limitsText).join(" || ',' || ")} as "accountLimits"
   from api_key
   join account as owner on owner.id = api_key.account
   left join account as first on first.id = owner.parent
   left join account as second on second.id = first.parent
-  left join account as third on third.id = second.parent`
+  left join account as third on third.id = second.parent
+  left join account as fourth on fourth.id = third.parent`
 
 const selectOne = `${withParents} where api_key.id = $1`
 const selectMany = `${withParents} where api_key.id in (${placeholders(maxKeysPerQuery)})`
@@ -178,14 +192,37 @@ function placeholders (count: number): string {
   return Array.from({ length: count }, (_, index) => `$${index + 1}`).join(', ')
 }
 
-function settingsOf ({ label, models, budget, expiresAt }: KeySettings) {
+function settingsOf ({ label, models, budget, expiresAt, limits }: KeySettings) {
   const globs = models === null ? null : JSON.stringify(models)
-  return [label, globs, budget?.limitNano ?? null, budget?.period ?? null, expiresAt]
+  const { requestsPerMinute, tokensPerMinute, concurrentRequests } = limits
+  return [
+    label, globs, budget?.limitNano ?? null, budget?.period ?? null, expiresAt,
+    requestsPerMinute, tokensPerMinute, concurrentRequests
+  ]
 }
 
-function toKey ({ models, budgetNano, budgetPeriod, ...row }: Row): StoredKey {
+/** The limits of one joined account as text, so that a row has one column for all of them. */
+function limitsText (account: string): string {
+  return ['requests_per_minute', 'tokens_per_minute', 'concurrent_requests']
+    .map(column => `coalesce(cast(${account}.${column} as text), '')`).join(" || ',' || ")
+}
+
+function readLimits (text: string): Limits[] {
+  // Hardly any account has limits, and this is read for every key in use, every second.
+  const numbers = /\d/.test(text) ? text.split(',').map(part => part === '' ? null : Number(part)) : []
+  return Array.from({ length: 5 }, (_, index) => {
+    if (numbers.length === 0) return noLimits
+    const [requests = null, tokens = null, concurrent = null] = numbers.slice(index * 3)
+    return { requestsPerMinute: requests, tokensPerMinute: tokens, concurrentRequests: concurrent }
+  })
+}
+
+function toKey (
+  { models, budgetNano, budgetPeriod, requestsPerMinute, tokensPerMinute, concurrentRequests, ...row }: Row
+): StoredKey {
   return {
     ...row,
+    limits: { requestsPerMinute, tokensPerMinute, concurrentRequests },
     models: models === null ? null : JSON.parse(models),
     budget: budgetNano === null ? null : { limitNano: budgetNano, period: budgetPeriod }
   }

@@ -1,4 +1,6 @@
 import { GatewayError } from '../errors.ts'
+import { limitKinds, limitOfKind, maxLimit } from '../limits/types.ts'
+import type { Limits } from '../limits/types.ts'
 import { periods } from './periods.ts'
 import type { Budget, KeySettings } from './rows.ts'
 
@@ -8,10 +10,11 @@ const maxGlobLength = 256
 const maxGraceMs = 366 * 24 * 3_600_000
 
 /** Throws GatewayError 400, which names the field, when settings of a key make no sense. */
-export function refuseWrongSettings ({ label, models, budget, expiresAt }: KeySettings): void {
+export function refuseWrongSettings ({ label, models, budget, expiresAt, limits }: KeySettings): void {
   if (label.length > maxLabelLength) refuse('label', `A label has at most ${maxLabelLength} characters.`)
   if (models !== null) refuseWrongModels(models)
   if (budget !== null) refuseWrongBudget(budget)
+  refuseWrongLimits(limits)
   if (expiresAt !== null && (!Number.isSafeInteger(expiresAt) || expiresAt < 0)) {
     refuse('expires_at', 'The time of expiry is an integer in milliseconds.')
   }
@@ -21,6 +24,15 @@ export function refuseWrongSettings ({ label, models, budget, expiresAt }: KeySe
 export function refuseWrongGrace (graceMs: number): void {
   if (!Number.isSafeInteger(graceMs) || graceMs < 0 || graceMs > maxGraceMs) {
     refuse('grace_ms', 'A replaced secret goes on for an integer of milliseconds, from 0 to 366 days.')
+  }
+}
+
+/** Throws GatewayError 400 when a limit is none that can be kept. */
+export function refuseWrongLimits (limits: Limits): void {
+  for (const kind of limitKinds) {
+    const limit = limitOfKind(limits, kind)
+    const isGood = limit === null || (Number.isInteger(limit) && limit >= 1 && limit <= maxLimit)
+    if (!isGood) refuse('limits', `A limit is an integer from 1 to ${maxLimit}, or null.`)
   }
 }
 

@@ -1,5 +1,7 @@
 import { GatewayError } from '../errors.ts'
 import { assertSafe } from '../money.ts'
+import { noLimits } from '../limits/types.ts'
+import type { Limits } from '../limits/types.ts'
 import type { Queries, Store } from '../store/store.ts'
 import { idempotencyConflict, unknownAccount } from './refusals.ts'
 
@@ -9,6 +11,8 @@ export interface NewAccount {
   name?: string
   /** The account whose money this one is a part of, for good; it exists, so there are no circles. */
   parent?: string | null
+  /** None unless told. */
+  limits?: Limits
 }
 
 export interface Deposit {
@@ -34,6 +38,8 @@ export interface Accounts {
    * GatewayError 400 when the parent does not exist or has too many parents itself.
    */
   create (account: NewAccount, queries?: Queries): Promise<boolean>
+  /** Sets the limits of an account, in every process within 2 s. Throws GatewayError 404. */
+  limit (id: string, limits: Limits): Promise<void>
   /**
    * Books money into an account; false when this very deposit was booked before. Throws GatewayError 404 for
    * an unknown account, 409 when the id belongs to another posting, RangeError when amount or credits leave
@@ -63,14 +69,22 @@ const idPattern = /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/
 /** Creates the accounts of a store. `clock` gives milliseconds since 1970. */
 export function createAccounts (store: Store, clock: () => number = Date.now): Accounts {
   return {
-    async create ({ id, name = id, parent = null }, queries = store) {
+    async create ({ id, name = id, parent = null, limits = noLimits }, queries = store) {
       if (!idPattern.test(id) || ownAccounts.includes(id) || id.startsWith(budgetPrefix)) {
         throw GatewayError.invalidRequest(`\`${id.slice(0, 128)}\` cannot be the id of an account.`, { param: 'id' })
       }
       if (parent !== null) await refuseWrongParent(queries, parent)
       return await queries.run(`
-        insert into account (id, parent, name, currency, created_at) values ($1, $2, $3, $4, $5)
-        on conflict (id) do nothing`, [id, parent, name, currency, clock()]) === 1
+        insert into account (id, parent, name, currency, created_at,
+          requests_per_minute, tokens_per_minute, concurrent_requests) values ($1, $2, $3, $4, $5, $6, $7, $8)
+        on conflict (id) do nothing`, [id, parent, name, currency, clock(), ...columnsOf(limits)]) === 1
+    },
+
+    async limit (id, limits) {
+      const changed = await store.run(`
+        update account set requests_per_minute = $2, tokens_per_minute = $3, concurrent_requests = $4
+        where id = $1 and kind = 'account'`, [id, ...columnsOf(limits)])
+      if (changed === 0) throw unknownAccount(id)
     },
 
     async deposit ({ id, account, amountNano, at = clock() }, queries) {
@@ -92,6 +106,10 @@ export function createAccounts (store: Store, clock: () => number = Date.now): A
       await queries.run('update account set held = held where id = $1', [id])
     }
   }
+}
+
+function columnsOf ({ requestsPerMinute, tokensPerMinute, concurrentRequests }: Limits) {
+  return [requestsPerMinute, tokensPerMinute, concurrentRequests]
 }
 
 /** Nobody changes or removes a parent, so what was found stays true. */

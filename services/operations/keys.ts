@@ -7,6 +7,7 @@ import type { Budget, KeySettings } from '../keys/rows.ts'
 import { createTable } from '../ledger/table.ts'
 import type { Administration } from './administration.ts'
 import { amountFields, requiredNanoOf, withinRange } from './amounts.ts'
+import { changedLimits, toLimitSet } from './limits.ts'
 import { pageSize, placeAfter, toPage } from './page.ts'
 import type { Page, PageRequest } from './page.ts'
 
@@ -20,9 +21,9 @@ export interface KeyRequest extends PageRequest {
  * settings.
  */
 export async function createKey (
-  administration: Administration, { account, role = 'user', label = '', ...change }: NewKey
+  administration: Administration, { account, role = 'user', label = '', limits = {}, ...change }: NewKey
 ): Promise<KeyWithSecret> {
-  const settings: KeyToCreate = { account, role, label, ...toSettings(change) }
+  const settings: KeyToCreate = { account, role, label, limits: changedLimits(limits), ...toSettings(change) }
   const { id, key } = await administration.keys.create(settings)
   return { ...await getKey(administration, id), key }
 }
@@ -60,7 +61,12 @@ export async function listKeys (
 export async function updateKey (
   administration: Administration, id: string, change: KeyChange
 ): Promise<Key> {
-  await administration.keys.update(id, toSettings(change))
+  const { limits } = change
+  const before = limits === undefined ? null : (await administration.keys.get(id)).limits
+  await administration.keys.update(id, {
+    ...toSettings(change),
+    ...(limits !== undefined && before !== null && { limits: changedLimits(limits, before) })
+  })
   return await getKey(administration, id)
 }
 
@@ -122,7 +128,9 @@ async function spentOf (
   return (key) => spent.get(accountOf(key)) ?? 0
 }
 
-function toKey ({ id, role, account, label, models, budget, ...times }: ListedKey, spentNano: number): Key {
+function toKey (
+  { id, role, account, label, models, budget, limits, ...times }: ListedKey, spentNano: number
+): Key {
   return {
     object: 'key',
     id,
@@ -133,6 +141,7 @@ function toKey ({ id, role, account, label, models, budget, ...times }: ListedKe
     budget: budget === null
       ? null
       : { ...amountFields('amount', budget.limitNano), period: budget.period, ...amountFields('spent', spentNano) },
+    limits: toLimitSet(limits),
     created_at: isoInstant(times.createdAt),
     expires_at: isoInstantOrNull(times.expiresAt),
     revoked_at: isoInstantOrNull(times.revokedAt),

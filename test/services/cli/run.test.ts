@@ -25,7 +25,7 @@ onEachEngine('money is added, adjusted and shown to the last decimal', async (t,
   t.match(adjusted, { kind: 'adjust', amount_nano: 1 })
   const { out } = await run('accounts', 'list')
   t.equal(out, [
-    'ID    NAME      PARENT       CREDITS  SPENT  HELD     AVAILABLE',
+    'ID    NAME      PARENT       CREDITS  SPENT  HELD     AVAILABLE  LIMITS',
     'team  The team          12.499999999   0.00  0.00  12.499999999',
     ''
   ].join('\n'))
@@ -42,6 +42,10 @@ onEachEngine('a key is created, changed, rotated and revoked', async (t, { run, 
   t.match(await json('keys', 'update', listed.id, '--no-models', '--no-budget', '--expires', '2100-01-01'), {
     label: 'app', models: null, budget: null, expires_at: '2100-01-01T00:00:00.000Z'
   })
+  const rates = await json('keys', 'update', listed.id, '--rpm', '60', '--concurrent', '4')
+  t.same(rates.limits, { requests_per_minute: 60, tokens_per_minute: null, concurrent_requests: 4 })
+  t.same((await json('keys', 'update', listed.id, '--no-rpm')).limits, { ...rates.limits, requests_per_minute: null })
+  t.match(await json('accounts', 'update', 'default', '--tpm', '1000'), { limits: { tokens_per_minute: 1000 } })
   t.match(await json('keys', 'rotate', listed.id, '--grace', '30m'), { id: listed.id, key: /^sk-tg-/ })
   t.match(await run('keys', 'list'), { out: /good until 2100-01-01/ })
   t.match(await json('keys', 'revoke', listed.id), { revoked_at: String })

@@ -2,6 +2,7 @@ import t from 'tap'
 import { createKeys } from '../../../services/keys/keys.ts'
 import { createToken } from '../../../services/keys/token.ts'
 import { StoreUnavailable } from '../../../services/store/store.ts'
+import { noLimits } from '../../../services/limits/types.ts'
 import { forEachEngine } from '../../engines.ts'
 import { setUp } from './helper.ts'
 
@@ -173,7 +174,7 @@ forEachEngine(t, 'keys are listed newest first, without anything of the secret',
   const newer = await keys.create({ account: 'acme', label: 'server', expiresAt: 2_000_000 })
   await keys.revoke(id)
   const common = {
-    role: 'user', account: 'acme', models: null, budget: null, previousUntil: null, lastUsedAt: null
+    role: 'user', account: 'acme', models: null, budget: null, previousUntil: null, lastUsedAt: null, limits: noLimits
   }
   t.same(await keys.list(), [
     { ...common, id: newer.id, label: 'server', createdAt: time.now, expiresAt: 2_000_000, revokedAt: null },

@@ -1,0 +1,41 @@
+import type { ChatCompletionRequest } from '../../schemas/chat-completions.ts'
+import type { CompletionRequest } from '../../schemas/completions.ts'
+import { limitOf } from '../metering/worst-case.ts'
+
+const bytesPerToken = 4
+/** What an image of middling size costs where images are counted as tokens. */
+const imageTokens = 1000
+/** What binary content stands for in the length of a body. */
+const inlineOver = 2000
+
+/**
+ * How many tokens a request is taken for until it is known: a token for four bytes of its text, and the
+ * longest answer that it allows. Requests for anything but text count none.
+ */
+export function tokensReserved (body: unknown, bodyBytes: number): number {
+  if (!isTextRequest(body)) return 0
+  const answers = (limitOf(body) ?? 0) * (body.n ?? 1)
+  const { bytes, images } = 'messages' in body ? inlined(body) : { bytes: 0, images: 0 }
+  return Math.ceil((bodyBytes - bytes) / bytesPerToken) + images * imageTokens + answers
+}
+
+function isTextRequest (body: unknown): body is ChatCompletionRequest | CompletionRequest {
+  if (typeof body !== 'object' || body === null) return false
+  return 'messages' in body || ('prompt' in body && 'max_tokens' in body)
+}
+
+/** The bytes of a body that are pictures and sound, not text. */
+function inlined ({ messages }: ChatCompletionRequest): { bytes: number, images: number } {
+  let bytes = 0
+  let images = 0
+  for (const { content } of messages) {
+    if (!Array.isArray(content)) continue
+    for (const part of content) {
+      const data = part.type === 'image_url' ? part.image_url.url : part.type === 'input_audio' ? part.input_audio.data : ''
+      if (data === '') continue
+      images++
+      if (data.length > inlineOver) bytes += data.length
+    }
+  }
+  return { bytes, images }
+}

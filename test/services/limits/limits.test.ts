@@ -1,0 +1,149 @@
+import t from 'tap'
+import type { Test } from 'tap'
+import type { GatewayError } from '../../../services/errors.ts'
+import { createLimits } from '../../../services/limits/limits.ts'
+import type { Admission } from '../../../services/limits/limits.ts'
+import { noLimits } from '../../../services/limits/types.ts'
+import { StoreUnavailable } from '../../../services/store/store.ts'
+import type { Store } from '../../../services/store/store.ts'
+import { forEachEngine } from '../../engines.ts'
+
+/** A node on a store, its clock in the test's hands; upkeep comes round fast. */
+function node (t: Test, store: Store, name: string, time: { ms: number }) {
+  const limits = createLimits({
+    store, node: name, clock: () => time.ms, onError: error => t.fail(String(error)), upkeepMs: 5
+  })
+  t.teardown(() => limits.close())
+  return limits
+}
+
+const scope = (more: object) => [{ ...noLimits, scope: 'key:a', ...more }]
+
+/** An admission, or the refusal that there was instead. */
+async function outcome (admitted: () => Admission | Promise<Admission>): Promise<Admission | GatewayError> {
+  try {
+    return await admitted()
+  } catch (error) {
+    return error as GatewayError
+  }
+}
+
+const isAdmitted = (one: Admission | GatewayError): one is Admission => 'end' in one
+
+const until = async (holds: () => Promise<boolean>) => {
+  while (!await holds()) await new Promise(resolve => setTimeout(resolve, 5))
+}
+
+forEachEngine(t, 'two nodes together let through exactly the limit, however requests come', async (t, database) => {
+  const time = { ms: 600_000 }
+  const nodes = [node(t, await database.open(), 'one', time), node(t, await database.open(), 'two', time)]
+  const limits = scope({ requestsPerMinute: 50 })
+  const outcomes = (await Promise.all(Array.from({ length: 120 }, (_, index) =>
+    outcome(() => nodes[index % 2]!.admit(limits, 0)))))
+  const admitted = outcomes.filter(isAdmitted)
+  t.ok(admitted.length <= 50, `${admitted.length} of 50`)
+  // What one node still has of its slice it gives back, and then the other may use it.
+  let total = admitted.length
+  await until(async () => {
+    time.ms += 100
+    for (const one of nodes) if (isAdmitted(await outcome(() => one.admit(limits, 0)))) total++
+    return time.ms > 610_000
+  })
+  t.equal(total, 50, 'not one more, and in the end not one less')
+  const refused = await outcome(() => nodes[0]!.admit(limits, 0))
+  t.match(refused, {
+    status: 429,
+    code: 'rate_limit_exceeded',
+    type: 'requests',
+    message: /^Rate limit reached for key `a` on requests per min \(RPM\): Limit 50, Used 50, Requested 1\. Please/,
+    headers: { 'x-ratelimit-limit-requests': '50', 'x-ratelimit-remaining-requests': '0' }
+  })
+  const waitMs = Number(refused.headers['retry-after-ms'])
+  t.equal(refused.headers['retry-after'], String(Math.ceil(waitMs / 1000)))
+  time.ms += waitMs + 1000
+  t.ok(isAdmitted(await outcome(() => nodes[0]!.admit(limits, 0))), 'after that time there is one again')
+})
+
+forEachEngine(t, 'most requests ask the store nothing', async (t, database) => {
+  const store = await database.open()
+  let transactions = 0
+  const counted: Store = { ...store, transaction: work => { transactions++; return store.transaction(work) } }
+  const time = { ms: 600_000 }
+  const limits = node(t, counted, 'one', time)
+  for (let index = 0; index < 10_000; index++) {
+    const admission = limits.admit(scope({ requestsPerMinute: 1_000_000 }), 0)
+    if (admission instanceof Promise) await admission
+  }
+  t.ok(transactions <= 2, `${transactions} transactions`)
+})
+
+forEachEngine(t, 'tokens are reserved, and corrected to what was used', async (t, database) => {
+  const time = { ms: 600_000 }
+  const limits = node(t, await database.open(), 'one', time)
+  const scopes = scope({ tokensPerMinute: 1000 })
+  const first = await limits.admit(scopes, 900)
+  t.match(await outcome(() => limits.admit(scopes, 200)), { status: 429, type: 'tokens' })
+  first.end({ counts: true, tokens: 100 })
+  first.end({ counts: true, tokens: 0 })
+  time.ms += 2000
+  const second = await limits.admit(scopes, 800)
+  t.equal(second.headers['x-ratelimit-remaining-tokens'], '100')
+  second.end({ counts: true, tokens: 2000 })
+  time.ms += 2000
+  t.match(await outcome(() => limits.admit(scopes, 1)), { status: 429 }, 'what an answer was longer is paid for')
+  t.match(await outcome(() => limits.admit(scopes, 1001)),
+    { status: 429, message: /^Request too large/, headers: { 'x-should-retry': 'false' } })
+})
+
+forEachEngine(t, 'what does not count takes nothing', async (t, database) => {
+  const limits = node(t, await database.open(), 'one', { ms: 600_000 })
+  for (let index = 0; index < 20; index++) {
+    const admission = await limits.admit(scope({ requestsPerMinute: 2, tokensPerMinute: 10 }), 10)
+    admission.end({ counts: false, tokens: null })
+  }
+  t.pass('all were admitted')
+})
+
+forEachEngine(t, 'a slot is free again when its request ends, and when its node is gone', async (t, database) => {
+  const time = { ms: 600_000 }
+  const store = await database.open()
+  const other = await database.open()
+  let isDead = false
+  // A node that is killed writes nothing any more.
+  const transaction: Store['transaction'] = work => isDead ? new Promise(() => {}) : other.transaction(work)
+  const mortal: Store = { ...other, transaction }
+  const survivor = node(t, store, 'survivor', time)
+  const killed = createLimits({ store: mortal, node: 'killed', clock: () => time.ms, onError: () => {}, upkeepMs: 5 })
+  const limits = scope({ concurrentRequests: 4 })
+  const held = [await killed.admit(limits, 0), await killed.admit(limits, 0), await survivor.admit(limits, 0)]
+  const fourth = await (async () => {
+    for (;;) {
+      const one = await outcome(() => survivor.admit(limits, 0))
+      if (isAdmitted(one)) return one
+      // The other node has one to spare until it is idle.
+      time.ms += 500
+      await new Promise(resolve => setTimeout(resolve, 10))
+    }
+  })()
+  t.match(await outcome(() => survivor.admit(limits, 0)), { status: 429, message: /concurrent requests: Limit 4/ })
+  fourth.end({ counts: true, tokens: null })
+  held.push(await survivor.admit(limits, 0))
+  isDead = true
+  time.ms += 16_000
+  held.push(await survivor.admit(limits, 0), await survivor.admit(limits, 0))
+  t.match(await outcome(() => survivor.admit(limits, 0)), { status: 429 }, 'four run, not one more')
+})
+
+t.test('without the store, a node lets through the limit by itself and no more', async t => {
+  const away = new StoreUnavailable(new Error('away'))
+  const unused = () => Promise.reject(away)
+  const store: Store = {
+    engine: 'sqlite', transaction: unused, run: unused, all: unused, get: unused, close: async () => {}
+  }
+  const limits = node(t, store, 'one', { ms: 600_000 })
+  const scopes = scope({ requestsPerMinute: 5, concurrentRequests: 5 })
+  const outcomes = []
+  for (let index = 0; index < 8; index++) outcomes.push(await outcome(() => limits.admit(scopes, 0)))
+  t.equal(outcomes.filter(isAdmitted).length, 5)
+  t.match(outcomes.at(-1), { status: 429 })
+})
