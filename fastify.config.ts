@@ -29,6 +29,7 @@ import overload from './plugins/overload.ts'
 import providers from './plugins/providers.ts'
 import routing from './plugins/routing.ts'
 import requestId, { requestIdOf } from './plugins/request-id.ts'
+import requestLog from './plugins/request-log.ts'
 import secondAddress from './plugins/second-address.ts'
 import store from './plugins/store.ts'
 import videos from './plugins/videos.ts'
@@ -99,6 +100,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
   await app.register(overload, settings.load)
   await app.register(store, { url: settings.databaseUrl })
   await app.register(health, { storeGraceMs: settings.storeGraceMs })
+  await app.register(requestLog, settings.requestLog)
   await app.register(auth)
   await app.register(adminAuth, { adminKey: settings.adminKey })
   await app.register(accounts)

@@ -7,6 +7,7 @@ import jobs from './jobs.ts'
 import keys from './keys.ts'
 import ledger from './ledger.ts'
 import postings from './postings.ts'
+import requests from './requests.ts'
 import usage from './usage.ts'
 
 declare module 'fastify' {
@@ -22,5 +23,6 @@ export default async function admin (app: FastifyInstance): Promise<void> {
   // Compiled serializers print numbers as doubles.
   app.setSerializerCompiler(() => data => JSON.stringify(data))
   app.addHook('onRequest', app.authenticateAdmin)
-  for (const routes of [accounts, postings, entries, keys, usage, ledger, jobs]) await app.register(routes)
+  const all = [accounts, postings, entries, keys, usage, requests, ledger, jobs]
+  for (const routes of all) await app.register(routes)
 }

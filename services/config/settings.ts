@@ -25,6 +25,8 @@ export interface Settings {
   drainDelayMs: number
   /** How long a node counts as ready while its database does not answer. */
   storeGraceMs: number
+  /** Which part of the requests is kept in the database, and for how long. */
+  requestLog: { sample: number, keepMs: number }
   /** How much this process takes on at the same time. */
   load: LoadLimits
   /** Where metrics are served without a key; null: only at `/metrics` with an admin key. */
@@ -49,6 +51,7 @@ export type LogLevel = typeof logLevels[number]
 
 const defaultConfigName = 'gateway.yaml'
 const maxSeconds = 3600
+const dayMs = 86_400_000
 const adminKeyLength = { least: 16, most: 256 }
 const bodyLimit = { leastBytes: 1024, mostBytes: 1024 ** 3 }
 
@@ -71,6 +74,10 @@ export function readSettings (env: NodeJS.ProcessEnv, directory: string = proces
     drainMs: reader.read('TOLLGATE_DRAIN_SECONDS', 30_000, readSeconds),
     drainDelayMs: reader.read('TOLLGATE_DRAIN_DELAY_SECONDS', 0, readSeconds),
     storeGraceMs: reader.read('TOLLGATE_STORE_GRACE_SECONDS', 60_000, readSeconds),
+    requestLog: {
+      sample: reader.read('TOLLGATE_REQUEST_LOG', 1, readPart),
+      keepMs: reader.read('TOLLGATE_REQUEST_LOG_DAYS', 30, readCount) * dayMs
+    },
     load: {
       requests: reader.read('TOLLGATE_MAX_REQUESTS', 10_000, readCount),
       streams: reader.read('TOLLGATE_MAX_STREAMS', 5000, readCount),
@@ -183,6 +190,13 @@ function readSeconds (text: string): number {
   const seconds = Number(text)
   if (/^\d{1,5}$/.test(text) && seconds <= maxSeconds) return seconds * 1000
   throw new RangeError(`must be whole seconds from 0 to ${maxSeconds}`)
+}
+
+function readPart (text: string): number {
+  if (/^(on|off)$/i.test(text)) return readSwitch(text) ? 1 : 0
+  const part = Number(text)
+  if (/^[\d.]{1,10}$/.test(text) && part >= 0.0001 && part <= 1) return part
+  throw new RangeError('must be on, off, or a part such as 0.1')
 }
 
 function readCount (text: string): number {

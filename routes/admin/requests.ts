@@ -1,0 +1,24 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { RequestSummaryList, RequestSummaryQuery } from '../../schemas/admin-requests.ts'
+import { errorResponses } from '../../schemas/error.ts'
+import { listRequests } from '../../services/operations/requests.ts'
+import { toDimensions } from '../../services/operations/usage.ts'
+import { toPageRequest, toPeriod } from './query.ts'
+
+/** `GET /admin/requests`: how requests went, summed up out of the request log. */
+const requests: FastifyPluginAsyncTypebox = async app => {
+  app.get('/requests', {
+    schema: {
+      summary: 'Sum up latencies, errors, tokens and cost by key, model and day',
+      querystring: RequestSummaryQuery,
+      response: { 200: RequestSummaryList, ...errorResponses }
+    }
+  }, async ({ query }) => {
+    const { account, key, model } = query
+    await app.flushRequestLog()
+    const filter = { by: toDimensions(query.by), ...toPeriod(query), account, key, model }
+    return await listRequests(app.store, { ...filter, ...toPageRequest(query) })
+  })
+}
+
+export default requests

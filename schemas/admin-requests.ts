@@ -1,0 +1,42 @@
+import { Type } from '@sinclair/typebox'
+import type { Static } from '@sinclair/typebox'
+import { Closed, Id, Instant, ListOf, Nano, Paging, Usd } from './admin.ts'
+import { Nullable } from './combinators.ts'
+
+/** How requests went; what they are not summed up by is null. Times are of those that ended well. */
+export const RequestSummary = Type.Object({
+  object: Type.Literal('request_summary'),
+  key: Nullable(Type.String()),
+  model: Nullable(Type.String()),
+  /** In UTC, e.g. `2026-11-21`. */
+  day: Nullable(Type.String()),
+  requests: Type.Integer(),
+  /** 4xx: because of the request itself, a limit, or the money. */
+  refused_requests: Type.Integer(),
+  /** 5xx, and streams that broke off. */
+  failed_requests: Type.Integer(),
+  client_gone_requests: Type.Integer(),
+  /** The failed ones among all, from 0 to 1. */
+  error_rate: Type.Number(),
+  prompt_tokens: Type.Integer(),
+  completion_tokens: Type.Integer(),
+  cost_usd: Usd,
+  cost_nano: Nano,
+  average_ms: Nullable(Type.Integer()),
+  max_ms: Nullable(Type.Integer()),
+  average_first_byte_ms: Nullable(Type.Integer())
+})
+export type RequestSummary = Static<typeof RequestSummary>
+
+export const RequestSummaryList = ListOf(RequestSummary)
+
+/** Query of `GET /admin/requests`; from `from` on, before `to`. */
+export const RequestSummaryQuery = Closed({
+  ...Paging,
+  by: Type.Optional(Type.String({ pattern: '^(key|model|day)(,(key|model|day)){0,2}$' })),
+  from: Type.Optional(Instant),
+  to: Type.Optional(Instant),
+  account: Type.Optional(Id),
+  key: Type.Optional(Id),
+  model: Type.Optional(Type.String({ minLength: 1, maxLength: 512 }))
+})
