@@ -32,6 +32,7 @@ import requestId, { requestIdOf } from './plugins/request-id.ts'
 import requestLog from './plugins/request-log.ts'
 import secondAddress from './plugins/second-address.ts'
 import store from './plugins/store.ts'
+import traces from './plugins/traces.ts'
 import videos from './plugins/videos.ts'
 import admin from './routes/admin/index.ts'
 import healthRoutes from './routes/health.ts'
@@ -96,6 +97,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
   await app.register(finished)
   await app.register(accessLog)
   await app.register(metrics)
+  if (settings.tracesEndpoint !== null) await app.register(traces, { endpoint: settings.tracesEndpoint })
   await app.register(drain, { delayMs: settings.drainDelayMs, limitMs: settings.drainMs })
   await app.register(overload, settings.load)
   await app.register(store, { url: settings.databaseUrl })

@@ -27,6 +27,8 @@ export interface Settings {
   storeGraceMs: number
   /** Which part of the requests is kept in the database, and for how long. */
   requestLog: { sample: number, keepMs: number }
+  /** Where traces are sent by OTLP over HTTP; null: nowhere. */
+  tracesEndpoint: string | null
   /** How much this process takes on at the same time. */
   load: LoadLimits
   /** Where metrics are served without a key; null: only at `/metrics` with an admin key. */
@@ -74,6 +76,7 @@ export function readSettings (env: NodeJS.ProcessEnv, directory: string = proces
     drainMs: reader.read('TOLLGATE_DRAIN_SECONDS', 30_000, readSeconds),
     drainDelayMs: reader.read('TOLLGATE_DRAIN_DELAY_SECONDS', 0, readSeconds),
     storeGraceMs: reader.read('TOLLGATE_STORE_GRACE_SECONDS', 60_000, readSeconds),
+    tracesEndpoint: reader.read('OTEL_EXPORTER_OTLP_ENDPOINT', null, readPublicUrl),
     requestLog: {
       sample: reader.read('TOLLGATE_REQUEST_LOG', 1, readPart),
       keepMs: reader.read('TOLLGATE_REQUEST_LOG_DAYS', 30, readCount) * dayMs
