@@ -7,6 +7,7 @@ import type { Timing } from '../services/videos/context.ts'
 import { createVideoService, type VideoService } from '../services/videos/create.ts'
 import { resolveVideos } from '../services/videos/resolve.ts'
 import type { HeldResponse } from '../services/videos/hold-open.ts'
+import { showJobs } from '../services/metrics/gateway.ts'
 import { readAttempt } from '../services/videos/attempt.ts'
 
 declare module 'fastify' {
@@ -35,8 +36,10 @@ export default fp<VideosOptions>(async (app, { releaseMs, timing = {} }) => {
     provider: providers.get,
     settings: () => models.config().video ?? defaults
   }))
+  showJobs(app.metrics, store)
   app.decorate('serveVideo', async function serveVideo (request, reply) {
     const { body, apiKey, trace, headers } = request
+    reply.raw.once('close', app.load.admit('polls'))
     const payer = { key: apiKey.id, chain: apiKey.chainAt(Date.now()) }
     const mayUse = (model: string): boolean => apiKey.mayUse(model)
     await app.videos.complete({
@@ -57,7 +60,7 @@ export default fp<VideosOptions>(async (app, { releaseMs, timing = {} }) => {
     clearTimeout(timer)
     await app.videos.close()
   })
-}, { name: 'videos', dependencies: ['models', 'providers', 'ledger', 'media', 'download', 'base-url', 'json-body'] })
+}, { name: 'videos', dependencies: ['models', 'providers', 'ledger', 'media', 'download', 'base-url', 'json-body', 'overload'] })
 
 function heldOf (reply: FastifyReply): HeldResponse {
   return {

@@ -1,5 +1,6 @@
 import type { Deployments } from '../deployments/deployments.ts'
 import type { Ledger } from '../ledger/ledger.ts'
+import type { Store } from '../store/store.ts'
 import type { Metrics, Reading } from './metrics.ts'
 
 /** How many deployments are shown: those that were used last. */
@@ -19,6 +20,16 @@ export function showDeployments (metrics: Metrics, deployments: Pick<Deployments
       const { provider, model } = name
       return { labels: { provider, model }, value: standings[breaker.standing(nowMs)] }
     })
+  })
+}
+
+/** Shows the videos that are being made, by any node. */
+export function showJobs (metrics: Metrics, store: Pick<Store, 'all'>): void {
+  const description = { name: 'jobs', help: 'Jobs of all nodes that have not ended, by state.', labels: ['state'] }
+  metrics.gauge(description, async () => {
+    const rows = await store.all<{ state: string, count: number }>(`
+      select state, cast(count(*) as bigint) as count from job where finished_at is null group by state`)
+    return rows.map(({ state, count }): Reading => ({ labels: { state }, value: count }))
   })
 }
 

@@ -21,5 +21,5 @@ t.test('a policy makes videos only when its operator has named video models and 
   t.strictSame(found('auto:film'), ['sandbox-video'])
   for (const id of ['sandbox-chat', 'auto', 'auto:both', 'auto:glob', 'auto:none', 'nothing']) t.strictSame(found(id), [], id)
   t.throws(() => parseConfig(yaml.replace('[sandbox-video]', '["sandbox-vid*"]'), {}), /matches no chat model/)
-  t.equal(sandboxModels('sandbox').length, 2)
+  t.equal(sandboxModels('sandbox').length, 3)
 })
