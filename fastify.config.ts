@@ -25,9 +25,11 @@ import media from './plugins/media.ts'
 import metrics from './plugins/metrics.ts'
 import metricsPort from './plugins/metrics-port.ts'
 import models from './plugins/models.ts'
+import openapi from './plugins/openapi.ts'
 import overload from './plugins/overload.ts'
 import providers from './plugins/providers.ts'
 import routing from './plugins/routing.ts'
+import reference from './plugins/reference.ts'
 import requestId, { requestIdOf } from './plugins/request-id.ts'
 import requestLog from './plugins/request-log.ts'
 import secondAddress from './plugins/second-address.ts'
@@ -35,6 +37,7 @@ import store from './plugins/store.ts'
 import traces from './plugins/traces.ts'
 import videos from './plugins/videos.ts'
 import admin from './routes/admin/index.ts'
+import docs from './routes/docs.ts'
 import healthRoutes from './routes/health.ts'
 import mediaRoutes from './routes/media.ts'
 import metricsRoutes from './routes/metrics.ts'
@@ -48,6 +51,7 @@ import { createLogger } from './services/logger.ts'
 import { ajvOptions } from './services/validation.ts'
 import type { Timing } from './services/videos/context.ts'
 import { welcome } from './services/welcome.ts'
+import packageFile from './package.json' with { type: 'json' }
 
 const compilersFactory = {
   buildValidator: compileOnce(AjvCompiler()),
@@ -95,6 +99,8 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
   await app.register(requestId)
   await app.register(errors)
   await app.register(finished)
+  await app.register(openapi, { version: packageFile.version })
+  await app.register(reference)
   await app.register(accessLog)
   await app.register(metrics)
   if (settings.tracesEndpoint !== null) await app.register(traces, { endpoint: settings.tracesEndpoint })
@@ -128,6 +134,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
   await app.register(v1, { prefix: '/v1' })
   await app.register(mediaRoutes, { prefix: '/v1' })
   await app.register(admin, { prefix: '/admin' })
+  await app.register(docs)
   return app
 }
 

@@ -29,9 +29,11 @@ const querystring = Type.Object({
   sig: Type.Optional(Type.Unknown({ description: 'The signature.' }))
 })
 
+const bytes = { schema: Type.Unsafe<Readable>({ type: 'string', format: 'binary' }) }
+
 const response = {
-  '2xx': Type.Unknown({ description: 'The bytes, or a range of them.' }),
-  304: Type.Unknown({ description: 'What the client has is good.' }),
+  '2xx': { description: 'The bytes, or a range of them.', content: { 'image/*': bytes, 'video/*': bytes } },
+  304: Type.Unsafe<undefined>({ type: 'null', description: 'What the client has is good.' }),
   ...errorResponses
 }
 
@@ -51,7 +53,7 @@ const media: FastifyPluginAsyncTypebox = async app => {
       const found = await findMedia(app.media, { name, exp: query.exp, sig: query.sig }, Date.now())
       const answer = answerFor(found, headers, Date.now())
       reply.code(answer.status).headers(answer.headers)
-      if (method === 'HEAD' || answer.status === 304) return reply.send()
+      if (method === 'HEAD' || answer.status === 304) return reply.send(undefined)
       return reply.send(await open(found, answer.range))
     }
   })

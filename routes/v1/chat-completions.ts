@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { ChatCompletion, ChatCompletionRequest } from '../../schemas/chat-completions.ts'
+import { ChatCompletion, ChatCompletionChunk, ChatCompletionRequest } from '../../schemas/chat-completions.ts'
 import { errorResponses } from '../../schemas/error.ts'
 import { checkChatRequest } from '../../services/request-checks.ts'
 
@@ -9,7 +9,8 @@ const chatCompletions: FastifyPluginAsyncTypebox = async app => {
     schema: {
       summary: 'Create a chat completion',
       body: ChatCompletionRequest,
-      response: { 200: ChatCompletion, ...errorResponses }
+      response: { 200: ChatCompletion, ...errorResponses },
+      events: ChatCompletionChunk
     }
   }, async (request, reply) => {
     checkChatRequest(request.body)

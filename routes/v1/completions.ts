@@ -9,7 +9,8 @@ const completions: FastifyPluginAsyncTypebox = async app => {
     schema: {
       summary: 'Complete a text (legacy)',
       body: CompletionRequest,
-      response: { 200: Completion, ...errorResponses }
+      response: { 200: Completion, ...errorResponses },
+      events: Completion
     }
   }, async (request, reply) => {
     checkCompletionRequest(request.body)
