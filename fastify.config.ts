@@ -125,6 +125,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
   await app.register(delivery)
   await app.register(routing)
   await app.register(chat)
+  await app.register(chat, { cacheBytes: settings.cacheBytes })
   await app.register(images)
   const releaseMs = Math.min(settings.drainMs, longestReleaseMs)
   await app.register(videos, { releaseMs, ...(videoTiming !== undefined && { timing: videoTiming }) })

@@ -1,5 +1,8 @@
 import fp from 'fastify-plugin'
 import { requestsDefaults } from '../schemas/config-requests.ts'
+import { createKeptAnswers } from '../services/cache/answers.ts'
+import { createCachedChat } from '../services/cache/cached-chat.ts'
+import { cacheHeader, readCacheWish } from '../services/cache/wish.ts'
 import { abortedWithClient, type RequestAbort } from '../services/abort.ts'
 import { createChat, type Chat, type Incoming } from '../services/chat/chat.ts'
 import { deadlineHeader, readDeadline } from '../services/chat/read-deadline.ts'
@@ -22,15 +25,16 @@ declare module 'fastify' {
 }
 
 /** Offers the chat use case to the routes, and knows which requests are under way. */
-export default fp(async app => {
+export default fp<{ cacheBytes: number }>(async (app, { cacheBytes }) => {
   const running = new Roster<RequestAbort>()
   const meter = createMeter({
     ledger: app.ledger,
     newId: createIds('hold_'),
     onError: error => app.log.error(error, 'a request could not be booked')
   })
-  app.decorate('chat', createChat({
-    catalogue: { resolve: id => app.models.resolve(id), provider: id => app.providers.get(id) },
+  const resolve = (id: string) => app.models.resolve(id)
+  const chat = createChat({
+    catalogue: { resolve, provider: id => app.providers.get(id) },
     limits: () => app.models.config().requests ?? requestsDefaults,
     deployments: app.deployments,
     deadlines: new Deadlines(),
@@ -39,7 +43,9 @@ export default fp(async app => {
     onFailure: (id, { provider, deployment: { model } }, { kind, sent, details: { status } }) => {
       app.log.warn({ id, provider: provider.id, model, kind, sent, status }, 'a call of a provider failed')
     }
-  }))
+  })
+  const answers = cacheBytes === 0 ? null : createKeptAnswers(cacheBytes)
+  app.decorate('chat', answers === null ? chat : createCachedChat({ chat, answers, resolve }))
   app.decorate('toIncoming', (request, reply) => {
     if (wantsStream(request.body) && app.load.isFull('streams')) throw overloaded()
     const deadlineMs = readDeadline(request.headers[deadlineHeader])
@@ -55,6 +61,7 @@ export default fp(async app => {
       giveUp: reason => abort.abort(reason),
       deadlineMs,
       conversation: conversationOf(request.headers[conversationHeader]),
+      cache: readCacheWish(request.headers[cacheHeader]),
       trace: request.trace,
       delivery: reply.toDelivery(signal)
     }

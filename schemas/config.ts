@@ -247,6 +247,12 @@ export const ModelEntry = Type.Object({
     description: 'Ids of models to try, in this order, when this one cannot answer. None that costs more, unless ' +
       '`requests.allow_dearer_fallbacks` is true, and none that the key may not use.'
   })),
+  cache_seconds: Type.Optional(Type.Integer({
+    minimum: 1,
+    maximum: 604_800,
+    description: 'How long answers are kept and given again, free of charge, to the same request of the same account, ' +
+      'when it has `temperature: 0` or a `seed`. Default: only when the client says so with `x-tollgate-cache`.'
+  })),
   owned_by: Type.Optional(Type.String({
     minLength: 1, maxLength: 256, description: 'Who made it, as shown to clients. Default: the first provider.'
   })),

@@ -1,5 +1,6 @@
 import type { ChatCompletionRequest } from '../../schemas/chat-completions.ts'
 import type { CompletionRequest } from '../../schemas/completions.ts'
+import type { CacheWish } from '../cache/wish.ts'
 import type { RequestsConfig } from '../config/config.ts'
 import type { Deadlines } from '../deadlines.ts'
 import type { Deployments } from '../deployments/deployments.ts'
@@ -38,6 +39,8 @@ export interface Incoming<Request> {
   deadlineMs: number | null
   /** The client's own name of the conversation; null: it has none. */
   conversation: string | null
+  /** What the client wants of the cache; null: it does not say. */
+  cache: CacheWish | null
   trace: Trace
   delivery: Delivery
 }

@@ -84,6 +84,8 @@ export interface ModelConfig {
   fallbacks?: string[]
   /** Only of video models; absent: nothing is known. */
   video?: VideoAbilities
+  /** How long answers to deterministic requests are kept, in seconds; absent: only when a client wants it. */
+  cacheS?: number
   ownedBy: string
   /** Unix seconds. */
   created: number

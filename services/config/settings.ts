@@ -19,6 +19,8 @@ export interface Settings {
   databaseUrl: string
   logLevel: LogLevel
   bodyLimitBytes: number
+  /** How much memory answers may take that are kept to be given again; 0: none are. */
+  cacheBytes: number
   /** How long running requests may take to end when the process is asked to stop. */
   drainMs: number
   /** How long requests are still taken after SIGTERM, so that load balancers can turn away. */
@@ -73,6 +75,7 @@ export function readSettings (env: NodeJS.ProcessEnv, directory: string = proces
     databaseUrl: reader.read('DATABASE_URL', 'sqlite:./data/tollgate.db', readDatabaseUrl),
     logLevel: reader.read('LOG_LEVEL', 'info', readLogLevel),
     bodyLimitBytes: reader.read('TOLLGATE_BODY_LIMIT', 32 * 1024 ** 2, readBytes),
+    cacheBytes: reader.read('TOLLGATE_CACHE_SIZE', 64 * 1024 ** 2, readCacheSize),
     drainMs: reader.read('TOLLGATE_DRAIN_SECONDS', 30_000, readSeconds),
     drainDelayMs: reader.read('TOLLGATE_DRAIN_DELAY_SECONDS', 0, readSeconds),
     storeGraceMs: reader.read('TOLLGATE_STORE_GRACE_SECONDS', 60_000, readSeconds),
@@ -187,6 +190,10 @@ function readBytes (text: string): number {
   const bytes = digits === '' ? NaN : Number(digits) * (unitBytes[unit.toLowerCase()] ?? NaN)
   if (bytes >= bodyLimit.leastBytes && bytes <= bodyLimit.mostBytes) return bytes
   throw new RangeError('must be a number of bytes such as 1048576 or 32MiB, from 1KiB to 1GiB')
+}
+
+function readCacheSize (text: string): number {
+  return /^off$/i.test(text) ? 0 : readBytes(text)
 }
 
 function readSeconds (text: string): number {

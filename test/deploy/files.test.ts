@@ -19,7 +19,9 @@ t.test('the Dockerfile is clean, and its last stage runs Node as a plain user', 
   t.equal(froms.length, 2)
   for (const from of froms) t.match(from.getImage(), /^node:26-.*slim$/, 'what the tests use, in its small form')
   const last = dockerfile.getInstructions().slice(dockerfile.getInstructions().indexOf(froms[1]!))
-  const contentOf = (keyword: string) => last.findLast(line => line.getKeyword() === keyword)?.getArgumentsContent()
+  const contentOf = (keyword: string) => {
+    return last.findLast(line => line.getKeyword() === keyword)?.getArgumentsContent()
+  }
   t.equal(contentOf(Keyword.USER), '1000:1000')
   t.equal([contentOf(Keyword.ENTRYPOINT), contentOf(Keyword.CMD)].map(text => parse(text ?? '')).flat().join(' '),
     'node fastify.config.ts')

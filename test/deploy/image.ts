@@ -59,7 +59,9 @@ function apply (line: Instruction, stage: Stage, stages: ReadonlyMap<string, Sta
     process.stdout.write(`RUN ${content}\n`)
     // Absolute paths of the image lie in the folder of its stage.
     const command = content.replace(/(^|\s)\/(app|data)/g, `$1${stage.folder}/$2`)
-    execFileSync('sh', ['-c', command], { cwd: join(stage.folder, stage.directory), stdio: 'inherit', env: environment(stage) })
+    // npm may need to be told how to reach its registry, as the builder of an image does.
+    const env = { ...process.env, ...environment(stage) }
+    execFileSync('sh', ['-c', command], { cwd: join(stage.folder, stage.directory), stdio: 'inherit', env })
   } else if (keyword === 'ENTRYPOINT' || keyword === 'CMD') {
     stage.entrypoint.push(...parse(content))
   } else if (keyword === 'HEALTHCHECK') {
@@ -70,7 +72,7 @@ function apply (line: Instruction, stage: Stage, stages: ReadonlyMap<string, Sta
 function copy (line: Copy, stage: Stage, stages: ReadonlyMap<string, Stage>): void {
   const words = line.getArguments().map(argument => argument.getValue())
   const target = join(stage.folder, words.at(-1)?.startsWith('/') ? '' : stage.directory, words.at(-1) ?? '')
-  const from = line.getFromFlag()?.getValue()
+  const from = line.getFlags().find(flag => flag.getName() === 'from')?.getValue()
   for (const source of words.slice(0, -1)) {
     if (from != null) {
       cpSync(join(stages.get(from)?.folder ?? '', source), target, { recursive: true })

@@ -1,0 +1,32 @@
+import { createHash } from 'node:crypto'
+
+/** What tells requests apart. */
+export interface KeyedRequest {
+  /** The account that pays; answers never pass from one to another. */
+  account: string
+  endpoint: 'chat' | 'completions'
+  request: object
+}
+
+/** Fields that say who asks, not what: no answer depends on them, nor tells of them. */
+const idle = new Set(['user', 'safety_identifier', 'prompt_cache_key'])
+
+/** A digest that two requests share only when they mean the same: the order of members does not matter. */
+export function requestKey ({ account, endpoint, request }: KeyedRequest): string {
+  const asked = Object.entries(request).filter(([name]) => !idle.has(name))
+  const text = JSON.stringify([account, endpoint, sorted(Object.fromEntries(asked))])
+  return createHash('sha256').update(text).digest('base64')
+}
+
+function sorted (value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (typeof value !== 'object' || value === null) return value
+  // Pairs, because names that are digits keep an order of their own in an object.
+  const names = Object.keys(value).sort()
+  return { pairs: names.map(name => [name, sorted(Reflect.get(value, name))]) }
+}
+
+/** Whether the same request has the same answer, as far as its client can say so. */
+export function isDeterministic (request: { temperature?: number | null, seed?: number | null }): boolean {
+  return request.temperature === 0 || request.seed != null
+}
