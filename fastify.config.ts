@@ -124,7 +124,6 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
   await app.register(limits)
   await app.register(delivery)
   await app.register(routing)
-  await app.register(chat)
   await app.register(chat, { cacheBytes: settings.cacheBytes })
   await app.register(images)
   const releaseMs = Math.min(settings.drainMs, longestReleaseMs)

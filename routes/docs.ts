@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib'
 import type { FastifyInstance } from 'fastify'
 
-/** Nothing is loaded from elsewhere, whatever the page's script may want; requests go to this server alone. */
+/** Nothing is loaded from elsewhere, whatever the script may want; requests go to this server alone. */
 const policy = [
   "default-src 'none'", "script-src 'self' 'unsafe-inline' 'unsafe-eval'", "style-src 'self' 'unsafe-inline'",
   "img-src 'self' data: blob:", "font-src 'self' data:", "connect-src 'self'", "worker-src 'self' blob:",

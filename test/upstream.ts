@@ -12,7 +12,7 @@ export interface Upstream {
   /** Base URL for a client, e.g. `http://127.0.0.1:41234/v1`. */
   readonly url: string
   /** Every request so far whose body was read or given up, oldest first. */
-  readonly requests: readonly UpstreamRequest[]
+  readonly requests: UpstreamRequest[]
   /** Connections that are open now. */
   readonly connections: number
   /** The first request that no earlier call has returned, waiting for it if need be. */

@@ -26,13 +26,17 @@ export function readCacheWish (value: string | string[] | undefined): CacheWish 
     const [, digits] = /^max-age=(\d{1,6})$/.exec(directive) ?? []
     if (directive === 'no-store') wish.read = wish.store = false
     else if (directive === 'no-cache') wish.read = false
-    else if (digits !== undefined && Number(digits) >= 1 && Number(digits) <= maxSeconds) wish.maxAgeMs = Number(digits) * 1000
+    else if (isSeconds(digits)) wish.maxAgeMs = Number(digits) * 1000
     else if (directive !== 'on') throw unknown()
   }
   return wish
 }
 
+function isSeconds (digits: string | undefined): boolean {
+  return digits !== undefined && Number(digits) >= 1 && Number(digits) <= maxSeconds
+}
+
 function unknown (): GatewayError {
-  return GatewayError.invalidRequest(`The header ${cacheHeader} must be \`on\`, \`no-cache\`, \`no-store\` or ` +
-    `\`max-age=<seconds>\` with 1 to ${maxSeconds} seconds, or several of them with commas between them.`)
+  return GatewayError.invalidRequest(`The header ${cacheHeader} takes \`on\`, \`no-cache\`, \`no-store\` and ` +
+    `\`max-age=<seconds>\` with 1 to ${maxSeconds} seconds, with commas between them.`)
 }

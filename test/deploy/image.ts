@@ -101,9 +101,9 @@ async function serve (stage: Stage): Promise<void> {
   const exited = once(child, 'exit')
   try {
     let output = ''
-    for await (const text of child.stdout.setEncoding('utf8')) {
-      output += text
-      if (/sk-tg-\S+/.test(output) && /Tollgate serves/.test(output)) break
+    child.stdout.setEncoding('utf8').on('data', text => { output += text })
+    while (!/sk-tg-\S+/.test(output) || !/Tollgate serves/.test(output)) {
+      await Promise.race([once(child.stdout, 'data'), exited.then(() => { throw new Error(output) })])
     }
     const key = /sk-tg-\S+/.exec(output)?.[0]
     const answer = await fetch(`http://127.0.0.1:${env.PORT}/v1/chat/completions`, {

@@ -16,7 +16,8 @@ t.test('requests that mean the same have one key, whoever sends them and in what
 t.test('requests that differ in anything else have different ones', async t => {
   const others = [
     {}, { stream: true }, { seed: 1 }, { seed: '1' }, { model: 'n' }, { unknown: 1 }, { n: 1 }, { messages: [] },
-    { tools: [{ a: 1, b: 2 }] }, { tools: [{ a: 2, b: 1 }] }, { tools: [[1], 2] }, { tools: [[1, 2]] }, { metadata: {} }
+    { tools: [{ a: 1, b: 2 }] }, { tools: [{ a: 2, b: 1 }] }, { tools: [[1], 2] }, { tools: [[1, 2]] },
+    { metadata: {} }
   ]
   const keys = [
     ...others.map(other => key(other)), key({}, 'b'), requestKey({ account: 'a', endpoint: 'completions', request })
