@@ -85,9 +85,9 @@ export function readSettings (env: NodeJS.ProcessEnv, directory: string = proces
       keepMs: reader.read('TOLLGATE_REQUEST_LOG_DAYS', 30, readCount) * dayMs
     },
     load: {
-      requests: reader.read('TOLLGATE_MAX_REQUESTS', 10_000, readCount),
+      requests: reader.read('TOLLGATE_MAX_REQUESTS', 20_000, readCount),
       streams: reader.read('TOLLGATE_MAX_STREAMS', 5000, readCount),
-      polls: reader.read('TOLLGATE_MAX_POLLS', 5000, readCount),
+      polls: reader.read('TOLLGATE_MAX_POLLS', 15_000, readCount),
       lagMs: reader.read('TOLLGATE_MAX_LAG_MS', 1000, readCount)
     },
     metricsAddress: readMetricsAddress(reader, host),
