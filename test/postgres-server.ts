@@ -96,7 +96,7 @@ async function start ({ postgres }: Binaries, data: string): Promise<void> {
     const output = await launch(postgres, [
       '-D', data, '-p', String(port), '-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories=',
       // Commits outlive the processes all the same; only a machine that loses its power would lose them.
-      '-c', 'fsync=off', '-c', 'full_page_writes=off'
+      '-c', 'fsync=off', '-c', 'full_page_writes=off', '-c', 'max_connections=300'
     ])
     if (output === null) return
     if (starts === maxStarts) throw new Error(`Postgres does not start: ${output}`)

@@ -1,11 +1,13 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcessByStdio } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import pg from 'pg'
 import t from 'tap'
+import { addressFile } from './setup/address-file.ts'
 
 interface Teardown { teardown (work: () => unknown): void }
 
@@ -35,7 +37,6 @@ export async function startPostgres (t: Teardown): Promise<PostgresServer> {
   t.teardown(() => end(child))
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
   const address = await next(lines)
-  let schemas = 0
 
   async function obey (command: string): Promise<void> {
     child.stdin.write(`${command}\n`)
@@ -43,25 +44,39 @@ export async function startPostgres (t: Teardown): Promise<PostgresServer> {
   }
 
   return {
-    async createSchema () {
-      const name = `test_${++schemas}`
-      const client = new pg.Client(address)
-      await client.connect()
-      await client.query(`create schema ${name}`)
-      await client.end()
-      return `${address}?options=-c%20search_path%3D${name}`
-    },
+    createSchema: () => createSchema(address),
     kill: () => obey('kill'),
     start: () => obey('start')
   }
 }
 
-let shared: Promise<PostgresServer> | undefined
+let shared: Promise<Pick<PostgresServer, 'createSchema'>> | undefined
 
-/** The one server that the tests of a file share, started when the first of them asks. */
-export async function sharedPostgres (): Promise<PostgresServer> {
-  shared ??= startPostgres(t)
+/**
+ * The one server that all tests share: started ahead of them, or, for a file that is run by itself, when its
+ * first test asks.
+ */
+export async function sharedPostgres (): Promise<Pick<PostgresServer, 'createSchema'>> {
+  shared ??= findOrStart()
   return await shared
+}
+
+async function findOrStart (): Promise<Pick<PostgresServer, 'createSchema'>> {
+  const file = addressFile(process.ppid)
+  if (!existsSync(file)) return await startPostgres(t)
+  const address = readFileSync(file, 'utf8')
+  return { createSchema: () => createSchema(address) }
+}
+
+let schemas = 0
+
+async function createSchema (address: string): Promise<string> {
+  const name = `test_${process.pid}_${++schemas}`
+  const client = new pg.Client(address)
+  await client.connect()
+  await client.query(`create schema ${name}`)
+  await client.end()
+  return `${address}?options=-c%20search_path%3D${name}`
 }
 
 async function next (lines: AsyncIterator<string>): Promise<string> {
