@@ -1,10 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { InvalidArgumentError } from 'commander'
 import type { Command } from 'commander'
-import { ChatCompletionRequest } from '../../schemas/chat-completions.ts'
+import type { ChatCompletionRequest } from '../../schemas/chat-completions.ts'
 import type { RoutingDecision } from '../../schemas/routing.ts'
-import { explainRoute } from '../operations/routing.ts'
-import { trainOnFeedback } from '../operations/routing-feedback.ts'
 import type { FeedbackLesson } from '../operations/routing-feedback.ts'
 import type { Column } from '../tabular/columns.ts'
 import { toTable } from '../tabular/table.ts'
@@ -29,6 +27,8 @@ export function addRouteCommands (program: Command, session: Session, env: NodeJ
     .action(async (text: string | undefined, { policy, body, candidates, ...options }: ExplainOptions) => {
       const request = body ?? { model: policy, messages: [{ role: 'user' as const, content: text ?? '' }] }
       if (body === undefined && text === undefined) throw new Error('Give a text, or a request with --body.')
+      // Loaded only here: no other command needs the configuration, nor how models are chosen.
+      const { explainRoute } = await import('../operations/routing.ts')
       const decision = await session.administer(async ({ store }) =>
         await explainRoute({ request, policy, candidates: candidates ?? null, env, store }))
       session.print(options, decision, () => report(decision))
@@ -40,6 +40,7 @@ export function addRouteCommands (program: Command, session: Session, env: NodeJ
     )
     .option('--apply', 'let all gateways of this database use what was learned')
     .action(async ({ apply = false, ...options }: JsonOption & { apply?: boolean }) => {
+      const { trainOnFeedback } = await import('../operations/routing-feedback.ts')
       const lesson = await session.administer(
         async ({ store }) => await trainOnFeedback(store, apply, Date.now())
       )
