@@ -48,6 +48,8 @@ export async function buildGateway (t: Teardown, options: GatewayOptions = {}): 
     TOLLGATE_DISCOVER: 'off',
     TOLLGATE_DRAIN_SECONDS: '1',
     TOLLGATE_MEDIA: media,
+    // A test that keeps its own process busy is no load that requests have to be turned away for.
+    TOLLGATE_MAX_LAG_MS: '60000',
     ...options.env
   }
   const log = createLog()
