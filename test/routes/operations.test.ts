@@ -81,7 +81,7 @@ t.test('a node is not ready from the moment it is asked to leave, and still serv
 t.test('a database that is away is no reason to leave at once', async t => {
   const postgres = await startPostgres(t)
   const DATABASE_URL = await postgres.createSchema()
-  const { app } = await startGateway(t, { env: { DATABASE_URL, TOLLGATE_STORE_GRACE_SECONDS: '1' } })
+  const { app } = await startGateway(t, { env: { DATABASE_URL, TOLLGATE_STORE_GRACE_SECONDS: '8' } })
   const readiness = async () => {
     const answer = await app.inject('/readyz')
     return [answer.statusCode, answer.json().database]
