@@ -1,6 +1,7 @@
-import { UpstreamError } from '../errors.ts'
-import { isObject, type JsonObject } from '../json.ts'
-import { errorBodyOf, upstreamErrorFrom } from './openai-answer.ts'
+import type { UpstreamError } from '../errors.ts'
+import type { JsonObject } from '../json.ts'
+import { masked, readErrorBody, readObject } from './answer-body.ts'
+import { upstreamErrorFrom } from './openai-answer.ts'
 import type { Connection, Exchange } from './provider.ts'
 
 type Headers = Record<string, string>
@@ -41,13 +42,13 @@ export function createJsonClient (
       signal
     })
     if (exchange.status >= 200 && exchange.status <= 299) return exchange
-    const said = redacted(await errorBodyOf(exchange), apiKey)
+    const said = redacted(await readErrorBody(exchange), apiKey)
     throw refine(upstreamErrorFrom(exchange, said, apiKey), said)
   }
 
   return {
-    get: async (path, signal) => await readObject(await ask('GET', path, signal)),
-    post: async (path, body, signal, more) => await readObject(await ask('POST', path, signal, body, more)),
+    get: async (path, signal) => await readObject(await ask('GET', path, signal), maxAnswerBytes),
+    post: async (path, body, signal, more) => await readObject(await ask('POST', path, signal, body, more), maxAnswerBytes),
     async put (path, signal) {
       const exchange = await ask('PUT', path, signal)
       exchange.cancel()
@@ -56,16 +57,5 @@ export function createJsonClient (
 }
 
 function redacted (said: unknown, secret: string | null): unknown {
-  return secret === null ? said : JSON.parse(JSON.stringify(said).replaceAll(secret, '***'))
-}
-
-async function readObject (exchange: Exchange): Promise<JsonObject> {
-  const bytes = await exchange.read(maxAnswerBytes)
-  try {
-    const value: unknown = JSON.parse(bytes.toString())
-    if (isObject(value)) return value
-  } catch (cause) {
-    throw new UpstreamError('bad_reply', 'yes', 'The provider\'s answer is not valid JSON.', { cause })
-  }
-  throw new UpstreamError('bad_reply', 'yes', 'The provider\'s answer is not a JSON object.')
+  return JSON.parse(masked(JSON.stringify(said), secret))
 }

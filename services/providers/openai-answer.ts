@@ -1,8 +1,10 @@
 import { UpstreamError, type UpstreamErrorKind } from '../errors.ts'
 import { isObject, type JsonObject } from '../json.ts'
+import { masked, readErrorBody, retryAfterMsOf } from './answer-body.ts'
 import type { Dialect, FinishReason } from './dialects.ts'
 import { errorText } from './openai-error-text.ts'
 import type { Exchange } from './provider.ts'
+import { kindByCommonStatus } from './status-kinds.ts'
 
 /** The finish reason of a choice in OpenAI's words; unknown ones pass. */
 export function finishReasonOf (choice: unknown, dialect: Dialect): FinishReason | 'error' | unknown {
@@ -20,16 +22,7 @@ export function upstreamErrorIn (body: JsonObject, dialect: Dialect): UpstreamEr
 
 /** The error of an answer whose status is not 2xx; reads the body. `secret` never appears in its message. */
 export async function upstreamErrorOf (exchange: Exchange, secret: string | null): Promise<UpstreamError> {
-  return upstreamErrorFrom(exchange, await errorBodyOf(exchange), secret)
-}
-
-/** The body of an answer that is a failure; null when it is no JSON and so says no more than its status. */
-export async function errorBodyOf (exchange: Exchange): Promise<unknown> {
-  try {
-    return JSON.parse((await exchange.read(maxErrorBytes)).toString())
-  } catch {
-    return null
-  }
+  return upstreamErrorFrom(exchange, await readErrorBody(exchange), secret)
 }
 
 /** The error of an answer whose body has been read. `secret` never appears in its message. */
@@ -39,13 +32,10 @@ export function upstreamErrorFrom (
   const retryAfterMs = retryAfterMsOf(exchange.headers)
   const said = Array.isArray(body) ? body[0] : body
   const error = fromErrorObject(isObject(said) ? said.error ?? said : null, exchange.status)
-  const message = secret === null ? error.message : error.message.replaceAll(secret, '***')
   const shouldRetry = exchange.headers['x-should-retry'] === 'false' ? false : undefined
   const details = { ...error.details, status: exchange.status, retryAfterMs, shouldRetry }
-  return new UpstreamError(error.kind, 'yes', message, details)
+  return new UpstreamError(error.kind, 'yes', masked(error.message, secret), details)
 }
-
-const maxErrorBytes = 256 * 1024
 
 function fromErrorObject (error: unknown, status: number): UpstreamError {
   const fields = isObject(error) ? error : { message: error }
@@ -78,36 +68,8 @@ const kindByCode: Readonly<Record<string, UpstreamErrorKind>> = {
   overloaded_error: 'overloaded'
 }
 
-const kindByStatus: Readonly<Record<number, UpstreamErrorKind>> = {
-  400: 'bad_request',
-  401: 'auth',
-  402: 'quota',
-  403: 'auth',
-  404: 'not_found',
-  408: 'timeout',
-  413: 'too_large',
-  422: 'bad_request',
-  429: 'rate',
-  498: 'overloaded',
-  503: 'overloaded',
-  504: 'timeout',
-  529: 'overloaded'
-}
-
 function kindOf (status: number, code: string | null): UpstreamErrorKind {
-  return (code === null ? undefined : kindByCode[code]) ?? kindByStatus[status] ?? 'bad_reply'
-}
-
-/**
- * How long the upstream asks to wait, in ms. Source: RFC 9110 section 10.2.3, and OpenAI's `retry-after-ms`.
- */
-export function retryAfterMsOf (headers: Exchange['headers']): number | undefined {
-  const ms = Number(headers['retry-after-ms'])
-  if (headers['retry-after-ms'] !== undefined && ms >= 0) return ms
-  const value = headers['retry-after']
-  if (typeof value !== 'string') return undefined
-  const delayMs = /^\d+(\.\d+)?$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now()
-  return Number.isNaN(delayMs) ? undefined : Math.max(0, delayMs)
+  return (code === null ? undefined : kindByCode[code]) ?? kindByCommonStatus[status] ?? 'bad_reply'
 }
 
 function textOf (value: unknown): string | null {

@@ -1,6 +1,7 @@
 import { UpstreamError } from '../errors.ts'
-import { isObject, type JsonObject } from '../json.ts'
+import { isObject } from '../json.ts'
 import { eventsIn } from '../sse.ts'
+import { isEventStream, maxAnswerBytes, objectOf, parseAnswer, readObject } from './answer-body.ts'
 import type { Dialect } from './dialects.ts'
 import { upstreamErrorIn, upstreamErrorOf } from './openai-answer.ts'
 import { editsFor } from './openai-request.ts'
@@ -21,8 +22,6 @@ interface OpenAIOptions {
   connection: Connection
 }
 
-/** Largest whole answer that is read. */
-const maxAnswerBytes = 64 * 1024 * 1024
 /**
  * Comments of a provider that is still queueing are left out this long, so that an error keeps its status.
  */
@@ -48,7 +47,7 @@ export function createOpenAI ({ id, dialect, apiKey, headers, connection }: Open
     if (exchange.status !== 200) throw await upstreamErrorOf(exchange, apiKey)
     const report = createReport(dropped)
     if (call.request.stream !== true) return await readJson(exchange, report, dialect)
-    if (!contentTypeOf(exchange).startsWith('text/event-stream')) throw await notAStream(exchange, dialect)
+    if (!isEventStream(exchange)) throw await notAStream(exchange, dialect)
     const events = relayStream(exchange, report, { dialect, hideUsage })
     return { kind: 'bytes', events: await untilFirstEvent(events), report }
   }
@@ -60,7 +59,7 @@ export function createOpenAI ({ id, dialect, apiKey, headers, connection }: Open
     async models (signal) {
       const exchange = await connection.send({ method: 'GET', path: '/models', headers: ownHeaders, signal })
       if (exchange.status !== 200) throw await upstreamErrorOf(exchange, apiKey)
-      const list = parseObject(await exchange.read(maxAnswerBytes))
+      const list = await readObject(exchange)
       const ids = (Array.isArray(list.data) ? list.data : []).map(model => model?.id).filter(isText)
       const { modelPrefix: prefix } = dialect
       return ids.map(name => name.startsWith(prefix) ? name.slice(prefix.length) : name)
@@ -73,7 +72,7 @@ async function readJson<Body, Chunk> (
   exchange: Exchange, report: StreamReport, dialect: Dialect
 ): Promise<ProviderAnswer<Body, Chunk>> {
   const bytes = await exchange.read(maxAnswerBytes)
-  const received = parseObject(bytes)
+  const received = objectOf(parseAnswer(bytes))
   const failure = upstreamErrorIn(received, dialect)
   if (failure !== null) throw failure
   if (!Array.isArray(received.choices)) {
@@ -96,19 +95,9 @@ function textOf (choice: unknown): string {
   return (isText(content) ? content : '') + (calls === undefined ? '' : JSON.stringify(calls))
 }
 
-function parseObject (bytes: Buffer): JsonObject {
-  try {
-    const value: unknown = JSON.parse(bytes.toString())
-    if (isObject(value)) return value
-  } catch (cause) {
-    throw new UpstreamError('bad_reply', 'yes', 'The provider\'s answer is not valid JSON.', { cause })
-  }
-  throw new UpstreamError('bad_reply', 'yes', 'The provider\'s answer is not a JSON object.')
-}
-
 /** A stream was asked for and something else came: the error in it, or the fact itself. */
 async function notAStream (exchange: Exchange, dialect: Dialect): Promise<UpstreamError> {
-  const failure = upstreamErrorIn(parseObject(await exchange.read(maxAnswerBytes)), dialect)
+  const failure = upstreamErrorIn(await readObject(exchange), dialect)
   return failure ?? new UpstreamError('bad_reply', 'yes', 'The provider answered a stream request without a stream.')
 }
 
@@ -150,11 +139,6 @@ function resume (
       await events.pour(sink)
     }
   }
-}
-
-function contentTypeOf (exchange: Exchange): string {
-  const value = exchange.headers['content-type']
-  return typeof value === 'string' ? value.toLowerCase() : ''
 }
 
 function isText (value: unknown): value is string {

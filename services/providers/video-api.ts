@@ -1,6 +1,6 @@
 import { UpstreamError } from '../errors.ts'
-import { isObject, type JsonObject } from '../json.ts'
-import { retryAfterMsOf } from './openai-answer.ts'
+import type { JsonObject } from '../json.ts'
+import { masked, objectOf, parseAnswer, readErrorBody, retryAfterMsOf } from './answer-body.ts'
 import type { Connection, Exchange, UpstreamRequest } from './provider.ts'
 import { badReply, complaintIn, cut, kindOf, mayHaveBegun, sentOf } from './video-failures.ts'
 import type { Complaint, FailureCodes } from './video-failures.ts'
@@ -57,22 +57,19 @@ export function createVideoApi (upstream: VideoUpstream, options: VideoApiOption
   function failure (status: number, complaint: Complaint, retryAfterMs?: number): UpstreamError {
     const kind = kindOf(status, complaint, codes)
     const message = complaint.message ?? `The provider answered with status ${status}.`
-    const shown = secretsIn(apiKey).reduce((text, secret) => text.replaceAll(secret, '***'), message)
+    const shown = secretsIn(apiKey).reduce(masked, message)
     return new UpstreamError(kind, sentOf(kind), cut(shown), { status, code: complaint.code, retryAfterMs })
   }
 
   async function failureOf (exchange: Exchange): Promise<UpstreamError> {
-    // An HTML page or a broken body says no more than its status.
-    const body = await exchange.read(limits.errorBytes).then(parse).catch(() => null)
-    return failure(exchange.status, complaintIn(body), retryAfterMsOf(exchange.headers))
+    const complaint = complaintIn(await readErrorBody(exchange))
+    return failure(exchange.status, complaint, retryAfterMsOf(exchange.headers))
   }
 
   async function read (exchange: Exchange): Promise<JsonObject | null> {
     const bytes = await exchange.read(limits.answerBytes)
     if (bytes.length === 0) return null
-    const body = parse(bytes)
-    if (!isObject(body)) throw badReply('is not a JSON object')
-    return body
+    return objectOf(parseAnswer(bytes))
   }
 
   function refusalIn (body: JsonObject | null): UpstreamError | null {
@@ -126,14 +123,6 @@ export function createVideoApi (upstream: VideoUpstream, options: VideoApiOption
         }
       }
     }
-  }
-}
-
-function parse (bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString())
-  } catch (cause) {
-    throw badReply('is not valid JSON', cause)
   }
 }
 

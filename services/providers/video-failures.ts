@@ -1,5 +1,6 @@
 import { UpstreamError, type Sent, type UpstreamErrorKind } from '../errors.ts'
 import { isObject, type JsonObject } from '../json.ts'
+import { kindByCommonStatus } from './status-kinds.ts'
 
 /** What a provider says about a failure. */
 export interface Complaint { code: string | null, message: string | null }
@@ -30,7 +31,7 @@ export function kindOf (status: number, complaint: Complaint, codes: FailureCode
   if (isRefusal && isModeration(complaint)) return 'moderated'
   // Whatever its status: the gateway's own account is empty, which is no fault of the request.
   if (isRefusal && moneyWords.test(complaint.message ?? '')) return 'quota'
-  return kindByStatus[status] ?? (isRefusal ? 'bad_request' : 'bad_reply')
+  return kindByCommonStatus[status] ?? (isRefusal ? 'bad_request' : 'bad_reply')
 }
 
 /** What it is when a job that had begun has failed with a complaint. */
@@ -80,17 +81,3 @@ const moderationWords =
   /moderat(ed|ion)|sensitive (content|information|word)|flagged|nsfw|content polic|inappropriate/i
 
 const moneyWords = /(enough|insufficient|out of|exhausted) (credit|balance|fund|quota)/i
-
-const kindByStatus: Readonly<Record<number, UpstreamErrorKind>> = {
-  401: 'auth',
-  402: 'quota',
-  403: 'auth',
-  404: 'not_found',
-  408: 'timeout',
-  413: 'too_large',
-  429: 'rate',
-  498: 'overloaded',
-  503: 'overloaded',
-  504: 'timeout',
-  529: 'overloaded'
-}

@@ -1,5 +1,5 @@
 import { UpstreamError } from '../../errors.ts'
-import { isObject, type JsonObject } from '../../json.ts'
+import { isEventStream, readObject } from '../answer-body.ts'
 import { createReport } from '../provider.ts'
 import type { ChatAnswer, ChatCall, ChatProvider, Connection, Exchange, StreamReport } from '../provider.ts'
 import { readUsage } from '../usage.ts'
@@ -18,8 +18,6 @@ interface AnthropicOptions {
 
 /** Later versions lack `temperature`; a provider's `headers` can name another. */
 const version = '2023-06-01'
-/** Largest whole answer that is read. */
-const maxAnswerBytes = 64 * 1024 * 1024
 /** Models asked for at once, and how often at most. */
 const pages = { size: 1000, most: 20 }
 
@@ -86,22 +84,6 @@ export function withVersion (baseUrl: string): string {
   const url = new URL(baseUrl)
   if (!/\/v\d+[a-z\d]*$/.test(url.pathname)) url.pathname = `${url.pathname.replace(/\/$/, '')}/v1`
   return url.toString()
-}
-
-async function readObject (exchange: Exchange): Promise<JsonObject> {
-  try {
-    const value: unknown = JSON.parse((await exchange.read(maxAnswerBytes)).toString())
-    if (isObject(value)) return value
-  } catch (cause) {
-    if (cause instanceof UpstreamError) throw cause
-    throw new UpstreamError('bad_reply', 'yes', 'The provider\'s answer is not valid JSON.', { cause })
-  }
-  throw new UpstreamError('bad_reply', 'yes', 'The provider\'s answer is not a JSON object.')
-}
-
-function isEventStream ({ headers }: Exchange): boolean {
-  const type = headers['content-type']
-  return typeof type === 'string' && type.toLowerCase().startsWith('text/event-stream')
 }
 
 function isText (value: unknown): value is string {

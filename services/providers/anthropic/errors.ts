@@ -1,19 +1,13 @@
 import { UpstreamError, type UpstreamErrorKind } from '../../errors.ts'
 import { isObject, type JsonObject } from '../../json.ts'
-import { retryAfterMsOf } from '../openai-answer.ts'
+import { masked, readErrorBody, retryAfterMsOf } from '../answer-body.ts'
 import type { Exchange } from '../provider.ts'
-
-const maxErrorBytes = 256 * 1024
+import { kindByStatus } from '../status-kinds.ts'
 
 /** The error of an answer whose status is not 200; reads the body. `secret` never appears in its message. */
 export async function errorOf (exchange: Exchange, secret: string | null): Promise<UpstreamError> {
   const { status, headers } = exchange
-  let body: unknown
-  try {
-    body = JSON.parse((await exchange.read(maxErrorBytes)).toString())
-  } catch {
-    body = null // An HTML page or an empty body says no more than its status.
-  }
+  const body = await readErrorBody(exchange)
   const error = isObject(body) ? body.error : null
   const shouldRetry = headers['x-should-retry'] === 'false' ? false : undefined
   return toError(error, { status, secret, retryAfterMs: retryAfterMsOf(headers), shouldRetry })
@@ -36,7 +30,7 @@ function toError (error: unknown, { status, secret, ...advice }: Answered): Upst
   const type = textOf(fields.type)
   const code = isObject(fields.details) ? textOf(fields.details.error_code) : null
   const said = textOf(fields.message) ?? (status === null ? 'The provider failed.' : `The provider answered ${status}.`)
-  const message = secret === null ? said : said.replaceAll(secret, '***')
+  const message = masked(said, secret)
   const kind = kindOf(status, type, code, said)
   const isTooLong = kind === 'bad_request' && tooLong.test(said)
   return new UpstreamError(kind, 'yes', message.slice(0, 2000), {
@@ -73,21 +67,6 @@ const kindByType: Readonly<Record<string, UpstreamErrorKind>> = {
   api_error: 'bad_reply',
   timeout_error: 'timeout',
   overloaded_error: 'overloaded'
-}
-
-const kindByStatus: Readonly<Record<number, UpstreamErrorKind>> = {
-  400: 'bad_request',
-  401: 'auth',
-  402: 'quota',
-  403: 'auth',
-  404: 'not_found',
-  408: 'timeout',
-  413: 'too_large',
-  422: 'bad_request',
-  429: 'rate',
-  503: 'overloaded',
-  504: 'timeout',
-  529: 'overloaded'
 }
 
 function kindOf (

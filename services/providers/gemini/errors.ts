@@ -1,6 +1,6 @@
 import { UpstreamError, type UpstreamErrorKind } from '../../errors.ts'
 import { isObject } from '../../json.ts'
-import { retryAfterMsOf } from '../openai-answer.ts'
+import { masked, readErrorBody, retryAfterMsOf } from '../answer-body.ts'
 import type { Exchange } from '../provider.ts'
 
 /**
@@ -28,19 +28,10 @@ export function errorIn (body: unknown, httpStatus: number): UpstreamError | nul
 /** The error of an answer whose status is not 200; reads the body. `secret` never appears in its message. */
 export async function errorOf (exchange: Exchange, secret: string | null): Promise<UpstreamError> {
   const { status, headers } = exchange
-  let body: unknown
-  try {
-    body = JSON.parse((await exchange.read(maxErrorBytes)).toString())
-  } catch {
-    body = null // A page of some server on the way says no more than its status.
-  }
-  const error = errorIn(body, status) ?? new UpstreamError(kindOf(status, null, []), 'yes', saysNothing(status))
-  const message = secret === null ? error.message : error.message.replaceAll(secret, '***')
+  const error = errorIn(await readErrorBody(exchange), status) ?? new UpstreamError(kindOf(status, null, []), 'yes', saysNothing(status))
   const retryAfterMs = error.details.retryAfterMs ?? retryAfterMsOf(headers)
-  return new UpstreamError(error.kind, 'yes', message, { ...error.details, status, retryAfterMs })
+  return new UpstreamError(error.kind, 'yes', masked(error.message, secret), { ...error.details, status, retryAfterMs })
 }
-
-const maxErrorBytes = 256 * 1024
 
 const saysNothing = (status: number): string => `The provider answered with status ${status}.`
 

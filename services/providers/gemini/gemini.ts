@@ -1,6 +1,7 @@
 import { UpstreamError } from '../../errors.ts'
 import { isObject, type JsonObject } from '../../json.ts'
 import type { Download } from '../../media/media.ts'
+import { isEventStream, maxAnswerBytes, objectOf, parseAnswer } from '../answer-body.ts'
 import { createReport } from '../provider.ts'
 import type { ChatAnswer, ChatCall, ChatProvider, Connection, Exchange } from '../provider.ts'
 import { started } from '../started.ts'
@@ -20,8 +21,6 @@ interface GeminiOptions {
   download: Download | null
 }
 
-/** Largest whole answer that is read. */
-const maxAnswerBytes = 64 * 1024 * 1024
 const maxPages = 20
 
 /**
@@ -95,10 +94,6 @@ function namesIn ({ models }: JsonObject): string[] {
   return names
 }
 
-function isEventStream ({ headers }: Exchange): boolean {
-  return String(headers['content-type']).toLowerCase().startsWith('text/event-stream')
-}
-
 /** A stream was asked for and something else came: the error in it, or the fact itself. */
 async function notAStream (exchange: Exchange): Promise<UpstreamError> {
   await objectIn(exchange)
@@ -107,15 +102,8 @@ async function notAStream (exchange: Exchange): Promise<UpstreamError> {
 
 /** The body as one object. Throws UpstreamError, also for the error that a body with status 200 carries. */
 async function objectIn (exchange: Exchange): Promise<JsonObject> {
-  const bytes = await exchange.read(maxAnswerBytes)
-  let value: unknown
-  try {
-    value = JSON.parse(bytes.toString())
-  } catch (cause) {
-    throw new UpstreamError('bad_reply', 'yes', 'The provider\'s answer is not valid JSON.', { cause })
-  }
+  const value = parseAnswer(await exchange.read(maxAnswerBytes))
   const failure = errorIn(value, exchange.status)
   if (failure !== null) throw failure
-  if (isObject(value)) return value
-  throw new UpstreamError('bad_reply', 'yes', 'The provider\'s answer is not a JSON object.')
+  return objectOf(value)
 }
