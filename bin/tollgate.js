@@ -3,6 +3,7 @@
 // own one takes over.
 import { spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
+import './compile-cache.js'
 
 const oldestMajor = 24
 

@@ -26,13 +26,14 @@ export async function temporaryFolder (t: Teardown): Promise<string> {
   return folder
 }
 
-/** Starts the gateway with only the given environment, in a folder of its own or the given one. */
+/** Starts the gateway as `npm start` does; its environment is `env` and no more. */
 export async function spawnGateway (
   t: Teardown, env: Record<string, string> = {}, folder?: string
 ): Promise<GatewayProcess> {
   const cwd = folder ?? await temporaryFolder(t)
-  const program = join(import.meta.dirname, '..', 'fastify.config.ts')
-  const child = spawn(process.execPath, [program], {
+  const root = join(import.meta.dirname, '..')
+  const program = ['--import', join(root, 'bin', 'compile-cache.js'), join(root, 'fastify.config.ts')]
+  const child = spawn(process.execPath, program, {
     cwd, env: { PORT: '0', TOLLGATE_DISCOVER: 'off', ...env }, stdio: ['ignore', 'pipe', 'pipe']
   })
   let output = ''

@@ -88,7 +88,9 @@ function copy (line: Copy, stage: Stage, stages: ReadonlyMap<string, Stage>): vo
 
 function environment (stage: Stage): Record<string, string> {
   const { PATH = '', HOME = '' } = process.env
-  const own = Object.entries(stage.env).map(([name, value]) => [name, value.replace('/data', join(stage.folder, 'data'))])
+  const own = Object.entries(stage.env).map(([name, value]) => {
+    return [name, value.replace(/\/(app|data)/, `${stage.folder}/$1`)]
+  })
   return { HOME, ...Object.fromEntries(own), PATH: `${dirname(process.execPath)}:${PATH}` }
 }
 
