@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { Usage } from './cpu-probe.ts'
 
@@ -55,24 +54,25 @@ function spawnNode (program: Program, output: 'pipe' | 'inherit', nodeOptions: s
 async function announced (child: ChildProcess, { file, needsKey }: Program) {
   const { stdout, stderr } = child
   if (!stdout || !stderr) throw new Error('a child has no output to read')
-  const timeout = AbortSignal.timeout(startTimeoutMs)
-  const output: string[] = []
-  stderr.on('data', (text) => output.push(String(text)))
-  const lines = createInterface({ input: stdout, signal: timeout })
-  let url, key
-  for await (const line of lines) {
-    output.push(`${line}\n`)
-    url ??= /http:\/\/127\.0\.0\.1:\d+\/v1/.exec(line)?.[0]
-    key ??= /sk-tg-[\w-]+/.exec(line)?.[0]
-    if (url !== undefined && (key !== undefined || !needsKey)) break
+  let output = ''
+  const read = (text: string): void => { output += text }
+  for (const stream of [stdout, stderr]) stream.setEncoding('utf8').on('data', read)
+  const signal = AbortSignal.timeout(startTimeoutMs)
+  for (;;) {
+    const url = /http:\/\/127\.0\.0\.1:\d+\/v1/.exec(output)?.[0]
+    const key = /sk-tg-[\w-]+/.exec(output)?.[0]
+    if (url !== undefined && (key !== undefined || !needsKey)) {
+      // Its log is read to the end all the same: a server whose log nobody takes has to keep it.
+      for (const stream of [stdout, stderr]) stream.off('data', read).resume()
+      return { url, key: key ?? 'none' }
+    }
+    try {
+      await once(stdout, 'data', { signal })
+    } catch {
+      child.kill('SIGKILL')
+      throw new Error(`${file} did not print its address and key. It printed:\n${output}`)
+    }
   }
-  stdout.resume()
-  stderr.removeAllListeners('data').resume()
-  if (url === undefined || (needsKey && key === undefined)) {
-    child.kill('SIGKILL')
-    throw new Error(`${file} did not print its address and key. It printed:\n${output.join('')}`)
-  }
-  return { url, key: key ?? 'none' }
 }
 
 async function request<Result> (child: ChildProcess, message: object | string): Promise<Result> {
