@@ -1,15 +1,12 @@
 import { Type } from '@sinclair/typebox'
 import type { Static } from '@sinclair/typebox'
-import { Closed, Id, Instant, ListOf, Nano, Paging, Usd } from './admin.ts'
+import { Closed, ListOf, Nano, SummedBy, SumQuery, Usd } from './admin.ts'
 import { Nullable } from './combinators.ts'
 
-/** How requests went; what they are not summed up by is null. Times are of those that ended well. */
+/** How requests went. Times are of those that ended well. */
 export const RequestSummary = Type.Object({
   object: Type.Literal('request_summary'),
-  key: Nullable(Type.String()),
-  model: Nullable(Type.String()),
-  /** In UTC, e.g. `2026-11-21`. */
-  day: Nullable(Type.String()),
+  ...SummedBy,
   requests: Type.Integer(),
   /** 4xx: because of the request itself, a limit, or the money. */
   refused_requests: Type.Integer(),
@@ -30,13 +27,5 @@ export type RequestSummary = Static<typeof RequestSummary>
 
 export const RequestSummaryList = ListOf(RequestSummary)
 
-/** Query of `GET /admin/requests`; from `from` on, before `to`. */
-export const RequestSummaryQuery = Closed({
-  ...Paging,
-  by: Type.Optional(Type.String({ pattern: '^(key|model|day)(,(key|model|day)){0,2}$' })),
-  from: Type.Optional(Instant),
-  to: Type.Optional(Instant),
-  account: Type.Optional(Id),
-  key: Type.Optional(Id),
-  model: Type.Optional(Type.String({ minLength: 1, maxLength: 512 }))
-})
+/** Query of `GET /admin/requests`. */
+export const RequestSummaryQuery = Closed(SumQuery)

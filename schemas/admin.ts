@@ -29,6 +29,24 @@ export const Paging = {
   after: Type.Optional(Type.String({ minLength: 1, maxLength: 2000 }))
 }
 
+/** Of sums: what something is not summed up by is null. The day is in UTC, e.g. `2026-11-21`. */
+export const SummedBy = {
+  key: Nullable(Type.String()),
+  model: Nullable(Type.String()),
+  day: Nullable(Type.String())
+}
+
+/** Query of sums: what they are made by and of, from `from` on and before `to`. */
+export const SumQuery = {
+  ...Paging,
+  by: Type.Optional(Type.String({ pattern: '^(key|model|day)(,(key|model|day)){0,2}$' })),
+  from: Type.Optional(Instant),
+  to: Type.Optional(Instant),
+  account: Type.Optional(Id),
+  key: Type.Optional(Id),
+  model: Type.Optional(Type.String({ minLength: 1, maxLength: 512 }))
+}
+
 /** The path of one thing. */
 export const ById = Type.Object({ id: Id })
 export type ById = Static<typeof ById>

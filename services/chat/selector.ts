@@ -1,6 +1,7 @@
 import type { ChatCompletionRequest } from '../../schemas/chat-completions.ts'
 import type { CompletionRequest } from '../../schemas/completions.ts'
 import { GatewayError } from '../errors.ts'
+import { leastAvailable } from '../ledger/least-available.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Router } from '../routing/router.ts'
 import { routeHeader } from '../routing/describe.ts'
@@ -42,19 +43,13 @@ export function createSelector (
   return {
     async select ({ request, requestId, payer, mayUse, conversation }) {
       if (!('messages' in request)) throw GatewayError.modelNotFound(request.model)
-      let availableNano = Infinity
-      for (const account of payer.chain) {
-        availableNano = Math.min(
-          availableNano, await ledger.availableHint(account)
-        )
-      }
       const decision = router.decide({
         request,
         key: payer.key,
         mayUse,
         conversation: conversation ?? request.prompt_cache_key ?? null,
         candidates: null,
-        availableNano
+        availableNano: await leastAvailable(ledger, payer.chain)
       })
       const [first, ...others] = decision.candidates.map(({ id }) => id)
       return {

@@ -1,6 +1,7 @@
 import { configDefaults } from '../../schemas/config.ts'
 import { newProvider } from './new-provider.ts'
-import type { Capabilities, ModelConfig, Price, ProviderConfig } from './config.ts'
+import type { Capabilities, ModelConfig, ProviderConfig } from './config.ts'
+import { noPrice } from '../models/no-price.ts'
 
 /** The provider that answers by itself, for a gateway that has no key yet. */
 export const sandboxProvider: ProviderConfig = newProvider({ id: 'sandbox', protocol: 'sandbox', baseUrl: '' })
@@ -59,15 +60,6 @@ function commonTo (provider: string, id: string) {
   const { weight, priority, createdS } = configDefaults
   const deployments = [{ provider, model: id, weight, priority }]
   return { id, deployments, quality: {}, ownedBy: provider, created: createdS }
-}
-
-const noPrice: Price = {
-  inputPico: null,
-  outputPico: null,
-  cacheReadPico: null,
-  cacheWritePico: null,
-  imageNano: null,
-  secondNano: null
 }
 
 const noCapabilities: Capabilities = {

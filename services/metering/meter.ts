@@ -1,6 +1,7 @@
 import type { ChatCompletionRequest } from '../../schemas/chat-completions.ts'
 import type { CompletionRequest } from '../../schemas/completions.ts'
 import type { ModelConfig, Price } from '../config/config.ts'
+import { leastAvailable } from '../ledger/least-available.ts'
 import type { Hold, Ledger } from '../ledger/ledger.ts'
 import type { StreamReport, Usage } from '../providers/provider.ts'
 import { estimateUsage } from './estimate.ts'
@@ -59,15 +60,24 @@ interface MeterOptions {
 
 /** Prices requests and books them in the ledger. */
 export function createMeter ({ ledger, newId, onError }: MeterOptions): Meter {
+  let watched: Promise<void> | null = null
+
+  /** Ends of holds that are written together share a promise, which is listened to once. */
+  function watch (written: Promise<void>): void {
+    if (written === watched) return
+    watched = written
+    written.catch(onError)
+  }
+
   return {
     async admit (sale) {
       const { payer, request, bodyBytes, model } = sale
       const price = tokenPriceOf({ id: model.id, price: sale.price })
       if (isFree(price)) return freeOfCharge
-      const availableNano = limitOf(request) === null ? await leastAvailable(ledger, payer) : 0
+      const availableNano = limitOf(request) === null ? await leastAvailable(ledger, payer.chain) : 0
       const { amountNano, outputLimit } = worstCase({ request, bodyBytes, model, price, availableNano })
       const hold = await ledger.reserve({ id: newId(), chain: payer.chain, key: payer.key, amountNano })
-      return createCharge(hold, sale, price, outputLimit, onError)
+      return createCharge(hold, sale, price, outputLimit, { onError, watch })
     }
   }
 }
@@ -81,23 +91,16 @@ function isFree (price: TokenPrice): boolean {
 
 const freeOfCharge: Charge = { outputLimit: null, settle: () => 0, cancel () {} }
 
-/** What the poorest account of the chain could still spend. */
-async function leastAvailable (ledger: Ledger, { chain }: Payer): Promise<number> {
-  let least = Infinity
-  for (const account of chain) least = Math.min(least, await ledger.availableHint(account))
-  return least
-}
-
 function createCharge (
   hold: Hold, { requestId, request, bodyBytes, model }: Sale, price: TokenPrice, outputLimit: number | null,
-  onError: (error: unknown) => void
+  { onError, watch }: Pick<MeterOptions, 'onError'> & { watch: (written: Promise<void>) => void }
 ): Charge {
   let isOpen = true
 
   function book (usage: Usage, estimated: boolean): number {
     const amountNano = costNano(usage, price)
     const posting = { amountNano, ref: requestId, model: model.id, usage: countsOf(usage), estimated }
-    hold.settle(posting).catch(onError)
+    watch(hold.settle(posting))
     return amountNano
   }
 
@@ -118,7 +121,7 @@ function createCharge (
     cancel () {
       if (!isOpen) return
       isOpen = false
-      hold.release().catch(onError)
+      watch(hold.release())
     }
   }
 }

@@ -5,6 +5,7 @@ import { knownProviders } from '../config/known-providers.ts'
 import { knownVideo, knownVideoNames, type KnownVideo } from './known-videos.ts'
 import type { CatalogueFile, CatalogueRow, CatalogueTier, Modality } from './catalogue-row.ts'
 import { withImages, type RowWithImages } from './image-catalogue.ts'
+import { noPrice } from './no-price.ts'
 
 /** What the shipped data knows of a model. */
 export interface CatalogueModel extends
@@ -99,13 +100,4 @@ function toPrice ({ price, tiers, images }: RowWithImages): Price | null {
   const imageNano = images?.prices[0]?.imageNano ?? null
   if (price === undefined && imageNano === null) return null
   return { ...noPrice, ...price, imageNano, ...(tiers && { tiers }) }
-}
-
-const noPrice: Price = {
-  inputPico: null,
-  outputPico: null,
-  cacheReadPico: null,
-  cacheWritePico: null,
-  imageNano: null,
-  secondNano: null
 }

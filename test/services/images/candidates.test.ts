@@ -5,15 +5,8 @@ import { mayTryElsewhere, planFor } from '../../../services/images/candidates.ts
 import { newModel } from '../../../services/models/new-model.ts'
 import type { Provider } from '../../../services/providers/provider.ts'
 import { thrown } from '../../thrown.ts'
+import { noPrice } from '../../../services/models/no-price.ts'
 
-const noPrice = {
-  inputPico: null,
-  outputPico: null,
-  cacheReadPico: null,
-  cacheWritePico: null,
-  imageNano: null,
-  secondNano: null
-}
 const maker: Provider = {
   id: 'maker', images: async () => { throw new Error('Not called here.') }, close: async () => {}
 }

@@ -5,15 +5,7 @@ import { parseSize } from '../../../services/images/check.ts'
 import { quote } from '../../../services/images/quote.ts'
 import type { ImageAnswer } from '../../../services/providers/image-maker.ts'
 import { thrown } from '../../thrown.ts'
-
-const noPrice: Price = {
-  inputPico: null,
-  outputPico: null,
-  cacheReadPico: null,
-  cacheWritePico: null,
-  imageNano: null,
-  secondNano: null
-}
+import { noPrice } from '../../../services/models/no-price.ts'
 const nothing: ImageAbilities = {
   sizes: null, range: null, defaultSize: null, qualities: null, prices: [], tokens: [], textOutputPico: null
 }
