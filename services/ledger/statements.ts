@@ -1,3 +1,4 @@
+import { createRowInsert } from '../store/insert-rows.ts'
 import type { Queries, Store, Value } from '../store/store.ts'
 import { createTable, lockRows } from './table.ts'
 
@@ -119,7 +120,7 @@ function bookStatements (engine: Store['engine']) {
 
     /** Returns the ids of those that were not there before. */
     async insertEntries (queries: Queries, rows: readonly EntryRow[]): Promise<string[]> {
-      if (engine === 'sqlite') return await insertInGroups(queries, rows)
+      if (engine === 'sqlite') return await insertEntriesIntoSqlite(queries, rows)
       const inserted = await queries.all<{ id: string }>(`
         insert into entry
           (id, at, debit, credit, amount, kind, ref, model, usage, estimated, hold, api_key, chain)
@@ -208,33 +209,13 @@ function durableStatements (engine: Store['engine'], ids: string, idsOf: (list: 
   }
 }
 
-/** Enough to make up for what a statement itself costs; each number of rows is a statement of its own. */
-const rowsPerStatement = 25
-const rowOfEntry = "(?, ?, ?, 'revenue', ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+const insertIntoEntry = createRowInsert<EntryRow>('entry', [
+  'id', 'at', 'debit', 'credit', 'amount', 'kind', 'ref', 'model', 'usage', 'estimated', 'hold', 'api_key', 'chain'
+], 'on conflict do nothing')
 
-/** In this process several statements cost less than what it takes to unpack the rows from JSON. */
-async function insertInGroups (queries: Queries, rows: readonly EntryRow[]): Promise<string[]> {
+async function insertEntriesIntoSqlite (queries: Queries, rows: readonly EntryRow[]): Promise<string[]> {
   const last = await queries.get<{ seq: number }>('select coalesce(max(seq), 0) as seq from entry')
-  let inserted = 0
-  for (let from = 0; from < rows.length; from += rowsPerStatement) {
-    const group = rows.slice(from, from + rowsPerStatement)
-    inserted += await queries.run(insertEntries(group.length), group.flatMap(valuesOf))
-  }
-  if (inserted === rows.length) return rows.map(({ id }) => id)
+  if (await insertIntoEntry(queries, rows) === rows.length) return rows.map(({ id }) => id)
   const added = await queries.all<{ id: string }>('select id from entry where seq > $1', [last?.seq ?? 0])
   return added.map(({ id }) => id)
-}
-
-const insertStatements: string[] = []
-
-function insertEntries (count: number): string {
-  insertStatements[count] ??= `
-    insert into entry (id, at, debit, credit, amount, kind, ref, model, usage, estimated, hold, api_key, chain)
-    values ${Array.from({ length: count }, () => rowOfEntry).join(', ')} on conflict do nothing`
-  return insertStatements[count]
-}
-
-function valuesOf (row: EntryRow): Value[] {
-  const { id, at, debit, amount, kind, ref, model, usage, estimated, hold, chain } = row
-  return [id, at, debit, amount, kind, ref, model, usage, estimated, hold, row.api_key, chain]
 }

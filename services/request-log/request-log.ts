@@ -35,14 +35,15 @@ export interface RequestLog {
 
 /** How many rows wait at most; this log is not worth the memory of more. */
 const maxWaiting = 20_000
-const batchRows = 1000
+/** Small where writing keeps the event loop. */
+const batchRows = { sqlite: 250, postgres: 1000 }
 /** Small, so that no transaction keeps others waiting. */
 const pruneRows = 500
 
 /** Creates the log of one node. It never makes a request wait: what cannot be written in time is counted. */
 export function createRequestLog (options: RequestLogOptions): RequestLog {
   const { store, sample, keepMs, onError, clock = Date.now, random = Math.random } = options
-  const { flushMs = 500, pruneEveryMs = 60_000 } = options
+  const { flushMs = 100, pruneEveryMs = 60_000 } = options
   const insert = createInsert(store)
   const waiting: LoggedRequest[] = []
   let writing: Promise<void> = Promise.resolve()
@@ -50,7 +51,7 @@ export function createRequestLog (options: RequestLogOptions): RequestLog {
 
   async function write (): Promise<void> {
     while (waiting.length > 0) {
-      const batch = waiting.splice(0, batchRows)
+      const batch = waiting.splice(0, batchRows[store.engine])
       try {
         await insert(batch)
       } catch (error) {

@@ -1,5 +1,6 @@
 import type { Finished } from '../finished.ts'
 import { createTable } from '../ledger/table.ts'
+import { createRowInsert } from '../store/insert-rows.ts'
 import type { Store } from '../store/store.ts'
 
 /** One row of `request_log`; times in ms. */
@@ -55,30 +56,36 @@ function outcomeOf ({ status, isClientGone, trace }: Finished): number {
   return trace.failure === null ? outcomes.good : outcomes.brokenOff
 }
 
-/** Returns what writes many rows by one statement. */
+const columns = {
+  request: 'text',
+  at: 'bigint',
+  api_key: 'text',
+  account: 'text',
+  route: 'text',
+  model: 'text',
+  provider: 'text',
+  status: 'bigint',
+  outcome: 'bigint',
+  attempts: 'bigint',
+  prompt_tokens: 'bigint',
+  completion_tokens: 'bigint',
+  cost_nano: 'bigint',
+  first_byte_ms: 'bigint',
+  total_ms: 'bigint',
+  weight: 'bigint'
+} as const
+const names = Object.keys(columns) as (keyof typeof columns)[]
+
+/** Returns what writes many rows in one go. */
 export function createInsert (store: Store): (rows: readonly LoggedRequest[]) => Promise<void> {
-  const table = createTable<LoggedRequest>(store.engine, {
-    request: 'text',
-    at: 'bigint',
-    api_key: 'text',
-    account: 'text',
-    route: 'text',
-    model: 'text',
-    provider: 'text',
-    status: 'bigint',
-    outcome: 'bigint',
-    attempts: 'bigint',
-    prompt_tokens: 'bigint',
-    completion_tokens: 'bigint',
-    cost_nano: 'bigint',
-    first_byte_ms: 'bigint',
-    total_ms: 'bigint',
-    weight: 'bigint'
-  })
-  const names = `request, at, api_key, account, route, model, provider, status, outcome, attempts, prompt_tokens,
-    completion_tokens, cost_nano, first_byte_ms, total_ms, weight`
+  if (store.engine === 'sqlite') {
+    const insert = createRowInsert<LoggedRequest>('request_log', names)
+    return async rows => { await store.transaction(queries => insert(queries, rows)) }
+  }
+  const table = createTable<LoggedRequest>(store.engine, columns)
+  const list = names.join(', ')
   return async rows => {
-    await store.run(`insert into request_log (${names}) select ${names} from ${table.sql} as fresh`,
+    await store.run(`insert into request_log (${list}) select ${list} from ${table.sql} as fresh`,
       [table.parameter(rows)])
   }
 }

@@ -113,7 +113,8 @@ forEachEngine(t, 'while the store is away rows wait, and are written once', asyn
   let isAway = true
   const shaky: Store = {
     ...store,
-    run: (sql, params) => isAway ? Promise.reject(new StoreUnavailable(null)) : store.run(sql, params)
+    run: (sql, params) => isAway ? Promise.reject(new StoreUnavailable(null)) : store.run(sql, params),
+    transaction: work => isAway ? Promise.reject(new StoreUnavailable(null)) : store.transaction(work)
   }
   const log = open(t, shaky)
   log.add(finished())
