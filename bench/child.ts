@@ -15,6 +15,8 @@ export interface Program {
   env: Record<string, string>
   cwd: string
   needsKey: boolean
+  /** Modules that Node loads first. */
+  preloads?: readonly string[]
 }
 
 /** A running server with its CPU meter; disposing of it stops it. */
@@ -42,9 +44,10 @@ export function startWorker<Order extends object, Result> (program: Program) {
 }
 
 function spawnNode (program: Program, output: 'pipe' | 'inherit', nodeOptions: string[] = []): ChildProcess {
-  const { file, env, cwd } = program
+  const { file, env, cwd, preloads = [] } = program
+  const imports = preloads.flatMap((preload) => ['--import', preload])
   const { PATH = '', HOME = '' } = process.env
-  return spawn(process.execPath, [...nodeOptions, file], {
+  return spawn(process.execPath, [...nodeOptions, ...imports, file], {
     cwd,
     env: { PATH, HOME, NODE_ENV: 'production', ...env },
     stdio: ['ignore', output, output, 'ipc']

@@ -33,6 +33,7 @@ async function tollgateProgram (upstreamUrl: string, workspace: string): Promise
   await writeFile(join(cwd, 'gateway.yaml'), gatewayYaml(upstreamUrl))
   return {
     file: fileURLToPath(new URL('../fastify.config.ts', import.meta.url)),
+    preloads: [fileURLToPath(new URL('../bin/compile-cache.js', import.meta.url))],
     cwd,
     env: {
       HOST: '127.0.0.1',
