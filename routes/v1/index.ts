@@ -6,7 +6,7 @@ import imagesGenerations from './images-generations.ts'
 import models from './models.ts'
 import routingDecisions from './routing-decisions.ts'
 import routingFeedback from './routing-feedback.ts'
-import unsupported from './unsupported.ts'
+import refuseUnsupported from './unsupported.ts'
 
 /** Everything under `/v1`: each endpoint wants a key; that a path is not served is said without one. */
 const v1: FastifyPluginAsync = async app => {
@@ -24,7 +24,7 @@ const v1: FastifyPluginAsync = async app => {
     await keyed.register(routingDecisions)
     await keyed.register(routingFeedback)
   })
-  await app.register(unsupported)
+  await app.register(refuseUnsupported)
 }
 
 export default v1

@@ -1,21 +1,25 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { GatewayError } from '../../services/errors.ts'
 
-/** Paths of OpenAI's API below `/v1` that the gateway does not serve, each with everything below it. */
-export const unsupportedPaths = [
-  '/assistants', '/audio', '/batches', '/chatkit', '/containers', '/conversations', '/edits', '/embeddings',
-  '/engines', '/evals', '/files', '/fine-tunes', '/fine_tuning', '/images/edits', '/images/variations',
-  '/moderations', '/organization', '/projects', '/realtime', '/responses', '/skills', '/threads', '/uploads',
-  '/vector_stores', '/videos'
-]
+/** Paths of OpenAI's API below `/v1` that the gateway does not serve, by where they begin. */
+export const unsupported = {
+  '/': [
+    'assistants', 'audio', 'batches', 'chatkit', 'containers', 'conversations', 'edits', 'embeddings', 'engines',
+    'evals', 'files', 'fine-tunes', 'fine_tuning', 'moderations', 'organization', 'projects', 'realtime', 'responses',
+    'skills', 'threads', 'uploads', 'vector_stores', 'videos'
+  ],
+  '/images/': ['edits', 'variations']
+}
 
 /** Tells clients of the rest of OpenAI's API, whatever their method or body, that it is not served: 404. */
-export default async function unsupported (app: FastifyInstance): Promise<void> {
-  for (const path of unsupportedPaths) {
-    const refuse = async (): Promise<never> => {
-      const message = `Tollgate does not serve ${app.prefix}${path}.`
+export default async function refuseUnsupported (app: FastifyInstance): Promise<void> {
+  for (const [start, names] of Object.entries(unsupported)) {
+    const refuse = async ({ params }: FastifyRequest<{ Params: { name: string } }>): Promise<never> => {
+      const message = `Tollgate does not serve ${app.prefix}${start}${params.name}.`
       throw new GatewayError(404, 'invalid_request_error', message, { code: 'unsupported_endpoint' })
     }
+    // One pattern for all, because routes take their time at the start.
+    const path = `${start}:name(^(?:${names.join('|')})$)`
     // Refused before the body is parsed: it may be a multipart upload, which no parser here takes.
     for (const url of [path, `${path}/*`]) app.all(url, { onRequest: refuse, handler: refuse })
   }
