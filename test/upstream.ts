@@ -662,7 +662,7 @@ export const scripts = {
   },
 
   // Too much and too little.
-  endless: () => sequence(jsonHead, send(forever('x'.repeat(65_536), '{"id":"'))),
+  endless: () => sequence(jsonHead, send(forever('x'.repeat(2 ** 20), '{"id":"'))),
   endlessEvent: () => sequence(streamHead, send(forever('x'.repeat(65_536), 'data: '))),
   pingFlood: () => sequence(streamHead, send(forever(': ping\n\n'))),
   giantEvent: (mebibytes: number) => reply({ text: ['x'.repeat(mebibytes * 2 ** 20)] }),

@@ -130,7 +130,7 @@ class Relay {
   }
 
   push (chunk: Buffer): void {
-    const piece = this.#splitter.push(chunk)
+    const piece = this.#split(chunk)
     if (piece === null) return
     this.#commentBytes = piece[0] === colon && isAllComments(piece) ? this.#commentBytes + piece.length : 0
     if (this.#commentBytes > maxCommentBytes) return this.#fail('The provider sent nothing but comments.')
@@ -150,6 +150,17 @@ class Relay {
     if (this.failure !== null || /^data: ?\[DONE\]/m.test(end)) return
     if (/"finish_reason":\s*"/.test(end)) this.#ready.push(doneEvent)
     else this.#fail('The provider\'s stream broke off before it was complete.')
+  }
+
+  /** The events that are whole now, null when there is none; an event without end is a failure. */
+  #split (chunk: Buffer): Buffer | null {
+    try {
+      return this.#splitter.push(chunk)
+    } catch (error) {
+      if (!(error instanceof UpstreamError)) throw error
+      this.failure = error
+      return null
+    }
   }
 
   #take (piece: Buffer): void {

@@ -227,14 +227,16 @@ t.test('comments are passed on, a flood of them is not', async t => {
 })
 
 t.test('an answer without end is given up', async t => {
-  const pair = await startPair(t)
-  pair.upstream.script(scripts.endless())
-  t.equal((await post(pair, {})).status, 502)
-  const endless = await pair.upstream.nextRequest()
-  await endless.closed
-  t.ok(endless.aborted)
-  pair.upstream.script(scripts.endlessEvent())
-  t.equal((await post(pair, { stream: true })).status, 502)
+  const timeouts = { connect: 1000, firstByte: 5000, idle: 5000, total: 600_000 }
+  const pair = await startPair(t, { timeouts })
+  const answers: [Script, boolean][] = [[scripts.endless(), false], [scripts.endlessEvent(), true]]
+  for (const [script, stream] of answers) {
+    pair.upstream.script(script)
+    t.equal((await post(pair, { stream })).status, 502)
+    const endless = await pair.upstream.nextRequest()
+    await endless.closed
+    t.ok(endless.aborted, 'long before its time is up')
+  }
 })
 
 t.test('a client that leaves takes its upstream request with it', async t => {
