@@ -155,7 +155,7 @@ t.test('waiting for a connection of one\'s own transaction ends, and so does eve
 })
 
 t.test('too many do not get into the queue for a connection', async (t) => {
-  const { store } = await open(t, '&pool=1')
+  const { store } = await open(t, '&pool=1&connect_timeout=60')
   const goOn = Promise.withResolvers<void>()
   const begun = Promise.withResolvers<void>()
   const holder = store.transaction(() => {
