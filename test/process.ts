@@ -4,6 +4,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+// A busy machine is no load that requests have to be turned away for.
+const usual = { PORT: '0', TOLLGATE_DISCOVER: 'off', TOLLGATE_MAX_LAG_MS: '60000' }
+
 interface Teardown { teardown (work: () => unknown): void }
 
 /** A gateway in a process of its own, as a user starts it. */
@@ -26,6 +29,14 @@ export async function temporaryFolder (t: Teardown): Promise<string> {
   return folder
 }
 
+/**
+ * A command as a user runs it: tap loads its hooks into every process that a test starts, by an option in the
+ * environment, which takes each a part of a second.
+ */
+export function withoutHooks (command: string, ...args: string[]): [string, string[]] {
+  return ['/usr/bin/env', ['-u', 'NODE_OPTIONS', command, ...args]]
+}
+
 /** Starts the gateway as `npm start` does; its environment is `env` and no more. */
 export async function spawnGateway (
   t: Teardown, env: Record<string, string> = {}, folder?: string
@@ -33,8 +44,8 @@ export async function spawnGateway (
   const cwd = folder ?? await temporaryFolder(t)
   const root = join(import.meta.dirname, '..')
   const program = ['--import', join(root, 'bin', 'compile-cache.js'), join(root, 'fastify.config.ts')]
-  const child = spawn(process.execPath, program, {
-    cwd, env: { PORT: '0', TOLLGATE_DISCOVER: 'off', ...env }, stdio: ['ignore', 'pipe', 'pipe']
+  const child = spawn(...withoutHooks(process.execPath, ...program), {
+    cwd, env: { ...usual, ...env }, stdio: ['ignore', 'pipe', 'pipe']
   })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) {

@@ -6,7 +6,7 @@ import t from 'tap'
 import { request } from 'undici'
 import { configFromEnvironment } from '../services/config/environment.ts'
 import { knownProviders } from '../services/config/known-providers.ts'
-import { addressOf, spawnGateway } from './process.ts'
+import { addressOf, spawnGateway, withoutHooks } from './process.ts'
 import { startUpstream } from './upstream.ts'
 
 const run = promisify(execFile)
@@ -27,29 +27,29 @@ function firstColumn (heading: string): string[] {
     .filter(name => !/^[\s,]*$/.test(name))
 }
 
+const gateway = await spawnGateway(t)
+
 t.test('the command and the SDK lines work as they stand', async t => {
-  const { url, key } = await addressOf(await spawnGateway(t))
+  const { url, key } = await addressOf(gateway)
   const env = { ...process.env, TOLLGATE_KEY: key }
   const [curl = ''] = blocks('sh', url).filter(block => block.startsWith('curl'))
-  const { stdout } = await run('sh', ['-c', curl], { env })
+  const { stdout } = await run(...withoutHooks('sh', '-c', curl), { env })
   t.match(JSON.parse(stdout).choices[0].message.content, /gateway/)
   const [script = ''] = blocks('js', url)
-  const sdk = await run(process.execPath, ['--input-type=module', '--eval', script], { env, cwd: root })
+  const sdk = await run(...withoutHooks(process.execPath, '--input-type=module', '--eval', script), { env, cwd: root })
   t.match(sdk.stdout, /gateway/)
 })
 
 t.test('the lines about keys and money work as they stand', async t => {
-  const gateway = await spawnGateway(t)
-  await addressOf(gateway)
   const { folder } = gateway
   const [block = ''] = blocks('sh').filter(block => block.includes('npx tollgate'))
   const lines = block.trim().replaceAll('npx tollgate', join(root, 'bin/tollgate.js'))
-  const { stdout } = await run('sh', ['-ec', lines], { cwd: folder })
+  const { stdout } = await run(...withoutHooks('sh', '-ec', lines), { cwd: folder })
   t.match(stdout, /The balance of team-a is 25\.00/)
   t.match(stdout, /sk-tg-/)
   t.match(stdout, /The books add up/)
   for (const [, command = ''] of readme.matchAll(/`npx tollgate ([^`]+)`/g)) {
-    const { stdout } = await run('sh', ['-ec', `${join(root, 'bin/tollgate.js')} ${command}`], { cwd: folder })
+    const { stdout } = await run(...withoutHooks('sh', '-ec', `${join(root, 'bin/tollgate.js')} ${command}`), { cwd: folder })
     t.match(stdout, command.startsWith('keys') ? /sk-tg-/ : /\S/, command)
   }
 })
@@ -68,8 +68,8 @@ t.test('the commands are the project\'s own', async t => {
 t.test('a key in the environment adds its provider', async t => {
   const upstream = await startUpstream({ apiKey: 'sk-own' })
   t.teardown(() => upstream.close())
-  const gateway = await spawnGateway(t, { OPENAI_API_KEY: 'sk-own', OPENAI_BASE_URL: upstream.url })
-  const { url, key } = await addressOf(gateway)
+  const configured = await spawnGateway(t, { OPENAI_API_KEY: 'sk-own', OPENAI_BASE_URL: upstream.url })
+  const { url, key } = await addressOf(configured)
   for (const model of ['gpt-5-nano', 'openai/gpt-5-nano']) {
     const { statusCode, body } = await request(`${url}/chat/completions`, {
       method: 'POST',
@@ -93,7 +93,7 @@ t.test('every provider it names is known, and every known one is named', async t
 })
 
 t.test('every endpoint of the table is served', async t => {
-  const { url, key } = await addressOf(await spawnGateway(t))
+  const { url, key } = await addressOf(gateway)
   const endpoints = firstColumn('Endpoints')
   t.ok(endpoints.length >= 5)
   for (const endpoint of endpoints) {

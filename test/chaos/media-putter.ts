@@ -1,8 +1,8 @@
-import { createDiskBlobs } from '../../../services/media/disk.ts'
-import { createSignatures } from '../../../services/media/signatures.ts'
-import { createMediaStore } from '../../../services/media/store.ts'
-import { openStore } from '../../../services/store/open.ts'
-import { inPieces, mp4Of } from './samples.ts'
+import { createDiskBlobs } from '../../services/media/disk.ts'
+import { createSignatures } from '../../services/media/signatures.ts'
+import { createMediaStore } from '../../services/media/store.ts'
+import { openStore } from '../../services/store/open.ts'
+import { inPieces, mp4Of } from '../services/media/samples.ts'
 
 /** Stores one video after the other and says the id of each, until it is killed. */
 const [, , database = '', folder = ''] = process.argv

@@ -5,13 +5,13 @@ import { readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import t from 'tap'
-import { createDiskBlobs } from '../../../services/media/disk.ts'
-import { openStore } from '../../../services/store/open.ts'
-import { sweepOrphans, sweepLimits } from '../../../services/media/sweep.ts'
-import { temporaryFolder } from '../../process.ts'
-import { filesIn } from './helper.ts'
+import { createDiskBlobs } from '../../services/media/disk.ts'
+import { openStore } from '../../services/store/open.ts'
+import { sweepOrphans, sweepLimits } from '../../services/media/sweep.ts'
+import { temporaryFolder } from '../process.ts'
+import { filesIn } from '../services/media/helper.ts'
 
-const program = join(import.meta.dirname, 'putter.ts')
+const program = join(import.meta.dirname, 'media-putter.ts')
 const rounds = 4
 
 t.test('a process that is killed while it stores leaves nothing half to be seen', async t => {

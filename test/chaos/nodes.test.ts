@@ -61,25 +61,3 @@ t.test('four nodes share an account that covers a part of what 64 clients ask fo
   t.ok(leftNano < 64 * holdNano, `${leftNano} nano-USD were left when all clients were refused`)
   t.strictSame(await checkLedger(store), [])
 })
-
-t.test('a database that is away is a 503 with retry-after, never a 401, and needs no restart', async t => {
-  const postgres = await startPostgres(t)
-  const gateway = await spawnGateway(t, { DATABASE_URL: await postgres.createSchema() })
-  const { url, key } = await addressOf(gateway)
-  const pool = new Pool(new URL(url).origin)
-  t.teardown(() => pool.close())
-  const ask = async (path: string, secret = key) => {
-    const answer = await pool.request({ method: 'GET', path, headers: { authorization: `Bearer ${secret}` } })
-    await answer.body.dump()
-    return { status: answer.statusCode, retryAfter: answer.headers['retry-after'] }
-  }
-  t.equal((await ask('/v1/dashboard/billing')).status, 200)
-  await postgres.kill()
-  const away = await ask('/v1/dashboard/billing')
-  t.equal(away.status, 503)
-  t.ok(Number(away.retryAfter) >= 1)
-  const stranger = await ask('/v1/models', `${key.slice(0, 10)}0000000000-${'0'.repeat(48)}`)
-  t.equal(stranger.status, 503, 'a key that cannot be looked up is not called wrong')
-  await postgres.start()
-  t.equal((await ask('/v1/dashboard/billing')).status, 200)
-})

@@ -7,6 +7,6 @@ const ajv = new Ajv2020({ strict: false, validateFormats: false })
 /** A check against OpenAI's published specification; returns what is wrong, null when nothing is. */
 export function openaiSchema (name: string): (value: unknown) => string | null {
   const schema = JSON.parse(readFileSync(new URL(`${name}.json`, folder), 'utf8'))
-  const validate = ajv.compile(schema)
+  const validate = ajv.getSchema(schema.$id) ?? ajv.compile(schema)
   return value => validate(value) ? null : ajv.errorsText(validate.errors)
 }

@@ -51,6 +51,10 @@ t.test('from a bucket as from a folder, in parts, over a real socket', async t =
   Object.assign(process.env, {
     AWS_ACCESS_KEY_ID: credentials.accessKeyId, AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey
   })
+  t.teardown(() => {
+    delete process.env['AWS_ACCESS_KEY_ID']
+    delete process.env['AWS_SECRET_ACCESS_KEY']
+  })
   const env = { TOLLGATE_MEDIA: `s3://media/of/tollgate?endpoint=${endpoint}` }
   const { app, url: api } = await startGateway(t, { env })
   const video = mp4Of(3 * 1024 * 1024)

@@ -3,7 +3,6 @@ import t from 'tap'
 import { request } from 'undici'
 import metricsPort from '../../plugins/metrics-port.ts'
 import { buildGateway, startGateway } from '../helper.ts'
-import { startPostgres } from '../postgres.ts'
 
 const adminKey = 'operator-key-of-this-test'
 const env = { TOLLGATE_ADMIN_KEY: adminKey }
@@ -76,24 +75,4 @@ t.test('a node is not ready from the moment it is asked to leave, and still serv
   t.equal(answer.headers.connection, 'close')
   await left
   await t.rejects(request(`${origin}/healthz`), { code: 'ECONNREFUSED' })
-})
-
-t.test('a database that is away is no reason to leave at once', async t => {
-  const postgres = await startPostgres(t)
-  const DATABASE_URL = await postgres.createSchema()
-  const { app } = await startGateway(t, { env: { DATABASE_URL, TOLLGATE_STORE_GRACE_SECONDS: '8' } })
-  const readiness = async () => {
-    const answer = await app.inject('/readyz')
-    return [answer.statusCode, answer.json().database]
-  }
-  const until = async (database: string) => {
-    while ((await readiness())[1] !== database) await new Promise(resolve => setTimeout(resolve, 50))
-    return await readiness()
-  }
-  await postgres.kill()
-  t.same(await until('away'), [200, 'away'])
-  t.same(await until('gone'), [503, 'gone'])
-  t.equal((await app.inject('/healthz')).statusCode, 200, 'a restart would not help')
-  await postgres.start()
-  t.same(await until('ok'), [200, 'ok'])
 })

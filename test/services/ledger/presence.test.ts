@@ -8,14 +8,14 @@ import type { Test } from 'tap'
 import { withDefaults } from '../../../services/ledger/options.ts'
 import { createBeatPresence, createFilePresence } from '../../../services/ledger/presence.ts'
 import { openSqlite } from '../../../services/store/sqlite.ts'
-import { temporaryFolder } from '../../process.ts'
+import { temporaryFolder, withoutHooks } from '../../process.ts'
 import { assertBooks, createBooks, posting, reservation, rowOf, startLedger } from './helper.ts'
 
 const holder = join(import.meta.dirname, 'holder.ts')
 
 /** A process that holds 600 of the account `acme` until it is killed. */
 async function startHolder (t: Test, path: string, node: string) {
-  const child = spawn(process.execPath, [holder, path, node], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(...withoutHooks(process.execPath, holder, path, node), { stdio: ['ignore', 'pipe', 'inherit'] })
   t.teardown(() => child.kill('SIGKILL'))
   await once(createInterface({ input: child.stdout }), 'line')
   return {

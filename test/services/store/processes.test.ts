@@ -9,6 +9,7 @@ import type { Test } from 'tap'
 import { createAccounts } from '../../../services/ledger/accounts.ts'
 import type { Store } from '../../../services/store/store.ts'
 import { forEachEngine } from '../../engines.ts'
+import { withoutHooks } from '../../process.ts'
 
 type Child = ChildProcessByStdio<null, Readable, null>
 
@@ -43,7 +44,7 @@ forEachEngine(t, 'two processes write at once and lose nothing', async (t, datab
 
 function startDepositor (t: Test, url: string, name: string, count: number): Child {
   const script = join(import.meta.dirname, 'depositor.ts')
-  const child = spawn(process.execPath, [script, url, name, String(count)], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(...withoutHooks(process.execPath, script, url, name, String(count)), { stdio: ['ignore', 'pipe', 'inherit'] })
   t.teardown(() => child.kill('SIGKILL'))
   return child
 }

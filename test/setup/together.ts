@@ -1,0 +1,36 @@
+import { existsSync, globSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import t from 'tap'
+
+const root = join(import.meta.dirname, '..', '..')
+/** How long one test may take; tap's own limit is for all of a process. */
+const limitMs = Number(process.env['TAP_TIMEOUT'] ?? 60) * 1000
+
+/**
+ * Runs the tests of a folder and of those below in this process, one after another: a process for each file
+ * would spend most of its time on starting. A folder below that has an `all.ts` itself is left to it.
+ */
+export function runTogether (folder: string): void {
+  t.on('subtestStart', () => t.setTimeout(limitMs))
+  const loaded = Promise.withResolvers<void>()
+  // While this runs, the tests that the files announce wait.
+  t.test('all files load', async () => { await loaded.promise })
+  load(folder).then(loaded.resolve, loaded.reject)
+}
+
+async function load (folder: string): Promise<void> {
+  for (const path of testsOf(folder)) {
+    t.comment(relative(root, path))
+    await import(path)
+  }
+}
+
+function testsOf (folder: string): string[] {
+  const paths = globSync('**/*.test.ts', { cwd: folder }).map(path => join(folder, path))
+  return paths.filter(path => nearest(dirname(path)) === folder).sort()
+}
+
+/** The folder whose `all.ts` runs the tests of this one. */
+function nearest (folder: string): string {
+  return existsSync(join(folder, 'all.ts')) ? folder : nearest(dirname(folder))
+}
