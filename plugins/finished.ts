@@ -20,7 +20,7 @@ export default fp(async app => {
   app.addHook('onRequest', (request, reply, done) => {
     request.trace = createTrace()
     const startedMs = performance.now()
-    reply.raw.once('close', () => {
+    reply.raw.on('close', () => {
       const finished = describe(request, reply, startedMs)
       for (const listener of listeners) listener(finished)
     })

@@ -52,5 +52,5 @@ function begin ({ trace }: FastifyRequest, reply: FastifyReply, admission: Admis
   }
   // The client may have gone while the store was asked.
   if (raw.destroyed) end()
-  else raw.once('close', end)
+  else raw.on('close', end)
 }

@@ -27,7 +27,7 @@ export default fp<LoadLimits>(async (app, limits) => {
       reply.code(refusal.status).headers(refusal.headers).type('application/json; charset=utf-8').send(text)
       return
     }
-    reply.raw.once('close', load.enter('requests'))
+    reply.raw.on('close', load.enter('requests'))
     done()
   })
 

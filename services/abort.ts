@@ -14,7 +14,7 @@ export class RequestAbort extends AbortController implements Enlisted {
 export function abortedWithClient (response: ServerResponse, running: Roster<RequestAbort>): RequestAbort {
   const controller = new RequestAbort()
   running.add(controller)
-  response.once('close', () => {
+  response.on('close', () => {
     running.delete(controller)
     if (!response.writableEnded) controller.abort()
   })

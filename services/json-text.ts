@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { GatewayError } from './errors.ts'
+import { isObject } from './json.ts'
 import { unreadableBody } from './validation.ts'
 
 /** Deepest nesting of arrays and objects that a request body may have. */
@@ -43,14 +44,18 @@ export class JsonText {
     return new JsonText(Buffer.from(text), text, value)
   }
 
+  get #hasRepeatedKey (): boolean {
+    return isObject(this.value) && Object.keys(this.value).length < this.#members.length
+  }
+
   /**
    * Returns the UTF-8 text with members of the outermost object set (a value) or left out (undefined). Where
    * a key stands more than once only the last one is kept, which is the one that `value` has: no upstream can
    * read another request than the one that was checked and priced.
    */
   with (edits: ReadonlyMap<string, unknown>): Uint8Array {
+    if (edits.size === 0 && !this.#hasRepeatedKey) return this.bytes
     const last = new Map(this.#members.map((member, index) => [member.key, index]))
-    if (edits.size === 0 && last.size === this.#members.length) return this.bytes
     const parts: string[] = []
     this.#members.forEach((member, index) => {
       if (last.get(member.key) !== index) return
