@@ -1,6 +1,7 @@
 import { UpstreamError } from '../errors.ts'
 import type { ChatAnswer, CompletionAnswer } from '../providers/provider.ts'
 import type { Ticket } from '../deployments/breaker.ts'
+import type { Deployment } from '../deployments/deployments.ts'
 import type { Candidate } from './candidates.ts'
 import { blameOf } from './failures.ts'
 
@@ -37,12 +38,13 @@ export async function callCandidate (
     else record.started(firstAtMs - startedMs)
     return { candidate, answer, firstAtMs, ticket }
   } catch (error) {
-    noteFailure(candidate, ticket, error)
+    noteFailure(candidate.known, ticket, error)
     throw error
   }
 }
 
-function noteFailure ({ known: { breaker, record } }: Candidate, ticket: Ticket, error: unknown): void {
+/** Notes why a call of a deployment failed. */
+export function noteFailure ({ breaker, record }: Deployment, ticket: Ticket, error: unknown): void {
   const nowMs = performance.now()
   if (!(error instanceof UpstreamError)) return breaker.left(ticket)
   const blame = blameOf(error)

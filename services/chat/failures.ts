@@ -1,4 +1,5 @@
-import { UpstreamError, type UpstreamErrorKind } from '../errors.ts'
+import type { Deployment } from '../deployments/deployments.ts'
+import { GatewayError, UpstreamError, type UpstreamErrorKind } from '../errors.ts'
 
 /**
  * What a failure means for the request: `stop`, nobody else would do better; `model`, no deployment of this
@@ -64,4 +65,12 @@ export function mostTelling (failures: readonly UpstreamError[]): UpstreamError 
   if (waits.length === 0 || first.details.retryAfterMs === Math.min(...waits)) return first
   const details = { ...first.details, retryAfterMs: Math.min(...waits) }
   return new UpstreamError(first.kind, first.sent, first.message, details)
+}
+
+/** Nobody was called, because all keep failing. */
+export function unavailable (deployments: readonly Deployment[]): GatewayError {
+  const nowMs = performance.now()
+  const waitMs = Math.min(...deployments.map(({ breaker }) => breaker.waitMs(nowMs)))
+  return GatewayError.unavailable('The model is unavailable for now, because its providers keep failing. Please try again later.',
+    { retryAfterS: waitMs / 1000, code: 'model_unavailable' })
 }

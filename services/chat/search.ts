@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { RequestsConfig } from '../config/config.ts'
-import { GatewayError, UpstreamError } from '../errors.ts'
+import { UpstreamError } from '../errors.ts'
 import type { Trace } from '../trace.ts'
 import { callCandidate } from './call.ts'
 import type { Answer, Found } from './call.ts'
 import type { Candidate, Plan } from './candidates.ts'
-import { isUnsure, meaningOf, mostTelling } from './failures.ts'
+import { isUnsure, meaningOf, mostTelling, unavailable } from './failures.ts'
 import { hedge } from './hedge.ts'
 import type { Start } from './hedge.ts'
 import { inOrder } from './order.ts'
@@ -42,7 +42,7 @@ export async function findAnswer (search: Search): Promise<Found> {
     }
     if (round >= search.limits.retries || !await bridge(search)) break
   }
-  throw mostTelling(failures) ?? unavailable(search.plan.asked)
+  throw mostTelling(failures) ?? unavailable(search.plan.asked.map(({ known }) => known))
 }
 
 /** Most requests that wait for a breaker at the same time: an outage must not fill the memory. */
@@ -132,12 +132,4 @@ async function pause (waitMs: number, signal: AbortSignal): Promise<void> {
   } catch (cause) {
     throw new UpstreamError('aborted', 'no', 'The request was aborted while it waited to be tried again.', { cause })
   }
-}
-
-/** Nobody was called, because all keep failing. */
-function unavailable (candidates: readonly Candidate[]): GatewayError {
-  const nowMs = performance.now()
-  const waitMs = Math.min(...candidates.map(({ known }) => known.breaker.waitMs(nowMs)))
-  return GatewayError.unavailable('The model is unavailable for now, because its providers keep failing. Please try again later.',
-    { retryAfterS: waitMs / 1000, code: 'model_unavailable' })
 }

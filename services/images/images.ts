@@ -2,6 +2,7 @@ import type { ImageGenerationRequest } from '../../schemas/images-generations.ts
 import type { Catalogue } from '../chat/candidates.ts'
 import type { Incoming } from '../chat/chat.ts'
 import { headersOf } from '../chat/headers.ts'
+import type { Deployments } from '../deployments/deployments.ts'
 import { GatewayError } from '../errors.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Download, MediaStore } from '../media/media.ts'
@@ -31,6 +32,8 @@ export interface Images {
 
 interface ImagesOptions {
   catalogue: Catalogue
+  /** Hear how calls went, and tell whom to leave alone. */
+  deployments: Pick<Deployments, 'of'>
   ledger: Ledger
   media: MediaStore
   download: Download
@@ -44,7 +47,7 @@ interface ImagesOptions {
 
 /** The use case behind images: resolve the model, check, price, hold, make, keep, settle, answer. */
 export function createImages (options: ImagesOptions): Images {
-  const { catalogue, media, download, onError, onLate } = options
+  const { catalogue, deployments, media, download, onError, onLate } = options
   const running = new Map<AbortController, Promise<void>>()
 
   async function serve (incoming: IncomingImages, signal: AbortSignal): Promise<void> {
@@ -55,7 +58,8 @@ export function createImages (options: ImagesOptions): Images {
     const holdNano = Math.max(...candidates.map(({ quote }) => quote.holdNano))
     const charge = await openCharge({ payer, requestId, model: model.id, holdNano }, options)
     try {
-      const { candidate, answer } = await makeAtFirst(candidates, { request, requestId, signal, trace })
+      const order = { request, requestId, signal, trace, deployments }
+      const { candidate, answer } = await makeAtFirst(candidates, order)
       // Nobody will fetch what is made for a client that has left.
       const isWanted = !incoming.signal.aborted
       const kept = isWanted ? await keepImages(answer.images, keepOptions(incoming, candidate, signal)) : []

@@ -1,4 +1,7 @@
 import type { ImageGenerationRequest } from '../../schemas/images-generations.ts'
+import { noteFailure } from '../chat/call.ts'
+import { unavailable } from '../chat/failures.ts'
+import type { Deployment, Deployments } from '../deployments/deployments.ts'
 import type { ImageAnswer } from '../providers/image-maker.ts'
 import type { Trace } from '../trace.ts'
 import { mayTryElsewhere, type Candidate } from './candidates.ts'
@@ -8,25 +11,49 @@ interface Order {
   requestId: string
   signal: AbortSignal
   trace: Trace
+  deployments: Pick<Deployments, 'of'>
 }
 
-/** Makes images at the first candidate that can. Throws what the last one tried has thrown. */
+interface Place { candidate: Candidate, known: Deployment }
+
+/**
+ * Makes images at the first candidate that can; those that asked for a pause come last, and those that keep
+ * failing are left alone. Throws what the last one tried has thrown, or GatewayError 503 when none was.
+ */
 export async function makeAtFirst (
-  candidates: readonly Candidate[], { request, requestId, signal, trace }: Order
+  candidates: readonly Candidate[], { request, requestId, signal, trace, deployments }: Order
 ): Promise<{ candidate: Candidate, answer: ImageAnswer }> {
+  const places = candidates.map((candidate): Place => {
+    const { provider, upstreamModel: model } = candidate
+    return { candidate, known: deployments.of({ provider, model }) }
+  })
   let failure: unknown
-  for (const candidate of candidates) {
+  for (const { candidate, known } of restingLast(places)) {
     const { provider, upstreamModel: model, make, wanted: { count, size, quality } } = candidate
+    const startedMs = performance.now()
+    const ticket = known.breaker.enter(startedMs)
+    if (ticket === null) continue
     trace.provider = provider
     trace.upstreamModel = model
     trace.attempts += 1
     try {
       const answer = await make({ request, model, count, size, quality, requestId, signal })
+      const endedMs = performance.now()
+      known.breaker.succeeded(ticket, endedMs)
+      known.record.answered(0, endedMs - startedMs)
       return { candidate, answer }
     } catch (error) {
+      noteFailure(known, ticket, error)
       failure = error
       if (signal.aborted || !mayTryElsewhere(error)) break
     }
   }
-  throw signal.aborted ? signal.reason : failure
+  if (signal.aborted) throw signal.reason
+  throw failure ?? unavailable(places.map(({ known }) => known))
+}
+
+function restingLast (places: readonly Place[]): Place[] {
+  const nowMs = performance.now()
+  const { ready = [], resting = [] } = Object.groupBy(places, ({ known }) => known.breaker.standing(nowMs))
+  return [...ready, ...resting]
 }

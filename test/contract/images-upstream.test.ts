@@ -1,6 +1,7 @@
 import sharp from 'sharp'
 import t from 'tap'
 import { request } from 'undici'
+import { breakerDefaults } from '../../schemas/config-requests.ts'
 import { createDatabase } from '../engines.ts'
 import { providerAt } from '../helper.ts'
 import { startImageServer, type Reply } from '../image-server.ts'
@@ -63,7 +64,7 @@ t.test('a gateway that closes gives up what nobody waits for, and gives the mone
 
 t.test('another place of the same model is tried when the first one has made nothing', async t => {
   const other = await startImageServer(t, () => made())
-  const replies: Reply[] = [{ status: 429, json: {} }, { status: 401, json: {} }, { status: 400, json: {} }]
+  const replies: Reply[] = [{ status: 401, json: {} }, { status: 400, json: {} }, { status: 429, json: {} }]
   const shop = await openShop(t, () => replies.shift() ?? made(), {
     config: config => ({
       ...config,
@@ -74,12 +75,30 @@ t.test('another place of the same model is tried when the first one has made not
       }))
     })
   })
-  for (const status of [429, 401]) {
-    const headers = { 'x-tollgate-provider': 'second', 'x-tollgate-upstream-model': 'other' }
-    t.match(await post(shop), { status: 200, headers }, `after ${status}`)
-  }
+  const fromOther = { status: 200, headers: { 'x-tollgate-provider': 'second', 'x-tollgate-upstream-model': 'other' } }
+  t.match(await post(shop), fromOther, 'after 401')
   t.equal((await post(shop)).status, 400, 'a request that is wrong is wrong everywhere')
-  t.match(await billing(shop), { total_spent: 0.02, held: 0 })
+  t.match(await post(shop), fromOther, 'after 429')
+  t.match(await post(shop), fromOther, 'while the first one rests')
+  t.equal(shop.server.seen.length, 3)
+  t.match(await billing(shop), { total_spent: 0.03, held: 0 })
+  const { deployments } = shop.gateway.app
+  t.match(deployments.list().map(({ name }) => name.provider).sort(), ['second', 'up'])
+  t.ok(deployments.expected('up', 'gpt-5-nano').errorRate > 0)
+  t.equal(deployments.expected('second', 'other').errorRate, 0)
+})
+
+t.test('a place that keeps failing is left alone', async t => {
+  const shop = await openShop(t, () => ({ status: 500, json: {} }), {
+    config: config => ({ ...config, breaker: { ...breakerDefaults, failures: 2 } })
+  })
+  for (const status of [502, 502]) t.equal((await post(shop)).status, status)
+  const refused = await post(shop)
+  t.match(refused, { status: 503, body: { error: { code: 'model_unavailable' } } })
+  t.ok(Number(refused.headers['retry-after']) >= 1)
+  t.equal(shop.server.seen.length, 2)
+  t.match(await shop.gateway.app.metrics.text(), /^tollgate_breaker_state\{provider="up",model="gpt-5-nano"\} 2$/m)
+  t.match(await billing(shop), { total_spent: 0, held: 0 })
 })
 
 t.test('a client that names a deadline is answered by then, and pays nothing', async t => {
