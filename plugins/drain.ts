@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import fp from 'fastify-plugin'
+import { spareFreshConnections } from '../services/fresh-connections.ts'
+import { untilNobodyWaits } from '../services/narrow-listener.ts'
 
 interface DrainOptions {
   /** How long requests are still taken after `leave`. */
@@ -32,6 +34,7 @@ const graceMs = 1000
 export default fp<DrainOptions>(async (app, { delayMs, limitMs }) => {
   let draining = false
   let timers: NodeJS.Timeout[] = []
+  spareFreshConnections(app.server)
 
   app.decorate('isDraining', () => draining)
   app.decorate('leave', async () => {
@@ -50,6 +53,7 @@ export default fp<DrainOptions>(async (app, { delayMs, limitMs }) => {
       setTimeout(() => app.abortRequests(), limitMs),
       setTimeout(() => app.server.closeAllConnections(), limitMs + graceMs)
     ]
+    if (app.server.listening) await untilNobodyWaits(app.server, limitMs)
   })
   app.addHook('onClose', async () => timers.forEach(clearTimeout))
 }, { name: 'drain' })
