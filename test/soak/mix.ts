@@ -1,0 +1,98 @@
+import { request, type Dispatcher } from 'undici'
+import type { Gateway } from '../helper.ts'
+import type { Random } from '../services/ledger/random.ts'
+
+/** The key of the operators in a soak. */
+export const adminKey = 'operator-key-of-the-soak'
+
+/** Who sends: a key without limits, and one whose limits are met again and again. */
+export interface Sender {
+  gateway: Gateway
+  limitedKey: string
+  dispatcher: Dispatcher
+  random: Random
+}
+
+interface Sent {
+  path: string
+  /** Without one it is a GET. */
+  body?: object
+  /** The client hangs up: as soon as the answer begins, or after so many ms. */
+  leaves?: 'at the head' | number
+  cache?: string
+  key?: string
+  method?: 'POST'
+}
+
+type Kind = (random: Random, sender: Sender) => Sent
+
+const question = (random: Random): string => `Question ${Math.floor(random.next() * 50)}`
+const chat = (random: Random, more: object = {}): object => {
+  return { model: 'chat', messages: [{ role: 'user', content: question(random) }], ...more }
+}
+const video = (random: Random): object => ({
+  model: 'sandbox-video',
+  messages: [{ role: 'user', content: `a red ball ${random.next()}\nsandbox:delay 0` }],
+  video: { seconds: 2, size: '320x180' }
+})
+const image = (random: Random, more: object = {}): object => ({
+  model: 'sandbox-image', prompt: question(random), size: '128x128', ...more
+})
+
+/** What is sent, and how often beside the others. */
+const kinds: readonly [weight: number, kind: Kind][] = [
+  [20, random => ({ path: '/chat/completions', body: chat(random) })],
+  [20, random => ({ path: '/chat/completions', body: chat(random, { stream: true }) })],
+  [8, random => ({ path: '/chat/completions', body: chat(random, { stream: true }), leaves: 'at the head' })],
+  [5, random => ({ path: '/chat/completions', body: chat(random, { stream: random.next() < 0.5 }), leaves: 2 })],
+  [10, random => ({
+    path: '/chat/completions', body: chat(random, { temperature: 0, stream: random.next() < 0.5 }), cache: 'on'
+  })],
+  [6, random => ({ path: '/chat/completions', body: chat(random, { model: 'sandbox-chat', stream: true, max_tokens: 20 }) })],
+  [4, random => ({ path: '/chat/completions', body: chat(random, { model: 'auto:cost', max_tokens: 20 }) })],
+  [8, random => ({ path: '/completions', body: { model: 'chat', prompt: question(random) } })],
+  [6, (random, { limitedKey: key }) => ({ path: '/chat/completions', body: chat(random, { stream: random.next() < 0.5 }), key })],
+  [2, random => ({ path: '/images/generations', body: image(random) })],
+  [1, random => ({ path: '/images/generations', body: image(random, { response_format: 'b64_json' }), leaves: 2 })],
+  [0.3, random => ({ path: '/chat/completions', body: video(random) })],
+  [0.1, random => ({ path: '/chat/completions', body: video(random), leaves: 50 })],
+  [2, () => ({ path: '/chat/completions', body: { model: 'chat' } })],
+  [2, random => ({ path: '/chat/completions', body: chat(random, { model: 'none' }) })],
+  [2, () => ({ path: '/models' })],
+  [2, () => ({ path: '/dashboard/billing' })],
+  [1, () => ({ path: '/../metrics', key: adminKey })],
+  [1, () => ({ path: '/../admin/keys?limit=5', key: adminKey })],
+  [0.3, () => ({ path: '/../admin/jobs', key: adminKey })],
+  [0.1, () => ({ path: '/../admin/ledger/check', method: 'POST', key: adminKey })],
+  [0.1, () => ({ path: '/../admin/requests?by=model', key: adminKey })],
+  [0.3, random => ({ path: '/../admin/keys', body: { account: 'default', label: question(random) }, key: adminKey })]
+]
+
+/** Sends one request of a kind chosen at random; returns how it ended, `left` when the client hung up. */
+export async function sendOne (sender: Sender): Promise<string> {
+  const { gateway: { url, headers, key: ownKey }, dispatcher, random } = sender
+  const { path, body, leaves, cache, key = ownKey, method } = random.weighted(kinds)(random, sender)
+  const abort = new AbortController()
+  const timer = typeof leaves === 'number' ? setTimeout(() => abort.abort(), leaves) : undefined
+  try {
+    const answer = await request(new URL(`.${path}`, `${url}/`), {
+      dispatcher,
+      method: method ?? (body === undefined ? 'GET' : 'POST'),
+      headers: {
+        ...(body !== undefined && headers),
+        authorization: `Bearer ${key}`,
+        ...(cache !== undefined && { 'x-tollgate-cache': cache })
+      },
+      body: body === undefined ? null : JSON.stringify(body),
+      signal: abort.signal
+    })
+    if (leaves === 'at the head') abort.abort()
+    await answer.body.text()
+    return String(answer.statusCode)
+  } catch (error) {
+    if (abort.signal.aborted) return 'left'
+    throw error
+  } finally {
+    clearTimeout(timer)
+  }
+}
