@@ -26,6 +26,7 @@ function lineOf (finished: Finished): object {
     promptTokens: usage?.prompt,
     completionTokens: usage?.completion,
     images: trace.images ?? undefined,
+    job: trace.job ?? undefined,
     costUsd: trace.costNano === null ? undefined : usdFromNano(trace.costNano),
     firstByteMs: trace.firstByteAtMs === null ? undefined : tenths(trace.firstByteAtMs - startedMs),
     totalMs: tenths(endedMs - startedMs)

@@ -7,7 +7,7 @@ import type { Timing } from '../services/videos/context.ts'
 import { createVideoService, type VideoService } from '../services/videos/create.ts'
 import { resolveVideos } from '../services/videos/resolve.ts'
 import type { HeldResponse } from '../services/videos/hold-open.ts'
-import { showJobs } from '../services/metrics/gateway.ts'
+import { countJobs, showJobs } from '../services/metrics/gateway.ts'
 import { readAttempt } from '../services/videos/attempt.ts'
 
 declare module 'fastify' {
@@ -32,6 +32,7 @@ export default fp<VideosOptions>(async (app, { releaseMs, timing = {} }) => {
     download,
     log,
     timing,
+    onEnd: countJobs(app.metrics),
     resolve: id => resolveVideos(id, models),
     provider: providers.get,
     settings: () => models.config().video ?? defaults

@@ -18,6 +18,8 @@ export interface Trace {
   report: StreamReport | null
   /** How many images were made. */
   images: number | null
+  /** The job that makes a video. */
+  job: string | null
   /** When the first byte of the answer went out, on the clock of `performance.now()`. */
   firstByteAtMs: number | null
   /** What the request was charged, in nano-USD; null while that is not known. */
@@ -37,6 +39,7 @@ export function createTrace (): Trace {
     attempts: 0,
     report: null,
     images: null,
+    job: null,
     firstByteAtMs: null,
     costNano: null,
     failure: null

@@ -1,6 +1,7 @@
 import type { Deployments } from '../deployments/deployments.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Store } from '../store/store.ts'
+import type { Job } from '../videos/job.ts'
 import type { Metrics, Reading } from './metrics.ts'
 
 /** How many deployments are shown: those that were used last. */
@@ -31,6 +32,19 @@ export function showJobs (metrics: Metrics, store: Pick<Store, 'all'>): void {
       select state, cast(count(*) as bigint) as count from job where finished_at is null group by state`)
     return rows.map(({ state, count }): Reading => ({ labels: { state }, value: count }))
   })
+}
+
+/** Counts the videos that have come to their end, on the node that has brought them there; each once. */
+export function countJobs ({ counter }: Metrics): (job: Pick<Job, 'state' | 'costNano'>) => void {
+  const counts = new Map<string, number>()
+  let costNano = 0
+  counter({ name: 'jobs_ended_total', help: 'Jobs that this node has brought to their end, by how.', labels: ['state'] },
+    () => [...counts].map(([state, value]): Reading => ({ labels: { state }, value })))
+  counter({ name: 'jobs_cost_usd_total', help: 'What these jobs were charged, in US dollars.' }, () => costNano / 1e9)
+  return job => {
+    counts.set(job.state, (counts.get(job.state) ?? 0) + 1)
+    costNano += job.costNano ?? 0
+  }
 }
 
 /** Shows how the books are kept. `violations` is how often they were found not to add up. */

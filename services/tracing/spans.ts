@@ -1,13 +1,14 @@
 import type { Attributes, SpanContext } from '@opentelemetry/api'
 import type { Finished } from '../finished.ts'
 
-/** What a route does, in the words of the GenAI conventions. */
+/** What a route does and what comes of it, in the words of the GenAI conventions. */
 const operations = new Map([
-  ['/v1/chat/completions', 'chat'],
-  ['/v1/completions', 'text_completion'],
-  ['/v1/images/generations', 'generate_content'],
-  ['/v1/videos', 'generate_content']
+  ['/v1/chat/completions', { operation: 'chat', output: null }],
+  ['/v1/completions', { operation: 'text_completion', output: 'text' }],
+  ['/v1/images/generations', { operation: 'generate_content', output: 'image' }]
 ])
+/** Has the route of chat; the conventions have no word for its output yet. */
+const video = { operation: 'generate_content', output: 'video' }
 
 /** Attributes of the span of a request. Source: OpenTelemetry semantic conventions 1.37, HTTP server. */
 export function requestAttributes ({ id, method, route, path, status, key }: Finished): Attributes {
@@ -28,9 +29,10 @@ export function requestAttributes ({ id, method, route, path, status, key }: Fin
 export function generation (
   { route, startedMs, status, trace }: Finished
 ): { name: string, attributes: Attributes } | null {
-  const { model, provider, upstreamModel, report, attempts, costNano, firstByteAtMs } = trace
-  const operation = operations.get(route ?? '')
-  if (operation === undefined || attempts === 0) return null
+  const { model, provider, upstreamModel, report, attempts, images, job, costNano, firstByteAtMs } = trace
+  const does = job === null ? operations.get(route ?? '') : video
+  if (does === undefined || (attempts === 0 && job === null)) return null
+  const { operation, output } = does
   const usage = report?.usage
   const hasFailed = status >= 400 || trace.failure !== null
   return {
@@ -39,6 +41,7 @@ export function generation (
       'gen_ai.operation.name': operation,
       'gen_ai.provider.name': provider ?? '',
       'gen_ai.request.model': upstreamModel ?? '',
+      ...(output !== null && { 'gen_ai.output.type': output }),
       ...(report?.model != null && { 'gen_ai.response.model': report.model }),
       ...(usage != null && {
         'gen_ai.usage.input_tokens': usage.prompt,
@@ -46,7 +49,8 @@ export function generation (
       }),
       ...(hasFailed && { 'error.type': trace.failure === null ? String(status) : 'broken_off' }),
       'tollgate.model': model ?? '',
-      'tollgate.attempts': attempts,
+      ...(job === null ? { 'tollgate.attempts': attempts } : { 'tollgate.job.id': job }),
+      ...(images !== null && { 'tollgate.images': images }),
       ...(costNano !== null && { 'tollgate.cost_usd': costNano / 1e9 }),
       ...(firstByteAtMs !== null && { 'tollgate.first_byte_ms': Math.round(firstByteAtMs - startedMs) })
     }

@@ -14,6 +14,7 @@ import { createAdmission } from './admission.ts'
 import { defaultTiming } from './context.ts'
 import type { JobLog, RunnerContext, Timing } from './context.ts'
 import { isLive } from './job.ts'
+import type { Job } from './job.ts'
 import { persist } from './persist.ts'
 import { createJobRows } from './rows.ts'
 import { createRunner } from './runner.ts'
@@ -41,6 +42,8 @@ export interface VideoServiceOptions {
   settings (): VideoSettings
   log: JobLog
   timing?: Partial<Timing>
+  /** Hears of each job that this node has brought to its end. */
+  onEnd?: (job: Job) => void
 }
 
 /** How long a closing node waits for submits of which nobody could know what has come of them. */
@@ -77,7 +80,10 @@ export async function createVideoService (options: VideoServiceOptions): Promise
     timers: realTimers,
     monotonic: clocks.monotonic,
     isFenced: () => upkeep.isFenced(),
-    onEnd: waiters.ended
+    onEnd (job) {
+      options.onEnd?.(job)
+      waiters.ended(job)
+    }
   })
   const presence = await createPresence(
     store, withDefaults(store.engine, { leaseMs: takeoverMs, marginMs: 0, maxRequestMs: 0 }), clocks)

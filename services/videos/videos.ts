@@ -112,6 +112,7 @@ export function createVideos (context: VideosContext): Videos {
     job: Job, ticket: string, { response, clientTimeoutMs, baseUrl, trace }: Omit<VideoIncoming, 'request'>
   ): void {
     const { id, model, createdAt } = job
+    trace.job = id
     // It has given up while its job was looked for.
     if (response.raw.destroyed) {
       tickets.giveBack(ticket)
@@ -140,7 +141,8 @@ export function createVideos (context: VideosContext): Videos {
 
   async function answer (job: Job, held: Held, baseUrl: string, trace: Trace): Promise<void> {
     const { provider = null, model: upstreamModel = null } = job.candidates[job.candidate] ?? {}
-    Object.assign(trace, { provider, upstreamModel, costNano: job.costNano })
+    // Who asks again for a video that was delivered is told its price, but it was spent before.
+    Object.assign(trace, { provider, upstreamModel, costNano: job.delivered ? 0 : job.costNano })
     if (job.failure !== null) return held.fail(errorOf(job.failure, job.id))
     let shown: Shown[]
     try {

@@ -97,3 +97,46 @@ t.test('a request is a trace that goes on from its caller, with what the convent
   t.equal(attributesOf(failed.find(({ kind }) => kind === 3)!)['error.type'], '502')
   t.notMatch(JSON.stringify(collector.spans), 'a secret prompt')
 })
+
+t.test('an image and a video are told as an answer is, in traces and metrics', async t => {
+  const collector = await startCollector(t)
+  const { app, url, headers } = await startGateway(t, { env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url } })
+  const post = async (path: string, body: object) => {
+    const answer = await request(url + path, { method: 'POST', headers, body: JSON.stringify(body) })
+    await answer.body.dump()
+    return answer
+  }
+  const image = await post('/images/generations', { model: 'sandbox-image', prompt: 'a secret prompt', n: 2, size: '64x64' })
+  t.equal(image.statusCode, 200)
+  const messages = [{ role: 'user', content: 'sandbox:error 400' }]
+  t.equal((await post('/chat/completions', { model: 'sandbox-video', messages })).statusCode, 400)
+  const metrics = await app.metrics.text()
+  await app.close()
+
+  const spans = collector.spans.filter(({ kind }) => kind === 3)
+  const attributes = (name: string) => attributesOf(spans.find(span => span.name === `generate_content ${name}`)!)
+  t.match(attributes('sandbox-image'), {
+    'gen_ai.operation.name': 'generate_content',
+    'gen_ai.provider.name': 'sandbox',
+    'gen_ai.request.model': 'sandbox-image',
+    'gen_ai.output.type': 'image',
+    'tollgate.model': 'sandbox-image',
+    'tollgate.images': 2,
+    'tollgate.cost_usd': Number(image.headers['x-tollgate-cost'])
+  })
+  t.match(attributes('sandbox-video'), {
+    'gen_ai.provider.name': 'sandbox',
+    'gen_ai.output.type': 'video',
+    'error.type': '400',
+    'tollgate.model': 'sandbox-video',
+    'tollgate.job.id': /^job_/,
+    'tollgate.cost_usd': 0
+  })
+  t.notMatch(JSON.stringify(collector.spans), 'a secret prompt')
+  const labels = 'route="/v1/images/generations",model="sandbox-image",provider="sandbox"'
+  t.match(metrics, `tollgate_requests_total{${labels},status="200"} 1`)
+  t.match(metrics, `tollgate_cost_usd_total{${labels}} ${image.headers['x-tollgate-cost']}`)
+  t.match(metrics, 'tollgate_requests_total{route="/v1/chat/completions",model="sandbox-video",provider="sandbox",status="400"} 1')
+  t.match(metrics, 'tollgate_jobs_ended_total{state="failed"} 1')
+  t.match(metrics, 'tollgate_jobs_cost_usd_total 0')
+})
