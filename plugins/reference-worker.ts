@@ -14,6 +14,8 @@ await app.register(reference, {
     // Everything is relative to `/docs`, wherever a proxy puts that; nothing comes from elsewhere.
     url: 'openapi.json',
     cdn: 'docs/reference.js',
+    // A field for the key is there without a choice of what it is for.
+    authentication: { preferredSecurityScheme: 'key' },
     withDefaultFonts: false,
     telemetry: false,
     hideClientButton: true,
