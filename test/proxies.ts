@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { createServer as createHttpServer, request } from 'node:http'
 import { connect, createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
@@ -22,6 +22,28 @@ export const proxies: Readonly<Record<string, StartProxy>> = {
   haproxy: async (t, port) => isInstalled('haproxy', '-v') ? await startHaproxy(t, port) : await startIdleProxy(t, port)
 }
 
+/**
+ * Starts nginx with the very settings of `deploy/` before nodes on these ports; null where it is not
+ * installed. Every answer names the node in `x-node`, as `127.0.0.1:<port>`.
+ */
+export async function startNginxBefore (t: Teardown, nodes: readonly number[]): Promise<number | null> {
+  if (!isInstalled('nginx', '-v')) return null
+  const [folder, port] = [await temporaryFolder(t), await freePort()]
+  const settings = await readFile(join(import.meta.dirname, '..', 'deploy', 'nginx.conf'), 'utf8')
+  const text = nodes.reduce((text, node, index) => text.replaceAll(`node-${index + 1}:8080`, `127.0.0.1:${node}`), settings)
+    .replace('pid /tmp/nginx.pid;', `daemon off; master_process off; pid ${folder}/pid; error_log stderr crit;`)
+    .replace('access_log off;', `access_log off; add_header x-node $upstream_addr always; ${pathsIn(folder)}`)
+    .replace('listen 8080;', `listen 127.0.0.1:${port};`)
+  await writeFile(join(folder, 'nginx.conf'), text)
+  await run(t, 'nginx', ['-p', folder, '-c', join(folder, 'nginx.conf'), '-e', 'stderr'], port)
+  return port
+}
+
+function pathsIn (folder: string): string {
+  const names = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+  return names.map(name => `${name}_temp_path ${folder}/${name};`).join(' ')
+}
+
 function isInstalled (command: string, flag: string): boolean {
   try {
     execFileSync(command, [flag], { stdio: 'ignore' })
@@ -33,12 +55,11 @@ function isInstalled (command: string, flag: string): boolean {
 
 async function startNginx (t: Teardown, upstream: number): Promise<number> {
   const [folder, port] = [await temporaryFolder(t), await freePort()]
-  const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(name => `${name}_temp_path ${folder}/${name};`)
   await writeFile(join(folder, 'nginx.conf'), `
     daemon off; master_process off; pid ${folder}/pid; error_log stderr crit; worker_processes 1;
     events { worker_connections 64; }
     http {
-      access_log off; ${paths.join(' ')}
+      access_log off; ${pathsIn(folder)}
       server {
         listen 127.0.0.1:${port};
         location / { proxy_pass http://127.0.0.1:${upstream}; proxy_set_header Host $http_host; proxy_read_timeout 1s; }
@@ -112,7 +133,7 @@ async function accepts (port: number): Promise<boolean> {
   return connected
 }
 
-async function freePort (): Promise<number> {
+export async function freePort (): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo

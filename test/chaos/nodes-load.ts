@@ -1,0 +1,86 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { Agent, request } from 'undici'
+import type { Random } from '../services/ledger/random.ts'
+import { chunks, events, type Script } from '../upstream.ts'
+
+/** One stream that a client has asked for. `node` is who serves it, once that is known. */
+export interface Stream { node: string | null, failure: string | null }
+
+/** Clients that each ask for one stream after the other. */
+export interface Load {
+  /** Those that have ended, well or not, since the last call. */
+  take (): Stream[]
+  /** How many run now, of one node or of one that is not known yet. */
+  openAt (node: string): number
+  readonly open: number
+  /** Lets the running ones end. */
+  stop (): Promise<void>
+}
+
+const client = new Agent({ connections: 512 })
+
+/** A provider that writes a word every 100 to 300 ms. */
+export function pacedBy (random: Random): Script {
+  return async ({ request, response }) => {
+    const everyMs = random.integer(100, 300)
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    for (const event of events(chunks(request))) {
+      if (response.destroyed) return
+      response.write(event)
+      await pause(everyMs)
+    }
+    response.end()
+  }
+}
+
+/** Asks for one stream and reads it to its end. */
+export async function ask (url: string, key: string, stream: Stream): Promise<number> {
+  try {
+    const answer = await request(`${url}/chat/completions`, {
+      dispatcher: client,
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'gpt-5-nano', stream: true, max_tokens: 100, messages: [{ role: 'user', content: 'Hello' }] })
+    })
+    // nginx names all that it has tried, the one that answered last.
+    stream.node = String(answer.headers['x-node']).split(', ').at(-1) ?? null
+    const text = await answer.body.text()
+    if (answer.statusCode !== 200) stream.failure = `${answer.statusCode} ${text.slice(0, 200)}`
+    else if (!text.endsWith('data: [DONE]\n\n')) stream.failure = `broken off: ${text.slice(-100)}`
+    return answer.statusCode
+  } catch (error) {
+    stream.failure = String(error)
+    return 0
+  }
+}
+
+export function startLoad (url: string, key: string, clients: number): Load {
+  const open = new Set<Stream>()
+  let ended: Stream[] = []
+  const stopped = new AbortController()
+  async function askOn (): Promise<void> {
+    while (!stopped.signal.aborted) {
+      const stream: Stream = { node: null, failure: null }
+      open.add(stream)
+      await ask(url, key, stream)
+      open.delete(stream)
+      ended.push(stream)
+      // Else a client that is refused at once would do nothing but ask.
+      if (stream.failure !== null) await pause(100)
+    }
+  }
+  const working = Array.from({ length: clients }, askOn)
+  return {
+    take () {
+      const taken = ended
+      ended = []
+      return taken
+    },
+    openAt: node => [...open].filter(stream => stream.node === node || stream.node === null).length,
+    get open () { return open.size },
+    async stop () {
+      stopped.abort()
+      await Promise.all(working)
+    }
+  }
+}
