@@ -54,8 +54,9 @@ const maxRounds = 10
  * requests in memory, so that a limit costs the database some thirty transactions a minute, however many
  * requests there are. How exact that is:
  *
- * - All nodes together never let more through in a minute than the limit, and what the minute before used
- *   counts for the part of it that lies within the last 60 seconds. Tokens may exceed it by what answers were
+ * - All nodes together never let more through in a minute of the clock than the limit, and what the minute
+ *   before used counts for the part of it that lies within the last 60 seconds, as if it had been spread
+ *   evenly: two bursts at the ends of two minutes may come to nearly twice the limit within 60 s. Tokens may exceed it by what answers were
  *   longer than they said, which the next requests pay for.
  * - A node may refuse while others still have a slice: less than a sixteenth each, for two seconds at most.
  * - While the store cannot be asked, every node lets through up to the whole limit by itself.
