@@ -56,8 +56,8 @@ const maxRounds = 10
  *
  * - All nodes together never let more through in a minute of the clock than the limit, and what the minute
  *   before used counts for the part of it that lies within the last 60 seconds, as if it had been spread
- *   evenly: two bursts at the ends of two minutes may come to nearly twice the limit within 60 s. Tokens may exceed it by what answers were
- *   longer than they said, which the next requests pay for.
+ *   evenly: two bursts at the ends of two minutes may come to nearly twice the limit within 60 s. Tokens may
+ *   exceed it by what answers were longer than they said, which the next requests pay for.
  * - A node may refuse while others still have a slice: less than a sixteenth each, for two seconds at most.
  * - While the store cannot be asked, every node lets through up to the whole limit by itself.
  * - The slots of a node that was killed are free again after 15 seconds.

@@ -7,21 +7,24 @@ const bytesPerToken = 4
 const imageTokens = 1000
 /** What binary content stands for in the length of a body. */
 const inlineOver = 2000
+/** How long OpenAI lets a legacy completion become that does not say. */
+const legacyAnswerTokens = 16
 
 /**
- * How many tokens a request is taken for until it is known: a token for four bytes of its text, and the
- * longest answer that it allows. Requests for anything but text count none.
+ * How many tokens a request for text is taken for until it is known: a token for four bytes of what it says,
+ * and the longest answer that it allows.
  */
 export function tokensReserved (body: unknown, bodyBytes: number): number {
   if (!isTextRequest(body)) return 0
-  const answers = (limitOf(body) ?? 0) * (body.n ?? 1)
+  const otherwise = 'messages' in body ? 0 : legacyAnswerTokens
+  const answers = (limitOf(body) ?? otherwise) * (body.n ?? 1)
   const { bytes, images } = 'messages' in body ? inlined(body) : { bytes: 0, images: 0 }
   return Math.ceil((bodyBytes - bytes) / bytesPerToken) + images * imageTokens + answers
 }
 
 function isTextRequest (body: unknown): body is ChatCompletionRequest | CompletionRequest {
   if (typeof body !== 'object' || body === null) return false
-  return 'messages' in body || ('prompt' in body && 'max_tokens' in body)
+  return 'messages' in body || 'prompt' in body
 }
 
 /** The bytes of a body that are pictures and sound, not text. */

@@ -58,13 +58,23 @@ t.test('the limits of an account hold for all of its keys', async t => {
 })
 
 t.test('tokens are taken for what may be written and corrected to what was', async t => {
-  const { ask } = await limited(t, { tokens_per_minute: 2000 })
+  const { ask, url, headers, created } = await limited(t, { tokens_per_minute: 2000 })
   const first = await ask({ max_tokens: 1500 })
   t.ok(Number(first.headers['x-ratelimit-remaining-tokens']) < 500)
   await first.body.dump()
   const second = await ask({ max_tokens: 1500 })
   t.equal(second.status, 200, 'the first one wrote less')
   t.match(await ask({ max_tokens: 5000 }), { status: 429, headers: { 'x-should-retry': 'false' } })
+  const leftAfter = async (path: string, body: object): Promise<number> => {
+    const authorization = `Bearer ${created.key}`
+    const answer = await request(url + path, {
+      method: 'POST', headers: { ...headers, authorization }, body: JSON.stringify({ prompt: 'Hello', ...body })
+    })
+    await answer.body.dump()
+    return Number(answer.headers['x-ratelimit-remaining-tokens'])
+  }
+  t.ok(await leftAfter('/completions', { model: 'sandbox-chat' }) < 2000, 'also for a legacy completion without a limit')
+  t.ok(Number.isNaN(await leftAfter('/images/generations', { model: 'sandbox-image', size: '64x64' })), 'not for images')
 })
 
 t.test('a request that is over or given up frees its slot', async t => {
