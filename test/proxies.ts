@@ -39,6 +39,20 @@ export async function startNginxBefore (t: Teardown, nodes: readonly number[]): 
   return port
 }
 
+/** The same with HAProxy; here `x-node` is `node-1` or `node-2`. */
+export async function startHaproxyBefore (t: Teardown, nodes: readonly number[]): Promise<number | null> {
+  if (!isInstalled('haproxy', '-v')) return null
+  const [folder, port] = [await temporaryFolder(t), await freePort()]
+  const settings = await readFile(join(import.meta.dirname, '..', 'deploy', 'haproxy.cfg'), 'utf8')
+  const text = nodes.reduce((text, node, index) => text.replace(`node-${index + 1}:8080`, `127.0.0.1:${node}`), settings)
+    .replace('maxconn 20000', 'maxconn 1000')
+    .replace('bind :8080', `bind 127.0.0.1:${port}`)
+    .replace('balance leastconn', 'balance leastconn\n    http-response set-header x-node %s')
+  await writeFile(join(folder, 'haproxy.cfg'), text)
+  await run(t, 'haproxy', ['-db', '-q', '-f', join(folder, 'haproxy.cfg')], port)
+  return port
+}
+
 function pathsIn (folder: string): string {
   const names = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
   return names.map(name => `${name}_temp_path ${folder}/${name};`).join(' ')

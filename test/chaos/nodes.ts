@@ -4,15 +4,15 @@ import { request } from 'undici'
 import { checkLedger } from '../../services/ledger/check.ts'
 import { openStore } from '../../services/store/open.ts'
 import { addressOf, spawnGateway, temporaryFolder } from '../process.ts'
-import { freePort, startNginxBefore } from '../proxies.ts'
+import { freePort, startHaproxyBefore, startNginxBefore } from '../proxies.ts'
 import { createRandom } from '../services/ledger/random.ts'
 import { startUpstream } from '../upstream.ts'
 import { ask, pacedBy, startLoad, type Stream } from './nodes-load.ts'
 import { startPostgresProcess } from './postgres.ts'
 import { createReport } from './report.ts'
 
-// Two nodes on Postgres behind nginx, with the settings of deploy/: restarts one after the other under
-// streams, asks for more than limits allow, and kills a node.
+// Two nodes on Postgres behind nginx and HAProxy, with the settings of deploy/: restarts one after the other
+// under streams, asks for more than limits allow, and kills a node.
 
 const { values } = parseArgs({
   options: {
@@ -50,13 +50,16 @@ async function run (origin: string): Promise<void> {
     // On a machine that does all this at once, lateness is no overload.
     TOLLGATE_MAX_LAG_MS: '60000'
   }
+  // What docs/many-nodes.md says of the balancer before them.
+  let delayS = 0
   const start = async (PORT: number) => {
-    const node = await spawnGateway(t, { ...env, PORT: String(PORT) })
+    const own = { PORT: String(PORT), TOLLGATE_DRAIN_DELAY_SECONDS: String(delayS) }
+    const node = await spawnGateway(t, { ...env, ...own })
     return { node, key: (await addressOf(node)).key }
   }
   const nodes = await Promise.all(ports.map(start))
   const key = nodes.map(({ key }) => key).join('')
-  const replace = async (index: number, signal: NodeJS.Signals): Promise<number | null> => {
+  const replace: Replace = async (index, signal) => {
     const [old, PORT] = [nodes[index], ports[index]]
     if (old === undefined || PORT === undefined) throw new TypeError(`There is no node ${index}`)
     old.node.child.kill(signal)
@@ -66,9 +69,15 @@ async function run (origin: string): Promise<void> {
   }
   const gateway = { url: `${origin}/v1`, key, create: (limits: object) => createKey(origin, limits) }
 
-  await restartEach(gateway, replace)
+  await restartEach('nginx', gateway, replace)
   await exceedLimits(gateway)
   await killOne(gateway, () => replace(0, 'SIGKILL'))
+  const other = await startHaproxyBefore(t, ports)
+  if (other !== null) {
+    delayS = 5
+    await Promise.all([replace(0, 'SIGTERM'), replace(1, 'SIGTERM')])
+    await restartEach('HAProxy', { ...gateway, url: `http://127.0.0.1:${other}/v1` }, replace)
+  }
   for (const { node } of nodes) node.child.kill('SIGTERM')
   await Promise.all(nodes.map(({ node }) => node.exited))
   const store = await openStore(DATABASE_URL)
@@ -93,10 +102,11 @@ async function createKey (origin: string, limits: object): Promise<string> {
   return created.key
 }
 
+/** Ends a node, starts it anew at the same port, and returns how it ended. */
+type Replace = (index: number, signal: NodeJS.Signals) => Promise<number | null>
+
 /** No request may fail while every node is replaced. */
-async function restartEach (
-  { url, key }: Gateway, replace: (index: number, signal: NodeJS.Signals) => Promise<number | null>
-): Promise<void> {
+async function restartEach (balancer: string, { url, key }: Gateway, replace: Replace): Promise<void> {
   const load = startLoad(url, key, Number(values.streams))
   await pause(1500)
   const codes: (number | null)[] = []
@@ -108,7 +118,7 @@ async function restartEach (
   await load.stop()
   const streams = load.take()
   const failures = streams.filter(({ failure }) => failure !== null)
-  process.stdout.write(`${codes.length} restarts under ${streams.length} streams, ${failures.length} failed\n`)
+  process.stdout.write(`${balancer}: ${codes.length} restarts under ${streams.length} streams, ${failures.length} failed\n`)
   report.check(failures.length === 0, JSON.stringify(failures.slice(0, 5)))
   report.check(codes.every(code => code === 0), `the nodes ended with ${codes.join()}`)
   const served = new Set(streams.map(({ node }) => node))

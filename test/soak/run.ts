@@ -9,7 +9,7 @@ const { values } = parseArgs({
   options: {
     seconds: { type: 'string', default: '1200' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
-    concurrency: { type: 'string', default: '16' },
+    concurrency: { type: 'string', default: '48' },
     rate: { type: 'string', default: '150' }
   }
 })
