@@ -198,7 +198,6 @@ export interface VideoSettings {
   abandonAfterMs: number
   takeoverAfterMs: number
   pollsPerSecond: number
-  maxHeld: number
 }
 
 export type Domain = 'code' | 'math' | 'tools' | 'knowledge' | 'extraction' | 'chat' | 'multilingual' | 'long_context'

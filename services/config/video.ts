@@ -1,5 +1,5 @@
-import { configDefaults } from '../../schemas/config.ts'
-import type { VideoBlock, VideoEntry } from '../../schemas/config.ts'
+import { videoDefaults } from '../../schemas/config-video.ts'
+import type { VideoBlock, VideoEntry } from '../../schemas/config-video.ts'
 import type { VideoAbilities, VideoSettings } from './config.ts'
 import { readNano } from './prices.ts'
 import type { YamlDocument } from './yaml-document.ts'
@@ -7,18 +7,16 @@ import type { Path } from './yaml-path.ts'
 
 /** What the block `video` says, and the defaults for what it does not. */
 export function readVideoSettings (block: VideoBlock = {}): VideoSettings {
-  const otherwise = configDefaults.video
   return {
-    heartbeat: block.heartbeat ?? otherwise.heartbeat,
-    heartbeatAfterMs: block.heartbeat_after_ms ?? otherwise.heartbeatAfterMs,
-    heartbeatEveryMs: block.heartbeat_every_ms ?? otherwise.heartbeatEveryMs,
-    maxHoldMs: block.max_hold_ms ?? otherwise.maxHoldMs,
-    content: block.content ?? otherwise.content,
-    onAmbiguous: block.on_ambiguous ?? otherwise.onAmbiguous,
-    abandonAfterMs: block.abandon_after_ms ?? otherwise.abandonAfterMs,
-    takeoverAfterMs: block.takeover_after_ms ?? otherwise.takeoverAfterMs,
-    pollsPerSecond: block.polls_per_second ?? otherwise.pollsPerSecond,
-    maxHeld: block.max_held ?? otherwise.maxHeld
+    heartbeat: block.heartbeat ?? videoDefaults.heartbeat,
+    heartbeatAfterMs: block.heartbeat_after_ms ?? videoDefaults.heartbeatAfterMs,
+    heartbeatEveryMs: block.heartbeat_every_ms ?? videoDefaults.heartbeatEveryMs,
+    maxHoldMs: block.max_hold_ms ?? videoDefaults.maxHoldMs,
+    content: block.content ?? videoDefaults.content,
+    onAmbiguous: block.on_ambiguous ?? videoDefaults.onAmbiguous,
+    abandonAfterMs: block.abandon_after_ms ?? videoDefaults.abandonAfterMs,
+    takeoverAfterMs: block.takeover_after_ms ?? videoDefaults.takeoverAfterMs,
+    pollsPerSecond: block.polls_per_second ?? videoDefaults.pollsPerSecond
   }
 }
 

@@ -166,9 +166,6 @@ export function createVideos (context: VideosContext): Videos {
     makes: model => context.resolve(model).length > 0,
     async complete (incoming) {
       const order = toOrder(incoming)
-      if (open.size >= settings().maxHeld) {
-        throw GatewayError.unavailable('Too many requests for videos are held open on this gateway.')
-      }
       const ticket = tickets.take()
       try {
         wait(await context.admission.admit(order, ticket), ticket, incoming)

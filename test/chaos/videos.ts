@@ -28,7 +28,7 @@ const { values } = parseArgs({
   }
 })
 const takeoverMs = 600
-const patienceMs = 30_000
+const patienceMs = 120_000
 type State = 'submitting' | 'queued' | 'running' | 'storing' | 'settling'
 const states = values.states.split(',') as State[]
 

@@ -130,10 +130,10 @@ t.test('who has been held for long enough is told to come back, before 200 and a
 })
 
 t.test('more than so many requests are not held', async t => {
-  const gateway = await start(t, { maxHeld: 1 })
+  const gateway = await start(t, {}, { TOLLGATE_MAX_POLLS: '1' })
   const first = ask(gateway, say('a\nsandbox:delay 400'))
   await once(gateway.app.server, 'request')
   const second = await ask(gateway, say('b'))
-  t.match([second.status, second.headers['retry-after']], [503, '1'])
+  t.match([second.status, second.headers['retry-after'], second.body.error.code], [503, '2', 'server_is_overloaded'])
   t.equal((await first).status, 200)
 })

@@ -22,8 +22,8 @@ import type { Timing } from '../../../services/videos/context.ts'
 import { createVideoService } from '../../../services/videos/create.ts'
 import type { VideoService } from '../../../services/videos/create.ts'
 import type { Job } from '../../../services/videos/job.ts'
-import { toJob } from '../../../services/videos/rows.ts'
-import type { JobRow } from '../../../services/videos/rows.ts'
+import { toJob } from '../../../services/videos/job-row.ts'
+import type { JobRow } from '../../../services/videos/job-row.ts'
 
 export const creditNano = 1_000_000_000_000
 const secondNano = 100_000_000
