@@ -6,7 +6,7 @@ import type { YamlDocument } from './yaml-document.ts'
 
 /**
  * What the file says an image model can do, over what the catalogue knows, field by field; nothing where
- * neither says anything. A price per image or token of the file's own goes before the catalogue's list.
+ * neither says anything. What words cost in the catalogue is nothing beside a price of the file's own.
  */
 export function readImages (
   { item, path }: Entry<ModelEntry>, known: ImageAbilities | undefined, document: YamlDocument
@@ -21,9 +21,7 @@ export function readImages (
       range: hasOwnSizes ? toRange(said.size_range) : known?.range ?? null,
       defaultSize: said?.default_size ?? (hasOwnSizes ? said.sizes?.[0] : known?.defaultSize) ?? null,
       qualities: said?.qualities ?? known?.qualities ?? null,
-      prices: said?.prices === undefined
-        ? price === undefined ? known?.prices ?? [] : []
-        : said.prices.map((row, index) => readRow(row, [...path, 'images', 'prices', index], document)),
+      prices: (said?.prices ?? []).map((row, index) => readRow(row, [...path, 'images', 'prices', index], document)),
       tokens: said?.tokens === undefined
         ? known?.tokens ?? []
         : [{ size: null, quality: null, tokens: said.tokens }],

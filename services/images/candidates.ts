@@ -56,12 +56,9 @@ export function planFor (
 function atDeployment (
   { id, price, images }: ModelConfig, { provider, model, price: own }: DeploymentConfig
 ): Pick<ModelConfig, 'id' | 'price' | 'images'> {
-  const known = images === undefined ? catalogueModel(provider, model) : undefined
+  const abilities = images ?? catalogueModel(provider, model)?.images
   const there = own === undefined ? price : own
-  if (known?.images === undefined) return { id, price: there, ...(images === undefined ? {} : { images }) }
-  // The list of the catalogue goes with the price of the catalogue, and with no other.
-  const prices = there?.imageNano === known.price?.imageNano ? known.images.prices : []
-  return { id, price: there, images: { ...known.images, prices } }
+  return { id, price: there, ...(abilities === undefined ? {} : { images: abilities }) }
 }
 
 /** Failures of the place, not of the request: another one may do better, and this one has made nothing. */

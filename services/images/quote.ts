@@ -59,7 +59,7 @@ function imagePriceNano ({ model: { price, images }, wanted }: Order): number | 
 
 /** Tokens of text are never more than its UTF-8 bytes; who makes one at a time reads the prompt for each. */
 function quoteByTokens ({ model: { id, price, images }, wanted, prompt }: Order): Quote {
-  if (price === null || price.inputPico === null || price.outputPico === null) throw notPriced(id)
+  if (price === null || price.inputPico === null || price.outputPico === null) throw notPriced(id, 'images')
   const { inputPico, outputPico } = price
   const textOutputPico = images?.textOutputPico ?? outputPico
   const worst: ImageUsage = {

@@ -102,9 +102,16 @@ export function costNano (usage: Usage, price: TokenPrice): number {
   return Math.ceil(assertSafe(pico) / picoPerNano)
 }
 
+/** How a price is written in gateway.yaml, by what is priced. */
+const priceForms = {
+  tokens: '{ input: …, output: … } in USD per million tokens',
+  images: '{ image: … } in USD per image, or { input: …, output: … } in USD per million tokens',
+  videos: '{ second: … } in USD per second of video'
+}
+
 /** 400: the model cannot be sold. */
-export function notPriced (id: string): GatewayError {
-  const message = `The model \`${id}\` has no price on this gateway, so it cannot be used. Its operator can set one; ` +
-    'a model that is free has the price 0.'
+export function notPriced (id: string, what: keyof typeof priceForms = 'tokens'): GatewayError {
+  const message = `The model \`${id}\` has no price on this gateway, so it cannot be used. Its operator can set one ` +
+    `in gateway.yaml, under the model: price: ${priceForms[what]}; a model that is free has the price 0.`
   return GatewayError.invalidRequest(message, { param: 'model', code: 'model_not_priced' })
 }

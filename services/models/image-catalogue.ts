@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { ImageAbilities, ImagePrice, ImageTokens, SizeRange } from '../config/config.ts'
+import type { ImageAbilities, ImageTokens, SizeRange } from '../config/config.ts'
 import type { CataloguePrice, CatalogueRow } from './catalogue-row.ts'
 
 /** The data file: per provider, by the model's name there. Kept by hand; models.json knows no images. */
@@ -15,7 +15,6 @@ interface ImageRow {
   range?: SizeRange
   defaultSize?: string
   qualities?: string[]
-  prices?: (Pick<ImagePrice, 'imageNano'> & Partial<ImagePrice>)[]
   tokens?: (Pick<ImageTokens, 'tokens'> & Partial<ImageTokens>)[]
   price?: CataloguePrice
   /** Price per token of an image, where models.json has only that of text. */
@@ -62,7 +61,8 @@ function join (known: CatalogueRow | undefined, row: ImageRow): RowWithImages {
       range: row.range ?? null,
       defaultSize: row.defaultSize ?? null,
       qualities: row.qualities ?? null,
-      prices: (row.prices ?? []).map(one => ({ size: null, quality: null, megapixelNano: 0, ...one })),
+      // No source at hand tells prices per image: the operator sets them.
+      prices: [],
       tokens: (row.tokens ?? []).map(one => ({ size: null, quality: null, ...one })),
       textOutputPico
     }

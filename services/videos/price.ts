@@ -14,7 +14,7 @@ export function priceOf (model: ModelConfig, task: JobTask): VideoPrice {
   const special = model.video?.prices.find(price =>
     (price.size === null || price.size === size) && (price.audio === null || price.audio === audio))
   const secondNano = special?.secondNano ?? model.price?.secondNano ?? null
-  if (secondNano === null) throw notPriced(model.id)
+  if (secondNano === null) throw notPriced(model.id, 'videos')
   const seconds = task.seconds ?? model.video?.maxSeconds ?? unknownModel.seconds
   return { secondNano, seconds, amountNano: costNano(secondNano, seconds) }
 }

@@ -41,10 +41,10 @@ t.test('what it does not say is as in the catalogue, or not known', async t => {
   })
 })
 
-t.test('a price of the file\'s own goes before the list of the catalogue', async t => {
+t.test('a model without a price in the catalogue gets one in the file', async t => {
   const file = (fields: string) => parseConfig(
     `environment_providers: false\nproviders: [{ id: bfl, api_key: x }]\nmodels: [{ id: f, provider: bfl, model: flux-2-pro${fields} }]`, {}).models[0]
-  t.match(file(''), { kind: 'image', price: { imageNano: 30_000_000 }, images: { prices: [{ megapixelNano: 15_000_000 }] } })
+  t.match(file(''), { kind: 'image', price: null, images: { prices: [] } })
   t.match(file(', price: { image: 0.05 }'), { price: { imageNano: 50_000_000 }, images: { prices: [], defaultSize: '1024x1024' } })
 })
 

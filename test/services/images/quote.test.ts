@@ -85,7 +85,7 @@ t.test('words beside an image have the price of words', async t => {
 
 t.test('without a price nothing is sold, and what is free says so', async t => {
   for (const price of [null, noPrice, { ...noPrice, outputPico: 1 }]) {
-    t.match(thrown(() => quoteOf(price, {})), { status: 400, code: 'model_not_priced' })
+    t.match(thrown(() => quoteOf(price, {})), { status: 400, code: 'model_not_priced', message: /price: { image: … }/ })
   }
   t.equal(quoteOf({ ...noPrice, imageNano: 0 }, {}).holdNano, 0)
 })

@@ -69,5 +69,5 @@ t.test('a video costs its longest length at the price that fits it', async t => 
   t.equal(cost({ seconds: 4, size: '1280x720' }), 8_000)
   t.equal(cost({ seconds: 4, size: '1280x720', audio: true }), 20_000)
   t.equal(cost({ seconds: 0.0015 }), 2, 'rounded up once')
-  t.match(thrown(() => priceOf({ ...modelWith(), price: null }, readTask(ask('a'), model))), { code: 'model_not_priced' })
+  t.match(thrown(() => priceOf({ ...modelWith(), price: null }, readTask(ask('a'), model))), { code: 'model_not_priced', message: /price: { second: … }/ })
 })
