@@ -39,7 +39,8 @@ export function createJobRows (store: Store, node: string) {
 
     /**
      * Jobs without a name, with the same content and begun since a time; the oldest first. Of those that a
-     * client has had only the ones that have succeeded lately.
+     * client has had only the ones that have succeeded lately. The sign before the order's column keeps
+     * SQLite from going through all jobs of the account in that order.
      */
     async alike (
       account: string, bodyHash: string, sinceMs: number, deliveredSinceMs: number
@@ -48,7 +49,7 @@ export function createJobRows (store: Store, node: string) {
         select ${columns} from job
         where account = $1 and body_hash = $2 and created_at >= $3 and dedupe is null
         and (delivered = 0 or (state = 'succeeded' and finished_at >= $4))
-        order by created_at, id limit 100`, [account, bodyHash, sinceMs, deliveredSinceMs])
+        order by +created_at, id limit 100`, [account, bodyHash, sinceMs, deliveredSinceMs])
       return rows.map(toJob)
     },
 
@@ -91,13 +92,16 @@ export function createJobRows (store: Store, node: string) {
         or exists (select 1 from job where job.owner = node.id and finished_at is null)`, [node])
     },
 
-    /** Takes over jobs that nobody owns, or one of these nodes; some hundreds at most. */
+    /**
+     * Takes over jobs that nobody owns, or one of these nodes; some hundreds at most. For the sign see
+     * `alike`.
+     */
     async adopt (dead: readonly string[]): Promise<Job[]> {
       const rows = await store.all<JobRow>(`
         update job set owner = $2, fence = fence + 1 where id in (
           select id from job where finished_at is null
           and (owner is null or owner in (select id from ${ids.sql} as given))
-          order by created_at limit ${maxAdopted} ${skipLocked})
+          order by +created_at limit ${maxAdopted} ${skipLocked})
         returning ${columns}`, [idsOf(dead), node])
       return rows.map(toJob)
     },

@@ -2,6 +2,7 @@ import t from 'tap'
 import { StoreUnavailable } from '../../../services/store/store.ts'
 import type { Store } from '../../../services/store/store.ts'
 import { createDatabase, forEachEngine } from '../../engines.ts'
+import { createJobRows } from '../../../services/videos/rows.ts'
 import { createProvider } from './provider.ts'
 import { checkBooks, createMedia, jobsIn, openAccount, startStudio, until } from './studio.ts'
 
@@ -152,4 +153,29 @@ t.test('nothing is written while a job goes on, and other nodes are asked once i
   const all = await Promise.all([...joined, ...clients.map(({ first }) => first)])
   t.ok(all.every(({ status }) => status === 200))
   await checkBooks(t, one)
+})
+
+t.test('what is asked all the time is answered from an index, however many jobs there have been', async t => {
+  const store = await (await createDatabase(t, 'sqlite')).open()
+  const plans: string[] = []
+  const explained: Store = {
+    ...store,
+    async all (sql, params) {
+      const steps = await store.all<{ detail: string }>(`explain query plan ${sql}`, params)
+      plans.push(steps.map(({ detail }) => detail).join('; '))
+      return await store.all(sql, params)
+    }
+  }
+  const rows = createJobRows(explained, 'node')
+  await rows.alike('paying', 'hash', 0, 0)
+  await rows.adopt(['dead'])
+  await rows.finished(['job'])
+  await rows.cancelled()
+  await rows.owners()
+  const wanted = [/using index job_body/i, /using index job_live/i, /autoindex_job/i, /using index job_live/i, /using index job_live/i]
+  t.equal(plans.length, wanted.length)
+  for (const [index, plan] of plans.entries()) {
+    t.match(plan, wanted[index])
+    t.notMatch(plan, /scan job($|;| using index job_(created|account))/i)
+  }
 })
