@@ -62,7 +62,9 @@ export function createAdmission (context: AdmissionContext): Admission {
     const [account = ''] = payer.chain
     if (attempt.key !== null) return await joinNamed(account, attempt.key, attempt, ticket)
     const nowMs = clock()
-    const alike = await rows.alike(account, attempt.bodyHash, nowMs - joinMs.retry, nowMs - joinMs.delivered)
+    const alike = await rows.alike(account, attempt.bodyHash, {
+      sinceMs: nowMs - joinMs.retry, deliveredSinceMs: nowMs - joinMs.delivered, nowMs
+    })
     if (alike.length === 0) return null
     const dead = await deadWaiters(alike)
     const isAwaited = ({ waiter }: Job): boolean => {

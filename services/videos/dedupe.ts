@@ -11,7 +11,9 @@ export interface Attempt {
 }
 
 /**
- * How long after its start a job is joined by a request that says it is a retry, and by one that does not.
+ * How long after its start a job is joined by a request that says it is a retry, and by one that does not;
+ * and how long after its end one that was delivered. A video that nobody has had waits for as long as it is
+ * kept.
  */
 export const joinMs = { retry: 30 * 60_000, silent: 10 * 60_000, delivered: 60_000 }
 
@@ -25,24 +27,29 @@ export function bodyHashOf (model: string, task: JobTask): string {
   return hash.digest('base64url')
 }
 
-type Known = Pick<Job, 'id' | 'createdAt' | 'finishedAt' | 'delivered' | 'bodyHash'>
+type Known = Pick<Job, 'id' | 'state' | 'createdAt' | 'finishedAt' | 'expiresAt' | 'delivered' | 'bodyHash'>
 
 /**
  * Which of the jobs alike, oldest first, a request without a key may join, in the order to try. A client that
  * vanished comes back for its own job, so one that nobody waits for goes first; one that somebody waits for
- * is joined only by a request that says it is a retry: its first connection may not be known to be gone. Last
+ * is joined only by a request that says it is a retry: its first connection may not be known to be gone. Then
  * comes a video that was sent just now: the last bytes of an answer are often written to a client that has
- * gone.
+ * gone. Last comes one that was paid for long ago and never had.
  */
 export function joinable<One extends Known> (
   jobs: readonly One[], { retryCount, bodyHash }: Attempt, nowMs: number, isAwaited: (job: One) => boolean
 ): One[] {
   const withinMs = retryCount > 0 ? joinMs.retry : joinMs.silent
-  const open = jobs.filter(job =>
-    !job.delivered && job.bodyHash === bodyHash && nowMs - job.createdAt < withinMs)
+  const same = jobs.filter(job => job.bodyHash === bodyHash)
+  const open = same.filter(job => !job.delivered && nowMs - job.createdAt < withinMs)
   const left = open.filter(job => !isAwaited(job))
-  if (retryCount === 0) return left
-  const sent = jobs.filter(job => job.delivered && job.bodyHash === bodyHash &&
-    job.finishedAt !== null && nowMs - job.finishedAt < joinMs.delivered)
-  return [...left, ...open.filter(job => isAwaited(job)).reverse(), ...sent.reverse()]
+  const kept = same.filter(job => isKept(job, nowMs) && !open.includes(job) && !isAwaited(job))
+  if (retryCount === 0) return [...left, ...kept]
+  const sent = same.filter(({ delivered, finishedAt }) =>
+    delivered && finishedAt !== null && nowMs - finishedAt < joinMs.delivered)
+  return [...left, ...open.filter(job => isAwaited(job)).reverse(), ...sent.reverse(), ...kept]
+}
+
+function isKept ({ state, delivered, expiresAt }: Known, nowMs: number): boolean {
+  return state === 'succeeded' && !delivered && expiresAt !== null && nowMs < expiresAt
 }

@@ -8,6 +8,7 @@ import type { JobChange, JobRow } from './job-row.ts'
 export type JobRows = ReturnType<typeof createJobRows>
 
 const maxAdopted = 500
+type Since = 'sinceMs' | 'deliveredSinceMs' | 'nowMs'
 
 /** Writes the statements on jobs for one node. Methods throw StoreUnavailable. */
 export function createJobRows (store: Store, node: string) {
@@ -39,17 +40,19 @@ export function createJobRows (store: Store, node: string) {
 
     /**
      * Jobs without a name, with the same content and begun since a time; the oldest first. Of those that a
-     * client has had only the ones that have succeeded lately. The sign before the order's column keeps
+     * client has had only the ones that have succeeded lately; of those that nobody has had also older ones
+     * that have succeeded, until they expire. The sign before the order's column keeps
      * SQLite from going through all jobs of the account in that order.
      */
     async alike (
-      account: string, bodyHash: string, sinceMs: number, deliveredSinceMs: number
+      account: string, bodyHash: string, { sinceMs, deliveredSinceMs, nowMs }: Record<Since, number>
     ): Promise<Job[]> {
       const rows = await store.all<JobRow>(`
         select ${columns} from job
-        where account = $1 and body_hash = $2 and created_at >= $3 and dedupe is null
-        and (delivered = 0 or (state = 'succeeded' and finished_at >= $4))
-        order by +created_at, id limit 100`, [account, bodyHash, sinceMs, deliveredSinceMs])
+        where account = $1 and body_hash = $2 and dedupe is null and case delivered
+          when 0 then created_at >= $3 or (state = 'succeeded' and expires_at > $5)
+          else created_at >= $3 and state = 'succeeded' and finished_at >= $4 end
+        order by +created_at, id limit 100`, [account, bodyHash, sinceMs, deliveredSinceMs, nowMs])
       return rows.map(toJob)
     },
 

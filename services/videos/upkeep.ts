@@ -21,6 +21,11 @@ interface UpkeepOptions {
 }
 
 const pruneEveryMs = 3_600_000
+/**
+ * A node that dies is seen alive up to one look later, and seen dead up to one look late: with 15 s that are
+ * 19 s at most.
+ */
+const looksPerTakeover = 8
 
 /**
  * Takes over the jobs of nodes that have died, and those that ended in good order left. How nodes show that
@@ -29,7 +34,7 @@ const pruneEveryMs = 3_600_000
 export function startUpkeep (context: RunnerContext, options: UpkeepOptions): Upkeep {
   const { node, takeoverMs, presence, timers, monotonic, runner } = options
   const { rows, log, clock, timing } = context
-  const everyMs = takeoverMs / 5
+  const everyMs = takeoverMs / looksPerTakeover
   let own = { beat: -1, seenMs: monotonic() }
   let prunedMs = -Infinity
   let stopped = false

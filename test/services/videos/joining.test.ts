@@ -40,6 +40,18 @@ forEachEngine(t, 'a client that comes back joins its job, running or finished', 
   t.equal(provider.submits.length, 2, 'who has had his video and asks again wants another one')
   t.equal((await ask({}, { 'x-stainless-retry-count': '1' })).status, 200)
   t.equal(provider.submits.length, 2, 'unless he says that it has not reached him')
+
+  const dayMs = 86_400_000
+  await store.run('update job set created_at = created_at - $1, delivered = 0', [dayMs - 60_000])
+  t.equal((await ask()).status, 200)
+  t.equal((await ask()).status, 200)
+  t.equal(provider.submits.length, 2, 'what nobody has had is kept for a day')
+  await store.run('update job set expires_at = $1, delivered = 0', [Date.now()])
+  const fourth = provider.nextSubmit()
+  const anew = ask()
+  provider.finish(await fourth)
+  t.equal((await anew).status, 200)
+  t.equal(provider.submits.length, 3, 'and no longer')
   await checkBooks(t, store)
 })
 
@@ -112,6 +124,8 @@ t.test('which jobs a request may join', t => fc.assert(fc.property(
     delivered: fc.boolean(),
     awaited: fc.boolean(),
     finishedAt: fc.constant(null),
+    state: fc.constantFrom('running', 'succeeded'),
+    expiresAt: fc.option(fc.integer({ min: 3_000_000, max: 5_000_000 })),
     bodyHash: fc.constantFrom('same', 'other')
   }), { maxLength: 8 }),
   fc.integer({ min: 0, max: 2 }),
@@ -119,16 +133,20 @@ t.test('which jobs a request may join', t => fc.assert(fc.property(
     const nowMs = 4_000_000
     const found = joinable(jobs, { key: null, retryCount, bodyHash: 'same' }, nowMs, ({ awaited }) => awaited)
     const limitMs = retryCount > 0 ? joinMs.retry : joinMs.silent
+    const isKept = ({ state, expiresAt }: typeof jobs[number]): boolean =>
+      state === 'succeeded' && expiresAt !== null && nowMs < expiresAt
+    const isRecent = ({ createdAt }: typeof jobs[number]): boolean => nowMs - createdAt < limitMs
     for (const job of found) {
       t.notOk(job.delivered)
       t.equal(job.bodyHash, 'same')
-      t.ok(nowMs - job.createdAt < limitMs)
+      t.ok(isRecent(job) || isKept(job))
       if (retryCount === 0) t.notOk(job.awaited, 'nobody is robbed of his video')
     }
-    const firstAwaited = found.findIndex(({ awaited }) => awaited)
-    t.ok(firstAwaited === -1 || found.slice(firstAwaited).every(({ awaited }) => awaited), 'those left alone go first')
-    const wanted = jobs.filter(job => !job.delivered && job.bodyHash === 'same' && nowMs - job.createdAt < limitMs &&
-      (retryCount > 0 || !job.awaited))
+    const turnOf = (job: typeof jobs[number]): number => !isRecent(job) ? 2 : job.awaited ? 1 : 0
+    const turns = found.map(turnOf)
+    t.strictSame(turns, turns.toSorted(), 'those left alone go first, and old ones last')
+    const wanted = jobs.filter(job => !job.delivered && job.bodyHash === 'same' &&
+      (isRecent(job) ? retryCount > 0 || !job.awaited : isKept(job) && !job.awaited))
     t.equal(found.length, wanted.length)
   }), { numRuns: 200 }) ?? Promise.resolve())
 

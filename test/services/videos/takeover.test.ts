@@ -167,7 +167,7 @@ t.test('what is asked all the time is answered from an index, however many jobs 
     }
   }
   const rows = createJobRows(explained, 'node')
-  await rows.alike('paying', 'hash', 0, 0)
+  await rows.alike('paying', 'hash', { sinceMs: 0, deliveredSinceMs: 0, nowMs: 0 })
   await rows.adopt(['dead'])
   await rows.finished(['job'])
   await rows.cancelled()
