@@ -12,6 +12,8 @@ import type { Child, Program } from './child.ts'
 /** What held requests cost a gateway, beside a bare server that holds as many. */
 export interface HeldMeasurement {
   requests: number
+  /** How many jobs the gateway worked on, those that nobody waited for included. */
+  jobs: number
   /** Memory per held request, in KiB. */
   bareKiB: number
   subjectKiB: number
@@ -23,24 +25,41 @@ export interface HeldMeasurement {
 }
 
 export const heldTargetKiB = 25
-const numbers = [1_000, 10_000]
+/** The clients of the other jobs have gone. */
+const loads = [{ requests: 1_000, jobs: 1_000 }, { requests: 10_000, jobs: 20_000 }]
+/** Files that are open beside the held connections: those to the provider above all. */
+const otherFiles = 2_000
 /** Long enough for every request to have its first space and some more of them. */
 const windowMs = 20_000
 const settleMs = 3_000
 const openAtOnce = 100
+const patienceMs = 60_000
+/**
+ * V8 keeps up to 48 MiB for objects to come, which it takes as the load grows, once and however many requests
+ * are held. Here it is kept small, so that what grows is what requests cost.
+ */
+const options = ['--expose-gc', '--max-semi-space-size=1']
+const answerBytes = 1_000
 
-/** Measures requests for videos that are not ready, which are held open, polled for and sent spaces. */
+/**
+ * Measures requests for videos that are not ready, which are held open, polled for and sent spaces. Throws an
+ * Error when some of them are not held.
+ */
 export async function measureHeld (workspace: string): Promise<HeldMeasurement[]> {
   await using provider = await startPatientProvider()
   const bare: Program = { ...beside('held-bare.ts'), env: { PORT: '0' }, needsKey: false }
   const measurements: HeldMeasurement[] = []
-  for (const requests of numbers) {
-    const idle = await hold(bare, requests, () => requests)
-    const before = provider.submits
-    const program = await gateway(provider.url, workspace)
-    const subject = await hold(program, requests, () => provider.submits - before)
+  for (const { requests, jobs } of loads) {
+    const most = maxFiles()
+    if (most < requests + otherFiles) {
+      process.stderr.write(`${requests} held requests are not measured: only ${most} files may be open (ulimit -Hn)\n`)
+      continue
+    }
+    const idle = await hold(bare, { requests, jobs: requests }, null)
+    const subject = await hold(await gateway(provider.url, workspace), { requests, jobs }, provider)
     measurements.push({
       requests,
+      jobs,
       bareKiB: idle.kiB,
       subjectKiB: subject.kiB,
       extraKiB: subject.kiB - idle.kiB,
@@ -53,58 +72,106 @@ export async function measureHeld (workspace: string): Promise<HeldMeasurement[]
 
 /** The measurements as a table, one per line. */
 export function reportHeld (measurements: readonly HeldMeasurement[]): string {
-  const rows = measurements.map(({ requests, bareKiB, subjectKiB, extraKiB, bareUs, subjectUs }) =>
-    `${String(requests).padStart(6)} held requests: ${extraKiB.toFixed(1)} KiB each beyond the bare socket ` +
+  const rows = measurements.map(({ requests, jobs, bareKiB, subjectKiB, extraKiB, ...rest }) =>
+    `${String(requests).padStart(6)} held requests, ${String(jobs).padStart(5)} jobs: ` +
+    `${extraKiB.toFixed(1)} KiB each beyond the bare socket ` +
     `(${subjectKiB.toFixed(1)} against ${bareKiB.toFixed(1)}; target ≤ ${heldTargetKiB}), ` +
-    `${subjectUs.toFixed(0)} µs of CPU each per minute (bare: ${bareUs.toFixed(0)})`)
+    `${rest.subjectUs.toFixed(0)} µs of CPU each per minute (bare: ${rest.bareUs.toFixed(0)})`)
   return [...rows, ''].join('\n')
 }
 
+/** A provider that counts its jobs; null where there is none. */
+type Counting = { readonly submits: number } | null
+interface Costs { kiB: number, us: number }
+
 async function hold (
-  program: Program, count: number, held: () => number
-): Promise<{ kiB: number, us: number }> {
-  await using server = await startServer(program, ['--expose-gc'])
-  await warm(server)
+  program: Program, { requests, jobs }: typeof loads[number], provider: Counting
+): Promise<Costs> {
+  await using server = await startServer(program, options)
+  await warm(server, provider)
   const before = await server.usage()
-  const sockets = await openAll(server, count)
-  for (let waited = 0; held() < count && waited < 120; waited++) await sleep(500)
+  const leaving = await openAll(server, jobs - requests, provider)
+  leave(leaving)
+  const clients = await openAll(server, requests, provider)
   await sleep(settleMs)
+  if (provider !== null) {
+    const held = (): number => clients.filter(isHeld).length
+    await untilTrue(() => held() === requests, () => `${held()} of ${requests} are held; answered: ${others(clients)}`)
+  }
   const started = await server.usage()
   await sleep(windowMs)
   const ended = await server.usage()
-  for (const socket of sockets) socket.destroy()
+  leave(clients)
   const minutes = windowMs / 60_000
   return {
-    kiB: (ended.rssBytes - before.rssBytes) / 1024 / count,
-    us: (ended.cpuUs - started.cpuUs) / count / minutes
+    kiB: (ended.rssBytes - before.rssBytes) / 1024 / requests,
+    us: (ended.cpuUs - started.cpuUs) / requests / minutes
   }
 }
 
 /** What a first request allocates once is no part of what each costs. */
-async function warm (server: Child): Promise<void> {
-  const sockets = await openAll(server, 50)
+async function warm (server: Child, provider: Counting): Promise<void> {
+  const clients = await openAll(server, 50, provider)
   await sleep(settleMs)
-  for (const socket of sockets) socket.destroy()
+  leave(clients)
   await sleep(settleMs)
 }
 
-async function openAll ({ url, key }: Child, count: number): Promise<Socket[]> {
-  const sockets: Socket[] = []
-  const port = Number(new URL(url).port)
-  while (sockets.length < count) {
-    const more = Array.from({ length: Math.min(openAtOnce, count - sockets.length) }, (_, index) => {
-      const content = `video ${sockets.length + index} ${Math.random()}`
-      const body = JSON.stringify({ model: 'film', messages: [{ role: 'user', content }] })
-      const socket = connect(port, '127.0.0.1').on('error', () => {})
-      socket.resume().write('POST /v1/chat/completions HTTP/1.1\r\nHost: gateway\r\nContent-Type: application/json\r\n' +
-        `Authorization: Bearer ${key}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)
-      return socket
-    })
-    await Promise.all(more.map(socket => once(socket, 'connect')))
-    sockets.push(...more)
-    await sleep(20)
+/** One request, and the beginning of its answer. */
+interface Client { socket: Socket, answer: string }
+
+/** A client that has been sent 200 and nothing else but spaces. */
+const isHeld = ({ socket, answer }: Client): boolean => !socket.destroyed && answer.startsWith('HTTP/1.1 200 ')
+
+const leave = (clients: readonly Client[]): void => clients.forEach(({ socket }) => { socket.destroy() })
+
+/** Opens requests, some at a time: the next ones when the provider has got the jobs of the last ones. */
+async function openAll (server: Child, count: number, provider: Counting): Promise<Client[]> {
+  const clients: Client[] = []
+  const before = provider?.submits ?? 0
+  while (clients.length < count) {
+    const length = Math.min(openAtOnce, count - clients.length)
+    const more = Array.from({ length }, () => openClient(server))
+    await Promise.all(more.map(({ socket }) => once(socket, 'connect')))
+    clients.push(...more)
+    if (provider === null) continue
+    const taken = (): number => provider.submits - before
+    await untilTrue(() => taken() >= clients.length,
+      () => `${taken()} of ${clients.length} jobs have come; answered: ${others(clients)}`)
   }
-  return sockets
+  return clients
+}
+
+/** What was answered that is no held request: the last lines, each kind once. */
+function others (clients: readonly Client[]): string {
+  const answers = clients.filter(client => client.answer !== '' && !isHeld(client)).map(({ answer }) => answer)
+  return [...new Set(answers.map(answer => answer.trimEnd().split('\n').at(-1)))].join(' | ')
+}
+
+async function untilTrue (isTrue: () => boolean, state: () => string): Promise<void> {
+  const deadline = performance.now() + patienceMs
+  while (!isTrue()) {
+    if (performance.now() > deadline) throw new Error(state())
+    await sleep(10)
+  }
+}
+
+function openClient ({ url, key }: Child): Client {
+  const messages = [{ role: 'user', content: `a film ${Math.random()}` }]
+  const body = JSON.stringify({ model: 'film', messages })
+  const socket = connect(Number(new URL(url).port), '127.0.0.1').on('error', () => {})
+  socket.write('POST /v1/chat/completions HTTP/1.1\r\nHost: gateway\r\nContent-Type: application/json\r\n' +
+    `Authorization: Bearer ${key}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)
+  const client = { socket, answer: '' }
+  socket.on('data', data => { if (client.answer === '') client.answer = data.toString('latin1', 0, answerBytes) })
+  return client
+}
+
+/** How many files a process may open; Node raises the limit to the highest by itself. */
+function maxFiles (): number {
+  const { userLimits } = process.report.getReport() as { userLimits?: { open_files?: { hard: number | 'unlimited' } } }
+  const hard = userLimits?.open_files?.hard ?? 'unlimited'
+  return hard === 'unlimited' ? Infinity : Number(hard)
 }
 
 async function gateway (providerUrl: string, workspace: string): Promise<Program> {
