@@ -3,14 +3,15 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { readRows, readTrainingData, type Row } from '../services/routing/training/data.ts'
 import {
-  keywordScorer, lengthScorer, oracle, randomScorer, trainedScorer, type Scorer
+  crossScorer, keywordScorer, lengthScorer, oracle, randomScorer, trainedScorer, type Scorer
 } from './evaluation/scorers.ts'
 import {
   meanApgr, pairLines, poolLines, published, type Pair, type PairLine, type Pool
 } from './evaluation/tables.ts'
 
 const usage = `npm run route:eval -- --data <folder>
-  Trains on the training split and measures on the other one, then leaves out one benchmark after the other.
+  Trains on the training split and measures on the other one, which is small; then the same with each third
+  of all rows in turn; then leaves out one benchmark after the other.
   --data <folder>  as for route:train`
 
 const { values } = parseArgs({ options: { data: { type: 'string' }, help: { type: 'boolean' } } })
@@ -36,6 +37,10 @@ function evaluate (folder: string): void {
   console.log('# Test split: trained on the other rows of the same benchmarks')
   printPairs(pairs, test, () => split)
   for (const pool of pools) printPool(pool)
+
+  console.log('\n# Thirds: every prompt by a router that was trained on the other two thirds of all')
+  const thirds = { tollgate: crossScorer(data, 3), ...others }
+  printPairs(pairs, data.rows, () => thirds)
 
   console.log('\n# Leave one benchmark out: trained on all the others')
   const byFamily = new Map<string, Record<string, Scorer>>()

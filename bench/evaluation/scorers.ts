@@ -10,6 +10,15 @@ import { toWeights } from '../../services/routing/scoring/weights.ts'
 /** Expected quality of each model on a prompt. */
 export type Scorer = (row: Row, models: readonly string[]) => number[]
 
+/** Our own router, each row scored by one that was trained on the other rows of all benchmarks. */
+export function crossScorer (data: TrainingData, folds: number): Scorer {
+  const foldOf = new Map(data.rows.map(({ id }, at) => [id, at % folds]))
+  const scorers = Array.from({ length: folds }, (_, fold) => {
+    return trainedScorer(data, data.rows.filter(({ id }) => foldOf.get(id) !== fold))
+  })
+  return (row, models) => scorers[foldOf.get(row.id) ?? 0]?.(row, models) ?? []
+}
+
 /** Our own router, trained on the given rows. */
 export function trainedScorer (data: TrainingData, rows: readonly Row[]): Scorer {
   const weights = toWeights(train(data, rows))
@@ -22,7 +31,9 @@ export function trainedScorer (data: TrainingData, rows: readonly Row[]): Scorer
   }
   return (row, models) => {
     const text = understand(textOf(row), {
-      hasTools: row.tools !== undefined, promptTokens: textOf(row).length / 4
+      tools: row.tools?.length ?? 0,
+      turns: row.messages.filter(({ role }) => role === 'user').length,
+      promptTokens: textOf(row).length / 4
     })
     return models.map(model => qualityOf(text, profile(model), weights))
   }

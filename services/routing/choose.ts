@@ -21,8 +21,9 @@ const dominatedMargin = 0.02
 
 /**
  * Orders the candidates, best first: quality less what its cost and latency are worth, both as shares of the
- * highest. What is far from good enough comes last. Equal scores go to the cheaper, then by id, so that the
- * same candidates always give the same order.
+ * highest. What is far from good enough comes last. Where only quality counts the first is the one that is
+ * expected to answer best, so no other policy expects a better answer. Equal scores go to the cheaper, then by
+ * id, so that the same candidates always give the same order.
  */
 export function rank (candidates: readonly Expectation[], tradeoff: Tradeoff): Scored[] {
   let bestQuality = 0
@@ -35,7 +36,8 @@ export function rank (candidates: readonly Expectation[], tradeoff: Tradeoff): S
   }
   const perNano = highestCost > 0 ? tradeoff.cost / highestCost : 0
   const perMs = longest > 0 ? tradeoff.latency / longest : 0
-  const front = frontOf(candidates)
+  const isGuarded = perNano > 0 || perMs > 0
+  const front = isGuarded ? frontOf(candidates) : []
   return candidates.map(one => {
     let score = one.quality - one.costNano * perNano - one.latencyMs * perMs
     if (isDominated(one, front)) score -= dominatedMargin

@@ -58,7 +58,7 @@ function incapable (
   if (request.images > 0 && !capabilities.vision) return 'vision'
   if ((request.audios > 0 || request.wantsAudio) && !capabilities.audio) return 'audio'
   if (request.files > 0 && !capabilities.files) return 'files'
-  if ((request.hasTools || request.inToolLoop) && !capabilities.tools) return 'tools'
+  if ((request.tools > 0 || request.inToolLoop) && !capabilities.tools) return 'tools'
   if (request.wantsSchema && !capabilities.jsonSchema) return 'json_schema'
   return request.wantsStream && !capabilities.streaming ? 'streaming' : null
 }

@@ -17,7 +17,8 @@ export interface Conversation {
   images: number
   audios: number
   files: number
-  hasTools: boolean
+  /** Tools on offer. */
+  tools: number
   /** The last message is the result of a tool, or calls one. */
   inToolLoop: boolean
   hasAnswers: boolean
@@ -48,7 +49,7 @@ export function conversationOf (request: ChatCompletionRequest): Conversation {
     images: 0,
     audios: 0,
     files: 0,
-    hasTools: (tools?.length ?? 0) > 0 || (functions?.length ?? 0) > 0,
+    tools: (tools ?? functions ?? []).length,
     inToolLoop: isToolStep(messages.at(-1)),
     hasAnswers: false,
     wantsSchema: request.response_format?.type === 'json_schema',
@@ -57,7 +58,7 @@ export function conversationOf (request: ChatCompletionRequest): Conversation {
     maxTokens: request.max_completion_tokens ?? request.max_tokens ?? null,
     answers: request.n ?? 1
   }
-  let tokens = found.hasTools ? textTokens(JSON.stringify(tools ?? functions)) : 0
+  let tokens = found.tools > 0 ? textTokens(JSON.stringify(tools ?? functions)) : 0
   if (found.wantsSchema) tokens += textTokens(JSON.stringify(request.response_format))
   for (const message of messages) {
     if (message.role === 'assistant') {

@@ -9,7 +9,7 @@ export interface Tradeoff { cost: number, latency: number }
 const defaults: Readonly<Record<string, Tradeoff>> = {
   auto: { cost: 0.1, latency: 0.02 },
   'auto:cost': { cost: 0.5, latency: 0.02 },
-  'auto:quality': { cost: 0.01, latency: 0 },
+  'auto:quality': { cost: 0, latency: 0 },
   'auto:speed': { cost: 0.02, latency: 1 }
 }
 

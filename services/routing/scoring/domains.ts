@@ -4,7 +4,10 @@ import { domains } from './weights.ts'
 
 /** What of a conversation tells its domain beyond the text that is read. */
 export interface Setting {
-  hasTools: boolean
+  /** How many tools are offered. */
+  tools: number
+  /** User messages so far. */
+  turns: number
   /** Estimated tokens of the whole conversation. */
   promptTokens: number
 }
@@ -57,7 +60,7 @@ export function writeDomains (
     for (const { at, weight } of rows[domain] ?? []) sum += weight * (raw[at] as number)
     out[domain] = sum
   }
-  if (setting.hasTools) out[toolsAt] = (out[toolsAt] as number) + 6
+  if (setting.tools > 0) out[toolsAt] = (out[toolsAt] as number) + 6
   const foreign = (kinds[foreignAt] as number) / Math.max(1, chars)
   out[multilingualAt] = (out[multilingualAt] as number) + 9 * Math.min(0.7, foreign)
   out[longAt] = (out[longAt] as number) + 2 * Math.log2(1 + setting.promptTokens / longTokens)

@@ -15,9 +15,7 @@ export function qualityOf (text: Understanding, profile: Profile, weights: Weigh
   const { familiarity, difficulty } = text
   let failure = 0
   if (familiarity > 0) {
-    failure += familiarity * (1 - chance(
-      learnedLevel(text, profile, weights)
-    )) * Math.exp(learnedShare * difficulty)
+    failure += familiarity * (1 - learnedChance(text, profile, weights)) * Math.exp(learnedShare * difficulty)
   }
   if (familiarity < 1) {
     failure += (1 - familiarity) * (1 - chance(
@@ -36,22 +34,26 @@ function shifted (quality: number, domains: Float32Array, offsets: Float32Array)
 
 /**
  * How much of the difficulty counts: enough to rank texts, too little to turn a good model into a bad one; of
- * a familiar text most of it is known already.
+ * a familiar text some of it is known already.
  */
 const generalShare = 0.5
-const learnedShare = 0.15
+const learnedShare = 0.4
 
-function learnedLevel (
-  text: Understanding, profile: Profile, { kindLevels, ordinaryLevel }: Weights
+/** What the model reached in the kinds that the text is like, and how far this text departs from that. */
+function learnedChance (
+  text: Understanding, profile: Profile, { kindLevels, ordinaryLevel, traitKinds }: Weights
 ): number {
-  let level = profile.ownQuality === null ? profile.level : domainLevel(text, profile) - ordinaryLevel
+  const level = profile.ownQuality === null ? profile.level : domainLevel(text, profile) - ordinaryLevel
+  let sum = 0
+  let trait = 0
   for (let kind = 0; kind < text.kinds.length; kind++) {
-    level += (text.kinds[kind] as number) * ((kindLevels[kind] as number) + (profile.kinds[kind] as number))
+    let inKind = level + (kindLevels[kind] as number) + (profile.kinds[kind] as number)
+    for (; traitKinds[trait] === kind; trait++) {
+      inKind += (text.traits[trait] as number) * (profile.slopes[trait] as number)
+    }
+    sum += (text.kinds[kind] as number) * chance(inKind)
   }
-  for (let trait = 0; trait < text.traits.length; trait++) {
-    level += (text.traits[trait] as number) * (profile.slopes[trait] as number)
-  }
-  return level
+  return sum
 }
 
 export function domainLevel ({ domains }: Understanding, { levels }: Profile): number {

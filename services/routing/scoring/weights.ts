@@ -15,10 +15,10 @@ export interface WeightsFile {
   kinds: string[]
   /** Mean and spread of each signal. */
   signals: { mean: number[], spread: number[] }
-  /** Per bucket, then per signal, one number for each trait of a text. */
-  traits: { count: number, buckets: string, bucketScale: number[], signals: number[] }
-  /** Typical texts: the kind of each, how wide it is, and its signals as signed bytes times `scale`. */
-  typical: { kind: number[], width: number[], scale: number, centres: string }
+  /** The kind of text that each trait is of; per bucket, then per signal, one number for each trait. */
+  traits: { kinds: number[], constants: number[], buckets: string, bucketScale: number[], signals: number[] }
+  /** Typical texts: the kind of each, and its signals as signed bytes times `scale`. */
+  typical: { kind: number[], scale: number, centres: string }
   /** How hard each kind is for all, and how hard an ordinary text is. */
   kindLevels: number[]
   ordinaryLevel: number
@@ -66,11 +66,12 @@ export interface Weights extends Omit<WeightsFile, 'signals' | 'traits' | 'typic
   mean: Float32Array
   spread: Float32Array
   traitCount: number
+  traitKinds: Int32Array
+  traitConstants: Float32Array
   bucketTraits: Int8Array
   bucketScale: Float32Array
   signalTraits: Float32Array
   typicalKind: Int32Array
-  typicalWidth: Float32Array
   centres: Float32Array
 }
 
@@ -87,7 +88,8 @@ export function loadWeights (url = new URL('../weights/router.json', import.meta
 /** Unpacks a weights file; throws an Error when it belongs to another way of reading texts. */
 export function toWeights ({ signals, traits, typical, ...rest }: WeightsFile): Weights {
   const bucketTraits = bytesOf(traits.buckets)
-  if (bucketTraits.length !== bucketCount * traits.count || signals.mean.length !== signalCount) {
+  const traitCount = traits.kinds?.length
+  if (bucketTraits.length !== bucketCount * traitCount || signals.mean.length !== signalCount) {
     throw new Error(
       'The routing weights were trained for another version of Tollgate; run `npm run route:train`.'
     )
@@ -96,12 +98,13 @@ export function toWeights ({ signals, traits, typical, ...rest }: WeightsFile): 
     ...rest,
     mean: Float32Array.from(signals.mean),
     spread: Float32Array.from(signals.spread),
-    traitCount: traits.count,
+    traitCount,
+    traitKinds: Int32Array.from(traits.kinds),
+    traitConstants: Float32Array.from(traits.constants),
     bucketTraits,
     bucketScale: Float32Array.from(traits.bucketScale),
     signalTraits: Float32Array.from(traits.signals),
     typicalKind: Int32Array.from(typical.kind),
-    typicalWidth: Float32Array.from(typical.width),
     centres: Float32Array.from(bytesOf(typical.centres), byte => byte * typical.scale)
   }
 }

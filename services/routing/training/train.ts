@@ -34,7 +34,12 @@ export function train (
     data: `${rows.length} prompts of ${examples.kinds.join(', ')}`,
     kinds: examples.kinds,
     signals: { mean: rounded(scale.mean, 5), spread: rounded(scale.spread, 5) },
-    traits: { count: fitted.traits, ...packedBuckets(fitted), signals: rounded(fitted.signalTraits, 4) },
+    traits: {
+      kinds: fitted.traitKinds,
+      constants: rounded(fitted.constants, 4),
+      ...packedBuckets(fitted),
+      signals: rounded(fitted.signalTraits, 4)
+    },
     typical: packedTypical(typical),
     kindLevels: rounded(fitted.kindLevels, 3),
     ordinaryLevel: round(kindLevels.mean + easierThanBenchmarks, 3),
@@ -116,7 +121,6 @@ function packedTypical (typical: readonly Typical[]): WeightsFile['typical'] {
   })))
   return {
     kind: typical.map(({ kind }) => kind),
-    width: typical.map(({ width }) => round(width, 4)),
     scale,
     centres: Buffer.from(bytes.buffer).toString('base64')
   }

@@ -2,9 +2,9 @@ import { signalCount } from '../text/signals.ts'
 import type { Examples } from './examples.ts'
 
 /** Texts of the data that stand for many others. */
-export interface Typical { kind: number, width: number, centre: Float32Array }
+export interface Typical { kind: number, centre: Float32Array }
 
-const total = 40
+const total = 120
 const rounds = 12
 const fewest = 5
 
@@ -25,13 +25,13 @@ export function typicalTexts (
     if (rows.length === 0) return []
     const count = Math.max(2, Math.round(total * (sizes[kind] ?? 0) / all))
     const points = rows.map(row => signals[row] as Float32Array)
-    return groups(points, count, random).map(group => ({ kind, ...group }))
+    return groups(points, count, random).map(centre => ({ kind, centre }))
   })
 }
 
 function groups (
   points: readonly Float32Array[], count: number, random: () => number
-): Omit<Typical, 'kind'>[] {
+): Float32Array[] {
   let centres = Array.from({ length: count }, () => points[Math.floor(
     random() * points.length
   )] as Float32Array)
@@ -41,12 +41,7 @@ function groups (
     for (const point of points) members[nearest(point, centres)]?.push(point)
     centres = members.map((group, index) => group.length > 0 ? meanOf(group) : centres[index] as Float32Array)
   }
-  return centres.flatMap((centre, index) => {
-    const group = members[index] ?? []
-    if (group.length < fewest) return []
-    const width = group.reduce((sum, point) => sum + squareDistance(point, centre), 0) / group.length
-    return [{ centre, width }]
-  })
+  return centres.filter((_, index) => (members[index]?.length ?? 0) >= fewest)
 }
 
 function nearest (point: Float32Array, centres: readonly Float32Array[]): number {

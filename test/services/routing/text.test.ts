@@ -13,7 +13,7 @@ const file = new URL('../../../services/routing/weights/router.json', import.met
 t.test('the weights are small, and only good for the texts as they are read now', async t => {
   t.ok(statSync(file).size <= 256 * 1024, `${statSync(file).size} bytes`)
   const weights: WeightsFile = JSON.parse(readFileSync(file, 'utf8'))
-  t.equal(toWeights(weights).bucketTraits.length, bucketCount * weights.traits.count)
+  t.equal(toWeights(weights).bucketTraits.length, bucketCount * weights.traits.kinds.length)
   t.match(thrown(() => toWeights({ ...weights, signals: { mean: [1], spread: [1] } })), { message: /route:train/ })
 })
 

@@ -29,12 +29,12 @@ function rowsOf (count: number): Row[] {
 const data: TrainingData = { rows: rowsOf(600), models: {}, defaultOutput: {}, speeds: [], programming: [] }
 
 t.test('training finds out which texts need the better model, and is the same each time', async t => {
-  const file = train(data, data.rows, { traits: 2, epochs: 15, rate: 0.3 })
-  t.strictSame(train(data, data.rows, { traits: 2, epochs: 15, rate: 0.3 }), file)
+  const file = train(data, data.rows, { penalty: 1 })
+  t.strictSame(train(data, data.rows, { penalty: 1 }), file)
   const weights = toWeights(file)
   const understand = createUnderstanding(weights)
   const quality = (model: string, text: string) => {
-    const known = understand(text, { hasTools: false, promptTokens: 20 })
+    const known = understand(text, { tools: 0, turns: 1, promptTokens: 20 })
     return qualityOf(known, profileOf({ ...modelOf({ id: model }), names: [model] }, weights), weights)
   }
   const [sea = '', land = ''] = data.rows.slice(0, 2).map(({ messages }) => String(messages[0]?.content))
