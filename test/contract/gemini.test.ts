@@ -279,7 +279,7 @@ t.test('a stream that goes wrong ends with an error event and without [DONE]', a
 })
 
 t.test('a stream that fails before it said anything fails with a status', async t => {
-  const pair = await startPair(t, { timeouts: { connect: 1000, firstByte: 150, idle: 150, total: 400 } })
+  const pair = await startPair(t, { timeouts: { connect: 1000, firstByte: 500, idle: 500, total: 1000 } })
   const first = (event: string) => says(fixtures.text, { events: () => [event] })
   const early: [string, Script, number][] = [
     ['error event', first('data: {"error":{"code":429,"message":"x","status":"RESOURCE_EXHAUSTED"}}\n\n'), 429],
