@@ -1,7 +1,7 @@
 import { connect, type Server, type Socket } from 'node:net'
 
-/** When nobody has come for so long, nobody waits: a turn of the event loop takes less. */
-const quietMs = 250
+/** Turns of the event loop in which nobody was accepted, after which nobody can be waiting. */
+const quietTurns = 10
 
 /**
  * Resolves when no connection waits to be accepted, or after `maxMs`; the listener has to be closed before
@@ -12,21 +12,20 @@ const quietMs = 250
  */
 export async function untilNobodyWaits (server: Server, maxMs: number): Promise<void> {
   const isNarrow = process.platform === 'linux' && narrow(server)
-  const startedMs = performance.now()
-  let acceptedMs = startedMs
+  const endMs = performance.now() + maxMs
+  let quiet = 0
   let turn = Promise.withResolvers<void>()
   const onConnection = (): void => {
-    acceptedMs = performance.now()
+    quiet = -1
     turn.resolve()
   }
   server.on('connection', onConnection)
-  while (performance.now() - startedMs < maxMs && performance.now() - acceptedMs < quietMs) {
+  // With a listener as wide as before, every further turn is one in which somebody may come.
+  for (const enough = isNarrow ? quietTurns : 1; quiet < enough && performance.now() < endMs; quiet++) {
     if (isNarrow && await takesLastPlace(server)) break
-    const before = acceptedMs
     turn = Promise.withResolvers()
     setImmediate(turn.resolve)
     await turn.promise
-    if (!isNarrow && acceptedMs === before) break
   }
   server.off('connection', onConnection)
 }

@@ -130,7 +130,7 @@ async function restartEach (balancer: string, { url, key }: Gateway, replace: Re
 
 /** Nodes share a limit: together they admit no more, and not much less. */
 async function exceedLimits ({ url, create }: Gateway): Promise<void> {
-  const [rpm, slots, clients] = [240, 12, 40]
+  const [rpm, slots, clients] = [120, 12, 40]
   const many = async (key: string, count: number) => {
     const streams = Array.from({ length: count }, (): Stream => ({ node: null, failure: null }))
     const statuses = await Promise.all(streams.map(stream => ask(url, key, stream)))
