@@ -11,7 +11,7 @@ import { checkLedger } from '../../services/ledger/check.ts'
 import { openStore } from '../../services/store/open.ts'
 import type { Store } from '../../services/store/store.ts'
 import { startVideoProvider } from '../servers/video-provider.ts'
-import type { VideoProvider } from '../servers/video-provider.ts'
+import type { Step, VideoProvider } from '../servers/video-provider.ts'
 import { createRandom } from '../services/ledger/random.ts'
 import { startPostgresProcess } from './postgres.ts'
 import { createReport } from './report.ts'
@@ -30,6 +30,17 @@ const { values } = parseArgs({
 const takeoverMs = 600
 const patienceMs = 120_000
 type State = 'submitting' | 'queued' | 'running' | 'storing' | 'settling'
+/**
+ * The call of the provider during which a job is in a state; none while it is about to be settled. What the
+ * first poll says is written before the second one is made.
+ */
+const stops: Readonly<Record<State, { step: Step, call: number } | null>> = {
+  submitting: { step: 'submit', call: 1 },
+  queued: { step: 'poll', call: 1 },
+  running: { step: 'poll', call: 2 },
+  storing: { step: 'download', call: 1 },
+  settling: null
+}
 const states = values.states.split(',') as State[]
 
 const report = createReport()
@@ -111,30 +122,31 @@ interface Answer { status: number, text: string, tries: number }
 async function killIn (state: State, round: Round): Promise<{ at: number, answer: Promise<Answer> }> {
   const { provider, victim, name, store } = round
   const reached = new EventEmitter()
-  const step = ({ submitting: 'submit', storing: 'download' } as const)[state as 'submitting' | 'storing']
-  provider.before = (now, job) => {
-    if (now !== step || !job.prompt.includes(name)) return undefined
+  const stop = stops[state]
+  let calls = 0
+  provider.before = (step, job) => {
+    if (step !== stop?.step || !job.prompt.includes(name)) return undefined
+    // It is not made before the kill, however slow the machine is.
+    if (state === 'running') job.doneAt = Infinity
+    if (++calls < stop.call) return undefined
     provider.before = null
     const killed = once(reached, 'killed')
     reached.emit('there')
-    return killed.then(() => {})
+    return killed.then(() => { job.doneAt = Math.min(job.doneAt, Date.now() + random.integer(0, 300)) })
   }
   if (state === 'settling') victim.child.send('arm')
-  const there = step !== undefined
-    ? once(reached, 'there')
-    : state === 'settling' ? once(victim.child, 'settling') : untilState(store, state)
+  const there = stop === null ? once(victim.child, 'settling') : once(reached, 'there')
   const answer = ask(round)
   await Promise.race([there, sleep(patienceMs, null, { ref: false }).then(() => { throw new Error('it never came so far') })])
+  const live = await store.all<{ state: string }>('select state from job where finished_at is null')
+  const expected = state === 'settling' ? 'storing' : state
+  report.check(live.length === 1 && live[0]?.state === expected, `${name}: killed in ${JSON.stringify(live)}`)
   const exited = once(victim.child, 'exit')
   victim.child.kill('SIGKILL')
   const at = performance.now()
   await exited
   reached.emit('killed')
   return { at, answer }
-}
-
-async function untilState (store: Store, state: string): Promise<void> {
-  while (await store.get('select id from job where state = $1', [state]) === undefined) await sleep(2)
 }
 
 /**
