@@ -21,6 +21,8 @@ export type LoggedRequest = {
   first_byte_ms: number | null
   total_ms: number
   weight: number
+  /** What was decided when the gateway chose the model; null: the client named it. */
+  routed: string | null
 }
 
 export const outcomes = { good: 0, clientGone: 1, failed: 2, brokenOff: 3 } as const
@@ -46,7 +48,8 @@ export function toRow (finished: Finished, at: number, weight: number): LoggedRe
     cost_nano: trace.costNano ?? 0,
     first_byte_ms: trace.firstByteAtMs === null ? null : Math.round(trace.firstByteAtMs - startedMs),
     total_ms: Math.round(endedMs - startedMs),
-    weight
+    weight,
+    routed: trace.route
   }
 }
 
@@ -72,7 +75,8 @@ const columns = {
   cost_nano: 'bigint',
   first_byte_ms: 'bigint',
   total_ms: 'bigint',
-  weight: 'bigint'
+  weight: 'bigint',
+  routed: 'text'
 } as const
 const names = Object.keys(columns) as (keyof typeof columns)[]
 

@@ -21,8 +21,8 @@ const dominatedMargin = 0.02
 
 /**
  * Orders the candidates, best first: quality less what its cost and latency are worth, both as shares of the
- * highest. What is far from good enough comes last. Where only quality counts the first is the one that is
- * expected to answer best, so no other policy expects a better answer. Equal scores go to the cheaper, then by
+ * highest. What is far from good enough comes last. Where only quality counts the first is the one expected
+ * to answer best, so no other policy expects a better answer. Equal scores go to the cheaper, then by
  * id, so that the same candidates always give the same order.
  */
 export function rank (candidates: readonly Expectation[], tradeoff: Tradeoff): Scored[] {

@@ -26,6 +26,12 @@ export function routeHeader (decision: Decision, ran: string): string {
   ).join(', ')
 }
 
+/** What `routeHeader` says that a score needs; null for a text that is none of its. */
+export function expectationIn (header: string): { domain: string, expected: number } | null {
+  const [, quality, domain] = /, quality=([\d.]+),.* domain=(\w+)$/.exec(header) ?? []
+  return quality === undefined || domain === undefined ? null : { domain, expected: Number(quality) }
+}
+
 function quoted (text: string): string {
   return `"${text.replace(/[^\x20-\x7e]/g, encodeURIComponent).replace(/["\\]/g, '\\$&')}"`
 }

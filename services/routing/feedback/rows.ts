@@ -1,4 +1,5 @@
 import type { Queries, Store } from '../../store/store.ts'
+import { expectationIn } from '../describe.ts'
 import type { Offset } from './learn.ts'
 
 /** One score together with what had been expected. */
@@ -7,13 +8,35 @@ export interface Scored { requestId: string, model: string, domain: string, expe
 /** How much feedback is read at most, the latest first. */
 const maxRead = 200_000
 
-/** The feedback that something can be learned from. Throws StoreUnavailable. */
+/**
+ * The feedback that something can be learned from: what had been expected is kept beside the score by the
+ * node that answered, else it is in the request log for as long as that goes back. Throws StoreUnavailable.
+ */
 export async function readFeedback (queries: Queries): Promise<Scored[]> {
-  const rows = await queries.all<{ request_id: string } & Omit<Scored, 'requestId'>>(`
-    select request_id, model, domain, expected, score from routing_feedback
-    where expected is not null and model is not null and domain is not null
-    order by created_at desc, request_id limit ${maxRead}`)
-  return rows.map(({ request_id: requestId, ...row }) => ({ requestId, ...row }))
+  const rows = await queries.all<FeedbackRow>(`
+    select f.request_id, f.api_key, f.score, coalesce(f.model, l.model) as model, f.domain, f.expected, l.routed
+    from routing_feedback f left join request_log l on f.expected is null and l.routed is not null
+      and l.request = f.request_id and l.api_key = f.api_key
+    where f.expected is not null or l.routed is not null
+    order by f.created_at desc, f.request_id, f.api_key limit ${maxRead}`)
+  const read = new Set<string>()
+  return rows.flatMap(({ request_id: requestId, api_key: key, score, model, domain, expected, routed }) => {
+    // A client that repeats an id has several requests by that name.
+    if (read.size === read.add(`${key} ${requestId}`).size) return []
+    const known = routed === null ? { domain, expected } : expectationIn(routed)
+    if (known === null || known.domain === null || known.expected === null) return []
+    return [{ requestId, model, score, domain: known.domain, expected: known.expected }]
+  })
+}
+
+interface FeedbackRow {
+  request_id: string
+  api_key: string
+  score: number
+  model: string
+  domain: string | null
+  expected: number | null
+  routed: string | null
 }
 
 /** Makes these the offsets of all nodes, instead of those before. Throws StoreUnavailable. */

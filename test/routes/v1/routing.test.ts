@@ -2,6 +2,8 @@ import OpenAI from 'openai'
 import t, { type Test } from 'tap'
 import type { GatewayConfig, ModelConfig } from '../../../services/config/config.ts'
 import { builtInPolicies } from '../../../services/config/policies.ts'
+import { createFeedback } from '../../../services/routing/feedback/feedback.ts'
+import { readFeedback } from '../../../services/routing/feedback/rows.ts'
 import { configFor, providerAt, startGateway } from '../../helper.ts'
 import { refusal, reply, startUpstream, type Upstream } from '../../upstream.ts'
 
@@ -169,6 +171,12 @@ t.test('feedback is stored, and only of requests of the same key', async t => {
   t.match(await post('/routing/feedback', { id, score: 1 }), { status: 200 })
   const rows = await app.store.all('select request_id, score, model, domain, expected from routing_feedback')
   t.match(rows, [{ request_id: id, score: 1, model: 'large', domain: String, expected: Number }])
+  await app.flushRequestLog()
+  const [{ api_key: key = '' } = {}] = await app.store.all<{ api_key: string }>('select api_key from request_log')
+  await app.store.run('delete from routing_feedback')
+  await createFeedback(app.store).store(id, key, 0.5)
+  t.match(await readFeedback(app.store), [{ requestId: id, model: 'large', score: 0.5, expected: Number }],
+    'a score that comes to another node teaches as much')
   for (const score of [-0.1, 1.1, 'good', null]) {
     t.match(await post(
       '/routing/feedback', { id, score }

@@ -60,6 +60,18 @@ forEachEngine(t, 'feedback is kept, learned from on demand, and in force only wh
   await feedback.store('req_of_another_node', 'key', 1)
   await t.rejects(feedback.store('req_1', 'another', 1), /no request/)
   t.equal((await readFeedback(store)).length, 60, 'a score without an expectation teaches nothing')
+  const routed = 'policy="auto", model="x", reason=best_balance, quality=0.812, confidence=0.70, domain=long_context'
+  for (const [request, key] of [['req_of_another_node', 'key'], ['req_of_another_node', 'key'], ['req_1', 'key']]) {
+    await store.run(`insert into request_log (request, at, api_key, account, route, model, provider, status, outcome,
+      attempts, prompt_tokens, completion_tokens, cost_nano, total_ms, weight, routed)
+      values ($1, 1, $2, 'a', '/', 'fair', 'p', 200, 0, 1, 1, 1, 1, 1, 1, $3)`, [request ?? '', key ?? '', routed])
+  }
+  await feedback.store('req_of_another_node', 'another key', 0)
+  const [latest, ...rest] = (await readFeedback(store)).filter(({ requestId }) => requestId === 'req_of_another_node')
+  t.strictSame([latest, rest], [{
+    requestId: 'req_of_another_node', model: 'fair', score: 1, domain: 'long_context', expected: 0.812
+  }, []], 'what another node expected is in the request log, for its own key')
+  await store.run('delete from request_log')
 
   const lesson = await trainOnFeedback(store, false, 1)
   t.match(lesson, { applied: false, offsets: [{ model: 'fair' }, { model: 'overrated' }] })
