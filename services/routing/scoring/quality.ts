@@ -47,11 +47,12 @@ function learnedChance (
   let sum = 0
   let trait = 0
   for (let kind = 0; kind < text.kinds.length; kind++) {
+    const share = text.kinds[kind] as number
     let inKind = level + (kindLevels[kind] as number) + (profile.kinds[kind] as number)
     for (; traitKinds[trait] === kind; trait++) {
       inKind += (text.traits[trait] as number) * (profile.slopes[trait] as number)
     }
-    sum += (text.kinds[kind] as number) * chance(inKind)
+    if (share > 0) sum += share * chance(inKind)
   }
   return sum
 }

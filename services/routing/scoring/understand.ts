@@ -140,7 +140,8 @@ function writeKinds (found: Understanding, weights: Weights, nearest: Float32Arr
   for (const square of nearest) closest = Math.min(closest, square)
   let sum = 0
   for (let kind = 0; kind < kinds.length; kind++) {
-    kinds[kind] = Math.exp(-sharpness * ((nearest[kind] as number) - closest))
+    const share = Math.exp(-sharpness * ((nearest[kind] as number) - closest))
+    kinds[kind] = share < leastShare ? 0 : share
     sum += kinds[kind] as number
   }
   for (let kind = 0; kind < kinds.length; kind++) kinds[kind] = (kinds[kind] as number) / sum
@@ -148,6 +149,8 @@ function writeKinds (found: Understanding, weights: Weights, nearest: Float32Arr
 }
 
 const sharpness = 6
+/** A kind that the text is so little like is none of its kinds. */
+const leastShare = 0.01
 
 function difficultyOf ({ signals, domains: shares }: Understanding, { turns, tools }: Setting): number {
   let sum = hardeningByDomain.code * (shares[codeAt] as number)
