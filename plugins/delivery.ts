@@ -18,9 +18,9 @@ declare module 'fastify' {
 export default fp(async app => {
   app.decorateReply('toDelivery', function (signal) {
     return {
-      json: (headers, body, bytes) => {
+      json: (headers, body, text) => {
         this.request.trace.firstByteAtMs = performance.now()
-        this.headers(headers).type('application/json; charset=utf-8').send(bytes ?? body)
+        this.headers(headers).type('application/json; charset=utf-8').send(text ?? body)
       },
       stream: (headers, events) => sendEvents(this, headers, events, signal)
     }

@@ -101,7 +101,7 @@ async function replay (
     age: String(Math.max(0, Math.floor((nowMs - kept.atMs) / 1000))),
     [cacheHeader]: 'hit'
   }
-  if (kept.kind === 'json') return delivery.json(headers, null, kept.bytes)
+  if (kept.kind === 'json') return delivery.json(headers, null, Buffer.from(kept.bytes).toString())
   await delivery.stream(headers, eventsOf(kept.bytes))
 }
 

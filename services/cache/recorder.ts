@@ -12,9 +12,9 @@ export function recording (
   delivery: Delivery, extra: Record<string, string>, maxBytes: number, onWhole: (answer: Recorded) => void
 ): Delivery {
   return {
-    json (headers, body, bytes) {
-      onWhole({ kind: 'json', bytes: bytes ?? Buffer.from(JSON.stringify(body)), headers })
-      delivery.json({ ...headers, ...extra }, body, bytes)
+    json (headers, body, text) {
+      onWhole({ kind: 'json', bytes: Buffer.from(text ?? JSON.stringify(body)), headers })
+      delivery.json({ ...headers, ...extra }, body, text)
     },
     async stream (headers, events) {
       const pieces: Uint8Array[] = []

@@ -174,7 +174,7 @@ async function deliver (
     // Booked before it is sent: whoever has read the answer finds it in the balance.
     settle(charge, trace)
     if (trace.costNano !== null) headers['x-tollgate-cost'] = usdText(trace.costNano)
-    return delivery.json(headers, answer.body, answer.bytes)
+    return delivery.json(headers, answer.body, answer.text)
   }
   if (answer.kind === 'bytes') return await delivery.stream(headers, answer.events)
   const wantsUsage = request.stream_options?.include_usage === true

@@ -41,7 +41,7 @@ export async function completeByChat (
   const answers = await Promise.all(calls.map(one => provider.chat(one)))
   const body = mergeAnswers(answers, choicesPerPrompt)
   for (const answer of answers) addUsage(report, answer.report)
-  return { kind: 'json', body, bytes: null, report }
+  return { kind: 'json', body, text: null, report }
 }
 
 function promptsOf ({ prompt }: CompletionRequest): string[] {

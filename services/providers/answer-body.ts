@@ -12,9 +12,9 @@ export async function readObject (exchange: Exchange, limitBytes = maxAnswerByte
 }
 
 /** A whole body as JSON. Throws UpstreamError. */
-export function parseAnswer (bytes: Buffer): unknown {
+export function parseAnswer (body: Buffer | string): unknown {
   try {
-    return JSON.parse(bytes.toString())
+    return JSON.parse(String(body))
   } catch (cause) {
     throw new UpstreamError('bad_reply', 'yes', 'The provider\'s answer is not valid JSON.', { cause })
   }

@@ -71,8 +71,9 @@ export function createOpenAI ({ id, dialect, apiKey, headers, connection }: Open
 async function readJson<Body, Chunk> (
   exchange: Exchange, report: StreamReport, dialect: Dialect
 ): Promise<ProviderAnswer<Body, Chunk>> {
-  const bytes = await exchange.read(maxAnswerBytes)
-  const received = objectOf(parseAnswer(bytes))
+  // As text: Node.js writes head and body at once when the body is one.
+  const text = (await exchange.read(maxAnswerBytes)).toString()
+  const received = objectOf(parseAnswer(text))
   const failure = upstreamErrorIn(received, dialect)
   if (failure !== null) throw failure
   if (!Array.isArray(received.choices)) {
@@ -83,7 +84,7 @@ async function readJson<Body, Chunk> (
   if (report.usage === null) received.choices.forEach(choice => report.delivered.takeText(textOf(choice)))
   const body = translateAnswer(withReasoning(received, dialect), dialect)
   // What a provider says is passed on as it is; nothing of it is relied on beyond what was just read.
-  return { kind: 'json', body: body as Body, bytes: body === received ? bytes : Buffer.from(JSON.stringify(body)), report }
+  return { kind: 'json', body: body as Body, text: body === received ? text : JSON.stringify(body), report }
 }
 
 /** What was written in a choice of a whole answer, roughly. */

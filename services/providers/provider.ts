@@ -67,14 +67,14 @@ export function createReport (dropped: readonly string[] = []): StreamReport {
 
 /**
  * A provider's answer, in one of three forms:
- * - `json`: the whole body; `bytes` is the very text to send when nothing had to change, else null;
+ * - `json`: the whole body; `text` is the very text to send when there is one, else null;
  * - `bytes`: an OpenAI event stream, each piece one or more whole SSE events, ending with `data: [DONE]`;
  *   usage events are already hidden from a client that did not ask for them. Throws UpstreamError when it
  * breaks;
  * - `chunks`: translated chunks; the last one always is a usage chunk (`choices: []`), no `[DONE]`.
  */
 export type ProviderAnswer<Body, Chunk> =
-  | { kind: 'json', body: Body, bytes: Uint8Array | null, report: StreamReport }
+  | { kind: 'json', body: Body, text: string | null, report: StreamReport }
   | { kind: 'bytes', events: EventStream, report: StreamReport }
   | { kind: 'chunks', chunks: AsyncIterable<Chunk>, report: StreamReport }
 

@@ -51,7 +51,7 @@ export function createAnthropic ({ id, apiKey, headers, connection }: AnthropicO
     report.usage = readUsage(body)
     report.model = body.model === '' ? null : body.model
     if (report.usage === null) report.delivered.takeText(JSON.stringify(body.choices))
-    return { kind: 'json', body, bytes: null, report }
+    return { kind: 'json', body, text: null, report }
   }
 
   /** A stream was asked for and something else came: the error in it, or the fact itself. */

@@ -58,7 +58,7 @@ export function createGemini ({ id, apiKey, headers, connection, download }: Gem
     if (report.usage === null) {
       for (const { message } of completion.choices) report.delivered.takeText(JSON.stringify(message))
     }
-    return { kind: 'json', body: completion, bytes: null, report }
+    return { kind: 'json', body: completion, text: null, report }
   }
 
   async function models (signal: AbortSignal): Promise<string[]> {

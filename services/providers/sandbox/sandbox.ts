@@ -59,7 +59,7 @@ async function answer (call: ChatCall, pieceMs: number): Promise<ChatAnswer> {
   const counted = { prompt: usage.prompt_tokens, completion: usage.completion_tokens }
   if (request.stream !== true) {
     const body = completionOf(head, replies, usage, top)
-    return { kind: 'json', body, bytes: null, report: { ...createReport(), usage: counted, model } }
+    return { kind: 'json', body, text: null, report: { ...createReport(), usage: counted, model } }
   }
   const report: StreamReport = { ...createReport(), model }
   const chunks = chunksOf(head, replies, usage, { pieceMs, signal, breakOff, top })

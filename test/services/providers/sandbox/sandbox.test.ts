@@ -162,5 +162,5 @@ t.test('reports the usage that the body states', async t => {
   t.equal(usage?.completion_tokens_details?.reasoning_tokens, 0)
   const counted = { prompt: usage?.prompt_tokens, completion: usage?.completion_tokens }
   t.match(answer.report, { usage: counted, model: 'sandbox-chat', dropped: [] })
-  t.equal(answer.bytes, null)
+  t.equal(answer.text, null)
 })
