@@ -3,6 +3,7 @@ import { isObject, type JsonObject } from '../json.ts'
 import { doneEvent, encodeEvent, EventSplitter, eventsIn } from '../sse.ts'
 import type { Dialect } from './dialects.ts'
 import { upstreamErrorIn } from './openai-answer.ts'
+import { hasUsage } from './usage-in-piece.ts'
 import { marksOf, translateAnswer } from './openai-translate.ts'
 import { usageIn, withReasoning } from './openai-usage.ts'
 import type { EventSink, EventStream, Exchange, StreamReport } from './provider.ts'
@@ -189,10 +190,7 @@ function isAllComments (piece: Buffer): boolean {
 }
 
 const colon = 0x3a
-const usageKey = Buffer.from('"usage"')
 const startOfData = 0x64 // the `d` of `data:`; a piece that starts otherwise has comments or named events
-const space = 0x20
-const comma = 0x2c
 
 /**
  * Turns pieces of whole events into what the client may see of them, and reads what the gateway has to know.
@@ -257,31 +255,6 @@ class StreamEditor {
     }
     return translateAnswer(withReasoning(edited, this.#dialect), this.#dialect)
   }
-}
-
-/** Blanks every `"usage":null` in place when asked to; says whether there is one that is not null. */
-function hasUsage (piece: Buffer, hideNulls: boolean): boolean {
-  let found = false
-  for (let at = piece.indexOf(usageKey); at !== -1; at = piece.indexOf(usageKey, at + usageKey.length)) {
-    const value = piece.toString('latin1', at + usageKey.length, at + usageKey.length + 16)
-    const match = /^\s*:\s*null/.exec(value)
-    if (match === null) found = true
-    else if (hideNulls) blankMember(piece, at, at + usageKey.length + match[0].length)
-  }
-  return found
-}
-
-/** White space instead of a member and the comma beside it: the JSON stays valid and nothing has to move. */
-function blankMember (piece: Buffer, start: number, end: number): void {
-  let before = start - 1
-  while (piece[before] === space) before--
-  if (piece[before] === comma) {
-    piece.fill(space, before, end)
-    return
-  }
-  let after = end
-  while (piece[after] === space) after++
-  piece.fill(space, start, piece[after] === comma ? after + 1 : end)
 }
 
 function * blocksIn (piece: Buffer): Generator<Buffer> {

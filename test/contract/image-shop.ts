@@ -1,6 +1,7 @@
 import { request } from 'undici'
 import type { Test } from 'tap'
 import type { GatewayConfig, ImageAbilities, ModelConfig, ProviderConfig } from '../../services/config/config.ts'
+import { noPrice } from '../../services/models/no-price.ts'
 import type { Database } from '../engines.ts'
 import { configFor, providerAt, startGateway, type Gateway } from '../helper.ts'
 import { picture, startImageServer, type ImageServer, type Reply, type Seen } from '../image-server.ts'
@@ -8,14 +9,6 @@ import { picture, startImageServer, type ImageServer, type Reply, type Seen } fr
 /** A gateway whose one model, `picture`, is made by a local server. */
 export interface Shop { gateway: Gateway, server: ImageServer }
 
-export const noPrice = {
-  inputPico: null,
-  outputPico: null,
-  cacheReadPico: null,
-  cacheWritePico: null,
-  imageNano: null,
-  secondNano: null
-}
 export const images: ImageAbilities = {
   sizes: ['64x64', '96x64'],
   range: null,

@@ -10,6 +10,7 @@ import { newProvider } from '../../services/config/new-provider.ts'
 import { readVideoSettings } from '../../services/config/video.ts'
 import { checkLedger } from '../../services/ledger/check.ts'
 import { newModel } from '../../services/models/new-model.ts'
+import { noPrice } from '../../services/models/no-price.ts'
 import { startGateway } from '../helper.ts'
 import type { Gateway } from '../helper.ts'
 import { proxies } from '../proxies.ts'
@@ -20,10 +21,6 @@ import { startVideoProvider } from '../servers/video-provider.ts'
 
 const run = promisify(execFile)
 const videoMs = 1_800
-
-const noPrice = {
-  inputPico: null, outputPico: null, cacheReadPico: null, cacheWritePico: null, imageNano: null
-}
 
 async function start (t: Test, settings: Partial<VideoSettings> = {}): Promise<Gateway> {
   const provider = await startVideoProvider()
