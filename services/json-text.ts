@@ -7,7 +7,7 @@ import { unreadableBody } from './validation.ts'
 export const maxDepth = 256
 
 /** One member of the outermost object, by its place in the text. `end` is exclusive. */
-interface Member { key: string, start: number, valueStart: number, end: number }
+interface Member { key: string, start: number, end: number }
 
 /**
  * A JSON object as it came over the wire, beside its parsed value. Changing a member splices the text, so
@@ -54,7 +54,11 @@ export class JsonText {
    * read another request than the one that was checked and priced.
    */
   with (edits: ReadonlyMap<string, unknown>): Uint8Array {
-    if (edits.size === 0 && !this.#hasRepeatedKey) return this.bytes
+    if (!this.#hasRepeatedKey) {
+      if (edits.size === 0) return this.bytes
+      const replaced = this.#replaced(edits)
+      if (replaced !== null) return replaced
+    }
     const last = new Map(this.#members.map((member, index) => [member.key, index]))
     const parts: string[] = []
     this.#members.forEach((member, index) => {
@@ -66,6 +70,26 @@ export class JsonText {
       if (value !== undefined && !last.has(key)) parts.push(memberText(key, value))
     }
     return Buffer.from(`{${parts.join(',')}}`)
+  }
+
+  /** The text with other values of members that are there; null when there is more to change. */
+  #replaced (edits: ReadonlyMap<string, unknown>): Uint8Array | null {
+    const pieces: Uint8Array[] = []
+    let from = 0
+    for (const { key, start, end } of this.#members) {
+      const value = edits.get(key)
+      if (value === undefined) continue
+      pieces.push(this.#cut(from, start), Buffer.from(memberText(key, value)))
+      from = end
+    }
+    if (pieces.length < 2 * edits.size) return null
+    return Buffer.concat([...pieces, this.#cut(from, this.#text.length)])
+  }
+
+  /** A part of the text as it came; its places are those of the bytes when all of it is ASCII. */
+  #cut (start: number, end: number): Uint8Array {
+    if (this.#text.length === this.bytes.length) return this.bytes.subarray(start, end)
+    return Buffer.from(this.#text.slice(start, end))
   }
 }
 
@@ -88,9 +112,8 @@ function membersOf (text: string): Member[] {
   while (text.charCodeAt(at) === quote) {
     const start = at
     const keyEnd = stringEnd(text, start)
-    const valueStart = skipSpace(text, skipSpace(text, keyEnd) + 1)
-    const end = valueEnd(text, valueStart)
-    members.push({ key: keyOf(text, start, keyEnd), start, valueStart, end })
+    const end = valueEnd(text, skipSpace(text, skipSpace(text, keyEnd) + 1))
+    members.push({ key: keyOf(text, start, keyEnd), start, end })
     at = skipSpace(text, end)
     if (text.charCodeAt(at) === comma) at = skipSpace(text, at + 1)
   }

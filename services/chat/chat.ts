@@ -22,7 +22,7 @@ import { headersOf } from './headers.ts'
 import { completeByChat } from './legacy.ts'
 import { findAnswer } from './search.ts'
 import type { Selector } from './selector.ts'
-import { openTill } from './till.ts'
+import { Till } from './till.ts'
 
 /** One request of one client. `text` is the body as received, `request` the same, validated. */
 export interface Incoming<Request> {
@@ -107,7 +107,7 @@ export function createChat (options: ChatOptions): Chat {
     const plan = planFor({ model, fallbacks, promptBound: bodyBytes, mayUse },
       { catalogue, deployments, allowDearer: selected !== null || limits.allowDearerFallbacks })
     const deadline = watch(Math.min(given.deadlineMs ?? Infinity, limits.deadlineMs), given.giveUp)
-    const till = openTill(meter, { payer, requestId, request, bodyBytes })
+    const till = new Till(meter, { payer, requestId, request, bodyBytes })
     try {
       const found = await findAnswer({
         plan,
@@ -115,7 +115,7 @@ export function createChat (options: ChatOptions): Chat {
         signal,
         trace,
         dueMs: deadline.dueMs,
-        prepare: till.prepare,
+        prepare: candidate => till.prepare(candidate),
         ask: ({ provider, deployment, model: { maxOutput } }, signal) => {
           const bounds = { outputLimit: till.charge?.outputLimit ?? null, maxOutput }
           return ask(provider, { request, text, model: deployment.model, ...bounds, requestId, signal })
