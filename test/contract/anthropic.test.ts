@@ -3,7 +3,7 @@ import { configFromEnvironment } from '../../services/config/environment.ts'
 import { configFor, providerAt, startGateway, type Gateway } from '../helper.ts'
 import { refusal, reply, startAnthropic } from '../servers/anthropic.ts'
 import type { AnthropicServer } from '../servers/anthropic.ts'
-import { roundTrips, type RunnableTool } from './clients.ts'
+import { forgetful, roundTrips, type RunnableTool } from './clients.ts'
 
 interface Pair { gateway: Gateway, server: AnthropicServer }
 
@@ -62,7 +62,7 @@ for (const [name, connect] of Object.entries(roundTrips)) {
       pair.server.script(
         reply({ said: [{ thinking: 'Two questions.' }, 'I look.', ...calls] }),
         // Nobody thinks who was not asked to.
-        reply({ said: [...name === 'langchain' ? [] : [{ thinking: 'Both are fine.' }], 'All fine.'] })
+        reply({ said: [...name === forgetful ? [] : [{ thinking: 'Both are fine.' }], 'All fine.'] })
       )
       const heard = await client.ask({ ...ask, model: 'claude-sonnet-4-5', tools, effort: 'low' })
       t.match(heard, { text: 'All fine.', finish: 'stop' })
@@ -70,7 +70,7 @@ for (const [name, connect] of Object.entries(roundTrips)) {
       const [first, second] = posted(pair).slice(-2)
       t.match(first, { thinking: { type: 'enabled', budget_tokens: 12_800 }, max_tokens: 64_000 })
       // It rebuilds tool calls from id, name and arguments: without the thoughts, thinking has to pause.
-      const isLossy = name === 'langchain'
+      const isLossy = name === forgetful
       t.equal(second?.thinking === undefined, isLossy)
       t.match(second?.messages, [
         { role: 'user' },

@@ -24,5 +24,5 @@ export const errorClasses = { 'openai 7': OpenAI, 'openai 4': OpenAIv4 as unknow
 export type ClientName = keyof typeof clients
 export const clientNames = Object.keys(clients) as ClientName[]
 
-export { roundTrips } from './round-trips.ts'
+export { forgetful, roundTrips } from './round-trips.ts'
 export type { Heard, Question, RoundTrip, RunnableTool } from './round-trips.ts'

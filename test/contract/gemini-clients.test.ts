@@ -2,7 +2,7 @@ import t from 'tap'
 import * as fixtures from '../fixtures/gemini/responses.ts'
 import { startGateway } from '../helper.ts'
 import { problem, says, startGemini, type Response } from '../servers/gemini.ts'
-import { roundTrips, type RunnableTool } from './clients.ts'
+import { forgetful, roundTrips, type RunnableTool } from './clients.ts'
 
 const server = await startGemini()
 t.teardown(() => server.close())
@@ -48,7 +48,7 @@ for (const [name, connect] of Object.entries(roundTrips)) {
       const [first, second] = posted().slice(-2)
       t.match(first, { generationConfig: { thinkingConfig: { thinkingLevel: 'LOW' } } })
       // It rebuilds tool calls from id, name and arguments; Google has a word for a signature that is lost.
-      const isLossy = name === 'langchain'
+      const isLossy = name === forgetful
       t.match(second?.contents, [
         { role: 'user' },
         {

@@ -1,7 +1,4 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
-import { AIMessageChunk, HumanMessage, ToolMessage } from '@langchain/core/messages'
-import type { BaseMessage } from '@langchain/core/messages'
-import { ChatOpenAI } from '@langchain/openai'
 import { generateText, jsonSchema, Output, stepCountIs, streamText, tool } from 'ai'
 import OpenAI from 'openai'
 import type { Gateway } from '../helper.ts'
@@ -44,12 +41,31 @@ export interface RoundTrip {
 
 type Address = Pick<Gateway, 'url' | 'key'>
 
+/** The client that keeps of an answer no more than OpenAI says is in it. */
+export const forgetful = 'openai, forgetful'
+
 /** The clients most apps are built with; none tries anything again. */
 export const roundTrips: Readonly<Record<string, (gateway: Address) => RoundTrip>> = {
-  openai: openAI, 'vercel ai': vercelAI, langchain: langChain
+  openai: openAI, 'vercel ai': vercelAI, [forgetful]: address => openAI(address, withoutExtras)
 }
 
-function openAI ({ url, key }: Address): RoundTrip {
+type Message = OpenAI.ChatCompletionMessage
+
+/** What a client gives back that rebuilds tool calls from id, name and arguments. */
+function withoutExtras ({ role, content, refusal, tool_calls: calls }: Message): Message {
+  const message = { role, content, refusal }
+  if (calls === undefined) return message
+  return {
+    ...message,
+    tool_calls: calls.flatMap(call => {
+      if (call.type !== 'function') return []
+      const { id, type, function: { name, arguments: text } } = call
+      return { id, type, function: { name, arguments: text } }
+    })
+  }
+}
+
+function openAI ({ url, key }: Address, keep: (message: Message) => Message = message => message): RoundTrip {
   const client = new OpenAI({ baseURL: url, apiKey: key, maxRetries: 0 })
   return {
     async ask ({ model, prompt, image, tools = [], effort, stream }) {
@@ -67,7 +83,7 @@ function openAI ({ url, key }: Address): RoundTrip {
           : await client.chat.completions.create(body)
         if (choice === undefined) throw new Error('no choice')
         const { message, finish_reason: finish } = choice
-        messages.push(message)
+        messages.push(keep(message))
         for (const call of message.tool_calls ?? []) {
           if (call.type !== 'function') throw new Error('no function')
           const content = run(tools, call.function.name, JSON.parse(call.function.arguments))
@@ -124,42 +140,6 @@ function vercelAI ({ url, key }: Address): RoundTrip {
   }
 }
 
-function langChain ({ url, key }: Address): RoundTrip {
-  const chat = (model: string, effort?: Question['effort']) => {
-    // Its own `reasoning` is only sent to models that have a name of OpenAI's.
-    const modelKwargs = effort === undefined ? {} : { reasoning_effort: effort }
-    const options = { model, apiKey: key, maxRetries: 0, configuration: { baseURL: url }, modelKwargs }
-    return new ChatOpenAI({ ...options, useResponsesApi: false })
-  }
-  return {
-    async ask ({ model, prompt, image, tools = [], effort, stream }) {
-      const functions = tools.map(({ name, schema }) => {
-        return { type: 'function' as const, function: { name, parameters: { ...schema } } }
-      })
-      const runnable = tools.length === 0 ? chat(model, effort) : chat(model, effort).bindTools(functions)
-      const content = [{ type: 'text', text: prompt }, ...imageParts(image)]
-      const messages: BaseMessage[] = [new HumanMessage({ content })]
-      for (;;) {
-        const answer = stream
-          ? await gather(await runnable.stream(messages))
-          : await runnable.invoke(messages)
-        messages.push(answer)
-        for (const { id, name, args } of answer.tool_calls ?? []) {
-          messages.push(new ToolMessage({ tool_call_id: id ?? '', content: run(tools, name, args) }))
-        }
-        if ((answer.tool_calls ?? []).length > 0) continue
-        const { input_tokens: asked = 0, output_tokens: written = 0 } = answer.usage_metadata ?? {}
-        const tokens = { prompt: asked, completion: written }
-        const { reasoning_content: reasoning = '' } = answer.additional_kwargs
-        const finish = String(answer.response_metadata.finish_reason)
-        return { text: answer.text, reasoning: String(reasoning), finish, tokens }
-      }
-    },
-    extract: (model, prompt, schema) => chat(model).withStructuredOutput(schema, { method: 'jsonSchema' }).invoke(prompt),
-    failure: model => statusOf(chat(model).invoke('x'))
-  }
-}
-
 /** A streamed answer put together by the client, save what was thought: of that it keeps the last piece. */
 async function gatherOpenAI (
   client: OpenAI, body: OpenAI.ChatCompletionCreateParamsNonStreaming
@@ -174,13 +154,6 @@ async function gatherOpenAI (
   const completion = await runner.finalChatCompletion()
   Object.assign(completion.choices[0]?.message ?? {}, { reasoning_content: thought })
   return completion
-}
-
-async function gather (chunks: AsyncIterable<AIMessageChunk>): Promise<AIMessageChunk> {
-  let whole: AIMessageChunk | undefined
-  for await (const chunk of chunks) whole = whole?.concat(chunk) ?? chunk
-  if (whole === undefined) throw new Error('an empty stream')
-  return whole
 }
 
 function imageParts (image: string | undefined) {
