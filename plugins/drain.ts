@@ -1,3 +1,4 @@
+import type { Server } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import fp from 'fastify-plugin'
 import { spareFreshConnections } from '../services/fresh-connections.ts'
@@ -19,6 +20,8 @@ declare module 'fastify' {
      * for a while, then closes.
      */
     leave (): Promise<void>
+    /** Has a listener whose sockets the server takes closed with it, and as carefully. */
+    closeAlong (listener: Server): void
   }
 }
 
@@ -34,6 +37,7 @@ const graceMs = 1000
 export default fp<DrainOptions>(async (app, { delayMs, limitMs }) => {
   let draining = false
   let timers: NodeJS.Timeout[] = []
+  const alongside: Server[] = []
   spareFreshConnections(app.server)
 
   app.decorate('isDraining', () => draining)
@@ -42,6 +46,7 @@ export default fp<DrainOptions>(async (app, { delayMs, limitMs }) => {
     if (delayMs > 0) await sleep(delayMs)
     await app.close()
   })
+  app.decorate('closeAlong', listener => { alongside.push(listener) })
   app.addHook('onRequest', (_request, reply, done) => {
     if (draining) reply.header('connection', 'close')
     done()
@@ -53,6 +58,12 @@ export default fp<DrainOptions>(async (app, { delayMs, limitMs }) => {
       setTimeout(() => app.abortRequests(), limitMs),
       setTimeout(() => app.server.closeAllConnections(), limitMs + graceMs)
     ]
+    for (const listener of alongside) {
+      if (!listener.listening) continue
+      await untilNobodyWaits(listener, limitMs)
+      listener.close()
+    }
+    // The last, because Fastify closes the server's own listener right after.
     if (app.server.listening) await untilNobodyWaits(app.server, limitMs)
   })
   app.addHook('onClose', async () => timers.forEach(clearTimeout))

@@ -1,5 +1,4 @@
 import { createServer } from 'node:net'
-import { promisify } from 'node:util'
 import fp from 'fastify-plugin'
 
 interface SecondAddressOptions { host: string, port: number }
@@ -19,12 +18,8 @@ export default fp<SecondAddressOptions>(async (app, { host, port }) => {
       resolve()
     })
   }))
-  let closed: Promise<void> | undefined
-  app.addHook('preClose', async () => {
-    if (listener.listening) closed = promisify(listener.close.bind(listener))()
-  })
-  app.addHook('onClose', async () => { await closed })
-}, { name: 'second-address' })
+  app.closeAlong(listener)
+}, { name: 'second-address', dependencies: ['drain'] })
 
 declare module 'fastify' {
   interface FastifyInstance {

@@ -1,7 +1,10 @@
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
 import { rename, writeFile } from 'node:fs/promises'
-import { createServer, type AddressInfo } from 'node:net'
+import { connect, createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { request } from 'undici'
@@ -104,6 +107,31 @@ t.test('a second address behaves like the first', async t => {
   const reading = body.text()
   gateway.child.kill('SIGTERM')
   t.ok((await reading).endsWith('data: [DONE]\n\n'), 'a stream there ends properly too')
+  t.equal(await gateway.exited, 0)
+})
+
+t.test('a second address loses nobody who comes while it closes', async t => {
+  const ALT_PORT = await freePort()
+  const gateway = await spawnGateway(t, { ALT_PORT })
+  await addressOf(gateway)
+  let answered = 0
+  async function come (): Promise<string> {
+    for (;;) {
+      const socket = connect(Number(ALT_PORT), '127.0.0.1')
+      try {
+        await once(socket, 'connect')
+        socket.write('GET /healthz HTTP/1.1\r\nhost: here\r\nconnection: close\r\n\r\n')
+        if (!(await text(socket)).startsWith('HTTP/1.1 200')) return 'no answer'
+        answered++
+      } catch (error) {
+        return error instanceof Error && 'code' in error ? String(error.code) : String(error)
+      }
+    }
+  }
+  const visitors = Array.from({ length: 16 }, come)
+  while (answered < 200) await sleep(5)
+  gateway.child.kill('SIGTERM')
+  t.same(new Set(await Promise.all(visitors)), new Set(['ECONNREFUSED']))
   t.equal(await gateway.exited, 0)
 })
 
