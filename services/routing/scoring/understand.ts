@@ -6,6 +6,7 @@ import { domains, type Weights } from './weights.ts'
 /** What the router makes of a text. The arrays are reused for the next one. */
 export interface Understanding {
   readonly signals: Float32Array
+  /** Of the kinds that it is like; those of the others are 0. */
   readonly traits: Float64Array
   /** How much the text is like each kind of the training data; sums up to 1. */
   readonly kinds: Float32Array
@@ -54,6 +55,7 @@ export function createUnderstanding (weights: Weights): (text: string, setting: 
   const reader = createReader()
   const raw = new Float32Array(signalCount)
   const nearest = new Float32Array(weights.kinds.length)
+  const wanted = new Int32Array(weights.traitCount)
   const found: Understanding = {
     signals: new Float32Array(signalCount),
     traits: new Float64Array(weights.traitCount),
@@ -68,8 +70,8 @@ export function createUnderstanding (weights: Weights): (text: string, setting: 
     const reading = reader.read(text)
     writeSignals(reading, raw)
     standardise(raw, weights, found.signals)
-    writeTraits(reading, found.signals, weights, found.traits)
     writeKinds(found, weights, nearest)
+    writeTraits(found, reading, weights, wanted)
     writeDomains(raw, reading, setting, found.domains)
     found.difficulty = difficultyOf(found, setting)
     found.outputTokens = outputTokensOf(found.signals, weights)
@@ -91,33 +93,40 @@ export function tfOf (count: number): number {
   return count === 1 ? 1 : 1 + Math.log(count)
 }
 
+/** Works out the traits of the kinds that the text is like; the others are 0. */
 function writeTraits (
-  { buckets, counts, size }: Reading, signals: Float32Array, weights: Weights, traits: Float64Array
+  { signals, traits, kinds, familiarity }: Understanding,
+  { buckets, counts, size }: Reading,
+  weights: Weights,
+  wanted: Int32Array
 ): void {
-  const { traitCount, traitConstants, bucketTraits, bucketScale, signalTraits } = weights
+  const { traitCount, traitKinds, traitConstants, bucketTraits, bucketScale, signalTraits } = weights
   traits.fill(0)
+  if (familiarity === 0) return
+  let many = 0
+  for (let trait = 0; trait < traitCount; trait++) {
+    if ((kinds[traitKinds[trait] as number] as number) > 0) wanted[many++] = trait
+  }
   let norm = 0
   for (let at = 0; at < size; at++) {
     const bucket = buckets[at] as number
     const tf = tfOf(counts[bucket] as number)
     norm += tf * tf
     const from = bucket * traitCount
-    for (let trait = 0; trait < traitCount; trait++) {
+    for (let one = 0; one < many; one++) {
+      const trait = wanted[one] as number
       traits[trait] = (traits[trait] as number) + tf * (bucketTraits[from + trait] as number)
     }
   }
   const scale = 1 / Math.sqrt(norm || 1)
-  for (let trait = 0; trait < traitCount; trait++) {
-    traits[trait] = (traits[trait] as number) * scale * (bucketScale[trait] as number) + (
-      traitConstants[trait] as number
-    )
-  }
-  for (let signal = 0; signal < signalCount; signal++) {
-    const value = signals[signal] as number
-    const from = signal * traitCount
-    for (let trait = 0; trait < traitCount; trait++) {
-      traits[trait] = (traits[trait] as number) + value * (signalTraits[from + trait] as number)
+  for (let one = 0; one < many; one++) {
+    const trait = wanted[one] as number
+    let sum = (traits[trait] as number) * scale * (bucketScale[trait] as number)
+    sum += traitConstants[trait] as number
+    for (let signal = 0; signal < signalCount; signal++) {
+      sum += (signals[signal] as number) * (signalTraits[signal * traitCount + trait] as number)
     }
+    traits[trait] = sum
   }
 }
 
