@@ -9,6 +9,8 @@ export interface Row {
   id: string
   /** The benchmark it is from. */
   family: string
+  /** Its subject within the benchmark, where that has several. */
+  sub?: string
   messages: ChatMessage[]
   tools?: unknown[]
   y: Record<string, number>

@@ -2,7 +2,7 @@ import { bucketCount } from '../text/reader.ts'
 import { signalCount } from '../text/signals.ts'
 import type { Examples } from './examples.ts'
 import { meanLevels } from './levels.ts'
-import { fitLinear, type LinearOptions } from './linear.ts'
+import { fitLinear } from './linear.ts'
 import { add, dot, principal } from './principal.ts'
 import { residualsOf } from './residuals.ts'
 
@@ -72,10 +72,11 @@ export function fit (
 
 function traitsOf (
   kind: number, examples: Examples, signals: readonly Float32Array[], rows: readonly number[],
-  { seed, ...options }: FitOptions & LinearOptions
+  { seed, penalty, signalWeight }: FitOptions
 ): Trait[] {
   if (rows.length === 0) return []
-  const { models, lines } = residualsOf(examples, rows)
+  const { models, lines, noise } = residualsOf(examples, rows)
+  const options = { penalty: penalty * Math.sqrt(noise), signalWeight }
   const directions = principal(lines, tried, seed)
   const fits = directions.map(direction => {
     return fitLinear(examples, signals, rows, Float64Array.from(lines, line => dot(line, direction)), options)

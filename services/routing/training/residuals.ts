@@ -1,13 +1,43 @@
 import type { Examples } from './examples.ts'
+import { add } from './principal.ts'
 
-/** What is left of the scores of some rows: a line for each, a column for each model that answered any. */
-export interface Residuals { models: number[], lines: Float64Array[] }
+/**
+ * What is left of the scores of some rows: a line for each, a column for each model that answered any.
+ * `noise` is the share of what single rows depart from their subjects by that is still in it.
+ */
+export interface Residuals { models: number[], lines: Float64Array[], noise: number }
+
+/** Fewer are no subjects but parts of a data set. */
+const fewestSubjects = 5
+/** The mean of so many rows of a subject tells as much as one row itself. */
+const halfTrusted = 60
 
 /**
  * Takes the mean of each model off its scores. A missing score is taken to be as far off the mean as the
- * others of its row.
+ * others of its row. Single answers are mostly chance, so where rows have subjects they are drawn to the
+ * mean of theirs, and the more so the better it is known.
  */
-export function residualsOf ({ labelled, models }: Examples, rows: readonly number[]): Residuals {
+export function residualsOf (examples: Examples, chosen: readonly number[]): Residuals {
+  const { models, lines } = centredScores(examples, chosen)
+  const bySubject = Map.groupBy(lines, (_, index) => examples.rows[chosen[index] as number]?.sub ?? '')
+  if (bySubject.size < fewestSubjects) return { models, lines, noise: 1 }
+  let kept = 0
+  for (const group of bySubject.values()) kept += group.length * drawTogether(group)
+  return { models, lines, noise: kept / lines.length }
+}
+
+/** Returns the share of each row's own departure that is kept. */
+function drawTogether (lines: readonly Float64Array[]): number {
+  const middle = new Float64Array(lines[0]?.length ?? 0)
+  for (const line of lines) add(middle, line, 1 / lines.length)
+  const own = halfTrusted / (lines.length + halfTrusted)
+  for (const line of lines) {
+    line.forEach((value, at) => { line[at] = own * value + (1 - own) * (middle[at] as number) })
+  }
+  return own
+}
+
+function centredScores ({ labelled, models }: Examples, rows: readonly number[]) {
   const sums = new Float64Array(models.length)
   const counts = new Float64Array(models.length)
   for (const row of rows) {

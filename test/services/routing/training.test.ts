@@ -1,6 +1,8 @@
 import t from 'tap'
 import { averageQuality, pairMetrics } from '../../../bench/evaluation/metrics.ts'
 import { createRandom, type Row, type TrainingData } from '../../../services/routing/training/data.ts'
+import { toExamples } from '../../../services/routing/training/examples.ts'
+import { residualsOf } from '../../../services/routing/training/residuals.ts'
 import { ridge } from '../../../services/routing/training/ridge.ts'
 import { train } from '../../../services/routing/training/train.ts'
 import { toWeights } from '../../../services/routing/scoring/weights.ts'
@@ -41,6 +43,21 @@ t.test('training finds out which texts need the better model, and is the same ea
   t.ok(quality('weak', sea) < 0.4 && quality('weak', land) > 0.7, `${quality('weak', sea)} ${quality('weak', land)}`)
   t.ok(quality('strong', sea) > 0.8)
   t.ok((file.models.strong?.verbosity ?? 0) > (file.models.weak?.verbosity ?? 0))
+})
+
+t.test('scores are drawn to the mean of their subject, where a benchmark has several', async t => {
+  const rows = (subjects: number) => data.rows.map((row, at) => ({ ...row, sub: `subject ${at % subjects}` }))
+  const chosen = data.rows.map((_, at) => at)
+  const spread = (subjects: number) => {
+    const { lines, noise } = residualsOf(toExamples(rows(subjects)), chosen)
+    const mean = lines.reduce((sum, line, at) => at % 10 === 0 ? sum + (line[0] as number) / 60 : sum, 0)
+    const off = lines.filter((_, at) => at % 10 === 0).map(line => Math.abs((line[0] as number) - mean))
+    return { noise, off: off.reduce((sum, one) => sum + one, 0) / off.length }
+  }
+  const [few, many] = [spread(2), spread(10)]
+  t.equal(few.noise, 1, 'two parts are no subjects')
+  t.ok(Math.abs(many.noise - 0.5) < 1e-9, 'a mean of sixty counts as much as a row itself')
+  t.ok(Math.abs(many.off - few.off / 2) < 1e-9, `${many.off} ${few.off}`)
 })
 
 t.test('ridge solves what has a solution', async t => {
