@@ -13,7 +13,7 @@ import { spreadOf } from './statistics.ts'
 // until it is on disk; and what that takes from a request that does not wait for the disk.
 
 const usage = `node bench/ledger.ts
-  --postgres <url>  also measure on this server: the embedded one runs without fsync`
+  --postgres <url>  also measure on this server`
 
 interface Row { name: string, perSecond: number, cpuUs: number, waitMs: number, memoryUs: number }
 
@@ -37,11 +37,11 @@ else console.log(table(await measureAll()))
 
 async function measureAll (): Promise<Row[]> {
   await using folder = await mkdtempDisposable(join(tmpdir(), 'bench-ledger-'))
-  await using server = await startPostgresProcess()
+  await using server = await startPostgresProcess({ durable: true })
   const rows = [
     await measure('SQLite, synchronous = normal', `sqlite:${join(folder.path, 'normal.db')}`),
     await measure('SQLite, synchronous = full', `sqlite:${join(folder.path, 'full.db')}`, 'pragma synchronous = full'),
-    await measure('Postgres, fsync off', await server.createSchema())
+    await measure('Postgres, synchronous_commit = on', await server.createSchema())
   ]
   return values.postgres === undefined ? rows : [...rows, await measure('Postgres given', values.postgres)]
 }

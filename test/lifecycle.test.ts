@@ -4,7 +4,6 @@ import { rename, writeFile } from 'node:fs/promises'
 import { connect, createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { request } from 'undici'
@@ -114,6 +113,7 @@ t.test('a second address loses nobody who comes while it closes', async t => {
   const ALT_PORT = await freePort()
   const gateway = await spawnGateway(t, { ALT_PORT })
   await addressOf(gateway)
+  const enough = Promise.withResolvers<void>()
   let answered = 0
   async function come (): Promise<string> {
     for (;;) {
@@ -122,14 +122,14 @@ t.test('a second address loses nobody who comes while it closes', async t => {
         await once(socket, 'connect')
         socket.write('GET /healthz HTTP/1.1\r\nhost: here\r\nconnection: close\r\n\r\n')
         if (!(await text(socket)).startsWith('HTTP/1.1 200')) return 'no answer'
-        answered++
+        if (++answered === 200) enough.resolve()
       } catch (error) {
         return error instanceof Error && 'code' in error ? String(error.code) : String(error)
       }
     }
   }
   const visitors = Array.from({ length: 16 }, come)
-  while (answered < 200) await sleep(5)
+  await enough.promise
   gateway.child.kill('SIGTERM')
   t.same(new Set(await Promise.all(visitors)), new Set(['ECONNREFUSED']))
   t.equal(await gateway.exited, 0)

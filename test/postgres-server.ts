@@ -15,6 +15,7 @@ import pg from 'pg'
  * A process that runs one Postgres server in a temporary folder and prints its address. It obeys `kill`
  * (SIGKILL) and `start`, one word a line, each answered by a line. When its standard input ends, which is
  * also how a crash of the process that started it looks, it stops the server, removes the folder and exits.
+ * With the argument `--durable` commits survive even the loss of power, as in production.
  */
 
 interface Binaries { postgres: string, initdb: string }
@@ -25,6 +26,9 @@ const maxStarts = 50
 const ports = { first: 15_000, count: 15_000 }
 /** Postgres refuses to run as root; this user exists everywhere and needs no entry of ours. */
 const nobody = { uid: 65_534, gid: 65_534 }
+
+/** Commits outlive the processes all the same; only a machine that loses its power would lose them. */
+const durability = process.argv.includes('--durable') ? [] : ['-c', 'fsync=off', '-c', 'full_page_writes=off']
 
 const identity = process.getuid?.() === 0 ? nobody : {}
 const folder = await mkdtemp(join(tmpdir(), 'tollgate-postgres-'))
@@ -95,8 +99,7 @@ async function start ({ postgres }: Binaries, data: string): Promise<void> {
     if (!fixed) port = ports.first + Math.floor(Math.random() * ports.count)
     const output = await launch(postgres, [
       '-D', data, '-p', String(port), '-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories=',
-      // Commits outlive the processes all the same; only a machine that loses its power would lose them.
-      '-c', 'fsync=off', '-c', 'full_page_writes=off', '-c', 'max_connections=300'
+      '-c', 'max_connections=300', ...durability
     ])
     if (output === null) return
     if (starts === maxStarts) throw new Error(`Postgres does not start: ${output}`)

@@ -14,10 +14,12 @@ export interface PostgresProcess extends AsyncDisposable {
   start (): Promise<void>
 }
 
-/** Starts a server on a free port of this machine. */
-export async function startPostgresProcess (): Promise<PostgresProcess> {
+/**
+ * Starts a server on a free port of this machine. One that is not `durable` trusts that the power stays on.
+ */
+export async function startPostgresProcess ({ durable = false } = {}): Promise<PostgresProcess> {
   const program = join(import.meta.dirname, '..', 'postgres-server.ts')
-  const child = spawn(process.execPath, [program], { stdio: ['pipe', 'pipe', 'inherit'], detached: true })
+  const child = spawn(process.execPath, [program, ...durable ? ['--durable'] : []], { stdio: ['pipe', 'pipe', 'inherit'], detached: true })
   const exited = once(child, 'exit')
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
   const { value: address = '' } = await lines.next()
