@@ -18,8 +18,8 @@ export class Till {
   /**
    * Holds what a candidate may cost, in place of what was held for another one: one hold at a time, given
    * back before the next is taken, so that an attempt that failed can never be charged, and an account is not
-   * asked for the price of two. Returns false when the money does not suffice for one that is only a substitute;
-   * throws what `Meter.admit` throws for the first.
+   * asked for the price of two. Returns false when the money does not suffice for one that is only a
+   * substitute; throws what `Meter.admit` throws for the first.
    */
   async prepare (candidate: Candidate): Promise<boolean> {
     const { model, price } = candidate
