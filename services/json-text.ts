@@ -54,36 +54,19 @@ export class JsonText {
    * read another request than the one that was checked and priced.
    */
   with (edits: ReadonlyMap<string, unknown>): Uint8Array {
-    if (!this.#hasRepeatedKey) {
-      if (edits.size === 0) return this.bytes
-      const replaced = this.#replaced(edits)
-      if (replaced !== null) return replaced
-    }
+    if (edits.size === 0 && !this.#hasRepeatedKey) return this.bytes
     const last = new Map(this.#members.map((member, index) => [member.key, index]))
-    const parts: string[] = []
-    this.#members.forEach((member, index) => {
-      if (last.get(member.key) !== index) return
-      if (!edits.has(member.key)) parts.push(this.#text.slice(member.start, member.end))
-      else if (edits.get(member.key) !== undefined) parts.push(memberText(member.key, edits.get(member.key)))
+    const parts: Uint8Array[] = []
+    this.#members.forEach(({ key, start, end }, index) => {
+      if (last.get(key) !== index) return
+      if (!edits.has(key)) parts.push(this.#cut(start, end))
+      else if (edits.get(key) !== undefined) parts.push(memberOf(key, edits.get(key)))
     })
     for (const [key, value] of edits) {
-      if (value !== undefined && !last.has(key)) parts.push(memberText(key, value))
+      if (value !== undefined && !last.has(key)) parts.push(memberOf(key, value))
     }
-    return Buffer.from(`{${parts.join(',')}}`)
-  }
-
-  /** The text with other values of members that are there; null when there is more to change. */
-  #replaced (edits: ReadonlyMap<string, unknown>): Uint8Array | null {
-    const pieces: Uint8Array[] = []
-    let from = 0
-    for (const { key, start, end } of this.#members) {
-      const value = edits.get(key)
-      if (value === undefined) continue
-      pieces.push(this.#cut(from, start), Buffer.from(memberText(key, value)))
-      from = end
-    }
-    if (pieces.length < 2 * edits.size) return null
-    return Buffer.concat([...pieces, this.#cut(from, this.#text.length)])
+    const between = parts.flatMap((part, index) => index === 0 ? [part] : [marks.comma, part])
+    return Buffer.concat([marks.open, ...between, marks.close])
   }
 
   /** A part of the text as it came; its places are those of the bytes when all of it is ASCII. */
@@ -93,8 +76,10 @@ export class JsonText {
   }
 }
 
-function memberText (key: string, value: unknown): string {
-  return `${JSON.stringify(key)}:${JSON.stringify(value)}`
+const marks = { open: Buffer.from('{'), comma: Buffer.from(','), close: Buffer.from('}') }
+
+function memberOf (key: string, value: unknown): Uint8Array {
+  return Buffer.from(`${JSON.stringify(key)}:${JSON.stringify(value)}`)
 }
 
 const quote = 0x22
