@@ -2,8 +2,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { readRows, readTrainingData, type Row } from '../services/routing/training/data.ts'
+import { policyLines, poolsOf } from './evaluation/policies.ts'
 import {
-  crossScorer, keywordScorer, lengthScorer, oracle, randomScorer, trainedScorer, type Scorer
+  keywordScorer, learnedByFolds, learnedElsewhere, learnedFrom, lengthScorer, oracle, ownScorer, randomScorer,
+  type Scorer, type WeightsOf
 } from './evaluation/scorers.ts'
 import {
   meanApgr, pairLines, poolLines, published, type Pair, type PairLine, type Pool
@@ -11,7 +13,8 @@ import {
 
 const usage = `npm run route:eval -- --data <folder>
   Trains on the training split and measures on the other one, which is small; then the same with each third
-  of all rows in turn; then leaves out one benchmark after the other.
+  of all rows in turn; then leaves out one benchmark after the other. What the policies choose is compared
+  with mixing single models at the same cost.
   --data <folder>  as for route:train`
 
 const { values } = parseArgs({ options: { data: { type: 'string' }, help: { type: 'boolean' } } })
@@ -33,24 +36,32 @@ function evaluate (folder: string): void {
   }
 
   const test = readRows(folder, ['val'])
-  const split = { tollgate: trainedScorer(data, readRows(folder, ['train'])), ...others }
+  const learned = learnedFrom(data, readRows(folder, ['train']))
+  const split = { tollgate: ownScorer(data, () => learned), ...others }
   console.log('# Test split: trained on the other rows of the same benchmarks')
-  printPairs(pairs, test, () => split)
+  printPairs(pairs, test, split)
   for (const pool of pools) printPool(pool)
 
   console.log('\n# Thirds: every prompt by a router that was trained on the other two thirds of all')
-  const thirds = { tollgate: crossScorer(data, 3), ...others }
-  printPairs(pairs, data.rows, () => thirds)
+  const byThirds = learnedByFolds(data, 3)
+  printPairs(pairs, data.rows, { tollgate: ownScorer(data, byThirds), ...others })
+  printPolicies(byThirds)
 
   console.log('\n# Leave one benchmark out: trained on all the others')
-  const byFamily = new Map<string, Record<string, Scorer>>()
-  const without = (family: string) => {
-    const known = byFamily.get(family) ??
-      { tollgate: trainedScorer(data, data.rows.filter(row => row.family !== family)), ...others }
-    byFamily.set(family, known)
-    return known
+  const elsewhere = learnedElsewhere(data)
+  printPairs(pairs, data.rows, { tollgate: ownScorer(data, elsewhere), ...others })
+  printPolicies(elsewhere)
+
+  function printPolicies (weightsOf: WeightsOf): void {
+    for (const pool of poolsOf(pools, data)) {
+      console.log(`\n${pool.id}, ${pool.models.length} models: policies beside the hull of the single models`)
+      for (const { policy, cost, quality, gain, chosen } of policyLines(pool, data.rows, data, weightsOf)) {
+        const models = chosen.map(([model, share]) => `${model} ${(100 * share).toFixed(0)} %`).join(', ')
+        console.log(`  ${policy.padEnd(16)} quality ${quality.toFixed(4)} at $${(cost * 1000).toFixed(3)} per 1,000, ` +
+          `${gain < 0 ? '' : '+'}${gain.toFixed(4)} to the hull: ${models}`)
+      }
+    }
   }
-  printPairs(pairs, data.rows, without)
 
   function printPool (pool: Pool): void {
     const { lines, cheapest, best, zero } = poolLines(pool, test, data, split)
@@ -68,11 +79,11 @@ function evaluate (folder: string): void {
 }
 
 function printPairs (
-  pairs: readonly Pair[], rows: readonly Row[], routersOf: (family: string) => Record<string, Scorer>
+  pairs: readonly Pair[], rows: readonly Row[], routers: Readonly<Record<string, Scorer>>
 ): void {
   const all: PairLine[][] = []
   for (const pair of pairs) {
-    const lines = pairLines(pair, rows, routersOf(pair.family))
+    const lines = pairLines(pair, rows, routers)
     all.push(lines)
     console.log(`\n${pair.id}: ${pair.strong} / ${pair.weak}${published[pair.id] === undefined ? '' : `\n  ${published[pair.id]}`}`)
     for (const { router, cpt50, cpt80, apgr, low, high } of lines) {
@@ -80,8 +91,7 @@ function printPairs (
         `APGR ${apgr.toFixed(3)} [${low?.toFixed(3)}, ${high?.toFixed(3)}]`)
     }
   }
-  const routers = all[0]?.map(({ router }) => router) ?? []
-  console.log(`\nmean APGR: ${routers.map(router => `${router} ${
+  console.log(`\nmean APGR: ${Object.keys(routers).map(router => `${router} ${
     meanApgr(all, router).toFixed(4)
   }`).join(', ')}`)
 }

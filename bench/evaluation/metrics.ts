@@ -61,7 +61,8 @@ export function averageQuality (points: readonly CostPoint[], least: number, mos
   return sum / steps
 }
 
-function hullOf (points: readonly CostPoint[]): CostPoint[] {
+/** The non-decreasing convex hull of some points, from the cheapest up. */
+export function hullOf (points: readonly CostPoint[]): CostPoint[] {
   const hull: CostPoint[] = []
   let best = -Infinity
   for (const point of points.toSorted((a, b) => a.cost - b.cost || b.quality - a.quality)) {
@@ -74,7 +75,7 @@ function hullOf (points: readonly CostPoint[]): CostPoint[] {
 }
 
 /** What a mixture of the points on a hull reaches at a cost. */
-function qualityAt (hull: readonly CostPoint[], cost: number): number {
+export function qualityAt (hull: readonly CostPoint[], cost: number): number {
   const after = hull.findIndex(point => point.cost >= cost)
   const [one, other] = [hull[after - 1], hull[after]]
   if (other === undefined) return hull.at(-1)?.quality ?? 0

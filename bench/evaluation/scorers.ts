@@ -5,23 +5,49 @@ import { assumedCapabilities } from '../../services/models/new-model.ts'
 import { profileOf, type Profile } from '../../services/routing/scoring/profile.ts'
 import { qualityOf } from '../../services/routing/scoring/quality.ts'
 import { createUnderstanding } from '../../services/routing/scoring/understand.ts'
-import { toWeights } from '../../services/routing/scoring/weights.ts'
+import { toWeights, type Weights } from '../../services/routing/scoring/weights.ts'
 
 /** Expected quality of each model on a prompt. */
 export type Scorer = (row: Row, models: readonly string[]) => number[]
 
-/** Our own router, each row scored by one that was trained on the other rows of all benchmarks. */
-export function crossScorer (data: TrainingData, folds: number): Scorer {
+/** The weights that a row is to be judged with. */
+export type WeightsOf = (row: Row) => Weights
+
+/** For each row the weights learned from the other rows of all benchmarks. */
+export function learnedByFolds (data: TrainingData, folds: number): WeightsOf {
   const foldOf = new Map(data.rows.map(({ id }, at) => [id, at % folds]))
-  const scorers = Array.from({ length: folds }, (_, fold) => {
-    return trainedScorer(data, data.rows.filter(({ id }) => foldOf.get(id) !== fold))
+  const learned = Array.from({ length: folds }, (_, fold) => {
+    return learnedFrom(data, data.rows.filter(({ id }) => foldOf.get(id) !== fold))
   })
-  return (row, models) => scorers[foldOf.get(row.id) ?? 0]?.(row, models) ?? []
+  return ({ id }) => learned[foldOf.get(id) ?? 0] as Weights
 }
 
-/** Our own router, trained on the given rows. */
-export function trainedScorer (data: TrainingData, rows: readonly Row[]): Scorer {
-  const weights = toWeights(train(data, rows))
+/** For each row the weights learned from all benchmarks but its own. */
+export function learnedElsewhere (data: TrainingData): WeightsOf {
+  const learned = new Map<string, Weights>()
+  return ({ family }) => {
+    const weights = learned.get(family) ?? learnedFrom(data, data.rows.filter(row => row.family !== family))
+    learned.set(family, weights)
+    return weights
+  }
+}
+
+export function learnedFrom (data: TrainingData, rows: readonly Row[]): Weights {
+  return toWeights(train(data, rows))
+}
+
+/** Our own router. */
+export function ownScorer (data: TrainingData, weightsOf: WeightsOf): Scorer {
+  const scorers = new Map<Weights, Scorer>()
+  return (row, models) => {
+    const weights = weightsOf(row)
+    const scorer = scorers.get(weights) ?? scorerWith(data, weights)
+    scorers.set(weights, scorer)
+    return scorer(row, models)
+  }
+}
+
+function scorerWith (data: TrainingData, weights: Weights): Scorer {
   const understand = createUnderstanding(weights)
   const profiles = new Map<string, Profile>()
   const profile = (model: string) => {
@@ -70,7 +96,8 @@ export const keywordScorer: Scorer = (row, models) => {
   return models.map((_, at) => hard * at)
 }
 
-function described (name: string, row: ModelRow | undefined) {
+/** A model as the catalogue has it. */
+export function described (name: string, row: ModelRow | undefined) {
   const input = row?.price_in ?? null
   const output = row?.price_out ?? null
   const price = input === null || output === null

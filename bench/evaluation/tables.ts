@@ -3,7 +3,13 @@ import { averageQuality, mean, pairMetrics, type CostPoint } from './metrics.ts'
 import type { Scorer } from './scorers.ts'
 
 export interface Pair { id: string, family: string, strong: string, weak: string }
-export interface Pool { id: string, families: string[], models: string[] }
+export interface Pool {
+  id: string
+  families: string[]
+  models: string[]
+  /** Milliseconds to the first token and tokens per second of each model. */
+  speed_assumed_ttft_ms_tps?: Record<string, [number, number]>
+}
 
 /** APGR, CPT and their names as other papers report them on the same prompts. */
 export const published: Readonly<Record<string, string>> = {
@@ -53,10 +59,7 @@ export function poolLines (
   const outputPrice = (model: string) => data.models[model]?.price_out ?? 0
   // From the cheapest up, which the simple routers take for the order of strength.
   const models = pool.models.map(model => model.toLowerCase()).sort((a, b) => outputPrice(a) - outputPrice(b))
-  const answered = pool.families.flatMap(family => {
-    const own = rows.filter(row => row.family === family && models.every(model => model in row.y))
-    return own.map(row => ({ row, weight: 1 / own.length / pool.families.length }))
-  })
+  const answered = answeredBy(pool, rows)
   const costs = answered.map(({ row }) => models.map(model => costOf(row, model, data)))
   const usual = models.map((_, at) => answered.reduce(
     (sum, { weight }, one) => sum + weight * (costs[one]?.[at] ?? 0), 0
@@ -100,12 +103,23 @@ export function poolLines (
   }
 }
 
+/** The prompts that all models of a pool have answered; each benchmark weighs the same, all together 1. */
+export function answeredBy (
+  { families, models }: Pool, rows: readonly Row[]
+): { row: Row, weight: number }[] {
+  const names = models.map(name => name.toLowerCase())
+  return families.flatMap(family => {
+    const own = rows.filter(row => row.family === family && names.every(name => name in row.y))
+    return own.map(row => ({ row, weight: 1 / own.length / families.length }))
+  })
+}
+
 export function meanApgr (lines: readonly PairLine[][], router: string): number {
   return mean(lines.map(pair => pair.find(line => line.router === router)?.apgr ?? NaN))
 }
 
 /** In USD: four characters a token, and twenty tokens around them. */
-function costOf (row: Row, model: string, data: TrainingData): number {
+export function costOf (row: Row, model: string, data: TrainingData): number {
   const { price_in: input, price_out: output } = data.models[model] ?? {}
   const chars = row.messages.reduce((sum, { content }) => sum + (
     typeof content === 'string' ? content.length : 0
