@@ -1,10 +1,10 @@
-import { once } from 'node:events'
-import { Worker } from 'node:worker_threads'
 import { UpstreamError } from '../../../errors.ts'
 import type { Scene } from './scene.ts'
+import { createThreads } from './threads.ts'
 
 /** Each takes a processor for a second or two. */
 const maxAtOnce = 2
+const threads = createThreads(new URL('worker.ts', import.meta.url))
 let running = 0
 const waiting: (() => void)[] = []
 
@@ -24,15 +24,10 @@ export async function render (scene: Scene, signal: AbortSignal): Promise<Uint8A
 }
 
 async function inThread (scene: Scene, signal: AbortSignal): Promise<Uint8Array> {
-  const worker = new Worker(new URL('worker.ts', import.meta.url), { workerData: scene })
   try {
-    const [video] = await once(worker, 'message', { signal })
-    if (video instanceof Uint8Array) return video
-    throw new Error(String(video))
+    return await threads.run(scene, signal, answer => answer instanceof Uint8Array ? answer : null)
   } catch (cause) {
     if (signal.aborted) throw new UpstreamError('aborted', 'yes', 'The video was given up.', { cause })
     throw new UpstreamError('bad_reply', 'yes', 'The sandbox could not make the video.', { cause })
-  } finally {
-    await worker.terminate()
   }
 }

@@ -1,19 +1,21 @@
 import { createRequire } from 'node:module'
-import { parentPort, workerData } from 'node:worker_threads'
+import { parentPort } from 'node:worker_threads'
 import type * as Encoder from 'h264-mp4-encoder'
 import { createPainter } from './paint.ts'
 import { readPicture } from './pictures.ts'
 import { framesPerSecond, readScene } from './scene.ts'
 import type { Scene } from './scene.ts'
 
-/** A thread that makes one video and answers with its bytes, or with what went wrong as text. */
+/** A thread that makes videos of scenes and answers with their bytes, or with what went wrong as text. */
 
 // Its module form cannot be imported: a bundle in CommonJS whose names are found only when it runs.
 const { createH264MP4Encoder }: typeof Encoder = createRequire(import.meta.url)('h264-mp4-encoder')
 
-make(workerData).then(
-  video => parentPort?.postMessage(video, [video.buffer]),
-  error => parentPort?.postMessage(error instanceof Error ? error.message : String(error)))
+parentPort?.on('message', (scene: Scene) => {
+  make(scene).then(
+    video => parentPort?.postMessage(video, [video.buffer]),
+    error => parentPort?.postMessage(error instanceof Error ? error.message : String(error)))
+})
 
 async function make (scene: Scene): Promise<Uint8Array<ArrayBuffer>> {
   const { width, height, seconds, first, last } = scene
@@ -30,5 +32,9 @@ async function make (scene: Scene): Promise<Uint8Array<ArrayBuffer>> {
     encoder.addFrameRgba(painter.frame(frame / Math.max(1, count - 1)))
   }
   encoder.finalize()
-  return new Uint8Array(encoder.FS.readFile(encoder.outputFilename))
+  const video = new Uint8Array(encoder.FS.readFile(encoder.outputFilename))
+  // All encoders of a thread share one memory.
+  encoder.FS.unlink(encoder.outputFilename)
+  encoder.delete()
+  return video
 }

@@ -4,7 +4,7 @@ import { createPainter } from '../../../../services/providers/sandbox/video/pain
 import { createSandboxVideos } from '../../../../services/providers/sandbox/video/maker.ts'
 import { readPicture } from '../../../../services/providers/sandbox/video/pictures.ts'
 import { readScene } from '../../../../services/providers/sandbox/video/scene.ts'
-import type { VideoTask } from '../../../../services/providers/video-maker.ts'
+import type { VideoState, VideoTask } from '../../../../services/providers/video-maker.ts'
 import { readMp4 } from '../../../../services/videos/mp4.ts'
 
 const signal = AbortSignal.timeout(60_000)
@@ -30,14 +30,22 @@ t.test('it makes a real MP4 of the length and size asked for, after the time tha
     JSON.stringify({ ...JSON.parse(handle), startedAt: Date.now() - share * 1_000_000 }), signal)
   t.strictSame(await after(0), { state: 'queued', progress: 0 })
   t.strictSame(await after(0.5), { state: 'running', progress: 50 })
-  const state = await after(1)
-  if (state.state !== 'succeeded') throw new Error(state.state)
-  const [file] = state.videos
-  const video = file !== undefined && 'open' in file ? await (await file.open(signal)).read(10_000_000) : Buffer.alloc(0)
+  const video = await videoOf(await after(1))
   t.equal(video.toString('latin1', 4, 8), 'ftyp')
   t.ok(video.includes('avc1'), 'H.264')
   const facts = await readMp4(video.length, async (start, end) => video.subarray(start, end + 1))
   t.strictSame(facts, { seconds: 2, width: 160, height: 90 })
+})
+
+t.test('a thread makes one video after the other, and each is as if it were the first', async t => {
+  const maker = createSandboxVideos({ durationMs: 0 })
+  const make = async (more: Partial<VideoTask>) =>
+    await videoOf(await maker.poll((await maker.submit({ ...task, ...more }, signal)).handle, signal))
+  const first = await make({})
+  const large = await make({ size: { width: 320, height: 180 }, seconds: 1 })
+  const facts = await readMp4(large.length, async (start, end) => large.subarray(start, end + 1))
+  t.match(facts, { seconds: 1, width: 320 })
+  t.ok(first.equals(await make({})), 'the same order gives the same bytes')
 })
 
 t.test('what it shows depends on the prompt, and is the same for the same one', async t => {
@@ -75,3 +83,10 @@ t.test('lines of the prompt direct it', async t => {
   const drawing = { bytes: Buffer.from('<svg/>'), mime: 'image/svg+xml' }
   await t.rejects(maker.submit({ ...task, firstFrame: drawing }, signal), /reads PNG/)
 })
+
+async function videoOf (state: VideoState): Promise<Buffer> {
+  if (state.state !== 'succeeded') throw new Error(state.state)
+  const [file] = state.videos
+  if (file === undefined || !('open' in file)) throw new Error('There is no video.')
+  return await (await file.open(signal)).read(10_000_000)
+}
