@@ -70,8 +70,17 @@ const kinds: readonly [weight: number, kind: Kind][] = [
 
 /** Sends one request of a kind chosen at random; returns how it ended, `left` when the client hung up. */
 export async function sendOne (sender: Sender): Promise<string> {
+  return await send(sender, sender.random.weighted(kinds))
+}
+
+/** Sends two of each kind at once, so that all is loaded that is loaded when it is first needed. */
+export async function sendEach (sender: Sender): Promise<void> {
+  await Promise.all([...kinds, ...kinds].map(([, kind]) => send(sender, kind)))
+}
+
+async function send (sender: Sender, kind: Kind): Promise<string> {
   const { gateway: { url, headers, key: ownKey }, dispatcher, random } = sender
-  const { path, body, leaves, cache, key = ownKey, method } = random.weighted(kinds)(random, sender)
+  const { path, body, leaves, cache, key = ownKey, method } = kind(random, sender)
   const abort = new AbortController()
   const timer = typeof leaves === 'number' ? setTimeout(() => abort.abort(), leaves) : undefined
   try {

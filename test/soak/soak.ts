@@ -14,15 +14,18 @@ import { startGateway, type Gateway } from '../helper.ts'
 import { temporaryFolder } from '../process.ts'
 import { createRandom } from '../services/ledger/random.ts'
 import { startUpstream } from '../upstream.ts'
-import { adminKey, sendOne } from './mix.ts'
+import { startCrowd } from './crowd.ts'
+import { adminKey, sendEach, sendOne } from './mix.ts'
 
 export interface Soaked {
   requests: number
   statuses: Record<string, number>
-  /** What is in use after a collection, one sample for each sixtieth of the time; bytes. */
+  /** What is in use after a collection while nothing is under way, some sixty times or every 5 s; bytes. */
   heap: number[]
   /** What the process has of the machine's memory, at the same times. */
   resident: number[]
+  /** The same, just before each of them, while requests are under way. */
+  atWork: number[]
   /** How many of each kind of resource keep the process alive, before the load and after it. */
   before: Record<string, number>
   after: Record<string, number>
@@ -45,11 +48,12 @@ interface SoakOptions {
 /** Longest wait for what is let go of late: idle connections, statistics, slots, spare money. */
 const settleMs = 20_000
 const samples = 60
+const shortestSampleMs = 5000
 
 /** Runs mixed load with faults for some time, and returns what is left of it. */
 export async function soak ({ seconds, seed, concurrency, rate }: SoakOptions): Promise<Soaked> {
   setFlagsFromString('--expose-gc')
-  const collect: () => void = runInNewContext('gc')
+  const collect: (how: object) => void = runInNewContext('gc')
   const ends: (() => unknown)[] = []
   const teardown = { teardown: (work: () => unknown) => ends.push(work) }
   const upstream = await startUpstream()
@@ -68,46 +72,59 @@ export async function soak ({ seconds, seed, concurrency, rate }: SoakOptions): 
   const dispatcher = new Agent({ connections: concurrency, keepAliveTimeout: 1000 })
   const sender = { gateway, limitedKey: await createLimitedKey(gateway), dispatcher, random }
 
-  const statuses: Record<string, number> = {}
-  const startedMs = performance.now()
-  const untilMs = startedMs + seconds * 1000
   const before = resources()
-  let sent = 0
-  async function client (): Promise<void> {
-    for (;;) {
-      const atMs = startedMs + sent++ * 1000 / rate
-      if (atMs >= untilMs || performance.now() >= untilMs) return
-      await pause(Math.max(0, atMs - performance.now()))
+  await sendEach(sender)
+  const statuses: Record<string, number> = {}
+  const untilMs = performance.now() + seconds * 1000
+  const sampleMs = Math.max(shortestSampleMs, seconds * 1000 / samples)
+  const crowd = startCrowd({
+    clients: concurrency,
+    rate,
+    untilMs,
+    async send () {
       const status = await sendOne(sender)
       statuses[status] = (statuses[status] ?? 0) + 1
       // The scripted provider and the log of the tests keep what they saw; the gateway is what is measured.
       upstream.requests.length = 0
       gateway.lines.length = 0
     }
+  })
+  const { app } = gateway
+  const isAtWork = () => {
+    const { requests, streams, polls } = app.load.counts
+    return crowd.underWay + requests + streams + polls + app.videos.running > 0
   }
-  const [heap, resident]: [number[], number[]] = [[], []]
+  const [heap, resident, atWork]: [number[], number[], number[]] = [[], [], []]
+  // How many requests are under way, and how much the engine has in reserve for the next ones, depends on
+  // what else the machine does. What has leaked is still there when all of that is gone.
   async function sample (): Promise<void> {
-    for (let nextMs = startedMs; nextMs < untilMs; nextMs += seconds * 1000 / samples) {
-      await pause(Math.max(0, nextMs - performance.now()))
-      collect()
-      const { heapUsed, external, rss } = process.memoryUsage()
-      heap.push(heapUsed + external)
-      resident.push(rss)
+    atWork.push(process.memoryUsage.rss())
+    const release = crowd.hold()
+    await until(() => !isAtWork(), 20)
+    await app.ledger.flush()
+    collect({ type: 'major', flavor: 'last-resort' })
+    const { heapUsed, external, rss } = process.memoryUsage()
+    heap.push(heapUsed + external)
+    resident.push(rss)
+    release()
+  }
+  async function sampleAll (): Promise<void> {
+    for (let leftMs = untilMs - performance.now(); leftMs > 0; leftMs = untilMs - performance.now()) {
+      await sample()
+      await pause(Math.min(leftMs, sampleMs))
     }
   }
-  await Promise.all([sample(), ...Array.from({ length: concurrency }, client)])
+  await Promise.all([crowd.done, sampleAll()])
   await dispatcher.close()
 
-  const { app } = gateway
   const connections = promisify(app.server.getConnections.bind(app.server))
   const slotsTaken = async () => {
     const [row] = await app.store.all<{ slots: number }>('select coalesce(sum(slots), 0) as slots from slot_lease')
     return row?.slots ?? NaN
   }
-  const isBusy = async () => {
-    return await connections() > 0 || hasMore(before) || app.videos.running > 0 || await slotsTaken() > 0
-  }
-  for (let waitedMs = 0; waitedMs < settleMs && await isBusy(); waitedMs += 250) await pause(250)
+  await until(async () => {
+    return !hasMore(before) && !isAtWork() && await connections() === 0 && await slotsTaken() === 0
+  }, 250)
   await app.ledger.flush()
   const [held] = await app.store.all<{ held: number }>(
     'select coalesce(sum(amount - spare), 0) as held from hold where state = 0')
@@ -116,6 +133,7 @@ export async function soak ({ seconds, seed, concurrency, rate }: SoakOptions): 
     statuses,
     heap,
     resident,
+    atWork,
     before,
     after: resources(),
     heldNano: held?.held ?? NaN,
@@ -128,6 +146,11 @@ export async function soak ({ seconds, seed, concurrency, rate }: SoakOptions): 
   for (const end of ends.reverse()) await end()
   await upstream.close().catch(() => {})
   return found
+}
+
+/** Looks again and again whether something has come to pass, but not for ever. */
+async function until (isSo: () => boolean | Promise<boolean>, everyMs: number): Promise<void> {
+  for (let waitedMs = 0; waitedMs < settleMs && !await isSo(); waitedMs += everyMs) await pause(everyMs)
 }
 
 /** A model at two faulty places, and all that the sandbox makes. */
