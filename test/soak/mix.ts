@@ -78,6 +78,12 @@ export async function sendEach (sender: Sender): Promise<void> {
   await Promise.all([...kinds, ...kinds].map(([, kind]) => send(sender, kind)))
 }
 
+/** Sends as many videos at once as the sandbox makes side by side. */
+export async function sendVideos (sender: Sender): Promise<void> {
+  const kind: Kind = random => ({ path: '/chat/completions', body: video(random) })
+  await Promise.all([send(sender, kind), send(sender, kind)])
+}
+
 async function send (sender: Sender, kind: Kind): Promise<string> {
   const { gateway: { url, headers, key: ownKey }, dispatcher, random } = sender
   const { path, body, leaves, cache, key = ownKey, method } = kind(random, sender)

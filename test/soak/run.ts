@@ -5,6 +5,12 @@ import { soak } from './soak.ts'
 // Sends everything the gateway serves at a gateway whose provider fails three calls in ten, for 20 minutes
 // unless told, and checks that nothing grows: memory, sockets, holds, slots, timers.
 
+// As deployed (deploy/Dockerfile); the C library reads it only when a process starts.
+if (process.platform === 'linux' && process.env.MALLOC_ARENA_MAX === undefined) {
+  const args = [process.execPath, ...process.execArgv, ...process.argv.slice(1)]
+  process.execve?.(process.execPath, args, { ...process.env, MALLOC_ARENA_MAX: '2' })
+}
+
 const { values } = parseArgs({
   options: {
     seconds: { type: 'string', default: '1200' },

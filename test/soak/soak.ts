@@ -15,7 +15,7 @@ import { temporaryFolder } from '../process.ts'
 import { createRandom } from '../services/ledger/random.ts'
 import { startUpstream } from '../upstream.ts'
 import { startCrowd } from './crowd.ts'
-import { adminKey, sendEach, sendOne } from './mix.ts'
+import { adminKey, sendEach, sendOne, sendVideos } from './mix.ts'
 
 export interface Soaked {
   requests: number
@@ -101,6 +101,8 @@ export async function soak ({ seconds, seed, concurrency, rate }: SoakOptions): 
     atWork.push(process.memoryUsage.rss())
     const release = crowd.hold()
     await until(() => !isAtWork(), 20)
+    // A thread that makes videos takes some 25 MiB, and ends when it has had none for a while.
+    await sendVideos(sender)
     await app.ledger.flush()
     collect({ type: 'major', flavor: 'last-resort' })
     const { heapUsed, external, rss } = process.memoryUsage()
