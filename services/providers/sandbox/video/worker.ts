@@ -32,9 +32,22 @@ async function make (scene: Scene): Promise<Uint8Array<ArrayBuffer>> {
     encoder.addFrameRgba(painter.frame(frame / Math.max(1, count - 1)))
   }
   encoder.finalize()
-  const video = new Uint8Array(encoder.FS.readFile(encoder.outputFilename))
+  const video = Buffer.from(encoder.FS.readFile(encoder.outputFilename))
   // All encoders of a thread share one memory.
   encoder.FS.unlink(encoder.outputFilename)
   encoder.delete()
-  return video
+  return withoutTimes(video)
+}
+
+/**
+ * The same file as if it had been made at no time, so that the same scene gives the same bytes. Source: ISO
+ * 14496-12; version 0 of these boxes has two times of 4 bytes behind its version and flags.
+ */
+function withoutTimes (video: Buffer<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  for (const box of ['mvhd', 'tkhd', 'mdhd']) {
+    // They stand behind the pictures, in which the name may come up by chance.
+    const at = video.lastIndexOf(box)
+    video.fill(0, at + 8, at + 16)
+  }
+  return new Uint8Array(video)
 }
