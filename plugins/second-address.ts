@@ -11,14 +11,18 @@ export default fp<SecondAddressOptions>(async (app, { host, port }) => {
   const listener = createServer({ allowHalfOpen: true, noDelay: true }, socket => {
     app.server.emit('connection', socket)
   })
+  let closed: Promise<void> | undefined
   app.decorate('listenOnSecondAddress', () => new Promise<void>((resolve, reject) => {
     listener.once('error', reject)
     listener.listen({ host, port }, () => {
       listener.off('error', reject)
+      closed = new Promise(resolve => listener.once('close', resolve))
       resolve()
     })
   }))
   app.closeAlong(listener)
+  // The server does not count these sockets, and what answers them is closed only when they are.
+  app.addHook('onClose', async () => { await closed })
 }, { name: 'second-address', dependencies: ['drain'] })
 
 declare module 'fastify' {

@@ -107,6 +107,10 @@ t.test('a second address behaves like the first', async t => {
   gateway.child.kill('SIGTERM')
   t.ok((await reading).endsWith('data: [DONE]\n\n'), 'a stream there ends properly too')
   t.equal(await gateway.exited, 0)
+  const { url: again } = await addressOf(await spawnGateway(t, {}, gateway.folder))
+  const billing = await request(`${again}/dashboard/billing`, { headers: { authorization: `Bearer ${key}` } })
+  const { total_spent: spent } = await billing.body.json() as { total_spent: number }
+  t.ok(spent > 0, 'and is paid for')
 })
 
 t.test('a second address loses nobody who comes while it closes', async t => {
