@@ -1,13 +1,12 @@
 import type { ChatCompletionRequest } from '../schemas/chat-completions.ts'
 import { configDefaults } from '../schemas/config.ts'
 import type { ModelConfig } from '../services/config/config.ts'
-import { builtInPolicies } from '../services/config/policies.ts'
 import { assumedCapabilities } from '../services/models/new-model.ts'
-import { noOffsets } from '../services/routing/feedback/rows.ts'
 import type { Question } from '../services/routing/route.ts'
 import { createRouter, type Router } from '../services/routing/router.ts'
 import type { Measurement } from './measure.ts'
 import { quantileOf, spreadOf } from './statistics.ts'
+import { fixedOffer } from '../test/services/routing/offer.ts'
 
 const count = 1000
 const tries = 5
@@ -102,13 +101,7 @@ function createBenchRouter (): Router {
   const models = Array.from({ length: modelCount }, (_, index) => benchModel(index))
   const speed = { firstTokenMs: 500, tokensPerSecond: 80 }
   return createRouter({
-    offer: {
-      version: () => 1,
-      models: () => models,
-      policies: builtInPolicies,
-      resolve: id => id,
-      offsets: () => noOffsets
-    },
+    offer: fixedOffer(models),
     deployments: { isAvailable: () => true, expected: () => speed }
   })
 }

@@ -1,13 +1,12 @@
 import { configDefaults } from '../../schemas/config.ts'
 import type { ModelConfig } from '../../services/config/config.ts'
-import { builtInPolicies } from '../../services/config/policies.ts'
-import { noOffsets } from '../../services/routing/feedback/rows.ts'
 import { createRouter, type Router } from '../../services/routing/router.ts'
 import type { Weights } from '../../services/routing/scoring/weights.ts'
 import type { Row, TrainingData } from '../../services/routing/training/data.ts'
 import { hullOf, qualityAt, type CostPoint } from './metrics.ts'
 import { described, type WeightsOf } from './scorers.ts'
 import { answeredBy, costOf, type Pool } from './tables.ts'
+import { fixedOffer } from '../../test/services/routing/offer.ts'
 
 /** What a policy costs and reaches on a pool; `gain` is by how much that is over the single models' hull. */
 export interface PolicyLine extends CostPoint {
@@ -90,13 +89,7 @@ function chosenBy (router: Router, { messages }: Row, policy: string): string {
 function routerOf (models: readonly ModelConfig[], weights: Weights): Router {
   return createRouter({
     weights,
-    offer: {
-      version: () => 1,
-      models: () => models,
-      policies: builtInPolicies,
-      resolve: id => id,
-      offsets: () => noOffsets
-    },
+    offer: fixedOffer(models),
     deployments: { isAvailable: () => true, expected: (_provider, _model, seed = usualSpeed) => seed }
   })
 }

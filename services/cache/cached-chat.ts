@@ -80,7 +80,7 @@ function labelled<Request> (incoming: Incoming<Request>, label: string): Incomin
   return {
     ...incoming,
     delivery: {
-      json: (headers, body, bytes) => json({ ...headers, ...extra }, body, bytes),
+      json: (headers, body, text) => json({ ...headers, ...extra }, body, text),
       stream: (headers, events) => stream({ ...headers, ...extra }, events)
     }
   }

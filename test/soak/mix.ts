@@ -39,6 +39,8 @@ const image = (random: Random, more: object = {}): object => ({
   model: 'sandbox-image', prompt: question(random), size: '128x128', ...more
 })
 
+const videoKind: Kind = random => ({ path: '/chat/completions', body: video(random) })
+
 /** What is sent, and how often beside the others. */
 const kinds: readonly [weight: number, kind: Kind][] = [
   [20, random => ({ path: '/chat/completions', body: chat(random) })],
@@ -54,7 +56,7 @@ const kinds: readonly [weight: number, kind: Kind][] = [
   [6, (random, { limitedKey: key }) => ({ path: '/chat/completions', body: chat(random, { stream: random.next() < 0.5 }), key })],
   [2, random => ({ path: '/images/generations', body: image(random) })],
   [1, random => ({ path: '/images/generations', body: image(random, { response_format: 'b64_json' }), leaves: 2 })],
-  [0.3, random => ({ path: '/chat/completions', body: video(random) })],
+  [0.3, videoKind],
   [0.1, random => ({ path: '/chat/completions', body: video(random), leaves: 50 })],
   [2, () => ({ path: '/chat/completions', body: { model: 'chat' } })],
   [2, random => ({ path: '/chat/completions', body: chat(random, { model: 'none' }) })],
@@ -80,8 +82,7 @@ export async function sendEach (sender: Sender): Promise<void> {
 
 /** Sends as many videos at once as the sandbox makes side by side. */
 export async function sendVideos (sender: Sender): Promise<void> {
-  const kind: Kind = random => ({ path: '/chat/completions', body: video(random) })
-  await Promise.all([send(sender, kind), send(sender, kind)])
+  await Promise.all([send(sender, videoKind), send(sender, videoKind)])
 }
 
 async function send (sender: Sender, kind: Kind): Promise<string> {

@@ -3,11 +3,12 @@ import { configDefaults } from '../../../schemas/config.ts'
 import type { ModelConfig, PolicyConfig } from '../../../services/config/config.ts'
 import { builtInPolicies } from '../../../services/config/policies.ts'
 import { assumedCapabilities } from '../../../services/models/new-model.ts'
-import { noOffsets, type Offsets } from '../../../services/routing/feedback/rows.ts'
+import type { Offsets } from '../../../services/routing/feedback/rows.ts'
 import type { Deployments, Question } from '../../../services/routing/route.ts'
 import { createRouter, type Router } from '../../../services/routing/router.ts'
 import { loadWeights } from '../../../services/routing/scoring/weights.ts'
 import { createStickiness } from '../../../services/routing/stickiness.ts'
+import { fixedOffer } from './offer.ts'
 
 export const weights = loadWeights()
 
@@ -50,9 +51,7 @@ interface RouterFacts {
   clock?: () => number
 }
 
-export function routerOf (
-  { models, policies = builtInPolicies(), speeds = {}, offsets = noOffsets, clock }: RouterFacts
-): Router {
+export function routerOf ({ models, policies, speeds = {}, offsets, clock }: RouterFacts): Router {
   const deployments: Deployments = {
     isAvailable: ({ model }) => speeds[model]?.works ?? true,
     expected: (_, model) => ({
@@ -60,13 +59,7 @@ export function routerOf (
     })
   }
   return createRouter({
-    offer: {
-      version: () => 1,
-      models: () => models,
-      policies: () => policies,
-      resolve: id => id,
-      offsets: () => offsets
-    },
+    offer: fixedOffer(models, { policies, offsets }),
     deployments,
     weights,
     ...(clock === undefined ? {} : { stickiness: createStickiness({ clock }) })

@@ -1,13 +1,12 @@
 import t from 'tap'
 import { breakerDefaults } from '../../../schemas/config-requests.ts'
-import { builtInPolicies } from '../../../services/config/policies.ts'
 import { createDeployments } from '../../../services/deployments/deployments.ts'
 import { createSharing } from '../../../services/deployments/share.ts'
-import { noOffsets } from '../../../services/routing/feedback/rows.ts'
 import { createRouter } from '../../../services/routing/router.ts'
 import type { Store } from '../../../services/store/store.ts'
 import { forEachEngine } from '../../engines.ts'
 import { ask, modelOf, weights } from './helper.ts'
+import { fixedOffer } from './offer.ts'
 
 const sharedEveryMs = 3000
 const quality = { quality: { chat: 0.8, knowledge: 0.8, code: 0.8, math: 0.8, tools: 0.8, extraction: 0.8 } }
@@ -21,13 +20,7 @@ function createNode (store: Store, name: string, clock: () => number) {
   const deployments = createDeployments({ breaker: () => breakerDefaults, clock, monotonic: clock })
   const sharing = createSharing({ store, deployments, node: name, clock })
   const router = createRouter({
-    offer: {
-      version: () => 1,
-      models: () => models,
-      policies: builtInPolicies,
-      resolve: id => id,
-      offsets: () => noOffsets
-    },
+    offer: fixedOffer(models),
     deployments,
     weights
   })

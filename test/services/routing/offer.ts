@@ -1,0 +1,19 @@
+import type { ModelConfig, PolicyConfig } from '../../../services/config/config.ts'
+import { builtInPolicies } from '../../../services/config/policies.ts'
+import { noOffsets, type Offsets } from '../../../services/routing/feedback/rows.ts'
+import type { Offer } from '../../../services/routing/router.ts'
+
+interface OfferFacts { policies?: readonly PolicyConfig[] | undefined, offsets?: Offsets | undefined }
+
+/** An offer of models that never changes; names stand for themselves. */
+export function fixedOffer (
+  models: readonly ModelConfig[], { policies = builtInPolicies(), offsets = noOffsets }: OfferFacts = {}
+): Offer {
+  return {
+    version: () => 1,
+    models: () => models,
+    policies: () => policies,
+    resolve: id => id,
+    offsets: () => offsets
+  }
+}
