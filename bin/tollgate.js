@@ -3,6 +3,7 @@
 // own one takes over.
 import { spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
 import './compile-cache.js'
 
 const oldestMajor = 24
@@ -19,13 +20,18 @@ if (Number.parseInt(process.versions.node) >= oldestMajor) {
   }
 }
 
-/** The path of the Node that `npm ci` has installed; null when there is none. */
+/** The path of the Node that `npm ci` has installed; null when there is none for this platform. */
 function ownNode () {
-  try {
-    return createRequire(import.meta.url).resolve('node/bin/node')
-  } catch {
-    return null
+  const require = createRequire(import.meta.url)
+  for (const name of Object.keys(require('../package.json').optionalDependencies)) {
+    try {
+      const file = require.resolve(`${name}/package.json`)
+      return join(dirname(file), require(file).bin.node)
+    } catch {
+      // It is made for another platform and so was not installed.
+    }
   }
+  return null
 }
 
 /** Runs this same program in another Node and ends as that one ends. */

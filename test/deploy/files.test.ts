@@ -38,6 +38,14 @@ t.test('the builder is given what the program is made of, and nothing else', asy
   for (const folder of folders) t.ok(given.includes(folder), folder)
 })
 
+t.test('the lock says where each package is, so that an install asks the registry for nothing else', async t => {
+  const locked: Record<string, { integrity?: string, resolved?: string }> = JSON.parse(read('package-lock.json')).packages
+  const unclear = Object.entries(locked).filter(([, { integrity, resolved = '' }]) => {
+    return integrity !== undefined && !/^https:\/\/registry\.npmjs\.org\/.+\.tgz$/.test(resolved)
+  })
+  t.strictSame(unclear, [])
+})
+
 t.test('the compose file follows its specification, and its nodes can neither write nor rise', async t => {
   // The project's name came into the specification after this copy of its schema.
   const { name: _name, ...compose } = parse(read('deploy/compose.yaml'), { merge: true })
