@@ -16,8 +16,9 @@ export interface Measurement {
   /** Of the rounds, each measured on both within seconds. Null where only the figures themselves count. */
   ratio: Spread | null
   targetRatio: number | null
-  /** The same as a difference. */
-  targetExtraUs?: number | undefined
+  /** What the subject needs beyond the reference, in the unit; where that counts, not the ratio. */
+  extra?: Spread
+  targetExtra?: number
   /** The most that the subject may need, in µs. */
   mostUs?: number | undefined
 }
@@ -31,29 +32,31 @@ export type Load = (order: LoadOrder) => Promise<LoadResult>
 export async function measureCpu (
   { bare, subject }: Pair<Child>, scenario: Scenario, load: Load, rounds: number
 ): Promise<Measurement> {
-  const { title, unit, units, warmUp, warmUpShort = 0 } = scenario
-  const { targetRatio = null, targetExtraUs, referenceRequest } = scenario
-  const reference = referenceRequest === undefined ? bare : subject
-  const short = { request: 'short', concurrency: 16, count: warmUpShort } as const
-  async function cpuUs (server: Child, count: number, request = scenario.load.request): Promise<number> {
-    const { url, key } = server
-    const before = await server.usage()
-    await loaded(load, { ...scenario.load, request, url, key, count })
-    const after = await server.usage()
-    return (after.cpuUs - before.cpuUs) / units
+  const { title, unit, units, warmUp, warmUpShort = 0, targetRatio } = scenario
+  const unitUs = async (server: Child): Promise<number> => {
+    return await cpuUs(server, load, scenario.load) * scenario.load.count / units
   }
-  if (warmUpShort > 0) {
-    for (const { url, key } of [reference, subject]) await loaded(load, { ...short, url, key })
+  for (const { url, key } of [bare, subject]) {
+    if (warmUpShort > 0) await loaded(load, { request: 'short', concurrency: 16, count: warmUpShort, url, key })
+    await loaded(load, { ...scenario.load, count: warmUp, url, key })
   }
-  await cpuUs(reference, warmUp, referenceRequest)
-  await cpuUs(subject, warmUp)
-  const { count } = scenario.load
   const pairs: Pair<number>[] = []
   for (let round = 0; round < rounds; round++) {
-    const subjectUs = await cpuUs(subject, count)
-    pairs.push({ bare: await cpuUs(reference, count, referenceRequest), subject: subjectUs })
+    const subjectUs = await unitUs(subject)
+    pairs.push({ bare: await unitUs(bare), subject: subjectUs })
   }
-  return { title: `CPU, ${title}`, unit: `µs/${unit}`, targetRatio, targetExtraUs, ...compared(pairs) }
+  return { title: `CPU, ${title}`, unit: `µs/${unit}`, targetRatio, ...compared(pairs) }
+}
+
+/** CPU time of a server per request, in µs. Throws an Error on a wrong answer. */
+export async function cpuUs (
+  server: Child, load: Load, order: Omit<LoadOrder, 'url' | 'key'>
+): Promise<number> {
+  const { url, key } = server
+  const before = await server.usage()
+  await loaded(load, { ...order, url, key })
+  const after = await server.usage()
+  return (after.cpuUs - before.cpuUs) / order.count
 }
 
 /** The median time that a request takes longer than without any gateway, in ms, at a fixed rate. */
@@ -113,7 +116,8 @@ async function started (program: Program): Promise<{ startMs: number, rssMiB: nu
   return { startMs, rssMiB: rssBytes / 2 ** 20 }
 }
 
-async function loaded (load: Load, order: LoadOrder): Promise<LoadResult> {
+/** Throws an Error on a wrong answer. */
+export async function loaded (load: Load, order: LoadOrder): Promise<LoadResult> {
   const result = await load(order)
   if (result.failure !== null) throw new Error(result.failure)
   return result

@@ -6,10 +6,10 @@ export const noiseMargin = 0.1
 
 /** Whether a ratio is above its target by more than noise explains. */
 export function isTooSlow (
-  { bare, subject, ratio, targetRatio, targetExtraUs, mostUs }: Measurement
+  { subject, ratio, targetRatio, extra, targetExtra, mostUs }: Measurement
 ): boolean {
   if (mostUs !== undefined) return subject.median > mostUs * (1 + noiseMargin)
-  if (targetExtraUs !== undefined) return subject.median - bare.median > targetExtraUs * (1 + noiseMargin)
+  if (extra !== undefined && targetExtra !== undefined) return extra.median > targetExtra * (1 + noiseMargin)
   return ratio !== null && targetRatio !== null && ratio.median > targetRatio * (1 + noiseMargin)
 }
 
@@ -17,12 +17,12 @@ export function isTooSlow (
 export function report (measurements: readonly Measurement[], subject: string): string {
   const rows = [
     ['', '', 'bare', subject, 'ratio', 'target'],
-    ...measurements.map(({ title, unit, bare, subject, ratio, ...targets }) => [
+    ...measurements.map(({ title, unit, bare, subject, ratio, extra, ...targets }) => [
       title,
       unit,
       shown(bare),
       shown(subject),
-      ratio === null ? '' : shown(ratio, 2),
+      extra !== undefined ? `+${shown(extra)}` : ratio === null ? '' : shown(ratio, 2),
       targetText(targets)
     ])
   ]
@@ -36,11 +36,11 @@ export function report (measurements: readonly Measurement[], subject: string): 
   return [...lines, '', note].join('\n')
 }
 
-type Targets = Pick<Measurement, 'targetRatio' | 'targetExtraUs' | 'mostUs'>
+type Targets = Pick<Measurement, 'targetRatio' | 'targetExtra' | 'mostUs'>
 
-function targetText ({ targetRatio, targetExtraUs, mostUs }: Targets): string {
+function targetText ({ targetRatio, targetExtra, mostUs }: Targets): string {
   if (mostUs !== undefined) return `≤ ${mostUs} µs`
-  if (targetExtraUs !== undefined) return `≤ +${targetExtraUs} µs`
+  if (targetExtra !== undefined) return `≤ +${targetExtra.toFixed(0)}`
   return targetRatio === null ? '' : `≤ ${targetRatio}`
 }
 

@@ -2,6 +2,7 @@ import { mkdtempDisposable } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { measureBilling } from './billing.ts'
 import { startServer, startWorker } from './child.ts'
 import type { Program } from './child.ts'
 import type { LoadOrder, LoadResult } from './load.ts'
@@ -14,7 +15,7 @@ import { isTooSlow, report } from './report.ts'
 import { measureRouting } from './routing.ts'
 import { latencyLoad, scenarios } from './scenarios.ts'
 
-const names = [...Object.keys(scenarios), 'latency', 'start', 'held', 'routing']
+const names = [...Object.keys(scenarios), 'billing', 'latency', 'start', 'held', 'routing']
 const usage = `npm run bench -- [${names.join('] [')}]
   --subject <name>  what to compare with the bare relay: tollgate (default), bare, or a server's file
   --rounds <n>      measured rounds of each kind, 5 unless told
@@ -85,6 +86,7 @@ async function measureRunning (
     if (!chosen.includes(name)) continue
     measurements.push(await measureCpu({ bare, subject }, scenario, load, rounds))
   }
+  if (chosen.includes('billing')) measurements.push(await measureBilling({ bare, subject }, load, rounds))
   if (chosen.includes('latency')) {
     measurements.push(await measureLatency({ bare, subject }, upstreamUrl, latencyLoad, load, rounds))
   }

@@ -1,5 +1,4 @@
 import type { LoadOrder } from './load.ts'
-import type { RequestName } from './requests.ts'
 
 /** CPU time of a server under one kind of load, as a ratio to the reference. */
 export interface Scenario {
@@ -15,11 +14,7 @@ export interface Scenario {
   unit: string
   units: number
   /** The highest ratio that is good enough. */
-  targetRatio?: number
-  /** Instead of the bare relay, the reference is the subject itself with this request. */
-  referenceRequest?: RequestName
-  /** The most that the subject may need beyond the reference, in µs per unit. */
-  targetExtraUs?: number
+  targetRatio: number
 }
 
 /** By the names the command line takes. */
@@ -31,15 +26,6 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
     unit: 'request',
     units: 2000,
     targetRatio: 1.7
-  },
-  billing: {
-    title: 'the same, billed beside not billed',
-    load: { request: 'short', count: 2000, concurrency: 16 },
-    warmUp: 30_000,
-    unit: 'request',
-    units: 2000,
-    referenceRequest: 'free',
-    targetExtraUs: 10
   },
   long: {
     title: 'JSON, 50 KB request',

@@ -1,0 +1,17 @@
+import Fastify from 'fastify'
+import { Pool } from 'undici'
+
+// A relay as one writes it with Fastify on the first day: JSON in, JSON out, without keys, money, limits or a
+// log. To be compared with the bare relay: npm run bench -- json --subject bench/plain-fastify.ts
+
+const { UPSTREAM_URL = '', PORT = '0' } = process.env
+const pool = new Pool(new URL(UPSTREAM_URL).origin)
+const headers = { 'content-type': 'application/json', authorization: 'Bearer bare' }
+
+const app = Fastify()
+app.post('/v1/chat/completions', async ({ url, body }, reply) => {
+  const answer = await pool.request({ method: 'POST', path: url, headers, body: JSON.stringify(body) })
+  reply.code(answer.statusCode)
+  return await answer.body.json()
+})
+console.log(`${await app.listen({ port: Number(PORT), host: '127.0.0.1' })}/v1`)
