@@ -1,9 +1,9 @@
 import { UpstreamError } from '../errors.ts'
 import { isObject, type JsonObject } from '../json.ts'
 import { doneEvent, encodeEvent, EventSplitter, eventsIn } from '../sse.ts'
+import { blankMember } from './blank-member.ts'
 import type { Dialect } from './dialects.ts'
 import { upstreamErrorIn } from './openai-answer.ts'
-import { hasUsage } from './usage-in-piece.ts'
 import { marksOf, translateAnswer } from './openai-translate.ts'
 import { usageIn, withReasoning } from './openai-usage.ts'
 import type { EventSink, EventStream, Exchange, StreamReport } from './provider.ts'
@@ -210,9 +210,9 @@ class StreamEditor {
   }
 
   edit (piece: Buffer, found: PieceScan): Buffer {
-    const mustRead = (found.hasUsage && hasUsage(piece, this.#hideUsage)) || found.hasError ||
-      this.#report.model === null || piece[0] !== startOfData ||
-      this.#marks.some(mark => piece.includes(mark))
+    if (this.#hideUsage) hideNullUsage(piece, found.nullUsages)
+    const mustRead = found.hasUsage || found.hasError || this.#report.model === null ||
+      piece[0] !== startOfData || this.#marks.some(mark => piece.includes(mark))
     return mustRead ? this.#editEvents(piece) : piece
   }
 
@@ -254,6 +254,13 @@ class StreamEditor {
       edited = others
     }
     return translateAnswer(withReasoning(edited, this.#dialect), this.#dialect)
+  }
+}
+
+/** Takes out what the client has not asked for; `places` are those of whole members. */
+function hideNullUsage (piece: Buffer, places: readonly number[]): void {
+  for (let index = 0; index < places.length; index += 2) {
+    blankMember(piece, places[index] ?? 0, places[index + 1] ?? 0)
   }
 }
 

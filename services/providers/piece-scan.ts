@@ -6,6 +6,7 @@ const space = 0x20
 
 const usageKey = Buffer.from('usage')
 const errorKey = Buffer.from('error')
+const nullValue = Buffer.from('null')
 /** The keys of what a model writes. */
 const textKeys = ['content', 'arguments', 'reasoning_content', 'text'].map(key => Buffer.from(key))
 
@@ -14,16 +15,20 @@ const textKeys = ['content', 'arguments', 'reasoning_content', 'text'].map(key =
  * does, and neither parsing them nor searching them for each key in turn would be as cheap.
  */
 export class PieceScan {
-  /** Whether the piece has a string `usage`, or `error`, be it a key or not. */
+  /** Whether the piece has a string `usage` that is not the key of a null, or `error`, be it a key or not. */
   hasUsage = false
   hasError = false
+  /** Where the members begin and end, in turn, that say `"usage": null`. */
+  nullUsages: number[] = []
   /** Where the strings begin and end that a model has written, in turn; without their quotes. */
-  readonly texts: number[] = []
+  texts: number[] = []
 
   scan (piece: Uint8Array): void {
     this.hasUsage = false
     this.hasError = false
-    this.texts.length = 0
+    // New ones, because emptying an array costs more.
+    if (this.nullUsages.length > 0) this.nullUsages = []
+    if (this.texts.length > 0) this.texts = []
     for (let at = 0; at < piece.length; at++) {
       if (piece[at] !== quote) continue
       const start = at + 1
@@ -35,25 +40,37 @@ export class PieceScan {
   #look (piece: Uint8Array, start: number, end: number): void {
     switch (end - start) {
       case 5:
-        this.hasUsage ||= isAt(piece, start, usageKey)
+        if (isAt(piece, start, usageKey)) this.#takeUsage(piece, start, end)
         this.hasError ||= isAt(piece, start, errorKey)
         return
       case 4: case 7: case 9: case 17:
         for (const key of textKeys) {
-          if (key.length === end - start && isAt(piece, start, key)) this.#take(piece, end)
+          if (key.length === end - start && isAt(piece, start, key)) this.#takeText(piece, end)
         }
     }
   }
 
-  /** Notes the value that follows a key, when it is a string. */
-  #take (piece: Uint8Array, endOfKey: number): void {
-    let at = endOfKey + 1
-    while (piece[at] === space) at++
-    if (piece[at] !== colon) return
-    at++
-    while (piece[at] === space) at++
-    if (piece[at] === quote) this.texts.push(at + 1, endOfString(piece, at + 1))
+  #takeUsage (piece: Uint8Array, start: number, end: number): void {
+    const at = valueAfter(piece, end)
+    if (at === -1 || !isAt(piece, at, nullValue)) this.hasUsage = true
+    else this.nullUsages.push(start - 1, at + nullValue.length)
   }
+
+  /** Notes the value that follows a key, when it is a string. */
+  #takeText (piece: Uint8Array, endOfKey: number): void {
+    const at = valueAfter(piece, endOfKey)
+    if (at !== -1 && piece[at] === quote) this.texts.push(at + 1, endOfString(piece, at + 1))
+  }
+}
+
+/** Where the value begins that follows a key, -1 when the string was none. */
+function valueAfter (piece: Uint8Array, endOfKey: number): number {
+  let at = endOfKey + 1
+  while (piece[at] === space) at++
+  if (piece[at] !== colon) return -1
+  at++
+  while (piece[at] === space) at++
+  return at
 }
 
 /** The place of the closing quote. A line ends a string that lacks one, so that it hides nothing after it. */

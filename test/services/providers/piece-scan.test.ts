@@ -22,6 +22,24 @@ t.test('keys are found wherever they stand, with and without spaces', async t =>
   t.match(scan('data: {"delta":{"content" : "a\\"b"}}\n\n'), { texts: ['a\\"b'], hasUsage: false, hasError: false })
 })
 
+t.test('a usage of null is told from one that says something', async t => {
+  for (const member of ['"usage":null', '"usage" : null']) {
+    const piece = Buffer.from(`data: {"id":1,${member},"choices":[]}\n\n`)
+    const { hasUsage, nullUsages } = found(piece)
+    t.equal(hasUsage, false)
+    t.strictSame(piece.toString('utf8', ...nullUsages), member)
+  }
+  t.match(scan('data: {"usage":{"a":null}}\n\ndata: {"usage":null}\n\n'), { hasUsage: true })
+  t.match(scan('data: {"usage":'), { hasUsage: true })
+})
+
+t.test('a scan knows nothing of the one before', async t => {
+  const scan = new PieceScan()
+  scan.scan(Buffer.from('data: {"usage":null,"content":"a"}\n\n'))
+  scan.scan(Buffer.from('data: {}\n\n'))
+  t.strictSame([scan.nullUsages, scan.texts], [[], []])
+})
+
 t.test('what a text says is not taken for a key', async t => {
   const content = JSON.stringify({ usage: 1, error: '\\' })
   t.match(scan(`data: ${JSON.stringify({ delta: { content } })}\n\n`), { hasUsage: false, hasError: false })
