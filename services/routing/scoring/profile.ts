@@ -42,7 +42,6 @@ export function profileOf (model: Described, weights: Weights): Profile {
     if (own !== undefined) return logOdds(own)
     return level + weights.ordinaryLevel + domainOffset(at, kinds, weights) + thinking(domain, model, trained)
   })
-  const [seed] = names.flatMap(name => weights.speeds[name] === undefined ? [] : [weights.speeds[name]])
   const isOwn = Object.keys(model.quality).length > 0
   return {
     level,
@@ -52,8 +51,25 @@ export function profileOf (model: Described, weights: Weights): Profile {
     ownQuality: isOwn ? levels : null,
     offsets: null,
     verbosity: Math.exp(trained?.verbosity ?? (isThinking(model) ? thinkingVerbosity : 0)),
-    seed: seed === undefined ? null : { firstTokenMs: seed[0], tokensPerSecond: seed[1] },
+    seed: seedOf(names, model.price, weights),
     source: isOwn ? 'operator' : trained !== undefined ? 'trained' : measured !== undefined ? 'measured' : 'catalogue'
+  }
+}
+
+/** The speed that somebody measured, else the usual one at this price; null where nothing is known. */
+function seedOf (
+  names: readonly string[], price: Described['price'], { speeds, usualSpeed }: Weights
+): Profile['seed'] {
+  for (const name of names) {
+    const [firstTokenMs, tokensPerSecond] = speeds[name] ?? []
+    if (firstTokenMs !== undefined && tokensPerSecond !== undefined) return { firstTokenMs, tokensPerSecond }
+  }
+  const outputPico = price?.outputPico ?? 0
+  if (outputPico === 0) return null
+  const slower = Math.exp(usualSpeed.perPrice * clamp(Math.log(outputPico / 1_000_000), -3, 4))
+  return {
+    firstTokenMs: usualSpeed.firstTokenMs * slower,
+    tokensPerSecond: usualSpeed.tokensPerSecond / slower
   }
 }
 

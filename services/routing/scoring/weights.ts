@@ -31,6 +31,8 @@ export interface WeightsFile {
   levels: Record<string, number>
   /** Milliseconds to the first token and tokens per second, as measured by others. */
   speeds: Record<string, [number, number]>
+  /** The same for one that nobody measured and whose output costs 1 USD per million tokens. */
+  usualSpeed: UsualSpeed
   /**
    * Level of a model of which only the catalogue tells: by the logarithms of its price in USD per million
    * tokens and of the tens of billions of parameters that its name speaks of, by years since 2024 and by
@@ -48,6 +50,13 @@ export interface Prior {
   reasoning: number
   /** How far off the trained models are from what their price says. */
   spread: number
+}
+
+export interface UsualSpeed {
+  firstTokenMs: number
+  tokensPerSecond: number
+  /** How much the logarithm of both times grows with that of the price: what costs more is larger. */
+  perPrice: number
 }
 
 export interface TrainedModel {

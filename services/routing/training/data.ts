@@ -35,7 +35,7 @@ export interface ModelRow {
 }
 
 interface SpeedRow {
-  model: string, blockrun_latency_ms: number, blockrun_tps: number, blockrun_output_tokens: number
+  model: string, blockrun_latency_ms: number, blockrun_output_tokens: number, price_output_1m: number
 }
 interface ProgrammingRow { model: string, pass_rate_2: number, date: string, total_cost: number }
 

@@ -113,15 +113,35 @@ function thinks (name: string): boolean {
   return /think|reason|\bo[134]\b|o[134]-|r1|high|qwq/i.test(name)
 }
 
+/** The part of the time for a whole answer that passes before its first token. */
+const firstTokenShare = 0.35
+
 /** Milliseconds to the first token and tokens per second, out of whole answers of a known length. */
 export function speedsOf (rows: TrainingData['speeds']): Record<string, [number, number]> {
-  const share = 0.35
   return Object.fromEntries(rows.flatMap(row => {
     const name = spellings(row.model)[0]
     if (name === undefined) return []
-    const firstMs = Math.round(row.blockrun_latency_ms * share)
-    return [[name, [firstMs, Math.round(row.blockrun_output_tokens / (
-      row.blockrun_latency_ms * (1 - share)
-    ) * 1000)]]]
+    const { firstTokenMs, tokensPerSecond } = speedOf(row.blockrun_latency_ms, row.blockrun_output_tokens)
+    return [[name, [firstTokenMs, tokensPerSecond]]]
   }))
 }
+
+function speedOf (answerMs: number, tokens: number) {
+  return {
+    firstTokenMs: Math.round(answerMs * firstTokenShare),
+    tokensPerSecond: Math.round(tokens / (answerMs * (1 - firstTokenShare)) * 1000)
+  }
+}
+
+/** What the price says of the speed: little, but more than nothing, where nobody has measured. */
+export function usualSpeedOf (rows: TrainingData['speeds']): WeightsFile['usualSpeed'] {
+  const priced = rows.filter(row => row.price_output_1m > 0)
+  const [perToken = 0, perPrice = 0] = ridge(
+    priced.map(row => [1, Math.log(row.price_output_1m)]),
+    priced.map(row => Math.log(row.blockrun_latency_ms / row.blockrun_output_tokens)), 1
+  )
+  return { ...speedOf(Math.exp(perToken) * usualTokens, usualTokens), perPrice: Number(perPrice.toFixed(3)) }
+}
+
+/** Of an answer of which something is expected before anything is known of it. */
+const usualTokens = 256

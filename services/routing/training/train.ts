@@ -4,7 +4,7 @@ import { bucketCount } from '../text/reader.ts'
 import { createRandom, type Row, type TrainingData } from './data.ts'
 import { spreadOf, standardised, toExamples, type Examples } from './examples.ts'
 import { fit, fitDefaults, type Fitted, type FitOptions } from './fit.ts'
-import { aliasesOf, levelsElsewhere, priorOf, speedsOf } from './elsewhere.ts'
+import { aliasesOf, levelsElsewhere, priorOf, speedsOf, usualSpeedOf } from './elsewhere.ts'
 import { ridge } from './ridge.ts'
 import { typicalTexts, type Typical } from './typical.ts'
 
@@ -48,6 +48,7 @@ export function train (
     aliases,
     levels,
     speeds: speedsOf(data.speeds),
+    usualSpeed: usualSpeedOf(data.speeds),
     prior: priorOf(data, models)
   }
 }

@@ -1,8 +1,9 @@
 import t from 'tap'
 import type { ChatMessage } from '../../../schemas/chat-messages.ts'
 import { routeHeader } from '../../../services/routing/describe.ts'
+import { profileOf } from '../../../services/routing/scoring/profile.ts'
 import { domains } from '../../../services/routing/scoring/weights.ts'
-import { ask, modelOf, policiesWith, routerOf } from './helper.ts'
+import { ask, modelOf, policiesWith, routerOf, weights } from './helper.ts'
 
 const everywhere = (share: number) => ({
   quality: Object.fromEntries(domains.map(
@@ -178,4 +179,16 @@ t.test('a request is understood from its last words and those before them', asyn
     'Write a python function that merges two sorted lists.'
   ), answered, user('Shorter.')), 'code')
   t.equal(domainOf(user('word '.repeat(60_000))), 'long_context')
+})
+
+t.test('of models that nobody has measured the cheaper one is expected to be faster', async t => {
+  const facts = [
+    { id: 'plain', input: 0.1, output: 0.4 }, { id: 'dear', input: 10, output: 40 }, { id: 'free', input: 0, output: 0 }
+  ]
+  const [plain, dear, free] = facts.map(one => profileOf({ ...modelOf(one), names: [one.id] }, weights).seed)
+  t.ok(plain && dear && plain.firstTokenMs < dear.firstTokenMs)
+  t.ok(plain && dear && plain.tokensPerSecond > dear.tokensPerSecond)
+  t.equal(free, null, 'nothing is known of it')
+  const measured = profileOf({ ...modelOf({ id: 'gpt-4o-mini', output: 100 }), names: ['gpt-4o-mini'] }, weights).seed
+  t.strictSame(Object.values(measured ?? {}), weights.speeds['gpt-4o-mini'], 'what was measured counts more')
 })
