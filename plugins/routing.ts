@@ -1,6 +1,7 @@
 import fp from 'fastify-plugin'
 import { createFeedback, type Feedback } from '../services/routing/feedback/feedback.ts'
 import { noOffsets, readOffsets } from '../services/routing/feedback/rows.ts'
+import { practise } from '../services/routing/practice.ts'
 import { createRouter, type Router } from '../services/routing/router.ts'
 import { periodically } from '../services/periodically.ts'
 
@@ -40,4 +41,12 @@ export default fp<RoutingOptions>(async (app, { refreshEveryMs = 30_000 }) => {
     },
     deployments: app.deployments
   }))
+
+  let endPractice = (): void => {}
+  app.addHook('onListen', async () => {
+    endPractice = practise(app.router, {
+      onError: err => app.log.warn({ err }, 'the router could not practise')
+    })
+  })
+  app.addHook('preClose', async () => endPractice())
 }, { name: 'routing', dependencies: ['models', 'deployments', 'store'] })
