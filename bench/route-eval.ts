@@ -72,10 +72,15 @@ function evaluate (folder: string): void {
     console.log(`\n${pool.id}: AIQ of the single models (zero router) ${zero.toFixed(4)}`)
     single('always cheapest', cheapest)
     single('always best', best)
-    for (const { router, aiq, recovered } of lines) {
-      console.log(`  ${router.padEnd(16)} AIQ ${aiq.toFixed(4)}  ${(100 * (recovered ?? 0)).toFixed(0)} % of the way to the oracle`)
+    for (const { router, aiq, recovered, ofFamilies } of lines) {
+      const known = ofFamilies === null ? '' : `, ${percent(ofFamilies)} to one that knows the benchmarks`
+      console.log(`  ${router.padEnd(16)} AIQ ${aiq.toFixed(4)}  ${percent(recovered)} of the way to the oracle${known}`)
     }
   }
+}
+
+function percent (share: number): string {
+  return `${(100 * share).toFixed(0)} %`
 }
 
 function printPairs (

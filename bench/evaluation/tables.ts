@@ -47,8 +47,11 @@ export function pairLines (
   })
 }
 
-/** One line of the table of a pool; `recovered` is the share of the way from single models to the oracle. */
-export interface PoolLine { router: string, aiq: number, recovered: number | null }
+/**
+ * One line of the table of a pool. `recovered` is the share of the way from single models to the oracle,
+ * `ofFamilies` to one that knows of a prompt only which benchmark it is from: null where that is no help.
+ */
+export interface PoolLine { router: string, aiq: number, recovered: number, ofFamilies: number | null }
 
 const prices = [0, ...Array.from({ length: 120 }, (_, at) => 10 ** (-6 + 7 * at / 119)), Infinity]
 
@@ -79,28 +82,41 @@ export function poolLines (
   const aiqOf = (points: readonly CostPoint[]) => averageQuality(points, cheapest.cost, dearest.cost)
   const zero = aiqOf(singles)
   const best = singles.reduce((one, other) => other.quality > one.quality ? other : one)
-  const lines = Object.entries(routers).map(([router, scorer]) => {
-    const scores = answered.map(({ row }) => scorer(row, models))
-    const costsSeen = router === 'oracle' ? costs : answered.map(() => usual)
-    const points = prices.map(price => point(one => highest(models.map((_, at) => {
+  /** The best of each price of quality, given what a router thinks of the models and of their costs. */
+  const pointsOf = (scores: readonly number[][], costsSeen: readonly number[][]) => prices.map(price => {
+    return point(one => highest(models.map((_, at) => {
       const cost = costsSeen[one]?.[at] ?? 0
-      return price === 0
-        ? -cost
-        : (scores[one]?.[at] ?? 0) - (
-            price === Infinity ? 1e-9 * cost : cost / price
-          )
-    }))))
-    return { router, aiq: aiqOf(points), recovered: null }
+      if (price === 0) return -cost
+      return (scores[one]?.[at] ?? 0) - (price === Infinity ? 1e-9 * cost : cost / price)
+    })))
   })
-  const ceiling = lines.find(({ router }) => router === 'oracle')?.aiq ?? zero
+  const measured = Object.entries(routers).map(([router, scorer]) => {
+    const scores = answered.map(({ row }) => scorer(row, models))
+    return { router, aiq: aiqOf(pointsOf(scores, router === 'oracle' ? costs : answered.map(() => usual))) }
+  })
+  const ceiling = measured.find(({ router }) => router === 'oracle')?.aiq ?? zero
+  const families = answered.map(({ row }) => row.family)
+  const marks = answered.map(({ row }) => models.map(model => row.y[model] ?? 0))
+  const knowing = aiqOf([...pointsOf(meansBy(families, marks), meansBy(families, costs)), ...singles])
   return {
-    lines: lines.map(line => ({
-      ...line, recovered: (line.aiq - zero) / (ceiling - zero)
+    lines: measured.map(line => ({
+      ...line,
+      recovered: (line.aiq - zero) / (ceiling - zero),
+      ofFamilies: knowing - zero > 1e-4 ? (line.aiq - zero) / (knowing - zero) : null
     })),
     cheapest,
     best,
     zero
   }
+}
+
+/** In place of each row the mean of all rows of its group. */
+function meansBy (groups: readonly string[], rows: readonly number[][]): number[][] {
+  const members = Map.groupBy(rows, (_, at) => groups[at])
+  const means = new Map([...members].map(([group, own]) => {
+    return [group, own[0]?.map((_, column) => mean(own.map(row => row[column] ?? 0))) ?? []]
+  }))
+  return groups.map(group => means.get(group) ?? [])
 }
 
 /** The prompts that all models of a pool have answered; each benchmark weighs the same, all together 1. */
