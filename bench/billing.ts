@@ -1,7 +1,7 @@
 import type { Child } from './child.ts'
 import { cpuUs, loaded } from './measure.ts'
 import type { Load, Measurement, Pair } from './measure.ts'
-import { spreadOf } from './statistics.ts'
+import { mean, spreadOf } from './statistics.ts'
 
 /** The most CPU time that the ledger may add to a request, where the bare relay takes so much for one. */
 const target = { extraUs: 10, bareUs: 67 }
@@ -9,6 +9,9 @@ const target = { extraUs: 10, bareUs: 67 }
 const order = { count: 400, concurrency: 16 } as const
 const warmUp = 30_000
 const comparisonsPerRound = 12
+
+/** CPU time of one request, in µs. */
+interface Comparison { bare: number, free: number, billed: number, extra: number }
 
 /**
  * What the ledger adds to a chat request in CPU time: the same request to the same server, with a price and
@@ -18,41 +21,38 @@ const comparisonsPerRound = 12
 export async function measureBilling (
   { bare, subject }: Pair<Child>, load: Load, rounds: number
 ): Promise<Measurement> {
-  const bareUs = (): Promise<number> => cpuUs(bare, load, { ...order, request: 'free' })
-  const billedUs = (): Promise<number> => cpuUs(subject, load, { ...order, request: 'short' })
-  const freeUs = (): Promise<number> => cpuUs(subject, load, { ...order, request: 'free' })
   for (const [{ url, key }, request] of [[bare, 'free'], [subject, 'free'], [subject, 'short']] as const) {
     await loaded(load, { ...order, count: warmUp, request, url, key })
   }
 
-  const medians: Record<'bare' | 'free' | 'billed' | 'extra', number[]> = { bare: [], free: [], billed: [], extra: [] }
-  for (let round = 0; round < rounds; round++) {
-    const values: typeof medians = { bare: [], free: [], billed: [], extra: [] }
-    for (let comparison = 0; comparison < comparisonsPerRound; comparison++) {
-      values.bare.push(await bareUs())
-      const billed = [await billedUs()]
-      const free = [await freeUs(), await freeUs()]
-      billed.push(await billedUs())
-      values.billed.push(mean(billed))
-      values.free.push(mean(free))
-      values.extra.push(mean(billed) - mean(free))
-    }
-    for (const name of ['bare', 'free', 'billed', 'extra'] as const) {
-      medians[name].push(spreadOf(values[name]).median)
-    }
+  async function compare (): Promise<Comparison> {
+    const freeUs = () => cpuUs(subject, load, { ...order, request: 'free' })
+    const billedUs = () => cpuUs(subject, load, { ...order, request: 'short' })
+    const bareUs = await cpuUs(bare, load, { ...order, request: 'free' })
+    const first = await billedUs()
+    const free = mean([await freeUs(), await freeUs()])
+    const billed = mean([first, await billedUs()])
+    return { bare: bareUs, free, billed, extra: billed - free }
   }
+
+  const measured: Comparison[][] = []
+  for (let round = 0; round < rounds; round++) {
+    const comparisons: Comparison[] = []
+    while (comparisons.length < comparisonsPerRound) comparisons.push(await compare())
+    measured.push(comparisons)
+  }
+  /** Of the medians of the rounds. */
+  const spread = (what: keyof Comparison) => spreadOf(measured.map(comparisons => {
+    return spreadOf(comparisons.map(one => one[what])).median
+  }))
   return {
     title: `CPU, the same, billed beside not billed (+${target.extraUs} where bare takes ${target.bareUs})`,
     unit: 'µs/request',
-    bare: spreadOf(medians.free),
-    subject: spreadOf(medians.billed),
+    bare: spread('free'),
+    subject: spread('billed'),
     ratio: null,
     targetRatio: null,
-    extra: spreadOf(medians.extra),
-    targetExtra: target.extraUs * spreadOf(medians.bare).median / target.bareUs
+    extra: spread('extra'),
+    targetExtra: target.extraUs * spread('bare').median / target.bareUs
   }
-}
-
-function mean (values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length
 }

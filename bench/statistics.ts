@@ -16,3 +16,8 @@ export function spreadOf (values: readonly number[]): Spread {
   const high = sorted[Math.floor(middle)] ?? NaN
   return { median: (low + high) / 2, min: sorted[0] ?? NaN, max: sorted.at(-1) ?? NaN }
 }
+
+/** NaN for an empty list. */
+export function mean (values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length
+}

@@ -3,7 +3,7 @@ import { createFeedback, type Feedback } from '../services/routing/feedback/feed
 import { noOffsets, readOffsets } from '../services/routing/feedback/rows.ts'
 import { practise } from '../services/routing/practice.ts'
 import { createRouter, type Router } from '../services/routing/router.ts'
-import { periodically } from '../services/periodically.ts'
+import { periodically, type Periodic } from '../services/periodically.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -42,11 +42,9 @@ export default fp<RoutingOptions>(async (app, { refreshEveryMs = 30_000 }) => {
     deployments: app.deployments
   }))
 
-  let endPractice = (): void => {}
+  let practice: Periodic | undefined
   app.addHook('onListen', async () => {
-    endPractice = practise(app.router, {
-      onError: err => app.log.warn({ err }, 'the router could not practise')
-    })
+    practice = practise(app.router, { onError: err => app.log.warn({ err }, 'the router could not practise') })
   })
-  app.addHook('preClose', async () => endPractice())
+  app.addHook('preClose', async () => { await practice?.stop() })
 }, { name: 'routing', dependencies: ['models', 'deployments', 'store'] })

@@ -1,3 +1,5 @@
+import { mean } from '../statistics.ts'
+
 /** A router's curve between two models, as RouteLLM measures it. */
 export interface PairMetrics {
   /** Percent of requests that must go to the strong model for this share of its gain. */
@@ -81,10 +83,6 @@ export function qualityAt (hull: readonly CostPoint[], cost: number): number {
   if (other === undefined) return hull.at(-1)?.quality ?? 0
   if (one === undefined) return other.quality
   return one.quality + (other.quality - one.quality) * (cost - one.cost) / (other.cost - one.cost)
-}
-
-export function mean (values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length
 }
 
 function isBelow (first: CostPoint | undefined, middle: CostPoint | undefined, last: CostPoint): boolean {

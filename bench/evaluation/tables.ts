@@ -1,5 +1,6 @@
 import { createRandom, type Row, type TrainingData } from '../../services/routing/training/data.ts'
-import { averageQuality, mean, pairMetrics, type CostPoint } from './metrics.ts'
+import { mean } from '../statistics.ts'
+import { averageQuality, pairMetrics, type CostPoint } from './metrics.ts'
 import type { Scorer } from './scorers.ts'
 
 export interface Pair { id: string, family: string, strong: string, weak: string }
@@ -82,7 +83,7 @@ export function poolLines (
   const aiqOf = (points: readonly CostPoint[]) => averageQuality(points, cheapest.cost, dearest.cost)
   const zero = aiqOf(singles)
   const best = singles.reduce((one, other) => other.quality > one.quality ? other : one)
-  /** The best of each price of quality, given what a router thinks of the models and of their costs. */
+  /** What is reached at each price of quality by who takes scores and costs for those of the models. */
   const pointsOf = (scores: readonly number[][], costsSeen: readonly number[][]) => prices.map(price => {
     return point(one => highest(models.map((_, at) => {
       const cost = costsSeen[one]?.[at] ?? 0

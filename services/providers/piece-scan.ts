@@ -3,6 +3,7 @@ const backslash = 0x5c
 const lineFeed = 0x0a
 const colon = 0x3a
 const space = 0x20
+const tab = 0x09
 
 const usageKey = Buffer.from('usage')
 const errorKey = Buffer.from('error')
@@ -63,13 +64,16 @@ export class PieceScan {
   }
 }
 
-/** Where the value begins that follows a key, -1 when the string was none. */
+/** Where the value begins that follows a key, -1 when the string was not one. */
 function valueAfter (piece: Uint8Array, endOfKey: number): number {
-  let at = endOfKey + 1
-  while (piece[at] === space) at++
-  if (piece[at] !== colon) return -1
-  at++
-  while (piece[at] === space) at++
+  const at = afterBlanks(piece, endOfKey + 1)
+  return piece[at] === colon ? afterBlanks(piece, at + 1) : -1
+}
+
+/** Blanks within a line, which is all that an event has room for. */
+function afterBlanks (piece: Uint8Array, start: number): number {
+  let at = start
+  while (piece[at] === space || piece[at] === tab) at++
   return at
 }
 

@@ -1,4 +1,5 @@
 import { GatewayError } from '../errors.ts'
+import { periodically, type Periodic } from '../periodically.ts'
 import type { Question } from './route.ts'
 import type { Router } from './router.ts'
 
@@ -13,27 +14,27 @@ interface PracticeOptions {
 
 /**
  * Makes decisions that nobody asked for, so that the first request after a start does not wait until the
- * weights are read and the code is compiled: that takes ten times as long as a decision later. Returns what
- * ends it.
+ * weights are read and the code is compiled: that takes ten times as long as a decision later. It ends by
+ * itself, and with the first failure.
  */
 export function practise (
   router: Pick<Router, 'decide'>, { onError, afterMs = 1000, everyMs = 2, decisions = 400 }: PracticeOptions
-): () => void {
+): Periodic {
   let made = 0
-  let timer = setTimeout(next, afterMs).unref()
-
-  function next (): void {
+  const practice = periodically(() => made === 0 ? afterMs : everyMs, async () => {
     try {
       router.decide(questionOf(made))
     } catch (error) {
       // No model may qualify for a question; whoever asks it in earnest hears of that.
-      if (!(error instanceof GatewayError)) return onError(error)
+      if (!(error instanceof GatewayError)) throw error
     }
     made++
-    if (made < decisions) timer = setTimeout(next, everyMs).unref()
-  }
-
-  return () => clearTimeout(timer)
+    if (made === decisions) practice.stop()
+  }, error => {
+    practice.stop()
+    onError(error)
+  })
+  return practice
 }
 
 const policies = ['auto', 'auto:cost', 'auto:quality', 'auto:speed'] as const

@@ -66,7 +66,7 @@ function seedOf (
   }
   const outputPico = price?.outputPico ?? 0
   if (outputPico === 0) return null
-  const slower = Math.exp(usualSpeed.perPrice * clamp(Math.log(outputPico / 1_000_000), -3, 4))
+  const slower = Math.exp(usualSpeed.perPrice * logOfPrice(outputPico))
   return {
     firstTokenMs: usualSpeed.firstTokenMs * slower,
     tokensPerSecond: usualSpeed.tokensPerSecond / slower
@@ -117,7 +117,7 @@ function priorLevel (model: Described, { prior }: Weights): number {
   const { price, created, names } = model
   const perToken = ((price?.inputPico ?? 0) * 3 + (price?.outputPico ?? 0)) / 4
   const guesses: number[] = []
-  if (perToken > 0) guesses.push(prior.level + prior.perPrice * clamp(Math.log(perToken / 1_000_000), -3, 4))
+  if (perToken > 0) guesses.push(prior.level + prior.perPrice * logOfPrice(perToken))
   const size = sizeOf(names)
   if (size !== null) guesses.push(prior.sizeLevel + prior.perSize * clamp(Math.log(size / 10), -3, 4))
   // Of a model of no known price and size most will be small ones that somebody runs for himself.
@@ -128,6 +128,11 @@ function priorLevel (model: Described, { prior }: Weights): number {
     ) / guesses.length
   const years = clamp((created - startS) / yearS, 0, 2.5)
   return base + prior.perYear * years + (isThinking(model) ? prior.reasoning : 0)
+}
+
+/** Of a price in pico-USD per token the logarithm in USD per million; what is far out says no more. */
+function logOfPrice (pico: number): number {
+  return clamp(Math.log(pico / 1_000_000), -3, 4)
 }
 
 /** Billions of parameters, where a name speaks of them: `llama-3.1-70b`, `8x7b`. */

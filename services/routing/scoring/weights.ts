@@ -55,7 +55,7 @@ export interface Prior {
 export interface UsualSpeed {
   firstTokenMs: number
   tokensPerSecond: number
-  /** How much the logarithm of both times grows with that of the price: what costs more is larger. */
+  /** How much the logarithm of the time grows with that of the price: what costs more is larger. */
   perPrice: number
 }
 

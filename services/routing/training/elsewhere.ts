@@ -143,5 +143,5 @@ export function usualSpeedOf (rows: TrainingData['speeds']): WeightsFile['usualS
   return { ...speedOf(Math.exp(perToken) * usualTokens, usualTokens), perPrice: Number(perPrice.toFixed(3)) }
 }
 
-/** Of an answer of which something is expected before anything is known of it. */
+/** The length of an answer for which the time to its first token is worked out: that of those measured. */
 const usualTokens = 256

@@ -23,7 +23,7 @@ t.test('keys are found wherever they stand, with and without spaces', async t =>
 })
 
 t.test('a usage of null is told from one that says something', async t => {
-  for (const member of ['"usage":null', '"usage" : null']) {
+  for (const member of ['"usage":null', '"usage" : null', '"usage"\t:\tnull']) {
     const piece = Buffer.from(`data: {"id":1,${member},"choices":[]}\n\n`)
     const { hasUsage, nullUsages } = found(piece)
     t.equal(hasUsage, false)

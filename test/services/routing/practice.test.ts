@@ -54,7 +54,7 @@ t.test('it can be ended before it has begun', async t => {
     made++
     return router.decide(question)
   }
-  practise({ decide }, { ...soon, onError: error => t.error(error) })()
+  await practise({ decide }, { ...soon, onError: error => t.error(error) }).stop()
   await new Promise(resolve => { setTimeout(resolve, 20) })
   t.equal(made, 0)
 })
