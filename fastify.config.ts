@@ -149,11 +149,20 @@ export async function start (env: NodeJS.ProcessEnv): Promise<FastifyInstance> {
   if (alternative !== null) await app.register(secondAddress, alternative)
   if (settings.metricsAddress !== null) await app.register(metricsPort, settings.metricsAddress)
   closeOnSignal(app)
-  const address = await app.listen({ host: settings.host, port: settings.port })
-  await app.listenOnSecondAddress?.()
-  await app.listenForMetrics?.()
+  const address = await listen(app, settings).catch(async error => {
+    await app.close()
+    throw error
+  })
   process.stdout.write(welcome({ address, firstKey: app.firstKey, models: app.models.list() }))
   return app
+}
+
+/** Listens wherever it is to, and returns the first address. */
+async function listen (app: FastifyInstance, { host, port }: Settings): Promise<string> {
+  const address = await app.listen({ host, port })
+  await app.listenOnSecondAddress?.()
+  await app.listenForMetrics?.()
+  return address
 }
 
 const exitGraceMs = 2000

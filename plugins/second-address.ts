@@ -1,4 +1,4 @@
-import { createServer } from 'node:net'
+import { createServer, type AddressInfo } from 'node:net'
 import fp from 'fastify-plugin'
 
 interface SecondAddressOptions { host: string, port: number }
@@ -17,6 +17,7 @@ export default fp<SecondAddressOptions>(async (app, { host, port }) => {
     listener.listen({ host, port }, () => {
       listener.off('error', reject)
       closed = new Promise(resolve => listener.once('close', resolve))
+      app.log.info({ host, port: (listener.address() as AddressInfo).port }, 'a second address is served')
       resolve()
     })
   }))

@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { request } from 'undici'
-import { addressOf, spawnGateway, temporaryFolder } from './process.ts'
+import { addressOf, spawnGateway, temporaryFolder, type GatewayProcess } from './process.ts'
 import { reply, scripts, startUpstream } from './upstream.ts'
 
 const run = promisify(execFile)
@@ -18,12 +18,10 @@ const ask = (url: string, key: string, body: object) => request(`${url}/chat/com
   body: JSON.stringify({ messages: [{ role: 'user', content: 'Hello' }], ...body })
 })
 
-async function freePort (): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await new Promise(resolve => server.once('listening', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise(resolve => server.close(resolve))
-  return String(port)
+/** The port that the system gave to a second address. */
+async function secondPortOf (gateway: GatewayProcess): Promise<number> {
+  const [, port] = await gateway.printed(/"port":(\d+),"msg":"a second address is served"/)
+  return Number(port)
 }
 
 t.test('a first start prints a key and a command that works when pasted; a second start does not', async t => {
@@ -88,10 +86,9 @@ t.test('a second signal ends at once', async t => {
 })
 
 t.test('a second address behaves like the first', async t => {
-  const ALT_PORT = await freePort()
-  const gateway = await spawnGateway(t, { ALT_PORT })
+  const gateway = await spawnGateway(t, { ALT_PORT: '0' })
   const { url, key } = await addressOf(gateway)
-  const alternative = `http://127.0.0.1:${ALT_PORT}/v1`
+  const alternative = `http://127.0.0.1:${await secondPortOf(gateway)}/v1`
   for (const [path, init] of [['/models', 'GET'], ['/embeddings', 'POST'], ['/chat/completions', 'DELETE']] as const) {
     const [one, two] = await Promise.all([url, alternative].map(async base => {
       const answer = await request(base + path, {
@@ -114,14 +111,14 @@ t.test('a second address behaves like the first', async t => {
 })
 
 t.test('a second address loses nobody who comes while it closes', async t => {
-  const ALT_PORT = await freePort()
-  const gateway = await spawnGateway(t, { ALT_PORT })
+  const gateway = await spawnGateway(t, { ALT_PORT: '0' })
   await addressOf(gateway)
+  const port = await secondPortOf(gateway)
   const enough = Promise.withResolvers<void>()
   let answered = 0
   async function come (): Promise<string> {
     for (;;) {
-      const socket = connect(Number(ALT_PORT), '127.0.0.1')
+      const socket = connect(port, '127.0.0.1')
       try {
         await once(socket, 'connect')
         socket.write('GET /healthz HTTP/1.1\r\nhost: here\r\nconnection: close\r\n\r\n')
@@ -181,6 +178,19 @@ models:
   gateway.child.kill('SIGHUP')
   await gateway.printed(/configuration reloaded[^]*configuration reloaded/)
   t.equal(await statusOf('fourth'), 200)
+})
+
+t.test('an address that is taken stops the start and says why', async t => {
+  const taken = createServer().listen(0, '127.0.0.1')
+  t.teardown(() => taken.close())
+  await once(taken, 'listening')
+  const port = String((taken.address() as AddressInfo).port)
+  for (const variable of ['PORT', 'ALT_PORT', 'TOLLGATE_METRICS_PORT']) {
+    const gateway = await spawnGateway(t, { [variable]: port })
+    t.equal(await gateway.exited, 1)
+    t.match(gateway.output(), `Tollgate cannot start: listen EADDRINUSE: address already in use 127.0.0.1:${port}`)
+    t.notMatch(gateway.output(), 'Tollgate serves')
+  }
 })
 
 t.test('a configuration that cannot be used stops the start and says why', async t => {

@@ -1,11 +1,11 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
-import { createServer as createHttpServer, request } from 'node:http'
-import { connect, createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
+import { createServer, request } from 'node:http'
+import { connect, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from './free-port.ts'
 import { temporaryFolder } from './process.ts'
 
 interface Teardown { teardown (work: () => unknown): void }
@@ -103,7 +103,7 @@ backend out
 
 /** Does for machines without the real ones what matters here: it gives up when nothing comes for a second. */
 async function startIdleProxy (t: Teardown, upstream: number): Promise<number> {
-  const server = createHttpServer((incoming, outgoing) => {
+  const server = createServer((incoming, outgoing) => {
     const { method, url: path, headers } = incoming
     const forwarded = request({ host: '127.0.0.1', port: upstream, method, path, headers }, answer => {
       outgoing.writeHead(answer.statusCode ?? 502, answer.headers)
@@ -145,13 +145,4 @@ async function accepts (port: number): Promise<boolean> {
   })
   socket.destroy()
   return connected
-}
-
-export async function freePort (): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }

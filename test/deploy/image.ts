@@ -1,11 +1,11 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { Copy, DockerfileParser, From, type Instruction } from 'dockerfile-ast'
 import { parse } from 'yaml'
+import { freePort } from '../free-port.ts'
 
 // Runs the very commands of deploy/Dockerfile in empty folders, without Docker: each stage is a folder, what
 // .dockerignore lets through is the context, and the last stage's command has to serve, to be healthy by its
@@ -97,7 +97,7 @@ function environment (stage: Stage): Record<string, string> {
 async function serve (stage: Stage): Promise<void> {
   const cwd = join(stage.folder, stage.directory)
   if (existsSync(join(cwd, 'test'))) throw new Error('the image has the tests in it')
-  const env = { ...environment(stage), HOST: '127.0.0.1', PORT: await freePort() }
+  const env = { ...environment(stage), HOST: '127.0.0.1', PORT: String(await freePort()) }
   const [file = '', ...args] = stage.entrypoint
   const child = spawn(file, args, { cwd, env, stdio: ['ignore', 'pipe', 'inherit'] })
   const exited = once(child, 'exit')
@@ -123,12 +123,4 @@ async function serve (stage: Stage): Promise<void> {
   const [code] = await exited
   if (code !== 0) throw new Error(`the image ends with ${code} on SIGTERM`)
   process.stdout.write('the image serves, is healthy and ends with 0\n')
-}
-
-async function freePort (): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  return String(port)
 }
