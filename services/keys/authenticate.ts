@@ -3,7 +3,7 @@ import type { KnownKey, KnownKeys } from './known-keys.ts'
 import type { KeyRecord } from './record.ts'
 import { expiredKey, incorrectKey, missingKey, revokedKey, rotatedKey, wrongRole } from './refusals.ts'
 import type { KeyRole } from './rows.ts'
-import { hashSecret, parseToken } from './token.ts'
+import { readKey, type Credential } from './token.ts'
 
 /**
  * Returns the record of a key of the given role, `user` unless told: at once when it was looked up within the
@@ -15,7 +15,7 @@ export type Authenticate = (key: string, role?: KeyRole) => KeyRecord | Promise<
 /**
  * Returns the record of a user's key that is good and was looked up within the last second, else undefined.
  */
-export type Recall = (key: string) => KeyRecord | undefined
+export type Recall = (credential: Credential) => KeyRecord | undefined
 
 export interface AuthenticateOptions {
   known: KnownKeys
@@ -27,7 +27,7 @@ export interface AuthenticateOptions {
 
 const useEveryMs = 60_000
 
-/** Creates the check of keys. Hash and comparison are done on every use; secrets are not kept. */
+/** Creates the check of keys. Hashes are compared on every use; secrets are not kept. */
 export function createAuthenticate (
   { known, clock, onUse }: AuthenticateOptions
 ): { authenticate: Authenticate, recall: Recall } {
@@ -58,23 +58,21 @@ export function createAuthenticate (
   return {
     authenticate (key, role = 'user') {
       if (key === '') throw missingKey()
-      const token = parseToken(key)
-      if (token === null) throw incorrectKey(key)
-      const secretSha256 = hashSecret(token.secret)
-      const candidate = known.peek(token.id, clock())
+      const credential = readKey(key)
+      if (credential === null) throw incorrectKey(key)
+      const { id, secretSha256 } = credential
+      const candidate = known.peek(id, clock())
       const isSettled = candidate === null || (candidate !== undefined && isOf(candidate, secretSha256))
       if (isSettled) return admit(key, secretSha256, candidate, role)
-      return ask(token.id, secretSha256).then((found) => admit(key, secretSha256, found, role))
+      return ask(id, secretSha256).then((found) => admit(key, secretSha256, found, role))
     },
 
-    recall (key) {
-      const token = parseToken(key)
-      if (token === null) return undefined
+    recall ({ id, secretSha256 }) {
       const now = clock()
-      const candidate = known.peek(token.id, now)
+      const candidate = known.peek(id, now)
       if (candidate === undefined || candidate === null) return undefined
       const { record } = candidate
-      if (!isSecretGood(candidate, hashSecret(token.secret), now)) return undefined
+      if (!isSecretGood(candidate, secretSha256, now)) return undefined
       if (record.revokedAt !== null || hasExpired(record, now) || record.role !== 'user') return undefined
       noteUse(candidate, now)
       return record

@@ -12,7 +12,7 @@ import { unknownKey } from './refusals.ts'
 import { hasKeys, insertKey, listKeys, selectKey, toListed, touchKey } from './rows.ts'
 import type { KeyFilter, KeyRole, KeySettings, ListedKey } from './rows.ts'
 import { refuseWrongSettings } from './settings.ts'
-import { createToken, hashSecret } from './token.ts'
+import { createToken, hashSecret, type Credential } from './token.ts'
 
 export type { Period } from './periods.ts'
 export type { KeyRecord } from './record.ts'
@@ -55,7 +55,7 @@ export interface Keys extends KeyChanges {
    * The same without the database and without errors: the record of a user's good key looked up lately, or
    * undefined.
    */
-  recall (key: string): KeyRecord | undefined
+  recall (credential: Credential): KeyRecord | undefined
 }
 
 const defaultListed = 1_000

@@ -3,6 +3,9 @@ import { hash, randomBytes } from 'node:crypto'
 /** `sk-tg-<id>-<secret>`: the id finds the key's row, the secret is known to the client alone. */
 export interface Token { id: string, secret: string }
 
+/** What a check of a key needs of it: the secret itself is not among that. */
+export interface Credential { id: string, secretSha256: Buffer }
+
 const prefix = 'sk-tg-'
 const idBytes = 8
 const secretBytes = 24
@@ -17,10 +20,10 @@ export function createToken (id = randomBytes(idBytes).toString('hex')): Token &
   return { id, secret, key: `${prefix}${id}-${secret}` }
 }
 
-/** Takes a key apart; null when it does not have the form of one. */
-export function parseToken (key: string): Token | null {
+/** Reads a key; null when it does not have the form of one. */
+export function readKey (key: string): Credential | null {
   const [, id, secret] = pattern.exec(key) ?? []
-  return id === undefined || secret === undefined ? null : { id, secret }
+  return id === undefined || secret === undefined ? null : { id, secretSha256: hashSecret(secret) }
 }
 
 /**

@@ -1,6 +1,7 @@
 import Fastify from 'fastify'
 import t from 'tap'
 import type { Test } from 'tap'
+import { Client } from 'undici'
 import auth from '../../plugins/auth.ts'
 import store from '../../plugins/store.ts'
 import { GatewayError } from '../../services/errors.ts'
@@ -35,6 +36,30 @@ t.test('a good key opens the scope and is known to the handler, the first time a
     t.equal(response.statusCode, 200)
     t.match(response.json(), { id, account: 'acme', label: 'laptop', expiresAt: null, revokedAt: null })
   }
+})
+
+t.test('clients that share a connection are told apart', async t => {
+  const { app, id, key } = await build(t)
+  const other = await app.keys.create({ account: 'acme', label: 'phone' })
+  const client = new Client(await app.listen({ port: 0 }))
+  t.teardown(() => client.close())
+  const sockets = new Set<unknown>()
+  app.server.on('connection', socket => sockets.add(socket))
+  async function ask (given: string) {
+    const { statusCode, body } = await client.request({
+      method: 'GET', path: '/closed', headers: { authorization: `Bearer ${given}` }
+    })
+    return [statusCode, (await body.json() as { id?: string }).id]
+  }
+  const almost = key.slice(0, -1) + (key.endsWith('0') ? '1' : '0')
+  for (const given of [key, key]) t.same(await ask(given), [200, id])
+  t.same(await ask(almost), [401, undefined])
+  t.same(await ask(`${key}0`), [401, undefined])
+  for (const given of [other.key, other.key]) t.same(await ask(given), [200, other.id])
+  t.same(await ask(key), [200, id])
+  await app.keys.revoke(id)
+  t.same(await ask(key), [401, undefined])
+  t.equal(sockets.size, 1)
 })
 
 t.test('routes outside the scope need no key', async (t) => {

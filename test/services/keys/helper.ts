@@ -1,4 +1,6 @@
-import { createKeys } from '../../../services/keys/keys.ts'
+import { createKeys, type Keys } from '../../../services/keys/keys.ts'
+import type { KeyRecord } from '../../../services/keys/record.ts'
+import { readKey } from '../../../services/keys/token.ts'
 import { createAccounts } from '../../../services/ledger/accounts.ts'
 import { StoreUnavailable } from '../../../services/store/store.ts'
 import type { Store } from '../../../services/store/store.ts'
@@ -27,4 +29,10 @@ export async function setUp (database: Database) {
   const keys = createKeys(watched, clock)
   const { id, key } = await keys.create({ account: 'acme', label: 'laptop' })
   return { store, keys, probe, time, clock, id, key }
+}
+
+/** Asks for a key without the database. */
+export function recall (keys: Keys, key: string): KeyRecord | undefined {
+  const credential = readKey(key)
+  return credential === null ? undefined : keys.recall(credential)
 }
