@@ -1,7 +1,7 @@
 import pino, { type Logger } from 'pino'
 
 /** Log lines are written together: a write of its own for each would cost as much as the line itself. */
-const buffer = { bytes: 16_000, flushMs: 100 }
+const buffer = { chars: 16_000, flushMs: 100 }
 /**
  * What waits for a slow reader: lines beyond that are lost, and so is what is left when the process ends and
  * the reader takes nothing for so long.
@@ -15,12 +15,14 @@ export async function createLogger (level: string): Promise<Logger> {
     const { default: pretty } = await import('pino-pretty')
     return pino(options, pretty({ translateTime: 'SYS:HH:MM:ss.l', singleLine: true }))
   }
+  let lines = ''
   let isEnding = false
   let progress = { leftBytes: Infinity, atMs: 0 }
   // Ahead of pino's own listener, which would wait for the reader for ever.
   process.once('exit', () => {
     isEnding = true
     try {
+      handOver()
       destination.flushSync()
     } catch {
       destination.destroy()
@@ -29,7 +31,6 @@ export async function createLogger (level: string): Promise<Logger> {
   const destination = pino.destination({
     fd: 1,
     sync: false,
-    minLength: buffer.bytes,
     maxLength: backlog.bytes,
     retryEAGAIN (_error, writing, waiting) {
       const nowMs = performance.now()
@@ -37,6 +38,47 @@ export async function createLogger (level: string): Promise<Logger> {
       return !isEnding || nowMs < progress.atMs + backlog.endMs
     }
   })
-  setInterval(() => destination.flush(), buffer.flushMs).unref()
-  return pino(options, destination)
+  // Gathered here, because the destination measures all it has for each line that comes.
+  function write (line: string): void {
+    lines += line
+    if (lines.length >= buffer.chars) handOver()
+  }
+  function handOver (): void {
+    if (lines !== '') destination.write(lines)
+    lines = ''
+  }
+  setInterval(handOver, buffer.flushMs).unref()
+  return withQuickLines(pino(options, { write }))
+}
+
+type AsJson = (this: Logger, values: object, message?: string, ...levelAndTime: [number?, string?]) => string
+
+/** What pino writes in words of its own. */
+const serialized = ['err', 'req', 'res']
+
+/**
+ * Has V8 put together the lines whose values are plain, as far as they go: pino does so a value at a time,
+ * which takes four times as long.
+ */
+function withQuickLines (logger: Logger): Logger {
+  const own = logger as unknown as Logger & Record<typeof pino.symbols.asJsonSym, AsJson>
+  const asJson = own[pino.symbols.asJsonSym]
+  own[pino.symbols.asJsonSym] = function (values, message, ...levelAndTime) {
+    const text = message === undefined ? '' : plainText(values)
+    if (text === '') return asJson.call(this, values, message, ...levelAndTime)
+    const begun = asJson.call(this, {}, undefined, ...levelAndTime).slice(0, -'}\n'.length)
+    return `${begun},${text},"msg":${JSON.stringify(message)}}\n`
+  }
+  return logger
+}
+
+/** The members of an object as JSON; empty when there are none or pino has to write them. */
+function plainText (values: object): string {
+  if (serialized.some(name => name in values)) return ''
+  try {
+    const text = JSON.stringify(values)
+    return text.startsWith('{') ? text.slice(1, -1) : ''
+  } catch {
+    return ''
+  }
 }
