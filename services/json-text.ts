@@ -44,42 +44,38 @@ export class JsonText {
     return new JsonText(Buffer.from(text), text, value)
   }
 
-  get #hasRepeatedKey (): boolean {
-    return isObject(this.value) && Object.keys(this.value).length < this.#members.length
-  }
-
   /**
    * Returns the UTF-8 text with members of the outermost object set (a value) or left out (undefined). Where
    * a key stands more than once only the last one is kept, which is the one that `value` has: no upstream can
    * read another request than the one that was checked and priced.
    */
   with (edits: ReadonlyMap<string, unknown>): Uint8Array {
-    if (edits.size === 0 && !this.#hasRepeatedKey) return this.bytes
-    const last = new Map(this.#members.map((member, index) => [member.key, index]))
-    const parts: Uint8Array[] = []
-    this.#members.forEach(({ key, start, end }, index) => {
-      if (last.get(key) !== index) return
-      if (!edits.has(key)) parts.push(this.#cut(start, end))
-      else if (edits.get(key) !== undefined) parts.push(memberOf(key, edits.get(key)))
-    })
-    for (const [key, value] of edits) {
-      if (value !== undefined && !last.has(key)) parts.push(memberOf(key, value))
+    const lastOf = this.#lastOfRepeatedKeys()
+    if (edits.size === 0 && lastOf === null) return this.bytes
+    let text = '{'
+    const add = (part: string): void => { text += text === '{' ? part : `,${part}` }
+    for (const member of this.#members) {
+      const { key, start, end } = member
+      if (lastOf !== null && lastOf.get(key) !== member) continue
+      const value = edits.get(key)
+      if (value === undefined && !edits.has(key)) add(this.#text.slice(start, end))
+      else if (value !== undefined) add(memberOf(key, value))
     }
-    const between = parts.flatMap((part, index) => index === 0 ? [part] : [marks.comma, part])
-    return Buffer.concat([marks.open, ...between, marks.close])
+    for (const [key, value] of edits) {
+      if (value !== undefined && !this.#members.some(member => member.key === key)) add(memberOf(key, value))
+    }
+    return Buffer.from(`${text}}`)
   }
 
-  /** A part of the text as it came; its places are those of the bytes when all of it is ASCII. */
-  #cut (start: number, end: number): Uint8Array {
-    if (this.#text.length === this.bytes.length) return this.bytes.subarray(start, end)
-    return Buffer.from(this.#text.slice(start, end))
+  /** The last member of each key; null when no key stands more than once. */
+  #lastOfRepeatedKeys (): ReadonlyMap<string, Member> | null {
+    if (!isObject(this.value) || Object.keys(this.value).length === this.#members.length) return null
+    return new Map(this.#members.map(member => [member.key, member]))
   }
 }
 
-const marks = { open: Buffer.from('{'), comma: Buffer.from(','), close: Buffer.from('}') }
-
-function memberOf (key: string, value: unknown): Uint8Array {
-  return Buffer.from(`${JSON.stringify(key)}:${JSON.stringify(value)}`)
+function memberOf (key: string, value: unknown): string {
+  return `${JSON.stringify(key)}:${JSON.stringify(value)}`
 }
 
 const quote = 0x22
