@@ -11,6 +11,12 @@ declare module 'fastify' {
 /** Counts requests. Registered before whatever has metrics of its own. */
 export default fp(async app => {
   const metrics = createMetrics((err, name) => app.log.warn({ err, name }, 'a metric could not be read'))
-  app.decorate('metrics', metrics)
+  app.decorate('metrics', {
+    ...metrics,
+    text () {
+      app.tellFinished()
+      return metrics.text()
+    }
+  })
   app.onFinished(metrics.request)
 }, { name: 'metrics', dependencies: ['finished'] })

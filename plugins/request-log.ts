@@ -23,9 +23,15 @@ export default fp<RequestLogPluginOptions>(async (app, { sample, keepMs }) => {
   const log = createRequestLog({
     store: app.store, sample, keepMs, onError: err => app.log.warn({ err }, 'the request log could not be written')
   })
-  app.decorate('flushRequestLog', log.flush)
+  app.decorate('flushRequestLog', async () => {
+    app.tellFinished()
+    await log.flush()
+  })
   app.onFinished(log.add)
   app.metrics.counter({ name: 'request_log_lost_total', help: 'Requests that are not in the request log.' },
     () => log.lostCount)
-  app.addHook('onClose', async () => { await log.close() })
+  app.addHook('onClose', async () => {
+    app.tellFinished()
+    await log.close()
+  })
 }, { name: 'request-log', dependencies: ['store', 'finished', 'metrics'] })

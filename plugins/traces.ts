@@ -7,6 +7,7 @@ export default fp<{ endpoint: string }>(async (app, { endpoint }) => {
   const tracing = createTracing({ endpoint })
   app.onFinished(tracing.request)
   app.addHook('onClose', async () => {
+    app.tellFinished()
     await tracing.close().catch(err => app.log.warn({ err }, 'the last traces could not be sent'))
   })
 }, { name: 'traces', dependencies: ['finished'] })

@@ -25,7 +25,7 @@ export interface Gateway {
   /** Headers of a JSON request with the key. */
   headers: Record<string, string>
   /** The lines logged so far. */
-  lines: Line[]
+  readonly lines: Line[]
   /** Resolves with the first line that `matches`, now or later. */
   line (matches: (line: Line) => boolean): Promise<Line>
 }
@@ -63,14 +63,23 @@ export async function buildGateway (t: Teardown, options: GatewayOptions = {}): 
   await app.ready()
   const key = app.firstKey ?? ''
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
-  return { app, key, headers, lines: log.lines, line: log.line }
+  return {
+    app,
+    key,
+    headers,
+    get lines () {
+      app.tellFinished()
+      return log.lines
+    },
+    line: log.line
+  }
 }
 
 /** The same, listening on a free port. */
 export async function startGateway (t: Teardown, options: GatewayOptions = {}): Promise<Gateway> {
   const gateway = await buildGateway(t, options)
   const address = await gateway.app.listen({ host: '127.0.0.1', port: 0 })
-  return { ...gateway, url: `${address}/v1` }
+  return Object.assign(gateway, { url: `${address}/v1` })
 }
 
 /** A provider at `baseUrl`, by default of the plain compatible kind and with short timeouts. */
