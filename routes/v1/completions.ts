@@ -15,7 +15,6 @@ const completions: FastifyPluginAsyncTypebox = async app => {
   }, async (request, reply) => {
     checkCompletionRequest(request.body)
     await app.chat.completeText(app.toIncoming(request, reply))
-    return reply
   })
 }
 

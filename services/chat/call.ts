@@ -31,7 +31,8 @@ export async function callCandidate (
   const ticket = breaker.enter(startedMs)
   if (ticket === null) return null
   try {
-    const answer = await begun(await ask())
+    const given = await ask()
+    const answer = given.kind === 'chunks' ? await begun(given) : given
     const firstAtMs = performance.now()
     breaker.succeeded(ticket, firstAtMs)
     if (answer.kind === 'json') record.answered(answer.report.usage?.completion ?? 0, firstAtMs - startedMs)
@@ -71,8 +72,7 @@ export function noteEnd ({ candidate, answer, firstAtMs, ticket }: Found, isBrok
 }
 
 /** An answer whose first chunk is there: what fails before it can still be replaced. */
-async function begun (answer: Answer): Promise<Answer> {
-  if (answer.kind !== 'chunks') return answer
+async function begun (answer: Extract<Answer, { kind: 'chunks' }>): Promise<Answer> {
   // The two kinds of chunks are told apart by nothing that matters here.
   const chunks: AsyncIterable<unknown> = answer.chunks
   const iterator = chunks[Symbol.asyncIterator]()

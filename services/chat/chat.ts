@@ -126,7 +126,8 @@ export function createChat (options: ChatOptions): Chat {
       name(trace, found.candidate)
       trace.report = found.answer.report
       trace.route = selected?.answered(found.candidate.model.id) ?? null
-      await deliver(incoming, found.answer, till.charge)
+      const delivered = deliver(incoming, found.answer, till.charge)
+      if (delivered !== undefined) await delivered
       noteEnd(found, trace.failure !== null && !signal.aborted)
     } catch (error) {
       selected?.failed()
@@ -166,19 +167,20 @@ function isWorkLost (error: unknown): boolean {
   return error instanceof UpstreamError && error.kind === 'aborted' && error.sent !== 'no'
 }
 
-async function deliver (
+function deliver (
   { request, delivery, trace }: Incoming<AnyRequest>, answer: Answer, charge: Charge | null
-): Promise<void> {
+): Promise<void> | undefined {
   const headers = headersOf(trace, answer.report.dropped)
   if (answer.kind === 'json') {
     // Booked before it is sent: whoever has read the answer finds it in the balance.
     settle(charge, trace)
     if (trace.costNano !== null) headers['x-tollgate-cost'] = usdText(trace.costNano)
-    return delivery.json(headers, answer.body, answer.text)
+    delivery.json(headers, answer.body, answer.text)
+    return undefined
   }
-  if (answer.kind === 'bytes') return await delivery.stream(headers, answer.events)
+  if (answer.kind === 'bytes') return delivery.stream(headers, answer.events)
   const wantsUsage = request.stream_options?.include_usage === true
-  await delivery.stream(headers, encodeChunks(answer.chunks, answer.report, wantsUsage))
+  return delivery.stream(headers, encodeChunks(answer.chunks, answer.report, wantsUsage))
 }
 
 /** Ends the charge by what was used, or by nothing when nothing came. Ending it again changes nothing. */

@@ -21,7 +21,7 @@ export interface Search {
   /** When the request must be answered, on the clock of `performance.now()`. */
   dueMs: number
   /** Sets the candidate's price aside; false when there is no money for it. Throws what forbids to go on. */
-  prepare (candidate: Candidate): Promise<boolean>
+  prepare (candidate: Candidate): boolean | Promise<boolean>
   ask (candidate: Candidate, signal: AbortSignal): Promise<Answer>
   onFailure (candidate: Candidate, error: UpstreamError): void
   random: () => number
@@ -78,7 +78,8 @@ async function tryModel (
     if (turn === null || nowMs + turn.waitMs >= search.dueMs) return null
     if (turn.waitMs > 0) await pause(turn.waitMs, search.signal)
     const { candidate } = turn
-    if (!await search.prepare(candidate)) {
+    const prepared = search.prepare(candidate)
+    if (!(prepared instanceof Promise ? await prepared : prepared)) {
       turns.leave(candidate)
       continue
     }

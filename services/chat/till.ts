@@ -1,5 +1,6 @@
 import { GatewayError } from '../errors.ts'
 import type { Charge, Meter, Sale } from '../metering/meter.ts'
+import { whenThere } from '../when-there.ts'
 import type { Candidate } from './candidates.ts'
 
 /** The money for one request: what is held is always the most that the candidate being called may cost. */
@@ -21,19 +22,25 @@ export class Till {
    * asked for the price of two. Returns false when the money does not suffice for one that is only a
    * substitute; throws what `Meter.admit` throws for the first.
    */
-  async prepare (candidate: Candidate): Promise<boolean> {
+  prepare (candidate: Candidate): boolean | Promise<boolean> {
     const { model, price } = candidate
     const holder = this.#holder
     if (this.charge !== null && holder?.model === model && holder.price === price) return true
     this.charge?.cancel()
     this.charge = null
     this.#holder = candidate
-    try {
-      this.charge = await this.#meter.admit({ ...this.#sale, model, price })
-      return true
-    } catch (error) {
+    const refused = (error: unknown): false => {
       if (holder === null || !(error instanceof GatewayError)) throw error
       return false
+    }
+    try {
+      const admitted = whenThere(this.#meter.admit({ ...this.#sale, model, price }), charge => {
+        this.charge = charge
+        return true
+      })
+      return admitted instanceof Promise ? admitted.catch(refused) : admitted
+    } catch (error) {
+      return refused(error)
     }
   }
 }

@@ -4,6 +4,7 @@ import type { ModelConfig, Price } from '../config/config.ts'
 import { leastAvailable } from '../ledger/least-available.ts'
 import type { Hold, Ledger } from '../ledger/ledger.ts'
 import type { StreamReport, Usage } from '../providers/provider.ts'
+import { whenThere } from '../when-there.ts'
 import { estimateUsage } from './estimate.ts'
 import { costNano, tokenPriceOf, type TokenPrice } from './price.ts'
 import { limitOf, worstCase } from './worst-case.ts'
@@ -44,10 +45,11 @@ export interface Charge {
 
 export interface Meter {
   /**
-   * Holds the most that the sale may cost, at the price of now. Throws GatewayError 400 for a model without a
-   * price, 402 when the money does not suffice, StoreUnavailable when the database cannot be asked.
+   * Holds the most that the sale may cost, at the price of now; at once where the money is at hand. Throws,
+   * or rejects with, GatewayError 400 for a model without a price, 402 when the money does not suffice,
+   * StoreUnavailable when the database cannot be asked.
    */
-  admit (sale: Sale): Promise<Charge>
+  admit (sale: Sale): Charge | Promise<Charge>
 }
 
 interface MeterOptions {
@@ -70,14 +72,16 @@ export function createMeter ({ ledger, newId, onError }: MeterOptions): Meter {
   }
 
   return {
-    async admit (sale) {
-      const { payer, request, bodyBytes, model } = sale
+    admit (sale) {
+      const { payer: { key, chain }, request, bodyBytes, model } = sale
       const price = tokenPriceOf({ id: model.id, price: sale.price })
       if (isFree(price)) return freeOfCharge
-      const availableNano = limitOf(request) === null ? await leastAvailable(ledger, payer.chain) : 0
-      const { amountNano, outputLimit } = worstCase({ request, bodyBytes, model, price, availableNano })
-      const hold = await ledger.reserve({ id: newId(), chain: payer.chain, key: payer.key, amountNano })
-      return createCharge(hold, sale, price, outputLimit, { onError, watch })
+      const available = limitOf(request) === null ? leastAvailable(ledger, chain) : 0
+      return whenThere(available, availableNano => {
+        const { amountNano, outputLimit } = worstCase({ request, bodyBytes, model, price, availableNano })
+        const reserved = ledger.reserve({ id: newId(), chain, key, amountNano })
+        return whenThere(reserved, hold => createCharge(hold, sale, price, outputLimit, { onError, watch }))
+      })
     }
   }
 }

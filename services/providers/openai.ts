@@ -46,7 +46,7 @@ export function createOpenAI ({ id, dialect, apiKey, headers, connection }: Open
     const exchange = await connection.send({ method: 'POST', path, headers: postHeaders, body, signal: call.signal })
     if (exchange.status !== 200) throw await upstreamErrorOf(exchange, apiKey)
     const report = createReport(dropped)
-    if (call.request.stream !== true) return await readJson(exchange, report, dialect)
+    if (call.request.stream !== true) return readJson(await exchange.read(maxAnswerBytes), report, dialect)
     if (!isEventStream(exchange)) throw await notAStream(exchange, dialect)
     const events = relayStream(exchange, report, { dialect, hideUsage })
     return { kind: 'bytes', events: await untilFirstEvent(events), report }
@@ -68,11 +68,11 @@ export function createOpenAI ({ id, dialect, apiKey, headers, connection }: Open
   }
 }
 
-async function readJson<Body, Chunk> (
-  exchange: Exchange, report: StreamReport, dialect: Dialect
-): Promise<ProviderAnswer<Body, Chunk>> {
+function readJson<Body, Chunk> (
+  bytes: Buffer, report: StreamReport, dialect: Dialect
+): ProviderAnswer<Body, Chunk> {
   // As text: Node.js writes head and body at once when the body is one.
-  const text = (await exchange.read(maxAnswerBytes)).toString()
+  const text = bytes.toString()
   const received = objectOf(parseAnswer(text))
   const failure = upstreamErrorIn(received, dialect)
   if (failure !== null) throw failure
