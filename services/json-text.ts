@@ -52,16 +52,17 @@ export class JsonText {
   with (edits: ReadonlyMap<string, unknown>): Uint8Array {
     const lastOf = this.#lastOfRepeatedKeys()
     if (edits.size === 0 && lastOf === null) return this.bytes
+    const changes = [...edits]
     let text = '{'
     const add = (part: string): void => { text += text === '{' ? part : `,${part}` }
     for (const member of this.#members) {
       const { key, start, end } = member
       if (lastOf !== null && lastOf.get(key) !== member) continue
-      const value = edits.get(key)
-      if (value === undefined && !edits.has(key)) add(this.#text.slice(start, end))
-      else if (value !== undefined) add(memberOf(key, value))
+      const change = changes.find(([name]) => name === key)
+      if (change === undefined) add(this.#text.slice(start, end))
+      else if (change[1] !== undefined) add(memberOf(key, change[1]))
     }
-    for (const [key, value] of edits) {
+    for (const [key, value] of changes) {
       if (value !== undefined && !this.#members.some(member => member.key === key)) add(memberOf(key, value))
     }
     return Buffer.from(`${text}}`)

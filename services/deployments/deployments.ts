@@ -46,7 +46,15 @@ export function createDeployments ({
   breaker, clock = Date.now, monotonic = () => performance.now(), random = Math.random
 }: DeploymentsOptions): Deployments {
   const known = new LRUCache<string, Deployment>({ max: maxDeployments })
-  const keyOf = ({ provider, model }: DeploymentName) => `${provider}/${model}`
+  const keys = new WeakMap<DeploymentName, string>()
+
+  function keyOf (name: DeploymentName): string {
+    const known = keys.get(name)
+    if (known !== undefined) return known
+    const key = `${name.provider}/${name.model}`
+    keys.set(name, key)
+    return key
+  }
 
   function create (name: DeploymentName): Deployment {
     const { provider, model } = name
@@ -66,7 +74,7 @@ export function createDeployments ({
       return found === undefined || found.breaker.standing(monotonic()) === 'ready'
     },
     expected (provider, model, seed = defaultSeed) {
-      const found = known.peek(keyOf({ provider, model }))
+      const found = known.peek(`${provider}/${model}`)
       return found?.record.expected(seed) ?? { ...seed, errorRate: 0, calls: 0 }
     },
     list: () => [...known.values()]

@@ -6,7 +6,7 @@ import { TermOver } from './lease.ts'
 import type { Batch, Take } from './operations.ts'
 import type { LedgerOptions } from './options.ts'
 import { createPostings } from './postings.ts'
-import type { Postings, Sums } from './postings.ts'
+import type { Inserted, Postings, Sums } from './postings.ts'
 import { insertDurable, readDurable } from './durable.ts'
 import { recall } from './recall.ts'
 import { forgetIfEmpty, shareOf } from './shares.ts'
@@ -131,11 +131,11 @@ function accountsOf ({ settlements, takes }: Batch): Set<string> {
 
 async function insertPostings (
   { statements, queries, knownChains }: Transaction, { chains, entries }: Postings
-): Promise<Set<string>> {
-  if (entries.length === 0) return new Set()
+): Promise<Inserted> {
   const newChains = chains.filter(({ id }) => !knownChains.has(id))
   if (newChains.length > 0) await statements.insertChains(queries, newChains)
-  return new Set(await statements.insertEntries(queries, entries))
+  const ids = entries.length === 0 ? [] : await statements.insertEntries(queries, entries)
+  return ids.length === entries.length ? { has: () => true } : new Set(ids)
 }
 
 async function writeStandings (

@@ -23,6 +23,11 @@ export interface Reservation {
   durable?: boolean
   /** When an own row may be given back by anyone; ms since 1970. */
   expiresAt?: number
+  /**
+   * No other reservation has this id, nor ever will: it need not be found again. A map keyed by texts of
+   * which each is new costs more than the rest of a reservation, since V8 interns every one.
+   */
+  fresh?: boolean
 }
 
 /** What a request really cost. */

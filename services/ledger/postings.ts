@@ -12,14 +12,17 @@ type Fate = 'book' | 'suspend' | 'skip'
 /** How the settlements of a batch change one account. Integer nano-USD. */
 export interface Sums { postedNano: number, suspendedNano: number, spentNano: number, releasedNano: number }
 
+/** The ids of entries that were not there before. */
+export type Inserted = Pick<ReadonlySet<string>, 'has'>
+
 /** The settlements of a batch, ready to be written. */
 export interface Postings {
   readonly entries: readonly EntryRow[]
   readonly chains: readonly ChainRow[]
-  /** Sums them up per account, as far as their entries were new; `inserted` has the ids of those. */
-  sums (inserted: ReadonlySet<string>): Map<string, Sums>
+  /** Sums them up per account, as far as their entries were new. */
+  sums (inserted: Inserted): Map<string, Sums>
   /** The durable holds that end. */
-  resolved (inserted: ReadonlySet<string>): ResolvedRow[]
+  resolved (inserted: Inserted): ResolvedRow[]
   /** Entries that go to suspense, so that the operator hears of them. */
   readonly suspended: readonly EntryRow[]
 }
@@ -32,9 +35,16 @@ export function usageEntryId (hold: Pick<OpenHold, 'id'>): string {
   return `usage:${hold.id}`
 }
 
+/** By the chains, which the requests of a key have in common. */
+const chainIds = new WeakMap<readonly string[], string>()
+
 /** A chain by the name under which the books know it; no account id contains a space. */
 export function chainId (chain: readonly string[]): string {
-  return chain.join(' ')
+  const known = chainIds.get(chain)
+  if (known !== undefined) return known
+  const id = chain.join(' ')
+  chainIds.set(chain, id)
+  return id
 }
 
 /**
@@ -44,12 +54,13 @@ export function chainId (chain: readonly string[]): string {
 export function createPostings (
   settlements: readonly Settlement[], term: Term | null, durable: ReadonlyMap<string, readonly DurableRow[]>
 ): Postings {
+  const rowsOf = ({ id, granted }: OpenHold) => granted === null ? durable.get(id) ?? [] : []
   const judged = settlements.map((settlement) => {
-    const fate = fateOf(settlement, term, durable.get(settlement.hold.id) ?? [])
+    const fate = fateOf(settlement, term, rowsOf(settlement.hold))
     return { settlement, fate, entry: entryOf(settlement, fate) }
   })
   const entries = judged.flatMap(({ entry }) => entry ?? [])
-  const isNew = (entry: EntryRow | null, inserted: ReadonlySet<string>): boolean =>
+  const isNew = (entry: EntryRow | null, inserted: Inserted): boolean =>
     entry !== null && inserted.has(entry.id)
 
   return {
@@ -68,7 +79,7 @@ export function createPostings (
           if (fate === 'book' && isNew(entry, inserted)) sum.spentNano += amountNano
         }
         if (fate === 'skip') continue
-        for (const row of durable.get(hold.id) ?? []) {
+        for (const row of rowsOf(hold)) {
           if (row.state === holdState.open) sums.of(row.account).releasedNano += row.amountNano
         }
       }

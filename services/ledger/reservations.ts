@@ -34,7 +34,19 @@ export type Reservations = ReturnType<typeof createReservations>
 export function createReservations (context: ReservationsContext) {
   const { lease, queue, ends, options, timers, clock, monotonic } = context
   const holds = new Map<string, Hold | Promise<Hold>>()
+  let freshCount = 0
   let closed = false
+
+  const endsFresh: HoldEnds = {
+    settle (open, posting) {
+      freshCount--
+      return ends.settle(open, posting)
+    },
+    release (open) {
+      freshCount--
+      return ends.release(open)
+    }
+  }
 
   const endsAndForgets: HoldEnds = {
     settle (open, posting) {
@@ -85,8 +97,8 @@ export function createReservations (context: ReservationsContext) {
 
   return {
     reserve (reservation: Reservation): Hold | Promise<Hold> {
-      const { id, chain, key, amountNano } = reservation
-      const known = holds.get(id)
+      const { id, chain, key, amountNano, fresh = false } = reservation
+      const known = fresh ? undefined : holds.get(id)
       if (known !== undefined) return known
       check(reservation)
       if (closed) throw new StoreUnavailable(new Error('The ledger is closed'))
@@ -98,7 +110,12 @@ export function createReservations (context: ReservationsContext) {
       const nowMs = monotonic()
       if (durable === null && term !== null && nowMs < lease.grantUntilMs) {
         const shares = grant(term, chain, amountNano, nowMs)
-        if (shares !== null) return opened({ id, chain, key, amountNano, granted: { term, shares } })
+        if (shares !== null) {
+          const open = { id, chain, key, amountNano, granted: { term, shares } }
+          if (!fresh) return opened(open)
+          freshCount++
+          return createHold(open, endsFresh)
+        }
       }
       return wait(reservation, durable)
     },
@@ -112,7 +129,7 @@ export function createReservations (context: ReservationsContext) {
     },
 
     /** How many are open, those that wait for the database included. */
-    get count () { return holds.size }
+    get count () { return holds.size + freshCount }
   }
 }
 

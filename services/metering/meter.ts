@@ -79,7 +79,7 @@ export function createMeter ({ ledger, newId, onError }: MeterOptions): Meter {
       const available = limitOf(request) === null ? leastAvailable(ledger, chain) : 0
       return whenThere(available, availableNano => {
         const { amountNano, outputLimit } = worstCase({ request, bodyBytes, model, price, availableNano })
-        const reserved = ledger.reserve({ id: newId(), chain, key, amountNano })
+        const reserved = ledger.reserve({ id: newId(), chain, key, amountNano, fresh: true })
         return whenThere(reserved, hold => createCharge(hold, sale, price, outputLimit, { onError, watch }))
       })
     }
