@@ -39,8 +39,7 @@ async function tollgateProgram (upstreamUrl: string, workspace: string): Promise
       HOST: '127.0.0.1',
       PORT: '0',
       TOLLGATE_CONFIG: join(cwd, 'gateway.yaml'),
-      TOLLGATE_STARTING_CREDIT: '1000000',
-      DATABASE_URL: `sqlite:${join(cwd, 'tollgate.db')}`
+      TOLLGATE_STARTING_CREDIT: '1000000'
     },
     needsKey: true
   }
