@@ -1,5 +1,4 @@
-import { Histogram } from 'prom-client'
-import type { Registry } from 'prom-client'
+import type { Registration } from './registrations.ts'
 
 /** The observations of one series: how many fell in each bucket, the last one being for what exceeds all. */
 export interface Buckets { counts: number[], count: number, sum: number }
@@ -25,25 +24,24 @@ interface HistogramOptions {
   help: string
   bounds: readonly number[]
   labelNames: readonly string[]
-  registry: Registry
   series: () => Iterable<Series>
 }
 
 /**
- * Registers a histogram whose observations are counted elsewhere: the library's own looks its labels up for
- * each one, which costs a request more than all the rest of its metrics.
+ * A histogram whose observations are counted elsewhere: the library's own looks its labels up for each one,
+ * which costs a request more than all the rest of its metrics.
  */
-export function registerHistogram (
-  { name, help, bounds, labelNames, registry, series }: HistogramOptions
-): void {
-  const described = { name, help, buckets: [...bounds], labelNames: [...labelNames], registers: [] }
-  const histogram = new Histogram(described)
-  registry.registerMetric(histogram)
-  const get = async () => {
-    const values = [...series()].flatMap(one => valuesOf(name, bounds, one))
-    return { name, help, type: 'histogram', values, aggregator: 'sum' }
+export function histogramOf ({ name, help, bounds, labelNames, series }: HistogramOptions): Registration {
+  return ({ library: { Histogram }, registry }) => {
+    const described = { name, help, buckets: [...bounds], labelNames: [...labelNames], registers: [] }
+    const histogram = new Histogram(described)
+    registry.registerMetric(histogram)
+    const get = async () => {
+      const values = [...series()].flatMap(one => valuesOf(name, bounds, one))
+      return { name, help, type: 'histogram', values, aggregator: 'sum' }
+    }
+    Object.assign(histogram, { get, getForPromString: get })
   }
-  Object.assign(histogram, { get, getForPromString: get })
 }
 
 function valuesOf (name: string, bounds: readonly number[], { labels, buckets }: Series) {

@@ -1,6 +1,6 @@
-import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client'
 import type { Finished } from '../finished.ts'
-import { createBuckets, observe, registerHistogram } from './buckets.ts'
+import { createBuckets, histogramOf, observe } from './buckets.ts'
+import { createRegistrations } from './registrations.ts'
 import { countRequests } from './requests.ts'
 
 /** One value of a metric with labels. */
@@ -36,13 +36,10 @@ const prefix = 'tollgate_'
 
 /** Creates metrics with those of requests and of the process. `onError` hears of what cannot be read. */
 export function createMetrics (onError: (error: unknown, name: string) => void): Metrics {
-  const registry = new Registry()
-  collectDefaultMetrics({ register: registry })
+  const registrations = createRegistrations()
 
-  function add (
-    Kind: typeof Counter | typeof Gauge, { name, help, labels = [] }: Description, read: Read
-  ): void {
-    registry.registerMetric(new Kind({
+  function add (kind: 'Counter' | 'Gauge', { name, help, labels = [] }: Description, read: Read): void {
+    registrations.add(({ library, registry }) => registry.registerMetric(new library[kind]({
       name: prefix + name,
       help,
       labelNames: [...labels],
@@ -52,7 +49,7 @@ export function createMetrics (onError: (error: unknown, name: string) => void):
         this.reset()
         for (const { labels, value } of values) this.inc(labels, value)
       }
-    }))
+    })))
   }
 
   async function readSafely (name: string, read: Read): Promise<readonly Reading[]> {
@@ -66,16 +63,16 @@ export function createMetrics (onError: (error: unknown, name: string) => void):
   }
 
   return {
-    request: countRequests(registry),
-    gauge: (description, read) => add(Gauge, description, read),
-    counter: (description, read) => add(Counter, description, read),
+    request: countRequests(registrations),
+    gauge: (description, read) => add('Gauge', description, read),
+    counter: (description, read) => add('Counter', description, read),
     histogram ({ name, help, bounds }) {
       const buckets = createBuckets(bounds)
       const series = () => [{ labels: {}, buckets }]
-      registerHistogram({ name: prefix + name, help, bounds, labelNames: [], registry, series })
+      registrations.add(histogramOf({ name: prefix + name, help, bounds, labelNames: [], series }))
       return value => observe(buckets, bounds, value)
     },
-    text: () => registry.metrics(),
-    contentType: registry.contentType
+    text: async () => await (await registrations.registry()).metrics(),
+    contentType: 'text/plain; version=0.0.4; charset=utf-8'
   }
 }

@@ -1,8 +1,7 @@
-import { Counter } from 'prom-client'
-import type { Registry } from 'prom-client'
 import type { Finished } from '../finished.ts'
-import { createBuckets, observe, registerHistogram } from './buckets.ts'
+import { createBuckets, histogramOf, observe } from './buckets.ts'
 import type { Buckets, Series } from './buckets.ts'
+import type { Registrations } from './registrations.ts'
 
 /** Seconds; from an answer out of memory to a video. */
 const bounds = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
@@ -24,13 +23,13 @@ interface Cell {
 }
 
 /**
- * Counts requests for a registry. What a request adds is a look-up and a few additions; it becomes metrics
+ * Counts requests. What a request adds is a look-up and a few additions; it becomes metrics
  * when somebody asks for them. Labels are routes, models of the catalogue and providers, never what a client
  * made up: a request for an unknown model has none.
  */
-export function countRequests (registry: Registry): (finished: Finished) => void {
+export function countRequests (registrations: Registrations): (finished: Finished) => void {
   const cells = new Map<string, Cell>()
-  register(registry, cells)
+  register(registrations, cells)
 
   function cellOf (route: string, model: string, provider: string): Cell {
     const id = `${route} ${provider} ${model}`
@@ -73,10 +72,10 @@ function createCell (labels: Cell['labels']): Cell {
 
 const names = ['route', 'model', 'provider'] as const
 
-function register (registry: Registry, cells: ReadonlyMap<string, Cell>): void {
+function register (registrations: Registrations, cells: ReadonlyMap<string, Cell>): void {
   type Values = (cell: Cell) => [string, number][]
   const counter = (name: string, help: string, label: string | null, valuesOf: Values) => {
-    registry.registerMetric(new Counter({
+    registrations.add(({ library: { Counter }, registry }) => registry.registerMetric(new Counter({
       name,
       help,
       labelNames: label === null ? [...names] : [...names, label],
@@ -89,7 +88,7 @@ function register (registry: Registry, cells: ReadonlyMap<string, Cell>): void {
           }
         }
       }
-    }))
+    })))
   }
   counter('tollgate_requests_total',
     'Requests by how they ended: the status, client_gone, or broken_off after the status was sent.', 'status', ({ outcomes }) => [...outcomes])
@@ -103,7 +102,7 @@ function register (registry: Registry, cells: ReadonlyMap<string, Cell>): void {
   const histogram = (name: string, help: string, of: (cell: Cell) => Buckets): void => {
     const shown = (cell: Cell): Series => ({ labels: cell.labels, buckets: of(cell) })
     const series = () => [...cells.values()].map(shown)
-    registerHistogram({ name, help, bounds, labelNames: names, registry, series })
+    registrations.add(histogramOf({ name, help, bounds, labelNames: names, series }))
   }
   histogram('tollgate_request_duration_seconds', 'From the head of a request to the end of its answer.',
     cell => cell.totalS)
