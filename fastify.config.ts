@@ -143,7 +143,7 @@ export async function start (env: NodeJS.ProcessEnv): Promise<FastifyInstance> {
   const settings = readSettings(env)
   const { configPath: path, alternative } = settings
   const load = () => loadConfig({ path, env })
-  const config = load()
+  const config = await load()
   const app = await build({ settings, config, logger: await createLogger(settings.logLevel) })
   if (path !== null) await app.register(configuration, { path, running: config, load })
   if (alternative !== null) await app.register(secondAddress, alternative)

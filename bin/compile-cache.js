@@ -9,5 +9,7 @@ const isOn = module.enableCompileCache?.(folder).directory !== undefined
 
 if (isOn && process.argv[1] === import.meta.filename) {
   await import('../fastify.config.ts')
+  // Only some starts need it.
+  await import('../services/config/parse.ts')
   module.flushCompileCache()
 }

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { ConfigError } from '../../../services/config/config-error.ts'
-import { parseConfig } from '../../../services/config/load.ts'
+import { parseConfig } from '../../../services/config/parse.ts'
 
 const providers = 'environment_providers: false\nproviders: [{ id: openai, api_key: x }, { id: mine, base_url: "http://a" }]\n'
 

@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import t from 'tap'
 import type { Test } from 'tap'
 import { ConfigError } from '../../../services/config/config-error.ts'
-import { loadConfig, maxFileBytes, parseConfig } from '../../../services/config/load.ts'
+import { loadConfig, maxFileBytes } from '../../../services/config/load.ts'
+import { parseConfig } from '../../../services/config/parse.ts'
 
 const alone = 'environment_providers: false\n'
 
@@ -309,10 +310,10 @@ t.test('the sandbox is there with a file only when the file lists it', async (t)
 
 t.test('a file that cannot be read is a problem', async (t) => {
   const directory = t.testdir({ 'big.yaml': '#'.repeat(maxFileBytes + 1), 'good.yaml': 'models: []' })
-  t.throws(() => loadConfig({ path: join(directory, 'none.yaml'), env: {} }), ConfigError)
-  t.throws(() => loadConfig({ path: join(directory, 'big.yaml'), env: {} }), { message: /larger than 4194304 bytes/ })
-  t.match(loadConfig({ path: join(directory, 'good.yaml'), env: {} }), { models: [] })
-  t.match(loadConfig({ path: null, env: {} }), { models: [{ id: 'sandbox-chat' }, { id: 'sandbox-image' }] })
+  await t.rejects(loadConfig({ path: join(directory, 'none.yaml'), env: {} }), ConfigError)
+  await t.rejects(loadConfig({ path: join(directory, 'big.yaml'), env: {} }), { message: /larger than 4194304 bytes/ })
+  t.match(await loadConfig({ path: join(directory, 'good.yaml'), env: {} }), { models: [] })
+  t.match(await loadConfig({ path: null, env: {} }), { models: [{ id: 'sandbox-chat' }, { id: 'sandbox-image' }] })
 })
 
 t.test('more than 1000 problems are counted', async (t) => {

@@ -38,7 +38,7 @@ t.test('the example follows the published schema', async (t) => {
 })
 
 t.test('the example loads', async (t) => {
-  const config = loadConfig({ path: join(root, 'gateway.example.yaml'), env: { OPENAI_API_KEY: 'x' } })
+  const config = await loadConfig({ path: join(root, 'gateway.example.yaml'), env: { OPENAI_API_KEY: 'x' } })
   t.match(config.models.map(({ id }) => id),
     ['gpt-4o-mini', 'llama-3.3-70b', 'flux-at-home', 'wan-2.2', 'sandbox-chat', 'sandbox-image'])
 })

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { knownProviders } from '../../../services/config/known-providers.ts'
-import { parseConfig } from '../../../services/config/load.ts'
+import { parseConfig } from '../../../services/config/parse.ts'
 import { catalogueModel, catalogueNames } from '../../../services/models/catalogue.ts'
 import { knownVideo, knownVideoNames } from '../../../services/models/known-videos.ts'
 

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { sandboxModels } from '../../../services/config/sandbox.ts'
-import { parseConfig } from '../../../services/config/load.ts'
+import { parseConfig } from '../../../services/config/parse.ts'
 import { createRegistry } from '../../../services/models/registry.ts'
 import { resolveVideos } from '../../../services/videos/resolve.ts'
 

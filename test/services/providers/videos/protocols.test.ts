@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import type { ProviderConfig } from '../../../../services/config/config.ts'
 import { configFromEnvironment } from '../../../../services/config/environment.ts'
-import { parseConfig } from '../../../../services/config/load.ts'
+import { parseConfig } from '../../../../services/config/parse.ts'
 import { newProvider } from '../../../../services/config/new-provider.ts'
 import { Deadlines } from '../../../../services/deadlines.ts'
 import { createProviders } from '../../../../services/providers/connect.ts'
