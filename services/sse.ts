@@ -40,7 +40,9 @@ export class EventSplitter {
 
   /** The place after the last empty line, 0 when there is none. The line may have begun in what is held. */
   #lastBoundary (bytes: Buffer): number {
-    if (bytes.at(-1) === lineFeed && bytes.at(-2) === lineFeed) return bytes.length
+    // By index: V8 looks `at` of a buffer up anew for each piece.
+    const { length } = bytes
+    if (bytes[length - 1] === lineFeed && bytes[length - 2] === lineFeed) return length
     const at = bytes.lastIndexOf('\n\n')
     if (at !== -1) return at + 2
     return bytes[0] === lineFeed && this.#held.at(-1)?.at(-1) === lineFeed ? 1 : 0

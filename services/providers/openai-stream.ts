@@ -182,7 +182,7 @@ class Relay {
  * always.
  */
 function endsWithDone (piece: Buffer): boolean {
-  return piece.at(-3) === 0x5d && piece.subarray(-16).includes('[DONE]\n\n')
+  return piece[piece.length - 3] === 0x5d && piece.subarray(-16).includes('[DONE]\n\n')
 }
 
 function isAllComments (piece: Buffer): boolean {
