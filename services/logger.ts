@@ -1,3 +1,4 @@
+import { writeSync } from 'node:fs'
 import pino, { type Logger } from 'pino'
 
 /** Log lines are written together: a write of its own for each would cost as much as the line itself. */
@@ -7,6 +8,8 @@ const buffer = { chars: 16_000, flushMs: 100 }
  * the reader takes nothing for so long.
  */
 const backlog = { bytes: 16 * 1024 * 1024, endMs: 1000 }
+/** How long to wait for a reader that has no room. */
+const retryMs = 10
 
 /** JSON lines on standard output, or readable ones when that is a terminal. */
 export async function createLogger (level: string): Promise<Logger> {
@@ -22,8 +25,9 @@ export async function createLogger (level: string): Promise<Logger> {
   process.once('exit', () => {
     isEnding = true
     try {
-      handOver()
       destination.flushSync()
+      // Not by way of the destination, which would try for ever to write to a reader that is gone.
+      writeNow(lines)
     } catch {
       destination.destroy()
     }
@@ -49,6 +53,22 @@ export async function createLogger (level: string): Promise<Logger> {
   }
   setInterval(handOver, buffer.flushMs).unref()
   return withQuickLines(pino(options, { write }))
+}
+
+/** Writes to standard output while the reader takes something. Throws when it is gone. */
+function writeNow (text: string): void {
+  let left = Buffer.from(text)
+  let progressMs = performance.now()
+  while (left.length > 0) {
+    try {
+      left = left.subarray(writeSync(1, left))
+      progressMs = performance.now()
+    } catch (error) {
+      const isFull = error instanceof Error && 'code' in error && error.code === 'EAGAIN'
+      if (!isFull || performance.now() > progressMs + backlog.endMs) throw error
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, retryMs)
+    }
+  }
 }
 
 type AsJson = (this: Logger, values: object, message?: string, ...levelAndTime: [number?, string?]) => string

@@ -23,6 +23,18 @@ t.test('a reader that takes nothing keeps no process from ending', async t => {
   t.equal(code, 0)
 })
 
+t.test('nor does one that is gone', async t => {
+  const child = startWith(`
+    await new Promise(resolve => setTimeout(resolve, 50))
+    logger.info('nobody reads this')`)
+  await once(child.stdout, 'data')
+  child.stdout.destroy()
+  const timer = setTimeout(() => child.kill('SIGKILL'), 10_000)
+  const [code] = await once(child, 'exit')
+  clearTimeout(timer)
+  t.equal(code, 0)
+})
+
 t.test('a reader gets all that was written before the end', async t => {
   const child = startWith(linesOf1KB(500))
   const [output, [code]] = await Promise.all([text(child.stdout), once(child, 'close')])
