@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { BreakerConfig, DeploymentConfig } from '../config/config.ts'
+import { rememberedText } from '../remembered.ts'
 import { createBreaker } from './breaker.ts'
 import type { Breaker } from './breaker.ts'
 import { createRecord } from './record.ts'
@@ -46,15 +47,7 @@ export function createDeployments ({
   breaker, clock = Date.now, monotonic = () => performance.now(), random = Math.random
 }: DeploymentsOptions): Deployments {
   const known = new LRUCache<string, Deployment>({ max: maxDeployments })
-  const keys = new WeakMap<DeploymentName, string>()
-
-  function keyOf (name: DeploymentName): string {
-    const known = keys.get(name)
-    if (known !== undefined) return known
-    const key = `${name.provider}/${name.model}`
-    keys.set(name, key)
-    return key
-  }
+  const keyOf = rememberedText<DeploymentName>(({ provider, model }) => `${provider}/${model}`)
 
   function create (name: DeploymentName): Deployment {
     const { provider, model } = name

@@ -1,3 +1,4 @@
+import { rememberedText } from '../remembered.ts'
 import type { Posting } from './ledger.ts'
 import type { OpenHold, Settlement } from './operations.ts'
 import type { Term } from './shares.ts'
@@ -35,17 +36,11 @@ export function usageEntryId (hold: Pick<OpenHold, 'id'>): string {
   return `usage:${hold.id}`
 }
 
-/** By the chains, which the requests of a key have in common. */
-const chainIds = new WeakMap<readonly string[], string>()
-
-/** A chain by the name under which the books know it; no account id contains a space. */
-export function chainId (chain: readonly string[]): string {
-  const known = chainIds.get(chain)
-  if (known !== undefined) return known
-  const id = chain.join(' ')
-  chainIds.set(chain, id)
-  return id
-}
+/**
+ * A chain, which the requests of a key have in common, by the name under which the books know it; no account
+ * id contains a space.
+ */
+export const chainId = rememberedText<readonly string[]>(chain => chain.join(' '))
 
 /**
  * Prepares settlements under the present term, given the rows of those holds that have some. Without a term

@@ -37,30 +37,21 @@ export function createReservations (context: ReservationsContext) {
   let freshCount = 0
   let closed = false
 
-  const endsFresh: HoldEnds = {
+  const endsAfter = (forget: (open: OpenHold) => void): HoldEnds => ({
     settle (open, posting) {
-      freshCount--
+      forget(open)
       return ends.settle(open, posting)
     },
     release (open) {
-      freshCount--
+      forget(open)
       return ends.release(open)
     }
-  }
-
-  const endsAndForgets: HoldEnds = {
-    settle (open, posting) {
-      holds.delete(open.id)
-      return ends.settle(open, posting)
-    },
-    release (open) {
-      holds.delete(open.id)
-      return ends.release(open)
-    }
-  }
+  })
+  const endsFresh = endsAfter(() => { freshCount-- })
+  const endsKnown = endsAfter(({ id }) => { holds.delete(id) })
 
   function opened (open: OpenHold): Hold {
-    const hold = createHold(open, endsAndForgets)
+    const hold = createHold(open, endsKnown)
     holds.set(open.id, hold)
     return hold
   }
