@@ -41,10 +41,10 @@ export function connect (path: string, { readOnly = false } = {}): Connection {
   return {
     // What the columns hold is known to the writer of the SQL alone, who names it as Row.
     all: <Row>(sql: string, params: readonly Value[] = []) =>
-      attempt(() => prepared(sql).all(...params.map(toBindable)) as Row[]),
+      attempt(() => prepared(sql).all(...toBindable(params)) as Row[]),
     get: <Row>(sql: string, params: readonly Value[] = []) =>
-      attempt(() => prepared(sql).get(...params.map(toBindable)) as Row | undefined),
-    run: (sql, params = []) => attempt(() => Number(prepared(sql).run(...params.map(toBindable)).changes)),
+      attempt(() => prepared(sql).get(...toBindable(params)) as Row | undefined),
+    run: (sql, params = []) => attempt(() => Number(prepared(sql).run(...toBindable(params)).changes)),
     script: (sql) => attempt(() => database.exec(sql)),
     inTransaction: () => database.isOpen && database.isTransaction,
     close: () => {
@@ -107,8 +107,16 @@ function prepare (database: DatabaseSync, sql: string): StatementSync {
  * Numbers are bound as floating point, unless they come as bigint; an integer must stay one in every
  * expression.
  */
-function toBindable (value: Value): SQLInputValue {
-  if (typeof value !== 'number') return value
+function toBindable (values: readonly Value[]): SQLInputValue[] {
+  const bindable = new Array<SQLInputValue>(values.length)
+  for (let index = 0; index < values.length; index++) {
+    const value = values[index] ?? null
+    bindable[index] = typeof value === 'number' ? toNumeric(value) : value
+  }
+  return bindable
+}
+
+function toNumeric (value: number): number | bigint {
   if (Number.isSafeInteger(value)) return BigInt(value)
   if (Number.isInteger(value) || !Number.isFinite(value)) throw new RangeError(`Not a safe number: ${value}`)
   return value

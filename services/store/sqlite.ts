@@ -3,7 +3,6 @@ import { dirname } from 'node:path'
 import { connect, patiently } from './sqlite-connection.ts'
 import type { Connection } from './sqlite-connection.ts'
 import { migrate } from './migrations.ts'
-import { runWork } from './run-work.ts'
 import type { Queries, Store, Value } from './store.ts'
 import { createTurns } from './turns.ts'
 import type { Turns } from './turns.ts'
@@ -75,15 +74,61 @@ async function closeInTurn (turns: Turns, writer: Connection, reader: Connection
 async function inTransaction<T> (
   connection: Connection, busyTimeoutMs: number, work: (queries: Queries) => Promise<T>
 ): Promise<T> {
-  await patiently(() => connection.script('begin immediate'), busyTimeoutMs)
+  await patiently(() => connection.run('begin immediate'), busyTimeoutMs)
+  const statements = new Statements(connection)
   try {
-    const result = await runWork(scriptable(connection), work)
-    connection.script('commit')
+    const result = await work(statements)
+    statements.assertWell()
+    connection.run('commit')
     return result
   } catch (error) {
     // SQLite has already rolled back by itself after a full disk or a failed write.
     if (connection.inTransaction()) connection.script('rollback')
     throw error
+  } finally {
+    statements.isOver = true
+  }
+}
+
+/**
+ * The statements of one transaction, each carried out in the call. As on Postgres, nothing is done after a
+ * failure; nor after the end, where it would belong to another transaction.
+ */
+class Statements implements Queries {
+  isOver = false
+  readonly connection: Connection
+  failure: { error: unknown } | null = null
+
+  constructor (connection: Connection) {
+    this.connection = connection
+  }
+
+  async all<Row> (sql: string, params?: readonly Value[]): Promise<Row[]> {
+    return this.carryOut(() => this.connection.all<Row>(sql, params))
+  }
+
+  async get<Row> (sql: string, params?: readonly Value[]): Promise<Row | undefined> {
+    return this.carryOut(() => this.connection.get<Row>(sql, params))
+  }
+
+  async run (sql: string, params?: readonly Value[]): Promise<number> {
+    return this.carryOut(() => this.connection.run(sql, params))
+  }
+
+  /** Throws what the first statement to fail threw. */
+  assertWell (): void {
+    if (this.failure !== null) throw this.failure.error
+  }
+
+  carryOut<T> (statement: () => T): T {
+    if (this.isOver) throw new Error('The transaction has ended: await every statement within it.')
+    this.assertWell()
+    try {
+      return statement()
+    } catch (error) {
+      this.failure = { error }
+      throw error
+    }
   }
 }
 
