@@ -90,7 +90,8 @@ async function write (transaction: Transaction): Promise<Committed & { standings
   const nowMs = transaction.clock()
   if (!await statements.fence(queries, node, term.epoch, nowMs)) throw new TermOver(term)
 
-  const accounts = new Set([...accountsOf(batch), ...dirty.map(({ account }) => account)])
+  const accounts = accountsOf(batch)
+  for (const { account } of dirty) accounts.add(account)
   const rows = await statements.lockAccounts(queries, accounts, term.id)
   const durable = await readDurable(transaction)
   const postings = createPostings(batch.settlements, term, durable)
@@ -99,21 +100,32 @@ async function write (transaction: Transaction): Promise<Committed & { standings
   const standings = new Map(rows.map((row) =>
     [row.id, createStanding(row, shareOf(term, row.id), sums.get(row.id) ?? noChange)]))
 
-  const { granted, short, refused } = decide(batch.takes.filter(({ id }) => !durable.has(id)), standings)
-  const ended = await insertDurable(transaction, granted, nowMs)
-  const { deferred, refused: poor } = await recall(transaction, short, nowMs)
+  const taken = batch.takes.length === 0 ? nothing : await take(transaction, standings, durable, nowMs)
   for (const standing of standings.values()) balanceSpare(standing, options, sentAtMs)
   const resolved = postings.resolved(inserted)
   if (resolved.length > 0) await statements.resolveDurable(queries, nowMs, resolved)
   await writeStandings(transaction, standings, nowMs)
+  return { sentAtMs, standings, postings, ...taken }
+}
+
+/** What has come of the reservations of a batch. */
+type Taken = Pick<Committed, 'granted' | 'refused' | 'deferred' | 'known'>
+
+const nothing: Taken = { granted: [], refused: [], deferred: [], known: [] }
+
+async function take (
+  transaction: Transaction, standings: ReadonlyMap<string, Standing>,
+  durable: ReadonlyMap<string, readonly DurableRow[]>, nowMs: number
+): Promise<Taken> {
+  const { takes } = transaction.batch
+  const { granted, short, refused } = decide(takes.filter(({ id }) => !durable.has(id)), standings)
+  const ended = await insertDurable(transaction, granted, nowMs)
+  const { deferred, refused: poor } = await recall(transaction, short, nowMs)
   return {
-    sentAtMs,
-    standings,
-    postings,
     granted: granted.filter(({ take }) => !ended.has(take)),
     refused: [...refused, ...Array.from(ended, ([take, error]) => ({ take, error })), ...poor],
     deferred,
-    known: batch.takes.flatMap((take) => {
+    known: takes.flatMap((take) => {
       const rows = durable.get(take.id)
       return rows === undefined ? [] : [{ take, rows }]
     })
@@ -124,8 +136,14 @@ const noChange: Sums = { postedNano: 0, suspendedNano: 0, spentNano: 0, released
 
 function accountsOf ({ settlements, takes }: Batch): Set<string> {
   const accounts = new Set<string>()
-  for (const { hold } of settlements) for (const account of hold.chain) accounts.add(account)
-  for (const { chain } of takes) for (const account of chain) accounts.add(account)
+  let last: readonly string[] = []
+  const add = (chain: readonly string[]) => {
+    // Requests of one key come with one chain.
+    if (chain !== last) for (const account of chain) accounts.add(account)
+    last = chain
+  }
+  for (const { hold } of settlements) add(hold.chain)
+  for (const { chain } of takes) add(chain)
   return accounts
 }
 

@@ -8,12 +8,11 @@ import type { DurableRow, NewHoldRow } from './statements.ts'
 export async function readDurable (
   { statements, queries, batch }: Transaction
 ): Promise<Map<string, DurableRow[]>> {
-  const ids = [
-    ...batch.settlements.flatMap(({ hold }) => hold.granted === null ? [hold.id] : []),
-    ...batch.takes.flatMap(({ durable, id }) => durable === null ? [] : [id])
-  ]
-  const rows = ids.length === 0 ? [] : await statements.readDurable(queries, ids)
-  return Map.groupBy(rows, ({ id }) => id)
+  const ids: string[] = []
+  for (const { hold } of batch.settlements) if (hold.granted === null) ids.push(hold.id)
+  for (const { id, durable } of batch.takes) if (durable !== null) ids.push(id)
+  if (ids.length === 0) return new Map()
+  return Map.groupBy(await statements.readDurable(queries, ids), ({ id }) => id)
 }
 
 /**

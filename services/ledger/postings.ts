@@ -1,5 +1,4 @@
 import { rememberedText } from '../remembered.ts'
-import type { Posting } from './ledger.ts'
 import type { OpenHold, Settlement } from './operations.ts'
 import type { Term } from './shares.ts'
 import type { ChainRow, DurableRow, EntryRow, ResolvedRow } from './statements.ts'
@@ -49,29 +48,34 @@ export const chainId = rememberedText<readonly string[]>(chain => chain.join(' '
 export function createPostings (
   settlements: readonly Settlement[], term: Term | null, durable: ReadonlyMap<string, readonly DurableRow[]>
 ): Postings {
-  const rowsOf = ({ id, granted }: OpenHold) => granted === null ? durable.get(id) ?? [] : []
-  const judged = settlements.map((settlement) => {
+  const rowsOf = ({ id, granted }: OpenHold) => granted === null ? durable.get(id) ?? noRows : noRows
+  const judged: Judged[] = []
+  const entries: EntryRow[] = []
+  const chains = new Set<readonly string[]>()
+  for (const settlement of settlements) {
     const fate = fateOf(settlement, term, rowsOf(settlement.hold))
-    return { settlement, fate, entry: entryOf(settlement, fate) }
-  })
-  const entries = judged.flatMap(({ entry }) => entry ?? [])
-  const isNew = (entry: EntryRow | null, inserted: Inserted): boolean =>
-    entry !== null && inserted.has(entry.id)
+    const entry = entryOf(settlement, fate)
+    judged.push({ settlement, fate, entry })
+    if (entry === null) continue
+    entries.push(entry)
+    chains.add(settlement.hold.chain)
+  }
 
   return {
     entries,
-    chains: chainsOf(judged.flatMap(({ entry, settlement: { hold } }) => entry === null ? [] : [hold.chain])),
+    chains: rowsOfChains(chains),
     suspended: entries.filter(({ kind }) => kind === 'suspense'),
 
     sums (inserted) {
       const sums = createSums()
       for (const { settlement: { hold, posting }, fate, entry } of judged) {
         const amountNano = posting?.amountNano ?? 0
+        const isBooked = fate === 'book' && entry !== null && inserted.has(entry.id)
         for (const account of hold.chain) {
           const sum = sums.of(account)
           // An entry that was there before was posted then, in a commit whose answer got lost.
           if (hold.granted?.term === term) sum[fate === 'suspend' ? 'suspendedNano' : 'postedNano'] += amountNano
-          if (fate === 'book' && isNew(entry, inserted)) sum.spentNano += amountNano
+          if (isBooked) sum.spentNano += amountNano
         }
         if (fate === 'skip') continue
         for (const row of rowsOf(hold)) {
@@ -82,14 +86,22 @@ export function createPostings (
     },
 
     resolved (inserted) {
-      return judged.flatMap(({ settlement: { hold, posting }, fate, entry }) => {
-        if (hold.granted !== null || fate === 'skip') return []
-        const settled = fate === 'book' && isNew(entry, inserted) ? posting?.amountNano ?? null : null
-        return [{ id: hold.id, state: settled === null ? holdState.released : holdState.settled, settled }]
-      })
+      const rows: ResolvedRow[] = []
+      for (const { settlement: { hold, posting }, fate, entry } of judged) {
+        if (hold.granted !== null || fate === 'skip') continue
+        const isBooked = fate === 'book' && entry !== null && inserted.has(entry.id)
+        const settled = isBooked ? posting?.amountNano ?? null : null
+        rows.push({ id: hold.id, state: settled === null ? holdState.released : holdState.settled, settled })
+      }
+      return rows
     }
   }
 }
+
+/** What becomes of a settlement, and its entry if it has one. */
+interface Judged { settlement: Settlement, fate: Fate, entry: EntryRow | null }
+
+const noRows: readonly DurableRow[] = []
 
 function createSums () {
   const all = new Map<string, Sums>()
@@ -113,25 +125,26 @@ function fateOf ({ hold, suspended }: Settlement, term: Term | null, [row]: read
 
 function entryOf ({ hold, posting, at }: Settlement, fate: Fate): EntryRow | null {
   if (posting === null || posting.amountNano === 0 || fate === 'skip') return null
-  const paying = hold.chain[0] ?? ''
+  const isBooked = fate === 'book'
   return {
-    ...contentOf(posting),
     id: usageEntryId(hold),
     at,
-    debit: fate === 'book' ? paying : 'suspense',
+    debit: isBooked ? hold.chain[0] ?? '' : 'suspense',
     credit: 'revenue',
-    kind: fate === 'book' ? 'usage' : 'suspense',
+    amount: posting.amountNano,
+    kind: isBooked ? 'usage' : 'suspense',
+    ref: posting.ref,
+    model: posting.model,
+    usage: JSON.stringify(posting.usage),
+    estimated: posting.estimated ? 1 : 0,
     hold: hold.granted === null ? hold.id : null,
     api_key: hold.key,
     chain: chainId(hold.chain)
   }
 }
 
-function contentOf ({ amountNano, ref, model, usage, estimated }: Posting) {
-  return { amount: amountNano, ref, model, usage: JSON.stringify(usage), estimated: estimated ? 1 : 0 }
-}
-
-function chainsOf (chains: readonly (readonly string[])[]): ChainRow[] {
-  const byId = new Map(chains.map((chain) => [chainId(chain), chain]))
+function rowsOfChains (chains: Iterable<readonly string[]>): ChainRow[] {
+  const byId = new Map<string, readonly string[]>()
+  for (const chain of chains) byId.set(chainId(chain), chain)
   return [...byId].flatMap(([id, chain]) => chain.map((account) => ({ id, account })))
 }

@@ -32,8 +32,11 @@ export function createTable<Row extends Record<string, Value>> (
   }
 }
 
-/** Returns the clause that keeps what was read from changing until the end; SQLite has one writer anyway. */
+/**
+ * Returns the clause that keeps what was read of a table from changing until the end, locked in the order of
+ * its ids; SQLite has one writer anyway.
+ */
 export function lockRows (engine: Store['engine'], table: string): string {
   // `no key`, because rows that only refer to an account need not wait.
-  return engine === 'sqlite' ? '' : `for no key update of ${table}`
+  return engine === 'sqlite' ? '' : `order by ${table}.id for no key update of ${table}`
 }

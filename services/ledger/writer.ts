@@ -29,7 +29,7 @@ const maxTerms = 3
 export function createWriter ({ commit, lease, log, counts }: WriterContext) {
   async function inTerm (batch: Batch, withDirty: (term: Term) => Parameters<Commit>[2]): Promise<void> {
     for (let attempts = 1; ; attempts++) {
-      const term = await lease.ensure()
+      const term = lease.term ?? await lease.ensure()
       try {
         return answer(await commit(batch, term, withDirty(term)), term)
       } catch (error) {

@@ -136,13 +136,11 @@ const bytesPerToken = 4
 /** The counts that are kept in the books. */
 function countsOf (usage: Usage): Record<string, number> {
   const { prompt, completion, cachedRead, cacheWrite, reasoning, audioInput, audioOutput } = usage
-  return {
-    prompt,
-    completion,
-    ...(cachedRead === undefined ? {} : { cachedRead }),
-    ...(cacheWrite === undefined ? {} : { cacheWrite }),
-    ...(reasoning === undefined ? {} : { reasoning }),
-    ...(audioInput === undefined ? {} : { audioInput }),
-    ...(audioOutput === undefined ? {} : { audioOutput })
-  }
+  const counts: Record<string, number> = { prompt, completion }
+  if (cachedRead !== undefined) counts.cachedRead = cachedRead
+  if (cacheWrite !== undefined) counts.cacheWrite = cacheWrite
+  if (reasoning !== undefined) counts.reasoning = reasoning
+  if (audioInput !== undefined) counts.audioInput = audioInput
+  if (audioOutput !== undefined) counts.audioOutput = audioOutput
+  return counts
 }

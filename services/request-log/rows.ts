@@ -83,7 +83,7 @@ const names = Object.keys(columns) as (keyof typeof columns)[]
 /** Returns what writes many rows in one go. */
 export function createInsert (store: Store): (rows: readonly LoggedRequest[]) => Promise<void> {
   if (store.engine === 'sqlite') {
-    const insert = createRowInsert<LoggedRequest>('request_log', names)
+    const insert = createRowInsert<LoggedRequest>('request_log', names, valuesOf)
     return async rows => { await store.transaction(queries => insert(queries, rows)) }
   }
   const table = createTable<LoggedRequest>(store.engine, columns)
@@ -92,6 +92,15 @@ export function createInsert (store: Store): (rows: readonly LoggedRequest[]) =>
     await store.run(`insert into request_log (${list}) select ${list} from ${table.sql} as fresh`,
       [table.parameter(rows)])
   }
+}
+
+/** In the order of the columns. */
+function valuesOf (row: LoggedRequest): (string | number | null)[] {
+  return [
+    row.request, row.at, row.api_key, row.account, row.route, row.model, row.provider, row.status,
+    row.outcome, row.attempts, row.prompt_tokens, row.completion_tokens, row.cost_nano, row.first_byte_ms,
+    row.total_ms, row.weight, row.routed
+  ]
 }
 
 /** Removes the oldest rows from before a time, at most so many; returns how many. */

@@ -3,19 +3,29 @@ import type { Queries, Value } from './store.ts'
 /** Enough to make up for what a statement itself costs; each number of rows is a statement of its own. */
 const rowsPerStatement = 25
 
+export interface RowInsertOptions {
+  /** Columns that are the same in all rows: they stand in the statement, where they cost least. */
+  constants?: Readonly<Record<string, Value>>
+  /** Follows the values. */
+  ending?: string
+}
+
 /**
  * Returns what inserts rows into a table of SQLite and resolves with how many there are new. In this process
- * several statements cost less than what it takes to unpack the rows from JSON. `ending` follows the values.
+ * several statements cost less than what it takes to unpack the rows from JSON. `valuesOf` gives the values
+ * of a row in the order of the columns; written out, that takes half as long as to look them up by name.
  */
-export function createRowInsert<Row extends Record<string, Value>> (
-  table: string, columns: readonly (keyof Row & string)[], ending = ''
+export function createRowInsert<Row> (
+  table: string, columns: readonly (keyof Row & string)[], valuesOf: (row: Row) => readonly Value[],
+  { constants = {}, ending = '' }: RowInsertOptions = {}
 ): (queries: Pick<Queries, 'run'>, rows: readonly Row[]) => Promise<number> {
   const statements: string[] = []
-  const placeholders = `(${columns.map(() => '?').join(', ')})`
+  const names = [...columns, ...Object.keys(constants)].join(', ')
+  const row = [...columns.map(() => '?'), ...Object.values(constants).map(toLiteral)].join(', ')
 
   function statementFor (count: number): string {
-    statements[count] ??= `insert into ${table} (${columns.join(', ')})
-      values ${Array.from({ length: count }, () => placeholders).join(', ')} ${ending}`
+    statements[count] ??=
+      `insert into ${table} (${names}) values ${Array.from({ length: count }, () => `(${row})`).join(', ')} ${ending}`
     return statements[count]
   }
 
@@ -24,9 +34,13 @@ export function createRowInsert<Row extends Record<string, Value>> (
     for (let from = 0; from < rows.length; from += rowsPerStatement) {
       const values: Value[] = []
       const to = Math.min(rows.length, from + rowsPerStatement)
-      for (const row of rows.slice(from, to)) for (const column of columns) values.push(row[column] ?? null)
+      for (const row of rows.slice(from, to)) values.push(...valuesOf(row))
       inserted += await queries.run(statementFor(to - from), values)
     }
     return inserted
   }
+}
+
+function toLiteral (value: Value): string {
+  return typeof value === 'string' ? `'${value.replaceAll("'", "''")}'` : String(value)
 }
