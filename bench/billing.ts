@@ -21,13 +21,13 @@ interface Comparison { bare: number, free: number, billed: number, extra: number
 export async function measureBilling (
   { bare, subject }: Pair<Child>, load: Load, rounds: number
 ): Promise<Measurement> {
-  for (const [{ url, key }, request] of [[bare, 'free'], [subject, 'free'], [subject, 'short']] as const) {
+  for (const [{ url, key }, request] of [[bare, 'free'], [subject, 'free'], [subject, 'sold']] as const) {
     await loaded(load, { ...order, count: warmUp, request, url, key })
   }
 
   async function compare (): Promise<Comparison> {
     const freeUs = () => cpuUs(subject, load, { ...order, request: 'free' })
-    const billedUs = () => cpuUs(subject, load, { ...order, request: 'short' })
+    const billedUs = () => cpuUs(subject, load, { ...order, request: 'sold' })
     const bareUs = await cpuUs(bare, load, { ...order, request: 'free' })
     const first = await billedUs()
     const free = mean([await freeUs(), await freeUs()])

@@ -2,7 +2,7 @@ import { mkdtemp, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Program } from './child.ts'
-import { freeModel, model } from './requests.ts'
+import { freeModel, model, soldModel } from './requests.ts'
 
 /** The provider that all servers under test call. */
 export const upstreamProgram: Program = beside('upstream.ts')
@@ -54,6 +54,12 @@ function gatewayYaml (upstreamUrl: string): string {
 models:
   - id: ${model}
     provider: upstream
+    price: { input: 0.15, output: 0.6 }
+    context_window: 128000
+    max_output: 16384
+  - id: ${soldModel}
+    provider: upstream
+    model: ${model}
     price: { input: 0.15, output: 0.6 }
     context_window: 128000
     max_output: 16384
