@@ -1,11 +1,19 @@
 import type { Ledger } from './ledger.ts'
 
-/** What the poorest account of a chain could still spend, in nano-USD, as far as this node knows. */
+/**
+ * What the poorest account of a chain could still spend, in nano-USD, as far as this node knows; never more
+ * than `least`.
+ */
 export function leastAvailable (
-  ledger: Pick<Ledger, 'availableHint'>, chain: readonly string[]
+  ledger: Pick<Ledger, 'availableHint'>, chain: readonly string[], least = Infinity
 ): number | Promise<number> {
-  const hints = chain.map(account => ledger.availableHint(account))
-  const known = hints.filter(hint => typeof hint === 'number')
-  if (known.length === hints.length) return Math.min(...known)
-  return Promise.all(hints).then(all => Math.min(...all))
+  for (const account of chain) {
+    const hint = ledger.availableHint(account)
+    if (typeof hint !== 'number') {
+      const others = chain.slice(chain.indexOf(account) + 1)
+      return hint.then(found => leastAvailable(ledger, others, Math.min(least, found)))
+    }
+    least = Math.min(least, hint)
+  }
+  return least
 }

@@ -32,7 +32,7 @@ drop table entry;
 alter table new_entry rename to entry;
 create index entry_debit on entry (debit, at);
 create index entry_credit on entry (credit, at) where kind <> 'usage';
-create unique index entry_hold on entry (hold) where kind = 'usage' and hold is not null;
+create unique index entry_hold on entry (hold) where hold is not null and kind = 'usage';
 create index entry_reverses on entry (reverses) where reverses is not null;
 create trigger entry_no_update before update on entry
 begin
