@@ -52,21 +52,17 @@ function gatewayYaml (upstreamUrl: string): string {
     base_url: ${upstreamUrl}
     api_key: sk-bench
 models:
-  - id: ${model}
-    provider: upstream
-    price: { input: 0.15, output: 0.6 }
-    context_window: 128000
-    max_output: 16384
-  - id: ${soldModel}
-    provider: upstream
-    model: ${model}
-    price: { input: 0.15, output: 0.6 }
-    context_window: 128000
-    max_output: 16384
-  - id: ${freeModel}
+${[modelYaml(model, sold), modelYaml(soldModel, sold), modelYaml(freeModel, free)].join('')}`
+}
+
+const sold = '{ input: 0.15, output: 0.6 }'
+const free = '{ input: 0, output: 0 }'
+
+function modelYaml (id: string, price: string): string {
+  return `  - id: ${id}
     provider: upstream
     model: ${model}
-    price: { input: 0, output: 0 }
+    price: ${price}
     context_window: 128000
     max_output: 16384
 `

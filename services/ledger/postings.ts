@@ -70,12 +70,12 @@ export function createPostings (
       const sums = createSums()
       for (const { settlement: { hold, posting }, fate, entry } of judged) {
         const amountNano = posting?.amountNano ?? 0
-        const isBooked = fate === 'book' && entry !== null && inserted.has(entry.id)
+        const isNew = isBooked(fate, entry, inserted)
         for (const account of hold.chain) {
           const sum = sums.of(account)
           // An entry that was there before was posted then, in a commit whose answer got lost.
           if (hold.granted?.term === term) sum[fate === 'suspend' ? 'suspendedNano' : 'postedNano'] += amountNano
-          if (isBooked) sum.spentNano += amountNano
+          if (isNew) sum.spentNano += amountNano
         }
         if (fate === 'skip') continue
         for (const row of rowsOf(hold)) {
@@ -89,8 +89,7 @@ export function createPostings (
       const rows: ResolvedRow[] = []
       for (const { settlement: { hold, posting }, fate, entry } of judged) {
         if (hold.granted !== null || fate === 'skip') continue
-        const isBooked = fate === 'book' && entry !== null && inserted.has(entry.id)
-        const settled = isBooked ? posting?.amountNano ?? null : null
+        const settled = isBooked(fate, entry, inserted) ? posting?.amountNano ?? null : null
         rows.push({ id: hold.id, state: settled === null ? holdState.released : holdState.settled, settled })
       }
       return rows
@@ -102,6 +101,10 @@ export function createPostings (
 interface Judged { settlement: Settlement, fate: Fate, entry: EntryRow | null }
 
 const noRows: readonly DurableRow[] = []
+
+function isBooked (fate: Fate, entry: EntryRow | null, inserted: Inserted): boolean {
+  return fate === 'book' && entry !== null && inserted.has(entry.id)
+}
 
 function createSums () {
   const all = new Map<string, Sums>()
@@ -125,14 +128,14 @@ function fateOf ({ hold, suspended }: Settlement, term: Term | null, [row]: read
 
 function entryOf ({ hold, posting, at }: Settlement, fate: Fate): EntryRow | null {
   if (posting === null || posting.amountNano === 0 || fate === 'skip') return null
-  const isBooked = fate === 'book'
+  const isCharged = fate === 'book'
   return {
     id: usageEntryId(hold),
     at,
-    debit: isBooked ? hold.chain[0] ?? '' : 'suspense',
+    debit: isCharged ? hold.chain[0] ?? '' : 'suspense',
     credit: 'revenue',
     amount: posting.amountNano,
-    kind: isBooked ? 'usage' : 'suspense',
+    kind: isCharged ? 'usage' : 'suspense',
     ref: posting.ref,
     model: posting.model,
     usage: JSON.stringify(posting.usage),

@@ -64,11 +64,7 @@ export type Statements = ReturnType<typeof createStatements>
  */
 export function createStatements (engine: Store['engine']) {
   const ids = createTable<{ id: string }>(engine, { id: 'text' })
-  const idsOf = (list: Iterable<string>) => {
-    const rows: { id: string }[] = []
-    for (const id of list) rows.push({ id })
-    return ids.parameter(rows)
-  }
+  const idsOf = (list: Iterable<string>) => ids.parameter(Array.from(list, (id) => ({ id })))
   const lockAccounts = `
     select account.id, credits as "creditsNano", spent as "spentNano", held as "heldNano",
       coalesce(hold.amount, 0) as "rowNano", coalesce(hold.wanted, 0) as wanted
@@ -101,32 +97,33 @@ export function createStatements (engine: Store['engine']) {
   }
 }
 
+const entryColumns = {
+  id: 'text',
+  at: 'bigint',
+  debit: 'text',
+  credit: 'text',
+  amount: 'bigint',
+  kind: 'text',
+  ref: 'text',
+  model: 'text',
+  usage: 'text',
+  estimated: 'bigint',
+  hold: 'text',
+  api_key: 'text',
+  chain: 'text'
+} as const
+const entryColumnNames = Object.keys(entryColumns) as (keyof typeof entryColumns)[]
+
 function bookStatements (engine: Store['engine']) {
   const chains = createTable<ChainRow>(engine, { id: 'text', account: 'text' })
-  const entries = createTable<EntryRow>(engine, {
-    id: 'text',
-    at: 'bigint',
-    debit: 'text',
-    credit: 'text',
-    amount: 'bigint',
-    kind: 'text',
-    ref: 'text',
-    model: 'text',
-    usage: 'text',
-    estimated: 'bigint',
-    hold: 'text',
-    api_key: 'text',
-    chain: 'text'
-  })
+  const entries = createTable<EntryRow>(engine, entryColumns)
   const changes = createTable<ChangeRow>(engine, { id: 'text', spent: 'bigint', held: 'bigint' })
   const insertChains = `
     insert into chain (id, account) select id, account from ${chains.sql} as given where true
     on conflict do nothing`
+  const list = entryColumnNames.join(', ')
   const insertEntries = `
-    insert into entry
-      (id, at, debit, credit, amount, kind, ref, model, usage, estimated, hold, api_key, chain)
-    select id, at, debit, credit, amount, kind, ref, model, usage, estimated, hold, api_key, chain
-    from ${entries.sql} as given where true
+    insert into entry (${list}) select ${list} from ${entries.sql} as given where true
     on conflict do nothing returning id`
   const changeAccounts = `
     update account set spent = account.spent + given.spent, held = account.held + given.held
@@ -233,8 +230,7 @@ const insertUsual = createRowInsert<EntryRow>('entry',
   ({ id, at, debit, amount, ref, model, usage, api_key: key, chain }) =>
     [id, at, debit, amount, ref, model, usage, key, chain],
   { constants: usual, ending: ifNew })
-const insertAny = createRowInsert<EntryRow>('entry',
-  ['id', 'at', 'debit', 'credit', 'amount', 'kind', 'ref', 'model', 'usage', 'estimated', 'hold', 'api_key', 'chain'],
+const insertAny = createRowInsert<EntryRow>('entry', entryColumnNames,
   ({ id, at, debit, credit, amount, kind, ref, model, usage, estimated, hold, api_key: key, chain }) =>
     [id, at, debit, credit, amount, kind, ref, model, usage, estimated, hold, key, chain],
   { ending: ifNew })

@@ -11,7 +11,7 @@ export async function runWork<T> (statements: Queries, work: (queries: Queries) 
   let ended = false
 
   async function inTurn<R> (statement: () => Promise<R>): Promise<R> {
-    if (ended) throw new Error('The transaction has ended: await every statement within it.')
+    if (ended) throw transactionEnded()
     const result = last.then(() => {
       // Postgres refuses everything between a failure and the rollback, so no engine lets it pass.
       if (failures.length > 0) throw failures[0]
@@ -34,4 +34,9 @@ export async function runWork<T> (statements: Queries, work: (queries: Queries) 
   }
   if (failures.length > 0) throw failures[0]
   return result
+}
+
+/** What a statement meets that comes after its transaction. */
+export function transactionEnded (): Error {
+  return new Error('The transaction has ended: await every statement within it.')
 }

@@ -3,7 +3,9 @@ import { dirname } from 'node:path'
 import { connect, patiently } from './sqlite-connection.ts'
 import type { Connection } from './sqlite-connection.ts'
 import { migrate } from './migrations.ts'
-import type { Queries, Store, Value } from './store.ts'
+import type { ScriptQueries } from './migrations.ts'
+import { transactionEnded } from './run-work.ts'
+import type { Store, Value } from './store.ts'
 import { createTurns } from './turns.ts'
 import type { Turns } from './turns.ts'
 
@@ -25,7 +27,7 @@ export async function openSqlite (path: string, { busyTimeoutMs } = defaults): P
   if (!inMemory) await mkdir(dirname(path), { recursive: true })
   const writer = await patiently(() => connect(path), busyTimeoutMs)
   try {
-    await inTransaction(writer, busyTimeoutMs, () => migrate('sqlite', scriptable(writer)))
+    await inTransaction(writer, busyTimeoutMs, (queries) => migrate('sqlite', queries))
     const reader = inMemory ? null : await patiently(() => connect(path, { readOnly: true }), busyTimeoutMs)
     return createStore(writer, reader, busyTimeoutMs)
   } catch (error) {
@@ -72,7 +74,7 @@ async function closeInTurn (turns: Turns, writer: Connection, reader: Connection
  * rows.
  */
 async function inTransaction<T> (
-  connection: Connection, busyTimeoutMs: number, work: (queries: Queries) => Promise<T>
+  connection: Connection, busyTimeoutMs: number, work: (queries: ScriptQueries) => Promise<T>
 ): Promise<T> {
   await patiently(() => connection.run('begin immediate'), busyTimeoutMs)
   const statements = new Statements(connection)
@@ -94,49 +96,44 @@ async function inTransaction<T> (
  * The statements of one transaction, each carried out in the call. As on Postgres, nothing is done after a
  * failure; nor after the end, where it would belong to another transaction.
  */
-class Statements implements Queries {
+class Statements implements ScriptQueries {
   isOver = false
-  readonly connection: Connection
-  failure: { error: unknown } | null = null
+  readonly #connection: Connection
+  #failure: { error: unknown } | null = null
 
   constructor (connection: Connection) {
-    this.connection = connection
+    this.#connection = connection
   }
 
   async all<Row> (sql: string, params?: readonly Value[]): Promise<Row[]> {
-    return this.carryOut(() => this.connection.all<Row>(sql, params))
+    return this.#carryOut(() => this.#connection.all<Row>(sql, params))
   }
 
   async get<Row> (sql: string, params?: readonly Value[]): Promise<Row | undefined> {
-    return this.carryOut(() => this.connection.get<Row>(sql, params))
+    return this.#carryOut(() => this.#connection.get<Row>(sql, params))
   }
 
   async run (sql: string, params?: readonly Value[]): Promise<number> {
-    return this.carryOut(() => this.connection.run(sql, params))
+    return this.#carryOut(() => this.#connection.run(sql, params))
+  }
+
+  async script (sql: string): Promise<void> {
+    this.#carryOut(() => this.#connection.script(sql))
   }
 
   /** Throws what the first statement to fail threw. */
   assertWell (): void {
-    if (this.failure !== null) throw this.failure.error
+    if (this.#failure !== null) throw this.#failure.error
   }
 
-  carryOut<T> (statement: () => T): T {
-    if (this.isOver) throw new Error('The transaction has ended: await every statement within it.')
+  #carryOut<T> (statement: () => T): T {
+    if (this.isOver) throw transactionEnded()
     this.assertWell()
     try {
       return statement()
     } catch (error) {
-      this.failure = { error }
+      this.#failure = { error }
       throw error
     }
-  }
-}
-
-function scriptable (connection: Connection) {
-  return {
-    all: async <Row>(sql: string, params?: readonly Value[]) => connection.all<Row>(sql, params),
-    get: async <Row>(sql: string, params?: readonly Value[]) => connection.get<Row>(sql, params),
-    run: async (sql: string, params?: readonly Value[]) => connection.run(sql, params),
-    script: async (sql: string) => connection.script(sql)
   }
 }
