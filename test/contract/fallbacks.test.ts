@@ -206,7 +206,7 @@ t.test('a deployment that keeps failing is left alone, and found again', async t
 })
 
 t.test('a short outage is waited for', async t => {
-  const breaker = { ...breakerDefaults, failures: 2, openMs: 200 }
+  const breaker = { ...breakerDefaults, failures: 2, openMs: 1000 }
   const shop = await open(t, { breaker, requests: { ...requests, retries: 2 }, models: model => [other('chat', price)(model)] })
   shop.two.script(refusal(500), refusal(500))
   const { status, headers } = await post(shop)
