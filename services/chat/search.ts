@@ -34,13 +34,14 @@ export interface Search {
 export async function findAnswer (search: Search): Promise<Found> {
   const failures: UpstreamError[] = []
   for (let round = 0; ; round++) {
-    const found = await tryModel(search, search.plan.asked, false, failures)
+    const turns = turnsOf(search, search.plan.asked, false)
+    const found = await tryModel(search, turns, false, failures)
     if (found !== null) return found
     for (const candidates of search.plan.fallbacks()) {
-      const found = await tryModel(search, candidates, true, failures)
+      const found = await tryModel(search, turnsOf(search, candidates, true), true, failures)
       if (found !== null) return found
     }
-    if (round >= search.limits.retries || !await bridge(search)) break
+    if (round >= search.limits.retries || !await bridge(search, turns.barred())) break
   }
   throw mostTelling(failures) ?? unavailable(search.plan.asked.map(({ known }) => known))
 }
@@ -50,13 +51,14 @@ const maxBridging = 1000
 let bridging = 0
 
 /**
- * Waits for a deployment whose breaker is open and will soon let somebody try, so that a short outage is not
- * seen; returns false when there is none.
+ * Waits for the first of the deployments whose breaker was open, so that a short outage is not seen; returns
+ * false when there is none, or it takes too long. One that has let go meanwhile, while fallbacks were tried,
+ * is not missed.
  */
-async function bridge ({ plan, limits, dueMs, signal }: Search): Promise<boolean> {
+async function bridge ({ limits, dueMs, signal }: Search, barred: readonly Candidate[]): Promise<boolean> {
   const nowMs = performance.now()
-  const open = plan.asked.filter(({ known }) => known.breaker.standing(nowMs) === 'open')
-  const waitMs = Math.max(limits.backoffMs, Math.min(...open.map(({ known }) => known.breaker.waitMs(nowMs))))
+  const shutMs = barred.map(({ known }) => known.breaker.waitMs(nowMs))
+  const waitMs = Math.max(limits.backoffMs, Math.min(...shutMs))
   if (waitMs > limits.maxRetryAfterMs || nowMs + waitMs >= dueMs || bridging >= maxBridging) return false
   bridging++
   try {
@@ -67,12 +69,15 @@ async function bridge ({ plan, limits, dueMs, signal }: Search): Promise<boolean
   return true
 }
 
+function turnsOf ({ limits, random }: Search, candidates: readonly Candidate[], isFallback: boolean): Turns {
+  return createTurns(inOrder(candidates, random), limits, isFallback, random)
+}
+
 /** Tries the deployments of one model; null when another model has to be tried. */
 async function tryModel (
-  search: Search, candidates: readonly Candidate[], isFallback: boolean, failures: UpstreamError[]
+  search: Search, turns: Turns, isFallback: boolean, failures: UpstreamError[]
 ): Promise<Found | null> {
-  const { limits, random } = search
-  const turns = createTurns(inOrder(candidates, random), limits, isFallback, random)
+  const { limits } = search
   for (let nowMs = performance.now(); ; nowMs = performance.now()) {
     const turn = turns.next(nowMs)
     if (turn === null || nowMs + turn.waitMs >= search.dueMs) return null
@@ -126,10 +131,16 @@ function call (
   return hedge(hedgeAfterMs, signal, signal => attempt(candidate, signal), spare)
 }
 
-/** Throws UpstreamError `aborted` when the signal aborts; no provider is at work meanwhile. */
+/**
+ * Waits at least so long: a timer alone may be early by a millisecond, when a breaker is still open. Throws
+ * UpstreamError `aborted` when the signal aborts; no provider is at work meanwhile.
+ */
 async function pause (waitMs: number, signal: AbortSignal): Promise<void> {
+  const untilMs = performance.now() + waitMs
   try {
-    await sleep(waitMs, undefined, { signal })
+    for (let leftMs = waitMs; leftMs > 0; leftMs = untilMs - performance.now()) {
+      await sleep(Math.ceil(leftMs), undefined, { signal })
+    }
   } catch (cause) {
     throw new UpstreamError('aborted', 'no', 'The request was aborted while it waited to be tried again.', { cause })
   }

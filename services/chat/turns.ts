@@ -10,6 +10,8 @@ export interface Turn { candidate: Candidate, waitMs: number }
 export interface Turns {
   /** The next to try; null when none is left. Times are of a clock that is never set. */
   next (nowMs: number): Turn | null
+  /** Those that may still be tried, and were passed over the last time because their breaker was open. */
+  barred (): Candidate[]
   /** One that was not tried yet and may be at once, at the same price; null when there is none. */
   spare (beside: Candidate, nowMs: number): Candidate | null
   failed (candidate: Candidate, error: UpstreamError, nowMs: number): void
@@ -22,6 +24,7 @@ interface Contestant {
   tries: number
   /** How often it refused, or was too slow. */
   doubts: number
+  isBarred: boolean
   notBeforeMs: number
   isOut: boolean
 }
@@ -41,7 +44,7 @@ export function createTurns (
   candidates: readonly Candidate[], limits: TurnLimits, isFallback: boolean, random: () => number
 ): Turns {
   const contestants = candidates.map((candidate): Contestant => {
-    return { candidate, tries: 0, doubts: 0, notBeforeMs: -Infinity, isOut: false }
+    return { candidate, tries: 0, doubts: 0, isBarred: false, notBeforeMs: -Infinity, isOut: false }
   })
   const find = (candidate: Candidate) => contestants.find(one => one.candidate === candidate)
 
@@ -52,13 +55,18 @@ export function createTurns (
       for (const one of contestants) {
         if (one.isOut) continue
         const standing = one.candidate.known.breaker.standing(nowMs)
-        if (standing === 'open') continue
+        one.isBarred = standing === 'open'
+        if (one.isBarred) continue
         const rests = standing === 'resting'
         if (best !== null && (rests === bestRests ? one.notBeforeMs >= best.notBeforeMs : rests)) continue
         best = one
         bestRests = rests
       }
       return best && { candidate: best.candidate, waitMs: Math.max(0, best.notBeforeMs - nowMs) }
+    },
+
+    barred () {
+      return contestants.filter(({ isBarred, isOut }) => isBarred && !isOut).map(({ candidate }) => candidate)
     },
 
     spare (beside, nowMs) {

@@ -205,13 +205,28 @@ t.test('a deployment that keeps failing is left alone, and found again', async t
   t.equal((await post(shop)).status, 200)
 })
 
-t.test('a short outage is waited for', async t => {
-  const breaker = { ...breakerDefaults, failures: 2, openMs: 1000 }
-  const shop = await open(t, { breaker, requests: { ...requests, retries: 2 }, models: model => [other('chat', price)(model)] })
-  shop.two.script(refusal(500), refusal(500))
+t.test('a short outage is waited for, to its end', async t => {
+  const breaker = { ...breakerDefaults, failures: 1, openMs: 20 }
+  const shop = await open(t, { breaker, requests: { ...requests, retries: 1 }, models: model => [other('chat', price)(model)] })
+  for (let i = 0; i < 20; i++) {
+    shop.two.script(refusal(500))
+    const { status, headers } = await post(shop)
+    t.equal(status, 200)
+    t.equal(headers['x-tollgate-attempts'], '2')
+  }
+})
+
+t.test('an outage that ends while a fallback is tried is over', async t => {
+  const breaker = { ...breakerDefaults, failures: 1, openMs: 20 }
+  const models = (model: ModelConfig) => [
+    { ...model, deployments: model.deployments.slice(0, 1), fallbacks: ['other'] }, other('other', price)(model)
+  ]
+  const shop = await open(t, { breaker, requests: { ...requests, retries: 1 }, models })
+  shop.one.script(refusal(500))
+  shop.two.always(scripts.slowHeaders(100, refusal(401)))
   const { status, headers } = await post(shop)
   t.equal(status, 200)
-  t.equal(headers['x-tollgate-attempts'], '3')
+  t.match(headers, { 'x-tollgate-provider': 'one', 'x-tollgate-attempts': '3' })
 })
 
 t.test('a deployment that is silent may be helped by a second one, and one answer is paid', async t => {

@@ -66,6 +66,18 @@ t.test('an open breaker is passed over, a resting deployment comes last', async 
   t.same(play(three, () => failure('overloaded')), [])
 })
 
+t.test('who was passed over for its breaker is known, unless it had its chances', async t => {
+  const two = [candidate(), candidate()] as const
+  const turns = createTurns(two, { ...limits, retries: 0 }, false, () => 1)
+  for (const { known } of two) known.breaker.trip(0)
+  t.equal(turns.next(0), null)
+  t.strictSame(turns.barred(), [...two], 'also when the breakers let go later')
+  turns.failed(two[0], failure('overloaded'), 0)
+  t.strictSame(turns.barred(), [two[1]])
+  t.equal(turns.next(60_000)?.candidate, two[1])
+  t.strictSame(turns.barred(), [], 'its breaker has let go')
+})
+
 t.test('a spare is one that was not tried, is well, and costs the same', async t => {
   const price = {
     inputPico: 1, outputPico: 1, cacheReadPico: null, cacheWritePico: null, imageNano: null, secondNano: null
