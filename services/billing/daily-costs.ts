@@ -1,5 +1,5 @@
 import { GatewayError } from '../errors.ts'
-import type { Queries } from '../store/store.ts'
+import type { Store } from '../store/store.ts'
 import { usage } from './usage.ts'
 import type { UsageQuery, UsageRow } from './usage.ts'
 
@@ -19,10 +19,10 @@ const maxRows = 10_000
  * days without any included. Throws GatewayError 400 when that is too much for one answer, StoreUnavailable.
  */
 export async function dailyCosts (
-  queries: Pick<Queries, 'all'>,
+  store: Pick<Store, 'all' | 'engine'>,
   { from, to, account, key }: Pick<UsageQuery, 'from' | 'to' | 'account' | 'key'>
 ): Promise<DayCosts[]> {
-  const rows = await usage(queries, { by: ['day', 'model'], from, to, account, key, limit: maxRows })
+  const rows = await usage(store, { by: ['day', 'model'], from, to, account, key, limit: maxRows })
   if (rows.length === maxRows) {
     throw GatewayError.invalidRequest('That is too much for one answer; ask for fewer days.', { param: 'start_date' })
   }

@@ -1,5 +1,5 @@
 import { GatewayError } from '../errors.ts'
-import type { Queries, Value } from '../store/store.ts'
+import type { Store, Value } from '../store/store.ts'
 
 /** What usage can be told apart by; days are those of UTC. */
 export type UsageDimension = 'key' | 'model' | 'day'
@@ -42,15 +42,15 @@ export interface UsageRow {
  * Sums up what was charged, out of the entries that are on disk. Throws GatewayError 400 for a query that
  * makes no sense, StoreUnavailable.
  */
-export async function usage (queries: Pick<Queries, 'all'>, query: UsageQuery): Promise<UsageRow[]> {
+export async function usage (store: Pick<Store, 'all' | 'engine'>, query: UsageQuery): Promise<UsageRow[]> {
   const { by, limit = defaultLimit } = query
   refuseWrongQuery(query, limit)
   const { where, params } = conditionsOf(query)
   const groups = by.map((dimension) => expressions[dimension])
   const columns = by.map((dimension, index) => `${groups[index]} as "${dimension}", `)
   const grouping = by.length === 0 ? '' : `group by ${groups.join(', ')} order by ${groups.join(', ')}`
-  const rows = await queries.all<SelectedRow>(
-    `select ${columns.join('')} ${sums} ${source} where ${where} ${grouping} limit $${params.push(limit)}`, params)
+  const rows = await store.all<SelectedRow>(
+    `select ${columns.join('')} ${sums[store.engine]} ${source} where ${where} ${grouping} limit $${params.push(limit)}`, params)
   return rows.map(({ key = null, model = null, day = null, ...row }) =>
     ({ key, model, day: day === null ? null : dateOf(day), ...row }))
 }
@@ -78,10 +78,18 @@ const expressions: Record<UsageDimension, string> = {
   day: `entry.at / ${dayMs}`
 }
 
-const sums = `
-  ${sumOf('1')} as requests, ${sumOf('entry.prompt_tokens')} as "promptTokens",
-  ${sumOf('entry.completion_tokens')} as "completionTokens", ${sumOf('entry.estimated')} as estimated,
-  ${sumOf('entry.amount', '-entry.amount')} as "amountNano"`
+// Postgres keeps the counts of tokens in columns.
+const sums: Record<Store['engine'], string> = {
+  sqlite: sumsOf("cast(entry.usage ->> 'prompt' as integer)", "cast(entry.usage ->> 'completion' as integer)"),
+  postgres: sumsOf('entry.prompt_tokens', 'entry.completion_tokens')
+}
+
+function sumsOf (promptTokens: string, completionTokens: string): string {
+  return `
+    ${sumOf('1')} as requests, ${sumOf(promptTokens)} as "promptTokens",
+    ${sumOf(completionTokens)} as "completionTokens", ${sumOf('entry.estimated')} as estimated,
+    ${sumOf('entry.amount', '-entry.amount')} as "amountNano"`
+}
 
 function sumOf (ofUsage: string, ofRefund = '0'): string {
   const value = `case entry.kind when 'usage' then ${ofUsage} else ${ofRefund} end`

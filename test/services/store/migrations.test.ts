@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import t from 'tap'
+import { usage } from '../../../services/billing/usage.ts'
 import { sqlFor } from '../../../services/store/migrations.ts'
 import { openStore } from '../../../services/store/open.ts'
 import { forEachEngine } from '../../engines.ts'
@@ -93,8 +94,14 @@ t.test('tables that are made anew on SQLite keep their rows, indexes and trigger
 
   const store = await openStore(`sqlite:${path}`)
   t.teardown(() => store.close())
+  // What was generated is worked out when it is asked for.
+  for (const row of rows.get('entry') ?? []) {
+    delete row['prompt_tokens']
+    delete row['completion_tokens']
+  }
   for (const table of tables) t.same(await store.all(`select * from ${table} order by rowid`), rows.get(table), table)
-  t.match(rows.get('entry'), [{ seq: 7 }, { prompt_tokens: 3, completion_tokens: 4 }, { reverses: 'usage:h' }])
+  const [counted] = await usage(store, { by: [], from: 0, to: 10 })
+  t.match(counted, { requests: 1, promptTokens: 3, completionTokens: 4 })
   t.same(await store.all(parts), names)
   await store.run("insert into entry (id, at, debit, credit, amount, kind) values ('e', 4, 'funding', 'a', 1, 'adjust')")
   t.same(await store.all('select seq from entry order by seq'), [{ seq: 7 }, { seq: 8 }, { seq: 9 }, { seq: 10 }])
