@@ -68,8 +68,6 @@ const dayMs = 86_400_000
 
 // A refund names no key of its own, but the entry that it takes back.
 const source = 'from entry left join entry as refunded on refunded.id = entry.reverses'
-// Usage is taken from accounts, refunds from the revenue: said for the sake of the index that begins with it.
-const debits = 'entry.debit in (select id from account union all select \'revenue\')'
 const keyOf = 'coalesce(entry.api_key, refunded.api_key, \'\')'
 
 const expressions: Record<UsageDimension, string> = {
@@ -98,7 +96,7 @@ function sumOf (ofUsage: string, ofRefund = '0'): string {
 
 function conditionsOf ({ by, from, to, account, key, model, after }: UsageQuery) {
   const params: Value[] = [from, to]
-  const conditions = [`entry.kind in ('usage', 'refund') and entry.at >= $1 and entry.at < $2 and ${debits}`]
+  const conditions = ['entry.kind in (\'usage\', \'refund\') and entry.at >= $1 and entry.at < $2']
   if (account !== undefined) {
     conditions.push(`entry.chain in (select id from chain where account = $${params.push(account)})`)
   }

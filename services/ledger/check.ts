@@ -53,7 +53,7 @@ const rules = {
     select * from (
       select id as subject, credits as found, (
         select cast(coalesce(sum(case when credit = account.id then amount else -amount end), 0) as bigint)
-        from entry where kind in ('deposit', 'adjust') and (credit = account.id or debit = account.id)
+        from entry where kind in ('deposit', 'adjust') and kind <> 'usage' and (credit = account.id or debit = account.id)
       ) as expected from account where kind = 'account'
     ) as compared where found <> expected`,
 
