@@ -1,6 +1,6 @@
 import { createRowInsert } from '../store/insert-rows.ts'
 import type { Queries, Store, Value } from '../store/store.ts'
-import { createTable, lockRows } from './table.ts'
+import { createTable } from './table.ts'
 
 /** An account as a commit finds it, and this node's hold on it. Integer nano-USD. */
 export interface AccountRow {
@@ -65,14 +65,8 @@ export type Statements = ReturnType<typeof createStatements>
 export function createStatements (engine: Store['engine']) {
   const ids = createTable<{ id: string }>(engine, { id: 'text' })
   const idsOf = (list: Iterable<string>) => ids.parameter(Array.from(list, (id) => ({ id })))
-  const lockAccounts = `
-    select account.id, credits as "creditsNano", spent as "spentNano", held as "heldNano",
-      coalesce(hold.amount, 0) as "rowNano", coalesce(hold.wanted, 0) as wanted
-    from ${ids.sql} as given
-    join account on account.id = given.id
-    left join hold on hold.id = $2 and hold.account = account.id
-    ${lockRows(engine, 'account')}`
   return {
+    ...(engine === 'sqlite' ? standingStatementsOfSqlite : standingStatementsOfPostgres()),
     ...nodeStatements(engine),
     ...durableStatements(engine, ids.sql, idsOf),
     ...bookStatements(engine),
@@ -85,14 +79,6 @@ export function createStatements (engine: Store['engine']) {
       const renewed = await queries.run(
         'update node set beat = $3 where id = $1 and epoch = $2', [node, epoch, nowMs])
       return renewed === 1
-    },
-
-    /**
-     * Reads accounts and locks them, everywhere in the order of their ids, so that no two commits wait in a
-     * circle.
-     */
-    async lockAccounts (queries: Queries, accounts: Iterable<string>, term: string): Promise<AccountRow[]> {
-      return await queries.all<AccountRow>(lockAccounts, [idsOf(accounts), term])
     }
   }
 }
@@ -117,7 +103,6 @@ const entryColumnNames = Object.keys(entryColumns) as (keyof typeof entryColumns
 function bookStatements (engine: Store['engine']) {
   const chains = createTable<ChainRow>(engine, { id: 'text', account: 'text' })
   const entries = createTable<EntryRow>(engine, entryColumns)
-  const changes = createTable<ChangeRow>(engine, { id: 'text', spent: 'bigint', held: 'bigint' })
   const insertChains = `
     insert into chain (id, account) select id, account from ${chains.sql} as given where true
     on conflict do nothing`
@@ -125,9 +110,6 @@ function bookStatements (engine: Store['engine']) {
   const insertEntries = `
     insert into entry (${list}) select ${list} from ${entries.sql} as given where true
     on conflict do nothing returning id`
-  const changeAccounts = `
-    update account set spent = account.spent + given.spent, held = account.held + given.held
-    from ${changes.sql} as given where account.id = given.id`
   return {
     async insertChains (queries: Queries, rows: readonly ChainRow[]): Promise<void> {
       await queries.run(insertChains, [chains.parameter(rows)])
@@ -138,16 +120,93 @@ function bookStatements (engine: Store['engine']) {
       if (engine === 'sqlite') return await insertEntriesIntoSqlite(queries, rows)
       const inserted = await queries.all<{ id: string }>(insertEntries, [entries.parameter(rows)])
       return inserted.map(({ id }) => id)
+    }
+  }
+}
+
+/** What reads and writes the standing of accounts. */
+interface StandingStatements {
+  /**
+   * Reads accounts and locks them, everywhere in the order of their ids, so that no two commits wait in a
+   * circle.
+   */
+  lockAccounts (queries: Queries, accounts: Iterable<string>, term: string): Promise<AccountRow[]>
+  /** Makes the node's own rows what they are given as. */
+  writeNodeHolds (
+    queries: Queries, term: string, node: string, nowMs: number, rows: readonly NodeHoldRow[]
+  ): Promise<void>
+  changeAccounts (queries: Queries, rows: readonly ChangeRow[]): Promise<void>
+}
+
+const accountColumns = `
+  account.id, credits as "creditsNano", spent as "spentNano", held as "heldNano",
+  coalesce(hold.amount, 0) as "rowNano", coalesce(hold.wanted, 0) as wanted`
+const nodeHoldColumns = 'id, account, kind, owner, amount, spare, created_at'
+const nodeHoldChange =
+  'on conflict (id, account) do update set amount = excluded.amount, spare = excluded.spare, wanted = 0'
+
+/** In this process a statement for each row costs less than what it takes to unpack the rows from JSON. */
+const standingStatementsOfSqlite: StandingStatements = {
+  async lockAccounts (queries, accounts, term) {
+    const rows: AccountRow[] = []
+    for (const account of accounts) {
+      const row = await queries.get<AccountRow>(lockAccount, [account, term])
+      if (row !== undefined) rows.push(row)
+    }
+    return rows
+  },
+
+  async writeNodeHolds (queries, term, node, nowMs, rows) {
+    for (const { account, amount, spare } of rows) {
+      await queries.run(writeNodeHold, [term, account, node, amount, spare, nowMs])
+    }
+  },
+
+  async changeAccounts (queries, rows) {
+    for (const { id, spent, held } of rows) await queries.run(changeAccount, [id, spent, held])
+  }
+}
+const lockAccount = `
+  select ${accountColumns} from account left join hold on hold.id = $2 and hold.account = account.id
+  where account.id = $1`
+const writeNodeHold = `
+  insert into hold (${nodeHoldColumns}) values ($1, $2, 'node', $3, $4, $5, $6) ${nodeHoldChange}`
+const changeAccount = 'update account set spent = spent + $2, held = held + $3 where id = $1'
+
+function standingStatementsOfPostgres (): StandingStatements {
+  const ids = createTable<{ id: string }>('postgres', { id: 'text' })
+  const holds = createTable<NodeHoldRow>('postgres', { account: 'text', amount: 'bigint', spare: 'bigint' })
+  const changes = createTable<ChangeRow>('postgres', { id: 'text', spent: 'bigint', held: 'bigint' })
+  // `no key`, because rows that only refer to an account need not wait.
+  const lockAccounts = `
+    select ${accountColumns} from ${ids.sql} as given
+    join account on account.id = given.id
+    left join hold on hold.id = $2 and hold.account = account.id
+    order by account.id for no key update of account`
+  const writeNodeHolds = `
+    insert into hold (${nodeHoldColumns})
+    select $2, account, 'node', $3, amount, spare, cast($4 as bigint) from ${holds.sql} as given where true
+    ${nodeHoldChange}`
+  const changeAccounts = `
+    update account set spent = account.spent + given.spent, held = account.held + given.held
+    from ${changes.sql} as given where account.id = given.id`
+  return {
+    async lockAccounts (queries, accounts, term) {
+      const given = ids.parameter(Array.from(accounts, (id) => ({ id })))
+      return await queries.all<AccountRow>(lockAccounts, [given, term])
     },
 
-    async changeAccounts (queries: Queries, rows: readonly ChangeRow[]): Promise<void> {
+    async writeNodeHolds (queries, term, node, nowMs, rows) {
+      await queries.run(writeNodeHolds, [holds.parameter(rows), term, node, nowMs])
+    },
+
+    async changeAccounts (queries, rows) {
       await queries.run(changeAccounts, [changes.parameter(rows)])
     }
   }
 }
 
 function nodeStatements (engine: Store['engine']) {
-  const holds = createTable<NodeHoldRow>(engine, { account: 'text', amount: 'bigint', spare: 'bigint' })
   const accounts = createTable<{ id: string }>(engine, { id: 'text' })
   /** What living nodes other than `$2` had spare when they last wrote it; `$3` is the oldest sign of life. */
   const others = `
@@ -156,17 +215,7 @@ function nodeStatements (engine: Store['engine']) {
   const spareOfOthers = `
     select account, cast(sum(spare) as bigint) as "spareNano" from hold where ${others} group by account`
   const askOthers = `update hold set wanted = 1 where ${others}`
-  const writeNodeHolds = `
-    insert into hold (id, account, kind, owner, amount, spare, created_at)
-    select $2, account, 'node', $3, amount, spare, cast($4 as bigint) from ${holds.sql} as given where true
-    on conflict (id, account) do update set amount = excluded.amount, spare = excluded.spare, wanted = 0`
   return {
-    async writeNodeHolds (
-      queries: Queries, term: string, node: string, nowMs: number, rows: readonly NodeHoldRow[]
-    ): Promise<void> {
-      await queries.run(writeNodeHolds, [holds.parameter(rows), term, node, nowMs])
-    },
-
     /** Asks other nodes for what they have spare of some accounts, and returns how much that is. */
     async recall (
       queries: Queries, term: string, aliveSinceMs: number, short: readonly string[]
@@ -225,15 +274,25 @@ function durableStatements (engine: Store['engine'], ids: string, idsOf: (list: 
 
 const ifNew = 'on conflict do nothing'
 const usual = { kind: 'usage', credit: 'revenue', estimated: 0, hold: null } as const
-const insertUsual = createRowInsert<EntryRow>('entry',
-  ['id', 'at', 'debit', 'amount', 'ref', 'model', 'usage', 'api_key', 'chain'],
-  ({ id, at, debit, amount, ref, model, usage, api_key: key, chain }) =>
-    [id, at, debit, amount, ref, model, usage, key, chain],
-  { constants: usual, ending: ifNew })
-const insertAny = createRowInsert<EntryRow>('entry', entryColumnNames,
-  ({ id, at, debit, credit, amount, kind, ref, model, usage, estimated, hold, api_key: key, chain }) =>
-    [id, at, debit, credit, amount, kind, ref, model, usage, estimated, hold, key, chain],
-  { ending: ifNew })
+const insertUsual = createRowInsert<EntryRow>('entry', {
+  columns: ['id', 'at', 'amount', 'ref', 'usage'],
+  valuesOf: ({ id, at, amount, ref, usage }) => [id, at, amount, ref, usage],
+  shared: {
+    columns: ['debit', 'model', 'api_key', 'chain'],
+    valuesOf: ({ debit, model, api_key: key, chain }) => [debit, model, key, chain],
+    areAlike: (one, other) => one.api_key === other.api_key && one.model === other.model &&
+      one.debit === other.debit && one.chain === other.chain
+  },
+  constants: usual,
+  ending: ifNew
+})
+const insertAny = createRowInsert<EntryRow>('entry', {
+  columns: entryColumnNames,
+  valuesOf: ({
+    id, at, debit, credit, amount, kind, ref, model, usage, estimated, hold, api_key: key, chain
+  }) => [id, at, debit, credit, amount, kind, ref, model, usage, estimated, hold, key, chain],
+  ending: ifNew
+})
 
 async function insertEntriesIntoSqlite (queries: Queries, rows: readonly EntryRow[]): Promise<string[]> {
   const count = await (rows.every(isUsual) ? insertUsual : insertAny)(queries, rows)

@@ -31,12 +31,3 @@ export function createTable<Row extends Record<string, Value>> (
     parameter: (rows) => JSON.stringify(rows)
   }
 }
-
-/**
- * Returns the clause that keeps what was read of a table from changing until the end, locked in the order of
- * its ids; SQLite has one writer anyway.
- */
-export function lockRows (engine: Store['engine'], table: string): string {
-  // `no key`, because rows that only refer to an account need not wait.
-  return engine === 'sqlite' ? '' : `order by ${table}.id for no key update of ${table}`
-}

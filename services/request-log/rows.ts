@@ -83,7 +83,7 @@ const names = Object.keys(columns) as (keyof typeof columns)[]
 /** Returns what writes many rows in one go. */
 export function createInsert (store: Store): (rows: readonly LoggedRequest[]) => Promise<void> {
   if (store.engine === 'sqlite') {
-    const insert = createRowInsert<LoggedRequest>('request_log', names, valuesOf)
+    const insert = createRowInsert<LoggedRequest>('request_log', { columns: names, valuesOf })
     return async rows => { await store.transaction(queries => insert(queries, rows)) }
   }
   const table = createTable<LoggedRequest>(store.engine, columns)

@@ -3,7 +3,15 @@ import type { Queries, Value } from './store.ts'
 /** Enough to make up for what a statement itself costs; each number of rows is a statement of its own. */
 const rowsPerStatement = 25
 
-export interface RowInsertOptions {
+/** Columns of a table and the values of a row in their order: a look-up by name would cost twice as much. */
+export interface RowPart<Row> {
+  columns: readonly (keyof Row & string)[]
+  valuesOf (row: Row): readonly Value[]
+}
+
+export interface RowInsert<Row> extends RowPart<Row> {
+  /** Columns in which many rows are alike: where all rows of a statement are, they are given once. */
+  shared?: RowPart<Row> & { areAlike (one: Row, other: Row): boolean }
   /** Columns that are the same in all rows: they stand in the statement, where they cost least. */
   constants?: Readonly<Record<string, Value>>
   /** Follows the values. */
@@ -12,32 +20,51 @@ export interface RowInsertOptions {
 
 /**
  * Returns what inserts rows into a table of SQLite and resolves with how many there are new. In this process
- * several statements cost less than what it takes to unpack the rows from JSON. `valuesOf` gives the values
- * of a row in the order of the columns; written out, that takes half as long as to look them up by name.
+ * several statements cost less than what it takes to unpack the rows from JSON, and a good part of them is to
+ * hand over value by value.
  */
 export function createRowInsert<Row> (
-  table: string, columns: readonly (keyof Row & string)[], valuesOf: (row: Row) => readonly Value[],
-  { constants = {}, ending = '' }: RowInsertOptions = {}
+  table: string, { columns, valuesOf, shared = none, constants = {}, ending = '' }: RowInsert<Row>
 ): (queries: Pick<Queries, 'run'>, rows: readonly Row[]) => Promise<number> {
-  const statements: string[] = []
-  const names = [...columns, ...Object.keys(constants)].join(', ')
-  const row = [...columns.map(() => '?'), ...Object.values(constants).map(toLiteral)].join(', ')
+  const names = [...columns, ...shared.columns, ...Object.keys(constants)].join(', ')
+  const literals = Object.values(constants).map(value => `, ${toLiteral(value)}`).join('')
+  const tuple = (length: number) => `(${Array(length).fill('?').join(', ')})`
+  const times = (count: number, text: string) => Array(count).fill(text).join(', ')
 
-  function statementFor (count: number): string {
-    statements[count] ??=
-      `insert into ${table} (${names}) values ${Array.from({ length: count }, () => `(${row})`).join(', ')} ${ending}`
-    return statements[count]
+  const texts: Record<'alike' | 'unlike', (count: number) => string> = {
+    // In this order; in the other it takes as long as with all values in every row.
+    alike: remembered(count => `insert into ${table} (${names})
+      select own.*, shared.*${literals} from (values ${tuple(shared.columns.length)}) as shared
+      cross join (values ${times(count, tuple(columns.length))}) as own where true ${ending}`),
+    unlike: remembered(count => `insert into ${table} (${names})
+      select *${literals} from (values ${times(count, tuple(columns.length + shared.columns.length))})
+      where true ${ending}`)
   }
 
   return async (queries, rows) => {
     let inserted = 0
     for (let from = 0; from < rows.length; from += rowsPerStatement) {
-      const values: Value[] = []
-      const to = Math.min(rows.length, from + rowsPerStatement)
-      for (const row of rows.slice(from, to)) values.push(...valuesOf(row))
-      inserted += await queries.run(statementFor(to - from), values)
+      const some = rows.slice(from, from + rowsPerStatement)
+      const [first] = some
+      const areAlike = first !== undefined && some.every(row => shared.areAlike(first, row))
+      const values: Value[] = areAlike ? [...shared.valuesOf(first)] : []
+      for (const row of some) {
+        values.push(...valuesOf(row))
+        if (!areAlike) values.push(...shared.valuesOf(row))
+      }
+      inserted += await queries.run(texts[areAlike ? 'alike' : 'unlike'](some.length), values)
     }
     return inserted
+  }
+}
+
+const none = { columns: [], valuesOf: () => [], areAlike: () => false }
+
+function remembered (textFor: (count: number) => string): (count: number) => string {
+  const texts: string[] = []
+  return count => {
+    texts[count] ??= textFor(count)
+    return texts[count]
   }
 }
 
