@@ -276,10 +276,10 @@ const ifNew = 'on conflict do nothing'
 const usual = { kind: 'usage', credit: 'revenue', estimated: 0, hold: null } as const
 const insertUsual = createRowInsert<EntryRow>('entry', {
   columns: ['id', 'at', 'amount', 'ref', 'usage'],
-  valuesOf: ({ id, at, amount, ref, usage }) => [id, at, amount, ref, usage],
+  add: ({ id, at, amount, ref, usage }, values) => values.push(id, at, amount, ref, usage),
   shared: {
     columns: ['debit', 'model', 'api_key', 'chain'],
-    valuesOf: ({ debit, model, api_key: key, chain }) => [debit, model, key, chain],
+    add: ({ debit, model, api_key: key, chain }, values) => values.push(debit, model, key, chain),
     areAlike: (one, other) => one.api_key === other.api_key && one.model === other.model &&
       one.debit === other.debit && one.chain === other.chain
   },
@@ -288,9 +288,9 @@ const insertUsual = createRowInsert<EntryRow>('entry', {
 })
 const insertAny = createRowInsert<EntryRow>('entry', {
   columns: entryColumnNames,
-  valuesOf: ({
-    id, at, debit, credit, amount, kind, ref, model, usage, estimated, hold, api_key: key, chain
-  }) => [id, at, debit, credit, amount, kind, ref, model, usage, estimated, hold, key, chain],
+  add (row, values) {
+    for (const name of entryColumnNames) values.push(row[name])
+  },
   ending: ifNew
 })
 

@@ -1,7 +1,7 @@
 import type { Finished } from '../finished.ts'
 import { createTable } from '../ledger/table.ts'
 import { createRowInsert } from '../store/insert-rows.ts'
-import type { Store } from '../store/store.ts'
+import type { Store, Value } from '../store/store.ts'
 
 /** One row of `request_log`; times in ms. */
 export type LoggedRequest = {
@@ -83,7 +83,7 @@ const names = Object.keys(columns) as (keyof typeof columns)[]
 /** Returns what writes many rows in one go. */
 export function createInsert (store: Store): (rows: readonly LoggedRequest[]) => Promise<void> {
   if (store.engine === 'sqlite') {
-    const insert = createRowInsert<LoggedRequest>('request_log', { columns: names, valuesOf })
+    const insert = createRowInsert<LoggedRequest>('request_log', { columns: names, add })
     return async rows => { await store.transaction(queries => insert(queries, rows)) }
   }
   const table = createTable<LoggedRequest>(store.engine, columns)
@@ -95,12 +95,10 @@ export function createInsert (store: Store): (rows: readonly LoggedRequest[]) =>
 }
 
 /** In the order of the columns. */
-function valuesOf (row: LoggedRequest): (string | number | null)[] {
-  return [
-    row.request, row.at, row.api_key, row.account, row.route, row.model, row.provider, row.status,
+function add (row: LoggedRequest, values: Value[]): void {
+  values.push(row.request, row.at, row.api_key, row.account, row.route, row.model, row.provider, row.status,
     row.outcome, row.attempts, row.prompt_tokens, row.completion_tokens, row.cost_nano, row.first_byte_ms,
-    row.total_ms, row.weight, row.routed
-  ]
+    row.total_ms, row.weight, row.routed)
 }
 
 /** Removes the oldest rows from before a time, at most so many; returns how many. */

@@ -1,12 +1,12 @@
 import type { Queries, Value } from './store.ts'
 
 /** Enough to make up for what a statement itself costs; each number of rows is a statement of its own. */
-const rowsPerStatement = 25
+const rowsPerStatement = 50
 
-/** Columns of a table and the values of a row in their order: a look-up by name would cost twice as much. */
+/** Columns of a table, and what adds the values of a row in their order; to look them up takes longer. */
 export interface RowPart<Row> {
   columns: readonly (keyof Row & string)[]
-  valuesOf (row: Row): readonly Value[]
+  add (row: Row, values: Value[]): void
 }
 
 export interface RowInsert<Row> extends RowPart<Row> {
@@ -24,7 +24,7 @@ export interface RowInsert<Row> extends RowPart<Row> {
  * hand over value by value.
  */
 export function createRowInsert<Row> (
-  table: string, { columns, valuesOf, shared = none, constants = {}, ending = '' }: RowInsert<Row>
+  table: string, { columns, add, shared = none, constants = {}, ending = '' }: RowInsert<Row>
 ): (queries: Pick<Queries, 'run'>, rows: readonly Row[]) => Promise<number> {
   const names = [...columns, ...shared.columns, ...Object.keys(constants)].join(', ')
   const literals = Object.values(constants).map(value => `, ${toLiteral(value)}`).join('')
@@ -47,10 +47,11 @@ export function createRowInsert<Row> (
       const some = rows.slice(from, from + rowsPerStatement)
       const [first] = some
       const areAlike = first !== undefined && some.every(row => shared.areAlike(first, row))
-      const values: Value[] = areAlike ? [...shared.valuesOf(first)] : []
+      const values: Value[] = []
+      if (areAlike) shared.add(first, values)
       for (const row of some) {
-        values.push(...valuesOf(row))
-        if (!areAlike) values.push(...shared.valuesOf(row))
+        add(row, values)
+        if (!areAlike) shared.add(row, values)
       }
       inserted += await queries.run(texts[areAlike ? 'alike' : 'unlike'](some.length), values)
     }
@@ -58,7 +59,7 @@ export function createRowInsert<Row> (
   }
 }
 
-const none = { columns: [], valuesOf: () => [], areAlike: () => false }
+const none = { columns: [], add () {}, areAlike: () => false }
 
 function remembered (textFor: (count: number) => string): (count: number) => string {
   const texts: string[] = []

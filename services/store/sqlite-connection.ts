@@ -108,10 +108,10 @@ function prepare (database: DatabaseSync, sql: string): StatementSync {
  * expression.
  */
 function toBindable (values: readonly Value[]): SQLInputValue[] {
-  const bindable = new Array<SQLInputValue>(values.length)
+  const bindable: SQLInputValue[] = values.slice()
   for (let index = 0; index < values.length; index++) {
-    const value = values[index] ?? null
-    bindable[index] = typeof value === 'number' ? toNumeric(value) : value
+    const value = values[index]
+    if (typeof value === 'number') bindable[index] = toNumeric(value)
   }
   return bindable
 }

@@ -6,10 +6,10 @@ interface Row { id: string, colour: string, size: number | null }
 
 const insert = createRowInsert<Row>('thing', {
   columns: ['id', 'size'],
-  valuesOf: ({ id, size }) => [id, size],
+  add: ({ id, size }, values) => values.push(id, size),
   shared: {
     columns: ['colour'],
-    valuesOf: ({ colour }) => [colour],
+    add: ({ colour }, values) => values.push(colour),
     areAlike: (one, other) => one.colour === other.colour
   },
   constants: { kind: 'it\'s', weight: 7, note: null },
