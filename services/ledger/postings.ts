@@ -1,7 +1,8 @@
 import { rememberedText } from '../remembered.ts'
+import type { ChainRow, EntryRow } from './book-statements.ts'
 import type { OpenHold, Settlement } from './operations.ts'
 import type { Term } from './shares.ts'
-import type { ChainRow, DurableRow, EntryRow, ResolvedRow } from './statements.ts'
+import type { DurableRow, ResolvedRow } from './statements.ts'
 
 /**
  * What becomes of the end of a hold: booked to its accounts; to suspense, because its money was given to

@@ -1,6 +1,6 @@
 import type { Share } from './shares.ts'
 import type { Sums } from './postings.ts'
-import type { AccountRow } from './statements.ts'
+import type { AccountRow } from './standing-statements.ts'
 
 /**
  * One account in the middle of a commit: the row as it was read and locked, this node's share of it, and what

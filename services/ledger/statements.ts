@@ -1,37 +1,10 @@
-import { createRowInsert } from '../store/insert-rows.ts'
 import type { Queries, Store, Value } from '../store/store.ts'
+import { bookStatements } from './book-statements.ts'
+import { standingStatements } from './standing-statements.ts'
 import { createTable } from './table.ts'
-
-/** An account as a commit finds it, and this node's hold on it. Integer nano-USD. */
-export interface AccountRow {
-  id: string
-  creditsNano: number
-  spentNano: number
-  heldNano: number
-  /** The node's own row; 0 when there is none. */
-  rowNano: number
-  /** 1 when another node asks for what is spare. */
-  wanted: number
-}
 
 /** One row of a hold with a row of its own. */
 export interface DurableRow { id: string, account: string, amountNano: number, state: number }
-
-export interface EntryRow extends Record<string, Value> {
-  id: string
-  at: number
-  debit: string
-  credit: string
-  amount: number
-  kind: 'usage' | 'suspense'
-  ref: string
-  model: string
-  usage: string
-  estimated: number
-  hold: string | null
-  api_key: string
-  chain: string
-}
 
 export interface NewHoldRow extends Record<string, Value> {
   id: string
@@ -48,10 +21,6 @@ export interface ResolvedRow extends Record<string, Value> {
   settled: number | null
 }
 
-export interface NodeHoldRow extends Record<string, Value> { account: string, amount: number, spare: number }
-export interface ChangeRow extends Record<string, Value> { id: string, spent: number, held: number }
-export interface ChainRow extends Record<string, Value> { id: string, account: string }
-
 /** What a key is like that a hold was refused for. */
 export interface KeyState { id: string, revokedAt: number | null, expiresAt: number | null }
 
@@ -66,7 +35,7 @@ export function createStatements (engine: Store['engine']) {
   const ids = createTable<{ id: string }>(engine, { id: 'text' })
   const idsOf = (list: Iterable<string>) => ids.parameter(Array.from(list, (id) => ({ id })))
   return {
-    ...(engine === 'sqlite' ? standingStatementsOfSqlite : standingStatementsOfPostgres()),
+    ...standingStatements(engine),
     ...nodeStatements(engine),
     ...durableStatements(engine, ids.sql, idsOf),
     ...bookStatements(engine),
@@ -79,129 +48,6 @@ export function createStatements (engine: Store['engine']) {
       const renewed = await queries.run(
         'update node set beat = $3 where id = $1 and epoch = $2', [node, epoch, nowMs])
       return renewed === 1
-    }
-  }
-}
-
-const entryColumns = {
-  id: 'text',
-  at: 'bigint',
-  debit: 'text',
-  credit: 'text',
-  amount: 'bigint',
-  kind: 'text',
-  ref: 'text',
-  model: 'text',
-  usage: 'text',
-  estimated: 'bigint',
-  hold: 'text',
-  api_key: 'text',
-  chain: 'text'
-} as const
-const entryColumnNames = Object.keys(entryColumns) as (keyof typeof entryColumns)[]
-
-function bookStatements (engine: Store['engine']) {
-  const chains = createTable<ChainRow>(engine, { id: 'text', account: 'text' })
-  const entries = createTable<EntryRow>(engine, entryColumns)
-  const insertChains = `
-    insert into chain (id, account) select id, account from ${chains.sql} as given where true
-    on conflict do nothing`
-  const list = entryColumnNames.join(', ')
-  const insertEntries = `
-    insert into entry (${list}) select ${list} from ${entries.sql} as given where true
-    on conflict do nothing returning id`
-  return {
-    async insertChains (queries: Queries, rows: readonly ChainRow[]): Promise<void> {
-      await queries.run(insertChains, [chains.parameter(rows)])
-    },
-
-    /** Returns the ids of those that were not there before. */
-    async insertEntries (queries: Queries, rows: readonly EntryRow[]): Promise<string[]> {
-      if (engine === 'sqlite') return await insertEntriesIntoSqlite(queries, rows)
-      const inserted = await queries.all<{ id: string }>(insertEntries, [entries.parameter(rows)])
-      return inserted.map(({ id }) => id)
-    }
-  }
-}
-
-/** What reads and writes the standing of accounts. */
-interface StandingStatements {
-  /**
-   * Reads accounts and locks them, everywhere in the order of their ids, so that no two commits wait in a
-   * circle.
-   */
-  lockAccounts (queries: Queries, accounts: Iterable<string>, term: string): Promise<AccountRow[]>
-  /** Makes the node's own rows what they are given as. */
-  writeNodeHolds (
-    queries: Queries, term: string, node: string, nowMs: number, rows: readonly NodeHoldRow[]
-  ): Promise<void>
-  changeAccounts (queries: Queries, rows: readonly ChangeRow[]): Promise<void>
-}
-
-const accountColumns = `
-  account.id, credits as "creditsNano", spent as "spentNano", held as "heldNano",
-  coalesce(hold.amount, 0) as "rowNano", coalesce(hold.wanted, 0) as wanted`
-const nodeHoldColumns = 'id, account, kind, owner, amount, spare, created_at'
-const nodeHoldChange =
-  'on conflict (id, account) do update set amount = excluded.amount, spare = excluded.spare, wanted = 0'
-
-/** In this process a statement for each row costs less than what it takes to unpack the rows from JSON. */
-const standingStatementsOfSqlite: StandingStatements = {
-  async lockAccounts (queries, accounts, term) {
-    const rows: AccountRow[] = []
-    for (const account of accounts) {
-      const row = await queries.get<AccountRow>(lockAccount, [account, term])
-      if (row !== undefined) rows.push(row)
-    }
-    return rows
-  },
-
-  async writeNodeHolds (queries, term, node, nowMs, rows) {
-    for (const { account, amount, spare } of rows) {
-      await queries.run(writeNodeHold, [term, account, node, amount, spare, nowMs])
-    }
-  },
-
-  async changeAccounts (queries, rows) {
-    for (const { id, spent, held } of rows) await queries.run(changeAccount, [id, spent, held])
-  }
-}
-const lockAccount = `
-  select ${accountColumns} from account left join hold on hold.id = $2 and hold.account = account.id
-  where account.id = $1`
-const writeNodeHold = `
-  insert into hold (${nodeHoldColumns}) values ($1, $2, 'node', $3, $4, $5, $6) ${nodeHoldChange}`
-const changeAccount = 'update account set spent = spent + $2, held = held + $3 where id = $1'
-
-function standingStatementsOfPostgres (): StandingStatements {
-  const ids = createTable<{ id: string }>('postgres', { id: 'text' })
-  const holds = createTable<NodeHoldRow>('postgres', { account: 'text', amount: 'bigint', spare: 'bigint' })
-  const changes = createTable<ChangeRow>('postgres', { id: 'text', spent: 'bigint', held: 'bigint' })
-  // `no key`, because rows that only refer to an account need not wait.
-  const lockAccounts = `
-    select ${accountColumns} from ${ids.sql} as given
-    join account on account.id = given.id
-    left join hold on hold.id = $2 and hold.account = account.id
-    order by account.id for no key update of account`
-  const writeNodeHolds = `
-    insert into hold (${nodeHoldColumns})
-    select $2, account, 'node', $3, amount, spare, cast($4 as bigint) from ${holds.sql} as given where true
-    ${nodeHoldChange}`
-  const changeAccounts = `
-    update account set spent = account.spent + given.spent, held = account.held + given.held
-    from ${changes.sql} as given where account.id = given.id`
-  return {
-    async lockAccounts (queries, accounts, term) {
-      const given = ids.parameter(Array.from(accounts, (id) => ({ id })))
-      return await queries.all<AccountRow>(lockAccounts, [given, term])
-    },
-
-    async writeNodeHolds (queries, term, node, nowMs, rows) {
-      await queries.run(writeNodeHolds, [holds.parameter(rows), term, node, nowMs])
-    },
-
-    async changeAccounts (queries, rows) {
-      await queries.run(changeAccounts, [changes.parameter(rows)])
     }
   }
 }
@@ -270,39 +116,4 @@ function durableStatements (engine: Store['engine'], ids: string, idsOf: (list: 
       return await queries.all<KeyState>(readKeys, [idsOf(keys)])
     }
   }
-}
-
-const ifNew = 'on conflict do nothing'
-const usual = { kind: 'usage', credit: 'revenue', estimated: 0, hold: null } as const
-const insertUsual = createRowInsert<EntryRow>('entry', {
-  columns: ['id', 'at', 'amount', 'ref', 'usage'],
-  add: ({ id, at, amount, ref, usage }, values) => values.push(id, at, amount, ref, usage),
-  shared: {
-    columns: ['debit', 'model', 'api_key', 'chain'],
-    add: ({ debit, model, api_key: key, chain }, values) => values.push(debit, model, key, chain),
-    areAlike: (one, other) => one.api_key === other.api_key && one.model === other.model &&
-      one.debit === other.debit && one.chain === other.chain
-  },
-  constants: usual,
-  ending: ifNew
-})
-const insertAny = createRowInsert<EntryRow>('entry', {
-  columns: entryColumnNames,
-  add (row, values) {
-    for (const name of entryColumnNames) values.push(row[name])
-  },
-  ending: ifNew
-})
-
-async function insertEntriesIntoSqlite (queries: Queries, rows: readonly EntryRow[]): Promise<string[]> {
-  const count = await (rows.every(isUsual) ? insertUsual : insertAny)(queries, rows)
-  if (count === rows.length) return rows.map(({ id }) => id)
-  // This connection alone is writing, so what it has added is what is last.
-  const added = await queries.all<{ id: string }>('select id from entry order by seq desc limit $1', [count])
-  return added.map(({ id }) => id)
-}
-
-function isUsual ({ kind, credit, estimated, hold }: EntryRow): boolean {
-  return kind === usual.kind && credit === usual.credit &&
-    estimated === usual.estimated && hold === usual.hold
 }
