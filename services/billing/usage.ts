@@ -96,7 +96,7 @@ function sumOf (ofUsage: string, ofRefund = '0'): string {
 
 function conditionsOf ({ by, from, to, account, key, model, after }: UsageQuery) {
   const params: Value[] = [from, to]
-  const conditions = ['entry.kind in (\'usage\', \'refund\') and entry.at >= $1 and entry.at < $2']
+  const conditions = ["entry.kind in ('usage', 'refund') and entry.at >= $1 and entry.at < $2"]
   if (account !== undefined) {
     conditions.push(`entry.chain in (select id from chain where account = $${params.push(account)})`)
   }

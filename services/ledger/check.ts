@@ -53,6 +53,7 @@ const rules = {
     select * from (
       select id as subject, credits as found, (
         select cast(coalesce(sum(case when credit = account.id then amount else -amount end), 0) as bigint)
+        -- That it is no usage is said for the indexes that leave usage out.
         from entry where kind in ('deposit', 'adjust') and kind <> 'usage' and (credit = account.id or debit = account.id)
       ) as expected from account where kind = 'account'
     ) as compared where found <> expected`,

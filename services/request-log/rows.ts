@@ -83,7 +83,7 @@ const names = Object.keys(columns) as (keyof typeof columns)[]
 /** Returns what writes many rows in one go. */
 export function createInsert (store: Store): (rows: readonly LoggedRequest[]) => Promise<void> {
   if (store.engine === 'sqlite') {
-    const insert = createRowInsert<LoggedRequest>('request_log', { columns: names, add })
+    const insert = createRowInsert<LoggedRequest>('request_log', { columns: names, add: addValues })
     return async rows => { await store.transaction(queries => insert(queries, rows)) }
   }
   const table = createTable<LoggedRequest>(store.engine, columns)
@@ -95,7 +95,7 @@ export function createInsert (store: Store): (rows: readonly LoggedRequest[]) =>
 }
 
 /** In the order of the columns. */
-function add (row: LoggedRequest, values: Value[]): void {
+function addValues (row: LoggedRequest, values: Value[]): void {
   values.push(row.request, row.at, row.api_key, row.account, row.route, row.model, row.provider, row.status,
     row.outcome, row.attempts, row.prompt_tokens, row.completion_tokens, row.cost_nano, row.first_byte_ms,
     row.total_ms, row.weight, row.routed)

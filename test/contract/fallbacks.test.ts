@@ -205,7 +205,16 @@ t.test('a deployment that keeps failing is left alone, and found again', async t
   t.equal((await post(shop)).status, 200)
 })
 
-t.test('a short outage is waited for, to its end', async t => {
+t.test('a short outage is waited for', async t => {
+  const breaker = { ...breakerDefaults, failures: 2, openMs: 200 }
+  const shop = await open(t, { breaker, requests: { ...requests, retries: 2 }, models: model => [other('chat', price)(model)] })
+  shop.two.script(refusal(500), refusal(500))
+  const { status, headers } = await post(shop)
+  t.equal(status, 200)
+  t.equal(headers['x-tollgate-attempts'], '3')
+})
+
+t.test('an outage is waited for to its end, however early a timer is', async t => {
   const breaker = { ...breakerDefaults, failures: 1, openMs: 20 }
   const shop = await open(t, { breaker, requests: { ...requests, retries: 1 }, models: model => [other('chat', price)(model)] })
   for (let i = 0; i < 20; i++) {

@@ -94,6 +94,7 @@ t.test('tables that are made anew on SQLite keep their rows, indexes and trigger
 
   const store = await openStore(`sqlite:${path}`)
   t.teardown(() => store.close())
+  t.match(rows.get('entry'), [{ seq: 7 }, { prompt_tokens: 3, completion_tokens: 4 }, { reverses: 'usage:h' }])
   // What was generated is worked out when it is asked for.
   for (const row of rows.get('entry') ?? []) {
     delete row['prompt_tokens']
