@@ -3,6 +3,7 @@ import { assertSafe } from '../money.ts'
 import type { Queries, Store } from '../store/store.ts'
 import { idempotencyConflict, unknownAccount } from './refusals.ts'
 import { createStatements } from './statements.ts'
+import type { Statements } from './statements.ts'
 
 export interface Refund {
   /** Chosen by the caller; the same refund sent again changes nothing. */
@@ -52,11 +53,12 @@ const maxReasonLength = 500
 
 /** Creates the corrections of a store's books. `clock` gives milliseconds since 1970. */
 export function createCorrections (store: Store, clock: () => number = Date.now): Corrections {
+  const statements = createStatements(store.engine)
   return {
     async refund ({ id, entry, amountNano, at = clock() }) {
       if (amountNano !== undefined) assertPositive(amountNano)
       return await store.transaction(async (queries) =>
-        await refund(store.engine, queries, { id, entry, amountNano, at }))
+        await refund(statements, queries, { id, entry, amountNano, at }))
     },
 
     async adjust ({ id, account, amountNano, reason, at = clock() }) {
@@ -71,7 +73,7 @@ export function createCorrections (store: Store, clock: () => number = Date.now)
 }
 
 async function refund (
-  engine: Store['engine'], queries: Queries,
+  statements: Statements, queries: Queries,
   { id, entry, amountNano, at }: Required<Omit<Refund, 'amountNano'>> & Pick<Refund, 'amountNano'>
 ): Promise<boolean> {
   const usage = await queries.get<UsageEntry>(`
@@ -83,7 +85,7 @@ async function refund (
   }
   // Behind this lock nobody else refunds the same entry.
   const accounts = usage.chain.split(' ')
-  await createStatements(engine).lockAccounts(queries, accounts, '')
+  await statements.lockAccounts(queries, accounts, '')
 
   const earlier = await bookedAs(queries, id)
   if (earlier !== undefined) {
@@ -102,9 +104,8 @@ async function refund (
   if (booked === 0) {
     throw GatewayError.invalidRequest(`Of the entry \`${entry}\` less than that is left.`, { param: 'amount' })
   }
-  for (const account of accounts) {
-    await queries.run('update account set spent = spent - $2 where id = $1', [account, refundNano])
-  }
+  const changes = accounts.map((account) => ({ id: account, spent: -refundNano, held: 0 }))
+  await statements.changeAccounts(queries, changes)
   return true
 }
 

@@ -2,7 +2,7 @@ import type { Queries, Store } from '../store/store.ts'
 import { createStatements } from './statements.ts'
 import type { Statements } from './statements.ts'
 import { holdState } from './postings.ts'
-import { createTable } from './table.ts'
+import { createIdTable } from './table.ts'
 
 /** A node that is not this one and still has money on hold. */
 export interface OtherNode { id: string, epoch: number, beat: number }
@@ -19,7 +19,7 @@ export type Reclaim = ReturnType<typeof createReclaim>
 /** Creates the ways to give back what dead nodes and forgotten jobs hold. */
 export function createReclaim (store: Store) {
   const statements = createStatements(store.engine)
-  const ids = createTable<{ id: string }>(store.engine, { id: 'text' })
+  const ids = createIdTable(store.engine)
   return {
     /** The nodes, other than one, whose holds may have to be given back. */
     async candidates (except: string): Promise<OtherNode[]> {
@@ -67,7 +67,7 @@ export function createReclaim (store: Store) {
       if (due.length === 0) return []
       return await store.transaction(async (queries) => {
         // A hold ends on all accounts of its chain, and the limit may have cut one in two.
-        const given = ids.parameter([...new Set(due.map(({ id }) => id))].map((id) => ({ id })))
+        const given = ids.parameter(new Set(due.map(({ id }) => id)))
         const accounts = await queries.all<{ account: string }>(
           `select distinct account from hold where id in (select id from ${ids.sql} as given)`, [given])
         await statements.lockAccounts(queries, accounts.map(({ account }) => account), '')

@@ -1,5 +1,5 @@
 import type { Queries, Store, Value } from '../store/store.ts'
-import { createTable } from './table.ts'
+import { createIdTable, createTable } from './table.ts'
 
 /** An account as a commit finds it, and this node's hold on it. Integer nano-USD. */
 export interface AccountRow {
@@ -75,7 +75,7 @@ const writeNodeHold = `
 const changeAccount = 'update account set spent = spent + $2, held = held + $3 where id = $1'
 
 function ofPostgres (): StandingStatements {
-  const ids = createTable<{ id: string }>('postgres', { id: 'text' })
+  const ids = createIdTable('postgres')
   const holds = createTable<NodeHoldRow>('postgres', { account: 'text', amount: 'bigint', spare: 'bigint' })
   const changes = createTable<ChangeRow>('postgres', { id: 'text', spent: 'bigint', held: 'bigint' })
   // `no key`, because rows that only refer to an account need not wait.
@@ -93,8 +93,7 @@ function ofPostgres (): StandingStatements {
     from ${changes.sql} as given where account.id = given.id`
   return {
     async lockAccounts (queries, accounts, term) {
-      const given = ids.parameter(Array.from(accounts, (id) => ({ id })))
-      return await queries.all<AccountRow>(lockAccounts, [given, term])
+      return await queries.all<AccountRow>(lockAccounts, [ids.parameter(accounts), term])
     },
 
     async writeNodeHolds (queries, term, node, nowMs, rows) {

@@ -1,7 +1,7 @@
 import type { Queries, Store, Value } from '../store/store.ts'
 import { bookStatements } from './book-statements.ts'
 import { standingStatements } from './standing-statements.ts'
-import { createTable } from './table.ts'
+import { createIdTable, createTable } from './table.ts'
 
 /** One row of a hold with a row of its own. */
 export interface DurableRow { id: string, account: string, amountNano: number, state: number }
@@ -32,12 +32,10 @@ export type Statements = ReturnType<typeof createStatements>
  * it has prepared by a text, faster by the same one than by one that is like it.
  */
 export function createStatements (engine: Store['engine']) {
-  const ids = createTable<{ id: string }>(engine, { id: 'text' })
-  const idsOf = (list: Iterable<string>) => ids.parameter(Array.from(list, (id) => ({ id })))
   return {
     ...standingStatements(engine),
     ...nodeStatements(engine),
-    ...durableStatements(engine, ids.sql, idsOf),
+    ...durableStatements(engine),
     ...bookStatements(engine),
 
     /**
@@ -53,7 +51,7 @@ export function createStatements (engine: Store['engine']) {
 }
 
 function nodeStatements (engine: Store['engine']) {
-  const accounts = createTable<{ id: string }>(engine, { id: 'text' })
+  const accounts = createIdTable(engine)
   /** What living nodes other than `$2` had spare when they last wrote it; `$3` is the oldest sign of life. */
   const others = `
     kind = 'node' and state = 0 and spare > 0 and id <> $2 and account in (select id from ${accounts.sql} as given)
@@ -66,7 +64,7 @@ function nodeStatements (engine: Store['engine']) {
     async recall (
       queries: Queries, term: string, aliveSinceMs: number, short: readonly string[]
     ): Promise<Map<string, number>> {
-      const params = [accounts.parameter(short.map((id) => ({ id }))), term, aliveSinceMs]
+      const params = [accounts.parameter(short), term, aliveSinceMs]
       const rows = await queries.all<{ account: string, spareNano: number }>(spareOfOthers, params)
       if (rows.length > 0) await queries.run(askOthers, params)
       return new Map(rows.map(({ account, spareNano }) => [account, spareNano]))
@@ -74,14 +72,15 @@ function nodeStatements (engine: Store['engine']) {
   }
 }
 
-function durableStatements (engine: Store['engine'], ids: string, idsOf: (list: Iterable<string>) => string) {
+function durableStatements (engine: Store['engine']) {
+  const ids = createIdTable(engine)
   const taken = createTable<NewHoldRow>(engine, {
     id: 'text', account: 'text', kind: 'text', amount: 'bigint', api_key: 'text', expires_at: 'bigint'
   })
   const resolved = createTable<ResolvedRow>(engine, { id: 'text', state: 'bigint', settled: 'bigint' })
   const readDurable = `
     select id, account, amount as "amountNano", state from hold
-    where id in (select id from ${ids} as given) order by id, account`
+    where id in (select id from ${ids.sql} as given) order by id, account`
   const insertDurable = `
     insert into hold (id, account, kind, owner, amount, created_at, expires_at)
     select id, account, kind, $2, amount, cast($3 as bigint), expires_at from ${taken.sql} as given
@@ -94,10 +93,10 @@ function durableStatements (engine: Store['engine'], ids: string, idsOf: (list: 
     from ${resolved.sql} as given where hold.id = given.id and hold.state = 0`
   const readKeys = `
     select id, revoked_at as "revokedAt", expires_at as "expiresAt" from api_key
-    where id in (select id from ${ids} as given)`
+    where id in (select id from ${ids.sql} as given)`
   return {
     async readDurable (queries: Queries, holds: Iterable<string>): Promise<DurableRow[]> {
-      return await queries.all<DurableRow>(readDurable, [idsOf(holds)])
+      return await queries.all<DurableRow>(readDurable, [ids.parameter(holds)])
     },
 
     /** Returns the ids that were taken: all but those whose key is unknown, revoked or expired by now. */
@@ -113,7 +112,7 @@ function durableStatements (engine: Store['engine'], ids: string, idsOf: (list: 
     },
 
     async readKeys (queries: Queries, keys: Iterable<string>): Promise<KeyState[]> {
-      return await queries.all<KeyState>(readKeys, [idsOf(keys)])
+      return await queries.all<KeyState>(readKeys, [ids.parameter(keys)])
     }
   }
 }

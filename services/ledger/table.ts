@@ -31,3 +31,11 @@ export function createTable<Row extends Record<string, Value>> (
     parameter: (rows) => JSON.stringify(rows)
   }
 }
+
+/** Describes ids that a statement takes as its first parameter, as `createTable` does rows. */
+export function createIdTable (
+  engine: Store['engine']
+): { readonly sql: string, parameter (ids: Iterable<string>): string } {
+  const { sql, parameter } = createTable<{ id: string }>(engine, { id: 'text' })
+  return { sql, parameter: (ids) => parameter(Array.from(ids, (id) => ({ id }))) }
+}

@@ -4,7 +4,7 @@ import { isoInstant, isoInstantOrNull, readInstant } from '../instant.ts'
 import { budgetAccounts } from '../keys/budgets.ts'
 import type { ListedKey, NewKey as KeyToCreate } from '../keys/keys.ts'
 import type { Budget, KeySettings } from '../keys/rows.ts'
-import { createTable } from '../ledger/table.ts'
+import { createIdTable } from '../ledger/table.ts'
 import type { Administration } from './administration.ts'
 import { amountFields, requiredNanoOf, withinRange } from './amounts.ts'
 import { changedLimits, toLimitSet } from './limits.ts'
@@ -120,10 +120,10 @@ async function spentOf (
   if (accounts.length === 0) return () => 0
 
   await flush()
-  const ids = createTable<{ id: string }>(store.engine, { id: 'text' })
+  const ids = createIdTable(store.engine)
   const rows = await store.all<{ id: string, spentNano: number }>(
     `select id, spent as "spentNano" from account where id in (select id from ${ids.sql} as given)`,
-    [ids.parameter(accounts.map((id) => ({ id })))])
+    [ids.parameter(accounts)])
   const spent = new Map(rows.map(({ id, spentNano }) => [id, spentNano]))
   return (key) => spent.get(accountOf(key)) ?? 0
 }

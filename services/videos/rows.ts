@@ -1,4 +1,4 @@
-import { createTable } from '../ledger/table.ts'
+import { createIdTable } from '../ledger/table.ts'
 import type { Queries, Store } from '../store/store.ts'
 import type { Job, LiveJob } from './job.ts'
 import { columns, toChange, toJob, toRow } from './job-row.ts'
@@ -12,8 +12,7 @@ type Since = 'sinceMs' | 'deliveredSinceMs' | 'nowMs'
 
 /** Writes the statements on jobs for one node. Methods throw StoreUnavailable. */
 export function createJobRows (store: Store, node: string) {
-  const ids = createTable<{ id: string }>(store.engine, { id: 'text' })
-  const idsOf = (list: readonly string[]) => ids.parameter(list.map(id => ({ id })))
+  const ids = createIdTable(store.engine)
   const skipLocked = store.engine === 'postgres' ? 'for update skip locked' : ''
 
   return {
@@ -105,7 +104,7 @@ export function createJobRows (store: Store, node: string) {
           select id from job where finished_at is null
           and (owner is null or owner in (select id from ${ids.sql} as given))
           order by +created_at limit ${maxAdopted} ${skipLocked})
-        returning ${columns}`, [idsOf(dead), node])
+        returning ${columns}`, [ids.parameter(dead), node])
       return rows.map(toJob)
     },
 
@@ -118,7 +117,7 @@ export function createJobRows (store: Store, node: string) {
     async finished (list: readonly string[]): Promise<Job[]> {
       const rows = await store.all<JobRow>(`
         select ${columns} from job where finished_at is not null and id in (select id from ${ids.sql} as given)`,
-      [idsOf(list)])
+      [ids.parameter(list)])
       return rows.map(toJob)
     },
 
