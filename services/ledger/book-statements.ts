@@ -1,3 +1,4 @@
+import { rememberedText } from '../remembered.ts'
 import { createRowInsert } from '../store/insert-rows.ts'
 import type { Queries, Store, Value } from '../store/store.ts'
 import { createTable } from './table.ts'
@@ -19,8 +20,17 @@ export interface EntryRow extends Record<string, Value> {
   chain: string
 }
 
+/** The ids of entries that were not there before. */
+export type Inserted = Pick<ReadonlySet<string>, 'has'>
+
 /** One of the accounts that the entries of a chain count for. */
-export interface ChainRow extends Record<string, Value> { id: string, account: string }
+interface ChainRow extends Record<string, Value> { id: string, account: string }
+
+/**
+ * A chain, which the requests of a key have in common, by the name under which the books know it; no account
+ * id contains a space.
+ */
+export const chainId = rememberedText<readonly string[]>(chain => chain.join(' '))
 
 const entryColumns = {
   id: 'text',
@@ -51,15 +61,16 @@ export function bookStatements (engine: Store['engine']) {
     insert into entry (${list}) select ${list} from ${entries.sql} as given where true
     on conflict do nothing returning id`
   return {
-    async insertChains (queries: Queries, rows: readonly ChainRow[]): Promise<void> {
+    async insertChains (queries: Queries, given: readonly (readonly string[])[]): Promise<void> {
+      if (given.length === 0) return
+      const rows = given.flatMap(chain => chain.map(account => ({ id: chainId(chain), account })))
       await queries.run(insertChains, [chains.parameter(rows)])
     },
 
-    /** Returns the ids of those that were not there before. */
-    async insertEntries (queries: Queries, rows: readonly EntryRow[]): Promise<string[]> {
+    async insertEntries (queries: Queries, rows: readonly EntryRow[]): Promise<Inserted> {
+      if (rows.length === 0) return none
       if (engine === 'sqlite') return await insertEntriesIntoSqlite(queries, rows)
-      const inserted = await queries.all<{ id: string }>(insertEntries, [entries.parameter(rows)])
-      return inserted.map(({ id }) => id)
+      return toInserted(await queries.all<{ id: string }>(insertEntries, [entries.parameter(rows)]))
     }
   }
 }
@@ -86,12 +97,18 @@ const insertAny = createRowInsert<EntryRow>('entry', {
   ending: ifNew
 })
 
-async function insertEntriesIntoSqlite (queries: Queries, rows: readonly EntryRow[]): Promise<string[]> {
+async function insertEntriesIntoSqlite (queries: Queries, rows: readonly EntryRow[]): Promise<Inserted> {
   const count = await (rows.every(isUsual) ? insertUsual : insertAny)(queries, rows)
-  if (count === rows.length) return rows.map(({ id }) => id)
+  if (count === rows.length) return all
   // This connection alone is writing, so what it has added is what is last.
-  const added = await queries.all<{ id: string }>('select id from entry order by seq desc limit $1', [count])
-  return added.map(({ id }) => id)
+  return toInserted(await queries.all('select id from entry order by seq desc limit $1', [count]))
+}
+
+const all: Inserted = { has: () => true }
+const none: Inserted = { has: () => false }
+
+function toInserted (rows: readonly { id: string }[]): Inserted {
+  return new Set(rows.map(({ id }) => id))
 }
 
 function isUsual ({ kind, credit, estimated, hold }: EntryRow): boolean {

@@ -2,11 +2,13 @@ import { LRUCache } from 'lru-cache'
 import type { Queries, Store } from '../store/store.ts'
 import { balanceSpare, decide } from './decide.ts'
 import type { Decided } from './decide.ts'
+import { chainId } from './book-statements.ts'
+import type { Inserted } from './book-statements.ts'
 import { TermOver } from './lease.ts'
 import type { Batch, Take } from './operations.ts'
 import type { LedgerOptions } from './options.ts'
 import { createPostings } from './postings.ts'
-import type { Inserted, Postings, Sums } from './postings.ts'
+import type { Postings, Sums } from './postings.ts'
 import { insertDurable, readDurable } from './durable.ts'
 import { recall } from './recall.ts'
 import { forgetIfEmpty, shareOf } from './shares.ts'
@@ -63,7 +65,7 @@ export function createCommit (context: CommitContext): Commit {
     try {
       const { standings, ...committed } = await store.transaction((queries) =>
         write({ ...context, statements, knownChains, queries, batch, dirty, term, sentAtMs: monotonic() }))
-      for (const { id } of committed.postings.chains) knownChains.set(id, true)
+      for (const chain of committed.postings.chains) knownChains.set(chainId(chain), true)
       for (const standing of standings.values()) remember(standing, term, committed.sentAtMs)
       return committed
     } catch (error) {
@@ -150,10 +152,8 @@ function accountsOf ({ settlements, takes }: Batch): Set<string> {
 async function insertPostings (
   { statements, queries, knownChains }: Transaction, { chains, entries }: Postings
 ): Promise<Inserted> {
-  const newChains = chains.filter(({ id }) => !knownChains.has(id))
-  if (newChains.length > 0) await statements.insertChains(queries, newChains)
-  const ids = entries.length === 0 ? [] : await statements.insertEntries(queries, entries)
-  return ids.length === entries.length ? { has: () => true } : new Set(ids)
+  await statements.insertChains(queries, [...chains].filter(chain => !knownChains.has(chainId(chain))))
+  return await statements.insertEntries(queries, entries)
 }
 
 async function writeStandings (

@@ -42,8 +42,8 @@ export function createJobHolds (engine: Store['engine']): JobHolds {
     const settlement = { hold: { ...hold, granted: null }, posting, at, suspended }
     const postings = createPostings([settlement], null, Map.groupBy(rows, ({ id }) => id))
     const { chains, entries } = postings
-    if (chains.length > 0) await statements.insertChains(queries, chains)
-    const inserted = new Set(entries.length > 0 ? await statements.insertEntries(queries, entries) : [])
+    await statements.insertChains(queries, [...chains])
+    const inserted = await statements.insertEntries(queries, entries)
     const resolved = postings.resolved(inserted)
     if (resolved.length > 0) await statements.resolveDurable(queries, at, resolved)
     const changes = Array.from(postings.sums(inserted), ([id, { spentNano, releasedNano }]) => ({

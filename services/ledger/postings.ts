@@ -1,5 +1,5 @@
-import { rememberedText } from '../remembered.ts'
-import type { ChainRow, EntryRow } from './book-statements.ts'
+import { chainId } from './book-statements.ts'
+import type { EntryRow, Inserted } from './book-statements.ts'
 import type { OpenHold, Settlement } from './operations.ts'
 import type { Term } from './shares.ts'
 import type { DurableRow, ResolvedRow } from './statements.ts'
@@ -13,13 +13,10 @@ type Fate = 'book' | 'suspend' | 'skip'
 /** How the settlements of a batch change one account. Integer nano-USD. */
 export interface Sums { postedNano: number, suspendedNano: number, spentNano: number, releasedNano: number }
 
-/** The ids of entries that were not there before. */
-export type Inserted = Pick<ReadonlySet<string>, 'has'>
-
 /** The settlements of a batch, ready to be written. */
 export interface Postings {
   readonly entries: readonly EntryRow[]
-  readonly chains: readonly ChainRow[]
+  readonly chains: ReadonlySet<readonly string[]>
   /** Sums them up per account, as far as their entries were new. */
   sums (inserted: Inserted): Map<string, Sums>
   /** The durable holds that end. */
@@ -35,12 +32,6 @@ export const holdState = { open: 0, settled: 1, released: 2, reclaimed: 3 } as c
 export function usageEntryId (hold: Pick<OpenHold, 'id'>): string {
   return `usage:${hold.id}`
 }
-
-/**
- * A chain, which the requests of a key have in common, by the name under which the books know it; no account
- * id contains a space.
- */
-export const chainId = rememberedText<readonly string[]>(chain => chain.join(' '))
 
 /**
  * Prepares settlements under the present term, given the rows of those holds that have some. Without a term
@@ -64,7 +55,7 @@ export function createPostings (
 
   return {
     entries,
-    chains: rowsOfChains(chains),
+    chains,
     suspended: entries.filter(({ kind }) => kind === 'suspense'),
 
     sums (inserted) {
@@ -145,10 +136,4 @@ function entryOf ({ hold, posting, at }: Settlement, fate: Fate): EntryRow | nul
     api_key: hold.key,
     chain: chainId(hold.chain)
   }
-}
-
-function rowsOfChains (chains: Iterable<readonly string[]>): ChainRow[] {
-  const byId = new Map<string, readonly string[]>()
-  for (const chain of chains) byId.set(chainId(chain), chain)
-  return [...byId].flatMap(([id, chain]) => chain.map((account) => ({ id, account })))
 }

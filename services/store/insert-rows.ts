@@ -26,18 +26,17 @@ export interface RowInsert<Row> extends RowPart<Row> {
 export function createRowInsert<Row> (
   table: string, { columns, add, shared = none, constants = {}, ending = '' }: RowInsert<Row>
 ): (queries: Pick<Queries, 'run'>, rows: readonly Row[]) => Promise<number> {
-  const names = [...columns, ...shared.columns, ...Object.keys(constants)].join(', ')
+  const names = [...shared.columns, ...columns, ...Object.keys(constants)].join(', ')
   const literals = Object.values(constants).map(value => `, ${toLiteral(value)}`).join('')
   const tuple = (length: number) => `(${Array(length).fill('?').join(', ')})`
   const times = (count: number, text: string) => Array(count).fill(text).join(', ')
 
   const texts: Record<'alike' | 'unlike', (count: number) => string> = {
-    // In this order; in the other it takes as long as with all values in every row.
     alike: remembered(count => `insert into ${table} (${names})
-      select own.*, shared.*${literals} from (values ${tuple(shared.columns.length)}) as shared
-      cross join (values ${times(count, tuple(columns.length))}) as own where true ${ending}`),
+      select ${'?, '.repeat(shared.columns.length)}own.*${literals}
+      from (values ${times(count, tuple(columns.length))}) as own where true ${ending}`),
     unlike: remembered(count => `insert into ${table} (${names})
-      select *${literals} from (values ${times(count, tuple(columns.length + shared.columns.length))})
+      select *${literals} from (values ${times(count, tuple(shared.columns.length + columns.length))})
       where true ${ending}`)
   }
 
@@ -50,8 +49,8 @@ export function createRowInsert<Row> (
       const values: Value[] = []
       if (areAlike) shared.add(first, values)
       for (const row of some) {
-        add(row, values)
         if (!areAlike) shared.add(row, values)
+        add(row, values)
       }
       inserted += await queries.run(texts[areAlike ? 'alike' : 'unlike'](some.length), values)
     }
