@@ -17,6 +17,11 @@ export function spreadOf (values: readonly number[]): Spread {
   return { median: (low + high) / 2, min: sorted[0] ?? NaN, max: sorted.at(-1) ?? NaN }
 }
 
+/** The smaller half of the values, with the middle one. */
+export function lowerHalfOf (values: readonly number[]): number[] {
+  return values.toSorted((a, b) => a - b).slice(0, Math.ceil(values.length / 2))
+}
+
 /** NaN for an empty list. */
 export function mean (values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length
