@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache'
 import type { Queries, Store } from '../store/store.ts'
-import { balanceSpare, decide } from './decide.ts'
-import type { Decided } from './decide.ts'
 import { chainId } from './book-statements.ts'
 import type { Inserted } from './book-statements.ts'
+import { balanceSpare, decide } from './decide.ts'
+import type { Decided } from './decide.ts'
 import { TermOver } from './lease.ts'
 import type { Batch, Take } from './operations.ts'
 import type { LedgerOptions } from './options.ts'
@@ -104,8 +104,7 @@ async function write (transaction: Transaction): Promise<Committed & { standings
 
   const taken = batch.takes.length === 0 ? nothing : await take(transaction, standings, durable, nowMs)
   for (const standing of standings.values()) balanceSpare(standing, options, sentAtMs)
-  const resolved = postings.resolved(inserted)
-  if (resolved.length > 0) await statements.resolveDurable(queries, nowMs, resolved)
+  await statements.resolveDurable(queries, nowMs, postings.resolved(inserted))
   await writeStandings(transaction, standings, nowMs)
   return { sentAtMs, standings, postings, ...taken }
 }
@@ -171,8 +170,8 @@ async function writeStandings (
     spent: standing.sums.spentNano,
     held: heldNano(standing) - standing.row.heldNano
   })).filter(({ spent, held }) => spent !== 0 || held !== 0)
-  if (nodeHolds.length > 0) await statements.writeNodeHolds(queries, term.id, node, nowMs, nodeHolds)
-  if (changes.length > 0) await statements.changeAccounts(queries, changes)
+  await statements.writeNodeHolds(queries, term.id, node, nowMs, nodeHolds)
+  await statements.changeAccounts(queries, changes)
 }
 
 function sharesOf (batch: Batch, term: Term): Share[] {

@@ -44,12 +44,11 @@ export function createJobHolds (engine: Store['engine']): JobHolds {
     const { chains, entries } = postings
     await statements.insertChains(queries, [...chains])
     const inserted = await statements.insertEntries(queries, entries)
-    const resolved = postings.resolved(inserted)
-    if (resolved.length > 0) await statements.resolveDurable(queries, at, resolved)
+    await statements.resolveDurable(queries, at, postings.resolved(inserted))
     const changes = Array.from(postings.sums(inserted), ([id, { spentNano, releasedNano }]) => ({
       id, spent: spentNano, held: 0 - releasedNano
     }))
-    if (changes.length > 0) await statements.changeAccounts(queries, changes)
+    await statements.changeAccounts(queries, changes)
   }
 
   return {

@@ -97,11 +97,11 @@ function ofPostgres (): StandingStatements {
     },
 
     async writeNodeHolds (queries, term, node, nowMs, rows) {
-      await queries.run(writeNodeHolds, [holds.parameter(rows), term, node, nowMs])
+      if (rows.length > 0) await queries.run(writeNodeHolds, [holds.parameter(rows), term, node, nowMs])
     },
 
     async changeAccounts (queries, rows) {
-      await queries.run(changeAccounts, [changes.parameter(rows)])
+      if (rows.length > 0) await queries.run(changeAccounts, [changes.parameter(rows)])
     }
   }
 }

@@ -24,7 +24,10 @@ export interface ResolvedRow extends Record<string, Value> {
 /** What a key is like that a hold was refused for. */
 export interface KeyState { id: string, revokedAt: number | null, expiresAt: number | null }
 
-/** The statements of a commit; each takes the queries of its transaction. */
+/**
+ * The statements of a commit; each takes the queries of its transaction. What writes rows does nothing when
+ * there are none.
+ */
 export type Statements = ReturnType<typeof createStatements>
 
 /**
@@ -108,7 +111,7 @@ function durableStatements (engine: Store['engine']) {
     },
 
     async resolveDurable (queries: Queries, nowMs: number, rows: readonly ResolvedRow[]): Promise<void> {
-      await queries.run(resolveDurable, [resolved.parameter(rows), nowMs])
+      if (rows.length > 0) await queries.run(resolveDurable, [resolved.parameter(rows), nowMs])
     },
 
     async readKeys (queries: Queries, keys: Iterable<string>): Promise<KeyState[]> {
