@@ -9,5 +9,13 @@ export function createIds (prefix: string, clock: () => number = Date.now): () =
   const began = clock().toString(36).padStart(9, '0')
   const ofProcess = `${prefix}${began}${randomBytes(8).toString('base64url')}`
   let count = 0
-  return () => `${ofProcess}${(count++).toString(16).padStart(8, '0')}`
+  let head = ''
+  return () => {
+    const tail = count++ % tails.length
+    if (tail === 0) head = `${ofProcess}${Math.floor(count / tails.length).toString(16).padStart(5, '0')}`
+    return `${head}${tails[tail]}`
+  }
 }
+
+/** The last digits of the numbers: to write a number anew takes longer than all else. */
+const tails = Array.from({ length: 16 ** 3 }, (_, number) => number.toString(16).padStart(3, '0'))
