@@ -21,7 +21,7 @@ export type Balances = ReturnType<typeof createBalances>
 
 /** Creates the figures of a store's accounts as one node sees them. */
 export function createBalances (
-  { store, lease, monotonic }: { store: Store, lease: Lease, monotonic: () => number }
+  { store, lease }: { store: Store, lease: Lease }
 ) {
   async function read (account: string): Promise<BalanceRow> {
     const row = await store.get<BalanceRow>(`
@@ -48,11 +48,14 @@ export function createBalances (
       return { creditsNano, spentNano, heldNano, availableNano: creditsNano - spentNano - heldNano }
     },
 
-    /** What this node could hold at once or after asking; at most a second old for accounts in use. */
+    /**
+     * What this node could hold at once or after asking. Without the database where it was a second old at
+     * most when the account was last used, and the account is in use; to read a clock takes longer.
+     */
     hint (account: string): number | Promise<number> {
       const share = shareOf(account)
-      if (share === undefined || share.available === null) return readHint(account)
-      if (monotonic() - share.available.atMs > hintFreshMs) return readHint(account)
+      if (share === undefined || share.idle || share.available === null) return readHint(account)
+      if (share.usedAtMs - share.available.atMs > hintFreshMs) return readHint(account)
       return Math.max(0, share.available.nano + freeNano(share))
     }
   }

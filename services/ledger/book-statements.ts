@@ -78,13 +78,13 @@ export function bookStatements (engine: Store['engine']) {
 const ifNew = 'on conflict do nothing'
 const usual = { kind: 'usage', credit: 'revenue', estimated: 0, hold: null } as const
 const insertUsual = createRowInsert<EntryRow>('entry', {
-  columns: ['id', 'at', 'amount', 'ref', 'usage'],
-  add: ({ id, at, amount, ref, usage }, values) => values.push(id, at, amount, ref, usage),
+  columns: ['id', 'amount', 'ref', 'usage'],
+  add: ({ id, amount, ref, usage }, values) => values.push(id, amount, ref, usage),
   shared: {
-    columns: ['debit', 'model', 'api_key', 'chain'],
-    add: ({ debit, model, api_key: key, chain }, values) => values.push(debit, model, key, chain),
-    areAlike: (one, other) => one.api_key === other.api_key && one.model === other.model &&
-      one.debit === other.debit && one.chain === other.chain
+    columns: ['at', 'debit', 'model', 'api_key', 'chain'],
+    add: ({ at, debit, model, api_key: key, chain }, values) => values.push(at, debit, model, key, chain),
+    areAlike: (one, other) => one.at === other.at && one.api_key === other.api_key &&
+      one.model === other.model && one.debit === other.debit && one.chain === other.chain
   },
   constants: usual,
   ending: ifNew

@@ -81,9 +81,9 @@ export function createLedger (context: LedgerContext): Ledger {
   const queue = createQueue({
     ...shared, write, onOutage: (err) => log.warn({ err, unflushed: queue.unflushed }, 'the ledger cannot be written')
   })
-  const ends = createEnds({ queue, clock, log, counts })
+  const ends = createEnds({ queue, log, counts })
   const reservations = createReservations({ ...shared, lease, queue, ends })
-  const balances = createBalances({ store, lease, monotonic })
+  const balances = createBalances({ store, lease })
   const stopUpkeep = startUpkeep({ ...shared, lease, queue, reclaim, takeFromGone })
 
   return {
@@ -130,13 +130,12 @@ function timed<Batch> (
 
 interface EndsContext {
   queue: Queue
-  clock: () => number
   log: LedgerLog
   counts: { overages: number }
 }
 
 /** Moves the money of holds that end: in memory at once, to the database through the queue. */
-function createEnds ({ queue, clock, log, counts }: EndsContext): HoldEnds & { close (): void } {
+function createEnds ({ queue, log, counts }: EndsContext): HoldEnds & { close (): void } {
   let closed = false
   return {
     settle (hold, posting) {
@@ -150,13 +149,13 @@ function createEnds ({ queue, clock, log, counts }: EndsContext): HoldEnds & { c
         share.inFlightNano -= hold.amountNano
         share.postedNano += amountNano
       }
-      return queue.settle({ hold, posting, at: clock(), suspended: false })
+      return queue.settle(hold, posting)
     },
 
     release (hold) {
       if (hold.granted === null) {
         if (closed) return Promise.resolve()
-        return queue.settle({ hold, posting: null, at: clock(), suspended: false })
+        return queue.settle(hold, null)
       }
       const { term, shares } = hold.granted
       for (const share of shares) {

@@ -17,7 +17,7 @@ export interface Settlement {
   readonly hold: OpenHold
   /** Null gives a durable hold back unused. */
   readonly posting: Posting | null
-  /** Milliseconds since 1970. */
+  /** Milliseconds since 1970; see `Queue`. */
   readonly at: number
   /** The books would not take it, so it goes where the operator looks at it. */
   suspended: boolean

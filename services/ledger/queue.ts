@@ -1,5 +1,6 @@
 import { StoreUnavailable } from '../store/store.ts'
-import type { Batch, Settlement, Take } from './operations.ts'
+import type { Posting } from './ledger.ts'
+import type { Batch, OpenHold, Take } from './operations.ts'
 import type { LedgerOptions } from './options.ts'
 import type { Timers } from './timers.ts'
 
@@ -11,8 +12,12 @@ export interface Queue {
   readonly waiting: number
   /** Why nothing can be written for the moment; null while nothing is known against it. */
   readonly outage: StoreUnavailable | null
-  /** Resolves when it is on disk, however long the database is away; rejects when it never can be. */
-  settle (settlement: Settlement): Promise<void>
+  /**
+   * Ends a hold, without a posting to give it back. Its time is that of the first settlement it is written
+   * with, `flushMs` earlier or little more. Resolves when it is on disk, however long the database is away;
+   * rejects when it never can be.
+   */
+  settle (hold: OpenHold, posting: Posting | null): Promise<void>
   take (take: Take): void
   /** Has something written that is in memory, without an own part in a batch. */
   touch (): void
@@ -30,11 +35,14 @@ interface QueueContext {
   write (batch: Batch): Promise<void>
   options: LedgerOptions
   timers: Timers
+  clock: () => number
   /** Hears what kept a batch from being written. */
   onOutage (outage: StoreUnavailable): void
 }
 
 interface Page extends Batch {
+  /** Milliseconds since 1970. */
+  readonly openedAt: number
   /** How many settlements it was given. */
   size: number
   /** Settled when the page is through. */
@@ -52,7 +60,7 @@ const maxPauseMs = 500
  * collected for `flushMs`. When the database is away, settlements stay and are tried again; reservations are
  * refused.
  */
-export function createQueue ({ write, options, timers, onOutage }: QueueContext): Queue {
+export function createQueue ({ write, options, timers, clock, onOutage }: QueueContext): Queue {
   const pages: Page[] = []
   let underWay: Page | null = null
   let draining: Promise<void> | null = null
@@ -65,7 +73,9 @@ export function createQueue ({ write, options, timers, onOutage }: QueueContext)
   function openPage (): Page {
     const last = pages.at(-1)
     if (last !== undefined && !isFull(last)) return last
-    const page = { settlements: [], takes: [], size: 0, done: newOutcome(), attempt: newOutcome() }
+    const page = {
+      openedAt: clock(), settlements: [], takes: [], size: 0, done: newOutcome(), attempt: newOutcome()
+    }
     pages.push(page)
     return page
   }
@@ -141,9 +151,11 @@ export function createQueue ({ write, options, timers, onOutage }: QueueContext)
       return pages.reduce((sum, { takes }) => sum + takes.length, underWay?.takes.length ?? 0)
     },
 
-    settle (settlement: Settlement) {
+    settle (hold: OpenHold, posting: Posting | null) {
       const page = openPage()
-      page.settlements.push(settlement)
+      // While the database is away, a page stays open for long.
+      const at = queue.outage === null ? page.openedAt : clock()
+      page.settlements.push({ hold, posting, at, suspended: false })
       page.size++
       queue.unflushed++
       wake(isFull(page) ? 0 : options.flushMs)

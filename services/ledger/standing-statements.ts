@@ -42,8 +42,6 @@ const accountColumns = `
   account.id, credits as "creditsNano", spent as "spentNano", held as "heldNano",
   coalesce(hold.amount, 0) as "rowNano", coalesce(hold.wanted, 0) as wanted`
 const nodeHoldColumns = 'id, account, kind, owner, amount, spare, created_at'
-const nodeHoldChange =
-  'on conflict (id, account) do update set amount = excluded.amount, spare = excluded.spare, wanted = 0'
 
 /** In this process a statement for each row costs less than what it takes to unpack the rows from JSON. */
 const ofSqlite: StandingStatements = {
@@ -58,7 +56,8 @@ const ofSqlite: StandingStatements = {
 
   async writeNodeHolds (queries, term, node, nowMs, rows) {
     for (const { account, amount, spare } of rows) {
-      await queries.run(writeNodeHold, [term, account, node, amount, spare, nowMs])
+      const updated = await queries.run(updateNodeHold, [term, account, amount, spare])
+      if (updated === 0) await queries.run(insertNodeHold, [term, account, node, amount, spare, nowMs])
     }
   },
 
@@ -70,8 +69,8 @@ const ofSqlite: StandingStatements = {
 const lockAccount = `
   select ${accountColumns} from account left join hold on hold.id = $2 and hold.account = account.id
   where account.id = $1`
-const writeNodeHold = `
-  insert into hold (${nodeHoldColumns}) values ($1, $2, 'node', $3, $4, $5, $6) ${nodeHoldChange}`
+const updateNodeHold = 'update hold set amount = $3, spare = $4, wanted = 0 where id = $1 and account = $2'
+const insertNodeHold = `insert into hold (${nodeHoldColumns}) values ($1, $2, 'node', $3, $4, $5, $6)`
 const changeAccount = 'update account set spent = spent + $2, held = held + $3 where id = $1'
 
 function ofPostgres (): StandingStatements {
@@ -87,7 +86,7 @@ function ofPostgres (): StandingStatements {
   const writeNodeHolds = `
     insert into hold (${nodeHoldColumns})
     select $2, account, 'node', $3, amount, spare, cast($4 as bigint) from ${holds.sql} as given where true
-    ${nodeHoldChange}`
+    on conflict (id, account) do update set amount = excluded.amount, spare = excluded.spare, wanted = 0`
   const changeAccounts = `
     update account set spent = account.spent + given.spent, held = account.held + given.held
     from ${changes.sql} as given where account.id = given.id`
