@@ -1,4 +1,5 @@
 import { GatewayError } from '../errors.ts'
+import { entriesAround } from '../ledger/entry-blocks.ts'
 import type { Store, Value } from '../store/store.ts'
 
 /** What usage can be told apart by; days are those of UTC. */
@@ -50,7 +51,7 @@ export async function usage (store: Pick<Store, 'all' | 'engine'>, query: UsageQ
   const columns = by.map((dimension, index) => `${groups[index]} as "${dimension}", `)
   const grouping = by.length === 0 ? '' : `group by ${groups.join(', ')} order by ${groups.join(', ')}`
   const rows = await store.all<SelectedRow>(
-    `select ${columns.join('')} ${sums[store.engine]} ${source} where ${where} ${grouping} limit $${params.push(limit)}`, params)
+    `select ${columns.join('')} ${sums[store.engine]} ${sourceOn(store.engine)} where ${where} ${grouping} limit $${params.push(limit)}`, params)
   return rows.map(({ key = null, model = null, day = null, ...row }) =>
     ({ key, model, day: day === null ? null : dateOf(day), ...row }))
 }
@@ -67,7 +68,10 @@ const maxLimit = 10_000
 const dayMs = 86_400_000
 
 // A refund names no key of its own, but the entry that it takes back.
-const source = 'from entry left join entry as refunded on refunded.id = entry.reverses'
+function sourceOn (engine: Store['engine']): string {
+  return `from ${entriesAround(engine, '$1', '$2')} left join entry as refunded on refunded.id = entry.reverses`
+}
+
 const keyOf = 'coalesce(entry.api_key, refunded.api_key, \'\')'
 
 const expressions: Record<UsageDimension, string> = {

@@ -1,4 +1,6 @@
 import { StoreUnavailable } from '../store/store.ts'
+import type { Store } from '../store/store.ts'
+import { noteEntryBlocks } from './entry-blocks.ts'
 import type { Lease } from './lease.ts'
 import type { LedgerLog } from './log.ts'
 import type { LedgerOptions } from './options.ts'
@@ -8,6 +10,7 @@ import { forgetIfEmpty } from './shares.ts'
 import type { Timers } from './timers.ts'
 
 interface UpkeepContext {
+  store: Store
   lease: Lease
   queue: Queue
   reclaim: Reclaim
@@ -29,13 +32,14 @@ export function startUpkeep (context: UpkeepContext): () => Promise<void> {
   return async () => { await Promise.all(stops.map((stop) => stop())) }
 }
 
-/** Shows that this node lives, and gives back what dead nodes and forgotten jobs hold. */
-async function beat ({ lease, reclaim, takeFromGone, clock, log }: UpkeepContext): Promise<void> {
+/** Shows that this node lives, gives back what the dead and forgotten hold, notes which entries came when. */
+async function beat ({ store, lease, reclaim, takeFromGone, clock, log }: UpkeepContext): Promise<void> {
   try {
     await lease.beat()
     await takeFromGone()
     const expired = await reclaim.expire(clock())
     if (expired.length > 0) log.warn({ returned: expired }, 'durable holds expired')
+    await noteEntryBlocks(store)
   } catch (err) {
     // The next beat tries again; meanwhile the lease runs out by itself.
     if (err instanceof StoreUnavailable) log.warn({ err }, 'the ledger could not give a sign of life')

@@ -1,6 +1,7 @@
 import type { Entry } from '../../schemas/admin-entries.ts'
 import { GatewayError } from '../errors.ts'
 import { isoInstant } from '../instant.ts'
+import { entriesAround } from '../ledger/entry-blocks.ts'
 import type { Value } from '../store/store.ts'
 import type { Administration } from './administration.ts'
 import { amountFields } from './amounts.ts'
@@ -23,21 +24,24 @@ export async function listEntries (
 ): Promise<Page<Entry>> {
   const size = pageSize(request)
   const [before] = placeAfter(request, [0]) ?? [Number.MAX_SAFE_INTEGER]
-  const { account, kind, from, to } = request
+  const { account, kind, from = 0, to = Number.MAX_SAFE_INTEGER } = request
+  const isOfPeriod = request.from !== undefined || request.to !== undefined
   const conditions: [string, Value | undefined][] = [
+    ['at >= ?', from],
+    ['at < ?', to],
     ['seq < ?', before],
     ['(debit = ? or credit = ?)', account],
-    ['kind = ?', kind],
-    ['at >= ?', from],
-    ['at < ?', to]
+    ['kind = ?', kind]
   ]
   const asked = conditions.filter((condition): condition is [string, Value] => condition[1] !== undefined)
-  const where = asked.map(([sql], index) => sql.replaceAll('?', `$${index + 2}`)).join(' and ')
+  const where = asked.map(([sql], index) => sql.replaceAll('?', `$${index + 1}`)).join(' and ')
+  // The latest of all are found without looking for a time.
+  const source = isOfPeriod ? entriesAround(store.engine, '$1', '$2') : 'entry'
 
   await flush()
   const rows = await store.all<EntryRow>(
-    `select ${columns} from entry where ${where} order by seq desc limit $1`,
-    [size + 1, ...asked.map(([, value]) => value)])
+    `select ${columns} from ${source} where ${where} order by seq desc limit $${asked.length + 1}`,
+    [...asked.map(([, value]) => value), size + 1])
   return toPage(rows, size, { toItem: toEntry, place: ({ seq }) => [seq] })
 }
 

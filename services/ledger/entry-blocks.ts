@@ -1,0 +1,32 @@
+import type { Store } from '../store/store.ts'
+
+/** As many as are looked through in a millisecond. */
+const blockSize = 4_096
+
+/**
+ * Notes for every full block of entries from when to when it reaches, so that those of a period are found.
+ * Entries never change and are only added behind, so what is noted stays true, whatever the clocks do. On
+ * Postgres an index does it. Throws StoreUnavailable.
+ */
+export async function noteEntryBlocks (store: Pick<Store, 'engine' | 'run'>): Promise<void> {
+  if (store.engine !== 'sqlite') return
+  while (await store.run(noteBlock, [blockSize]) > 0);
+}
+
+const noteBlock = `
+  insert into entry_block (first, last, earliest, latest)
+  select min(seq), max(seq), min(at), max(at) from (
+    select seq, at from entry where seq > coalesce((select max(last) from entry_block), 0) order by seq limit $1
+  ) having count(*) = $1`
+
+/**
+ * The table `entry`, as it is to be named behind `from`, in all whose blocks something of a period may be.
+ * `from` and `to` are expressions of SQL for milliseconds since 1970; `to` is not included.
+ */
+export function entriesAround (engine: Store['engine'], from: string, to: string): string {
+  if (engine === 'postgres') return 'entry'
+  return `(
+      select first, last from entry_block where latest >= ${from} and earliest < ${to}
+      union all select coalesce(max(last), 0) + 1, ${Number.MAX_SAFE_INTEGER} from entry_block
+    ) as block cross join entry on entry.seq between block.first and block.last`
+}
