@@ -84,7 +84,7 @@ async function spendFor (ledger: Ledger, account: string, forS: number): Promise
   return {
     perSecond: waitsMs.length / (performance.now() - startedMs) * 1_000,
     cpuUs: (user + system) / waitsMs.length,
-    waitMs: spreadOf(waitsMs).median
+    waitMs: spreadOf(waitsMs).middle
   }
 }
 
@@ -105,7 +105,7 @@ async function spendInMemory (ledger: Ledger, account: string): Promise<number> 
     rounds.push((performance.now() - startedMs) * 1_000 / granted)
     await ledger.flush()
   }
-  return spreadOf(rounds).median
+  return spreadOf(rounds).middle
 }
 
 function table (rows: readonly Row[]): string {

@@ -53,16 +53,16 @@ export async function measureCpu (
 const aftermathMs = 150
 
 /**
- * CPU time of a server per request, in µs, with what it does after the answers. Throws an Error on a wrong
- * answer.
+ * CPU time of a server per request, in µs, with what it does in so many ms after the answers. Throws an Error
+ * on a wrong answer.
  */
 export async function cpuUs (
-  server: Child, load: Load, order: Omit<LoadOrder, 'url' | 'key'>
+  server: Child, load: Load, order: Omit<LoadOrder, 'url' | 'key'>, afterMs = aftermathMs
 ): Promise<number> {
   const { url, key } = server
   const before = await server.usage()
   await loaded(load, { ...order, url, key })
-  await pause(aftermathMs)
+  await pause(afterMs)
   const after = await server.usage()
   return (after.cpuUs - before.cpuUs) / order.count
 }

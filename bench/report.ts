@@ -8,9 +8,9 @@ export const noiseMargin = 0.1
 export function isTooSlow (
   { subject, ratio, targetRatio, extra, targetExtra, mostUs }: Measurement
 ): boolean {
-  if (mostUs !== undefined) return subject.median > mostUs * (1 + noiseMargin)
-  if (extra !== undefined && targetExtra !== undefined) return extra.median > targetExtra * (1 + noiseMargin)
-  return ratio !== null && targetRatio !== null && ratio.median > targetRatio * (1 + noiseMargin)
+  if (mostUs !== undefined) return subject.middle > mostUs * (1 + noiseMargin)
+  if (extra !== undefined && targetExtra !== undefined) return extra.middle > targetExtra * (1 + noiseMargin)
+  return ratio !== null && targetRatio !== null && ratio.middle > targetRatio * (1 + noiseMargin)
 }
 
 /** The measurements as a table, one per line. */
@@ -32,7 +32,7 @@ export function report (measurements: readonly Measurement[], subject: string): 
     return column < 2 ? cell.padEnd(width) : cell.padStart(width)
   }).join('  ').trimEnd())
   const percent = Math.round(noiseMargin * 100)
-  const note = `Medians of paired rounds (lowest–highest). --check fails above target + ${percent} %.`
+  const note = `Medians of paired rounds, of billed requests all rounds together (lowest–highest). --check fails above target + ${percent} %.`
   return [...lines, '', note].join('\n')
 }
 
@@ -44,7 +44,7 @@ function targetText ({ targetRatio, targetExtra, mostUs }: Targets): string {
   return targetRatio === null ? '' : `≤ ${targetRatio}`
 }
 
-function shown ({ median, min, max }: Spread, decimals = median < 10 ? 2 : 0): string {
-  const [middle, low, high] = [median, min, max].map((value) => value.toFixed(decimals))
-  return `${middle} (${low}–${high})`
+function shown ({ middle, min, max }: Spread, decimals = middle < 10 ? 2 : 0): string {
+  const [at, low, high] = [middle, min, max].map((value) => value.toFixed(decimals))
+  return `${at} (${low}–${high})`
 }

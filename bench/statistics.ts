@@ -1,5 +1,5 @@
-/** The middle of some measurements and how far they spread. */
-export interface Spread { median: number, min: number, max: number }
+/** The middle of some measurements, unless told otherwise their median, and how far they spread. */
+export interface Spread { middle: number, min: number, max: number }
 
 /** The value below which such a share of the values lies, 0 to 1; NaN for an empty list. */
 export function quantileOf (values: readonly number[], share: number): number {
@@ -14,7 +14,7 @@ export function spreadOf (values: readonly number[]): Spread {
   const middle = sorted.length / 2
   const low = sorted[Math.ceil(middle) - 1] ?? NaN
   const high = sorted[Math.floor(middle)] ?? NaN
-  return { median: (low + high) / 2, min: sorted[0] ?? NaN, max: sorted.at(-1) ?? NaN }
+  return { middle: (low + high) / 2, min: sorted[0] ?? NaN, max: sorted.at(-1) ?? NaN }
 }
 
 /** The smaller half of the values, with the middle one. */
