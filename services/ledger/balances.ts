@@ -20,9 +20,7 @@ const hintFreshMs = 1_000
 export type Balances = ReturnType<typeof createBalances>
 
 /** Creates the figures of a store's accounts as one node sees them. */
-export function createBalances (
-  { store, lease }: { store: Store, lease: Lease }
-) {
+export function createBalances ({ store, lease }: { store: Store, lease: Lease }) {
   async function read (account: string): Promise<BalanceRow> {
     const row = await store.get<BalanceRow>(`
       select credits as "creditsNano", spent as "spentNano", held as "heldNano",

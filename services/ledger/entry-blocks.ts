@@ -1,16 +1,19 @@
 import type { Store } from '../store/store.ts'
 
-/** As many as are looked through in a millisecond. */
+/** As many entries as are looked through in a millisecond. */
 const blockSize = 4_096
+const blocksAtOnce = 100
 
 /**
- * Notes for every full block of entries from when to when it reaches, so that those of a period are found.
- * Entries never change and are only added behind, so what is noted stays true, whatever the clocks do. On
- * Postgres an index does it. Throws StoreUnavailable.
+ * Notes for full blocks of entries from when to when they reach, so that those of a period are found. Entries
+ * never change and are only added behind, so what is noted stays true, whatever the clocks do; what is not
+ * noted yet is looked through. To be called again and again. On Postgres an index does it. Throws
+ * StoreUnavailable.
  */
 export async function noteEntryBlocks (store: Pick<Store, 'engine' | 'run'>): Promise<void> {
   if (store.engine !== 'sqlite') return
-  while (await store.run(noteBlock, [blockSize]) > 0);
+  let left = blocksAtOnce
+  while (left > 0 && await store.run(noteBlock, [blockSize]) > 0) left--
 }
 
 const noteBlock = `

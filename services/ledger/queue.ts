@@ -13,9 +13,9 @@ export interface Queue {
   /** Why nothing can be written for the moment; null while nothing is known against it. */
   readonly outage: StoreUnavailable | null
   /**
-   * Ends a hold, without a posting to give it back. Its time is that of the first settlement it is written
-   * with, `flushMs` earlier or little more. Resolves when it is on disk, however long the database is away;
-   * rejects when it never can be.
+   * Ends a hold; without a posting, it is given back. Its time is that of the first settlement that is
+   * written with it: earlier by `flushMs` at most, or by what the batch before takes. Resolves when it is on
+   * disk, however long the database is away; rejects when it never can be.
    */
   settle (hold: OpenHold, posting: Posting | null): Promise<void>
   take (take: Take): void
