@@ -13,8 +13,8 @@ export interface Queue {
   /** Why nothing can be written for the moment; null while nothing is known against it. */
   readonly outage: StoreUnavailable | null
   /**
-   * Ends a hold; without a posting, it is given back. Its time is that of the first settlement that is
-   * written with it: earlier by `flushMs` at most, or by what the batch before takes. Resolves when it is on
+   * Ends a hold; without a posting, it is given back. Its time is that at which its batch was begun: earlier
+   * by `flushMs` at most, or by what the batch before takes; after a failure its own. Resolves when it is on
    * disk, however long the database is away; rejects when it never can be.
    */
   settle (hold: OpenHold, posting: Posting | null): Promise<void>
@@ -41,8 +41,8 @@ interface QueueContext {
 }
 
 interface Page extends Batch {
-  /** Milliseconds since 1970. */
-  readonly openedAt: number
+  /** The time of its settlements, in milliseconds since 1970; null once it has waited for the database. */
+  at: number | null
   /** How many settlements it was given. */
   size: number
   /** Settled when the page is through. */
@@ -74,7 +74,7 @@ export function createQueue ({ write, options, timers, clock, onOutage }: QueueC
     const last = pages.at(-1)
     if (last !== undefined && !isFull(last)) return last
     const page = {
-      openedAt: clock(), settlements: [], takes: [], size: 0, done: newOutcome(), attempt: newOutcome()
+      at: clock(), settlements: [], takes: [], size: 0, done: newOutcome(), attempt: newOutcome()
     }
     pages.push(page)
     return page
@@ -137,6 +137,7 @@ export function createQueue ({ write, options, timers, clock, onOutage }: QueueC
     pauseMs = Math.min(maxPauseMs, Math.max(firstPauseMs, pauseMs * 2))
     onOutage(outage)
     for (const each of pages) {
+      each.at = null
       for (const take of each.takes.splice(0)) take.refused(outage)
       each.attempt.reject(outage)
       each.attempt = newOutcome()
@@ -153,9 +154,7 @@ export function createQueue ({ write, options, timers, clock, onOutage }: QueueC
 
     settle (hold: OpenHold, posting: Posting | null) {
       const page = openPage()
-      // While the database is away, a page stays open for long.
-      const at = queue.outage === null ? page.openedAt : clock()
-      page.settlements.push({ hold, posting, at, suspended: false })
+      page.settlements.push({ hold, posting, at: page.at ?? clock(), suspended: false })
       page.size++
       queue.unflushed++
       wake(isFull(page) ? 0 : options.flushMs)

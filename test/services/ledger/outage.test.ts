@@ -149,6 +149,31 @@ forEachEngine(t, 'what waits for the database is bounded', async (t, database) =
   await ledger.reserve(reservation(1))
 })
 
+forEachEngine(t, 'what ends in an outage or right after it is booked under its own time', async (t, database) => {
+  const { store, time, node } = await createCluster(database, { acme: usd })
+  const { ledger, connection } = node('a', { batchSize: 2 })
+  const reserved = [1, 2, 3, 4].map(async (amount) => await ledger.reserve(reservation(amount)))
+  await time.advance(20)
+  const [first, second, third, fourth] = await Promise.all(reserved)
+  connection.weather = 'away'
+  const written = first?.settle(posting(1, { ref: 'first' }))
+  second?.settle(posting(1, { ref: 'second' }))
+  await time.advance(2_000)
+  third?.settle(posting(1, { ref: 'third' }))
+  await time.advance(3_000)
+  connection.weather = 'well'
+  const after = written?.then(() => fourth?.settle(posting(1, { ref: 'fourth' })))
+  await time.advance(600)
+  await after
+  const entries = await store.all<{ ref: string, at: number }>("select ref, at from entry where kind = 'usage'")
+  const at = Object.fromEntries(entries.map(entry => [entry.ref, entry.at]))
+  const sinceFirst = (ref: string) => (at[ref] ?? NaN) - (at['first'] ?? NaN)
+  t.equal(sinceFirst('second'), 0)
+  t.equal(sinceFirst('third'), 2_000)
+  t.ok(sinceFirst('fourth') >= 5_000, `${sinceFirst('fourth')} ms`)
+  await assertBooks(t, store)
+})
+
 forEachEngine(t, 'closing without the database fails, and says so', async (t, database) => {
   const { store, time, node } = await createCluster(database, { acme: usd })
   const { ledger, connection } = node('a', { closeMs: 0 })
