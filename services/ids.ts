@@ -11,8 +11,9 @@ export function createIds (prefix: string, clock: () => number = Date.now): () =
   let count = 0
   let head = ''
   return () => {
-    const tail = count++ % tails.length
-    if (tail === 0) head = `${ofProcess}${Math.floor(count / tails.length).toString(16).padStart(5, '0')}`
+    const tail = count % tails.length
+    if (tail === 0) head = `${ofProcess}${(count / tails.length).toString(16).padStart(5, '0')}`
+    count++
     return `${head}${tails[tail]}`
   }
 }

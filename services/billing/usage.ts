@@ -69,7 +69,7 @@ const dayMs = 86_400_000
 
 // A refund names no key of its own, but the entry that it takes back.
 function sourceOn (engine: Store['engine']): string {
-  return `from ${entriesAround(engine, '$1', '$2')} left join entry as refunded on refunded.id = entry.reverses`
+  return `from ${entriesAround(engine)} left join entry as refunded on refunded.id = entry.reverses`
 }
 
 const keyOf = 'coalesce(entry.api_key, refunded.api_key, \'\')'

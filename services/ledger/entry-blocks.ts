@@ -23,13 +23,13 @@ const noteBlock = `
   ) having count(*) = $1`
 
 /**
- * The table `entry`, as it is to be named behind `from`, in all whose blocks something of a period may be.
- * `from` and `to` are expressions of SQL for milliseconds since 1970; `to` is not included.
+ * The table `entry`, as it is to be named behind `from`: all blocks in which something of a period may be.
+ * The statement takes its beginning and its end, which is not included, as `$1` and `$2`, in ms since 1970.
  */
-export function entriesAround (engine: Store['engine'], from: string, to: string): string {
+export function entriesAround (engine: Store['engine']): string {
   if (engine === 'postgres') return 'entry'
   return `(
-      select first, last from entry_block where latest >= ${from} and earliest < ${to}
+      select first, last from entry_block where latest >= $1 and earliest < $2
       union all select coalesce(max(last), 0) + 1, ${Number.MAX_SAFE_INTEGER} from entry_block
     ) as block cross join entry on entry.seq between block.first and block.last`
 }

@@ -36,7 +36,7 @@ export async function listEntries (
   const asked = conditions.filter((condition): condition is [string, Value] => condition[1] !== undefined)
   const where = asked.map(([sql], index) => sql.replaceAll('?', `$${index + 1}`)).join(' and ')
   // The latest of all are found without looking for a time.
-  const source = isOfPeriod ? entriesAround(store.engine, '$1', '$2') : 'entry'
+  const source = isOfPeriod ? entriesAround(store.engine) : 'entry'
 
   await flush()
   const rows = await store.all<EntryRow>(

@@ -70,7 +70,7 @@ t.test('only full blocks are noted, by whoever comes first', async t => {
 t.test('a period is looked for in its blocks alone', async t => {
   const store = await (await createDatabase(t, 'sqlite')).open()
   const plan = await store.all<{ detail: string }>(
-    `explain query plan select id from ${entriesAround('sqlite', '$1', '$2')} where at >= $1 and at < $2`, [0, 1])
+    `explain query plan select id from ${entriesAround('sqlite')} where at >= $1 and at < $2`, [0, 1])
   t.match(plan.map(({ detail }) => detail).join('\n'), 'SEARCH entry USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)')
 })
 
