@@ -35,10 +35,10 @@ export async function findAnswer (search: Search): Promise<Found> {
   const failures: UpstreamError[] = []
   for (let round = 0; ; round++) {
     const turns = turnsOf(search, search.plan.asked, false)
-    const found = await tryModel(search, turns, false, failures)
+    const found = await tryModel(search, turns, failures)
     if (found !== null) return found
     for (const candidates of search.plan.fallbacks()) {
-      const found = await tryModel(search, turnsOf(search, candidates, true), true, failures)
+      const found = await tryModel(search, turnsOf(search, candidates, true), failures)
       if (found !== null) return found
     }
     if (round >= search.limits.retries || !await bridge(search, turns.barred())) break
@@ -74,9 +74,7 @@ function turnsOf ({ limits, random }: Search, candidates: readonly Candidate[], 
 }
 
 /** Tries the deployments of one model; null when another model has to be tried. */
-async function tryModel (
-  search: Search, turns: Turns, isFallback: boolean, failures: UpstreamError[]
-): Promise<Found | null> {
+async function tryModel (search: Search, turns: Turns, failures: UpstreamError[]): Promise<Found | null> {
   const { limits } = search
   for (let nowMs = performance.now(); ; nowMs = performance.now()) {
     const turn = turns.next(nowMs)
@@ -93,7 +91,7 @@ async function tryModel (
       if (found !== null) return found
     } catch (error) {
       if (!(error instanceof UpstreamError) || error.kind === 'aborted') throw error
-      const meaning = meaningOf(error, isFallback)
+      const meaning = meaningOf(error, turns.isFallback)
       if (meaning === 'stop' || (!limits.retryUnsure && isUnsure(error))) throw error
       if (meaning === 'model') return null
     }

@@ -8,6 +8,8 @@ export interface Turn { candidate: Candidate, waitMs: number }
 
 /** The deployments of one model while one request tries them. */
 export interface Turns {
+  /** Whether the model stands in for the one that was asked for. */
+  readonly isFallback: boolean
   /** The next to try; null when none is left. Times are of a clock that is never set. */
   next (nowMs: number): Turn | null
   /** Those that may still be tried, and were passed over the last time because their breaker was open. */
@@ -49,6 +51,8 @@ export function createTurns (
   const find = (candidate: Candidate) => contestants.find(one => one.candidate === candidate)
 
   return {
+    isFallback,
+
     next (nowMs) {
       let best: Contestant | null = null
       let bestRests = true
