@@ -4,8 +4,11 @@ import type { Load, Measurement, Pair } from './measure.ts'
 import { lowerHalfOf, mean, spreadOf } from './statistics.ts'
 import type { Spread } from './statistics.ts'
 
-/** The most CPU time that the ledger may add to a request, where the bare relay takes so much for one. */
-const target = { extraUs: 10, bareUs: 67 }
+/**
+ * The most CPU time that the ledger may add to a request, where the bare relay takes so much for one: on Node
+ * 26, which runs both here, on the machine for which the target was set. On Node 24 it took 67 µs there.
+ */
+const target = { extraUs: 10, bareUs: 62 }
 
 const order = { count: 500, concurrency: 16 } as const
 /** By turns, until what writes a batch is compiled: it runs once for a hundred requests. */
