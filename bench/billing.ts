@@ -1,7 +1,7 @@
 import type { Child } from './child.ts'
 import { cpuUs, loaded } from './measure.ts'
 import type { Load, Measurement, Pair } from './measure.ts'
-import { lowerHalfOf, mean, spreadOf } from './statistics.ts'
+import { lowerHalfOf, mean, spreadOf, standardErrorOf } from './statistics.ts'
 import type { Spread } from './statistics.ts'
 
 /**
@@ -48,20 +48,22 @@ export async function measureBilling (
     return await cpuUs(server, load, { ...order, request }, afterMs)
   }
 
-  async function measureRound (): Promise<Pieces> {
+  async function compare (): Promise<Pieces> {
     const pieces: Pieces = { bare: [], free: [], sold: [] }
-    for (let count = 0; count < comparisonsPerRound; count++) {
-      for (const kind of comparison) pieces[kind].push(await pieceUs(kind))
-    }
+    for (const kind of comparison) pieces[kind].push(await pieceUs(kind))
     return pieces
   }
 
-  const measured: Pieces[] = []
-  while (measured.length < rounds) measured.push(await measureRound())
-  const of = (kind: Kind) => measured.flatMap(pieces => pieces[kind])
-  const together = figuresOf({ bare: of('bare'), free: of('free'), sold: of('sold') })
+  const measured: Pieces[][] = []
+  while (measured.length < rounds) {
+    const round: Pieces[] = []
+    while (round.length < comparisonsPerRound) round.push(await compare())
+    measured.push(round)
+  }
+  const comparisons = measured.flat()
+  const together = figuresOf(comparisons)
   const each = measured.map(figuresOf)
-  const spread = (what: keyof Figures): Spread =>
+  const spread = (what: 'free' | 'sold'): Spread =>
     ({ ...spreadOf(each.map(figures => figures[what])), middle: together[what] })
   return {
     title: `CPU, the same, billed beside not billed (+${target.extraUs} where bare takes ${target.bareUs})`,
@@ -70,19 +72,20 @@ export async function measureBilling (
     subject: spread('sold'),
     ratio: null,
     targetRatio: null,
-    extra: spread('extra'),
+    extra: { value: together.extra, error: standardErrorOf(comparisons, some => figuresOf(some).extra) },
     targetExtra: target.extraUs * together.bare / target.bareUs
   }
 }
 
-/** CPU time of one request in each piece, in µs. */
+/** CPU time of one request in each piece of a comparison, in µs. */
 type Pieces = Record<Kind, number[]>
 
 /** What pieces come to, in the same unit. */
 type Figures = Record<Kind | 'extra', number>
 
-function figuresOf (pieces: Pieces): Figures {
-  const [bare, free, sold] = [usual(pieces.bare), usual(pieces.free), usual(pieces.sold)]
+function figuresOf (comparisons: readonly Pieces[]): Figures {
+  const usualOf = (kind: Kind) => usual(comparisons.flatMap(pieces => pieces[kind]))
+  const [bare, free, sold] = [usualOf('bare'), usualOf('free'), usualOf('sold')]
   return { bare, free, sold, extra: sold - free }
 }
 

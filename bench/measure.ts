@@ -6,7 +6,7 @@ import type { LoadOrder, LoadResult } from './load.ts'
 import { requests } from './requests.ts'
 import type { Scenario } from './scenarios.ts'
 import { spreadOf } from './statistics.ts'
-import type { Spread } from './statistics.ts'
+import type { Estimate, Spread } from './statistics.ts'
 
 /** One line of the result: the same quantity of the reference and of the subject; lower is better. */
 export interface Measurement {
@@ -18,7 +18,7 @@ export interface Measurement {
   ratio: Spread | null
   targetRatio: number | null
   /** What the subject needs beyond the reference, in the unit; where that counts, not the ratio. */
-  extra?: Spread
+  extra?: Estimate
   targetExtra?: number
   /** The most that the subject may need, in µs. */
   mostUs?: number | undefined

@@ -1,5 +1,5 @@
 import type { Measurement } from './measure.ts'
-import type { Spread } from './statistics.ts'
+import type { Estimate, Spread } from './statistics.ts'
 
 /** How far a ratio may be above its target before `--check` fails: a shared machine is not more exact. */
 export const noiseMargin = 0.1
@@ -9,7 +9,7 @@ export function isTooSlow (
   { subject, ratio, targetRatio, extra, targetExtra, mostUs }: Measurement
 ): boolean {
   if (mostUs !== undefined) return subject.middle > mostUs * (1 + noiseMargin)
-  if (extra !== undefined && targetExtra !== undefined) return extra.middle > targetExtra * (1 + noiseMargin)
+  if (extra !== undefined && targetExtra !== undefined) return extra.value > targetExtra * (1 + noiseMargin)
   return ratio !== null && targetRatio !== null && ratio.middle > targetRatio * (1 + noiseMargin)
 }
 
@@ -22,7 +22,7 @@ export function report (measurements: readonly Measurement[], subject: string): 
       unit,
       shown(bare),
       shown(subject),
-      extra !== undefined ? `+${shown(extra)}` : ratio === null ? '' : shown(ratio, 2),
+      extra !== undefined ? extraText(extra) : ratio === null ? '' : shown(ratio, 2),
       targetText(targets)
     ])
   ]
@@ -32,7 +32,7 @@ export function report (measurements: readonly Measurement[], subject: string): 
     return column < 2 ? cell.padEnd(width) : cell.padStart(width)
   }).join('  ').trimEnd())
   const percent = Math.round(noiseMargin * 100)
-  const note = `Medians of paired rounds, of billed requests all rounds together (lowest–highest). --check fails above target + ${percent} %.`
+  const note = `Medians of paired rounds, of billed requests all rounds together (lowest–highest, ± standard error). --check fails above target + ${percent} %.`
   return [...lines, '', note].join('\n')
 }
 
@@ -40,8 +40,12 @@ type Targets = Pick<Measurement, 'targetRatio' | 'targetExtra' | 'mostUs'>
 
 function targetText ({ targetRatio, targetExtra, mostUs }: Targets): string {
   if (mostUs !== undefined) return `≤ ${mostUs} µs`
-  if (targetExtra !== undefined) return `≤ +${targetExtra.toFixed(0)}`
+  if (targetExtra !== undefined) return `≤ +${targetExtra.toFixed(1)}`
   return targetRatio === null ? '' : `≤ ${targetRatio}`
+}
+
+function extraText ({ value, error }: Estimate): string {
+  return `+${value.toFixed(1)} ± ${error.toFixed(1)}`
 }
 
 function shown ({ middle, min, max }: Spread, decimals = middle < 10 ? 2 : 0): string {

@@ -1,0 +1,34 @@
+import t from 'tap'
+import { lowerHalfOf, mean, spreadOf, standardErrorOf } from '../../bench/statistics.ts'
+
+t.test('the standard error of a mean is that of the textbook', async (t) => {
+  const values = [3, 7, 8, 12, 20]
+  const variance = values.reduce((sum, value) => sum + (value - mean(values)) ** 2, 0) / (values.length - 1)
+  const expected = Math.sqrt(variance / values.length)
+  t.ok(Math.abs(standardErrorOf(values, mean) - expected) < 1e-9)
+})
+
+t.test('a figure that does not depend on the observations has no error', async (t) => {
+  t.equal(standardErrorOf([1, 2, 3], () => 5), 0)
+  t.ok(Number.isNaN(standardErrorOf([1], mean)), 'one observation tells nothing')
+})
+
+t.test('a standard error is about as large as figures of other samples differ', async (t) => {
+  let seed = 7
+  const random = () => {
+    seed = (seed * 48_271) % 2_147_483_647
+    return seed / 2_147_483_647
+  }
+  const figure = (some: readonly number[]) => mean(lowerHalfOf(some))
+  const samples = Array.from({ length: 200 }, () => Array.from({ length: 60 }, random))
+  const figures = samples.map(figure)
+  const center = mean(figures)
+  const actual = Math.sqrt(mean(figures.map(value => (value - center) ** 2)))
+  const told = mean(samples.map(sample => standardErrorOf(sample, figure)))
+  t.ok(told > actual * 0.8 && told < actual * 1.25, `${told} for ${actual}`)
+})
+
+t.test('the middle of an even number of values is between two', async (t) => {
+  t.same(spreadOf([4, 1, 3, 2]), { middle: 2.5, min: 1, max: 4 })
+  t.same(lowerHalfOf([5, 1, 4]), [1, 4])
+})
