@@ -1,5 +1,6 @@
 import t from 'tap'
 import { lowerHalfOf, mean, spreadOf, standardErrorOf } from '../../bench/statistics.ts'
+import { createRandom } from '../services/ledger/random.ts'
 
 t.test('the standard error of a mean is that of the textbook', async (t) => {
   const values = [3, 7, 8, 12, 20]
@@ -14,13 +15,9 @@ t.test('a figure that does not depend on the observations has no error', async (
 })
 
 t.test('a standard error is about as large as figures of other samples differ', async (t) => {
-  let seed = 7
-  const random = () => {
-    seed = (seed * 48_271) % 2_147_483_647
-    return seed / 2_147_483_647
-  }
+  const random = createRandom(7)
   const figure = (some: readonly number[]) => mean(lowerHalfOf(some))
-  const samples = Array.from({ length: 200 }, () => Array.from({ length: 60 }, random))
+  const samples = Array.from({ length: 200 }, () => Array.from({ length: 60 }, random.next))
   const figures = samples.map(figure)
   const center = mean(figures)
   const actual = Math.sqrt(mean(figures.map(value => (value - center) ** 2)))
