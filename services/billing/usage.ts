@@ -67,7 +67,7 @@ const defaultLimit = 1_000
 const maxLimit = 10_000
 const dayMs = 86_400_000
 
-// A refund names no key of its own, but the entry that it takes back.
+// Older refunds name no key of their own, but the entry that they take back, which had an id then.
 function sourceOn (engine: Store['engine']): string {
   return `from ${entriesAround(engine)} left join entry as refunded on refunded.id = entry.reverses`
 }

@@ -135,7 +135,7 @@ async function book (queries: Queries, { id, account, amountNano, at }: Required
   const booked = await queries.run(`
     insert into entry (id, at, debit, credit, amount, kind)
     select $1, $2, 'funding', id, $4, 'deposit' from account where id = $3 and kind = 'account'
-    on conflict (id) do nothing`, [id, at, account, amountNano])
+    on conflict do nothing`, [id, at, account, amountNano])
   if (booked === 0) return await refuseUnlessReplayed(queries, id, account, amountNano)
 
   const credited = await queries.run(

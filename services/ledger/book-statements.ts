@@ -5,7 +5,8 @@ import { createTable } from './table.ts'
 
 /** An entry of the books; `at` in milliseconds since 1970, `amount` in integer nano-USD, `usage` as JSON. */
 export interface EntryRow extends Record<string, Value> {
-  id: string
+  /** Null for usage whose settlement was numbered. */
+  id: string | null
   at: number
   debit: string
   credit: string
@@ -20,7 +21,7 @@ export interface EntryRow extends Record<string, Value> {
   chain: string
 }
 
-/** The ids of entries that were not there before. */
+/** The ids of entries that were not there before, of those that have one. */
 export type Inserted = Pick<ReadonlySet<string>, 'has'>
 
 /** One of the accounts that the entries of a chain count for. */
@@ -70,31 +71,29 @@ export function bookStatements (engine: Store['engine']) {
     async insertEntries (queries: Queries, rows: readonly EntryRow[]): Promise<Inserted> {
       if (rows.length === 0) return none
       if (engine === 'sqlite') return await insertEntriesIntoSqlite(queries, rows)
-      return toInserted(await queries.all<{ id: string }>(insertEntries, [entries.parameter(rows)]))
+      return toInserted(await queries.all<{ id: string | null }>(insertEntries, [entries.parameter(rows)]))
     }
   }
 }
 
-const ifNew = 'on conflict do nothing'
 const usual = { kind: 'usage', credit: 'revenue', estimated: 0, hold: null } as const
 const insertUsual = createRowInsert<EntryRow>('entry', {
-  columns: ['id', 'amount', 'ref', 'usage'],
-  add: ({ id, amount, ref, usage }, values) => values.push(id, amount, ref, usage),
+  columns: ['amount', 'ref', 'usage'],
+  add: ({ amount, ref, usage }, values) => values.push(amount, ref, usage),
   shared: {
     columns: ['at', 'debit', 'model', 'api_key', 'chain'],
     add: ({ at, debit, model, api_key: key, chain }, values) => values.push(at, debit, model, key, chain),
     areAlike: (one, other) => one.at === other.at && one.api_key === other.api_key &&
       one.model === other.model && one.debit === other.debit && one.chain === other.chain
   },
-  constants: usual,
-  ending: ifNew
+  constants: usual
 })
 const insertAny = createRowInsert<EntryRow>('entry', {
   columns: entryColumnNames,
   add (row, values) {
     for (const name of entryColumnNames) values.push(row[name])
   },
-  ending: ifNew
+  ending: 'on conflict do nothing'
 })
 
 async function insertEntriesIntoSqlite (queries: Queries, rows: readonly EntryRow[]): Promise<Inserted> {
@@ -107,11 +106,11 @@ async function insertEntriesIntoSqlite (queries: Queries, rows: readonly EntryRo
 const all: Inserted = { has: () => true }
 const none: Inserted = { has: () => false }
 
-function toInserted (rows: readonly { id: string }[]): Inserted {
-  return new Set(rows.map(({ id }) => id))
+function toInserted (rows: readonly { id: string | null }[]): Inserted {
+  return new Set(rows.flatMap(({ id }) => id ?? []))
 }
 
-function isUsual ({ kind, credit, estimated, hold }: EntryRow): boolean {
-  return kind === usual.kind && credit === usual.credit &&
+function isUsual ({ id, kind, credit, estimated, hold }: EntryRow): boolean {
+  return id === null && kind === usual.kind && credit === usual.credit &&
     estimated === usual.estimated && hold === usual.hold
 }

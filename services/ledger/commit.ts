@@ -55,7 +55,8 @@ export type Commit = (batch: Batch, term: Term, dirty?: readonly Share[]) => Pro
  *
  * What keeps an account from being overdrawn: `held` grows only by what was found available under the lock.
  * What makes a commit safe to repeat when its answer got lost: the node's row is written as a whole, never
- * as a difference, and an entry counts only where its id was new.
+ * as a difference; the settlements of fresh holds are numbered, and the transaction that books them notes how
+ * far they have come; those of other holds count only where the id of their entry was new.
  */
 export function createCommit (context: CommitContext): Commit {
   const { store, monotonic } = context
@@ -88,15 +89,15 @@ export interface Transaction extends CommitContext {
 }
 
 async function write (transaction: Transaction): Promise<Committed & { standings: Map<string, Standing> }> {
-  const { statements, queries, batch, dirty, term, node, options, sentAtMs } = transaction
+  const { statements, queries, batch, dirty, term, options, sentAtMs } = transaction
   const nowMs = transaction.clock()
-  if (!await statements.fence(queries, node, term.epoch, nowMs)) throw new TermOver(term)
+  const booked = await enter(transaction, nowMs)
 
   const accounts = accountsOf(batch)
   for (const { account } of dirty) accounts.add(account)
   const rows = await statements.lockAccounts(queries, accounts, term.id)
   const durable = await readDurable(transaction)
-  const postings = createPostings(batch.settlements, term, durable)
+  const postings = createPostings(batch.settlements, { term, booked, durable })
   const inserted = await insertPostings(transaction, postings)
   const sums = postings.sums(inserted)
   const standings = new Map(rows.map((row) =>
@@ -107,6 +108,34 @@ async function write (transaction: Transaction): Promise<Committed & { standings
   await statements.resolveDurable(queries, nowMs, postings.resolved(inserted))
   await writeStandings(transaction, standings, nowMs)
   return { sentAtMs, standings, postings, ...taken }
+}
+
+/**
+ * Shows that the term goes on, and returns up to which number the settlements of each term of the batch are
+ * in the books already, where some are numbered. Throws TermOver.
+ */
+async function enter (
+  { statements, queries, batch: { settlements }, term, node }: Transaction, nowMs: number
+): Promise<Map<Term, number>> {
+  const booked = new Map<Term, number>()
+  let first = 0
+  let last = 0
+  for (const { number, hold: { granted } } of settlements) {
+    if (number === 0 || granted === null) continue
+    if (granted.term === term) {
+      if (first === 0) first = number
+      last = number
+    } else if (!booked.has(granted.term)) {
+      booked.set(granted.term, await statements.settledInEnded(queries, node, granted.term.epoch))
+    }
+  }
+  if (first === 0) {
+    if (!await statements.fence(queries, node, term.epoch, nowMs)) throw new TermOver(term)
+    return booked
+  }
+  const before = await statements.advance(queries, node, term.epoch, nowMs, { first, last })
+  if (before === null) throw new TermOver(term)
+  return booked.set(term, before)
 }
 
 /** What has come of the reservations of a batch. */

@@ -1,6 +1,7 @@
 import { GatewayError } from '../errors.ts'
 import { assertSafe } from '../money.ts'
 import type { Queries, Store } from '../store/store.ts'
+import { entryKnownAs } from './entry-id.ts'
 import { idempotencyConflict, unknownAccount } from './refusals.ts'
 import { createStatements } from './statements.ts'
 import type { Statements } from './statements.ts'
@@ -46,7 +47,15 @@ export interface Corrections {
   adjust (adjustment: Adjustment): Promise<boolean>
 }
 
-interface UsageEntry { account: string, amountNano: number, chain: string, ref: string, model: string }
+interface UsageEntry {
+  seq: number
+  account: string
+  amountNano: number
+  chain: string
+  ref: string
+  model: string
+}
+
 interface Booked { kind: string, debit: string, credit: string, amount: number, reverses: string | null }
 
 const maxReasonLength = 500
@@ -76,9 +85,10 @@ async function refund (
   statements: Statements, queries: Queries,
   { id, entry, amountNano, at }: Required<Omit<Refund, 'amountNano'>> & Pick<Refund, 'amountNano'>
 ): Promise<boolean> {
+  const { isEntry, place } = entryKnownAs(entry)
   const usage = await queries.get<UsageEntry>(`
-    select debit as account, amount as "amountNano", chain, ref, model from entry
-    where id = $1 and kind = 'usage' and chain is not null`, [entry])
+    select seq, debit as account, amount as "amountNano", chain, ref, model from entry
+    where ${isEntry} and kind = 'usage' and chain is not null`, place)
   if (usage === undefined) {
     throw new GatewayError(404, 'invalid_request_error', `There is no usage entry \`${entry}\`.`,
       { param: 'entry', code: 'entry_not_found' })
@@ -96,11 +106,11 @@ async function refund (
   }
   const refundNano = amountNano ?? await leftOf(queries, entry, usage)
   const booked = await queries.run(`
-    insert into entry (id, at, debit, credit, amount, kind, ref, model, chain, reverses)
-    select $1, $2, 'revenue', debit, cast($3 as bigint), 'refund', ref, model, chain, id from entry as usage
-    where id = $4 and cast($3 as bigint) > 0 and amount - (
+    insert into entry (id, at, debit, credit, amount, kind, ref, model, api_key, chain, reverses)
+    select $1, $2, 'revenue', debit, cast($3 as bigint), 'refund', ref, model, api_key, chain, $4 from entry as usage
+    where seq = $5 and cast($3 as bigint) > 0 and amount - (
       select coalesce(sum(amount), 0) from entry where reverses = $4) >= cast($3 as bigint)`,
-  [id, at, refundNano, entry])
+  [id, at, refundNano, entry, usage.seq])
   if (booked === 0) {
     throw GatewayError.invalidRequest(`Of the entry \`${entry}\` less than that is left.`, { param: 'amount' })
   }
@@ -122,7 +132,7 @@ async function adjust (
   const booked = await queries.run(`
     insert into entry (id, at, debit, credit, amount, kind, reason)
     select $1, $2, $3, $4, $5, 'adjust', $6 from account where id = $7 and kind = 'account'
-    on conflict (id) do nothing`, [id, at, debit, credit, Math.abs(amountNano), reason, account])
+    on conflict do nothing`, [id, at, debit, credit, Math.abs(amountNano), reason, account])
   if (booked === 0) {
     const earlier = await bookedAs(queries, id)
     if (earlier === undefined) throw unknownAccount(account)

@@ -1,6 +1,6 @@
 import type { Queries, Store } from '../store/store.ts'
 import type { Posting } from './ledger.ts'
-import { createPostings } from './postings.ts'
+import { createPostings, withoutTerm } from './postings.ts'
 import { createStatements } from './statements.ts'
 
 /** A hold that a job took with `reserve({durable: true})`. */
@@ -39,8 +39,9 @@ export function createJobHolds (engine: Store['engine']): JobHolds {
   ): Promise<void> {
     await statements.lockAccounts(queries, hold.chain, '')
     const rows = await statements.readDurable(queries, [hold.id])
-    const settlement = { hold: { ...hold, granted: null }, posting, at, suspended }
-    const postings = createPostings([settlement], null, Map.groupBy(rows, ({ id }) => id))
+    const settlement = { hold: { ...hold, granted: null, fresh: false }, number: 0, posting, at, suspended }
+    const durable = Map.groupBy(rows, ({ id }) => id)
+    const postings = createPostings([settlement], { ...withoutTerm, durable })
     const { chains, entries } = postings
     await statements.insertChains(queries, [...chains])
     const inserted = await statements.insertEntries(queries, entries)

@@ -24,8 +24,9 @@ export interface Reservation {
   /** When an own row may be given back by anyone; ms since 1970. */
   expiresAt?: number
   /**
-   * No other reservation has this id, nor ever will: it need not be found again. A map keyed by texts of
-   * which each is new costs more than the rest of a reservation, since V8 interns every one.
+   * No other reservation has this id, nor ever will: it need not be found again, in memory or in the books,
+   * where its entry is known by its place. A map keyed by texts of which each is new costs more than the rest
+   * of a reservation, since V8 interns every one.
    */
   fresh?: boolean
 }

@@ -10,11 +10,18 @@ export interface OpenHold {
   readonly amountNano: number
   /** What it was granted under; null when it has rows of its own in the database. */
   readonly granted: { readonly term: Term, readonly shares: readonly Share[] } | null
+  /** Nothing else has its id, so its settlement is told from others by a number. */
+  readonly fresh: boolean
 }
 
 /** The end of a hold, on its way to the database. */
 export interface Settlement {
   readonly hold: OpenHold
+  /**
+   * Above the number of every earlier settlement of a fresh hold of its term; 0 where the id of the hold
+   * counts.
+   */
+  readonly number: number
   /** Null gives a durable hold back unused. */
   readonly posting: Posting | null
   /** Milliseconds since 1970; see `Queue`. */

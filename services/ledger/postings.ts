@@ -10,6 +10,19 @@ import type { DurableRow, ResolvedRow } from './statements.ts'
  */
 type Fate = 'book' | 'suspend' | 'skip'
 
+/** What settlements are judged by. */
+export interface Known {
+  /** The present one. */
+  readonly term: Term | null
+  /** Up to which number the settlements of a term are in the books. */
+  readonly booked: ReadonlyMap<Term, number>
+  /** The rows of those holds that have some, by the id of the hold. */
+  readonly durable: ReadonlyMap<string, readonly DurableRow[]>
+}
+
+/** Without a term all holds have rows. */
+export const withoutTerm: Pick<Known, 'term' | 'booked'> = { term: null, booked: new Map() }
+
 /** How the settlements of a batch change one account. Integer nano-USD. */
 export interface Sums { postedNano: number, suspendedNano: number, spentNano: number, releasedNano: number }
 
@@ -28,24 +41,20 @@ export interface Postings {
 /** What the states of a hold in the database mean. */
 export const holdState = { open: 0, settled: 1, released: 2, reclaimed: 3 } as const
 
-/** The id of the one usage entry that a hold can have. */
+/** The id of the one entry that a hold can have, unless its settlement is numbered and charged. */
 export function usageEntryId (hold: Pick<OpenHold, 'id'>): string {
   return `usage:${hold.id}`
 }
 
-/**
- * Prepares settlements under the present term, given the rows of those holds that have some. Without a term
- * all of them have.
- */
-export function createPostings (
-  settlements: readonly Settlement[], term: Term | null, durable: ReadonlyMap<string, readonly DurableRow[]>
-): Postings {
+/** Prepares settlements under the present term. */
+export function createPostings (settlements: readonly Settlement[], known: Known): Postings {
+  const { term, durable } = known
   const rowsOf = ({ id, granted }: OpenHold) => granted === null ? durable.get(id) ?? noRows : noRows
   const judged: Judged[] = []
   const entries: EntryRow[] = []
   const chains = new Set<readonly string[]>()
   for (const settlement of settlements) {
-    const fate = fateOf(settlement, term, rowsOf(settlement.hold))
+    const fate = fateOf(settlement, known, rowsOf(settlement.hold))
     const entry = entryOf(settlement, fate)
     judged.push({ settlement, fate, entry })
     if (entry === null) continue
@@ -60,13 +69,13 @@ export function createPostings (
 
     sums (inserted) {
       const sums = createSums()
-      for (const { settlement: { hold, posting }, fate, entry } of judged) {
+      for (const { settlement: { hold, posting, suspended }, fate, entry } of judged) {
         const amountNano = posting?.amountNano ?? 0
         const isNew = isBooked(fate, entry, inserted)
         for (const account of hold.chain) {
           const sum = sums.of(account)
-          // An entry that was there before was posted then, in a commit whose answer got lost.
-          if (hold.granted?.term === term) sum[fate === 'suspend' ? 'suspendedNano' : 'postedNano'] += amountNano
+          // What was in the books before was posted then, in a commit whose answer got lost.
+          if (hold.granted?.term === term) sum[suspended ? 'suspendedNano' : 'postedNano'] += amountNano
           if (isNew) sum.spentNano += amountNano
         }
         if (fate === 'skip') continue
@@ -95,7 +104,7 @@ interface Judged { settlement: Settlement, fate: Fate, entry: EntryRow | null }
 const noRows: readonly DurableRow[] = []
 
 function isBooked (fate: Fate, entry: EntryRow | null, inserted: Inserted): boolean {
-  return fate === 'book' && entry !== null && inserted.has(entry.id)
+  return fate === 'book' && entry !== null && (entry.id === null || inserted.has(entry.id))
 }
 
 function createSums () {
@@ -112,17 +121,22 @@ function createSums () {
   }
 }
 
-function fateOf ({ hold, suspended }: Settlement, term: Term | null, [row]: readonly DurableRow[]): Fate {
-  if (hold.granted !== null) return hold.granted.term === term && !suspended ? 'book' : 'suspend'
+function fateOf (
+  { hold: { granted }, number, suspended }: Settlement, { term, booked }: Known, [row]: readonly DurableRow[]
+): Fate {
+  if (granted !== null) {
+    if (number > 0 && number <= (booked.get(granted.term) ?? 0)) return 'skip'
+    return granted.term === term && !suspended ? 'book' : 'suspend'
+  }
   if (row?.state === holdState.settled || row?.state === holdState.released) return 'skip'
   return row?.state === holdState.open && !suspended ? 'book' : 'suspend'
 }
 
-function entryOf ({ hold, posting, at }: Settlement, fate: Fate): EntryRow | null {
+function entryOf ({ hold, number, posting, at }: Settlement, fate: Fate): EntryRow | null {
   if (posting === null || posting.amountNano === 0 || fate === 'skip') return null
   const isCharged = fate === 'book'
   return {
-    id: usageEntryId(hold),
+    id: isCharged && number > 0 ? null : usageEntryId(hold),
     at,
     debit: isCharged ? hold.chain[0] ?? '' : 'suspense',
     credit: 'revenue',

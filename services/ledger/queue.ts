@@ -154,7 +154,8 @@ export function createQueue ({ write, options, timers, clock, onOutage }: QueueC
 
     settle (hold: OpenHold, posting: Posting | null) {
       const page = openPage()
-      page.settlements.push({ hold, posting, at: page.at ?? clock(), suspended: false })
+      const at = page.at ?? clock()
+      page.settlements.push({ hold, number: numberFor(hold), posting, at, suspended: false })
       page.size++
       queue.unflushed++
       wake(isFull(page) ? 0 : options.flushMs)
@@ -188,6 +189,10 @@ export function createQueue ({ write, options, timers, clock, onOutage }: QueueC
     }
   }
   return queue
+}
+
+function numberFor ({ fresh, granted }: OpenHold): number {
+  return fresh && granted !== null ? ++granted.term.numbered : 0
 }
 
 function newOutcome (): PromiseWithResolvers<void> {

@@ -75,7 +75,7 @@ export function createReservations (context: ReservationsContext) {
         holds.delete(id)
         // The database may have taken the hold all the same, and nobody is going to use it.
         if (durable?.kind === 'request' && error instanceof StoreUnavailable) {
-          ends.release({ id, chain, key, amountNano, granted: null })
+          ends.release({ id, chain, key, amountNano, granted: null, fresh: false })
         }
         reject(error)
       },
@@ -102,7 +102,7 @@ export function createReservations (context: ReservationsContext) {
       if (durable === null && term !== null && nowMs < lease.grantUntilMs) {
         const shares = grant(term, chain, amountNano, nowMs)
         if (shares !== null) {
-          const open = { id, chain, key, amountNano, granted: { term, shares } }
+          const open = { id, chain, key, amountNano, granted: { term, shares }, fresh }
           if (!fresh) return opened(open)
           freshCount++
           return createHold(open, endsFresh)

@@ -24,6 +24,8 @@ export interface Term {
   /** Id of the node's holds, the node's own id and the epoch. */
   readonly id: string
   readonly epoch: number
+  /** The number of the last settlement of a fresh hold; they come to the books in their order. */
+  numbered: number
   readonly shares: Map<string, Share>
   /** Those the next commit has to write, whatever else it is for. */
   readonly dirty: Set<Share>

@@ -37,23 +37,53 @@ export type Statements = ReturnType<typeof createStatements>
 export function createStatements (engine: Store['engine']) {
   return {
     ...standingStatements(engine),
-    ...nodeStatements(engine),
+    ...termStatements,
+    ...recallStatements(engine),
     ...durableStatements(engine),
-    ...bookStatements(engine),
-
-    /**
-     * Renews the node's sign of life, and keeps others from giving its holds back meanwhile; false when one
-     * has.
-     */
-    async fence (queries: Queries, node: string, epoch: number, nowMs: number): Promise<boolean> {
-      const renewed = await queries.run(
-        'update node set beat = $3 where id = $1 and epoch = $2', [node, epoch, nowMs])
-      return renewed === 1
-    }
+    ...bookStatements(engine)
   }
 }
 
-function nodeStatements (engine: Store['engine']) {
+/** The first and the last of some settlements, see `Settlement.number`. */
+export interface Numbers { first: number, last: number }
+
+const renew = 'update node set beat = $3 where id = $1 and epoch = $2'
+
+const termStatements = {
+  /**
+   * Renews the node's sign of life, and keeps others from giving its holds back meanwhile; false when one
+   * has.
+   */
+  async fence (queries: Queries, node: string, epoch: number, nowMs: number): Promise<boolean> {
+    return await queries.run(renew, [node, epoch, nowMs]) === 1
+  },
+
+  /**
+   * Does what `fence` does, and notes that the settlements of the term are in the books up to the last of
+   * those that are given. Returns up to which of them they were before; null when the term is over.
+   */
+  async advance (
+    queries: Queries, node: string, epoch: number, nowMs: number, { first, last }: Numbers
+  ): Promise<number | null> {
+    const advanced = await queries.run(
+      'update node set beat = $3, settled = $5 where id = $1 and epoch = $2 and settled < $4',
+      [node, epoch, nowMs, first, last])
+    if (advanced === 1) return first - 1
+    const row = await queries.get<{ settled: number }>(`${renew} returning settled`, [node, epoch, nowMs])
+    if (row === undefined) return null
+    if (row.settled < last) await queries.run('update node set settled = $2 where id = $1', [node, last])
+    return row.settled
+  },
+
+  /** Up to which number the settlements of a term are in the books that has ended. */
+  async settledInEnded (queries: Queries, node: string, epoch: number): Promise<number> {
+    const row = await queries.get<{ settled: number }>(
+      'select settled from ended_term where node = $1 and epoch = $2', [node, epoch])
+    return row?.settled ?? 0
+  }
+}
+
+function recallStatements (engine: Store['engine']) {
   const accounts = createIdTable(engine)
   /** What living nodes other than `$2` had spare when they last wrote it; `$3` is the oldest sign of life. */
   const others = `

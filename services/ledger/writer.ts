@@ -51,7 +51,7 @@ export function createWriter ({ commit, lease, log, counts }: WriterContext) {
       const { id, chain, key, amountNano, durable } = take
       const shares = durable === null ? chain.map((account) => shareOf(term, account)) : null
       const granted = shares === null ? null : { term, shares }
-      take.granted({ id, chain, key, amountNano, granted })
+      take.granted({ id, chain, key, amountNano, granted, fresh: false })
     }
     for (const { take, rows } of known) answerKnown(take, rows)
     for (const { take, error } of refused) take.refused(error)
@@ -115,5 +115,5 @@ function answerKnown (take: Take, rows: readonly DurableRow[]): void {
     return take.refused(idempotencyConflict(take.id, 'hold'))
   }
   const { id, chain, key } = take
-  take.granted({ id, chain, key, amountNano: row.amountNano, granted: null })
+  take.granted({ id, chain, key, amountNano: row.amountNano, granted: null, fresh: false })
 }

@@ -2,6 +2,7 @@ import type { Entry } from '../../schemas/admin-entries.ts'
 import { GatewayError } from '../errors.ts'
 import { isoInstant } from '../instant.ts'
 import { entriesAround } from '../ledger/entry-blocks.ts'
+import { entryId, entryKnownAs } from '../ledger/entry-id.ts'
 import type { Value } from '../store/store.ts'
 import type { Administration } from './administration.ts'
 import { amountFields } from './amounts.ts'
@@ -47,7 +48,8 @@ export async function listEntries (
 
 /** Returns one line of the books. Throws GatewayError 404. */
 export async function getEntry ({ store }: Administration, id: string): Promise<Entry> {
-  const row = await store.get<EntryRow>(`select ${columns} from entry where id = $1`, [id])
+  const { isEntry, place } = entryKnownAs(id)
+  const row = await store.get<EntryRow>(`select ${columns} from entry where ${isEntry}`, place)
   if (row !== undefined) return toEntry(row)
   throw new GatewayError(404, 'invalid_request_error', `The entry \`${id}\` does not exist.`,
     { code: 'entry_not_found' })
@@ -71,7 +73,7 @@ interface EntryRow {
 }
 
 const columns = `
-  seq, id, at, kind, debit, credit, amount as "amountNano", api_key as "key", model, ref, usage, estimated,
+  seq, ${entryId()} as id, at, kind, debit, credit, amount as "amountNano", api_key as "key", model, ref, usage, estimated,
   reverses, reason`
 
 function toEntry ({ seq: _, at, amountNano, usage, estimated, ...row }: EntryRow): Entry {

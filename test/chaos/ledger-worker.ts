@@ -34,10 +34,11 @@ async function spend (): Promise<void> {
     const id = `${prefix}-${++count}`
     const amountNano = 1 + Math.floor(Math.random() * maxHoldNano)
     const durable = Math.random() < 0.02
+    const fresh = Math.random() < 0.7
     try {
       const expiresAt = durable ? Date.now() + 1_000 : undefined
       const chain = ['paying', 'budget']
-      const hold = await ledger.reserve({ id, chain, key: 'key', amountNano, durable, expiresAt })
+      const hold = await ledger.reserve({ id, chain, key: 'key', amountNano, durable, expiresAt, fresh })
       await sleep(Math.random() * 4)
       const costNano = 1 + Math.floor(Math.random() * amountNano)
       print(`settle ${id} ${costNano}`)

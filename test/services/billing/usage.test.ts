@@ -5,6 +5,7 @@ import type { UsageDimension, UsageQuery, UsageRow } from '../../../services/bil
 import { createAccounts } from '../../../services/ledger/accounts.ts'
 import { createCorrections } from '../../../services/ledger/corrections.ts'
 import { createLedger } from '../../../services/ledger/create.ts'
+import { entryId } from '../../../services/ledger/entry-id.ts'
 import { forEachEngine } from '../../engines.ts'
 import type { Database } from '../../engines.ts'
 
@@ -21,8 +22,11 @@ const requests: [string, string, number, number, Record<string, number>][] = [
   ['k2', 'claude', 26, 5, { prompt: 5, completion: 5 }]
 ]
 
-/** Books with those requests: key k1 of the account acme, k2 of the account team, which is a part of acme. */
-async function createBooks (database: Database) {
+/**
+ * Books with those requests: key k1 of the account acme, k2 of the account team, which is a part of acme.
+ * Where the requests are fresh, no entry but the first of each account has an id of its own.
+ */
+async function createBooks (database: Database, { fresh = false } = {}) {
   const store = await database.open()
   const time = { now: day }
   const clock = () => time.now
@@ -37,7 +41,7 @@ async function createBooks (database: Database) {
     time.now = day + hours * 3_600_000
     const id = `r${index}`
     const chain = key === 'k1' ? ['acme'] : ['team', 'acme']
-    const hold = await ledger.reserve({ id, chain, key, amountNano: 10_000 })
+    const hold = await ledger.reserve({ id, chain, key, amountNano: 10_000, fresh })
     await hold.settle({ amountNano, ref: id, model, usage: used, estimated: model === 'claude' })
   }
   await ledger.close()
@@ -82,12 +86,21 @@ forEachEngine(t, 'usage is that of a time, a key, a model or an account with tho
 })
 
 forEachEngine(t, 'a refund is taken off the same key and model, on its own day', async (t, database) => {
-  const { store } = await createBooks(database)
-  await createCorrections(store).refund({ id: 'back', entry: 'usage:r0', amountNano: 30, at: day + 2 * dayMs })
+  const { store } = await createBooks(database, { fresh: true })
+  const corrections = createCorrections(store)
+  const entries = await store.all<{ id: string }>(`
+    select ${entryId()} as id from entry where ref in ('r0', 'r1') order by ref`)
+  t.match(entries, [{ id: 'usage:r0' }, { id: /^usage:\d+$/ }])
+  for (const [index, { id }] of entries.entries()) {
+    await corrections.refund({ id: `back-${index}`, entry: id, amountNano: 10, at: day + 2 * dayMs })
+  }
+  // An earlier version left the key to the entry that was taken back.
+  await store.run(`insert into entry (id, at, debit, credit, amount, kind, model, chain, reverses)
+    values ('older', $1, 'revenue', 'acme', 5, 'refund', 'gpt', 'acme', 'usage:r0')`, [day + 2 * dayMs])
   const rows = await usage(store, { by: ['day'], ...always, key: 'k1', model: 'gpt' })
   t.match(rows, [
     { day: '2026-11-21', requests: 2, promptTokens: 12, amountNano: 120 },
-    { day: '2026-11-23', requests: 0, promptTokens: 0, amountNano: -30 }
+    { day: '2026-11-23', requests: 0, promptTokens: 0, amountNano: -25 }
   ])
 })
 

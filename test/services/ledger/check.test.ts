@@ -69,6 +69,20 @@ forEachEngine(t, 'every rule of the books is broken by the damage it is there fo
   t.same(await checkLedger(store), [])
 })
 
+forEachEngine(t, 'what is known by its place is told by it', async (t, database) => {
+  const store = await database.open()
+  await createBooks(store, { acme: 1_000 })
+  await store.run("insert into chain (id, account) values ('acme', 'acme')")
+  await store.run(`insert into entry (at, debit, credit, amount, kind, chain)
+    values (0, 'acme', 'revenue', 5, 'usage', 'acme'), (0, 'acme', 'revenue', 7, 'usage', 'acme')`)
+  const usage = await store.get<{ seq: number }>('select max(seq) as seq from entry')
+  await store.run(entry(`'revenue', 'acme', 8, 'refund', null, 'acme', 'usage:${usage?.seq}'`))
+  await store.run("update account set spent = 4 where id = 'acme'")
+  t.same(await checkLedger(store), [{
+    rule: 'no entry is refunded by more than it was', subject: `usage:${usage?.seq}`, expected: 7, found: 8
+  }])
+})
+
 forEachEngine(t, 'the database itself keeps a hold from having two usage entries', async (t, database) => {
   const store = await database.open()
   await createBooks(store, { acme: 1_000 })

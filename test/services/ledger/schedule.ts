@@ -51,8 +51,9 @@ function reserve (world: World): void {
   const key = `key-${accounts[0]?.split('-')[1]}`
   const amountNano = random.next() < 0.1 ? random.integer(300, 3_000) : random.integer(1, 200)
   const durable = random.next() < 0.1
+  const fresh = random.next() < 0.6
   const id = nextId()
-  const asked = (async () => await node.ledger.reserve({ id, chain, key, amountNano, durable }))()
+  const asked = (async () => await node.ledger.reserve({ id, chain, key, amountNano, durable, fresh }))()
   const inMemory = !durable && amountNano <= options.durableOverNano
   world.waiting++
   asked.then((hold) => {

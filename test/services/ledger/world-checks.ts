@@ -33,12 +33,13 @@ async function checkCover ({ store, accounts, nodes, grants, result }: World, wh
  */
 export async function checkEnd ({ store, accounts, grants, result }: World): Promise<void> {
   result.faults.push(...(await checkLedger(store)).map((violation) => JSON.stringify(violation)))
-  const entries = await store.all<{ id: string, amount: number, kind: string }>(`
-    select id, amount, kind from entry where kind in ('usage', 'suspense')`)
-  const byHold = new Map(entries.map((entry) => [entry.id, entry]))
+  const entries = await store.all<{ ref: string, amount: number, kind: string }>(`
+    select ref, amount, kind from entry where kind in ('usage', 'suspense')`)
+  const byHold = new Map(entries.map((entry) => [entry.ref, entry]))
+  if (byHold.size < entries.length) result.faults.push(`${entries.length} entries for ${byHold.size} holds`)
   const lost = new Map<Node, number>()
   for (const { hold, node, settledNano } of grants) {
-    const entry = byHold.get(`usage:${hold.id}`)
+    const entry = byHold.get(hold.id)
     if ((entry?.amount ?? 0) > (settledNano ?? 0)) result.faults.push(`${hold.id} was charged ${entry?.amount}`)
     if (settledNano === null || settledNano === 0) continue
     if (entry?.kind === 'usage') result.booked++

@@ -2,7 +2,7 @@ import t from 'tap'
 import type { Test } from 'tap'
 import { createAccount, getAccount } from '../../../services/operations/accounts.ts'
 import { addAdjustment, addDeposit, addRefund } from '../../../services/operations/credits.ts'
-import { listEntries } from '../../../services/operations/entries.ts'
+import { getEntry, listEntries } from '../../../services/operations/entries.ts'
 import type { EntryRequest } from '../../../services/operations/entries.ts'
 import { checkBooks } from '../../../services/operations/ledger.ts'
 import type { Store } from '../../../services/store/store.ts'
@@ -57,7 +57,10 @@ forEachEngine(t, 'a refund gives back what is left of an entry, or part of it', 
   const office = await officeWithAccounts(t, open)
   await addDeposit(office, 'a', { amount_usd: 1 })
   const { id: key } = await office.keys.create({ account: 'a', label: '' })
+  await office.spend({ account: 'a', key, amountNano: 1 })
   const entry = await office.spend({ account: 'a', key, amountNano: 500_000_000 })
+  t.match(await getEntry(office, entry), { id: entry, kind: 'usage', key, amount_nano: 500_000_000 })
+  t.match((await listEntries(office)).data, [{ id: entry }, { kind: 'usage' }, { kind: 'deposit' }])
   const part = await addRefund(office, 'a', { id: 'r1', entry, amount_usd: 0.2 })
   t.match(part, { created: true, entry: { kind: 'refund', debit: 'revenue', credit: 'a', amount_nano: 200_000_000, reverses: entry } })
   t.same(await addRefund(office, 'a', { id: 'r1', entry, amount_usd: 0.2 }), { ...part, created: false })
@@ -65,7 +68,10 @@ forEachEngine(t, 'a refund gives back what is left of an entry, or part of it', 
   await t.rejects(addRefund(office, 'a', { entry, amount_nano: 1 }), refusal({ status: 400 }))
   await t.rejects(addRefund(office, 'b', { entry, amount_nano: 1 }), refusal({ status: 404 }), 'of another account')
   await t.rejects(addRefund(office, 'a', { entry: 'r1' }), refusal({ status: 404 }), 'of a refund')
-  t.match(await getAccount(office, 'a'), { spent_nano: 0, balance_nano: 1_000_000_000 })
+  t.match(await getAccount(office, 'a'), { spent_nano: 1, balance_nano: 999_999_999 })
+  for (const other of [entry.replace(':', ':0'), 'usage:1', 'usage:99', 'usage:', `usage:${'9'.repeat(30)}`]) {
+    await t.rejects(addRefund(office, 'a', { entry: other, amount_nano: 1 }), refusal({ status: 404 }), other)
+  }
 })
 
 forEachEngine(t, 'an adjustment adds to the credits or takes from them', async (t, { open }) => {

@@ -2,6 +2,7 @@ import type { Test } from 'tap'
 import { createKeys } from '../../../services/keys/keys.ts'
 import { createAccounts } from '../../../services/ledger/accounts.ts'
 import { createLedger } from '../../../services/ledger/create.ts'
+import { entryId } from '../../../services/ledger/entry-id.ts'
 import type { Ledger } from '../../../services/ledger/ledger.ts'
 import { createAdministration } from '../../../services/operations/administration.ts'
 import type { Administration } from '../../../services/operations/administration.ts'
@@ -34,9 +35,10 @@ export async function openOffice (t: Test, store: Store): Promise<Office> {
     ledger,
     async spend ({ account, key, amountNano, model = 'chat', usage = { prompt: 3, completion: 5 } }) {
       const id = `request-${++requests}`
-      const hold = await ledger.reserve({ id, chain: [account], key, amountNano })
+      const hold = await ledger.reserve({ id, chain: [account], key, amountNano, fresh: true })
       await hold.settle({ amountNano, ref: id, model, usage, estimated: false })
-      return `usage:${id}`
+      const row = await store.get<{ id: string }>(`select ${entryId()} as id from entry where ref = $1`, [id])
+      return row?.id ?? ''
     }
   }
 }
