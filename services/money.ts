@@ -37,9 +37,14 @@ export function usdText (nano: number): string {
 
 /** An integer as the decimal text of so many times ten less, exact. Throws RangeError for unsafe integers. */
 export function decimalText (integer: number, decimals: number): string {
-  const digits = String(Math.abs(assertSafe(integer))).padStart(decimals + 1, '0')
-  const fraction = digits.slice(-decimals).replace(/0+$/, '')
-  return `${integer < 0 ? '-' : ''}${digits.slice(0, -decimals)}${fraction === '' ? '' : `.${fraction}`}`
+  const scale = 10 ** decimals
+  const unsigned = Math.abs(assertSafe(integer))
+  let fraction = unsigned % scale
+  const whole = `${integer < 0 ? '-' : ''}${(unsigned - fraction) / scale}`
+  if (fraction === 0) return whole
+  let width = decimals
+  for (; fraction % 10 === 0; width--) fraction /= 10
+  return `${whole}.${String(fraction).padStart(width, '0')}`
 }
 
 /** Returns an amount that is an integer and exact as a number. Throws RangeError for every other one. */
