@@ -52,11 +52,13 @@ const rules = {
 
   'credits are deposits and adjustments': `
     select * from (
-      select id as subject, credits as found, (
-        select cast(coalesce(sum(case when credit = account.id then amount else -amount end), 0) as bigint)
-        -- That it is no usage is said for the indexes that leave usage out.
-        from entry where kind in ('deposit', 'adjust') and kind <> 'usage' and (credit = account.id or debit = account.id)
-      ) as expected from account where kind = 'account'
+      select id as subject, credits as found, cast(coalesce(nano, 0) as bigint) as expected
+      from account left join (
+        select moved.account, sum(moved.amount) as nano from (
+          select credit as account, amount from entry where kind in ('deposit', 'adjust')
+          union all select debit, -amount from entry where kind in ('deposit', 'adjust')
+        ) as moved group by moved.account
+      ) as summed on summed.account = account.id where kind = 'account'
     ) as compared where found <> expected`,
 
   'no account is overdrawn': `

@@ -240,27 +240,31 @@ forEachEngine(t, 'closing writes everything and gives everything back', async (t
   await assertBooks(t, store)
 })
 
-forEachEngine(t, 'one wrong settlement in a batch keeps no other from the books', async (t, database) => {
-  const store = await openBooks(database)
-  await refuseSomeEntries(store)
-  const { ledger, log } = startLedger(t, store)
-  const models = ['good', 'never', 'not as usage', 'good']
-  const holds = await Promise.all(models.map(async () => await ledger.reserve(reservation(1_000))))
-  await Promise.allSettled(holds.map((hold, index) => hold.settle(posting(100, { model: models[index] ?? '' }))))
-  t.match(await ledger.balance('acme'), { spentNano: 200, heldNano: 0 })
-  t.match([ledger.lostCount, ledger.suspendedCount], [1, 1])
-  t.match(await store.all("select debit, credit, amount, model from entry where kind = 'suspense'"), [
-    { debit: 'suspense', credit: 'revenue', amount: 100, model: 'not as usage' }
-  ])
-  const errors = log.lines.filter(({ level }) => level === 'error')
-  t.match(errors.find(({ message }) => /could not be booked at all/.test(message)), {
-    details: { chain: ['acme'], posting: { amountNano: 100, model: 'never' } }
+for (const [how, fresh] of [['known by their ids', false], ['numbered', true]] as const) {
+  forEachEngine(t, `one wrong settlement in a batch keeps no other from the books, ${how}`, async (t, database) => {
+    const store = await openBooks(database)
+    await refuseSomeEntries(store)
+    const { ledger, log } = startLedger(t, store)
+    await spend(ledger, 1_000, 100)
+    const models = ['good', 'never', 'not as usage', 'good']
+    const holds = await Promise.all(models.map(async () =>
+      await ledger.reserve(reservation(1_000, { fresh }))))
+    await Promise.allSettled(holds.map((hold, index) => hold.settle(posting(100, { model: models[index] ?? '' }))))
+    t.match(await ledger.balance('acme'), { spentNano: 300, heldNano: 0 })
+    t.match([ledger.lostCount, ledger.suspendedCount], [1, 1])
+    t.match(await store.all("select debit, credit, amount, model from entry where kind = 'suspense'"), [
+      { debit: 'suspense', credit: 'revenue', amount: 100, model: 'not as usage' }
+    ])
+    const errors = log.lines.filter(({ level }) => level === 'error')
+    t.match(errors.find(({ message }) => /could not be booked at all/.test(message)), {
+      details: { chain: ['acme'], posting: { amountNano: 100, model: 'never' } }
+    })
+    await spend(ledger, 1_000, 100)
+    await ledger.close()
+    t.same(await rowOf(store), { credits: usd, spent: 400, held: 0 })
+    await assertBooks(t, store)
   })
-  await spend(ledger, 1_000, 100)
-  await ledger.close()
-  t.same(await rowOf(store), { credits: usd, spent: 300, held: 0 })
-  await assertBooks(t, store)
-})
+}
 
 async function refuseSomeEntries (store: Store): Promise<void> {
   const refused = "new.model = 'never' or (new.model = 'not as usage' and new.kind = 'usage')"

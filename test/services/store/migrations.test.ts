@@ -103,8 +103,9 @@ t.test('tables that are made anew on SQLite keep their rows, indexes and trigger
   for (const table of tables) t.same(await store.all(`select * from ${table} order by rowid`), rows.get(table), table)
   const [counted] = await usage(store, { by: [], from: 0, to: 10 })
   t.match(counted, { requests: 1, promptTokens: 3, completionTokens: 4 })
-  // Ids of entries are unique by an index that leaves out those without one.
-  const kept = names.filter(({ name }) => name !== 'sqlite_autoindex_entry_1')
+  // Ids of entries are unique by an index that leaves out those without one; two indexes were given up later.
+  const dropped = ['sqlite_autoindex_entry_1', 'entry_debit', 'entry_credit']
+  const kept = names.filter(({ name }) => !dropped.includes(String(name)))
   const byTypeAndName = ({ type, name }: Record<string, unknown>) => `${String(type)} ${String(name)}`
   t.strictSame((await store.all<Record<string, unknown>>(parts)).map(byTypeAndName),
     [...kept, { type: 'index', name: 'entry_id' }].map(byTypeAndName).sort())
