@@ -7,7 +7,7 @@ import type { Decided } from './decide.ts'
 import { TermOver } from './lease.ts'
 import type { Batch, Take } from './operations.ts'
 import type { LedgerOptions } from './options.ts'
-import { createPostings } from './postings.ts'
+import { createPostings, holdState } from './postings.ts'
 import type { Postings, Sums } from './postings.ts'
 import { insertDurable, readDurable } from './durable.ts'
 import { recall } from './recall.ts'
@@ -15,6 +15,7 @@ import { forgetIfEmpty, shareOf } from './shares.ts'
 import type { Share, Term } from './shares.ts'
 import { applyTo, availableNano, createStanding, heldNano, spareNano } from './standing.ts'
 import type { Standing } from './standing.ts'
+import type { AccountRow } from './standing-statements.ts'
 import { createStatements } from './statements.ts'
 import type { DurableRow, Statements } from './statements.ts'
 
@@ -32,6 +33,8 @@ const maxKnownChains = 10_000
 export interface Committed {
   /** From before the database was asked, on the monotonic clock. */
   sentAtMs: number
+  /** Whether it was also a sign of life of the node. */
+  renewed: boolean
   postings: Postings
   granted: Decided[]
   refused: { take: Take, error: Error }[]
@@ -54,9 +57,9 @@ export type Commit = (batch: Batch, term: Term, dirty?: readonly Share[]) => Pro
  * left, and each account is written once.
  *
  * What keeps an account from being overdrawn: `held` grows only by what was found available under the lock.
- * What makes a commit safe to repeat when its answer got lost: the node's row is written as a whole, never
- * as a difference; the settlements of fresh holds are numbered, and the transaction that books them notes how
- * far they have come; those of other holds count only where the id of their entry was new.
+ * What makes a commit safe to repeat when its answer got lost: the node's rows are written as a whole, never
+ * as a difference; the settlements of fresh holds are numbered, and these rows note how far they are booked;
+ * those of other holds count only where the id of their entry was new.
  */
 export function createCommit (context: CommitContext): Commit {
   const { store, monotonic } = context
@@ -91,11 +94,10 @@ export interface Transaction extends CommitContext {
 async function write (transaction: Transaction): Promise<Committed & { standings: Map<string, Standing> }> {
   const { statements, queries, batch, dirty, term, options, sentAtMs } = transaction
   const nowMs = transaction.clock()
-  const booked = await enter(transaction, nowMs)
-
   const accounts = accountsOf(batch)
   for (const { account } of dirty) accounts.add(account)
-  const rows = await statements.lockAccounts(queries, accounts, term.id)
+  const { rows, renewed } = await enter(transaction, accounts, nowMs)
+  const booked = await bookedBefore(transaction, rows)
   const durable = await readDurable(transaction)
   const postings = createPostings(batch.settlements, { term, booked, durable })
   const inserted = await insertPostings(transaction, postings)
@@ -107,35 +109,36 @@ async function write (transaction: Transaction): Promise<Committed & { standings
   for (const standing of standings.values()) balanceSpare(standing, options, sentAtMs)
   await statements.resolveDurable(queries, nowMs, postings.resolved(inserted))
   await writeStandings(transaction, standings, nowMs)
-  return { sentAtMs, standings, postings, ...taken }
+  return { sentAtMs, renewed, standings, postings, ...taken }
 }
 
 /**
- * Shows that the term goes on, and returns up to which number the settlements of each term of the batch are
- * in the books already, where some are numbered. Throws TermOver.
+ * Reads the accounts of a batch and locks them, and shows that the term goes on, with a sign of life where
+ * one is written. Throws TermOver.
  */
 async function enter (
-  { statements, queries, batch: { settlements }, term, node }: Transaction, nowMs: number
-): Promise<Map<Term, number>> {
-  const booked = new Map<Term, number>()
-  let first = 0
-  let last = 0
-  for (const { number, hold: { granted } } of settlements) {
-    if (number === 0 || granted === null) continue
-    if (granted.term === term) {
-      if (first === 0) first = number
-      last = number
-    } else if (!booked.has(granted.term)) {
-      booked.set(granted.term, await statements.settledInEnded(queries, node, granted.term.epoch))
-    }
+  { store, statements, queries, term, node }: Transaction, accounts: ReadonlySet<string>, nowMs: number
+): Promise<{ rows: AccountRow[], renewed: boolean }> {
+  if (store.engine === 'sqlite') {
+    // Nobody else writes before this transaction ends, and with its term all holds of a node have ended.
+    const rows = await statements.lockAccounts(queries, accounts, term.id)
+    if (rows.some(({ rowState }) => rowState === holdState.open)) return { rows, renewed: false }
   }
-  if (first === 0) {
-    if (!await statements.fence(queries, node, term.epoch, nowMs)) throw new TermOver(term)
-    return booked
+  if (!await statements.fence(queries, node, term.epoch, nowMs)) throw new TermOver(term)
+  return { rows: await statements.lockAccounts(queries, accounts, term.id), renewed: true }
+}
+
+/** What of the settlements of a batch is in the books already, where they are numbered. */
+async function bookedBefore (
+  { statements, queries, batch, term }: Transaction, rows: readonly AccountRow[]
+): Promise<Map<Term, ReadonlyMap<string, number>>> {
+  const booked = new Map<Term, ReadonlyMap<string, number>>()
+  booked.set(term, new Map(rows.map(({ id, booked }) => [id, booked])))
+  for (const { number, hold: { granted } } of batch.settlements) {
+    if (number === 0 || granted === null || booked.has(granted.term)) continue
+    booked.set(granted.term, await statements.bookedUnder(queries, granted.term.id))
   }
-  const before = await statements.advance(queries, node, term.epoch, nowMs, { first, last })
-  if (before === null) throw new TermOver(term)
-  return booked.set(term, before)
+  return booked
 }
 
 /** What has come of the reservations of a batch. */
@@ -162,7 +165,7 @@ async function take (
   }
 }
 
-const noChange: Sums = { postedNano: 0, suspendedNano: 0, spentNano: 0, releasedNano: 0 }
+const noChange: Sums = { postedNano: 0, suspendedNano: 0, spentNano: 0, releasedNano: 0, number: 0 }
 
 function accountsOf ({ settlements, takes }: Batch): Set<string> {
   const accounts = new Set<string>()
@@ -188,11 +191,13 @@ async function writeStandings (
   { statements, queries, term, node }: Transaction, standings: ReadonlyMap<string, Standing>, nowMs: number
 ): Promise<void> {
   const all = [...standings.values()]
-  const used = all.filter(({ row, coveredNano }) => row.rowNano > 0 || coveredNano > 0)
+  const used = all.filter(({ row, sums, coveredNano }) =>
+    row.rowNano > 0 || coveredNano > 0 || sums.number > row.booked)
   const nodeHolds = used.map((standing) => ({
     account: standing.row.id,
     amount: standing.coveredNano,
-    spare: Math.max(0, spareNano(standing))
+    spare: Math.max(0, spareNano(standing)),
+    booked: Math.max(standing.row.booked, standing.sums.number)
   }))
   const changes = all.map((standing) => ({
     id: standing.row.id,

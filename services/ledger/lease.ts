@@ -60,14 +60,14 @@ export function createLease (context: LeaseContext): Lease {
     const own = await presence()
     await own.enter(node)
     const sentAtMs = monotonic()
-    const { epoch, settled, returned } = await store.transaction(async (queries) => ({
-      ...await enterNextEpoch(queries, node, clock()),
-      returned: await reclaim.giveBack(queries, node, holdState.reclaimed, clock())
-    }))
+    const { epoch, returned } = await store.transaction(async (queries) => {
+      const epoch = await nextEpoch(queries, node, clock())
+      return { epoch, returned: await reclaim.giveBack(queries, node, holdState.reclaimed, clock()) }
+    })
     // Before anything is granted, so that a restart does not refuse what its killed predecessor held.
     await takeFromGone()
     const term = {
-      id: `${node}/${epoch}`, epoch, numbered: settled, shares: new Map<string, Share>(), dirty: new Set<Share>()
+      id: `${node}/${epoch}`, epoch, numbered: 0, shares: new Map<string, Share>(), dirty: new Set<Share>()
     }
     lease.term = term
     lease.renewed(term, sentAtMs)
@@ -123,13 +123,10 @@ export function createLease (context: LeaseContext): Lease {
   return lease
 }
 
-async function enterNextEpoch (
-  queries: Queries, node: string, nowMs: number
-): Promise<{ epoch: number, settled: number }> {
-  const registered = await queries.get<{ epoch: number, settled: number }>(`
+async function nextEpoch (queries: Queries, node: string, nowMs: number): Promise<number> {
+  const registered = await queries.get<{ epoch: number }>(`
     insert into node (id, epoch, beat) values ($1, 1, $2)
-    on conflict (id) do update set epoch = node.epoch + 1, beat = excluded.beat
-    returning epoch, settled`, [node, nowMs])
+    on conflict (id) do update set epoch = node.epoch + 1, beat = excluded.beat returning epoch`, [node, nowMs])
   if (registered === undefined) throw new StoreUnavailable(new Error('The node could not be registered'))
-  return registered
+  return registered.epoch
 }

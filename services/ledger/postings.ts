@@ -14,8 +14,8 @@ type Fate = 'book' | 'suspend' | 'skip'
 export interface Known {
   /** The present one. */
   readonly term: Term | null
-  /** Up to which number the settlements of a term are in the books. */
-  readonly booked: ReadonlyMap<Term, number>
+  /** Up to which number the settlements of a term are in the books, by account. */
+  readonly booked: ReadonlyMap<Term, ReadonlyMap<string, number>>
   /** The rows of those holds that have some, by the id of the hold. */
   readonly durable: ReadonlyMap<string, readonly DurableRow[]>
 }
@@ -24,7 +24,14 @@ export interface Known {
 export const withoutTerm: Pick<Known, 'term' | 'booked'> = { term: null, booked: new Map() }
 
 /** How the settlements of a batch change one account. Integer nano-USD. */
-export interface Sums { postedNano: number, suspendedNano: number, spentNano: number, releasedNano: number }
+export interface Sums {
+  postedNano: number
+  suspendedNano: number
+  spentNano: number
+  releasedNano: number
+  /** The last number among those of the present term. */
+  number: number
+}
 
 /** The settlements of a batch, ready to be written. */
 export interface Postings {
@@ -69,13 +76,16 @@ export function createPostings (settlements: readonly Settlement[], known: Known
 
     sums (inserted) {
       const sums = createSums()
-      for (const { settlement: { hold, posting, suspended }, fate, entry } of judged) {
+      for (const { settlement: { hold, number, posting, suspended }, fate, entry } of judged) {
         const amountNano = posting?.amountNano ?? 0
         const isNew = isBooked(fate, entry, inserted)
         for (const account of hold.chain) {
           const sum = sums.of(account)
           // What was in the books before was posted then, in a commit whose answer got lost.
-          if (hold.granted?.term === term) sum[suspended ? 'suspendedNano' : 'postedNano'] += amountNano
+          if (hold.granted?.term === term) {
+            sum[suspended ? 'suspendedNano' : 'postedNano'] += amountNano
+            if (number > sum.number) sum.number = number
+          }
           if (isNew) sum.spentNano += amountNano
         }
         if (fate === 'skip') continue
@@ -114,7 +124,7 @@ function createSums () {
     of (account: string): Sums {
       const known = all.get(account)
       if (known !== undefined) return known
-      const sums = { postedNano: 0, suspendedNano: 0, spentNano: 0, releasedNano: 0 }
+      const sums = { postedNano: 0, suspendedNano: 0, spentNano: 0, releasedNano: 0, number: 0 }
       all.set(account, sums)
       return sums
     }
@@ -122,10 +132,11 @@ function createSums () {
 }
 
 function fateOf (
-  { hold: { granted }, number, suspended }: Settlement, { term, booked }: Known, [row]: readonly DurableRow[]
+  { hold: { granted, chain: [account = ''] }, number, suspended }: Settlement, { term, booked }: Known,
+  [row]: readonly DurableRow[]
 ): Fate {
   if (granted !== null) {
-    if (number > 0 && number <= (booked.get(granted.term) ?? 0)) return 'skip'
+    if (number > 0 && number <= (booked.get(granted.term)?.get(account) ?? 0)) return 'skip'
     return granted.term === term && !suspended ? 'book' : 'suspend'
   }
   if (row?.state === holdState.settled || row?.state === holdState.released) return 'skip'

@@ -44,42 +44,22 @@ export function createStatements (engine: Store['engine']) {
   }
 }
 
-/** The first and the last of some settlements, see `Settlement.number`. */
-export interface Numbers { first: number, last: number }
-
-const renew = 'update node set beat = $3 where id = $1 and epoch = $2'
-
 const termStatements = {
   /**
    * Renews the node's sign of life, and keeps others from giving its holds back meanwhile; false when one
    * has.
    */
   async fence (queries: Queries, node: string, epoch: number, nowMs: number): Promise<boolean> {
-    return await queries.run(renew, [node, epoch, nowMs]) === 1
+    const renewed = await queries.run(
+      'update node set beat = $3 where id = $1 and epoch = $2', [node, epoch, nowMs])
+    return renewed === 1
   },
 
-  /**
-   * Does what `fence` does, and notes that the settlements of the term are in the books up to the last of
-   * those that are given. Returns up to which of them they were before; null when the term is over.
-   */
-  async advance (
-    queries: Queries, node: string, epoch: number, nowMs: number, { first, last }: Numbers
-  ): Promise<number | null> {
-    const advanced = await queries.run(
-      'update node set beat = $3, settled = $5 where id = $1 and epoch = $2 and settled < $4',
-      [node, epoch, nowMs, first, last])
-    if (advanced === 1) return first - 1
-    const row = await queries.get<{ settled: number }>(`${renew} returning settled`, [node, epoch, nowMs])
-    if (row === undefined) return null
-    if (row.settled < last) await queries.run('update node set settled = $2 where id = $1', [node, last])
-    return row.settled
-  },
-
-  /** Up to which number the settlements of a term are in the books that has ended. */
-  async settledInEnded (queries: Queries, node: string, epoch: number): Promise<number> {
-    const row = await queries.get<{ settled: number }>(
-      'select settled from ended_term where node = $1 and epoch = $2', [node, epoch])
-    return row?.settled ?? 0
+  /** Up to which number the settlements of a term that has ended are in the books, by account. */
+  async bookedUnder (queries: Queries, term: string): Promise<Map<string, number>> {
+    const rows = await queries.all<{ account: string, booked: number }>(
+      'select account, booked from hold where id = $1', [term])
+    return new Map(rows.map(({ account, booked }) => [account, booked]))
   }
 }
 

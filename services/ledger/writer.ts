@@ -41,8 +41,9 @@ export function createWriter ({ commit, lease, log, counts }: WriterContext) {
     }
   }
 
-  function answer ({ sentAtMs, postings, granted, known, refused, deferred }: Committed, term: Term): void {
-    lease.renewed(term, sentAtMs)
+  function answer (committed: Committed, term: Term): void {
+    const { sentAtMs, renewed, postings, granted, known, refused, deferred } = committed
+    if (renewed) lease.renewed(term, sentAtMs)
     for (const entry of postings.suspended) {
       counts.suspended++
       log.error(entry, 'a request was settled too late to be charged and is booked to suspense')

@@ -1,37 +1,15 @@
 -- What requests add to the books costs less, and takes less room: an entry needs no id, and no place in an index of ids,
 -- where nothing but its own settlement could book it a second time. A node numbers such settlements, and the transaction
--- that books them notes in the node's row how far it has come.
-alter table node add column settled bigint not null default 0;
-
--- How far a term of a node had come when it ended: what was granted under it may still be settled under the next one.
-create table ended_term (
-  node text not null,
-  epoch bigint not null,
-  settled bigint not null,
-  primary key (node, epoch)
-);
+-- that books them notes in the node's hold on each account how far it has come.
+alter table hold add column booked bigint not null default 0;
 
 -- engine: postgres
-create function note_ended_term () returns trigger language plpgsql as $$
-begin
-  insert into ended_term (node, epoch, settled) values (old.id, old.epoch, old.settled);
-  return null;
-end
-$$;
-create trigger node_term_ended after update of epoch on node
-  for each row execute function note_ended_term();
-
 alter table entry alter column id drop not null;
 alter table entry add constraint entry_id_check check (id is not null or kind = 'usage');
 -- Nothing but the check of the books asks for the entries of an account that are no usage, and that reads them all.
 drop index entry_debit;
 drop index entry_credit;
 -- engine: sqlite
-create trigger node_term_ended after update of epoch on node
-begin
-  insert into ended_term (node, epoch, settled) values (old.id, old.epoch, old.settled);
-end;
-
 create table new_entry (
   seq integer primary key,
   id text null,

@@ -45,7 +45,7 @@ forEachEngine(t, 'what is settled from memory is booked by its number, and known
   const known = await store.all<{ id: string, seq: number }>(`select ${entryId()} as id, seq from entry where id is null`)
   t.equal(known.length, 2)
   for (const { id, seq } of known) t.equal(id, `usage:${seq}`)
-  t.match(await store.all('select settled from node'), [{ settled: 2 }])
+  t.match(await store.all('select booked from hold'), [{ booked: 2 }])
   await t.rejects(store.run(`
     insert into entry (at, debit, credit, amount, kind) values (0, 'funding', 'acme', 1, 'deposit')`),
   'nothing else is without an id')
@@ -73,6 +73,22 @@ forEachEngine(t, 'numbered settlements count once, whether a lost answer was a s
   t.same((await entriesOf(store)).map(({ ref, kind }) => [ref, kind]),
     [['first', 'usage'], ['never', 'usage'], ['through', 'usage'], ['waiting', 'usage']])
   t.equal(a.ledger.unflushedCount, 0)
+  await assertBooks(t, store)
+})
+
+forEachEngine(t, 'that counts as well where nothing is left of the node\'s hold', async (t, database) => {
+  const { store, time, a } = await openCluster(database)
+  const [dear, second] = [reserveFresh(a.ledger, 10), reserveFresh(a.ledger, 10)]
+  dear.settle(posting(5_000, { ref: 'dearer than all that is held' }))
+  await time.advance(30)
+  t.match(await store.all('select amount from hold'), [{ amount: 0 }])
+  a.connection.weather = 'answer lost'
+  second.settle(posting(7, { ref: 'second' }))
+  await time.advance(600)
+  a.connection.weather = 'well'
+  await time.advance(1_000)
+  t.match(await rowOf(store), { spent: 5_107 })
+  t.equal((await entriesOf(store)).length, 3)
   await assertBooks(t, store)
 })
 
@@ -111,10 +127,10 @@ forEachEngine(t, 'what was booked before its term ended does not go to suspense 
 
 forEachEngine(t, 'the database itself says what is in the books', async (t, database) => {
   const { store, time, a } = await openCluster(database)
-  await store.run("update node set settled = 2 where id = 'a'")
+  await store.run("update hold set booked = 2 where owner = 'a'")
   for (const ref of ['one', 'two', 'three']) reserveFresh(a.ledger, 10).settle(posting(1, { ref }))
   await time.advance(50)
   t.same((await entriesOf(store)).map(({ ref }) => ref), ['first', 'three'])
-  t.match(await store.all("select settled from node where id = 'a'"), [{ settled: 3 }])
+  t.match(await store.all("select booked from hold where owner = 'a'"), [{ booked: 3 }])
   await assertBooks(t, store)
 })

@@ -100,6 +100,8 @@ t.test('tables that are made anew on SQLite keep their rows, indexes and trigger
     delete row['prompt_tokens']
     delete row['completion_tokens']
   }
+  // What came later begins with nothing.
+  for (const row of rows.get('hold') ?? []) row['booked'] = 0
   for (const table of tables) t.same(await store.all(`select * from ${table} order by rowid`), rows.get(table), table)
   const [counted] = await usage(store, { by: [], from: 0, to: 10 })
   t.match(counted, { requests: 1, promptTokens: 3, completionTokens: 4 })
