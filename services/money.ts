@@ -39,12 +39,14 @@ export function usdText (nano: number): string {
 export function decimalText (integer: number, decimals: number): string {
   const scale = 10 ** decimals
   const unsigned = Math.abs(assertSafe(integer))
-  let fraction = unsigned % scale
+  const fraction = unsigned % scale
   const whole = `${integer < 0 ? '-' : ''}${(unsigned - fraction) / scale}`
   if (fraction === 0) return whole
-  let width = decimals
-  for (; fraction % 10 === 0; width--) fraction /= 10
-  return `${whole}.${String(fraction).padStart(width, '0')}`
+  // The one before them keeps the zeros that the fraction begins with.
+  const digits = String(scale + fraction)
+  let end = digits.length
+  while (digits[end - 1] === '0') end--
+  return `${whole}.${digits.slice(1, end)}`
 }
 
 /** Returns an amount that is an integer and exact as a number. Throws RangeError for every other one. */
