@@ -31,11 +31,14 @@ export function createRowInsert<Row> (
   const tuple = (length: number) => `(${Array(length).fill('?').join(', ')})`
   const times = (count: number, text: string) => Array(count).fill(text).join(', ')
 
+  // Where a statement fails, all of its transaction is rolled back in any case; one that does it by itself
+  // keeps nothing by which to undo it alone.
+  const insert = `insert or rollback into ${table}`
   const texts: Record<'alike' | 'unlike', (count: number) => string> = {
-    alike: remembered(count => `insert into ${table} (${names})
+    alike: remembered(count => `${insert} (${names})
       select ${'?, '.repeat(shared.columns.length)}own.*${literals}
       from (values ${times(count, tuple(columns.length))}) as own where true ${ending}`),
-    unlike: remembered(count => `insert into ${table} (${names})
+    unlike: remembered(count => `${insert} (${names})
       select *${literals} from (values ${times(count, tuple(shared.columns.length + columns.length))})
       where true ${ending}`)
   }

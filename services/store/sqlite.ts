@@ -84,7 +84,8 @@ async function inTransaction<T> (
     connection.run('commit')
     return result
   } catch (error) {
-    // SQLite has already rolled back by itself after a full disk or a failed write.
+    // SQLite has already rolled back by itself after a full disk or a failed write, and where the statement
+    // said so.
     if (connection.inTransaction()) connection.script('rollback')
     throw error
   } finally {
