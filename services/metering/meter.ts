@@ -71,6 +71,8 @@ export function createMeter ({ ledger, newId, onError }: MeterOptions): Meter {
     written.catch(onError)
   }
 
+  const ways = { onError, watch }
+
   return {
     admit (sale) {
       const { payer: { key, chain }, request, bodyBytes, model } = sale
@@ -80,7 +82,7 @@ export function createMeter ({ ledger, newId, onError }: MeterOptions): Meter {
       return whenThere(available, availableNano => {
         const { amountNano, outputLimit } = worstCase({ request, bodyBytes, model, price, availableNano })
         const reserved = ledger.reserve({ id: newId(), chain, key, amountNano, fresh: true })
-        return whenThere(reserved, hold => createCharge(hold, sale, price, outputLimit, { onError, watch }))
+        return whenThere(reserved, hold => new HeldCharge(hold, sale, price, outputLimit, ways))
       })
     }
   }
@@ -95,38 +97,53 @@ function isFree (price: TokenPrice): boolean {
 
 const freeOfCharge: Charge = { outputLimit: null, settle: () => 0, cancel () {} }
 
-function createCharge (
-  hold: Hold, { requestId, request, bodyBytes, model }: Sale, price: TokenPrice, outputLimit: number | null,
-  { onError, watch }: Pick<MeterOptions, 'onError'> & { watch: (written: Promise<void>) => void }
-): Charge {
-  let isOpen = true
+/** What the charges of a meter have in common. */
+interface Ways extends Pick<MeterOptions, 'onError'> { watch: (written: Promise<void>) => void }
 
-  function book (usage: Usage, estimated: boolean): number {
-    const amountNano = costNano(usage, price)
-    const posting = { amountNano, ref: requestId, model: model.id, usage: countsOf(usage), estimated }
-    watch(hold.settle(posting))
-    return amountNano
+/** A class, because a charge is made for every request: what settles it is not made anew for each. */
+class HeldCharge implements Charge {
+  readonly outputLimit: number | null
+  readonly #hold: Hold
+  readonly #sale: Sale
+  readonly #price: TokenPrice
+  readonly #ways: Ways
+  #isOpen = true
+
+  constructor (hold: Hold, sale: Sale, price: TokenPrice, outputLimit: number | null, ways: Ways) {
+    this.outputLimit = outputLimit
+    this.#hold = hold
+    this.#sale = sale
+    this.#price = price
+    this.#ways = ways
   }
 
-  return {
-    outputLimit,
-    settle ({ usage, delivered }) {
-      if (!isOpen) return null
-      isOpen = false
-      if (usage !== null) return book(usage, false)
-      const text = delivered.text
-      estimateUsage(request, text).catch(error => {
-        onError(error)
-        const completion = Math.ceil(text.length / bytesPerToken)
-        return { prompt: Math.ceil(bodyBytes / bytesPerToken), completion }
-      }).then(estimate => book(estimate, true)).catch(onError)
-      return null
-    },
-    cancel () {
-      if (!isOpen) return
-      isOpen = false
-      watch(hold.release())
-    }
+  settle ({ usage, delivered }: StreamReport): number | null {
+    if (!this.#isOpen) return null
+    this.#isOpen = false
+    if (usage !== null) return this.#book(usage, false)
+    const { request, bodyBytes } = this.#sale
+    const { onError } = this.#ways
+    const text = delivered.text
+    estimateUsage(request, text).catch(error => {
+      onError(error)
+      const completion = Math.ceil(text.length / bytesPerToken)
+      return { prompt: Math.ceil(bodyBytes / bytesPerToken), completion }
+    }).then(estimate => this.#book(estimate, true)).catch(onError)
+    return null
+  }
+
+  cancel (): void {
+    if (!this.#isOpen) return
+    this.#isOpen = false
+    this.#ways.watch(this.#hold.release())
+  }
+
+  #book (usage: Usage, estimated: boolean): number {
+    const { requestId, model } = this.#sale
+    const amountNano = costNano(usage, this.#price)
+    const posting = { amountNano, ref: requestId, model: model.id, usage: countsOf(usage), estimated }
+    this.#ways.watch(this.#hold.settle(posting))
+    return amountNano
   }
 }
 
