@@ -1,7 +1,7 @@
 import type { Queries, Value } from './store.ts'
 
 /** Enough to make up for what a statement itself costs; each number of rows is a statement of its own. */
-const rowsPerStatement = 100
+const rowsPerStatement = 128
 
 /** Columns of a table, and what adds the values of a row in their order; to look them up takes longer. */
 export interface RowPart<Row> {

@@ -22,7 +22,7 @@ const table = `create table thing (
 for (const [name, colourOf] of [
   ['rows that are alike', () => 'red'],
   ['rows that are not', (index: number) => `colour ${index % 3}`],
-  ['both in one go', (index: number) => index < 110 ? 'red' : `colour ${index}`]
+  ['both in one go', (index: number) => index < 130 ? 'red' : `colour ${index}`]
 ] as const) {
   t.test(`${name} arrive as they are, those that are new are counted`, async t => {
     const store = await openStore('sqlite::memory:')
