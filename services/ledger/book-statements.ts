@@ -1,5 +1,6 @@
 import { rememberedText } from '../remembered.ts'
 import { createRowInsert } from '../store/insert-rows.ts'
+import type { RowInsert } from '../store/insert-rows.ts'
 import type { Queries, Store, Value } from '../store/store.ts'
 import { createTable } from './table.ts'
 
@@ -77,9 +78,7 @@ export function bookStatements (engine: Store['engine']) {
 }
 
 const usual = { kind: 'usage', credit: 'revenue', estimated: 0, hold: null } as const
-const insertUsual = createRowInsert<EntryRow>('entry', {
-  columns: ['amount', 'ref', 'usage'],
-  add: ({ amount, ref, usage }, values) => values.push(amount, ref, usage),
+const ofUsual = {
   shared: {
     columns: ['at', 'debit', 'model', 'api_key', 'chain'],
     add: ({ at, debit, model, api_key: key, chain }, values) => values.push(at, debit, model, key, chain),
@@ -87,6 +86,17 @@ const insertUsual = createRowInsert<EntryRow>('entry', {
       one.model === other.model && one.debit === other.debit && one.chain === other.chain
   },
   constants: usual
+} satisfies Partial<RowInsert<EntryRow>>
+const insertNumbered = createRowInsert<EntryRow>('entry', {
+  ...ofUsual,
+  columns: ['amount', 'ref', 'usage'],
+  add: ({ amount, ref, usage }, values) => values.push(amount, ref, usage)
+})
+const insertUsual = createRowInsert<EntryRow>('entry', {
+  ...ofUsual,
+  columns: ['id', 'amount', 'ref', 'usage'],
+  add: ({ id, amount, ref, usage }, values) => values.push(id, amount, ref, usage),
+  ending: 'on conflict do nothing'
 })
 const insertAny = createRowInsert<EntryRow>('entry', {
   columns: entryColumnNames,
@@ -97,10 +107,15 @@ const insertAny = createRowInsert<EntryRow>('entry', {
 })
 
 async function insertEntriesIntoSqlite (queries: Queries, rows: readonly EntryRow[]): Promise<Inserted> {
-  const count = await (rows.every(isUsual) ? insertUsual : insertAny)(queries, rows)
+  const count = await insertFor(rows)(queries, rows)
   if (count === rows.length) return all
   // This connection alone is writing, so what it has added is what is last.
   return toInserted(await queries.all('select id from entry order by seq desc limit $1', [count]))
+}
+
+function insertFor (rows: readonly EntryRow[]) {
+  if (!rows.every(isUsual)) return insertAny
+  return rows.every(({ id }) => id === null) ? insertNumbered : insertUsual
 }
 
 const all: Inserted = { has: () => true }
@@ -110,7 +125,7 @@ function toInserted (rows: readonly { id: string | null }[]): Inserted {
   return new Set(rows.flatMap(({ id }) => id ?? []))
 }
 
-function isUsual ({ id, kind, credit, estimated, hold }: EntryRow): boolean {
-  return id === null && kind === usual.kind && credit === usual.credit &&
+function isUsual ({ kind, credit, estimated, hold }: EntryRow): boolean {
+  return kind === usual.kind && credit === usual.credit &&
     estimated === usual.estimated && hold === usual.hold
 }
