@@ -63,8 +63,10 @@ async function measure (name: string, url: string, setting?: string): Promise<Ro
   return { name, ...measured, memoryUs }
 }
 
+/** As a chat request does. */
 function reserve (ledger: Ledger, account: string) {
-  return ledger.reserve({ id: `bench-${++count}-${account}`, chain: [account], key: 'key', amountNano: holdNano })
+  const id = `bench-${++count}-${account}`
+  return ledger.reserve({ id, chain: [account], key: 'key', amountNano: holdNano, fresh: true })
 }
 
 async function spendFor (ledger: Ledger, account: string, forS: number): Promise<Omit<Row, 'name' | 'memoryUs'>> {
