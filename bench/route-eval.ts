@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { readRows, readTrainingData, type Row } from '../services/routing/training/data.ts'
+import { readRows, readTrainingData, type Row } from '../tools/routing/data.ts'
 import { policyLines, poolsOf } from './evaluation/policies.ts'
 import {
   keywordScorer, learnedByFolds, learnedElsewhere, learnedFrom, lengthScorer, oracle, ownScorer, randomScorer,

@@ -10,6 +10,6 @@ const isOn = module.enableCompileCache?.(folder).directory !== undefined
 if (isOn && process.argv[1] === import.meta.filename) {
   await import('../fastify.config.ts')
   // Only some starts need it.
-  await import('../services/config/parse.ts')
+  await import('../services/config/read/parse.ts')
   module.flushCompileCache()
 }

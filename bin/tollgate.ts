@@ -1,4 +1,4 @@
-import { runCommandLine } from '../services/cli/run.ts'
+import { runCommandLine } from '../cli/run.ts'
 
 const { stdout, stderr, env } = process
 

@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Health, ReadinessReport } from '../schemas/health.ts'
+import { Health, ReadinessReport } from '../schemas/shared/health.ts'
 
 /** `GET /healthz` and `GET /readyz`, for load balancers: without a key, and whatever the load. */
 const health: FastifyPluginAsyncTypebox = async app => {

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { Type, type FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { errorResponses } from '../schemas/error.ts'
+import { errorResponses } from '../schemas/openai/error.ts'
 import { answerFor } from '../services/media/answer.ts'
 import { MediaGone } from '../services/media/errors.ts'
 import { findMedia, notFound } from '../services/media/find.ts'

@@ -1,5 +1,5 @@
 import { Type, type FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { errorResponses } from '../schemas/error.ts'
+import { errorResponses } from '../schemas/openai/error.ts'
 
 const text = { description: 'Metrics as text', content: { 'text/plain': { schema: Type.String() } } }
 

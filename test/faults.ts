@@ -1,6 +1,6 @@
 import { request } from 'undici'
-import { breakerDefaults, requestsDefaults } from '../schemas/config-requests.ts'
-import type { GatewayConfig } from '../services/config/config.ts'
+import { breakerDefaults, requestsDefaults } from '../schemas/config/requests.ts'
+import type { GatewayConfig } from '../services/catalogue/types.ts'
 import type { Random } from './services/ledger/random.ts'
 import { configFor, providerAt, type Gateway } from './helper.ts'
 import { document, refusal, reply, retryAfter, scripts } from './upstream.ts'

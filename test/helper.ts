@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import pino from 'pino'
-import { breakerDefaults, requestsDefaults } from '../schemas/config-requests.ts'
+import { breakerDefaults, requestsDefaults } from '../schemas/config/requests.ts'
 import { build } from '../fastify.config.ts'
-import type { GatewayConfig, ModelConfig, ProviderConfig } from '../services/config/config.ts'
-import { configFromEnvironment } from '../services/config/environment.ts'
-import { readSettings } from '../services/config/settings.ts'
-import { newModel } from '../services/models/new-model.ts'
+import type { GatewayConfig, ModelConfig, ProviderConfig } from '../services/catalogue/types.ts'
+import { configFromEnvironment } from '../services/config/environment/environment.ts'
+import { readSettings } from '../services/config/settings/settings.ts'
+import { newModel } from '../services/catalogue/new-model.ts'
 
 type Line = Record<string, unknown>
 

@@ -2,10 +2,10 @@ import { createServer, type IncomingHttpHeaders } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import sharp from 'sharp'
-import type { ProviderConfig } from '../services/config/config.ts'
+import type { ProviderConfig } from '../services/catalogue/types.ts'
 import { newProvider } from '../services/config/new-provider.ts'
-import { Deadlines } from '../services/deadlines.ts'
-import type { ImageCall } from '../services/providers/image-maker.ts'
+import { Deadlines } from '../services/shared/deadline-timer.ts'
+import type { ImageCall } from '../services/providers/provider-image.ts'
 import { protocols } from '../services/providers/protocols.ts'
 
 /** A request as a provider's server has received it. */

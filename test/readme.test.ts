@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { request } from 'undici'
-import { configFromEnvironment } from '../services/config/environment.ts'
-import { knownProviders } from '../services/config/known-providers.ts'
+import { configFromEnvironment } from '../services/config/environment/environment.ts'
+import { knownProviders } from '../services/catalogue/known-providers.ts'
 import { addressOf, spawnGateway, withoutHooks } from './process.ts'
 import { startUpstream } from './upstream.ts'
 
@@ -108,7 +108,7 @@ t.test('every endpoint of the table is served', async t => {
 })
 
 t.test('every setting of the table is read', async t => {
-  const folder = join(root, 'services/config')
+  const folder = join(root, 'services/config/settings')
   const files = readdirSync(folder).filter(name => name.endsWith('settings.ts'))
   const source = files.map(name => readFileSync(join(folder, name), 'utf8')).join('')
   const settings = firstColumn('Settings').filter(name => /^[A-Z_]+$/.test(name))

@@ -1,4 +1,4 @@
-import { createRandom, type Row, type TrainingData } from '../../services/routing/training/data.ts'
+import { createRandom, type Row, type TrainingData } from '../../tools/routing/data.ts'
 import { mean } from '../statistics.ts'
 import { averageQuality, pairMetrics, type CostPoint } from './metrics.ts'
 import type { Scorer } from './scorers.ts'

@@ -1,8 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Account, AccountChange, AccountList, AccountQuery, NewAccount } from '../../schemas/admin-accounts.ts'
-import { ById } from '../../schemas/admin.ts'
-import { errorResponses } from '../../schemas/error.ts'
-import { createAccount, getAccount, listAccounts, updateAccount } from '../../services/operations/accounts.ts'
+import { Account, AccountChange, AccountList, AccountQuery, NewAccount } from '../../schemas/admin/accounts.ts'
+import { ById } from '../../schemas/admin/shared.ts'
+import { errorResponses } from '../../schemas/openai/error.ts'
+import { createAccount, getAccount, listAccounts, updateAccount } from '../../services/admin/accounts.ts'
 import { toPageRequest } from './query.ts'
 
 /** `GET` and `POST /admin/accounts`, `GET` and `PATCH /admin/accounts/:id`. */

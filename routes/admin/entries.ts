@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { EntryList, EntryQuery } from '../../schemas/admin-entries.ts'
-import { errorResponses } from '../../schemas/error.ts'
-import { listEntries } from '../../services/operations/entries.ts'
+import { EntryList, EntryQuery } from '../../schemas/admin/entries.ts'
+import { errorResponses } from '../../schemas/openai/error.ts'
+import { listEntries } from '../../services/admin/entries.ts'
 import { toPageRequest, toPeriod } from './query.ts'
 
 /** `GET /admin/entries`: the lines of the books, newest first. */

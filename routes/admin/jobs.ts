@@ -1,8 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { AdminJob, AdminJobList, JobQuery } from '../../schemas/admin-jobs.ts'
-import { ById } from '../../schemas/admin.ts'
-import { errorResponses } from '../../schemas/error.ts'
-import { cancelJob, getJob, listJobs } from '../../services/operations/jobs.ts'
+import { AdminJob, AdminJobList, JobQuery } from '../../schemas/admin/jobs.ts'
+import { ById } from '../../schemas/admin/shared.ts'
+import { errorResponses } from '../../schemas/openai/error.ts'
+import { cancelJob, getJob, listJobs } from '../../services/admin/jobs.ts'
 import { toPageRequest } from './query.ts'
 
 /** `GET /admin/jobs`, `GET /admin/jobs/:id` and `POST /admin/jobs/:id/cancel`. */

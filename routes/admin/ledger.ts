@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { LedgerCheck } from '../../schemas/admin-ledger.ts'
-import { errorResponses } from '../../schemas/error.ts'
-import { checkBooks } from '../../services/operations/ledger.ts'
+import { LedgerCheck } from '../../schemas/admin/ledger.ts'
+import { errorResponses } from '../../schemas/openai/error.ts'
+import { checkBooks } from '../../services/admin/ledger.ts'
 
 /** `POST /admin/ledger/check`: what is wrong with the books is an answer, not an error. */
 const ledger: FastifyPluginAsyncTypebox = async app => {

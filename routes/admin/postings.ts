@@ -1,10 +1,10 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { NewAdjustment, NewDeposit, NewRefund, PostingHeaders } from '../../schemas/admin-accounts.ts'
-import { Entry } from '../../schemas/admin-entries.ts'
-import { ById } from '../../schemas/admin.ts'
-import { errorResponses } from '../../schemas/error.ts'
-import { GatewayError } from '../../services/errors.ts'
-import { addAdjustment, addDeposit, addRefund } from '../../services/operations/credits.ts'
+import { NewAdjustment, NewDeposit, NewRefund, PostingHeaders } from '../../schemas/admin/accounts.ts'
+import { Entry } from '../../schemas/admin/entries.ts'
+import { ById } from '../../schemas/admin/shared.ts'
+import { errorResponses } from '../../schemas/openai/error.ts'
+import { GatewayError } from '../../services/shared/errors.ts'
+import { addAdjustment, addDeposit, addRefund } from '../../services/admin/credits.ts'
 
 /** What all three have in common. A posting that was booked before is answered with 200. */
 const shared = {

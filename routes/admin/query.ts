@@ -1,7 +1,7 @@
-import { GatewayError } from '../../services/errors.ts'
-import type { PageRequest } from '../../services/operations/page.ts'
-import { readInstant } from '../../services/instant.ts'
-import { withinRange } from '../../services/operations/amounts.ts'
+import { GatewayError } from '../../services/shared/errors.ts'
+import type { PageRequest } from '../../services/admin/page.ts'
+import { readInstant } from '../../services/shared/iso-time.ts'
+import { withinRange } from '../../services/admin/amounts.ts'
 
 /** The page that a validated query string asks for. */
 export function toPageRequest ({ limit, after }: { limit?: string, after?: string }): PageRequest {

@@ -1,8 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { RequestSummaryList, RequestSummaryQuery } from '../../schemas/admin-requests.ts'
-import { errorResponses } from '../../schemas/error.ts'
-import { listRequests } from '../../services/operations/requests.ts'
-import { toDimensions } from '../../services/operations/usage.ts'
+import { RequestSummaryList, RequestSummaryQuery } from '../../schemas/admin/requests.ts'
+import { errorResponses } from '../../schemas/openai/error.ts'
+import { listRequests } from '../../services/admin/requests.ts'
+import { toDimensions } from '../../services/admin/usage.ts'
 import { toPageRequest, toPeriod } from './query.ts'
 
 /** `GET /admin/requests`: how requests went, summed up out of the request log. */

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream'
 import { Type, type FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { UsageList, UsageQuery } from '../../schemas/admin-usage.ts'
-import { errorResponses } from '../../schemas/error.ts'
-import { listUsage, toDimensions, usageCsv } from '../../services/operations/usage.ts'
+import { UsageList, UsageQuery } from '../../schemas/admin/usage.ts'
+import { errorResponses } from '../../schemas/openai/error.ts'
+import { listUsage, toDimensions, usageCsv } from '../../services/admin/usage.ts'
 import { refusePaging, toPageRequest, toPeriod, wantsCsv } from './query.ts'
 
 const formats = {

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { ChatCompletion, ChatCompletionChunk, ChatCompletionRequest } from '../../schemas/chat-completions.ts'
-import { errorResponses } from '../../schemas/error.ts'
-import { checkChatRequest } from '../../services/request-checks.ts'
+import { ChatCompletion, ChatCompletionChunk, ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
+import { errorResponses } from '../../schemas/openai/error.ts'
+import { checkChatRequest } from '../../services/chat/request-checks.ts'
 
 /** `POST /chat/completions`: one answer, or an event stream of chunks when `stream` is true. */
 const chatCompletions: FastifyPluginAsyncTypebox = async app => {

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Completion, CompletionRequest } from '../../schemas/completions.ts'
-import { errorResponses } from '../../schemas/error.ts'
-import { checkCompletionRequest } from '../../services/request-checks.ts'
+import { Completion, CompletionRequest } from '../../schemas/openai/completions.ts'
+import { errorResponses } from '../../schemas/openai/error.ts'
+import { checkCompletionRequest } from '../../services/chat/request-checks.ts'
 
 /** `POST /completions`, the legacy endpoint: one answer, or an event stream when `stream` is true. */
 const completions: FastifyPluginAsyncTypebox = async app => {

@@ -1,9 +1,9 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { BillingUsage, BillingUsageQuery } from '../../schemas/billing.ts'
-import { errorResponses } from '../../schemas/error.ts'
-import { dailyCosts } from '../../services/billing/daily-costs.ts'
-import { readDateRange } from '../../services/billing/date-range.ts'
-import { exactCents } from '../../services/billing/exact-json.ts'
+import { BillingUsage, BillingUsageQuery } from '../../schemas/openai/billing.ts'
+import { errorResponses } from '../../schemas/openai/error.ts'
+import { dailyCosts } from '../../services/reports/daily-costs.ts'
+import { readDateRange } from '../../services/reports/date-range.ts'
+import { exactCents } from '../../services/reports/exact-json.ts'
 
 /**
  * `GET /dashboard/billing/usage`, for clients of older gateways: what was spent day by day, in cents; by the

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Billing } from '../../schemas/billing.ts'
-import { errorResponses } from '../../schemas/error.ts'
-import { exactUsd } from '../../services/billing/exact-json.ts'
+import { Billing } from '../../schemas/openai/billing.ts'
+import { errorResponses } from '../../schemas/openai/error.ts'
+import { exactUsd } from '../../services/reports/exact-json.ts'
 import subscription from './dashboard-billing-subscription.ts'
 import usage from './dashboard-billing-usage.ts'
 

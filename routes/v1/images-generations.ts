@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { errorResponses } from '../../schemas/error.ts'
-import { ImageGenerationRequest, ImagesResponse } from '../../schemas/images-generations.ts'
+import { errorResponses } from '../../schemas/openai/error.ts'
+import { ImageGenerationRequest, ImagesResponse } from '../../schemas/openai/images-generations.ts'
 
 /** `POST /images/generations`: one to ten images, as addresses that need no key or as base64. */
 const imagesGenerations: FastifyPluginAsyncTypebox = async app => {

@@ -1,7 +1,7 @@
 import { Type, type FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { errorResponses } from '../../schemas/error.ts'
-import { Model, ModelList } from '../../schemas/models.ts'
-import { GatewayError } from '../../services/errors.ts'
+import { errorResponses } from '../../schemas/openai/error.ts'
+import { Model, ModelList } from '../../schemas/openai/models.ts'
+import { GatewayError } from '../../services/shared/errors.ts'
 import { describeModel } from '../../services/models/describe.ts'
 
 /**

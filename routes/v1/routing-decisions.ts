@@ -1,8 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { errorResponses } from '../../schemas/error.ts'
-import { RoutingDecision, RoutingQuestion } from '../../schemas/routing.ts'
-import { conversationHeader, conversationOf } from '../../services/chat/selector.ts'
-import { decisionAnswer } from '../../services/routing/answer.ts'
+import { errorResponses } from '../../schemas/openai/error.ts'
+import { RoutingDecision, RoutingQuestion } from '../../schemas/openai/routing.ts'
+import { conversationHeader, conversationOf } from '../../services/chat/auto-model.ts'
+import { decisionAnswer } from '../../services/routing/decision-response.ts'
 
 /**
  * `POST /routing/decisions`: what a chat completion with this body would do; no call is made, nothing is

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { errorResponses } from '../../schemas/error.ts'
-import { RoutingFeedback, RoutingFeedbackStored } from '../../schemas/routing.ts'
+import { errorResponses } from '../../schemas/openai/error.ts'
+import { RoutingFeedback, RoutingFeedbackStored } from '../../schemas/openai/routing.ts'
 
 /**
  * `POST /routing/feedback`: how good the answer to a routed request was. Stored; nothing is learned by

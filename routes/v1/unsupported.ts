@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { GatewayError } from '../../services/errors.ts'
+import { GatewayError } from '../../services/shared/errors.ts'
 
 /** Paths of OpenAI's API below `/v1` that the gateway does not serve, by where they begin. */
 export const unsupported = {

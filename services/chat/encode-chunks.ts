@@ -1,8 +1,8 @@
-import type { ChatCompletionChunk } from '../../schemas/chat-completions.ts'
-import type { Completion } from '../../schemas/completions.ts'
+import type { ChatCompletionChunk } from '../../schemas/openai/chat-completions.ts'
+import type { Completion } from '../../schemas/openai/completions.ts'
 import type { StreamReport } from '../providers/provider.ts'
 import { readUsage } from '../providers/usage.ts'
-import { doneEvent, encodeEvent } from '../sse.ts'
+import { doneEvent, encodeEvent } from '../upstream/sse.ts'
 
 type Chunk = ChatCompletionChunk | Completion
 

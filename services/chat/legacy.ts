@@ -1,13 +1,13 @@
-import type { ChatCompletion, ChatCompletionChunk, ChatCompletionRequest } from '../../schemas/chat-completions.ts'
-import type { Completion, CompletionRequest } from '../../schemas/completions.ts'
-import type { CompletionUsage } from '../../schemas/usage.ts'
-import { GatewayError } from '../errors.ts'
-import { JsonText } from '../json-text.ts'
+import type { ChatCompletion, ChatCompletionChunk, ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
+import type { Completion, CompletionRequest } from '../../schemas/openai/completions.ts'
+import type { CompletionUsage } from '../../schemas/openai/usage.ts'
+import { GatewayError } from '../shared/errors.ts'
+import { JsonText } from '../shared/json-text.ts'
 import { createReport } from '../providers/provider.ts'
 import type {
   ChatAnswer, ChatProvider, CompletionAnswer, CompletionCall, StreamReport
 } from '../providers/provider.ts'
-import { eventsIn } from '../sse.ts'
+import { eventsIn } from '../upstream/sse.ts'
 
 /** Prompts in one request; each becomes a chat of its own. */
 const maxPrompts = 20

@@ -1,4 +1,4 @@
-import { GatewayFile } from '../../schemas/config.ts'
+import { GatewayFile } from '../../schemas/config/config.ts'
 
 /** The JSON Schema of `gateway.yaml` for editors, as the text of `gateway.schema.json`. */
 export function configJsonSchema (): string {

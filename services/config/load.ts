@@ -1,8 +1,8 @@
 import { readFileSync, statSync } from 'node:fs'
-import type { GatewayConfig } from './config.ts'
+import type { GatewayConfig } from '../catalogue/types.ts'
 import { ConfigError } from './config-error.ts'
 import type { Problem } from './config-error.ts'
-import { configFromEnvironment } from './environment.ts'
+import { configFromEnvironment } from './environment/environment.ts'
 
 /** Largest file that is read. */
 export const maxFileBytes = 4 * 1024 * 1024
@@ -17,7 +17,7 @@ export async function loadConfig (
   if (path === null) return configFromEnvironment(env)
   const text = readText(path)
   // Loaded here, because a start without a file would wait for a parser that it does not need.
-  const { parseConfig } = await import('./parse.ts')
+  const { parseConfig } = await import('./read/parse.ts')
   return parseConfig(text, env, path)
 }
 

@@ -1,5 +1,5 @@
-import { configDefaults } from '../../schemas/config.ts'
-import type { ProviderConfig } from './config.ts'
+import { configDefaults } from '../../schemas/config/config.ts'
+import type { ProviderConfig } from '../catalogue/types.ts'
 
 /** Returns a provider of the OpenAI protocol with the given fields, and defaults for the rest. */
 export function newProvider (fields: Pick<ProviderConfig, 'id' | 'baseUrl'> & Partial<ProviderConfig>): ProviderConfig {

@@ -1,7 +1,7 @@
-import { configDefaults } from '../../schemas/config.ts'
+import { configDefaults } from '../../schemas/config/config.ts'
 import { newProvider } from './new-provider.ts'
-import type { Capabilities, ModelConfig, ProviderConfig } from './config.ts'
-import { noPrice } from '../models/no-price.ts'
+import type { Capabilities, ModelConfig, ProviderConfig } from '../catalogue/types.ts'
+import { noPrice } from '../catalogue/no-price.ts'
 
 /** The provider that answers by itself, for a gateway that has no key yet. */
 export const sandboxProvider: ProviderConfig = newProvider({ id: 'sandbox', protocol: 'sandbox', baseUrl: '' })

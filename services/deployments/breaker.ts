@@ -1,4 +1,4 @@
-import type { BreakerConfig } from '../config/config.ts'
+import type { BreakerConfig } from '../catalogue/types.ts'
 
 /**
  * Keeps requests away from a deployment that keeps failing. Times are milliseconds of a clock that is never

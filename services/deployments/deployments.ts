@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import type { BreakerConfig, DeploymentConfig } from '../config/config.ts'
-import { rememberedText } from '../remembered.ts'
+import type { BreakerConfig, DeploymentConfig } from '../catalogue/types.ts'
+import { rememberedText } from '../shared/memoize.ts'
 import { createBreaker } from './breaker.ts'
 import type { Breaker } from './breaker.ts'
 import { createRecord } from './record.ts'

@@ -1,5 +1,5 @@
 import type { Provider } from '../providers/provider.ts'
-import { UpstreamError } from '../errors.ts'
+import { UpstreamError } from '../shared/errors.ts'
 import type { Deployments } from './deployments.ts'
 
 interface ProberOptions {

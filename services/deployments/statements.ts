@@ -1,4 +1,4 @@
-import { createTable } from '../ledger/table.ts'
+import { createTable } from '../store/json-rows.ts'
 import type { Store } from '../store/store.ts'
 
 /** One row of `deployment_statistics`; `sums` is JSON, `at` in ms since 1970. */

@@ -1,6 +1,6 @@
-import type { ImageGenerationRequest, ImagesResponse } from '../../schemas/images-generations.ts'
+import type { ImageGenerationRequest, ImagesResponse } from '../../schemas/openai/images-generations.ts'
 import type { MediaStore } from '../media/media.ts'
-import type { ImageAnswer } from '../providers/image-maker.ts'
+import type { ImageAnswer } from '../providers/provider-image.ts'
 import type { KeptImage } from './keep.ts'
 
 interface AnswerOptions {

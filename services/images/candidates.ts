@@ -1,11 +1,11 @@
-import type { ImageGenerationRequest } from '../../schemas/images-generations.ts'
-import type { Catalogue } from '../chat/candidates.ts'
-import type { DeploymentConfig, ModelConfig } from '../config/config.ts'
-import { GatewayError, UpstreamError, type UpstreamErrorKind } from '../errors.ts'
-import { catalogueModel } from '../models/catalogue.ts'
-import type { ImageMaker } from '../providers/image-maker.ts'
+import type { ImageGenerationRequest } from '../../schemas/openai/images-generations.ts'
+import type { Catalogue } from '../requests/candidates.ts'
+import type { DeploymentConfig, ModelConfig } from '../catalogue/types.ts'
+import { GatewayError, UpstreamError, type UpstreamErrorKind } from '../shared/errors.ts'
+import { catalogueModel } from '../catalogue/catalogue.ts'
+import type { ImageMaker } from '../providers/provider-image.ts'
 import { checkRequest, type Wanted } from './check.ts'
-import { quote, type Quote } from './quote.ts'
+import { quote, type Quote } from '../billing/image-price.ts'
 
 /** A place where the model runs that can make what is wanted, and what it costs there. */
 export interface Candidate {

@@ -1,7 +1,7 @@
-import type { ImageGenerationRequest } from '../../schemas/images-generations.ts'
-import type { ImageAbilities, ModelConfig, SizeRange } from '../config/config.ts'
-import { GatewayError } from '../errors.ts'
-import type { ImageSize } from '../providers/image-maker.ts'
+import type { ImageGenerationRequest } from '../../schemas/openai/images-generations.ts'
+import type { ImageAbilities, ModelConfig, SizeRange } from '../catalogue/types.ts'
+import { GatewayError } from '../shared/errors.ts'
+import type { ImageSize } from '../providers/provider-image.ts'
 
 /** What is to be made, as the model can make it. */
 export interface Wanted {

@@ -1,8 +1,8 @@
-import type { ImageGenerationRequest } from '../../schemas/images-generations.ts'
+import type { ImageGenerationRequest } from '../../schemas/openai/images-generations.ts'
 import { MediaRefused } from '../media/errors.ts'
 import { dimensionLimits, dimensionsOf } from '../media/dimensions.ts'
 import { detectType } from '../media/types.ts'
-import type { ImageSize } from '../providers/image-maker.ts'
+import type { ImageSize } from '../providers/provider-image.ts'
 
 interface Finish {
   size: ImageSize | null

@@ -1,8 +1,8 @@
-import type { ImageGenerationRequest } from '../../schemas/images-generations.ts'
-import { GatewayError, UpstreamError } from '../errors.ts'
+import type { ImageGenerationRequest } from '../../schemas/openai/images-generations.ts'
+import { GatewayError, UpstreamError } from '../shared/errors.ts'
 import { MediaRefused } from '../media/errors.ts'
 import type { Download, MediaStore, StoredMedia } from '../media/media.ts'
-import type { ImageSize, MadeImage } from '../providers/image-maker.ts'
+import type { ImageSize, MadeImage } from '../providers/provider-image.ts'
 import { finish } from './finish.ts'
 
 /** An image that is in the store now. */

@@ -1,9 +1,9 @@
-import type { ImageGenerationRequest } from '../../schemas/images-generations.ts'
-import { noteFailure } from '../chat/call.ts'
-import { unavailable } from '../chat/failures.ts'
+import type { ImageGenerationRequest } from '../../schemas/openai/images-generations.ts'
+import { noteFailure } from '../requests/attempt.ts'
+import { unavailable } from '../requests/classify-failure.ts'
 import type { Deployment, Deployments } from '../deployments/deployments.ts'
-import type { ImageAnswer } from '../providers/image-maker.ts'
-import type { Trace } from '../trace.ts'
+import type { ImageAnswer } from '../providers/provider-image.ts'
+import type { Trace } from '../requests/trace.ts'
 import { mayTryElsewhere, type Candidate } from './candidates.ts'
 
 interface Order {

@@ -1,5 +1,5 @@
-import { GatewayError } from '../errors.ts'
-import { noLimits } from '../limits/types.ts'
+import { GatewayError } from '../shared/errors.ts'
+import { noLimits } from '../shared/limits.ts'
 import type { Queries, Store } from '../store/store.ts'
 import { createAuthenticate } from './authenticate.ts'
 import { createBudgets } from './budgets.ts'

@@ -1,7 +1,7 @@
-import { compileGlob } from '../glob.ts'
+import { compileGlob } from '../shared/glob.ts'
 import type { OpenBudget } from './budgets.ts'
-import { hasLimits } from '../limits/types.ts'
-import type { ScopedLimits } from '../limits/types.ts'
+import { hasLimits } from '../shared/limits.ts'
+import type { ScopedLimits } from '../shared/limits.ts'
 import type { Budget, KeyRole, KeyWithParents } from './rows.ts'
 
 /** Whom a request belongs to; times in milliseconds. */

@@ -1,4 +1,4 @@
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../shared/errors.ts'
 import type { KeyRole } from './rows.ts'
 import { maskKey } from './token.ts'
 

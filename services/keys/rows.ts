@@ -1,5 +1,5 @@
-import { noLimits } from '../limits/types.ts'
-import type { Limits } from '../limits/types.ts'
+import { noLimits } from '../shared/limits.ts'
+import type { Limits } from '../shared/limits.ts'
 import type { Queries } from '../store/store.ts'
 import type { Period } from './periods.ts'
 

@@ -1,6 +1,6 @@
-import { GatewayError } from '../errors.ts'
-import { limitKinds, limitOfKind, maxLimit } from '../limits/types.ts'
-import type { Limits } from '../limits/types.ts'
+import { GatewayError } from '../shared/errors.ts'
+import { limitKinds, limitOfKind, maxLimit } from '../shared/limits.ts'
+import type { Limits } from '../shared/limits.ts'
 import { periods } from './periods.ts'
 import type { Budget, KeySettings } from './rows.ts'
 

@@ -1,7 +1,7 @@
-import { GatewayError } from '../errors.ts'
-import { assertSafe } from '../money.ts'
-import { noLimits } from '../limits/types.ts'
-import type { Limits } from '../limits/types.ts'
+import { GatewayError } from '../shared/errors.ts'
+import { assertSafe } from '../shared/money.ts'
+import { noLimits } from '../shared/limits.ts'
+import type { Limits } from '../shared/limits.ts'
 import type { Queries, Store } from '../store/store.ts'
 import { idempotencyConflict, unknownAccount } from './refusals.ts'
 

@@ -1,8 +1,8 @@
 import type { Store } from '../store/store.ts'
-import type { Lease } from './lease.ts'
+import type { Lease } from './cluster/node-membership.ts'
 import type { AccountBalance } from './ledger.ts'
 import { unknownAccount } from './refusals.ts'
-import { freeNano } from './shares.ts'
+import { freeNano } from './node-allowance.ts'
 
 interface BalanceRow {
   creditsNano: number

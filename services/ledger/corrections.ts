@@ -1,10 +1,10 @@
-import { GatewayError } from '../errors.ts'
-import { assertSafe } from '../money.ts'
+import { GatewayError } from '../shared/errors.ts'
+import { assertSafe } from '../shared/money.ts'
 import type { Queries, Store } from '../store/store.ts'
 import { entryKnownAs } from './entry-id.ts'
 import { idempotencyConflict, unknownAccount } from './refusals.ts'
-import { createStatements } from './statements.ts'
-import type { Statements } from './statements.ts'
+import { createStatements } from './sql/statements.ts'
+import type { Statements } from './sql/statements.ts'
 
 export interface Refund {
   /** Chosen by the caller; the same refund sent again changes nothing. */

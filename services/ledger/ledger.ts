@@ -1,4 +1,4 @@
-import type { GatewayError } from '../errors.ts'
+import type { GatewayError } from '../shared/errors.ts'
 import type { StoreUnavailable } from '../store/store.ts'
 
 /** What one request may cost at most, and whose money it is. */

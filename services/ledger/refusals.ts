@@ -1,5 +1,5 @@
-import { GatewayError } from '../errors.ts'
-import { usdFromNano } from '../money.ts'
+import { GatewayError } from '../shared/errors.ts'
+import { usdFromNano } from '../shared/money.ts'
 
 /** Integer nano-USD. */
 interface Shortage { balanceNano: number, heldNano: number, neededNano: number }

@@ -1,6 +1,6 @@
-import { createTable } from '../ledger/table.ts'
+import { createTable } from '../store/json-rows.ts'
 import type { Queries, Store } from '../store/store.ts'
-import type { LimitKind } from './types.ts'
+import type { LimitKind } from '../shared/limits.ts'
 import { leftOf, waitFor } from './window.ts'
 import type { Window } from './window.ts'
 

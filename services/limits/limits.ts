@@ -1,12 +1,12 @@
-import { periodically } from '../periodically.ts'
+import { periodically } from '../shared/periodically.ts'
 import { StoreUnavailable } from '../store/store.ts'
 import type { Store } from '../store/store.ts'
 import { createLeases, forgetLeases } from './leases.ts'
 import { createRateMeter, createSlotMeter } from './meter.ts'
 import type { Meter } from './meter.ts'
 import { limitReached, spanText, tooLarge } from './refusals.ts'
-import { limitKinds, limitOfKind } from './types.ts'
-import type { LimitKind, ScopedLimits } from './types.ts'
+import { limitKinds, limitOfKind } from '../shared/limits.ts'
+import type { LimitKind, ScopedLimits } from '../shared/limits.ts'
 import { minuteMs } from './window.ts'
 
 /** What one admitted request has taken. Ended exactly once by `end`. */

@@ -1,6 +1,6 @@
 import type { Answer, Ask } from './leases.ts'
 import { slotLeaseMs } from './leases.ts'
-import type { LimitKind } from './types.ts'
+import type { LimitKind } from '../shared/limits.ts'
 import { leftOf, minuteMs, resetOf, rolled } from './window.ts'
 import type { Window } from './window.ts'
 

@@ -1,5 +1,5 @@
-import { GatewayError } from '../errors.ts'
-import type { LimitKind } from './types.ts'
+import { GatewayError } from '../shared/errors.ts'
+import type { LimitKind } from '../shared/limits.ts'
 
 const names = { requests: 'requests per min (RPM)', tokens: 'tokens per min (TPM)', concurrent: 'concurrent requests' }
 

@@ -1,6 +1,6 @@
-import type { ChatCompletionRequest } from '../../schemas/chat-completions.ts'
-import type { CompletionRequest } from '../../schemas/completions.ts'
-import { limitOf } from '../metering/worst-case.ts'
+import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
+import type { CompletionRequest } from '../../schemas/openai/completions.ts'
+import { limitOf } from '../billing/max-cost.ts'
 
 const bytesPerToken = 4
 /** What an image of middling size costs where images are counted as tokens. */

@@ -1,4 +1,4 @@
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../shared/errors.ts'
 import type { ByteRange } from './blobs.ts'
 import type { MediaRow } from './rows.ts'
 

@@ -1,6 +1,6 @@
 import { Agent, request } from 'undici'
 import type { Dispatcher } from 'undici'
-import { UpstreamError } from '../errors.ts'
+import { UpstreamError } from '../shared/errors.ts'
 import type { Download, DownloadOptions } from './media.ts'
 import { createPublicConnector, PrivateAddress } from './public-connector.ts'
 import type { Network } from './public-connector.ts'

@@ -1,4 +1,4 @@
-import type { MediaPlace } from '../config/media-settings.ts'
+import type { MediaPlace } from '../config/settings/media-settings.ts'
 import type { Blobs } from './blobs.ts'
 import { createDiskBlobs } from './disk.ts'
 

@@ -1,5 +1,5 @@
-import type { Timers } from '../ledger/timers.ts'
-import { realTimers } from '../ledger/timers.ts'
+import type { Timers } from '../shared/timers.ts'
+import { realTimers } from '../shared/timers.ts'
 import type { Store } from '../store/store.ts'
 import { idInKey, keyOf } from './blobs.ts'
 import type { Blobs } from './blobs.ts'

@@ -1,6 +1,6 @@
-import type { Model } from '../../schemas/models.ts'
-import type { ImageAbilities } from '../config/config.ts'
-import { usdText } from '../money.ts'
+import type { Model } from '../../schemas/openai/models.ts'
+import type { ImageAbilities } from '../catalogue/types.ts'
+import { usdText } from '../shared/money.ts'
 
 /** What clients are told of an image model: sizes, qualities and prices, under the names of gateway.yaml. */
 export function describeImages (

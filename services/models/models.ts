@@ -1,5 +1,5 @@
-import type { GatewayConfig, ModelConfig, ProviderConfig } from '../config/config.ts'
-import type { Providers } from '../providers/connect.ts'
+import type { GatewayConfig, ModelConfig, ProviderConfig } from '../catalogue/types.ts'
+import type { Providers } from '../providers/registry.ts'
 import { createRegistry, type Registry, type Resolved } from './registry.ts'
 
 /** The models on offer, whatever configuration is running. */

@@ -1,7 +1,7 @@
-import { compileGlob } from '../glob.ts'
-import type { DeploymentConfig, GatewayConfig, ModelConfig } from '../config/config.ts'
-import { catalogueOffer, isServed } from './catalogue-offer.ts'
-import { newModel } from './new-model.ts'
+import { compileGlob } from '../shared/glob.ts'
+import type { DeploymentConfig, GatewayConfig, ModelConfig } from '../catalogue/types.ts'
+import { catalogueOffer, isServed } from '../catalogue/catalogue-offer.ts'
+import { newModel } from '../catalogue/new-model.ts'
 
 /**
  * A model and where it runs, in the order in which to try: priority, lower first, then weight, heavier first.

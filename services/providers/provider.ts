@@ -1,10 +1,10 @@
-import type { ChatCompletion, ChatCompletionChunk, ChatCompletionRequest } from '../../schemas/chat-completions.ts'
-import type { Completion, CompletionRequest } from '../../schemas/completions.ts'
-import type { JsonText } from '../json-text.ts'
-import type { UpstreamError } from '../errors.ts'
+import type { ChatCompletion, ChatCompletionChunk, ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
+import type { Completion, CompletionRequest } from '../../schemas/openai/completions.ts'
+import type { JsonText } from '../shared/json-text.ts'
+import type { UpstreamError } from '../shared/errors.ts'
 import { DeliveredText } from './delivered-text.ts'
-import type { ImageMaker } from './image-maker.ts'
-import type { VideoMaker } from './video-maker.ts'
+import type { ImageMaker } from './provider-image.ts'
+import type { VideoMaker } from './provider-video.ts'
 
 /**
  * Tokens of one call as the provider counted them. `prompt` includes cached tokens, `completion` includes

@@ -1,4 +1,4 @@
-import type { ModelConfig } from '../config/config.ts'
+import type { ModelConfig } from '../catalogue/types.ts'
 import type { Conversation } from './conversation.ts'
 import type { Policy } from './pool.ts'
 

@@ -1,5 +1,5 @@
-import type { ChatCompletionRequest } from '../../schemas/chat-completions.ts'
-import type { ChatMessage } from '../../schemas/chat-messages.ts'
+import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
+import type { ChatMessage } from '../../schemas/openai/chat-messages.ts'
 import { focusOf, textOf } from './text/focus.ts'
 
 /** What a request needs, and what there is to know of its conversation. */

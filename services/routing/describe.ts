@@ -1,5 +1,5 @@
-import { usdText } from '../money.ts'
-import type { Scored } from './choose.ts'
+import { usdText } from '../shared/money.ts'
+import type { Scored } from './rank.ts'
 import type { Conversation } from './conversation.ts'
 import type { Decision } from './route.ts'
 import type { Understanding } from './scoring/understand.ts'

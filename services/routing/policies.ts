@@ -1,4 +1,4 @@
-import type { PolicyConfig } from '../config/config.ts'
+import type { PolicyConfig } from '../catalogue/types.ts'
 
 /**
  * What quality is given up for: each weight is how much quality the dearest or slowest candidate must

@@ -1,4 +1,4 @@
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../shared/errors.ts'
 import { constraintTexts } from './constraints.ts'
 import type { Exclusion } from './route.ts'
 

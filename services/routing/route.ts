@@ -1,6 +1,6 @@
-import type { ChatCompletionRequest } from '../../schemas/chat-completions.ts'
-import type { DeploymentConfig, ModelConfig } from '../config/config.ts'
-import type { Scored } from './choose.ts'
+import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
+import type { DeploymentConfig, ModelConfig } from '../catalogue/types.ts'
+import type { Scored } from './rank.ts'
 import type { Constraint } from './constraints.ts'
 
 /** What the router has to know of deployments: never waits, never changes anything. */

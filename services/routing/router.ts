@@ -1,7 +1,7 @@
-import type { ModelConfig, PolicyConfig } from '../config/config.ts'
-import { GatewayError } from '../errors.ts'
-import { assess } from './assess.ts'
-import { rank } from './choose.ts'
+import type { ModelConfig, PolicyConfig } from '../catalogue/types.ts'
+import { GatewayError } from '../shared/errors.ts'
+import { assess } from './filter-candidates.ts'
+import { rank } from './rank.ts'
 import { conversationOf } from './conversation.ts'
 import { confidenceOf, mainDomain, signalsOf } from './describe.ts'
 import { tradeoffOf } from './policies.ts'
@@ -11,8 +11,8 @@ import type { Decision, Deployments, Question } from './route.ts'
 import type { Offsets } from './feedback/rows.ts'
 import { createUnderstanding } from './scoring/understand.ts'
 import { loadWeights, type Weights } from './scoring/weights.ts'
-import { settle } from './settle.ts'
-import { conversationKey, createStickiness, type Stickiness } from './stickiness.ts'
+import { settle } from './sticky-choice.ts'
+import { conversationKey, createStickiness, type Stickiness } from './sticky.ts'
 
 export interface Router {
   /**

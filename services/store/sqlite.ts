@@ -6,8 +6,8 @@ import { migrate } from './migrations.ts'
 import type { ScriptQueries } from './migrations.ts'
 import { transactionEnded } from './run-work.ts'
 import type { Store, Value } from './store.ts'
-import { createTurns } from './turns.ts'
-import type { Turns } from './turns.ts'
+import { createTurns } from './write-lock.ts'
+import type { Turns } from './write-lock.ts'
 
 const defaults = { busyTimeoutMs: 5_000 }
 const maxWaitingWrites = 10_000

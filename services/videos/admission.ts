@@ -1,15 +1,15 @@
-import { GatewayError } from '../errors.ts'
-import type { JobHolds } from '../ledger/job-holds.ts'
+import { GatewayError } from '../shared/errors.ts'
+import type { JobHolds } from '../ledger/hold/job-holds.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { Payer } from '../metering/meter.ts'
+import type { Payer } from '../billing/charge.ts'
 import type { Store } from '../store/store.ts'
 import { joinable, joinMs } from './dedupe.ts'
 import type { Attempt } from './dedupe.ts'
 import type { Candidate, Job, JobTask } from './job.ts'
-import type { VideoPrice } from './price.ts'
+import type { VideoPrice } from '../billing/video-price.ts'
 import type { JobRows } from './rows.ts'
-import { nodeOf } from './tickets.ts'
-import type { Tickets } from './tickets.ts'
+import { nodeOf } from './waiter-ids.ts'
+import type { Tickets } from './waiter-ids.ts'
 
 /** A request for a video that was read, checked and priced. */
 export interface Order {

@@ -1,7 +1,7 @@
-import type { ChatCompletion } from '../../schemas/chat-completions.ts'
-import type { VideoSettings } from '../config/config.ts'
-import { GatewayError } from '../errors.ts'
-import { usdFromNano } from '../money.ts'
+import type { ChatCompletion } from '../../schemas/openai/chat-completions.ts'
+import type { VideoSettings } from '../catalogue/types.ts'
+import { GatewayError } from '../shared/errors.ts'
+import { usdFromNano } from '../shared/money.ts'
 import type { Job, JobFailure, JobVideo } from './job.ts'
 
 /** A video with an address that a client can open. */

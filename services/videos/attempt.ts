@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../shared/errors.ts'
 
 /** What a client says about a request that it may send several times, and how long it waits. */
 export interface ClientAttempt {

@@ -1,5 +1,5 @@
-import type { GatewayError } from '../errors.ts'
-import type { JobHold } from '../ledger/job-holds.ts'
+import type { GatewayError } from '../shared/errors.ts'
+import type { JobHold } from '../ledger/hold/job-holds.ts'
 
 export const liveStates = ['submitting', 'queued', 'running', 'storing'] as const
 export const finalStates = ['succeeded', 'failed', 'cancelled', 'expired'] as const

@@ -1,6 +1,6 @@
-import type { ChatCompletionRequest } from '../../schemas/chat-completions.ts'
-import type { ModelConfig, VideoAbilities } from '../config/config.ts'
-import { GatewayError } from '../errors.ts'
+import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
+import type { ModelConfig, VideoAbilities } from '../catalogue/types.ts'
+import { GatewayError } from '../shared/errors.ts'
 import type { JobTask } from './job.ts'
 
 /** Lengths that are assumed of a model of which nothing is known, in seconds. */

@@ -1,4 +1,4 @@
-import { createIdTable } from '../ledger/table.ts'
+import { createIdTable } from '../store/json-rows.ts'
 import type { Queries, Store } from '../store/store.ts'
 import type { Job, LiveJob } from './job.ts'
 import { columns, toChange, toJob, toRow } from './job-row.ts'

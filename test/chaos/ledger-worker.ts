@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { GatewayError } from '../../services/errors.ts'
+import { GatewayError } from '../../services/shared/errors.ts'
 import { createLedger } from '../../services/ledger/create.ts'
 import { openStore } from '../../services/store/open.ts'
 import { StoreUnavailable } from '../../services/store/store.ts'

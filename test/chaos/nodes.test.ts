@@ -1,7 +1,7 @@
 import t from 'tap'
 import { Pool } from 'undici'
 import { checkLedger } from '../../services/ledger/check.ts'
-import { nanoFromUsd } from '../../services/money.ts'
+import { nanoFromUsd } from '../../services/shared/money.ts'
 import { openStore } from '../../services/store/open.ts'
 import { startPostgres } from '../postgres.ts'
 import { addressOf, spawnGateway } from '../process.ts'

@@ -1,9 +1,9 @@
 import pino from 'pino'
 import { build } from '../../fastify.config.ts'
 import { newProvider } from '../../services/config/new-provider.ts'
-import { readSettings } from '../../services/config/settings.ts'
-import { readVideoSettings } from '../../services/config/video.ts'
-import { newModel } from '../../services/models/new-model.ts'
+import { readSettings } from '../../services/config/settings/settings.ts'
+import { readVideoSettings } from '../../services/config/read/video.ts'
+import { newModel } from '../../services/catalogue/new-model.ts'
 
 /**
  * A gateway whose times are scaled down, for `videos.ts`: it says where it listens, and, when it is told

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { configFromEnvironment } from '../../services/config/environment.ts'
+import { configFromEnvironment } from '../../services/config/environment/environment.ts'
 import { configFor, providerAt, startGateway, type Gateway } from '../helper.ts'
 import { refusal, reply, startAnthropic } from '../servers/anthropic.ts'
 import type { AnthropicServer } from '../servers/anthropic.ts'

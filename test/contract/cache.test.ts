@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { request } from 'undici'
-import { usdText } from '../../services/money.ts'
+import { usdText } from '../../services/shared/money.ts'
 import { configFor, providerAt, startGateway, type Gateway } from '../helper.ts'
 import { reply, scripts, startUpstream } from '../upstream.ts'
 

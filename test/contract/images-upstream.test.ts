@@ -1,11 +1,11 @@
 import sharp from 'sharp'
 import t from 'tap'
 import { request } from 'undici'
-import { breakerDefaults } from '../../schemas/config-requests.ts'
+import { breakerDefaults } from '../../schemas/config/requests.ts'
 import { createDatabase } from '../engines.ts'
 import { providerAt } from '../helper.ts'
 import { startImageServer, type Reply } from '../image-server.ts'
-import { noPrice } from '../../services/models/no-price.ts'
+import { noPrice } from '../../services/catalogue/no-price.ts'
 import { billing, images, made, openShop, perImage, png, post } from './image-shop.ts'
 
 t.test('a part of what was asked for is an answer, and is charged as that part', async t => {

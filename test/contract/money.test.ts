@@ -1,6 +1,6 @@
 import { request } from 'undici'
 import t, { type Test } from 'tap'
-import type { ModelConfig, ProviderConfig } from '../../services/config/config.ts'
+import type { ModelConfig, ProviderConfig } from '../../services/catalogue/types.ts'
 import { configFor, providerAt, startGateway, type Gateway } from '../helper.ts'
 import { refusal, reply, scripts, startUpstream, type Script, type Upstream } from '../upstream.ts'
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { chromium } from 'playwright-core'
 import t from 'tap'
-import { configFromEnvironment } from '../../services/config/environment.ts'
+import { configFromEnvironment } from '../../services/config/environment/environment.ts'
 import { startGateway } from '../helper.ts'
 
 const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync)

@@ -1,8 +1,8 @@
 import Fastify from 'fastify'
 import t from 'tap'
-import { Billing } from '../../schemas/billing.ts'
-import { ErrorResponse } from '../../schemas/error.ts'
-import { Model, ModelList } from '../../schemas/models.ts'
+import { Billing } from '../../schemas/openai/billing.ts'
+import { ErrorResponse } from '../../schemas/openai/error.ts'
+import { Model, ModelList } from '../../schemas/openai/models.ts'
 import { compileOpenAi } from './validators.ts'
 
 const model = {

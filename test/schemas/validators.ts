@@ -3,7 +3,7 @@ import { Ajv, type ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import type { TSchema } from '@sinclair/typebox'
-import { ajvOptions } from '../../services/validation.ts'
+import { ajvOptions } from '../../services/http/validation.ts'
 
 /** A schema of this project, compiled as the server compiles it. */
 export function compile (schema: TSchema): ValidateFunction {

@@ -1,5 +1,5 @@
-import { UpstreamError } from '../../errors.ts'
-import { isEventStream, readObject } from '../answer-body.ts'
+import { UpstreamError } from '../../shared/errors.ts'
+import { isEventStream, readObject } from '../../upstream/answer-body.ts'
 import { createReport } from '../provider.ts'
 import type { ChatAnswer, ChatCall, ChatProvider, Connection, Exchange, StreamReport } from '../provider.ts'
 import { readUsage } from '../usage.ts'

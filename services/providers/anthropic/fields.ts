@@ -1,5 +1,5 @@
-import type { ChatCompletionRequest } from '../../../schemas/chat-completions.ts'
-import { isObject } from '../../json.ts'
+import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
+import { isObject } from '../../shared/json.ts'
 import { unsupported } from './refuse.ts'
 
 /** Fields that are translated, or refused where they cannot be. */

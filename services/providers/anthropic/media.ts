@@ -1,4 +1,4 @@
-import type { FilePart, ImagePart } from '../../../schemas/chat-messages.ts'
+import type { FilePart, ImagePart } from '../../../schemas/openai/chat-messages.ts'
 import { invalid, unsupported } from './refuse.ts'
 import type { DocumentBlock, ImageBlock, ImageType } from './wire.ts'
 

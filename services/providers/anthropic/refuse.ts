@@ -1,4 +1,4 @@
-import { UpstreamError } from '../../errors.ts'
+import { UpstreamError } from '../../shared/errors.ts'
 
 /**
  * The 400 for what the Messages API cannot do and the answer would mean something else without. Nothing was

@@ -1,12 +1,12 @@
-import type { ChatCompletionRequest } from '../../../schemas/chat-completions.ts'
+import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
 import type { ChatCall } from '../provider.ts'
-import { cacheControlIn, readConversation } from './conversation.ts'
+import { cacheControlIn, readConversation } from './convert-to-messages.ts'
 import { droppedFields, refuseUnsupported } from './fields.ts'
 import { invalid } from './refuse.ts'
 import { adaptSchema } from './schema.ts'
 import { isThinking, readThinking } from './thinking.ts'
 import { isForced, readTools } from './tools.ts'
-import { traitsOf, type Traits } from './traits.ts'
+import { traitsOf, type Traits } from './model-traits.ts'
 import type { MessagesRequest, TextBlock } from './wire.ts'
 
 type Asked = Pick<ChatCall, 'request' | 'model' | 'outputLimit' | 'maxOutput'>

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../json.ts'
+import { isObject, type JsonObject } from '../../shared/json.ts'
 
 // Source: @anthropic-ai/sdk 1.12.0, lib/transform-json-schema, and the limits that @ai-sdk/anthropic 4.0.105
 // names.

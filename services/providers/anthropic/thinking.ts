@@ -1,6 +1,6 @@
-import type { ChatCompletionRequest } from '../../../schemas/chat-completions.ts'
-import { isObject } from '../../json.ts'
-import type { Traits } from './traits.ts'
+import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
+import { isObject } from '../../shared/json.ts'
+import type { Traits } from './model-traits.ts'
 import type { Effort, Thinking, Turn } from './wire.ts'
 
 interface Question {

@@ -1,10 +1,10 @@
-import type { ChatCompletionRequest } from '../../../schemas/chat-completions.ts'
-import type { FunctionTool } from '../../../schemas/chat-tools.ts'
-import { isObject } from '../../json.ts'
-import { cacheControlIn } from './conversation.ts'
+import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
+import type { FunctionTool } from '../../../schemas/openai/chat-tools.ts'
+import { isObject } from '../../shared/json.ts'
+import { cacheControlIn } from './convert-to-messages.ts'
 import { unsupported } from './refuse.ts'
 import { adaptSchema } from './schema.ts'
-import type { Traits } from './traits.ts'
+import type { Traits } from './model-traits.ts'
 import type { Tool, ToolChoice, Turn } from './wire.ts'
 
 interface Tools { tools?: Tool[], tool_choice?: ToolChoice }

@@ -1,5 +1,5 @@
-import type { CompletionUsage } from '../../../schemas/usage.ts'
-import { isObject, type JsonObject } from '../../json.ts'
+import type { CompletionUsage } from '../../../schemas/openai/usage.ts'
+import { isObject, type JsonObject } from '../../shared/json.ts'
 
 /** Token counts as the API gives them: `input` is without what was read from the cache or written to it. */
 export interface Counts {

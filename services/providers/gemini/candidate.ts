@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { ChatLogprobs } from '../../../schemas/chat-completions.ts'
-import { isObject, type JsonObject } from '../../json.ts'
+import type { ChatLogprobs } from '../../../schemas/openai/chat-completions.ts'
+import { isObject, type JsonObject } from '../../shared/json.ts'
 import { logprobsOf } from './logprobs.ts'
 
 /** What one candidate of a whole or partial response says. */

@@ -1,5 +1,5 @@
-import type { ChatMessage, ToolCall } from '../../../schemas/chat-messages.ts'
-import { isObject, type JsonObject } from '../../json.ts'
+import type { ChatMessage, ToolCall } from '../../../schemas/openai/chat-messages.ts'
+import { isObject, type JsonObject } from '../../shared/json.ts'
 import type { ReadPart } from './media.ts'
 import type { ModelTraits } from './models.ts'
 import { readCallId, signatureIn, unknownSignature } from './signatures.ts'

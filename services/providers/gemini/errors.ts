@@ -1,6 +1,6 @@
-import { UpstreamError, type UpstreamErrorKind } from '../../errors.ts'
-import { isObject } from '../../json.ts'
-import { masked, readErrorBody, retryAfterMsOf } from '../answer-body.ts'
+import { UpstreamError, type UpstreamErrorKind } from '../../shared/errors.ts'
+import { isObject } from '../../shared/json.ts'
+import { masked, readErrorBody, retryAfterMsOf } from '../../upstream/answer-body.ts'
 import type { Exchange } from '../provider.ts'
 
 /**

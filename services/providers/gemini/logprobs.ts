@@ -1,5 +1,5 @@
-import type { ChatLogprobs } from '../../../schemas/chat-completions.ts'
-import { isObject } from '../../json.ts'
+import type { ChatLogprobs } from '../../../schemas/openai/chat-completions.ts'
+import { isObject } from '../../shared/json.ts'
 
 type TokenLogprob = NonNullable<ChatLogprobs['content']>[number]
 type TopLogprob = TokenLogprob['top_logprobs'][number]

@@ -1,5 +1,5 @@
-import type { UserPart } from '../../../schemas/chat-messages.ts'
-import { UpstreamError } from '../../errors.ts'
+import type { UserPart } from '../../../schemas/openai/chat-messages.ts'
+import { UpstreamError } from '../../shared/errors.ts'
 import type { Download } from '../../media/media.ts'
 import { refused, type InlineData, type Part } from './wire.ts'
 

@@ -1,5 +1,5 @@
-import type { ChatCompletionRequest } from '../../../schemas/chat-completions.ts'
-import { isObject } from '../../json.ts'
+import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
+import { isObject } from '../../shared/json.ts'
 import type { ChatCall } from '../provider.ts'
 import { conversationOf } from './contents.ts'
 import type { ReadPart } from './media.ts'

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../json.ts'
+import { isObject, type JsonObject } from '../../shared/json.ts'
 
 /**
  * A JSON schema as Gemini reads it: of equal meaning, but without the words it does not know. `const` becomes

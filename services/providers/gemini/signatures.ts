@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../json.ts'
+import { isObject, type JsonObject } from '../../shared/json.ts'
 
 // Gemini signs what follows from its thoughts and wants the signature back, which OpenAI's format has no
 // place for. It travels as Google's own OpenAI-compatible endpoint sends it, in `extra_content`, which apps

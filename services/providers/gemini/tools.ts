@@ -1,6 +1,6 @@
-import type { ChatCompletionRequest } from '../../../schemas/chat-completions.ts'
-import type { FunctionDefinition } from '../../../schemas/chat-tools.ts'
-import { isObject, type JsonObject } from '../../json.ts'
+import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
+import type { FunctionDefinition } from '../../../schemas/openai/chat-tools.ts'
+import { isObject, type JsonObject } from '../../shared/json.ts'
 import { geminiSchema } from './schema.ts'
 import { refused, type FunctionCallingConfig, type FunctionDeclaration, type GenerateContentRequest } from './wire.ts'
 

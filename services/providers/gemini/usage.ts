@@ -1,5 +1,5 @@
-import type { CompletionUsage } from '../../../schemas/usage.ts'
-import { isObject } from '../../json.ts'
+import type { CompletionUsage } from '../../../schemas/openai/usage.ts'
+import { isObject } from '../../shared/json.ts'
 
 /**
  * Gemini's counts in OpenAI's form: what tools brought in belongs to the prompt, thoughts belong to the

@@ -1,5 +1,5 @@
-import { UpstreamError } from '../../errors.ts'
-import type { JsonObject } from '../../json.ts'
+import { UpstreamError } from '../../shared/errors.ts'
+import type { JsonObject } from '../../shared/json.ts'
 
 // The part of Gemini's wire format that is written here. Source: @google/genai 3.1.0, types `Content`,
 // `Part`, `Tool`, `ToolConfig` and `GenerateContentConfig`, as its converters put them on the wire of the

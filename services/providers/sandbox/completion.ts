@@ -1,6 +1,6 @@
-import type { ChatCompletion, ChatCompletionMessage } from '../../../schemas/chat-completions.ts'
-import type { ToolCall } from '../../../schemas/chat-messages.ts'
-import type { CompletionUsage } from '../../../schemas/usage.ts'
+import type { ChatCompletion, ChatCompletionMessage } from '../../../schemas/openai/chat-completions.ts'
+import type { ToolCall } from '../../../schemas/openai/chat-messages.ts'
+import type { CompletionUsage } from '../../../schemas/openai/usage.ts'
 import { logprobsOf } from './logprobs.ts'
 import type { Reply, ReplyCall } from './reply.ts'
 

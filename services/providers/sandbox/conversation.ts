@@ -1,5 +1,5 @@
-import type { ChatCompletionRequest } from '../../../schemas/chat-completions.ts'
-import type { ChatMessage } from '../../../schemas/chat-messages.ts'
+import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
+import type { ChatMessage } from '../../../schemas/openai/chat-messages.ts'
 
 /** What the sandbox takes up from a request's messages. */
 export interface Conversation {

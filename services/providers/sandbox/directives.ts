@@ -1,5 +1,5 @@
-import { UpstreamError } from '../../errors.ts'
-import type { UpstreamErrorKind } from '../../errors.ts'
+import { UpstreamError } from '../../shared/errors.ts'
+import type { UpstreamErrorKind } from '../../shared/errors.ts'
 
 /** What a last user message of the form `sandbox:…` asks for instead of a plain reply. */
 export interface Directive {

@@ -1,5 +1,5 @@
-import { pickFields } from '../image-fields.ts'
-import type { ImageAnswer, ImageCall, MadeImage } from '../image-maker.ts'
+import { pickFields } from '../image-api/fields.ts'
+import type { ImageAnswer, ImageCall, MadeImage } from '../provider-image.ts'
 import { readDirective } from './directives.ts'
 import { drawPicture } from './picture.ts'
 import { throwIfAborted, wait } from './wait.ts'

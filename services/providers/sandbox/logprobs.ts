@@ -1,4 +1,4 @@
-import type { ChatLogprobs } from '../../../schemas/chat-completions.ts'
+import type { ChatLogprobs } from '../../../schemas/openai/chat-completions.ts'
 import { hashOf } from './hash.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { ImageSize } from '../image-maker.ts'
+import type { ImageSize } from '../provider-image.ts'
 import { dotsOf, extentOf } from './glyphs.ts'
 import { hashOf } from './hash.ts'
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { ChatCompletionRequest } from '../../../schemas/chat-completions.ts'
+import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
 import type { Conversation } from './conversation.ts'
 import { readFacts } from './facts.ts'
 import { hashOf } from './hash.ts'

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { ChatCompletionChunk } from '../../../schemas/chat-completions.ts'
+import type { ChatCompletionChunk } from '../../../schemas/openai/chat-completions.ts'
 import { createReport } from '../provider.ts'
 import type { ChatAnswer, ChatCall, ChatProvider, Provider, StreamReport, Usage } from '../provider.ts'
 import { chunksOf } from './chunks.ts'

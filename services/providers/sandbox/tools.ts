@@ -1,5 +1,5 @@
-import type { ChatCompletionRequest } from '../../../schemas/chat-completions.ts'
-import { UpstreamError } from '../../errors.ts'
+import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
+import { UpstreamError } from '../../shared/errors.ts'
 import type { Conversation } from './conversation.ts'
 import { readFacts } from './facts.ts'
 import { samplePattern } from './sample-pattern.ts'

@@ -1,5 +1,5 @@
-import type { ChatCompletionRequest } from '../../../schemas/chat-completions.ts'
-import type { CompletionUsage } from '../../../schemas/usage.ts'
+import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
+import type { CompletionUsage } from '../../../schemas/openai/usage.ts'
 import { attachedTo, textOf } from './conversation.ts'
 import { countTokens } from './tokens.ts'
 

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import { UpstreamError } from '../../errors.ts'
+import { UpstreamError } from '../../shared/errors.ts'
 
 /** Waits so many ms, without a timer for 0. Throws UpstreamError `aborted` at once when the signal aborts. */
 export async function wait (delayMs: number, signal: AbortSignal): Promise<void> {

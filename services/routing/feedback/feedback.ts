@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { GatewayError } from '../../errors.ts'
+import { GatewayError } from '../../shared/errors.ts'
 import type { Queries } from '../../store/store.ts'
 
 /** A routed request that was answered: by which model, and how well that was expected to go. */

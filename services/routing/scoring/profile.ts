@@ -1,4 +1,4 @@
-import type { ModelConfig } from '../../config/config.ts'
+import type { ModelConfig } from '../../catalogue/types.ts'
 import { domains, type TrainedModel, type Weights } from './weights.ts'
 
 /** What is expected of a model, as log-odds of a good answer. */

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { Domain } from '../../config/config.ts'
+import type { Domain } from '../../catalogue/types.ts'
 import { bucketCount } from '../text/reader.ts'
 import { signalCount } from '../text/signals.ts'
 
@@ -90,7 +90,7 @@ export const domains: readonly Domain[] = [
 ]
 
 /** Reads the weights that come with the gateway. */
-export function loadWeights (url = new URL('../weights/router.json', import.meta.url)): Weights {
+export function loadWeights (url = new URL('./router.json', import.meta.url)): Weights {
   return toWeights(JSON.parse(readFileSync(url, 'utf8')))
 }
 

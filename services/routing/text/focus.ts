@@ -1,4 +1,4 @@
-import type { ChatMessage } from '../../../schemas/chat-messages.ts'
+import type { ChatMessage } from '../../../schemas/openai/chat-messages.ts'
 
 /** How much of a text is read: its beginning, and its end, where the question often is. */
 export const readChars = { head: 4000, tail: 2000 }

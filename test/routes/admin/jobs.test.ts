@@ -1,5 +1,5 @@
 import t from 'tap'
-import { runAt } from '../../services/cli/helper.ts'
+import { runAt } from '../../cli/helper.ts'
 import { buildGateway } from '../../helper.ts'
 import { createDatabase } from '../../engines.ts'
 import { adminKey } from './helper.ts'

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Test } from 'tap'
-import { nanoFromUsd } from '../../../services/money.ts'
+import { nanoFromUsd } from '../../../services/shared/money.ts'
 import { buildGateway } from '../../helper.ts'
 
 const usd = 1_000_000_000

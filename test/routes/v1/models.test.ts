@@ -1,7 +1,7 @@
 import t from 'tap'
 import { openaiSchema } from '../../contract/openai-schemas.ts'
-import { configFromEnvironment } from '../../../services/config/environment.ts'
-import { parseConfig } from '../../../services/config/parse.ts'
+import { configFromEnvironment } from '../../../services/config/environment/environment.ts'
+import { parseConfig } from '../../../services/config/read/parse.ts'
 import { buildGateway, configFor, providerAt } from '../../helper.ts'
 
 const listError = openaiSchema('ListModelsResponse')

@@ -1,6 +1,6 @@
 import Fastify from 'fastify'
 import t from 'tap'
-import errors from '../../../plugins/errors.ts'
+import errors from '../../../plugins/http/errors.ts'
 import refuseUnsupported, { unsupported } from '../../../routes/v1/unsupported.ts'
 
 t.test('the rest of OpenAI\'s API is refused by name, for any method and any body', async t => {

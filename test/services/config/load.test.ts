@@ -4,7 +4,7 @@ import t from 'tap'
 import type { Test } from 'tap'
 import { ConfigError } from '../../../services/config/config-error.ts'
 import { loadConfig, maxFileBytes } from '../../../services/config/load.ts'
-import { parseConfig } from '../../../services/config/parse.ts'
+import { parseConfig } from '../../../services/config/read/parse.ts'
 
 const alone = 'environment_providers: false\n'
 

@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { Ajv } from 'ajv'
 import t from 'tap'
 import { parse } from 'yaml'
-import { GatewayFile } from '../../../schemas/config.ts'
+import { GatewayFile } from '../../../schemas/config/config.ts'
 import { loadConfig } from '../../../services/config/load.ts'
 import { configJsonSchema } from '../../../services/config/json-schema.ts'
-import { dialects } from '../../../services/providers/dialects.ts'
+import { dialects } from '../../../services/providers/openai/dialects.ts'
 
 const root = join(import.meta.dirname, '../../..')
 const read = (name: string) => readFileSync(join(root, name), 'utf8')

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { breakerDefaults } from '../../../schemas/config-requests.ts'
+import { breakerDefaults } from '../../../schemas/config/requests.ts'
 import { createBreaker } from '../../../services/deployments/breaker.ts'
-import type { BreakerConfig } from '../../../services/config/config.ts'
+import type { BreakerConfig } from '../../../services/catalogue/types.ts'
 
 const options = { ...breakerDefaults, failures: 3, minRequests: 10, windowMs: 1000, openMs: 100 }
 

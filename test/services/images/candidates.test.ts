@@ -1,11 +1,11 @@
 import t from 'tap'
-import type { DeploymentConfig, ModelConfig } from '../../../services/config/config.ts'
-import { UpstreamError } from '../../../services/errors.ts'
+import type { DeploymentConfig, ModelConfig } from '../../../services/catalogue/types.ts'
+import { UpstreamError } from '../../../services/shared/errors.ts'
 import { mayTryElsewhere, planFor } from '../../../services/images/candidates.ts'
-import { newModel } from '../../../services/models/new-model.ts'
+import { newModel } from '../../../services/catalogue/new-model.ts'
 import type { Provider } from '../../../services/providers/provider.ts'
 import { thrown } from '../../thrown.ts'
-import { noPrice } from '../../../services/models/no-price.ts'
+import { noPrice } from '../../../services/catalogue/no-price.ts'
 
 const maker: Provider = {
   id: 'maker', images: async () => { throw new Error('Not called here.') }, close: async () => {}

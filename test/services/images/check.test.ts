@@ -1,6 +1,6 @@
 import t from 'tap'
-import type { ImageGenerationRequest } from '../../../schemas/images-generations.ts'
-import type { ImageAbilities } from '../../../services/config/config.ts'
+import type { ImageGenerationRequest } from '../../../schemas/openai/images-generations.ts'
+import type { ImageAbilities } from '../../../services/catalogue/types.ts'
 import { checkRequest } from '../../../services/images/check.ts'
 import { thrown } from '../../thrown.ts'
 

@@ -2,7 +2,7 @@ import t from 'tap'
 import { createKeys } from '../../../services/keys/keys.ts'
 import { createToken } from '../../../services/keys/token.ts'
 import { StoreUnavailable } from '../../../services/store/store.ts'
-import { noLimits } from '../../../services/limits/types.ts'
+import { noLimits } from '../../../services/shared/limits.ts'
 import { forEachEngine } from '../../engines.ts'
 import { recall, setUp } from './helper.ts'
 

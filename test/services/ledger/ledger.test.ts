@@ -1,5 +1,5 @@
 import t from 'tap'
-import { GatewayError } from '../../../services/errors.ts'
+import { GatewayError } from '../../../services/shared/errors.ts'
 import { createKeys } from '../../../services/keys/keys.ts'
 import { createAccounts } from '../../../services/ledger/accounts.ts'
 import type { Store } from '../../../services/store/store.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { GatewayError } from '../../../services/errors.ts'
+import { GatewayError } from '../../../services/shared/errors.ts'
 import { createLedger } from '../../../services/ledger/create.ts'
 import type { Hold, Ledger, Reservation } from '../../../services/ledger/ledger.ts'
 import type { Store } from '../../../services/store/store.ts'

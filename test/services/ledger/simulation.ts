@@ -1,4 +1,4 @@
-import type { Timers } from '../../../services/ledger/timers.ts'
+import type { Timers } from '../../../services/shared/timers.ts'
 import { StoreUnavailable } from '../../../services/store/store.ts'
 import type { Store } from '../../../services/store/store.ts'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { parseConfig } from '../../../services/config/parse.ts'
+import { parseConfig } from '../../../services/config/read/parse.ts'
 import { createRegistry } from '../../../services/models/registry.ts'
 
 const config = parseConfig(`

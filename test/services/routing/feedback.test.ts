@@ -2,7 +2,7 @@ import t from 'tap'
 import { createFeedback } from '../../../services/routing/feedback/feedback.ts'
 import { learn } from '../../../services/routing/feedback/learn.ts'
 import { readFeedback, readOffsets, writeOffsets, type Scored } from '../../../services/routing/feedback/rows.ts'
-import { trainOnFeedback } from '../../../services/operations/routing-feedback.ts'
+import { trainOnFeedback } from '../../../services/admin/routing-feedback.ts'
 import { forEachEngine } from '../../engines.ts'
 import { ask, modelOf, routerOf } from './helper.ts'
 

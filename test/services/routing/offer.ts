@@ -1,5 +1,5 @@
-import type { ModelConfig, PolicyConfig } from '../../../services/config/config.ts'
-import { builtInPolicies } from '../../../services/config/policies.ts'
+import type { ModelConfig, PolicyConfig } from '../../../services/catalogue/types.ts'
+import { builtInPolicies } from '../../../services/config/read/policies.ts'
 import { noOffsets, type Offsets } from '../../../services/routing/feedback/rows.ts'
 import type { Offer } from '../../../services/routing/router.ts'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { ChatMessage } from '../../../schemas/chat-messages.ts'
+import type { ChatMessage } from '../../../schemas/openai/chat-messages.ts'
 import { routeHeader } from '../../../services/routing/describe.ts'
 import { profileOf } from '../../../services/routing/scoring/profile.ts'
 import { domains } from '../../../services/routing/scoring/weights.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { breakerDefaults } from '../../../schemas/config-requests.ts'
+import { breakerDefaults } from '../../../schemas/config/requests.ts'
 import { createDeployments } from '../../../services/deployments/deployments.ts'
 import { createSharing } from '../../../services/deployments/share.ts'
 import { createRouter } from '../../../services/routing/router.ts'

@@ -8,7 +8,7 @@ import { conversationOf } from '../../../services/routing/conversation.ts'
 import { thrown } from '../../thrown.ts'
 import { ask } from './helper.ts'
 
-const file = new URL('../../../services/routing/weights/router.json', import.meta.url)
+const file = new URL('../../../services/routing/scoring/router.json', import.meta.url)
 
 t.test('the weights are small, and only good for the texts as they are read now', async t => {
   t.ok(statSync(file).size <= 256 * 1024, `${statSync(file).size} bytes`)

@@ -1,8 +1,8 @@
 import t from 'tap'
-import type { ChatCompletionRequest } from '../../../schemas/chat-completions.ts'
-import type { ModelConfig, VideoAbilities } from '../../../services/config/config.ts'
-import { newModel } from '../../../services/models/new-model.ts'
-import { priceOf } from '../../../services/videos/price.ts'
+import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
+import type { ModelConfig, VideoAbilities } from '../../../services/catalogue/types.ts'
+import { newModel } from '../../../services/catalogue/new-model.ts'
+import { priceOf } from '../../../services/billing/video-price.ts'
 import { readTask } from '../../../services/videos/request.ts'
 import { thrown } from '../../thrown.ts'
 

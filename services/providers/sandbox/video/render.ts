@@ -1,4 +1,4 @@
-import { UpstreamError } from '../../../errors.ts'
+import { UpstreamError } from '../../../shared/errors.ts'
 import type { Scene } from './scene.ts'
 import { createThreads } from './threads.ts'
 

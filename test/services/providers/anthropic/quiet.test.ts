@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { ChatCompletionChunk } from '../../../../schemas/chat-completions.ts'
+import type { ChatCompletionChunk } from '../../../../schemas/openai/chat-completions.ts'
 import { begun, readStream } from '../../../../services/providers/anthropic/stream.ts'
 import { createReport, type Exchange } from '../../../../services/providers/provider.ts'
 import { plainText } from '../../../fixtures/anthropic/streams.ts'

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type Anthropic from '@anthropic-ai/sdk'
-import type { ChatCompletionRequest } from '../../../../schemas/chat-completions.ts'
+import type { ChatCompletionRequest } from '../../../../schemas/openai/chat-completions.ts'
 import { toMessagesRequest } from '../../../../services/providers/anthropic/request.ts'
 import type { MessagesRequest } from '../../../../services/providers/anthropic/wire.ts'
 import { complaintAbout } from '../../../servers/anthropic-rules.ts'

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
-import type { UserPart } from '../../../../schemas/chat-messages.ts'
-import type { ChatCompletionRequest } from '../../../../schemas/chat-completions.ts'
+import type { UserPart } from '../../../../schemas/openai/chat-messages.ts'
+import type { ChatCompletionRequest } from '../../../../schemas/openai/chat-completions.ts'
 import type { Download } from '../../../../services/media/media.ts'
 import type { Effort } from '../../../../services/providers/gemini/models.ts'
 import { createPartReader } from '../../../../services/providers/gemini/media.ts'

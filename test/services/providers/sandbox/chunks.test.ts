@@ -1,6 +1,6 @@
 import { getActiveResourcesInfo } from 'node:process'
 import t from 'tap'
-import type { ChatCompletionChunk } from '../../../../schemas/chat-completions.ts'
+import type { ChatCompletionChunk } from '../../../../schemas/openai/chat-completions.ts'
 import { createSandbox } from '../../../../services/providers/sandbox/sandbox.ts'
 import { callOf, complete, reply, stream } from './helper.ts'
 

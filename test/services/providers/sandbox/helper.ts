@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import Ajv2020 from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
-import type { ChatCompletion, ChatCompletionChunk, ChatCompletionRequest } from '../../../../schemas/chat-completions.ts'
-import { JsonText } from '../../../../services/json-text.ts'
+import type { ChatCompletion, ChatCompletionChunk, ChatCompletionRequest } from '../../../../schemas/openai/chat-completions.ts'
+import { JsonText } from '../../../../services/shared/json-text.ts'
 import type { ChatCall, StreamReport } from '../../../../services/providers/provider.ts'
 import { createSandbox } from '../../../../services/providers/sandbox/sandbox.ts'
 

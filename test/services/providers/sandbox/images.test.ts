@@ -1,7 +1,7 @@
 import sharp from 'sharp'
 import t from 'tap'
 import { createSandbox } from '../../../../services/providers/sandbox/sandbox.ts'
-import type { ImageCall } from '../../../../services/providers/image-maker.ts'
+import type { ImageCall } from '../../../../services/providers/provider-image.ts'
 import { failureOf } from '../../../image-server.ts'
 
 const size = { width: 96, height: 64 }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { ChatCompletionRequest } from '../../../../schemas/chat-completions.ts'
+import type { ChatCompletionRequest } from '../../../../schemas/openai/chat-completions.ts'
 import { countTokens } from '../../../../services/providers/sandbox/tokens.ts'
 import { callOf, complete, reply, sandbox } from './helper.ts'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { FunctionTool } from '../../../../schemas/chat-tools.ts'
+import type { FunctionTool } from '../../../../schemas/openai/chat-tools.ts'
 import { countTokens } from '../../../../services/providers/sandbox/tokens.ts'
 import { ajv, complete, reply } from './helper.ts'
 import type { Fields } from './helper.ts'

@@ -4,8 +4,8 @@ import { createPainter } from '../../../../services/providers/sandbox/video/pain
 import { createSandboxVideos } from '../../../../services/providers/sandbox/video/maker.ts'
 import { readPicture } from '../../../../services/providers/sandbox/video/pictures.ts'
 import { readScene } from '../../../../services/providers/sandbox/video/scene.ts'
-import type { VideoState, VideoTask } from '../../../../services/providers/video-maker.ts'
-import { readMp4 } from '../../../../services/videos/mp4.ts'
+import type { VideoState, VideoTask } from '../../../../services/providers/provider-video.ts'
+import { readMp4 } from '../../../../services/videos/runner/mp4.ts'
 
 const signal = AbortSignal.timeout(60_000)
 const task: VideoTask = {

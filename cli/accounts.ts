@@ -1,0 +1,58 @@
+import type { Command } from 'commander'
+import type { Account } from '../schemas/admin/accounts.ts'
+import { createAccount, listAccounts, updateAccount } from '../services/admin/accounts.ts'
+import { amountText } from '../services/admin/amounts.ts'
+import type { PageRequest } from '../services/admin/page.ts'
+import type { Column } from '../services/admin/format/columns.ts'
+import { limitsOf, limitsText, withLimits, withoutLimits } from './limits.ts'
+import type { LimitOptions } from './limits.ts'
+import { withJson, withPaging } from './options.ts'
+import type { JsonOption, Session } from './session.ts'
+
+/** Adds `accounts create`, `list` and `update`. */
+export function addAccountCommands (program: Command, session: Session): void {
+  const accounts = program.command('accounts').description('the accounts that pay for requests')
+
+  withLimits(withJson(accounts.command('create <id>')))
+    .description('create an account, without credit')
+    .option('--name <name>', 'what people call it; its id unless told')
+    .option('--parent <account>', 'an account whose money this one is a part of')
+    .action(async (id: string, options: CreateOptions) => {
+      const { name, parent } = options
+      const { account, created } = await session.administer(async (administration) =>
+        await createAccount(administration,
+          { id, ...(name && { name }), ...(parent && { parent }), ...limitsOf(options) }))
+      session.print(options, account, () => created
+        ? `Created the account ${account.id}.\n`
+        : `The account ${account.id} was there already.\n`)
+    })
+
+  withoutLimits(withLimits(withJson(accounts.command('update <id>'))))
+    .description('change the limits of an account; what is not told stays')
+    .action(async (id: string, options: JsonOption & LimitOptions) => {
+      const account = await session.administer(async (administration) =>
+        await updateAccount(administration, id, limitsOf(options)))
+      session.print(options, account, () => `Changed the account ${account.id}.\n`)
+    })
+
+  withPaging(withJson(accounts.command('list')))
+    .description('list the accounts and what they have, in US dollars')
+    .action(async (options: JsonOption & PageRequest) => {
+      const page = await session.administer(async (administration) =>
+        await listAccounts(administration, options))
+      session.printPage(options, page, columns)
+    })
+}
+
+type CreateOptions = JsonOption & LimitOptions & { name?: string, parent?: string }
+
+const columns: Column<Account>[] = [
+  { name: 'id', cell: ({ id }) => id },
+  { name: 'name', cell: ({ name }) => name },
+  { name: 'parent', cell: ({ parent }) => parent ?? '' },
+  { name: 'credits', numeric: true, cell: (account) => amountText(account.credits_nano) },
+  { name: 'spent', numeric: true, cell: (account) => amountText(account.spent_nano) },
+  { name: 'held', numeric: true, cell: (account) => amountText(account.held_nano) },
+  { name: 'available', numeric: true, cell: (account) => amountText(account.available_nano) },
+  { name: 'limits', cell: ({ limits }) => limitsText(limits) }
+]

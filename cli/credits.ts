@@ -1,0 +1,62 @@
+import type { Command } from 'commander'
+import type { Account } from '../schemas/admin/accounts.ts'
+import { getAccount } from '../services/admin/accounts.ts'
+import type { Administration } from '../services/admin/administration.ts'
+import { amountText } from '../services/admin/amounts.ts'
+import { addAdjustment, addDeposit, addRefund } from '../services/admin/credits.ts'
+import type { Booked } from '../services/admin/credits.ts'
+import { toNano, withJson } from './options.ts'
+import type { JsonOption, Session } from './session.ts'
+
+type PostingOptions = JsonOption & { id?: string }
+
+/** Adds `credits add`, `credits refund` and `credits adjust`. */
+export function addCreditCommands (program: Command, session: Session): void {
+  const credits = program.command('credits').description('the money of accounts, in US dollars')
+
+  posting(credits, 'add <account>')
+    .description('book money into an account')
+    .argument('<amount>', 'above zero', toNano)
+    .action(async (account: string, nano: number, { json, ...posted }: PostingOptions) =>
+      await book(session, { json }, account, async (administration) =>
+        await addDeposit(administration, account, { ...posted, amount_nano: nano })))
+
+  posting(credits, 'refund <account> <entry>')
+    .description('give back what a request was charged; `ledger entries` tells the id of its entry')
+    .argument('[amount]', 'all that is left of the entry unless told', toNano)
+    .action(async (account: string, entry: string, nano: number | undefined, options: PostingOptions) => {
+      const { json, ...posted } = options
+      const refund = { ...posted, entry, ...(nano !== undefined && { amount_nano: nano }) }
+      await book(session, { json }, account, async (administration) =>
+        await addRefund(administration, account, refund))
+    })
+
+  posting(credits, 'adjust <account>')
+    .description('set the credits of an account right')
+    .argument('<amount>', 'below zero takes credit away', toNano)
+    .requiredOption('--reason <text>', 'why, for whoever reads the books')
+    .action(async (account: string, nano: number, { json, ...posted }: PostingOptions & { reason: string }) =>
+      await book(session, { json }, account, async (administration) =>
+        await addAdjustment(administration, account, { ...posted, amount_nano: nano })))
+}
+
+function posting (credits: Command, nameAndArguments: string): Command {
+  return withJson(credits.command(nameAndArguments))
+    .option('--id <id>', 'a name of your own; the same posting sent again under it changes nothing')
+}
+
+async function book (
+  session: Session, options: JsonOption, id: string, work: (administration: Administration) => Promise<Booked>
+): Promise<void> {
+  const { booked, account } = await session.administer(async (administration) => ({
+    booked: await work(administration),
+    account: await getAccount(administration, id)
+  }))
+  session.print(options, booked.entry, () => describe(booked, account))
+}
+
+function describe ({ entry, created }: Booked, { id, balance_nano: balance }: Account): string {
+  const did = created ? 'Booked' : 'Had booked before:'
+  return `${did} ${entry.kind} ${entry.id}: ${amountText(entry.amount_nano)} from ${entry.debit} to ${entry.credit}.\n` +
+    `The balance of ${id} is ${amountText(balance)}.\n`
+}

@@ -1,0 +1,70 @@
+import { Option } from 'commander'
+import type { Command } from 'commander'
+import { jobStates } from '../schemas/admin/jobs.ts'
+import type { AdminJob } from '../schemas/admin/jobs.ts'
+import { amountText } from '../services/admin/amounts.ts'
+import { cancelJob, getJob, listJobs } from '../services/admin/jobs.ts'
+import type { JobRequest } from '../services/admin/jobs.ts'
+import type { Column } from '../services/admin/format/columns.ts'
+import { toTable } from '../services/admin/format/table.ts'
+import { withJson, withPaging } from './options.ts'
+import type { JsonOption, Session } from './session.ts'
+
+/** Adds `jobs list`, `jobs show` and `jobs cancel`. */
+export function addJobCommands (program: Command, session: Session): void {
+  const jobs = program.command('jobs').description('the videos that providers make')
+
+  withPaging(withJson(jobs.command('list')))
+    .description('list jobs, the newest first')
+    .option('--account <account>', 'only those that this account pays for')
+    .option('--model <model>', 'only of this model')
+    .addOption(new Option('--state <state>', '`live` for all that have not ended').choices([...jobStates, 'live']))
+    .addOption(new Option('--delivered <yes|no>', 'whether a client has had the answer').choices(['yes', 'no']))
+    .action(async (options: JsonOption & JobRequest) => {
+      const page = await session.administer(async (administration) => await listJobs(administration, options))
+      session.printPage(options, page, jobColumns)
+    })
+
+  withJson(jobs.command('show <id>'))
+    .description('show everything that is known of a job')
+    .action(async (id: string, options: JsonOption) => {
+      const job = await session.administer(async (administration) => await getJob(administration, id))
+      session.print(options, job, () => toTable(factColumns, factsOf(job)))
+    })
+
+  withJson(jobs.command('cancel <id>'))
+    .description('end a job within some seconds; its client pays nothing')
+    .action(async (id: string, options: JsonOption) => {
+      const job = await session.administer(async (administration) => await cancelJob(administration, id))
+      session.print(options, job, () => `The job ${job.id} is being cancelled.\n`)
+    })
+}
+
+const jobColumns: Column<AdminJob>[] = [
+  { name: 'created_at', cell: ({ created_at: at }) => at },
+  { name: 'id', cell: ({ id }) => id },
+  { name: 'state', cell: ({ state, cancelling }) => cancelling ? `${state}, cancelling` : state },
+  { name: 'progress', numeric: true, cell: ({ progress }) => progress === null ? '' : `${progress} %` },
+  { name: 'model', cell: ({ model }) => model },
+  { name: 'provider', cell: ({ provider }) => provider ?? '' },
+  { name: 'account', cell: ({ account }) => account },
+  { name: 'cost', numeric: true, cell: ({ cost_nano: nano }) => nano === null ? '' : amountText(nano) },
+  { name: 'delivered', cell: ({ delivered, finished_at: at }) => at === null ? '' : delivered ? 'yes' : 'no' },
+  { name: 'error', cell: ({ error }) => error?.code ?? error?.message ?? '' }
+]
+
+interface Fact { name: string, value: string }
+
+const factColumns: Column<Fact>[] = [
+  { name: 'field', cell: ({ name }) => name },
+  { name: 'value', cell: ({ value }) => value }
+]
+
+function factsOf ({ object: _, error, videos, held_usd: _held, cost_usd: _cost, ...job }: AdminJob): Fact[] {
+  const { held_nano: held, cost_nano: cost, ...plain } = job
+  const amounts = { held: amountText(held), cost: cost === null ? null : amountText(cost) }
+  const made = videos.map(video => `${video.media ?? 'at the provider'}, ${video.seconds ?? '?'} s`).join('; ')
+  const facts = { ...plain, ...amounts, error: error === null ? null : `${error.code ?? ''} ${error.message}`, videos: made }
+  return Object.entries(facts).flatMap(([name, value]) =>
+    value === null || value === '' ? [] : [{ name: name.replaceAll('_', ' '), value: String(value) }])
+}

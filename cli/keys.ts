@@ -1,0 +1,145 @@
+import { Option } from 'commander'
+import type { Command } from 'commander'
+import { budgetPeriods } from '../schemas/admin/keys.ts'
+import type { Key, KeyChange, KeyWithSecret } from '../schemas/admin/keys.ts'
+import { isoInstant } from '../services/shared/iso-time.ts'
+import { amountText } from '../services/admin/amounts.ts'
+import { createKey, listKeys, revokeKey, rotateKey, updateKey } from '../services/admin/keys.ts'
+import type { KeyRequest } from '../services/admin/keys.ts'
+import type { Column } from '../services/admin/format/columns.ts'
+import { limitsOf, limitsText, withLimits, withoutLimits } from './limits.ts'
+import type { LimitOptions } from './limits.ts'
+import { toInstant, toList, toNano, toSeconds, withJson, withPaging } from './options.ts'
+import type { JsonOption, Session } from './session.ts'
+
+/** Adds `keys create`, `list`, `update`, `rotate` and `revoke`. */
+export function addKeyCommands (program: Command, session: Session): void {
+  const keys = program.command('keys').description('the API keys of apps and operators')
+  addCreate(keys, session)
+  addList(keys, session)
+  addUpdate(keys, session)
+  addRotate(keys, session)
+  addRevoke(keys, session)
+}
+
+function addCreate (keys: Command, session: Session): void {
+  withSettings(withJson(keys.command('create')))
+    .description('create a key; it is shown this once')
+    .option('--account <account>', 'who pays for its requests', 'default')
+    .option('--admin', 'a key for the admin API, which pays for nothing')
+    .action(async (options: CreateOptions, command: Command) => {
+      const { account, admin = false } = options
+      const settings = toSettings(options, command)
+      const key = await session.administer(async (administration) =>
+        await createKey(administration, { account, role: admin ? 'admin' : 'user', ...settings }))
+      session.print(options, key, () => secretOf(key))
+    })
+}
+
+function addList (keys: Command, session: Session): void {
+  withPaging(withJson(keys.command('list')))
+    .description('list the keys, newest first')
+    .option('--account <account>', 'only those of this account')
+    .action(async (options: JsonOption & KeyRequest) => {
+      const page = await session.administer(async (administration) => await listKeys(administration, options))
+      session.printPage(options, page, columns)
+    })
+}
+
+function addUpdate (keys: Command, session: Session): void {
+  withoutLimits(withSettings(withJson(keys.command('update <id>'))))
+    .description('change the settings of a key; what is not told stays')
+    .option('--no-models', 'let it use all models')
+    .option('--no-budget', 'let it spend what its account has')
+    .option('--no-expires', 'let it work for ever')
+    .action(async (id: string, options: JsonOption & SettingsOptions, command: Command) => {
+      const settings = toSettings(options, command)
+      const key = await session.administer(async (administration) =>
+        await updateKey(administration, id, settings))
+      session.print(options, key, () => `Changed the key ${key.id}.\n`)
+    })
+}
+
+function addRotate (keys: Command, session: Session): void {
+  withJson(keys.command('rotate <id>'))
+    .description('give a key a new secret, which is shown this once')
+    .option('--grace <time>', 'how long the secret until now works, such as 30m, 24h or 0', toSeconds)
+    .action(async (id: string, options: JsonOption & { grace?: number }) => {
+      const { grace } = options
+      const key = await session.administer(async (administration) =>
+        await rotateKey(administration, id, grace === undefined ? {} : { grace_seconds: grace }))
+      session.print(options, key, () => secretOf(key))
+    })
+}
+
+function addRevoke (keys: Command, session: Session): void {
+  withJson(keys.command('revoke <id>'))
+    .description('end a key for good, within two seconds in every process')
+    .action(async (id: string, options: JsonOption) => {
+      const key = await session.administer(async (administration) => await revokeKey(administration, id))
+      session.print(options, key, () => `The key ${key.id} is revoked.\n`)
+    })
+}
+
+type CreateOptions = JsonOption & SettingsOptions & { account: string, admin?: boolean }
+
+/** False: a setting that is taken away. */
+interface SettingsOptions extends LimitOptions {
+  label?: string
+  models?: string[] | false
+  budget?: number | false
+  period?: typeof budgetPeriods[number]
+  expires?: number | false
+}
+
+function withSettings (command: Command): Command {
+  return withLimits(command)
+    .option('--label <text>', 'what people call it')
+    .option('--models <globs>', 'the models it may use, e.g. "gpt-*,sandbox-chat"', toList)
+    .option('--budget <amount>', 'what it may spend, in US dollars', toNano)
+    .addOption(new Option('--period <period>', 'after which its budget begins anew').choices(budgetPeriods))
+    .option('--expires <time>', 'until when it works', toInstant)
+}
+
+function toSettings (
+  { label, models, budget, period, expires, ...limits }: SettingsOptions, command: Command
+): KeyChange {
+  if (period !== undefined && typeof budget !== 'number') command.error('--period goes with --budget')
+  return {
+    ...limitsOf(limits),
+    ...(label !== undefined && { label }),
+    ...(models !== undefined && { models: models === false ? null : models }),
+    ...(budget === false && { budget: null }),
+    ...(typeof budget === 'number' && { budget: { amount_nano: budget, period: period ?? null } }),
+    ...(expires !== undefined && { expires_at: expires === false ? null : isoInstant(expires) })
+  }
+}
+
+function secretOf ({ key }: KeyWithSecret): string {
+  return `${key}\n`
+}
+
+const columns: Column<Key>[] = [
+  { name: 'id', cell: ({ id }) => id },
+  { name: 'role', cell: ({ role }) => role },
+  { name: 'account', cell: ({ account }) => account },
+  { name: 'label', cell: ({ label }) => label },
+  { name: 'models', cell: ({ models }) => models?.join(',') ?? 'all' },
+  { name: 'budget', numeric: true, cell: ({ budget }) => budget === null ? '' : amountText(budget.amount_nano) },
+  { name: 'period', cell: ({ budget }) => budget?.period ?? '' },
+  { name: 'spent', numeric: true, cell: ({ budget }) => budget === null ? '' : amountText(budget.spent_nano) },
+  { name: 'limits', cell: ({ limits }) => limitsText(limits) },
+  { name: 'created', cell: (key) => dateOf(key.created_at) },
+  { name: 'last_used', cell: (key) => dateOf(key.last_used_at) },
+  { name: 'state', cell: stateOf }
+]
+
+function stateOf (key: Key): string {
+  if (key.revoked_at !== null) return `revoked ${dateOf(key.revoked_at)}`
+  if (key.expires_at === null) return 'good'
+  return `${Date.parse(key.expires_at) > Date.now() ? 'good until' : 'expired'} ${dateOf(key.expires_at)}`
+}
+
+function dateOf (instant: string | null): string {
+  return instant?.slice(0, 10) ?? ''
+}

@@ -1,0 +1,60 @@
+import { Option } from 'commander'
+import type { Command } from 'commander'
+import { entryKinds } from '../schemas/admin/entries.ts'
+import type { Entry } from '../schemas/admin/entries.ts'
+import type { LedgerCheck } from '../schemas/admin/ledger.ts'
+import { amountText } from '../services/admin/amounts.ts'
+import { listEntries } from '../services/admin/entries.ts'
+import type { EntryRequest } from '../services/admin/entries.ts'
+import { checkBooks } from '../services/admin/ledger.ts'
+import type { Column } from '../services/admin/format/columns.ts'
+import { toTable } from '../services/admin/format/table.ts'
+import { toInstant, withJson, withPaging } from './options.ts'
+import type { JsonOption, Session } from './session.ts'
+
+/** Adds `ledger check` and `ledger entries`. */
+export function addLedgerCommands (program: Command, session: Session): void {
+  const ledger = program.command('ledger').description('the books: every amount that was ever moved')
+
+  withJson(ledger.command('check'))
+    .description('check that the books agree with themselves; exit code 1 when they do not')
+    .action(async (options: JsonOption) => {
+      const check = await session.administer(checkBooks)
+      session.print(options, check, () => report(check))
+      if (!check.ok) session.refuse()
+    })
+
+  withPaging(withJson(ledger.command('entries')))
+    .description('list the lines of the books, newest first')
+    .option('--account <account>', 'only what this account gave or got')
+    .addOption(new Option('--kind <kind>', 'only this kind').choices(entryKinds))
+    .option('--from <time>', 'from this time on', toInstant)
+    .option('--to <time>', 'before this time', toInstant)
+    .action(async (options: JsonOption & EntryRequest) => {
+      const page = await session.administer(async (administration) =>
+        await listEntries(administration, options))
+      session.printPage(options, page, entryColumns)
+    })
+}
+
+function report ({ ok, violations }: LedgerCheck): string {
+  return ok ? 'The books add up.\n' : toTable(violationColumns, violations)
+}
+
+const violationColumns: Column<LedgerCheck['violations'][number]>[] = [
+  { name: 'rule', cell: ({ rule }) => rule },
+  { name: 'subject', cell: ({ subject }) => subject },
+  { name: 'expected', numeric: true, cell: ({ expected }) => String(expected ?? '') },
+  { name: 'found', numeric: true, cell: ({ found }) => String(found ?? '') }
+]
+
+const entryColumns: Column<Entry>[] = [
+  { name: 'at', cell: ({ at }) => at },
+  { name: 'kind', cell: ({ kind }) => kind },
+  { name: 'debit', cell: ({ debit }) => debit },
+  { name: 'credit', cell: ({ credit }) => credit },
+  { name: 'amount', numeric: true, cell: (entry) => amountText(entry.amount_nano) },
+  { name: 'model', cell: ({ model }) => model ?? '' },
+  { name: 'id', cell: ({ id }) => id },
+  { name: 'note', cell: ({ reason, reverses }) => reason ?? reverses ?? '' }
+]

@@ -1,0 +1,95 @@
+import { readFileSync } from 'node:fs'
+import { InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
+import type { ChatCompletionRequest } from '../schemas/openai/chat-completions.ts'
+import type { RoutingDecision } from '../schemas/openai/routing.ts'
+import type { FeedbackLesson } from '../services/admin/routing-feedback.ts'
+import type { Column } from '../services/admin/format/columns.ts'
+import { toTable } from '../services/admin/format/table.ts'
+import { toList, withJson } from './options.ts'
+import type { JsonOption, Session } from './session.ts'
+
+interface ExplainOptions extends JsonOption {
+  policy: string, body?: ChatCompletionRequest, candidates?: string[]
+}
+
+/** Adds `route explain` and `route train`. */
+export function addRouteCommands (program: Command, session: Session, env: NodeJS.ProcessEnv): void {
+  const route = program.command('route').description('how auto chooses a model')
+
+  withJson(route.command('explain [text]'))
+    .description('show which model a request would go to and why; makes no call')
+    .option('--policy <policy>', 'auto, auto:cost, auto:quality, auto:speed or one of your own', 'auto')
+    .option(
+      '--body <file>', 'a chat completion request as JSON, instead of a text; - reads standard input', toBody
+    )
+    .option('--candidates <models>', 'choose only from these, with commas between', toList)
+    .action(async (text: string | undefined, { policy, body, candidates, ...options }: ExplainOptions) => {
+      const request = body ?? { model: policy, messages: [{ role: 'user' as const, content: text ?? '' }] }
+      if (body === undefined && text === undefined) throw new Error('Give a text, or a request with --body.')
+      // Loaded only here: no other command needs the configuration, nor how models are chosen.
+      const { explainRoute } = await import('../services/admin/routing.ts')
+      const decision = await session.administer(async ({ store }) =>
+        await explainRoute({ request, policy, candidates: candidates ?? null, env, store }))
+      session.print(options, decision, () => report(decision))
+    })
+
+  withJson(route.command('train'))
+    .description(
+      'learn from feedback how far off expectations are; shows before and after on a part held back'
+    )
+    .option('--apply', 'let all gateways of this database use what was learned')
+    .action(async ({ apply = false, ...options }: JsonOption & { apply?: boolean }) => {
+      const { trainOnFeedback } = await import('../services/admin/routing-feedback.ts')
+      const lesson = await session.administer(
+        async ({ store }) => await trainOnFeedback(store, apply, Date.now())
+      )
+      session.print(options, lesson, () => lessonReport(lesson))
+    })
+}
+
+function toBody (file: string): ChatCompletionRequest {
+  try {
+    return JSON.parse(readFileSync(file === '-' ? 0 : file, 'utf8'))
+  } catch (error) {
+    throw new InvalidArgumentError(error instanceof Error ? error.message : String(error))
+  }
+}
+
+function report (decision: RoutingDecision): string {
+  const { model, policy, reason, confidence, domain, candidates, weights_version: weights, us } = decision
+  const head = model === ''
+    ? `${policy}: no model qualifies`
+    : `${policy} → ${model} (${reason}, confidence ${confidence}, domain ${domain}, weights ${weights}, ${us} µs)`
+  return `${head}\n\n${toTable(candidateColumns, candidates)}`
+}
+
+const candidateColumns: Column<RoutingDecision['candidates'][number]>[] = [
+  { name: 'model', cell: ({ model }) => model },
+  { name: 'quality', numeric: true, cell: ({ quality }) => quality?.toFixed(3) ?? '' },
+  { name: 'cost', numeric: true, cell: ({ cost_usd: cost }) => cost?.toFixed(6) ?? '' },
+  { name: 'ms', numeric: true, cell: ({ latency_ms: ms }) => ms?.toFixed(0) ?? '' },
+  { name: 'score', numeric: true, cell: ({ score }) => score?.toFixed(3) ?? '' },
+  { name: 'excluded by', cell: ({ excluded_by: constraint }) => constraint ?? '' }
+]
+
+function lessonReport (lesson: FeedbackLesson): string {
+  const { learned_from: count, held_back: heldBack, before, after, offsets, applied } = lesson
+  const errors = [{ name: 'before', ...before }, { name: 'after', ...after }]
+  const end = applied ? 'In force now.' : 'Not in force; --apply does that.'
+  return `Learned from ${count} scores; on ${heldBack} held back:\n\n${toTable(errorColumns, errors)}\n` +
+    `${toTable(offsetColumns, offsets)}\n${end}\n`
+}
+
+const errorColumns: Column<FeedbackLesson['before'] & { name: string }>[] = [
+  { name: '', cell: ({ name }) => name },
+  { name: 'squared error', numeric: true, cell: ({ squared }) => squared.toFixed(4) },
+  { name: 'log loss', numeric: true, cell: ({ log_loss: logLoss }) => logLoss.toFixed(4) }
+]
+
+const offsetColumns: Column<FeedbackLesson['offsets'][number]>[] = [
+  { name: 'model', cell: ({ model }) => model },
+  { name: 'domain', cell: ({ domain }) => domain },
+  { name: 'scores', numeric: true, cell: ({ scores }) => String(scores) },
+  { name: 'log-odds', numeric: true, cell: ({ log_odds: logOdds }) => logOdds.toFixed(3) }
+]

@@ -1,0 +1,56 @@
+import fp from 'fastify-plugin'
+import { checkLedger } from '../../services/ledger/check.ts'
+import { createLedger } from '../../services/ledger/create.ts'
+import type { Ledger } from '../../services/ledger/ledger.ts'
+import { showLedger } from '../../services/observability/metrics/gateway.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** The money of all accounts; closed with the server, before the store. */
+    ledger: Ledger
+    /** How many violations the regular checks of the books have found since the start. */
+    ledgerViolations (): number
+  }
+}
+
+const hourMs = 3_600_000
+
+interface LedgerPluginOptions {
+  checkEveryMs?: number
+  /** How long a node is silent before others take its jobs over; it shows often enough that it lives. */
+  takeoverMs?: number | undefined
+}
+
+const longestBeatMs = 3_000
+
+/** Offers the ledger, and checks the books every hour. What does not add up is logged, never changed. */
+export default fp<LedgerPluginOptions>(async (app, { checkEveryMs = hourMs, takeoverMs = Infinity }) => {
+  const options = { beatMs: Math.min(longestBeatMs, takeoverMs / 5) }
+  const observeWrite = app.metrics.histogram({
+    name: 'ledger_flush_seconds',
+    help: 'How long a batch of the ledger took to be on disk.',
+    bounds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
+  })
+  const onWrite = (ms: number) => observeWrite(ms / 1000)
+  const ledger = createLedger({ store: app.store, log: app.log, options, onWrite })
+  app.decorate('ledger', ledger)
+
+  let found = 0
+  async function check (): Promise<void> {
+    try {
+      const violations = await checkLedger(app.store)
+      found += violations.length
+      for (const violation of violations) app.log.error({ violation }, 'the books do not add up')
+    } catch (error) {
+      app.log.warn({ err: error }, 'the books could not be checked')
+    }
+  }
+  app.decorate('ledgerViolations', () => found)
+  showLedger(app.metrics, ledger, () => found)
+  const timer = setInterval(check, checkEveryMs).unref()
+
+  app.addHook('onClose', async () => {
+    clearInterval(timer)
+    await ledger.close()
+  })
+}, { name: 'ledger', dependencies: ['store', 'metrics'] })

@@ -1,0 +1,59 @@
+import type { FastifyReply, FastifyRequest, preHandlerHookHandler } from 'fastify'
+import fp from 'fastify-plugin'
+import { createIds } from '../../services/shared/ids.ts'
+import { createLimits, type Admission } from '../../services/limits/limits.ts'
+import { tokensReserved } from '../../services/limits/tokens.ts'
+import { limitKinds } from '../../services/shared/limits.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** A preHandler hook for routes that do work for a key: ends in 429 when a limit is used up. */
+    keepLimits: preHandlerHookHandler
+  }
+}
+
+/**
+ * Offers `app.keepLimits`. It comes after the body has been validated, so what is refused for itself does not
+ * count; nor does what ends in an error before a provider was called.
+ */
+export default fp(async app => {
+  const limits = createLimits({
+    store: app.store,
+    node: createIds('node_')(),
+    onError: error => app.log.error(error, 'the limits could not be counted')
+  })
+  app.metrics.counter({ name: 'limited_total', help: 'Requests refused by a limit.', labels: ['kind'] },
+    () => limitKinds.map(kind => ({ labels: { kind }, value: limits.refused[kind] })))
+
+  app.decorate('keepLimits', function keepLimits (request, reply, done) {
+    const scopes = request.apiKey.limits
+    if (scopes.length === 0) return done()
+    // Images are not counted in tokens, though they have a prompt too.
+    const isText = request.routeOptions.url?.endsWith('/completions') === true
+    const tokens = isText ? tokensReserved(request.body, request.jsonText?.bytes.length ?? 0) : 0
+    const admission = limits.admit(scopes, tokens)
+    if (!(admission instanceof Promise)) {
+      begin(request, reply, admission)
+      return done()
+    }
+    admission.then(admission => {
+      begin(request, reply, admission)
+      done()
+    }).catch(done)
+  })
+  app.addHook('onClose', async () => { await limits.close() })
+}, { name: 'limits', dependencies: ['store', 'auth', 'metrics', 'json-body'] })
+
+/** The slot is free again when the response is closed, whatever came of it. */
+function begin ({ trace }: FastifyRequest, reply: FastifyReply, admission: Admission): void {
+  const { raw } = reply
+  reply.headers(admission.headers)
+  const end = (): void => {
+    const usage = trace.report?.usage ?? null
+    const tokens = usage === null ? null : usage.prompt + usage.completion
+    admission.end({ counts: raw.statusCode < 400 || trace.attempts > 0, tokens })
+  }
+  // The client may have gone while the store was asked.
+  if (raw.destroyed) end()
+  else raw.on('close', end)
+}

@@ -1,0 +1,22 @@
+import fp from 'fastify-plugin'
+import { openStore } from '../../services/store/open.ts'
+import type { Store } from '../../services/store/store.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** The one database of accounts, keys, entries and jobs; closed with the server. */
+    store: Store
+  }
+}
+
+export interface StoreOptions {
+  /** See `openStore`, e.g. `sqlite:data/tollgate.db`. */
+  url: string
+}
+
+/** Opens the store and offers it as `app.store`. The start fails when it cannot be opened. */
+export default fp<StoreOptions>(async (app, { url }) => {
+  const store = await openStore(url, { log: app.log })
+  app.decorate('store', store)
+  app.addHook('onClose', async () => { await store.close() })
+}, { name: 'store' })

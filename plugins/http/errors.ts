@@ -1,0 +1,42 @@
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import fp from 'fastify-plugin'
+import { answerThenDrain } from '../../services/http/graceful-close/drain.ts'
+import { errorAnswer, methodNotSupported, unknownUrl } from '../../services/http/error-answers.ts'
+import { createRouteTable } from '../../services/http/route-table.ts'
+
+/** Answers all that goes wrong in OpenAI's shape; registered before the routes, to see their methods. */
+export default fp(async app => {
+  const routes = createRouteTable()
+  app.addHook('onRoute', ({ method, url }) => { routes.add([method].flat(), url) })
+
+  app.setErrorHandler((error, request, reply) => answer(error, request, reply))
+
+  app.setNotFoundHandler((request, reply) => {
+    const [path = '/'] = request.url.split('?', 1)
+    const allowed = routes.methodsAt(path)
+    if (allowed.length === 0) throw unknownUrl(request.method, path)
+    if (request.method !== 'OPTIONS') throw methodNotSupported(request.method, path, allowed)
+    return reply.code(204).header('allow', [...allowed, 'OPTIONS'].join(', ')).send()
+  })
+}, { name: 'errors' })
+
+/** For the server option `frameworkErrors`: answers URLs that cannot even be routed. */
+export function frameworkErrors (error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
+  answer(error, request, reply)
+}
+
+function answer (thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const error = errorAnswer(thrown, request)
+  if (error.status >= 500) {
+    request.log[error.status === 500 ? 'error' : 'warn']({ id: request.id, err: error.cause ?? error }, error.message)
+  }
+  const text = JSON.stringify(error.toBody())
+  reply.code(error.status).headers(error.headers).type('application/json; charset=utf-8')
+  // Requests that are refused before they are known have no trace.
+  const attempts = request.trace?.attempts
+  if (attempts) reply.header('x-tollgate-attempts', attempts)
+  // Fastify closes the connection when it gives up on a body before its end.
+  const unread = reply.getHeader('connection') === 'close' && !request.raw.readableEnded
+  if (!unread) return reply.send(text)
+  return reply.header('content-length', Buffer.byteLength(text)).send(answerThenDrain(text, request.raw))
+}

@@ -1,0 +1,65 @@
+import { once } from 'node:events'
+import type { OutgoingHttpHeaders } from 'node:http'
+import type { FastifyReply } from 'fastify'
+import fp from 'fastify-plugin'
+import type { Delivery, Events } from '../../services/requests/delivery.ts'
+import { errorAnswer } from '../../services/http/error-answers.ts'
+import type { EventSink } from '../../services/providers/provider.ts'
+import { encodeEvent } from '../../services/upstream/sse.ts'
+
+declare module 'fastify' {
+  interface FastifyReply {
+    /** The way a use case answers this request. */
+    toDelivery (signal: AbortSignal): Delivery
+  }
+}
+
+/** Lets a use case answer through a reply, whole or as an event stream. */
+export default fp(async app => {
+  app.decorateReply('toDelivery', function (signal) {
+    return {
+      json: (headers, body, text) => {
+        this.request.trace.firstByteAtMs = performance.now()
+        this.headers(headers).type('application/json; charset=utf-8').send(text ?? body)
+      },
+      stream: (headers, events) => sendEvents(this, headers, events, signal)
+    }
+  })
+}, { name: 'delivery', dependencies: ['errors', 'finished', 'overload'] })
+
+const streamHeaders = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-cache',
+  // nginx would otherwise collect events before it passes them on.
+  'x-accel-buffering': 'no'
+}
+
+async function sendEvents (
+  reply: FastifyReply, headers: Record<string, string>, events: Events, signal: AbortSignal
+): Promise<void> {
+  const { raw, request } = reply
+  // Counted as long as the client reads, which may be longer than the provider writes.
+  raw.once('close', request.server.load.enter('streams'))
+  reply.hijack()
+  reply.headers({ ...headers, ...streamHeaders })
+  raw.writeHead(200, reply.getHeaders() as OutgoingHttpHeaders)
+  const sink: EventSink = {
+    write (bytes) {
+      request.trace.firstByteAtMs ??= performance.now()
+      return raw.write(bytes)
+    },
+    drained: () => once(raw, 'drain', { signal })
+  }
+  try {
+    if ('pour' in events) await events.pour(sink)
+    else for await (const bytes of events) if (!sink.write(bytes)) await sink.drained()
+  } catch (error) {
+    if (raw.destroyed) return
+    // When it was the gateway that gave up, it said why.
+    const failure: unknown = signal.aborted ? signal.reason : error
+    const answer = errorAnswer(failure)
+    request.trace.failure = answer
+    raw.write(encodeEvent(answer.toBody()))
+  }
+  raw.end()
+}

@@ -1,0 +1,38 @@
+import fp from 'fastify-plugin'
+import type { Finished } from '../../services/requests/request-summary.ts'
+import { usdFromNano } from '../../services/shared/money.ts'
+
+/** Writes one line per finished request: numbers and names, never a prompt or a key. */
+export default fp(async app => {
+  app.onFinished(finished => app.log.info(lineOf(finished), 'request'))
+}, { name: 'access-log', dependencies: ['finished'] })
+
+function lineOf (finished: Finished): object {
+  const { id, key, method, route, path, status, isClientGone, trace, startedMs, endedMs } = finished
+  const usage = trace.report?.usage
+  return {
+    id,
+    key: key?.id,
+    method,
+    path: route ?? path,
+    status,
+    outcome: isClientGone ? 'client_gone' : trace.failure?.message,
+    asked: trace.asked ?? undefined,
+    model: trace.model ?? undefined,
+    provider: trace.provider ?? undefined,
+    route: trace.route ?? undefined,
+    attempts: trace.attempts || undefined,
+    used: trace.report?.model ?? trace.upstreamModel ?? undefined,
+    promptTokens: usage?.prompt,
+    completionTokens: usage?.completion,
+    images: trace.images ?? undefined,
+    job: trace.job ?? undefined,
+    costUsd: trace.costNano === null ? undefined : usdFromNano(trace.costNano),
+    firstByteMs: trace.firstByteAtMs === null ? undefined : tenths(trace.firstByteAtMs - startedMs),
+    totalMs: tenths(endedMs - startedMs)
+  }
+}
+
+function tenths (ms: number): number {
+  return Math.round(ms * 10) / 10
+}

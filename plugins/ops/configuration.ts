@@ -1,0 +1,34 @@
+import fp from 'fastify-plugin'
+import type { GatewayConfig } from '../../services/catalogue/types.ts'
+import { watchConfig } from '../../services/config/watch/watch.ts'
+
+interface ConfigurationOptions {
+  path: string
+  /** What was loaded at the start. */
+  running: GatewayConfig
+  load: () => GatewayConfig | Promise<GatewayConfig>
+}
+
+/**
+ * Follows the operator's file: a good change is taken over at once, a bad one leaves the old running and is
+ * told.
+ */
+export default fp<ConfigurationOptions>(async (app, { path, running, load }) => {
+  const watcher = watchConfig({
+    path,
+    load,
+    running,
+    onChange: config => {
+      app.models.apply(config)
+      app.rediscover()
+      app.log.info({ path, models: config.models.length, providers: config.providers.length }, 'configuration reloaded')
+    },
+    onError: error => app.log.error({ path }, `the configuration was not reloaded: ${error.message}`)
+  })
+  const reload = (): void => { watcher.reload() }
+  process.on('SIGHUP', reload)
+  app.addHook('preClose', async () => {
+    process.off('SIGHUP', reload)
+    await watcher.close()
+  })
+}, { name: 'configuration', dependencies: ['models', 'discovery'] })

@@ -1,0 +1,37 @@
+import fp from 'fastify-plugin'
+import { createRequestLog } from '../../services/observability/request-log/request-log.ts'
+
+interface RequestLogPluginOptions {
+  /** The part of the requests that is kept; 0 turns the log off. */
+  sample: number
+  keepMs: number
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Writes to the request log what is noted so far. */
+    flushRequestLog (): Promise<void>
+  }
+}
+
+/** Keeps a row of each request of a key in the store. */
+export default fp<RequestLogPluginOptions>(async (app, { sample, keepMs }) => {
+  if (sample === 0) {
+    app.decorate('flushRequestLog', async () => {})
+    return
+  }
+  const log = createRequestLog({
+    store: app.store, sample, keepMs, onError: err => app.log.warn({ err }, 'the request log could not be written')
+  })
+  app.decorate('flushRequestLog', async () => {
+    app.tellFinished()
+    await log.flush()
+  })
+  app.onFinished(log.add)
+  app.metrics.counter({ name: 'request_log_lost_total', help: 'Requests that are not in the request log.' },
+    () => log.lostCount)
+  app.addHook('onClose', async () => {
+    app.tellFinished()
+    await log.close()
+  })
+}, { name: 'request-log', dependencies: ['store', 'finished', 'metrics'] })

@@ -1,0 +1,13 @@
+import fp from 'fastify-plugin'
+
+/** Sends a trace of each request to a collector; registered only where there is one. */
+export default fp<{ endpoint: string }>(async (app, { endpoint }) => {
+  // The library takes longer to load than all the rest of the gateway.
+  const { createTracing } = await import('../../services/observability/tracing/tracing.ts')
+  const tracing = createTracing({ endpoint })
+  app.onFinished(tracing.request)
+  app.addHook('onClose', async () => {
+    app.tellFinished()
+    await tracing.close().catch(err => app.log.warn({ err }, 'the last traces could not be sent'))
+  })
+}, { name: 'traces', dependencies: ['finished'] })

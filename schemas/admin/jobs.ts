@@ -1,0 +1,65 @@
+import { Type } from '@sinclair/typebox'
+import type { Static } from '@sinclair/typebox'
+import { Closed, Id, ListOf, Nano, Paging, Usd } from './shared.ts'
+import { Nullable, StringEnum } from '../shared/combinators.ts'
+
+export const jobStates = [
+  'submitting', 'queued', 'running', 'storing', 'succeeded', 'failed', 'cancelled', 'expired'
+] as const
+export const JobStateName = StringEnum(jobStates)
+
+const JobVideo = Type.Object({
+  /** Id of the stored video; null when only the provider has it. */
+  media: Nullable(Type.String()),
+  mime_type: Type.String(),
+  seconds: Nullable(Type.Number()),
+  width: Nullable(Type.Number()),
+  height: Nullable(Type.Number()),
+  expires_at: Nullable(Type.String())
+})
+
+/** Work that a provider does for minutes. What was asked for is not shown: it belongs to the client. */
+export const AdminJob = Type.Object({
+  object: Type.Literal('job'),
+  id: Type.String(),
+  state: JobStateName,
+  /** 0 to 100, as the provider says; null when it does not. */
+  progress: Nullable(Type.Number()),
+  account: Type.String(),
+  key: Type.String(),
+  model: Type.String(),
+  provider: Nullable(Type.String()),
+  upstream_model: Nullable(Type.String()),
+  /** What the provider knows it by. */
+  handle: Nullable(Type.String()),
+  /** The node that works on it, and the one where a client waits. */
+  node: Nullable(Type.String()),
+  waiter: Nullable(Type.String()),
+  delivered: Type.Boolean(),
+  cancelling: Type.Boolean(),
+  seconds: Type.Number(),
+  held_usd: Usd,
+  held_nano: Nano,
+  cost_usd: Nullable(Usd),
+  cost_nano: Nullable(Nano),
+  error: Nullable(Type.Object({ code: Nullable(Type.String()), message: Type.String() })),
+  videos: Type.Array(JobVideo),
+  created_at: Type.String(),
+  submitted_at: Nullable(Type.String()),
+  finished_at: Nullable(Type.String()),
+  /** Until when it answers requests that ask for it again. */
+  expires_at: Nullable(Type.String())
+})
+export type AdminJob = Static<typeof AdminJob>
+
+export const AdminJobList = ListOf(AdminJob)
+
+/** Query of `GET /admin/jobs`. */
+export const JobQuery = Closed({
+  ...Paging,
+  account: Type.Optional(Id),
+  model: Type.Optional(Type.String({ minLength: 1, maxLength: 512 })),
+  state: Type.Optional(StringEnum([...jobStates, 'live'])),
+  delivered: Type.Optional(StringEnum(['yes', 'no']))
+})
+export type JobQuery = Static<typeof JobQuery>

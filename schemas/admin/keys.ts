@@ -1,0 +1,77 @@
+import { Type } from '@sinclair/typebox'
+import type { Static } from '@sinclair/typebox'
+import { Closed, GivenAmount, GivenLimits, Id, Instant, LimitSet, ListOf, Nano, Paging, Usd } from './shared.ts'
+import { Nullable, StringEnum } from '../shared/combinators.ts'
+
+/** After which a budget begins anew, in UTC. */
+export const budgetPeriods = ['day', 'week', 'month'] as const
+const Period = Nullable(StringEnum(budgetPeriods))
+
+const Role = StringEnum(['user', 'admin'])
+
+/** A key's budget and what of it is used up; without a period it is one for all time. */
+const Budget = Type.Object({
+  amount_usd: Usd,
+  amount_nano: Nano,
+  period: Period,
+  spent_usd: Usd,
+  spent_nano: Nano
+})
+
+/** A key without its secret. */
+const properties = {
+  object: Type.Literal('key'),
+  id: Type.String(),
+  role: Role,
+  account: Type.String(),
+  label: Type.String(),
+  /** Globs of the models it may use; null: all. */
+  models: Nullable(Type.Array(Type.String())),
+  budget: Nullable(Budget),
+  limits: LimitSet,
+  created_at: Type.String(),
+  expires_at: Nullable(Type.String()),
+  revoked_at: Nullable(Type.String()),
+  last_used_at: Nullable(Type.String()),
+  /** Until when the secret before the last rotation works. */
+  previous_until: Nullable(Type.String())
+}
+
+export const Key = Type.Object(properties)
+export type Key = Static<typeof Key>
+
+/** A key with its secret, which is shown this once. */
+export const KeyWithSecret = Type.Object({ ...properties, key: Type.String() })
+export type KeyWithSecret = Static<typeof KeyWithSecret>
+
+export const KeyList = ListOf(Key)
+
+const Label = Type.String({ maxLength: 200 })
+const Glob = Type.String({ minLength: 1, maxLength: 256 })
+const Models = Nullable(Type.Array(Glob, { minItems: 1, maxItems: 100 }))
+const GivenBudget = Nullable(Closed({ ...GivenAmount, period: Type.Optional(Period) }))
+
+const settings = {
+  label: Type.Optional(Label),
+  models: Type.Optional(Models),
+  budget: Type.Optional(GivenBudget),
+  expires_at: Type.Optional(Nullable(Instant)),
+  limits: Type.Optional(GivenLimits)
+}
+
+/** Body of `POST /admin/keys`. */
+export const NewKey = Closed({ account: Id, role: Type.Optional(Role), ...settings })
+export type NewKey = Static<typeof NewKey>
+
+/** Body of `PATCH /admin/keys/:id`; what is absent stays as it is. */
+export const KeyChange = Closed(settings)
+export type KeyChange = Static<typeof KeyChange>
+
+/** Body of `POST /admin/keys/:id/rotate`: how long the secret until now goes on, a day unless told. */
+export const Rotation = Closed({
+  grace_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 30 * 86_400 }))
+})
+export type Rotation = Static<typeof Rotation>
+
+/** Query of `GET /admin/keys`. */
+export const KeyQuery = Closed({ ...Paging, account: Type.Optional(Id) })

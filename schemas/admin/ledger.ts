@@ -1,0 +1,18 @@
+import { Type } from '@sinclair/typebox'
+import type { Static } from '@sinclair/typebox'
+import { Nullable } from '../shared/combinators.ts'
+
+const Found = Nullable(Type.Unsafe<string | number>({ type: ['string', 'number'] }))
+
+/** What the check of the books has found; `ok` when there is no violation. */
+export const LedgerCheck = Type.Object({
+  object: Type.Literal('ledger_check'),
+  ok: Type.Boolean(),
+  violations: Type.Array(Type.Object({
+    rule: Type.String(),
+    subject: Type.String(),
+    expected: Found,
+    found: Found
+  }))
+})
+export type LedgerCheck = Static<typeof LedgerCheck>

@@ -1,0 +1,83 @@
+import { Type } from '@sinclair/typebox'
+import type { Static, TObject, TProperties, TSchema } from '@sinclair/typebox'
+import { Nullable } from '../shared/combinators.ts'
+
+/** An object that takes no fields but its own: of operators, a typo must not pass. */
+export function Closed<Fields extends TProperties> (properties: Fields): TObject<Fields> {
+  return Type.Object(properties, { additionalProperties: false })
+}
+
+/** One page of a list; `next` is the `after` of the following one. */
+export function ListOf<Item extends TSchema> (item: Item) {
+  return Type.Object({
+    object: Type.Literal('list'),
+    data: Type.Array(item),
+    has_more: Type.Boolean(),
+    next: Nullable(Type.String())
+  })
+}
+
+/** ISO 8601: a time with its zone, or a date, which stands for its beginning in UTC. */
+export const Instant = Type.String({ minLength: 10, maxLength: 40 })
+
+/** What keys, accounts and entries are called by. */
+export const Id = Type.String({ minLength: 1, maxLength: 128 })
+
+/** Query strings hold text alone, so numbers are patterns of digits there. */
+export const Paging = {
+  limit: Type.Optional(Type.String({ pattern: '^([1-9][0-9]{0,2}|1000)$' })),
+  after: Type.Optional(Type.String({ minLength: 1, maxLength: 2000 }))
+}
+
+/** Of sums: what something is not summed up by is null. The day is in UTC, e.g. `2026-11-21`. */
+export const SummedBy = {
+  key: Nullable(Type.String()),
+  model: Nullable(Type.String()),
+  day: Nullable(Type.String())
+}
+
+/** Query of sums: what they are made by and of, from `from` on and before `to`. */
+export const SumQuery = {
+  ...Paging,
+  by: Type.Optional(Type.String({ pattern: '^(key|model|day)(,(key|model|day)){0,2}$' })),
+  from: Type.Optional(Instant),
+  to: Type.Optional(Instant),
+  account: Type.Optional(Id),
+  key: Type.Optional(Id),
+  model: Type.Optional(Type.String({ minLength: 1, maxLength: 512 }))
+}
+
+/** The path of one thing. */
+export const ById = Type.Object({ id: Id })
+export type ById = Static<typeof ById>
+
+/** What may be done in a minute and at the same time; null: no limit. */
+export const LimitSet = Type.Object({
+  requests_per_minute: Nullable(Type.Integer()),
+  tokens_per_minute: Nullable(Type.Integer()),
+  concurrent_requests: Nullable(Type.Integer())
+})
+export type LimitSet = Static<typeof LimitSet>
+
+const GivenLimit = Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 1_000_000_000 })))
+
+/** Limits in a request: null takes one away, what is absent stays. */
+export const GivenLimits = Closed({
+  requests_per_minute: GivenLimit,
+  tokens_per_minute: GivenLimit,
+  concurrent_requests: GivenLimit
+})
+export type GivenLimits = Static<typeof GivenLimits>
+
+/**
+ * An answer in US dollars, exact to the nano-dollar: it is printed in full, as doubles of some millions do
+ * not have nine decimals. `Nano` is the same as an integer.
+ */
+export const Usd = Type.Unsafe<{ readonly rawJSON: string }>({ type: 'number' })
+export const Nano = Type.Integer()
+
+/** An amount in a request: one of the two fields, the first with at most 9 decimals. */
+export const GivenAmount = {
+  amount_usd: Type.Optional(Type.Number()),
+  amount_nano: Type.Optional(Type.Integer())
+}

@@ -1,0 +1,54 @@
+import { Type } from '@sinclair/typebox'
+import type { Static } from '@sinclair/typebox'
+import { MapOf, Nullable, StringEnum } from '../shared/combinators.ts'
+import { samplingFields } from './sampling.ts'
+import { CompletionUsage } from './usage.ts'
+
+/** A text, texts, a list of tokens or lists of tokens; that none is mixed is checked after the schema. */
+const Prompt = Type.Unsafe<string | string[] | number[] | number[][] | null>({
+  type: ['string', 'array', 'null'],
+  items: { type: ['string', 'integer', 'array'], minItems: 1, items: { type: 'integer' } }
+})
+
+/** Body of `POST /v1/completions`; fields not listed pass through to the provider. */
+export const CompletionRequest = Type.Object({
+  model: Type.String(),
+  prompt: Prompt,
+  ...samplingFields,
+  suffix: Type.Optional(Nullable(Type.String())),
+  max_tokens: Type.Optional(Nullable(Type.Integer({ minimum: 0 }))),
+  logprobs: Type.Optional(Nullable(Type.Integer({ minimum: 0, maximum: 5 }))),
+  best_of: Type.Optional(Nullable(Type.Integer({ minimum: 0, maximum: 20 }))),
+  echo: Type.Optional(Nullable(Type.Boolean()))
+})
+export type CompletionRequest = Static<typeof CompletionRequest>
+
+const open = { additionalProperties: true }
+
+export const CompletionLogprobs = Type.Object({
+  tokens: Type.Optional(Type.Array(Type.String())),
+  token_logprobs: Type.Optional(Type.Array(Nullable(Type.Number()))),
+  top_logprobs: Type.Optional(Nullable(Type.Array(Nullable(MapOf(Type.Number()))))),
+  text_offset: Type.Optional(Type.Array(Type.Number()))
+}, open)
+export type CompletionLogprobs = Static<typeof CompletionLogprobs>
+
+/**
+ * Answer of `POST /v1/completions`, whole or as one event of a stream; there `finish_reason` is null until
+ * the last text and `usage` until the last event. `created` is in Unix seconds.
+ */
+export const Completion = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('text_completion'),
+  created: Type.Number(),
+  model: Type.String(),
+  choices: Type.Array(Type.Object({
+    text: Type.String(),
+    index: Type.Number(),
+    logprobs: Type.Optional(Nullable(CompletionLogprobs)),
+    finish_reason: Nullable(StringEnum(['stop', 'length', 'content_filter']))
+  }, open)),
+  usage: Type.Optional(Nullable(CompletionUsage)),
+  system_fingerprint: Type.Optional(Nullable(Type.String()))
+}, open)
+export type Completion = Static<typeof Completion>

@@ -1,0 +1,17 @@
+import { Type } from '@sinclair/typebox'
+import type { Static } from '@sinclair/typebox'
+import { Nullable } from '../shared/combinators.ts'
+
+export const ErrorDetails = Type.Object({
+  message: Type.String(),
+  type: Type.String(),
+  param: Nullable(Type.String()),
+  code: Nullable(Type.String())
+})
+
+/** Body of every answer that is not a success. Source: OpenAI specification, schema `ErrorResponse`. */
+export const ErrorResponse = Type.Object({ error: ErrorDetails })
+export type ErrorResponse = Static<typeof ErrorResponse>
+
+/** What every endpoint declares besides its own answer. */
+export const errorResponses = { '4xx': ErrorResponse, '5xx': ErrorResponse }

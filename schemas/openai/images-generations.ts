@@ -1,0 +1,51 @@
+import { Type } from '@sinclair/typebox'
+import type { Static } from '@sinclair/typebox'
+import { Nullable, StringEnum } from '../shared/combinators.ts'
+
+/**
+ * Body of `POST /v1/images/generations`. Source: OpenAI specification, `CreateImageRequest`; `model` is
+ * needed here, because a gateway of many models has no default among them. Fields not listed pass through to
+ * the provider, save those that change what an image costs.
+ */
+export const ImageGenerationRequest = Type.Object({
+  model: Type.String({ minLength: 1 }),
+  prompt: Type.String({ minLength: 1, maxLength: 32_000 }),
+  n: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 10 }))),
+  size: Type.Optional(Nullable(Type.String({ description: '`<width>x<height>` in pixels, or `auto`.' }))),
+  quality: Type.Optional(Nullable(StringEnum(['standard', 'hd', 'low', 'medium', 'high', 'auto']))),
+  response_format: Type.Optional(Nullable(StringEnum(['url', 'b64_json']))),
+  output_format: Type.Optional(Nullable(StringEnum(['png', 'jpeg', 'webp']))),
+  output_compression: Type.Optional(Nullable(Type.Integer({ minimum: 0, maximum: 100 }))),
+  background: Type.Optional(Nullable(StringEnum(['transparent', 'opaque', 'auto']))),
+  moderation: Type.Optional(Nullable(StringEnum(['low', 'auto']))),
+  style: Type.Optional(Nullable(StringEnum(['vivid', 'natural']))),
+  stream: Type.Optional(Nullable(Type.Boolean())),
+  partial_images: Type.Optional(Nullable(Type.Integer({ minimum: 0, maximum: 3 }))),
+  user: Type.Optional(Type.String())
+})
+export type ImageGenerationRequest = Static<typeof ImageGenerationRequest>
+
+const Image = Type.Object({
+  url: Type.Optional(Type.String({ description: 'Signed, good until the image expires; needs no key.' })),
+  b64_json: Type.Optional(Type.String()),
+  revised_prompt: Type.String({ description: 'The prompt as the provider rewrote it, else as it was sent.' })
+})
+
+const ImageUsage = Type.Object({
+  input_tokens: Type.Integer(),
+  output_tokens: Type.Integer(),
+  total_tokens: Type.Integer(),
+  input_tokens_details: Type.Object({ text_tokens: Type.Integer(), image_tokens: Type.Integer() })
+})
+
+/** Answer of `POST /v1/images/generations`. Source: OpenAI specification, `ImagesResponse`. */
+export const ImagesResponse = Type.Object({
+  created: Type.Integer({ description: 'Unix seconds.' }),
+  data: Type.Array(Image, { minItems: 1 }),
+  background: Type.Optional(StringEnum(['transparent', 'opaque'])),
+  output_format: Type.Optional(StringEnum(['png', 'webp', 'jpeg'])),
+  size: Type.Optional(StringEnum(['1024x1024', '1024x1536', '1536x1024'])),
+  quality: Type.Optional(StringEnum(['low', 'medium', 'high'])),
+  usage: Type.Optional(ImageUsage)
+})
+export type ImagesResponse = Static<typeof ImagesResponse>

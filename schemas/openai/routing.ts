@@ -1,0 +1,62 @@
+import { Type } from '@sinclair/typebox'
+import type { Static } from '@sinclair/typebox'
+import { ChatCompletionRequest } from './chat-completions.ts'
+import { Nullable } from '../shared/combinators.ts'
+
+const open = { additionalProperties: true } as const
+
+/** Body of `POST /v1/routing/decisions`: that of a chat completion, and which models to choose from. */
+export const RoutingQuestion = Type.Composite([
+  ChatCompletionRequest,
+  Type.Object({
+    candidates: Type.Optional(Nullable(Type.Array(
+      Type.String(), { minItems: 1, maxItems: 1000 }
+    )))
+  })
+])
+export type RoutingQuestion = Static<typeof RoutingQuestion>
+
+const RoutingCandidate = Type.Object({
+  model: Type.String(),
+  quality: Nullable(Type.Number({ description: 'Expected chance of a good answer, 0 to 1.' })),
+  cost_usd: Nullable(Type.Number({ description: 'Expected cost of the request.' })),
+  latency_ms: Nullable(Type.Number({ description: 'Expected time of the whole answer.' })),
+  score: Nullable(Type.Number({
+    description: 'What all that is worth under the policy; the highest goes first.'
+  })),
+  excluded_by: Nullable(Type.String({ description: 'The constraint that removed the model, if one did.' }))
+}, open)
+
+/**
+ * What a request to `auto` would do. The candidates come in the order of trying, those left out after them.
+ */
+export const RoutingDecision = Type.Object({
+  object: Type.Literal('routing.decision'),
+  model: Type.String({ description: 'The model that would be called first.' }),
+  policy: Type.String(),
+  reason: Type.String(),
+  confidence: Type.Number(),
+  candidates: Type.Array(RoutingCandidate),
+  domain: Type.String(),
+  signals: Type.Record(Type.String(), Type.Union([Type.Number(), Type.Boolean()])),
+  sticky: Type.Boolean(),
+  weights_version: Type.String(),
+  us: Type.Number({ description: 'Microseconds that the decision took.' })
+}, open)
+export type RoutingDecision = Static<typeof RoutingDecision>
+
+/** Body of `POST /v1/routing/feedback`. */
+export const RoutingFeedback = Type.Object({
+  id: Type.String({ minLength: 1, maxLength: 256, description: 'The `x-request-id` of the answer.' }),
+  score: Type.Number({
+    minimum: 0, maximum: 1, description: 'How good the answer was: 0 useless, 1 perfect.'
+  })
+})
+export type RoutingFeedback = Static<typeof RoutingFeedback>
+
+export const RoutingFeedbackStored = Type.Object({
+  object: Type.Literal('routing.feedback'),
+  id: Type.String(),
+  score: Type.Number()
+}, open)
+export type RoutingFeedbackStored = Static<typeof RoutingFeedbackStored>

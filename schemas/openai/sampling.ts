@@ -1,0 +1,29 @@
+import { Type } from '@sinclair/typebox'
+import { MapOf, Nullable, StringOrItems } from '../shared/combinators.ts'
+
+const Penalty = Nullable(Type.Number({ minimum: -2, maximum: 2 }))
+
+const ModelId = Type.String({ minLength: 1, maxLength: 512 })
+
+const StreamOptions = Type.Object({
+  include_usage: Type.Optional(Type.Boolean()),
+  include_obfuscation: Type.Optional(Type.Boolean())
+})
+
+/** Request fields that chat and text completions share; bounds and nulls of OpenAI specification 2.3.0. */
+export const samplingFields = {
+  stream: Type.Optional(Nullable(Type.Boolean())),
+  stream_options: Type.Optional(Nullable(StreamOptions)),
+  temperature: Type.Optional(Nullable(Type.Number({ minimum: 0, maximum: 2 }))),
+  top_p: Type.Optional(Nullable(Type.Number({ minimum: 0, maximum: 1 }))),
+  n: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 128 }))),
+  stop: Type.Optional(Nullable(StringOrItems(Type.String(), { maxItems: 4 }))),
+  frequency_penalty: Type.Optional(Penalty),
+  presence_penalty: Type.Optional(Penalty),
+  logit_bias: Type.Optional(Nullable(MapOf(Type.Integer({ minimum: -100, maximum: 100 })))),
+  // The bounds of a 64-bit integer, as near as a double comes.
+  seed: Type.Optional(Nullable(Type.Integer({ minimum: -(2 ** 63), maximum: 2 ** 63 }))),
+  user: Type.Optional(Type.String()),
+  // Tollgate's own: models to try, in this order, when the one asked for cannot answer.
+  fallbacks: Type.Optional(Nullable(Type.Array(ModelId, { maxItems: 8 })))
+}

@@ -1,0 +1,56 @@
+import { exactUsd } from '../reports/exact-json.ts'
+import type { ExactNumber } from '../reports/exact-json.ts'
+import { GatewayError } from '../shared/errors.ts'
+import { assertSafe, nanoFromUsd, usdText } from '../shared/money.ts'
+
+/** An amount as callers give it: exactly one of the two. */
+export interface GivenAmount {
+  amount_usd?: number | undefined
+  amount_nano?: number | undefined
+}
+
+/** Returns integer nano-USD, undefined when neither is given. Throws GatewayError 400 naming the field. */
+export function nanoOf ({ amount_usd: usd, amount_nano: nano }: GivenAmount): number | undefined {
+  if (usd !== undefined && nano !== undefined) {
+    throw GatewayError.invalidRequest('Give either \'amount_usd\' or \'amount_nano\', not both.', { param: 'amount_nano' })
+  }
+  if (usd !== undefined) return withinRange('amount_usd', () => nanoFromUsd(usd))
+  return nano === undefined ? undefined : withinRange('amount_nano', () => assertSafe(nano))
+}
+
+/** The same for an amount that has to be there. */
+export function requiredNanoOf (given: GivenAmount): number {
+  const nano = nanoOf(given)
+  if (nano !== undefined) return nano
+  throw GatewayError.invalidRequest('Missing required parameter: \'amount_usd\'.',
+    { param: 'amount_usd', code: 'missing_required_parameter' })
+}
+
+/** Returns what `work` does; its RangeError becomes a GatewayError 400 about the field `param`. */
+export function withinRange<T> (param: string, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    throw outOfRange(param, error)
+  }
+}
+
+/** A GatewayError 400 for a RangeError, everything else as it is. */
+export function outOfRange (param: string, error: unknown): unknown {
+  if (!(error instanceof RangeError)) return error
+  return GatewayError.invalidRequest(`Invalid '${param}': ${error.message}.`, { param, code: 'invalid_value', cause: error })
+}
+
+/** An amount under a name in both units, e.g. `spent_usd` and `spent_nano`; JSON prints both in full. */
+export function amountFields<const Name extends string> (name: Name, nano: number): Amounts<Name> {
+  // What a computed key does to a type, TypeScript does not follow.
+  return { [`${name}_usd`]: exactUsd(nano), [`${name}_nano`]: nano } as Amounts<Name>
+}
+
+type Amounts<Name extends string> = Record<`${Name}_usd`, ExactNumber> & Record<`${Name}_nano`, number>
+
+/** Prints integer nano-USD as US dollars without rounding, with 2 to 9 decimals, e.g. `12.00`. */
+export function amountText (nano: number): string {
+  const [whole = '', fraction = ''] = usdText(nano).split('.')
+  return `${whole}.${fraction.padEnd(2, '0')}`
+}

@@ -1,0 +1,90 @@
+import { randomUUID } from 'node:crypto'
+import { PostingId } from '../../schemas/admin/accounts.ts'
+import type { NewAdjustment, NewDeposit, NewRefund } from '../../schemas/admin/accounts.ts'
+import type { Entry } from '../../schemas/admin/entries.ts'
+import { GatewayError } from '../shared/errors.ts'
+import { getAccount } from './accounts.ts'
+import type { Administration } from './administration.ts'
+import { nanoOf, outOfRange, requiredNanoOf } from './amounts.ts'
+import { assertFits } from './assert-fits.ts'
+import { getEntry } from './entries.ts'
+
+/** What was booked; `created` is false when this very posting was booked before. */
+export interface Booked { entry: Entry, created: boolean }
+
+/**
+ * Books money into an account. Throws GatewayError 400 for a wrong amount, 404 for an unknown account, 409
+ * when the id belongs to another posting.
+ */
+export async function addDeposit (
+  administration: Administration, account: string, { id = randomUUID(), ...given }: NewDeposit
+): Promise<Booked> {
+  const amountNano = requiredNanoOf(given)
+  if (amountNano <= 0) throw notAbove(given)
+  await getAccount(administration, account)
+  return await book(administration, id, () => administration.accounts.deposit({ id, account, amountNano }))
+}
+
+/**
+ * Gives back what an account was charged, all that is left of it unless an amount is told. Throws
+ * GatewayError 400 when that is more than what is left, 404 for an unknown account or entry, 409 when the id
+ * belongs to another posting.
+ */
+export async function addRefund (
+  administration: Administration, account: string, { id = randomUUID(), entry, ...given }: NewRefund
+): Promise<Booked> {
+  const amountNano = nanoOf(given)
+  if (amountNano !== undefined && amountNano <= 0) throw notAbove(given)
+  await getAccount(administration, account)
+  await administration.flush()
+  await refuseForeign(administration, account, entry)
+  const refund = { id, entry, ...(amountNano === undefined ? {} : { amountNano }) }
+  return await book(administration, id, () => administration.corrections.refund(refund))
+}
+
+/**
+ * Adds to the credits of an account or takes from them. Throws GatewayError 400 when more is taken than is
+ * available, 404 for an unknown account, 409 when the id belongs to another posting.
+ */
+export async function addAdjustment (
+  administration: Administration, account: string, { id = randomUUID(), reason, ...given }: NewAdjustment
+): Promise<Booked> {
+  const amountNano = requiredNanoOf(given)
+  if (amountNano === 0) {
+    throw GatewayError.invalidRequest('An adjustment is not zero.', { param: fieldOf(given), code: 'invalid_value' })
+  }
+  await getAccount(administration, account)
+  const adjustment = { id, account, amountNano, reason }
+  return await book(administration, id, () => administration.corrections.adjust(adjustment))
+}
+
+async function book (
+  administration: Administration, id: string, posting: () => Promise<boolean>
+): Promise<Booked> {
+  // Ids with a colon are for the ledger's own entries, which must never find theirs taken.
+  assertFits(PostingId, id, 'id')
+  try {
+    const created = await posting()
+    return { entry: await getEntry(administration, id), created }
+  } catch (error) {
+    throw outOfRange('amount_usd', error)
+  }
+}
+
+/** The account's own usage alone: for others it is as if the entry did not exist. */
+async function refuseForeign (administration: Administration, account: string, id: string): Promise<void> {
+  const { kind, debit } = await getEntry(administration, id)
+  if (kind === 'usage' && debit === account) return
+  throw new GatewayError(404, 'invalid_request_error', `The account \`${account}\` has no usage entry \`${id}\`.`,
+    { param: 'entry', code: 'entry_not_found' })
+}
+
+type Given = Pick<NewDeposit, 'amount_usd' | 'amount_nano'>
+
+function notAbove (given: Given): GatewayError {
+  return GatewayError.invalidRequest('The amount has to be above zero.', { param: fieldOf(given), code: 'invalid_value' })
+}
+
+function fieldOf ({ amount_usd: usd }: Given): string {
+  return usd === undefined ? 'amount_nano' : 'amount_usd'
+}

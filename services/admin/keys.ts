@@ -1,0 +1,151 @@
+import type { Key, KeyChange, KeyWithSecret, NewKey, Rotation } from '../../schemas/admin/keys.ts'
+import { GatewayError } from '../shared/errors.ts'
+import { isoInstant, isoInstantOrNull, readInstant } from '../shared/iso-time.ts'
+import { budgetAccounts } from '../keys/budgets.ts'
+import type { ListedKey, NewKey as KeyToCreate } from '../keys/keys.ts'
+import type { Budget, KeySettings } from '../keys/rows.ts'
+import { createIdTable } from '../store/json-rows.ts'
+import type { Administration } from './administration.ts'
+import { amountFields, requiredNanoOf, withinRange } from './amounts.ts'
+import { changedLimits, toLimitSet } from './limits.ts'
+import { pageSize, placeAfter, toPage } from './page.ts'
+import type { Page, PageRequest } from './page.ts'
+
+export interface KeyRequest extends PageRequest {
+  /** Keys of this account alone. */
+  account?: string | undefined
+}
+
+/**
+ * Creates a key; its secret is in the answer alone. Throws GatewayError 400 for an unknown account and wrong
+ * settings.
+ */
+export async function createKey (
+  administration: Administration, { account, role = 'user', label = '', limits = {}, ...change }: NewKey
+): Promise<KeyWithSecret> {
+  const settings: KeyToCreate = { account, role, label, limits: changedLimits(limits), ...toSettings(change) }
+  const { id, key } = await administration.keys.create(settings)
+  return { ...await getKey(administration, id), key }
+}
+
+/** Returns a key without its secret. Throws GatewayError 404. */
+export async function getKey (administration: Administration, id: string): Promise<Key> {
+  const found = await administration.keys.get(id)
+  const spentNano = await spentOf(administration, [found])
+  return toKey(found, spentNano(found))
+}
+
+/** Lists keys, the newest first. Throws GatewayError 400 for a wrong page. */
+export async function listKeys (
+  administration: Administration, request: KeyRequest = {}
+): Promise<Page<Key>> {
+  const { keys } = administration
+  const { account } = request
+  const size = pageSize(request)
+  const [after] = placeAfter(request, ['']) ?? []
+  const filter = { ...(account !== undefined && { account }) }
+  const found = await keys.list({ ...filter, ...(after !== undefined && { after }), limit: size })
+  const last = found.at(-1)
+  const further = last === undefined ? [] : await keys.list({ ...filter, after: last.id, limit: 1 })
+  const spentNano = await spentOf(administration, found)
+  return toPage([...found, ...further], size, {
+    toItem: (key) => toKey(key, spentNano(key)),
+    place: ({ id }) => [id]
+  })
+}
+
+/**
+ * Changes the settings that are given. Throws GatewayError 400 for wrong settings, 404 for an unknown key,
+ * 409 for a revoked one.
+ */
+export async function updateKey (
+  administration: Administration, id: string, change: KeyChange
+): Promise<Key> {
+  const { limits } = change
+  const before = limits === undefined ? null : (await administration.keys.get(id)).limits
+  await administration.keys.update(id, {
+    ...toSettings(change),
+    ...(limits !== undefined && before !== null && { limits: changedLimits(limits, before) })
+  })
+  return await getKey(administration, id)
+}
+
+/**
+ * Gives a key a new secret, which is in the answer alone. Throws GatewayError 404, 409 for a revoked key.
+ */
+export async function rotateKey (
+  administration: Administration, id: string, { grace_seconds: graceS }: Rotation
+): Promise<KeyWithSecret> {
+  const grace = graceS === undefined ? {} : { graceMs: graceS * 1_000 }
+  const { key } = await administration.keys.rotate(id, grace)
+  return { ...await getKey(administration, id), key }
+}
+
+/** Ends a key for good; one that has ended before stays as it is. Throws GatewayError 404. */
+export async function revokeKey (administration: Administration, id: string): Promise<Key> {
+  await administration.keys.revoke(id)
+  return await getKey(administration, id)
+}
+
+function toSettings ({ label, models, budget, expires_at: expiresAt }: KeyChange): Partial<KeySettings> {
+  return {
+    ...(label !== undefined && { label }),
+    ...(models !== undefined && { models: toModels(models) }),
+    ...(budget !== undefined && { budget: budget === null ? null : toBudget(budget) }),
+    ...(expiresAt !== undefined && { expiresAt: expiresAt === null ? null : toInstant(expiresAt) })
+  }
+}
+
+/** A list without models would be taken for one that allows all, and allows none. */
+function toModels (models: string[] | null): string[] | null {
+  if (models?.length !== 0) return models
+  throw GatewayError.invalidRequest('Invalid \'models\': empty array.', { param: 'models', code: 'empty_array' })
+}
+
+function toBudget ({ period = null, ...given }: NonNullable<KeyChange['budget']>): Budget {
+  return { limitNano: requiredNanoOf(given), period }
+}
+
+function toInstant (text: string): number {
+  return withinRange('expires_at', () => readInstant(text))
+}
+
+/** Returns what keys have spent of their budgets, in nano-USD: nothing of one that nobody has used yet. */
+async function spentOf (
+  { store, flush }: Administration, keys: readonly ListedKey[]
+): Promise<(key: ListedKey) => number> {
+  const now = Date.now()
+  const accountOf = ({ id, budget }: ListedKey) => budget === null ? '' : budgetAccounts(id, budget, now).account
+  const accounts = keys.map(accountOf).filter((id) => id !== '')
+  if (accounts.length === 0) return () => 0
+
+  await flush()
+  const ids = createIdTable(store.engine)
+  const rows = await store.all<{ id: string, spentNano: number }>(
+    `select id, spent as "spentNano" from account where id in (select id from ${ids.sql} as given)`,
+    [ids.parameter(accounts)])
+  const spent = new Map(rows.map(({ id, spentNano }) => [id, spentNano]))
+  return (key) => spent.get(accountOf(key)) ?? 0
+}
+
+function toKey (
+  { id, role, account, label, models, budget, limits, ...times }: ListedKey, spentNano: number
+): Key {
+  return {
+    object: 'key',
+    id,
+    role,
+    account,
+    label,
+    models: models === null ? null : [...models],
+    budget: budget === null
+      ? null
+      : { ...amountFields('amount', budget.limitNano), period: budget.period, ...amountFields('spent', spentNano) },
+    limits: toLimitSet(limits),
+    created_at: isoInstant(times.createdAt),
+    expires_at: isoInstantOrNull(times.expiresAt),
+    revoked_at: isoInstantOrNull(times.revokedAt),
+    last_used_at: isoInstantOrNull(times.lastUsedAt),
+    previous_until: isoInstantOrNull(times.previousUntil)
+  }
+}

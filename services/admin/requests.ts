@@ -1,0 +1,41 @@
+import type { RequestSummary } from '../../schemas/admin/requests.ts'
+import { summarize } from '../observability/request-log/summary.ts'
+import type { SummaryQuery, SummaryRow } from '../observability/request-log/summary.ts'
+import type { Store } from '../store/store.ts'
+import { amountFields } from './amounts.ts'
+import { pageSize, placeAfter, toPage } from './page.ts'
+import type { Page, PageRequest } from './page.ts'
+
+export type RequestFilter = Omit<SummaryQuery, 'limit' | 'after' | 'from' | 'to'> & { from?: number, to?: number }
+
+/** Sums up how requests went. Throws GatewayError 400 for a wrong page, StoreUnavailable. */
+export async function listRequests (
+  store: Store, { limit, after, ...filter }: RequestFilter & PageRequest
+): Promise<Page<RequestSummary>> {
+  const { by, from = 0, to = Number.MAX_SAFE_INTEGER } = filter
+  const size = pageSize({ limit })
+  const place = placeAfter({ after }, by.map(() => ''))
+  const rows = await summarize(store, { ...filter, from, to, limit: size + 1, after: place })
+  return toPage(rows, size, { toItem: toSummary, place: row => by.map(dimension => row[dimension] ?? '') })
+}
+
+function toSummary (row: SummaryRow): RequestSummary {
+  const { key, model, day, requests, refused, failed, clientGone } = row
+  return {
+    object: 'request_summary',
+    key,
+    model,
+    day,
+    requests,
+    refused_requests: refused,
+    failed_requests: failed,
+    client_gone_requests: clientGone,
+    error_rate: requests === 0 ? 0 : failed / requests,
+    prompt_tokens: row.promptTokens,
+    completion_tokens: row.completionTokens,
+    ...amountFields('cost', row.costNano),
+    average_ms: row.averageMs,
+    max_ms: row.maxMs,
+    average_first_byte_ms: row.averageFirstByteMs
+  }
+}

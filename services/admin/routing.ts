@@ -1,0 +1,56 @@
+import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
+import type { RoutingDecision } from '../../schemas/openai/routing.ts'
+import { loadConfig } from '../config/load.ts'
+import { readSettings } from '../config/settings/settings.ts'
+import { breakerDefaults } from '../../schemas/config/requests.ts'
+import { createDeployments } from '../deployments/deployments.ts'
+import { createSharing } from '../deployments/share.ts'
+import { createRegistry } from '../models/registry.ts'
+import { decisionAnswer } from '../routing/decision-response.ts'
+import { readOffsets } from '../routing/feedback/rows.ts'
+import { createRouter } from '../routing/router.ts'
+import type { Store } from '../store/store.ts'
+
+interface Explanation {
+  request: ChatCompletionRequest
+  policy: string
+  candidates: string[] | null
+  /** Says where the operator's file is, as for the gateway itself. */
+  env: NodeJS.ProcessEnv
+  store: Store
+}
+
+/**
+ * What a gateway with this configuration and database would decide, by the speeds that running ones have
+ * measured. Models that only a provider's own list knows are not seen. Throws GatewayError 400 when no model
+ * qualifies, 404 for an unknown policy; ConfigError.
+ */
+export async function explainRoute (
+  { request, policy, candidates, env, store }: Explanation
+): Promise<RoutingDecision> {
+  const config = await loadConfig({ path: readSettings(env).configPath, env })
+  const registry = createRegistry(config)
+  const deployments = createDeployments({ breaker: () => config.breaker ?? breakerDefaults })
+  await createSharing({ store, deployments, node: '' }).exchange()
+  const offsets = await readOffsets(store)
+  const router = createRouter({
+    offer: {
+      version: () => 1,
+      models: () => registry.list(),
+      policies: () => config.policies,
+      resolve: id => registry.resolve(id)?.model.id,
+      offsets: () => offsets
+    },
+    deployments
+  })
+  return decisionAnswer(router.decide({
+    request: {
+      ...request, model: policy
+    },
+    key: '',
+    mayUse: () => true,
+    conversation: null,
+    candidates,
+    availableNano: null
+  }))
+}

@@ -1,0 +1,114 @@
+import type { ImageAbilities, ModelConfig } from '../catalogue/types.ts'
+import { notPriced } from './token-price.ts'
+import { assertSafe } from '../shared/money.ts'
+import type { ImageAnswer, ImageUsage } from '../providers/provider-image.ts'
+import { sizeText, type Wanted } from '../images/check.ts'
+
+/** What is to be charged, in nano-USD, and the counts that are kept in the books. */
+export interface Bill {
+  amountNano: number
+  usage: Readonly<Record<string, number>>
+  estimated: boolean
+}
+
+export interface Quote {
+  /** The most that it may cost: exact where the price is per image. */
+  holdNano: number
+  /** What an answer costs of which `kept` images reach the client. */
+  bill (answer: ImageAnswer, kept: number): Bill
+}
+
+interface Order {
+  model: Pick<ModelConfig, 'id' | 'price' | 'images'>
+  wanted: Wanted
+  prompt: string
+}
+
+/** Tokens a provider may put around a prompt. */
+const framingTokens = 64
+/** Tokens of one image of a model of which nothing is known: a large one of the best quality. */
+const unknownTokens = 8192
+/** Tokens of thoughts and words that may come with an image, where these have a price of their own. */
+const wordsTokens = 4096
+const picoPerNano = 1000
+
+/** Prices an order, now. Throws GatewayError 400 for a model without a price. */
+export function quote (order: Order): Quote {
+  const perImageNano = imagePriceNano(order)
+  return perImageNano === null ? quoteByTokens(order) : quoteByImage(perImageNano, order.wanted.count)
+}
+
+function quoteByImage (perImageNano: number, count: number): Quote {
+  return {
+    holdNano: assertSafe(perImageNano * count),
+    bill: ({ usage }, kept) => ({
+      amountNano: assertSafe(perImageNano * kept),
+      usage: { images: kept, ...countsOf(usage) },
+      estimated: false
+    })
+  }
+}
+
+/** Nano-USD per image; null where the model is not priced so. */
+function imagePriceNano ({ model: { price, images }, wanted }: Order): number | null {
+  const row = fitting(images?.prices ?? [], wanted)
+  if (row === undefined) return price?.imageNano ?? null
+  const furtherMegapixels = Math.max(0, megapixelsBegun(wanted) - 1)
+  return row.imageNano + furtherMegapixels * row.megapixelNano
+}
+
+/** Tokens of text are never more than its UTF-8 bytes; who makes one at a time reads the prompt for each. */
+function quoteByTokens ({ model: { id, price, images }, wanted, prompt }: Order): Quote {
+  if (price === null || price.inputPico === null || price.outputPico === null) throw notPriced(id, 'images')
+  const { inputPico, outputPico } = price
+  const textOutputPico = images?.textOutputPico ?? outputPico
+  const worst: ImageUsage = {
+    inputText: Buffer.byteLength(prompt) + framingTokens,
+    inputImage: 0,
+    output: tokensOf(images, wanted),
+    outputText: images?.textOutputPico == null ? 0 : wordsTokens
+  }
+  const costNano = ({ inputText, inputImage, output, outputText }: ImageUsage, times: number): number => {
+    const pico = (inputText + inputImage) * inputPico + output * outputPico + outputText * textOutputPico
+    return Math.ceil(assertSafe(pico * times) / picoPerNano)
+  }
+  return {
+    holdNano: costNano(worst, wanted.count),
+    bill ({ usage, costNano: saidNano, images: made }, kept) {
+      const share = (nano: number): number => Math.ceil(nano * kept / made.length)
+      const counts = { images: kept, ...countsOf(usage) }
+      const knownNano = usage === null ? saidNano : costNano(usage, 1)
+      if (knownNano !== null) return { amountNano: share(knownNano), usage: counts, estimated: false }
+      const estimate = { ...worst, outputText: 0 }
+      const booked = { ...counts, ...countsOf(estimate) }
+      return { amountNano: costNano(estimate, kept), usage: booked, estimated: true }
+    }
+  }
+}
+
+function tokensOf (images: ImageAbilities | undefined, wanted: Wanted): number {
+  const { tokens } = fitting(images?.tokens ?? [], wanted) ?? { tokens: unknownTokens }
+  // Known are those of the usual sizes; what a model with free choice of size makes beyond grows with it.
+  return images?.range == null ? tokens : tokens * Math.max(1, megapixelsBegun(wanted) - 1)
+}
+
+/** The first row that is for what is wanted; a choice left to the provider fits only a row for any. */
+function fitting<Row extends { size: string | null, quality: string | null }> (
+  rows: readonly Row[], { size, quality }: Wanted
+): Row | undefined {
+  const wantedSize = size === null ? null : sizeText(size)
+  return rows.find(row => (row.size === null || row.size === wantedSize) &&
+    (row.quality === null || row.quality === quality))
+}
+
+/** A megapixel is 1024 × 1024 pixels; a size that is left to the provider is one of the usual ones. */
+function megapixelsBegun ({ size }: Wanted): number {
+  return size === null ? usualMegapixels : Math.ceil(size.width * size.height / (1024 * 1024))
+}
+
+const usualMegapixels = 2
+
+function countsOf (usage: ImageUsage | null): Record<string, number> {
+  if (usage === null) return {}
+  return { prompt: usage.inputText + usage.inputImage, completion: usage.output + usage.outputText }
+}

@@ -1,0 +1,117 @@
+import type { ModelConfig, Price, PriceTier } from '../catalogue/types.ts'
+import { GatewayError } from '../shared/errors.ts'
+import { assertSafe } from '../shared/money.ts'
+import type { Usage } from '../providers/provider.ts'
+
+/** The prices of a model that can be sold by the token, in integer pico-USD. */
+export interface TokenPrice extends Rates {
+  /** What replaces the rates for long prompts, shortest first. */
+  tiers?: readonly TokenTier[]
+}
+
+interface Rates {
+  inputPico: number
+  outputPico: number
+  cacheReadPico: number
+  cacheWritePico: number
+  /** Absent: audio costs as much as text. */
+  audioInputPico?: number
+  audioOutputPico?: number
+}
+
+interface TokenTier extends Rates { aboveTokens: number }
+
+const picoPerNano = 1000
+
+/**
+ * The prices of a model. A price that is not told is not zero: throws a 400 GatewayError when the model has
+ * none. Cached tokens and audio without a price of their own cost as much as others.
+ */
+export function tokenPriceOf ({ id, price }: Pick<ModelConfig, 'id' | 'price'>): TokenPrice {
+  if (price === null || price.inputPico === null || price.outputPico === null) throw notPriced(id)
+  const base = toRates(price, price.inputPico, price.outputPico)
+  if (price.tiers === undefined) return base
+  return { ...base, tiers: price.tiers.map(tier => toTier(tier, base)) }
+}
+
+function toRates (price: Price, inputPico: number, outputPico: number): Rates {
+  const rates: Rates = {
+    inputPico,
+    outputPico,
+    cacheReadPico: price.cacheReadPico ?? inputPico,
+    cacheWritePico: price.cacheWritePico ?? inputPico
+  }
+  if (price.audioInputPico != null) rates.audioInputPico = price.audioInputPico
+  if (price.audioOutputPico != null) rates.audioOutputPico = price.audioOutputPico
+  return rates
+}
+
+/** Audio has no tiers of its own: it never costs less than it did, nor than text does. */
+function toTier (price: PriceTier, base: Rates): TokenTier {
+  const { aboveTokens, inputPico, outputPico, cacheReadPico, cacheWritePico } = price
+  const tier: TokenTier = {
+    aboveTokens,
+    inputPico,
+    outputPico,
+    cacheReadPico: cacheReadPico ?? inputPico,
+    cacheWritePico: cacheWritePico ?? inputPico
+  }
+  if (base.audioInputPico !== undefined) tier.audioInputPico = Math.max(base.audioInputPico, inputPico)
+  if (base.audioOutputPico !== undefined) tier.audioOutputPico = Math.max(base.audioOutputPico, outputPico)
+  return tier
+}
+
+/** The rates for every token of a request whose prompt has so many. */
+export function ratesFor (price: TokenPrice, promptTokens: number): Rates {
+  return price.tiers?.findLast(({ aboveTokens }) => promptTokens > aboveTokens) ?? price
+}
+
+/** The highest of each rate that a request may meet whose prompt has at most so many tokens. */
+export function highestRates (price: TokenPrice, promptTokens: number): Rates {
+  if (price.tiers === undefined) return price
+  const highest: Rates = { ...price }
+  for (const tier of price.tiers) {
+    if (promptTokens <= tier.aboveTokens) break
+    for (const rate of rateNames) {
+      const pico = tier[rate]
+      if (pico !== undefined) highest[rate] = Math.max(highest[rate] ?? 0, pico)
+    }
+  }
+  return highest
+}
+
+const rateNames = [
+  'inputPico', 'outputPico', 'cacheReadPico', 'cacheWritePico', 'audioInputPico', 'audioOutputPico'
+] as const
+
+/** What a call cost in nano-USD: all its tokens summed up exactly, then rounded up once. */
+export function costNano (usage: Usage, price: TokenPrice): number {
+  const rates = price.tiers === undefined ? price : ratesFor(price, usage.prompt)
+  const read = Math.min(usage.cachedRead ?? 0, usage.prompt)
+  const written = Math.min(usage.cacheWrite ?? 0, usage.prompt - read)
+  let pico = (usage.prompt - read - written) * rates.inputPico + read * rates.cacheReadPico +
+    written * rates.cacheWritePico + usage.completion * rates.outputPico
+  if (usage.audioInput !== undefined && rates.audioInputPico !== undefined) {
+    // Cached audio is told among the cached tokens, so no more than the rest can be charged as audio.
+    const audio = Math.min(usage.audioInput, usage.prompt - read - written)
+    pico += audio * (rates.audioInputPico - rates.inputPico)
+  }
+  if (usage.audioOutput !== undefined && rates.audioOutputPico !== undefined) {
+    pico += Math.min(usage.audioOutput, usage.completion) * (rates.audioOutputPico - rates.outputPico)
+  }
+  return Math.ceil(assertSafe(pico) / picoPerNano)
+}
+
+/** How a price is written in gateway.yaml, by what is priced. */
+const priceForms = {
+  tokens: '{ input: …, output: … } in USD per million tokens',
+  images: '{ image: … } in USD per image, or { input: …, output: … } in USD per million tokens',
+  videos: '{ second: … } in USD per second of video'
+}
+
+/** 400: the model cannot be sold. */
+export function notPriced (id: string, what: keyof typeof priceForms = 'tokens'): GatewayError {
+  const message = `The model \`${id}\` has no price on this gateway, so it cannot be used. Its operator can set one ` +
+    `in gateway.yaml, under the model: price: ${priceForms[what]}; a model that is free has the price 0.`
+  return GatewayError.invalidRequest(message, { param: 'model', code: 'model_not_priced' })
+}

@@ -1,0 +1,26 @@
+import type { ModelConfig } from '../catalogue/types.ts'
+import { assertSafe } from '../shared/money.ts'
+import { notPriced } from './token-price.ts'
+import type { JobTask } from '../videos/job.ts'
+import { unknownModel } from '../videos/request.ts'
+
+/** What a video may cost at most: its longest length at the price of now. */
+export interface VideoPrice { secondNano: number, seconds: number, amountNano: number }
+
+/** Prices a video. Throws GatewayError 400 for a model without a price. */
+export function priceOf (model: ModelConfig, task: JobTask): VideoPrice {
+  const size = task.size === null ? null : `${task.size.width}x${task.size.height}`
+  const audio = task.audio ?? false
+  const special = model.video?.prices.find(price =>
+    (price.size === null || price.size === size) && (price.audio === null || price.audio === audio))
+  const secondNano = special?.secondNano ?? model.price?.secondNano ?? null
+  if (secondNano === null) throw notPriced(model.id, 'videos')
+  const seconds = task.seconds ?? model.video?.maxSeconds ?? unknownModel.seconds
+  return { secondNano, seconds, amountNano: costNano(secondNano, seconds) }
+}
+
+/** Seconds at a price, rounded up to the next nano-USD. */
+export function costNano (secondNano: number, seconds: number): number {
+  // A length such as 4.8 is not exact in binary; what is behind the microsecond is not paid for.
+  return assertSafe(Math.ceil(Math.round(seconds * 1e6) * secondNano / 1e6))
+}

@@ -1,0 +1,103 @@
+import { readFileSync } from 'node:fs'
+import { configDefaults } from '../../schemas/config/config.ts'
+import type { ModelConfig, Price } from './types.ts'
+import { knownProviders } from './known-providers.ts'
+import { knownVideo, knownVideoNames, type KnownVideo } from './known-videos.ts'
+import type { CatalogueFile, CatalogueRow, CatalogueTier, Modality } from './row.ts'
+import { withImages, type RowWithImages } from './image-catalogue.ts'
+import { noPrice } from './no-price.ts'
+
+/** What the shipped data knows of a model. */
+export interface CatalogueModel extends
+  Pick<ModelConfig, 'price' | 'contextWindow' | 'maxOutput' | 'capabilities' | 'images' | 'created'> {
+  /** Null: no endpoint of the gateway serves it. */
+  kind: ModelConfig['kind'] | null
+  input: readonly Modality[]
+  output: readonly Modality[]
+  /** What replaces the price for long prompts, shortest first; the same as in `price`. */
+  tiers: readonly CatalogueTier[]
+  /** Whether requests may set a temperature; null: not known. */
+  temperature: boolean | null
+  /** How far its knowledge reaches, e.g. `2024-04`; null: not known. */
+  knowledge: string | null
+  deprecated: boolean
+  /** Only of video models: lengths, sizes and pictures. */
+  video?: KnownVideo
+}
+
+/**
+ * Returns what is known of a model by its name at a provider; a name that ends in a date and is not known
+ * itself means the one without. No other likeness counts: a wrong price is worse than none.
+ */
+export function catalogueModel (provider: string, upstream: string): CatalogueModel | undefined {
+  const rows = rowsOf(provider)
+  const row = rows.get(upstream) ?? rows.get(upstream.replace(date, ''))
+  const video = known.has(provider) ? knownVideo(provider, upstream) : undefined
+  if (video === undefined) return row && toModel(row)
+  return { ...toModel(row ?? videoRow(video)), video }
+}
+
+/** What a video model is that nothing else is known of. */
+function videoRow ({ firstFrame }: KnownVideo): CatalogueRow {
+  const released = new Date(configDefaults.createdS * 1000).toISOString()
+  return { kind: 'video', input: firstFrame ? ['text', 'image'] : ['text'], output: ['video'], features: [], released }
+}
+
+/** The names of a provider's models that some endpoint of the gateway can serve, in the order of the data. */
+export function catalogueNames (provider: string): string[] {
+  const names = [...rowsOf(provider)].filter(([, { kind }]) => kind !== 'other').map(([name]) => name)
+  return known.has(provider) ? [...new Set([...names, ...knownVideoNames(provider)])] : names
+}
+
+const date = /[-@]20\d\d(-?)(0[1-9]|1[0-2])\1(0[1-9]|[12]\d|3[01])$/
+
+const known = new Set(knownProviders.map(({ id }) => id))
+const none: ReadonlyMap<string, RowWithImages> = new Map()
+let loaded: ReadonlyMap<string, ReadonlyMap<string, RowWithImages>> | undefined
+
+/** Reads the data when it may know the provider, so never for the sandbox or a local server. */
+function rowsOf (provider: string): ReadonlyMap<string, RowWithImages> {
+  if (!known.has(provider)) return none
+  loaded ??= load()
+  return loaded.get(provider) ?? none
+}
+
+function load (): ReadonlyMap<string, ReadonlyMap<string, RowWithImages>> {
+  const text = readFileSync(new URL('models.json', import.meta.url), 'utf8')
+  const { providers }: CatalogueFile = JSON.parse(text)
+  const rows = Object.entries(providers).map(([id, models]) => [id, new Map(Object.entries(models))] as const)
+  return withImages(new Map(rows))
+}
+
+function toModel (row: RowWithImages): CatalogueModel {
+  const { kind, input, output, features, contextWindow = null, maxOutput = null, images } = row
+  return {
+    kind: kind === 'other' ? null : kind,
+    input,
+    output,
+    price: toPrice(row),
+    ...(images === undefined ? {} : { images }),
+    tiers: row.tiers ?? [],
+    contextWindow,
+    maxOutput,
+    capabilities: {
+      tools: features.includes('tools'),
+      vision: input.includes('image'),
+      audio: input.includes('audio'),
+      files: input.includes('file'),
+      jsonSchema: features.includes('json_schema'),
+      reasoning: features.includes('reasoning'),
+      streaming: true
+    },
+    temperature: row.temperature ?? null,
+    created: Date.parse(row.released) / 1000,
+    knowledge: row.knowledge ?? null,
+    deprecated: row.deprecated ?? false
+  }
+}
+
+function toPrice ({ price, tiers, images }: RowWithImages): Price | null {
+  const imageNano = images?.prices[0]?.imageNano ?? null
+  if (price === undefined && imageNano === null) return null
+  return { ...noPrice, ...price, imageNano, ...(tiers && { tiers }) }
+}

@@ -1,0 +1,92 @@
+import type { Protocol } from '../../schemas/config/config.ts'
+
+/** A hosted service that needs no more than a key. */
+export interface KnownProvider {
+  id: string
+  protocol: Protocol
+  /** Only for the `openai` protocol. */
+  dialect: string
+  /** Null where every customer has an own one. */
+  baseUrl: string | null
+  /** Environment variables that may hold the key, the first one set counts. */
+  keys: readonly string[]
+  /** Environment variable that overrides the base URL. */
+  baseUrlVariable: string
+  /** Environment variable with the customer's own origin, and where the API begins on it. */
+  endpoint?: { variable: string, path: string }
+  /** Globs of model names that are known to be this service's. */
+  claims: readonly string[]
+  /** Whether its list of models names what can be called. */
+  discover: boolean
+  /** Of a key that is a pair: the variable of its first half, and of its second. */
+  pair?: { key: string, secret: string }
+  /** What it makes, where it is not text. */
+  makes?: 'media'
+}
+
+/** One row per service; a new one is a row, never code. */
+export const knownProviders: readonly KnownProvider[] = [
+  row('openai', 'OPENAI', 'https://api.openai.com/v1',
+    { dialect: 'openai', claims: ['gpt-*', 'o1*', 'o3*', 'o4*', 'chatgpt-*', 'ft:gpt-*'] }),
+  row('anthropic', 'ANTHROPIC', 'https://api.anthropic.com/v1', { protocol: 'anthropic', claims: ['claude-*'] }),
+  row('azure', 'AZURE_OPENAI', null, {
+    dialect: 'azure',
+    endpoint: { variable: 'AZURE_OPENAI_ENDPOINT', path: '/openai/v1' },
+    // Azure lists the models of the region, but only the customer's deployments can be called.
+    discover: false
+  }),
+  row('openrouter', 'OPENROUTER', 'https://openrouter.ai/api/v1', { dialect: 'openrouter' }),
+  row('groq', 'GROQ', 'https://api.groq.com/openai/v1', { dialect: 'groq' }),
+  row('together', 'TOGETHER', 'https://api.together.ai/v1', { dialect: 'together' }),
+  row('mistral', 'MISTRAL', 'https://api.mistral.ai/v1', {
+    dialect: 'mistral',
+    claims: ['mistral-*', 'codestral-*', 'ministral-*', 'magistral-*', 'devstral-*', 'pixtral-*', 'open-mi*tral-*']
+  }),
+  row('deepseek', 'DEEPSEEK', 'https://api.deepseek.com', { dialect: 'deepseek', claims: ['deepseek-*'] }),
+  row('xai', 'XAI', 'https://api.x.ai/v1', { dialect: 'xai', claims: ['grok-*'] }),
+  row('gemini', 'GEMINI', 'https://generativelanguage.googleapis.com/v1beta',
+    { protocol: 'gemini', keys: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'], claims: ['gemini-*', 'gemma-*'] }),
+  row('fireworks', 'FIREWORKS', 'https://api.fireworks.ai/inference/v1', { claims: ['accounts/fireworks/*'] }),
+  row('cerebras', 'CEREBRAS', 'https://api.cerebras.ai/v1'),
+  // Perplexity publishes no list of models.
+  row('perplexity', 'PERPLEXITY', 'https://api.perplexity.ai', { claims: ['sonar', 'sonar-*'], discover: false }),
+  row('nvidia', 'NVIDIA', 'https://integrate.api.nvidia.com/v1'),
+  row('deepinfra', 'DEEPINFRA', 'https://api.deepinfra.com/v1/openai'),
+  row('moonshot', 'MOONSHOT', 'https://api.moonshot.ai/v1', { claims: ['kimi-*', 'moonshot-*'] }),
+  row('huggingface', 'HUGGINGFACE', 'https://router.huggingface.co/v1',
+    { keys: ['HF_TOKEN', 'HUGGINGFACE_API_KEY', 'HUGGING_FACE_HUB_TOKEN'] }),
+  media('runway', 'RUNWAYML', 'https://api.dev.runwayml.com/v1', { keys: ['RUNWAYML_API_SECRET', 'RUNWAY_API_KEY'] }),
+  media('fal', 'FAL', 'https://queue.fal.run', { keys: ['FAL_KEY', 'FAL_API_KEY'] }),
+  media('replicate', 'REPLICATE', 'https://api.replicate.com/v1',
+    { keys: ['REPLICATE_API_TOKEN', 'REPLICATE_API_KEY'] }),
+  media('bfl', 'BFL', 'https://api.bfl.ai/v1'),
+  media('seedance', 'ARK', 'https://ark.ap-southeast.bytepluses.com/api/v3'),
+  media('kling', 'KLING', 'https://api-singapore.klingai.com/v1', {
+    keys: ['KLING_API_KEY', 'KLING_ACCESS_KEY'],
+    pair: { key: 'KLING_ACCESS_KEY', secret: 'KLING_SECRET_KEY' }
+  }),
+  media('wan', 'DASHSCOPE', 'https://dashscope-intl.aliyuncs.com/api/v1'),
+  media('minimax', 'MINIMAX', 'https://api.minimax.io/v2'),
+  media('luma', 'LUMAAI', 'https://api.lumalabs.ai/dream-machine/v1', { keys: ['LUMAAI_API_KEY', 'LUMA_API_KEY'] })
+]
+
+/** A service with a protocol of its own name, whose models nobody lists. */
+function media (id: KnownProvider['id'] & Protocol, name: string, baseUrl: string, more: Partial<KnownProvider> = {}) {
+  return row(id, name, baseUrl, { protocol: id, discover: false, makes: 'media', ...more })
+}
+
+function row (
+  id: string, name: string, baseUrl: string | null, more: Partial<KnownProvider> = {}
+): KnownProvider {
+  return {
+    id,
+    protocol: 'openai',
+    dialect: 'compatible',
+    baseUrl,
+    keys: [`${name}_API_KEY`],
+    baseUrlVariable: `${name}_BASE_URL`,
+    claims: [],
+    discover: true,
+    ...more
+  }
+}

@@ -1,0 +1,52 @@
+import type { Delivery, Events } from '../../requests/delivery.ts'
+import { doneEvent } from '../../upstream/sse.ts'
+
+/** What went through a delivery, whole. */
+export interface Recorded { kind: 'json' | 'events', bytes: Uint8Array, headers: Record<string, string> }
+
+/**
+ * A delivery that adds headers and lets `onWhole` hear of an answer once all of it is out: of a stream only
+ * when it came to its proper end. Nothing longer than `maxBytes` is collected.
+ */
+export function recording (
+  delivery: Delivery, extra: Record<string, string>, maxBytes: number, onWhole: (answer: Recorded) => void
+): Delivery {
+  return {
+    json (headers, body, text) {
+      onWhole({ kind: 'json', bytes: Buffer.from(text ?? JSON.stringify(body)), headers })
+      delivery.json({ ...headers, ...extra }, body, text)
+    },
+    async stream (headers, events) {
+      const pieces: Uint8Array[] = []
+      let length = 0
+      await delivery.stream({ ...headers, ...extra }, watched(events, piece => {
+        length += piece.byteLength
+        if (length <= maxBytes) pieces.push(Uint8Array.from(piece))
+        else pieces.length = 0
+      }))
+      const bytes = Buffer.concat(pieces)
+      if (bytes.subarray(-doneEvent.length).equals(doneEvent)) onWhole({ kind: 'events', bytes, headers })
+    }
+  }
+}
+
+/** The same events; `see` gets each piece before it goes on. */
+function watched (events: Events, see: (piece: Uint8Array) => void): Events {
+  async function * pieces (): AsyncGenerator<Uint8Array> {
+    for await (const piece of events) {
+      see(piece)
+      yield piece
+    }
+  }
+  if (!('pour' in events)) return pieces()
+  return {
+    [Symbol.asyncIterator]: pieces,
+    pour: sink => events.pour({
+      write (piece) {
+        see(piece)
+        return sink.write(piece)
+      },
+      drained: () => sink.drained()
+    })
+  }
+}

@@ -1,0 +1,58 @@
+import { Type } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
+import { Agent, request } from 'undici'
+import type { Dispatcher } from 'undici'
+import type { ProviderConfig } from '../../catalogue/types.ts'
+import { newProvider } from '../new-provider.ts'
+
+/** A place where a model server may run. */
+export interface LocalCandidate { id: string, dialect: string, baseUrl: string }
+
+const usualPlaces: readonly LocalCandidate[] = [
+  { id: 'ollama', dialect: 'ollama', baseUrl: 'http://127.0.0.1:11434/v1' },
+  { id: 'lmstudio', dialect: 'lmstudio', baseUrl: 'http://127.0.0.1:1234/v1' }
+]
+
+const maxAnswerBytes = 1024 * 1024
+
+/** A list of models; Ollama says null when it has none. */
+const Models = Type.Object({
+  data: Type.Union([Type.Array(Type.Object({ id: Type.String() })), Type.Null()])
+})
+
+/**
+ * Asks the usual places on this machine for their models and returns a provider for each that answers with a
+ * list. Never throws, and never takes longer than `timeoutMs`; whoever does not answer in time is not there.
+ */
+export async function discoverLocal (
+  { candidates = usualPlaces, timeoutMs = 300 }:
+  { candidates?: readonly LocalCandidate[], timeoutMs?: number } = {}
+): Promise<ProviderConfig[]> {
+  const dispatcher = new Agent()
+  const signal = AbortSignal.timeout(timeoutMs)
+  const answers = await Promise.allSettled(candidates.map(async ({ id, dialect, baseUrl }) => {
+    const there = await listsModels(baseUrl, dispatcher, signal)
+    return there ? [newProvider({ id, dialect, baseUrl, discover: true })] : []
+  }))
+  await dispatcher.destroy()
+  return answers.flatMap((answer) => answer.status === 'fulfilled' ? answer.value : [])
+}
+
+async function listsModels (
+  baseUrl: string, dispatcher: Dispatcher, signal: AbortSignal
+): Promise<boolean> {
+  const { statusCode, body } = await request(`${baseUrl}/models`, { dispatcher, signal })
+  const text = statusCode === 200 ? await readText(body) : ''
+  return text !== '' && Value.Check(Models, JSON.parse(text))
+}
+
+async function readText (body: Dispatcher.ResponseData['body']): Promise<string> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of body) {
+    bytes += chunk.length
+    if (bytes > maxAnswerBytes) return ''
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString()
+}

@@ -1,0 +1,94 @@
+import type { GatewayConfig, ProviderConfig } from '../../catalogue/types.ts'
+import { ConfigError } from '../config-error.ts'
+import type { Problem } from '../config-error.ts'
+import { knownProviders } from '../../catalogue/known-providers.ts'
+import type { KnownProvider } from '../../catalogue/known-providers.ts'
+import { newProvider } from '../new-provider.ts'
+import { readOllamaHost } from './ollama-host.ts'
+import { builtInPolicies } from '../read/policies.ts'
+import { readUrl } from '../read-url.ts'
+import { sandboxModels, sandboxProvider } from '../sandbox.ts'
+
+/** The configuration without a file: a provider per key in `env`, and the sandbox. Throws ConfigError. */
+export function configFromEnvironment (env: NodeJS.ProcessEnv): GatewayConfig {
+  const { providers, problems } = providersFromEnvironment(env)
+  if (problems.length > 0) throw new ConfigError('The environment', problems)
+  return {
+    providers: [...providers, structuredClone(sandboxProvider)],
+    models: sandboxModels(sandboxProvider.id),
+    policies: builtInPolicies()
+  }
+}
+
+/** A provider for every key and local address in `env`, save those whose id is in `taken`. */
+export function providersFromEnvironment (
+  env: NodeJS.ProcessEnv, taken: ReadonlySet<string> = new Set()
+): { providers: ProviderConfig[], problems: Problem[] } {
+  const problems: Problem[] = []
+  const report = (variable: string, message: string) => {
+    problems.push({ path: variable, line: null, column: null, message })
+    return null
+  }
+  const found = [
+    ...knownProviders.filter(({ id }) => !taken.has(id)).map((known) => hosted(known, env, report)),
+    taken.has('ollama') ? null : ollama(env, report),
+    taken.has('local') ? null : local(env, report)
+  ]
+  return { providers: found.filter((provider) => provider !== null), problems }
+}
+
+type Report = (variable: string, message: string) => null
+
+function hosted (known: KnownProvider, env: NodeJS.ProcessEnv, report: Report): ProviderConfig | null {
+  const variable = known.keys.find((name) => isSet(env[name]))
+  if (variable === undefined) return null
+  const apiKey = keyIn(env, variable, known) ?? report(known.pair?.secret ?? variable, `must be set beside ${variable}`)
+  if (apiKey === null) return null
+  const { id, protocol, dialect, claims, discover } = known
+  const baseUrl = hostedUrl(known, env, variable, report)
+  if (baseUrl === null) return null
+  return newProvider({ id, protocol, dialect, baseUrl, apiKey, claims: [...claims], discover })
+}
+
+/** The key; both halves of one that is a pair; null when the second is missing. */
+function keyIn (env: NodeJS.ProcessEnv, variable: string, { pair }: KnownProvider): string | null {
+  const key = env[variable]?.trim() ?? null
+  if (pair?.key !== variable) return key
+  const secret = env[pair.secret]
+  return isSet(secret) ? `${key}:${secret.trim()}` : null
+}
+
+function hostedUrl (
+  { baseUrl, baseUrlVariable, endpoint }: KnownProvider, env: NodeJS.ProcessEnv, key: string, report: Report
+): string | null {
+  const override = env[baseUrlVariable]
+  if (isSet(override)) return readUrl(override) ?? report(baseUrlVariable, notUrl)
+  if (endpoint === undefined) return baseUrl
+  const origin = env[endpoint.variable]
+  if (!isSet(origin)) return report(endpoint.variable, `must be set beside ${key}`)
+  const url = readUrl(origin)
+  if (url === null) return report(endpoint.variable, notUrl)
+  return new URL(url).pathname === '/' ? url + endpoint.path : url
+}
+
+function ollama (env: NodeJS.ProcessEnv, report: Report): ProviderConfig | null {
+  const host = env.OLLAMA_HOST
+  if (!isSet(host)) return null
+  const baseUrl = readOllamaHost(host) ?? report('OLLAMA_HOST', 'must be host:port or a URL')
+  return baseUrl === null ? null : newProvider({ id: 'ollama', dialect: 'ollama', baseUrl, discover: true })
+}
+
+function local (env: NodeJS.ProcessEnv, report: Report): ProviderConfig | null {
+  const address = env.OPENAI_COMPATIBLE_BASE_URL
+  if (!isSet(address)) return null
+  const baseUrl = readUrl(address) ?? report('OPENAI_COMPATIBLE_BASE_URL', notUrl)
+  if (baseUrl === null) return null
+  const key = env.OPENAI_COMPATIBLE_API_KEY
+  return newProvider({ id: 'local', baseUrl, apiKey: isSet(key) ? key.trim() : null, discover: true })
+}
+
+const notUrl = 'must be an http or https URL without a user name or password'
+
+function isSet (value: string | undefined): value is string {
+  return value !== undefined && value.trim() !== ''
+}

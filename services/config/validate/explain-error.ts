@@ -1,0 +1,65 @@
+import { ValueErrorType } from '@sinclair/typebox/value'
+import type { ValueError } from '@sinclair/typebox/value'
+import type { TSchema } from '@sinclair/typebox'
+import { suggest } from './suggest.ts'
+import type { YamlDocument } from '../yaml/document.ts'
+import type { Path } from '../yaml/path.ts'
+
+/** Words for the operator. `at` says whether it is the key or its value that is wrong. */
+interface Explanation { path: Path, message: string, at: 'key' | 'value' }
+
+/** Explains in the operator's words what the schema found wrong at a path. Never quotes a value. */
+export function explainError (
+  { type, schema, message }: ValueError, path: Path, document: YamlDocument
+): Explanation {
+  if (type === ValueErrorType.ObjectAdditionalProperties) {
+    const hint = suggest(String(path.at(-1)), Object.keys(schema.properties ?? {}))
+    return { path, message: `is not a known key${hint}`, at: 'key' }
+  }
+  if (type === ValueErrorType.Union) {
+    return { path, message: explainUnion(schema, document.written(path)), at: 'value' }
+  }
+  return { path, message: explainLimit(type, schema) ?? explainType(schema) ?? message, at: 'value' }
+}
+
+function explainLimit (type: ValueErrorType, schema: TSchema): string | undefined {
+  switch (type) {
+    case ValueErrorType.ObjectRequiredProperty: return 'is missing'
+    case ValueErrorType.StringPattern: return `has the wrong form${example(schema)}. ${schema.description ?? ''}`.trimEnd()
+    case ValueErrorType.StringMinLength:
+    case ValueErrorType.ArrayMinItems:
+    case ValueErrorType.ObjectMinProperties: return 'must not be empty'
+    case ValueErrorType.StringMaxLength: return `must be at most ${schema.maxLength} characters long`
+    case ValueErrorType.ArrayMaxItems: return `must have at most ${schema.maxItems} items`
+    case ValueErrorType.ObjectMaxProperties: return `must have at most ${schema.maxProperties} keys`
+    case ValueErrorType.IntegerMinimum:
+    case ValueErrorType.NumberMinimum: return `must be at least ${schema.minimum}`
+    case ValueErrorType.IntegerMaximum:
+    case ValueErrorType.NumberMaximum: return `must be at most ${schema.maximum}`
+  }
+}
+
+function example ({ examples }: TSchema): string {
+  return Array.isArray(examples) ? `; it looks like ${JSON.stringify(examples[0])}` : ''
+}
+
+const types: Readonly<Record<string, string>> = {
+  array: 'a list',
+  boolean: 'true or false',
+  integer: 'a whole number',
+  number: 'a number',
+  object: 'a map',
+  string: 'a text'
+}
+
+function explainType ({ type }: TSchema): string | undefined {
+  return types[type] === undefined ? undefined : `must be ${types[type]}`
+}
+
+/** One sentence for all branches: the words allowed, or what the branches together mean. */
+function explainUnion ({ anyOf, description }: TSchema, written: string): string {
+  const branches: TSchema[] = anyOf
+  const words = branches.filter((branch) => typeof branch.const === 'string').map((branch) => String(branch.const))
+  if (words.length > 0) return `must be one of ${words.join(', ')}${suggest(written, words)}`
+  return `must be a plain decimal number, not below 0. ${description ?? ''}`.trimEnd()
+}

@@ -1,0 +1,153 @@
+import { isAlias, isCollection, isScalar, LineCounter, parseDocument, visit } from 'yaml'
+import type { Document, Scalar, YAMLError } from 'yaml'
+import type { Problem } from '../config-error.ts'
+import { substitute } from './substitute.ts'
+import { formatPath, locate, pathOf, prefixes, rangeAt, rangeOf } from './path.ts'
+import type { Path, Range } from './path.ts'
+
+const limits = { depth: 32, aliases: 10_000, problems: 1_000 }
+
+/** A YAML text with the environment filled in, and the problems found in it. */
+export interface YamlDocument {
+  /** Whether the syntax is sound, so that what is missing is really missing. */
+  readonly sound: boolean
+  /** Plain values; keys without a value are left out. */
+  value (): unknown
+  /** Whether something stands at a path, right or wrong. */
+  has (path: Path): boolean
+  /** The scalar at a path as the file has it, before anything was filled in; else an empty text. */
+  written (path: Path): string
+  /** The exact text of the number or string at a path, with the environment filled in; else undefined. */
+  exact (path: Path): string | undefined
+  /** Reads a filled-in text at a path as `type`; returns whether it could. */
+  convert (path: Path, type: 'number' | 'boolean'): boolean
+  /**
+   * Notes a problem at the value or key of a path; where there is none, at the nearest one above. Left out
+   * when something at or below that path is already known to be wrong: one cause then shows only once.
+   */
+  report (path: Path, message: string, at?: 'key' | 'value'): void
+  /** What was reported so far, in the order of the file. */
+  problems (): Problem[]
+}
+
+/** A problem and the offsets of what it is about. */
+interface Finding { path: Path, message: string, range: Range }
+
+/** Parses a YAML text and fills in its `${NAME}`s. Never throws: syntax errors are among the problems. */
+export function parseYaml (text: string, env: NodeJS.ProcessEnv): YamlDocument {
+  const lines = new LineCounter()
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, stringKeys: true })
+  const errors = [...document.errors, ...document.warnings]
+  const findings: Finding[] = []
+  const filled = prepare(document, env, findings)
+  const wrong = new Set(findings.flatMap(({ path }) => prefixes(path)))
+  // A syntax error may distort all that follows or surrounds it: only what ends before the first is believed.
+  const horizon = Math.min(Infinity, ...errors.filter(distorts).map(({ pos }) => pos[0]))
+
+  function report (path: Path, message: string, at: 'key' | 'value' = 'value') {
+    if (wrong.has(formatPath(path))) return
+    for (const prefix of prefixes(path)) wrong.add(prefix)
+    findings.push({ path, message, range: rangeAt(document, path, at) })
+  }
+
+  return {
+    sound: horizon === Infinity,
+    value: () => toPlain(document, report),
+    has: (path) => locate(document, path) !== undefined,
+    written (path) {
+      const node = locate(document, path)
+      return isScalar(node) ? (node.source ?? '').slice(0, 80) : ''
+    },
+    exact (path) {
+      const node = locate(document, path)
+      if (!isScalar(node)) return undefined
+      if (typeof node.value === 'number') return node.source
+      return typeof node.value === 'string' ? node.value : undefined
+    },
+    convert (path, type) {
+      const node = locate(document, path)
+      return isScalar(node) && filled.has(node) && convertScalar(node, type)
+    },
+    report,
+    problems () {
+      const syntax = errors.map(({ pos, code, message }): Finding => {
+        return { path: [], range: pos, message: explain(code, message) }
+      })
+      const all = [...syntax, ...findings.filter(({ range }) => range[1] < horizon)]
+        .sort((a, b) => a.range[0] - b.range[0])
+        .map((finding) => toProblem(finding, lines))
+      const more = { path: '', line: null, column: null, message: `and ${all.length - limits.problems} more` }
+      return all.length > limits.problems ? [...all.slice(0, limits.problems), more] : all
+    }
+  }
+}
+
+/** Fills in the environment, drops empty keys, finds unknown aliases. Returns the scalars it filled in. */
+function prepare (document: Document, env: NodeJS.ProcessEnv, findings: Finding[]): Set<Scalar> {
+  const filled = new Set<Scalar>()
+  const anchors = new Set<string>()
+  visit(document, {
+    Node (key, node, ancestors) {
+      const note = (message: string) => {
+        findings.push({ path: pathOf(key, ancestors), message, range: rangeOf(node) })
+      }
+      if (ancestors.filter(isCollection).length > limits.depth) {
+        note(`is nested more than ${limits.depth} levels deep`)
+        document.contents = null
+        return visit.BREAK
+      }
+      if (isAlias(node)) {
+        if (anchors.has(node.source)) return
+        note(`the anchor &${node.source} is not known`)
+        return visit.REMOVE
+      }
+      if (node.anchor !== undefined) anchors.add(node.anchor)
+      if (!isScalar(node) || typeof node.value !== 'string' || key === 'key') return
+      const { text, problems } = substitute(node.value, env)
+      problems.forEach(note)
+      if (text === node.value) return
+      node.value = text
+      filled.add(node)
+    },
+    Pair (_, { value }) {
+      if (isScalar(value) && value.value === null && value.anchor === undefined) return visit.REMOVE
+    }
+  })
+  return filled
+}
+
+function toPlain (document: Document, report: YamlDocument['report']): unknown {
+  try {
+    return document.toJS({ maxAliasCount: limits.aliases })
+  } catch (error) {
+    if (!(error instanceof ReferenceError)) throw error
+    report([], `has more than ${limits.aliases} aliases, counting those within others`)
+    return undefined
+  }
+}
+
+function convertScalar (scalar: Scalar, type: 'number' | 'boolean'): boolean {
+  const text = String(scalar.value).trim()
+  if (type === 'boolean' && /^(true|false)$/.test(text)) scalar.value = text === 'true'
+  else if (type === 'number' && /^-?\d+(\.\d+)?$/.test(text)) scalar.value = Number(text)
+  else return false
+  return true
+}
+
+function toProblem ({ path, message, range }: Finding, lines: LineCounter): Problem {
+  const { line, col } = lines.linePos(range[0])
+  return { path: formatPath(path), line: Math.max(1, line), column: Math.max(1, col), message }
+}
+
+/** Whether a syntax error leaves in doubt what the text around it means. */
+function distorts ({ name, code }: YAMLError): boolean {
+  return name === 'YAMLParseError' && code !== 'DUPLICATE_KEY'
+}
+
+/** The parser's message without the text it may quote, which could be a secret. */
+function explain (code: YAMLError['code'], message: string): string {
+  if (code === 'DUPLICATE_KEY') return 'this key is given twice'
+  if (code === 'MULTIPLE_DOCS') return 'only one YAML document is allowed'
+  if (code === 'RESOURCE_EXHAUSTION') return 'is nested too deeply'
+  return message.replace(/(?<=\w): .*$| \\.*$/s, '')
+}

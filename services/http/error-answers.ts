@@ -1,0 +1,93 @@
+import { GatewayError, UpstreamError } from '../shared/errors.ts'
+import { MediaRefused, MediaUnavailable } from '../media/errors.ts'
+import { StoreUnavailable } from '../store/store.ts'
+import { fromUpstream } from './upstream-errors.ts'
+import { quote, toGatewayError, unreadableBody } from './validation.ts'
+import type { SchemaError } from './validation.ts'
+
+/** What is needed of a request to say what was wrong with it. */
+export interface FailedRequest {
+  headers: Record<string, unknown>
+  body?: unknown
+  query?: unknown
+  params?: unknown
+}
+
+/** The answer to the client for anything that was thrown while its request was served. */
+export function errorAnswer (error: unknown, request: FailedRequest = { headers: {} }): GatewayError {
+  if (error instanceof GatewayError) return error
+  if (error instanceof UpstreamError) return fromUpstream(error)
+  if (error instanceof StoreUnavailable) {
+    return GatewayError.unavailable('The gateway cannot reach its database. Please try again.', { cause: error })
+  }
+  if (error instanceof MediaUnavailable) {
+    return GatewayError.unavailable('The gateway cannot reach its media store. Please try again.', { cause: error })
+  }
+  if (error instanceof MediaRefused) {
+    return GatewayError.badGateway('What the provider made cannot be used.', { code: 'upstream_bad_reply', cause: error })
+  }
+  if (!isServerFault(error)) return GatewayError.internal(error)
+  if (error.validation !== undefined) return toGatewayError(error.validation, refusedPart(error, request))
+  const answer = answers.get(error.code)
+  if (answer !== undefined) return answer(request)
+  if (error.statusCode >= 500) return GatewayError.internal(error)
+  return new GatewayError(error.statusCode, 'invalid_request_error', error.message)
+}
+
+/** 404: nothing is served at this URL. Source: the live service, with the code its newer gateways add. */
+export function unknownUrl (method: string, path: string): GatewayError {
+  const message = `Invalid URL (${method} ${shown(path)})`
+  return new GatewayError(404, 'invalid_request_error', message, { code: 'unknown_url' })
+}
+
+/** 405: the URL is served, but not with this method; `allowed` are the ones that are. */
+export function methodNotSupported (method: string, path: string, allowed: readonly string[]): GatewayError {
+  const message = `Not allowed to ${method} on ${shown(path)}. (HINT: Perhaps you meant to make a ` +
+    `${allowed.join(' or ')} request instead.)`
+  const headers = { allow: allowed.join(', ') }
+  return new GatewayError(405, 'invalid_request_error', message, { code: 'method_not_supported', headers })
+}
+
+const maxShownPath = 200
+const shown = (path: string): string => path.length > maxShownPath ? `${path.slice(0, maxShownPath)}…` : path
+
+/** The errors of the HTTP framework; their 4xx messages are about the request and hold no secrets. */
+interface ServerFault {
+  code: string
+  statusCode: number
+  message: string
+  validation?: SchemaError[]
+  validationContext?: string
+}
+
+function isServerFault (error: unknown): error is ServerFault {
+  return error instanceof Error &&
+    'code' in error && typeof error.code === 'string' && error.code.startsWith('FST_') &&
+    'statusCode' in error && typeof error.statusCode === 'number'
+}
+
+function refusedPart ({ validationContext }: ServerFault, request: FailedRequest): unknown {
+  switch (validationContext) {
+    case 'querystring': return request.query
+    case 'params': return request.params
+    case 'headers': return request.headers
+    default: return request.body
+  }
+}
+
+const answers = new Map<string, (request: FailedRequest) => GatewayError>(Object.entries({
+  FST_ERR_CTP_BODY_TOO_LARGE: () => new GatewayError(413, 'invalid_request_error',
+    'The request body is larger than this gateway accepts.', { code: 'request_too_large' }),
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: ({ headers }: FailedRequest) => {
+    const contentType = quote(headers['content-type'] ?? '')
+    return GatewayError.invalidRequest(
+      `Unsupported content type: '${contentType}'. This API method only accepts 'application/json' requests, but ` +
+      `you specified the header 'Content-Type: ${contentType}'. Please try again with a supported content type.`,
+      { code: 'unsupported_content_type' })
+  },
+  FST_ERR_CTP_EMPTY_JSON_BODY: () => GatewayError.invalidRequest(unreadableBody),
+  FST_ERR_CTP_INVALID_JSON_BODY: () => GatewayError.invalidRequest(unreadableBody),
+  FST_ERR_BAD_URL: () => GatewayError.invalidRequest('The URL is not valid percent-encoding.', { code: 'invalid_url' }),
+  FST_ERR_MAX_PARAM_LENGTH: () => new GatewayError(404, 'invalid_request_error',
+    'A part of the URL is longer than anything served here.', { code: 'unknown_url' })
+}))

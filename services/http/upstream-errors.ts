@@ -1,0 +1,53 @@
+import { GatewayError } from '../shared/errors.ts'
+import type { UpstreamError, UpstreamErrorKind } from '../shared/errors.ts'
+
+/**
+ * The answer to the client for a provider call that failed. The provider's own words reach the client only
+ * where they are about its request; a refusal of our key or money is our fault and may quote the key.
+ */
+export function fromUpstream (error: UpstreamError): GatewayError {
+  return answers[error.kind](error)
+}
+
+const maxMessageLength = 1000
+
+const answers: Readonly<Record<UpstreamErrorKind, (error: UpstreamError) => GatewayError>> = {
+  bad_request: error => aboutTheRequest(400, error, error.details.code ?? null),
+  moderated: error => aboutTheRequest(400, error, error.details.code ?? 'content_policy_violation'),
+  too_large: error => aboutTheRequest(413, error, error.details.code ?? 'request_too_large'),
+  not_found: ({ details }) => new GatewayError(404, 'invalid_request_error',
+    'The provider does not serve this model.', { code: 'model_not_found', cause: details.cause }),
+  auth: ({ details }) => GatewayError.badGateway(
+    `The provider refused the gateway's credentials${statusOf(details.status)}.`, { code: 'upstream_auth' }),
+  quota: ({ details }) => GatewayError.badGateway(
+    `The gateway's account at the provider is out of credit${statusOf(details.status)}.`, { code: 'upstream_quota' }),
+  rate: error => new GatewayError(429, 'requests', 'The provider\'s rate limit is reached. Please try again later.',
+    { code: 'rate_limit_exceeded', headers: retryHeaders(error), cause: error }),
+  overloaded: error => new GatewayError(503, 'service_unavailable_error',
+    'The provider is overloaded. Please try again later.',
+    { code: 'server_is_overloaded', headers: retryHeaders(error), cause: error }),
+  timeout: error => GatewayError.badGateway('The provider did not answer in time.',
+    { status: 504, code: 'upstream_timeout', cause: error }),
+  network: error => GatewayError.badGateway('The provider cannot be reached.',
+    { code: 'upstream_unreachable', cause: error }),
+  bad_reply: error => GatewayError.badGateway('The provider\'s answer cannot be used.',
+    { code: 'upstream_bad_reply', cause: error }),
+  aborted: error => new GatewayError(499, 'invalid_request_error', 'The request was cancelled by the client.',
+    { code: 'request_cancelled', cause: error })
+}
+
+function aboutTheRequest (status: number, error: UpstreamError, code: string | null): GatewayError {
+  const { message, details } = error
+  const text = message.length > maxMessageLength ? `${message.slice(0, maxMessageLength)}…` : message
+  return new GatewayError(status, 'invalid_request_error', text, { param: details.param ?? null, code })
+}
+
+/** OpenAI's clients obey `retry-after-ms` first; everyone else reads whole seconds. */
+function retryHeaders ({ details }: UpstreamError): Record<string, string> {
+  const ms = Math.max(0, Math.ceil(details.retryAfterMs ?? defaultRetryAfterMs))
+  return { 'retry-after': String(Math.max(1, Math.ceil(ms / 1000))), 'retry-after-ms': String(ms) }
+}
+
+const defaultRetryAfterMs = 1000
+
+const statusOf = (status: number | undefined): string => status === undefined ? '' : ` (HTTP ${status})`

@@ -1,0 +1,67 @@
+import type { Attributes, SpanContext } from '@opentelemetry/api'
+import type { Finished } from '../../requests/request-summary.ts'
+
+/** What a route does and what comes of it, in the words of the GenAI conventions. */
+const operations = new Map([
+  ['/v1/chat/completions', { operation: 'chat', output: null }],
+  ['/v1/completions', { operation: 'text_completion', output: 'text' }],
+  ['/v1/images/generations', { operation: 'generate_content', output: 'image' }]
+])
+/** Has the route of chat; the conventions have no word for its output yet. */
+const video = { operation: 'generate_content', output: 'video' }
+
+/** Attributes of the span of a request. Source: OpenTelemetry semantic conventions 1.37, HTTP server. */
+export function requestAttributes ({ id, method, route, path, status, key }: Finished): Attributes {
+  return {
+    'http.request.method': method,
+    'http.route': route ?? '',
+    'url.path': path,
+    'http.response.status_code': status,
+    'tollgate.request.id': id,
+    ...(key !== null && { 'tollgate.key': key.id, 'tollgate.account': key.account })
+  }
+}
+
+/**
+ * Name and attributes of the span for what a provider did; null when none was called. Source: OpenTelemetry
+ * semantic conventions 1.37, generative AI client.
+ */
+export function generation (
+  { route, startedMs, status, trace }: Finished
+): { name: string, attributes: Attributes } | null {
+  const { model, provider, upstreamModel, report, attempts, images, job, costNano, firstByteAtMs } = trace
+  const does = job === null ? operations.get(route ?? '') : video
+  if (does === undefined || (attempts === 0 && job === null)) return null
+  const { operation, output } = does
+  const usage = report?.usage
+  const hasFailed = status >= 400 || trace.failure !== null
+  return {
+    name: `${operation} ${upstreamModel ?? model ?? ''}`.trim(),
+    attributes: {
+      'gen_ai.operation.name': operation,
+      'gen_ai.provider.name': provider ?? '',
+      'gen_ai.request.model': upstreamModel ?? '',
+      ...(output !== null && { 'gen_ai.output.type': output }),
+      ...(report?.model != null && { 'gen_ai.response.model': report.model }),
+      ...(usage != null && {
+        'gen_ai.usage.input_tokens': usage.prompt,
+        'gen_ai.usage.output_tokens': usage.completion
+      }),
+      ...(hasFailed && { 'error.type': trace.failure === null ? String(status) : 'broken_off' }),
+      'tollgate.model': model ?? '',
+      ...(job === null ? { 'tollgate.attempts': attempts } : { 'tollgate.job.id': job }),
+      ...(images !== null && { 'tollgate.images': images }),
+      ...(costNano !== null && { 'tollgate.cost_usd': costNano / 1e9 }),
+      ...(firstByteAtMs !== null && { 'tollgate.first_byte_ms': Math.round(firstByteAtMs - startedMs) })
+    }
+  }
+}
+
+const pattern = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-|$)/
+
+/** The caller's span, as W3C Trace Context names it in `traceparent`; null when that is not well-formed. */
+export function callerOf (traceparent: string | null): SpanContext | null {
+  const [, traceId = '', spanId = '', flags = ''] = pattern.exec(traceparent ?? '') ?? []
+  if (/^0*$/.test(traceId) || /^0*$/.test(spanId)) return null
+  return { traceId, spanId, traceFlags: parseInt(flags, 16) & 1, isRemote: true }
+}

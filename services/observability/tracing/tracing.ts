@@ -1,0 +1,64 @@
+import { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace as api } from '@opentelemetry/api'
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
+import { resourceFromAttributes } from '@opentelemetry/resources'
+import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base'
+import type { Finished } from '../../requests/request-summary.ts'
+import { callerOf, generation, requestAttributes } from './spans.ts'
+
+/** Tells a collector of each request. */
+export interface Tracing {
+  /** Makes the spans of a request; they are sent with others later. */
+  request (finished: Finished): void
+  /** Sends what is left. */
+  close (): Promise<void>
+}
+
+interface TracingOptions {
+  /** Base address of an OTLP receiver over HTTP, e.g. `http://localhost:4318`. */
+  endpoint: string
+  serviceName?: string
+}
+
+/**
+ * Creates tracing by OpenTelemetry: a span for each request and one within it for what a provider did. They
+ * are made when a request is over, so that nothing has to be carried along with it. This file and what it
+ * imports is loaded only where tracing is on.
+ */
+export function createTracing ({ endpoint, serviceName = 'tollgate' }: TracingOptions): Tracing {
+  const exporter = new OTLPTraceExporter({ url: `${endpoint.replace(/\/$/, '')}/v1/traces` })
+  const provider = new BasicTracerProvider({
+    resource: resourceFromAttributes({ 'service.name': serviceName }),
+    // Bounded: spans are dropped while no collector answers.
+    spanProcessors: [new BatchSpanProcessor(exporter, { maxQueueSize: 4096, scheduledDelayMillis: 1000 })]
+  })
+  const tracer = provider.getTracer('tollgate')
+
+  return {
+    request (finished) {
+      const { method, route, status, traceparent, trace, startedMs, endedMs } = finished
+      if (route === null) return
+      const caller = callerOf(traceparent)
+      const around = caller === null ? ROOT_CONTEXT : api.setSpanContext(ROOT_CONTEXT, caller)
+      const startTime = wallMs(startedMs)
+      const span = tracer.startSpan(`${method} ${route}`,
+        { kind: SpanKind.SERVER, startTime, attributes: requestAttributes(finished) }, around)
+      const work = generation(finished)
+      const hasFailed = status >= 500 || trace.failure !== null
+      if (work !== null) {
+        const { name, attributes } = work
+        const within = api.setSpan(around, span)
+        const child = tracer.startSpan(name, { kind: SpanKind.CLIENT, startTime, attributes }, within)
+        if (hasFailed) child.setStatus({ code: SpanStatusCode.ERROR })
+        child.end(wallMs(endedMs))
+      }
+      if (hasFailed) span.setStatus({ code: SpanStatusCode.ERROR })
+      span.end(wallMs(endedMs))
+    },
+    close: () => provider.shutdown()
+  }
+}
+
+/** Milliseconds since 1970 of a time of `performance.now()`. */
+function wallMs (ms: number): number {
+  return performance.timeOrigin + ms
+}

@@ -1,0 +1,165 @@
+import type {
+  AssistantMessage, ChatMessage, SystemMessage, TextPart, ToolCall, ToolMessage, UserMessage, UserPart
+} from '../../../schemas/openai/chat-messages.ts'
+import { isObject, type JsonObject } from '../../shared/json.ts'
+import { fileBlock, imageBlock } from './media.ts'
+import { invalid, unsupported } from './refuse.ts'
+import { fromDetails, fromExtraContent } from './thinking-signature.ts'
+import type { Block, CacheControl, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock, Turn } from './wire.ts'
+
+export interface Conversation {
+  system: TextBlock[]
+  turns: Turn[]
+  /** Details of messages that were left out. */
+  dropped: Set<string>
+}
+
+/**
+ * OpenAI messages as turns: instructions at the start become the system prompt, neighbours of equal role one
+ * turn, and all results of a turn's tools stand first in the next one. Empty texts, which the API refuses,
+ * are left out. Throws UpstreamError (400) for what cannot be sent.
+ */
+export function readConversation (messages: readonly ChatMessage[]): Conversation {
+  const found = messages.findIndex(({ role }) => role !== 'system' && role !== 'developer')
+  const start = found === -1 ? messages.length : found
+  const dropped = new Set<string>()
+  const turns: Turn[] = []
+  messages.slice(start).forEach((message, at) => {
+    const param = `messages[${start + at}]`
+    const [role, blocks] = blocksOf(message, param, dropped)
+    if ('name' in message && message.name !== undefined && message.role !== 'function') dropped.add('messages[].name')
+    add(turns, role, cached(blocks, message, dropped))
+  })
+  trimEnd(turns.at(-1))
+  if (turns.length === 0) throw invalid('messages', 'There must be at least one message that is not empty.')
+  const system = messages.slice(0, start).flatMap(message => {
+    const isInstruction = message.role === 'system' || message.role === 'developer'
+    return isInstruction ? cached(textsOf(message.content, dropped), message, dropped) : []
+  })
+  return { system, turns, dropped }
+}
+
+function blocksOf (message: ChatMessage, param: string, dropped: Set<string>): [Turn['role'], Block[]] {
+  switch (message.role) {
+    case 'user': return ['user', userBlocks(message, param, dropped)]
+    case 'assistant': return ['assistant', assistantBlocks(message, param, dropped)]
+    case 'tool': return ['user', [toolResult(message, dropped)]]
+    case 'function': throw unsupported(`${param}.role`, 'the role `function`; use tools')
+    // An instruction in the middle has no place of its own.
+    default: return ['user', instruction(message, dropped)]
+  }
+}
+
+function instruction ({ content }: SystemMessage, dropped: Set<string>): TextBlock[] {
+  return textsOf(content, dropped).map(block => ({ ...block, text: `<system>\n${block.text}\n</system>` }))
+}
+
+function userBlocks ({ content }: UserMessage, param: string, dropped: Set<string>): Block[] {
+  if (typeof content === 'string') return textsOf(content, dropped)
+  return content.flatMap((part, at) => {
+    const place = `${param}.content[${at}]`
+    if (part.type === 'text') return textsOf([part], dropped)
+    if (part.type === 'image_url' && (part.image_url.detail ?? 'auto') !== 'auto') dropped.add('image_url.detail')
+    return cached([mediaBlock(part, place)], part, dropped)
+  })
+}
+
+function mediaBlock (part: Exclude<UserPart, TextPart>, place: string): Block {
+  if (part.type === 'image_url') return imageBlock(part, `${place}.image_url`)
+  if (part.type === 'file') return fileBlock(part, `${place}.file`)
+  throw unsupported(place, part.type === 'input_audio' ? 'audio' : 'videos')
+}
+
+function assistantBlocks (message: AssistantMessage, param: string, dropped: Set<string>): Block[] {
+  const { content, refusal, tool_calls: calls = [] } = message
+  if (message.function_call) throw unsupported(`${param}.function_call`, 'function calls; use tools')
+  if (message.audio) throw unsupported(`${param}.audio`, 'audio')
+  const parts = typeof content === 'string' ? [{ type: 'text' as const, text: content }] : content ?? []
+  const texts = parts.flatMap(part => textsOf(part.type === 'refusal' ? part.refusal : [part], dropped))
+  if (texts.length === 0 && refusal) texts.push(...textsOf(refusal, dropped))
+  const uses = calls.flatMap((call, at) => [...thinkingOf(call), toolUse(call, `${param}.tool_calls[${at}]`)])
+  // What travelled with the calls is whole and in order; the message's own copy counts where there is none.
+  const isCarried = uses.some(({ type }) => type !== 'tool_use')
+  const thoughts = isCarried ? [] : fromDetails(fieldsOf(message).reasoning_details)
+  const first = uses.findIndex(({ type }) => type === 'tool_use')
+  return [...thoughts, ...uses.slice(0, Math.max(0, first)), ...texts, ...uses.slice(Math.max(0, first))]
+}
+
+function thinkingOf (call: ToolCall): ThinkingBlock[] {
+  return fromExtraContent(fieldsOf(call).extra_content)
+}
+
+function toolUse (call: ToolCall, param: string): ToolUseBlock {
+  if (call.type === 'custom') throw unsupported(param, 'custom tools; use functions')
+  const { id, function: { name, arguments: text } } = call
+  return { type: 'tool_use', id: safeId(id), name, input: readArguments(text) }
+}
+
+/** The input of a tool must be an object; a model may have written anything. */
+function readArguments (text: string): JsonObject {
+  if (text.trim() === '') return {}
+  try {
+    const value: unknown = JSON.parse(text)
+    return isObject(value) ? value : { arguments: value }
+  } catch {
+    return { arguments: text }
+  }
+}
+
+function toolResult ({ tool_call_id: id, content }: ToolMessage, dropped: Set<string>): ToolResultBlock {
+  const texts = textsOf(content, dropped)
+  return { type: 'tool_result', tool_use_id: safeId(id), ...(texts.length === 0 ? {} : { content: texts }) }
+}
+
+/** Ids of other providers may have characters that are refused here. */
+function safeId (id: string): string {
+  return id.replace(/[^\w-]/g, '_') || '_'
+}
+
+function textsOf (content: string | readonly TextPart[], dropped: Set<string>): TextBlock[] {
+  const parts = typeof content === 'string' ? [{ type: 'text' as const, text: content }] : content
+  return parts.filter(({ text }) => text.trim() !== '')
+    .flatMap(part => cached([{ type: 'text', text: part.text }], part, dropped))
+}
+
+/** The blocks, the last of them marked when `from` ends a stretch that is worth caching. */
+function cached<One extends Block> (blocks: One[], from: object, dropped: Set<string>): One[] {
+  const last = blocks.at(-1)
+  const control = cacheControlIn(from, dropped)
+  if (control === null || last === undefined || last.type === 'thinking' || last.type === 'redacted_thinking') {
+    return blocks
+  }
+  return [...blocks.slice(0, -1), { ...last, cache_control: control }]
+}
+
+/**
+ * Anthropic's own mark, which other gateways take as well, or OpenAI's. What is to be kept for more than five
+ * minutes costs more than the one price that a model has for writing, so a longer time is not passed on.
+ */
+export function cacheControlIn (from: object, dropped: Set<string>): CacheControl | null {
+  const { cache_control: own, prompt_cache_breakpoint: breakpoint } = fieldsOf(from)
+  if (isObject(own) && own.ttl !== undefined && own.ttl !== '5m') dropped.add('cache_control.ttl')
+  return isObject(own) || isObject(breakpoint) ? { type: 'ephemeral' } : null
+}
+
+function fieldsOf (value: object): JsonObject {
+  return { ...value }
+}
+
+function add (turns: Turn[], role: Turn['role'], blocks: Block[]): void {
+  if (blocks.length === 0) return
+  const last = turns.at(-1)
+  if (last?.role !== role) {
+    turns.push({ role, content: blocks })
+    return
+  }
+  const results = last.content.findLastIndex(({ type }) => type === 'tool_result') + 1
+  const isResult = blocks.every(({ type }) => type === 'tool_result')
+  last.content.splice(isResult ? results : last.content.length, 0, ...blocks)
+}
+
+/** The API refuses a last answer, to be continued, that ends in white space. */
+function trimEnd (turn: Turn | undefined): void {
+  const last = turn?.content.at(-1)
+  if (turn?.role === 'assistant' && last?.type === 'text') last.text = last.text.trimEnd()
+}

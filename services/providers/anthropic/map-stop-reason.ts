@@ -1,0 +1,22 @@
+import { isObject } from '../../shared/json.ts'
+
+export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter'
+
+const reasons: Readonly<Record<string, FinishReason>> = {
+  max_tokens: 'length',
+  model_context_window_exceeded: 'length',
+  tool_use: 'tool_calls',
+  refusal: 'content_filter'
+}
+
+/** Why an answer ended, in OpenAI's words. Every other reason, such as `end_turn`, is a stop. */
+export function finishReasonOf (stopReason: unknown): FinishReason {
+  return (typeof stopReason === 'string' ? reasons[stopReason] : undefined) ?? 'stop'
+}
+
+/** What a refused request is told; null when it was not refused. */
+export function refusalOf (stopReason: unknown, details: unknown): string | null {
+  if (stopReason !== 'refusal') return null
+  const said = isObject(details) ? details.explanation : null
+  return typeof said === 'string' && said !== '' ? said : 'The provider has declined this request.'
+}

@@ -1,0 +1,76 @@
+import { isObject, type JsonObject } from '../../shared/json.ts'
+import type { ThinkingBlock } from './wire.ts'
+
+// Thinking has to come back with the tool results that follow it, seal and all, and OpenAI's form has no
+// place for it. It travels in two: beside the message as `reasoning_details`, in OpenRouter's form, for
+// clients that send messages back as they got them; and with the tool call itself as
+// `extra_content.google.thought_signature`, which is the one extension that clients who rebuild messages are
+// known to keep (@ai-sdk/openai-compatible 3.0.92).
+
+const format = 'anthropic-claude-v1'
+const mark = 'claude.'
+
+/** One item of `reasoning_details`. */
+export function toDetail (block: ThinkingBlock, index: number): JsonObject {
+  return block.type === 'thinking'
+    ? { type: 'reasoning.text', text: block.thinking, signature: block.signature, format, index }
+    : { type: 'reasoning.encrypted', data: block.data, format, index }
+}
+
+/**
+ * The blocks in `reasoning_details`, whole or in the pieces of a stream; what another model thought is left
+ * out.
+ */
+export function fromDetails (details: unknown): ThinkingBlock[] {
+  if (!Array.isArray(details)) return []
+  const blocks = new Map<unknown, ThinkingBlock>()
+  details.filter(isObject).filter(detail => detail.format === format).forEach((detail, at) => {
+    const key = detail.index ?? `at ${at}`
+    const { type, text, signature, data } = detail
+    if (type === 'reasoning.encrypted' && isText(data)) blocks.set(key, { type: 'redacted_thinking', data })
+    if (type !== 'reasoning.text') return
+    const before = blocks.get(key)
+    const [said, sealed] = before?.type === 'thinking' ? [before.thinking, before.signature] : ['', '']
+    blocks.set(key, {
+      type: 'thinking', thinking: said + (isText(text) ? text : ''), signature: isText(signature) ? signature : sealed
+    })
+  })
+  return [...blocks.values()].filter(isSealed)
+}
+
+/** The `extra_content` of a tool call that was thought out beforehand; null when nothing was. */
+export function toExtraContent (blocks: readonly ThinkingBlock[]): JsonObject | null {
+  const sealed = blocks.filter(isSealed)
+  if (sealed.length === 0) return null
+  const text = Buffer.from(JSON.stringify(sealed)).toString('base64url')
+  return { google: { thought_signature: mark + text } }
+}
+
+/** The blocks in the `extra_content` of a tool call; none when it has none or another provider's. */
+export function fromExtraContent (extra: unknown): ThinkingBlock[] {
+  const google = isObject(extra) ? extra.google : undefined
+  const text = isObject(google) ? google.thought_signature : undefined
+  if (!isText(text) || !text.startsWith(mark)) return []
+  try {
+    const blocks: unknown = JSON.parse(Buffer.from(text.slice(mark.length), 'base64url').toString())
+    return Array.isArray(blocks) ? blocks.flatMap(readBlock) : []
+  } catch {
+    return [] // Cut short or changed by a client: as good as not there.
+  }
+}
+
+function readBlock (block: unknown): ThinkingBlock[] {
+  if (!isObject(block)) return []
+  const { type, thinking, signature, data } = block
+  if (type === 'redacted_thinking' && isText(data)) return [{ type, data }]
+  if (type !== 'thinking' || typeof thinking !== 'string' || !isText(signature)) return []
+  return [{ type, thinking, signature }]
+}
+
+function isSealed (block: ThinkingBlock): boolean {
+  return block.type === 'redacted_thinking' || block.signature !== ''
+}
+
+function isText (value: unknown): value is string {
+  return typeof value === 'string' && value !== ''
+}

@@ -1,0 +1,95 @@
+import { UpstreamError } from '../../shared/errors.ts'
+import { isObject, type JsonObject } from '../../shared/json.ts'
+import { fanOut } from '../image-api/fan-out.ts'
+import { pickFields } from '../image-api/fields.ts'
+import type { ImageAnswer, ImageCall, ImageMaker, MadeImage } from '../provider-image.ts'
+import { createJsonClient, type JsonClient } from '../image-api/json-client.ts'
+import { imageAt } from '../image-api/made-image.ts'
+import { poll } from '../../upstream/poll.ts'
+import type { Connection } from '../provider.ts'
+
+interface FalImagesOptions {
+  connection: Connection
+  apiKey: string | null
+  headers: Record<string, string>
+}
+
+/** From the queue to an image takes mostly seconds; ten minutes are for a model that has to be loaded. */
+const pace = { firstMs: 100, longestMs: 2000, deadlineMs: 600_000 }
+/** How long the provider keeps what was fetched from it at once. */
+const lifetimeS = 3600
+const cancelMs = 5000
+
+/**
+ * Makes images through fal's queue: submit, ask for the state, fetch the result. Source: @fal-ai/client 1.10.
+ */
+export function createFalImages ({ apiKey, headers, connection }: FalImagesOptions): ImageMaker {
+  const auth: Record<string, string> = apiKey === null ? {} : { authorization: `Key ${apiKey}` }
+  const own = { ...auth, ...headers }
+  const client = createJsonClient({ connection, headers: own, apiKey, refine })
+  return call => {
+    const { passed, dropped } = pickFields(call.request, ['seed', 'negative_prompt', 'output_format'])
+    // Webp is not known to every model; the gateway converts.
+    if (passed.output_format === 'webp') delete passed.output_format
+    return fanOut(call.count, 1, () => make(call, { ...passed, ...bodyOf(call) }, dropped, client))
+  }
+}
+
+function bodyOf ({ request, size }: ImageCall): JsonObject {
+  return { prompt: request.prompt, num_images: 1, ...(size === null ? {} : { image_size: size }) }
+}
+
+async function make (
+  { model, signal }: ImageCall, body: JsonObject, dropped: readonly string[], client: JsonClient
+): Promise<ImageAnswer> {
+  const lifetime = JSON.stringify({ expiration_duration_seconds: lifetimeS })
+  const submitted = await client.post(`/${pathOf(model)}`, body, signal,
+    { 'x-fal-object-lifecycle-preference': lifetime })
+  const id = submitted.request_id
+  // It becomes part of a path to which the key is sent.
+  if (typeof id !== 'string' || !/^[\w-]{1,128}$/.test(id)) {
+    throw new UpstreamError('bad_reply', 'yes', 'The provider gave no request id.')
+  }
+  const request = `/${appOf(model)}/requests/${id}`
+  try {
+    await poll(async () => (await client.get(`${request}/status`, signal)).status === 'COMPLETED' || null, pace, signal)
+  } catch (error) {
+    client.put(`${request}/cancel`, AbortSignal.timeout(cancelMs)).catch(() => {})
+    throw error
+  }
+  return { images: [imageIn(await client.get(request, signal))], usage: null, costNano: null, dropped }
+}
+
+function imageIn (result: JsonObject): MadeImage {
+  const [image] = Array.isArray(result.images) ? result.images : [result.image]
+  const [flagged] = [result.has_nsfw_concepts, result.nsfw_content_detected].flatMap(list => list ?? [])
+  // A flagged image is all black.
+  if (flagged === true) throw moderated('The image was blocked by the provider\'s content policy.')
+  if (!isObject(image) || typeof image.url !== 'string') {
+    throw new UpstreamError('bad_reply', 'yes', 'The provider\'s answer has no image.')
+  }
+  return imageAt(image.url, null)
+}
+
+function pathOf (model: string): string {
+  return model.split('/').map(encodeURIComponent).join('/')
+}
+
+/** Requests belong to an app, `owner/alias`, whatever follows that; some owners stand in a namespace. */
+function appOf (model: string): string {
+  const isNamespaced = /^(workflows|comfy)\//.test(model)
+  return pathOf(model.split('/').slice(0, isNamespaced ? 3 : 2).join('/'))
+}
+
+/** What is wrong stands in `{"detail": [{msg, type}]}`. */
+function refine (error: UpstreamError, body: unknown): UpstreamError {
+  const [detail] = isObject(body) && Array.isArray(body.detail) ? body.detail.filter(isObject) : []
+  if (detail === undefined) return error
+  const message = String(detail.msg ?? error.message).slice(0, 2000)
+  if (detail.type === 'content_policy_violation') return moderated(message)
+  return new UpstreamError(error.kind, 'yes', message, error.details)
+}
+
+function moderated (message: string): UpstreamError {
+  return new UpstreamError('moderated', 'yes', message, { code: 'content_policy_violation' })
+}

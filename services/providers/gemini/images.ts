@@ -1,0 +1,110 @@
+import { UpstreamError } from '../../shared/errors.ts'
+import { isObject, type JsonObject } from '../../shared/json.ts'
+import { fanOut } from '../image-api/fan-out.ts'
+import { pickFields } from '../image-api/fields.ts'
+import type { ImageAnswer, ImageCall, ImageMaker, ImageSize, ImageUsage, MadeImage } from '../provider-image.ts'
+import { megapixelsOf, nearestRatio } from '../image-api/ratio.ts'
+import { createJsonClient } from '../image-api/json-client.ts'
+import { imageFrom } from '../image-api/made-image.ts'
+import type { Connection } from '../provider.ts'
+
+interface GeminiImagesOptions {
+  /** Leads to `…/v1beta`. */
+  connection: Connection
+  apiKey: string | null
+  headers: Record<string, string>
+}
+
+/**
+ * Makes images by `generateContent`, one at a time. Sizes are told as the nearest ratio and `1K`, `2K` or
+ * `4K`. Source: Gemini API v1beta, `GenerationConfig.imageConfig`.
+ */
+export function createGeminiImages ({ connection, apiKey, headers }: GeminiImagesOptions): ImageMaker {
+  const auth: Record<string, string> = apiKey === null ? {} : { 'x-goog-api-key': apiKey }
+  const client = createJsonClient({ connection, headers: { ...auth, ...headers }, apiKey, refine })
+
+  return call => {
+    const { passed: { seed }, dropped } = pickFields(call.request, ['seed'])
+    const path = `/models/${encodeURIComponent(call.model)}:generateContent`
+    return fanOut(call.count, 1, async () => {
+      return readAnswer(await client.post(path, bodyOf(call, seed), call.signal), dropped)
+    })
+  }
+}
+
+function bodyOf ({ request, size }: ImageCall, seed: unknown): JsonObject {
+  return {
+    contents: [{ role: 'user', parts: [{ text: request.prompt }] }],
+    generationConfig: {
+      responseModalities: ['IMAGE'],
+      ...(size === null ? {} : { imageConfig: imageConfigOf(size) }),
+      ...(seed === undefined ? {} : { seed })
+    }
+  }
+}
+
+const ratios = ['1:1', '2:3', '3:2', '3:4', '4:3', '4:5', '5:4', '9:16', '16:9', '21:9']
+
+function imageConfigOf (size: ImageSize): JsonObject {
+  return { aspectRatio: nearestRatio(size, ratios), ...resolutionOf(size) }
+}
+
+/** `1K` is what every model makes unless told, and what the older ones refuse to be told. */
+function resolutionOf (size: ImageSize): { imageSize?: string } {
+  const megapixels = megapixelsOf(size)
+  if (megapixels <= 2) return {}
+  return { imageSize: megapixels <= 8 ? '2K' : '4K' }
+}
+
+function readAnswer (body: JsonObject, dropped: readonly string[]): ImageAnswer {
+  const [candidate] = Array.isArray(body.candidates) ? body.candidates.filter(isObject) : []
+  const content = isObject(candidate?.content) ? candidate.content : {}
+  const parts = Array.isArray(content.parts) ? content.parts.filter(isObject) : []
+  const image = parts.filter(part => part.thought !== true).map(imageIn).find(made => made !== null)
+  if (image === undefined || image === null) throw refusalIn(body, candidate)
+  return { images: [image], usage: usageIn(body.usageMetadata), costNano: null, dropped }
+}
+
+function imageIn ({ inlineData }: JsonObject): MadeImage | null {
+  return isObject(inlineData) && typeof inlineData.data === 'string' && inlineData.data !== ''
+    ? imageFrom(inlineData.data, null)
+    : null
+}
+
+/** Why there is no image: the prompt was blocked, the image was, or nobody says. */
+function refusalIn (body: JsonObject, candidate: JsonObject | undefined): UpstreamError {
+  const blocked = isObject(body.promptFeedback) ? body.promptFeedback.blockReason : undefined
+  const reason = String(blocked ?? candidate?.finishReason ?? '')
+  if (blocked !== undefined || /SAFETY|PROHIBITED|BLOCKLIST|SPII|RECITATION/.test(reason)) {
+    return new UpstreamError('moderated', 'yes', `The provider blocked the request (${reason}).`,
+      { code: 'content_policy_violation' })
+  }
+  return new UpstreamError('bad_reply', 'yes', `The provider made no image (${reason || 'no reason given'}).`)
+}
+
+function usageIn (usage: unknown): ImageUsage | null {
+  if (!isObject(usage)) return null
+  const written = countOf(usage.candidatesTokenCount)
+  const output = Math.min(written, imageTokensIn(usage.candidatesTokensDetails) ?? written)
+  return {
+    inputText: countOf(usage.promptTokenCount),
+    inputImage: 0,
+    output,
+    outputText: written - output + countOf(usage.thoughtsTokenCount)
+  }
+}
+
+function imageTokensIn (details: unknown): number | null {
+  const entry = Array.isArray(details) ? details.find(one => isObject(one) && one.modality === 'IMAGE') : undefined
+  return isObject(entry) ? countOf(entry.tokenCount) : null
+}
+
+function countOf (value: unknown): number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : 0
+}
+
+/** A key that is not good is answered with 400, as if it were the client's fault. */
+function refine (error: UpstreamError): UpstreamError {
+  const isKey = error.kind === 'bad_request' && /api key/i.test(error.message)
+  return isKey ? new UpstreamError('auth', 'yes', error.message, error.details) : error
+}

@@ -1,0 +1,70 @@
+import type { FinishReason } from '../openai/dialects.ts'
+import { UpstreamError } from '../../shared/errors.ts'
+import { isObject, type JsonObject } from '../../shared/json.ts'
+
+/** `failure`: the model came to no answer. */
+type Meaning = FinishReason | 'failure'
+
+/** Gemini's finish reasons in OpenAI's words. Source: @google/genai 3.1.0, `FinishReason`. */
+const meanings: Readonly<Record<string, Meaning>> = {
+  STOP: 'stop',
+  MAX_TOKENS: 'length',
+  CONTINUATION: 'length',
+  SAFETY: 'content_filter',
+  RECITATION: 'content_filter',
+  BLOCKLIST: 'content_filter',
+  PROHIBITED_CONTENT: 'content_filter',
+  SPII: 'content_filter',
+  LANGUAGE: 'content_filter',
+  IMAGE_SAFETY: 'content_filter',
+  IMAGE_PROHIBITED_CONTENT: 'content_filter',
+  IMAGE_RECITATION: 'content_filter',
+  MALFORMED_FUNCTION_CALL: 'failure',
+  UNEXPECTED_TOOL_CALL: 'failure',
+  TOO_MANY_TOOL_CALLS: 'failure',
+  MALFORMED_RESPONSE: 'failure',
+  NO_IMAGE: 'failure',
+  IMAGE_OTHER: 'failure',
+  OTHER: 'failure'
+}
+
+interface Ending {
+  /** Gemini's own word. */
+  finish: string
+  finishMessage: string
+  hasCalls: boolean
+  /** Whether anything at all was said. */
+  isEmpty: boolean
+  /** The client speaks of functions, as before there were tools. */
+  isLegacy: boolean
+}
+
+/**
+ * How a choice ends, and what the client is told in place of an answer that was withheld as a whole. Throws
+ * UpstreamError when the model failed and there is nothing to show for it.
+ */
+export function endingOf (
+  { finish, finishMessage, hasCalls, isEmpty, isLegacy }: Ending
+): { reason: FinishReason, refusal: string | null } {
+  const meaning = meanings[finish] ?? 'stop'
+  if (meaning === 'failure') {
+    if (isEmpty) throw new UpstreamError('bad_reply', 'yes', `The model came to no answer (${finish}). ${finishMessage}`.trim())
+    return { reason: 'stop', refusal: null }
+  }
+  if (meaning === 'content_filter') {
+    const refusal = finishMessage === '' ? `The provider withheld this answer (${finish}).` : finishMessage
+    return { reason: meaning, refusal: isEmpty ? refusal : null }
+  }
+  // Gemini has no reason of its own for calls.
+  if (meaning === 'stop' && hasCalls) return { reason: isLegacy ? 'function_call' : 'tool_calls', refusal: null }
+  return { reason: meaning, refusal: null }
+}
+
+/** What the client is told when the prompt itself was blocked; null when it was not. */
+export function promptRefusal ({ promptFeedback }: JsonObject): string | null {
+  if (!isObject(promptFeedback)) return null
+  const { blockReason, blockReasonMessage } = promptFeedback
+  if (typeof blockReason !== 'string' || blockReason === 'BLOCKED_REASON_UNSPECIFIED') return null
+  if (typeof blockReasonMessage === 'string' && blockReasonMessage !== '') return blockReasonMessage
+  return `The provider blocked this prompt (${blockReason}).`
+}

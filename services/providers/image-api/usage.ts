@@ -1,0 +1,47 @@
+import { isObject, type JsonObject } from '../../shared/json.ts'
+import type { ImageUsage } from '../provider-image.ts'
+
+/** The token counts in an answer's `usage`, in OpenAI's names for images or those for chat; null: none. */
+export function readImageUsage (usage: unknown): ImageUsage | null {
+  if (!isObject(usage)) return null
+  const input = countOf(usage.input_tokens) ?? countOf(usage.prompt_tokens)
+  const output = countOf(usage.output_tokens) ?? countOf(usage.completion_tokens)
+  if (input === null && output === null) return null
+  const inputDetails = detailsOf(usage, 'input_tokens_details', 'prompt_tokens_details')
+  const outputDetails = detailsOf(usage, 'output_tokens_details', 'completion_tokens_details')
+  const inputImage = Math.min(countOf(inputDetails.image_tokens) ?? 0, input ?? 0)
+  const outputImage = Math.min(countOf(outputDetails.image_tokens) ?? output ?? 0, output ?? 0)
+  return {
+    inputText: (input ?? 0) - inputImage,
+    inputImage,
+    output: outputImage,
+    outputText: (output ?? 0) - outputImage
+  }
+}
+
+/**
+ * What a `usage` says was charged, in nano-USD: `cost` in USD, or `cost_in_usd_ticks`, of which ten thousand
+ * million are a dollar; null when it says nothing.
+ */
+export function readImageCost (usage: unknown): number | null {
+  if (!isObject(usage)) return null
+  const { cost, cost_in_usd_ticks: ticks } = usage
+  if (isAmount(ticks)) return Math.ceil(ticks / 10)
+  // To the nearest nano-dollar: a binary fraction is mostly not the decimal that was meant.
+  return isAmount(cost) ? Math.round(cost * 1e9) : null
+}
+
+/** Larger ones are no costs of a call. */
+const largestAmount = 1e15
+
+function isAmount (value: unknown): value is number {
+  return typeof value === 'number' && value >= 0 && value < largestAmount
+}
+
+function detailsOf (usage: JsonObject, ...names: string[]): JsonObject {
+  return names.map(name => usage[name]).find(isObject) ?? {}
+}
+
+function countOf (value: unknown): number | null {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null
+}

@@ -1,0 +1,189 @@
+import { imageDialects, type ImageDialect } from './image-dialects.ts'
+import type { VideoForm } from '../video-jobs/registry.ts'
+
+/**
+ * How an OpenAI-compatible server differs from api.openai.com. Everything here is data: a new compatible
+ * upstream is a row, never a file.
+ */
+export interface Dialect {
+  /** Header that carries the key, and what stands before it. */
+  auth: { header: string, prefix: string }
+  /** Query of every request, unless the base URL has its own. */
+  query: Readonly<Record<string, string>>
+  /** The name the upstream wants for the output limit; null leaves the client's own. */
+  maxTokensField: 'max_tokens' | 'max_completion_tokens' | null
+  /** Request fields the upstream refuses: left out, and named in a response header. */
+  drop: readonly string[]
+  /** Request fields by another name. */
+  rename: Readonly<Record<string, string>>
+  /** Roles of messages by another name. */
+  roles: Readonly<Record<string, string>>
+  /** Words for `tool_choice` by another name. */
+  toolChoices: Readonly<Record<string, string>>
+  /** What must be said of an assistant message at the end, for the answer to go on from it. */
+  prefill: Readonly<Record<string, unknown>>
+  /** What is special about models that reason: the first row that matches the model's name counts. */
+  reasoning: readonly ReasoningRow[]
+  /** Finish reasons outside OpenAI's list. `error` makes the answer a failure. */
+  finishReasons: Readonly<Record<string, FinishReason | 'error'>>
+  /** Where an answer has its thoughts, when not in `reasoning_content`. */
+  reasoningField: string | null
+  /** Whether the content of an answer may be a list of parts. */
+  contentParts: boolean
+  /** Where token counts stand when they are not in `usage`. */
+  usagePath: readonly string[]
+  /** Whether tokens of reasoning are counted in the total, but not in the completion. */
+  reasoningApart: boolean
+  /** Where an answer says what it cost, and how many of these units are one US dollar. */
+  cost: { path: readonly string[], unitsPerUsd: number } | null
+  /** Whether `stream_options.include_usage` may be sent. */
+  streamUsage: boolean
+  /** Whether the legacy `/completions` endpoint exists. */
+  completions: boolean
+  /** What stands before the names in the list of models and is no part of them. */
+  modelPrefix: string
+  /** How it makes images. */
+  images: ImageDialect
+  /** How it makes videos; null where it makes none. */
+  videos: VideoForm | null
+  /** The end of the base URL, and what stands there for videos, where they are elsewhere. */
+  videosBase?: readonly [end: string, instead: string]
+}
+
+export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'function_call'
+
+export interface ReasoningRow {
+  models: RegExp
+  /** Fields these models refuse, save where they say what happens anyway. */
+  drop: readonly string[]
+  /** Those they refuse only while they reason: not with `reasoning_effort: none`. */
+  dropWhileReasoning: readonly string[]
+  roles: Readonly<Record<string, string>>
+}
+
+const base: Dialect = {
+  auth: { header: 'authorization', prefix: 'Bearer ' },
+  query: {},
+  maxTokensField: null,
+  drop: [],
+  rename: {},
+  roles: {},
+  toolChoices: {},
+  prefill: {},
+  reasoning: [],
+  finishReasons: {},
+  reasoningField: null,
+  contentParts: false,
+  usagePath: ['usage'],
+  reasoningApart: false,
+  cost: null,
+  streamUsage: true,
+  completions: true,
+  modelPrefix: '',
+  images: imageDialects.compatible,
+  videos: null
+}
+
+/** Servers that run open models: their chat templates know none but the oldest roles. */
+const open: Dialect = { ...base, roles: { developer: 'system' }, reasoningField: 'reasoning' }
+
+// Source: @ai-sdk/openai 4.0.118, which models reason and what they refuse.
+const openai: Dialect = {
+  ...base,
+  maxTokensField: 'max_completion_tokens',
+  images: imageDialects.openai,
+  reasoning: [{
+    models: /^(o\d|gpt-5(?!-chat)|gpt-([6-9]|\d\d))/,
+    drop: ['presence_penalty', 'frequency_penalty', 'logit_bias'],
+    dropWhileReasoning: ['temperature', 'top_p', 'logprobs', 'top_logprobs'],
+    roles: { system: 'developer' }
+  }]
+}
+
+/** One row per kind of server, by the name used in `dialect:`. */
+export const dialects: Readonly<Record<string, Dialect>> = {
+  // Servers of one's own and gateways speak OpenAI's form, though OpenAI itself has ended it.
+  compatible: { ...base, videos: 'openai' },
+  openai,
+  // Source: @ai-sdk/azure 4.0.85. The name of a model is that of the customer's deployment.
+  azure: { ...openai, auth: { header: 'api-key', prefix: '' }, query: { 'api-version': 'v1' } },
+  // Source: openrouter.ai/docs, errors and usage accounting.
+  openrouter: {
+    ...base,
+    finishReasons: { error: 'error' },
+    reasoningField: 'reasoning',
+    cost: { path: ['usage', 'cost'], unitsPerUsd: 1 },
+    images: imageDialects.openrouter,
+    videos: 'openrouter'
+  },
+  // Source: console.groq.com/docs, OpenAI compatibility.
+  groq: {
+    ...base,
+    drop: ['logprobs', 'top_logprobs', 'logit_bias'],
+    reasoningField: 'reasoning',
+    usagePath: ['x_groq', 'usage'],
+    completions: false
+  },
+  together: {
+    ...open,
+    maxTokensField: 'max_tokens',
+    finishReasons: { eos: 'stop' },
+    images: imageDialects.together,
+    videos: 'together',
+    videosBase: ['/v1', '/v2']
+  },
+  // Source: @mistralai/mistralai 2.7.0, `ChatCompletionRequest`; fields beside its own are refused.
+  mistral: {
+    ...base,
+    maxTokensField: 'max_tokens',
+    drop: [
+      'logit_bias', 'logprobs', 'top_logprobs', 'user', 'safety_identifier', 'service_tier', 'store', 'verbosity',
+      'prompt_cache_retention', 'prompt_cache_options', 'moderation'
+    ],
+    rename: { seed: 'random_seed' },
+    roles: { developer: 'system' },
+    toolChoices: { required: 'any' },
+    prefill: { prefix: true },
+    finishReasons: { model_length: 'length', error: 'error' },
+    contentParts: true,
+    completions: false,
+    streamUsage: false
+  },
+  deepseek: {
+    ...base,
+    maxTokensField: 'max_tokens',
+    roles: { developer: 'system' },
+    reasoning: [{ models: /reasoner/, drop: ['logprobs', 'top_logprobs'], dropWhileReasoning: [], roles: {} }],
+    finishReasons: { insufficient_system_resource: 'error' },
+    completions: false
+  },
+  // Source: docs.x.ai, "Reasoning"; the unit of cost is a ten-billionth of a dollar.
+  xai: {
+    ...base,
+    reasoning: [{
+      models: /^grok-(3-mini|code|[4-9])(?!.*non-reasoning)/,
+      drop: ['presence_penalty', 'frequency_penalty'],
+      dropWhileReasoning: [],
+      roles: {}
+    }],
+    reasoningApart: true,
+    cost: { path: ['usage', 'cost_in_usd_ticks'], unitsPerUsd: 1e10 },
+    images: imageDialects.xai,
+    videos: 'xai'
+  },
+  // Source: ai.google.dev, "OpenAI compatibility"; unknown fields are refused. Signatures pass as they are.
+  gemini: {
+    ...base,
+    drop: ['store', 'metadata', 'frequency_penalty', 'top_k'],
+    reasoningApart: true,
+    completions: false,
+    modelPrefix: 'models/',
+    videos: 'veo',
+    videosBase: ['/openai', '']
+  },
+  vllm: { ...open, videos: 'openai' },
+  sglang: { ...open, videos: 'openai' },
+  llamacpp: open,
+  ollama: { ...open, maxTokensField: 'max_tokens' },
+  lmstudio: { ...open, maxTokensField: 'max_tokens' }
+}

@@ -1,0 +1,100 @@
+import { UpstreamError } from '../../shared/errors.ts'
+import { isObject, type JsonObject } from '../../shared/json.ts'
+import type { Dialect } from './dialects.ts'
+import { fanOut } from '../image-api/fan-out.ts'
+import type { ImageDialect } from './image-dialects.ts'
+import { sortFields } from '../image-api/fields.ts'
+import type { ImageAnswer, ImageCall, ImageMaker, MadeImage } from '../provider-image.ts'
+import { megapixelsOf, nearestRatio } from '../image-api/ratio.ts'
+import { readImageCost, readImageUsage } from '../image-api/usage.ts'
+import { createJsonClient } from '../image-api/json-client.ts'
+import { imageAt, imageFrom } from '../image-api/made-image.ts'
+import { upstreamErrorIn } from './answer.ts'
+import type { Connection } from '../provider.ts'
+
+interface OpenAIImagesOptions {
+  connection: Connection
+  dialect: Dialect
+  apiKey: string | null
+  headers: Record<string, string>
+}
+
+/**
+ * Makes images at a server that speaks OpenAI's wire format, in whatever dialect. Source: OpenAI
+ * specification, `createImage`, and each row of image-dialects.ts.
+ */
+export function createOpenAIImages (
+  { dialect, apiKey, headers, connection }: OpenAIImagesOptions
+): ImageMaker {
+  const { images } = dialect
+  const auth = apiKey === null ? {} : { [dialect.auth.header]: dialect.auth.prefix + apiKey }
+  const client = createJsonClient({ connection, headers: { ...auth, ...headers }, apiKey })
+
+  return call => fanOut(call.count, images.perCall, async count => {
+    const refused = isGptImage(call.model) ? [...images.drop, 'style'] : images.drop
+    const { passed, dropped } = sortFields(call.request, refused)
+    const body = { ...passed, ...bodyOf(call, count, images) }
+    return readAnswer(await client.post(images.path, body, call.signal), count, dropped, dialect)
+  })
+}
+
+/** These refuse `response_format` and `style` wherever they are served; they always send bytes. */
+function isGptImage (model: string): boolean {
+  return /(^|\/)(chat)?gpt-image/.test(model)
+}
+
+function bodyOf (
+  { model, request, size, quality }: ImageCall, count: number, dialect: ImageDialect
+): JsonObject {
+  const asksForBytes = dialect.bytesFormat !== null && !isGptImage(model)
+  return {
+    model,
+    prompt: request.prompt,
+    n: count,
+    ...(size === null ? {} : sizeFields(size, dialect)),
+    ...(quality === null ? { quality: undefined } : {}),
+    ...(asksForBytes ? { response_format: dialect.bytesFormat } : {})
+  }
+}
+
+function sizeFields (size: NonNullable<ImageCall['size']>, dialect: ImageDialect): JsonObject {
+  const { width, height } = size
+  if (dialect.size === 'size') return { size: `${width}x${height}` }
+  if (dialect.size === 'sides') return { width, height }
+  return { aspect_ratio: nearestRatio(size, ratios), resolution: megapixelsOf(size) > 2 ? '2k' : '1k' }
+}
+
+const ratios = [
+  '1:1', '16:9', '9:16', '4:3', '3:4', '3:2', '2:3', '2:1', '1:2', '19.5:9', '9:19.5', '20:9', '9:20'
+]
+
+function readAnswer (
+  body: JsonObject, count: number, dropped: readonly string[], dialect: Dialect
+): ImageAnswer {
+  const failure = upstreamErrorIn(body, dialect)
+  if (failure !== null) throw failure
+  const items = Array.isArray(body.data) ? body.data.filter(isObject) : []
+  const refused = items.filter(item => item.respect_moderation === false)
+  const images = items.filter(item => item.respect_moderation !== false).flatMap(imageIn)
+  if (images.length === 0) {
+    throw refused.length > 0
+      ? new UpstreamError('moderated', 'yes', 'The images were blocked by the provider\'s content policy.')
+      : new UpstreamError('bad_reply', 'yes', 'The provider\'s answer has no images.')
+  }
+  return {
+    images: images.slice(0, count),
+    usage: readImageUsage(body.usage),
+    costNano: readImageCost(body.usage),
+    dropped,
+    chosen: {
+      ...(typeof body.quality === 'string' ? { quality: body.quality } : {}),
+      ...(typeof body.background === 'string' ? { background: body.background } : {})
+    }
+  }
+}
+
+function imageIn (item: JsonObject): MadeImage[] {
+  const revised = typeof item.revised_prompt === 'string' && item.revised_prompt !== '' ? item.revised_prompt : null
+  if (typeof item.b64_json === 'string' && item.b64_json !== '') return [imageFrom(item.b64_json, revised)]
+  return typeof item.url === 'string' && item.url !== '' ? [imageAt(item.url, revised)] : []
+}

@@ -1,0 +1,98 @@
+import { UpstreamError } from '../shared/errors.ts'
+import type { ChatAnswer, CompletionAnswer } from '../providers/provider.ts'
+import type { Ticket } from '../deployments/breaker.ts'
+import type { Deployment } from '../deployments/deployments.ts'
+import type { Candidate } from './candidates.ts'
+import { blameOf } from './classify-failure.ts'
+
+export type Answer = ChatAnswer | CompletionAnswer
+
+/** An answer that has begun, and who gives it. */
+export interface Found {
+  candidate: Candidate
+  answer: Answer
+  /** The clock is that of `performance.now()`. */
+  firstAtMs: number
+  ticket: Ticket
+}
+
+/** How long others are preferred to a deployment that limits its rate and does not say for how long. */
+const defaultRestMs = 1000
+
+/**
+ * Calls a candidate that its breaker lets pass, else returns null, and notes how it went. Resolves when the
+ * whole answer or the first event of a stream is there. Throws UpstreamError.
+ */
+export async function callCandidate (
+  candidate: Candidate, ask: () => Promise<Answer>
+): Promise<Found | null> {
+  const { breaker, record } = candidate.known
+  const startedMs = performance.now()
+  const ticket = breaker.enter(startedMs)
+  if (ticket === null) return null
+  try {
+    const given = await ask()
+    const answer = given.kind === 'chunks' ? await begun(given) : given
+    const firstAtMs = performance.now()
+    breaker.succeeded(ticket, firstAtMs)
+    if (answer.kind === 'json') record.answered(answer.report.usage?.completion ?? 0, firstAtMs - startedMs)
+    else record.started(firstAtMs - startedMs)
+    return { candidate, answer, firstAtMs, ticket }
+  } catch (error) {
+    noteFailure(candidate.known, ticket, error)
+    throw error
+  }
+}
+
+/** Notes why a call of a deployment failed. */
+export function noteFailure ({ breaker, record }: Deployment, ticket: Ticket, error: unknown): void {
+  const nowMs = performance.now()
+  if (!(error instanceof UpstreamError)) return breaker.left(ticket)
+  const blame = blameOf(error)
+  if (blame === 'works') return breaker.succeeded(ticket, nowMs)
+  if (error.kind === 'rate') {
+    record.failed()
+    breaker.rest(error.details.retryAfterMs ?? defaultRestMs, nowMs)
+  }
+  if (blame === 'nothing') return breaker.left(ticket)
+  record.failed()
+  breaker.failed(ticket, nowMs)
+}
+
+/** Notes how a stream went on after its first event. */
+export function noteEnd ({ candidate, answer, firstAtMs, ticket }: Found, isBroken: boolean): void {
+  const { breaker, record } = candidate.known
+  const nowMs = performance.now()
+  if (isBroken) {
+    record.failed()
+    breaker.failed(ticket, nowMs)
+  } else if (answer.kind !== 'json') {
+    record.streamed(answer.report.usage?.completion ?? 0, nowMs - firstAtMs)
+  }
+}
+
+/** An answer whose first chunk is there: what fails before it can still be replaced. */
+async function begun (answer: Extract<Answer, { kind: 'chunks' }>): Promise<Answer> {
+  // The two kinds of chunks are told apart by nothing that matters here.
+  const chunks: AsyncIterable<unknown> = answer.chunks
+  const iterator = chunks[Symbol.asyncIterator]()
+  const first = await iterator.next()
+  return { ...answer, chunks: resumed(first, iterator) } as Answer
+}
+
+function resumed<Chunk> (
+  first: IteratorResult<Chunk>, iterator: AsyncIterator<Chunk>
+): AsyncIterable<Chunk> {
+  let held: IteratorResult<Chunk> | null = first
+  return {
+    [Symbol.asyncIterator]: () => ({
+      next () {
+        if (held === null) return iterator.next()
+        const value = held
+        held = null
+        return Promise.resolve(value)
+      },
+      return: async value => await iterator.return?.(value) ?? { done: true, value }
+    })
+  }
+}

@@ -1,0 +1,76 @@
+import type { Deployment } from '../deployments/deployments.ts'
+import { GatewayError, UpstreamError, type UpstreamErrorKind } from '../shared/errors.ts'
+
+/**
+ * What a failure means for the request: `stop`, nobody else would do better; `model`, no deployment of this
+ * model would; `refused`, this deployment will hardly change its mind; `slow`, it may take as long again;
+ * `passing`, it may work the next time.
+ */
+export type Meaning = 'stop' | 'model' | 'refused' | 'slow' | 'passing'
+
+const meanings: Readonly<Record<UpstreamErrorKind, Meaning>> = {
+  bad_request: 'stop',
+  moderated: 'stop',
+  too_large: 'stop',
+  aborted: 'stop',
+  not_found: 'refused',
+  auth: 'refused',
+  quota: 'refused',
+  timeout: 'slow',
+  rate: 'passing',
+  overloaded: 'passing',
+  network: 'passing',
+  bad_reply: 'passing'
+}
+
+/**
+ * Judges a failure before the first byte. What a fallback cannot take says nothing about the model asked for;
+ * what was moderated is not shown to others.
+ */
+export function meaningOf (error: UpstreamError, isFallback: boolean): Meaning {
+  const { kind } = error
+  return isFallback && (kind === 'bad_request' || kind === 'too_large') ? 'model' : meanings[kind]
+}
+
+/**
+ * Whether the provider may have worked on the request, and charge for it: it was sent, and nothing refused
+ * it.
+ */
+export function isUnsure ({ sent, details: { status } }: UpstreamError): boolean {
+  return sent === 'maybe' || (sent === 'yes' && (status === undefined || status < 300))
+}
+
+/** What a failure says about the deployment. */
+export function blameOf ({ kind, details }: UpstreamError): 'works' | 'fails' | 'nothing' {
+  if (details.shouldRetry === false || kind === 'aborted' || kind === 'rate') return 'nothing'
+  return kind === 'bad_request' || kind === 'moderated' || kind === 'too_large' ? 'works' : 'fails'
+}
+
+/** From what helps the client most, because waiting helps, down to what only the operator can mend. */
+const telling: readonly UpstreamErrorKind[] = [
+  'bad_request', 'moderated', 'too_large', 'rate', 'overloaded', 'timeout', 'bad_reply', 'network', 'not_found', 'quota',
+  'auth'
+]
+
+/**
+ * The one failure to tell the client when all have failed, undefined when there was none. When several ask to
+ * come back later, the soonest counts: one deployment that works is enough.
+ */
+export function mostTelling (failures: readonly UpstreamError[]): UpstreamError | undefined {
+  const rank = ({ kind }: UpstreamError) => telling.indexOf(kind)
+  const [first, ...others] = failures.toSorted((one, other) => rank(one) - rank(other))
+  if (first === undefined) return undefined
+  const alike = [first, ...others].filter(({ kind }) => kind === first.kind)
+  const waits = alike.map(({ details }) => details.retryAfterMs).filter(ms => ms !== undefined)
+  if (waits.length === 0 || first.details.retryAfterMs === Math.min(...waits)) return first
+  const details = { ...first.details, retryAfterMs: Math.min(...waits) }
+  return new UpstreamError(first.kind, first.sent, first.message, details)
+}
+
+/** Nobody was called, because all keep failing. */
+export function unavailable (deployments: readonly Deployment[]): GatewayError {
+  const nowMs = performance.now()
+  const waitMs = Math.min(...deployments.map(({ breaker }) => breaker.waitMs(nowMs)))
+  return GatewayError.unavailable('The model is unavailable for now, because its providers keep failing. Please try again later.',
+    { retryAfterS: waitMs / 1000, code: 'model_unavailable' })
+}

@@ -1,0 +1,24 @@
+import type { KeyRecord } from '../keys/record.ts'
+import type { Trace } from './trace.ts'
+
+/** A request whose response is complete, or whose client has gone. Times are of `performance.now()`. */
+export interface Finished {
+  id: string
+  /** Null for requests that were refused before their key was known. */
+  key: Pick<KeyRecord, 'id' | 'account'> | null
+  method: string
+  /** The pattern of the route, e.g. `/v1/models/*`; null when there is none for the URL. */
+  route: string | null
+  /** Without the query, which may carry anything. */
+  path: string
+  status: number
+  /** The client went away before its response was complete. */
+  isClientGone: boolean
+  /** The W3C `traceparent` header, when there was one. */
+  traceparent: string | null
+  trace: Trace
+  startedMs: number
+  endedMs: number
+}
+
+export type FinishedListener = (finished: Finished) => void

@@ -1,0 +1,132 @@
+import type { UpstreamError } from '../../shared/errors.ts'
+import { GatewayError } from '../../shared/errors.ts'
+import type { Posting } from '../../ledger/ledger.ts'
+import { fromUpstream } from '../../http/upstream-errors.ts'
+import type { Next, RunnerContext } from './runner-context.ts'
+import type { FinalState, Job, JobFailure, JobVideo, LiveJob } from '../job.ts'
+import { persist } from './retry-write.ts'
+import { costNano } from '../../billing/video-price.ts'
+
+/** How a job ends. */
+export type End =
+  | { state: 'succeeded', videos: readonly JobVideo[], seconds: number | null, providerCostNano: number | null }
+  | {
+    state: Exclude<FinalState, 'succeeded'>
+    failure: JobFailure
+    /** The provider may have made and charged it all the same: the operator shall look. */
+    mayBeCharged: boolean
+  }
+
+/** Ends a job and its hold in one transaction, once. */
+export async function finish (context: RunnerContext, live: LiveJob, end: End): Promise<Next> {
+  const { rows, store, log } = context
+  const ended = await persist(context, live.id, () => store.transaction(async queries => {
+    const job = await rows.get(live.id, queries)
+    if (job === undefined) return undefined
+    // What is read here of a job never changes; that it is still this node's own, the change itself checks.
+    const posting = postingOf(job, end)
+    const at = context.clock()
+    const changed = await rows.change(live, {
+      state: end.state,
+      costNano: end.state === 'succeeded' ? posting.amountNano : 0,
+      ...(end.state === 'succeeded' ? { videos: end.videos, progress: 100 } : { failure: end.failure }),
+      task: withoutPictures(job),
+      finishedAt: at,
+      expiresAt: at + context.timing.keepMs
+    }, queries)
+    if (!changed) return undefined
+    if (job.hold !== null) {
+      if (end.state === 'succeeded') await context.holds.settle(queries, job.hold, posting, at)
+      else if (end.mayBeCharged) await context.holds.suspend(queries, job.hold, posting, at)
+      else await context.holds.release(queries, job.hold, at)
+    }
+    return await rows.get(live.id, queries)
+  }))
+  const job = ended ?? await persist(context, live.id, () => rows.get(live.id))
+  // The answer of the database to the very same change may have been lost.
+  if (job === undefined || job.finishedAt === null) return 'lost'
+  const level = end.state !== 'succeeded' && end.mayBeCharged ? 'error' : 'info'
+  log[level]({ job: job.id, model: job.model, state: job.state, code: job.failure?.code ?? undefined }, 'a job has ended')
+  return { ended: job }
+}
+
+/**
+ * What a job is charged: the seconds that were made at the price of its admission. Where nobody knows them,
+ * what the provider says it charged; never more than what was held.
+ */
+function postingOf (job: Job, end: End): Posting {
+  const heldNano = job.hold?.amountNano ?? 0
+  const base = { ref: job.id, model: job.model, estimated: false }
+  if (end.state !== 'succeeded') return { ...base, amountNano: heldNano, usage: { seconds: job.seconds }, estimated: true }
+  const { seconds, providerCostNano } = end
+  const exactNano = seconds === null ? providerCostNano : costNano(job.secondNano, seconds)
+  const usage = {
+    seconds: Math.min(seconds ?? job.seconds, job.seconds),
+    videos: end.videos.length,
+    ...(providerCostNano === null ? {} : { providerCostNano })
+  }
+  const amountNano = Math.min(exactNano ?? heldNano, heldNano)
+  return { ...base, amountNano, usage, estimated: exactNano === null }
+}
+
+/** Pictures may be megabytes, and nobody asks for them again. */
+export function withoutPictures ({ task }: Pick<Job, 'task'>): Job['task'] {
+  const kept = (picture: string | null) => picture?.startsWith('data:') === true ? null : picture
+  return { ...task, firstFrame: kept(task.firstFrame), lastFrame: kept(task.lastFrame) }
+}
+
+/** The end of a job that a provider has refused or failed. */
+export function failed (error: UpstreamError): End {
+  return { state: 'failed', failure: toFailure(fromUpstream(error)), mayBeCharged: false }
+}
+
+export function toFailure ({ status, type, code, param, message }: GatewayError): JobFailure {
+  return { status, type, code, param, message }
+}
+
+/** Nobody knows whether the provider has got the job. */
+export const submitUnknown: End = {
+  state: 'failed',
+  failure: toFailure(GatewayError.badGateway(
+    'The connection to the provider was lost while the video was being ordered, so it is not known whether it is ' +
+    'made. You were not charged.', { code: 'upstream_submit_unknown' })),
+  mayBeCharged: true
+}
+
+/** The provider took too long. */
+export const tooLate: End = {
+  state: 'expired',
+  failure: toFailure(GatewayError.badGateway('The provider did not make the video in time. You were not charged.',
+    { status: 504, code: 'video_timeout' })),
+  mayBeCharged: true
+}
+
+/** The video was made but could not be fetched. */
+export const resultLost: End = {
+  state: 'failed',
+  failure: toFailure(GatewayError.badGateway('The video was made, but could not be fetched from the provider. ' +
+    'You were not charged.', { code: 'upstream_result_lost' })),
+  mayBeCharged: true
+}
+
+/** The provider has forgotten the job. */
+export const jobLost: End = {
+  state: 'failed',
+  failure: toFailure(GatewayError.badGateway('The provider does not know the video any more. You were not charged.',
+    { code: 'upstream_job_lost' })),
+  mayBeCharged: true
+}
+
+/** The job was never sent, or the gateway no such provider. */
+export const noProvider: End = {
+  state: 'failed',
+  failure: toFailure(GatewayError.badGateway('No provider can make this video now.', { code: 'no_provider' })),
+  mayBeCharged: false
+}
+
+/** An operator, or nobody's interest, has ended it. */
+export function cancelled (why: string, mayBeCharged: boolean): End {
+  const failure = toFailure(new GatewayError(409, 'invalid_request_error', `The job was cancelled: ${why}.`,
+    { code: 'job_cancelled' }))
+  return { state: 'cancelled', failure, mayBeCharged }
+}

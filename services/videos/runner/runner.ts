@@ -1,0 +1,163 @@
+import { StoreUnavailable } from '../../store/store.ts'
+import type { Timers } from '../../shared/timers.ts'
+import { backoff } from './runner-context.ts'
+import type { Next, RunnerContext } from './runner-context.ts'
+import { createDueQueue } from './due-queue.ts'
+import { cancelled, finish } from './end-job.ts'
+import { isLive, toLive } from '../job.ts'
+import type { Job, LiveJob } from '../job.ts'
+import { poll } from './poll.ts'
+import { createRate } from './rate.ts'
+import type { Rate } from './rate.ts'
+import { submit } from './submit.ts'
+
+/** Brings the jobs of this node to their end. */
+export interface Runner {
+  /** Begins with a job that this node owns; `isNew`: it was inserted just now, so nobody has begun before. */
+  add (job: Job, isNew?: boolean): void
+  owns (id: string): boolean
+  /** Cancels jobs of this node as soon as that is possible. */
+  cancel (ids: readonly string[]): void
+  /** How many jobs this node owns. */
+  readonly size: number
+  /** Waits for what must not be broken off, at most so long, and does nothing more. */
+  stop (maxMs: number): Promise<void>
+  /** Resolves when no step is under way any more. */
+  idle (): Promise<void>
+}
+
+interface RunnerOptions {
+  timers: Timers
+  monotonic: () => number
+  /** Whether others may have taken this node's jobs over: then it keeps its hands off them. */
+  isFenced (): boolean
+  onEnd (job: Job): void
+}
+
+/** How long a node that does not know whether its jobs are still its own waits before it looks again. */
+const fencedPauseMs = 1_000
+const longestTimerMs = 60_000
+
+/**
+ * Creates the runner. All jobs are in one queue by the time of their next step, with one timer for the first
+ * of them; nothing is written to the database but changes of state.
+ */
+export function createRunner (context: RunnerContext, options: RunnerOptions): Runner {
+  const { timers, monotonic, isFenced, onEnd } = options
+  const { log, timing } = context
+  const jobs = new Map<string, LiveJob>()
+  const due = createDueQueue<LiveJob>()
+  const busy = new Map<LiveJob, Promise<void>>()
+  const rates = new Map<string, Rate>()
+  const granted = new WeakSet<LiveJob>()
+  let stopped = false
+  let timer: { atMs: number, cancel: () => void } | null = null
+
+  function plan (): void {
+    const atMs = due.nextMs
+    if (stopped || atMs === Infinity || (timer !== null && timer.atMs <= atMs)) return
+    timer?.cancel()
+    const delayMs = Math.min(longestTimerMs, Math.max(0, Math.ceil(atMs - monotonic())))
+    timer = { atMs, cancel: timers.inBackground(delayMs, run) }
+  }
+
+  function run (): void {
+    timer = null
+    const nowMs = monotonic()
+    for (let live = due.take(nowMs); live !== undefined; live = due.take(nowMs)) begin(live, nowMs)
+    plan()
+  }
+
+  function begin (live: LiveJob, nowMs: number): void {
+    if (isFenced()) return due.set(live, nowMs + fencedPauseMs)
+    const waitMs = waitFor(live, nowMs)
+    if (waitMs > 0) return due.set(live, nowMs + waitMs)
+    const work = step(live).catch(error => {
+      if (!(error instanceof StoreUnavailable)) log.error({ job: live.id, err: error }, 'a step of a job failed')
+      live.failures += 1
+      return { after: backoff(timing, live.failures) }
+    }).then(next => {
+      busy.delete(live)
+      settle(live, next)
+    })
+    busy.set(live, work)
+  }
+
+  /** Each provider is asked only so often; a job that has got its moment keeps it. */
+  function waitFor (live: LiveJob, nowMs: number): number {
+    if (live.state === 'submitting' || granted.delete(live)) return 0
+    const provider = live.candidates[live.candidate]?.provider ?? ''
+    const rate = rates.get(provider) ?? createRate()
+    rates.set(provider, rate)
+    const waitMs = rate.take(nowMs, context.settings().pollsPerSecond)
+    if (waitMs > 0) granted.add(live)
+    return waitMs
+  }
+
+  async function step (live: LiveJob): Promise<Next> {
+    if (live.state !== 'submitting') return await poll(context, live)
+    if (live.cancel && !live.inDoubt) return await finish(context, live, cancelled('by the operator', false))
+    return await submit(context, live)
+  }
+
+  function settle (live: LiveJob, next: Next): void {
+    if (next === 'lost') {
+      jobs.delete(live.id)
+    } else if ('ended' in next) {
+      jobs.delete(live.id)
+      onEnd(next.ended)
+    } else if (jobs.has(live.id)) {
+      due.set(live, monotonic() + (live.cancel ? 0 : next.after))
+      plan()
+    }
+  }
+
+  return {
+    add (job, isNew = false) {
+      if (!isLive(job.state)) return
+      const live = toLive(job, job.state, isNew)
+      if (stopped) {
+        takeBack(context, live)
+        return
+      }
+      const before = jobs.get(live.id)
+      if (before !== undefined) due.delete(before)
+      jobs.set(live.id, live)
+      due.set(live, monotonic())
+      plan()
+    },
+    owns: id => jobs.has(id),
+    cancel (ids) {
+      for (const id of ids) {
+        const live = jobs.get(id)
+        if (live === undefined || live.cancel) continue
+        live.cancel = true
+        if (!busy.has(live)) due.set(live, monotonic())
+      }
+      plan()
+    },
+    get size () { return jobs.size },
+    async stop (maxMs) {
+      stopped = true
+      timer?.cancel()
+      const submits = [...busy].filter(([{ state }]) => state === 'submitting').map(([, work]) => work)
+      const waiting = [...jobs.values()].filter(live => live.state === 'submitting' && !busy.has(live))
+      submits.push(...waiting.map(live => takeBack(context, live)))
+      const limit = Promise.withResolvers<void>()
+      const cancel = timers.after(maxMs, limit.resolve)
+      await Promise.race([Promise.all(submits), limit.promise])
+      cancel()
+    },
+    async idle () {
+      await Promise.all(busy.values())
+    }
+  }
+}
+
+/** Lets whoever has the job next know that it was not sent. */
+async function takeBack ({ rows, log }: RunnerContext, live: LiveJob): Promise<void> {
+  if (live.inDoubt || live.attempts === 0) return
+  await rows.change(live, { attempts: 0 }).catch(err => {
+    log.warn({ job: live.id, err }, 'a job that was not sent could not be taken back')
+  })
+}

@@ -1,0 +1,49 @@
+import { text } from 'node:stream/consumers'
+import { PassThrough } from 'node:stream'
+import type { Test } from 'tap'
+import { runCommandLine } from '../../cli/run.ts'
+import { createDatabase } from '../engines.ts'
+
+export interface Ended { code: number, out: string, err: string }
+
+/** Runs commands on one database, as separate processes would. */
+export interface CommandLine {
+  /** The address of the database. */
+  url: string
+  run (...args: string[]): Promise<Ended>
+  /** The same with `--json`; gives what was printed. */
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- what a command prints, the test says
+  json (...args: string[]): Promise<any>
+  /** How often the gateway was started. */
+  starts (): number
+}
+
+/** A command line with an empty database, removed when the test ends. */
+export async function createCommandLine (
+  t: Test, engine: 'sqlite' | 'postgres' = 'sqlite'
+): Promise<CommandLine> {
+  const { url } = await createDatabase(t, engine)
+  let starts = 0
+  const run = async (...args: string[]) => await runAt(url, args, async () => { starts++ })
+  return {
+    url,
+    run,
+    starts: () => starts,
+    async json (...args) {
+      const { code, out, err } = await run(...args, '--json')
+      if (code !== 0) throw new Error(`exit code ${code}: ${err}`)
+      return JSON.parse(out)
+    }
+  }
+}
+
+/** Runs one command on the database at an address. */
+export async function runAt (url: string, args: string[], serve = async () => {}): Promise<Ended> {
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()]
+  const printed = Promise.all([text(stdout), text(stderr)])
+  const code = await runCommandLine(args, { stdout, stderr, serve, env: { DATABASE_URL: url } })
+  stdout.end()
+  stderr.end()
+  const [out, err] = await printed
+  return { code, out, err }
+}

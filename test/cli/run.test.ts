@@ -1,0 +1,141 @@
+import t from 'tap'
+import type { Test } from 'tap'
+import { openStore } from '../../services/store/open.ts'
+import { temporaryFolder } from '../process.ts'
+import { createCommandLine, runAt } from './helper.ts'
+import type { CommandLine } from './helper.ts'
+
+/** Runs a test against a database of each engine. */
+function onEachEngine (name: string, work: (t: Test, commands: CommandLine) => Promise<void>): void {
+  for (const engine of ['sqlite', 'postgres'] as const) {
+    t.test(`${name} (${engine})`, async t => await work(t, await createCommandLine(t, engine)))
+  }
+}
+
+onEachEngine('money is added, adjusted and shown to the last decimal', async (t, { run, json }) => {
+  t.match(await json('accounts', 'create', 'team', '--name', 'The team'), { object: 'account', id: 'team' })
+  const added = await run('credits', 'add', 'team', '12.5', '--id', 'd1')
+  t.same(added, {
+    code: 0,
+    out: 'Booked deposit d1: 12.50 from funding to team.\nThe balance of team is 12.50.\n',
+    err: ''
+  })
+  t.match(await run('credits', 'add', 'team', '12.5', '--id', 'd1'), { code: 0, out: /^Had booked before/ })
+  const adjusted = await json('credits', 'adjust', 'team', '-0.000000001', '--reason', 'oops')
+  t.match(adjusted, { kind: 'adjust', amount_nano: 1 })
+  const { out } = await run('accounts', 'list')
+  t.equal(out, [
+    'ID    NAME      PARENT       CREDITS  SPENT  HELD     AVAILABLE  LIMITS',
+    'team  The team          12.499999999   0.00  0.00  12.499999999',
+    ''
+  ].join('\n'))
+  t.match(await json('ledger', 'entries'), { data: [{ kind: 'adjust', reason: 'oops' }, { id: 'd1' }] })
+})
+
+onEachEngine('a key is created, changed, rotated and revoked', async (t, { run, json }) => {
+  await run('accounts', 'create', 'default')
+  const settings = ['--label', 'app', '--models', 'gpt-*, o3', '--budget', '5', '--period', 'day']
+  const created = await run('keys', 'create', ...settings)
+  t.match(created, { code: 0, out: /^sk-tg-\w+-\w+\n$/ })
+  const [listed] = (await json('keys', 'list')).data
+  t.match(listed, { label: 'app', models: ['gpt-*', 'o3'], budget: { amount_usd: 5, period: 'day' }, role: 'user' })
+  t.match(await json('keys', 'update', listed.id, '--no-models', '--no-budget', '--expires', '2100-01-01'), {
+    label: 'app', models: null, budget: null, expires_at: '2100-01-01T00:00:00.000Z'
+  })
+  const rates = await json('keys', 'update', listed.id, '--rpm', '60', '--concurrent', '4')
+  t.same(rates.limits, { requests_per_minute: 60, tokens_per_minute: null, concurrent_requests: 4 })
+  t.same((await json('keys', 'update', listed.id, '--no-rpm')).limits, { ...rates.limits, requests_per_minute: null })
+  t.match(await json('accounts', 'update', 'default', '--tpm', '1000'), { limits: { tokens_per_minute: 1000 } })
+  t.match(await json('keys', 'rotate', listed.id, '--grace', '30m'), { id: listed.id, key: /^sk-tg-/ })
+  t.match(await run('keys', 'list'), { out: /good until 2100-01-01/ })
+  t.match(await json('keys', 'revoke', listed.id), { revoked_at: String })
+  t.match(await run('keys', 'list'), { out: /revoked 20/ })
+  t.match(await json('keys', 'create', '--admin'), { role: 'admin' })
+})
+
+onEachEngine('the check of the books ends with 1 when they do not add up', async (t, { url, run }) => {
+  await run('accounts', 'create', 'a')
+  await run('credits', 'add', 'a', '1')
+  t.same(await run('ledger', 'check'), { code: 0, out: 'The books add up.\n', err: '' })
+  const store = await openStore(url)
+  await store.run('update account set credits = credits + 1 where id = $1', ['a'])
+  await store.close()
+  const { code, out } = await run('ledger', 'check')
+  t.equal(code, 1)
+  t.match(out, /^RULE +SUBJECT +EXPECTED +FOUND\n.* a +1000000000 +1000000001\n/)
+  const asJson = await run('ledger', 'check', '--json')
+  t.equal(asJson.code, 1)
+  t.match(JSON.parse(asJson.out), { ok: false, violations: [{ subject: 'a' }] })
+})
+
+t.test('usage of nothing is a header, as a table and as CSV', async t => {
+  const { run, json } = await createCommandLine(t)
+  t.match(await run('usage', '--by', 'day,model'), { out: /^MODEL +DAY +REQUESTS .* COST USD\n$/ })
+  t.match(await run('usage', '--csv'), { code: 0, out: /^key,model,day,requests,.*,cost_usd\r\n$/ })
+  t.match(await json('usage'), { object: 'list', data: [] })
+})
+
+t.test('a list that goes on says how', async t => {
+  const { run, json } = await createCommandLine(t)
+  for (const id of ['a', 'b', 'c']) await run('accounts', 'create', id)
+  const { out, err } = await run('accounts', 'list', '--limit', '2')
+  t.equal(out.split('\n').length, 4)
+  const [, after = ''] = /--after (\S+)/.exec(err) ?? []
+  t.match(await json('accounts', 'list', '--after', after), { data: [{ id: 'c' }], has_more: false })
+})
+
+t.test('what the gateway refuses ends with 1 and one line', async t => {
+  const { run } = await createCommandLine(t)
+  await run('accounts', 'create', 'a')
+  const refused = [
+    ['credits', 'add', 'nobody', '1'], ['credits', 'add', 'a', '0'], ['credits', 'adjust', 'a', '-1', '--reason', 'x'],
+    ['credits', 'add', 'a', '1', '--id', 'usage:1'], ['credits', 'refund', 'a', 'nothing'],
+    ['accounts', 'create', 'not an id'], ['keys', 'create', '--account', 'nobody'], ['keys', 'revoke', 'nobody'],
+    ['keys', 'create', '--account', 'a', '--models', '']
+  ]
+  for (const args of refused) {
+    t.match(await run(...args), { code: 1, out: '', err: /^tollgate: [^\n]+\n$/ }, args.join(' '))
+  }
+})
+
+t.test('what is not understood ends with 2 and one line', async t => {
+  const { run } = await createCommandLine(t)
+  const wrong = [
+    ['nonsense'], ['keys', 'lst'], ['keys', 'list', '--jsn'], ['keys', 'revoke'], ['keys', 'revoke', 'a', 'b'],
+    ['credits', 'add', 'a', 'ten'], ['credits', 'add', 'a', '0.0000000001'], ['credits', 'add', 'a', '1e9'],
+    ['credits', 'adjust', 'a', '1'], ['usage', '--by', 'color'], ['usage', '--from', 'yesterday'],
+    ['keys', 'create', '--expires', '2026-02-30'], ['keys', 'create', '--period', 'day'],
+    ['keys', 'create', '--budget', '5', '--period', 'year'], ['keys', 'rotate', 'a', '--grace', 'soon'],
+    ['keys', 'list', '--limit', '0'], ['keys', 'list', '--limit', '1001'], ['usage', '--csv', '--json'],
+    ['usage', '--csv', '--limit', '5']
+  ]
+  for (const args of wrong) {
+    t.match(await run(...args), { code: 2, out: '', err: /^tollgate: [^\n]+\n$/ }, args.join(' '))
+  }
+})
+
+t.test('without a database the end is 3, a wrong address is told without its password', async t => {
+  const folder = await temporaryFolder(t)
+  t.match(await runAt(`sqlite:${folder}`, ['keys', 'list']), { code: 3, out: '', err: /^tollgate: [^\n]+\n$/ })
+  const wrong = await runAt('mysql://user:secret@host', ['keys', 'list'])
+  t.match(wrong, { code: 1, out: '', err: /DATABASE_URL: must begin with sqlite:/ })
+  t.notMatch(wrong.err, 'secret')
+})
+
+t.test('a database that was not there is pointed out, once', async t => {
+  const { run } = await createCommandLine(t)
+  t.match(await run('keys', 'list'), { code: 0, err: /^tollgate: there was no database at [^\n]+\n$/ })
+  t.match(await run('keys', 'list'), { code: 0, err: '' })
+})
+
+t.test('help is printed for the whole and for each command', async t => {
+  const { run } = await createCommandLine(t)
+  t.match(await run('--help'), { code: 0, out: /serve[^]*keys[^]*accounts[^]*credits[^]*usage[^]*ledger/, err: '' })
+  t.match(await run('keys', 'create', '--help'), { code: 0, out: /--models <globs>/ })
+})
+
+t.test('serve starts the gateway', async t => {
+  const { run, starts } = await createCommandLine(t)
+  t.match(await run('serve'), { code: 0, out: '', err: '' })
+  t.equal(starts(), 1)
+})

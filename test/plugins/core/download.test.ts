@@ -1,0 +1,25 @@
+import t from 'tap'
+import { buildGateway, configFor, providerAt } from '../../helper.ts'
+import { bytesOf } from '../../services/media/helper.ts'
+import { startPlainSite } from '../../services/media/web.ts'
+
+const options = { signal: new AbortController().signal, maxBytes: 1000 }
+const refused = { name: 'UpstreamError', kind: 'bad_reply' }
+
+t.test('what a provider names is fetched from its own server, what a client names is not', async t => {
+  const site = await startPlainSite(t, (_request, response) => response.end('bytes'))
+  const origin = `http://127.0.0.1:${site.port}`
+  const { app } = await buildGateway(t, { config: configFor(providerAt(`${origin}/api/v1`)) })
+  t.equal(String(await bytesOf(await app.download(`${origin}/a.png`, { ...options, provider: 'up' }))), 'bytes')
+  await t.rejects(app.download(`${origin}/a.png`, options), refused)
+  await t.rejects(app.download(`${origin}/a.png`, { ...options, provider: 'another' }), refused)
+})
+
+t.test('results may also come from where the operator says', async t => {
+  const site = await startPlainSite(t, (_request, response) => response.end('bytes'))
+  const origin = `http://127.0.0.1:${site.port}`
+  const config = configFor(providerAt('http://127.0.0.1:9/v1'))
+  const { app } = await buildGateway(t, { config, env: { TOLLGATE_TRUSTED_ORIGINS: origin } })
+  t.equal(String(await bytesOf(await app.download(`${origin}/a.png`, { ...options, provider: 'up' }))), 'bytes')
+  await t.rejects(app.download(`${origin}/a.png`, options), refused)
+})

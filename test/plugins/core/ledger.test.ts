@@ -1,0 +1,57 @@
+import { join } from 'node:path'
+import Fastify from 'fastify'
+import t from 'tap'
+import type { Test } from 'tap'
+import finished from '../../../plugins/http/request-summary.ts'
+import ledger from '../../../plugins/core/ledger.ts'
+import metrics from '../../../plugins/ops/metrics.ts'
+import store from '../../../plugins/core/store.ts'
+import { openSqlite } from '../../../services/store/sqlite.ts'
+import { temporaryFolder } from '../../process.ts'
+import { createBooks, posting, reservation, rowOf } from '../../services/ledger/helper.ts'
+
+interface Line { msg: string, violation?: object }
+
+/** A server with a ledger on a file, and the first line that its log writes about the books. */
+async function build (t: Test, options: { checkEveryMs?: number } = {}) {
+  const path = join(await temporaryFolder(t), 'tollgate.db')
+  const { promise: line, resolve } = Promise.withResolvers<Line>()
+  const stream = {
+    write (text: string) {
+      const line: Line = JSON.parse(text)
+      if (/books/.test(line.msg)) resolve(line)
+    }
+  }
+  const app = Fastify({ logger: { level: 'warn', stream } })
+  t.teardown(() => app.close())
+  await app.register(finished)
+  await app.register(metrics)
+  await app.register(store, { url: `sqlite:${path}` })
+  await app.register(ledger, options)
+  // The timers of the ledger alone do not keep a process alive.
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  await createBooks(app.store, { acme: 1_000 })
+  return { app, path, line }
+}
+
+t.test('closing the server writes what was settled and gives back what was held', async (t) => {
+  const { app, path } = await build(t)
+  const hold = await app.ledger.reserve(reservation(600))
+  await app.ledger.reserve(reservation(300))
+  hold.settle(posting(500))
+  await app.close()
+  const after = await openSqlite(path)
+  t.teardown(() => after.close())
+  t.match(await rowOf(after), { spent: 500, held: 0 })
+})
+
+t.test('books that do not add up are told to the operator and left as they are', async (t) => {
+  const { app, line } = await build(t, { checkEveryMs: 10 })
+  await app.store.run("update account set credits = credits + 5 where id = 'acme'")
+  t.match(await line, {
+    msg: 'the books do not add up',
+    violation: { rule: 'credits are deposits and adjustments', subject: 'acme', expected: 1_000, found: 1_005 }
+  })
+  t.ok(app.ledgerViolations() > 0)
+  t.match(await rowOf(app.store), { credits: 1_005 })
+})

@@ -1,0 +1,142 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { json } from 'node:stream/consumers'
+import t from 'tap'
+import type { Test } from 'tap'
+import { request } from 'undici'
+import { configFor, providerAt, startGateway } from '../../helper.ts'
+import { refusal, reply, startUpstream } from '../../upstream.ts'
+
+interface Value { stringValue?: string, intValue?: number | string, doubleValue?: number }
+interface Span {
+  name: string,
+  kind: number,
+  traceId: string,
+  spanId: string,
+  parentSpanId?: string
+  startTimeUnixNano: string,
+  endTimeUnixNano: string
+  attributes: { key: string, value: Value }[],
+  status: { code: number }
+}
+interface Export { resourceSpans: { resource: { attributes: object[] }, scopeSpans: { spans: Span[] }[] }[] }
+
+/** A receiver of OTLP over HTTP in JSON, and the spans it was sent. */
+async function startCollector (t: Test) {
+  const spans: Span[] = []
+  const paths: (string | undefined)[] = []
+  const server = createServer((request, response) => {
+    paths.push(request.url)
+    json(request).then(body => {
+      for (const { scopeSpans } of (body as Export).resourceSpans) {
+        for (const scope of scopeSpans) spans.push(...scope.spans)
+      }
+      response.setHeader('content-type', 'application/json').end('{}')
+    })
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  return { spans, paths, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
+}
+
+function attributesOf ({ attributes }: Span): Record<string, unknown> {
+  return Object.fromEntries(attributes.map(({ key, value }) => {
+    return [key, value.stringValue ?? value.doubleValue ?? Number(value.intValue)]
+  }))
+}
+
+t.test('a request is a trace that goes on from its caller, with what the conventions ask for', async t => {
+  const collector = await startCollector(t)
+  const upstream = await startUpstream()
+  t.teardown(() => upstream.close())
+  upstream.script(reply())
+  upstream.script(refusal(500))
+  const { app, url, headers } = await startGateway(t, {
+    config: configFor(providerAt(upstream.url)), env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }
+  })
+  const traceId = '0af7651916cd43dd8448eb211c80319c'
+  const ask = async (more: Record<string, string>) => {
+    const answer = await request(`${url}/chat/completions`, {
+      method: 'POST',
+      headers: { ...headers, ...more },
+      body: JSON.stringify({ model: 'chat', messages: [{ role: 'user', content: 'a secret prompt' }] })
+    })
+    await answer.body.dump()
+    return answer
+  }
+  const beforeMs = Date.now()
+  await ask({ traceparent: `00-${traceId}-b7ad6b7169203331-01` })
+  await ask({ traceparent: 'nonsense' })
+  await app.close()
+
+  t.same(new Set(collector.paths), new Set(['/v1/traces']))
+  const ofTrace = collector.spans.filter(span => span.traceId === traceId)
+  const [server, client] = [2, 3].map(kind => ofTrace.find(span => span.kind === kind))
+  if (server === undefined || client === undefined) return t.fail('the spans are missing')
+  t.match(server, { name: 'POST /v1/chat/completions', parentSpanId: 'b7ad6b7169203331' })
+  t.match(attributesOf(server), { 'http.route': '/v1/chat/completions', 'http.response.status_code': 200 })
+  t.match(client, { name: 'chat gpt-5-nano', parentSpanId: server.spanId })
+  t.match(attributesOf(client), {
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.provider.name': 'up',
+    'gen_ai.request.model': 'gpt-5-nano',
+    'gen_ai.response.model': String,
+    'gen_ai.usage.input_tokens': Number,
+    'gen_ai.usage.output_tokens': Number,
+    'tollgate.model': 'chat',
+    'tollgate.attempts': 1
+  })
+  const startMs = Number(BigInt(client.startTimeUnixNano) / 1_000_000n)
+  t.ok(startMs >= beforeMs - 1000 && startMs <= Date.now())
+  t.ok(BigInt(client.endTimeUnixNano) > BigInt(client.startTimeUnixNano))
+
+  const failed = collector.spans.filter(span => span.traceId !== traceId)
+  t.equal(failed.length, 2)
+  t.notOk(failed.find(({ kind }) => kind === 2)?.parentSpanId, 'a header that makes no sense begins a new trace')
+  for (const span of failed) t.equal(span.status.code, 2)
+  t.equal(attributesOf(failed.find(({ kind }) => kind === 3)!)['error.type'], '502')
+  t.notMatch(JSON.stringify(collector.spans), 'a secret prompt')
+})
+
+t.test('an image and a video are told as an answer is, in traces and metrics', async t => {
+  const collector = await startCollector(t)
+  const { app, url, headers } = await startGateway(t, { env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url } })
+  const post = async (path: string, body: object) => {
+    const answer = await request(url + path, { method: 'POST', headers, body: JSON.stringify(body) })
+    await answer.body.dump()
+    return answer
+  }
+  const image = await post('/images/generations', { model: 'sandbox-image', prompt: 'a secret prompt', n: 2, size: '64x64' })
+  t.equal(image.statusCode, 200)
+  const messages = [{ role: 'user', content: 'sandbox:error 400' }]
+  t.equal((await post('/chat/completions', { model: 'sandbox-video', messages })).statusCode, 400)
+  const metrics = await app.metrics.text()
+  await app.close()
+
+  const spans = collector.spans.filter(({ kind }) => kind === 3)
+  const attributes = (name: string) => attributesOf(spans.find(span => span.name === `generate_content ${name}`)!)
+  t.match(attributes('sandbox-image'), {
+    'gen_ai.operation.name': 'generate_content',
+    'gen_ai.provider.name': 'sandbox',
+    'gen_ai.request.model': 'sandbox-image',
+    'gen_ai.output.type': 'image',
+    'tollgate.model': 'sandbox-image',
+    'tollgate.images': 2,
+    'tollgate.cost_usd': Number(image.headers['x-tollgate-cost'])
+  })
+  t.match(attributes('sandbox-video'), {
+    'gen_ai.provider.name': 'sandbox',
+    'gen_ai.output.type': 'video',
+    'error.type': '400',
+    'tollgate.model': 'sandbox-video',
+    'tollgate.job.id': /^job_/,
+    'tollgate.cost_usd': 0
+  })
+  t.notMatch(JSON.stringify(collector.spans), 'a secret prompt')
+  const labels = 'route="/v1/images/generations",model="sandbox-image",provider="sandbox"'
+  t.match(metrics, `tollgate_requests_total{${labels},status="200"} 1`)
+  t.match(metrics, `tollgate_cost_usd_total{${labels}} ${image.headers['x-tollgate-cost']}`)
+  t.match(metrics, 'tollgate_requests_total{route="/v1/chat/completions",model="sandbox-video",provider="sandbox",status="400"} 1')
+  t.match(metrics, 'tollgate_jobs_ended_total{state="failed"} 1')
+  t.match(metrics, 'tollgate_jobs_cost_usd_total 0')
+})

@@ -1,0 +1,49 @@
+import type { Test } from 'tap'
+import { createKeys } from '../../../services/keys/keys.ts'
+import { createAccounts } from '../../../services/ledger/accounts.ts'
+import { createLedger } from '../../../services/ledger/create.ts'
+import { entryId } from '../../../services/ledger/entry-id.ts'
+import type { Ledger } from '../../../services/ledger/ledger.ts'
+import { createAdministration } from '../../../services/admin/administration.ts'
+import type { Administration } from '../../../services/admin/administration.ts'
+import type { Store } from '../../../services/store/store.ts'
+
+/** What operators work with on a store, beside a gateway that serves requests from it. */
+export interface Office extends Administration {
+  ledger: Ledger
+  /** Lets a request of a key cost an amount, in nano-USD, and returns the id of its entry. */
+  spend (request: Spending): Promise<string>
+}
+
+interface Spending {
+  account: string
+  key: string
+  amountNano: number
+  model?: string
+  usage?: Record<string, number>
+}
+
+/** Opens an office on a store; the ledger is closed when the test ends. */
+export async function openOffice (t: Test, store: Store): Promise<Office> {
+  const ledger = createLedger({ store })
+  t.teardown(() => ledger.close())
+  const [keys, accounts] = [createKeys(store), createAccounts(store)]
+  const administration = createAdministration({ store, keys, accounts, ledger })
+  let requests = 0
+  return {
+    ...administration,
+    ledger,
+    async spend ({ account, key, amountNano, model = 'chat', usage = { prompt: 3, completion: 5 } }) {
+      const id = `request-${++requests}`
+      const hold = await ledger.reserve({ id, chain: [account], key, amountNano, fresh: true })
+      await hold.settle({ amountNano, ref: id, model, usage, estimated: false })
+      const row = await store.get<{ id: string }>(`select ${entryId()} as id from entry where ref = $1`, [id])
+      return row?.id ?? ''
+    }
+  }
+}
+
+/** What an operation rejects with when it is refused. */
+export function refusal (details: { status: number, param?: string, code?: string }) {
+  return { name: 'GatewayError', ...details }
+}

@@ -1,0 +1,131 @@
+import fc from 'fast-check'
+import t from 'tap'
+import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
+import { countTokens } from '../../../services/billing/count-tokens.ts'
+import { costNano } from '../../../services/billing/token-price.ts'
+import { worstCase } from '../../../services/billing/max-cost.ts'
+
+const price = { inputPico: 150_000, outputPico: 600_000, cacheReadPico: 75_000, cacheWritePico: 150_000 }
+const model = { contextWindow: 128_000, maxOutput: 16_384 }
+
+function bound (request: Omit<ChatCompletionRequest, 'model'>, more: object = {}) {
+  const body = { model: 'm', ...request }
+  const bodyBytes = Buffer.byteLength(JSON.stringify(body))
+  return worstCase({ request: body, bodyBytes, model, price, availableNano: 10_000_000_000, ...more })
+}
+
+const messages = [{ role: 'user' as const, content: 'Hi' }]
+
+t.test('no text has more tokens than the bound, and no answer costs more than the hold', async () => {
+  const text = fc.string({ unit: 'binary', maxLength: 200 })
+  await fc.assert(fc.asyncProperty(text, fc.nat(5000), fc.integer({ min: 1, max: 4 }),
+    async (content, written, n) => {
+      const request = { messages: [{ role: 'user' as const, content }], max_tokens: 5000, n }
+      const actual = costNano({ prompt: await countTokens(content) + 8, completion: written * n }, price)
+      return bound(request).amountNano >= actual
+    }), { numRuns: 100 })
+})
+
+t.test('the client\'s own limit counts, but never more than the model can write', async t => {
+  const short = bound({ messages, max_tokens: 100 })
+  t.equal(short.outputLimit, null)
+  const both = bound({ messages, max_completion_tokens: 100, max_tokens: 9000 })
+  t.ok(both.amountNano - short.amountNano < 50 * 150, 'more only by the bytes of the longer body')
+  const most = bound({ messages, max_tokens: 1_638_400 }).amountNano
+  t.equal(bound({ messages, max_tokens: 10_000_000 }).amountNano - most, 150)
+  t.equal(bound({ messages, max_tokens: 100, n: 3 }).amountNano - short.amountNano, 6 * 150 + 200 * 600)
+})
+
+t.test('without a limit the model\'s own holds, as long as it can be paid', async t => {
+  t.equal(bound({ messages }).outputLimit, null)
+  const dear = { ...price, outputPico: 60_000_000 }
+  t.equal(bound({ messages }, { price: dear, availableNano: 16 }).outputLimit, 166, 'at least a cent is offered')
+  t.equal(bound({ messages, n: 2 }, { price: dear, availableNano: 16 }).outputLimit, 83)
+  t.equal(bound({ messages }, { price: dear, availableNano: 800_000_000 }).outputLimit, 1666)
+})
+
+t.test('a limit is sent to a model of which nothing is known', async t => {
+  const unknown = { contextWindow: null, maxOutput: null }
+  t.equal(bound({ messages }, { model: unknown, availableNano: 1e12 }).outputLimit, 32_768)
+  const free = { inputPico: 0, outputPico: 0, cacheReadPico: 0, cacheWritePico: 0 }
+  t.strictSame(bound({ messages }, { model: unknown, price: free }), { amountNano: 0, outputLimit: null })
+})
+
+t.test('an image counts as an image, not as the text that carries it', async t => {
+  const url = `data:image/png;base64,${'A'.repeat(4_000_000)}`
+  const content = [{ type: 'image_url' as const, image_url: { url } }]
+  const { amountNano } = bound({ messages: [{ role: 'user', content }], max_tokens: 1 })
+  t.ok(amountNano < 51_000 * 150 + 1000)
+})
+
+t.test('a prompt is never longer than the model\'s window', async t => {
+  const content = 'x'.repeat(1_000_000)
+  t.equal(bound({ messages: [{ role: 'user', content }], max_tokens: 1 }).amountNano, 128_000 * 150 + 600)
+})
+
+t.test('the legacy endpoint writes 16 tokens unless told', async t => {
+  const legacy = (more: object) => worstCase({
+    request: { model: 'm', prompt: 'Hi', ...more }, bodyBytes: 30, model, price, availableNano: 1e12
+  })
+  t.strictSame(legacy({}), { amountNano: 30 * 150 + 16 * 600, outputLimit: 16 })
+  t.equal(legacy({ max_tokens: 10, best_of: 4, n: 2, prompt: ['a', 'b'] }).amountNano, 4 * 30 * 150 + 80 * 600)
+})
+
+const above = { aboveTokens: 1000, inputPico: 300_000, outputPico: 900_000 }
+const tiered = { ...price, tiers: [{ ...above, cacheReadPico: 300_000, cacheWritePico: 300_000 }] }
+
+t.test('a prompt that may reach a dearer tier is held at its price', async t => {
+  const short = bound({ messages, max_tokens: 10 })
+  t.strictSame(bound({ messages, max_tokens: 10 }, { price: tiered }), short)
+  const content = 'x'.repeat(1000)
+  const long = bound({ messages: [{ role: 'user', content }], max_tokens: 10 }, { price: tiered })
+  const plain = bound({ messages: [{ role: 'user', content }], max_tokens: 10 })
+  t.equal(long.amountNano, (plain.amountNano - 6000) * 2 + 9000)
+})
+
+t.test('whatever tier a request ends in, it costs no more than was held', async () => {
+  const pico = fc.integer({ min: 0, max: 2_000_000 })
+  const rates = fc.record({ inputPico: pico, outputPico: pico, cacheReadPico: pico, cacheWritePico: pico })
+  const tier = fc.tuple(rates, fc.integer({ min: 1, max: 3000 }))
+    .map(([rate, aboveTokens]) => ({ ...rate, aboveTokens }))
+  const tiers = fc.array(tier, { maxLength: 3 })
+    .map(list => list.toSorted((one, other) => one.aboveTokens - other.aboveTokens))
+  const price = fc.tuple(rates, tiers).map(([base, tiers]) => ({ ...base, tiers }))
+  const share = fc.double({ min: 0, max: 1, noNaN: true })
+  const lengths = fc.nat(3000)
+  fc.assert(fc.property(price, lengths, share, share, fc.nat(100), (price, length, used, read, written) => {
+    const request = { messages: [{ role: 'user' as const, content: 'x'.repeat(length) }], max_tokens: 100 }
+    const prompt = Math.floor(length * used)
+    // A cache is read at less than the input costs, or it would not be used.
+    const isCheap = [price, ...price.tiers].every(rate => rate.cacheReadPico <= rate.inputPico)
+    const cachedRead = isCheap ? Math.floor(prompt * read) : 0
+    const usage = { prompt, completion: written, cachedRead, cacheWrite: prompt - cachedRead }
+    return bound(request, { price }).amountNano >= costNano(usage, price)
+  }), { numRuns: 150 })
+})
+
+t.test('audio is held at its own price, by its length', async t => {
+  const spoken = { ...price, audioInputPico: 1_000_000, audioOutputPico: 9_000_000 }
+  const data = 'A'.repeat(80_000)
+  const content = [{ type: 'input_audio' as const, input_audio: { data, format: 'mp3' as const } }]
+  const request = { messages: [{ role: 'user' as const, content }], max_tokens: 10 }
+  const { amountNano } = bound(request, { price: spoken })
+  t.ok(amountNano >= 10_000 * 1000 && amountNano < 10_300 * 1000, String(amountNano))
+  const answer = bound({ messages, max_tokens: 10, modalities: ['text', 'audio'] }, { price: spoken })
+  t.ok(answer.amountNano >= 90_000)
+})
+
+t.test('what a provider adds by itself is covered: instructions for tools, pages of files', async t => {
+  const promptOf = (request: Omit<ChatCompletionRequest, 'model'>, more: object = {}) => {
+    const bytes = Buffer.byteLength(JSON.stringify({ model: 'm', ...request }))
+    const { amountNano } = bound({ ...request, max_tokens: 1 }, more)
+    return (amountNano - 600) / 150 - bytes
+  }
+  const file = (data: object) => ({ messages: [{ role: 'user' as const, content: [{ type: 'file' as const, file: data }] }] })
+  const tools = [{ type: 'function' as const, function: { name: 'f' } }]
+  t.ok(promptOf({ messages, tools }) >= promptOf({ messages }) + 1000)
+  t.ok(promptOf(file({ file_data: 'data:application/pdf;base64,JVBERi0x' })) >= 50_000)
+  const far = file({ file_data: 'https://a/b.pdf' })
+  t.ok(promptOf(far) > 127_000, 'all that the model can read')
+  t.ok(promptOf(far, { model: { contextWindow: null, maxOutput: null } }) >= 1_000_000)
+})

@@ -1,0 +1,91 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { isDearer } from '../../../services/billing/price-compare.ts'
+import { costNano, ratesFor, tokenPriceOf } from '../../../services/billing/token-price.ts'
+import { thrown } from '../../thrown.ts'
+
+const price = { inputPico: 150_000, outputPico: 600_000, cacheReadPico: 75_000, cacheWritePico: 187_500 }
+const none = { imageNano: null, secondNano: null, cacheReadPico: null, cacheWritePico: null }
+
+t.test('a cost is the exact sum of all tokens, rounded up once', async () => {
+  const tokens = fc.nat(2_000_000)
+  const pico = fc.nat(200_000_000)
+  fc.assert(fc.property(tokens, tokens, tokens, tokens, pico, pico, pico, pico,
+    (plain, cachedRead, cacheWrite, completion, inputPico, outputPico, cacheReadPico, cacheWritePico) => {
+      const usage = { prompt: plain + cachedRead + cacheWrite, completion, cachedRead, cacheWrite }
+      const exact = BigInt(plain) * BigInt(inputPico) + BigInt(cachedRead) * BigInt(cacheReadPico) +
+        BigInt(cacheWrite) * BigInt(cacheWritePico) + BigInt(completion) * BigInt(outputPico)
+      const cost = costNano(usage, { inputPico, outputPico, cacheReadPico, cacheWritePico })
+      return BigInt(cost) === (exact + 999n) / 1000n
+    }), { numRuns: 300 })
+})
+
+t.test('known costs', async t => {
+  t.equal(costNano({ prompt: 0, completion: 0 }, price), 0, 'zero is a value')
+  t.equal(costNano({ prompt: 1, completion: 0 }, price), 150)
+  const reasoned = { prompt: 1000, completion: 500, cachedRead: 800, reasoning: 300 }
+  t.equal(costNano(reasoned, price), 30_000 + 60_000 + 300_000)
+  t.equal(costNano({ prompt: 1, completion: 0 }, { ...price, inputPico: 1 }), 1, 'a fraction of a nano-dollar is one')
+  t.equal(costNano({ prompt: 10, completion: 0, cachedRead: 99 }, price), 750, 'more cached than asked is all cached')
+})
+
+t.test('a price that is not told is not zero', async t => {
+  const noInput = { ...none, inputPico: null, outputPico: 1 }
+  const noOutput = { ...none, inputPico: 1, outputPico: null }
+  for (const price of [null, noInput, noOutput]) {
+    t.match(thrown(() => tokenPriceOf({ id: 'm', price })), { status: 400, code: 'model_not_priced' })
+  }
+  t.strictSame(tokenPriceOf({ id: 'm', price: { ...none, inputPico: 0, outputPico: 0 } }),
+    { inputPico: 0, outputPico: 0, cacheReadPico: 0, cacheWritePico: 0 })
+  const plain = { ...none, inputPico: 5, outputPico: 7 }
+  t.match(tokenPriceOf({ id: 'm', price: plain }), { cacheReadPico: 5, cacheWritePico: 5 })
+})
+
+const tiered = {
+  ...price,
+  tiers: [
+    { ...price, aboveTokens: 1000, inputPico: 300_000, outputPico: 900_000, cacheReadPico: 150_000 },
+    { ...price, aboveTokens: 5000, inputPico: 600_000, outputPico: 1_200_000, cacheReadPico: 300_000 }
+  ]
+}
+
+t.test('a long prompt has the price of its tier, for every token', async t => {
+  const cost = (prompt: number, more = {}) => costNano({ prompt, completion: 100, ...more }, tiered)
+  t.equal(cost(1000), 150_000 + 60_000)
+  t.equal(cost(1001), 300_300 + 90_000)
+  t.equal(cost(5001), 3_000_600 + 120_000)
+  t.equal(cost(2000, { cachedRead: 1500 }), 150_000 + 225_000 + 90_000, 'cached tokens count as prompt')
+  t.match(ratesFor(tiered, 5000), { inputPico: 300_000 })
+})
+
+t.test('tiers without prices for the cache charge it as input', async t => {
+  const tiers = [{ aboveTokens: 10, inputPico: 2, outputPico: 3 }]
+  const full = { ...none, inputPico: 1, outputPico: 1, audioInputPico: 5, tiers }
+  t.match(tokenPriceOf({ id: 'm', price: full }).tiers,
+    [{ aboveTokens: 10, cacheReadPico: 2, cacheWritePico: 2, audioInputPico: 5 }])
+})
+
+t.test('audio has its own price where there is one', async t => {
+  const usage = { prompt: 100, completion: 50, audioInput: 80, audioOutput: 40 }
+  t.equal(costNano(usage, price), costNano({ prompt: 100, completion: 50 }, price))
+  const spoken = { ...price, audioInputPico: 1_000_000, audioOutputPico: 2_000_000 }
+  t.equal(costNano(usage, spoken), 20 * 150 + 80 * 1000 + 10 * 600 + 40 * 2000)
+  const wrong = { ...usage, audioInput: 500, audioOutput: 500 }
+  t.equal(costNano(wrong, spoken), 100 * 1000 + 50 * 2000, 'no more than there is')
+  t.equal(costNano({ ...usage, cachedRead: 60 }, spoken), 60 * 75 + 40 * 1000 + 10 * 600 + 40 * 2000)
+})
+
+t.test('dearer is what costs more for the prompt or for the answer', async t => {
+  const plain = { ...none, inputPico: 100, outputPico: 400 }
+  const at = (inputPico: number | null, outputPico: number | null, more = {}) => {
+    return { ...plain, inputPico, outputPico, ...more }
+  }
+  t.equal(isDearer(at(100, 400), [plain], 1), false)
+  t.equal(isDearer(at(101, 1), [plain], 1), true)
+  t.equal(isDearer(at(1, 401), [plain], 1), true)
+  t.equal(isDearer(at(101, 1), [plain, at(200, 1)], 1), false, 'the dearest deployment counts')
+  t.equal(isDearer(at(null, 1), [plain], 1), true)
+  const tiers = [{ aboveTokens: 1000, inputPico: 150, outputPico: 400 }]
+  t.equal(isDearer(at(90, 400, { tiers }), [plain], 1000), false)
+  t.equal(isDearer(at(90, 400, { tiers }), [plain], 1001), true, 'for a prompt that may be so long')
+})

@@ -1,0 +1,73 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { knownProviders } from '../../../services/catalogue/known-providers.ts'
+import type { CatalogueFile } from '../../../services/catalogue/row.ts'
+import { catalogueText } from '../../../tools/catalogue/text.ts'
+import { catalogueModel, catalogueNames } from '../../../services/catalogue/catalogue.ts'
+
+const folder = new URL('../../../services/catalogue/', import.meta.url)
+const text = readFileSync(new URL('models.json', folder), 'utf8')
+const file: CatalogueFile = JSON.parse(text)
+const rows = Object.values(file.providers).flatMap((models) => Object.values(models))
+
+t.test('the data file is what the script prints, small, and says where it is from', async (t) => {
+  t.equal(catalogueText(file), text, 'sorted, a line for each model')
+  t.ok(text.length < 400_000)
+  t.match(text.slice(0, 400), /"source": "https:\/\/models\.dev"[^]*MIT[^]*"date": "20\d\d-\d\d-\d\d"/)
+  t.match(readFileSync(new URL('LICENSE', folder), 'utf8'), /MIT License\s+Copyright \(c\) 2025 models\.dev/)
+  t.ok(rows.length > 500)
+  const known = new Set(knownProviders.map(({ id }) => id))
+  for (const id of Object.keys(file.providers)) t.ok(known.has(id), `${id} is a known provider`)
+})
+
+t.test('every price is a whole number of pico-USD, input and output together', async (t) => {
+  const prices = rows.flatMap(({ price, tiers = [] }) => price === undefined ? tiers : [price, ...tiers])
+  const numbers = prices.flatMap((price) => [price.inputPico, price.outputPico, ...Object.values(price)])
+  t.same(numbers.filter((number) => !Number.isSafeInteger(number) || number < 0), [])
+  t.ok(rows.filter(({ kind, price }) => kind === 'chat' && price !== undefined).length > 500)
+})
+
+t.test('well-known prices, limits and abilities are there', async (t) => {
+  t.match(catalogueModel('openai', 'gpt-4.1'), {
+    kind: 'chat',
+    price: { inputPico: 2_000_000, outputPico: 8_000_000, cacheReadPico: 500_000, cacheWritePico: null },
+    contextWindow: 1_047_576,
+    maxOutput: 32_768,
+    capabilities: { tools: true, vision: true, audio: false, jsonSchema: true, reasoning: false },
+    created: Date.UTC(2025, 3, 14) / 1000,
+    temperature: true,
+    knowledge: '2024-04',
+    deprecated: false
+  })
+  t.match(catalogueModel('deepseek', 'deepseek-v4-pro')?.price,
+    { inputPico: 435_000, outputPico: 870_000, cacheReadPico: 3625 })
+  t.match(catalogueModel('openrouter', 'anthropic/claude-sonnet-4.5'), {
+    price: { inputPico: 3_000_000, cacheWritePico: 3_750_000 },
+    tiers: [{ aboveTokens: 200_000, inputPico: 6_000_000, outputPico: 22_500_000 }]
+  })
+  t.equal(catalogueModel('gemini', 'gemini-2.5-flash')?.price?.inputPico, 300_000, 'under the name it has here')
+})
+
+t.test('a date at the end is overlooked, and nothing else is', async (t) => {
+  const input = (upstream: string) => catalogueModel('openai', upstream)?.price?.inputPico
+  t.equal(input('gpt-5-nano-2025-08-07'), 50_000)
+  t.equal(input('gpt-5-nano-20250807'), 50_000)
+  t.equal(input('gpt-5-nano@20250807'), 50_000)
+  t.equal(input('gpt-4o-2024-05-13'), 5_000_000, 'a dated model of its own has its own price')
+  const others = ['gpt-5-nano-2025-13-07', 'gpt-5-nano-2025-0807', 'gpt-5-nano-0807', 'gpt-5-nano-latest', 'GPT-5-nano',
+    'gpt-5-nano2025-08-07', 'gpt-5-nano-2025-08-07-x', 'ft:gpt-5-nano', '__proto__', 'constructor', '']
+  for (const other of others) t.equal(catalogueModel('openai', other), undefined, other)
+})
+
+t.test('of other providers nothing is known', async (t) => {
+  for (const provider of ['sandbox', 'ollama', '__proto__', 'google']) {
+    t.equal(catalogueModel(provider, 'gpt-5-nano'), undefined)
+    t.same(catalogueNames(provider), [])
+  }
+})
+
+t.test('what no endpoint serves is known, but has no name', async (t) => {
+  t.equal(catalogueModel('openai', 'text-embedding-3-small')?.kind, null)
+  t.notOk(catalogueNames('openai').includes('text-embedding-3-small'))
+  t.ok(catalogueNames('openai').includes('gpt-image-1.5'))
+})

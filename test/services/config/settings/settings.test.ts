@@ -1,0 +1,168 @@
+import { join } from 'node:path'
+import t from 'tap'
+import { ConfigError } from '../../../../services/config/config-error.ts'
+import { readSettings } from '../../../../services/config/settings/settings.ts'
+
+t.test('every setting has a default', async (t) => {
+  t.same(readSettings({ PORT: '', LOG_LEVEL: ' ' }, t.testdir()), {
+    host: '127.0.0.1',
+    port: 8080,
+    alternative: null,
+    configPath: null,
+    databaseUrl: 'sqlite:./data/tollgate.db',
+    logLevel: 'info',
+    bodyLimitBytes: 33_554_432,
+    cacheBytes: 64 * 1024 ** 2,
+    drainMs: 30_000,
+    drainDelayMs: 0,
+    storeGraceMs: 60_000,
+    tracesEndpoint: null,
+    requestLog: { sample: 1, keepMs: 2_592_000_000 },
+    load: { requests: 20_000, streams: 5000, polls: 15_000, lagMs: 1000 },
+    metricsAddress: null,
+    startingCreditNano: 10_000_000_000,
+    discover: true,
+    publicBaseUrl: null,
+    adminKey: null,
+    trustedProxies: [],
+    trustedOrigins: [],
+    media: { place: { folder: './data/media' }, signingKey: null, previousSigningKey: null, keepMs: 604_800_000 }
+  })
+})
+
+t.test('every setting can be set', async (t) => {
+  const env = {
+    HOST: '0.0.0.0',
+    PORT: '0',
+    ALT_HOST: '::1',
+    ALT_PORT: '81',
+    TOLLGATE_CONFIG: 'my.yaml',
+    DATABASE_URL: 'postgres://u:p@h/d',
+    LOG_LEVEL: 'WARN',
+    TOLLGATE_BODY_LIMIT: '2 MiB',
+    TOLLGATE_CACHE_SIZE: 'off',
+    TOLLGATE_DRAIN_SECONDS: '5',
+    TOLLGATE_DRAIN_DELAY_SECONDS: '6',
+    TOLLGATE_STORE_GRACE_SECONDS: '90',
+    TOLLGATE_REQUEST_LOG: '0.1',
+    TOLLGATE_REQUEST_LOG_DAYS: '7',
+    TOLLGATE_MAX_REQUESTS: '4',
+    TOLLGATE_MAX_STREAMS: '3',
+    TOLLGATE_MAX_POLLS: '2',
+    TOLLGATE_MAX_LAG_MS: '500',
+    TOLLGATE_STARTING_CREDIT: '0.000000001',
+    TOLLGATE_DISCOVER: 'off',
+    PUBLIC_BASE_URL: 'https://gw.example.com/',
+    TOLLGATE_ADMIN_KEY: 'a-key-of-16-char',
+    TOLLGATE_TRUST_PROXY: 'loopback, 10.0.0.0/8,fd00::1',
+    TOLLGATE_TRUSTED_ORIGINS: 'http://10.0.0.5:9000, https://images.internal/',
+    TOLLGATE_MEDIA: '/srv/media',
+    TOLLGATE_MEDIA_KEY: 'the-second-signing-key',
+    TOLLGATE_MEDIA_KEY_PREVIOUS: 'the-first-signing-key',
+    TOLLGATE_MEDIA_DAYS: '0.5'
+  }
+  t.same(readSettings(env), {
+    host: '0.0.0.0',
+    port: 0,
+    alternative: { host: '::1', port: 81 },
+    configPath: 'my.yaml',
+    databaseUrl: 'postgres://u:p@h/d',
+    logLevel: 'warn',
+    bodyLimitBytes: 2_097_152,
+    cacheBytes: 0,
+    drainMs: 5000,
+    drainDelayMs: 6_000,
+    storeGraceMs: 90_000,
+    tracesEndpoint: null,
+    requestLog: { sample: 0.1, keepMs: 604_800_000 },
+    load: { requests: 4, streams: 3, polls: 2, lagMs: 500 },
+    metricsAddress: null,
+    startingCreditNano: 1,
+    discover: false,
+    publicBaseUrl: 'https://gw.example.com',
+    adminKey: 'a-key-of-16-char',
+    trustedProxies: ['loopback', '10.0.0.0/8', 'fd00::1'],
+    trustedOrigins: ['http://10.0.0.5:9000', 'https://images.internal'],
+    media: {
+      place: { folder: '/srv/media' },
+      signingKey: 'the-second-signing-key',
+      previousSigningKey: 'the-first-signing-key',
+      keepMs: 43_200_000
+    }
+  })
+})
+
+t.test('gateway.yaml is used where it exists', async (t) => {
+  const directory = t.testdir({ 'gateway.yaml': '' })
+  t.equal(readSettings({}, directory).configPath, join(directory, 'gateway.yaml'))
+})
+
+t.test('of the second address either part may be given', async (t) => {
+  t.same(readSettings({ ALT_PORT: '81' }).alternative, { host: '127.0.0.1', port: 81 })
+  t.same(readSettings({ ALT_HOST: '::1' }).alternative, { host: '::1', port: 8080 })
+  t.throws(() => readSettings({ ALT_PORT: '8080' }), /ALT_PORT: must differ/)
+})
+
+t.test('sizes are bytes, or have a unit', async (t) => {
+  const sizes = { 2048: 2048, '64kb': 64_000, '64KiB': 65_536, '1GiB': 1_073_741_824, '3MB': 3_000_000 }
+  for (const [text, bytes] of Object.entries(sizes)) {
+    t.equal(readSettings({ TOLLGATE_BODY_LIMIT: text }).bodyLimitBytes, bytes, text)
+  }
+})
+
+t.test('media are kept in a folder, or in a bucket with a prefix, at AWS or elsewhere', async (t) => {
+  const places = {
+    './m': { folder: './m' },
+    'C:\\media': { folder: 'C:\\media' },
+    's3://my.bucket': { bucket: 'my.bucket', prefix: '', endpoint: null, region: null },
+    's3://bucket/a/b/?region=eu-central-1': { bucket: 'bucket', prefix: 'a/b/', endpoint: null, region: 'eu-central-1' },
+    's3://bucket?endpoint=https://minio.internal:9000': {
+      bucket: 'bucket', prefix: '', endpoint: 'https://minio.internal:9000', region: null
+    }
+  }
+  for (const [text, place] of Object.entries(places)) {
+    t.same(readSettings({ TOLLGATE_MEDIA: text }).media.place, place, text)
+  }
+  for (const text of ['s3://', 's3://u:p@bucket', 's3://B', 's3://bucket?endpoint=minio', 's3://bucket?key=x', 'gs://bucket']) {
+    t.throws(() => readSettings({ TOLLGATE_MEDIA: text }), /TOLLGATE_MEDIA: must be a folder, or s3:/, text)
+  }
+})
+
+t.test('every problem is listed at once, without passwords', async (t) => {
+  const bad = {
+    PORT: '65536',
+    ALT_PORT: 'http',
+    DATABASE_URL: 'mysql://u:sk-secret@h',
+    LOG_LEVEL: 'loud',
+    TOLLGATE_BODY_LIMIT: '32 bananas',
+    TOLLGATE_DRAIN_SECONDS: '-1',
+    TOLLGATE_STARTING_CREDIT: '-0.5',
+    TOLLGATE_DISCOVER: 'maybe',
+    PUBLIC_BASE_URL: 'https://u:sk-secret@h',
+    TOLLGATE_ADMIN_KEY: 'sk-secret but with spaces',
+    TOLLGATE_TRUST_PROXY: 'everybody',
+    TOLLGATE_TRUSTED_ORIGINS: 'http://10.0.0.5/path',
+    TOLLGATE_MEDIA: 'ftp://u:sk-secret@h/media',
+    TOLLGATE_MEDIA_KEY: 'sk-secret',
+    TOLLGATE_MEDIA_KEY_PREVIOUS: 'sk-secret',
+    TOLLGATE_MEDIA_DAYS: '0'
+  }
+  try {
+    readSettings(bad)
+    t.fail('must throw')
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    t.same(error.problems.map(({ path }) => path), Object.keys(bad))
+    t.notMatch(error.message, 'sk-secret')
+  }
+})
+
+t.test('a limit that makes no sense is refused', async (t) => {
+  const env = [
+    { TOLLGATE_BODY_LIMIT: '1023' }, { TOLLGATE_BODY_LIMIT: '2GiB' }, { TOLLGATE_DRAIN_SECONDS: '3601' },
+    { TOLLGATE_STARTING_CREDIT: '0.0000000001' }, { TOLLGATE_STARTING_CREDIT: 'ten' },
+    { TOLLGATE_MEDIA_DAYS: '3651' }, { TOLLGATE_MEDIA_DAYS: 'x' }, { TOLLGATE_TRUST_PROXY: '10.0.0.0/33' },
+    { TOLLGATE_ADMIN_KEY: 'too-short' }, { TOLLGATE_ADMIN_KEY: 'x'.repeat(257) }
+  ]
+  for (const one of env) t.throws(() => readSettings(one), ConfigError)
+})

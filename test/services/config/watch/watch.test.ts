@@ -1,0 +1,163 @@
+import { mkdirSync, readFileSync, renameSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
+import { EventEmitter, once } from 'node:events'
+import { join } from 'node:path'
+import t from 'tap'
+import type { Test } from 'tap'
+import { ConfigError } from '../../../../services/config/config-error.ts'
+import { watchConfig } from '../../../../services/config/watch/watch.ts'
+
+/** Loads a file as its text; `bad` is refused. */
+function loadText (path: string): string {
+  const text = readFileSync(path, 'utf8')
+  if (text.startsWith('bad')) throw new ConfigError(path, [])
+  return text
+}
+
+/** A watched file, and what is told about it as events. */
+function start (t: Test, path: string, load: () => string | Promise<string> = () => loadText(path)) {
+  const events = new EventEmitter()
+  const told: string[] = []
+  const watcher = watchConfig<string>({
+    path,
+    load,
+    onChange (config) {
+      told.push(config)
+      events.emit('change', config)
+    },
+    onError (error) {
+      told.push(error.name)
+      events.emit('failure', error)
+    }
+  })
+  t.teardown(() => watcher.close())
+  const next = async (name: 'change' | 'failure', act: () => void) => {
+    const event = once(events, name)
+    act()
+    return (await event)[0]
+  }
+  return { watcher, next, told }
+}
+
+t.test('a change of the file is told', async (t) => {
+  const path = join(t.testdir({ 'gateway.yaml': 'one' }), 'gateway.yaml')
+  const { next, told } = start(t, path)
+  t.equal(await next('change', () => writeFileSync(path, 'two')), 'two')
+  t.equal(await next('change', () => writeFileSync(path, 'three')), 'three')
+  t.same(told, ['two', 'three'])
+})
+
+t.test('a file put in the place of the old one is told, again and again', async (t) => {
+  const directory = t.testdir({ 'gateway.yaml': 'one' })
+  const path = join(directory, 'gateway.yaml')
+  const { next } = start(t, path)
+  for (const text of ['two', 'three']) {
+    writeFileSync(join(directory, 'new'), text)
+    t.equal(await next('change', () => renameSync(join(directory, 'new'), path)), text)
+  }
+})
+
+t.test('a directory swapped behind links is told, as Kubernetes does it', async (t) => {
+  const directory = t.testdir({ v1: { 'gateway.yaml': 'one' }, app: {} })
+  symlinkSync('v1', join(directory, '..data'))
+  symlinkSync('..data/gateway.yaml', join(directory, 'gateway.yaml'))
+  const path = join(directory, 'app', 'gateway.yaml')
+  symlinkSync('../gateway.yaml', path)
+  const { next } = start(t, path)
+  for (const [version, text] of [['v2', 'two'], ['v3', 'three']] as const) {
+    mkdirSync(join(directory, version))
+    writeFileSync(join(directory, version, 'gateway.yaml'), text)
+    symlinkSync(version, join(directory, '..tmp'))
+    t.equal(await next('change', () => renameSync(join(directory, '..tmp'), join(directory, '..data'))), text)
+  }
+  t.equal(await next('change', () => writeFileSync(join(directory, 'v3', 'gateway.yaml'), 'four')), 'four')
+})
+
+t.test('a bad or missing file is told as an error, and the next good one as a change', async (t) => {
+  const path = join(t.testdir({ 'gateway.yaml': 'one' }), 'gateway.yaml')
+  const { next, told } = start(t, path)
+  t.type(await next('failure', () => writeFileSync(path, 'bad')), ConfigError)
+  t.match(await next('failure', () => unlinkSync(path)), { code: 'ENOENT' })
+  t.equal(await next('change', () => writeFileSync(path, 'two')), 'two')
+  t.same(told, ['ConfigError', 'Error', 'two'])
+})
+
+t.test('the same content is not told, except by reload', async (t) => {
+  const directory = t.testdir({ 'gateway.yaml': 'one', 'other.yaml': 'one' })
+  const path = join(directory, 'gateway.yaml')
+  const { watcher, told } = start(t, path)
+  const other = start(t, join(directory, 'other.yaml'))
+  writeFileSync(path, 'one')
+  await other.next('change', () => writeFileSync(join(directory, 'other.yaml'), 'two'))
+  t.same(told, [], 'though both looked at the same time')
+  await watcher.reload()
+  t.same(told, ['one'])
+})
+
+t.test('a change during a load is not lost', async (t) => {
+  const path = join(t.testdir({ 'gateway.yaml': 'one' }), 'gateway.yaml')
+  let loads = 0
+  const { watcher, next, told } = start(t, path, async () => {
+    const text = loadText(path)
+    loads++
+    if (loads === 1) writeFileSync(path, 'three')
+    return text
+  })
+  writeFileSync(path, 'two')
+  await watcher.reload()
+  t.same(told, ['two'])
+  t.equal(await next('change', () => {}), 'three')
+})
+
+t.test('one load ends before the next begins', async (t) => {
+  const path = join(t.testdir({ 'gateway.yaml': 'one' }), 'gateway.yaml')
+  let running = 0
+  const { watcher, told } = start(t, path, async () => {
+    running++
+    await new Promise((resolve) => setImmediate(resolve))
+    return String(running--)
+  })
+  await Promise.all([watcher.reload(), watcher.reload(), watcher.reload()])
+  t.same(told, ['1', '1', '1'])
+})
+
+t.test('what changed before the watch began is told when the running configuration is known', async (t) => {
+  const path = join(t.testdir({ 'gateway.yaml': 'two' }), 'gateway.yaml')
+  const changes = async (running: string) => {
+    const told: string[] = []
+    const options = { path, load: () => loadText(path), onError: t.error, running }
+    const watcher = watchConfig<string>({ ...options, onChange: (config) => { told.push(config) } })
+    await watcher.reload()
+    await watcher.close()
+    return told
+  }
+  t.same(await changes('one'), ['two', 'two'], 'once because it differs, once because of reload')
+  t.same(await changes('two'), ['two'], 'only because of reload')
+})
+
+t.test('a handler that fails is told, and stops nothing', async (t) => {
+  const path = join(t.testdir({ 'gateway.yaml': 'one' }), 'gateway.yaml')
+  const errors: Error[] = []
+  const watcher = watchConfig({
+    path,
+    load: () => loadText(path),
+    onChange: () => { throw new Error('no') },
+    onError: (error) => { errors.push(error) }
+  })
+  t.teardown(() => watcher.close())
+  await watcher.reload()
+  await watcher.reload()
+  t.match(errors, [{ message: 'no' }, { message: 'no' }])
+})
+
+t.test('nothing is told after close, or after the signal', async (t) => {
+  const path = join(t.testdir({ 'gateway.yaml': 'one' }), 'gateway.yaml')
+  const { watcher, told } = start(t, path)
+  await watcher.close()
+  await watcher.reload()
+  const stop = new AbortController()
+  const silent = { onChange: () => { t.fail('told') }, onError: t.error }
+  const stopped = watchConfig({ path, load: () => 'x', signal: stop.signal, ...silent })
+  stop.abort()
+  await stopped.reload()
+  t.same(told, [])
+})

@@ -1,0 +1,47 @@
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import t from 'tap'
+import { buildGateway } from '../../helper.ts'
+
+t.test('the document is OpenAPI 3.1, and every schema in it is JSON Schema 2020-12', async t => {
+  const { app } = await buildGateway(t)
+  const answer = await app.inject({ url: '/openapi.json' })
+  t.equal(answer.statusCode, 200)
+  const document = answer.json()
+  t.match(document.openapi, /^3\.1\./)
+  const result = await new Validator().validate(document)
+  t.strictSame(result.errors ?? [], [])
+  t.ok(result.valid)
+
+  const ajv = new Ajv2020({ strict: true, strictTypes: false, discriminator: true })
+  ajv.addVocabulary(['example', 'x-events'])
+  ajv.addFormat('binary', true)
+  for (const schema of schemasIn(document.paths)) t.ok(ajv.validateSchema(schema))
+})
+
+t.test('every route with a method and a summary is in it once, with who may call it', async t => {
+  const { app } = await buildGateway(t)
+  const { paths } = (await app.openApi())
+  const operations = Object.entries(paths).flatMap(([path, methods]) => {
+    return Object.entries(methods).map(([method, operation]) => ({ path, method, operation }))
+  })
+  const ids = operations.map(({ operation }) => operation['operationId'])
+  t.equal(new Set(ids).size, ids.length, 'operation ids are unique')
+  for (const { path, method, operation } of operations) {
+    t.type(operation['summary'], 'string', `${method} ${path}`)
+    const [scheme = {}] = operation['security'] as object[]
+    if (path.startsWith('/admin/')) t.hasProp(scheme, 'adminKey', path)
+    else if (path.startsWith('/v1/') && !path.startsWith('/v1/media/')) t.hasProp(scheme, 'key', path)
+  }
+  t.match(paths['/v1/models/{id}'], { get: { parameters: [{ name: 'id', in: 'path', required: true }] } })
+  t.match(paths['/v1/chat/completions'], {
+    post: { responses: { 200: { content: { 'application/json': {}, 'text/event-stream': {} } } } }
+  })
+  t.notOk('/v1/embeddings' in paths, 'what is not served is not described')
+})
+
+/** All that stands under the key `schema`, wherever. */
+function schemasIn (value: unknown): object[] {
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([key, child]) => key === 'schema' ? [child] : schemasIn(child))
+}

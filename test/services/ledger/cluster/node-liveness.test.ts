@@ -1,0 +1,121 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdir } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
+import t from 'tap'
+import type { Test } from 'tap'
+import { withDefaults } from '../../../../services/ledger/options.ts'
+import { createBeatPresence, createFilePresence } from '../../../../services/ledger/cluster/node-liveness.ts'
+import { openSqlite } from '../../../../services/store/sqlite.ts'
+import { temporaryFolder, withoutHooks } from '../../../process.ts'
+import { assertBooks, createBooks, posting, reservation, rowOf, startLedger } from '../helper.ts'
+
+const holder = join(import.meta.dirname, '..', 'holder.ts')
+
+/** A process that holds 600 of the account `acme` until it is killed. */
+async function startHolder (t: Test, path: string, node: string) {
+  const child = spawn(...withoutHooks(process.execPath, holder, path, node), { stdio: ['ignore', 'pipe', 'inherit'] })
+  t.teardown(() => child.kill('SIGKILL'))
+  await once(createInterface({ input: child.stdout }), 'line')
+  return {
+    async kill () {
+      const exited = once(child, 'exit')
+      child.kill('SIGKILL')
+      await exited
+    }
+  }
+}
+
+async function createFile (t: Test): Promise<string> {
+  const path = join(await temporaryFolder(t), 'tollgate.db')
+  const store = await openSqlite(path)
+  await createBooks(store, { acme: 1_000 })
+  await store.close()
+  return path
+}
+
+for (const node of ['first', 'second']) {
+  t.test(`after kill -9 the money is back at once for a process called ${node}`, async (t) => {
+    const path = await createFile(t)
+    const dead = await startHolder(t, path, 'first')
+    await dead.kill()
+
+    const store = await openSqlite(path)
+    t.teardown(() => store.close())
+    t.match(await rowOf(store), { held: 600 + 50 })
+    const { ledger } = startLedger(t, store, { nodeId: node })
+    const hold = await ledger.reserve(reservation(1_000))
+    await hold.settle(posting(1_000))
+    t.match(await rowOf(store), { spent: 1_000, held: 0 })
+    await ledger.close()
+    t.same((await readdir(dirname(path))).filter((name) => name.includes('-node-')), [], 'no file is left behind')
+    await assertBooks(t, store)
+  })
+}
+
+t.test('what a living process on the same file holds stays held', async (t) => {
+  const path = await createFile(t)
+  const alive = await startHolder(t, path, 'first')
+  const store = await openSqlite(path)
+  t.teardown(() => store.close())
+  const { ledger } = startLedger(t, store, { options: { beatMs: 20 } })
+  await t.rejects(async () => await ledger.reserve(reservation(351)), { code: 'insufficient_quota' })
+  const hold = await ledger.reserve(reservation(350))
+  await alive.kill()
+  // The next sign of life of this node is when it looks for dead ones.
+  const rest = await reserveSoon(async () => await ledger.reserve(reservation(600)))
+  await Promise.all([hold.release(), rest.release()])
+})
+
+async function reserveSoon<T> (reserve: () => Promise<T>): Promise<T> {
+  const deadline = performance.now() + 5_000
+  for (;;) {
+    try {
+      return await reserve()
+    } catch (error) {
+      if (performance.now() > deadline) throw error
+    }
+    await new Promise(setImmediate)
+  }
+}
+
+t.test('two processes cannot be the same node of a file', async (t) => {
+  const path = await createFile(t)
+  await startHolder(t, path, 'first')
+  await t.rejects(createFilePresence(path).enter('first'), { message: /Another process is the node first/ })
+})
+
+t.test('a node of which a copied database tells is gone', async (t) => {
+  const presence = createFilePresence(await createFile(t))
+  t.equal(presence.isGone({ id: 'elsewhere', epoch: 1, beat: 0 }), true)
+})
+
+t.test('a node that is only known by its signs of life is gone when they have stood still for long', async (t) => {
+  const time = { now: 0, ahead: 0 }
+  const options = withDefaults('postgres', { leaseMs: 100, marginMs: 10, maxRequestMs: 1_000 })
+  const clocks = { clock: () => time.now + time.ahead, monotonic: () => time.now }
+  const node = { id: 'n', epoch: 1, beat: 0 }
+  const presence = createBeatPresence(options, clocks)
+  t.equal(presence.isGone(node), false)
+  time.now = 1_109
+  t.equal(presence.isGone(node), false)
+  time.now = 1_110
+  t.equal(presence.isGone({ ...node, beat: 1_000 }), false, 'it has just given one')
+  time.now = 2_219
+  t.equal(presence.isGone({ ...node, beat: 1_000 }), true)
+
+  const late = createBeatPresence(options, clocks)
+  time.now = 5_000
+  t.equal(late.isGone(node), false, 'whoever has just begun to watch cannot know')
+  time.now = 5_109
+  t.equal(late.isGone(node), false)
+  time.now = 5_110
+  t.equal(late.isGone(node), true, 'long dead by the clock, and silent for a lease')
+
+  const behind = createBeatPresence(options, clocks)
+  time.ahead = -10_000
+  t.equal(behind.isGone(node), false)
+  time.now = 6_220
+  t.equal(behind.isGone(node), true, 'a clock that is wrong does not keep money for ever')
+})

@@ -1,0 +1,73 @@
+import t, { type Test } from 'tap'
+import { isTrustedPollingUrl } from '../../../services/providers/bfl.ts'
+import { failureOf, makerAt, startImageServer, type Reply, type Seen } from '../../image-server.ts'
+
+/** Speaks BFL's wire format: `states` one after the other. */
+async function start (t: Test, states: (url: string) => object[], pollingUrl = (url: string) => `${url}/v1/get_result?id=t1`) {
+  let asked = 0
+  const server = await startImageServer(t, ({ method }: Seen, url): Reply => {
+    if (method === 'POST') return { json: { id: 't1', polling_url: pollingUrl(url), cost: 4.5 } }
+    const all = states(url)
+    return { json: { id: 't1', ...all[Math.min(asked++, all.length - 1)] } }
+  })
+  return { server, make: makerAt(t, `${server.url}/v1`, { protocol: 'bfl' }) }
+}
+
+const ready = (url: string) => ({ status: 'Ready', result: { sample: `${url}/v1/files/1.png` } })
+
+t.test('an image is submitted and asked for at the address that the answer names', async t => {
+  const { server, make } = await start(t, url => [{ status: 'Pending' }, ready(url)])
+  const made = await make({ model: 'flux-2-pro', size: { width: 1024, height: 768 } },
+    { seed: 1, output_format: 'png', quality: 'high', webhook_url: 'https://x.example.com' })
+  t.match(server.seen[0], { path: '/v1/flux-2-pro', headers: { 'x-key': 'sk-upstream-secret' } })
+  t.same(server.seen[0]?.body, { prompt: 'A fox', width: 1024, height: 768, seed: 1, output_format: 'png' })
+  t.match(server.seen[1], { path: '/v1/get_result?id=t1', headers: { 'x-key': 'sk-upstream-secret' } })
+  t.equal(made.costNano, 45_000_000, 'a credit is a cent')
+  t.same(made.dropped.toSorted(), ['quality', 'webhook_url'])
+  t.same(made.images, [{ url: `${server.url}/v1/files/1.png`, revisedPrompt: null }])
+})
+
+t.test('the key is not sent to an address that is not the provider\'s', async t => {
+  const thief = await startImageServer(t, () => ({ json: { status: 'Ready' } }))
+  for (const address of [`${thief.url}/v1/get_result`, 'https://bfl.ai.example.com/x', 'not an address', 'file:///etc/passwd']) {
+    const { make } = await start(t, () => [], () => address)
+    t.match(await failureOf(make({ model: 'flux-2-pro' })), { kind: 'bad_reply', message: /not its own/ })
+  }
+  t.equal(thief.seen.length, 0)
+})
+
+t.test('servers of the provider\'s own are trusted, and only over TLS', async t => {
+  const base = 'https://api.bfl.ai/v1'
+  const trusted = ['https://api.bfl.ai/v1/x', 'https://api.us1.bfl.ai/v1/get_result?id=1', 'https://api.eu.bfl.ai/x']
+  const others = [
+    'http://api.us1.bfl.ai/x', 'https://api.us1.bfl.ai:8443/x', 'https://evilbfl.ai/x', 'https://bfl.ai.evil.com/x',
+    'https://user:pass@api.us1.bfl.ai/x', 'https://127.0.0.1/x', '//api.bfl.ai/x'
+  ]
+  for (const address of trusted) t.ok(isTrustedPollingUrl(address, base), address)
+  for (const address of others) t.notOk(isTrustedPollingUrl(address, base), address)
+  t.notOk(isTrustedPollingUrl('https://api.bfl.ai/x', 'https://proxy.example.com/v1'), 'the proxy alone is configured')
+})
+
+t.test('refusals and failures are told apart', async t => {
+  const cases = {
+    'Request Moderated': 'moderated',
+    'Content Moderated': 'moderated',
+    Error: 'bad_reply',
+    Failed: 'bad_reply',
+    'Task not found': 'bad_reply',
+    Ready: 'bad_reply'
+  }
+  for (const [status, kind] of Object.entries(cases)) {
+    t.match(await failureOf((await start(t, () => [{ status }])).make({ model: 'flux-2-pro' })), { kind, sent: 'yes' })
+  }
+})
+
+t.test('a question that gets no answer is asked again: the work goes on without it', async t => {
+  let asked = 0
+  const server = await startImageServer(t, ({ method }, url) => {
+    if (method === 'POST') return { json: { id: 't1', polling_url: `${url}/v1/p` } }
+    asked += 1
+    return asked === 1 ? { status: 503, json: {} } : { json: ready(url) }
+  })
+  t.equal((await makerAt(t, `${server.url}/v1`, { protocol: 'bfl' })({ model: 'flux-2-pro' })).images.length, 1)
+})

@@ -1,0 +1,86 @@
+import t, { type Test } from 'tap'
+import { failureOf, makerAt, startImageServer, type Reply, type Seen } from '../../../image-server.ts'
+
+const jobs = '/fal-ai/flux/requests/'
+
+interface Script {
+  submit?: Reply
+  /** States before the work is complete. */
+  states?: string[]
+  result?: Reply
+}
+
+/** Speaks the queue's wire format. */
+async function start (t: Test, { submit, states = ['IN_QUEUE', 'IN_PROGRESS'], result }: Script = {}) {
+  let submitted = 0
+  const asked = new Map<string, number>()
+  const server = await startImageServer(t, ({ method, path }: Seen, url): Reply => {
+    if (method === 'PUT') return { status: 202, json: { status: 'CANCELLATION_REQUESTED' } }
+    if (method === 'POST') return submit ?? { json: { request_id: `job-${++submitted}`, status: 'IN_QUEUE', queue_position: 1 } }
+    if (!path.endsWith('/status')) {
+      return result ?? { json: { images: [{ url: `${url}/files/1.png`, width: 8, height: 8 }], has_nsfw_concepts: [false] } }
+    }
+    const times = asked.get(path) ?? 0
+    asked.set(path, times + 1)
+    return { json: { status: states[times] ?? 'COMPLETED' } }
+  })
+  return { server, make: makerAt(t, server.url, { protocol: 'fal' }) }
+}
+
+t.test('a queued image is submitted, waited for and fetched', async t => {
+  const { server, make } = await start(t)
+  const made = await make(
+    { model: 'fal-ai/flux/dev', size: { width: 1344, height: 768 } },
+    { seed: 5, output_format: 'jpeg', style: 'vivid', num_images: 4, webhook_url: 'https://x.example.com' })
+  t.match(server.seen[0], {
+    method: 'POST',
+    path: '/fal-ai/flux/dev',
+    headers: { authorization: 'Key sk-upstream-secret', 'x-fal-object-lifecycle-preference': '{"expiration_duration_seconds":3600}' }
+  })
+  t.same(server.seen[0]?.body, {
+    prompt: 'A fox', num_images: 1, image_size: { width: 1344, height: 768 }, seed: 5, output_format: 'jpeg'
+  })
+  t.same(server.seen.slice(1).map(({ path }) => path),
+    [...Array(3).fill(`${jobs}job-1/status`), `${jobs}job-1`], 'requests belong to the app, not to the model')
+  t.same(made.dropped.toSorted(), ['num_images', 'style', 'webhook_url'])
+  t.same(made.images, [{ url: `${server.url}/files/1.png`, revisedPrompt: null }])
+})
+
+t.test('each of several images is a job of its own', async t => {
+  const { server, make } = await start(t, { states: [] })
+  t.equal((await make({ model: 'fal-ai/flux/dev', count: 3 })).images.length, 3)
+  t.equal(server.seen.filter(({ method }) => method === 'POST').length, 3)
+})
+
+t.test('a flagged image, which is black, is no image', async t => {
+  const result = { json: { images: [{ url: 'https://x.example.com/black.png' }], has_nsfw_concepts: [true] } }
+  t.match(await failureOf((await start(t, { result })).make({ model: 'fal-ai/flux/dev' })), { kind: 'moderated' })
+})
+
+t.test('failures are told apart, at the start and at the end', async t => {
+  const detail = (type: string) => ({ detail: [{ loc: ['body', 'prompt'], msg: 'Not so.', type }] })
+  const cases: [Script, object][] = [
+    [{ submit: { status: 401, json: { detail: 'Invalid key sk-upstream-secret' } } }, { kind: 'auth', message: /^((?!secret).)*$/ }],
+    [{ submit: { status: 422, json: detail('value_error') } }, { kind: 'bad_request', message: 'Not so.' }],
+    [{ submit: { json: { request_id: '../../keys' } } }, { kind: 'bad_reply' }],
+    [{ result: { status: 422, json: detail('content_policy_violation') } }, { kind: 'moderated' }],
+    [{ result: { status: 500, json: { detail: 'Worker died' } } }, { kind: 'bad_reply', sent: 'yes' }],
+    [{ result: { json: { images: [] } } }, { kind: 'bad_reply' }]
+  ]
+  for (const [script, expected] of cases) {
+    t.match(await failureOf((await start(t, { states: [], ...script })).make({ model: 'fal-ai/flux/dev' })), expected)
+  }
+})
+
+t.test('who gives up cancels the job', async t => {
+  const { server, make } = await start(t, { states: Array(100).fill('IN_QUEUE') })
+  const leaving = new AbortController()
+  const making = make({ model: 'fal-ai/flux/dev', signal: leaving.signal })
+  await server.next()
+  await server.next()
+  leaving.abort()
+  t.match(await failureOf(making), { kind: 'aborted', sent: 'yes' })
+  let seen = await server.next()
+  while (seen.method !== 'PUT') seen = await server.next()
+  t.equal(seen.path, `${jobs}job-1/cancel`)
+})

@@ -1,0 +1,59 @@
+import { isDeepStrictEqual } from 'node:util'
+import fc from 'fast-check'
+import t from 'tap'
+import { PieceScan } from '../../../../services/providers/openai/piece-scan.ts'
+
+function scan (text: string): { hasUsage: boolean, hasError: boolean, texts: string[] } {
+  const piece = Buffer.from(text)
+  const { hasUsage, hasError, texts } = found(piece)
+  const pairs = Array.from({ length: texts.length / 2 }, (_, i) => piece.toString('utf8', texts[i * 2], texts[i * 2 + 1]))
+  return { hasUsage, hasError, texts: pairs }
+}
+
+function found (piece: Buffer): PieceScan {
+  const scan = new PieceScan()
+  scan.scan(piece)
+  return scan
+}
+
+t.test('keys are found wherever they stand, with and without spaces', async t => {
+  t.match(scan('data: {"usage":{"prompt_tokens":1}}\n\n'), { hasUsage: true, hasError: false })
+  t.match(scan('data: { "error" : {} }\n\n'), { hasUsage: false, hasError: true })
+  t.match(scan('data: {"delta":{"content" : "a\\"b"}}\n\n'), { texts: ['a\\"b'], hasUsage: false, hasError: false })
+})
+
+t.test('a usage of null is told from one that says something', async t => {
+  for (const member of ['"usage":null', '"usage" : null', '"usage"\t:\tnull']) {
+    const piece = Buffer.from(`data: {"id":1,${member},"choices":[]}\n\n`)
+    const { hasUsage, nullUsages } = found(piece)
+    t.equal(hasUsage, false)
+    t.strictSame(piece.toString('utf8', ...nullUsages), member)
+  }
+  t.match(scan('data: {"usage":{"a":null}}\n\ndata: {"usage":null}\n\n'), { hasUsage: true })
+  t.match(scan('data: {"usage":'), { hasUsage: true })
+})
+
+t.test('a scan knows nothing of the one before', async t => {
+  const scan = new PieceScan()
+  scan.scan(Buffer.from('data: {"usage":null,"content":"a"}\n\n'))
+  scan.scan(Buffer.from('data: {}\n\n'))
+  t.strictSame([scan.nullUsages, scan.texts], [[], []])
+})
+
+t.test('what a text says is not taken for a key', async t => {
+  const content = JSON.stringify({ usage: 1, error: '\\' })
+  t.match(scan(`data: ${JSON.stringify({ delta: { content } })}\n\n`), { hasUsage: false, hasError: false })
+})
+
+t.test('a string without an end hides nothing of the next event', async t => {
+  t.match(scan('data: {"content":"cut\n\ndata: {"usage":{}}\n\n'), { hasUsage: true })
+  t.match(scan('data: {"content":"cut\\'), { texts: ['cut\\'] })
+})
+
+t.test('every text of any JSON is found, as JSON.parse finds it', async () => {
+  fc.assert(fc.property(fc.array(fc.string({ unit: 'binary' })), fc.array(fc.string()), (contents, names) => {
+    const choices = contents.map((content, index) => ({ name: names[index], delta: { content } }))
+    const { texts } = scan(`data: ${JSON.stringify({ choices })}\n\n`)
+    return isDeepStrictEqual(texts.map(text => JSON.parse(`"${text}"`)), contents.map(content => content.toWellFormed()))
+  }), { numRuns: 100 })
+})

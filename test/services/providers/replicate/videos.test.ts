@@ -1,0 +1,66 @@
+import { Type } from '@sinclair/typebox'
+import t from 'tap'
+import { prediction, replicate } from '../../../servers/videos/replicate.ts'
+import type { VideoServer } from '../../../servers/videos/server.ts'
+import { connect, failureOf, find, signal, taskFor } from '../video-jobs/helper.ts'
+
+const pageSize = 2
+
+/** The list of predictions, newest first. */
+function list ({ path }: { path: string }, { jobs, url }: VideoServer) {
+  if (!path.startsWith('/predictions')) return null
+  const from = Number(new URLSearchParams(path.split('?')[1]).get('cursor') ?? 0)
+  const all = jobs.toReversed().map(job => prediction(job, ''))
+  const next = from + pageSize < all.length ? `${url}/predictions?cursor=${from + pageSize}` : null
+  return { body: { previous: null, next, results: all.slice(from, from + pageSize) } }
+}
+
+const task = (submitKey: string, submittedAt?: number) => taskFor(replicate, { submitKey, submittedAt })
+
+t.test('a prediction whose answer was lost is found by its key, however far back', async t => {
+  const { maker } = await connect(t, replicate, { extra: list })
+  const handles = new Map<string, string>()
+  for (const key of ['a', 'b', 'c', 'd', 'e']) handles.set(key, (await maker.submit(task(key), signal())).handle)
+  for (const [key, handle] of handles) t.equal(await find(maker, task(key)), handle, key)
+  t.equal(await find(maker, task('z')), null)
+})
+
+t.test('only those since the submit are looked at', async t => {
+  const { server, maker } = await connect(t, replicate, { extra: list })
+  for (const key of ['a', 'b', 'c']) await maker.submit(task(key), signal())
+  for (const job of server.jobs) job.createdAt -= 3_600_000
+  t.equal(await find(maker, task('z', Date.now())), null)
+  t.equal(server.requests.filter(({ kind }) => kind === 'list').length, 1)
+})
+
+t.test('where inputs are deleted, nobody can tell', async t => {
+  const { server, maker } = await connect(t, replicate, {
+    extra: (received, server) => {
+      const answer = list(received, server)
+      const results = answer?.body.results.map(one => ({ ...one, input: {}, data_removed: true }))
+      return answer && { body: { ...answer.body, results } }
+    }
+  })
+  await maker.submit(task('a'), signal())
+  t.match(await failureOf(find(maker, task('a'))), { kind: 'bad_reply' })
+  for (const job of server.jobs) job.createdAt -= 3_600_000
+  t.equal(await find(maker, task('a', Date.now())), null, 'unless it is older than the submit')
+})
+
+t.test('a version is asked for by itself, and pictures go by the names of the model', async t => {
+  const { server, maker } = await connect(t, {
+    ...replicate,
+    submit: { path: /^\/(models\/[^/]+\/[^/]+\/)?predictions$/, schema: Type.Object({}) }
+  })
+  const firstFrame = { url: 'https://a.example/b.png' }
+  for (const model of ['owner/name:abc123', 'kwaivgi/kling-v2.1', 'minimax/hailuo-02', 'google/veo-3.1']) {
+    await maker.submit(taskFor(replicate, { model, firstFrame, lastFrame: firstFrame }), signal())
+  }
+  const url = firstFrame.url
+  t.match(server.jobs.map(({ body }) => body), [
+    { version: 'abc123', input: { image: url } },
+    { input: { start_image: url, end_image: url } },
+    { input: { first_frame_image: url, last_frame_image: url } },
+    { input: { image: url, last_frame: url } }
+  ])
+})

@@ -1,0 +1,73 @@
+import t from 'tap'
+import { complaintIn, kindOf } from '../../../../services/providers/video-jobs/failures.ts'
+
+t.test('a complaint is found in whatever shape it comes', async t => {
+  const shapes: [unknown, string | null, string | null][] = [
+    [{ error: { message: 'No.', type: 'invalid_request_error', code: 'bad' } }, 'bad', 'No.'],
+    [{ error: { message: 'No.', type: 'invalid_request_error', code: null } }, 'invalid_request_error', 'No.'],
+    [{ error: { code: 400, status: 'INVALID_ARGUMENT', message: 'No.' } }, 'INVALID_ARGUMENT', 'No.'],
+    [[{ error: { code: 400, status: 'INVALID_ARGUMENT', message: 'No.' } }], 'INVALID_ARGUMENT', 'No.'],
+    [{ code: 'permission', error: 'No.' }, 'permission', 'No.'],
+    [{ code: 1201, message: 'No.', request_id: 'r' }, '1201', 'No.'],
+    [{ detail: 'No.' }, null, 'No.'],
+    [{ detail: [{ loc: ['body'], msg: 'No.', type: 'value_error' }] }, 'value_error', 'No.'],
+    [{ title: 'Refused', detail: 'No.', status: 422 }, null, 'No.'],
+    [{ error: 'No.', docUrl: 'https://x.example' }, null, 'No.'],
+    ['No.', null, 'No.'],
+    [null, null, null],
+    [[], null, null],
+    [{ error: null }, null, null]
+  ]
+  for (const [body, code, message] of shapes) {
+    t.same(complaintIn(body), { code, message }, JSON.stringify(body))
+  }
+})
+
+t.test('moderation is told from other refusals, and only where something was refused', async t => {
+  const moderated = [
+    { code: 'SAFETY.INPUT.TEXT', message: null },
+    { code: 'InputImageSensitiveContentDetected', message: null },
+    { code: 'DataInspectionFailed', message: null },
+    { code: 'content_policy_violation', message: null },
+    { code: null, message: 'Your prompt was flagged.' },
+    { code: null, message: 'NSFW content detected' }
+  ]
+  for (const complaint of moderated) {
+    t.equal(kindOf(400, complaint, {}), 'moderated', complaint.code ?? complaint.message ?? '')
+    t.equal(kindOf(500, complaint, {}), 'bad_reply', 'a server that breaks has refused nothing')
+  }
+  t.equal(kindOf(400, { code: 'invalid', message: 'safety_tolerance must be a number' }, {}), 'bad_request')
+})
+
+t.test('an account without money is told from a wrong request', async t => {
+  const said = (message: string) => ({ code: null, message })
+  t.equal(kindOf(400, said('You do not have enough credits to run this task.'), {}), 'quota')
+  t.equal(kindOf(400, said('Not enough credits.'), {}), 'quota')
+  t.equal(kindOf(403, said('User is locked. Reason: Exhausted balance.'), {}), 'quota')
+  t.equal(kindOf(429, said('Insufficient balance'), {}), 'quota')
+})
+
+t.test('a status means what it usually means, unless a code says otherwise', async t => {
+  const none = { code: null, message: null }
+  const expected = {
+    302: 'bad_reply',
+    400: 'bad_request',
+    401: 'auth',
+    402: 'quota',
+    403: 'auth',
+    404: 'not_found',
+    408: 'timeout',
+    409: 'bad_request',
+    413: 'too_large',
+    422: 'bad_request',
+    429: 'rate',
+    500: 'bad_reply',
+    502: 'bad_reply',
+    503: 'overloaded',
+    504: 'timeout'
+  }
+  for (const [status, kind] of Object.entries(expected)) {
+    t.equal(kindOf(Number(status), none, {}), kind, status)
+  }
+  t.equal(kindOf(429, { code: '1102', message: null }, { 1102: 'quota' }), 'quota')
+})

@@ -1,0 +1,157 @@
+import t from 'tap'
+import { dailyCosts } from '../../../services/reports/daily-costs.ts'
+import { placeOf, usage } from '../../../services/reports/usage.ts'
+import type { UsageDimension, UsageQuery, UsageRow } from '../../../services/reports/usage.ts'
+import { createAccounts } from '../../../services/ledger/accounts.ts'
+import { createCorrections } from '../../../services/ledger/corrections.ts'
+import { createLedger } from '../../../services/ledger/create.ts'
+import { entryId } from '../../../services/ledger/entry-id.ts'
+import { forEachEngine } from '../../engines.ts'
+import type { Database } from '../../engines.ts'
+
+const day = Date.parse('2026-11-21')
+const dayMs = 86_400_000
+const always = { from: 0, to: day + 10 * dayMs }
+
+/** As [key, model, hours after the beginning of the day, nano-USD, what was used]. */
+const requests: [string, string, number, number, Record<string, number>][] = [
+  ['k1', 'gpt', 1, 100, { prompt: 10, completion: 1 }],
+  ['k1', 'gpt', 23.999, 20, { prompt: 2, completion: 0, cachedRead: 1 }],
+  ['k1', 'sora', 24, 3_000, { seconds: 4.5 }],
+  ['k2', 'gpt', 25, 40, { prompt: 4, completion: 4 }],
+  ['k2', 'claude', 26, 5, { prompt: 5, completion: 5 }]
+]
+
+/**
+ * Books with those requests: key k1 of the account acme, k2 of the account team, which is a part of acme.
+ * Where the requests are fresh, no entry but the first of each account has an id of its own.
+ */
+async function createBooks (database: Database, { fresh = false } = {}) {
+  const store = await database.open()
+  const time = { now: day }
+  const clock = () => time.now
+  const accounts = createAccounts(store, clock)
+  await accounts.create({ id: 'acme' })
+  await accounts.create({ id: 'team', parent: 'acme' })
+  for (const account of ['acme', 'team']) {
+    await accounts.deposit({ id: `d-${account}`, account, amountNano: 1_000_000 })
+  }
+  const ledger = createLedger({ store, clock })
+  for (const [index, [key, model, hours, amountNano, used]] of requests.entries()) {
+    time.now = day + hours * 3_600_000
+    const id = `r${index}`
+    const chain = key === 'k1' ? ['acme'] : ['team', 'acme']
+    const hold = await ledger.reserve({ id, chain, key, amountNano: 10_000, fresh })
+    await hold.settle({ amountNano, ref: id, model, usage: used, estimated: model === 'claude' })
+  }
+  await ledger.close()
+  return { store }
+}
+
+const nothing = { key: null, model: null, day: null, estimated: 0, promptTokens: 0, completionTokens: 0 }
+
+forEachEngine(t, 'usage is summed up as a whole, or by what is asked for', async (t, database) => {
+  const { store } = await createBooks(database)
+  t.same(await usage(store, { by: [], ...always }), [
+    { ...nothing, requests: 5, promptTokens: 21, completionTokens: 10, amountNano: 3_165, estimated: 1 }
+  ])
+  t.same(await usage(store, { by: ['model'], ...always }), [
+    { ...nothing, model: 'claude', requests: 1, promptTokens: 5, completionTokens: 5, amountNano: 5, estimated: 1 },
+    { ...nothing, model: 'gpt', requests: 3, promptTokens: 16, completionTokens: 5, amountNano: 160 },
+    { ...nothing, model: 'sora', requests: 1, amountNano: 3_000 }
+  ])
+  const rows = await usage(store, { by: ['day', 'key'], ...always })
+  t.same(rows.map(({ day, key, requests, amountNano }) => [day, key, requests, amountNano]), [
+    ['2026-11-21', 'k1', 2, 120],
+    ['2026-11-22', 'k1', 1, 3_000],
+    ['2026-11-22', 'k2', 2, 45]
+  ])
+})
+
+forEachEngine(t, 'usage is that of a time, a key, a model or an account with those below it', async (t, database) => {
+  const { store } = await createBooks(database)
+  const cases: [Partial<UsageQuery>, number][] = [
+    [{ from: day, to: day + dayMs }, 120],
+    [{ from: day + dayMs, to: day + dayMs + 1 }, 3_000],
+    [{ from: day, to: day }, 0],
+    [{ key: 'k2' }, 45],
+    [{ key: 'k2', model: 'gpt' }, 40],
+    [{ account: 'acme' }, 3_165],
+    [{ account: 'team' }, 45],
+    [{ account: 'team', key: 'k1' }, 0]
+  ]
+  for (const [given, amountNano] of cases) {
+    t.match(await usage(store, { by: [], ...always, ...given }), [{ amountNano }], JSON.stringify(given))
+  }
+})
+
+forEachEngine(t, 'a refund is taken off the same key and model, on its own day', async (t, database) => {
+  const { store } = await createBooks(database, { fresh: true })
+  const corrections = createCorrections(store)
+  const entries = await store.all<{ id: string }>(`
+    select ${entryId()} as id from entry where ref in ('r0', 'r1') order by ref`)
+  t.match(entries, [{ id: 'usage:r0' }, { id: /^usage:\d+$/ }])
+  for (const [index, { id }] of entries.entries()) {
+    await corrections.refund({ id: `back-${index}`, entry: id, amountNano: 10, at: day + 2 * dayMs })
+  }
+  // An earlier version left the key to the entry that was taken back.
+  await store.run(`insert into entry (id, at, debit, credit, amount, kind, model, chain, reverses)
+    values ('older', $1, 'revenue', 'acme', 5, 'refund', 'gpt', 'acme', 'usage:r0')`, [day + 2 * dayMs])
+  const rows = await usage(store, { by: ['day'], ...always, key: 'k1', model: 'gpt' })
+  t.match(rows, [
+    { day: '2026-11-21', requests: 2, promptTokens: 12, amountNano: 120 },
+    { day: '2026-11-23', requests: 0, promptTokens: 0, amountNano: -25 }
+  ])
+})
+
+forEachEngine(t, 'page by page the rows are the same, in any order of what they are told apart by', async (t, database) => {
+  const { store } = await createBooks(database)
+  const orders: UsageDimension[][] = [['key'], ['day', 'model'], ['model', 'day', 'key'], ['key', 'model', 'day']]
+  for (const by of orders) {
+    const whole = await usage(store, { by, ...always })
+    const paged: UsageRow[] = []
+    for (let after: string[] | undefined; ;) {
+      const [row] = await usage(store, { by, ...always, limit: 1, after })
+      if (row === undefined) break
+      paged.push(row)
+      after = placeOf(row, by)
+    }
+    t.same(paged, whole, by.join())
+  }
+})
+
+forEachEngine(t, 'a query that makes no sense is refused', async (t, database) => {
+  const store = await database.open()
+  const wrong: [string, Partial<UsageQuery>][] = [
+    ['by', { by: ['day', 'day'] }],
+    ['from', { from: -1 }],
+    ['to', { from: 2, to: 1 }],
+    ['to', { to: NaN }],
+    ['limit', { limit: 0 }],
+    ['limit', { limit: 10_001 }],
+    ['after', { after: ['x'] }],
+    ['after', { by: ['day'], after: ['x'] }],
+    ['after', { by: ['day', 'key'], after: ['2026-11-21'] }]
+  ]
+  for (const [param, given] of wrong) {
+    await t.rejects(usage(store, { by: [], ...always, ...given }),
+      { name: 'GatewayError', status: 400, param }, JSON.stringify(given))
+  }
+})
+
+forEachEngine(t, 'the costs of days are there for every day, and by model', async (t, database) => {
+  const { store } = await createBooks(database)
+  const range = { from: day - dayMs, to: day + 2 * dayMs }
+  t.same(await dailyCosts(store, { ...range, account: 'acme' }), [
+    { startsAt: day - dayMs, amountNano: 0, models: [] },
+    { startsAt: day, amountNano: 120, models: [{ model: 'gpt', amountNano: 120 }] },
+    {
+      startsAt: day + dayMs,
+      amountNano: 3_045,
+      models: [
+        { model: 'claude', amountNano: 5 }, { model: 'gpt', amountNano: 40 }, { model: 'sora', amountNano: 3_000 }
+      ]
+    }
+  ])
+  t.match(await dailyCosts(store, { ...range, key: 'k2' }), [{ amountNano: 0 }, { amountNano: 0 }, { amountNano: 45 }])
+})

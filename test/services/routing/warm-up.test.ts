@@ -1,0 +1,60 @@
+import t from 'tap'
+import { GatewayError } from '../../../services/shared/errors.ts'
+import { practise } from '../../../services/routing/warm-up.ts'
+import type { Question } from '../../../services/routing/route.ts'
+import type { Router } from '../../../services/routing/router.ts'
+import { modelOf, routerOf } from './helper.ts'
+
+const soon = { afterMs: 0, everyMs: 0 }
+const router = routerOf({ models: [modelOf({ id: 'small' }), modelOf({ id: 'large', input: 10, output: 30 })] })
+
+/** Practises with `decide` until it is through, and returns what was asked and what failed. */
+async function practised (decisions: number, decide: Router['decide']) {
+  const questions: Question[] = []
+  const errors: unknown[] = []
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const noted: Router['decide'] = question => {
+    questions.push(question)
+    if (questions.length === decisions) resolve()
+    return decide(question)
+  }
+  const onError = (error: unknown): void => {
+    errors.push(error)
+    resolve()
+  }
+  // Practice keeps no process alive; this does until it is through.
+  const alive = setInterval(() => {}, 1000)
+  practise({ decide: noted }, { ...soon, decisions, onError })
+  await promise
+  clearInterval(alive)
+  return { questions, errors }
+}
+
+t.test('questions of all policies and of very different lengths are decided', async t => {
+  const { questions, errors } = await practised(80, router.decide)
+  t.strictSame(errors, [])
+  const lengths = questions.map(({ request: { messages } }) => JSON.stringify(messages).length)
+  t.ok(Math.min(...lengths) < 250 && Math.max(...lengths) > 4000, `${Math.min(...lengths)} to ${Math.max(...lengths)}`)
+  t.equal(new Set(questions.map(({ request }) => request.model)).size, 4)
+  t.ok(new Set(questions.map(({ request }) => JSON.stringify(request))).size > 70)
+})
+
+t.test('it goes on where no model qualifies, and ends with any other failure', async t => {
+  const refusing = await practised(3, () => { throw GatewayError.modelNotFound('auto') })
+  t.equal(refusing.questions.length, 3)
+  t.strictSame(refusing.errors, [])
+  const failing = await practised(3, () => { throw new Error('broken') })
+  t.equal(failing.questions.length, 1)
+  t.match(failing.errors, [{ message: 'broken' }])
+})
+
+t.test('it can be ended before it has begun', async t => {
+  let made = 0
+  const decide: Router['decide'] = question => {
+    made++
+    return router.decide(question)
+  }
+  await practise({ decide }, { ...soon, onError: error => t.error(error) }).stop()
+  await new Promise(resolve => { setTimeout(resolve, 20) })
+  t.equal(made, 0)
+})

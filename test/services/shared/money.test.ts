@@ -1,0 +1,49 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { assertSafe, nanoFromUsd, usdFromNano } from '../../../services/shared/money.ts'
+
+// From here on neighbouring amounts share a JavaScript number in US dollars.
+const exactLimitNano = 2 ** 23 * 1e9
+
+t.test('dollars become nano-USD by their decimals', async (t) => {
+  const cases: [string | number, number][] = [
+    ['1', 1_000_000_000], ['0.000000001', 1], ['-2.5', -2_500_000_000], ['+3', 3_000_000_000], ['.5', 500_000_000],
+    ['7.', 7_000_000_000], [' 12.30 ', 12_300_000_000], ['1e-9', 1], ['1.5E3', 1_500_000_000_000],
+    ['0.1000000000000', 100_000_000], ['0', 0], ['-0', 0], [0.1, 100_000_000], [1.1, 1_100_000_000], [1e-9, 1],
+    [4.35, 4_350_000_000], ['9007199.254740991', Number.MAX_SAFE_INTEGER]
+  ]
+  for (const [usd, nano] of cases) t.equal(nanoFromUsd(usd), nano, String(usd))
+})
+
+t.test('what is no exact amount is refused', async (t) => {
+  const cases = [
+    '0.0000000001', '1.0000000001', '1e-10', 1e-10, 0.1 + 0.2, '9007199.254740992', '1e300', 1e21, Infinity, NaN,
+    '', '.', '1,5', '$1', '0x10', '1e', '--1', '1 2', '9'.repeat(61)
+  ]
+  for (const usd of cases) t.throws(() => nanoFromUsd(usd), RangeError, String(usd))
+})
+
+t.test('an amount survives the way to dollars and back', async () => {
+  const amounts = fc.integer({ min: -exactLimitNano, max: exactLimitNano })
+  fc.assert(fc.property(amounts, (nano) => nanoFromUsd(usdFromNano(nano)) === nano))
+})
+
+t.test('a decimal text gives exactly its digits', async () => {
+  const parts = fc.tuple(fc.nat({ max: 9_007_198 }), fc.nat({ max: 999_999_999 }))
+  fc.assert(fc.property(parts, ([dollars, nano]) =>
+    nanoFromUsd(`${dollars}.${String(nano).padStart(9, '0')}`) === dollars * 1e9 + nano))
+})
+
+t.test('dollars for JSON are the number that is written with the same digits', async () => {
+  const parts = fc.tuple(fc.nat({ max: 8_388_607 }), fc.nat({ max: 999_999_999 }))
+  fc.assert(fc.property(parts, ([dollars, nano]) =>
+    usdFromNano(dollars * 1e9 + nano) === Number(`${dollars}.${String(nano).padStart(9, '0')}`)))
+})
+
+t.test('amounts outside the safe integers are refused', async (t) => {
+  for (const amount of [2 ** 53, -(2 ** 53), 0.5, NaN, Infinity]) {
+    t.throws(() => assertSafe(amount), RangeError, String(amount))
+    t.throws(() => usdFromNano(amount), RangeError, String(amount))
+  }
+  t.equal(assertSafe(Number.MAX_SAFE_INTEGER), Number.MAX_SAFE_INTEGER)
+})

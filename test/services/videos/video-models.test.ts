@@ -1,0 +1,25 @@
+import t from 'tap'
+import { sandboxModels } from '../../../services/config/sandbox.ts'
+import { parseConfig } from '../../../services/config/read/parse.ts'
+import { createRegistry } from '../../../services/models/registry.ts'
+import { resolveVideos } from '../../../services/videos/video-models.ts'
+
+const yaml = `
+providers: [{ id: sandbox, protocol: sandbox }]
+policies:
+  - { id: "auto:film", models: [sandbox-video] }
+  - { id: "auto:both", models: [sandbox-video, sandbox-chat] }
+  - { id: "auto:glob", models: ["sandbox-*"] }
+`
+
+t.test('a policy makes videos only when its operator has named video models and nothing else', async t => {
+  const config = parseConfig(yaml, {})
+  const registry = createRegistry(config)
+  const found = (id: string) =>
+    resolveVideos(id, { resolve: registry.resolve, config: () => config }).map(({ model }) => model.id)
+  t.strictSame(found('sandbox-video'), ['sandbox-video'])
+  t.strictSame(found('auto:film'), ['sandbox-video'])
+  for (const id of ['sandbox-chat', 'auto', 'auto:both', 'auto:glob', 'auto:none', 'nothing']) t.strictSame(found(id), [], id)
+  t.throws(() => parseConfig(yaml.replace('[sandbox-video]', '["sandbox-vid*"]'), {}), /matches no chat model/)
+  t.equal(sandboxModels('sandbox').length, 3)
+})

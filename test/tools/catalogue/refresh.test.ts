@@ -1,0 +1,47 @@
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import t from 'tap'
+
+const run = promisify(execFile)
+const root = join(import.meta.dirname, '../../..')
+const fixture = join(root, 'test/fixtures/catalogue/models-dev.json')
+
+interface Refreshed { text: string, said: string }
+
+/** Runs the script; returns the file it writes and what it says. */
+async function refresh (t: { testdir (): string }, source: string): Promise<Refreshed> {
+  const output = join(t.testdir(), 'models.json')
+  const { stdout } = await run(process.execPath, ['tools/catalogue/refresh.ts', source, '--output', output], { cwd: root })
+  return { text: readFileSync(output, 'utf8'), said: stdout }
+}
+
+t.test('a file becomes the catalogue, and what is left out is told', async t => {
+  const { text, said } = await refresh(t, fixture)
+  t.match(JSON.parse(text), {
+    source: 'https://models.dev',
+    license: /MIT/,
+    date: '2026-07-02',
+    providers: { deepseek: { 'deepseek-v4-pro': { price: { cacheReadPico: 3625 } } }, gemini: { 'gemini-2.5-flash': {} } }
+  })
+  t.notOk('vercel' in JSON.parse(text).providers, 'known providers only')
+  t.match(said, 'cerebras: no data')
+  t.match(said, 'perplexity/sonar-deep-research: price left out')
+  t.match(said, /\d+ models of \d+ providers\n$/)
+})
+
+t.test('an address does as well, and one that fails leaves the file alone', async t => {
+  const server = createServer((request, response) => {
+    if (request.url === '/api.json') return response.end(readFileSync(fixture))
+    response.writeHead(500).end()
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  const address = server.address()
+  const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`
+  const { text } = await refresh(t, `${url}/api.json`)
+  t.equal(text, (await refresh(t, fixture)).text)
+  await t.rejects(refresh(t, `${url}/other`), /other answers 500/)
+})

@@ -1,0 +1,18 @@
+import type { CatalogueFile } from '../../services/catalogue/row.ts'
+
+/**
+ * Prints the data file: always the same text for the same content, a line for each model so that a refresh
+ * shows which ones have changed.
+ */
+export function catalogueText ({ providers, ...head }: CatalogueFile): string {
+  const lines = Object.entries(head).map(([key, value]) => `${JSON.stringify(key)}: ${JSON.stringify(value)},`)
+  const sections = byName(providers).map(([id, models]) => {
+    const rows = byName(models).map(([name, row]) => `${JSON.stringify(name)}:${JSON.stringify(row)}`)
+    return `${JSON.stringify(id)}: {\n${rows.join(',\n')}\n}`
+  })
+  return `{\n${lines.join('\n')}\n"providers": {\n${sections.join(',\n')}\n}\n}\n`
+}
+
+function byName<Value> (record: Record<string, Value>): Array<[string, Value]> {
+  return Object.entries(record).toSorted(([one], [other]) => one < other ? -1 : 1)
+}
