@@ -2,11 +2,11 @@ import type { ChatCompletionRequest } from '../schemas/openai/chat-completions.t
 import { configDefaults } from '../schemas/config/config.ts'
 import type { ModelConfig } from '../services/catalogue/types.ts'
 import { assumedCapabilities } from '../services/catalogue/new-model.ts'
-import type { Question } from '../services/routing/route.ts'
 import { createRouter, type Router } from '../services/routing/router.ts'
 import type { Measurement } from './measure.ts'
 import { quantileOf, spreadOf } from './statistics.ts'
 import { fixedOffer } from '../test/services/routing/offer.ts'
+import type { Question } from '../services/routing/types.ts'
 
 const count = 1000
 const tries = 5

@@ -5,8 +5,8 @@ import t from 'tap'
 const root = join(import.meta.dirname, '..')
 const sources = globSync('{plugins,routes,schemas,services,cli,bin,tools}/**/*.ts', { cwd: root })
 
-/** What a folder may import from, besides itself and packages. */
-const allowed: Record<string, string[]> = {
+/** What a top-level folder may import from, besides itself and packages. */
+const layers: Record<string, string[]> = {
   schemas: [],
   services: ['schemas'],
   plugins: ['services', 'schemas'],
@@ -17,22 +17,97 @@ const allowed: Record<string, string[]> = {
   tools: ['services', 'schemas', 'fastify.config.ts', 'test', 'bench']
 }
 
+/** What a folder of `services/` may import from, types included. A folder stands above those it names. */
+const serviceFolders: Record<string, string[]> = {
+  shared: [],
+  store: ['shared'],
+  catalogue: ['shared'],
+  upstream: ['catalogue', 'shared'],
+  media: ['store', 'shared'],
+  config: ['catalogue', 'media', 'shared'],
+  ledger: ['store', 'shared'],
+  keys: ['ledger', 'store', 'shared'],
+  providers: ['catalogue', 'media', 'upstream', 'shared'],
+  models: ['catalogue', 'providers', 'shared'],
+  deployments: ['catalogue', 'providers', 'store', 'shared'],
+  billing: ['catalogue', 'ledger', 'providers', 'shared'],
+  limits: ['billing', 'store', 'shared'],
+  reports: ['keys', 'ledger', 'store', 'shared'],
+  routing: ['billing', 'catalogue', 'store', 'shared'],
+  requests: ['billing', 'catalogue', 'deployments', 'keys', 'models', 'providers', 'shared'],
+  chat: ['billing', 'catalogue', 'deployments', 'ledger', 'providers', 'requests', 'routing', 'upstream', 'shared'],
+  images: ['billing', 'catalogue', 'deployments', 'ledger', 'media', 'providers', 'requests', 'shared'],
+  http: ['catalogue', 'config', 'media', 'store', 'shared'],
+  videos: ['billing', 'catalogue', 'http', 'ledger', 'media', 'models', 'providers', 'requests', 'store', 'shared'],
+  observability: ['deployments', 'ledger', 'requests', 'store', 'videos', 'shared'],
+  admin: [
+    'config', 'deployments', 'keys', 'ledger', 'models', 'observability', 'reports', 'routing', 'store', 'videos', 'shared'
+  ]
+}
+
 const textOf = (file: string): string => readFileSync(join(root, file), 'utf8')
 
 function importsOf (file: string): string[] {
   return [...textOf(file).matchAll(/(?:from|import\()\s*'([^']+)'/g)].map(match => match[1] ?? '')
 }
 
+/** The files of the project that a file imports, types included. */
+function importedBy (file: string): string[] {
+  return importsOf(file).filter(name => name.startsWith('.')).map(name => relative(root, join(root, dirname(file), name)))
+}
+
+const serviceFolderOf = (file: string): string => file.split('/')[1] ?? ''
+
+/** The first cycle of a graph, as the names along it; null when there is none. */
+function cycleIn (targetsOf: (node: string) => Iterable<string>, nodes: Iterable<string>): string[] | null {
+  const done = new Set<string>()
+  function visit (node: string, path: string[]): string[] | null {
+    if (path.includes(node)) return [...path.slice(path.indexOf(node)), node]
+    if (done.has(node)) return null
+    for (const target of targetsOf(node)) {
+      const cycle = visit(target, [...path, node])
+      if (cycle !== null) return cycle
+    }
+    done.add(node)
+    return null
+  }
+  for (const node of nodes) {
+    const cycle = visit(node, [])
+    if (cycle !== null) return cycle
+  }
+  return null
+}
+
 t.test('imports go one way: fastify.config → plugins, routes → services → schemas', async t => {
   t.ok(sources.length > 50)
   const wrong = sources.flatMap(file => {
     const [folder = ''] = file.split('/')
-    return importsOf(file).filter(name => name.startsWith('.')).filter(name => {
-      const [target = ''] = relative(root, join(root, dirname(file), name)).split('/')
-      return target !== folder && !allowed[folder]?.includes(target)
-    }).map(name => `${file} imports ${name}`)
+    return importedBy(file).filter(target => {
+      const [to = ''] = target.split('/')
+      return to !== folder && to !== 'package.json' && !layers[folder]?.includes(to)
+    }).map(target => `${file} imports ${target}`)
   })
   t.same(wrong, [])
+})
+
+t.test('a folder of services imports only folders that stand below it', async t => {
+  const services = sources.filter(file => file.startsWith('services/'))
+  t.same(services.filter(file => file.split('/').length < 3), [], 'no loose file')
+  t.same(new Set(services.map(serviceFolderOf)), new Set(Object.keys(serviceFolders)))
+  const wrong = services.flatMap(file => {
+    const folder = serviceFolderOf(file)
+    return importedBy(file).filter(target => {
+      return target.startsWith('services/') && serviceFolderOf(target) !== folder &&
+        !serviceFolders[folder]?.includes(serviceFolderOf(target))
+    }).map(target => `${file} imports ${target}`)
+  })
+  t.same(wrong, [])
+  t.equal(cycleIn(folder => serviceFolders[folder] ?? [], Object.keys(serviceFolders)), null, 'no cycle between folders')
+})
+
+t.test('no two files import each other, not even through others', async t => {
+  const imports = new Map(sources.map(file => [file, importedBy(file)]))
+  t.equal(cycleIn(file => imports.get(file) ?? [], sources), null)
 })
 
 t.test('services know nothing of Fastify, and schemas of nothing but TypeBox', async t => {
@@ -50,6 +125,6 @@ t.test('only the composition root reads the environment', async t => {
 })
 
 t.test('core code names no provider', async t => {
-  const core = sources.filter(file => !/^(services\/(providers|config|catalogue)|tools|cli)\//.test(file) && !file.startsWith('schemas/config'))
+  const core = sources.filter(file => !/^(services\/(providers|config|catalogue)|schemas\/config|tools|cli)\//.test(file))
   t.same(core.filter(file => /['"`](groq|mistral|anthropic|gemini|openrouter|deepseek)/.test(textOf(file))), [])
 })

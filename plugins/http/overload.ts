@@ -1,6 +1,7 @@
 import type { onRequestHookHandler } from 'fastify'
 import fp from 'fastify-plugin'
-import { createLoad, overloaded, type Load, type LoadLimits } from '../../services/http/load.ts'
+import { createLoad, overloaded, type Load } from '../../services/http/load.ts'
+import type { LoadLimits } from '../../services/config/settings/settings.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {

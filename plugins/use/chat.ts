@@ -4,7 +4,7 @@ import { createKeptAnswers } from '../../services/chat/cache/answers.ts'
 import { createCachedChat } from '../../services/chat/cache/cached-chat.ts'
 import { cacheHeader, readCacheWish } from '../../services/chat/cache/cache-control.ts'
 import { abortedWithClient, type RequestAbort } from '../../services/requests/abort.ts'
-import { createChat, type Chat, type Incoming } from '../../services/chat/chat.ts'
+import { createChat, type Chat } from '../../services/chat/chat.ts'
 import { deadlineHeader, readDeadline } from '../../services/requests/deadline-header.ts'
 import { conversationHeader, conversationOf, createSelector } from '../../services/chat/auto-model.ts'
 import { Deadlines } from '../../services/shared/deadline-timer.ts'
@@ -13,6 +13,7 @@ import { createMeter } from '../../services/billing/charge.ts'
 import { createIds } from '../../services/shared/ids.ts'
 import { overloaded } from '../../services/http/load.ts'
 import { Roster } from '../../services/shared/active-set.ts'
+import type { Incoming } from '../../services/requests/incoming.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {

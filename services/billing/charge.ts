@@ -8,14 +8,7 @@ import { whenThere } from '../shared/sync-or-async.ts'
 import { estimateUsage } from './estimate-usage.ts'
 import { costNano, tokenPriceOf, type TokenPrice } from './token-price.ts'
 import { limitOf, worstCase } from './max-cost.ts'
-
-/** Who pays for a request. */
-export interface Payer {
-  /** Id of the key. */
-  key: string
-  /** The accounts that must each cover the request, the paying one first. */
-  chain: readonly string[]
-}
+import type { Payer } from './payer.ts'
 
 /** What is to be sold. `bodyBytes` is the length of the request as received. */
 export interface Sale {

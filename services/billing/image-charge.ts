@@ -1,6 +1,6 @@
 import type { Ledger } from '../ledger/ledger.ts'
-import type { Payer } from './charge.ts'
 import type { Bill } from './image-price.ts'
+import type { Payer } from './payer.ts'
 
 /** A sale under way, its price held. `settle` or `cancel` ends it, whichever comes first. */
 export interface ImageCharge {

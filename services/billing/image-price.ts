@@ -1,8 +1,8 @@
 import type { ImageAbilities, ModelConfig } from '../catalogue/types.ts'
 import { notPriced } from './token-price.ts'
 import { assertSafe } from '../shared/money.ts'
-import type { ImageAnswer, ImageUsage } from '../providers/provider-image.ts'
-import { sizeText, type Wanted } from '../images/check.ts'
+import type { ImageAnswer, ImageUsage, Wanted } from '../providers/provider-image.ts'
+import { sizeText } from '../providers/provider-image.ts'
 
 /** What is to be charged, in nano-USD, and the counts that are kept in the books. */
 export interface Bill {

@@ -1,8 +1,7 @@
 import type { ModelConfig } from '../catalogue/types.ts'
 import { assertSafe } from '../shared/money.ts'
 import { notPriced } from './token-price.ts'
-import type { JobTask } from '../videos/job.ts'
-import { unknownModel } from '../videos/request.ts'
+import type { JobTask } from '../providers/provider-video.ts'
 
 /** What a video may cost at most: its longest length at the price of now. */
 export interface VideoPrice { secondNano: number, seconds: number, amountNano: number }
@@ -24,3 +23,6 @@ export function costNano (secondNano: number, seconds: number): number {
   // A length such as 4.8 is not exact in binary; what is behind the microsecond is not paid for.
   return assertSafe(Math.ceil(Math.round(seconds * 1e6) * secondNano / 1e6))
 }
+
+/** Lengths that are assumed of a model of which nothing is known, in seconds. */
+export const unknownModel = { seconds: 15, mostSeconds: 60 }

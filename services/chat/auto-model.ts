@@ -6,7 +6,7 @@ import type { Ledger } from '../ledger/ledger.ts'
 import type { Router } from '../routing/router.ts'
 import { routeHeader } from '../routing/describe.ts'
 import type { Feedback } from '../routing/feedback/feedback.ts'
-import type { Incoming } from './chat.ts'
+import type { Incoming } from '../requests/incoming.ts'
 
 /** A model that was chosen for a request, and those to try when it does not answer. */
 export interface Selected {

@@ -1,12 +1,11 @@
 import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
 import type { CompletionRequest } from '../../schemas/openai/completions.ts'
-import type { CacheWish } from './cache/cache-control.ts'
 import type { RequestsConfig } from '../catalogue/types.ts'
 import type { Deadlines } from '../shared/deadline-timer.ts'
 import type { Deployments } from '../deployments/deployments.ts'
 import { GatewayError, UpstreamError } from '../shared/errors.ts'
 import { JsonText } from '../shared/json-text.ts'
-import type { Charge, Meter, Payer } from '../billing/charge.ts'
+import type { Charge, Meter } from '../billing/charge.ts'
 import { usdText } from '../shared/money.ts'
 import { createReport } from '../providers/provider.ts'
 import type { ChatProvider, ProviderCall } from '../providers/provider.ts'
@@ -16,34 +15,13 @@ import { noteEnd } from '../requests/attempt.ts'
 import type { Answer } from '../requests/attempt.ts'
 import { planFor } from '../requests/candidates.ts'
 import type { Candidate, Catalogue } from '../requests/candidates.ts'
-import type { Delivery } from '../requests/delivery.ts'
 import { encodeChunks } from './encode-chunks.ts'
 import { headersOf } from '../requests/response-headers.ts'
 import { completeByChat } from './legacy.ts'
 import { findAnswer } from '../requests/try-candidates.ts'
 import type { Selector } from './auto-model.ts'
 import { Till } from '../requests/request-hold.ts'
-
-/** One request of one client. `text` is the body as received, `request` the same, validated. */
-export interface Incoming<Request> {
-  request: Request
-  text: JsonText
-  requestId: string
-  payer: Payer
-  /** Whether the key may use a model, by its public id. */
-  mayUse (model: string): boolean
-  signal: AbortSignal
-  /** Aborts the signal; the client is told why. */
-  giveUp (reason: GatewayError): void
-  /** The longest the client wants to wait; null: it does not say. */
-  deadlineMs: number | null
-  /** The client's own name of the conversation; null: it has none. */
-  conversation: string | null
-  /** What the client wants of the cache; null: it does not say. */
-  cache: CacheWish | null
-  trace: Trace
-  delivery: Delivery
-}
+import type { Incoming } from '../requests/incoming.ts'
 
 export interface Chat {
   /**

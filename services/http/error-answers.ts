@@ -1,8 +1,8 @@
-import { GatewayError, UpstreamError } from '../shared/errors.ts'
+import { GatewayError, UpstreamError, unreadableBody } from '../shared/errors.ts'
 import { MediaRefused, MediaUnavailable } from '../media/errors.ts'
 import { StoreUnavailable } from '../store/store.ts'
 import { fromUpstream } from './upstream-errors.ts'
-import { quote, toGatewayError, unreadableBody } from './validation.ts'
+import { quote, toGatewayError } from './validation.ts'
 import type { SchemaError } from './validation.ts'
 
 /** What is needed of a request to say what was wrong with it. */

@@ -1,17 +1,9 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { GatewayError } from '../shared/errors.ts'
+import type { LoadLimits } from '../config/settings/settings.ts'
 
 /** What is counted: requests under way, those that stream, and those held until a video is there. */
 export type LoadKind = 'requests' | 'streams' | 'polls'
-
-/** How much this process takes on at the same time. */
-export interface LoadLimits {
-  requests: number
-  streams: number
-  polls: number
-  /** How late the event loop may be, on average over half a second; ms. */
-  lagMs: number
-}
 
 /** What this process has taken on. */
 export interface Load {

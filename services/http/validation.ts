@@ -1,4 +1,4 @@
-import { GatewayError } from '../shared/errors.ts'
+import { GatewayError, unreadableBody } from '../shared/errors.ts'
 
 /**
  * How the server's validator must be set up. Bodies are checked as they are, never changed. `verbose` tells
@@ -89,10 +89,6 @@ const faults = new Map<string, Describe>(Object.entries<Describe>({
 function otherFault ({ message }: SchemaError, param: string): Fault {
   return { message: `Invalid value for '${param}': ${message ?? 'not allowed'}.`, code: 'invalid_value' }
 }
-
-/** What a client reads when its body is missing or is not JSON. */
-export const unreadableBody = 'We could not parse the JSON body of your request. (HINT: This likely means you ' +
-  'aren\'t using your HTTP library correctly. The API expects a JSON payload, but what was sent was not valid JSON.)'
 
 function unsupportedValue (value: unknown, allowed: readonly unknown[]): Fault {
   const names = allowed.filter(name => name !== null).map(name => `'${name}'`)

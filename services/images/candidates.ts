@@ -3,8 +3,8 @@ import type { Catalogue } from '../requests/candidates.ts'
 import type { DeploymentConfig, ModelConfig } from '../catalogue/types.ts'
 import { GatewayError, UpstreamError, type UpstreamErrorKind } from '../shared/errors.ts'
 import { catalogueModel } from '../catalogue/catalogue.ts'
-import type { ImageMaker } from '../providers/provider-image.ts'
-import { checkRequest, type Wanted } from './check.ts'
+import type { ImageMaker, Wanted } from '../providers/provider-image.ts'
+import { checkRequest } from './check.ts'
 import { quote, type Quote } from '../billing/image-price.ts'
 
 /** A place where the model runs that can make what is wanted, and what it costs there. */

@@ -1,17 +1,8 @@
 import type { ImageGenerationRequest } from '../../schemas/openai/images-generations.ts'
 import type { ImageAbilities, ModelConfig, SizeRange } from '../catalogue/types.ts'
 import { GatewayError } from '../shared/errors.ts'
-import type { ImageSize } from '../providers/provider-image.ts'
-
-/** What is to be made, as the model can make it. */
-export interface Wanted {
-  count: number
-  /** Null: the provider chooses; so for the quality. */
-  size: ImageSize | null
-  quality: string | null
-  /** Fields that mean nothing to this model. */
-  dropped: readonly string[]
-}
+import type { ImageSize, Wanted } from '../providers/provider-image.ts'
+import { sizeText } from '../providers/provider-image.ts'
 
 /**
  * Checks a request against what the model can do. Throws GatewayError 400, which lists what it supports.
@@ -39,8 +30,6 @@ export function parseSize (text: string): ImageSize | null {
   const [, width, height] = /^([1-9]\d{0,4})x([1-9]\d{0,4})$/.exec(text) ?? []
   return width === undefined || height === undefined ? null : { width: Number(width), height: Number(height) }
 }
-
-export const sizeText = ({ width, height }: ImageSize): string => `${width}x${height}`
 
 function wantedSize (
   asked: ImageGenerationRequest['size'], abilities: ImageAbilities | undefined, model: string

@@ -1,6 +1,5 @@
 import type { ImageGenerationRequest } from '../../schemas/openai/images-generations.ts'
 import type { Catalogue } from '../requests/candidates.ts'
-import type { Incoming } from '../chat/chat.ts'
 import { headersOf } from '../requests/response-headers.ts'
 import type { Deployments } from '../deployments/deployments.ts'
 import { GatewayError } from '../shared/errors.ts'
@@ -13,6 +12,7 @@ import { planFor, type Candidate } from './candidates.ts'
 import { openCharge } from '../billing/image-charge.ts'
 import { keepImages, type KeepOptions } from './keep.ts'
 import { makeAtFirst } from './make.ts'
+import type { Incoming } from '../requests/incoming.ts'
 
 export interface IncomingImages extends Incoming<ImageGenerationRequest> {
   /** Where the client reaches the API, e.g. `https://gateway.example.com/v1`. */

@@ -1,6 +1,6 @@
-import type { MediaPlace } from '../config/settings/media-settings.ts'
 import type { Blobs } from './blobs.ts'
 import { createDiskBlobs } from './disk.ts'
+import type { MediaPlace } from './place.ts'
 
 /** Opens the place where the bytes of media are. Nothing is asked or made there yet. */
 export async function openBlobs (place: MediaPlace): Promise<Blobs> {

@@ -10,16 +10,7 @@ import { idInKey } from './blobs.ts'
 import type { Blobs } from './blobs.ts'
 import { MediaGone, MediaUnavailable } from './errors.ts'
 import { onDisk } from './spool.ts'
-
-export interface S3Place {
-  bucket: string
-  /** Before every key, with a slash at its end; may be empty. */
-  prefix: string
-  /** Of a store that is not AWS; null for AWS itself. */
-  endpoint: string | null
-  /** Null: as the AWS environment says. */
-  region: string | null
-}
+import type { S3Place } from './place.ts'
 
 interface S3Options extends S3Place {
   /** By default found where all programs for AWS look: environment, profile, role of the machine. */

@@ -6,7 +6,7 @@ import type { ImageAnswer, ImageCall, ImageMaker } from './provider-image.ts'
 import { createJsonClient, type JsonClient } from './image-api/json-client.ts'
 import { imageAt } from './image-api/made-image.ts'
 import { poll } from '../upstream/poll.ts'
-import type { Connection } from './provider.ts'
+import type { Connection } from '../upstream/exchange.ts'
 
 interface BflImagesOptions {
   baseUrl: string

@@ -12,10 +12,11 @@ import { createGemini } from './gemini/gemini.ts'
 import type { ImageMaker } from './provider-image.ts'
 import { createOpenAIImages } from './openai/images.ts'
 import { createOpenAI } from './openai/openai.ts'
-import type { Connection, Provider } from './provider.ts'
+import type { Provider } from './provider.ts'
 import { createReplicateImages } from './replicate/images.ts'
 import { createSandbox } from './sandbox/sandbox.ts'
 import { videoMakers, type VideoForm } from './video-jobs/registry.ts'
+import type { Connection } from '../upstream/exchange.ts'
 
 /** `download` fetches what clients name by address; without it nothing can be fetched. */
 type Connect = (config: ProviderConfig, deadlines: Deadlines, download?: Download | null) => Provider

@@ -42,3 +42,15 @@ export interface ChosenOptions { quality?: string, background?: string }
 
 /** Makes images at one provider. Throws UpstreamError, of kind `moderated` when the prompt was refused. */
 export type ImageMaker = (call: ImageCall) => Promise<ImageAnswer>
+
+export const sizeText = ({ width, height }: ImageSize): string => `${width}x${height}`
+
+/** What is to be made, as the model can make it. */
+export interface Wanted {
+  count: number
+  /** Null: the provider chooses; so for the quality. */
+  size: ImageSize | null
+  quality: string | null
+  /** Fields that mean nothing to this model. */
+  dropped: readonly string[]
+}

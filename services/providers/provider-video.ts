@@ -1,5 +1,5 @@
 import type { UpstreamError } from '../shared/errors.ts'
-import type { Exchange } from './provider.ts'
+import type { Exchange } from '../upstream/exchange.ts'
 
 /** One video to make. The model can do what is asked: length, size and pictures have been checked. */
 export interface VideoTask {
@@ -71,4 +71,16 @@ export interface VideoMaker {
    * cannot tell.
    */
   find?: (task: VideoTask, signal: AbortSignal) => Promise<string | null>
+}
+
+/** What is asked for, as it is kept with the job; pictures are https or data URLs. */
+export interface JobTask {
+  prompt: string
+  seconds: number | null
+  size: { width: number, height: number } | null
+  aspectRatio: string | null
+  seed: number | null
+  audio: boolean | null
+  firstFrame: string | null
+  lastFrame: string | null
 }

@@ -1,30 +1,6 @@
 import type { ModelConfig } from '../catalogue/types.ts'
 import type { Conversation } from './conversation.ts'
-import type { Policy } from './pool.ts'
-
-/** What the client is told of a constraint, after the name of the model that it removed. */
-export const constraintTexts = {
-  unknown: 'is not served here',
-  candidates: 'is not among the given candidates',
-  kind: 'is no chat model',
-  policy: 'is not on the list of this policy',
-  key: 'is not allowed for this key',
-  price: 'has no price',
-  health: 'is failing at the moment',
-  context_window: 'has a context window too small for this conversation',
-  max_output: 'cannot write as many tokens as are asked for',
-  vision: 'cannot read images',
-  audio: 'cannot process audio',
-  files: 'cannot read files',
-  tools: 'cannot call tools',
-  json_schema: 'cannot keep to a JSON schema',
-  streaming: 'cannot stream',
-  ceiling: 'may cost more than a request may cost under this policy',
-  credit: 'costs more than is left'
-} as const
-
-/** Why a model cannot take a request; of several the first is told. */
-export type Constraint = keyof typeof constraintTexts
+import type { Policy, Constraint } from './types.ts'
 
 /** What the operator, the key, the client and the moment allow, whatever the request needs. */
 export interface Permissions {

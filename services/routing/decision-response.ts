@@ -1,6 +1,6 @@
 import type { RoutingDecision } from '../../schemas/openai/routing.ts'
 import { usdFromNano } from '../shared/money.ts'
-import type { Decision } from './route.ts'
+import type { Decision } from './types.ts'
 
 /** A decision as clients and operators see it: the whole table, without the text of the conversation. */
 export function decisionAnswer (decision: Decision): RoutingDecision {

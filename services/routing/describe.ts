@@ -1,9 +1,9 @@
 import { usdText } from '../shared/money.ts'
 import type { Scored } from './rank.ts'
 import type { Conversation } from './conversation.ts'
-import type { Decision } from './route.ts'
 import type { Understanding } from './scoring/understand.ts'
 import { domains } from './scoring/weights.ts'
+import type { Decision } from './types.ts'
 
 /**
  * `x-tollgate-route`: what was decided, as a dictionary of RFC 9651. `ran` is the id of the model that

@@ -2,10 +2,10 @@ import { costNano } from '../billing/token-price.ts'
 import type { Expectation } from './rank.ts'
 import type { Conversation } from './conversation.ts'
 import type { Entry } from './pool.ts'
-import type { Deployments } from './route.ts'
 import { chance, domainLevel, qualityOf } from './scoring/quality.ts'
 import type { Understanding } from './scoring/understand.ts'
 import type { Weights } from './scoring/weights.ts'
+import type { Deployments } from './types.ts'
 
 /** An expectation beside the most that the request may cost, in nano-USD. */
 export interface Bounded extends Expectation { highestNano: number }

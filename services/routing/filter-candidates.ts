@@ -1,8 +1,8 @@
 import type { ModelConfig } from '../catalogue/types.ts'
-import { violated, type Constraint, type Permissions } from './constraints.ts'
+import { violated, type Permissions } from './constraints.ts'
 import { expect, type Bounded, type Outlook } from './estimate.ts'
-import type { Entry, Policy, Pool } from './pool.ts'
-import type { Deployments, Exclusion, Question } from './route.ts'
+import type { Entry, Pool } from './pool.ts'
+import type { Deployments, Question, Exclusion, Policy, Constraint } from './types.ts'
 
 /** The models that can take a request, and those that cannot. */
 export interface Assessment {

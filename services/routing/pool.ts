@@ -1,9 +1,10 @@
 import type { ModelConfig, PolicyConfig } from '../catalogue/types.ts'
 import { compileGlob } from '../shared/glob.ts'
 import { tokenPriceOf, type TokenPrice } from '../billing/token-price.ts'
-import type { Offsets } from './feedback/rows.ts'
 import { profileOf, type Profile } from './scoring/profile.ts'
 import { domains, type Weights } from './scoring/weights.ts'
+import type { Policy } from './types.ts'
+import type { Offsets } from './feedback/types.ts'
 
 /** A model as the router sees it: made once for each configuration. */
 export interface Entry {
@@ -11,12 +12,6 @@ export interface Entry {
   profile: Profile
   /** What it costs where it runs; empty: it is not sold by the token. */
   prices: readonly TokenPrice[]
-}
-
-/** A policy and the models it may choose from. */
-export interface Policy {
-  config: PolicyConfig
-  allows (model: string): boolean
 }
 
 /** The models on offer and the policies, as of one configuration. */

@@ -1,6 +1,6 @@
 import { GatewayError } from '../shared/errors.ts'
-import { constraintTexts } from './constraints.ts'
-import type { Exclusion } from './route.ts'
+import type { Exclusion } from './types.ts'
+import { constraintTexts } from './types.ts'
 
 const maxNamed = 20
 

@@ -7,12 +7,12 @@ import { confidenceOf, mainDomain, signalsOf } from './describe.ts'
 import { tradeoffOf } from './policies.ts'
 import { createPool, type Pool } from './pool.ts'
 import { nothingQualifies } from './refusals.ts'
-import type { Decision, Deployments, Question } from './route.ts'
-import type { Offsets } from './feedback/rows.ts'
 import { createUnderstanding } from './scoring/understand.ts'
 import { loadWeights, type Weights } from './scoring/weights.ts'
 import { settle } from './sticky-choice.ts'
 import { conversationKey, createStickiness, type Stickiness } from './sticky.ts'
+import type { Deployments, Question, Decision } from './types.ts'
+import type { Offsets } from './feedback/types.ts'
 
 export interface Router {
   /**

@@ -1,7 +1,7 @@
 import type { Scored } from './rank.ts'
 import type { Conversation } from './conversation.ts'
-import type { Reason } from './route.ts'
 import type { Stay } from './sticky.ts'
+import type { Reason } from './types.ts'
 
 /** How much better than the model a conversation is with another one must be for it to leave. */
 const stayMargin = 0.05

@@ -1,7 +1,7 @@
 import { GatewayError } from '../shared/errors.ts'
 import { periodically, type Periodic } from '../shared/periodically.ts'
-import type { Question } from './route.ts'
 import type { Router } from './router.ts'
+import type { Question } from './types.ts'
 
 interface PracticeOptions {
   onError: (error: unknown) => void

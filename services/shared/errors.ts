@@ -113,3 +113,7 @@ export class UpstreamError extends Error {
     this.details = details
   }
 }
+
+/** What a client reads when its body is missing or is not JSON. */
+export const unreadableBody = 'We could not parse the JSON body of your request. (HINT: This likely means you ' +
+  'aren\'t using your HTTP library correctly. The API expects a JSON payload, but what was sent was not valid JSON.)'

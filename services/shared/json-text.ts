@@ -1,8 +1,6 @@
 import { isUtf8 } from 'node:buffer'
-import { GatewayError } from './errors.ts'
+import { GatewayError, unreadableBody } from './errors.ts'
 import { isObject } from './json.ts'
-import { unreadableBody } from '../http/validation.ts'
-
 /** Deepest nesting of arrays and objects that a request body may have. */
 export const maxDepth = 256
 

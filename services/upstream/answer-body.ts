@@ -1,6 +1,6 @@
 import { UpstreamError } from '../shared/errors.ts'
 import { isObject, type JsonObject } from '../shared/json.ts'
-import type { Exchange } from '../providers/provider.ts'
+import type { Exchange } from './exchange.ts'
 
 /** Largest whole answer that is read where a provider has no reason to send a larger one. */
 export const maxAnswerBytes = 64 * 1024 * 1024

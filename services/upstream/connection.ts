@@ -3,7 +3,7 @@ import type { TimeoutsMs } from '../catalogue/types.ts'
 import type { Deadlines, Watched } from '../shared/deadline-timer.ts'
 import { decompressed } from './decompress.ts'
 import { UpstreamError, type Sent } from '../shared/errors.ts'
-import type { ChunkSink, Connection, Exchange, UpstreamRequest } from '../providers/provider.ts'
+import type { Connection, UpstreamRequest, Exchange, ChunkSink } from './exchange.ts'
 
 interface ConnectionOptions {
   baseUrl: string

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib'
 import { UpstreamError } from '../shared/errors.ts'
-import type { ChunkSink, Exchange } from '../providers/provider.ts'
+import type { Exchange, ChunkSink } from './exchange.ts'
 
 const decoders: Readonly<Record<string, () => NodeJS.ReadWriteStream>> = {
   gzip: createGunzip,

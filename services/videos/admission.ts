@@ -1,15 +1,16 @@
 import { GatewayError } from '../shared/errors.ts'
 import type { JobHolds } from '../ledger/hold/job-holds.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { Payer } from '../billing/charge.ts'
 import type { Store } from '../store/store.ts'
 import { joinable, joinMs } from './dedupe.ts'
 import type { Attempt } from './dedupe.ts'
-import type { Candidate, Job, JobTask } from './job.ts'
+import type { Candidate, Job } from './job.ts'
 import type { VideoPrice } from '../billing/video-price.ts'
 import type { JobRows } from './rows.ts'
 import { nodeOf } from './waiter-ids.ts'
 import type { Tickets } from './waiter-ids.ts'
+import type { JobTask } from '../providers/provider-video.ts'
+import type { Payer } from '../billing/payer.ts'
 
 /** A request for a video that was read, checked and priced. */
 export interface Order {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { Job, JobTask } from './job.ts'
+import type { Job } from './job.ts'
+import type { JobTask } from '../providers/provider-video.ts'
 
 /** What of a request tells whether it is the same one again. */
 export interface Attempt {

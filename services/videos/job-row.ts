@@ -1,6 +1,7 @@
 import type { Value } from '../store/store.ts'
 import { finalStates, liveStates } from './job.ts'
-import type { Candidate, Job, JobFailure, JobState, JobTask, JobVideo } from './job.ts'
+import type { Candidate, Job, JobFailure, JobState, JobVideo } from './job.ts'
+import type { JobTask } from '../providers/provider-video.ts'
 
 /** A row of the table `job`. */
 export interface JobRow {

@@ -1,5 +1,6 @@
 import type { GatewayError } from '../shared/errors.ts'
 import type { JobHold } from '../ledger/hold/job-holds.ts'
+import type { JobTask } from '../providers/provider-video.ts'
 
 export const liveStates = ['submitting', 'queued', 'running', 'storing'] as const
 export const finalStates = ['succeeded', 'failed', 'cancelled', 'expired'] as const
@@ -10,18 +11,6 @@ export type JobState = LiveState | FinalState
 
 /** Where a job can be done. */
 export interface Candidate { provider: string, model: string }
-
-/** What is asked for, as it is kept with the job; pictures are https or data URLs. */
-export interface JobTask {
-  prompt: string
-  seconds: number | null
-  size: { width: number, height: number } | null
-  aspectRatio: string | null
-  seed: number | null
-  audio: boolean | null
-  firstFrame: string | null
-  lastFrame: string | null
-}
 
 /** One video that was made. */
 export interface JobVideo {

@@ -1,10 +1,8 @@
 import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
 import type { ModelConfig, VideoAbilities } from '../catalogue/types.ts'
 import { GatewayError } from '../shared/errors.ts'
-import type { JobTask } from './job.ts'
-
-/** Lengths that are assumed of a model of which nothing is known, in seconds. */
-export const unknownModel = { seconds: 15, mostSeconds: 60 }
+import type { JobTask } from '../providers/provider-video.ts'
+import { unknownModel } from '../billing/video-price.ts'
 
 const maxPromptLength = 32_000
 const maxPictureBytes = 20 * 1024 * 1024

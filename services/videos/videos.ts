@@ -4,7 +4,6 @@ import { errorAnswer } from '../http/error-answers.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { headerText } from '../shared/header-text.ts'
 import type { MediaStore } from '../media/media.ts'
-import type { Payer } from '../billing/charge.ts'
 import type { Resolved } from '../models/registry.ts'
 import { usdText } from '../shared/money.ts'
 import type { Provider } from '../providers/provider.ts'
@@ -21,6 +20,7 @@ import { readTask } from './request.ts'
 import type { JobRows } from './rows.ts'
 import type { Tickets } from './waiter-ids.ts'
 import type { Waiters } from './waiter-registry.ts'
+import type { Payer } from '../billing/payer.ts'
 
 /** One request of one client for a video. */
 export interface VideoIncoming {

@@ -1,18 +1,8 @@
 import { GatewayError } from '../../shared/errors.ts'
+import type { CacheWish } from '../../requests/incoming.ts'
 
 /** The header by which a client says whether it wants the cache; see `readCacheWish`. */
 export const cacheHeader = 'x-tollgate-cache'
-
-/** What a client wants of the cache. */
-export interface CacheWish {
-  /** May be answered by what is kept. */
-  read: boolean
-  /** The answer may be kept. */
-  store: boolean
-  /** The oldest answer that will do, and how long a new one is kept, in ms; null: as the gateway likes. */
-  maxAgeMs: number | null
-}
-
 const maxSeconds = 7 * 86_400
 
 /**

@@ -1,11 +1,11 @@
-import type { Chat, Incoming } from '../chat.ts'
+import type { Chat } from '../chat.ts'
 import type { ModelConfig } from '../../catalogue/types.ts'
 import type { KeptAnswer, KeptAnswers } from './answers.ts'
 import { recording } from './recorder.ts'
 import { isDeterministic, requestKey } from './request-key.ts'
 import type { KeyedRequest } from './request-key.ts'
 import { cacheHeader } from './cache-control.ts'
-import type { CacheWish } from './cache-control.ts'
+import type { Incoming, CacheWish } from '../../requests/incoming.ts'
 
 interface CachedChatOptions {
   chat: Chat

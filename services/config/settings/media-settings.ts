@@ -1,7 +1,7 @@
 import ipaddr from 'ipaddr.js'
-import type { S3Place } from '../../media/s3.ts'
 import { readUrl } from '../read-url.ts'
-import type { Reader } from './settings.ts'
+import type { MediaPlace } from '../../media/place.ts'
+import type { Reader } from './reader.ts'
 
 /** Where images and videos are kept, for how long, and what signs their addresses. */
 export interface MediaSettings {
@@ -12,8 +12,6 @@ export interface MediaSettings {
   previousSigningKey: string | null
   keepMs: number
 }
-
-export type MediaPlace = { folder: string } | S3Place
 
 const dayMs = 86_400_000
 const maxKeepDays = 3650

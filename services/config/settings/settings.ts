@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { LoadLimits } from '../../http/load.ts'
 import { nanoFromUsd } from '../../shared/money.ts'
 import { ConfigError } from '../config-error.ts'
 import type { Problem } from '../config-error.ts'
 import { readMediaSettings, readOrigins, readProxies } from './media-settings.ts'
 import type { MediaSettings } from './media-settings.ts'
 import { readUrl } from '../read-url.ts'
+import type { Reader } from './reader.ts'
 
 /** What the process needs to know before it reads the operator's file. */
 export interface Settings {
@@ -101,15 +101,6 @@ export function readSettings (env: NodeJS.ProcessEnv, directory: string = proces
   }
   if (reader.problems.length > 0) throw new ConfigError('The environment', reader.problems)
   return settings
-}
-
-/** Reads variables and collects what is wrong with them. */
-export interface Reader {
-  readonly problems: Problem[]
-  report (name: string, message: string): void
-  isSet (name: string): boolean
-  /** Reads a variable with `parse`, which throws a RangeError with the words for the operator. */
-  read<Value> (name: string, otherwise: Value, parse: (text: string) => Value): Value
 }
 
 function createReader (env: NodeJS.ProcessEnv): Reader {
@@ -237,4 +228,13 @@ function readAdminKey (text: string): string {
   const { least, most } = adminKeyLength
   if (/^[\x21-\x7e]+$/.test(text) && text.length >= least && text.length <= most) return text
   throw new RangeError(`must have ${least} to ${most} letters, digits and signs of ASCII, without spaces`)
+}
+
+/** How much this process takes on at the same time. */
+export interface LoadLimits {
+  requests: number
+  streams: number
+  polls: number
+  /** How late the event loop may be, on average over half a second; ms. */
+  lagMs: number
 }

@@ -1,12 +1,9 @@
 import { LRUCache } from 'lru-cache'
-import type { Queries, Store } from '../../store/store.ts'
 import { chainId } from '../sql/book-statements.ts'
 import type { Inserted } from '../sql/book-statements.ts'
 import { balanceSpare, decide } from './grant.ts'
-import type { Decided } from './grant.ts'
 import { TermOver } from '../cluster/node-membership.ts'
-import type { Batch, Take } from '../types.ts'
-import type { LedgerOptions } from '../options.ts'
+import type { Batch } from '../types.ts'
 import { createPostings, holdState } from '../sql/postings.ts'
 import type { Postings, Sums } from '../sql/postings.ts'
 import { insertDurable, readDurable } from './durable.ts'
@@ -17,33 +14,9 @@ import { applyTo, availableNano, createStanding, heldNano, spareNano } from './a
 import type { Standing } from './account-state.ts'
 import type { AccountRow } from '../sql/account-state-statements.ts'
 import { createStatements } from '../sql/statements.ts'
-import type { DurableRow, Statements } from '../sql/statements.ts'
-
-export interface CommitContext {
-  store: Store
-  node: string
-  options: LedgerOptions
-  clock: () => number
-  monotonic: () => number
-}
-
+import type { DurableRow } from '../sql/statements.ts'
+import type { Committed, CommitContext, Transaction } from './transaction.ts'
 const maxKnownChains = 10_000
-
-/** What has come of a batch. */
-export interface Committed {
-  /** From before the database was asked, on the monotonic clock. */
-  sentAtMs: number
-  /** Whether it was also a sign of life of the node. */
-  renewed: boolean
-  postings: Postings
-  granted: Decided[]
-  refused: { take: Take, error: Error }[]
-  /** Short of money that another node has spare and was asked for. */
-  deferred: Take[]
-  /** Reservations whose id has a hold already, open or ended. */
-  known: { take: Take, rows: readonly DurableRow[] }[]
-}
-
 /**
  * Writes a batch in one transaction. Throws TermOver, StoreUnavailable, and what the database refuses; then
  * nothing of the batch counts, and it may be written again. `dirty` are shares whose rows are to be written
@@ -78,17 +51,6 @@ export function createCommit (context: CommitContext): Commit {
       throw error
     }
   }
-}
-
-/** A commit under way. */
-export interface Transaction extends CommitContext {
-  statements: Statements
-  knownChains: LRUCache<string, true>
-  queries: Queries
-  batch: Batch
-  dirty: readonly Share[]
-  term: Term
-  sentAtMs: number
 }
 
 async function write (transaction: Transaction): Promise<Committed & { standings: Map<string, Standing> }> {

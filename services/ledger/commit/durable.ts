@@ -1,8 +1,8 @@
-import type { Transaction } from './commit.ts'
 import type { Decided } from './grant.ts'
 import type { Take } from '../types.ts'
 import { endedKey } from '../refusals.ts'
 import type { DurableRow, NewHoldRow } from '../sql/statements.ts'
+import type { Transaction } from './transaction.ts'
 
 /** Reads the durable holds that a batch ends or takes, by their id, as far as they exist. */
 export async function readDurable (

@@ -1,6 +1,6 @@
-import type { Committed, Transaction } from './commit.ts'
 import { refusalOf, shortages } from './grant.ts'
 import type { Decided } from './grant.ts'
+import type { Committed, Transaction } from './transaction.ts'
 
 type Recalled = Pick<Committed, 'deferred' | 'refused'>
 

@@ -1,5 +1,5 @@
 import { StoreUnavailable } from '../../store/store.ts'
-import type { Commit, Committed } from './commit.ts'
+import type { Commit } from './commit.ts'
 import { TermOver } from '../cluster/node-membership.ts'
 import type { Lease } from '../cluster/node-membership.ts'
 import type { LedgerLog } from '../../shared/log.ts'
@@ -9,6 +9,7 @@ import { idempotencyConflict } from '../refusals.ts'
 import { shareOf } from '../node-allowance.ts'
 import type { Term } from '../node-allowance.ts'
 import type { DurableRow } from '../sql/statements.ts'
+import type { Committed } from './transaction.ts'
 
 interface WriterContext {
   commit: Commit

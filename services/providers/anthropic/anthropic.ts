@@ -1,12 +1,13 @@
 import { UpstreamError } from '../../shared/errors.ts'
 import { isEventStream, readObject } from '../../upstream/answer-body.ts'
 import { createReport } from '../provider.ts'
-import type { ChatAnswer, ChatCall, ChatProvider, Connection, Exchange, StreamReport } from '../provider.ts'
+import type { ChatAnswer, ChatCall, ChatProvider, StreamReport } from '../provider.ts'
 import { readUsage } from '../usage.ts'
 import { toCompletion } from './completion.ts'
 import { errorOf } from './errors.ts'
 import { toMessagesRequest } from './request.ts'
 import { begun, readStream } from './stream.ts'
+import type { Connection, Exchange } from '../../upstream/exchange.ts'
 
 interface AnthropicOptions {
   id: string

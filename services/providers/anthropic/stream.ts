@@ -2,9 +2,10 @@ import type { ChatCompletionChunk } from '../../../schemas/openai/chat-completio
 import { UpstreamError } from '../../shared/errors.ts'
 import { isObject, type JsonObject } from '../../shared/json.ts'
 import { EventSplitter, eventsIn, type SseEvent } from '../../upstream/sse.ts'
-import type { Exchange, StreamReport } from '../provider.ts'
+import type { StreamReport } from '../provider.ts'
 import { ChunkWriter } from './chunks.ts'
 import { errorIn } from './errors.ts'
+import type { Exchange } from '../../upstream/exchange.ts'
 
 interface StreamOptions {
   /** Never to be seen in an error. */

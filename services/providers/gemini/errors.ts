@@ -1,7 +1,7 @@
 import { UpstreamError, type UpstreamErrorKind } from '../../shared/errors.ts'
 import { isObject } from '../../shared/json.ts'
 import { masked, readErrorBody, retryAfterMsOf } from '../../upstream/answer-body.ts'
-import type { Exchange } from '../provider.ts'
+import type { Exchange } from '../../upstream/exchange.ts'
 
 /**
  * The error in a body, null when it carries none: `{"error": {code, message, status, details}}`, alone or

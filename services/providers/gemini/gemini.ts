@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from '../../shared/json.ts'
 import type { Download } from '../../media/media.ts'
 import { isEventStream, maxAnswerBytes, objectOf, parseAnswer } from '../../upstream/answer-body.ts'
 import { createReport } from '../provider.ts'
-import type { ChatAnswer, ChatCall, ChatProvider, Connection, Exchange } from '../provider.ts'
+import type { ChatAnswer, ChatCall, ChatProvider } from '../provider.ts'
 import { started } from '../../upstream/peek-first.ts'
 import { readUsage } from '../usage.ts'
 import { completionOf } from './answer.ts'
@@ -11,6 +11,7 @@ import { errorIn, errorOf } from './errors.ts'
 import { createPartReader } from './media.ts'
 import { translate } from './request.ts'
 import { chunksIn } from './stream.ts'
+import type { Connection, Exchange } from '../../upstream/exchange.ts'
 
 interface GeminiOptions {
   id: string

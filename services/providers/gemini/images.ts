@@ -6,7 +6,7 @@ import type { ImageAnswer, ImageCall, ImageMaker, ImageSize, ImageUsage, MadeIma
 import { megapixelsOf, nearestRatio } from '../image-api/ratio.ts'
 import { createJsonClient } from '../image-api/json-client.ts'
 import { imageFrom } from '../image-api/made-image.ts'
-import type { Connection } from '../provider.ts'
+import type { Connection } from '../../upstream/exchange.ts'
 
 interface GeminiImagesOptions {
   /** Leads to `…/v1beta`. */

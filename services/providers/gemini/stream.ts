@@ -2,10 +2,11 @@ import type { ChatCompletionChunk } from '../../../schemas/openai/chat-completio
 import { UpstreamError } from '../../shared/errors.ts'
 import { isObject, type JsonObject } from '../../shared/json.ts'
 import { EventSplitter, eventsIn } from '../../upstream/sse.ts'
-import type { Exchange, StreamReport } from '../provider.ts'
+import type { StreamReport } from '../provider.ts'
 import { readUsage } from '../usage.ts'
 import { ChunkMaker, type ChunkOptions } from './chunks.ts'
 import { errorIn } from './errors.ts'
+import type { Exchange } from '../../upstream/exchange.ts'
 
 /** Most bytes of comments between two events. */
 const maxCommentBytes = 256 * 1024

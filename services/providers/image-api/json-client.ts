@@ -2,7 +2,7 @@ import type { UpstreamError } from '../../shared/errors.ts'
 import type { JsonObject } from '../../shared/json.ts'
 import { masked, readErrorBody, readObject } from '../../upstream/answer-body.ts'
 import { upstreamErrorFrom } from '../openai/answer.ts'
-import type { Connection, Exchange } from '../provider.ts'
+import type { Connection, Exchange } from '../../upstream/exchange.ts'
 
 type Headers = Record<string, string>
 

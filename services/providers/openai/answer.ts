@@ -3,8 +3,8 @@ import { isObject, type JsonObject } from '../../shared/json.ts'
 import { masked, readErrorBody, retryAfterMsOf } from '../../upstream/answer-body.ts'
 import type { Dialect, FinishReason } from './dialects.ts'
 import { errorText } from './error-text.ts'
-import type { Exchange } from '../provider.ts'
 import { kindByCommonStatus } from '../../upstream/status-kinds.ts'
+import type { Exchange } from '../../upstream/exchange.ts'
 
 /** The finish reason of a choice in OpenAI's words; unknown ones pass. */
 export function finishReasonOf (choice: unknown, dialect: Dialect): FinishReason | 'error' | unknown {

@@ -10,7 +10,7 @@ import { readImageCost, readImageUsage } from '../image-api/usage.ts'
 import { createJsonClient } from '../image-api/json-client.ts'
 import { imageAt, imageFrom } from '../image-api/made-image.ts'
 import { upstreamErrorIn } from './answer.ts'
-import type { Connection } from '../provider.ts'
+import type { Connection } from '../../upstream/exchange.ts'
 
 interface OpenAIImagesOptions {
   connection: Connection

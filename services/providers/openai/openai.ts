@@ -10,9 +10,10 @@ import { translateAnswer } from './translate.ts'
 import { usageIn, withReasoning } from './usage.ts'
 import { createReport } from '../provider.ts'
 import type {
-  ChatCall, ChatProvider, CompletionCall, Connection, EventStream, Exchange, ProviderAnswer, ProviderCall,
+  ChatCall, ChatProvider, CompletionCall, EventStream, ProviderAnswer, ProviderCall,
   StreamReport
 } from '../provider.ts'
+import type { Connection, Exchange } from '../../upstream/exchange.ts'
 
 interface OpenAIOptions {
   id: string

@@ -6,8 +6,9 @@ import type { Dialect } from './dialects.ts'
 import { upstreamErrorIn } from './answer.ts'
 import { marksOf, translateAnswer } from './translate.ts'
 import { usageIn, withReasoning } from './usage.ts'
-import type { EventSink, EventStream, Exchange, StreamReport } from '../provider.ts'
+import type { EventSink, EventStream, StreamReport } from '../provider.ts'
 import { PieceScan } from './piece-scan.ts'
+import type { Exchange } from '../../upstream/exchange.ts'
 
 interface RelayOptions {
   dialect: Dialect

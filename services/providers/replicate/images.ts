@@ -7,7 +7,7 @@ import { nearestRatio } from '../image-api/ratio.ts'
 import { createJsonClient, type JsonClient } from '../image-api/json-client.ts'
 import { imageAt } from '../image-api/made-image.ts'
 import { poll } from '../../upstream/poll.ts'
-import type { Connection } from '../provider.ts'
+import type { Connection } from '../../upstream/exchange.ts'
 
 interface ReplicateImagesOptions {
   connection: Connection

@@ -1,5 +1,5 @@
-import type { OfferedTool } from './tools.ts'
 import { commonWords, wordsOf } from './words.ts'
+import type { OfferedTool } from './tool-types.ts'
 
 /**
  * The tools a text clearly asks for, best match first: the text has at least half of the telling words of the

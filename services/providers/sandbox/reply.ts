@@ -7,7 +7,7 @@ import { jsonProse, prose, variants } from './prose.ts'
 import { sample } from './sample.ts'
 import { countTokens, splitTokens } from './tokens.ts'
 import { planCalls } from './tools.ts'
-import type { PlannedCall } from './tools.ts'
+import type { PlannedCall } from './tool-types.ts'
 
 /** One choice of an answer, before it takes OpenAI's form. */
 export interface Reply {

@@ -5,20 +5,7 @@ import { readFacts } from './facts.ts'
 import { samplePattern } from './sample-pattern.ts'
 import { sample } from './sample.ts'
 import { matchTools } from './match-tools.ts'
-
-/** A tool the reply calls: `input` is the arguments as JSON, or the text for a custom tool. */
-export interface PlannedCall { form: 'function' | 'custom' | 'legacy', name: string, input: string }
-
-/** A tool of the request, whichever of the three ways it came in. */
-export interface OfferedTool {
-  form: PlannedCall['form']
-  name: string
-  description: string
-  /** The arguments' JSON Schema. */
-  parameters: Record<string, unknown>
-  /** A regular expression that the text for a custom tool matches. */
-  pattern: string | null
-}
+import type { OfferedTool, PlannedCall } from './tool-types.ts'
 
 /**
  * Decides which tools the reply calls: the named one, or one at least when that is required, or those that

@@ -1,10 +1,10 @@
 import { UpstreamError } from '../../shared/errors.ts'
 import type { JsonObject } from '../../shared/json.ts'
 import { masked, objectOf, parseAnswer, readErrorBody, retryAfterMsOf } from '../../upstream/answer-body.ts'
-import type { Connection, Exchange, UpstreamRequest } from '../provider.ts'
 import { badReply, complaintIn, cut, kindOf, mayHaveBegun, sentOf } from './failures.ts'
 import type { Complaint, FailureCodes } from './failures.ts'
 import type { VideoFile } from '../provider-video.ts'
+import type { Connection, UpstreamRequest, Exchange } from '../../upstream/exchange.ts'
 
 /** What every maker of videos is created from. */
 export interface VideoUpstream {

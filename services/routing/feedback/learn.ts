@@ -1,7 +1,4 @@
-import type { Scored } from './rows.ts'
-
-/** What a model's scores in a domain say: log-odds to add to what is expected of it there. */
-export interface Offset { model: string, domain: string, logOdds: number, scores: number }
+import type { Scored, Offset } from './types.ts'
 
 /** How far expectations are from scores, before and after; both over scores that nothing was learned from. */
 export interface Lesson {

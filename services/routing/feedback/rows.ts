@@ -1,9 +1,6 @@
 import type { Queries, Store } from '../../store/store.ts'
 import { expectationIn } from '../describe.ts'
-import type { Offset } from './learn.ts'
-
-/** One score together with what had been expected. */
-export interface Scored { requestId: string, model: string, domain: string, expected: number, score: number }
+import type { Scored, Offsets, Offset } from './types.ts'
 
 /** How much feedback is read at most, the latest first. */
 const maxRead = 200_000
@@ -50,9 +47,6 @@ export async function writeOffsets (store: Store, offsets: readonly Offset[], no
     }
   })
 }
-
-/** What is in force: log-odds by model, then by domain. `version` changes with them. */
-export interface Offsets { version: number, byModel: ReadonlyMap<string, ReadonlyMap<string, number>> }
 
 export const noOffsets: Offsets = { version: 0, byModel: new Map() }
 

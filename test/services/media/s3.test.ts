@@ -7,7 +7,6 @@ import t from 'tap'
 import type { Test } from 'tap'
 import { MediaGone, MediaUnavailable } from '../../../services/media/errors.ts'
 import { createS3Blobs } from '../../../services/media/s3.ts'
-import type { S3Place } from '../../../services/media/s3.ts'
 import { createSignatures } from '../../../services/media/signatures.ts'
 import { createMediaStore } from '../../../services/media/store.ts'
 import { sweepExpired, sweepOrphans } from '../../../services/media/sweep.ts'
@@ -15,6 +14,7 @@ import { openStore } from '../../../services/store/open.ts'
 import { bytesOf, hourMs } from './helper.ts'
 import { credentials, startS3 } from './s3-server.ts'
 import { inPieces, mp4Of, pngOf } from './samples.ts'
+import type { S3Place } from '../../../services/media/place.ts'
 
 const image = { kind: 'image', account: 'a' } as const
 

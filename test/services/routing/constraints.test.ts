@@ -1,9 +1,9 @@
 import t from 'tap'
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
 import { assumedCapabilities } from '../../../services/catalogue/new-model.ts'
-import type { Question } from '../../../services/routing/route.ts'
 import { thrown } from '../../thrown.ts'
 import { ask, modelOf, policiesWith, routerOf, type ModelFacts } from './helper.ts'
+import type { Question } from '../../../services/routing/types.ts'
 
 const without = (
   name: keyof typeof assumedCapabilities

@@ -1,10 +1,11 @@
 import t from 'tap'
 import { createFeedback } from '../../../services/routing/feedback/feedback.ts'
 import { learn } from '../../../services/routing/feedback/learn.ts'
-import { readFeedback, readOffsets, writeOffsets, type Scored } from '../../../services/routing/feedback/rows.ts'
+import { readFeedback, readOffsets, writeOffsets } from '../../../services/routing/feedback/rows.ts'
 import { trainOnFeedback } from '../../../services/admin/routing-feedback.ts'
 import { forEachEngine } from '../../engines.ts'
 import { ask, modelOf, routerOf } from './helper.ts'
+import type { Scored } from '../../../services/routing/feedback/types.ts'
 
 /** Scores of a model whose answers are worse than expected, and of one that is as expected. */
 function scores (count: number): Scored[] {

@@ -1,7 +1,8 @@
 import type { ModelConfig, PolicyConfig } from '../../../services/catalogue/types.ts'
 import { builtInPolicies } from '../../../services/config/read/policies.ts'
-import { noOffsets, type Offsets } from '../../../services/routing/feedback/rows.ts'
+import { noOffsets } from '../../../services/routing/feedback/rows.ts'
 import type { Offer } from '../../../services/routing/router.ts'
+import type { Offsets } from '../../../services/routing/feedback/types.ts'
 
 interface OfferFacts { policies?: readonly PolicyConfig[] | undefined, offsets?: Offsets | undefined }
 

@@ -1,9 +1,9 @@
 import t from 'tap'
 import { GatewayError } from '../../../services/shared/errors.ts'
 import { practise } from '../../../services/routing/warm-up.ts'
-import type { Question } from '../../../services/routing/route.ts'
 import type { Router } from '../../../services/routing/router.ts'
 import { modelOf, routerOf } from './helper.ts'
+import type { Question } from '../../../services/routing/types.ts'
 
 const soon = { afterMs: 0, everyMs: 0 }
 const router = routerOf({ models: [modelOf({ id: 'small' }), modelOf({ id: 'large', input: 10, output: 30 })] })

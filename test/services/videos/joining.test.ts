@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { bodyHashOf, joinable, joinMs } from '../../../services/videos/dedupe.ts'
-import type { JobTask } from '../../../services/videos/job.ts'
 import { createDatabase, forEachEngine } from '../../engines.ts'
 import { createProvider, moderated } from './provider.ts'
 import { checkBooks, createMedia, jobsIn, openAccount, startStudio, until } from './studio.ts'
+import type { JobTask } from '../../../services/providers/provider-video.ts'
 
 const message = (content: string) => ({ messages: [{ role: 'user' as const, content }] })
 

@@ -1,11 +1,11 @@
 import { UpstreamError } from '../../../shared/errors.ts'
 import { isObject } from '../../../shared/json.ts'
-import type { Exchange } from '../../provider.ts'
 import type { Picture, VideoMaker, VideoState, VideoTask } from '../../provider-video.ts'
 import { readDirective } from '../directives.ts'
 import type { Directive } from '../directives.ts'
 import { render } from './render.ts'
 import type { Scene } from './scene.ts'
+import type { Exchange } from '../../../upstream/exchange.ts'
 
 export interface SandboxVideoOptions {
   /** How long a video takes, in ms, where the prompt does not say. */

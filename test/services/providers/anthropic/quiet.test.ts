@@ -1,9 +1,10 @@
 import t from 'tap'
 import type { ChatCompletionChunk } from '../../../../schemas/openai/chat-completions.ts'
 import { begun, readStream } from '../../../../services/providers/anthropic/stream.ts'
-import { createReport, type Exchange } from '../../../../services/providers/provider.ts'
+import { createReport } from '../../../../services/providers/provider.ts'
 import { plainText } from '../../../fixtures/anthropic/streams.ts'
 import { encode } from '../../../servers/anthropic.ts'
+import type { Exchange } from '../../../../services/upstream/exchange.ts'
 
 /** An answer whose body is the given events; says how it was left. */
 function exchangeOf (events: readonly object[]): Exchange & { left: string[] } {

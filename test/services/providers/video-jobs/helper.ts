@@ -2,11 +2,11 @@ import type { Test } from 'tap'
 import { createConnection } from '../../../../services/upstream/connection.ts'
 import { Deadlines } from '../../../../services/shared/deadline-timer.ts'
 import { UpstreamError } from '../../../../services/shared/errors.ts'
-import type { Exchange } from '../../../../services/providers/provider.ts'
 import { videoMakers } from '../../../../services/providers/video-jobs/registry.ts'
 import type { VideoFile, VideoMaker, VideoTask } from '../../../../services/providers/provider-video.ts'
 import { startVideoServer, type VideoServer } from '../../../servers/videos/server.ts'
 import type { Wire } from '../../../servers/videos/wire.ts'
+import type { Exchange } from '../../../../services/upstream/exchange.ts'
 
 /** Longer than a busy machine takes; and too short for who says nothing, or does not go on. */
 const patient = { connect: 5_000, firstByte: 10_000, idle: 10_000, total: 20_000 }

@@ -1,7 +1,6 @@
+import type { DeploymentConfig, ModelConfig, PolicyConfig } from '../catalogue/types.ts'
 import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
-import type { DeploymentConfig, ModelConfig } from '../catalogue/types.ts'
 import type { Scored } from './rank.ts'
-import type { Constraint } from './constraints.ts'
 
 /** What the router has to know of deployments: never waits, never changes anything. */
 export interface Deployments {
@@ -54,3 +53,33 @@ export interface Decision {
   /** What the conversation is remembered by. */
   conversation: string
 }
+
+/** A policy and the models it may choose from. */
+export interface Policy {
+  config: PolicyConfig
+  allows (model: string): boolean
+}
+
+/** What the client is told of a constraint, after the name of the model that it removed. */
+export const constraintTexts = {
+  unknown: 'is not served here',
+  candidates: 'is not among the given candidates',
+  kind: 'is no chat model',
+  policy: 'is not on the list of this policy',
+  key: 'is not allowed for this key',
+  price: 'has no price',
+  health: 'is failing at the moment',
+  context_window: 'has a context window too small for this conversation',
+  max_output: 'cannot write as many tokens as are asked for',
+  vision: 'cannot read images',
+  audio: 'cannot process audio',
+  files: 'cannot read files',
+  tools: 'cannot call tools',
+  json_schema: 'cannot keep to a JSON schema',
+  streaming: 'cannot stream',
+  ceiling: 'may cost more than a request may cost under this policy',
+  credit: 'costs more than is left'
+} as const
+
+/** Why a model cannot take a request; of several the first is told. */
+export type Constraint = keyof typeof constraintTexts
