@@ -51,7 +51,7 @@ async function sendEvents (
     drained: () => once(raw, 'drain', { signal })
   }
   try {
-    if ('pour' in events) await events.pour(sink)
+    if ('pipeTo' in events) await events.pipeTo(sink)
     else for await (const bytes of events) if (!sink.write(bytes)) await sink.drained()
   } catch (error) {
     if (raw.destroyed) return

@@ -1,7 +1,7 @@
 import type { ImageAbilities, ModelConfig } from '../catalogue/types.ts'
 import { notPriced } from './token-price.ts'
 import { assertSafe } from '../shared/money.ts'
-import type { ImageAnswer, ImageUsage, Wanted } from '../providers/provider-image.ts'
+import type { ImageAnswer, ImageUsage, ImageOptions } from '../providers/provider-image.ts'
 import { sizeText } from '../providers/provider-image.ts'
 
 /** What is to be charged, in nano-USD, and the counts that are kept in the books. */
@@ -20,7 +20,7 @@ export interface Quote {
 
 interface Order {
   model: Pick<ModelConfig, 'id' | 'price' | 'images'>
-  wanted: Wanted
+  wanted: ImageOptions
   prompt: string
 }
 
@@ -86,7 +86,7 @@ function quoteByTokens ({ model: { id, price, images }, wanted, prompt }: Order)
   }
 }
 
-function tokensOf (images: ImageAbilities | undefined, wanted: Wanted): number {
+function tokensOf (images: ImageAbilities | undefined, wanted: ImageOptions): number {
   const { tokens } = fitting(images?.tokens ?? [], wanted) ?? { tokens: unknownTokens }
   // Known are those of the usual sizes; what a model with free choice of size makes beyond grows with it.
   return images?.range == null ? tokens : tokens * Math.max(1, megapixelsBegun(wanted) - 1)
@@ -94,7 +94,7 @@ function tokensOf (images: ImageAbilities | undefined, wanted: Wanted): number {
 
 /** The first row that is for what is wanted; a choice left to the provider fits only a row for any. */
 function fitting<Row extends { size: string | null, quality: string | null }> (
-  rows: readonly Row[], { size, quality }: Wanted
+  rows: readonly Row[], { size, quality }: ImageOptions
 ): Row | undefined {
   const wantedSize = size === null ? null : sizeText(size)
   return rows.find(row => (row.size === null || row.size === wantedSize) &&
@@ -102,7 +102,7 @@ function fitting<Row extends { size: string | null, quality: string | null }> (
 }
 
 /** A megapixel is 1024 × 1024 pixels; a size that is left to the provider is one of the usual ones. */
-function megapixelsBegun ({ size }: Wanted): number {
+function megapixelsBegun ({ size }: ImageOptions): number {
   return size === null ? usualMegapixels : Math.ceil(size.width * size.height / (1024 * 1024))
 }
 

@@ -3,7 +3,7 @@ import type { Catalogue } from '../requests/candidates.ts'
 import type { DeploymentConfig, ModelConfig } from '../catalogue/types.ts'
 import { GatewayError, UpstreamError, type UpstreamErrorKind } from '../shared/errors.ts'
 import { catalogueModel } from '../catalogue/catalogue.ts'
-import type { ImageMaker, Wanted } from '../providers/provider-image.ts'
+import type { ImageProvider, ImageOptions } from '../providers/provider-image.ts'
 import { checkRequest } from './check.ts'
 import { quote, type Quote } from '../billing/image-price.ts'
 
@@ -11,8 +11,8 @@ import { quote, type Quote } from '../billing/image-price.ts'
 export interface Candidate {
   provider: string
   upstreamModel: string
-  make: ImageMaker
-  wanted: Wanted
+  make: ImageProvider
+  wanted: ImageOptions
   quote: Quote
 }
 

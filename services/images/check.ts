@@ -1,7 +1,7 @@
 import type { ImageGenerationRequest } from '../../schemas/openai/images-generations.ts'
 import type { ImageAbilities, ModelConfig, SizeRange } from '../catalogue/types.ts'
 import { GatewayError } from '../shared/errors.ts'
-import type { ImageSize, Wanted } from '../providers/provider-image.ts'
+import type { ImageSize, ImageOptions } from '../providers/provider-image.ts'
 import { sizeText } from '../providers/provider-image.ts'
 
 /**
@@ -9,7 +9,7 @@ import { sizeText } from '../providers/provider-image.ts'
  */
 export function checkRequest (
   request: ImageGenerationRequest, { id, images }: Pick<ModelConfig, 'id' | 'images'>
-): Wanted {
+): ImageOptions {
   if (request.stream === true) {
     refuse('stream', 'Images are not streamed here: leave \'stream\' out.', 'unsupported_value')
   }

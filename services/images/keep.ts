@@ -2,7 +2,7 @@ import type { ImageGenerationRequest } from '../../schemas/openai/images-generat
 import { GatewayError, UpstreamError } from '../shared/errors.ts'
 import { MediaRefused } from '../media/errors.ts'
 import type { Download, MediaStore, StoredMedia } from '../media/media.ts'
-import type { ImageSize, MadeImage } from '../providers/provider-image.ts'
+import type { ImageSize, GeneratedImage } from '../providers/provider-image.ts'
 import { finish } from './finish.ts'
 
 /** An image that is in the store now. */
@@ -32,7 +32,9 @@ const fetchMs = 120_000
  * Brings images into the store; those that cannot be had are left out. Throws UpstreamError when there are
  * none, GatewayError, MediaUnavailable and StoreUnavailable when the store cannot take them.
  */
-export async function keepImages (made: readonly MadeImage[], options: KeepOptions): Promise<KeptImage[]> {
+export async function keepImages (
+  made: readonly GeneratedImage[], options: KeepOptions
+): Promise<KeptImage[]> {
   const settled = await Promise.allSettled(made.map(image => keep(image, options)))
   const kept = settled.flatMap(one => one.status === 'fulfilled' ? [one.value] : [])
   const failures = settled.flatMap(one => one.status === 'rejected' ? [one.reason] : [])
@@ -47,7 +49,7 @@ function isAboutTheImage (error: unknown): boolean {
   return error instanceof UpstreamError || error instanceof MediaRefused || error instanceof GatewayError
 }
 
-async function keep (image: MadeImage, options: KeepOptions): Promise<KeptImage> {
+async function keep (image: GeneratedImage, options: KeepOptions): Promise<KeptImage> {
   const { media, account, size, format, compression } = options
   const body = await bodyOf(image, options)
   const isExacting = size !== null || format != null
@@ -57,7 +59,7 @@ async function keep (image: MadeImage, options: KeepOptions): Promise<KeptImage>
 }
 
 async function bodyOf (
-  image: MadeImage, { download, provider, signal }: KeepOptions
+  image: GeneratedImage, { download, provider, signal }: KeepOptions
 ): Promise<AsyncIterable<Uint8Array> | Uint8Array> {
   if ('bytes' in image) return image.bytes
   const patience = AbortSignal.any([signal, AbortSignal.timeout(fetchMs)])

@@ -2,9 +2,9 @@ import { UpstreamError } from '../shared/errors.ts'
 import { isObject, type JsonObject } from '../shared/json.ts'
 import { fanOut } from './image-api/fan-out.ts'
 import { pickFields } from './image-api/fields.ts'
-import type { ImageAnswer, ImageCall, ImageMaker } from './provider-image.ts'
+import type { ImageAnswer, ImageCall, ImageProvider } from './provider-image.ts'
 import { createJsonClient, type JsonClient } from './image-api/json-client.ts'
-import { imageAt } from './image-api/made-image.ts'
+import { imageAt } from './image-api/generated-image.ts'
 import { poll } from '../upstream/poll.ts'
 import type { Connection } from '../upstream/exchange.ts'
 
@@ -27,7 +27,7 @@ const creditNano = 10_000_000
  */
 export function createBflImages (
   { baseUrl, connection, apiKey, headers, connect }: BflImagesOptions
-): ImageMaker {
+): ImageProvider {
   const own = { ...(apiKey === null ? {} : { 'x-key': apiKey }), ...headers }
   const clientOf = (to: Connection): JsonClient => {
     return createJsonClient({ connection: to, headers: own, apiKey, refine })

@@ -4,8 +4,8 @@ import type { JsonObject } from '../shared/json.ts'
 import { bearer, createVideoApi, type VideoUpstream } from './video-jobs/api.ts'
 import { objectAt, textOf } from './video-jobs/failures.ts'
 import { aspectRatioOf, defined, pictureText, resolutionOf } from './video-jobs/inputs.ts'
-import type { VideoMaker, VideoTask } from './provider-video.ts'
-import { createVideoMaker, handleIn, type VideoWire } from './video-jobs/dialect.ts'
+import type { VideoProvider, VideoTask } from './provider-video.ts'
+import { createVideoProvider, handleIn, type VideoDialect } from './video-jobs/dialect.ts'
 
 /** Source: Kling AI API, error codes. */
 const codes = {
@@ -35,9 +35,9 @@ const codes = {
  * task is found by it. The key is a bearer token, or `<access key>:<secret key>`, of which a short-lived
  * token is made for each request. Source: Kling AI API; vercel/ai, packages/klingai.
  */
-export function createKlingVideos (upstream: VideoUpstream): VideoMaker {
+export function createKlingVideos (upstream: VideoUpstream): VideoProvider {
   const api = createVideoApi(upstream, { auth: authorization, codes, errorIn })
-  const maker = createVideoMaker(api, wire)
+  const maker = createVideoProvider(api, wire)
 
   async function find (task: VideoTask, signal: AbortSignal): Promise<string | null> {
     try {
@@ -74,7 +74,7 @@ function handleOf (id: string, task: VideoTask): string {
   return `${actionOf(task)}/${encodeURIComponent(id)}`
 }
 
-const wire: VideoWire = {
+const wire: VideoDialect = {
   codes,
   submit (task) {
     const hasPicture = actionOf(task) === 'image2video'

@@ -1,16 +1,16 @@
 import { bearer, createVideoApi, type VideoUpstream } from './video-jobs/api.ts'
 import { objectAt, textOf } from './video-jobs/failures.ts'
 import { aspectRatioOf, defined, pictureAddress, resolutionOf } from './video-jobs/inputs.ts'
-import type { Picture, VideoMaker, VideoTask } from './provider-video.ts'
-import { createVideoMaker } from './video-jobs/dialect.ts'
+import type { FrameImage, VideoProvider, VideoTask } from './provider-video.ts'
+import { createVideoProvider } from './video-jobs/dialect.ts'
 
 const codes = {} as const
 const ratios = ['1:1', '16:9', '9:16', '4:3', '3:4', '21:9', '9:21']
 
 /** Luma's Dream Machine. It takes pictures only by address. Source: npm lumaai 1.19. */
-export function createLumaVideos (upstream: VideoUpstream): VideoMaker {
+export function createLumaVideos (upstream: VideoUpstream): VideoProvider {
   const api = createVideoApi(upstream, { auth: bearer, codes })
-  return createVideoMaker(api, {
+  return createVideoProvider(api, {
     codes,
     pictures: 'url',
     submit: task => ({
@@ -39,6 +39,6 @@ export function createLumaVideos (upstream: VideoUpstream): VideoMaker {
 
 function keyframesOf ({ firstFrame, lastFrame }: VideoTask) {
   if (firstFrame === null && lastFrame === null) return null
-  const image = (picture: Picture | null) => picture && { type: 'image', url: pictureAddress(picture) }
+  const image = (picture: FrameImage | null) => picture && { type: 'image', url: pictureAddress(picture) }
   return defined({ frame0: image(firstFrame), frame1: image(lastFrame) })
 }

@@ -2,8 +2,8 @@ import { isObject } from '../shared/json.ts'
 import { bearer, createVideoApi, type VideoUpstream } from './video-jobs/api.ts'
 import { complaintIn, objectAt, textOf } from './video-jobs/failures.ts'
 import { aspectRatioOf, defined, pictureUrl, resolutionOf, usualRatios } from './video-jobs/inputs.ts'
-import type { VideoMaker, VideoTask } from './provider-video.ts'
-import { createVideoMaker } from './video-jobs/dialect.ts'
+import type { VideoProvider, VideoTask } from './provider-video.ts'
+import { createVideoProvider } from './video-jobs/dialect.ts'
 
 /** Source: MiniMax error codes. */
 const codes = {
@@ -17,9 +17,9 @@ const codes = {
 } as const
 
 /** MiniMax's second video API. Source: npm @ai-sdk/minimax 3. */
-export function createMiniMaxVideos (upstream: VideoUpstream): VideoMaker {
+export function createMiniMaxVideos (upstream: VideoUpstream): VideoProvider {
   const api = createVideoApi(upstream, { auth: bearer, codes, errorIn })
-  return createVideoMaker(api, {
+  return createVideoProvider(api, {
     codes,
     submit: task => ({
       path: '/video_generation',

@@ -9,7 +9,7 @@ import { dialects, type Dialect } from './openai/dialects.ts'
 import { createFalImages } from './fal/images.ts'
 import { createGeminiImages } from './gemini/images.ts'
 import { createGemini } from './gemini/gemini.ts'
-import type { ImageMaker } from './provider-image.ts'
+import type { ImageProvider } from './provider-image.ts'
 import { createOpenAIImages } from './openai/images.ts'
 import { createOpenAI } from './openai/openai.ts'
 import type { Provider } from './provider.ts'
@@ -71,7 +71,7 @@ interface ImageOptions {
  * A provider that makes images, over connections of its own: the first byte of an image comes when it is
  * finished, so that it may take as long as the whole answer.
  */
-function imagesOnly (create: (options: ImageOptions) => ImageMaker): Connect {
+function imagesOnly (create: (options: ImageOptions) => ImageProvider): Connect {
   return ({ id, apiKey, headers, baseUrl, timeouts, maxConnections }, deadlines) => {
     const patient = { ...timeouts, firstByte: timeouts.total }
     const connections = new Map<string, Connection>()

@@ -19,12 +19,12 @@ export interface ImageCall {
 export interface ImageSize { width: number, height: number }
 
 /** One image: the bytes themselves, or the provider's address of them, which lives for minutes to hours. */
-export type MadeImage = { bytes: Uint8Array, revisedPrompt: string | null } |
+export type GeneratedImage = { bytes: Uint8Array, revisedPrompt: string | null } |
   { url: string, revisedPrompt: string | null }
 
 export interface ImageAnswer {
   /** At least one, at most `count`; fewer when some could not be made. */
-  images: MadeImage[]
+  images: GeneratedImage[]
   /** Tokens, where the provider counts them. */
   usage: ImageUsage | null
   /** What the provider says it charged, in nano-USD; null when it says nothing. */
@@ -41,12 +41,12 @@ export interface ImageUsage { inputText: number, inputImage: number, output: num
 export interface ChosenOptions { quality?: string, background?: string }
 
 /** Makes images at one provider. Throws UpstreamError, of kind `moderated` when the prompt was refused. */
-export type ImageMaker = (call: ImageCall) => Promise<ImageAnswer>
+export type ImageProvider = (call: ImageCall) => Promise<ImageAnswer>
 
 export const sizeText = ({ width, height }: ImageSize): string => `${width}x${height}`
 
 /** What is to be made, as the model can make it. */
-export interface Wanted {
+export interface ImageOptions {
   count: number
   /** Null: the provider chooses; so for the quality. */
   size: ImageSize | null

@@ -13,8 +13,8 @@ export interface VideoTask {
   aspectRatio: string | null
   seed: number | null
   audio: boolean | null
-  firstFrame: Picture | null
-  lastFrame: Picture | null
+  firstFrame: FrameImage | null
+  lastFrame: FrameImage | null
   /** Unique per job and unchanged when it is submitted again; for providers that know such a key. */
   submitKey: string
   /** When it was first submitted, in ms since 1970, for `find`. Absent: not known. */
@@ -22,7 +22,7 @@ export interface VideoTask {
 }
 
 /** A picture as the client sent it: an https URL, or the bytes of a data URL. */
-export type Picture = { url: string } | { bytes: Uint8Array, mime: string }
+export type FrameImage = { url: string } | { bytes: Uint8Array, mime: string }
 
 /** How long to wait between polls, and when to give a job up, in ms. */
 export interface Polling { minMs: number, maxMs: number, deadlineMs: number }
@@ -53,7 +53,7 @@ export type VideoFile = { url: string } | { open (signal: AbortSignal): Promise<
  * runs and nothing is charged; else `maybe`: a video may be under way that nobody has a handle of. A poll
  * that throws says nothing about the job: only `auth` is final, and `not_found` when the job is not new.
  */
-export interface VideoMaker {
+export interface VideoProvider {
   readonly polling: Polling
   /** Whether a repeated submit with the same `submitKey` makes one video only. */
   readonly submitsOnce: boolean

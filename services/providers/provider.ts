@@ -2,8 +2,8 @@ import type { ChatCompletion, ChatCompletionChunk, ChatCompletionRequest } from 
 import type { Completion, CompletionRequest } from '../../schemas/openai/completions.ts'
 import type { JsonText } from '../shared/json-text.ts'
 import { DeliveredText } from './delivered-text.ts'
-import type { ImageMaker } from './provider-image.ts'
-import type { VideoMaker } from './provider-video.ts'
+import type { ImageProvider } from './provider-image.ts'
+import type { VideoProvider } from './provider-video.ts'
 
 /**
  * Tokens of one call as the provider counted them. `prompt` includes cached tokens, `completion` includes
@@ -80,7 +80,7 @@ export type ProviderAnswer<Body, Chunk> =
 /** An event stream as bytes: to be iterated, or, at less cost per piece, poured into a sink. */
 export interface EventStream extends AsyncIterable<Uint8Array> {
   /** Resolves when the last piece was written; throws like the iterator. */
-  pour (sink: EventSink): Promise<void>
+  pipeTo (sink: EventSink): Promise<void>
 }
 
 /** Where the pieces of an event stream go. */
@@ -101,8 +101,8 @@ export interface Provider {
   chat?: (call: ChatCall) => Promise<ChatAnswer>
   /** Legacy text completions; absent where the upstream has no such endpoint. */
   complete?: (call: CompletionCall) => Promise<CompletionAnswer>
-  images?: ImageMaker
-  videos?: VideoMaker
+  images?: ImageProvider
+  videos?: VideoProvider
   /** Ids of the models the upstream offers. */
   models?: (signal: AbortSignal) => Promise<string[]>
   /** Lets running calls finish, then frees the connections. */

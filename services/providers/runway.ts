@@ -3,8 +3,8 @@ import { textOf } from './video-jobs/failures.ts'
 import {
   aspectRatioOf, defined, pictureUrl, resolutionOf, sizeForRatio, sizeText, usualRatios, type ResolutionName
 } from './video-jobs/inputs.ts'
-import type { VideoMaker, VideoTask } from './provider-video.ts'
-import { createVideoMaker } from './video-jobs/dialect.ts'
+import type { VideoProvider, VideoTask } from './provider-video.ts'
+import { createVideoProvider } from './video-jobs/dialect.ts'
 
 const apiVersion = '2024-11-06'
 const codes = {} as const
@@ -13,9 +13,9 @@ const codes = {} as const
  * Runway, which also carries other makers' models. Its cost is in credits, so that it says no price. Source:
  * npm @runwayml/sdk 4.20; docs.dev.runwayml.com, task failures.
  */
-export function createRunwayVideos (upstream: VideoUpstream): VideoMaker {
+export function createRunwayVideos (upstream: VideoUpstream): VideoProvider {
   const api = createVideoApi(upstream, { auth: bearer, headers: { 'x-runway-version': apiVersion }, codes })
-  return createVideoMaker(api, {
+  return createVideoProvider(api, {
     codes,
     // A task may be asked for every five seconds at most.
     polling: { minMs: 5_000 },

@@ -1,8 +1,8 @@
 import { bearer, createVideoApi, type VideoUpstream } from './video-jobs/api.ts'
 import { complaintIn, objectAt } from './video-jobs/failures.ts'
 import { aspectRatioOf, defined, pictureUrl, resolutionOf, usualRatios } from './video-jobs/inputs.ts'
-import type { VideoMaker, VideoTask } from './provider-video.ts'
-import { createVideoMaker } from './video-jobs/dialect.ts'
+import type { VideoProvider, VideoTask } from './provider-video.ts'
+import { createVideoProvider } from './video-jobs/dialect.ts'
 
 const codes = {
   AuthenticationError: 'auth', AccountOverdueError: 'quota', ModelNotOpen: 'not_found', ServerOverloaded: 'overloaded'
@@ -12,10 +12,10 @@ const codes = {
  * Seedance at BytePlus or Volcengine. A failed task is told with status 200 and an `error`. Source: npm
  * @ai-sdk/bytedance.
  */
-export function createSeedanceVideos (upstream: VideoUpstream): VideoMaker {
+export function createSeedanceVideos (upstream: VideoUpstream): VideoProvider {
   const api = createVideoApi(upstream, { auth: bearer, codes })
   const tasks = '/contents/generations/tasks'
-  return createVideoMaker(api, {
+  return createVideoProvider(api, {
     codes,
     submit: task => ({
       path: tasks,

@@ -2,8 +2,8 @@ import type { JsonObject } from '../shared/json.ts'
 import { bearer, createVideoApi, type VideoUpstream } from './video-jobs/api.ts'
 import { complaintIn, objectAt } from './video-jobs/failures.ts'
 import { aspectRatioOf, defined, pictureUrl, resolutionOf, sizeText, usualRatios } from './video-jobs/inputs.ts'
-import type { VideoMaker, VideoTask } from './provider-video.ts'
-import { createVideoMaker } from './video-jobs/dialect.ts'
+import type { VideoProvider, VideoTask } from './provider-video.ts'
+import { createVideoProvider } from './video-jobs/dialect.ts'
 
 const codes = {
   InvalidApiKey: 'auth',
@@ -18,9 +18,9 @@ const codes = {
  * Wan at Alibaba's Model Studio (DashScope). Only waiting tasks can be cancelled. Source: npm @ai-sdk/alibaba
  * 2.
  */
-export function createWanVideos (upstream: VideoUpstream): VideoMaker {
+export function createWanVideos (upstream: VideoUpstream): VideoProvider {
   const api = createVideoApi(upstream, { auth: bearer, codes })
-  return createVideoMaker(api, {
+  return createVideoProvider(api, {
     codes,
     submit: task => ({
       path: '/services/aigc/video-generation/video-synthesis',

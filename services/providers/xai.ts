@@ -1,8 +1,8 @@
 import { bearer, createVideoApi, type VideoUpstream } from './video-jobs/api.ts'
 import { complaintIn, objectAt } from './video-jobs/failures.ts'
 import { aspectRatioOf, defined, pictureUrl, resolutionOf } from './video-jobs/inputs.ts'
-import type { VideoMaker } from './provider-video.ts'
-import { createVideoMaker } from './video-jobs/dialect.ts'
+import type { VideoProvider } from './provider-video.ts'
+import { createVideoProvider } from './video-jobs/dialect.ts'
 
 const codes = {} as const
 const ticksPerNano = 10
@@ -12,9 +12,9 @@ const ratios = ['16:9', '9:16', '1:1', '4:3', '3:4', '3:2', '2:3']
  * xAI's `/videos/generations`. While a video is made the answer is 202, mostly with an empty body. Source:
  * npm @ai-sdk/xai 5.
  */
-export function createXaiVideos (upstream: VideoUpstream): VideoMaker {
+export function createXaiVideos (upstream: VideoUpstream): VideoProvider {
   const api = createVideoApi(upstream, { auth: bearer, codes })
-  return createVideoMaker(api, {
+  return createVideoProvider(api, {
     codes,
     submit: task => ({
       path: '/videos/generations',

@@ -121,7 +121,7 @@ class Call implements Exchange, Dispatcher.DispatchHandler, Watched, AsyncIterat
     return { done: true, value: undefined }
   }
 
-  flow (sink: ChunkSink): void {
+  pipeTo (sink: ChunkSink): void {
     this.#sink = sink
     const chunks = this.#chunks
     this.#chunks = []

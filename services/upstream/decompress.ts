@@ -32,7 +32,7 @@ export function decompressed (exchange: Exchange): Exchange {
     read: limitBytes => collect(chunks(), limitBytes),
     cancel: () => exchange.cancel(),
     finish: () => exchange.finish(),
-    flow: sink => {
+    pipeTo: sink => {
       pourInto(sink, chunks(), () => new Promise(resolve => { goOn = resolve }))
     },
     resume: () => goOn?.()

@@ -25,7 +25,7 @@ export interface Exchange extends AsyncIterable<Buffer> {
   /** The whole body; throws when it is longer than `limitBytes`. */
   read (limitBytes: number): Promise<Buffer>
   /** Hands everything to the sink as it arrives, at once what is there already, instead of being asked. */
-  flow (sink: ChunkSink): void
+  pipeTo (sink: ChunkSink): void
   /** Lets a body flow on that its sink has stopped. */
   resume (): void
   /** Gives up on the rest of the body and frees the connection. */

@@ -38,10 +38,10 @@ function watched (events: Events, see: (piece: Uint8Array) => void): Events {
       yield piece
     }
   }
-  if (!('pour' in events)) return pieces()
+  if (!('pipeTo' in events)) return pieces()
   return {
     [Symbol.asyncIterator]: pieces,
-    pour: sink => events.pour({
+    pipeTo: sink => events.pipeTo({
       write (piece) {
         see(piece)
         return sink.write(piece)

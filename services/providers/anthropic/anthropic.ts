@@ -4,7 +4,7 @@ import { createReport } from '../provider.ts'
 import type { ChatAnswer, ChatCall, ChatProvider, StreamReport } from '../provider.ts'
 import { readUsage } from '../usage.ts'
 import { toCompletion } from './completion.ts'
-import { errorOf } from './errors.ts'
+import { readAnthropicError } from './errors.ts'
 import { toMessagesRequest } from './request.ts'
 import { begun, readStream } from './stream.ts'
 import type { Connection, Exchange } from '../../upstream/exchange.ts'
@@ -40,7 +40,7 @@ export function createAnthropic ({ id, apiKey, headers, connection }: AnthropicO
       body: Buffer.from(JSON.stringify(body)),
       signal: call.signal
     })
-    if (exchange.status !== 200) throw await errorOf(exchange, apiKey)
+    if (exchange.status !== 200) throw await readAnthropicError(exchange, apiKey)
     const report = createReport(dropped)
     if (body.stream !== true) return await readWhole(exchange, report)
     if (!isEventStream(exchange)) throw await notAStream(exchange)
@@ -68,7 +68,7 @@ export function createAnthropic ({ id, apiKey, headers, connection }: AnthropicO
       const after = last === undefined ? '' : `&after_id=${encodeURIComponent(last)}`
       const path = `/models?limit=${pages.size}${after}`
       const exchange = await connection.send({ method: 'GET', path, headers: getHeaders, signal })
-      if (exchange.status !== 200) throw await errorOf(exchange, apiKey)
+      if (exchange.status !== 200) throw await readAnthropicError(exchange, apiKey)
       const { data, has_more: hasMore } = await readObject(exchange)
       const found = (Array.isArray(data) ? data : []).map(model => model?.id).filter(isText)
       ids.push(...found)

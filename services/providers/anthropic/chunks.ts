@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from '../../shared/json.ts'
 import type { StreamReport } from '../provider.ts'
 import { readUsage } from '../usage.ts'
 import { headOf, textOf, toThought } from './completion.ts'
-import { finishReasonOf, refusalOf, type FinishReason } from './map-stop-reason.ts'
+import { mapStopReason, refusalOf, type FinishReason } from './map-stop-reason.ts'
 import { toDetail, toExtraContent } from './thinking-signature.ts'
 import { noCounts, toUsage, updateCounts, type Counts } from './usage.ts'
 import type { ThinkingBlock } from './wire.ts'
@@ -130,7 +130,7 @@ export class ChunkWriter {
     const refusal = refusalOf(reason, details)
     return [
       ...this.#deltas(...refusal === null ? [] : [{ refusal }]),
-      this.#chunk({}, finishReasonOf(reason))
+      this.#chunk({}, mapStopReason(reason))
     ]
   }
 

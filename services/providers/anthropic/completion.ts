@@ -2,15 +2,15 @@ import type { ChatCompletion } from '../../../schemas/openai/chat-completions.ts
 import type { FunctionToolCall } from '../../../schemas/openai/chat-messages.ts'
 import { UpstreamError } from '../../shared/errors.ts'
 import { isObject, type JsonObject } from '../../shared/json.ts'
-import { errorIn } from './errors.ts'
-import { finishReasonOf, refusalOf } from './map-stop-reason.ts'
+import { anthropicErrorIn } from './errors.ts'
+import { mapStopReason, refusalOf } from './map-stop-reason.ts'
 import { toDetail, toExtraContent } from './thinking-signature.ts'
 import { noCounts, toUsage, updateCounts } from './usage.ts'
 import type { ThinkingBlock } from './wire.ts'
 
 /** A whole message as a completion; throws UpstreamError when it is an error or no message. */
 export function toCompletion (body: unknown, secret: string | null): ChatCompletion {
-  if (isObject(body) && body.type === 'error') throw errorIn(body, secret)
+  if (isObject(body) && body.type === 'error') throw anthropicErrorIn(body, secret)
   if (!isObject(body) || !Array.isArray(body.content)) {
     throw new UpstreamError('bad_reply', 'yes', 'The provider\'s answer is no message.')
   }
@@ -29,7 +29,7 @@ export function toCompletion (body: unknown, secret: string | null): ChatComplet
         ...(thinking === '' ? {} : { reasoning_content: thinking }),
         ...(thoughts.length === 0 ? {} : { reasoning_details: thoughts.map(toDetail) })
       },
-      finish_reason: finishReasonOf(body.stop_reason),
+      finish_reason: mapStopReason(body.stop_reason),
       logprobs: null
     }],
     ...(isObject(body.usage) ? { usage: toUsage(updateCounts(noCounts, body.usage)) } : {})

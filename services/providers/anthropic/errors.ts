@@ -5,7 +5,7 @@ import { kindByStatus } from '../../upstream/status-kinds.ts'
 import type { Exchange } from '../../upstream/exchange.ts'
 
 /** The error of an answer whose status is not 200; reads the body. `secret` never appears in its message. */
-export async function errorOf (exchange: Exchange, secret: string | null): Promise<UpstreamError> {
+export async function readAnthropicError (exchange: Exchange, secret: string | null): Promise<UpstreamError> {
   const { status, headers } = exchange
   const body = await readErrorBody(exchange)
   const error = isObject(body) ? body.error : null
@@ -14,7 +14,7 @@ export async function errorOf (exchange: Exchange, secret: string | null): Promi
 }
 
 /** The error in an `error` event, or in a body that came with status 200. */
-export function errorIn (body: JsonObject, secret: string | null): UpstreamError {
+export function anthropicErrorIn (body: JsonObject, secret: string | null): UpstreamError {
   return toError(body.error, { status: null, secret })
 }
 

@@ -10,7 +10,7 @@ const reasons: Readonly<Record<string, FinishReason>> = {
 }
 
 /** Why an answer ended, in OpenAI's words. Every other reason, such as `end_turn`, is a stop. */
-export function finishReasonOf (stopReason: unknown): FinishReason {
+export function mapStopReason (stopReason: unknown): FinishReason {
   return (typeof stopReason === 'string' ? reasons[stopReason] : undefined) ?? 'stop'
 }
 

@@ -1,5 +1,5 @@
 /** What a request to a model must keep to. */
-export interface Traits {
+export interface AnthropicTraits {
   /** Most tokens of one answer; the API wants every request to name a limit. */
   maxOutput: number
   /** Whether `temperature`, `top_p` and `top_k` may be set. */
@@ -16,7 +16,7 @@ export interface Traits {
   structured: boolean
 }
 
-const adaptive: Traits = {
+const adaptive: AnthropicTraits = {
   maxOutput: 128_000,
   sampling: true,
   thinking: 'adaptive',
@@ -25,18 +25,18 @@ const adaptive: Traits = {
   forcedTools: true,
   structured: true
 }
-const withoutSampling: Traits = { ...adaptive, sampling: false, xhighEffort: true }
-const alwaysThinking: Traits = { ...withoutSampling, noThinking: null }
-const unforced: Traits = { ...alwaysThinking, forcedTools: false }
-const budgeted: Traits = { ...adaptive, maxOutput: 64_000, thinking: 'budget' }
-const unstructured: Traits = { ...budgeted, structured: false }
-const early: Traits = { ...unstructured, maxOutput: 4096, thinking: 'none' }
+const withoutSampling: AnthropicTraits = { ...adaptive, sampling: false, xhighEffort: true }
+const alwaysThinking: AnthropicTraits = { ...withoutSampling, noThinking: null }
+const unforced: AnthropicTraits = { ...alwaysThinking, forcedTools: false }
+const budgeted: AnthropicTraits = { ...adaptive, maxOutput: 64_000, thinking: 'budget' }
+const unstructured: AnthropicTraits = { ...budgeted, structured: false }
+const early: AnthropicTraits = { ...unstructured, maxOutput: 4096, thinking: 'none' }
 
 /**
  * Families by what their names contain, the first that matches. Source: @ai-sdk/anthropic 4.0.105, model
  * catalogue; mythos is taken for what fable of the same number is.
  */
-const families: readonly [RegExp, Traits][] = [
+const families: readonly [RegExp, AnthropicTraits][] = [
   [/sonnet-5-5/, { ...unforced, noThinking: 'between_tools' }],
   [/opus-5-5/, unforced],
   [/(fable|mythos)-5-[1-9]/, unforced],
@@ -52,7 +52,7 @@ const families: readonly [RegExp, Traits][] = [
 ]
 
 /** The traits of a model by its name at the provider. */
-export function traitsOf (model: string): Traits {
+export function anthropicTraitsOf (model: string): AnthropicTraits {
   const known = families.find(([name]) => name.test(model))?.[1]
   return known ?? (model.includes('claude') ? newest : other)
 }
@@ -60,6 +60,6 @@ export function traitsOf (model: string): Traits {
 /**
  * The newer a model, the more it refuses: what the newest are known to take suits one that is newer still.
  */
-const newest: Traits = { ...alwaysThinking, maxOutput: 32_000 }
+const newest: AnthropicTraits = { ...alwaysThinking, maxOutput: 32_000 }
 /** Other makers' models behind the same protocol. */
-const other: Traits = { ...unstructured, maxOutput: 8192 }
+const other: AnthropicTraits = { ...unstructured, maxOutput: 8192 }

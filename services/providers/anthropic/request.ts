@@ -6,7 +6,7 @@ import { invalid } from './refuse.ts'
 import { adaptSchema } from './schema.ts'
 import { isThinking, readThinking } from './thinking.ts'
 import { isForced, readTools } from './tools.ts'
-import { traitsOf, type Traits } from './model-traits.ts'
+import { anthropicTraitsOf, type AnthropicTraits } from './model-traits.ts'
 import type { MessagesRequest, TextBlock } from './wire.ts'
 
 type Asked = Pick<ChatCall, 'request' | 'model' | 'outputLimit' | 'maxOutput'>
@@ -24,7 +24,7 @@ interface Translation {
 export function toMessagesRequest (call: Asked): Translation {
   const { request, model } = call
   refuseUnsupported(request)
-  const traits = traitsOf(model)
+  const traits = anthropicTraitsOf(model)
   const { system, turns, dropped } = readConversation(request.messages)
   if (traits.thinking === 'none') removeThoughts(turns)
   const maxTokens = limitOf(call, traits)
@@ -60,7 +60,7 @@ function removeThoughts (turns: MessagesRequest['messages']): void {
  * The limit that the API wants to have: the client's, the money's, or the model's own, which is never
  * exceeded.
  */
-function limitOf ({ request, outputLimit, maxOutput }: Asked, traits: Traits): number {
+function limitOf ({ request, outputLimit, maxOutput }: Asked, traits: AnthropicTraits): number {
   const wanted = request.max_completion_tokens ?? request.max_tokens ?? outputLimit
   const most = maxOutput ?? null
   if (wanted === null) return most ?? traits.maxOutput
@@ -106,7 +106,7 @@ interface Format { format?: { type: 'json_schema', schema: Record<string, unknow
  * dropped.
  */
 function readFormat (
-  { response_format: wanted }: ChatCompletionRequest, traits: Traits, dropped: Set<string>
+  { response_format: wanted }: ChatCompletionRequest, traits: AnthropicTraits, dropped: Set<string>
 ): Format {
   if (wanted === undefined || wanted.type === 'text') return { instruction: [] }
   const schema = wanted.type === 'json_schema' ? wanted.json_schema.schema : undefined

@@ -4,7 +4,7 @@ import { isObject, type JsonObject } from '../../shared/json.ts'
 import { EventSplitter, eventsIn, type SseEvent } from '../../upstream/sse.ts'
 import type { StreamReport } from '../provider.ts'
 import { ChunkWriter } from './chunks.ts'
-import { errorIn } from './errors.ts'
+import { anthropicErrorIn } from './errors.ts'
 import type { Exchange } from '../../upstream/exchange.ts'
 
 interface StreamOptions {
@@ -32,7 +32,7 @@ export async function * readStream (
     let isPing = true
     for (const event of eventsIn(piece)) {
       const body = bodyOf(event)
-      if (body.type === 'error' || event.event === 'error') throw errorIn(body, secret)
+      if (body.type === 'error' || event.event === 'error') throw anthropicErrorIn(body, secret)
       if (body.type === 'ping') continue
       isPing = false
       for (const chunk of writer.take(body)) {

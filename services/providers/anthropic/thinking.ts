@@ -1,11 +1,11 @@
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
 import { isObject } from '../../shared/json.ts'
-import type { Traits } from './model-traits.ts'
+import type { AnthropicTraits } from './model-traits.ts'
 import type { Effort, Thinking, Turn } from './wire.ts'
 
 interface Question {
   request: ChatCompletionRequest
-  traits: Traits
+  traits: AnthropicTraits
   turns: readonly Turn[]
   maxTokens: number
   /** Whether the model has to call a tool. */
@@ -44,7 +44,7 @@ export function isThinking ({ thinking }: Thought): boolean {
   return thinking !== undefined && thinking.type !== 'disabled'
 }
 
-function withoutThinking ({ thinking, noThinking }: Traits, dropped: Set<string>): Thought {
+function withoutThinking ({ thinking, noThinking }: AnthropicTraits, dropped: Set<string>): Thought {
   // Older models think only when they are told to.
   if (thinking !== 'adaptive') return {}
   if (noThinking !== null) return { thinking: { type: noThinking } }
@@ -52,7 +52,7 @@ function withoutThinking ({ thinking, noThinking }: Traits, dropped: Set<string>
   return {}
 }
 
-function effortOf (effort: keyof typeof shares, { xhighEffort }: Traits): Effort {
+function effortOf (effort: keyof typeof shares, { xhighEffort }: AnthropicTraits): Effort {
   if (effort === 'minimal') return 'low'
   return effort === 'xhigh' && !xhighEffort ? 'high' : effort
 }

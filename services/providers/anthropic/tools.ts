@@ -4,7 +4,7 @@ import { isObject } from '../../shared/json.ts'
 import { cacheControlIn } from './convert-to-messages.ts'
 import { unsupported } from './refuse.ts'
 import { adaptSchema } from './schema.ts'
-import type { Traits } from './model-traits.ts'
+import type { AnthropicTraits } from './model-traits.ts'
 import type { Tool, ToolChoice, Turn } from './wire.ts'
 
 interface Tools { tools?: Tool[], tool_choice?: ToolChoice }
@@ -14,7 +14,7 @@ interface Tools { tools?: Tool[], tool_choice?: ToolChoice }
  * do.
  */
 export function readTools (
-  request: ChatCompletionRequest, turns: readonly Turn[], traits: Traits, dropped: Set<string>
+  request: ChatCompletionRequest, turns: readonly Turn[], traits: AnthropicTraits, dropped: Set<string>
 ): Tools {
   if (request.functions !== undefined) throw unsupported('functions', '`functions`; use `tools`')
   const tools = allowed(request).map(tool => toTool(tool, traits, dropped))
@@ -34,7 +34,7 @@ function allowed ({ tools = [], tool_choice: choice }: ChatCompletionRequest): F
   return functions.filter(tool => names.has(tool.function.name))
 }
 
-function toTool (tool: FunctionTool, traits: Traits, dropped: Set<string>): Tool {
+function toTool (tool: FunctionTool, traits: AnthropicTraits, dropped: Set<string>): Tool {
   const { name, description, parameters = {}, strict } = tool.function
   const adapted = strict === true && traits.structured ? adaptSchema(parameters) : null
   if (strict === true && adapted === null) dropped.add('tools[].function.strict')
@@ -48,7 +48,7 @@ function toTool (tool: FunctionTool, traits: Traits, dropped: Set<string>): Tool
   }
 }
 
-function toChoice (request: ChatCompletionRequest, traits: Traits): ToolChoice | undefined {
+function toChoice (request: ChatCompletionRequest, traits: AnthropicTraits): ToolChoice | undefined {
   const { tool_choice: choice, parallel_tool_calls: parallel } = request
   const single = parallel === false ? { disable_parallel_tool_use: true } : {}
   const mode = typeof choice === 'object' && choice.type === 'allowed_tools' ? choice.allowed_tools.mode : choice

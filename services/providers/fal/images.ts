@@ -2,9 +2,9 @@ import { UpstreamError } from '../../shared/errors.ts'
 import { isObject, type JsonObject } from '../../shared/json.ts'
 import { fanOut } from '../image-api/fan-out.ts'
 import { pickFields } from '../image-api/fields.ts'
-import type { ImageAnswer, ImageCall, ImageMaker, MadeImage } from '../provider-image.ts'
+import type { ImageAnswer, ImageCall, ImageProvider, GeneratedImage } from '../provider-image.ts'
 import { createJsonClient, type JsonClient } from '../image-api/json-client.ts'
-import { imageAt } from '../image-api/made-image.ts'
+import { imageAt } from '../image-api/generated-image.ts'
 import { poll } from '../../upstream/poll.ts'
 import type { Connection } from '../../upstream/exchange.ts'
 
@@ -23,7 +23,7 @@ const cancelMs = 5000
 /**
  * Makes images through fal's queue: submit, ask for the state, fetch the result. Source: @fal-ai/client 1.10.
  */
-export function createFalImages ({ apiKey, headers, connection }: FalImagesOptions): ImageMaker {
+export function createFalImages ({ apiKey, headers, connection }: FalImagesOptions): ImageProvider {
   const auth: Record<string, string> = apiKey === null ? {} : { authorization: `Key ${apiKey}` }
   const own = { ...auth, ...headers }
   const client = createJsonClient({ connection, headers: own, apiKey, refine })
@@ -60,7 +60,7 @@ async function make (
   return { images: [imageIn(await client.get(request, signal))], usage: null, costNano: null, dropped }
 }
 
-function imageIn (result: JsonObject): MadeImage {
+function imageIn (result: JsonObject): GeneratedImage {
   const [image] = Array.isArray(result.images) ? result.images : [result.image]
   const [flagged] = [result.has_nsfw_concepts, result.nsfw_content_detected].flatMap(list => list ?? [])
   // A flagged image is all black.

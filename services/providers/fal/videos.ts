@@ -3,8 +3,8 @@ import type { JsonObject } from '../../shared/json.ts'
 import { createVideoApi, type VideoApi, type VideoUpstream } from '../video-jobs/api.ts'
 import { complaintIn, objectAt } from '../video-jobs/failures.ts'
 import { aspectRatioOf, defined, pictureUrl, resolutionOf, usualRatios } from '../video-jobs/inputs.ts'
-import type { VideoMaker, VideoTask } from '../provider-video.ts'
-import { createVideoMaker, type Reading } from '../video-jobs/dialect.ts'
+import type { VideoProvider, VideoTask } from '../provider-video.ts'
+import { createVideoProvider, type Reading } from '../video-jobs/dialect.ts'
 
 const codes = { content_policy_violation: 'moderated' } as const
 
@@ -12,9 +12,9 @@ const codes = { content_policy_violation: 'moderated' } as const
  * The queue of fal. A model is a path, e.g. `fal-ai/kling-video/v3/pro/text-to-video`, its jobs are known by
  * the first two parts of it. Source: npm @fal-ai/client 1.10, docs.fal.ai.
  */
-export function createFalVideos (upstream: VideoUpstream): VideoMaker {
+export function createFalVideos (upstream: VideoUpstream): VideoProvider {
   const api = createVideoApi(upstream, { auth: apiKey => ({ authorization: `Key ${apiKey}` }), codes })
-  return createVideoMaker(api, {
+  return createVideoProvider(api, {
     codes,
     polling: { minMs: 1_000, maxMs: 10_000 },
     submit: task => ({ path: `/${pathOf(task.model)}`, body: bodyOf(task) }),

@@ -1,7 +1,7 @@
 import type { ChatMessage, ToolCall } from '../../../schemas/openai/chat-messages.ts'
 import { isObject, type JsonObject } from '../../shared/json.ts'
 import type { ReadPart } from './media.ts'
-import type { ModelTraits } from './models.ts'
+import type { GeminiTraits } from './model-traits.ts'
 import { readCallId, signatureIn, unknownSignature } from './signatures.ts'
 import { refused, type Content, type FunctionCallPart, type FunctionResponsePart, type Part } from './wire.ts'
 
@@ -12,7 +12,7 @@ interface Conversation { contents: Content[], system: string }
  * for what cannot be said to this model.
  */
 export async function conversationOf (
-  messages: readonly ChatMessage[], traits: ModelTraits, readPart: ReadPart
+  messages: readonly ChatMessage[], traits: GeminiTraits, readPart: ReadPart
 ): Promise<Conversation> {
   const system: string[] = []
   const turns: Content[] = []
@@ -68,7 +68,7 @@ function withOpening (turns: Content[], text: string): Content[] {
 type Assistant = Extract<ChatMessage, { role: 'assistant' }>
 
 function saidParts (
-  message: Assistant, { wantsSignatures }: ModelTraits, names: Map<string, string>, param: string
+  message: Assistant, { wantsSignatures }: GeminiTraits, names: Map<string, string>, param: string
 ): Part[] {
   const calls = (message.tool_calls ?? []).map((call, index) => callPart(call, names, `${param}.tool_calls[${index}]`))
   const { function_call: legacy } = message

@@ -8,7 +8,7 @@ import type { Exchange } from '../../upstream/exchange.ts'
  * first in a list. `httpStatus` is that of the answer. Source: google.rpc.Status and
  * google.rpc.error_details.
  */
-export function errorIn (body: unknown, httpStatus: number): UpstreamError | null {
+export function geminiErrorIn (body: unknown, httpStatus: number): UpstreamError | null {
   const said: unknown = Array.isArray(body) ? body[0] : body
   const error = isObject(said) ? said.error : undefined
   if (!isObject(error)) return null
@@ -26,9 +26,9 @@ export function errorIn (body: unknown, httpStatus: number): UpstreamError | nul
 }
 
 /** The error of an answer whose status is not 200; reads the body. `secret` never appears in its message. */
-export async function errorOf (exchange: Exchange, secret: string | null): Promise<UpstreamError> {
+export async function readGeminiError (exchange: Exchange, secret: string | null): Promise<UpstreamError> {
   const { status, headers } = exchange
-  const error = errorIn(await readErrorBody(exchange), status) ?? new UpstreamError(kindOf(status, null, []), 'yes', saysNothing(status))
+  const error = geminiErrorIn(await readErrorBody(exchange), status) ?? new UpstreamError(kindOf(status, null, []), 'yes', saysNothing(status))
   const retryAfterMs = error.details.retryAfterMs ?? retryAfterMsOf(headers)
   return new UpstreamError(error.kind, 'yes', masked(error.message, secret), { ...error.details, status, retryAfterMs })
 }

@@ -7,7 +7,7 @@ import type { ChatAnswer, ChatCall, ChatProvider } from '../provider.ts'
 import { started } from '../../upstream/peek-first.ts'
 import { readUsage } from '../usage.ts'
 import { completionOf } from './answer.ts'
-import { errorIn, errorOf } from './errors.ts'
+import { geminiErrorIn, readGeminiError } from './errors.ts'
 import { createPartReader } from './media.ts'
 import { translate } from './request.ts'
 import { chunksIn } from './stream.ts'
@@ -38,7 +38,7 @@ export function createGemini ({ id, apiKey, headers, connection, download }: Gem
     const exchange = await connection.send(body === undefined
       ? { method, path, headers: ownHeaders, signal }
       : { method, path, headers: postHeaders, signal, body: Buffer.from(JSON.stringify(body)) })
-    if (exchange.status !== 200) throw await errorOf(exchange, apiKey)
+    if (exchange.status !== 200) throw await readGeminiError(exchange, apiKey)
     return exchange
   }
 
@@ -104,7 +104,7 @@ async function notAStream (exchange: Exchange): Promise<UpstreamError> {
 /** The body as one object. Throws UpstreamError, also for the error that a body with status 200 carries. */
 async function objectIn (exchange: Exchange): Promise<JsonObject> {
   const value = parseAnswer(await exchange.read(maxAnswerBytes))
-  const failure = errorIn(value, exchange.status)
+  const failure = geminiErrorIn(value, exchange.status)
   if (failure !== null) throw failure
   return objectOf(value)
 }

@@ -2,10 +2,10 @@ import { UpstreamError } from '../../shared/errors.ts'
 import { isObject, type JsonObject } from '../../shared/json.ts'
 import { fanOut } from '../image-api/fan-out.ts'
 import { pickFields } from '../image-api/fields.ts'
-import type { ImageAnswer, ImageCall, ImageMaker, ImageSize, ImageUsage, MadeImage } from '../provider-image.ts'
+import type { ImageAnswer, ImageCall, ImageProvider, ImageSize, ImageUsage, GeneratedImage } from '../provider-image.ts'
 import { megapixelsOf, nearestRatio } from '../image-api/ratio.ts'
 import { createJsonClient } from '../image-api/json-client.ts'
-import { imageFrom } from '../image-api/made-image.ts'
+import { imageFrom } from '../image-api/generated-image.ts'
 import type { Connection } from '../../upstream/exchange.ts'
 
 interface GeminiImagesOptions {
@@ -19,7 +19,7 @@ interface GeminiImagesOptions {
  * Makes images by `generateContent`, one at a time. Sizes are told as the nearest ratio and `1K`, `2K` or
  * `4K`. Source: Gemini API v1beta, `GenerationConfig.imageConfig`.
  */
-export function createGeminiImages ({ connection, apiKey, headers }: GeminiImagesOptions): ImageMaker {
+export function createGeminiImages ({ connection, apiKey, headers }: GeminiImagesOptions): ImageProvider {
   const auth: Record<string, string> = apiKey === null ? {} : { 'x-goog-api-key': apiKey }
   const client = createJsonClient({ connection, headers: { ...auth, ...headers }, apiKey, refine })
 
@@ -65,7 +65,7 @@ function readAnswer (body: JsonObject, dropped: readonly string[]): ImageAnswer 
   return { images: [image], usage: usageIn(body.usageMetadata), costNano: null, dropped }
 }
 
-function imageIn ({ inlineData }: JsonObject): MadeImage | null {
+function imageIn ({ inlineData }: JsonObject): GeneratedImage | null {
   return isObject(inlineData) && typeof inlineData.data === 'string' && inlineData.data !== ''
     ? imageFrom(inlineData.data, null)
     : null

@@ -3,7 +3,7 @@ import { isObject } from '../../shared/json.ts'
 import type { ChatCall } from '../provider.ts'
 import { conversationOf } from './contents.ts'
 import type { ReadPart } from './media.ts'
-import { traitsOf, type ModelTraits } from './models.ts'
+import { geminiTraitsOf, type GeminiTraits } from './model-traits.ts'
 import { geminiSchema } from './schema.ts'
 import { toolsOf } from './tools.ts'
 import { refused, type GenerateContentRequest, type GenerationConfig, type ThinkingConfig } from './wire.ts'
@@ -22,7 +22,7 @@ export async function translate (
   { request, model, outputLimit }: Pick<ChatCall, 'request' | 'model' | 'outputLimit'>, readPart: ReadPart
 ): Promise<Translated> {
   refuseUnmappable(request)
-  const traits = traitsOf(model)
+  const traits = geminiTraitsOf(model)
   const { contents, system } = await conversationOf(request.messages, traits, readPart)
   const { config, dropped } = configOf(request, traits, outputLimit)
   return {
@@ -47,7 +47,7 @@ function refuseUnmappable ({ n, modalities, web_search_options: search }: ChatCo
 }
 
 function configOf (
-  request: ChatCompletionRequest, traits: ModelTraits, outputLimit: number | null
+  request: ChatCompletionRequest, traits: GeminiTraits, outputLimit: number | null
 ): { config: GenerationConfig, dropped: string[] } {
   const dropped: string[] = []
   const config: GenerationConfig = {}
@@ -95,7 +95,7 @@ function topKOf (request: ChatCompletionRequest): number | undefined {
  * it in the words of Google's own OpenAI-compatible endpoint.
  */
 function thinkingOf (
-  request: ChatCompletionRequest, traits: ModelTraits, dropped: string[]
+  request: ChatCompletionRequest, traits: GeminiTraits, dropped: string[]
 ): ThinkingConfig {
   const { reasoning_effort: effort } = request
   const thinking: ThinkingConfig = {}

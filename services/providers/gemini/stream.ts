@@ -5,7 +5,7 @@ import { EventSplitter, eventsIn } from '../../upstream/sse.ts'
 import type { StreamReport } from '../provider.ts'
 import { readUsage } from '../usage.ts'
 import { ChunkMaker, type ChunkOptions } from './chunks.ts'
-import { errorIn } from './errors.ts'
+import { geminiErrorIn } from './errors.ts'
 import type { Exchange } from '../../upstream/exchange.ts'
 
 /** Most bytes of comments between two events. */
@@ -21,7 +21,7 @@ export async function * chunksIn (
 ): AsyncGenerator<ChatCompletionChunk, void, undefined> {
   const maker = new ChunkMaker(options)
   for await (const response of responsesIn(exchange)) {
-    const failure = errorIn(response, exchange.status)
+    const failure = geminiErrorIn(response, exchange.status)
     if (failure !== null) throw failure
     const chunks = maker.chunks(response)
     report.usage = readUsage({ usage: maker.usage }) ?? report.usage

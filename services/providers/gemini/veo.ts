@@ -3,8 +3,8 @@ import { createVideoApi, type VideoApi, type VideoUpstream } from '../video-jobs
 import { complaintIn, objectAt, textOf } from '../video-jobs/failures.ts'
 import type { Complaint } from '../video-jobs/failures.ts'
 import { aspectRatioOf, defined, pictureBytes, resolutionOf } from '../video-jobs/inputs.ts'
-import type { Picture, VideoFile, VideoMaker } from '../provider-video.ts'
-import { createVideoMaker } from '../video-jobs/dialect.ts'
+import type { FrameImage, VideoFile, VideoProvider } from '../provider-video.ts'
+import { createVideoProvider } from '../video-jobs/dialect.ts'
 
 const codes = {
   UNAUTHENTICATED: 'auth', PERMISSION_DENIED: 'auth', RESOURCE_EXHAUSTED: 'rate', UNAVAILABLE: 'overloaded'
@@ -14,9 +14,9 @@ const codes = {
  * Google's Veo through the Gemini API: a long-running operation. Pictures go as bytes, and the video is
  * fetched with the key, which is sent to no address but the provider's own. Source: npm @ai-sdk/google 4.
  */
-export function createVeoVideos (upstream: VideoUpstream): VideoMaker {
+export function createVeoVideos (upstream: VideoUpstream): VideoProvider {
   const api = createVideoApi(upstream, { auth: apiKey => ({ 'x-goog-api-key': apiKey }), codes })
-  return createVideoMaker(api, {
+  return createVideoProvider(api, {
     codes,
     polling: { minMs: 5_000 },
     pictures: 'bytes',
@@ -50,7 +50,7 @@ export function createVeoVideos (upstream: VideoUpstream): VideoMaker {
   })
 }
 
-function imageOf (picture: Picture | null) {
+function imageOf (picture: FrameImage | null) {
   const bytes = pictureBytes(picture)
   return bytes && { bytesBase64Encoded: bytes.base64, mimeType: bytes.mime }
 }

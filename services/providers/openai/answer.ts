@@ -21,7 +21,7 @@ export function upstreamErrorIn (body: JsonObject, dialect: Dialect): UpstreamEr
 }
 
 /** The error of an answer whose status is not 2xx; reads the body. `secret` never appears in its message. */
-export async function upstreamErrorOf (exchange: Exchange, secret: string | null): Promise<UpstreamError> {
+export async function readUpstreamError (exchange: Exchange, secret: string | null): Promise<UpstreamError> {
   return upstreamErrorFrom(exchange, await readErrorBody(exchange), secret)
 }
 

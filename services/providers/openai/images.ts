@@ -4,11 +4,11 @@ import type { Dialect } from './dialects.ts'
 import { fanOut } from '../image-api/fan-out.ts'
 import type { ImageDialect } from './image-dialects.ts'
 import { sortFields } from '../image-api/fields.ts'
-import type { ImageAnswer, ImageCall, ImageMaker, MadeImage } from '../provider-image.ts'
+import type { ImageAnswer, ImageCall, ImageProvider, GeneratedImage } from '../provider-image.ts'
 import { megapixelsOf, nearestRatio } from '../image-api/ratio.ts'
 import { readImageCost, readImageUsage } from '../image-api/usage.ts'
 import { createJsonClient } from '../image-api/json-client.ts'
-import { imageAt, imageFrom } from '../image-api/made-image.ts'
+import { imageAt, imageFrom } from '../image-api/generated-image.ts'
 import { upstreamErrorIn } from './answer.ts'
 import type { Connection } from '../../upstream/exchange.ts'
 
@@ -25,7 +25,7 @@ interface OpenAIImagesOptions {
  */
 export function createOpenAIImages (
   { dialect, apiKey, headers, connection }: OpenAIImagesOptions
-): ImageMaker {
+): ImageProvider {
   const { images } = dialect
   const auth = apiKey === null ? {} : { [dialect.auth.header]: dialect.auth.prefix + apiKey }
   const client = createJsonClient({ connection, headers: { ...auth, ...headers }, apiKey })
@@ -93,7 +93,7 @@ function readAnswer (
   }
 }
 
-function imageIn (item: JsonObject): MadeImage[] {
+function imageIn (item: JsonObject): GeneratedImage[] {
   const revised = typeof item.revised_prompt === 'string' && item.revised_prompt !== '' ? item.revised_prompt : null
   if (typeof item.b64_json === 'string' && item.b64_json !== '') return [imageFrom(item.b64_json, revised)]
   return typeof item.url === 'string' && item.url !== '' ? [imageAt(item.url, revised)] : []

@@ -3,7 +3,7 @@ import { isObject } from '../../shared/json.ts'
 import { eventsIn } from '../../upstream/sse.ts'
 import { isEventStream, maxAnswerBytes, objectOf, parseAnswer, readObject } from '../../upstream/answer-body.ts'
 import type { Dialect } from './dialects.ts'
-import { upstreamErrorIn, upstreamErrorOf } from './answer.ts'
+import { upstreamErrorIn, readUpstreamError } from './answer.ts'
 import { editsFor } from './request.ts'
 import { relayStream } from './stream.ts'
 import { translateAnswer } from './translate.ts'
@@ -45,7 +45,7 @@ export function createOpenAI ({ id, dialect, apiKey, headers, connection }: Open
     const { edits, dropped, hideUsage } = editsFor(call, dialect)
     const body = call.text.with(edits)
     const exchange = await connection.send({ method: 'POST', path, headers: postHeaders, body, signal: call.signal })
-    if (exchange.status !== 200) throw await upstreamErrorOf(exchange, apiKey)
+    if (exchange.status !== 200) throw await readUpstreamError(exchange, apiKey)
     const report = createReport(dropped)
     if (call.request.stream !== true) return readJson(await exchange.read(maxAnswerBytes), report, dialect)
     if (!isEventStream(exchange)) throw await notAStream(exchange, dialect)
@@ -59,7 +59,7 @@ export function createOpenAI ({ id, dialect, apiKey, headers, connection }: Open
     complete: dialect.completions ? call => post('/completions', call) : undefined,
     async models (signal) {
       const exchange = await connection.send({ method: 'GET', path: '/models', headers: ownHeaders, signal })
-      if (exchange.status !== 200) throw await upstreamErrorOf(exchange, apiKey)
+      if (exchange.status !== 200) throw await readUpstreamError(exchange, apiKey)
       const list = await readObject(exchange)
       const ids = (Array.isArray(list.data) ? list.data : []).map(model => model?.id).filter(isText)
       const { modelPrefix: prefix } = dialect
@@ -136,9 +136,9 @@ function resume (
   }
   return {
     [Symbol.asyncIterator]: () => iterator,
-    async pour (sink) {
+    async pipeTo (sink) {
       for (const piece of first.splice(0)) if (!sink.write(piece)) await sink.drained()
-      await events.pour(sink)
+      await events.pipeTo(sink)
     }
   }
 }

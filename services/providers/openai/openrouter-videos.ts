@@ -1,15 +1,15 @@
 import { bearer, createVideoApi, type VideoUpstream } from '../video-jobs/api.ts'
 import { complaintIn, objectAt } from '../video-jobs/failures.ts'
 import { defined, pictureUrl, sizeText } from '../video-jobs/inputs.ts'
-import type { Picture, VideoMaker } from '../provider-video.ts'
-import { createVideoMaker, nanoOf } from '../video-jobs/dialect.ts'
+import type { FrameImage, VideoProvider, VideoTask } from '../provider-video.ts'
+import { createVideoProvider, nanoOf } from '../video-jobs/dialect.ts'
 
 const codes = {} as const
 
 /** OpenRouter's `/videos`: many providers' models in one form. Source: npm @openrouter/sdk 1.3. */
-export function createOpenRouterVideos (upstream: VideoUpstream): VideoMaker {
+export function createOpenRouterVideos (upstream: VideoUpstream): VideoProvider {
   const api = createVideoApi(upstream, { auth: bearer, codes })
-  return createVideoMaker(api, {
+  return createVideoProvider(api, {
     codes,
     submit: task => ({
       path: '/videos',
@@ -42,8 +42,8 @@ export function createOpenRouterVideos (upstream: VideoUpstream): VideoMaker {
   })
 }
 
-function framesOf ({ firstFrame, lastFrame }: { firstFrame: Picture | null, lastFrame: Picture | null }) {
-  const frame = (picture: Picture | null, frameType: string) => picture && {
+function framesOf ({ firstFrame, lastFrame }: VideoTask) {
+  const frame = (picture: FrameImage | null, frameType: string) => picture && {
     type: 'image_url', image_url: { url: pictureUrl(picture) }, frame_type: frameType
   }
   const frames = [frame(firstFrame, 'first_frame'), frame(lastFrame, 'last_frame')].filter(one => one !== null)

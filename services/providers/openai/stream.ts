@@ -54,14 +54,14 @@ export function relayStream (
       if (!relay.isDone) exchange.cancel()
       return ended
     },
-    pour: sink => pour(exchange, relay, sink),
+    pipeTo: sink => pipe(exchange, relay, sink),
     [Symbol.asyncIterator] () { return this }
   }
 }
 
 type RelayedStream = AsyncIterableIterator<Buffer, undefined> & EventStream
 
-function pour (exchange: Exchange, relay: Relay, sink: EventSink): Promise<void> {
+function pipe (exchange: Exchange, relay: Relay, sink: EventSink): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
 
   /** Passes on what is ready; returns whether more may come. */
@@ -82,7 +82,7 @@ function pour (exchange: Exchange, relay: Relay, sink: EventSink): Promise<void>
 
   forward()
   if (relay.failure === null && !relay.isDone) {
-    exchange.flow({
+    exchange.pipeTo({
       chunk (bytes) {
         relay.push(bytes)
         return forward()

@@ -2,8 +2,8 @@ import type { JsonObject } from '../../shared/json.ts'
 import { bearer, createVideoApi, type VideoApi, type VideoUpstream } from '../video-jobs/api.ts'
 import { complaintIn, objectAt } from '../video-jobs/failures.ts'
 import { defined, pictureUrl, sizeForRatio, sizeText } from '../video-jobs/inputs.ts'
-import type { VideoMaker, VideoTask } from '../provider-video.ts'
-import { createVideoMaker, nanoOf, type Reading } from '../video-jobs/dialect.ts'
+import type { VideoProvider, VideoTask } from '../provider-video.ts'
+import { createVideoProvider, nanoOf, type Reading } from '../video-jobs/dialect.ts'
 
 /** How one server with OpenAI's `/videos` differs from the others. */
 interface OpenAIVideos {
@@ -54,12 +54,12 @@ const together: OpenAIVideos = {
 }
 
 /** `POST /videos`, `GET /videos/{id}`; such a job cannot be cancelled. */
-function createMaker (upstream: VideoUpstream, { body, result }: OpenAIVideos): VideoMaker {
+function createProvider (upstream: VideoUpstream, { body, result }: OpenAIVideos): VideoProvider {
   const codes = {
     insufficient_quota: 'quota', model_not_found: 'not_found', rate_limit_exceeded: 'rate', invalid_api_key: 'auth'
   } as const
   const api = createVideoApi(upstream, { auth: bearer, codes })
-  return createVideoMaker(api, {
+  return createVideoProvider(api, {
     codes,
     submit: task => ({ path: '/videos', body: body(task) }),
     idIn: answer => answer.id,
@@ -86,5 +86,6 @@ function createMaker (upstream: VideoUpstream, { body, result }: OpenAIVideos): 
   })
 }
 
-export const createOpenAIVideos = (upstream: VideoUpstream): VideoMaker => createMaker(upstream, openai)
-export const createTogetherVideos = (upstream: VideoUpstream): VideoMaker => createMaker(upstream, together)
+export const createOpenAIVideos = (upstream: VideoUpstream): VideoProvider => createProvider(upstream, openai)
+export const createTogetherVideos = (upstream: VideoUpstream): VideoProvider =>
+  createProvider(upstream, together)

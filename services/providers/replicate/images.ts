@@ -2,10 +2,10 @@ import { UpstreamError } from '../../shared/errors.ts'
 import type { JsonObject } from '../../shared/json.ts'
 import { fanOut } from '../image-api/fan-out.ts'
 import { pickFields } from '../image-api/fields.ts'
-import type { ImageAnswer, ImageCall, ImageMaker } from '../provider-image.ts'
+import type { ImageAnswer, ImageCall, ImageProvider } from '../provider-image.ts'
 import { nearestRatio } from '../image-api/ratio.ts'
 import { createJsonClient, type JsonClient } from '../image-api/json-client.ts'
-import { imageAt } from '../image-api/made-image.ts'
+import { imageAt } from '../image-api/generated-image.ts'
 import { poll } from '../../upstream/poll.ts'
 import type { Connection } from '../../upstream/exchange.ts'
 
@@ -24,7 +24,9 @@ const waitS = 30
  * Makes images by predictions of models named `owner/name`, or `owner/name:version`. Source: replicate 1.4,
  * and the input of the models that make most images there.
  */
-export function createReplicateImages ({ apiKey, headers, connection }: ReplicateImagesOptions): ImageMaker {
+export function createReplicateImages (
+  { apiKey, headers, connection }: ReplicateImagesOptions
+): ImageProvider {
   const auth: Record<string, string> = apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }
   const client = createJsonClient({ connection, headers: { ...auth, ...headers }, apiKey })
   return call => {

@@ -2,8 +2,8 @@ import { isObject, type JsonObject } from '../../shared/json.ts'
 import { bearer, createVideoApi, type VideoApi, type VideoUpstream } from '../video-jobs/api.ts'
 import { badReply, complaintIn, objectAt, textOf } from '../video-jobs/failures.ts'
 import { aspectRatioOf, defined, pictureUrl, resolutionOf, usualRatios } from '../video-jobs/inputs.ts'
-import type { VideoMaker, VideoTask } from '../provider-video.ts'
-import { createVideoMaker } from '../video-jobs/dialect.ts'
+import type { VideoProvider, VideoTask } from '../provider-video.ts'
+import { createVideoProvider } from '../video-jobs/dialect.ts'
 
 const codes = {} as const
 
@@ -12,9 +12,9 @@ const codes = {} as const
  * client, but inputs that a model does not know are ignored and listed: one of them holds the submit key.
  * Source: npm replicate 1.4; replicate.com, predictions and data retention.
  */
-export function createReplicateVideos (upstream: VideoUpstream): VideoMaker {
+export function createReplicateVideos (upstream: VideoUpstream): VideoProvider {
   const api = createVideoApi(upstream, { auth: bearer, codes })
-  const maker = createVideoMaker(api, {
+  const maker = createVideoProvider(api, {
     codes,
     polling: { minMs: 1_000, maxMs: 10_000 },
     submit (task) {

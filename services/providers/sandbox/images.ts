@@ -1,5 +1,5 @@
 import { pickFields } from '../image-api/fields.ts'
-import type { ImageAnswer, ImageCall, MadeImage } from '../provider-image.ts'
+import type { ImageAnswer, ImageCall, GeneratedImage } from '../provider-image.ts'
 import { readDirective } from './directives.ts'
 import { drawPicture } from './picture.ts'
 import { throwIfAborted, wait } from './wait.ts'
@@ -18,7 +18,7 @@ export async function makeImages (call: ImageCall): Promise<ImageAnswer> {
   if (failure !== null) throw failure
   const { dropped } = pickFields(request, ['quality', 'output_format', 'output_compression'])
   // One after the other: a client that asks for ten does not get all threads of the process.
-  const images: MadeImage[] = []
+  const images: GeneratedImage[] = []
   for (let index = 0; index < count; index++) {
     throwIfAborted(signal)
     const svg = drawPicture(request.prompt, size ?? defaultSize, index)

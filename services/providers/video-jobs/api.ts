@@ -27,7 +27,7 @@ export interface SubmitRequest { path: string, body: JsonObject, headers?: Recor
 
 /** The calls that submitting, polling and fetching are made of. All throw UpstreamError. */
 export interface VideoApi {
-  /** Starts a job. `sent` of its error is as VideoMaker says. */
+  /** Starts a job. `sent` of its error is as VideoProvider says. */
   submit (request: SubmitRequest, signal: AbortSignal): Promise<JsonObject>
   /** Null for an empty answer, which means that there is nothing to tell yet. */
   get (path: string, signal: AbortSignal): Promise<JsonObject | null>

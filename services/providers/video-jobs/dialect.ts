@@ -3,12 +3,12 @@ import type { JsonObject } from '../../shared/json.ts'
 import type { SubmitRequest, VideoApi } from './api.ts'
 import { badReply, failedJob, mayHaveBegun, textOf } from './failures.ts'
 import type { Complaint, FailureCodes } from './failures.ts'
-import type { Polling, VideoFile, VideoMaker, VideoState, VideoTask } from '../provider-video.ts'
+import type { Polling, VideoFile, VideoProvider, VideoState, VideoTask } from '../provider-video.ts'
 
 /** How one provider words what all of them do. */
-export interface VideoWire {
+export interface VideoDialect {
   polling?: Partial<Polling>
-  pictures?: VideoMaker['pictures']
+  pictures?: VideoProvider['pictures']
   submit (task: VideoTask): SubmitRequest
   /** The job's id in the answer to a submit. */
   idIn (answer: JsonObject): unknown
@@ -41,7 +41,7 @@ export interface Reading {
 const usualPolling: Polling = { minMs: 3_000, maxMs: 15_000, deadlineMs: 30 * 60_000 }
 
 /** A maker that submits and polls as the wire says. */
-export function createVideoMaker (api: VideoApi, wire: VideoWire): VideoMaker {
+export function createVideoProvider (api: VideoApi, wire: VideoDialect): VideoProvider {
   const { cancel, pictures } = wire
   return {
     polling: { ...usualPolling, ...wire.polling },
@@ -65,14 +65,14 @@ export function createVideoMaker (api: VideoApi, wire: VideoWire): VideoMaker {
 }
 
 /** The handle of an answer to a submit. Throws UpstreamError: a job without a handle may be under way. */
-export function handleIn (answer: JsonObject, task: VideoTask, { idIn, handle }: VideoWire): string {
+export function handleIn (answer: JsonObject, task: VideoTask, { idIn, handle }: VideoDialect): string {
   const id = textOf(idIn(answer))
   const isPath = id !== null && id.split('/').every(part => part !== '' && part !== '.' && part !== '..')
   if (!isPath || id.length > 512) throw mayHaveBegun(badReply('names no job'))
   return handle?.(id, task) ?? encodeURIComponent(id)
 }
 
-function toState (reading: Reading, { states, codes }: VideoWire): VideoState {
+function toState (reading: Reading, { states, codes }: VideoDialect): VideoState {
   const status = textOf(reading.status)
   if (status === null) throw badReply('tells no state')
   const state = states[status] ?? 'running'

@@ -1,6 +1,6 @@
 import { UpstreamError } from '../../shared/errors.ts'
 import type { JsonObject } from '../../shared/json.ts'
-import type { Picture, VideoTask } from '../provider-video.ts'
+import type { FrameImage, VideoTask } from '../provider-video.ts'
 
 /** The fields that have a value. */
 export function defined (fields: JsonObject): JsonObject {
@@ -65,26 +65,26 @@ function nearest<Name extends string> (
 }
 
 /** An address, or the bytes as a data URL. */
-export function pictureUrl (picture: Picture | null): string | null {
+export function pictureUrl (picture: FrameImage | null): string | null {
   if (picture === null || 'url' in picture) return picture && picture.url
   return `data:${picture.mime};base64,${base64(picture.bytes)}`
 }
 
 /** An address, or the bytes in base64 without anything before them. */
-export function pictureText (picture: Picture | null): string | null {
+export function pictureText (picture: FrameImage | null): string | null {
   if (picture === null || 'url' in picture) return picture && picture.url
   return base64(picture.bytes)
 }
 
 /** The bytes in base64 and their type. Throws UpstreamError for an address. */
-export function pictureBytes (picture: Picture | null): { base64: string, mime: string } | null {
+export function pictureBytes (picture: FrameImage | null): { base64: string, mime: string } | null {
   if (picture === null) return null
   if ('url' in picture) throw unsent('takes pictures only as bytes, not as an address')
   return { base64: base64(picture.bytes), mime: picture.mime }
 }
 
 /** An address. Throws UpstreamError for bytes. */
-export function pictureAddress (picture: Picture | null): string | null {
+export function pictureAddress (picture: FrameImage | null): string | null {
   if (picture === null || 'url' in picture) return picture && picture.url
   throw unsent('takes pictures only as an address, not as bytes')
 }

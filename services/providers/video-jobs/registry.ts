@@ -9,7 +9,7 @@ import { createRunwayVideos } from '../runway.ts'
 import { createSeedanceVideos } from '../seedance.ts'
 import { createVeoVideos } from '../gemini/veo.ts'
 import type { VideoUpstream } from './api.ts'
-import type { VideoMaker } from '../provider-video.ts'
+import type { VideoProvider } from '../provider-video.ts'
 import { createWanVideos } from '../wan.ts'
 import { createXaiVideos } from '../xai.ts'
 
@@ -28,6 +28,6 @@ export const videoMakers = {
   veo: createVeoVideos,
   wan: createWanVideos,
   xai: createXaiVideos
-} satisfies Record<string, (upstream: VideoUpstream) => VideoMaker>
+} satisfies Record<string, (upstream: VideoUpstream) => VideoProvider>
 
 export type VideoForm = keyof typeof videoMakers

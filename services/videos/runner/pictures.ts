@@ -1,5 +1,5 @@
 import { UpstreamError } from '../../shared/errors.ts'
-import type { Picture, VideoMaker } from '../../providers/provider-video.ts'
+import type { FrameImage, VideoProvider } from '../../providers/provider-video.ts'
 import type { RunnerContext } from './runner-context.ts'
 import type { Job } from '../job.ts'
 
@@ -12,8 +12,8 @@ const timeoutMs = 60_000
  * before.
  */
 export async function toPicture (
-  { media, download }: Pick<RunnerContext, 'media' | 'download'>, job: Job, url: string, form: VideoMaker['pictures']
-): Promise<Picture> {
+  { media, download }: Pick<RunnerContext, 'media' | 'download'>, job: Job, url: string, form: VideoProvider['pictures']
+): Promise<FrameImage> {
   const given = readPicture(url)
   if (form === undefined) return given
   try {
@@ -29,13 +29,13 @@ export async function toPicture (
   return given
 }
 
-function readPicture (url: string): Picture {
+function readPicture (url: string): FrameImage {
   const [head = '', body] = url.startsWith('data:') ? url.split(',', 2) : []
   if (body === undefined) return { url }
   return { bytes: Buffer.from(body, 'base64'), mime: head.slice('data:'.length).replace(/;.*$/, '').toLowerCase() }
 }
 
-async function fetchPicture (url: string, download: RunnerContext['download']): Promise<Picture> {
+async function fetchPicture (url: string, download: RunnerContext['download']): Promise<FrameImage> {
   const pieces: Uint8Array[] = []
   const body = await download(url, { signal: AbortSignal.timeout(timeoutMs), maxBytes: maxPictureBytes })
   for await (const piece of body) pieces.push(piece)

@@ -1,5 +1,5 @@
 import { UpstreamError } from '../../shared/errors.ts'
-import type { VideoMaker, VideoState } from '../../providers/provider-video.ts'
+import type { VideoProvider, VideoState } from '../../providers/provider-video.ts'
 import { backoff } from './runner-context.ts'
 import type { Next, RunnerContext } from './runner-context.ts'
 import { copy } from './store-result.ts'
@@ -36,14 +36,14 @@ export async function poll (context: RunnerContext, live: LiveJob): Promise<Next
   }
 }
 
-function makerOf (context: RunnerContext, { candidates, candidate }: LiveJob): VideoMaker | undefined {
+function makerOf (context: RunnerContext, { candidates, candidate }: LiveJob): VideoProvider | undefined {
   const chosen = candidates[candidate]
   return chosen && context.maker(chosen.provider)
 }
 
 async function goesOn (
   context: RunnerContext, live: LiveJob, { state, progress }: Extract<VideoState, { progress: unknown }>,
-  maker: VideoMaker
+  maker: VideoProvider
 ): Promise<Next> {
   const nowMs = context.clock()
   const isNews = progress !== live.progress && nowMs - live.writtenAt >= context.timing.progressMs
@@ -59,7 +59,7 @@ async function goesOn (
 /**
  * A tenth of the time so far, so that nobody waits much longer than he must, give or take a tenth of that.
  */
-function pauseOf ({ polling: { minMs, maxMs } }: VideoMaker, elapsedMs: number): number {
+function pauseOf ({ polling: { minMs, maxMs } }: VideoProvider, elapsedMs: number): number {
   return Math.min(maxMs, Math.max(minMs, elapsedMs * 0.1)) * (0.9 + Math.random() * 0.2)
 }
 
@@ -82,7 +82,7 @@ async function unreachable (context: RunnerContext, live: LiveJob): Promise<Next
 }
 
 async function giveUp (
-  context: RunnerContext, live: LiveJob, maker: VideoMaker | undefined, handle: string
+  context: RunnerContext, live: LiveJob, maker: VideoProvider | undefined, handle: string
 ): Promise<Next> {
   if (maker?.cancel !== undefined) await ask(context, maker, handle)
   return await finish(context, live, tooLate)
@@ -90,14 +90,14 @@ async function giveUp (
 
 /** Ends a job as an operator wishes, whether the provider can stop or not. */
 async function cancel (
-  context: RunnerContext, live: LiveJob, maker: VideoMaker, handle: string
+  context: RunnerContext, live: LiveJob, maker: VideoProvider, handle: string
 ): Promise<Next> {
   const stopped = maker.cancel !== undefined && await ask(context, maker, handle)
   return await finish(context, live, cancelled('by the operator', !stopped))
 }
 
 /** Returns whether the provider has agreed to stop. */
-async function ask (context: RunnerContext, maker: VideoMaker, handle: string): Promise<boolean> {
+async function ask (context: RunnerContext, maker: VideoProvider, handle: string): Promise<boolean> {
   try {
     await maker.cancel?.(handle, signalOf(context))
     return true

@@ -1,7 +1,7 @@
 import type { VideoSettings } from '../../catalogue/types.ts'
 import type { JobHolds } from '../../ledger/hold/job-holds.ts'
 import type { Download, MediaStore } from '../../media/media.ts'
-import type { VideoMaker } from '../../providers/provider-video.ts'
+import type { VideoProvider } from '../../providers/provider-video.ts'
 import type { Store } from '../../store/store.ts'
 import type { Job } from '../job.ts'
 import type { JobRows } from '../rows.ts'
@@ -55,7 +55,7 @@ export interface RunnerContext {
   media: MediaStore
   download: Download
   /** Undefined when no provider of that id makes videos now. */
-  maker (provider: string): VideoMaker | undefined
+  maker (provider: string): VideoProvider | undefined
   settings (): VideoSettings
   timing: Timing
   clock: () => number

@@ -1,5 +1,5 @@
 import { UpstreamError } from '../../shared/errors.ts'
-import type { Picture, VideoMaker, VideoTask } from '../../providers/provider-video.ts'
+import type { FrameImage, VideoProvider, VideoTask } from '../../providers/provider-video.ts'
 import { backoff } from './runner-context.ts'
 import type { Next, RunnerContext } from './runner-context.ts'
 import { failed, finish, noProvider, submitUnknown, withoutPictures } from './end-job.ts'
@@ -34,7 +34,7 @@ export async function submit (context: RunnerContext, live: LiveJob): Promise<Ne
 }
 
 async function send (
-  context: RunnerContext, live: LiveJob, job: Job, candidate: Candidate, maker: VideoMaker
+  context: RunnerContext, live: LiveJob, job: Job, candidate: Candidate, maker: VideoProvider
 ): Promise<Next> {
   try {
     const task = await toTask(context, job, candidate, maker)
@@ -48,7 +48,7 @@ async function send (
 }
 
 async function submitted (
-  context: RunnerContext, live: LiveJob, job: Job, handle: string, { polling }: VideoMaker
+  context: RunnerContext, live: LiveJob, job: Job, handle: string, { polling }: VideoProvider
 ): Promise<Next> {
   const submittedAt = context.clock()
   const change = { state: 'queued', handle, submittedAt, task: withoutPictures(job) } as const
@@ -104,7 +104,7 @@ const maxPatienceMs = 5_000
 
 /** Returns null when the job may be sent (again). */
 async function resolveDoubt (
-  context: RunnerContext, live: LiveJob, job: Job, candidate: Candidate, maker: VideoMaker
+  context: RunnerContext, live: LiveJob, job: Job, candidate: Candidate, maker: VideoProvider
 ): Promise<Next | null> {
   if (maker.submitsOnce) return null
   if (maker.find !== undefined) {
@@ -127,9 +127,9 @@ async function resolveDoubt (
 
 /** The task as a provider takes it; without a maker its pictures are left as they came. */
 async function toTask (
-  context: RunnerContext, job: Job, { model }: Candidate, maker: VideoMaker | null
+  context: RunnerContext, job: Job, { model }: Candidate, maker: VideoProvider | null
 ): Promise<VideoTask> {
-  const picture = async (url: string | null): Promise<Picture | null> =>
+  const picture = async (url: string | null): Promise<FrameImage | null> =>
     url === null ? null : await toPicture(context, job, url, maker?.pictures)
   const { task } = job
   const [firstFrame, lastFrame] = await Promise.all([picture(task.firstFrame), picture(task.lastFrame)])

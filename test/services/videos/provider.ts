@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { UpstreamError } from '../../../services/shared/errors.ts'
-import type { VideoFile, VideoMaker, VideoState, VideoTask } from '../../../services/providers/provider-video.ts'
+import type { VideoFile, VideoProvider, VideoState, VideoTask } from '../../../services/providers/provider-video.ts'
 import type { Exchange } from '../../../services/upstream/exchange.ts'
 
 /** A real MP4 of two seconds, 96 by 54 pixels. */
 export const twoSeconds = readFileSync(join(import.meta.dirname, '../../fixtures/videos/two-seconds.mp4'))
 
 /** A provider that does as it is told, and remembers what it was asked. Several nodes may share it. */
-export interface ScriptedProvider extends VideoMaker {
+export interface ScriptedProvider extends VideoProvider {
   readonly submits: VideoTask[]
   readonly cancels: string[]
   polls: number
@@ -80,7 +80,7 @@ export function fileOf (bytes: Buffer): VideoFile {
       status: 200,
       headers: {},
       read: async () => bytes,
-      flow (sink) {
+      pipeTo (sink) {
         sink.chunk(bytes)
         sink.end()
       },

@@ -14,7 +14,7 @@ import { createLedger } from '../../../services/ledger/create.ts'
 import type { Ledger } from '../../../services/ledger/ledger.ts'
 import type { MediaStore, StoredMedia } from '../../../services/media/media.ts'
 import { newModel } from '../../../services/catalogue/new-model.ts'
-import type { VideoMaker } from '../../../services/providers/provider-video.ts'
+import type { VideoProvider } from '../../../services/providers/provider-video.ts'
 import type { Store } from '../../../services/store/store.ts'
 import { createTrace } from '../../../services/requests/trace.ts'
 import { readAttempt } from '../../../services/videos/attempt.ts'
@@ -48,7 +48,7 @@ export interface Studio {
 export interface Answer { status: number, headers: IncomingHttpHeaders, text: string, body: any }
 
 interface StudioOptions {
-  makers?: Record<string, VideoMaker>
+  makers?: Record<string, VideoProvider>
   settings?: Partial<VideoSettings>
   timing?: Partial<Timing>
   model?: Partial<ModelConfig>

@@ -1,6 +1,6 @@
 import { UpstreamError } from '../../../shared/errors.ts'
 import { isObject } from '../../../shared/json.ts'
-import type { Picture, VideoMaker, VideoState, VideoTask } from '../../provider-video.ts'
+import type { FrameImage, VideoProvider, VideoState, VideoTask } from '../../provider-video.ts'
 import { readDirective } from '../directives.ts'
 import type { Directive } from '../directives.ts'
 import { render } from './render.ts'
@@ -24,7 +24,7 @@ const shortestSide = 360
  * long it takes), `sandbox:error <name>` (refused at once, see directives.ts) or `sandbox:fail <name>` (fails
  * in the end).
  */
-export function createSandboxVideos ({ durationMs }: SandboxVideoOptions): VideoMaker {
+export function createSandboxVideos ({ durationMs }: SandboxVideoOptions): VideoProvider {
   return {
     polling: { minMs: 250, maxMs: 5_000, deadlineMs: 900_000 },
     // A handle holds the whole order and nothing else is kept, so two of them are one.
@@ -92,7 +92,7 @@ function sizeOf ({ size, aspectRatio }: VideoTask): { width: number, height: num
 /** The encoder halves the colours' resolution. */
 const even = (pixels: number): number => Math.max(2, Math.round(pixels / 2) * 2)
 
-function toBase64 (picture: Picture | null): string | null {
+function toBase64 (picture: FrameImage | null): string | null {
   if (picture === null) return null
   if ('url' in picture) throw refused('The sandbox wants the picture itself.')
   if (!/^image\/(png|jpe?g|webp|gif)$/.test(picture.mime)) throw refused('The sandbox reads PNG, JPEG, WebP and GIF.')
@@ -119,7 +119,7 @@ function toExchange (bytes: Uint8Array): Exchange {
     status: 200,
     headers: { 'content-type': 'video/mp4', 'content-length': String(body.length) },
     read: async () => body,
-    flow (sink) {
+    pipeTo (sink) {
       sink.chunk(body)
       sink.end()
     },

@@ -14,7 +14,7 @@ function exchangeOf (events: readonly object[]): Exchange & { left: string[] } {
     headers: {},
     left,
     read: async () => Buffer.alloc(0),
-    flow () { throw new Error('chunks are asked for') },
+    pipeTo () { throw new Error('chunks are asked for') },
     resume () {},
     cancel: () => { left.push('cancelled') },
     finish: () => { left.push('finished') },

@@ -3,7 +3,7 @@ import { createConnection } from '../../../../services/upstream/connection.ts'
 import { Deadlines } from '../../../../services/shared/deadline-timer.ts'
 import { UpstreamError } from '../../../../services/shared/errors.ts'
 import { videoMakers } from '../../../../services/providers/video-jobs/registry.ts'
-import type { VideoFile, VideoMaker, VideoTask } from '../../../../services/providers/provider-video.ts'
+import type { VideoFile, VideoProvider, VideoTask } from '../../../../services/providers/provider-video.ts'
 import { startVideoServer, type VideoServer } from '../../../servers/videos/server.ts'
 import type { Wire } from '../../../servers/videos/wire.ts'
 import type { Exchange } from '../../../../services/upstream/exchange.ts'
@@ -18,7 +18,7 @@ type Options = Parameters<typeof startVideoServer>[1] & { apiKey?: string }
 /** A maker that talks to a server of its provider's, which must have found no fault when the test ends. */
 export async function connect (
   t: Test, wire: Wire, { apiKey = wire.apiKey, ...options }: Options = {}
-): Promise<{ server: VideoServer, maker: VideoMaker }> {
+): Promise<{ server: VideoServer, maker: VideoProvider }> {
   const server = await startVideoServer(wire, options)
   const maker = makerAt(t, wire, server.url, { apiKey })
   t.teardown(async () => {
@@ -30,7 +30,7 @@ export async function connect (
 
 export function makerAt (
   t: Test, wire: Wire, baseUrl: string, { apiKey = wire.apiKey, timeouts = patient } = {}
-): VideoMaker {
+): VideoProvider {
   const connection = createConnection({ baseUrl, timeouts, maxConnections: 8, deadlines: new Deadlines(10) })
   t.teardown(() => connection.close())
   return videoMakers[wire.form]({ apiKey, headers: {}, connection })
@@ -64,7 +64,7 @@ export function taskFor (wire: Wire, more: Partial<VideoTask> = {}): VideoTask {
 }
 
 /** What `find` says; it has to be there. */
-export function find (maker: VideoMaker, task: VideoTask): Promise<string | null> {
+export function find (maker: VideoProvider, task: VideoTask): Promise<string | null> {
   if (maker.find === undefined) throw new Error('It cannot find jobs.')
   return maker.find(task, signal())
 }
