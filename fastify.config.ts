@@ -16,6 +16,7 @@ import drain from './plugins/http/graceful-close.ts'
 import errors, { frameworkErrors } from './plugins/http/errors.ts'
 import finished from './plugins/http/request-summary.ts'
 import firstKey from './plugins/ops/first-key.ts'
+import incoming from './plugins/http/incoming.ts'
 import images from './plugins/use/images.ts'
 import jsonBody from './plugins/http/json-body.ts'
 import health from './plugins/ops/health.ts'
@@ -123,6 +124,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
   await app.register(jsonBody)
   await app.register(limits)
   await app.register(delivery)
+  await app.register(incoming)
   await app.register(routing)
   await app.register(chat, { cacheBytes: settings.cacheBytes })
   await app.register(images)

@@ -3,6 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import fp from 'fastify-plugin'
 import { spareFreshConnections } from '../../services/http/graceful-close/fresh-connections.ts'
 import { untilNobodyWaits } from '../../services/http/graceful-close/narrow-listener.ts'
+import type { RequestAbort } from '../../services/requests/abort.ts'
+import { Roster } from '../../services/shared/active-set.ts'
+import { GatewayError } from '../../services/shared/errors.ts'
 
 interface DrainOptions {
   /** How long requests are still taken after `leave`. */
@@ -22,6 +25,8 @@ declare module 'fastify' {
     leave (): Promise<void>
     /** Has a listener whose sockets the server takes closed with it, and as carefully. */
     closeAlong (listener: Server): void
+    /** The requests that use cases are answering; aborted when a closing server has waited long enough. */
+    running: Roster<RequestAbort>
   }
 }
 
@@ -40,6 +45,11 @@ export default fp<DrainOptions>(async (app, { delayMs, limitMs }) => {
   const alongside: Server[] = []
   spareFreshConnections(app.server)
 
+  const running = new Roster<RequestAbort>()
+  app.decorate('running', running)
+  const abortRunning = (): void => {
+    running.forEach(request => request.abort(GatewayError.unavailable('The gateway is shutting down.')))
+  }
   app.decorate('isDraining', () => draining)
   app.decorate('leave', async () => {
     draining = true
@@ -55,7 +65,7 @@ export default fp<DrainOptions>(async (app, { delayMs, limitMs }) => {
     draining = true
     timers = [
       setInterval(() => app.server.closeIdleConnections(), sweepMs),
-      setTimeout(() => app.abortRequests(), limitMs),
+      setTimeout(abortRunning, limitMs),
       setTimeout(() => app.server.closeAllConnections(), limitMs + graceMs)
     ]
     for (const listener of alongside) {

@@ -32,5 +32,5 @@ export default fp(async app => {
   app.addHook('onClose', async () => { await images.close() })
 }, {
   name: 'images',
-  dependencies: ['models', 'providers', 'deployments', 'ledger', 'media', 'download', 'metrics', 'chat', 'base-url']
+  dependencies: ['models', 'providers', 'deployments', 'ledger', 'media', 'download', 'metrics']
 })

@@ -14,8 +14,11 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** The use case of video models, and the jobs of this node. */
     videos: VideoService
-    /** Serves a request for a video, whose body is forgotten once its job is known. */
-    serveVideo (request: FastifyRequest & { body: ChatCompletionRequest }, reply: FastifyReply): Promise<void>
+  }
+
+  interface FastifyReply {
+    /** Answers a request for a video with the validated `body`, which is dropped once its job is known. */
+    serveVideo (body: ChatCompletionRequest): Promise<void>
   }
 }
 
@@ -38,9 +41,10 @@ export default fp<VideosOptions>(async (app, { releaseMs, timing = {} }) => {
     settings: () => models.config().video ?? defaults
   }))
   showJobs(app.metrics, store)
-  app.decorate('serveVideo', async function serveVideo (request, reply) {
-    const { body, apiKey, trace, headers } = request
-    reply.raw.once('close', app.load.admit('polls'))
+  app.decorateReply('serveVideo', async function (body) {
+    const { request, raw } = this
+    const { apiKey, trace, headers } = request
+    raw.once('close', app.load.admit('polls'))
     const payer = { key: apiKey.id, chain: apiKey.chainAt(Date.now()) }
     const mayUse = (model: string): boolean => apiKey.mayUse(model)
     await app.videos.complete({
@@ -50,7 +54,7 @@ export default fp<VideosOptions>(async (app, { releaseMs, timing = {} }) => {
       mayUse,
       trace,
       baseUrl: request.baseUrl(),
-      response: heldOf(reply)
+      response: heldOf(this)
     })
     // A held request lives for minutes, and its pictures may be megabytes.
     Object.assign(request, { body: null, jsonText: null })
@@ -61,7 +65,13 @@ export default fp<VideosOptions>(async (app, { releaseMs, timing = {} }) => {
     clearTimeout(timer)
     await app.videos.close()
   })
-}, { name: 'videos', dependencies: ['models', 'providers', 'ledger', 'media', 'download', 'base-url', 'json-body', 'overload'] })
+}, {
+  name: 'videos',
+  dependencies: [
+    'store', 'models', 'providers', 'ledger', 'media', 'download', 'metrics', 'auth', 'base-url', 'finished',
+    'json-body', 'overload'
+  ]
+})
 
 function heldOf (reply: FastifyReply): HeldResponse {
   return {

@@ -15,11 +15,11 @@ const chatCompletions: FastifyPluginAsyncTypebox = async app => {
   }, async (request, reply) => {
     checkChatRequest(request.body)
     if (app.videos.makes(request.body.model)) {
-      await app.serveVideo(request, reply)
+      await reply.serveVideo(request.body)
       // The answer is still to come; elsewhere it is on its way by then.
       return reply
     }
-    return await app.chat.complete(app.toIncoming(request, reply))
+    return await app.chat.complete(reply.incoming())
   })
 }
 

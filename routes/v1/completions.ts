@@ -14,7 +14,7 @@ const completions: FastifyPluginAsyncTypebox = async app => {
     }
   }, async (request, reply) => {
     checkCompletionRequest(request.body)
-    await app.chat.completeText(app.toIncoming(request, reply))
+    await app.chat.completeText(reply.incoming())
   })
 }
 

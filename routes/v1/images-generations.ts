@@ -11,7 +11,7 @@ const imagesGenerations: FastifyPluginAsyncTypebox = async app => {
       response: { 200: ImagesResponse, ...errorResponses }
     }
   }, async (request, reply) => {
-    await app.images.generate({ ...app.toIncoming(request, reply), baseUrl: request.baseUrl() })
+    await app.images.generate({ ...reply.incoming(), baseUrl: request.baseUrl() })
     return reply
   })
 }
