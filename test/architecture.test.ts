@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
+import { join } from 'node:path'
 import t from 'tap'
+import { importedFiles, importsOf } from '../tools/imports.ts'
 
 const root = join(import.meta.dirname, '..')
 const sources = globSync('{plugins,routes,schemas,services,cli,bin,tools}/**/*.ts', { cwd: root })
@@ -47,14 +48,7 @@ const serviceFolders: Record<string, string[]> = {
 
 const textOf = (file: string): string => readFileSync(join(root, file), 'utf8')
 
-function importsOf (file: string): string[] {
-  return [...textOf(file).matchAll(/(?:from|import\()\s*'([^']+)'/g)].map(match => match[1] ?? '')
-}
-
-/** The files of the project that a file imports, types included. */
-function importedBy (file: string): string[] {
-  return importsOf(file).filter(name => name.startsWith('.')).map(name => relative(root, join(root, dirname(file), name)))
-}
+const importedBy = (file: string): string[] => importedFiles(root, file)
 
 const serviceFolderOf = (file: string): string => file.split('/')[1] ?? ''
 
@@ -112,7 +106,7 @@ t.test('no two files import each other, not even through others', async t => {
 
 t.test('services know nothing of Fastify, and schemas of nothing but TypeBox', async t => {
   const wrong = sources.filter(file => {
-    const packages = importsOf(file).filter(name => !name.startsWith('.') && !name.startsWith('node:'))
+    const packages = importsOf(textOf(file)).filter(name => !name.startsWith('.') && !name.startsWith('node:'))
     if (file.startsWith('services/')) return packages.some(name => name.includes('fastify'))
     return file.startsWith('schemas/') && packages.some(name => name !== '@sinclair/typebox')
   })
