@@ -1,6 +1,9 @@
--- Times are integer milliseconds since 1970, amounts integer nano-USD.
+-- In every table, times are integer milliseconds since 1970 and amounts integer nano-USD unless a name says
+-- otherwise.
 
--- A budget is an account whose credits are its limit; a request then holds money on every account of its chain.
+-- An account's available money is credits − spent − held. A budget is what a key may spend, in one period or
+-- in total: its credits are that limit, not money, and are set without an entry, while the ledger counts
+-- `spent` and `held` as for every account of a request's chain.
 create table account (
   id text primary key,
   parent text null references account (id),
@@ -9,7 +12,12 @@ create table account (
   credits bigint not null default 0,
   spent bigint not null default 0 check (spent >= 0),
   held bigint not null default 0 check (held >= 0),
-  created_at bigint not null
+  created_at bigint not null,
+  kind text not null default 'account' check (kind in ('account', 'budget')),
+  -- Limits; null: none.
+  requests_per_minute bigint null check (requests_per_minute > 0),
+  tokens_per_minute bigint null check (tokens_per_minute > 0),
+  concurrent_requests bigint null check (concurrent_requests > 0)
 );
 
 create table api_key (
@@ -20,49 +28,20 @@ create table api_key (
   created_at bigint not null,
   expires_at bigint null,
   revoked_at bigint null,
-  last_used_at bigint null
+  last_used_at bigint null,
+  -- An admin key manages the gateway and pays for nothing.
+  role text not null default 'user' check (role in ('user', 'admin')),
+  -- A JSON list of globs; null allows every model.
+  models text null,
+  budget_nano bigint null check (budget_nano >= 0),
+  -- Null: one budget for all time.
+  budget_period text null check (budget_period in ('day', 'week', 'month')),
+  -- The secret before the last rotation, and until when it is accepted.
+  previous_sha256 text null,
+  previous_until bigint null,
+  requests_per_minute bigint null check (requests_per_minute > 0),
+  tokens_per_minute bigint null check (tokens_per_minute > 0),
+  concurrent_requests bigint null check (concurrent_requests > 0)
 );
 create index api_key_account on api_key (account);
-
--- Double entry: every row moves one amount from `debit` to `credit`. The gateway's own side of the books (funding,
--- revenue, suspense) has no account row, which every request would have to lock: its balance is a sum over entries.
-create table entry (
-  -- engine: sqlite
-  seq integer primary key autoincrement,
-  -- engine: postgres
-  seq bigint generated always as identity primary key,
-  -- engine: all
-  id text not null unique,
-  at bigint not null,
-  debit text not null,
-  credit text not null,
-  amount bigint not null check (amount > 0),
-  kind text not null check (kind in ('deposit', 'usage', 'refund', 'adjust', 'suspense')),
-  ref text null,
-  model text null,
-  usage text null,
-  estimated integer not null default 0
-);
-create index entry_debit on entry (debit, at);
-create index entry_credit on entry (credit, at);
-
--- engine: sqlite
-create trigger entry_no_update before update on entry
-begin
-  select raise(abort, 'entry is append-only');
-end;
-create trigger entry_no_delete before delete on entry
-begin
-  select raise(abort, 'entry is append-only');
-end;
-
--- engine: postgres
-create function refuse_change () returns trigger language plpgsql as $$
-begin
-  raise exception '% is append-only', tg_table_name;
-end
-$$;
-create trigger entry_no_change before update or delete on entry
-  for each row execute function refuse_change();
-create trigger entry_no_truncate before truncate on entry
-  for each statement execute function refuse_change();
+create index api_key_created on api_key (created_at);

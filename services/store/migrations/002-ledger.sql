@@ -1,30 +1,34 @@
--- A process that grants money. Whoever gives a dead node's holds back raises its epoch, so that nothing the node
--- may still write is taken for its own.
+-- A process that grants holds from memory. `epoch` is its fencing token: whoever releases a dead node's holds
+-- raises it, so that anything the node still writes is rejected.
 create table node (
   id text primary key,
   epoch bigint not null,
   beat bigint not null
 );
 
--- Money set aside: one row for each account of its chain, all under one id.
--- node: what a node may grant from memory; its amount follows the requests and its owner alone changes it.
--- request: too much to be granted from memory; ends with its node. job: outlives its node, until it expires.
+-- Money set aside: one row per account of the chain, all under one id.
+-- node: a node's allowance, from which it grants requests in memory; only its owner changes it.
+-- request: too large to be granted from memory; ends with its node. job: outlives its node, until it expires.
 create table hold (
   id text not null,
   account text not null references account (id),
-  kind text not null check (kind in ('node', 'request', 'job')),
+  -- Lists are checked by `or` and `between`: SQLite builds a temporary table for an `in` of three or more
+  -- values.
+  kind text not null check (kind = 'node' or kind = 'request' or kind = 'job'),
   owner text not null,
   amount bigint not null check (amount >= 0),
-  -- The part of a node's hold that no request used when it was last written.
+  -- The part of a node's allowance that no request used when it was last written.
   spare bigint not null default 0 check (spare >= 0 and spare <= amount),
   -- Another node was short of money and asks for what is spare.
   wanted integer not null default 0,
-  -- 0 open, 1 settled, 2 given back, 3 taken back from a dead owner or expired
-  state integer not null default 0 check (state in (0, 1, 2, 3)),
+  -- 0 open, 1 settled, 2 released, 3 taken back from a dead owner, or expired
+  state integer not null default 0 check (state between 0 and 3),
   settled bigint null,
   created_at bigint not null,
   expires_at bigint null,
   resolved_at bigint null,
+  -- The last of the node's numbered settlements that is in the books; see `entry.id`.
+  booked bigint not null default 0,
   primary key (id, account),
   check ((state = 0) = (resolved_at is null)),
   check ((state = 1) = (settled is not null))
@@ -33,7 +37,7 @@ create index hold_account on hold (account) where state = 0;
 create index hold_owner on hold (owner) where state = 0;
 create index hold_expiry on hold (expires_at) where state = 0 and expires_at is not null;
 
--- The accounts that one posting counts for. Requests share few chains, so an entry names its chain instead of
+-- The accounts an entry counts for. Requests share few chains, so an entry names its chain instead of
 -- repeating the accounts, and what every account has spent can still be summed exactly.
 create table chain (
   id text not null,
@@ -42,13 +46,74 @@ create table chain (
 );
 create index chain_account on chain (account);
 
--- The durable hold an entry has settled; entries under a node's hold are many, and unique by their own id.
-alter table entry add column hold text null;
-alter table entry add column api_key text null;
-alter table entry add column chain text null;
--- The usage entry that a refund takes back.
-alter table entry add column reverses text null;
--- Why an operator has adjusted an account.
-alter table entry add column reason text null;
+-- Double entry: every row moves one amount from `debit` to `credit`. The gateway's own side of the books
+-- (funding, revenue, suspense) has no account row, which every request would have to lock: its balance is a
+-- sum over entries. Every request writes a row here, so each index and generated column has to earn its cost.
+create table entry (
+  -- engine: sqlite
+  seq integer primary key,
+  -- engine: postgres
+  seq bigint generated always as identity primary key,
+  -- engine: all
+  -- Null only for usage settled from memory: the node numbers such settlements, and the transaction that
+  -- books them notes the last number in `hold.booked`, so none is booked twice.
+  id text null,
+  at bigint not null,
+  debit text not null,
+  credit text not null,
+  amount bigint not null check (amount > 0),
+  kind text not null
+    check (kind = 'usage' or kind = 'deposit' or kind = 'refund' or kind = 'adjust' or kind = 'suspense'),
+  ref text null,
+  model text null,
+  usage text null,
+  estimated integer not null default 0,
+  -- The durable hold that this entry has settled.
+  hold text null,
+  api_key text null,
+  chain text null,
+  -- The usage entry that a refund takes back.
+  reverses text null,
+  -- Why an operator has adjusted an account.
+  reason text null,
+  -- engine: postgres
+  prompt_tokens bigint generated always as (trunc((usage::json ->> 'prompt')::numeric)::bigint) stored,
+  completion_tokens bigint generated always as (trunc((usage::json ->> 'completion')::numeric)::bigint) stored,
+  -- engine: all
+  check (kind = 'usage' or id is not null)
+);
+create unique index entry_id on entry (id) where id is not null;
 create unique index entry_hold on entry (hold) where kind = 'usage' and hold is not null;
 create index entry_reverses on entry (reverses) where reverses is not null;
+
+-- Entries of a period are found by the block they are in: an index of times would cost every request a row.
+-- engine: postgres
+create index entry_at on entry using brin (at);
+-- engine: sqlite
+create table entry_block (
+  first integer primary key,
+  last bigint not null,
+  earliest bigint not null,
+  latest bigint not null
+);
+
+-- engine: sqlite
+create trigger entry_no_update before update on entry
+begin
+  select raise(abort, 'entry is append-only');
+end;
+create trigger entry_no_delete before delete on entry
+begin
+  select raise(abort, 'entry is append-only');
+end;
+
+-- engine: postgres
+create function refuse_change () returns trigger language plpgsql as $$
+begin
+  raise exception '% is append-only', tg_table_name;
+end
+$$;
+create trigger entry_no_change before update or delete on entry
+  for each row execute function refuse_change();
+create trigger entry_no_truncate before truncate on entry
+  for each statement execute function refuse_change();

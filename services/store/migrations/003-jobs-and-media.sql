@@ -1,37 +1,39 @@
--- Work that a provider does for minutes, and that outlives its client and its node: videos. A row is written when its
--- state changes and at no other time. Times are integer milliseconds since 1970, amounts integer nano-USD.
+-- Work that takes a provider minutes, and that outlives its client and its node: videos. A row is written
+-- only when its state changes.
 create table job (
   id text primary key,
   account text not null references account (id),
   api_key text not null,
-  -- The accounts that pay, the first one first, separated by spaces.
+  -- The ids of the accounts that are charged, the paying one first, separated by spaces.
   chain text not null,
-  -- Public id of the model, and where it may be made: a JSON list of {provider, model}, of which one is at work.
+  -- Public id of the model, and its candidates: a JSON list of {provider, model}; `candidate` is the index in
+  -- use.
   model text not null,
   candidates text not null,
   candidate integer not null default 0,
-  -- What a client calls this request, and a hash of all that makes it up.
+  -- The client's idempotency key, and a hash of the request's semantic fields.
   dedupe text null,
   body_hash text not null,
   request text not null,
   base_url text not null,
   state text not null check (state in (
     'submitting', 'queued', 'running', 'storing', 'succeeded', 'failed', 'cancelled', 'expired')),
-  -- The node that works on it; every change names owner and fence, so that one who lost it changes nothing.
+  -- The node that runs it. `fence` is its fencing token: every update names both, so a former owner changes
+  -- nothing.
   owner text null,
   fence bigint not null default 0,
-  -- What the provider knows it by.
+  -- The provider's id of the job.
   handle text null,
   progress integer null,
   attempts integer not null default 0,
   deadline_at bigint not null,
-  -- Money set aside for it; null when it is free. The price is that of the moment of admission.
+  -- The hold that pays for it; null when it is free. Prices are those at submission.
   hold text null,
   amount bigint not null default 0,
   second_price bigint not null default 0,
   seconds double precision not null,
   cost bigint null,
-  -- The node on which a client waits for it, and since when none does.
+  -- The node on which a client waits for it, or since when none does.
   waiter text null,
   waiter_left_at bigint null,
   delivered integer not null default 0,
@@ -41,7 +43,7 @@ create table job (
   created_at bigint not null,
   submitted_at bigint null,
   finished_at bigint null,
-  -- Until when a finished job answers requests that ask for it again.
+  -- Until when a repeated request gets the result of a finished job.
   expires_at bigint null,
   check ((finished_at is null) = (state in ('submitting', 'queued', 'running', 'storing')))
 );
@@ -51,3 +53,23 @@ create index job_created on job (created_at, id);
 create index job_account on job (account, created_at, id);
 create index job_live on job (owner) where finished_at is null;
 create index job_finished on job (finished_at) where finished_at is not null;
+
+-- An image or video made for an account. Its bytes are in a folder or an S3-compatible store under this id.
+-- They are stored before the row is inserted; a sweep deletes bytes without a row.
+create table media (
+  -- Unguessable: 128 random bits.
+  id text primary key,
+  -- The video job that produced it.
+  job text null,
+  account text not null,
+  mime text not null,
+  extension text not null,
+  bytes bigint not null check (bytes > 0),
+  sha256 text not null,
+  width integer null,
+  height integer null,
+  created_at bigint not null,
+  expires_at bigint not null
+);
+create index media_expiry on media (expires_at);
+create index media_job on media (job) where job is not null;
