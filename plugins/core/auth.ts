@@ -4,9 +4,10 @@ import type { onRequestHookHandler } from 'fastify'
 import fp from 'fastify-plugin'
 import { GatewayError } from '../../services/shared/errors.ts'
 import { createKeys } from '../../services/keys/keys.ts'
-import type { KeyRecord, Keys } from '../../services/keys/keys.ts'
+import type { Keys } from '../../services/keys/keys.ts'
 import { missingKey } from '../../services/keys/refusals.ts'
 import { readKey, type Credential } from '../../services/keys/token.ts'
+import type { KeyRecord } from '../../services/keys/types.ts'
 import { StoreUnavailable } from '../../services/store/store.ts'
 
 declare module 'fastify' {
@@ -54,7 +55,7 @@ export default fp(async (app) => {
     // An answer at once keeps the request in one turn of the event loop: a promise would leave its body,
     // which has mostly arrived, to be buffered and read again.
     const credential = credentialOn(request.raw.socket, request.headers.authorization)
-    const known = credential === null ? undefined : keys.recall(credential)
+    const known = credential === null ? undefined : keys.cached(credential)
     if (known !== undefined) {
       request.apiKey = known
       return done()

@@ -1,56 +1,53 @@
 import { timingSafeEqual } from 'node:crypto'
-import type { KnownKey, KnownKeys } from './known-keys.ts'
-import type { KeyRecord } from './record.ts'
+import type { CachedKey, KeyCache } from './cache.ts'
 import { expiredKey, incorrectKey, missingKey, revokedKey, rotatedKey, wrongRole } from './refusals.ts'
-import type { KeyRole } from './rows.ts'
 import { readKey, type Credential } from './token.ts'
+import type { KeyRecord, KeyRole } from './types.ts'
 
-/**
- * Returns the record of a key of the given role, `user` unless told: at once when it was looked up within the
- * last second, else as a promise. Throws, or rejects with, GatewayError 401 when the key is not good,
- * StoreUnavailable when that cannot be found out.
- */
-export type Authenticate = (key: string, role?: KeyRole) => KeyRecord | Promise<KeyRecord>
+/** The two ways to check the key of a request. */
+export interface Authenticator {
+  /**
+   * Returns the record of a key of the given role (default: `user`): at once if it was looked up within the
+   * last second, else as a promise. Throws, or rejects with, GatewayError 401 for an invalid key and
+   * StoreUnavailable. A key that was valid within the last minute keeps working during a database outage.
+   */
+  authenticate (key: string, role?: KeyRole): KeyRecord | Promise<KeyRecord>
+  /** Returns the record of a valid user key from the cache, else undefined. */
+  cached (credential: Credential): KeyRecord | undefined
+}
 
-/**
- * Returns the record of a user's key that is good and was looked up within the last second, else undefined.
- */
-export type Recall = (credential: Credential) => KeyRecord | undefined
-
-export interface AuthenticateOptions {
-  known: KnownKeys
-  /** The time in milliseconds since 1970. */
+export interface AuthenticatorOptions {
+  cache: KeyCache
+  /** Milliseconds since 1970. */
   clock: () => number
   /** Called with the time of a use, about once a minute for each key in use. */
   onUse: (id: string, at: number) => void
 }
 
-const useEveryMs = 60_000
+const reportUseEveryMs = 60_000
 
-/** Creates the check of keys. Hashes are compared on every use; secrets are not kept. */
-export function createAuthenticate (
-  { known, clock, onUse }: AuthenticateOptions
-): { authenticate: Authenticate, recall: Recall } {
-  function admit (key: string, secretSha256: Buffer, candidate: KnownKey | null, role: KeyRole): KeyRecord {
+/** Creates the check of keys. Every use compares hashes; secrets are not kept. */
+export function createAuthenticator ({ cache, clock, onUse }: AuthenticatorOptions): Authenticator {
+  function check (key: string, secretSha256: Buffer, found: CachedKey | null, role: KeyRole): KeyRecord {
     const now = clock()
-    if (candidate === null || !isOf(candidate, secretSha256)) throw incorrectKey(key)
-    const { record } = candidate
+    if (found === null || !belongsTo(found, secretSha256)) throw incorrectKey(key)
+    const { record } = found
     if (record.revokedAt !== null) throw revokedKey(key)
-    if (!isSecretGood(candidate, secretSha256, now)) throw rotatedKey(key)
+    if (!isSecretValid(found, secretSha256, now)) throw rotatedKey(key)
     if (hasExpired(record, now)) throw expiredKey(key)
     if (record.role !== role) throw wrongRole(key, role)
-    noteUse(candidate, now)
+    reportUse(found, now)
     return record
   }
 
-  /** What was known before may be older than the secret: as unknown it counts only after another question. */
-  async function ask (id: string, secretSha256: Buffer): Promise<KnownKey | null> {
-    const found = await known.check(id)
-    return found === null || isOf(found, secretSha256) ? found : await known.ask(id)
+  /** A stale entry may be older than the secret, so a mismatch counts only after another query. */
+  async function load (id: string, secretSha256: Buffer): Promise<CachedKey | null> {
+    const found = await cache.load(id)
+    return found === null || belongsTo(found, secretSha256) ? found : await cache.reload(id)
   }
 
-  function noteUse (used: KnownKey, now: number): void {
-    if (used.lastUsedAt !== null && now - used.lastUsedAt < useEveryMs) return
+  function reportUse (used: CachedKey, now: number): void {
+    if (used.lastUsedAt !== null && now - used.lastUsedAt < reportUseEveryMs) return
     used.lastUsedAt = now
     onUse(used.record.id, now)
   }
@@ -61,33 +58,33 @@ export function createAuthenticate (
       const credential = readKey(key)
       if (credential === null) throw incorrectKey(key)
       const { id, secretSha256 } = credential
-      const candidate = known.peek(id, clock())
-      const isSettled = candidate === null || (candidate !== undefined && isOf(candidate, secretSha256))
-      if (isSettled) return admit(key, secretSha256, candidate, role)
-      return ask(id, secretSha256).then((found) => admit(key, secretSha256, found, role))
+      const found = cache.peek(id, clock())
+      const isConclusive = found === null || (found !== undefined && belongsTo(found, secretSha256))
+      if (isConclusive) return check(key, secretSha256, found, role)
+      return load(id, secretSha256).then((loaded) => check(key, secretSha256, loaded, role))
     },
 
-    recall ({ id, secretSha256 }) {
+    cached ({ id, secretSha256 }) {
       const now = clock()
-      const candidate = known.peek(id, now)
-      if (candidate === undefined || candidate === null) return undefined
-      const { record } = candidate
-      if (!isSecretGood(candidate, secretSha256, now)) return undefined
+      const found = cache.peek(id, now)
+      if (found === undefined || found === null) return undefined
+      const { record } = found
+      if (!isSecretValid(found, secretSha256, now)) return undefined
       if (record.revokedAt !== null || hasExpired(record, now) || record.role !== 'user') return undefined
-      noteUse(candidate, now)
+      reportUse(found, now)
       return record
     }
   }
 }
 
-/** Whether a secret is or was one of a key. */
-function isOf ({ secretSha256, previous }: KnownKey, given: Buffer): boolean {
+/** Whether a secret is the present or the previous one of a key, valid or not. */
+function belongsTo ({ secretSha256, previous }: CachedKey, given: Buffer): boolean {
   if (timingSafeEqual(secretSha256, given)) return true
   return previous !== null && timingSafeEqual(previous.secretSha256, given)
 }
 
-/** Whether a secret is that of a key, or the one before it while that still counts. */
-function isSecretGood ({ secretSha256, previous }: KnownKey, given: Buffer, now: number): boolean {
+/** Whether a secret is the present one of a key, or the previous one within its grace period. */
+function isSecretValid ({ secretSha256, previous }: CachedKey, given: Buffer, now: number): boolean {
   if (timingSafeEqual(secretSha256, given)) return true
   return previous !== null && now < previous.until && timingSafeEqual(previous.secretSha256, given)
 }

@@ -6,16 +6,16 @@ export interface BootstrapOptions {
   store: Store
   keys: Keys
   accounts: Accounts
-  /** Integer nano-USD; 0 gives none. */
+  /** Integer nano-USD; 0 for none. */
   startingCreditNano: number
 }
 
 const account = 'default'
 
 /**
- * Creates, at the first start, the account `default` with its starting credit and a first key, all or
- * nothing. Returns the key, which is not kept; null when any key exists, so that several processes that start
- * at once create one. Throws StoreUnavailable, RangeError for an unsafe amount.
+ * On the first start, creates the account `default` with its starting credit and a first key, in one
+ * transaction, and returns the key. Returns null if any key exists, so processes that start together create
+ * only one. Throws StoreUnavailable, RangeError for an unsafe amount.
  */
 export async function bootstrap (
   { store, keys, accounts, startingCreditNano }: BootstrapOptions
@@ -24,7 +24,7 @@ export async function bootstrap (
   return await store.transaction(async (queries) => {
     await accounts.create({ id: account, name: 'Default' }, queries)
     await accounts.lock(account, queries)
-    // Asked again behind the lock: another process may have been faster.
+    // Another process may have created a key before this one held the lock.
     if (await keys.exist(queries)) return null
     if (startingCreditNano > 0) {
       await accounts.deposit({ id: 'starting-credit', account, amountNano: startingCreditNano }, queries)

@@ -3,45 +3,45 @@ import { budgetPrefix, currency } from '../ledger/accounts.ts'
 import type { Queries, Store } from '../store/store.ts'
 import { periodAt } from './periods.ts'
 import { lockKey } from './rows.ts'
-import type { Budget, StoredKey } from './rows.ts'
+import type { Budget, StoredKey } from './types.ts'
 
-/** The accounts that stand for a key's budget, with rows in the database. */
+/** The ledger accounts of a key's budget that exist in the database. */
 export interface OpenBudget {
   account: string
-  /** When the next one begins to count, in milliseconds; Infinity for a budget without a period. */
+  /** When the next account takes over, in milliseconds; Infinity for a budget without a period. */
   endsAt: number
-  /** The account of the next period, null while that is far away. */
+  /** The account of the next period; null until it has been created. */
   next: string | null
 }
 
 /**
- * What the accounts of a key's budget are called in the period that a time in milliseconds is in, and in the
- * next. A budget without a period has one account for ever.
+ * Names the accounts of a key's budget for the period of a time in milliseconds, and for the next one. A
+ * budget without a period has a single account.
  */
 export function budgetAccounts (
   key: string, { period }: Budget, at: number
 ): OpenBudget & { next: string } {
-  const whole = `${budgetPrefix}${key}`
-  if (period === null) return { account: whole, endsAt: Infinity, next: whole }
+  const base = `${budgetPrefix}${key}`
+  if (period === null) return { account: base, endsAt: Infinity, next: base }
   const { name, endsAt } = periodAt(period, at)
-  return { account: `${whole}:${name}`, endsAt, next: `${whole}:${periodAt(period, endsAt).name}` }
+  return { account: `${base}:${name}`, endsAt, next: `${base}:${periodAt(period, endsAt).name}` }
 }
 
-/** Sees to it that the budgets of keys have their accounts before a request needs them. */
+/** Creates the accounts of budgets before a request needs them. */
 export interface Budgets {
   /**
-   * Creates the account of a key's budget where it is missing, and shortly before the period ends that of the
-   * next, so that no request waits at the turn. Null for a key without budget. Throws StoreUnavailable.
+   * Creates the account of a key's budget if it is missing and, shortly before the period ends, that of the
+   * next one, so that no request waits for it. Null for a key without a budget. Throws StoreUnavailable.
    */
   open (key: StoredKey, at: number): Promise<OpenBudget | null>
 }
 
 const maxOpened = 20_000
-/** Longer than a key stands as it was while the database is away. */
+/** Longer than a key is served stale during a database outage. */
 const minLeadMs = 5 * 60_000
 const maxLeadMs = 60 * 60_000
 
-/** Creates the budgets of a store's keys. Accounts are remembered, as they are never removed. */
+/** Creates the budgets of a store's keys. Accounts are never removed, so known ones are cached. */
 export function createBudgets (store: Store): Budgets {
   const opened = new LRUCache<string, true>({ max: maxOpened })
 
@@ -49,7 +49,7 @@ export function createBudgets (store: Store): Budgets {
     if (opened.has(account)) return
     const found = await store.get('select 1 as found from account where id = $1', [account])
     const missing = { id: account, key: key.id, limitNano, at }
-    if (found === undefined) await store.transaction((queries) => create(queries, missing))
+    if (found === undefined) await store.transaction((queries) => insertBudgetAccount(queries, missing))
     opened.set(account, true)
   }
 
@@ -67,10 +67,10 @@ export function createBudgets (store: Store): Budgets {
 }
 
 /**
- * Makes a new limit count in the period that runs and in the next, which may have its account already. To be
- * called behind the lock of the key's row, in the transaction that changes it.
+ * Applies a changed limit to the present period and to the next, whose account may already exist. The caller
+ * holds the lock of the key's row.
  */
-export async function limitBudget (
+export async function updateBudgetLimit (
   queries: Queries, key: string, budget: Budget, at: number
 ): Promise<void> {
   const { account, next } = budgetAccounts(key, budget, at)
@@ -80,8 +80,10 @@ export async function limitBudget (
 
 interface NewBudgetAccount { id: string, key: string, limitNano: number, at: number }
 
-/** Behind the lock of the key, so that a limit that is changed at the same time is not missed. */
-async function create (queries: Queries, { id, key, limitNano, at }: NewBudgetAccount): Promise<void> {
+/** Locks the key, so that a concurrent change of its limit is not missed. */
+async function insertBudgetAccount (
+  queries: Queries, { id, key, limitNano, at }: NewBudgetAccount
+): Promise<void> {
   const present = await lockKey(queries, key)
   await queries.run(`
     insert into account (id, name, currency, kind, credits, created_at) values ($1, $2, $3, 'budget', $4, $5)
@@ -89,8 +91,8 @@ async function create (queries: Queries, { id, key, limitNano, at }: NewBudgetAc
   [id, `Budget of the key ${key}`, currency, present?.budget?.limitNano ?? limitNano, at])
 }
 
-/** Spread by the id, so that not all keys ask for their accounts at the same moment. */
+/** Derived from the key's id, so that the accounts of all keys are not created at the same moment. */
 function leadMs (key: string): number {
-  const spread = Number.parseInt(key.slice(0, 4), 36) / 36 ** 4
-  return minLeadMs + (maxLeadMs - minLeadMs) * (Number.isNaN(spread) ? 0 : spread)
+  const jitter = Number.parseInt(key.slice(0, 4), 36) / 36 ** 4
+  return minLeadMs + (maxLeadMs - minLeadMs) * (Number.isNaN(jitter) ? 0 : jitter)
 }

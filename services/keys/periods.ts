@@ -1,19 +1,19 @@
-/** After which a budget begins anew: at midnight UTC, of every day, every Monday or the first of a month. */
-export type Period = 'day' | 'week' | 'month'
+import type { budgetPeriods } from '../../schemas/admin/keys.ts'
 
-/** One day, week or month; `startsAt` belongs to it, `endsAt` to the next. Milliseconds since 1970. */
+/** How often a budget restarts: at midnight UTC of every day, every Monday, or the first of every month. */
+export type Period = typeof budgetPeriods[number]
+
+/** One day, week or month: from `startsAt` up to but not including `endsAt`, in milliseconds since 1970. */
 export interface PeriodSpan {
-  /** ISO 8601, e.g. `2026-11-21`, `2026-W47` or `2026-11`. */
+  /** As in ISO 8601, e.g. `2026-11-21`, `2026-W47` or `2026-11`. */
   name: string
   startsAt: number
   endsAt: number
 }
 
-export const periods: readonly Period[] = ['day', 'week', 'month']
-
 const dayMs = 86_400_000
 
-/** Returns the period in UTC that a time in milliseconds since 1970 is in. */
+/** Returns the period in UTC that contains a time in milliseconds since 1970. */
 export function periodAt (period: Period, at: number): PeriodSpan {
   return spans[period](at)
 }
@@ -28,7 +28,7 @@ const spans: Record<Period, (at: number) => PeriodSpan> = {
     const day = Math.floor(at / dayMs)
     // Day 0 of 1970 was a Thursday.
     const mondayAt = (day - modulo(day + 3, 7)) * dayMs
-    // ISO 8601 counts a week to the year of its Thursday.
+    // In ISO 8601 a week belongs to the year of its Thursday.
     const thursdayAt = mondayAt + 3 * dayMs
     const year = new Date(thursdayAt).getUTCFullYear()
     const week = Math.floor((thursdayAt - Date.UTC(year, 0)) / (7 * dayMs)) + 1

@@ -1,11 +1,10 @@
 import { GatewayError } from '../shared/errors.ts'
-import type { KeyRole } from './rows.ts'
 import { maskKey } from './token.ts'
+import type { KeyRole } from './types.ts'
 
-const whatToDo = 'Ask the operator of this gateway for a valid key.'
-const useUserKey = 'requests need the key of a user.'
+const askOperator = 'Ask the operator of this gateway for a valid key.'
 
-/** 401 in OpenAI's words, with code null: the request carries no bearer token. */
+/** 401 in OpenAI's words, with code null: the request has no bearer token. */
 export function missingKey (): GatewayError {
   return GatewayError.unauthorized(
     'You didn\'t provide an API key. You need to provide your API key in an Authorization header using Bearer ' +
@@ -15,41 +14,41 @@ export function missingKey (): GatewayError {
 
 /** 401 in OpenAI's words, the key masked: malformed, unknown, or the wrong secret. */
 export function incorrectKey (key: string): GatewayError {
-  return GatewayError.unauthorized(`Incorrect API key provided: ${maskKey(key)}. ${whatToDo}`)
+  return GatewayError.unauthorized(`Incorrect API key provided: ${maskKey(key)}. ${askOperator}`)
 }
 
-/** 401, the key masked: it was right once and has been revoked. */
+/** 401, the key masked: it has been revoked. */
 export function revokedKey (key: string): GatewayError {
-  return GatewayError.unauthorized(`The API key provided has been revoked: ${maskKey(key)}. ${whatToDo}`)
+  return GatewayError.unauthorized(`The API key provided has been revoked: ${maskKey(key)}. ${askOperator}`)
 }
 
-/** 401, the key masked: its time is over. */
+/** 401, the key masked: it has expired. */
 export function expiredKey (key: string): GatewayError {
-  return GatewayError.unauthorized(`The API key provided has expired: ${maskKey(key)}. ${whatToDo}`)
+  return GatewayError.unauthorized(`The API key provided has expired: ${maskKey(key)}. ${askOperator}`)
 }
 
-/** 401, the key masked: its secret was replaced by a rotation, and the time to change over is past. */
+/** 401, the key masked: its secret was rotated and the grace period is over. */
 export function rotatedKey (key: string): GatewayError {
   return GatewayError.unauthorized(
-    `The API key provided has been replaced by a newer one: ${maskKey(key)}. ${whatToDo}`)
+    `The API key provided has been replaced by a newer one: ${maskKey(key)}. ${askOperator}`)
 }
 
-/** 401, the key masked: it is good, but for the other half of the gateway than the one that wants `role`. */
+/** 401, the key masked: it is valid, but `role` is required here. */
 export function wrongRole (key: string, role: KeyRole): GatewayError {
   const message = role === 'user'
-    ? `The API key provided is an admin key: ${maskKey(key)}. It opens the admin API and nothing else; ${useUserKey}`
-    : `The API key provided is not an admin key: ${maskKey(key)}. ${whatToDo}`
+    ? `The API key provided is an admin key: ${maskKey(key)}. Admin keys work for the admin API only; use a user key.`
+    : `The API key provided is not an admin key: ${maskKey(key)}. ${askOperator}`
   return GatewayError.unauthorized(message)
 }
 
-/** 404: there is no key of that id. */
+/** 404: no key has this id. */
 export function unknownKey (id: string): GatewayError {
   return new GatewayError(404, 'invalid_request_error', `The key \`${id.slice(0, 64)}\` does not exist.`,
     { code: 'key_not_found' })
 }
 
-/** 409: what was revoked stays as it is. */
+/** 409: a revoked key cannot be changed. */
 export function alreadyRevoked (id: string): GatewayError {
-  return new GatewayError(409, 'invalid_request_error', `The key \`${id}\` has been revoked; create another one.`,
-    { code: 'key_revoked' })
+  return new GatewayError(409, 'invalid_request_error',
+    `The key \`${id}\` has been revoked and cannot be changed; create a new key.`, { code: 'key_revoked' })
 }

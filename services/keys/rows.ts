@@ -2,70 +2,30 @@ import { noLimits } from '../shared/limits.ts'
 import type { Limits } from '../shared/limits.ts'
 import type { Queries } from '../store/store.ts'
 import type { Period } from './periods.ts'
+import type { KeySettings, KeyWithParents, ListedKey, StoredKey } from './types.ts'
 
-/** A user's key pays for requests, an admin's manages the gateway; neither can do what the other does. */
-export type KeyRole = 'user' | 'admin'
-
-/** What a key may spend at most: in each period, or in all when it has none. Integer nano-USD. */
-export interface Budget { readonly limitNano: number, readonly period: Period | null }
-
-/** What an operator may change of a key. */
-export interface KeySettings {
-  label: string
-  /** Globs of the models it may use, `*` for any text; null: all. */
-  models: readonly string[] | null
-  budget: Budget | null
-  /** Milliseconds; null: never. */
-  expiresAt: number | null
-  limits: Limits
-}
-
-/** A key as the database has it. Times in milliseconds, hashes in hexadecimal. */
-export interface StoredKey extends KeySettings {
-  id: string
-  role: KeyRole
-  account: string
-  secretSha256: string
-  /** Of the secret before the last rotation, and when that ends or has ended. */
-  previousSha256: string | null
-  previousUntil: number | null
-  createdAt: number
-  revokedAt: number | null
-  lastUsedAt: number | null
-}
-
-/** What is shown of a key: everything but the hashes of its secrets. */
-export type ListedKey = Omit<StoredKey, 'secretSha256' | 'previousSha256'>
-
-/** A key with the accounts that its account is a part of, the nearest first. */
-export interface KeyWithParents extends StoredKey {
-  parents: readonly string[]
-  /** The limits of its account, then those of each parent. */
-  accountLimits: readonly Limits[]
-}
-
-export type NewKeyRow = Omit<StoredKey, 'previousSha256' | 'previousUntil' | 'revokedAt' | 'lastUsedAt'>
-
-/** How many keys one query of `selectKeys` may ask for. */
+/** How many ids one call of `selectKeysWithParents` takes. */
 export const maxKeysPerQuery = 50
 
-/** Adds a key to an existing account; false when there is no such account. */
-export async function insertKey (queries: Queries, key: NewKeyRow): Promise<boolean> {
+/** Adds a key to an existing account; false when the account does not exist. */
+export async function insertKey (
+  queries: Queries, key: Omit<StoredKey, 'previousSha256' | 'previousUntil' | 'revokedAt' | 'lastUsedAt'>
+): Promise<boolean> {
   const { id, secretSha256, account, role, createdAt } = key
   const inserted = await queries.run(`
     insert into api_key
       (id, secret_sha256, account, role, created_at, label, models, budget_nano, budget_period, expires_at,
         requests_per_minute, tokens_per_minute, concurrent_requests)
     select $1, $2, id, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13 from account where id = $3 and kind = 'account'`,
-  [id, secretSha256, account, role, createdAt, ...settingsOf(key)])
+  [id, secretSha256, account, role, createdAt, ...settingValues(key)])
   return inserted === 1
 }
 
-/** Returns those of at most `maxKeysPerQuery` keys that exist, revoked and expired ones too. */
-export async function selectKeys (
+/** Returns those of at most `maxKeysPerQuery` keys that exist, revoked and expired ones included. */
+export async function selectKeysWithParents (
   queries: Queries, ids: readonly string[]
 ): Promise<KeyWithParents[]> {
-  // Two texts only, so that each stays prepared: free places ask for an id that no key has.
+  // Two statements only, so that both stay prepared: unused places are filled with an id that no key has.
   const padding = Array<string>(Math.max(0, maxKeysPerQuery - ids.length)).fill('')
   const rows = ids.length === 1
     ? await queries.all<RowWithParents>(selectOne, ids)
@@ -76,17 +36,17 @@ export async function selectKeys (
   })
 }
 
-/** Returns a key, undefined when there is none. */
+/** Returns a key, undefined when it does not exist. */
 export async function selectKey (queries: Queries, id: string): Promise<StoredKey | undefined> {
   const row = await queries.get<Row>(`select ${columns} from api_key where id = $1`, [id])
   return row === undefined ? undefined : toKey(row)
 }
 
-/** Which keys to list; `after` is the id of the last one that was shown. */
+/** Which keys to list; `after` is the id of the last key of the previous page. */
 export interface KeyFilter { account: string | null, after: string | null, limit: number }
 
-/** Returns keys, the newest first. */
-export async function listKeys (
+/** Returns one page of keys, the newest first. */
+export async function selectKeyPage (
   queries: Queries, { account, after, limit }: KeyFilter
 ): Promise<StoredKey[]> {
   const conditions = ['true']
@@ -103,28 +63,30 @@ export async function listKeys (
   return rows.map(toKey)
 }
 
-/** Returns whether there is any key, valid or not. */
+/** Returns whether any key exists, valid or not. */
 export async function hasKeys (queries: Queries): Promise<boolean> {
   return await queries.get('select 1 as found from api_key limit 1') !== undefined
 }
 
-/** Reads a key and makes everybody who changes it wait until the caller's transaction ends. */
+/** Reads a key and blocks other changes of it until the caller's transaction ends. */
 export async function lockKey (queries: Queries, id: string): Promise<StoredKey | undefined> {
-  // SQLite has no `for update`; a change that changes nothing takes the same lock on every engine.
+  // SQLite has no `for update`; an update that changes nothing takes the same lock on every engine.
   await queries.run('update api_key set label = label where id = $1', [id])
   return await selectKey(queries, id)
 }
 
 /** Writes the settings of a key. */
-export async function updateKey (queries: Queries, id: string, settings: KeySettings): Promise<void> {
+export async function updateKeySettings (
+  queries: Queries, id: string, settings: KeySettings
+): Promise<void> {
   await queries.run(`
     update api_key set label = $2, models = $3, budget_nano = $4, budget_period = $5, expires_at = $6,
       requests_per_minute = $7, tokens_per_minute = $8, concurrent_requests = $9
-    where id = $1`, [id, ...settingsOf(settings)])
+    where id = $1`, [id, ...settingValues(settings)])
 }
 
-/** Gives a key a new secret; the one it had ends at `previousUntil`, the one before that at once. */
-export async function rotateKey (
+/** Replaces the secret of a key; the present one stays valid until `previousUntil`, an older one ends now. */
+export async function replaceKeySecret (
   queries: Queries, id: string, secretSha256: string, previousUntil: number
 ): Promise<void> {
   await queries.run(`
@@ -132,22 +94,22 @@ export async function rotateKey (
     where id = $1`, [id, secretSha256, previousUntil])
 }
 
-/** Marks a key as revoked at a time; false when it is unknown or has been revoked before. */
-export async function revokeKey (queries: Queries, id: string, at: number): Promise<boolean> {
+/** Marks a key as revoked at a time; false when it is unknown or already revoked. */
+export async function markKeyRevoked (queries: Queries, id: string, at: number): Promise<boolean> {
   const revoked = await queries.run(
     'update api_key set revoked_at = $2 where id = $1 and revoked_at is null', [id, at])
   return revoked === 1
 }
 
-/** Notes when a key was last used; never moves the time back. */
-export async function touchKey (queries: Queries, id: string, at: number): Promise<void> {
+/** Records when a key was last used; never moves the time back. */
+export async function markKeyUsed (queries: Queries, id: string, at: number): Promise<void> {
   await queries.run(`
     update api_key set last_used_at = $2
     where id = $1 and (last_used_at is null or last_used_at < $2)`, [id, at])
 }
 
-/** Leaves the hashes of its secrets out of a key. */
-export function toListed ({ secretSha256: _, previousSha256: __, ...listed }: StoredKey): ListedKey {
+/** Removes the hashes of its secrets from a key. */
+export function toListedKey ({ secretSha256: _, previousSha256: __, ...listed }: StoredKey): ListedKey {
   return listed
 }
 
@@ -162,7 +124,7 @@ interface RowWithParents extends Row {
   parent2: string | null
   parent3: string | null
   parent4: string | null
-  /** Three numbers for each of five accounts, with commas between; an empty one is no limit. */
+  /** Three numbers for each of five accounts, separated by commas; an empty one is no limit. */
   accountLimits: string
 }
 
@@ -186,13 +148,10 @@ const withParents = `
   left join account as fourth on fourth.id = third.parent`
 
 const selectOne = `${withParents} where api_key.id = $1`
-const selectMany = `${withParents} where api_key.id in (${placeholders(maxKeysPerQuery)})`
+const places = Array.from({ length: maxKeysPerQuery }, (_, index) => `$${index + 1}`)
+const selectMany = `${withParents} where api_key.id in (${places.join(', ')})`
 
-function placeholders (count: number): string {
-  return Array.from({ length: count }, (_, index) => `$${index + 1}`).join(', ')
-}
-
-function settingsOf ({ label, models, budget, expiresAt, limits }: KeySettings) {
+function settingValues ({ label, models, budget, expiresAt, limits }: KeySettings) {
   const globs = models === null ? null : JSON.stringify(models)
   const { requestsPerMinute, tokensPerMinute, concurrentRequests } = limits
   return [
@@ -208,7 +167,7 @@ function limitsText (account: string): string {
 }
 
 function readLimits (text: string): Limits[] {
-  // Hardly any account has limits, and this is read for every key in use, every second.
+  // Most accounts have no limits, and each key in use is read every second.
   const numbers = /\d/.test(text) ? text.split(',').map(part => part === '' ? null : Number(part)) : []
   return Array.from({ length: 5 }, (_, index) => {
     if (numbers.length === 0) return noLimits

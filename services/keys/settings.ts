@@ -1,56 +1,53 @@
+import { budgetPeriods } from '../../schemas/admin/keys.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { limitKinds, limitOfKind, maxLimit } from '../shared/limits.ts'
 import type { Limits } from '../shared/limits.ts'
-import { periods } from './periods.ts'
-import type { Budget, KeySettings } from './rows.ts'
+import type { Budget, KeySettings } from './types.ts'
 
 const maxLabelLength = 200
 const maxGlobs = 100
 const maxGlobLength = 256
 const maxGraceMs = 366 * 24 * 3_600_000
 
-/** Throws GatewayError 400, which names the field, when settings of a key make no sense. */
+/** Throws GatewayError 400, which names the field, for settings that a key cannot have. */
 export function refuseWrongSettings ({ label, models, budget, expiresAt, limits }: KeySettings): void {
-  if (label.length > maxLabelLength) refuse('label', `A label has at most ${maxLabelLength} characters.`)
+  if (label.length > maxLabelLength) refuse('label', `must have at most ${maxLabelLength} characters`)
   if (models !== null) refuseWrongModels(models)
   if (budget !== null) refuseWrongBudget(budget)
   refuseWrongLimits(limits)
   if (expiresAt !== null && (!Number.isSafeInteger(expiresAt) || expiresAt < 0)) {
-    refuse('expires_at', 'The time of expiry is an integer in milliseconds.')
+    refuse('expires_at', 'must not be before 1970')
   }
 }
 
-/** Throws GatewayError 400 for a time that a replaced secret cannot go on for. */
+/** Throws GatewayError 400 for a grace period that a rotation cannot have. */
 export function refuseWrongGrace (graceMs: number): void {
   if (!Number.isSafeInteger(graceMs) || graceMs < 0 || graceMs > maxGraceMs) {
-    refuse('grace_ms', 'A replaced secret goes on for an integer of milliseconds, from 0 to 366 days.')
+    refuse('grace_ms', 'must be an integer in milliseconds, from 0 to 366 days')
   }
 }
 
-/** Throws GatewayError 400 when a limit is none that can be kept. */
-export function refuseWrongLimits (limits: Limits): void {
+function refuseWrongLimits (limits: Limits): void {
   for (const kind of limitKinds) {
     const limit = limitOfKind(limits, kind)
-    const isGood = limit === null || (Number.isInteger(limit) && limit >= 1 && limit <= maxLimit)
-    if (!isGood) refuse('limits', `A limit is an integer from 1 to ${maxLimit}, or null.`)
+    const isValid = limit === null || (Number.isInteger(limit) && limit >= 1 && limit <= maxLimit)
+    if (!isValid) refuse('limits', `each limit must be an integer from 1 to ${maxLimit}, or null`)
   }
 }
 
 function refuseWrongModels (models: readonly string[]): void {
-  if (models.length > maxGlobs) refuse('models', `A key has at most ${maxGlobs} names of models.`)
+  if (models.length > maxGlobs) refuse('models', `must have at most ${maxGlobs} patterns`)
   const wrong = models.find((glob) => glob === '' || glob.length > maxGlobLength)
-  if (wrong !== undefined) refuse('models', `The name of a model has 1 to ${maxGlobLength} characters.`)
+  if (wrong !== undefined) refuse('models', `each pattern must have 1 to ${maxGlobLength} characters`)
 }
 
 function refuseWrongBudget ({ limitNano, period }: Budget): void {
-  if (!Number.isSafeInteger(limitNano) || limitNano < 0) {
-    refuse('budget', 'A budget is a safe integer in nano-USD, not below zero.')
-  }
-  if (period !== null && !periods.includes(period)) {
-    refuse('budget', `The period of a budget is one of ${periods.join(', ')}, or null.`)
+  if (!Number.isSafeInteger(limitNano) || limitNano < 0) refuse('budget', 'must not be below zero')
+  if (period !== null && !budgetPeriods.includes(period)) {
+    refuse('budget', `the period must be one of ${budgetPeriods.join(', ')}, or null`)
   }
 }
 
-function refuse (param: string, message: string): never {
-  throw GatewayError.invalidRequest(message, { param, code: 'invalid_value' })
+function refuse (param: string, why: string): never {
+  throw GatewayError.invalidValue(param, why)
 }

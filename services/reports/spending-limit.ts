@@ -1,4 +1,4 @@
-import type { KeyRecord } from '../keys/keys.ts'
+import type { KeyRecord } from '../keys/types.ts'
 import type { AccountBalance } from '../ledger/ledger.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { KeyRecord } from '../keys/record.ts'
+import type { KeyRecord } from '../keys/types.ts'
 import type { Trace } from './trace.ts'
 
 /** A request whose response is complete, or whose client has gone. Times are of `performance.now()`. */

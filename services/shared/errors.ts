@@ -37,6 +37,11 @@ export class GatewayError extends Error {
     return new GatewayError(400, 'invalid_request_error', message, details)
   }
 
+  /** 400: a field has a wrong value; `why` follows "Invalid 'field': " and has no full stop. */
+  static invalidValue (param: string, why: string, cause?: unknown): GatewayError {
+    return GatewayError.invalidRequest(`Invalid '${param}': ${why}.`, { param, code: 'invalid_value', cause })
+  }
+
   /** 401: the key is missing, malformed, unknown, expired or revoked. */
   static unauthorized (message: string, code: string | null = 'invalid_api_key'): GatewayError {
     const headers = { 'www-authenticate': 'Bearer' }

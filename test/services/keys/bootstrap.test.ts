@@ -12,7 +12,7 @@ async function start (database: Database) {
   return { store, keys, accounts, startingCreditNano: 5_000_000_000 }
 }
 
-forEachEngine(t, 'the first start gives a key of an account with credit, later ones none', async (t, database) => {
+forEachEngine(t, 'the first start creates a key of an account with credit, later ones create none', async (t, database) => {
   const options = await start(database)
   const first = await bootstrap(options)
   t.match(await options.keys.authenticate(first?.key ?? ''), { account: 'default' })
@@ -24,13 +24,13 @@ forEachEngine(t, 'the first start gives a key of an account with credit, later o
   t.match(await options.accounts.balance('default'), { creditsNano: 5_000_000_000 })
 })
 
-forEachEngine(t, 'a start without credit makes no entry', async (t, database) => {
+forEachEngine(t, 'a first start without credit books no entry', async (t, database) => {
   const options = { ...await start(database), startingCreditNano: 0 }
   t.ok(await bootstrap(options))
   t.same(await options.store.all('select id from entry'), [])
 })
 
-forEachEngine(t, 'processes that start at once create one key and one credit', async (t, database) => {
+forEachEngine(t, 'processes that start together create one key and one credit', async (t, database) => {
   const nodes = await Promise.all(Array.from({ length: 4 }, () => start(database)))
   const results = await Promise.all(nodes.map(bootstrap))
   t.equal(results.filter((result) => result !== null).length, 1)
@@ -40,7 +40,7 @@ forEachEngine(t, 'processes that start at once create one key and one credit', a
   }
 })
 
-forEachEngine(t, 'where the operator has made keys nothing is added, even when all are revoked', async (t, database) => {
+forEachEngine(t, 'nothing is created where the operator has created keys, even if all are revoked', async (t, database) => {
   const options = await start(database)
   await options.accounts.create({ id: 'acme' })
   const { id } = await options.keys.create({ account: 'acme', label: '' })
@@ -49,7 +49,7 @@ forEachEngine(t, 'where the operator has made keys nothing is added, even when a
   t.same(await options.store.all('select id from account'), [{ id: 'acme' }])
 })
 
-forEachEngine(t, 'a first start that fails leaves nothing, and the next one succeeds', async (t, database) => {
+forEachEngine(t, 'a failed first start leaves nothing behind, and the next one succeeds', async (t, database) => {
   const options = await start(database)
   await t.rejects(bootstrap({ ...options, startingCreditNano: 2 ** 53 }), RangeError)
   t.same(await options.store.all('select id from account'), [])

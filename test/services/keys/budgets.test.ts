@@ -1,8 +1,8 @@
 import t from 'tap'
 import { budgetAccounts } from '../../../services/keys/budgets.ts'
 import { createKeys } from '../../../services/keys/keys.ts'
-import type { Budget } from '../../../services/keys/keys.ts'
 import { createAccounts } from '../../../services/ledger/accounts.ts'
+import type { Budget } from '../../../services/keys/types.ts'
 import { createLedger } from '../../../services/ledger/create.ts'
 import type { Store } from '../../../services/store/store.ts'
 import { forEachEngine } from '../../engines.ts'
@@ -43,17 +43,17 @@ forEachEngine(t, 'a request must fit into its account, the accounts above and th
 
 const names: [Budget['period'], string][] = [['day', '2026-11-21'], ['week', '2026-W47'], ['month', '2026-11']]
 for (const [period, name] of names) {
-  forEachEngine(t, `a budget for a ${period} has an account for each`, async (t, database) => {
+  forEachEngine(t, `a budget per ${period} has one account for each ${period}`, async (t, database) => {
     const { store, keys, time, id, key } = await withBudget(database, { limitNano: 7, period })
     t.same(await budgetsOf(store), [], 'none before it is used')
     const record = await keys.authenticate(key)
     t.same(record.chainAt(time.now), ['acme', `budget:${id}:${name}`])
     t.same(await budgetsOf(store), [{ id: `budget:${id}:${name}`, credits: 7, kind: 'budget' }])
-    t.equal(record.chainAt(time.now), record.chainAt(time.now + 1), 'nothing is made for each request')
+    t.equal(record.chainAt(time.now), record.chainAt(time.now + 1), 'the array is shared by all requests')
   })
 }
 
-forEachEngine(t, 'at the turn of the period the next budget counts, without asking the database', async (t, database) => {
+forEachEngine(t, 'when the period ends the next account takes over, without a query', async (t, database) => {
   const { store, keys, time, probe, id, key } = await withBudget(database, { limitNano: 7, period: 'day' })
   time.now = midnight - 500
   const record = await keys.authenticate(key)
@@ -65,19 +65,19 @@ forEachEngine(t, 'at the turn of the period the next budget counts, without aski
   t.equal(await keys.authenticate(key), record)
   t.equal(probe.queries, queries)
 
-  // Also while the database is away.
+  // Also during an outage.
   probe.down = true
   time.now = midnight + 30_000
   t.same((await keys.authenticate(key)).chainAt(time.now), ['acme', `budget:${id}:2026-11-22`])
 })
 
-forEachEngine(t, 'a request goes on in the budget it began with where the next is far away', async (t, database) => {
+forEachEngine(t, 'a request counts in the period it began in when the next account does not exist yet', async (t, database) => {
   const { keys, id, key } = await withBudget(database, { limitNano: 7, period: 'day' })
   const record = await keys.authenticate(key)
   t.same(record.chainAt(midnight + 1), ['acme', `budget:${id}:2026-11-21`])
 })
 
-forEachEngine(t, 'nodes that begin a period at once make one account', async (t, database) => {
+forEachEngine(t, 'nodes that start a period together create one account', async (t, database) => {
   const { store, clock, id, key } = await withBudget(database, { limitNano: 7, period: 'day' })
   const stores = await Promise.all(Array.from({ length: 4 }, () => database.open()))
   const records = await Promise.all(stores.map(async (own) => await createKeys(own, clock).authenticate(key)))
@@ -85,7 +85,7 @@ forEachEngine(t, 'nodes that begin a period at once make one account', async (t,
   t.equal((await budgetsOf(store)).length, 1)
 })
 
-forEachEngine(t, 'a limit that is changed while a period begins is not missed', async (t, database) => {
+forEachEngine(t, 'a limit changed while a period begins is not missed', async (t, database) => {
   const { store, keys, time, clock, id, key } = await withBudget(database, { limitNano: 1, period: 'day' })
   const other = await database.open()
   for (let day = 1; day <= 15; day++) {
@@ -97,7 +97,7 @@ forEachEngine(t, 'a limit that is changed while a period begins is not missed', 
   }
 })
 
-forEachEngine(t, 'another limit counts in the present period and in the next', async (t, database) => {
+forEachEngine(t, 'a changed limit applies to the present period and to the next', async (t, database) => {
   const { store, keys, time, id, key } = await withBudget(database, { limitNano: 7, period: 'day' })
   await keys.authenticate(key)
   time.now = midnight - 1_000
@@ -116,7 +116,7 @@ forEachEngine(t, 'another limit counts in the present period and in the next', a
   t.equal(credits[`budget:${id}:2026-11-21`], 4)
 })
 
-forEachEngine(t, 'a budget is no money: nothing is paid in, and nobody can pay in', async (t, database) => {
+forEachEngine(t, 'a budget is not money: nothing is deposited into it, and nothing can be', async (t, database) => {
   const { store, keys, clock, id, key } = await withBudget(database, { limitNano: 7, period: null })
   await keys.authenticate(key)
   t.same(await store.all('select id from entry'), [])
@@ -127,7 +127,7 @@ forEachEngine(t, 'a budget is no money: nothing is paid in, and nobody can pay i
   await t.rejects(keys.create({ account: `budget:${id}`, label: '' }), { name: 'GatewayError', status: 400, param: 'account' })
 })
 
-forEachEngine(t, 'a key spends its budget and no more, and another limit binds the next hold', async (t, database) => {
+forEachEngine(t, 'a key spends no more than its budget, and a changed limit applies to the next hold', async (t, database) => {
   const { store, keys, time, clock, id, key } = await withBudget(database, { limitNano: 2 * usd, period: 'month' })
   await createAccounts(store, clock).deposit({ id: 'd', account: 'acme', amountNano: 100 * usd })
   const ledger = createLedger({ store })

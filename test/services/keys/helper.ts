@@ -1,6 +1,6 @@
 import { createKeys, type Keys } from '../../../services/keys/keys.ts'
-import type { KeyRecord } from '../../../services/keys/record.ts'
 import { readKey } from '../../../services/keys/token.ts'
+import type { KeyRecord } from '../../../services/keys/types.ts'
 import { createAccounts } from '../../../services/ledger/accounts.ts'
 import { StoreUnavailable } from '../../../services/store/store.ts'
 import type { Store } from '../../../services/store/store.ts'
@@ -31,8 +31,8 @@ export async function setUp (database: Database) {
   return { store, keys, probe, time, clock, id, key }
 }
 
-/** Asks for a key without the database. */
-export function recall (keys: Keys, key: string): KeyRecord | undefined {
+/** Reads a key's record from the cache alone. */
+export function cachedRecord (keys: Keys, key: string): KeyRecord | undefined {
   const credential = readKey(key)
-  return credential === null ? undefined : keys.recall(credential)
+  return credential === null ? undefined : keys.cached(credential)
 }

@@ -4,9 +4,9 @@ import { createToken } from '../../../services/keys/token.ts'
 import { StoreUnavailable } from '../../../services/store/store.ts'
 import { noLimits } from '../../../services/shared/limits.ts'
 import { forEachEngine } from '../../engines.ts'
-import { recall, setUp } from './helper.ts'
+import { cachedRecord, setUp } from './helper.ts'
 
-forEachEngine(t, 'a key that was created is recognised', async (t, database) => {
+forEachEngine(t, 'a created key authenticates', async (t, database) => {
   const { keys, id, key } = await setUp(database)
   const record = await keys.authenticate(key)
   const settings = { label: 'laptop', models: null, budget: null, expiresAt: null }
@@ -14,14 +14,14 @@ forEachEngine(t, 'a key that was created is recognised', async (t, database) => 
   t.ok(Object.isFrozen(record))
 })
 
-forEachEngine(t, 'the store keeps the hash of the secret, nothing more of it', async (t, database) => {
+forEachEngine(t, 'the store keeps only the hash of the secret', async (t, database) => {
   const { store, key } = await setUp(database)
   const rows = JSON.stringify(await store.all('select * from api_key'))
   t.notMatch(rows, key.split('-')[3])
   t.match(rows, /"secret_sha256":"[0-9a-f]{64}"/)
 })
 
-forEachEngine(t, 'within a second the answer is there at once, without a query', async (t, database) => {
+forEachEngine(t, 'a key looked up within the last second authenticates synchronously, without a query', async (t, database) => {
   const { keys, probe, time, key } = await setUp(database)
   await keys.authenticate(key)
   time.now += 999
@@ -36,7 +36,7 @@ forEachEngine(t, 'within a second the answer is there at once, without a query',
   t.equal(probe.queries, 2)
 })
 
-forEachEngine(t, 'a wrong secret is refused, also when the key is in memory', async (t, database) => {
+forEachEngine(t, 'a wrong secret is refused, even when the key is cached', async (t, database) => {
   const { keys, probe, id, key } = await setUp(database)
   const wrong = `sk-tg-${id}-${createToken().secret}`
   const refusal = {
@@ -52,12 +52,12 @@ forEachEngine(t, 'a wrong secret is refused, also when the key is in memory', as
   const before = probe.queries
   const flood = Array.from({ length: 100 }, async () => await keys.authenticate(wrong))
   for (const attempt of flood) await t.rejects(attempt, refusal)
-  t.ok(probe.queries <= before + 2, 'it may be new, so the database is asked, once for all')
-  t.equal(recall(keys, wrong), undefined)
-  t.match(recall(keys, key), { id })
+  t.ok(probe.queries <= before + 2, 'the secret may be new, so the database is queried, once for all of them')
+  t.equal(cachedRecord(keys, wrong), undefined)
+  t.match(cachedRecord(keys, key), { id })
 })
 
-forEachEngine(t, 'what is no key at all is refused without a query', async (t, database) => {
+forEachEngine(t, 'a malformed key is refused without a query', async (t, database) => {
   const { keys, probe } = await setUp(database)
   t.throws(() => keys.authenticate(''), { status: 401, code: null, message: /^You didn't provide an API key/ })
   t.throws(() => keys.authenticate('sk-proj-something-of-another-provider'),
@@ -65,7 +65,7 @@ forEachEngine(t, 'what is no key at all is refused without a query', async (t, d
   t.equal(probe.queries, 0)
 })
 
-forEachEngine(t, 'an unknown key is asked for once a second', async (t, database) => {
+forEachEngine(t, 'an unknown key is looked up once a second', async (t, database) => {
   const { keys, probe, time } = await setUp(database)
   const { key } = createToken()
   const unknown = { status: 401, code: 'invalid_api_key', message: /^Incorrect API key/ }
@@ -77,7 +77,7 @@ forEachEngine(t, 'an unknown key is asked for once a second', async (t, database
   t.equal(probe.queries, 2)
 })
 
-forEachEngine(t, 'a flood of made-up keys costs few queries and pushes no good key out', async (t, database) => {
+forEachEngine(t, 'a flood of made-up keys costs few queries and evicts no valid key', async (t, database) => {
   const { keys, probe, key } = await setUp(database)
   await keys.authenticate(key)
   const flood = Array.from({ length: 9_000 }, async () => await keys.authenticate(createToken().key))
@@ -87,14 +87,14 @@ forEachEngine(t, 'a flood of made-up keys costs few queries and pushes no good k
   t.notOk(keys.authenticate(key) instanceof Promise)
 })
 
-forEachEngine(t, 'requests at once with one key share one query', async (t, database) => {
+forEachEngine(t, 'concurrent requests with one key share one query', async (t, database) => {
   const { keys, probe, key } = await setUp(database)
   const records = await Promise.all(Array.from({ length: 50 }, () => keys.authenticate(key)))
   t.equal(new Set(records).size, 1)
   t.equal(probe.queries, 1)
 })
 
-forEachEngine(t, 'many keys asked for at once each get their own record', async (t, database) => {
+forEachEngine(t, 'many keys looked up at once each get their own record', async (t, database) => {
   const { keys } = await setUp(database)
   const created = await Promise.all(Array.from({ length: 120 }, (_, index) =>
     keys.create({ account: 'acme', label: `key ${index}` })))
@@ -102,7 +102,7 @@ forEachEngine(t, 'many keys asked for at once each get their own record', async 
   t.same(records.map(({ id }) => id), created.map(({ id }) => id))
 })
 
-forEachEngine(t, 'a revoked key ends here and, within two seconds, elsewhere', async (t, database) => {
+forEachEngine(t, 'a revoked key stops working at once here, and within two seconds on other nodes', async (t, database) => {
   const { store, keys, time, clock, id, key } = await setUp(database)
   const elsewhere = createKeys(store, clock)
   await Promise.all([keys.authenticate(key), elsewhere.authenticate(key)])
@@ -123,7 +123,7 @@ forEachEngine(t, 'a clock that is set back does not keep a revoked key alive', a
   await t.rejects(async () => await keys.authenticate(key), { message: /has been revoked/ })
 })
 
-forEachEngine(t, 'a key expires to the millisecond, also when it is in memory', async (t, database) => {
+forEachEngine(t, 'a cached key expires to the millisecond', async (t, database) => {
   const { keys, time } = await setUp(database)
   const { key } = await keys.create({ account: 'acme', label: '', expiresAt: time.now + 500 })
   t.match(await keys.authenticate(key), { expiresAt: time.now + 500 })
@@ -133,7 +133,7 @@ forEachEngine(t, 'a key expires to the millisecond, also when it is in memory', 
   t.throws(() => keys.authenticate(key), { status: 401, code: 'invalid_api_key', message: /has expired/ })
 })
 
-forEachEngine(t, 'without the database a key known lately works for a minute, another one is not found wrong', async (t, database) => {
+forEachEngine(t, 'during an outage a recently used key works for a minute, and an unknown one is not refused', async (t, database) => {
   const { keys, probe, time, key } = await setUp(database)
   await keys.authenticate(key)
   probe.down = true
@@ -141,7 +141,7 @@ forEachEngine(t, 'without the database a key known lately works for a minute, an
   t.match(await keys.authenticate(key), { account: 'acme' })
   const asked = probe.queries
   t.match(keys.authenticate(key), { account: 'acme' })
-  t.equal(probe.queries, asked, 'it is not asked for each request')
+  t.equal(probe.queries, asked, 'the database is not queried for each request')
   await t.rejects(async () => await keys.authenticate(createToken().key), StoreUnavailable)
 
   time.now += 1_000
@@ -150,7 +150,7 @@ forEachEngine(t, 'without the database a key known lately works for a minute, an
   t.match(await keys.authenticate(key), { account: 'acme' })
 })
 
-forEachEngine(t, 'a key tells when it was last used, to the minute', async (t, database) => {
+forEachEngine(t, 'the time of a key\'s last use is recorded, to the minute', async (t, database) => {
   const { keys, probe, time, id, key } = await setUp(database)
   const lastUsedAt = async () => {
     await probe.written
@@ -168,7 +168,7 @@ forEachEngine(t, 'a key tells when it was last used, to the minute', async (t, d
   t.equal(await lastUsedAt(), time.now)
 })
 
-forEachEngine(t, 'keys are listed newest first, without anything of the secret', async (t, database) => {
+forEachEngine(t, 'keys are listed newest first, without their secrets', async (t, database) => {
   const { keys, time, id } = await setUp(database)
   time.now += 1
   const newer = await keys.create({ account: 'acme', label: 'server', expiresAt: 2_000_000 })
@@ -183,7 +183,7 @@ forEachEngine(t, 'keys are listed newest first, without anything of the secret',
   t.equal((await keys.list({ limit: 1 })).length, 1)
 })
 
-forEachEngine(t, 'a key needs an account that exists, and fields that make sense', async (t, database) => {
+forEachEngine(t, 'a key needs an existing account and valid fields', async (t, database) => {
   const { keys } = await setUp(database)
   await t.rejects(keys.create({ account: 'nobody', label: '' }), { name: 'GatewayError', status: 400, param: 'account' })
   await t.rejects(keys.create({ account: 'acme', label: 'x'.repeat(201) }),

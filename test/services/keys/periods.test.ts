@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { periodAt, periods } from '../../../services/keys/periods.ts'
+import { budgetPeriods } from '../../../schemas/admin/keys.ts'
+import { periodAt } from '../../../services/keys/periods.ts'
 import type { Period } from '../../../services/keys/periods.ts'
 
 const at = (text: string) => Date.parse(text)
@@ -20,16 +21,16 @@ const times: [Period, string, string, string, string][] = [
   ['month', '2100-02-28T12:00:00Z', '2100-02', '2100-02-01', '2100-03-01']
 ]
 
-t.test('a time is in the day, week or month of the calendar in UTC', async (t) => {
+t.test('a time belongs to a calendar day, week and month in UTC', async (t) => {
   for (const [period, time, name, start, end] of times) {
     t.same(periodAt(period, at(time)), { name, startsAt: at(start), endsAt: at(end) }, `${period} of ${time}`)
   }
 })
 
 const time = fc.integer({ min: 0, max: at('2200-01-01') })
-const period = fc.constantFrom(...periods)
+const period = fc.constantFrom(...budgetPeriods)
 
-t.test('periods follow each other without a gap, each under a name of its own', async () => {
+t.test('periods follow each other without a gap, each with its own name', async () => {
   fc.assert(fc.property(period, time, (period, now) => {
     const { name, startsAt, endsAt } = periodAt(period, now)
     const isWithin = startsAt <= now && now < endsAt
@@ -39,7 +40,7 @@ t.test('periods follow each other without a gap, each under a name of its own', 
   }), { numRuns: 2_000 })
 })
 
-t.test('a week has seven days from Monday on, and its fourth is in its year', async () => {
+t.test('a week starts on Monday, has seven days, and belongs to the year of its Thursday', async () => {
   fc.assert(fc.property(time, (now) => {
     const { name, startsAt, endsAt } = periodAt('week', now)
     const thursday = new Date(startsAt + 3 * 86_400_000)

@@ -2,11 +2,11 @@ import t from 'tap'
 import { createKeys } from '../../../services/keys/keys.ts'
 import { StoreUnavailable } from '../../../services/store/store.ts'
 import { forEachEngine } from '../../engines.ts'
-import { recall, setUp } from './helper.ts'
+import { cachedRecord, setUp } from './helper.ts'
 
 const dayMs = 86_400_000
 
-forEachEngine(t, 'a new secret is good at once, the old one for a day', async (t, database) => {
+forEachEngine(t, 'a new secret is valid at once, the old one for a day', async (t, database) => {
   const { keys, time, id, key } = await setUp(database)
   const rotated = await keys.rotate(id)
   t.match(rotated, { id, previousUntil: time.now + dayMs })
@@ -17,14 +17,14 @@ forEachEngine(t, 'a new secret is good at once, the old one for a day', async (t
   time.now += dayMs - 1
   t.match(await keys.authenticate(rotated.key), { id })
   t.match(await keys.authenticate(key), { id })
-  t.match(recall(keys, key), { id })
+  t.match(cachedRecord(keys, key), { id })
   time.now += 1
-  t.equal(recall(keys, key), undefined)
+  t.equal(cachedRecord(keys, key), undefined)
   t.throws(() => keys.authenticate(key), { status: 401, code: 'invalid_api_key', message: /replaced by a newer one/ })
   t.match(await keys.authenticate(rotated.key), { id })
 })
 
-forEachEngine(t, 'without time to change over the old secret ends at once', async (t, database) => {
+forEachEngine(t, 'without a grace period the old secret ends at once', async (t, database) => {
   const { keys, id, key } = await setUp(database)
   await keys.authenticate(key)
   const rotated = await keys.rotate(id, { graceMs: 0 })
@@ -32,7 +32,7 @@ forEachEngine(t, 'without time to change over the old secret ends at once', asyn
   t.match(await keys.authenticate(rotated.key), { id })
 })
 
-forEachEngine(t, 'of several rotations the last two secrets count', async (t, database) => {
+forEachEngine(t, 'after several rotations the last two secrets are valid', async (t, database) => {
   const { store, keys, id, key } = await setUp(database)
   const second = await keys.rotate(id)
   const third = await keys.rotate(id)
@@ -42,7 +42,7 @@ forEachEngine(t, 'of several rotations the last two secrets count', async (t, da
   t.equal((await store.all('select id from api_key')).length, 1)
 })
 
-forEachEngine(t, 'another node takes a new secret at once, and loses an old one within two seconds', async (t, database) => {
+forEachEngine(t, 'another node accepts a new secret at once, and refuses an old one within two seconds', async (t, database) => {
   const { store, keys, time, clock, id, key } = await setUp(database)
   const elsewhere = createKeys(store, clock)
   await elsewhere.authenticate(key)
@@ -55,7 +55,7 @@ forEachEngine(t, 'another node takes a new secret at once, and loses an old one 
   t.match(await elsewhere.authenticate(again.key), { id })
 })
 
-forEachEngine(t, 'a secret that is not known is not called wrong while the database is away', async (t, database) => {
+forEachEngine(t, 'an unknown secret is not refused as wrong during an outage', async (t, database) => {
   const { store, keys, probe, clock, id, key } = await setUp(database)
   await keys.authenticate(key)
   const rotated = await createKeys(store, clock).rotate(id)
@@ -66,7 +66,7 @@ forEachEngine(t, 'a secret that is not known is not called wrong while the datab
   t.match(await keys.authenticate(rotated.key), { id })
 })
 
-forEachEngine(t, 'what cannot be rotated is refused', async (t, database) => {
+forEachEngine(t, 'a rotation with a wrong grace period, or of an unknown or revoked key, is refused', async (t, database) => {
   const { keys, id } = await setUp(database)
   await t.rejects(keys.rotate('unknown'), { status: 404, code: 'key_not_found' })
   for (const graceMs of [-1, 0.5, 367 * dayMs]) {

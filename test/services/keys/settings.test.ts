@@ -2,9 +2,9 @@ import t from 'tap'
 import { createKeys } from '../../../services/keys/keys.ts'
 import { createAccounts } from '../../../services/ledger/accounts.ts'
 import { forEachEngine } from '../../engines.ts'
-import { recall, setUp } from './helper.ts'
+import { cachedRecord, setUp } from './helper.ts'
 
-forEachEngine(t, 'a key may use all models, or those that a glob of its matches', async (t, database) => {
+forEachEngine(t, 'a key may use all models, or those that one of its globs matches', async (t, database) => {
   const { keys, id, key } = await setUp(database)
   const all = await keys.authenticate(key)
   t.ok(all.mayUse('anything/at-all'))
@@ -25,7 +25,7 @@ forEachEngine(t, 'a key may use all models, or those that a glob of its matches'
   t.ok((await keys.authenticate(key)).mayUse('gpt-4o'))
 })
 
-forEachEngine(t, 'what is not given stays as it was, and repeating a change changes nothing', async (t, database) => {
+forEachEngine(t, 'an absent setting stays as it was, and repeating a change changes nothing', async (t, database) => {
   const { keys, time, id } = await setUp(database)
   const budget = { limitNano: 5, period: 'month' } as const
   const changed = await keys.update(id, { models: ['a'], budget, expiresAt: time.now + 10 })
@@ -37,7 +37,7 @@ forEachEngine(t, 'what is not given stays as it was, and repeating a change chan
     { label: 'server', models: null, budget: null, expiresAt: null })
 })
 
-forEachEngine(t, 'a change counts here at once and elsewhere within two seconds', async (t, database) => {
+forEachEngine(t, 'a change applies at once here, and within two seconds on other nodes', async (t, database) => {
   const { store, keys, time, clock, id, key } = await setUp(database)
   const elsewhere = createKeys(store, clock)
   for (const node of [keys, elsewhere]) t.ok((await node.authenticate(key)).mayUse('gpt-4o'))
@@ -50,7 +50,7 @@ forEachEngine(t, 'a change counts here at once and elsewhere within two seconds'
   await t.rejects(async () => await elsewhere.authenticate(key), { message: /has expired/ })
 })
 
-forEachEngine(t, 'changes at the same time do not undo each other', async (t, database) => {
+forEachEngine(t, 'concurrent changes do not undo each other', async (t, database) => {
   const { store, keys, clock, id } = await setUp(database)
   const elsewhere = createKeys(await database.open(), clock)
   for (let round = 0; round < 10; round++) {
@@ -60,7 +60,7 @@ forEachEngine(t, 'changes at the same time do not undo each other', async (t, da
   }
 })
 
-forEachEngine(t, 'settings that make no sense are refused and change nothing', async (t, database) => {
+forEachEngine(t, 'wrong settings are refused and change nothing', async (t, database) => {
   const { keys, id } = await setUp(database)
   const before = await keys.get(id)
   const wrong: [string, object][] = [
@@ -86,11 +86,11 @@ forEachEngine(t, 'settings that make no sense are refused and change nothing', a
   await t.rejects(keys.update(id, { label: 'again' }), { status: 409, code: 'key_revoked' })
 })
 
-forEachEngine(t, 'a key of one role does not open what is for the other', async (t, database) => {
+forEachEngine(t, 'a key of one role is refused where the other is required', async (t, database) => {
   const { keys, key } = await setUp(database)
   const admin = await keys.create({ account: 'acme', label: 'operator', role: 'admin' })
   t.match(await keys.get(admin.id), { role: 'admin' })
-  for (const attempt of ['first', 'from memory']) {
+  for (const attempt of ['first', 'cached']) {
     await t.rejects(async () => await keys.authenticate(admin.key),
       { status: 401, code: 'invalid_api_key', message: /is an admin key/ }, attempt)
     await t.rejects(async () => await keys.authenticate(key, 'admin'),
@@ -98,16 +98,16 @@ forEachEngine(t, 'a key of one role does not open what is for the other', async 
     t.match(await keys.authenticate(admin.key, 'admin'), { id: admin.id, role: 'admin' })
     t.match(await keys.authenticate(key), { role: 'user' })
   }
-  t.equal(recall(keys, admin.key), undefined)
-  t.match(recall(keys, key), { role: 'user' })
+  t.equal(cachedRecord(keys, admin.key), undefined)
+  t.match(cachedRecord(keys, key), { role: 'user' })
 })
 
-forEachEngine(t, 'keys are listed by account and page by page', async (t, database) => {
+forEachEngine(t, 'keys are listed by account, page by page', async (t, database) => {
   const { store, keys, time, clock, id } = await setUp(database)
   await createAccounts(store, clock).create({ id: 'other' })
   const created = [id]
   for (const account of ['other', 'acme', 'acme', 'acme']) {
-    // Keys of one millisecond are told apart by their ids.
+    // Keys of the same millisecond are ordered by their ids.
     if (created.length % 2 === 1) time.now += 1
     created.push((await keys.create({ account, label: '' })).id)
   }

@@ -1,0 +1,190 @@
+import { LRUCache } from 'lru-cache'
+import { compileGlob } from '../shared/glob.ts'
+import { hasLimits } from '../shared/limits.ts'
+import { StoreUnavailable } from '../store/store.ts'
+import type { Queries, Store } from '../store/store.ts'
+import { createBudgets } from './budgets.ts'
+import type { OpenBudget } from './budgets.ts'
+import { maxKeysPerQuery, selectKeysWithParents } from './rows.ts'
+import type { KeyRecord, KeyWithParents } from './types.ts'
+
+/** A key as the database last returned it, its secrets as SHA-256. Times in milliseconds. */
+export interface CachedKey {
+  record: KeyRecord
+  secretSha256: Buffer
+  /** The secret before the last rotation, valid until `until`. */
+  previous: { secretSha256: Buffer, until: number } | null
+  lastUsedAt: number | null
+  /** When the query was sent. */
+  checkedAt: number
+  /** When the entry becomes stale. */
+  staleAt: number
+}
+
+/** Recent lookups of key ids, whether the key is valid, revoked, expired or unknown. */
+export interface KeyCache {
+  /** Returns a fresh entry, null for an id without a key; undefined when the database has to be queried. */
+  peek (id: string, now: number): CachedKey | null | undefined
+  /**
+   * Queries the database, once for all concurrent calls. While it is unavailable, an entry of the last minute
+   * is served stale; without one it throws StoreUnavailable.
+   */
+  load (id: string): Promise<CachedKey | null>
+  /** Queries the database even if an entry could be served stale. Throws StoreUnavailable. */
+  reload (id: string): Promise<CachedKey | null>
+  /** Drops an entry, so that the next use of the key queries the database. */
+  forget (id: string): void
+}
+
+/** A key revoked by another process stays valid here for at most this long, plus one lookup. */
+const freshMs = 1_000
+const staleIfErrorMs = 60_000
+const maxKeys = 10_000
+const maxUnknownIds = 10_000
+const maxWaiting = 10_000
+
+/**
+ * Creates the cache of a store's keys. Unknown ids have a cache of their own, so that a flood of made-up keys
+ * evicts no valid one.
+ */
+export function createKeyCache (store: Store, clock: () => number): KeyCache {
+  const keys = new LRUCache<string, CachedKey>({ max: maxKeys })
+  const unknownUntil = new LRUCache<string, number>({ max: maxUnknownIds })
+  const loading = new Map<string, Promise<CachedKey | null>>()
+  const lookUp = createBatchedLookup(store)
+  const budgets = createBudgets(store)
+
+  async function query (id: string): Promise<CachedKey | null> {
+    // Taken before the query: a change while it runs must not count as seen.
+    const checkedAt = clock()
+    const key = await lookUp(id)
+    if (key === null) {
+      keys.delete(id)
+      unknownUntil.set(id, checkedAt + freshMs)
+      return null
+    }
+    const openBudget = key.budget === null ? null : await budgets.open(key, checkedAt)
+    const entry = toCachedKey(key, createRecord(key, openBudget), checkedAt)
+    keys.set(id, entry)
+    return entry
+  }
+
+  function reload (id: string): Promise<CachedKey | null> {
+    const pending = loading.get(id)
+    if (pending !== undefined) return pending
+    const started = query(id).finally(() => loading.delete(id))
+    loading.set(id, started)
+    return started
+  }
+
+  return {
+    reload,
+
+    peek (id, now) {
+      const key = keys.get(id)
+      // A clock that was set back must not make a stale entry fresh.
+      if (key !== undefined) return now >= key.checkedAt && now < key.staleAt ? key : undefined
+      return now < (unknownUntil.get(id) ?? 0) ? null : undefined
+    },
+
+    async load (id) {
+      try {
+        return await reload(id)
+      } catch (error) {
+        const key = keys.get(id)
+        const now = clock()
+        if (!(error instanceof StoreUnavailable) || key === undefined) throw error
+        if (now - key.checkedAt > staleIfErrorMs) throw error
+        key.staleAt = now + freshMs
+        return key
+      }
+    },
+
+    forget (id) {
+      keys.delete(id)
+    }
+  }
+}
+
+interface Waiting extends PromiseWithResolvers<KeyWithParents | null> { id: string }
+
+/**
+ * Creates a lookup with one query in flight at a time; ids that arrive meanwhile share the next one. A flood
+ * of made-up keys then costs the database one query per round trip, not one per request.
+ */
+function createBatchedLookup (queries: Queries): (id: string) => Promise<KeyWithParents | null> {
+  const waiting: Waiting[] = []
+  let isRunning = false
+
+  async function run (batch: readonly Waiting[]): Promise<void> {
+    try {
+      const keys = await selectKeysWithParents(queries, batch.map(({ id }) => id))
+      const byId = new Map(keys.map((key) => [key.id, key]))
+      for (const { id, resolve } of batch) resolve(byId.get(id) ?? null)
+    } catch (error) {
+      for (const { reject } of batch) reject(error)
+    }
+  }
+
+  async function drain (): Promise<void> {
+    isRunning = true
+    while (waiting.length > 0) await run(waiting.splice(0, maxKeysPerQuery))
+    isRunning = false
+  }
+
+  return async (id) => {
+    if (waiting.length >= maxWaiting) throw new StoreUnavailable(new Error(`${maxWaiting} lookups are waiting`))
+    const lookup = { id, ...Promise.withResolvers<KeyWithParents | null>() }
+    waiting.push(lookup)
+    if (!isRunning) drain()
+    return await lookup.promise
+  }
+}
+
+function toCachedKey (key: KeyWithParents, record: KeyRecord, checkedAt: number): CachedKey {
+  const { secretSha256, previousSha256, previousUntil, lastUsedAt } = key
+  return {
+    record,
+    secretSha256: Buffer.from(secretSha256, 'hex'),
+    previous: previousSha256 === null
+      ? null
+      : { secretSha256: Buffer.from(previousSha256, 'hex'), until: previousUntil ?? 0 },
+    lastUsedAt,
+    checkedAt,
+    staleAt: checkedAt + freshMs
+  }
+}
+
+function createRecord (key: KeyWithParents, openBudget: OpenBudget | null): KeyRecord {
+  const { id, role, account, label, models, budget, expiresAt, revokedAt, parents } = key
+  const globs = models?.map(compileGlob)
+  return Object.freeze({
+    id,
+    role,
+    account,
+    label,
+    models,
+    budget,
+    expiresAt,
+    revokedAt,
+    limits: limitsOf(key),
+    mayUse: (model: string) => globs === undefined || globs.some((matches) => matches(model)),
+    chainAt: chainsOf([account, ...parents], openBudget)
+  })
+}
+
+function limitsOf ({ id, account, parents, limits, accountLimits }: KeyWithParents): KeyRecord['limits'] {
+  const scoped = [account, ...parents].flatMap((account, index) => {
+    const own = accountLimits[index]
+    return own === undefined ? [] : [{ scope: `account:${account}`, ...own }]
+  })
+  return Object.freeze([{ scope: `key:${id}`, ...limits }, ...scoped].filter(hasLimits))
+}
+
+function chainsOf (accounts: readonly string[], budget: OpenBudget | null): KeyRecord['chainAt'] {
+  const endsAt = budget?.endsAt ?? Infinity
+  const current = Object.freeze(budget === null ? [...accounts] : [...accounts, budget.account])
+  // Without the next period's account, the request began before the period ended and counts there.
+  const next = budget === null || budget.next === null ? current : Object.freeze([...accounts, budget.next])
+  return (now) => now < endsAt ? current : next
+}

@@ -1,0 +1,61 @@
+import type { Limits, ScopedLimits } from '../shared/limits.ts'
+import type { Period } from './periods.ts'
+
+/** A user key pays for requests, an admin key manages the gateway; neither can do what the other does. */
+export type KeyRole = 'user' | 'admin'
+
+/** What a key may spend at most, in integer nano-USD: in each period, or in total without one. */
+export interface Budget { readonly limitNano: number, readonly period: Period | null }
+
+/** The settings of a key that an operator may change. */
+export interface KeySettings {
+  /** At most 200 characters, for people. */
+  label: string
+  /** Globs of the models it may use, `*` for any text; null: all. */
+  models: readonly string[] | null
+  budget: Budget | null
+  /** Milliseconds since 1970; null: never. */
+  expiresAt: number | null
+  limits: Limits
+}
+
+/** A key as the database stores it. Times in milliseconds, hashes in hexadecimal. */
+export interface StoredKey extends KeySettings {
+  id: string
+  role: KeyRole
+  account: string
+  secretSha256: string
+  /** The secret before the last rotation, valid until `previousUntil`. */
+  previousSha256: string | null
+  previousUntil: number | null
+  createdAt: number
+  revokedAt: number | null
+  lastUsedAt: number | null
+}
+
+/** A key without the hashes of its secrets. */
+export type ListedKey = Omit<StoredKey, 'secretSha256' | 'previousSha256'>
+
+/** A key with the parents of its account, the nearest first. */
+export interface KeyWithParents extends StoredKey {
+  parents: readonly string[]
+  /** The limits of its account, then those of each parent. */
+  accountLimits: readonly Limits[]
+}
+
+/** The key of a request, with everything prepared that each request needs. Times in milliseconds. */
+export interface KeyRecord extends Readonly<Omit<KeySettings, 'limits'>> {
+  readonly id: string
+  readonly role: KeyRole
+  readonly account: string
+  readonly revokedAt: number | null
+  /** Its own limits and those of its accounts, without the empty ones. */
+  readonly limits: readonly ScopedLimits[]
+  /** Whether one of `models` matches a model's public id. */
+  mayUse (model: string): boolean
+  /**
+   * The accounts that a request must fit into: the one that pays, its parents, and the key's budget for the
+   * period that `now` is in. All of them exist in the database.
+   */
+  chainAt (now: number): readonly string[]
+}
