@@ -55,7 +55,7 @@ export const answerNano = 8 * 1000 + 377 * 4000
 
 /** One model with a deployment at each of the addresses, which share its requests alike. */
 export function deployedAt (urls: readonly string[], more: Partial<GatewayConfig> = {}): GatewayConfig {
-  const timeouts = { connect: 1000, firstByte: 400, idle: 400, total: 5000 }
+  const timeouts = { connectMs: 1000, firstByteMs: 400, idleMs: 400, totalMs: 5000 }
   const providers = urls.map((url, index) => providerAt(url, { id: `up-${index}`, timeouts }))
   const [first = providerAt('')] = providers
   const deployments = providers.map(({ id }) => ({ provider: id, model: 'gpt-5-nano', weight: 1, priority: 0 }))

@@ -91,7 +91,7 @@ export function providerAt (baseUrl: string, more: Partial<ProviderConfig> = {})
     baseUrl,
     apiKey: 'sk-upstream-secret',
     headers: {},
-    timeouts: { connect: 1000, firstByte: 5000, idle: 5000, total: 20_000 },
+    timeouts: { connectMs: 1000, firstByteMs: 5000, idleMs: 5000, totalMs: 20_000 },
     maxConnections: 64,
     claims: [],
     discover: false,

@@ -84,7 +84,7 @@ export async function picture (width: number, height: number, format: 'png' | 'j
 
 /** The image maker of a provider at `url`, and a way to call it. */
 export function makerAt (t: Teardown, url: string, more: Partial<ProviderConfig> = {}) {
-  const timeouts = { connect: 1000, firstByte: 5000, idle: 5000, total: 20_000 }
+  const timeouts = { connectMs: 1000, firstByteMs: 5000, idleMs: 5000, totalMs: 20_000 }
   const config = newProvider({ id: 'up', baseUrl: url, apiKey: 'sk-upstream-secret', timeouts, ...more })
   const provider = protocols[config.protocol](config, new Deadlines(5))
   t.teardown(() => provider.close())

@@ -8,7 +8,7 @@ import { VideoBlock, VideoEntry } from './video.ts'
 
 /** What holds where the file says nothing. */
 export const configDefaults = {
-  timeoutsMs: { connect: 5_000, firstByte: 120_000, idle: 60_000, total: 600_000 },
+  timeoutsMs: { connectMs: 5_000, firstByteMs: 120_000, idleMs: 60_000, totalMs: 600_000 },
   /** Each running stream holds one. Enough for a busy process, yet an upstream can bear a runaway. */
   maxConnections: 1024,
   weight: 1,
@@ -30,11 +30,11 @@ const dialectNames = [
 ] as const
 
 const Timeouts = Type.Object({
-  connect_ms: Type.Optional(milliseconds('Until the connection stands.', configDefaults.timeoutsMs.connect)),
+  connect_ms: Type.Optional(milliseconds('Until the connection stands.', configDefaults.timeoutsMs.connectMs)),
   first_byte_ms: Type.Optional(
-    milliseconds('From sending the request to the first byte of the answer.', configDefaults.timeoutsMs.firstByte)),
-  idle_ms: Type.Optional(milliseconds('Longest silence within an answer.', configDefaults.timeoutsMs.idle)),
-  total_ms: Type.Optional(milliseconds('The whole call, streams included.', configDefaults.timeoutsMs.total))
+    milliseconds('From sending the request to the first byte of the answer.', configDefaults.timeoutsMs.firstByteMs)),
+  idle_ms: Type.Optional(milliseconds('Longest silence within an answer.', configDefaults.timeoutsMs.idleMs)),
+  total_ms: Type.Optional(milliseconds('The whole call, streams included.', configDefaults.timeoutsMs.totalMs))
 }, { ...strict, description: 'Deadlines of one call, in milliseconds.' })
 
 /** One item of `providers`. */

@@ -4,7 +4,7 @@ import { loadConfig } from '../config/load.ts'
 import { readSettings } from '../config/settings/settings.ts'
 import { breakerDefaults } from '../../schemas/config/requests.ts'
 import { createDeployments } from '../deployments/deployments.ts'
-import { createSharing } from '../deployments/share.ts'
+import { createStatisticsExchange } from '../deployments/share-statistics.ts'
 import { createRegistry } from '../models/registry.ts'
 import { decisionAnswer } from '../routing/decision-response.ts'
 import { readOffsets } from '../routing/feedback/rows.ts'
@@ -31,7 +31,7 @@ export async function explainRoute (
   const config = await loadConfig({ path: readSettings(env).configPath, env })
   const registry = createRegistry(config)
   const deployments = createDeployments({ breaker: () => config.breaker ?? breakerDefaults })
-  await createSharing({ store, deployments, node: '' }).exchange()
+  await createStatisticsExchange({ store, deployments, node: '' }).exchange()
   const offsets = await readOffsets(store)
   const router = createRouter({
     offer: {

@@ -54,7 +54,7 @@ function imagePriceNano ({ model: { price, images }, wanted }: Order): number | 
   const row = fitting(images?.prices ?? [], wanted)
   if (row === undefined) return price?.imageNano ?? null
   const furtherMegapixels = Math.max(0, megapixelsBegun(wanted) - 1)
-  return row.imageNano + furtherMegapixels * row.megapixelNano
+  return row.imageNano + furtherMegapixels * row.furtherMegapixelNano
 }
 
 /** Tokens of text are never more than its UTF-8 bytes; who makes one at a time reads the prompt for each. */
@@ -89,7 +89,7 @@ function quoteByTokens ({ model: { id, price, images }, wanted, prompt }: Order)
 function tokensOf (images: ImageAbilities | undefined, wanted: ImageOptions): number {
   const { tokens } = fitting(images?.tokens ?? [], wanted) ?? { tokens: unknownTokens }
   // Known are those of the usual sizes; what a model with free choice of size makes beyond grows with it.
-  return images?.range == null ? tokens : tokens * Math.max(1, megapixelsBegun(wanted) - 1)
+  return images?.sizeRange == null ? tokens : tokens * Math.max(1, megapixelsBegun(wanted) - 1)
 }
 
 /** The first row that is for what is wanted; a choice left to the provider fits only a row for any. */

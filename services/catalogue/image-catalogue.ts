@@ -12,7 +12,7 @@ interface ImageRow {
   /** Only for models that models.json does not know. */
   released?: string
   sizes?: string[]
-  range?: SizeRange
+  sizeRange?: SizeRange
   defaultSize?: string
   qualities?: string[]
   tokens?: (Pick<ImageTokens, 'tokens'> & Partial<ImageTokens>)[]
@@ -58,7 +58,7 @@ function join (known: CatalogueRow | undefined, row: ImageRow): RowWithImages {
     ...(ofImages === undefined ? {} : { price: ofImages }),
     images: {
       sizes: row.sizes ?? null,
-      range: row.range ?? null,
+      sizeRange: row.sizeRange ?? null,
       defaultSize: row.defaultSize ?? null,
       qualities: row.qualities ?? null,
       // No source at hand tells prices per image: the operator sets them.

@@ -63,7 +63,7 @@ export interface ProviderConfig {
   videoMs?: number | undefined
 }
 
-export interface TimeoutsMs { connect: number, firstByte: number, idle: number, total: number }
+export interface TimeoutsMs { connectMs: number, firstByteMs: number, idleMs: number, totalMs: number }
 
 export interface ModelConfig {
   /** The id clients send; may contain slashes. */
@@ -85,7 +85,7 @@ export interface ModelConfig {
   /** Only of video models; absent: nothing is known. */
   video?: VideoAbilities
   /** How long answers to deterministic requests are kept, in seconds; absent: only when a client wants it. */
-  cacheS?: number
+  cacheSeconds?: number
   ownedBy: string
   /** Unix seconds. */
   created: number
@@ -131,7 +131,7 @@ export interface PriceTier {
 export interface ImageAbilities {
   /** As `1024x1024`, the usual one first. With `range` null too nothing is known of sizes. */
   sizes: readonly string[] | null
-  range: SizeRange | null
+  sizeRange: SizeRange | null
   /** What is made when the client leaves the choice; null: the provider chooses. */
   defaultSize: string | null
   qualities: readonly string[] | null
@@ -157,7 +157,7 @@ export interface ImagePrice {
   size: string | null
   quality: string | null
   imageNano: number
-  megapixelNano: number
+  furtherMegapixelNano: number
 }
 
 export interface ImageTokens { size: string | null, quality: string | null, tokens: number }

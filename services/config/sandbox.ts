@@ -24,13 +24,13 @@ export function sandboxModels (provider: string): ModelConfig[] {
     capabilities: noCapabilities,
     images: {
       sizes: null,
-      range: { min: 64, max: 2048, multipleOf: 1, maxRatio: 32, maxPixels: 2048 * 2048 },
+      sizeRange: { min: 64, max: 2048, multipleOf: 1, maxRatio: 32, maxPixels: 2048 * 2048 },
       defaultSize: '1024x1024',
       qualities: ['low', 'medium', 'high'],
       prices: [
-        { size: null, quality: 'low', imageNano: 1_000_000, megapixelNano: 500_000 },
-        { size: null, quality: 'high', imageNano: 4_000_000, megapixelNano: 2_000_000 },
-        { size: null, quality: null, imageNano: 2_000_000, megapixelNano: 1_000_000 }
+        { size: null, quality: 'low', imageNano: 1_000_000, furtherMegapixelNano: 500_000 },
+        { size: null, quality: 'high', imageNano: 4_000_000, furtherMegapixelNano: 2_000_000 },
+        { size: null, quality: null, imageNano: 2_000_000, furtherMegapixelNano: 1_000_000 }
       ],
       tokens: [],
       textOutputPico: null

@@ -1,32 +1,30 @@
 import { LRUCache } from 'lru-cache'
 import type { BreakerConfig, DeploymentConfig } from '../catalogue/types.ts'
 import { rememberedText } from '../shared/memoize.ts'
-import { createBreaker } from './breaker.ts'
-import type { Breaker } from './breaker.ts'
-import { createRecord } from './record.ts'
-import type { MeasuredDeployment } from './record.ts'
-import { defaultSeed } from './sums.ts'
-import type { Expected, Seed } from './sums.ts'
+import { createCircuitBreaker, type CircuitBreaker } from './circuit-breaker.ts'
+import {
+  createStatistics, defaultPrior, type DeploymentStatistics, type ExpectedPerformance, type PerformancePrior
+} from './statistics.ts'
 
-/** A place where a model runs, by its provider and its name there. */
+/** A model at a provider, by the provider's id and the provider's name for the model. */
 export type DeploymentName = Pick<DeploymentConfig, 'provider' | 'model'>
 
-/** What is known of one deployment on this node. */
+/** Health and speed of one deployment as this node knows them. */
 export interface Deployment {
   readonly name: DeploymentName
-  readonly breaker: Breaker
-  readonly record: MeasuredDeployment
+  readonly breaker: CircuitBreaker
+  readonly statistics: DeploymentStatistics
 }
 
-/** The deployments that were called lately: whether they work, and how fast. */
+/** Health and speed of the deployments called recently. */
 export interface Deployments {
-  /** What is known of one; it is remembered from now on. */
+  /** Returns the deployment, created if necessary. */
   of (name: DeploymentName): Deployment
-  /** Whether requests may be sent there now: its breaker lets them pass, and it did not ask for a pause. */
+  /** Whether calls may start now: the breaker is not open, and the provider did not ask for a pause. */
   isAvailable (name: DeploymentName): boolean
-  /** What to expect of a call now. Never waits, and changes nothing. */
-  expected (provider: string, model: string, seed?: Seed): Expected
-  /** All that are remembered, the last used first. */
+  /** What to expect of a call now. Synchronous and without side effects. */
+  expected (provider: string, model: string, prior?: PerformancePrior): ExpectedPerformance
+  /** All deployments in memory, the most recently used first. */
   list (): Deployment[]
 }
 
@@ -34,15 +32,16 @@ interface DeploymentsOptions {
   breaker: () => BreakerConfig
   /** Milliseconds since 1970. */
   clock?: () => number
-  /** Milliseconds of a clock that is never set. */
+  /** Monotonic milliseconds. */
   monotonic?: () => number
   /** From 0 up to, not including, 1. */
   random?: () => number
 }
 
-/** The longest unused are forgotten beyond that: clients can make up names of models. */
+/** A bound is needed because clients can make up names of models; the least recently used are evicted. */
 const maxDeployments = 5000
 
+/** Creates an empty collection. */
 export function createDeployments ({
   breaker, clock = Date.now, monotonic = () => performance.now(), random = Math.random
 }: DeploymentsOptions): Deployments {
@@ -53,8 +52,8 @@ export function createDeployments ({
     const { provider, model } = name
     const created = {
       name: { provider, model },
-      breaker: createBreaker({ options: breaker, random }),
-      record: createRecord(clock)
+      breaker: createCircuitBreaker({ options: breaker, random }),
+      statistics: createStatistics(clock)
     }
     known.set(keyOf(name), created)
     return created
@@ -64,11 +63,11 @@ export function createDeployments ({
     of: name => known.get(keyOf(name)) ?? create(name),
     isAvailable (name) {
       const found = known.peek(keyOf(name))
-      return found === undefined || found.breaker.standing(monotonic()) === 'ready'
+      return found === undefined || found.breaker.state(monotonic()) === 'ready'
     },
-    expected (provider, model, seed = defaultSeed) {
+    expected (provider, model, prior = defaultPrior) {
       const found = known.peek(`${provider}/${model}`)
-      return found?.record.expected(seed) ?? { ...seed, errorRate: 0, calls: 0 }
+      return found?.statistics.expected(prior) ?? { ...prior, errorRate: 0, calls: 0 }
     },
     list: () => [...known.values()]
   }

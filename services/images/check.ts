@@ -36,12 +36,13 @@ function wantedSize (
 ): ImageSize | null {
   if (!isChoice(asked)) return abilities?.defaultSize == null ? null : parseSize(abilities.defaultSize)
   const size = parseSize(asked)
-  const { sizes = null, range = null } = abilities ?? {}
+  const { sizes = null, sizeRange = null } = abilities ?? {}
   const isSupported = size !== null &&
-    ((sizes === null && range === null) || sizes?.includes(sizeText(size)) === true || isWithin(size, range))
+    ((sizes === null && sizeRange === null) || sizes?.includes(sizeText(size)) === true ||
+      isWithin(size, sizeRange))
   if (isSupported) return size
   throw GatewayError.invalidRequest(
-    `Invalid value: '${asked.slice(0, 100)}'. ${supportedSizes(model, sizes, range)}`,
+    `Invalid value: '${asked.slice(0, 100)}'. ${supportedSizes(model, sizes, sizeRange)}`,
     { param: 'size', code: 'invalid_value' })
 }
 

@@ -28,10 +28,10 @@ export async function makeAtFirst (
     return { candidate, known: deployments.of({ provider, model }) }
   })
   let failure: unknown
-  for (const { candidate, known } of restingLast(places)) {
+  for (const { candidate, known } of pausedLast(places)) {
     const { provider, upstreamModel: model, make, wanted: { count, size, quality } } = candidate
     const startedMs = performance.now()
-    const ticket = known.breaker.enter(startedMs)
+    const ticket = known.breaker.acquire(startedMs)
     if (ticket === null) continue
     trace.provider = provider
     trace.upstreamModel = model
@@ -40,7 +40,7 @@ export async function makeAtFirst (
       const answer = await make({ request, model, count, size, quality, requestId, signal })
       const endedMs = performance.now()
       known.breaker.succeeded(ticket, endedMs)
-      known.record.answered(0, endedMs - startedMs)
+      known.statistics.recordAnswer(0, endedMs - startedMs)
       return { candidate, answer }
     } catch (error) {
       noteFailure(known, ticket, error)
@@ -52,8 +52,8 @@ export async function makeAtFirst (
   throw failure ?? unavailable(places.map(({ known }) => known))
 }
 
-function restingLast (places: readonly Place[]): Place[] {
+function pausedLast (places: readonly Place[]): Place[] {
   const nowMs = performance.now()
-  const { ready = [], resting = [] } = Object.groupBy(places, ({ known }) => known.breaker.standing(nowMs))
-  return [...ready, ...resting]
+  const { ready = [], paused = [] } = Object.groupBy(places, ({ known }) => known.breaker.state(nowMs))
+  return [...ready, ...paused]
 }

@@ -4,19 +4,19 @@ import { usdText } from '../shared/money.ts'
 
 /** What clients are told of an image model: sizes, qualities and prices, under the names of gateway.yaml. */
 export function describeImages (
-  { sizes, range, defaultSize, qualities, prices }: ImageAbilities
+  { sizes, sizeRange, defaultSize, qualities, prices }: ImageAbilities
 ): NonNullable<Model['images']> {
   return {
     ...(sizes === null ? {} : { sizes: [...sizes] }),
-    ...(range === null
+    ...(sizeRange === null
       ? {}
       : {
           size_range: {
-            min: range.min,
-            max: range.max,
-            multiple_of: range.multipleOf,
-            max_ratio: range.maxRatio,
-            max_pixels: range.maxPixels
+            min: sizeRange.min,
+            max: sizeRange.max,
+            multiple_of: sizeRange.multipleOf,
+            max_ratio: sizeRange.maxRatio,
+            max_pixels: sizeRange.maxPixels
           }
         }),
     ...(defaultSize === null ? {} : { default_size: defaultSize }),
@@ -25,11 +25,11 @@ export function describeImages (
   }
 }
 
-function describePrice ({ size, quality, imageNano, megapixelNano }: ImageAbilities['prices'][number]) {
+function describePrice ({ size, quality, imageNano, furtherMegapixelNano }: ImageAbilities['prices'][number]) {
   return {
     ...(size === null ? {} : { size }),
     ...(quality === null ? {} : { quality }),
     image: usdText(imageNano),
-    ...(megapixelNano === 0 ? {} : { further_megapixel: usdText(megapixelNano) })
+    ...(furtherMegapixelNano === 0 ? {} : { further_megapixel: usdText(furtherMegapixelNano) })
   }
 }

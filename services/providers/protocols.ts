@@ -73,7 +73,7 @@ interface ImageOptions {
  */
 function imagesOnly (create: (options: ImageOptions) => ImageProvider): Connect {
   return ({ id, apiKey, headers, baseUrl, timeouts, maxConnections }, deadlines) => {
-    const patient = { ...timeouts, firstByte: timeouts.total }
+    const patient = { ...timeouts, firstByteMs: timeouts.totalMs }
     const connections = new Map<string, Connection>()
     const connect = (url: string): Connection => {
       const connection = connections.get(url) ??

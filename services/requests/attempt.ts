@@ -1,6 +1,6 @@
 import { UpstreamError } from '../shared/errors.ts'
 import type { ChatAnswer, CompletionAnswer } from '../providers/provider.ts'
-import type { Ticket } from '../deployments/breaker.ts'
+import type { Permit } from '../deployments/circuit-breaker.ts'
 import type { Deployment } from '../deployments/deployments.ts'
 import type { Candidate } from './candidates.ts'
 import { blameOf } from './classify-failure.ts'
@@ -13,7 +13,7 @@ export interface Found {
   answer: Answer
   /** The clock is that of `performance.now()`. */
   firstAtMs: number
-  ticket: Ticket
+  ticket: Permit
 }
 
 /** How long others are preferred to a deployment that limits its rate and does not say for how long. */
@@ -26,17 +26,17 @@ const defaultRestMs = 1000
 export async function callCandidate (
   candidate: Candidate, ask: () => Promise<Answer>
 ): Promise<Found | null> {
-  const { breaker, record } = candidate.known
+  const { breaker, statistics } = candidate.known
   const startedMs = performance.now()
-  const ticket = breaker.enter(startedMs)
+  const ticket = breaker.acquire(startedMs)
   if (ticket === null) return null
   try {
     const given = await ask()
     const answer = given.kind === 'chunks' ? await begun(given) : given
     const firstAtMs = performance.now()
     breaker.succeeded(ticket, firstAtMs)
-    if (answer.kind === 'json') record.answered(answer.report.usage?.completion ?? 0, firstAtMs - startedMs)
-    else record.started(firstAtMs - startedMs)
+    if (answer.kind === 'json') statistics.recordAnswer(answer.report.usage?.completion ?? 0, firstAtMs - startedMs)
+    else statistics.recordFirstEvent(firstAtMs - startedMs)
     return { candidate, answer, firstAtMs, ticket }
   } catch (error) {
     noteFailure(candidate.known, ticket, error)
@@ -45,29 +45,29 @@ export async function callCandidate (
 }
 
 /** Notes why a call of a deployment failed. */
-export function noteFailure ({ breaker, record }: Deployment, ticket: Ticket, error: unknown): void {
+export function noteFailure ({ breaker, statistics }: Deployment, ticket: Permit, error: unknown): void {
   const nowMs = performance.now()
-  if (!(error instanceof UpstreamError)) return breaker.left(ticket)
+  if (!(error instanceof UpstreamError)) return breaker.release(ticket)
   const blame = blameOf(error)
   if (blame === 'works') return breaker.succeeded(ticket, nowMs)
   if (error.kind === 'rate') {
-    record.failed()
-    breaker.rest(error.details.retryAfterMs ?? defaultRestMs, nowMs)
+    statistics.recordFailure()
+    breaker.pause(error.details.retryAfterMs ?? defaultRestMs, nowMs)
   }
-  if (blame === 'nothing') return breaker.left(ticket)
-  record.failed()
+  if (blame === 'nothing') return breaker.release(ticket)
+  statistics.recordFailure()
   breaker.failed(ticket, nowMs)
 }
 
 /** Notes how a stream went on after its first event. */
 export function noteEnd ({ candidate, answer, firstAtMs, ticket }: Found, isBroken: boolean): void {
-  const { breaker, record } = candidate.known
+  const { breaker, statistics } = candidate.known
   const nowMs = performance.now()
   if (isBroken) {
-    record.failed()
+    statistics.recordFailure()
     breaker.failed(ticket, nowMs)
   } else if (answer.kind !== 'json') {
-    record.streamed(answer.report.usage?.completion ?? 0, nowMs - firstAtMs)
+    statistics.recordStreamEnd(answer.report.usage?.completion ?? 0, nowMs - firstAtMs)
   }
 }
 

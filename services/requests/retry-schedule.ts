@@ -58,10 +58,10 @@ export function createTurns (
       let bestRests = true
       for (const one of contestants) {
         if (one.isOut) continue
-        const standing = one.candidate.known.breaker.standing(nowMs)
+        const standing = one.candidate.known.breaker.state(nowMs)
         one.isBarred = standing === 'open'
         if (one.isBarred) continue
-        const rests = standing === 'resting'
+        const rests = standing === 'paused'
         if (best !== null && (rests === bestRests ? one.notBeforeMs >= best.notBeforeMs : rests)) continue
         best = one
         bestRests = rests
@@ -76,7 +76,7 @@ export function createTurns (
     spare (beside, nowMs) {
       return contestants.find(({ candidate, tries, isOut }) => {
         return candidate !== beside && tries === 0 && !isOut && candidate.price === beside.price &&
-          candidate.known.breaker.standing(nowMs) === 'ready'
+          candidate.known.breaker.state(nowMs) === 'ready'
       })?.candidate ?? null
     },
 

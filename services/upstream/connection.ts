@@ -31,7 +31,7 @@ export function createConnection (
   const prefix = url.pathname.replace(/\/$/, '')
   const pool = new Pool(url.origin, {
     connections: maxConnections,
-    connect: { timeout: timeouts.connect },
+    connect: { timeout: timeouts.connectMs },
     headersTimeout: 0,
     bodyTimeout: 0
   })
@@ -79,8 +79,8 @@ class Call implements Exchange, Dispatcher.DispatchHandler, Watched, AsyncIterat
     this.#timeouts = timeouts
     this.#signal = signal
     deadlines.add(this)
-    this.#totalDueMs = deadlines.nowMs + timeouts.total
-    this.dueMs = Math.min(deadlines.nowMs + timeouts.firstByte, this.#totalDueMs)
+    this.#totalDueMs = deadlines.nowMs + timeouts.totalMs
+    this.dueMs = Math.min(deadlines.nowMs + timeouts.firstByteMs, this.#totalDueMs)
     signal.addEventListener('abort', this.#onAbort)
     if (signal.aborted) this.#onAbort()
   }
@@ -173,7 +173,7 @@ class Call implements Exchange, Dispatcher.DispatchHandler, Watched, AsyncIterat
       return
     }
     this.#started = true
-    this.dueMs = Math.min(this.#deadlines.nowMs + this.#timeouts.idle, this.#totalDueMs)
+    this.dueMs = Math.min(this.#deadlines.nowMs + this.#timeouts.idleMs, this.#totalDueMs)
     if (this.#sink !== null) {
       if (!this.#sink.chunk(chunk)) this.#pause()
       return
@@ -198,11 +198,11 @@ class Call implements Exchange, Dispatcher.DispatchHandler, Watched, AsyncIterat
   }
 
   onDeadline (): void {
-    const { firstByte, idle, total } = this.#timeouts
+    const { firstByteMs, idleMs, totalMs } = this.#timeouts
     if (this.#finishing) return this.cancel()
     const limit = this.#deadlines.nowMs >= this.#totalDueMs
-      ? `did not finish within ${total} ms`
-      : this.#started ? `sent nothing for ${idle} ms` : `sent no answer within ${firstByte} ms`
+      ? `did not finish within ${totalMs} ms`
+      : this.#started ? `sent nothing for ${idleMs} ms` : `sent no answer within ${firstByteMs} ms`
     this.#fail(new UpstreamError('timeout', 'maybe', `The provider ${limit}.`))
   }
 
@@ -226,7 +226,7 @@ class Call implements Exchange, Dispatcher.DispatchHandler, Watched, AsyncIterat
   }
 
   #resume (controller: Dispatcher.DispatchController): void {
-    this.dueMs = Math.min(this.#deadlines.nowMs + this.#timeouts.idle, this.#totalDueMs)
+    this.dueMs = Math.min(this.#deadlines.nowMs + this.#timeouts.idleMs, this.#totalDueMs)
     controller.resume()
   }
 

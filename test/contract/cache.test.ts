@@ -8,10 +8,10 @@ const question = { model: 'chat', temperature: 0, messages: [{ role: 'user', con
 const none = { cacheReadPico: null, cacheWritePico: null, imageNano: null, secondNano: null }
 const price = { ...none, inputPico: 1_000_000, outputPico: 2_000_000 }
 
-async function start (t: Test, cacheS?: number) {
+async function start (t: Test, cacheSeconds?: number) {
   const upstream = await startUpstream()
   t.teardown(() => upstream.close())
-  const more = { price, ...(cacheS === undefined ? {} : { cacheS }) }
+  const more = { price, ...(cacheSeconds === undefined ? {} : { cacheSeconds }) }
   const gateway = await startGateway(t, { config: configFor(providerAt(upstream.url), more) })
   return { upstream, gateway }
 }

@@ -27,7 +27,7 @@ async function open (t: Test, given: More = {}): Promise<Shop> {
   const { models = model => [model], deployments = [], ...more } = given
   const [one, two] = [await startUpstream(), await startUpstream()]
   for (const upstream of [one, two]) t.teardown(() => upstream.close().catch(() => {}))
-  const timeouts = { connect: 1000, firstByte: 300, idle: 300, total: 5000 }
+  const timeouts = { connectMs: 1000, firstByteMs: 300, idleMs: 300, totalMs: 5000 }
   const providers = [providerAt(one.url, { id: 'one', timeouts }), providerAt(two.url, { id: 'two', timeouts })]
   const places = providers.map(({ id }, index) => {
     return { provider: id, model: `at-${id}`, weight: 1, priority: index, ...deployments[index] }

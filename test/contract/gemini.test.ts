@@ -251,7 +251,8 @@ t.test('a refusal of the service becomes the client\'s error', async t => {
 })
 
 t.test('a stream that goes wrong ends with an error event and without [DONE]', async t => {
-  const pair = await startPair(t, { timeouts: { connect: 1000, firstByte: 5000, idle: 200, total: 20_000 } })
+  const timeouts = { connectMs: 1000, firstByteMs: 5000, idleMs: 200, totalMs: 20_000 }
+  const pair = await startPair(t, { timeouts })
   const error = (code: number, status: string) => `data: ${JSON.stringify({ error: { code, message: 'x', status } })}\r\n\r\n`
   const after = (...more: string[]) => says(fixtures.text, { events: ([first = '']) => [first, ...more] })
   const cutAfter = (end: Script) => says(fixtures.text, { cut: cuts.breakAfter(1), end })
@@ -279,7 +280,8 @@ t.test('a stream that goes wrong ends with an error event and without [DONE]', a
 })
 
 t.test('a stream that fails before it said anything fails with a status', async t => {
-  const pair = await startPair(t, { timeouts: { connect: 1000, firstByte: 500, idle: 500, total: 1000 } })
+  const timeouts = { connectMs: 1000, firstByteMs: 500, idleMs: 500, totalMs: 1000 }
+  const pair = await startPair(t, { timeouts })
   const first = (event: string) => says(fixtures.text, { events: () => [event] })
   const early: [string, Script, number][] = [
     ['error event', first('data: {"error":{"code":429,"message":"x","status":"RESOURCE_EXHAUSTED"}}\n\n'), 429],

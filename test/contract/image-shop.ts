@@ -11,12 +11,12 @@ export interface Shop { gateway: Gateway, server: ImageServer }
 
 export const images: ImageAbilities = {
   sizes: ['64x64', '96x64'],
-  range: null,
+  sizeRange: null,
   defaultSize: null,
   qualities: ['low', 'high'],
   prices: [
-    { size: '64x64', quality: 'high', imageNano: 40_000_000, megapixelNano: 0 },
-    { size: null, quality: null, imageNano: 10_000_000, megapixelNano: 0 }
+    { size: '64x64', quality: 'high', imageNano: 40_000_000, furtherMegapixelNano: 0 },
+    { size: null, quality: null, imageNano: 10_000_000, furtherMegapixelNano: 0 }
   ],
   tokens: [{ size: null, quality: null, tokens: 1000 }],
   textOutputPico: null

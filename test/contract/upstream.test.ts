@@ -177,7 +177,8 @@ t.test('a stream that fails before its first event fails with a status', async t
 })
 
 t.test('a stream that breaks off ends with an error event and without [DONE]', async t => {
-  const pair = await startPair(t, { timeouts: { connect: 1000, firstByte: 5000, idle: 200, total: 20_000 } })
+  const timeouts = { connectMs: 1000, firstByteMs: 5000, idleMs: 200, totalMs: 20_000 }
+  const pair = await startPair(t, { timeouts })
   const breaks: Record<string, Script> = {
     'error event': scripts.errorAfter(3),
     'error in a chunk': scripts.errorChunkAfter(3),
@@ -203,7 +204,7 @@ t.test('a stream that breaks off ends with an error event and without [DONE]', a
 })
 
 t.test('time-outs are told apart, and nothing is left open', async t => {
-  const timeouts = { connect: 1000, firstByte: 150, idle: 150, total: 400 }
+  const timeouts = { connectMs: 1000, firstByteMs: 150, idleMs: 150, totalMs: 400 }
   const pair = await startPair(t, { timeouts })
   pair.upstream.script(scripts.silent(), scripts.silent())
   t.match(await post(pair, {}), { status: 504 })
@@ -227,7 +228,7 @@ t.test('comments are passed on, a flood of them is not', async t => {
 })
 
 t.test('an answer without end is given up', async t => {
-  const timeouts = { connect: 1000, firstByte: 5000, idle: 5000, total: 600_000 }
+  const timeouts = { connectMs: 1000, firstByteMs: 5000, idleMs: 5000, totalMs: 600_000 }
   const pair = await startPair(t, { timeouts })
   const answers: [Script, boolean][] = [[scripts.endless(), false], [scripts.endlessEvent(), true]]
   for (const [script, stream] of answers) {

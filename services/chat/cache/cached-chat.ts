@@ -69,7 +69,7 @@ export function createCachedChat (options: CachedChatOptions): Chat {
 
 /** What the client wants, else what the model's configuration says; null: nobody has asked for the cache. */
 function wishOf ({ cache }: Incoming<Cacheable>, model: ModelConfig | undefined): CacheWish | null {
-  const maxAgeMs = model?.cacheS === undefined ? null : model.cacheS * 1000
+  const maxAgeMs = model?.cacheSeconds === undefined ? null : model.cacheSeconds * 1000
   if (cache !== null) return { ...cache, maxAgeMs: cache.maxAgeMs ?? maxAgeMs }
   return maxAgeMs === null ? null : { read: true, store: true, maxAgeMs }
 }

@@ -18,7 +18,7 @@ export function readImages (
   return {
     images: {
       sizes: hasOwnSizes ? said.sizes ?? null : known?.sizes ?? null,
-      range: hasOwnSizes ? toRange(said.size_range) : known?.range ?? null,
+      sizeRange: hasOwnSizes ? toRange(said.size_range) : known?.sizeRange ?? null,
       defaultSize: said?.default_size ?? (hasOwnSizes ? said.sizes?.[0] : known?.defaultSize) ?? null,
       qualities: said?.qualities ?? known?.qualities ?? null,
       prices: (said?.prices ?? []).map((row, index) => readRow(row, [...path, 'images', 'prices', index], document)),
@@ -46,6 +46,6 @@ function readRow (
     quality: quality ?? null,
     // Null was reported; nothing is served by a file with a mistake.
     imageNano: readNano(document, [...path, 'image']) ?? 0,
-    megapixelNano: readNano(document, [...path, 'further_megapixel']) ?? 0
+    furtherMegapixelNano: readNano(document, [...path, 'further_megapixel']) ?? 0
   }
 }

@@ -51,7 +51,7 @@ function toModel (
     ...(speed && { speed: { firstTokenMs: speed.first_token_ms, tokensPerSecond: speed.tokens_per_second } }),
     ...(fallbacks && { fallbacks: [...fallbacks] }),
     ...toVideo(item, deployments, path, document),
-    ...(item.cache_seconds !== undefined && { cacheS: item.cache_seconds }),
+    ...(item.cache_seconds !== undefined && { cacheSeconds: item.cache_seconds }),
     ownedBy: item.owned_by ?? deployments[0]?.provider ?? '',
     created: item.created ?? known?.created ?? configDefaults.createdS
   }

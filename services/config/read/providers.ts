@@ -91,14 +91,14 @@ function checkHeaders ({ item, path }: Entry<ProviderEntry>, document: YamlDocum
 }
 
 function common ({ id, timeouts = {}, max_connections: maxConnections }: ProviderEntry) {
-  const { connect, firstByte, idle, total } = configDefaults.timeoutsMs
+  const { connectMs, firstByteMs, idleMs, totalMs } = configDefaults.timeoutsMs
   return {
     id,
     timeouts: {
-      connect: timeouts.connect_ms ?? connect,
-      firstByte: timeouts.first_byte_ms ?? firstByte,
-      idle: timeouts.idle_ms ?? idle,
-      total: timeouts.total_ms ?? total
+      connectMs: timeouts.connect_ms ?? connectMs,
+      firstByteMs: timeouts.first_byte_ms ?? firstByteMs,
+      idleMs: timeouts.idle_ms ?? idleMs,
+      totalMs: timeouts.total_ms ?? totalMs
     },
     maxConnections: maxConnections ?? configDefaults.maxConnections
   }

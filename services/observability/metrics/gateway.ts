@@ -7,7 +7,7 @@ import type { Metrics, Reading } from './metrics.ts'
 /** How many deployments are shown: those that were used last. */
 const maxDeployments = 200
 
-const standings = { ready: 0, resting: 1, open: 2 } as const
+const stateValues = { ready: 0, paused: 1, open: 2 } as const
 
 /** Shows which deployments work. */
 export function showDeployments (metrics: Metrics, deployments: Pick<Deployments, 'list'>): void {
@@ -19,7 +19,7 @@ export function showDeployments (metrics: Metrics, deployments: Pick<Deployments
     const nowMs = performance.now()
     return deployments.list().slice(0, maxDeployments).map(({ name, breaker }): Reading => {
       const { provider, model } = name
-      return { labels: { provider, model }, value: standings[breaker.standing(nowMs)] }
+      return { labels: { provider, model }, value: stateValues[breaker.state(nowMs)] }
     })
   })
 }

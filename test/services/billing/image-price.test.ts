@@ -7,7 +7,13 @@ import type { ImageAnswer } from '../../../services/providers/provider-image.ts'
 import { thrown } from '../../thrown.ts'
 import { noPrice } from '../../../services/catalogue/no-price.ts'
 const nothing: ImageAbilities = {
-  sizes: null, range: null, defaultSize: null, qualities: null, prices: [], tokens: [], textOutputPico: null
+  sizes: null,
+  sizeRange: null,
+  defaultSize: null,
+  qualities: null,
+  prices: [],
+  tokens: [],
+  textOutputPico: null
 }
 
 interface Asked { size?: string, quality?: string, count?: number, prompt?: string }
@@ -25,9 +31,9 @@ function answerOf (made: number, more: Partial<ImageAnswer> = {}): ImageAnswer {
 
 t.test('a price per image is exact before the call, by size and quality', async t => {
   const prices = [
-    { size: '1024x1024', quality: 'high', imageNano: 167_000_000, megapixelNano: 0 },
-    { size: null, quality: 'high', imageNano: 250_000_000, megapixelNano: 0 },
-    { size: null, quality: null, imageNano: 11_000_000, megapixelNano: 0 }
+    { size: '1024x1024', quality: 'high', imageNano: 167_000_000, furtherMegapixelNano: 0 },
+    { size: null, quality: 'high', imageNano: 250_000_000, furtherMegapixelNano: 0 },
+    { size: null, quality: null, imageNano: 11_000_000, furtherMegapixelNano: 0 }
   ]
   const hold = (asked: Asked) => quoteOf(noPrice, { prices }, asked).holdNano
   t.equal(hold({ size: '1024x1024', quality: 'high' }), 167_000_000)
@@ -45,7 +51,7 @@ t.test('what was made is charged, and no more', async t => {
 })
 
 t.test('megapixels begun beyond the first have their own price', async t => {
-  const prices = [{ size: null, quality: null, imageNano: 30_000_000, megapixelNano: 15_000_000 }]
+  const prices = [{ size: null, quality: null, imageNano: 30_000_000, furtherMegapixelNano: 15_000_000 }]
   const hold = (size: string) => quoteOf(noPrice, { prices }, { size }).holdNano
   t.equal(hold('512x512'), 30_000_000)
   t.equal(hold('1024x1024'), 30_000_000)

@@ -32,7 +32,7 @@ t.test('every row is an image model of a known provider, with sizes that it take
 t.test('prices are whole numbers, and those by the token come in pairs', async t => {
   for (const { id, price, images } of models) {
     const { prices = [], tokens = [] } = images ?? {}
-    const numbers = prices.flatMap(({ imageNano, megapixelNano }) => [imageNano, megapixelNano])
+    const numbers = prices.flatMap(({ imageNano, furtherMegapixelNano }) => [imageNano, furtherMegapixelNano])
     t.ok([...numbers, ...tokens.map(row => row.tokens)].every(Number.isSafeInteger), id)
     if (price === null || price.imageNano !== null) continue
     t.ok(price.inputPico !== null && price.outputPico !== null && images?.tokens.length !== 0, id)

@@ -33,7 +33,7 @@ t.test('a provider known by its id needs a key only', async (t) => {
     dialect: 'groq',
     baseUrl: 'https://api.groq.com/openai/v1',
     apiKey: 'gsk-1',
-    timeouts: { connect: 5000, firstByte: 120_000, idle: 60_000, total: 600_000 },
+    timeouts: { connectMs: 5000, firstByteMs: 120_000, idleMs: 60_000, totalMs: 600_000 },
     maxConnections: 1024,
     discover: false
   }])
@@ -278,7 +278,7 @@ t.test('aliases work, are limited, and must be known', async (t) => {
 providers:
   - { id: groq, api_key: x, timeouts: &slow { total_ms: 900000 } }
   - { id: xai, api_key: x, timeouts: *slow }`
-  t.match(parseConfig(text, {}).providers[1]?.timeouts, { total: 900_000 })
+  t.match(parseConfig(text, {}).providers[1]?.timeouts, { totalMs: 900_000 })
   t.match(problemsOf('models: *unknown'), ['1:9 models: the anchor &unknown is not known'])
   const laughs = ['a0: &a0 [x]', ...Array.from({ length: 9 }, (_, i) => {
     return `a${i + 1}: &a${i + 1} [${`*a${i},`.repeat(9)}]`

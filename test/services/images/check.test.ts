@@ -5,10 +5,17 @@ import { checkRequest } from '../../../services/images/check.ts'
 import { thrown } from '../../thrown.ts'
 
 const nothing: ImageAbilities = {
-  sizes: null, range: null, defaultSize: null, qualities: null, prices: [], tokens: [], textOutputPico: null
+  sizes: null,
+  sizeRange: null,
+  defaultSize: null,
+  qualities: null,
+  prices: [],
+  tokens: [],
+  textOutputPico: null
 }
 const listed = { ...nothing, sizes: ['1024x1024', '1536x1024'], qualities: ['low', 'high'] }
-const free = { ...nothing, range: { min: 256, max: 2048, multipleOf: 16, maxRatio: 3, maxPixels: 2_000_000 } }
+const sizeRange = { min: 256, max: 2048, multipleOf: 16, maxRatio: 3, maxPixels: 2_000_000 }
+const free = { ...nothing, sizeRange }
 
 function check (patch: Partial<ImageGenerationRequest>, images?: ImageAbilities) {
   return checkRequest({ model: 'm', prompt: 'A fox', ...patch }, { id: 'm', ...(images && { images }) })

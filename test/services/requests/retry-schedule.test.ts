@@ -59,7 +59,7 @@ t.test('what its provider says is hopeless is not tried again', async t => {
 t.test('an open breaker is passed over, a resting deployment comes last', async t => {
   const three = [candidate(), candidate(), candidate()]
   three[0]?.known.breaker.trip(0)
-  three[1]?.known.breaker.rest(60_000, 0)
+  three[1]?.known.breaker.pause(60_000, 0)
   const played = play(three, () => failure('overloaded'))
   t.same(played.map(([index]) => index), [2, 2, 2, 1, 1, 1])
   three.forEach(({ known }) => known.breaker.trip(0))

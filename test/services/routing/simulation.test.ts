@@ -1,7 +1,7 @@
 import t from 'tap'
 import { breakerDefaults } from '../../../schemas/config/requests.ts'
 import { createDeployments } from '../../../services/deployments/deployments.ts'
-import { createSharing } from '../../../services/deployments/share.ts'
+import { createStatisticsExchange } from '../../../services/deployments/share-statistics.ts'
 import { createRouter } from '../../../services/routing/router.ts'
 import type { Store } from '../../../services/store/store.ts'
 import { forEachEngine } from '../../engines.ts'
@@ -18,7 +18,7 @@ type World = Record<string, { firstMs: number, tokensPerMs: number }>
 /** One gateway: real statistics and sharing on the common store, with the simulation's clock. */
 function createNode (store: Store, name: string, clock: () => number) {
   const deployments = createDeployments({ breaker: () => breakerDefaults, clock, monotonic: clock })
-  const sharing = createSharing({ store, deployments, node: name, clock })
+  const sharing = createStatisticsExchange({ store, deployments, node: name, clock })
   const router = createRouter({
     offer: fixedOffer(models),
     deployments,
@@ -31,9 +31,9 @@ function createNode (store: Store, name: string, clock: () => number) {
     )).candidates[0]?.id ?? '',
     call (model: string, world: World) {
       const { firstMs, tokensPerMs } = world[model] ?? { firstMs: 0, tokensPerMs: 1 }
-      const { record } = deployments.of({ provider: 'up', model })
-      record.started(firstMs)
-      record.streamed(200, 200 / tokensPerMs)
+      const { statistics } = deployments.of({ provider: 'up', model })
+      statistics.recordFirstEvent(firstMs)
+      statistics.recordStreamEnd(200, 200 / tokensPerMs)
     }
   }
 }

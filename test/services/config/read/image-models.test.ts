@@ -18,12 +18,12 @@ t.test('the file says what a model can do and what it costs, to the last digit',
     tokens: 99 }`)
   t.same(model?.images, {
     sizes: ['1344x768', '1024x1024'],
-    range: { min: 256, max: 2048, multipleOf: 16, maxRatio: 3, maxPixels: 2048 * 2048 },
+    sizeRange: { min: 256, max: 2048, multipleOf: 16, maxRatio: 3, maxPixels: 2048 * 2048 },
     defaultSize: '1344x768',
     qualities: ['high'],
     prices: [
-      { size: '1024x1024', quality: 'high', imageNano: 167_000_000, megapixelNano: 0 },
-      { ...any, imageNano: 1, megapixelNano: 500_000_000 }
+      { size: '1024x1024', quality: 'high', imageNano: 167_000_000, furtherMegapixelNano: 0 },
+      { ...any, imageNano: 1, furtherMegapixelNano: 500_000_000 }
     ],
     tokens: [{ ...any, tokens: 99 }],
     textOutputPico: null
@@ -37,7 +37,7 @@ t.test('what it does not say is as in the catalogue, or not known', async t => {
     images: { sizes: ['1024x1024', '1536x1024', '1024x1536'], qualities: ['low', 'medium', 'high'] }
   })
   t.match(modelOf('provider: openai, model: gpt-image-1.5, images: { sizes: [1024x1024] }')?.images, {
-    sizes: ['1024x1024'], range: null, qualities: ['low', 'medium', 'high']
+    sizes: ['1024x1024'], sizeRange: null, qualities: ['low', 'medium', 'high']
   })
 })
 

@@ -5,7 +5,7 @@ import type { Script } from '../../../upstream.ts'
 import * as fixtures from '../../../fixtures/anthropic/streams.ts'
 import { encode, errorBody, replay, reply, startAnthropic } from '../../../servers/anthropic.ts'
 
-const timeouts = { connect: 1000, firstByte: 2000, idle: 1000, total: 20_000 }
+const timeouts = { connectMs: 1000, firstByteMs: 2000, idleMs: 1000, totalMs: 20_000 }
 
 async function started () {
   const server = await startAnthropic()

@@ -168,7 +168,7 @@ t.test('of several failures the one that tells the client most is told', async t
 })
 
 t.test('an image may take as long as the whole call may, and ends with it', async t => {
-  const timeouts = { connect: 1000, firstByte: 10, idle: 1000, total: 150 }
+  const timeouts = { connectMs: 1000, firstByteMs: 10, idleMs: 1000, totalMs: 150 }
   const slow = await startImageServer(t, async () => {
     await new Promise(resolve => setTimeout(resolve, 60))
     return one

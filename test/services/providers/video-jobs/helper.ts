@@ -9,8 +9,8 @@ import type { Wire } from '../../../servers/videos/wire.ts'
 import type { Exchange } from '../../../../services/upstream/exchange.ts'
 
 /** Longer than a busy machine takes; and too short for who says nothing, or does not go on. */
-const patient = { connect: 5_000, firstByte: 10_000, idle: 10_000, total: 20_000 }
-export const impatient = { ...patient, firstByte: 100 }
+const patient = { connectMs: 5_000, firstByteMs: 10_000, idleMs: 10_000, totalMs: 20_000 }
+export const impatient = { ...patient, firstByteMs: 100 }
 export const restless = { ...patient, idle: 200 }
 
 type Options = Parameters<typeof startVideoServer>[1] & { apiKey?: string }

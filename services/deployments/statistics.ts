@@ -1,0 +1,187 @@
+/**
+ * Sums over the calls of one deployment that decay: a call weighs half after 50 later ones, or after five
+ * minutes. Sums of several nodes can be added.
+ */
+interface DecayingSums {
+  /** Calls that ended, and how many of them failed. */
+  calls: number
+  failures: number
+  /** Calls with a known time to the first token, and the sum of those times. */
+  firsts: number
+  firstMs: number
+  /** Tokens generated, and the time that took. */
+  tokens: number
+  tokenMs: number
+}
+
+/** What to expect of a deployment's next call. */
+export interface ExpectedPerformance {
+  /** Milliseconds to the first token. */
+  firstTokenMs: number
+  tokensPerSecond: number
+  /** Share of calls that fail, 0 to 1. */
+  errorRate: number
+  /** How many recent calls this rests on; near 0 it equals the prior. */
+  calls: number
+}
+
+/** The speed assumed of a deployment without recent calls. */
+export type PerformancePrior = Pick<ExpectedPerformance, 'firstTokenMs' | 'tokensPerSecond'>
+
+export const defaultPrior: PerformancePrior = { firstTokenMs: 1000, tokensPerSecond: 50 }
+
+/** What one node has measured of one deployment, as other nodes read it. */
+export interface NodeStatistics {
+  /** The moment up to which the sums have decayed; ms since 1970. */
+  at: number
+  /** All calls the node has ever measured, so that readers see how many are new. */
+  count: number
+  sums: DecayingSums
+}
+
+/** The measurements of one deployment: this node's own, and those of the other nodes. */
+export interface DeploymentStatistics {
+  /** Records a whole response of `tokens` tokens after `totalMs`. */
+  recordAnswer (tokens: number, totalMs: number): void
+  /** Records the first event of a stream after `firstMs`. */
+  recordFirstEvent (firstMs: number): void
+  /** Records the end of a stream that did not fail, with `tokens` tokens since its first event. */
+  recordStreamEnd (tokens: number, afterFirstMs: number): void
+  recordFailure (): void
+  expected (prior: PerformancePrior): ExpectedPerformance
+  /** Returns this node's measurements if they have changed since the last call, else null. */
+  takeChanges (): NodeStatistics | null
+  /** Replaces what is known of the other nodes, by their ids. */
+  mergeRemote (others: ReadonlyMap<string, NodeStatistics>): void
+}
+
+const halfLife = { calls: 50, ms: 300_000 }
+const decayPerCall = 2 ** (-1 / halfLife.calls)
+/** Shorter responses say too little about speed. */
+const minTokens = 2
+/** The prior weighs as much as this many calls of this many tokens each. */
+const priorWeight = { calls: 5, tokens: 5 * 200 }
+
+/** Creates the statistics of a deployment without calls. `clock` returns ms since 1970. */
+export function createStatistics (clock: () => number): DeploymentStatistics {
+  const own: NodeStatistics = { at: clock(), count: 0, sums: emptySums() }
+  /** The sums of all other nodes together, as of `at`. */
+  const remote = { at: own.at, sums: emptySums() }
+  const remoteCounts = new Map<string, number>()
+  let isChanged = false
+
+  function decay (calls: number): DecayingSums {
+    const now = clock()
+    scale(own.sums, decayFactor(calls, now - own.at))
+    own.at = now
+    return own.sums
+  }
+
+  function recordCall (): DecayingSums {
+    isChanged = true
+    own.count++
+    const sums = decay(1)
+    sums.calls++
+    return sums
+  }
+
+  function addTokens (sums: DecayingSums, tokens: number, ms: number): void {
+    if (tokens < minTokens || ms <= 0) return
+    sums.tokens += tokens
+    sums.tokenMs += ms
+  }
+
+  return {
+    recordAnswer (tokens, totalMs) {
+      const sums = recordCall()
+      // A whole response hides the wait for its first token; subtract what streams have shown it to be.
+      const firstMs = sums.firsts > 0 ? sums.firstMs / sums.firsts : 0
+      addTokens(sums, tokens, firstMs < totalMs ? totalMs - firstMs : totalMs)
+    },
+
+    recordFirstEvent (firstMs) {
+      const sums = recordCall()
+      sums.firsts++
+      sums.firstMs += firstMs
+    },
+
+    recordStreamEnd (tokens, afterFirstMs) {
+      isChanged = true
+      addTokens(decay(0), tokens, afterFirstMs)
+    },
+
+    recordFailure () {
+      recordCall().failures++
+    },
+
+    expected (prior) {
+      const now = clock()
+      const all = emptySums()
+      add(all, own.sums, decayFactor(0, now - own.at))
+      add(all, remote.sums, decayFactor(0, now - remote.at))
+      return expectedFrom(all, prior)
+    },
+
+    takeChanges () {
+      if (!isChanged) return null
+      isChanged = false
+      return { ...own, sums: { ...own.sums } }
+    },
+
+    mergeRemote (others) {
+      const now = clock()
+      const sums = emptySums()
+      let newCalls = 0
+      for (const [node, { at, count, sums: its }] of others) {
+        add(sums, its, decayFactor(0, now - at))
+        // Of a node seen for the first time, only the calls still in its sums are new.
+        newCalls += Math.max(0, count - (remoteCounts.get(node) ?? count - its.calls))
+        remoteCounts.set(node, count)
+      }
+      for (const node of remoteCounts.keys()) if (!others.has(node)) remoteCounts.delete(node)
+      remote.at = now
+      remote.sums = sums
+      if (newCalls === 0 || own.count === 0) return
+      // Calls at other nodes age this node's measurements as its own calls do.
+      decay(newCalls)
+      isChanged = true
+    }
+  }
+}
+
+function emptySums (): DecayingSums {
+  return { calls: 0, failures: 0, firsts: 0, firstMs: 0, tokens: 0, tokenMs: 0 }
+}
+
+/** The share of a sum that is left after further calls and time. */
+function decayFactor (calls: number, ms: number): number {
+  return (calls === 1 ? decayPerCall : decayPerCall ** calls) * 2 ** (-Math.max(0, ms) / halfLife.ms)
+}
+
+function scale (sums: DecayingSums, factor: number): void {
+  sums.calls *= factor
+  sums.failures *= factor
+  sums.firsts *= factor
+  sums.firstMs *= factor
+  sums.tokens *= factor
+  sums.tokenMs *= factor
+}
+
+function add (sums: DecayingSums, more: DecayingSums, factor: number): void {
+  sums.calls += more.calls * factor
+  sums.failures += more.failures * factor
+  sums.firsts += more.firsts * factor
+  sums.firstMs += more.firstMs * factor
+  sums.tokens += more.tokens * factor
+  sums.tokenMs += more.tokenMs * factor
+}
+
+function expectedFrom (sums: DecayingSums, prior: PerformancePrior): ExpectedPerformance {
+  const priorTokenMs = priorWeight.tokens / prior.tokensPerSecond * 1000
+  return {
+    firstTokenMs: (sums.firstMs + priorWeight.calls * prior.firstTokenMs) / (sums.firsts + priorWeight.calls),
+    tokensPerSecond: (sums.tokens + priorWeight.tokens) / (sums.tokenMs + priorTokenMs) * 1000,
+    errorRate: sums.failures / (sums.calls + priorWeight.calls),
+    calls: sums.calls
+  }
+}

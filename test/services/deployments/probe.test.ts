@@ -1,0 +1,54 @@
+import t from 'tap'
+import { breakerDefaults } from '../../../schemas/config/requests.ts'
+import { createDeployments } from '../../../services/deployments/deployments.ts'
+import { createProber } from '../../../services/deployments/probe.ts'
+import { UpstreamError } from '../../../services/shared/errors.ts'
+
+const { signal } = new AbortController()
+
+/** A prober of one provider with one deployment; `list` answers for the provider's list of models. */
+function start (list?: (signal: AbortSignal) => Promise<string[]>) {
+  const deployments = createDeployments({ breaker: () => breakerDefaults, monotonic: () => 0 })
+  const { breaker } = deployments.of({ provider: 'up', model: 'm' })
+  const other = deployments.of({ provider: 'other', model: 'm' }).breaker
+  const up = { id: 'up', close: async () => {}, ...(list && { models: list }) }
+  const prober = createProber({ deployments, provider: id => id === 'up' ? up : undefined, monotonic: () => 0 })
+  return { breaker, other, prober }
+}
+
+const unreachable = async () => { throw new UpstreamError('network', 'no', 'connection refused') }
+
+t.test('a provider that is unreachable twice in a row opens the breakers of its deployments only', async t => {
+  const { breaker, other, prober } = start(unreachable)
+  await prober.probe(signal)
+  t.equal(breaker.state(0), 'ready')
+  await prober.probe(signal)
+  t.equal(breaker.state(0), 'open')
+  t.equal(other.state(0), 'ready')
+})
+
+t.test('a reachable provider makes an open breaker half-open and resets the count of misses', async t => {
+  const answers = [unreachable, async () => ['m'], unreachable]
+  const { breaker, prober } = start(async () => await answers.shift()?.() ?? [])
+  await prober.probe(signal)
+  breaker.trip(0)
+  await prober.probe(signal)
+  t.equal(breaker.state(0), 'ready')
+  await prober.probe(signal)
+  t.equal(breaker.state(0), 'ready', 'one miss since')
+})
+
+t.test('a provider that refuses is reachable', async t => {
+  const { breaker, prober } = start(async () => { throw new UpstreamError('auth', 'no', 'invalid key') })
+  for (let round = 0; round < 3; round++) await prober.probe(signal)
+  t.equal(breaker.state(0), 'ready')
+})
+
+t.test('a provider without a list of models is not probed, and an aborted probe has no effect', async t => {
+  const unlisted = start()
+  await unlisted.prober.probe(signal)
+  t.equal(unlisted.breaker.state(0), 'ready')
+  const { breaker, prober } = start(unreachable)
+  for (let round = 0; round < 3; round++) await prober.probe(AbortSignal.abort())
+  t.equal(breaker.state(0), 'ready')
+})
