@@ -5,3 +5,8 @@ export type JsonObject = Record<string, unknown>
 export function isObject (value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
+
+/** Whether a value is a string that is not empty. */
+export function isText (value: unknown): value is string {
+  return typeof value === 'string' && value !== ''
+}

@@ -1,22 +1,20 @@
 /**
- * Waits for the first item, so that what fails before it fails here, with its true status, and may be
- * replaced by another. Returns the whole sequence; who stops reading it early ends the source.
+ * Waits for the first item of a sequence and returns the whole sequence. What the source throws before its
+ * first item rejects here, while another provider can still be called. A reader that stops early ends the
+ * source.
  */
-export async function started<Item> (
-  source: AsyncGenerator<Item, void, undefined>
-): Promise<AsyncIterable<Item>> {
-  const first = await source.next()
-  return resume(first, source)
-}
-
-async function * resume<Item> (
-  first: IteratorResult<Item, void>, source: AsyncGenerator<Item, void, undefined>
-): AsyncGenerator<Item, void, undefined> {
-  if (first.done === true) return
-  try {
-    yield first.value
-    yield * source
-  } finally {
-    await source.return()
+export async function peekFirst<Item> (source: AsyncIterable<Item>): Promise<AsyncIterable<Item>> {
+  const iterator = source[Symbol.asyncIterator]()
+  let first: IteratorResult<Item> | null = await iterator.next()
+  // Written out, because a generator around a generator costs more per item.
+  const whole: AsyncIterator<Item> = {
+    next () {
+      if (first === null) return iterator.next()
+      const result = first
+      first = null
+      return Promise.resolve(result)
+    },
+    return: async value => await iterator.return?.(value) ?? { done: true, value }
   }
+  return { [Symbol.asyncIterator]: () => whole }
 }

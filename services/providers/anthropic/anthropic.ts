@@ -1,4 +1,5 @@
 import { UpstreamError } from '../../shared/errors.ts'
+import { isText } from '../../shared/json.ts'
 import { isEventStream, readObject } from '../../upstream/answer-body.ts'
 import { createReport } from '../provider.ts'
 import type { ChatAnswer, ChatCall, ChatProvider, StreamReport } from '../provider.ts'
@@ -6,7 +7,7 @@ import { readUsage } from '../usage.ts'
 import { toCompletion } from './completion.ts'
 import { readAnthropicError } from './errors.ts'
 import { toMessagesRequest } from './request.ts'
-import { begun, readStream } from './stream.ts'
+import { readStream } from './stream.ts'
 import type { Connection, Exchange } from '../../upstream/exchange.ts'
 
 interface AnthropicOptions {
@@ -44,7 +45,7 @@ export function createAnthropic ({ id, apiKey, headers, connection }: AnthropicO
     const report = createReport(dropped)
     if (body.stream !== true) return await readWhole(exchange, report)
     if (!isEventStream(exchange)) throw await notAStream(exchange)
-    return { kind: 'chunks', chunks: await begun(readStream(exchange, report, { secret: apiKey })), report }
+    return { kind: 'chunks', chunks: readStream(exchange, report, { secret: apiKey }), report }
   }
 
   async function readWhole (exchange: Exchange, report: StreamReport): Promise<ChatAnswer> {
@@ -85,8 +86,4 @@ export function withVersion (baseUrl: string): string {
   const url = new URL(baseUrl)
   if (!/\/v\d+[a-z\d]*$/.test(url.pathname)) url.pathname = `${url.pathname.replace(/\/$/, '')}/v1`
   return url.toString()
-}
-
-function isText (value: unknown): value is string {
-  return typeof value === 'string' && value !== ''
 }

@@ -1,5 +1,5 @@
 import { UpstreamError, type UpstreamErrorKind } from '../../shared/errors.ts'
-import { isObject, type JsonObject } from '../../shared/json.ts'
+import { isObject, isText, type JsonObject } from '../../shared/json.ts'
 import { masked, readErrorBody, retryAfterMsOf } from '../../upstream/answer-body.ts'
 import { kindByStatus } from '../../upstream/status-kinds.ts'
 import type { Exchange } from '../../upstream/exchange.ts'
@@ -77,6 +77,4 @@ function kindOf (
   return kindByType[type ?? ''] ?? kindByStatus[status ?? 0] ?? 'bad_reply'
 }
 
-function textOf (value: unknown): string | null {
-  return typeof value === 'string' && value !== '' ? value : null
-}
+const textOf = (value: unknown): string | null => isText(value) ? value : null

@@ -74,22 +74,3 @@ function bodyOf ({ data }: SseEvent): JsonObject {
 function broken (message: string, cause?: unknown): UpstreamError {
   return new UpstreamError('bad_reply', 'yes', message, { cause })
 }
-
-/**
- * The same stream after its first chunk has come, so that a message which fails before it said anything fails
- * with a true status and may be had elsewhere.
- */
-export async function begun<Item> (
-  items: AsyncGenerator<Item, void, undefined>
-): Promise<AsyncIterable<Item>> {
-  let first: Promise<IteratorResult<Item, void>> | null = Promise.resolve(await items.next())
-  const iterator: AsyncIterator<Item, void> = {
-    next () {
-      const next = first ?? items.next()
-      first = null
-      return next
-    },
-    return: () => items.return()
-  }
-  return { [Symbol.asyncIterator]: () => iterator }
-}

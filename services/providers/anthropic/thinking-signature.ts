@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../shared/json.ts'
+import { isObject, isText, type JsonObject } from '../../shared/json.ts'
 import type { ThinkingBlock } from './wire.ts'
 
 // Thinking has to come back with the tool results that follow it, seal and all, and OpenAI's form has no
@@ -69,8 +69,4 @@ function readBlock (block: unknown): ThinkingBlock[] {
 
 function isSealed (block: ThinkingBlock): boolean {
   return block.type === 'redacted_thinking' || block.signature !== ''
-}
-
-function isText (value: unknown): value is string {
-  return typeof value === 'string' && value !== ''
 }

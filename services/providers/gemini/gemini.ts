@@ -4,7 +4,6 @@ import type { Download } from '../../media/media.ts'
 import { isEventStream, maxAnswerBytes, objectOf, parseAnswer } from '../../upstream/answer-body.ts'
 import { createReport } from '../provider.ts'
 import type { ChatAnswer, ChatCall, ChatProvider } from '../provider.ts'
-import { started } from '../../upstream/peek-first.ts'
 import { readUsage } from '../usage.ts'
 import { completionOf } from './answer.ts'
 import { geminiErrorIn, readGeminiError } from './errors.ts'
@@ -50,7 +49,7 @@ export function createGemini ({ id, apiKey, headers, connection, download }: Gem
     if (request.stream === true) {
       const exchange = await send('POST', `/${pathOf(model)}:streamGenerateContent?alt=sse`, signal, body)
       if (!isEventStream(exchange)) throw await notAStream(exchange)
-      return { kind: 'chunks', chunks: await started(chunksIn(exchange, report, { model, isLegacy })), report }
+      return { kind: 'chunks', chunks: chunksIn(exchange, report, { model, isLegacy }), report }
     }
     const exchange = await send('POST', `/${pathOf(model)}:generateContent`, signal, body)
     const completion = completionOf(await objectIn(exchange), model, isLegacy)

@@ -1,7 +1,7 @@
 import type { UpstreamError } from '../../shared/errors.ts'
 import type { JsonObject } from '../../shared/json.ts'
 import { masked, readErrorBody, readObject } from '../../upstream/answer-body.ts'
-import { upstreamErrorFrom } from '../openai/answer.ts'
+import { upstreamErrorFrom } from '../error-body.ts'
 import type { Connection, Exchange } from '../../upstream/exchange.ts'
 
 type Headers = Record<string, string>

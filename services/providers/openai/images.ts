@@ -9,7 +9,7 @@ import { megapixelsOf, nearestRatio } from '../image-api/ratio.ts'
 import { readImageCost, readImageUsage } from '../image-api/usage.ts'
 import { createJsonClient } from '../image-api/json-client.ts'
 import { imageAt, imageFrom } from '../image-api/generated-image.ts'
-import { upstreamErrorIn } from './answer.ts'
+import { upstreamErrorIn } from './translate.ts'
 import type { Connection } from '../../upstream/exchange.ts'
 
 interface OpenAIImagesOptions {

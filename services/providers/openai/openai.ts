@@ -1,19 +1,17 @@
 import { UpstreamError } from '../../shared/errors.ts'
-import { isObject } from '../../shared/json.ts'
-import { eventsIn } from '../../upstream/sse.ts'
+import { isObject, isText } from '../../shared/json.ts'
 import { isEventStream, maxAnswerBytes, objectOf, parseAnswer, readObject } from '../../upstream/answer-body.ts'
-import type { Dialect } from './dialects.ts'
-import { upstreamErrorIn, readUpstreamError } from './answer.ts'
-import { editsFor } from './request.ts'
-import { relayStream } from './stream.ts'
-import { translateAnswer } from './translate.ts'
-import { usageIn, withReasoning } from './usage.ts'
+import type { Connection, Exchange } from '../../upstream/exchange.ts'
+import { readUpstreamError } from '../error-body.ts'
 import { createReport } from '../provider.ts'
 import type {
-  ChatCall, ChatProvider, CompletionCall, EventStream, ProviderAnswer, ProviderCall,
-  StreamReport
+  ChatCall, ChatProvider, CompletionCall, ProviderAnswer, ProviderCall, StreamReport
 } from '../provider.ts'
-import type { Connection, Exchange } from '../../upstream/exchange.ts'
+import type { Dialect } from './dialects.ts'
+import { editsFor } from './request.ts'
+import { relayStream } from './stream.ts'
+import { translateAnswer, upstreamErrorIn } from './translate.ts'
+import { usageIn, withReasoning } from './usage.ts'
 
 interface OpenAIOptions {
   id: string
@@ -22,11 +20,6 @@ interface OpenAIOptions {
   headers: Record<string, string>
   connection: Connection
 }
-
-/**
- * Comments of a provider that is still queueing are left out this long, so that an error keeps its status.
- */
-const commentsHeldMs = 10_000
 
 /**
  * An upstream that speaks OpenAI's wire format, in whatever dialect. Requests and answers pass as bytes
@@ -49,8 +42,7 @@ export function createOpenAI ({ id, dialect, apiKey, headers, connection }: Open
     const report = createReport(dropped)
     if (call.request.stream !== true) return readJson(await exchange.read(maxAnswerBytes), report, dialect)
     if (!isEventStream(exchange)) throw await notAStream(exchange, dialect)
-    const events = relayStream(exchange, report, { dialect, hideUsage })
-    return { kind: 'bytes', events: await untilFirstEvent(events), report }
+    return { kind: 'bytes', events: await relayStream(exchange, report, { dialect, hideUsage }), report }
   }
 
   return {
@@ -84,11 +76,11 @@ function readJson<Body, Chunk> (
   report.model = isText(received.model) ? received.model : null
   if (report.usage === null) received.choices.forEach(choice => report.delivered.takeText(textOf(choice)))
   const body = translateAnswer(withReasoning(received, dialect), dialect)
-  // What a provider says is passed on as it is; nothing of it is relied on beyond what was just read.
+  // Passed on as it is; nothing relies on more than was just checked.
   return { kind: 'json', body: body as Body, text: body === received ? text : JSON.stringify(body), report }
 }
 
-/** What was written in a choice of a whole answer, roughly. */
+/** The text of a choice of a whole answer, for an estimate of its tokens. */
 function textOf (choice: unknown): string {
   if (!isObject(choice)) return ''
   if (isText(choice.text)) return choice.text
@@ -97,52 +89,8 @@ function textOf (choice: unknown): string {
   return (isText(content) ? content : '') + (calls === undefined ? '' : JSON.stringify(calls))
 }
 
-/** A stream was asked for and something else came: the error in it, or the fact itself. */
+/** The error of an answer to a stream request that is no stream: the one it carries, or the fact itself. */
 async function notAStream (exchange: Exchange, dialect: Dialect): Promise<UpstreamError> {
   const failure = upstreamErrorIn(await readObject(exchange), dialect)
   return failure ?? new UpstreamError('bad_reply', 'yes', 'The provider answered a stream request without a stream.')
-}
-
-/**
- * Waits for the first event with data, so that an upstream that fails before it said anything fails with a
- * true status and may be replaced by another. Returns the whole stream.
- */
-async function untilFirstEvent (
-  events: AsyncIterableIterator<Buffer, undefined> & EventStream
-): Promise<EventStream> {
-  const startedMs = performance.now()
-  const first: Buffer[] = []
-  for (;;) {
-    const next = await events.next()
-    if (next.done === true) break
-    const hasData = !eventsIn(next.value).next().done
-    if (!hasData && performance.now() - startedMs < commentsHeldMs) continue
-    first.push(next.value)
-    break
-  }
-  return resume(first, events)
-}
-
-/** The same stream from its start. */
-function resume (
-  first: Buffer[], events: AsyncIterableIterator<Buffer, undefined> & EventStream
-): EventStream {
-  const iterator = {
-    ...events,
-    next () {
-      const value = first.shift()
-      return value === undefined ? events.next() : Promise.resolve({ done: false as const, value })
-    }
-  }
-  return {
-    [Symbol.asyncIterator]: () => iterator,
-    async pipeTo (sink) {
-      for (const piece of first.splice(0)) if (!sink.write(piece)) await sink.drained()
-      await events.pipeTo(sink)
-    }
-  }
-}
-
-function isText (value: unknown): value is string {
-  return typeof value === 'string' && value !== ''
 }

@@ -1,6 +1,6 @@
-import type { Dialect, ReasoningRow } from './dialects.ts'
-import { messagesFor } from './messages.ts'
+import type { ChatMessage } from '../../../schemas/openai/chat-messages.ts'
 import type { ChatCall, CompletionCall, ProviderCall } from '../provider.ts'
+import type { Dialect, ReasoningRow } from './dialects.ts'
 
 interface RequestEdits {
   /** Members of the body to set (a value) or leave out (undefined). */
@@ -70,6 +70,20 @@ function rewriteChat (
   if (messages !== null) edits.set('messages', messages)
   const choice = typeof request.tool_choice === 'string' ? dialect.toolChoices[request.tool_choice] : undefined
   if (choice !== undefined) edits.set('tool_choice', choice)
+}
+
+/** The messages in the upstream's words; null when nothing has to change, so that they pass as bytes. */
+function messagesFor (
+  messages: readonly ChatMessage[], roles: Dialect['roles'], prefill: Dialect['prefill']
+): object[] | null {
+  const last = messages.at(-1)
+  const isPrefilled = last?.role === 'assistant' && Object.keys(prefill).length > 0
+  if (!isPrefilled && !messages.some(({ role }) => roles[role] !== undefined)) return null
+  return messages.map(message => ({
+    ...message,
+    role: roles[message.role] ?? message.role,
+    ...(message === last && isPrefilled ? prefill : {})
+  }))
 }
 
 /** The output limit under the name that the upstream knows; the newer of OpenAI's two names wins. */

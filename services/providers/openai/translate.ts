@@ -1,11 +1,23 @@
+import { UpstreamError } from '../../shared/errors.ts'
 import { isObject, type JsonObject } from '../../shared/json.ts'
-import type { Dialect } from './dialects.ts'
-import { finishReasonOf } from './answer.ts'
+import { errorFromFields } from '../error-body.ts'
+import type { Dialect, FinishReason } from './dialects.ts'
 
-/**
- * What stands, as bytes, in every answer or chunk of a dialect that has to be translated. None for a dialect
- * that speaks as OpenAI does.
- */
+/** The error that a body with status 200 carries; null when it carries none. */
+export function upstreamErrorIn (body: JsonObject, dialect: Dialect): UpstreamError | null {
+  const choices = Array.isArray(body.choices) ? body.choices : []
+  if (body.error) return errorFromFields(body.error, 200)
+  if (!choices.some(choice => finishReasonOf(choice, dialect) === 'error')) return null
+  return new UpstreamError('overloaded', 'yes', 'The provider stopped with an error.')
+}
+
+/** The finish reason of a choice in OpenAI's words; unknown ones pass. */
+function finishReasonOf (choice: unknown, dialect: Dialect): FinishReason | 'error' | unknown {
+  const reason = isObject(choice) ? choice.finish_reason : undefined
+  return typeof reason === 'string' ? dialect.finishReasons[reason] ?? reason : reason
+}
+
+/** Byte sequences, one of which is in every answer or chunk of the dialect that needs translating. */
 export function marksOf ({ finishReasons, reasoningField, contentParts }: Dialect): Buffer[] {
   const words = Object.keys(finishReasons)
   if (reasoningField !== null) words.push(reasoningField)
@@ -16,7 +28,7 @@ export function marksOf ({ finishReasons, reasoningField, contentParts }: Dialec
 }
 
 /**
- * A whole answer or a chunk in OpenAI's words: finish reasons, thoughts in `reasoning_content`, content as
+ * A whole answer or a chunk in OpenAI's form: finish reasons, thoughts in `reasoning_content`, content as
  * text. The same object when nothing has to change.
  */
 export function translateAnswer (body: JsonObject, dialect: Dialect): JsonObject {
@@ -28,22 +40,22 @@ export function translateAnswer (body: JsonObject, dialect: Dialect): JsonObject
 function translateChoice (choice: JsonObject, dialect: Dialect): JsonObject {
   const reason = finishReasonOf(choice, dialect)
   const key = isObject(choice.delta) ? 'delta' : 'message'
-  const said = choice[key]
-  const translated = isObject(said) ? translateSaid(said, dialect) : said
-  if (reason === choice.finish_reason && translated === said) return choice
+  const message = choice[key]
+  const translated = isObject(message) ? translateMessage(message, dialect) : message
+  if (reason === choice.finish_reason && translated === message) return choice
   return { ...choice, [key]: translated, finish_reason: reason }
 }
 
-function translateSaid (said: JsonObject, { reasoningField, contentParts }: Dialect): JsonObject {
-  const { content } = said
+function translateMessage (message: JsonObject, { reasoningField, contentParts }: Dialect): JsonObject {
+  const { content } = message
   if (contentParts && Array.isArray(content)) {
     const thoughts = content.filter(isThought).map(textIn).join('')
     const text = content.filter(part => !isThought(part)).map(textIn).join('')
-    return { ...said, content: text, ...(thoughts === '' ? {} : { reasoning_content: thoughts }) }
+    return { ...message, content: text, ...(thoughts === '' ? {} : { reasoning_content: thoughts }) }
   }
-  if (reasoningField === null || typeof said[reasoningField] !== 'string') return said
-  const { [reasoningField]: thoughts, ...others } = said
-  return { ...others, reasoning_content: said.reasoning_content ?? thoughts }
+  if (reasoningField === null || typeof message[reasoningField] !== 'string') return message
+  const { [reasoningField]: thoughts, ...others } = message
+  return { ...others, reasoning_content: message.reasoning_content ?? thoughts }
 }
 
 const isThought = (part: unknown): boolean => isObject(part) && part.type === 'thinking'

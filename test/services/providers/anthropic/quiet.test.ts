@@ -1,9 +1,10 @@
 import t from 'tap'
 import type { ChatCompletionChunk } from '../../../../schemas/openai/chat-completions.ts'
-import { begun, readStream } from '../../../../services/providers/anthropic/stream.ts'
+import { readStream } from '../../../../services/providers/anthropic/stream.ts'
 import { createReport } from '../../../../services/providers/provider.ts'
 import { plainText } from '../../../fixtures/anthropic/streams.ts'
 import { encode } from '../../../servers/anthropic.ts'
+import { peekFirst } from '../../../../services/upstream/peek-first.ts'
 import type { Exchange } from '../../../../services/upstream/exchange.ts'
 
 /** An answer whose body is the given events; says how it was left. */
@@ -46,10 +47,13 @@ t.test('a client that waits while the provider pings hears that it is not forgot
 
 t.test('a stream that is read to its end leaves its connection in order, one that is left does not', async t => {
   const whole = exchangeOf(plainText)
-  for await (const chunk of await begun(readStream(whole, createReport(), { secret: null }))) t.ok(chunk.id)
+  const chunks = await peekFirst(readStream(whole, createReport(), { secret: null }))
+  for await (const chunk of chunks) t.ok(chunk.id)
   t.same(whole.left, ['finished', 'closed'])
   const half = exchangeOf(plainText)
-  for await (const chunk of await begun(readStream(half, createReport(), { secret: null }))) if (chunk) break
+  for await (const chunk of await peekFirst(readStream(half, createReport(), { secret: null }))) {
+    if (chunk) break
+  }
   t.same(half.left, ['closed'])
 })
 

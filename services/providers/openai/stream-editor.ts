@@ -1,0 +1,116 @@
+import { UpstreamError } from '../../shared/errors.ts'
+import { isObject, isText, type JsonObject } from '../../shared/json.ts'
+import { encodeEvent, eventsIn } from '../../upstream/sse.ts'
+import type { StreamReport } from '../provider.ts'
+import type { Dialect } from './dialects.ts'
+import type { PieceScan } from './piece-scan.ts'
+import { marksOf, translateAnswer, upstreamErrorIn } from './translate.ts'
+import { usageIn, withReasoning } from './usage.ts'
+
+export interface RelayOptions {
+  dialect: Dialect
+  /** The client did not ask for usage and must not see that the gateway did. */
+  hideUsage: boolean
+}
+
+const space = 0x20
+const comma = 0x2c
+/** The `d` of `data:`. A piece that starts otherwise holds comments or named events. */
+const startOfData = 0x64
+
+/** Edits pieces of whole events for the client, and reads model, usage and errors from them. */
+export class StreamEditor {
+  failure: UpstreamError | null = null
+  readonly #report: StreamReport
+  readonly #dialect: Dialect
+  readonly #hideUsage: boolean
+  readonly #marks: readonly Buffer[]
+
+  constructor (report: StreamReport, { dialect, hideUsage }: RelayOptions) {
+    this.#report = report
+    this.#dialect = dialect
+    this.#hideUsage = hideUsage
+    this.#marks = marksOf(dialect)
+  }
+
+  /** The piece as the client may see it; empty when it may see nothing of it. */
+  edit (piece: Buffer, found: PieceScan): Buffer {
+    if (this.#hideUsage) blankMembers(piece, found.nullUsages)
+    const mustParse = found.hasUsage || found.hasError || this.#report.model === null ||
+      piece[0] !== startOfData || this.#marks.some(mark => piece.includes(mark))
+    return mustParse ? this.#editEvents(piece) : piece
+  }
+
+  #editEvents (piece: Buffer): Buffer {
+    const kept: Buffer[] = []
+    for (const event of eventBytesIn(piece)) {
+      const visible = this.#editEvent(event)
+      if (this.failure !== null) break
+      if (visible !== null) kept.push(visible)
+    }
+    return kept.length === 1 && kept[0] !== undefined ? kept[0] : Buffer.concat(kept)
+  }
+
+  /** One event as the client may see it; null when it must not. */
+  #editEvent (bytes: Buffer): Buffer | null {
+    const [event] = eventsIn(bytes)
+    if (event === undefined || event.data === '[DONE]') return bytes
+    const body = parseObject(event.data)
+    this.failure = body === null
+      ? new UpstreamError('bad_reply', 'yes', 'The provider sent an event that is not a JSON object.')
+      : upstreamErrorIn(event.event === 'error' ? { error: body, ...body } : body, this.#dialect)
+    if (body === null || this.failure !== null) return null
+    if (isText(body.model)) this.#report.model ??= body.model
+    this.#report.usage = usageIn(body, this.#dialect) ?? this.#report.usage
+    const edited = this.#editBody(body)
+    return edited === body ? bytes : edited === null ? null : encodeEvent(edited)
+  }
+
+  /** The same object when nothing has to change; null when the client must not see it. */
+  #editBody (body: JsonObject): JsonObject | null {
+    let edited = body
+    const choices = Array.isArray(body.choices) ? body.choices : []
+    if (this.#hideUsage && body.usage !== undefined && body.usage !== null) {
+      if (choices.length === 0) return null
+      const { usage: _, ...others } = body
+      edited = others
+    }
+    return translateAnswer(withReasoning(edited, this.#dialect), this.#dialect)
+  }
+}
+
+/**
+ * Overwrites members of objects, and the comma beside each, with spaces: the JSON stays valid and no byte
+ * has to move. `places` has the start and the exclusive end of each member in turn.
+ */
+export function blankMembers (piece: Buffer, places: readonly number[]): void {
+  for (let index = 0; index < places.length; index += 2) {
+    const [start = 0, end = 0] = [places[index], places[index + 1]]
+    let before = start - 1
+    while (piece[before] === space) before--
+    if (piece[before] === comma) {
+      piece.fill(space, before, end)
+      continue
+    }
+    let after = end
+    while (piece[after] === space) after++
+    piece.fill(space, start, piece[after] === comma ? after + 1 : end)
+  }
+}
+
+function * eventBytesIn (piece: Buffer): Generator<Buffer> {
+  let start = 0
+  for (let end = piece.indexOf('\n\n'); end !== -1; end = piece.indexOf('\n\n', start)) {
+    yield piece.subarray(start, end + 2)
+    start = end + 2
+  }
+}
+
+function parseObject (data: string): JsonObject | null {
+  try {
+    const value: unknown = JSON.parse(data)
+    return isObject(value) ? value : null
+  } catch {
+    return null // Reported by the caller as a bad reply.
+  }
+}
