@@ -3,7 +3,6 @@ import SerializerSelector from '@fastify/fast-json-stringify-compiler'
 import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import accessLog from './plugins/ops/access-log.ts'
 import accounts from './plugins/core/accounts.ts'
-import adminAuth from './plugins/core/admin-auth.ts'
 import auth from './plugins/core/auth.ts'
 import baseUrl from './plugins/http/base-url.ts'
 import chat from './plugins/use/chat.ts'
@@ -110,8 +109,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
   await app.register(store, { url: settings.databaseUrl })
   await app.register(health, { storeGraceMs: settings.storeGraceMs })
   await app.register(requestLog, settings.requestLog)
-  await app.register(auth)
-  await app.register(adminAuth, { adminKey: settings.adminKey })
+  await app.register(auth, { adminKey: settings.adminKey })
   await app.register(accounts)
   await app.register(firstKey, { startingCreditNano: settings.startingCreditNano })
   await app.register(ledger, { takeoverMs: config.video?.takeoverAfterMs })

@@ -38,7 +38,7 @@ const serviceFolders: Record<string, string[]> = {
   requests: ['billing', 'catalogue', 'deployments', 'keys', 'models', 'providers', 'shared'],
   chat: ['billing', 'catalogue', 'deployments', 'ledger', 'providers', 'requests', 'routing', 'upstream', 'shared'],
   images: ['billing', 'catalogue', 'deployments', 'ledger', 'media', 'providers', 'requests', 'shared'],
-  http: ['catalogue', 'config', 'media', 'store', 'shared'],
+  http: ['catalogue', 'config', 'keys', 'media', 'store', 'shared'],
   videos: ['billing', 'catalogue', 'http', 'ledger', 'media', 'models', 'providers', 'requests', 'store', 'shared'],
   observability: ['deployments', 'ledger', 'requests', 'store', 'videos', 'shared'],
   admin: [

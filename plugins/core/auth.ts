@@ -1,98 +1,70 @@
-import type { Socket } from 'node:net'
-import bearerAuth from '@fastify/bearer-auth'
+import { hash, timingSafeEqual } from 'node:crypto'
+import bearerAuth, { type FastifyBearerAuthOptions } from '@fastify/bearer-auth'
 import type { onRequestHookHandler } from 'fastify'
 import fp from 'fastify-plugin'
-import { GatewayError } from '../../services/shared/errors.ts'
 import { createKeys } from '../../services/keys/keys.ts'
 import type { Keys } from '../../services/keys/keys.ts'
-import { missingKey } from '../../services/keys/refusals.ts'
-import { readKey, type Credential } from '../../services/keys/token.ts'
+import { GatewayError } from '../../services/shared/errors.ts'
+import { incorrectKey, missingKey } from '../../services/keys/refusals.ts'
 import type { KeyRecord } from '../../services/keys/types.ts'
-import { StoreUnavailable } from '../../services/store/store.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
     /** The API keys of this gateway. */
     keys: Keys
-    /** An onRequest hook for scopes that need a key: sets `request.apiKey` or ends in 401 or 503. */
+    /** An onRequest hook for scopes that need a user's key: sets `request.apiKey` or ends in 401 or 503. */
     authenticate: onRequestHookHandler
+    /** An onRequest hook for scopes that only operators may enter: ends in 401 or 503 for everybody else. */
+    authenticateAdmin: onRequestHookHandler
   }
 
   interface FastifyRequest {
-    /** The key the request came with; there only behind `app.authenticate`. */
+    /** The key of the request; set only behind `app.authenticate`. */
     apiKey: KeyRecord
   }
 }
 
-/** Offers `app.authenticate` and the keys it checks as `app.keys`. Every error it gives is a GatewayError. */
-export default fp(async (app) => {
+interface AuthOptions {
+  /** A key that is valid besides the admin keys of the database; null for none. */
+  adminKey?: string | null
+}
+
+/** Offers `app.authenticate`, `app.authenticateAdmin` and the keys that they check as `app.keys`. */
+export default fp<AuthOptions>(async (app, { adminKey = null }) => {
   const keys = createKeys(app.store)
   app.decorate('keys', keys)
   app.decorateRequest('apiKey')
+  await app.register(bearerAuth, { addHook: false, keys: [] })
+  const createVerifier = app.verifyBearerAuthFactory
+  if (createVerifier === undefined) throw new Error('@fastify/bearer-auth has not decorated the server')
+  const verifyWith = (auth: FastifyBearerAuthOptions['auth']): onRequestHookHandler =>
+    createVerifier({ addHook: false, keys: [], specCompliance: 'rfc6749', verifyErrorLogLevel: 'debug', auth })
 
-  await app.register(bearerAuth, {
-    addHook: false,
-    keys: [],
-    specCompliance: 'rfc6749',
-    verifyErrorLogLevel: 'debug',
-    auth (key, request) {
-      const found = keys.authenticate(key)
-      if (!(found instanceof Promise)) {
-        request.apiKey = found
-        return true
-      }
-      return found.then((record) => {
-        request.apiKey = record
-        return true
-      })
-    }
-  })
+  app.decorate('authenticate', verifyWith((key, request) => {
+    const found = keys.authenticate(key)
+    if (found instanceof Promise) return found.then(record => setKey(request, record))
+    return setKey(request, found)
+  }))
 
-  const { verifyBearerAuth } = app
-  if (verifyBearerAuth === undefined) throw new Error('@fastify/bearer-auth gives no function when it adds a hook')
-  const credentialOn = createCredentialOn()
-  app.decorate('authenticate', function authenticate (request, reply, done) {
-    // An answer at once keeps the request in one turn of the event loop: a promise would leave its body,
-    // which has mostly arrived, to be buffered and read again.
-    const credential = credentialOn(request.raw.socket, request.headers.authorization)
-    const known = credential === null ? undefined : keys.cached(credential)
-    if (known !== undefined) {
-      request.apiKey = known
-      return done()
+  const expected = adminKey === null ? null : sha256(adminKey)
+  app.decorate('authenticateAdmin', verifyWith(async key => {
+    if (key === '') throw missingKey()
+    // Digests have one length, so the comparison does not reveal that of the key.
+    if (expected !== null && timingSafeEqual(expected, sha256(key))) return true
+    try {
+      await keys.authenticate(key, 'admin')
+      return true
+    } catch (error) {
+      throw error instanceof GatewayError ? incorrectKey(key) : error
     }
-    verifyBearerAuth(request, reply, (error) => error === undefined ? done() : done(toGatewayError(error)))
-  })
+  }))
 }, { name: 'auth', dependencies: ['store'] })
 
-/**
- * Reads the key of a request. A client sends the same one again and again, so each connection has what it
- * brought last and its hash, and only another one is hashed.
- */
-function createCredentialOn (): (socket: Socket, header: string | undefined) => Credential | null {
-  const lastOn = new WeakMap<Socket, { header: string, credential: Credential }>()
-  return (socket, header) => {
-    if (header === undefined || !header.startsWith('Bearer ')) return null
-    const last = lastOn.get(socket)
-    if (last !== undefined && isSame(header, last.header)) return last.credential
-    const credential = readKey(header.slice('Bearer '.length))
-    if (credential !== null) lastOn.set(socket, { header, credential })
-    return credential
-  }
+function setKey (request: { apiKey: KeyRecord }, record: KeyRecord): true {
+  request.apiKey = record
+  return true
 }
 
-/** In a time that does not tell where two texts of one length differ: a proxy's clients share connections. */
-function isSame (one: string, other: string): boolean {
-  if (one.length !== other.length) return false
-  let difference = 0
-  for (let at = 0; at < one.length; at++) difference |= one.charCodeAt(at) ^ other.charCodeAt(at)
-  return difference === 0
-}
-
-function toGatewayError (error: Error): GatewayError {
-  if (error instanceof GatewayError) return error
-  if (error instanceof StoreUnavailable) {
-    return GatewayError.unavailable('The gateway cannot check API keys right now.', { cause: error })
-  }
-  // What is left with a status is about the header: absent, or of another scheme, which OpenAI calls absent.
-  return 'statusCode' in error && error.statusCode === 401 ? missingKey() : GatewayError.internal(error)
+function sha256 (text: string): Buffer {
+  return hash('sha256', text, 'buffer')
 }

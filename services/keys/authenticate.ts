@@ -1,10 +1,10 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { CachedKey, KeyCache } from './cache.ts'
 import { expiredKey, incorrectKey, missingKey, revokedKey, rotatedKey, wrongRole } from './refusals.ts'
-import { readKey, type Credential } from './token.ts'
+import { readKey } from './token.ts'
 import type { KeyRecord, KeyRole } from './types.ts'
 
-/** The two ways to check the key of a request. */
+/** Checks the key of a request. */
 export interface Authenticator {
   /**
    * Returns the record of a key of the given role (default: `user`): at once if it was looked up within the
@@ -12,8 +12,6 @@ export interface Authenticator {
    * StoreUnavailable. A key that was valid within the last minute keeps working during a database outage.
    */
   authenticate (key: string, role?: KeyRole): KeyRecord | Promise<KeyRecord>
-  /** Returns the record of a valid user key from the cache, else undefined. */
-  cached (credential: Credential): KeyRecord | undefined
 }
 
 export interface AuthenticatorOptions {
@@ -62,17 +60,6 @@ export function createAuthenticator ({ cache, clock, onUse }: AuthenticatorOptio
       const isConclusive = found === null || (found !== undefined && belongsTo(found, secretSha256))
       if (isConclusive) return check(key, secretSha256, found, role)
       return load(id, secretSha256).then((loaded) => check(key, secretSha256, loaded, role))
-    },
-
-    cached ({ id, secretSha256 }) {
-      const now = clock()
-      const found = cache.peek(id, now)
-      if (found === undefined || found === null) return undefined
-      const { record } = found
-      if (!isSecretValid(found, secretSha256, now)) return undefined
-      if (record.revokedAt !== null || hasExpired(record, now) || record.role !== 'user') return undefined
-      reportUse(found, now)
-      return record
     }
   }
 }

@@ -3,18 +3,15 @@ import t from 'tap'
 import type { Test } from 'tap'
 import { Client } from 'undici'
 import auth from '../../../plugins/core/auth.ts'
+import errors from '../../../plugins/http/errors.ts'
 import store from '../../../plugins/core/store.ts'
-import { GatewayError } from '../../../services/shared/errors.ts'
 import { createToken } from '../../../services/keys/token.ts'
 import { createAccounts } from '../../../services/ledger/accounts.ts'
 
 async function build (t: Test) {
   const app = Fastify()
   t.teardown(() => app.close())
-  app.setErrorHandler((error, _request, reply) => {
-    if (!(error instanceof GatewayError)) throw error
-    return reply.code(error.status).headers(error.headers).send(error.toBody())
-  })
+  await app.register(errors)
   await app.register(store, { url: 'sqlite::memory:' })
   await app.register(auth)
   app.get('/open', () => 'open')

@@ -1,5 +1,4 @@
 import { createKeys, type Keys } from '../../../services/keys/keys.ts'
-import { readKey } from '../../../services/keys/token.ts'
 import type { KeyRecord } from '../../../services/keys/types.ts'
 import { createAccounts } from '../../../services/ledger/accounts.ts'
 import { StoreUnavailable } from '../../../services/store/store.ts'
@@ -31,8 +30,13 @@ export async function setUp (database: Database) {
   return { store, keys, probe, time, clock, id, key }
 }
 
-/** Reads a key's record from the cache alone. */
+/** Reads a valid key's record from the cache alone. */
 export function cachedRecord (keys: Keys, key: string): KeyRecord | undefined {
-  const credential = readKey(key)
-  return credential === null ? undefined : keys.cached(credential)
+  try {
+    const found = keys.authenticate(key)
+    if (!(found instanceof Promise)) return found
+    found.catch(() => {})
+  } catch {
+    return undefined
+  }
 }
