@@ -1,13 +1,13 @@
 import { Readable } from 'node:stream'
 import { Type, type FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { errorResponses } from '../schemas/openai/error.ts'
-import { answerFor } from '../services/media/answer.ts'
-import { MediaGone } from '../services/media/errors.ts'
-import { findMedia, notFound } from '../services/media/find.ts'
-import type { ByteRange } from '../services/media/blobs.ts'
+import { mediaResponse } from '../services/media/response.ts'
+import { BlobMissing } from '../services/media/errors.ts'
+import { resolveSignedUrl, mediaNotFound } from '../services/media/signed-url.ts'
+import type { ByteRange } from '../services/media/blob-store.ts'
 import type { StoredMedia } from '../services/media/media.ts'
 
-/** What a browser may do with a file here: show it, from any page, and nothing else. */
+/** Browsers may display the file on any page, and do nothing else with it. */
 const safety = {
   'access-control-allow-origin': '*',
   'access-control-expose-headers': 'accept-ranges, content-length, content-range, etag, x-request-id',
@@ -25,19 +25,19 @@ const preflight = {
 
 const params = Type.Object({ name: Type.String({ description: '`<id>.<extension>`' }) })
 const querystring = Type.Object({
-  exp: Type.Optional(Type.Unknown({ description: 'Until when the address is good, in Unix seconds.' })),
+  exp: Type.Optional(Type.Unknown({ description: 'When the URL expires, in Unix seconds.' })),
   sig: Type.Optional(Type.Unknown({ description: 'The signature.' }))
 })
 
 const bytes = { schema: Type.Unsafe<Readable>({ type: 'string', format: 'binary' }) }
 
 const response = {
-  '2xx': { description: 'The bytes, or a range of them.', content: { 'image/*': bytes, 'video/*': bytes } },
-  304: Type.Unsafe<undefined>({ type: 'null', description: 'What the client has is good.' }),
+  '2xx': { description: 'The file, or a range of it.', content: { 'image/*': bytes, 'video/*': bytes } },
+  304: Type.Unsafe<undefined>({ type: 'null', description: 'The cached copy of the client is current.' }),
   ...errorResponses
 }
 
-/** `GET /media/<id>.<extension>?exp=…&sig=…`: the bytes of an image or video. The address is the key. */
+/** `GET /media/<id>.<extension>?exp=…&sig=…`: an image or video. The signed URL replaces an API key. */
 const media: FastifyPluginAsyncTypebox = async app => {
   app.addHook('onRequest', (_request, reply, done) => {
     reply.headers(safety)
@@ -50,8 +50,8 @@ const media: FastifyPluginAsyncTypebox = async app => {
     exposeHeadRoute: false,
     schema: { summary: 'Fetch a generated image or video', params, querystring, response },
     handler: async ({ method, headers, query, params: { name } }, reply) => {
-      const found = await findMedia(app.media, { name, exp: query.exp, sig: query.sig }, Date.now())
-      const answer = answerFor(found, headers, Date.now())
+      const found = await resolveSignedUrl(app.media, { name, exp: query.exp, sig: query.sig }, Date.now())
+      const answer = mediaResponse(found, headers, Date.now())
       reply.code(answer.status).headers(answer.headers)
       if (method === 'HEAD' || answer.status === 304) return reply.send(undefined)
       return reply.send(await open(found, answer.range))
@@ -63,9 +63,9 @@ const media: FastifyPluginAsyncTypebox = async app => {
       const bytes = await app.media.read(found, range)
       return bytes instanceof Readable ? bytes : Readable.from(bytes, { objectMode: false })
     } catch (error) {
-      if (!(error instanceof MediaGone)) throw error
-      app.log.error({ err: error }, 'the bytes of a file are lost')
-      throw notFound(error)
+      if (!(error instanceof BlobMissing)) throw error
+      app.log.error({ err: error }, 'a media blob is missing')
+      throw mediaNotFound(error)
     }
   }
 

@@ -4,12 +4,14 @@ import type { Download } from '../../services/media/media.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Fetches what clients and providers name, safely. */
+    /** Downloads a URL from a client or provider. */
     download: Download
   }
 }
 
-/** Lets use cases fetch files by address; a provider's own server is reached wherever it is. */
+/**
+ * Decorates `download`, which reaches public addresses, the trusted origins and the provider's own origin.
+ */
 export default fp<{ trustedOrigins: readonly string[] }>(async (app, { trustedOrigins }) => {
   const { download, close } = createDownloader({
     trustedOrigins: provider => {

@@ -1,27 +1,26 @@
 import fp from 'fastify-plugin'
-import { openBlobs } from '../../services/media/open.ts'
-import { createSignatures, sharedSigningKey } from '../../services/media/signatures.ts'
-import { createMediaStore, type SignedMedia } from '../../services/media/store.ts'
-import { startSweeps } from '../../services/media/sweep.ts'
+import { openBlobStore } from '../../services/media/open-blob-store.ts'
+import { createUrlSigner, sharedSigningKey } from '../../services/media/url-signer.ts'
+import { createMediaStore, type SignedMediaStore } from '../../services/media/store.ts'
+import { startGarbageCollection } from '../../services/media/garbage-collection.ts'
 import type { MediaSettings } from '../../services/config/settings/media-settings.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** The images and videos that were made here. */
-    media: SignedMedia
+    /** Generated images and videos. */
+    media: SignedMediaStore
   }
 }
 
-/** Keeps images and videos and removes them when they have expired. */
-export default fp<MediaSettings>(async (app, { place, signingKey, previousSigningKey, keepMs }) => {
+/** Stores generated images and videos and deletes them when they expire. */
+export default fp<MediaSettings>(async (app, settings) => {
   const { store } = app
-  const blobs = await openBlobs(place)
+  const { place, signingKey, previousSigningKey, keepMs: retentionMs } = settings
+  const blobs = await openBlobStore(place)
   const key = signingKey ?? await sharedSigningKey(store)
-  const signatures = createSignatures(previousSigningKey === null ? [key] : [key, previousSigningKey])
-  app.decorate('media', createMediaStore({ store, blobs, signatures, keepMs }))
-  const stop = startSweeps({
-    store, blobs, onError: err => app.log.warn({ err }, 'expired media could not be removed')
-  })
+  const signer = createUrlSigner(previousSigningKey === null ? [key] : [key, previousSigningKey])
+  app.decorate('media', createMediaStore({ store, blobs, signer, retentionMs }))
+  const stop = startGarbageCollection({ store, blobs }, err => app.log.warn({ err }, 'cannot delete expired media'))
   app.addHook('onClose', async () => {
     await stop()
     await blobs.close()

@@ -1,6 +1,6 @@
 import { GatewayError, UpstreamError, unreadableBody } from '../shared/errors.ts'
 import { missingKey } from '../keys/refusals.ts'
-import { MediaRefused, MediaUnavailable } from '../media/errors.ts'
+import { MediaRejected, MediaUnavailable } from '../media/errors.ts'
 import { StoreUnavailable } from '../store/store.ts'
 import { fromUpstream } from './upstream-errors.ts'
 import { quote, toGatewayError } from './validation.ts'
@@ -24,7 +24,7 @@ export function errorAnswer (error: unknown, request: FailedRequest = { headers:
   if (error instanceof MediaUnavailable) {
     return GatewayError.unavailable('The gateway cannot reach its media store. Please try again.', { cause: error })
   }
-  if (error instanceof MediaRefused) {
+  if (error instanceof MediaRejected) {
     return GatewayError.badGateway('What the provider made cannot be used.', { code: 'upstream_bad_reply', cause: error })
   }
   if (!isServerFault(error)) return GatewayError.internal(error)

@@ -4,9 +4,7 @@ import { GatewayError } from '../shared/errors.ts'
 import type { ImageSize, ImageOptions } from '../providers/provider-image.ts'
 import { sizeText } from '../providers/provider-image.ts'
 
-/**
- * Checks a request against what the model can do. Throws GatewayError 400, which lists what it supports.
- */
+/** Checks a request against what the model can do. Throws GatewayError 400, which lists what it supports. */
 export function checkRequest (
   request: ImageGenerationRequest, { id, images }: Pick<ModelConfig, 'id' | 'images'>
 ): ImageOptions {

@@ -1,7 +1,7 @@
 import type { ImageGenerationRequest } from '../../schemas/openai/images-generations.ts'
-import { MediaRefused } from '../media/errors.ts'
-import { dimensionLimits, dimensionsOf } from '../media/dimensions.ts'
-import { detectType } from '../media/types.ts'
+import { MediaRejected } from '../media/errors.ts'
+import { dimensionLimits, readDimensions } from '../media/dimensions.ts'
+import { detectMediaType } from '../media/file-types.ts'
 import type { ImageSize } from '../providers/provider-image.ts'
 
 interface Finish {
@@ -13,10 +13,10 @@ interface Finish {
 
 /**
  * Gives an image the size and format that were asked for, where the provider knows only ratios or formats of
- * its own. One that is right already is not touched. Throws MediaRefused for what is no image.
+ * its own. One that is right already is not touched. Throws MediaRejected for what is no image.
  */
 export async function finish (bytes: Uint8Array, { size, format, compression }: Finish): Promise<Uint8Array> {
-  const { width, height } = dimensionsOf(bytes)
+  const { width, height } = readDimensions(bytes)
   const isRightSize = size === null || (size.width === width && size.height === height)
   const isRightFormat = format == null || typeOf(bytes) === `image/${format}`
   if (isRightSize && isRightFormat) return bytes
@@ -28,10 +28,10 @@ export async function finish (bytes: Uint8Array, { size, format, compression }: 
   try {
     return await image.toBuffer()
   } catch {
-    throw new MediaRefused('wrong_type', 'The image cannot be decoded.')
+    throw new MediaRejected('wrong_type', 'The image cannot be decoded.')
   }
 }
 
 function typeOf (bytes: Uint8Array): string | undefined {
-  return detectType(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))?.mime
+  return detectMediaType(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))?.mime
 }

@@ -1,6 +1,6 @@
 import type { ImageGenerationRequest } from '../../schemas/openai/images-generations.ts'
 import { GatewayError, UpstreamError } from '../shared/errors.ts'
-import { MediaRefused } from '../media/errors.ts'
+import { MediaRejected } from '../media/errors.ts'
 import type { Download, MediaStore, StoredMedia } from '../media/media.ts'
 import type { ImageSize, GeneratedImage } from '../providers/provider-image.ts'
 import { finish } from './finish.ts'
@@ -46,7 +46,7 @@ export async function keepImages (
 
 /** Whether the provider is to blame, rather than the gateway. */
 function isAboutTheImage (error: unknown): boolean {
-  return error instanceof UpstreamError || error instanceof MediaRefused || error instanceof GatewayError
+  return error instanceof UpstreamError || error instanceof MediaRejected || error instanceof GatewayError
 }
 
 async function keep (image: GeneratedImage, options: KeepOptions): Promise<KeptImage> {
@@ -72,7 +72,7 @@ async function collect (body: AsyncIterable<Uint8Array> | Uint8Array): Promise<U
   let bytes = 0
   for await (const chunk of body) {
     bytes += chunk.length
-    if (bytes > maxImageBytes) throw new MediaRefused('too_large', `The image has more than ${maxImageBytes} bytes.`)
+    if (bytes > maxImageBytes) throw new MediaRejected('too_large', `The image has more than ${maxImageBytes} bytes.`)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)

@@ -1,32 +1,27 @@
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { idInKey } from './blobs.ts'
-import type { Blobs } from './blobs.ts'
-import { MediaGone, MediaUnavailable } from './errors.ts'
-import { onDisk } from './spool.ts'
+import { idOfBlobKey } from './blob-store.ts'
+import type { BlobStore } from './blob-store.ts'
+import { BlobMissing, MediaUnavailable, asMediaUnavailable } from './errors.ts'
+const tempFolderName = 'incoming'
 
-const spools = 'incoming'
-
-/**
- * Keeps media in a folder, which is made when it is needed first. Several nodes can share one that all of
- * them see.
- */
-export function createDiskBlobs (folder: string): Blobs {
+/** Stores blobs in a folder, created on first use. Several nodes can share a network folder. */
+export function createDiskBlobStore (folder: string): BlobStore {
   const root = resolve(folder)
-  const spoolRoot = join(root, spools)
+  const tempRoot = join(root, tempFolderName)
   return {
     shared: false,
 
-    async spoolFolder () {
-      await onDisk(makeFolder(spoolRoot))
-      return spoolRoot
+    async tempFolder () {
+      await asMediaUnavailable(createFolder(tempRoot))
+      return tempRoot
     },
 
-    async keep (key, { path }) {
+    async put (key, { path }) {
       const target = join(root, key)
-      await onDisk(makeFolder(dirname(target)))
-      await onDisk(rename(path, target))
-      await onDisk(syncFolder(dirname(target)))
+      await asMediaUnavailable(createFolder(dirname(target)))
+      await asMediaUnavailable(rename(path, target))
+      await asMediaUnavailable(syncFolder(dirname(target)))
     },
 
     async read (key, range = { start: 0, end: Infinity }) {
@@ -34,25 +29,25 @@ export function createDiskBlobs (folder: string): Blobs {
         const file = await open(join(root, key))
         return file.createReadStream({ ...range, highWaterMark: 256 * 1024 })
       } catch (error) {
-        throw isAbsent(error) ? new MediaGone(key, error) : new MediaUnavailable(error)
+        throw isNotFound(error) ? new BlobMissing(key, error) : new MediaUnavailable(error)
       }
     },
 
-    async remove (keys) {
-      for (const key of keys) await onDisk(rm(join(root, key), { force: true }))
+    async delete (keys) {
+      for (const key of keys) await asMediaUnavailable(rm(join(root, key), { force: true }))
     },
 
-    async * writtenBefore (timeMs) {
+    async * listOlderThan (timeMs) {
       for (const name of await namesIn(root)) {
         if (!/^[0-9a-f]{2}$/.test(name)) continue
         const keys = (await namesIn(join(root, name))).map(file => `${name}/${file}`)
-        yield await olderOnes(root, keys.filter(key => idInKey(key) !== null), timeMs)
+        yield await olderThan(root, keys.filter(key => idOfBlobKey(key) !== null), timeMs)
       }
     },
 
-    async forgetSpools (olderThanMs) {
-      for (const name of await olderOnes(spoolRoot, await namesIn(spoolRoot), olderThanMs)) {
-        await onDisk(rm(join(spoolRoot, name), { force: true }))
+    async deleteStaleTempFiles (olderThanMs) {
+      for (const name of await olderThan(tempRoot, await namesIn(tempRoot), olderThanMs)) {
+        await asMediaUnavailable(rm(join(tempRoot, name), { force: true }))
       }
     },
 
@@ -60,15 +55,17 @@ export function createDiskBlobs (folder: string): Blobs {
   }
 }
 
-/** Makes a folder, and makes sure that it is still there after a crash. */
-async function makeFolder (path: string): Promise<void> {
+/** Creates a folder and syncs its parents, so that it survives a crash. */
+async function createFolder (path: string): Promise<void> {
   const first = await mkdir(path, { recursive: true, mode: 0o700 })
   if (first === undefined) return
-  for (let made = path; made.length >= first.length; made = dirname(made)) await syncFolder(dirname(made))
+  for (let created = path; created.length >= first.length; created = dirname(created)) {
+    await syncFolder(dirname(created))
+  }
 }
 
 async function syncFolder (path: string): Promise<void> {
-  // Windows neither can nor needs to.
+  // Windows cannot open folders.
   if (process.platform === 'win32') return
   const folder = await open(path)
   try {
@@ -82,21 +79,21 @@ async function namesIn (folder: string): Promise<string[]> {
   try {
     return await readdir(folder)
   } catch (error) {
-    if (isAbsent(error)) return []
+    if (isNotFound(error)) return []
     throw new MediaUnavailable(error)
   }
 }
 
-async function olderOnes (folder: string, names: readonly string[], timeMs: number): Promise<string[]> {
+async function olderThan (folder: string, names: readonly string[], timeMs: number): Promise<string[]> {
   const older: string[] = []
   for (const name of names) {
-    // Another node may just have removed it.
+    // Another node may have deleted it in the meantime.
     const { mtimeMs } = await stat(join(folder, name)).catch(() => ({ mtimeMs: Infinity }))
     if (mtimeMs < timeMs) older.push(name)
   }
   return older
 }
 
-function isAbsent (error: unknown): boolean {
+function isNotFound (error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ENOENT'
 }

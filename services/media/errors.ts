@@ -1,29 +1,38 @@
-/** Why something is not taken into the store. */
-export type Refusal = 'too_large' | 'wrong_type' | 'too_many_pixels' | 'empty'
+/** Why a body was rejected. */
+export type MediaRejectionReason = 'too_large' | 'wrong_type' | 'too_many_pixels' | 'empty'
 
-/** What was to be stored is no image or video as wanted here. The message may be shown to anybody. */
-export class MediaRefused extends Error {
-  readonly reason: Refusal
+/** A body is not an image or video that can be stored. The message is safe to show to clients. */
+export class MediaRejected extends Error {
+  readonly reason: MediaRejectionReason
 
-  constructor (reason: Refusal, message: string) {
+  constructor (reason: MediaRejectionReason, message: string) {
     super(message)
-    this.name = 'MediaRefused'
+    this.name = 'MediaRejected'
     this.reason = reason
   }
 }
 
-/** The bytes of a stored file are not there any more. */
-export class MediaGone extends Error {
+/** A stored file has a row but no bytes. */
+export class BlobMissing extends Error {
   constructor (key: string, cause?: unknown) {
-    super(`The bytes of ${key} are lost.`, { cause })
-    this.name = 'MediaGone'
+    super(`The blob ${key} is missing.`, { cause })
+    this.name = 'BlobMissing'
   }
 }
 
-/** The folder or S3-compatible store cannot be used now, or is full; always a 503 for the client. */
+/** The blob store failed or is full; clients get a 503. */
 export class MediaUnavailable extends Error {
   constructor (cause: unknown) {
-    super('The media store cannot be used.', { cause })
+    super('The media store is unavailable.', { cause })
     this.name = 'MediaUnavailable'
+  }
+}
+
+/** Awaits `work` and turns its failure into MediaUnavailable. */
+export async function asMediaUnavailable<Result> (work: Promise<Result>): Promise<Result> {
+  try {
+    return await work
+  } catch (error) {
+    throw new MediaUnavailable(error)
   }
 }

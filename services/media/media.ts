@@ -1,12 +1,12 @@
-/** What was stored: its bytes never change. */
+/** A stored image or video; immutable. */
 export interface StoredMedia {
   id: string
-  /** By the bytes themselves, e.g. `image/png`, `video/mp4`. */
+  /** Detected from the bytes, e.g. `image/png`, `video/mp4`. */
   mime: string
-  /** File name extension that goes with the type, e.g. `png`. */
+  /** Without the dot, e.g. `png`. */
   extension: string
   bytes: number
-  /** Of images; null where it is not known. */
+  /** Pixels; null for videos. */
   width: number | null
   height: number | null
   /** ms since 1970. */
@@ -14,30 +14,27 @@ export interface StoredMedia {
   expiresAt: number
 }
 
-export interface PutOptions {
-  /** What it may be; decided by the first bytes, whatever a header says. */
+export interface PutMediaOptions {
+  /** The expected kind; checked against the bytes, not against a header. */
   kind: 'image' | 'video'
-  /** The account it was made for. */
+  /** The account that owns it. */
   account: string
-  /** The job it comes from, if any. */
+  /** The job that produced it. */
   job?: string
-  /** Most bytes; default by kind. */
+  /** Default: by kind. */
   maxBytes?: number
-  /** How long it is kept, in ms; default by configuration. */
-  keepMs?: number
+  /** Default: from the configuration. */
+  retentionMs?: number
 }
 
-/** Images and videos as bytes, on a disk or in an S3-compatible store, with a row each in the database. */
+/** Generated images and videos: bytes in a blob store, metadata in the database. */
 export interface MediaStore {
-  /**
-   * Stores a body and resolves when it would survive a crash. Throws MediaRefused when it is too large or
-   * not of the kind.
-   */
-  put (body: AsyncIterable<Uint8Array> | Uint8Array, options: PutOptions): Promise<StoredMedia>
+  /** Stores a body. Resolves when it is durable. Throws MediaRejected if too large or of another kind. */
+  put (body: AsyncIterable<Uint8Array> | Uint8Array, options: PutMediaOptions): Promise<StoredMedia>
   get (id: string): Promise<StoredMedia | undefined>
-  /** The bytes from `start` to `end`, both included; throws MediaGone when they are lost. */
+  /** Reads a file, or the bytes from `start` to `end` inclusive. Throws BlobMissing. */
   read (media: StoredMedia, range?: { start: number, end: number }): Promise<AsyncIterable<Uint8Array>>
-  /** A signed address, good until the media expires; `base` is an origin with the path of the API, `…/v1`. */
+  /** A signed URL that expires with the media; `base` is the URL of the API, ending in `/v1`. */
   url (media: StoredMedia, base: string): string
 }
 
@@ -45,16 +42,16 @@ export interface DownloadOptions {
   signal: AbortSignal
   maxBytes: number
   /**
-   * The provider that named the address: its own origin, as configured, may be private or not encrypted.
-   * Absent for what a client named.
+   * The provider that supplied the URL: its configured origin may be private or plain HTTP. Absent for
+   * clients.
    */
   provider?: string
 }
 
 /**
- * Fetches what a client or provider named: https, public addresses only, limited in size and time. Throws
- * UpstreamError, also while the bytes are read: `bad_reply` for what is refused or is not there, `timeout`,
- * `network`, `overloaded`, `aborted`. What is returned has to be iterated.
+ * Fetches a URL from a client or provider: HTTPS and public addresses only, limited in size and time. The
+ * caller must iterate the result. Throws UpstreamError, also while iterating: `bad_reply` if refused or
+ * absent, `timeout`, `network`, `overloaded`, `aborted`.
  */
 export interface Download {
   (url: string, options: DownloadOptions): Promise<AsyncIterable<Uint8Array>>

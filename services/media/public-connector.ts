@@ -4,26 +4,23 @@ import type { LookupFunction } from 'node:net'
 import { buildConnector } from 'undici'
 import { isPublicAddress } from './public-address.ts'
 
-/** An address that must not be connected to. Says nothing of where a name leads. */
-export class PrivateAddress extends Error {
+/** The target is not a public address. The message does not reveal what a name resolves to. */
+export class PrivateAddressError extends Error {
   constructor () {
-    super('The address is not a public one.')
-    this.name = 'PrivateAddress'
+    super('The address is not public.')
+    this.name = 'PrivateAddressError'
   }
 }
 
-/** The ways out; given from outside, so that tests can have an Internet of their own. */
+/** Network access, injectable for tests. */
 export interface Network {
   lookup?: LookupFunction
   isPublic?: (address: string) => boolean
-  /** Certificates that are trusted besides or instead of the usual ones. */
+  /** Certificate authorities to trust instead of the default ones. */
   ca?: string
 }
 
-/**
- * Opens connections to public addresses only. A name is resolved once, and what was checked is what is
- * connected to: an answer that changes in between changes nothing.
- */
+/** An undici connector for public addresses only. A name is resolved once, which defeats DNS rebinding. */
 export function createPublicConnector (
   { lookup = systemLookup, isPublic = isPublicAddress, ca }: Network, timeoutMs: number
 ): buildConnector.connector {
@@ -33,19 +30,19 @@ export function createPublicConnector (
     ...(ca === undefined ? {} : { ca })
   })
   return (options, callback) => {
-    // What is a number already is never looked up.
+    // An IP address is not looked up.
     const literal = options.hostname.replace(/^\[|\]$/g, '')
-    if (isIP(literal) !== 0 && !isPublic(literal)) return callback(new PrivateAddress(), null)
+    if (isIP(literal) !== 0 && !isPublic(literal)) return callback(new PrivateAddressError(), null)
     connect(options, (...[error, socket]) => {
       if (error !== null) return callback(error, null)
       if (isPublic(socket.remoteAddress ?? '')) return callback(null, socket)
       socket.destroy()
-      callback(new PrivateAddress(), null)
+      callback(new PrivateAddressError(), null)
     })
   }
 }
 
-/** One address among them that is not public makes a name suspicious, and all of it is refused. */
+/** Rejects a name if any of its addresses is not public. */
 function checkedLookup (
   lookup: LookupFunction, isPublic: (address: string) => boolean
 ): LookupFunction {
@@ -55,7 +52,7 @@ function checkedLookup (
       const addresses = Array.isArray(found) ? found : [{ address: found, family: isIP(found) }]
       const [first] = addresses
       if (first === undefined || !addresses.every(({ address }) => isPublic(address))) {
-        return callback(new PrivateAddress(), '', 0)
+        return callback(new PrivateAddressError(), '', 0)
       }
       if (options.all === true) return callback(null, addresses)
       callback(null, first.address, first.family)

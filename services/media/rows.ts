@@ -3,7 +3,7 @@ import type { StoredMedia } from './media.ts'
 
 /** A row of the table `media`. */
 export interface MediaRow extends StoredMedia {
-  /** In hexadecimal. */
+  /** Hexadecimal. */
   sha256: string
   account: string
   job: string | null
@@ -12,6 +12,7 @@ export interface MediaRow extends StoredMedia {
 const columns = `id, job, account, mime, extension, bytes, sha256, width, height,
   created_at as "createdAt", expires_at as "expiresAt"`
 
+/** Inserts a row. Throws StoreUnavailable. */
 export async function insertMedia (queries: Queries, row: MediaRow): Promise<void> {
   const { id, job, account, mime, extension, bytes, sha256, width, height, createdAt, expiresAt } = row
   await queries.run(`
@@ -20,19 +21,22 @@ export async function insertMedia (queries: Queries, row: MediaRow): Promise<voi
   [id, job, account, mime, extension, bytes, sha256, width, height, createdAt, expiresAt])
 }
 
+/** Selects a row, expired or not. Throws StoreUnavailable. */
 export async function selectMedia (queries: Queries, id: string): Promise<MediaRow | undefined> {
   return await queries.get<MediaRow>(`select ${columns} from media where id = $1`, [id])
 }
 
-/** Removes rows that have expired, the oldest first, and returns them; each to one caller only. */
-export async function takeExpired (queries: Queries, nowMs: number, limit: number): Promise<Pick<MediaRow, 'id' | 'extension'>[]> {
+/**
+ * Deletes up to `limit` expired rows, oldest first, and returns them; concurrent callers get different rows.
+ */
+export async function deleteExpiredRows (queries: Queries, nowMs: number, limit: number): Promise<Pick<MediaRow, 'id' | 'extension'>[]> {
   return await queries.all(`
     delete from media
     where id in (select id from media where expires_at <= $1 order by expires_at limit $2)
     returning id, extension`, [nowMs, limit])
 }
 
-/** Those of `ids` that have a row. */
+/** The subset of `ids` that have a row. */
 export async function existingIds (queries: Queries, ids: readonly string[]): Promise<Set<string>> {
   if (ids.length === 0) return new Set()
   const places = ids.map((_, index) => `$${index + 1}`).join(', ')

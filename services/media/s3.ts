@@ -6,39 +6,37 @@ import { Readable } from 'node:stream'
 import {
   DeleteObjectCommand, GetObjectCommand, PutObjectCommand, S3Client, S3ServiceException, paginateListObjectsV2
 } from '@aws-sdk/client-s3'
-import { idInKey } from './blobs.ts'
-import type { Blobs } from './blobs.ts'
-import { MediaGone, MediaUnavailable } from './errors.ts'
-import { onDisk } from './spool.ts'
-import type { S3Place } from './place.ts'
+import { idOfBlobKey } from './blob-store.ts'
+import type { BlobStore, S3Location } from './blob-store.ts'
+import { BlobMissing, MediaUnavailable, asMediaUnavailable } from './errors.ts'
 
-interface S3Options extends S3Place {
-  /** By default found where all programs for AWS look: environment, profile, role of the machine. */
+interface S3Options extends S3Location {
+  /** Default: the AWS credential provider chain. */
   credentials?: { accessKeyId: string, secretAccessKey: string }
 }
 
-/** Every file that is being sent to a client holds a connection for as long as the client takes. */
+/** A file sent to a slow client occupies a connection for the whole time. */
 const maxSockets = 1024
 const connectMs = 5_000
-const attempts = 3
-const pauseMs = 200
+const maxAttempts = 3
+const backoffMs = 200
 
-/** What goes wrong is thrown, and logged by whoever catches it. */
+/** Failures are thrown, and logged by the caller. */
 const quiet = { trace: () => {}, debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
 /**
- * Keeps media in a bucket of any S3-compatible store. Bodies are collected in the system's temporary folder.
+ * Stores blobs in a bucket of an S3-compatible store; uploads are first written to the system's temp folder.
  */
-export function createS3Blobs ({ bucket, prefix, endpoint, region, credentials }: S3Options): Blobs {
+export function createS3BlobStore ({ bucket, prefix, endpoint, region, credentials }: S3Options): BlobStore {
   const client = new S3Client({
     ...(endpoint === null ? {} : { endpoint, forcePathStyle: true, region: region ?? 'us-east-1' }),
     ...(region === null ? {} : { region }),
     ...(credentials === undefined ? {} : { credentials }),
     followRegionRedirects: true,
-    // Stores other than AWS know no other checksums than those asked for.
+    // Stores other than AWS may not support the SDK's default checksums.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
-    maxAttempts: attempts,
+    maxAttempts,
     logger: quiet,
     requestHandler: { connectionTimeout: connectMs, httpsAgent: { maxSockets }, httpAgent: { maxSockets } }
   })
@@ -47,13 +45,13 @@ export function createS3Blobs ({ bucket, prefix, endpoint, region, credentials }
   return {
     shared: true,
 
-    async spoolFolder () {
-      folder ??= onDisk(mkdtemp(join(tmpdir(), 'tollgate-media-')))
+    async tempFolder () {
+      folder ??= asMediaUnavailable(mkdtemp(join(tmpdir(), 'tollgate-media-')))
       return await folder
     },
 
-    async keep (key, { path, type, bytes, sha256 }) {
-      await again(() => client.send(new PutObjectCommand({
+    async put (key, { path, type, bytes, sha256 }) {
+      await withRetries(() => client.send(new PutObjectCommand({
         Bucket: bucket,
         Key: prefix + key,
         Body: createReadStream(path),
@@ -71,29 +69,29 @@ export function createS3Blobs ({ bucket, prefix, endpoint, region, credentials }
         if (Body instanceof Readable) return Body
         throw new Error('The answer has no body.')
       } catch (error) {
-        throw isAbsent(error) ? new MediaGone(key, error) : new MediaUnavailable(error)
+        throw isNotFound(error) ? new BlobMissing(key, error) : new MediaUnavailable(error)
       }
     },
 
-    async remove (keys) {
-      // One by one: not every store can remove many at once.
-      await inStore(Promise.all(keys.map(async key => {
+    async delete (keys) {
+      // Not every store supports DeleteObjects.
+      await asMediaUnavailable(Promise.all(keys.map(async key => {
         await client.send(new DeleteObjectCommand({ Bucket: bucket, Key: prefix + key }))
       })))
     },
 
-    async * writtenBefore (timeMs) {
+    async * listOlderThan (timeMs) {
       const pages = paginateListObjectsV2({ client }, { Bucket: bucket, Prefix: prefix })
       for (;;) {
-        const { value: page, done } = await inStore(pages.next())
+        const { value: page, done } = await asMediaUnavailable(pages.next())
         if (done === true) return
         yield (page.Contents ?? []).filter(({ LastModified }) => Number(LastModified) < timeMs)
-          .map(({ Key = '' }) => Key.slice(prefix.length)).filter(key => idInKey(key) !== null)
+          .map(({ Key = '' }) => Key.slice(prefix.length)).filter(key => idOfBlobKey(key) !== null)
       }
     },
 
-    // The folder is this process's own, and empty unless something is under way.
-    forgetSpools: async () => {},
+    // `close` deletes the folder of this process.
+    deleteStaleTempFiles: async () => {},
 
     async close () {
       client.destroy()
@@ -102,28 +100,20 @@ export function createS3Blobs ({ bucket, prefix, endpoint, region, credentials }
   }
 }
 
-/** The client repeats what fails, but not the sending of a file that it has begun to read. */
-async function again (send: () => Promise<unknown>): Promise<void> {
+/** Retries with exponential backoff: the SDK does not retry a request whose body is a stream. */
+async function withRetries (send: () => Promise<unknown>): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
       await send()
       return
     } catch (error) {
       const isFinal = error instanceof S3ServiceException && error.$fault === 'client'
-      if (isFinal || attempt === attempts) throw new MediaUnavailable(error)
-      await new Promise(resolve => setTimeout(resolve, pauseMs * 2 ** attempt * Math.random()))
+      if (isFinal || attempt === maxAttempts) throw new MediaUnavailable(error)
+      await new Promise(resolve => setTimeout(resolve, backoffMs * 2 ** attempt * Math.random()))
     }
   }
 }
 
-async function inStore<Result> (work: Promise<Result>): Promise<Result> {
-  try {
-    return await work
-  } catch (error) {
-    throw new MediaUnavailable(error)
-  }
-}
-
-function isAbsent (error: unknown): boolean {
+function isNotFound (error: unknown): boolean {
   return error instanceof S3ServiceException && error.$metadata.httpStatusCode === 404
 }

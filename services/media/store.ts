@@ -2,59 +2,59 @@ import { randomBytes } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Store } from '../store/store.ts'
-import { keyOf } from './blobs.ts'
-import type { Blobs } from './blobs.ts'
-import type { MediaStore, PutOptions } from './media.ts'
+import { blobKey } from './blob-store.ts'
+import type { BlobStore } from './blob-store.ts'
+import type { MediaStore, PutMediaOptions } from './media.ts'
 import { insertMedia, selectMedia } from './rows.ts'
 import type { MediaRow } from './rows.ts'
-import type { Signatures } from './signatures.ts'
-import { spool } from './spool.ts'
+import type { UrlSigner } from './url-signer.ts'
+import { writeTempFile } from './temp-file.ts'
 
-/** The store, and what its own route needs besides. */
-export interface SignedMedia extends MediaStore {
+/** The media store with the operations its route needs. */
+export interface SignedMediaStore extends MediaStore {
   get (id: string): Promise<MediaRow | undefined>
-  /** Whether an address was signed here; says nothing of whether it has expired. */
-  isSigned (id: string, expiresS: string, signature: string): boolean
+  /** Whether a URL was signed here; does not check its expiry. */
+  verifyUrl (id: string, expiresS: string, signature: string): boolean
 }
 
 interface MediaOptions {
   store: Store
-  blobs: Blobs
-  signatures: Signatures
-  /** How long media are kept where nothing else is said, in ms. */
-  keepMs: number
+  blobs: BlobStore
+  signer: UrlSigner
+  /** Default lifetime of media. */
+  retentionMs: number
   /** Milliseconds since 1970. */
   clock?: () => number
 }
 
-/** Most bytes where nothing else is said. */
-export const maxBytesByKind: Readonly<Record<PutOptions['kind'], number>> = {
+/** Default size limits in bytes. */
+export const maxBytesByKind: Readonly<Record<PutMediaOptions['kind'], number>> = {
   image: 64 * 1024 ** 2,
   video: 512 * 1024 ** 2
 }
 
 /**
- * Keeps media as `blobs` does, with a row each in `store`. The row comes last: whatever has one is whole.
- * Methods throw StoreUnavailable and MediaUnavailable besides what the contract says.
+ * Stores media in `blobs` and a row for each in `store`. The row is inserted last, so that every row has its
+ * complete blob. Methods also throw StoreUnavailable and MediaUnavailable.
  */
 export function createMediaStore (
-  { store, blobs, signatures, keepMs, clock = Date.now }: MediaOptions
-): SignedMedia {
+  { store, blobs, signer, retentionMs, clock = Date.now }: MediaOptions
+): SignedMediaStore {
   return {
     async put (body, options) {
       const id = randomBytes(16).toString('hex')
       const { kind, account, job = null, maxBytes = maxBytesByKind[kind] } = options
-      const file = await spool(join(await blobs.spoolFolder(), id), body, { kind, maxBytes })
+      const file = await writeTempFile(join(await blobs.tempFolder(), id), body, { kind, maxBytes })
       const { type: { mime, extension }, bytes, sha256, width, height } = file
       const createdAt = clock()
-      const expiresAt = createdAt + (options.keepMs ?? keepMs)
+      const expiresAt = createdAt + (options.retentionMs ?? retentionMs)
       try {
-        await blobs.keep(keyOf(id, extension), file)
-        const about = { account, job, mime, extension, bytes, sha256, width, height }
-        await insertMedia(store, { id, ...about, createdAt, expiresAt })
+        await blobs.put(blobKey(id, extension), file)
+        const metadata = { account, job, mime, extension, bytes, sha256, width, height }
+        await insertMedia(store, { id, ...metadata, createdAt, expiresAt })
       } catch (error) {
         await rm(file.path, { force: true }).catch(() => {})
-        // Of what was kept, nothing is removed here: the insertion may have been carried out nevertheless.
+        // The blob stays: the insert may have been committed. Garbage collection deletes it otherwise.
         throw error
       }
       return { id, mime, extension, bytes, width, height, createdAt, expiresAt }
@@ -65,13 +65,13 @@ export function createMediaStore (
       return row === undefined || row.expiresAt <= clock() ? undefined : row
     },
 
-    read: async ({ id, extension }, range) => await blobs.read(keyOf(id, extension), range),
+    read: async ({ id, extension }, range) => await blobs.read(blobKey(id, extension), range),
 
     url ({ id, extension, expiresAt }, base) {
       const expiresS = String(Math.floor(expiresAt / 1000))
-      return `${base}/media/${id}.${extension}?exp=${expiresS}&sig=${signatures.sign(id, expiresS)}`
+      return `${base}/media/${id}.${extension}?exp=${expiresS}&sig=${signer.sign(id, expiresS)}`
     },
 
-    isSigned: (id, expiresS, signature) => signatures.isGood(id, expiresS, signature)
+    verifyUrl: (id, expiresS, signature) => signer.verify(id, expiresS, signature)
   }
 }

@@ -1,5 +1,5 @@
-import { createDiskBlobs } from '../../services/media/disk.ts'
-import { createSignatures } from '../../services/media/signatures.ts'
+import { createDiskBlobStore } from '../../services/media/disk.ts'
+import { createUrlSigner } from '../../services/media/url-signer.ts'
 import { createMediaStore } from '../../services/media/store.ts'
 import { openStore } from '../../services/store/open.ts'
 import { inPieces, mp4Of } from '../services/media/samples.ts'
@@ -8,7 +8,7 @@ import { inPieces, mp4Of } from '../services/media/samples.ts'
 const [, , database = '', folder = ''] = process.argv
 const store = await openStore(database)
 const media = createMediaStore({
-  store, blobs: createDiskBlobs(folder), signatures: createSignatures(['a key for tests only']), keepMs: 3_600_000
+  store, blobs: createDiskBlobStore(folder), signer: createUrlSigner(['a key for tests only']), retentionMs: 3_600_000
 })
 for (;;) {
   const { id } = await media.put(inPieces(mp4Of(500_000), 10_000), { kind: 'video', account: 'a' })

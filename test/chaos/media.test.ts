@@ -5,9 +5,9 @@ import { readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import t from 'tap'
-import { createDiskBlobs } from '../../services/media/disk.ts'
+import { createDiskBlobStore } from '../../services/media/disk.ts'
 import { openStore } from '../../services/store/open.ts'
-import { sweepOrphans, sweepLimits } from '../../services/media/sweep.ts'
+import { deleteOrphanBlobs, collectionLimits } from '../../services/media/garbage-collection.ts'
 import { temporaryFolder } from '../process.ts'
 import { filesIn } from '../services/media/helper.ts'
 
@@ -43,9 +43,9 @@ t.test('a process that is killed while it stores leaves nothing half to be seen'
     t.equal(createHash('sha256').update(content).digest('hex'), sha256, 'and whole')
   }
 
-  const blobs = createDiskBlobs(root)
-  const clock = () => Date.now() + sweepLimits.orphanAgeMs + 1000
-  await sweepOrphans({ store, blobs, onError: error => { throw error }, clock })
+  const blobs = createDiskBlobStore(root)
+  const clock = () => Date.now() + collectionLimits.orphanAgeMs + 1000
+  await deleteOrphanBlobs({ store, blobs, clock })
   const left = (await filesIn(root)).map(path => basename(path, '.mp4'))
   t.same(new Set(left), ids, 'all else is cleaned up')
 })

@@ -17,7 +17,7 @@ async function putImage (app: FastifyInstance, bytes = png): Promise<{ stored: S
   return { stored, url: app.media.url(stored, base).slice('http://gw'.length) }
 }
 
-t.test('whoever has the address gets the bytes, without a key, and a browser can do no harm with them', async t => {
+t.test('serves a signed URL without an API key, with headers that sandbox it', async t => {
   const { app } = await buildGateway(t)
   const { stored, url } = await putImage(app)
   const answer = await app.inject({ url })
@@ -39,7 +39,7 @@ t.test('whoever has the address gets the bytes, without a key, and a browser can
   })
 })
 
-t.test('HEAD says the same without the bytes', async t => {
+t.test('answers HEAD with the same headers and no body', async t => {
   const { app } = await buildGateway(t)
   const { url } = await putImage(app)
   const { headers, statusCode, rawPayload } = await app.inject({ method: 'HEAD', url })
@@ -52,7 +52,7 @@ t.test('HEAD says the same without the bytes', async t => {
   t.match(part, { statusCode: 206, headers: { 'content-length': '10' } })
 })
 
-t.test('a client that has the bytes is told so', async t => {
+t.test('answers 304 to a client with a current copy', async t => {
   const { app } = await buildGateway(t)
   const { stored, url } = await putImage(app)
   const { headers: { etag = '' } } = await app.inject({ url })
@@ -76,7 +76,7 @@ t.test('a client that has the bytes is told so', async t => {
   }
 })
 
-t.test('parts of a file', async t => {
+t.test('serves ranges', async t => {
   const { app } = await buildGateway(t)
   const { url } = await putImage(app)
   const { headers: { etag, 'last-modified': changed } } = await app.inject({ url })
@@ -101,7 +101,7 @@ t.test('parts of a file', async t => {
   }
 })
 
-t.test('a range that cannot be honoured gets the whole, or says why', async t => {
+t.test('ignores an invalid range, and answers 416 beyond the end', async t => {
   const { app } = await buildGateway(t)
   const { url } = await putImage(app)
   const whole: Record<string, string>[] = [
@@ -121,7 +121,7 @@ t.test('a range that cannot be honoured gets the whole, or says why', async t =>
   }
 })
 
-t.test('expired, tampered and foreign signatures are 403, unknown ids 404, all in OpenAI\'s shape', async t => {
+t.test('answers 403 to expired, tampered and foreign signatures and 404 to unknown ids, in OpenAI\'s shape', async t => {
   const { app } = await buildGateway(t)
   const { app: foreign } = await buildGateway(t)
   const { stored, url } = await putImage(app)
@@ -162,7 +162,7 @@ t.test('expired, tampered and foreign signatures are 403, unknown ids 404, all i
   }
 })
 
-t.test('no path leads out of the store', async t => {
+t.test('rejects path traversal', async t => {
   const { app } = await buildGateway(t)
   const { url } = await putImage(app)
   const [, query = ''] = url.split('?')
@@ -179,7 +179,7 @@ t.test('no path leads out of the store', async t => {
   }
 })
 
-t.test('bytes that are lost are a 404, and the operator hears of it', async t => {
+t.test('answers 404 for a missing blob, and logs it', async t => {
   const folder = await temporaryFolder(t)
   const { app, lines } = await buildGateway(t, { env: { TOLLGATE_MEDIA: folder } })
   const { url } = await putImage(app)
@@ -187,10 +187,10 @@ t.test('bytes that are lost are a 404, and the operator hears of it', async t =>
   const answer = await app.inject({ url })
   t.match(answer.json().error, { code: 'media_not_found' })
   t.equal(answer.statusCode, 404)
-  t.match(lines.find(({ level }) => level === 50), { msg: 'the bytes of a file are lost' })
+  t.match(lines.find(({ level }) => level === 50), { msg: 'a media blob is missing' })
 })
 
-t.test('pages of other origins may ask, in parts too', async t => {
+t.test('allows cross-origin requests, ranges included', async t => {
   const { app } = await buildGateway(t)
   const { url } = await putImage(app)
   const headers = { origin: 'https://app.example.com', 'access-control-request-method': 'GET', 'access-control-request-headers': 'range' }
@@ -208,7 +208,7 @@ t.test('pages of other origins may ask, in parts too', async t => {
   t.equal(wrong.headers.allow, 'GET, HEAD, OPTIONS')
 })
 
-t.test('signatures are not logged', async t => {
+t.test('does not log signatures', async t => {
   const { app, url: api, lines, line } = await startGateway(t)
   const stored = await app.media.put(png, { kind: 'image', account: 'default' })
   const url = app.media.url(stored, api)
@@ -218,7 +218,7 @@ t.test('signatures are not logged', async t => {
   t.notMatch(JSON.stringify(lines), new URL(url).searchParams.get('sig') ?? '')
 })
 
-t.test('a client that leaves in the middle of a video leaves no file open', { skip: process.platform !== 'linux' }, async t => {
+t.test('closes the file of a client that disconnects', { skip: process.platform !== 'linux' }, async t => {
   const folder = await temporaryFolder(t)
   const { app, url: api, line } = await startGateway(t, { env: { TOLLGATE_MEDIA: folder } })
   const stored = await app.media.put(mp4Of(64 * 1024 * 1024), { kind: 'video', account: 'default' })

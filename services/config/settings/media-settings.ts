@@ -1,11 +1,11 @@
 import ipaddr from 'ipaddr.js'
 import { readUrl } from '../read-url.ts'
-import type { MediaPlace } from '../../media/place.ts'
 import type { Reader } from './reader.ts'
+import type { BlobStoreLocation } from '../../media/blob-store.ts'
 
 /** Where images and videos are kept, for how long, and what signs their addresses. */
 export interface MediaSettings {
-  place: MediaPlace
+  place: BlobStoreLocation
   /** Null: one that the nodes on one database share. */
   signingKey: string | null
   /** Signed addresses that are still good; null when there are none. */
@@ -46,7 +46,7 @@ export function readOrigins (text: string): string[] {
   })
 }
 
-function readPlace (text: string): MediaPlace {
+function readPlace (text: string): BlobStoreLocation {
   if (!/^[a-z][a-z0-9+.-]+:\/\//i.test(text)) return { folder: text }
   const url = URL.parse(text)
   const bucket = url?.protocol === 's3:' && url.username === '' && url.password === '' ? url.host : ''

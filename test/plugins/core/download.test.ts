@@ -6,7 +6,7 @@ import { startPlainSite } from '../../services/media/web.ts'
 const options = { signal: new AbortController().signal, maxBytes: 1000 }
 const refused = { name: 'UpstreamError', kind: 'bad_reply' }
 
-t.test('what a provider names is fetched from its own server, what a client names is not', async t => {
+t.test('trusts the origin of a provider for its own URLs only', async t => {
   const site = await startPlainSite(t, (_request, response) => response.end('bytes'))
   const origin = `http://127.0.0.1:${site.port}`
   const { app } = await buildGateway(t, { config: configFor(providerAt(`${origin}/api/v1`)) })
@@ -15,7 +15,7 @@ t.test('what a provider names is fetched from its own server, what a client name
   await t.rejects(app.download(`${origin}/a.png`, { ...options, provider: 'another' }), refused)
 })
 
-t.test('results may also come from where the operator says', async t => {
+t.test('trusts the configured origins', async t => {
   const site = await startPlainSite(t, (_request, response) => response.end('bytes'))
   const origin = `http://127.0.0.1:${site.port}`
   const config = configFor(providerAt('http://127.0.0.1:9/v1'))

@@ -9,7 +9,7 @@ const image = { kind: 'image', account: 'default' } as const
 const base = 'http://gw/v1'
 const pathOf = (url: string) => url.slice('http://gw'.length)
 
-t.test('an address made by one node opens on another, and after a restart', async t => {
+t.test('accepts URLs signed by another node or before a restart', async t => {
   const { url: DATABASE_URL } = await createDatabase(t, 'sqlite')
   const env = { DATABASE_URL, TOLLGATE_MEDIA: await temporaryFolder(t) }
   const one = await buildGateway(t, { env })
@@ -22,7 +22,7 @@ t.test('an address made by one node opens on another, and after a restart', asyn
   t.same((await again.app.inject({ url })).rawPayload, pngOf(4, 4))
 })
 
-t.test('the operator\'s key signs, and the one before it stays good until it is taken away', async t => {
+t.test('signs with the configured key, and accepts the previous key until it is removed', async t => {
   const { url: DATABASE_URL } = await createDatabase(t, 'sqlite')
   const env = { DATABASE_URL, TOLLGATE_MEDIA: await temporaryFolder(t) }
   const first = { TOLLGATE_MEDIA_KEY: 'the-first-signing-key' }
@@ -40,13 +40,13 @@ t.test('the operator\'s key signs, and the one before it stays good until it is 
   t.equal((await after.app.inject({ url: renewed })).statusCode, 200)
 })
 
-t.test('media are kept as long as is said', async t => {
+t.test('keeps media for the configured time', async t => {
   const { app } = await buildGateway(t, { env: { TOLLGATE_MEDIA_DAYS: '0.25' } })
   const { createdAt, expiresAt } = await app.media.put(pngOf(1, 1), image)
   t.equal(expiresAt - createdAt, 6 * 3_600_000)
 })
 
-t.test('from a bucket as from a folder, in parts, over a real socket', async t => {
+t.test('serves from a bucket as from a folder, in ranges, over a socket', async t => {
   const { endpoint } = await startS3(t)
   Object.assign(process.env, {
     AWS_ACCESS_KEY_ID: credentials.accessKeyId, AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey
@@ -69,7 +69,7 @@ t.test('from a bucket as from a folder, in parts, over a real socket', async t =
   t.equal((await fetch(url, { method: 'HEAD' })).headers.get('content-length'), String(video.length))
 })
 
-t.test('a store that is away is a 503', async t => {
+t.test('answers 503 if the store is unavailable', async t => {
   const env = { TOLLGATE_MEDIA: 's3://media?endpoint=http://127.0.0.1:9' }
   const { app } = await buildGateway(t, { env })
   const row = { id: 'a'.repeat(32), mime: 'image/png', extension: 'png', bytes: 1, width: 1, height: 1, createdAt: 0 }

@@ -30,6 +30,6 @@ t.test('what is no image, or too large a one, is refused before anything is unpa
   const broken = (await picture(64, 64)).subarray(0, 60)
   const cases = { html: Buffer.from('<html><body>Not found</body></html>'), empty: Buffer.alloc(0), bomb, broken }
   for (const [name, bytes] of Object.entries(cases)) {
-    t.match(await failureOf(finish(bytes, { ...plain, size })), { name: 'MediaRefused' }, name)
+    t.match(await failureOf(finish(bytes, { ...plain, size })), { name: 'MediaRejected' }, name)
   }
 })

@@ -1,10 +1,10 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import type { Blobs } from '../../../services/media/blobs.ts'
-import { createDiskBlobs } from '../../../services/media/disk.ts'
-import { createSignatures } from '../../../services/media/signatures.ts'
-import { createMediaStore, type SignedMedia } from '../../../services/media/store.ts'
+import type { BlobStore } from '../../../services/media/blob-store.ts'
+import { createDiskBlobStore } from '../../../services/media/disk.ts'
+import { createUrlSigner } from '../../../services/media/url-signer.ts'
+import { createMediaStore, type SignedMediaStore } from '../../../services/media/store.ts'
 import type { Store } from '../../../services/store/store.ts'
 import { openStore } from '../../../services/store/open.ts'
 import { temporaryFolder } from '../../process.ts'
@@ -12,8 +12,8 @@ import { temporaryFolder } from '../../process.ts'
 /** A store of media in a folder of its own, on a clock that the test sets. */
 export interface MediaWorld {
   store: Store
-  blobs: Blobs
-  media: SignedMedia
+  blobs: BlobStore
+  media: SignedMediaStore
   folder: string
   /** Milliseconds since 1970. */
   now: { ms: number }
@@ -30,9 +30,9 @@ export async function createWorld (t: Test, open?: () => Promise<Store>): Promis
   if (open === undefined) t.teardown(() => store.close())
   const now = { ms: Date.now() }
   const clock = () => now.ms
-  const blobs = createDiskBlobs(folder)
-  const signatures = createSignatures(['a key for tests only'])
-  const media = createMediaStore({ store, blobs, signatures, keepMs: hourMs, clock })
+  const blobs = createDiskBlobStore(folder)
+  const signer = createUrlSigner(['a key for tests only'])
+  const media = createMediaStore({ store, blobs, signer, retentionMs: hourMs, clock })
   return { store, blobs, media, folder, now, clock, files: () => filesIn(folder) }
 }
 

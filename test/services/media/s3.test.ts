@@ -5,34 +5,34 @@ import { rm } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import t from 'tap'
 import type { Test } from 'tap'
-import { MediaGone, MediaUnavailable } from '../../../services/media/errors.ts'
-import { createS3Blobs } from '../../../services/media/s3.ts'
-import { createSignatures } from '../../../services/media/signatures.ts'
+import { BlobMissing, MediaUnavailable } from '../../../services/media/errors.ts'
+import { createS3BlobStore } from '../../../services/media/s3.ts'
+import { createUrlSigner } from '../../../services/media/url-signer.ts'
 import { createMediaStore } from '../../../services/media/store.ts'
-import { sweepExpired, sweepOrphans } from '../../../services/media/sweep.ts'
+import { deleteExpiredMedia, deleteOrphanBlobs } from '../../../services/media/garbage-collection.ts'
 import { openStore } from '../../../services/store/open.ts'
 import { bytesOf, hourMs } from './helper.ts'
 import { credentials, startS3 } from './s3-server.ts'
 import { inPieces, mp4Of, pngOf } from './samples.ts'
-import type { S3Place } from '../../../services/media/place.ts'
+import type { S3Location } from '../../../services/media/blob-store.ts'
 
 const image = { kind: 'image', account: 'a' } as const
 
-async function createS3World (t: Test, place: Partial<S3Place> & { endpoint: string }) {
+async function createS3World (t: Test, place: Partial<S3Location> & { endpoint: string }) {
   const store = await openStore('sqlite::memory:')
-  const blobs = createS3Blobs({ bucket: 'media', prefix: 'made/', region: null, credentials, ...place })
+  const blobs = createS3BlobStore({ bucket: 'media', prefix: 'made/', region: null, credentials, ...place })
   t.teardown(async () => {
     await blobs.close()
     await store.close()
   })
   const now = { ms: Date.now() }
   const clock = () => now.ms
-  const signatures = createSignatures(['a key for tests only'])
-  const media = createMediaStore({ store, blobs, signatures, keepMs: hourMs, clock })
+  const signer = createUrlSigner(['a key for tests only'])
+  const media = createMediaStore({ store, blobs, signer, retentionMs: hourMs, clock })
   return { store, blobs, media, now, clock, onError: (error: unknown) => { throw error } }
 }
 
-t.test('what is put in comes out, whole or in part', async t => {
+t.test('returns a stored file, whole or in part', async t => {
   const { endpoint } = await startS3(t)
   const { media, blobs } = await createS3World(t, { endpoint })
   const png = pngOf(30, 20)
@@ -46,34 +46,34 @@ t.test('what is put in comes out, whole or in part', async t => {
   t.ok((await bytesOf(await media.read(film))).equals(video))
   const part = await bytesOf(await media.read(film, { start: 5_000_000, end: 5_000_009 }))
   t.same(part, video.subarray(5_000_000, 5_000_010))
-  const folder = await blobs.spoolFolder()
+  const folder = await blobs.tempFolder()
   t.ok(existsSync(folder))
   await blobs.close()
   t.notOk(existsSync(folder))
 })
 
-t.test('what has expired goes, also what has lost its row, and nothing of others', async t => {
+t.test('deletes expired files and orphans, and nothing outside of its prefix', async t => {
   const { endpoint } = await startS3(t, true)
   const world = await createS3World(t, { endpoint })
   const { media, store, now } = world
   const other = await createS3World(t, { endpoint, prefix: '' })
   const foreign = await other.media.put(pngOf(3, 3), image)
-  const kept = await media.put(pngOf(1, 1), { ...image, keepMs: 100 * hourMs })
+  const kept = await media.put(pngOf(1, 1), { ...image, retentionMs: 100 * hourMs })
   const expired = await media.put(pngOf(1, 1), image)
-  const orphan = await media.put(pngOf(1, 1), { ...image, keepMs: 100 * hourMs })
+  const orphan = await media.put(pngOf(1, 1), { ...image, retentionMs: 100 * hourMs })
   await store.run('delete from media where id = $1', [orphan.id])
-  t.equal(await sweepOrphans(world), 0)
+  t.equal(await deleteOrphanBlobs(world), 0)
   now.ms += 3 * hourMs
-  t.equal(await sweepExpired(world), 1)
+  t.equal(await deleteExpiredMedia(world), 1)
   await store.run('delete from chore')
-  t.equal(await sweepOrphans(world), 1)
-  for (const gone of [expired, orphan]) await t.rejects(media.read(gone), MediaGone)
+  t.equal(await deleteOrphanBlobs(world), 1)
+  for (const gone of [expired, orphan]) await t.rejects(media.read(gone), BlobMissing)
   for (const [from, there] of [[media, kept], [other.media, foreign]] as const) {
     t.equal((await bytesOf(await from.read(there))).length, there.bytes)
   }
 })
 
-t.test('a store that refuses, or is not there, is said to be unavailable, and nothing is left', async t => {
+t.test('throws MediaUnavailable if the store rejects or is unreachable, and leaves no file', async t => {
   const { endpoint } = await startS3(t)
   const worlds = [
     await createS3World(t, { endpoint, bucket: 'another' }),
@@ -83,16 +83,16 @@ t.test('a store that refuses, or is not there, is said to be unavailable, and no
     await t.rejects(media.put(pngOf(1, 1), image), MediaUnavailable)
     t.same(await store.all('select id from media'), [])
   }
-  const blobs = createS3Blobs({
+  const blobs = createS3BlobStore({
     bucket: 'media', prefix: '', endpoint, region: null, credentials: { ...credentials, secretAccessKey: 'wrong' }
   })
   t.teardown(() => blobs.close())
   await t.rejects(blobs.read('00/x'), MediaUnavailable, 'a wrong secret')
-  await t.rejects(blobs.remove(['00/x']), MediaUnavailable)
-  await t.rejects(Array.fromAsync(blobs.writtenBefore(0)), MediaUnavailable)
+  await t.rejects(blobs.delete(['00/x']), MediaUnavailable)
+  await t.rejects(Array.fromAsync(blobs.listOlderThan(0)), MediaUnavailable)
 })
 
-t.test('an upload that breaks is tried again from the beginning', async t => {
+t.test('retries a broken upload from its beginning', async t => {
   const { endpoint, port } = await startS3(t)
   const flaky = await startFlakyProxy(t, port, 1)
   const { media } = await createS3World(t, { endpoint: flaky.url })
@@ -102,7 +102,7 @@ t.test('an upload that breaks is tried again from the beginning', async t => {
   t.same(await bytesOf(await direct.media.read(stored)), pngOf(200, 200))
 })
 
-t.test('who stops reading frees the connection', async t => {
+t.test('frees the connection of an abandoned read', async t => {
   const { port } = await startS3(t)
   const proxy = await startFlakyProxy(t, port, 0)
   const { media } = await createS3World(t, { endpoint: proxy.url })
@@ -138,10 +138,10 @@ async function startFlakyProxy (t: Test, port: number, broken: number) {
   return { url, connections: () => connections, nextClosed: () => once(server, 'connection closed') }
 }
 
-t.test('closing does not mind that the folder for bodies has gone', async t => {
+t.test('closes without its temporary folder', async t => {
   const { endpoint } = await startS3(t)
   const { blobs } = await createS3World(t, { endpoint })
-  await rm(await blobs.spoolFolder(), { recursive: true })
+  await rm(await blobs.tempFolder(), { recursive: true })
   await blobs.close()
   t.pass('closed')
 })

@@ -14,7 +14,7 @@ export function pngOf (width: number, height: number, grey = 128): Buffer {
   ])
 }
 
-/** A PNG of a few bytes that declares any size; nothing could unpack it. */
+/** A tiny PNG that declares any size: a decompression bomb. */
 export function bombOf (width: number, height: number): Buffer {
   const bomb = Buffer.from(pngOf(1, 1))
   bomb.writeUInt32BE(width, 16)
@@ -22,7 +22,7 @@ export function bombOf (width: number, height: number): Buffer {
   return bomb
 }
 
-/** As much of an MP4 file as tells its type, then the given number of bytes. */
+/** An MP4 file type box, then the given number of bytes. */
 export function mp4Of (bytes: number, brand = 'isom'): Buffer {
   const box = Buffer.from(`\0\0\0\x18ftyp${brand}\0\0\x02\0${brand}mp42`, 'latin1')
   return Buffer.concat([box, Buffer.alloc(Math.max(0, bytes - box.length), 7)])

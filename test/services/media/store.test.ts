@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { rm, stat } from 'node:fs/promises'
 import t from 'tap'
-import { MediaGone, MediaRefused, MediaUnavailable } from '../../../services/media/errors.ts'
-import { createSignatures, sharedSigningKey } from '../../../services/media/signatures.ts'
+import { BlobMissing, MediaRejected, MediaUnavailable } from '../../../services/media/errors.ts'
+import { createUrlSigner, sharedSigningKey } from '../../../services/media/url-signer.ts'
 import { forEachEngine } from '../../engines.ts'
 import { bytesOf, createWorld, hourMs } from './helper.ts'
 import { bombOf, inPieces, mp4Of, pngOf } from './samples.ts'
@@ -10,7 +10,7 @@ import { bombOf, inPieces, mp4Of, pngOf } from './samples.ts'
 const image = { kind: 'image', account: 'a' } as const
 const video = { kind: 'video', account: 'a' } as const
 
-forEachEngine(t, 'what is put in comes out, whole or in part, until it expires', async (t, database) => {
+forEachEngine(t, 'returns a stored file, whole or in part, until it expires', async (t, database) => {
   const { media, now, files, folder } = await createWorld(t, database.open)
   const png = pngOf(30, 20)
   const stored = await media.put(inPieces(png, 7), { ...image, job: 'job_1' })
@@ -34,28 +34,28 @@ forEachEngine(t, 'what is put in comes out, whole or in part, until it expires',
   t.equal(await media.get(stored.id), undefined)
 })
 
-forEachEngine(t, 'how long it is kept can be said, and an unknown id has nothing', async (t, database) => {
+forEachEngine(t, 'accepts a retention per file, and finds nothing for an unknown id', async (t, database) => {
   const { media, now } = await createWorld(t, database.open)
-  const { id, expiresAt } = await media.put(mp4Of(1000), { ...video, keepMs: 5 })
+  const { id, expiresAt } = await media.put(mp4Of(1000), { ...video, retentionMs: 5 })
   t.equal(expiresAt, now.ms + 5)
   t.match(await media.get(id), { mime: 'video/mp4', width: null, height: null, job: null })
   t.equal(await media.get('0'.repeat(32)), undefined)
 })
 
-t.test('bytes that are lost are missed when they are read, not in the middle of it', async t => {
+t.test('reports a missing blob before the first byte is read', async t => {
   const { media, folder } = await createWorld(t)
   const stored = await media.put(pngOf(1, 1), image)
   await rm(folder, { recursive: true })
-  await t.rejects(media.read(stored), MediaGone)
+  await t.rejects(media.read(stored), BlobMissing)
 })
 
-t.test('nobody else on the machine may read the files', { skip: process.platform === 'win32' }, async t => {
+t.test('creates files that other users cannot read', { skip: process.platform === 'win32' }, async t => {
   const { media, folder, files } = await createWorld(t)
   await media.put(pngOf(1, 1), image)
   for (const path of [folder, ...await files()]) t.equal((await stat(path)).mode & 0o077, 0, path)
 })
 
-t.test('the type is what the bytes say, and only what was asked for is taken', async t => {
+t.test('detects the type from the bytes, and rejects other kinds than the expected one', async t => {
   const { media, files } = await createWorld(t)
   const refused: [string, Uint8Array, object][] = [
     ['HTML that calls itself an image', Buffer.from('<!doctype html><html><body>Not found</body></html>'.repeat(9)), image],
@@ -63,18 +63,18 @@ t.test('the type is what the bytes say, and only what was asked for is taken', a
     ['JSON shorter than any signature', Buffer.from('{}'), image],
     ['a video for an image', mp4Of(1000), image],
     ['an image for a video', pngOf(9, 9), video],
-    ['sound in a video\'s container', mp4Of(1000, 'M4A '), video],
+    ['audio in a video container', mp4Of(1000, 'M4A '), video],
     ['Matroska that is no WebM', Buffer.from('\x1a\x45\xdf\xa3\x93\x42\x82\x88matroska', 'latin1'), video],
-    ['a signature with nothing behind it', pngOf(1, 1).subarray(0, 8), image]
+    ['a magic number without a body', pngOf(1, 1).subarray(0, 8), image]
   ]
   for (const [what, bytes, options] of refused) {
-    await t.rejects(media.put(bytes, { ...image, ...options }), { name: 'MediaRefused', reason: 'wrong_type' }, what)
+    await t.rejects(media.put(bytes, { ...image, ...options }), { name: 'MediaRejected', reason: 'wrong_type' }, what)
   }
-  await t.rejects(media.put(Buffer.alloc(0), image), { name: 'MediaRefused', reason: 'empty' })
+  await t.rejects(media.put(Buffer.alloc(0), image), { name: 'MediaRejected', reason: 'empty' })
   t.same(await files(), [])
 })
 
-t.test('every type that is taken', async t => {
+t.test('accepts every supported type', async t => {
   const { media } = await createWorld(t)
   const webp = Buffer.from('RIFF\x1a\0\0\0WEBPVP8L\x0d\0\0\0\x2f\x03\xc0\0\0\x07\x10\x11\x11\x88\x88\xfe\x07\0', 'latin1')
   const gif = Buffer.from('GIF89a\x05\0\x04\0\0\0\0;', 'latin1')
@@ -95,16 +95,16 @@ t.test('every type that is taken', async t => {
   }
 })
 
-t.test('an image that declares more pixels than anybody could unpack is refused', async t => {
+t.test('rejects a decompression bomb', async t => {
   const { media, files } = await createWorld(t)
   for (const [width, height] of [[16_385, 1], [1, 0xffff_ffff], [16_384, 16_384], [0, 5]] as const) {
-    await t.rejects(media.put(bombOf(width, height), image), MediaRefused, `${width}x${height}`)
+    await t.rejects(media.put(bombOf(width, height), image), MediaRejected, `${width}x${height}`)
   }
   t.same(await files(), [])
   t.match(await media.put(bombOf(16_384, 6000), image), { width: 16_384 })
 })
 
-t.test('a body that does not end is cut off, and closed', async t => {
+t.test('stops reading a body at the size limit, and closes it', async t => {
   const { media, files } = await createWorld(t)
   let closed = false
   async function * endless () {
@@ -115,12 +115,12 @@ t.test('a body that does not end is cut off, and closed', async t => {
       closed = true
     }
   }
-  await t.rejects(media.put(endless(), { ...video, maxBytes: 1_000_000 }), { name: 'MediaRefused', reason: 'too_large' })
+  await t.rejects(media.put(endless(), { ...video, maxBytes: 1_000_000 }), { name: 'MediaRejected', reason: 'too_large' })
   t.ok(closed)
   t.same(await files(), [])
 })
 
-t.test('a large body of a wrong type is refused after its first bytes', async t => {
+t.test('rejects a body of a wrong type after its first bytes', async t => {
   const { media } = await createWorld(t)
   let pieces = 0
   async function * html () {
@@ -129,11 +129,11 @@ t.test('a large body of a wrong type is refused after its first bytes', async t 
       yield Buffer.from('<html>'.repeat(20))
     }
   }
-  await t.rejects(media.put(html(), video), { name: 'MediaRefused', reason: 'wrong_type' })
+  await t.rejects(media.put(html(), video), { name: 'MediaRejected', reason: 'wrong_type' })
   t.equal(pieces, 1)
 })
 
-t.test('a body that breaks leaves nothing, and its own error is what is thrown', async t => {
+t.test('rethrows the error of a broken body and leaves no file', async t => {
   const { media, files } = await createWorld(t)
   async function * broken () {
     yield pngOf(9, 9)
@@ -143,7 +143,7 @@ t.test('a body that breaks leaves nothing, and its own error is what is thrown',
   t.same(await files(), [])
 })
 
-t.test('a folder that cannot be written is said to be unavailable', async t => {
+t.test('throws MediaUnavailable for a folder it cannot write to', async t => {
   const { media, folder } = await createWorld(t)
   const { mkdir, writeFile } = await import('node:fs/promises')
   await mkdir(folder)
@@ -151,7 +151,7 @@ t.test('a folder that cannot be written is said to be unavailable', async t => {
   await t.rejects(media.put(pngOf(1, 1), image), MediaUnavailable)
 })
 
-t.test('addresses carry a signature that nobody else can make', async t => {
+t.test('signs URLs and rejects forged signatures', async t => {
   const { media, now } = await createWorld(t)
   const stored = await media.put(pngOf(1, 1), image)
   const url = new URL(media.url(stored, 'https://gw.example.com/v1'))
@@ -160,26 +160,26 @@ t.test('addresses carry a signature that nobody else can make', async t => {
   const exp = url.searchParams.get('exp') ?? ''
   const sig = url.searchParams.get('sig') ?? ''
   t.match(sig, /^[\w-]{43}$/)
-  t.ok(media.isSigned(stored.id, exp, sig))
-  t.notOk(media.isSigned(stored.id, String(Number(exp) + 1), sig))
-  t.notOk(media.isSigned('0'.repeat(32), exp, sig))
+  t.ok(media.verifyUrl(stored.id, exp, sig))
+  t.notOk(media.verifyUrl(stored.id, String(Number(exp) + 1), sig))
+  t.notOk(media.verifyUrl('0'.repeat(32), exp, sig))
   for (const other of ['', sig.slice(1), `${sig}A`, `${sig}=`, `A${sig.slice(1, 43)}`.replace(sig, 'B')]) {
-    t.notOk(media.isSigned(stored.id, exp, other), other)
+    t.notOk(media.verifyUrl(stored.id, exp, other), other)
   }
 })
 
-t.test('after a change of the key, addresses signed with the one before are still good', async t => {
-  const before = createSignatures(['the first signing key'])
-  const after = createSignatures(['the second signing key', 'the first signing key'])
-  const later = createSignatures(['the third signing key', 'the second signing key'])
+t.test('accepts URLs signed with the previous key after a rotation', async t => {
+  const before = createUrlSigner(['the first signing key'])
+  const after = createUrlSigner(['the second signing key', 'the first signing key'])
+  const later = createUrlSigner(['the third signing key', 'the second signing key'])
   const sig = before.sign('id', '1')
-  t.ok(after.isGood('id', '1', sig))
-  t.notOk(later.isGood('id', '1', sig))
-  t.ok(later.isGood('id', '1', after.sign('id', '1')))
+  t.ok(after.verify('id', '1', sig))
+  t.notOk(later.verify('id', '1', sig))
+  t.ok(later.verify('id', '1', after.sign('id', '1')))
   t.not(after.sign('id', '1'), sig)
 })
 
-forEachEngine(t, 'nodes on one database sign with one key, whoever makes it', async (t, database) => {
+forEachEngine(t, 'nodes on one database share a signing key', async (t, database) => {
   const stores = await Promise.all([1, 2, 3].map(() => database.open()))
   const keys = await Promise.all(stores.map(store => sharedSigningKey(store)))
   t.match(keys[0], /^[\w-]{43}$/)

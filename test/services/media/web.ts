@@ -11,11 +11,11 @@ import { isPublicAddress } from '../../../services/media/public-address.ts'
 
 interface Teardown { teardown (work: () => unknown): void }
 
-/** A server that answers every path as `answer` says. */
+/** A server whose responses `answer` writes. */
 export interface Site {
   port: number
   requests: IncomingMessage[]
-  /** How many connections were ever made. */
+  /** The number of connections since the start. */
   connections (): number
 }
 
@@ -25,17 +25,17 @@ const key = readFileSync(join(folder, 'key.pem'))
 
 type Answers = (request: IncomingMessage, response: ServerResponse) => void
 
-/** A site of https, on 127.0.0.1, that can prove to be `cdn`, `other` and `rebind.example`. */
+/** An HTTPS server on 127.0.0.1 with a certificate for `cdn`, `other` and `rebind.example`. */
 export async function startSite (t: Teardown, answer: Answers): Promise<Site> {
   return await listen(t, answer, listener => createServer({ cert, key }, listener))
 }
 
-/** A site without encryption, as an operator runs one at home. */
+/** A plain HTTP server, as in a private network. */
 export async function startPlainSite (t: Teardown, answer: Answers): Promise<Site> {
   return await listen(t, answer, listener => createPlainServer(listener))
 }
 
-/** An Internet whose one public address, besides the real ones, is 127.0.0.1. */
+/** A network in which 127.0.0.1 counts as public. */
 export function internetOf (names: Record<string, string[]>): Network & { lookedUp: string[] } {
   const lookedUp: string[] = []
   const lookup: LookupFunction = (hostname, _options, callback) => {

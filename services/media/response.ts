@@ -1,29 +1,27 @@
 import { GatewayError } from '../shared/errors.ts'
-import type { ByteRange } from './blobs.ts'
+import type { ByteRange } from './blob-store.ts'
 import type { MediaRow } from './rows.ts'
 
-/** The headers of a request that matter here. */
-export interface MediaRequest {
+/** The request headers for ranges and conditional requests. */
+export interface ConditionalHeaders {
   range?: string | undefined
   'if-range'?: string | undefined
   'if-none-match'?: string | undefined
   'if-modified-since'?: string | undefined
 }
 
-/**
- * How a request for a file is answered: with the given range, with the whole file, or for a 304 with nothing.
- */
-export interface MediaAnswer {
+/** Status and headers of a response, and the range to send; absent: the whole file, or nothing for a 304. */
+export interface MediaResponse {
   status: 200 | 206 | 304
   headers: Record<string, string>
   range?: ByteRange
 }
 
 /**
- * Decides on the answer to a request for a file. Throws GatewayError 416 for a range outside of it.
- * Source: RFC 9110, sections 13 and 14; of several ranges at once none is honoured, as it allows.
+ * The response to a GET of a file. Throws GatewayError 416 for a range beyond its end. Multiple ranges are
+ * ignored, as RFC 9110, sections 13 and 14, allows.
  */
-export function answerFor (media: MediaRow, request: MediaRequest, nowMs: number): MediaAnswer {
+export function mediaResponse (media: MediaRow, request: ConditionalHeaders, nowMs: number): MediaResponse {
   const validators = {
     etag: `"${media.sha256.slice(0, 32)}"`,
     'last-modified': new Date(media.createdAt).toUTCString(),
@@ -36,7 +34,7 @@ export function answerFor (media: MediaRow, request: MediaRequest, nowMs: number
     'content-disposition': `inline; filename="${media.id}.${media.extension}"`,
     'accept-ranges': 'bytes'
   }
-  const range = rangeHolds(request, validators) ? readRange(request.range, media.bytes) : null
+  const range = ifRangeMatches(request, validators) ? readRange(request.range, media.bytes) : null
   if (range === null) return { status: 200, headers: { ...headers, 'content-length': String(media.bytes) } }
   const { start, end } = range
   return {
@@ -52,12 +50,12 @@ export function answerFor (media: MediaRow, request: MediaRequest, nowMs: number
 
 interface Validators { etag: string, 'last-modified': string }
 
-/** The bytes behind an address never change; they may be kept until the address ends. */
+/** Immutable, and cacheable until the URL expires. */
 function cacheControl ({ expiresAt }: MediaRow, nowMs: number): string {
   return `public, max-age=${Math.max(0, Math.floor((expiresAt - nowMs) / 1000))}, immutable`
 }
 
-function isUnchanged (request: MediaRequest, { etag, 'last-modified': changed }: Validators): boolean {
+function isUnchanged (request: ConditionalHeaders, { etag, 'last-modified': changed }: Validators): boolean {
   const known = request['if-none-match']
   if (known !== undefined) {
     return known.split(',').map(tag => tag.trim()).some(tag => tag === '*' || tag.replace(/^W\//, '') === etag)
@@ -66,13 +64,13 @@ function isUnchanged (request: MediaRequest, { etag, 'last-modified': changed }:
   return since >= Date.parse(changed)
 }
 
-/** A range of something that has changed meanwhile would be glued to the wrong rest. */
-function rangeHolds (request: MediaRequest, { etag, 'last-modified': changed }: Validators): boolean {
+/** Whether `if-range` matches; otherwise the client would combine parts of different files. */
+function ifRangeMatches (request: ConditionalHeaders, { etag, 'last-modified': changed }: Validators): boolean {
   const condition = request['if-range']?.trim()
   return condition === undefined || condition === etag || condition === changed
 }
 
-/** Null where the whole file is to be sent. */
+/** Null: send the whole file. */
 function readRange (header: string | undefined, bytes: number): ByteRange | null {
   const [, first = '', last = ''] = /^bytes=\s*(\d{0,15})-(\d{0,15})\s*$/i.exec(header ?? '') ?? []
   if (first === '' && last === '') return null
@@ -80,6 +78,6 @@ function readRange (header: string | undefined, bytes: number): ByteRange | null
   const end = first === '' || last === '' ? bytes - 1 : Math.min(Number(last), bytes - 1)
   if (first !== '' && last !== '' && Number(last) < Number(first)) return null
   if (start < bytes) return { start, end }
-  throw new GatewayError(416, 'invalid_request_error', `The range lies outside of the ${bytes} bytes of the file.`,
+  throw new GatewayError(416, 'invalid_request_error', `The range is outside the file of ${bytes} bytes.`,
     { code: 'range_not_satisfiable', headers: { 'content-range': `bytes */${bytes}`, 'cache-control': 'no-store' } })
 }

@@ -1,31 +1,27 @@
-/** A type of file that is stored. */
-export interface MediaType {
+/** A supported file type. */
+export interface MediaFileType {
   kind: 'image' | 'video'
   mime: string
   /** File name extension, without the dot. */
   extension: string
 }
 
-/** As many first bytes as `detectType` wants to see, when there are so many. */
-export const signatureBytes = 64
+/** How many leading bytes `detectMediaType` needs. */
+export const typeDetectionBytes = 64
 
-/**
- * The type of a file by its first bytes; null for every type that is not stored, such as SVG, which can hold
- * scripts.
- */
-export function detectType (head: Buffer): MediaType | null {
-  const text = head.toString('latin1', 0, signatureBytes)
+/** The type of a file by its magic number; null if unsupported, as is SVG, which can contain scripts. */
+export function detectMediaType (head: Buffer): MediaFileType | null {
+  const text = head.toString('latin1', 0, typeDetectionBytes)
   return types.find(({ matches }) => matches(text))?.type ?? null
 }
 
-const image = (extension: string, mime = `image/${extension}`): MediaType => ({ kind: 'image', mime, extension })
-const video = (extension: string, mime = `video/${extension}`): MediaType => ({ kind: 'video', mime, extension })
+const image = (extension: string, mime = `image/${extension}`): MediaFileType => ({ kind: 'image', mime, extension })
+const video = (extension: string, mime = `video/${extension}`): MediaFileType => ({ kind: 'video', mime, extension })
 
 /**
- * By the first bytes, each as one character. Sources: the specification of each format; brands of ISO files
- * as registered at mp4ra.org.
+ * Magic numbers, as latin1 text. Sources: the formats' specifications; ISO brands registered at mp4ra.org.
  */
-const types: readonly { type: MediaType, matches: (head: string) => boolean }[] = [
+const types: readonly { type: MediaFileType, matches: (head: string) => boolean }[] = [
   { type: image('png'), matches: head => head.startsWith('\x89PNG\r\n\x1a\n') },
   { type: image('jpg', 'image/jpeg'), matches: head => head.startsWith('\xff\xd8\xff') },
   { type: image('webp'), matches: head => /^RIFF.{4}WEBP/s.test(head) },
@@ -39,7 +35,7 @@ const types: readonly { type: MediaType, matches: (head: string) => boolean }[] 
   { type: video('webm'), matches: head => head.startsWith('\x1a\x45\xdf\xa3') && head.includes('webm') }
 ]
 
-/** The major brand of a file of the ISO base media format; empty for other files. */
+/** The major brand of an ISO base media file; empty for other formats. */
 function brandOf (head: string): string {
   return head.slice(4, 8) === 'ftyp' ? head.slice(8, 12) : ''
 }

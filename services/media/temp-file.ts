@@ -1,0 +1,71 @@
+import { createHash } from 'node:crypto'
+import { open, rm } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
+import { readDimensions } from './dimensions.ts'
+import { MediaRejected, asMediaUnavailable } from './errors.ts'
+import type { PutMediaOptions } from './media.ts'
+import { detectMediaType, typeDetectionBytes } from './file-types.ts'
+import type { MediaFileType } from './file-types.ts'
+
+/** A complete body in a temporary file, synced to disk, and its metadata. */
+export interface TempFile {
+  path: string
+  type: MediaFileType
+  bytes: number
+  /** Hexadecimal. */
+  sha256: string
+  width: number | null
+  height: number | null
+}
+
+type Body = AsyncIterable<Uint8Array> | Uint8Array
+
+/** Covers the metadata that may precede the dimensions in a JPEG file. */
+const headBytes = 512 * 1024
+
+/**
+ * Writes a body to a new file. Deletes it on failure. Throws MediaRejected, MediaUnavailable, or the body's
+ * error.
+ */
+export async function writeTempFile (
+  path: string, body: Body, { kind, maxBytes }: Pick<PutMediaOptions, 'kind'> & { maxBytes: number }
+): Promise<TempFile> {
+  const file = await asMediaUnavailable(open(path, 'wx', 0o600))
+  try {
+    const { head, type, ...rest } = await write(file, body, kind, maxBytes)
+    const size = kind === 'image' ? readDimensions(head) : { width: null, height: null }
+    await asMediaUnavailable(file.sync())
+    return { path, type, ...size, ...rest }
+  } catch (error) {
+    await rm(path, { force: true }).catch(() => {})
+    throw error
+  } finally {
+    await file.close()
+  }
+}
+
+interface Written { head: Buffer, type: MediaFileType, bytes: number, sha256: string }
+
+async function write (file: FileHandle, body: Body, kind: PutMediaOptions['kind'], maxBytes: number): Promise<Written> {
+  const hash = createHash('sha256')
+  const head: Uint8Array[] = []
+  let bytes = 0
+  let type: MediaFileType | null = null
+  for await (const chunk of body instanceof Uint8Array ? [body] : body) {
+    if (bytes < headBytes) head.push(chunk.subarray(0, headBytes - bytes))
+    bytes += chunk.length
+    if (bytes > maxBytes) throw new MediaRejected('too_large', `The ${kind} is larger than ${maxBytes} bytes.`)
+    // Reject early, not after hundreds of megabytes.
+    if (bytes >= typeDetectionBytes) type ??= requireType(head, kind)
+    hash.update(chunk)
+    await asMediaUnavailable(file.appendFile(chunk))
+  }
+  if (bytes === 0) throw new MediaRejected('empty', `The ${kind} is empty.`)
+  return { head: Buffer.concat(head), type: type ?? requireType(head, kind), bytes, sha256: hash.digest('hex') }
+}
+
+function requireType (head: Uint8Array[], kind: PutMediaOptions['kind']): MediaFileType {
+  const type = detectMediaType(Buffer.concat(head))
+  if (type?.kind !== kind) throw new MediaRejected('wrong_type', `The file is not a ${kind} of a supported type.`)
+  return type
+}
