@@ -9,11 +9,9 @@ import t from 'tap'
 import type { Test } from 'tap'
 import { createDatabase } from '../engines.ts'
 import { addressOf, spawnGateway, temporaryFolder, withoutHooks } from '../process.ts'
+import { oldNodes } from './old-nodes.ts'
 
 const program = join(import.meta.dirname, '..', '..', 'bin', 'tollgate.js')
-
-/** Makes Node say that it is an old one, until the program hands over to another. */
-const old = 'data:text/javascript,Object.defineProperty(process, "versions", { value: { node: "20.1.0" } })'
 
 interface Run { args: string[], cwd: string, env?: Record<string, string>, node?: string[], path?: string }
 
@@ -54,7 +52,7 @@ t.test('the program runs where it is, through a link, and under an old Node', as
   const cwd = await temporaryFolder(t)
   const link = join(cwd, 'tollgate')
   await symlink(program, link)
-  for (const how of [{}, { node: ['--import', old], path: link }]) {
+  for (const how of [{}, ...oldNodes.map(node => ({ node, path: link }))]) {
     const { code, out, err } = await run(t, { ...how, cwd, args: ['--help'] })
     t.same([code, err], [0, ''])
     t.match(out, /^Usage: tollgate/)
@@ -63,13 +61,15 @@ t.test('the program runs where it is, through a link, and under an old Node', as
 
 t.test('the exit code comes through an old Node', async t => {
   const cwd = await temporaryFolder(t)
-  const { code, err } = await run(t, { cwd, node: ['--import', old], args: ['nonsense'] })
-  t.equal(code, 2)
-  t.match(err, /^tollgate: unknown command 'nonsense'/)
+  for (const node of oldNodes) {
+    const { code, err } = await run(t, { cwd, node, args: ['nonsense'] })
+    t.equal(code, 2)
+    t.match(err, /^tollgate: unknown command 'nonsense'/)
+  }
 })
 
 t.test('what serve has started, a signal ends, also through an old Node', async t => {
-  for (const node of [[], ['--import', old]]) {
+  for (const node of [[], ...oldNodes]) {
     const child = start(t, { cwd: await temporaryFolder(t), node, env: serving, args: ['serve'] })
     const url = await addressServed(child)
     t.equal(await statusOf(url), 401)
