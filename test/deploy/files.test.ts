@@ -46,6 +46,11 @@ t.test('the lock says where each package is, so that an install asks the registr
   t.strictSame(unclear, [])
 })
 
+t.test('the lock asks nothing of the Node that installs; `npm run lock` removes what npm adds', async t => {
+  const locked: Record<string, { engines?: object }> = JSON.parse(read('package-lock.json')).packages
+  t.strictSame(Object.keys(locked).filter(path => locked[path]?.engines !== undefined), [''], 'our own engines alone')
+})
+
 t.test('the compose file follows its specification, and its nodes can neither write nor rise', async t => {
   // The project's name came into the specification after this copy of its schema.
   const { name: _name, ...compose } = parse(read('deploy/compose.yaml'), { merge: true })
