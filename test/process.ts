@@ -1,25 +1,30 @@
-import { spawn, type ChildProcess } from 'node:child_process'
+import { spawn, type ChildProcess, type ChildProcessByStdio } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 
 // A busy machine is no load that requests have to be turned away for.
 const usual = { PORT: '0', TOLLGATE_DISCOVER: 'off', TOLLGATE_MAX_LAG_MS: '60000' }
 
 interface Teardown { teardown (work: () => unknown): void }
 
-/** A gateway in a process of its own, as a user starts it. */
-export interface GatewayProcess {
-  child: ChildProcess
-  /** An empty folder of its own, removed at the end. */
-  folder: string
+/** What a process writes and how it ends. */
+export interface Outcome {
   /** Everything written to standard output and standard error so far. */
   output (): string
   /** Resolves with the first match in the output, now or later; rejects when the process ends without it. */
   printed (pattern: RegExp): Promise<RegExpExecArray>
-  /** Resolves with the exit code. */
+  /** Resolves with the exit code; null if a signal ended the process. */
   exited: Promise<number | null>
+}
+
+/** A gateway in a process of its own, as a user starts it. */
+export interface GatewayProcess extends Outcome {
+  child: ChildProcess
+  /** An empty folder of its own, removed at the end. */
+  folder: string
 }
 
 /** A folder that is removed when the test ends. */
@@ -47,6 +52,16 @@ export async function spawnGateway (
   const child = spawn(...withoutHooks(process.execPath, ...program), {
     cwd, env: { ...usual, ...env }, stdio: ['ignore', 'pipe', 'pipe']
   })
+  const outcome = outcomeOf(child)
+  t.teardown(() => {
+    if (child.exitCode === null) child.kill('SIGKILL')
+    return outcome.exited
+  })
+  return { child, folder: cwd, ...outcome }
+}
+
+/** Collects what a process that was just started writes. */
+export function outcomeOf (child: ChildProcessByStdio<null, Readable, Readable>): Outcome {
   let output = ''
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', text => {
@@ -55,13 +70,7 @@ export async function spawnGateway (
     })
   }
   const exited = once(child, 'close').then(([code]) => code)
-  t.teardown(() => {
-    if (child.exitCode === null) child.kill('SIGKILL')
-    return exited
-  })
   return {
-    child,
-    folder: cwd,
     output: () => output,
     exited,
     async printed (pattern) {
