@@ -48,6 +48,7 @@ const media: FastifyPluginAsyncTypebox = async app => {
     method: ['GET', 'HEAD'],
     url: '/media/:name',
     exposeHeadRoute: false,
+    config: { passThrough: true },
     schema: { summary: 'Fetch a generated image or video', params, querystring, response },
     handler: async ({ method, headers, query, params: { name } }, reply) => {
       const found = await resolveSignedUrl(app.media, { name, exp: query.exp, sig: query.sig }, Date.now())
@@ -69,7 +70,9 @@ const media: FastifyPluginAsyncTypebox = async app => {
     }
   }
 
-  app.options('/media/:name', async (_request, reply) => reply.code(204).headers(preflight).send())
+  app.options('/media/:name', {
+    schema: { response: { 204: Type.Null() } }
+  }, async (_request, reply) => reply.code(204).headers(preflight).send(null))
 }
 
 export default media

@@ -6,6 +6,7 @@ const text = { description: 'Metrics as text', content: { 'text/plain': { schema
 /** `GET /metrics`, for admin keys. */
 const metrics: FastifyPluginAsyncTypebox = async app => {
   app.get('/metrics', {
+    config: { passThrough: true },
     onRequest: app.authenticateAdmin,
     schema: { summary: 'Show the metrics for Prometheus', response: { 200: text, ...errorResponses } }
   }, async (_request, reply) => reply.type(app.metrics.contentType).send(await app.metrics.text()))

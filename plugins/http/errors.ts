@@ -2,6 +2,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { answerThenDrain } from '../../services/http/graceful-close/drain.ts'
 import { errorAnswer, methodNotSupported, unknownUrl } from '../../services/http/error-answers.ts'
+import { errorText } from '../../services/http/error-text.ts'
 import { createRouteTable } from '../../services/http/route-table.ts'
 
 /** Answers all that goes wrong in OpenAI's shape; registered before the routes, to see their methods. */
@@ -30,7 +31,7 @@ function answer (thrown: unknown, request: FastifyRequest, reply: FastifyReply):
   if (error.status >= 500) {
     request.log[error.status === 500 ? 'error' : 'warn']({ id: request.id, err: error.cause ?? error }, error.message)
   }
-  const text = JSON.stringify(error.toBody())
+  const text = errorText(error)
   reply.code(error.status).headers(error.headers).type('application/json; charset=utf-8')
   // Requests that are refused before they are known have no trace.
   const attempts = request.trace?.attempts

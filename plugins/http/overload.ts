@@ -1,5 +1,6 @@
 import type { onRequestHookHandler } from 'fastify'
 import fp from 'fastify-plugin'
+import { errorText } from '../../services/http/error-text.ts'
 import { createLoad, overloaded, type Load } from '../../services/http/load.ts'
 import type { LoadLimits } from '../../services/config/settings/settings.ts'
 
@@ -20,7 +21,7 @@ export default fp<LoadLimits>(async (app, limits) => {
   const load = createLoad(limits)
   app.decorate('load', load)
   const refusal = overloaded()
-  const text = JSON.stringify(refusal.toBody())
+  const text = errorText(refusal)
 
   app.decorate('shedLoad', function shedLoad (_request, reply, done) {
     if (load.isFull('requests')) {

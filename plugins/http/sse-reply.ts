@@ -19,8 +19,9 @@ export default fp(async app => {
   app.decorateReply('toDelivery', function (signal) {
     return {
       json: (headers, body, text) => {
-        this.request.trace.firstByteAtMs = performance.now()
-        this.headers(headers).type('application/json; charset=utf-8').send(text ?? body)
+        const { trace, routeOptions: { config: { passThrough = false } } } = this.request
+        trace.firstByteAtMs = performance.now()
+        this.headers(headers).type('application/json; charset=utf-8').send(passThrough ? text ?? body : body)
       },
       stream: (headers, events) => sendEvents(this, headers, events, signal)
     }

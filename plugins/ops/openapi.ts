@@ -1,6 +1,6 @@
 import Fastify, { type FastifySchema } from 'fastify'
 import fp from 'fastify-plugin'
-import { finishDocument, type OpenApiDocument } from '../../services/http/openapi-document.ts'
+import { finishDocument, toOpenApi, type OpenApiDocument } from '../../services/http/openapi-document.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -52,7 +52,7 @@ async function describe (routes: readonly Documented[], version: string): Promis
 
 /** The library changes what it is given. The rest of a path, which OpenAPI has no word for, is its `id`. */
 function copyOf ({ events, ...schema }: FastifySchema): FastifySchema {
-  const copy = JSON.parse(JSON.stringify(schema))
+  const copy = JSON.parse(JSON.stringify(schema), (_key, value) => toOpenApi(value))
   const { properties, required } = copy.params ?? {}
   if (properties?.['*'] === undefined) return copy
   return { ...copy, params: { ...copy.params, properties: { id: properties['*'] }, required: required && ['id'] } }

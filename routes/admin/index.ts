@@ -20,8 +20,6 @@ declare module 'fastify' {
 /** Everything under `/admin`, for admin keys alone. */
 export default async function admin (app: FastifyInstance): Promise<void> {
   app.decorate('administration', createAdministration(app))
-  // Compiled serializers print numbers as doubles.
-  app.setSerializerCompiler(() => data => JSON.stringify(data))
   app.addHook('onRequest', app.authenticateAdmin)
   const all = [accounts, postings, entries, keys, usage, requests, ledger, jobs]
   for (const routes of all) await app.register(routes)

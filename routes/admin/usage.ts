@@ -13,6 +13,7 @@ const formats = {
 /** `GET /admin/usage`: what was used, summed up; JSON, or CSV when `format` or `Accept` say so. */
 const usage: FastifyPluginAsyncTypebox = async app => {
   app.get('/usage', {
+    config: { passThrough: true },
     schema: {
       summary: 'Sum up what was used by key, model and day',
       querystring: UsageQuery,

@@ -6,6 +6,7 @@ import { checkChatRequest } from '../../services/chat/request-checks.ts'
 /** `POST /chat/completions`: one answer, or an event stream of chunks when `stream` is true. */
 const chatCompletions: FastifyPluginAsyncTypebox = async app => {
   app.post('/chat/completions', {
+    config: { passThrough: true },
     schema: {
       summary: 'Create a chat completion',
       body: ChatCompletionRequest,

@@ -6,6 +6,7 @@ import { checkCompletionRequest } from '../../services/chat/request-checks.ts'
 /** `POST /completions`, the legacy endpoint: one answer, or an event stream when `stream` is true. */
 const completions: FastifyPluginAsyncTypebox = async app => {
   app.post('/completions', {
+    config: { passThrough: true },
     schema: {
       summary: 'Complete a text (legacy)',
       body: CompletionRequest,

@@ -9,8 +9,6 @@ import usage from './dashboard-billing-usage.ts'
  * `GET /dashboard/billing`: what the key's account has left and has spent, in USD, exact to the nano-dollar.
  */
 const dashboardBilling: FastifyPluginAsyncTypebox = async app => {
-  // Compiled serializers print numbers as doubles.
-  app.setSerializerCompiler(() => data => JSON.stringify(data))
   await app.register(subscription)
   await app.register(usage)
 

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { errorResponses } from '../../schemas/openai/error.ts'
 import { GatewayError } from '../../services/shared/errors.ts'
 
 /** Paths of OpenAI's API below `/v1` that the gateway does not serve, by where they begin. */
@@ -21,6 +22,8 @@ export default async function refuseUnsupported (app: FastifyInstance): Promise<
     // One pattern for all, because routes take their time at the start.
     const path = `${start}:name(^(?:${names.join('|')})$)`
     // Refused before the body is parsed: it may be a multipart upload, which no parser here takes.
-    for (const url of [path, `${path}/*`]) app.all(url, { onRequest: refuse, handler: refuse })
+    for (const url of [path, `${path}/*`]) {
+      app.all(url, { schema: { response: errorResponses }, onRequest: refuse, handler: refuse })
+    }
   }
 }

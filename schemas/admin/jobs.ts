@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import type { Static } from '@sinclair/typebox'
 import { Closed, Id, ListOf, Nano, Paging, Usd } from './shared.ts'
-import { Nullable, StringEnum } from '../shared/combinators.ts'
+import { Nullable, NullableDecimal, StringEnum } from '../shared/combinators.ts'
 
 export const jobStates = [
   'submitting', 'queued', 'running', 'storing', 'succeeded', 'failed', 'cancelled', 'expired'
@@ -40,7 +40,7 @@ export const AdminJob = Type.Object({
   seconds: Type.Number(),
   held_usd: Usd,
   held_nano: Nano,
-  cost_usd: Nullable(Usd),
+  cost_usd: NullableDecimal(),
   cost_nano: Nullable(Nano),
   error: Nullable(Type.Object({ code: Nullable(Type.String()), message: Type.String() })),
   videos: Type.Array(JobVideo),

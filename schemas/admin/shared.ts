@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import type { Static, TObject, TProperties, TSchema } from '@sinclair/typebox'
-import { Nullable } from '../shared/combinators.ts'
+import { ExactDecimal, Nullable } from '../shared/combinators.ts'
 
 /** An object that takes no fields but its own: of operators, a typo must not pass. */
 export function Closed<Fields extends TProperties> (properties: Fields): TObject<Fields> {
@@ -69,11 +69,8 @@ export const GivenLimits = Closed({
 })
 export type GivenLimits = Static<typeof GivenLimits>
 
-/**
- * An answer in US dollars, exact to the nano-dollar: it is printed in full, as doubles of some millions do
- * not have nine decimals. `Nano` is the same as an integer.
- */
-export const Usd = Type.Unsafe<{ readonly rawJSON: string }>({ type: 'number' })
+/** An answer in US dollars, exact to the nano-dollar; `Nano` is the same as an integer. */
+export const Usd = ExactDecimal()
 export const Nano = Type.Integer()
 
 /** An amount in a request: one of the two fields, the first with at most 9 decimals. */

@@ -1,26 +1,22 @@
 import { Type } from '@sinclair/typebox'
 import type { Static } from '@sinclair/typebox'
+import { ExactDecimal } from '../shared/combinators.ts'
 
 const open = { additionalProperties: true } as const
 
-/** An amount of money that is printed in full, as doubles of some millions do not have nine decimals. */
-function Exact (description: string) {
-  return Type.Unsafe<{ readonly rawJSON: string }>({ type: 'number', description })
-}
-
-const usd = 'US dollars, exact to the ninth decimal.'
-const cents = 'US cents, exact to the seventh decimal.'
+const usd = { description: 'US dollars, exact to the ninth decimal.' }
+const cents = { description: 'US cents, exact to the seventh decimal.' }
 
 /**
  * What the account of a key has: `balance` and `total_spent` add up to what was paid in, `available` and what
  * is `held` for requests that are still running to `balance`.
  */
 export const Billing = Type.Object({
-  balance: Exact(usd),
+  balance: ExactDecimal(usd),
   currency: Type.Literal('usd'),
-  total_spent: Exact(usd),
-  available: Exact(usd),
-  held: Exact(usd)
+  total_spent: ExactDecimal(usd),
+  available: ExactDecimal(usd),
+  held: ExactDecimal(usd)
 }, open)
 export type Billing = Static<typeof Billing>
 
@@ -28,9 +24,9 @@ export type Billing = Static<typeof Billing>
 export const BillingSubscription = Type.Object({
   object: Type.Literal('billing_subscription'),
   has_payment_method: Type.Boolean(),
-  soft_limit_usd: Exact(usd),
-  hard_limit_usd: Exact(usd),
-  system_hard_limit_usd: Exact(usd),
+  soft_limit_usd: ExactDecimal(usd),
+  hard_limit_usd: ExactDecimal(usd),
+  system_hard_limit_usd: ExactDecimal(usd),
   access_until: Type.Integer({ description: 'Unix seconds.' })
 }, open)
 export type BillingSubscription = Static<typeof BillingSubscription>
@@ -45,10 +41,10 @@ export type BillingUsageQuery = Static<typeof BillingUsageQuery>
 /** What was spent day by day, in the shape of OpenAI's former endpoint. */
 export const BillingUsage = Type.Object({
   object: Type.Literal('list'),
-  total_usage: Exact(cents),
+  total_usage: ExactDecimal(cents),
   daily_costs: Type.Array(Type.Object({
     timestamp: Type.Integer({ description: 'The beginning of the day in UTC, in Unix seconds.' }),
-    line_items: Type.Array(Type.Object({ name: Type.String(), cost: Exact(cents) }, open))
+    line_items: Type.Array(Type.Object({ name: Type.String(), cost: ExactDecimal(cents) }, open))
   }, open))
 }, open)
 export type BillingUsage = Static<typeof BillingUsage>

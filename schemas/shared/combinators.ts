@@ -10,6 +10,22 @@ export function Nullable<Schema extends TSchema> (schema: Schema): TUnsafe<Stati
   return Type.Unsafe<Static<Schema> | null>({ ...schema, ...values, type: [schema.type, 'null'].flat() })
 }
 
+/** A decimal number as `JSON.rawJSON` makes it, printed digit by digit: a double could round it. */
+export interface ExactNumber { readonly rawJSON: string }
+
+/**
+ * An exact decimal number of an answer. It has no `type`, because a serializer would turn a number into a
+ * double; the OpenAPI document adds it.
+ */
+export function ExactDecimal (options: { description?: string } = {}): TUnsafe<ExactNumber> {
+  return Type.Unsafe<ExactNumber>({ format: 'decimal', ...options })
+}
+
+/** An exact decimal number of an answer, or null. */
+export function NullableDecimal (options: { description?: string } = {}): TUnsafe<ExactNumber | null> {
+  return Type.Unsafe<ExactNumber | null>({ ...ExactDecimal(options), nullable: true })
+}
+
 /** One of the given strings. */
 export function StringEnum<const Values extends readonly string[]> (values: Values): TUnsafe<Values[number]> {
   return Type.Unsafe<Values[number]>({ type: 'string', enum: [...values] })

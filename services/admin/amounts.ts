@@ -1,5 +1,5 @@
 import { exactUsd } from '../reports/exact-json.ts'
-import type { ExactNumber } from '../reports/exact-json.ts'
+import type { ExactNumber } from '../../schemas/shared/combinators.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { assertSafe, nanoFromUsd, usdText } from '../shared/money.ts'
 

@@ -1,4 +1,5 @@
 import type { Duplex } from 'node:stream'
+import { errorText } from './error-text.ts'
 import { GatewayError } from '../shared/errors.ts'
 
 /**
@@ -10,8 +11,7 @@ export function clientErrorHandler (error: NodeJS.ErrnoException, socket: Duplex
     socket.destroy()
     return
   }
-  const { status, reason, body } = answers.get(error.code ?? '') ?? malformed
-  const text = JSON.stringify(body)
+  const { status, reason, text } = answers.get(error.code ?? '') ?? malformed
   socket.end([
     `HTTP/1.1 ${status} ${reason}`,
     'content-type: application/json; charset=utf-8',
@@ -22,7 +22,7 @@ export function clientErrorHandler (error: NodeJS.ErrnoException, socket: Duplex
   ].join('\r\n'), () => socket.destroy())
 }
 
-interface RawAnswer { status: number, reason: string, body: ReturnType<GatewayError['toBody']> }
+interface RawAnswer { status: number, reason: string, text: string }
 
 const malformed = rawAnswer(400, 'Bad Request', 'The request is not valid HTTP.', 'bad_request')
 
@@ -36,5 +36,5 @@ const answers = new Map<string, RawAnswer>([
 ])
 
 function rawAnswer (status: number, reason: string, message: string, code: string): RawAnswer {
-  return { status, reason, body: new GatewayError(status, 'invalid_request_error', message, { code }).toBody() }
+  return { status, reason, text: errorText(new GatewayError(status, 'invalid_request_error', message, { code })) }
 }

@@ -51,6 +51,13 @@ export function finishDocument (generated: object, routes: readonly Route[]): Op
   }
 }
 
+/** An exact decimal as clients see it: a number, or null where the schema allows that. */
+export function toOpenApi (schema: unknown): unknown {
+  if (typeof schema !== 'object' || schema === null || !('format' in schema) || schema.format !== 'decimal') return schema
+  const { nullable, ...rest } = { nullable: false, ...schema }
+  return { type: nullable ? ['number', 'null'] : 'number', ...rest }
+}
+
 function finishOperation (operation: Operation, method: string, path: string): Operation {
   for (const response of Object.values(operation.responses)) {
     if (response.description === 'Default Response') response.description = 'What was asked for.'

@@ -1,7 +1,5 @@
+import type { ExactNumber } from '../../schemas/shared/combinators.ts'
 import { decimalText, usdText } from '../shared/money.ts'
-
-/** A number that JSON.stringify prints as it is written here; a double could round it. */
-export interface ExactNumber { readonly rawJSON: string }
 
 declare global {
   interface JSON {

@@ -16,6 +16,7 @@ t.test('the document is OpenAPI 3.1, and every schema in it is JSON Schema 2020-
   const ajv = new Ajv2020({ strict: true, strictTypes: false, discriminator: true })
   ajv.addVocabulary(['example', 'x-events'])
   ajv.addFormat('binary', true)
+  ajv.addFormat('decimal', true)
   for (const schema of schemasIn(document.paths)) t.ok(ajv.validateSchema(schema))
 })
 
@@ -37,6 +38,8 @@ t.test('every route with a method and a summary is in it once, with who may call
   t.match(paths['/v1/chat/completions'], {
     post: { responses: { 200: { content: { 'application/json': {}, 'text/event-stream': {} } } } }
   })
+  const cost = { properties: { cost_usd: { type: ['number', 'null'], format: 'decimal' } } }
+  t.match(paths['/admin/jobs/{id}'], { get: { responses: { 200: { content: { 'application/json': { schema: cost } } } } } })
   t.notOk('/v1/embeddings' in paths, 'what is not served is not described')
 })
 
