@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest, preHandlerHookHandler } from 'fastify'
 import fp from 'fastify-plugin'
 import { createIds } from '../../services/shared/ids.ts'
-import { createLimits, type Admission } from '../../services/limits/limits.ts'
+import { createRateLimiter, type Admission } from '../../services/limits/limits.ts'
 import { tokensReserved } from '../../services/limits/tokens.ts'
 import { limitKinds } from '../../services/shared/limits.ts'
 
@@ -17,7 +17,7 @@ declare module 'fastify' {
  * count; nor does what ends in an error before a provider was called.
  */
 export default fp(async app => {
-  const limits = createLimits({
+  const limits = createRateLimiter({
     store: app.store,
     node: createIds('node_')(),
     onError: error => app.log.error(error, 'the limits could not be counted')

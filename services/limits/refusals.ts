@@ -14,8 +14,8 @@ interface Refusal {
 }
 
 /**
- * 429: a limit is used up; `waitMs` is how long until it may not be. Source of the wording: the live service,
- * which names the limit as the error's type.
+ * 429: a limit has been reached; `waitMs` is the time to wait. The wording, and the limit as the error's
+ * type, are those of OpenAI's live service.
  */
 export function limitReached ({ scope, kind, limit, left, need, waitMs, headers }: Refusal): GatewayError {
   const message = `Rate limit reached for ${nameOf(scope)} on ${names[kind]}: Limit ${limit}, ` +
@@ -24,26 +24,26 @@ export function limitReached ({ scope, kind, limit, left, need, waitMs, headers 
   return new GatewayError(429, typeOf(kind), message, { code: 'rate_limit_exceeded', headers: { ...headers, ...retry } })
 }
 
-/** 429: one request that is more than the whole limit; waiting does not help, so no time is named. */
+/** 429: one request exceeds the whole limit, so waiting does not help. */
 export function tooLarge (
   { scope, kind, limit, need, headers }: Omit<Refusal, 'left' | 'waitMs'>
 ): GatewayError {
   const message = `Request too large for ${nameOf(scope)} on ${names[kind]}: Limit ${limit}, Requested ${need}. ` +
     'The input or output tokens must be reduced in order to run successfully.'
-  // What retries by itself is told not to.
+  // Keeps the SDKs from retrying.
   return new GatewayError(429, typeOf(kind), message,
     { code: 'rate_limit_exceeded', headers: { ...headers, 'x-should-retry': 'false' } })
 }
 
 const typeOf = (kind: LimitKind): string => kind === 'tokens' ? 'tokens' : 'requests'
 
-/** `key:abc` as people read it. */
+/** Formats `key:abc` as "key `abc`". */
 function nameOf (scope: string): string {
-  const [what = '', id = ''] = scope.split(/:(.*)/s)
-  return `${what} \`${id}\``
+  const [type = '', id = ''] = scope.split(/:(.*)/s)
+  return `${type} \`${id}\``
 }
 
-/** A time as in `x-ratelimit-reset-requests`, e.g. `120ms`, `1.5s` or `6m0s`. */
+/** Formats a duration as in `x-ratelimit-reset-requests`, e.g. `120ms`, `1.5s` or `6m0s`. */
 export function spanText (ms: number): string {
   const whole = Math.ceil(ms)
   if (whole < 1000) return `${whole}ms`

@@ -3,22 +3,22 @@ import type { CompletionRequest } from '../../schemas/openai/completions.ts'
 import { limitOf } from '../billing/max-cost.ts'
 
 const bytesPerToken = 4
-/** What an image of middling size costs where images are counted as tokens. */
+/** A medium-sized image, at providers that count images as tokens. */
 const imageTokens = 1000
-/** What binary content stands for in the length of a body. */
-const inlineOver = 2000
-/** How long OpenAI lets a legacy completion become that does not say. */
+/** Inline data above this length is binary content, not text. */
+const maxTextLength = 2000
+/** OpenAI's default `max_tokens` of a legacy completion. */
 const legacyAnswerTokens = 16
 
 /**
- * How many tokens a request for text is taken for until it is known: a token for four bytes of what it says,
- * and the longest answer that it allows.
+ * Estimates the tokens to reserve for a text request of a body length in bytes: one for every four bytes of
+ * text, plus the longest answer it allows. 0 for other requests.
  */
 export function tokensReserved (body: unknown, bodyBytes: number): number {
   if (!isTextRequest(body)) return 0
-  const otherwise = 'messages' in body ? 0 : legacyAnswerTokens
-  const answers = (limitOf(body) ?? otherwise) * (body.n ?? 1)
-  const { bytes, images } = 'messages' in body ? inlined(body) : { bytes: 0, images: 0 }
+  const defaultLimit = 'messages' in body ? 0 : legacyAnswerTokens
+  const answers = (limitOf(body) ?? defaultLimit) * (body.n ?? 1)
+  const { bytes, images } = 'messages' in body ? inlineMedia(body) : { bytes: 0, images: 0 }
   return Math.ceil((bodyBytes - bytes) / bytesPerToken) + images * imageTokens + answers
 }
 
@@ -27,8 +27,8 @@ function isTextRequest (body: unknown): body is ChatCompletionRequest | Completi
   return 'messages' in body || 'prompt' in body
 }
 
-/** The bytes of a body that are pictures and sound, not text. */
-function inlined ({ messages }: ChatCompletionRequest): { bytes: number, images: number } {
+/** The inline images and sounds of a request, and how many bytes of the body they are. */
+function inlineMedia ({ messages }: ChatCompletionRequest): { bytes: number, images: number } {
   let bytes = 0
   let images = 0
   for (const { content } of messages) {
@@ -37,7 +37,7 @@ function inlined ({ messages }: ChatCompletionRequest): { bytes: number, images:
       const data = part.type === 'image_url' ? part.image_url.url : part.type === 'input_audio' ? part.input_audio.data : ''
       if (data === '') continue
       images++
-      if (data.length > inlineOver) bytes += data.length
+      if (data.length > maxTextLength) bytes += data.length
     }
   }
   return { bytes, images }

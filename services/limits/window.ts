@@ -1,20 +1,18 @@
-/** The length of what is counted, in ms. */
 export const minuteMs = 60_000
 
-/** What all nodes have taken of a limit in a minute, counted from 1970, and in the one before. */
+/** What all nodes have taken of a limit in a minute, counted from 1970, and in the previous one. */
 export interface Window { minute: number, used: number, previous: number }
 
 /**
- * How much of a limit is left at a time: what was used in the minute before counts for that part of it that
- * the last 60 seconds still reach back to. So there is no moment at which the limit can be used twice.
- * Below zero when more was used than allowed.
+ * Returns how much of a limit is left: the use of the previous minute counts in proportion to its overlap
+ * with the last 60 seconds. Negative if more was used than allowed.
  */
 export function leftOf (window: Window, limit: number, nowMs: number): number {
   const { used, previous } = window
   return Math.floor(limit - used - previous * (1 - elapsed(window, nowMs)))
 }
 
-/** How long until `need` is left, when nothing else is taken meanwhile; ms, 0 when it is left now. */
+/** Returns how long until `need` is left if nothing else is taken, in ms; 0 if it is left now. */
 export function waitFor (window: Window, limit: number, need: number, nowMs: number): number {
   if (leftOf(window, limit, nowMs) >= need) return 0
   const { minute, used, previous } = window
@@ -25,19 +23,19 @@ export function waitFor (window: Window, limit: number, need: number, nowMs: num
   return Math.max(1, Math.ceil(startMs + (1 - Math.min(1, weight)) * minuteMs - nowMs))
 }
 
-/** How long until all of the limit is left again, in ms. */
+/** Returns how long until the whole limit is left, in ms. */
 export function resetOf ({ minute, used, previous }: Window, nowMs: number): number {
   if (used <= 0 && previous <= 0) return 0
   return Math.max(0, (minute + (used > 0 ? 2 : 1)) * minuteMs - nowMs)
 }
 
-/** The window as it is in another minute; a clock that is behind changes nothing. */
+/** Moves a window to a later minute; an earlier one changes nothing. */
 export function rolled (window: Window, minute: number): Window {
   if (minute <= window.minute) return window
   return { minute, used: 0, previous: minute === window.minute + 1 ? window.used : 0 }
 }
 
-/** From 0 at the beginning of the minute to 1 at its end. */
+/** The elapsed fraction of the minute, 0 to 1. */
 function elapsed ({ minute }: Window, nowMs: number): number {
   return Math.min(1, Math.max(0, (nowMs - minute * minuteMs) / minuteMs))
 }

@@ -1,9 +1,8 @@
-/** What a key or an account may do; null: no limit. Positive integers. */
+/** The limits of a key or an account, positive integers; null: no limit. */
 export interface Limits {
   readonly requestsPerMinute: number | null
-  /** Of prompts and answers together. */
+  /** Prompt and completion tokens together. */
   readonly tokensPerMinute: number | null
-  /** How many requests may run at the same time. */
   readonly concurrentRequests: number | null
 }
 
@@ -11,20 +10,22 @@ export const noLimits: Limits = Object.freeze({
   requestsPerMinute: null, tokensPerMinute: null, concurrentRequests: null
 })
 
-/** Limits and whose they are: `key:<id>` or `account:<id>`. */
+/** Limits with their owner: `key:<id>` or `account:<id>`. */
 export interface ScopedLimits extends Limits { readonly scope: string }
 
 export const limitKinds = ['requests', 'tokens', 'concurrent'] as const
 export type LimitKind = typeof limitKinds[number]
 
-/** The greatest limit that can be set; further ones are no limit. */
+/** The greatest limit that can be set. */
 export const maxLimit = 1_000_000_000
 
+/** Returns the limit of one kind; null: no limit. */
 export function limitOfKind (limits: Limits, kind: LimitKind): number | null {
   if (kind === 'requests') return limits.requestsPerMinute
   return kind === 'tokens' ? limits.tokensPerMinute : limits.concurrentRequests
 }
 
+/** Whether any limit is set. */
 export function hasLimits (limits: Limits): boolean {
   return limitKinds.some(kind => limitOfKind(limits, kind) !== null)
 }

@@ -1,17 +1,17 @@
 import t from 'tap'
 import type { Test } from 'tap'
 import type { GatewayError } from '../../../services/shared/errors.ts'
-import { createLimits } from '../../../services/limits/limits.ts'
+import { createRateLimiter } from '../../../services/limits/limits.ts'
 import type { Admission } from '../../../services/limits/limits.ts'
 import { noLimits } from '../../../services/shared/limits.ts'
 import { StoreUnavailable } from '../../../services/store/store.ts'
 import type { Store } from '../../../services/store/store.ts'
 import { forEachEngine } from '../../engines.ts'
 
-/** A node on a store, its clock in the test's hands; upkeep comes round fast. */
+/** A node on a store, with the test's clock; maintenance runs every 5 ms. */
 function node (t: Test, store: Store, name: string, time: { ms: number }) {
-  const limits = createLimits({
-    store, node: name, clock: () => time.ms, onError: error => t.fail(String(error)), upkeepMs: 5
+  const limits = createRateLimiter({
+    store, node: name, clock: () => time.ms, onError: error => t.fail(String(error)), maintenanceMs: 5
   })
   t.teardown(() => limits.close())
   return limits
@@ -19,7 +19,7 @@ function node (t: Test, store: Store, name: string, time: { ms: number }) {
 
 const scope = (more: object) => [{ ...noLimits, scope: 'key:a', ...more }]
 
-/** An admission, or the refusal that there was instead. */
+/** The admission, or the refusal instead. */
 async function outcome (admitted: () => Admission | Promise<Admission>): Promise<Admission | GatewayError> {
   try {
     return await admitted()
@@ -34,7 +34,7 @@ const until = async (holds: () => Promise<boolean>) => {
   while (!await holds()) await new Promise(resolve => setTimeout(resolve, 5))
 }
 
-forEachEngine(t, 'two nodes together let through exactly the limit, however requests come', async (t, database) => {
+forEachEngine(t, 'two nodes together admit exactly the limit, in any order of requests', async (t, database) => {
   const time = { ms: 600_000 }
   const nodes = [node(t, await database.open(), 'one', time), node(t, await database.open(), 'two', time)]
   const limits = scope({ requestsPerMinute: 50 })
@@ -42,14 +42,14 @@ forEachEngine(t, 'two nodes together let through exactly the limit, however requ
     outcome(() => nodes[index % 2]!.admit(limits, 0)))))
   const admitted = outcomes.filter(isAdmitted)
   t.ok(admitted.length <= 50, `${admitted.length} of 50`)
-  // What one node still has of its slice it gives back, and then the other may use it.
+  // A node returns what is left of its allowance, and then the other may use it.
   let total = admitted.length
   await until(async () => {
     time.ms += 100
     for (const one of nodes) if (isAdmitted(await outcome(() => one.admit(limits, 0)))) total++
     return time.ms > 610_000
   })
-  t.equal(total, 50, 'not one more, and in the end not one less')
+  t.equal(total, 50, 'no more, and in the end no less')
   const refused = await outcome(() => nodes[0]!.admit(limits, 0))
   t.match(refused, {
     status: 429,
@@ -61,10 +61,10 @@ forEachEngine(t, 'two nodes together let through exactly the limit, however requ
   const waitMs = Number(refused.headers['retry-after-ms'])
   t.equal(refused.headers['retry-after'], String(Math.ceil(waitMs / 1000)))
   time.ms += waitMs + 1000
-  t.ok(isAdmitted(await outcome(() => nodes[0]!.admit(limits, 0))), 'after that time there is one again')
+  t.ok(isAdmitted(await outcome(() => nodes[0]!.admit(limits, 0))), 'one is left after that time')
 })
 
-forEachEngine(t, 'most requests ask the store nothing', async (t, database) => {
+forEachEngine(t, 'most requests need no query', async (t, database) => {
   const store = await database.open()
   let transactions = 0
   const counted: Store = { ...store, transaction: work => { transactions++; return store.transaction(work) } }
@@ -77,7 +77,7 @@ forEachEngine(t, 'most requests ask the store nothing', async (t, database) => {
   t.ok(transactions <= 2, `${transactions} transactions`)
 })
 
-forEachEngine(t, 'tokens are reserved, and corrected to what was used', async (t, database) => {
+forEachEngine(t, 'tokens are reserved, then corrected to what was used', async (t, database) => {
   const time = { ms: 600_000 }
   const limits = node(t, await database.open(), 'one', time)
   const scopes = scope({ tokensPerMinute: 1000 })
@@ -90,12 +90,12 @@ forEachEngine(t, 'tokens are reserved, and corrected to what was used', async (t
   t.equal(second.headers['x-ratelimit-remaining-tokens'], '100')
   second.end({ counts: true, tokens: 2000 })
   time.ms += 2000
-  t.match(await outcome(() => limits.admit(scopes, 1)), { status: 429 }, 'what an answer was longer is paid for')
+  t.match(await outcome(() => limits.admit(scopes, 1)), { status: 429 }, 'the excess of a longer answer is deducted')
   t.match(await outcome(() => limits.admit(scopes, 1001)),
     { status: 429, message: /^Request too large/, headers: { 'x-should-retry': 'false' } })
 })
 
-forEachEngine(t, 'what does not count takes nothing', async (t, database) => {
+forEachEngine(t, 'a request that does not count takes nothing', async (t, database) => {
   const limits = node(t, await database.open(), 'one', { ms: 600_000 })
   for (let index = 0; index < 20; index++) {
     const admission = await limits.admit(scope({ requestsPerMinute: 2, tokensPerMinute: 10 }), 10)
@@ -104,23 +104,23 @@ forEachEngine(t, 'what does not count takes nothing', async (t, database) => {
   t.pass('all were admitted')
 })
 
-forEachEngine(t, 'a slot is free again when its request ends, and when its node is gone', async (t, database) => {
+forEachEngine(t, 'a slot is free again when its request ends, and when its node has crashed', async (t, database) => {
   const time = { ms: 600_000 }
   const store = await database.open()
   const other = await database.open()
   let isDead = false
-  // A node that is killed writes nothing any more.
+  // A killed node writes nothing.
   const transaction: Store['transaction'] = work => isDead ? new Promise(() => {}) : other.transaction(work)
   const mortal: Store = { ...other, transaction }
   const survivor = node(t, store, 'survivor', time)
-  const killed = createLimits({ store: mortal, node: 'killed', clock: () => time.ms, onError: () => {}, upkeepMs: 5 })
+  const killed = createRateLimiter({ store: mortal, node: 'killed', clock: () => time.ms, onError: () => {}, maintenanceMs: 5 })
   const limits = scope({ concurrentRequests: 4 })
   const held = [await killed.admit(limits, 0), await killed.admit(limits, 0), await survivor.admit(limits, 0)]
   const fourth = await (async () => {
     for (;;) {
       const one = await outcome(() => survivor.admit(limits, 0))
       if (isAdmitted(one)) return one
-      // The other node has one to spare until it is idle.
+      // The other node keeps a spare slot until it is idle.
       time.ms += 500
       await new Promise(resolve => setTimeout(resolve, 10))
     }
@@ -134,7 +134,7 @@ forEachEngine(t, 'a slot is free again when its request ends, and when its node 
   t.match(await outcome(() => survivor.admit(limits, 0)), { status: 429 }, 'four run, not one more')
 })
 
-t.test('without the store, a node lets through the limit by itself and no more', async t => {
+t.test('without the store, each node admits the limit on its own and no more', async t => {
   const away = new StoreUnavailable(new Error('away'))
   const unused = () => Promise.reject(away)
   const store: Store = {

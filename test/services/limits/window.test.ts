@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { leftOf, minuteMs, resetOf, rolled, waitFor } from '../../../services/limits/window.ts'
 
-t.test('what the minute before used counts for the part of it that lies within the last 60 seconds', async t => {
+t.test('the previous minute counts in proportion to its overlap with the last 60 seconds', async t => {
   const window = { minute: 10, used: 20, previous: 60 }
   const at = (seconds: number) => leftOf(window, 100, 10 * minuteMs + seconds * 1000)
   t.same([at(0), at(15), at(30), at(60)], [20, 35, 50, 80])
@@ -14,7 +14,7 @@ t.test('what the minute before used counts for the part of it that lies within t
   t.equal(resetOf({ ...window, used: 0, previous: 0 }, 10 * minuteMs), 0)
 })
 
-t.test('after the time it says to wait, there is enough, and not a tenth of a second sooner', async () => {
+t.test('there is enough after the time to wait, and not a tenth of a second sooner', async () => {
   const amounts = fc.integer({ min: 0, max: 1000 })
   fc.assert(fc.property(amounts, amounts, fc.integer({ min: 1, max: 1000 }), fc.nat(59_999), fc.nat(),
     (used, previous, limit, offsetMs, wish) => {

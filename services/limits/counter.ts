@@ -1,0 +1,47 @@
+import type { LimitKind } from '../shared/limits.ts'
+import type { AllowanceGrant, AllowanceRequest } from './allowances.ts'
+import { minuteMs } from './window.ts'
+
+/** One limit as one node counts it. Times are milliseconds since 1970. */
+export interface LimitCounter {
+  readonly scope: string
+  readonly kind: LimitKind
+  limit: number
+  /** Whether `amount` can be taken now from this node's allowance. */
+  canTake (amount: number, nowMs: number): boolean
+  /** Takes `amount`; the caller has checked `canTake`. */
+  take (amount: number, nowMs: number): void
+  /**
+   * Corrects by `difference` what was taken: of a rate, in `minute`; of slots, the number in use, which falls
+   * when a request ends.
+   */
+  correct (difference: number, minute: number, nowMs: number): void
+  /** For how many more ms a refusal of the store applies; null: it does not. */
+  refusedForMs (nowMs: number): number | null
+  /** A request waits for `amount`, which the next allowance should cover. */
+  addWaiting (amount: number, nowMs: number): void
+  /** What to request from the store; null for nothing. When idle, unused allowance is returned. */
+  nextRequest (nowMs: number, isIdle: boolean): AllowanceRequest | null
+  receive (grant: AllowanceGrant, nowMs: number): void
+  /** The store is unavailable: for a moment this node applies the whole limit on its own. */
+  continueAlone (request: AllowanceRequest, nowMs: number): void
+  /** Whether to request more before requests have to wait. */
+  isLow (): boolean
+  /** What remains of the limit, as far as this node knows, and how long until all of it does. */
+  remaining (nowMs: number): { left: number, resetMs: number }
+  readonly usedAtMs: number
+  readonly isEmpty: boolean
+}
+
+/** How long a node counts alone before it contacts the store again. */
+export const aloneMs = 1000
+
+/** The usual size of one allowance: a sixteenth of the limit. */
+export function allowanceSize (limit: number): number {
+  return Math.ceil(limit / 16)
+}
+
+/** The minute of a time, counted from 1970. */
+export function minuteOf (nowMs: number): number {
+  return Math.floor(nowMs / minuteMs)
+}
