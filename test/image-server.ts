@@ -6,7 +6,7 @@ import type { ProviderConfig } from '../services/catalogue/types.ts'
 import { newProvider } from '../services/config/new-provider.ts'
 import { Deadlines } from '../services/shared/deadline-timer.ts'
 import type { ImageCall } from '../services/providers/provider-image.ts'
-import { protocols } from '../services/providers/protocols.ts'
+import { createProvider } from '../services/providers/registry.ts'
 
 /** A request as a provider's server has received it. */
 export interface Seen {
@@ -86,7 +86,7 @@ export async function picture (width: number, height: number, format: 'png' | 'j
 export function makerAt (t: Teardown, url: string, more: Partial<ProviderConfig> = {}) {
   const timeouts = { connectMs: 1000, firstByteMs: 5000, idleMs: 5000, totalMs: 20_000 }
   const config = newProvider({ id: 'up', baseUrl: url, apiKey: 'sk-upstream-secret', timeouts, ...more })
-  const provider = protocols[config.protocol](config, new Deadlines(5))
+  const provider = createProvider(config, new Deadlines(5))
   t.teardown(() => provider.close())
   return async (call: Partial<ImageCall> = {}, request: Record<string, unknown> = {}) => {
     if (provider.images === undefined) throw new TypeError('This provider makes no images.')

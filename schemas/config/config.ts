@@ -17,7 +17,7 @@ export const configDefaults = {
   createdS: 1_767_225_600
 } as const
 
-/** The wire formats that are spoken; one row of services/providers/protocols.ts each. */
+/** The wire formats that are spoken; one row of services/providers/registry.ts each. */
 const protocolNames = [
   'openai', 'anthropic', 'gemini', 'sandbox', 'bfl', 'fal', 'kling', 'luma', 'minimax', 'replicate', 'runway',
   'seedance', 'veo', 'wan'

@@ -1,6 +1,8 @@
 import type { ChatCompletion, ChatCompletionChunk, ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
 import type { Completion, CompletionRequest } from '../../schemas/openai/completions.ts'
 import type { JsonText } from '../shared/json-text.ts'
+import type { Download } from '../media/media.ts'
+import type { Connection } from '../upstream/exchange.ts'
 import { DeliveredText } from './delivered-text.ts'
 import type { ImageProvider } from './provider-image.ts'
 import type { VideoProvider } from './provider-video.ts'
@@ -64,6 +66,9 @@ export function createReport (dropped: readonly string[] = []): StreamReport {
   return { usage: null, model: null, delivered: new DeliveredText(), dropped }
 }
 
+/** Why an answer ended, in OpenAI's words. */
+export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'function_call'
+
 /**
  * A provider's answer, in one of three forms:
  * - `json`: the whole body; `text` is the very text to send when there is one, else null;
@@ -94,20 +99,46 @@ export interface EventSink {
 export type ChatAnswer = ProviderAnswer<ChatCompletion, ChatCompletionChunk>
 export type CompletionAnswer = ProviderAnswer<Completion, Completion>
 
-/** A connection to one upstream for the life of one configuration. All methods throw UpstreamError. */
-export interface Provider {
-  readonly id: string
-  /** Absent where the upstream only makes images or videos. */
-  chat?: (call: ChatCall) => Promise<ChatAnswer>
+/** Text generation at one upstream. All methods throw UpstreamError. */
+export interface ChatApi {
+  chat (call: ChatCall): Promise<ChatAnswer>
   /** Legacy text completions; absent where the upstream has no such endpoint. */
   complete?: (call: CompletionCall) => Promise<CompletionAnswer>
-  images?: ImageProvider
-  videos?: VideoProvider
   /** Ids of the models the upstream offers. */
   models?: (signal: AbortSignal) => Promise<string[]>
+}
+
+/** One upstream for the life of one configuration. All methods throw UpstreamError. */
+export interface Provider extends Partial<ChatApi> {
+  readonly id: string
+  images?: ImageProvider
+  videos?: VideoProvider
   /** Lets running calls finish, then frees the connections. */
   close (): Promise<void>
 }
 
 /** A provider that chats. */
-export type ChatProvider = Provider & Required<Pick<Provider, 'chat'>>
+export type ChatProvider = Provider & ChatApi
+
+/** What a part of a provider is created from. */
+export interface Upstream {
+  baseUrl: string
+  apiKey: string | null
+  /** The operator's own, sent with every request. */
+  headers: Record<string, string>
+  /** To the base URL. */
+  readonly connection: Connection
+  /** Opens a connection to another server of the same provider; it is closed with the provider. */
+  connect (origin: string): Connection
+  /** The same upstream with another base URL. */
+  at (baseUrl: string): Upstream
+  /** Fetches the files that clients name by URL; null: clients must send the bytes. */
+  download: Download | null
+}
+
+/** What creates the parts of a provider; absent: the provider lacks the part. */
+export interface ProviderParts {
+  chat?: (upstream: Upstream) => ChatApi
+  images?: (upstream: Upstream) => ImageProvider
+  videos?: ((upstream: Upstream) => VideoProvider) | undefined
+}

@@ -1,8 +1,87 @@
+import type { Protocol } from '../../schemas/config/config.ts'
 import type { ProviderConfig } from '../catalogue/types.ts'
-import type { Deadlines } from '../shared/deadline-timer.ts'
 import type { Download } from '../media/media.ts'
-import { protocols } from './protocols.ts'
-import type { Provider } from './provider.ts'
+import type { Deadlines } from '../shared/deadline-timer.ts'
+import { createConnection } from '../upstream/connection.ts'
+import type { Connection } from '../upstream/exchange.ts'
+import { createAnthropic } from './anthropic/anthropic.ts'
+import { createBflImages } from './bfl.ts'
+import { createFalImages } from './fal/images.ts'
+import { createFalVideos } from './fal/videos.ts'
+import { createGemini } from './gemini/gemini.ts'
+import { createGeminiImages } from './gemini/images.ts'
+import { createVeoVideos } from './gemini/veo.ts'
+import { createKlingVideos } from './kling.ts'
+import { createLumaVideos } from './luma.ts'
+import { createMiniMaxVideos } from './minimax.ts'
+import { openaiParts } from './openai/openai.ts'
+import type { Provider, ProviderParts, Upstream } from './provider.ts'
+import { createReplicateImages } from './replicate/images.ts'
+import { createReplicateVideos } from './replicate/videos.ts'
+import { createRunwayVideos } from './runway.ts'
+import { makeImages } from './sandbox/images.ts'
+import { createSandbox } from './sandbox/sandbox.ts'
+import { createSandboxVideos } from './sandbox/video/maker.ts'
+import { createSeedanceVideos } from './seedance.ts'
+import { createWanVideos } from './wan.ts'
+
+/** What creates the chat, image and video parts of a provider, by protocol. */
+const protocols: Readonly<Record<Protocol, ProviderParts | ((config: ProviderConfig) => ProviderParts)>> = {
+  openai: ({ dialect }) => openaiParts(dialect),
+  anthropic: { chat: createAnthropic },
+  gemini: { chat: createGemini, images: createGeminiImages, videos: createVeoVideos },
+  sandbox: ({ videoMs }) => ({
+    chat: () => createSandbox(),
+    images: () => makeImages,
+    videos: () => createSandboxVideos({ durationMs: videoMs })
+  }),
+  bfl: { images: createBflImages },
+  fal: { images: createFalImages, videos: createFalVideos },
+  kling: { videos: createKlingVideos },
+  luma: { videos: createLumaVideos },
+  minimax: { videos: createMiniMaxVideos },
+  replicate: { images: createReplicateImages, videos: createReplicateVideos },
+  runway: { videos: createRunwayVideos },
+  seedance: { videos: createSeedanceVideos },
+  veo: { videos: createVeoVideos },
+  wan: { videos: createWanVideos }
+}
+
+/** Opens a provider. `download` fetches files that clients name by URL; null: clients must send the bytes. */
+export function createProvider (
+  config: ProviderConfig, deadlines: Deadlines, download: Download | null = null
+): Provider {
+  const { id, baseUrl, apiKey, headers, timeouts, maxConnections } = config
+  const connections: Connection[] = []
+
+  /** Each part has connections of its own, so that a download never keeps a chat waiting. */
+  function open (timeouts: ProviderConfig['timeouts']): Upstream {
+    const opened = new Map<string, Connection>()
+    function connect (url: string): Connection {
+      const known = opened.get(url)
+      if (known !== undefined) return known
+      const connection = createConnection({ baseUrl: url, timeouts, maxConnections, deadlines })
+      opened.set(url, connection)
+      connections.push(connection)
+      return connection
+    }
+    const at = (baseUrl: string): Upstream => ({
+      baseUrl, apiKey, headers, download, connect, at, get connection () { return connect(baseUrl) }
+    })
+    return at(baseUrl)
+  }
+
+  const row = protocols[config.protocol]
+  const { chat, images, videos } = typeof row === 'function' ? row(config) : row
+  return {
+    id,
+    ...chat?.(open(timeouts)),
+    // An image's first byte arrives when the image is finished.
+    images: images?.(open({ ...timeouts, firstByteMs: timeouts.totalMs })),
+    videos: videos?.(open(timeouts)),
+    close: async () => { await Promise.all(connections.map(connection => connection.close())) }
+  }
+}
 
 /** The providers of the running configuration. */
 export interface Providers {
@@ -10,8 +89,8 @@ export interface Providers {
   /** The origin of a provider's base URL; undefined when it has none. */
   originOf (id: string): string | undefined
   /**
-   * Makes these the providers. Unchanged ones keep their connections; calls that run on replaced or removed
-   * ones finish undisturbed.
+   * Replaces the providers. Unchanged ones keep their connections; calls that run on replaced or removed ones
+   * finish undisturbed.
    */
   apply (configs: readonly ProviderConfig[]): void
   /** Resolves when every call has finished and every connection is closed. */
@@ -20,10 +99,7 @@ export interface Providers {
 
 interface Connected { provider: Provider, origin: string | undefined, fingerprint: string }
 
-/**
- * Connects to providers as the configuration names them; `onError` hears of connections that do not close.
- * `download` fetches what clients name by address, for providers that want the bytes.
- */
+/** No providers yet. `onError` receives the errors of connections that do not close. */
 export function createProviders (
   deadlines: Deadlines, onError: (error: unknown) => void, download: Download | null = null
 ): Providers {
@@ -43,10 +119,11 @@ export function createProviders (
       for (const config of configs) {
         const fingerprint = JSON.stringify(config)
         const before = connected.get(config.id)
-        const kept = before?.fingerprint === fingerprint ? before : undefined
+        const provider = before?.fingerprint === fingerprint
+          ? before.provider
+          : createProvider(config, deadlines, download)
         const origin = URL.parse(config.baseUrl)?.origin
-        const connect = protocols[config.protocol]
-        next.set(config.id, kept ?? { provider: connect(config, deadlines, download), origin, fingerprint })
+        next.set(config.id, { provider, origin, fingerprint })
       }
       const isRetired = ({ provider }: Connected) => next.get(provider.id)?.provider !== provider
       const retired = [...connected.values()].filter(isRetired)

@@ -2,21 +2,13 @@ import { UpstreamError } from '../../shared/errors.ts'
 import { isText } from '../../shared/json.ts'
 import { isEventStream, readObject } from '../../upstream/answer-body.ts'
 import { createReport } from '../provider.ts'
-import type { ChatAnswer, ChatCall, ChatProvider, StreamReport } from '../provider.ts'
+import type { ChatAnswer, ChatApi, ChatCall, StreamReport, Upstream } from '../provider.ts'
 import { readUsage } from '../usage.ts'
 import { toCompletion } from './completion.ts'
 import { readAnthropicError } from './errors.ts'
 import { toMessagesRequest } from './request.ts'
 import { readStream } from './stream.ts'
-import type { Connection, Exchange } from '../../upstream/exchange.ts'
-
-interface AnthropicOptions {
-  id: string
-  apiKey: string | null
-  /** Go before the usual ones: `anthropic-version` and `anthropic-beta` are set here. */
-  headers: Record<string, string>
-  connection: Connection
-}
+import type { Exchange } from '../../upstream/exchange.ts'
 
 /** Later versions lack `temperature`; a provider's `headers` can name another. */
 const version = '2023-06-01'
@@ -27,7 +19,9 @@ const pages = { size: 1000, most: 20 }
  * An upstream that speaks Anthropic's Messages API. Requests and answers are translated; what it cannot do is
  * named in the report, or refused. Source: @anthropic-ai/sdk 1.12.0, API version 2023-06-01.
  */
-export function createAnthropic ({ id, apiKey, headers, connection }: AnthropicOptions): ChatProvider {
+export function createAnthropic ({ baseUrl, apiKey, headers, connect }: Upstream): ChatApi {
+  const connection = connect(withVersion(baseUrl))
+  // The operator's headers may name another version.
   const own = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
   const getHeaders = { ...(apiKey === null ? {} : { 'x-api-key': apiKey }), 'anthropic-version': version, ...own }
   const postHeaders = { 'content-type': 'application/json', ...getHeaders }
@@ -78,11 +72,11 @@ export function createAnthropic ({ id, apiKey, headers, connection }: AnthropicO
     return ids
   }
 
-  return { id, chat, models, close: () => connection.close() }
+  return { chat, models }
 }
 
 /** The base URL with the version that Anthropic's own clients leave out of it. */
-export function withVersion (baseUrl: string): string {
+function withVersion (baseUrl: string): string {
   const url = new URL(baseUrl)
   if (!/\/v\d+[a-z\d]*$/.test(url.pathname)) url.pathname = `${url.pathname.replace(/\/$/, '')}/v1`
   return url.toString()

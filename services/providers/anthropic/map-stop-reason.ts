@@ -1,6 +1,5 @@
 import { isObject } from '../../shared/json.ts'
-
-export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter'
+import type { FinishReason } from '../provider.ts'
 
 const reasons: Readonly<Record<string, FinishReason>> = {
   max_tokens: 'length',

@@ -1,25 +1,15 @@
 import { UpstreamError } from '../../shared/errors.ts'
 import { isObject, type JsonObject } from '../../shared/json.ts'
-import type { Download } from '../../media/media.ts'
 import { isEventStream, maxAnswerBytes, objectOf, parseAnswer } from '../../upstream/answer-body.ts'
 import { createReport } from '../provider.ts'
-import type { ChatAnswer, ChatCall, ChatProvider } from '../provider.ts'
+import type { ChatAnswer, ChatApi, ChatCall, Upstream } from '../provider.ts'
 import { readUsage } from '../usage.ts'
 import { completionOf } from './answer.ts'
 import { geminiErrorIn, readGeminiError } from './errors.ts'
 import { createPartReader } from './media.ts'
 import { translate } from './request.ts'
 import { chunksIn } from './stream.ts'
-import type { Connection, Exchange } from '../../upstream/exchange.ts'
-
-interface GeminiOptions {
-  id: string
-  apiKey: string | null
-  headers: Record<string, string>
-  connection: Connection
-  /** Fetches the files that clients name by URL; null: they must send the files themselves. */
-  download: Download | null
-}
+import type { Exchange } from '../../upstream/exchange.ts'
 
 const maxPages = 20
 
@@ -27,7 +17,7 @@ const maxPages = 20
  * An upstream that speaks Google's own Gemini API, below `…/v1beta`. Source: ai.google.dev, REST reference,
  * and @google/genai 3.1.0.
  */
-export function createGemini ({ id, apiKey, headers, connection, download }: GeminiOptions): ChatProvider {
+export function createGemini ({ apiKey, headers, connection, download }: Upstream): ChatApi {
   const ownHeaders = { ...(apiKey === null ? {} : { 'x-goog-api-key': apiKey }), ...headers }
   const postHeaders = { ...ownHeaders, 'content-type': 'application/json', accept: '*/*' }
 
@@ -74,7 +64,7 @@ export function createGemini ({ id, apiKey, headers, connection, download }: Gem
     return names
   }
 
-  return { id, chat, models, close: () => connection.close() }
+  return { chat, models }
 }
 
 /** Where a model is called: `models/<name>`, unless it is of another kind, e.g. `tunedModels/<name>`. */

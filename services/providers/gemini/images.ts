@@ -6,20 +6,13 @@ import type { ImageAnswer, ImageCall, ImageProvider, ImageSize, ImageUsage, Gene
 import { megapixelsOf, nearestRatio } from '../image-api/ratio.ts'
 import { createJsonClient } from '../image-api/json-client.ts'
 import { imageFrom } from '../image-api/generated-image.ts'
-import type { Connection } from '../../upstream/exchange.ts'
-
-interface GeminiImagesOptions {
-  /** Leads to `…/v1beta`. */
-  connection: Connection
-  apiKey: string | null
-  headers: Record<string, string>
-}
+import type { Upstream } from '../provider.ts'
 
 /**
  * Makes images by `generateContent`, one at a time. Sizes are told as the nearest ratio and `1K`, `2K` or
  * `4K`. Source: Gemini API v1beta, `GenerationConfig.imageConfig`.
  */
-export function createGeminiImages ({ connection, apiKey, headers }: GeminiImagesOptions): ImageProvider {
+export function createGeminiImages ({ connection, apiKey, headers }: Upstream): ImageProvider {
   const auth: Record<string, string> = apiKey === null ? {} : { 'x-goog-api-key': apiKey }
   const client = createJsonClient({ connection, headers: { ...auth, ...headers }, apiKey, refine })
 

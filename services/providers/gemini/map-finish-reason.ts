@@ -1,4 +1,4 @@
-import type { FinishReason } from '../openai/dialects.ts'
+import type { FinishReason } from '../provider.ts'
 import { UpstreamError } from '../../shared/errors.ts'
 import { isObject, type JsonObject } from '../../shared/json.ts'
 

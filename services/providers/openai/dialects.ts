@@ -1,5 +1,10 @@
 import { imageDialects, type ImageDialect } from './image-dialects.ts'
-import type { VideoForm } from '../video-jobs/registry.ts'
+import { createGeminiImages } from '../gemini/images.ts'
+import { createVeoVideos } from '../gemini/veo.ts'
+import type { FinishReason, ProviderParts } from '../provider.ts'
+import { createXaiVideos } from '../xai.ts'
+import { createOpenRouterVideos } from './openrouter-videos.ts'
+import { createOpenAIVideos, createTogetherVideos } from './videos.ts'
 
 /**
  * How an OpenAI-compatible server differs from api.openai.com. Everything here is data: a new compatible
@@ -44,13 +49,13 @@ export interface Dialect {
   modelPrefix: string
   /** How it makes images. */
   images: ImageDialect
-  /** How it makes videos; null where it makes none. */
-  videos: VideoForm | null
-  /** The end of the base URL, and what stands there for videos, where they are elsewhere. */
-  videosBase?: readonly [end: string, instead: string]
+  /** What makes videos there; null where nothing does. */
+  videos: NonNullable<ProviderParts['videos']> | null
+  /** The end of the base URL, and what replaces it for `videos` and `nativeImages`. */
+  mediaBase?: { replaces: string, by: string }
+  /** What makes images there instead, where the base URL ends so. */
+  nativeImages?: NonNullable<ProviderParts['images']>
 }
-
-export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'function_call'
 
 export interface ReasoningRow {
   models: RegExp
@@ -103,7 +108,7 @@ const openai: Dialect = {
 /** One row per kind of server, by the name used in `dialect:`. */
 export const dialects: Readonly<Record<string, Dialect>> = {
   // Servers of one's own and gateways speak OpenAI's form, though OpenAI itself has ended it.
-  compatible: { ...base, videos: 'openai' },
+  compatible: { ...base, videos: createOpenAIVideos },
   openai,
   // Source: @ai-sdk/azure 4.0.85. The name of a model is that of the customer's deployment.
   azure: { ...openai, auth: { header: 'api-key', prefix: '' }, query: { 'api-version': 'v1' } },
@@ -114,7 +119,7 @@ export const dialects: Readonly<Record<string, Dialect>> = {
     reasoningField: 'reasoning',
     cost: { path: ['usage', 'cost'], unitsPerUsd: 1 },
     images: imageDialects.openrouter,
-    videos: 'openrouter'
+    videos: createOpenRouterVideos
   },
   // Source: console.groq.com/docs, OpenAI compatibility.
   groq: {
@@ -129,8 +134,8 @@ export const dialects: Readonly<Record<string, Dialect>> = {
     maxTokensField: 'max_tokens',
     finishReasons: { eos: 'stop' },
     images: imageDialects.together,
-    videos: 'together',
-    videosBase: ['/v1', '/v2']
+    videos: createTogetherVideos,
+    mediaBase: { replaces: '/v1', by: '/v2' }
   },
   // Source: @mistralai/mistralai 2.7.0, `ChatCompletionRequest`; fields beside its own are refused.
   mistral: {
@@ -169,7 +174,7 @@ export const dialects: Readonly<Record<string, Dialect>> = {
     reasoningApart: true,
     cost: { path: ['usage', 'cost_in_usd_ticks'], unitsPerUsd: 1e10 },
     images: imageDialects.xai,
-    videos: 'xai'
+    videos: createXaiVideos
   },
   // Source: ai.google.dev, "OpenAI compatibility"; unknown fields are refused. Signatures pass as they are.
   gemini: {
@@ -178,11 +183,12 @@ export const dialects: Readonly<Record<string, Dialect>> = {
     reasoningApart: true,
     completions: false,
     modelPrefix: 'models/',
-    videos: 'veo',
-    videosBase: ['/openai', '']
+    videos: createVeoVideos,
+    nativeImages: createGeminiImages,
+    mediaBase: { replaces: '/openai', by: '' }
   },
-  vllm: { ...open, videos: 'openai' },
-  sglang: { ...open, videos: 'openai' },
+  vllm: { ...open, videos: createOpenAIVideos },
+  sglang: { ...open, videos: createOpenAIVideos },
   llamacpp: open,
   ollama: { ...open, maxTokensField: 'max_tokens' },
   lmstudio: { ...open, maxTokensField: 'max_tokens' }

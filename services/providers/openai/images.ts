@@ -1,5 +1,6 @@
 import { UpstreamError } from '../../shared/errors.ts'
 import { isObject, type JsonObject } from '../../shared/json.ts'
+import type { Upstream } from '../provider.ts'
 import type { Dialect } from './dialects.ts'
 import { fanOut } from '../image-api/fan-out.ts'
 import type { ImageDialect } from './image-dialects.ts'
@@ -10,21 +11,13 @@ import { readImageCost, readImageUsage } from '../image-api/usage.ts'
 import { createJsonClient } from '../image-api/json-client.ts'
 import { imageAt, imageFrom } from '../image-api/generated-image.ts'
 import { upstreamErrorIn } from './translate.ts'
-import type { Connection } from '../../upstream/exchange.ts'
-
-interface OpenAIImagesOptions {
-  connection: Connection
-  dialect: Dialect
-  apiKey: string | null
-  headers: Record<string, string>
-}
 
 /**
  * Makes images at a server that speaks OpenAI's wire format, in whatever dialect. Source: OpenAI
  * specification, `createImage`, and each row of image-dialects.ts.
  */
 export function createOpenAIImages (
-  { dialect, apiKey, headers, connection }: OpenAIImagesOptions
+  { apiKey, headers, connection }: Upstream, dialect: Dialect
 ): ImageProvider {
   const { images } = dialect
   const auth = apiKey === null ? {} : { [dialect.auth.header]: dialect.auth.prefix + apiKey }

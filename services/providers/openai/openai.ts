@@ -1,31 +1,57 @@
 import { UpstreamError } from '../../shared/errors.ts'
 import { isObject, isText } from '../../shared/json.ts'
 import { isEventStream, maxAnswerBytes, objectOf, parseAnswer, readObject } from '../../upstream/answer-body.ts'
-import type { Connection, Exchange } from '../../upstream/exchange.ts'
+import type { Exchange } from '../../upstream/exchange.ts'
 import { readUpstreamError } from '../error-body.ts'
 import { createReport } from '../provider.ts'
 import type {
-  ChatCall, ChatProvider, CompletionCall, ProviderAnswer, ProviderCall, StreamReport
+  ChatApi, ChatCall, CompletionCall, ProviderAnswer, ProviderCall, ProviderParts, StreamReport, Upstream
 } from '../provider.ts'
-import type { Dialect } from './dialects.ts'
+import { dialects, type Dialect } from './dialects.ts'
+import { createOpenAIImages } from './images.ts'
 import { editsFor } from './request.ts'
 import { relayStream } from './stream.ts'
 import { translateAnswer, upstreamErrorIn } from './translate.ts'
 import { usageIn, withReasoning } from './usage.ts'
 
-interface OpenAIOptions {
-  id: string
-  dialect: Dialect
-  apiKey: string | null
-  headers: Record<string, string>
-  connection: Connection
+/** The parts of a provider that speaks OpenAI's wire format. Throws RangeError for an unknown dialect. */
+export function openaiParts (name: string): ProviderParts {
+  const dialect = dialects[name]
+  if (dialect === undefined) throw new RangeError(`There is no dialect called ${name}.`)
+  const { query, nativeImages, videos } = dialect
+  return {
+    chat: upstream => createOpenAI(upstream.at(withQuery(upstream.baseUrl, query)), dialect),
+    images (upstream) {
+      const native = nativeImages && mediaUrl(upstream.baseUrl, dialect)
+      if (nativeImages && native) return nativeImages(upstream.at(native))
+      return createOpenAIImages(upstream.at(withQuery(upstream.baseUrl, query)), dialect)
+    },
+    videos: videos === null
+      ? undefined
+      : upstream => videos(upstream.at(mediaUrl(upstream.baseUrl, dialect) ?? upstream.baseUrl))
+  }
+}
+
+/** The base URL with the dialect's query; what the operator has written there comes first. */
+function withQuery (baseUrl: string, query: Dialect['query']): string {
+  const url = new URL(baseUrl)
+  for (const [name, value] of Object.entries(query)) {
+    if (!url.searchParams.has(name)) url.searchParams.set(name, value)
+  }
+  return url.href
+}
+
+/** Where the dialect's own API for media begins; null where it has none. */
+function mediaUrl (baseUrl: string, { mediaBase }: Dialect): string | null {
+  if (mediaBase === undefined || !baseUrl.endsWith(mediaBase.replaces)) return null
+  return baseUrl.slice(0, baseUrl.length - mediaBase.replaces.length) + mediaBase.by
 }
 
 /**
  * An upstream that speaks OpenAI's wire format, in whatever dialect. Requests and answers pass as bytes
  * wherever nothing has to change. Source: OpenAI specification, and each row of dialects.ts.
  */
-export function createOpenAI ({ id, dialect, apiKey, headers, connection }: OpenAIOptions): ChatProvider {
+function createOpenAI ({ apiKey, headers, connection }: Upstream, dialect: Dialect): ChatApi {
   const ownHeaders = {
     ...(apiKey === null ? {} : { [dialect.auth.header]: dialect.auth.prefix + apiKey }),
     ...headers
@@ -46,7 +72,6 @@ export function createOpenAI ({ id, dialect, apiKey, headers, connection }: Open
   }
 
   return {
-    id,
     chat: call => post('/chat/completions', call),
     complete: dialect.completions ? call => post('/completions', call) : undefined,
     async models (signal) {
@@ -56,8 +81,7 @@ export function createOpenAI ({ id, dialect, apiKey, headers, connection }: Open
       const ids = (Array.isArray(list.data) ? list.data : []).map(model => model?.id).filter(isText)
       const { modelPrefix: prefix } = dialect
       return ids.map(name => name.startsWith(prefix) ? name.slice(prefix.length) : name)
-    },
-    close: () => connection.close()
+    }
   }
 }
 

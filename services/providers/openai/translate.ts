@@ -1,7 +1,8 @@
 import { UpstreamError } from '../../shared/errors.ts'
 import { isObject, type JsonObject } from '../../shared/json.ts'
 import { errorFromFields } from '../error-body.ts'
-import type { Dialect, FinishReason } from './dialects.ts'
+import type { FinishReason } from '../provider.ts'
+import type { Dialect } from './dialects.ts'
 
 /** The error that a body with status 200 carries; null when it carries none. */
 export function upstreamErrorIn (body: JsonObject, dialect: Dialect): UpstreamError | null {

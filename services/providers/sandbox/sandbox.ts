@@ -1,45 +1,26 @@
 import { randomUUID } from 'node:crypto'
 import type { ChatCompletionChunk } from '../../../schemas/openai/chat-completions.ts'
 import { createReport } from '../provider.ts'
-import type { ChatAnswer, ChatCall, ChatProvider, Provider, StreamReport, Usage } from '../provider.ts'
+import type { ChatAnswer, ChatApi, ChatCall, StreamReport, Usage } from '../provider.ts'
 import { chunksOf } from './chunks.ts'
 import { completionOf } from './completion.ts'
 import type { Head } from './completion.ts'
 import { readConversation } from './conversation.ts'
 import { readDirective } from './directives.ts'
-import { makeImages } from './images.ts'
 import { composeReply } from './reply.ts'
 import { usageOf } from './usage.ts'
-import { createSandboxVideos } from './video/maker.ts'
 import { wait } from './wait.ts'
 
-export interface SandboxOptions {
-  id: string
-  /** Time between two pieces of a stream; 0 for none. */
-  pace?: { pieceMs: number }
-  /** How long a video takes, in ms. */
-  videoMs?: number | undefined
-}
-
-const defaultVideoMs = 5_000
-
 /**
- * A provider that answers in this process, without a network and without a key: the same request always gets
- * the same reply, in OpenAI's form and with exact usage. Its methods throw UpstreamError when a message asks
- * for a failure (see directives.ts), when the request forces a tool it does not offer, and when the call is
- * aborted.
+ * Chat in this process, without a network and without a key: the same request always gets the same reply, in
+ * OpenAI's form and with exact usage. `pieceMs` is the time between two pieces of a stream. Throws
+ * UpstreamError when a message asks for a failure (see directives.ts), when the request forces a tool that it
+ * does not offer, and when the call is aborted.
  */
-export function createSandbox (
-  { id, pace = { pieceMs: 8 }, videoMs = defaultVideoMs }: SandboxOptions
-): ChatProvider & Required<Pick<Provider, 'videos'>> {
+export function createSandbox ({ pieceMs = 8 } = {}): ChatApi {
   return {
-    id,
-    chat: call => answer(call, pace.pieceMs),
-    images: makeImages,
-    videos: createSandboxVideos({ durationMs: videoMs }),
-    models: async () => ['sandbox-chat', 'sandbox-image', 'sandbox-video'],
-    // Nothing is held open: running streams end with their consumers.
-    close: async () => {}
+    chat: call => answer(call, pieceMs),
+    models: async () => ['sandbox-chat', 'sandbox-image', 'sandbox-video']
   }
 }
 

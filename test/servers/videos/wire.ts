@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { Type, type TObject, type TProperties } from '@sinclair/typebox'
-import type { VideoForm } from '../../../services/providers/video-jobs/registry.ts'
+import type { Protocol } from '../../../schemas/config/config.ts'
 
 /** What has become of a job at the provider. */
 export type JobState = 'queued' | 'running' | 'succeeded' | 'failed' | 'moderated' | 'expired' | 'cancelled'
@@ -22,7 +22,8 @@ export type Refusal = 'invalid' | 'moderated' | 'auth' | 'quota' | 'rate' | 'unk
 
 /** The wire format of one provider, from its side. Patterns are of the path below the base. */
 export interface Wire {
-  form: VideoForm
+  /** Name of the protocol, or of the OpenAI-compatible dialect, that speaks it. */
+  form: Protocol | 'openrouter' | 'together' | 'xai'
   /** Where the API begins, e.g. `/v1`. */
   base: string
   apiKey: string

@@ -7,11 +7,6 @@ import { render } from './render.ts'
 import type { Scene } from './scene.ts'
 import type { Exchange } from '../../../upstream/exchange.ts'
 
-export interface SandboxVideoOptions {
-  /** How long a video takes, in ms, where the prompt does not say. */
-  durationMs: number
-}
-
 /** All there is to know of a job, so that it needs no memory and survives everything. */
 interface Order { startedAt: number, durationMs: number, fails: string | null, scene: Scene }
 
@@ -24,7 +19,9 @@ const shortestSide = 360
  * long it takes), `sandbox:error <name>` (refused at once, see directives.ts) or `sandbox:fail <name>` (fails
  * in the end).
  */
-export function createSandboxVideos ({ durationMs }: SandboxVideoOptions): VideoProvider {
+export function createSandboxVideos (
+  { durationMs = 5_000 }: { durationMs?: number | undefined }
+): VideoProvider {
   return {
     polling: { minMs: 250, maxMs: 5_000, deadlineMs: 900_000 },
     // A handle holds the whole order and nothing else is kept, so two of them are one.

@@ -16,7 +16,7 @@ async function open (
   pieceMs: number, signal: AbortSignal, n = 1
 ): Promise<AsyncIterator<ChatCompletionChunk>> {
   const call = callOf(question, { stream: true, n }, signal)
-  const answer = await createSandbox({ id: 'sandbox', pace: { pieceMs } }).chat(call)
+  const answer = await createSandbox({ pieceMs }).chat(call)
   if (answer.kind !== 'chunks') throw new Error(answer.kind)
   return answer.chunks[Symbol.asyncIterator]()
 }
@@ -82,7 +82,7 @@ t.test('streams calls of old functions', async t => {
 })
 
 t.test('streams calls of custom tools', async t => {
-  const answer = await createSandbox({ id: 'sandbox', pace: { pieceMs: 0 } })
+  const answer = await createSandbox({ pieceMs: 0 })
     .chat(callOf('Use the shell', { stream: true, tools: [{ type: 'custom', custom: { name: 'shell' } }] }))
   const deltas = answer.kind === 'chunks' ? deltasOf(await Array.fromAsync(answer.chunks)) : []
   const calls = deltas.flatMap(delta => delta.tool_calls ?? [])

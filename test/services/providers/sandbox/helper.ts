@@ -9,7 +9,7 @@ import { createSandbox } from '../../../../services/providers/sandbox/sandbox.ts
 export type Fields = Partial<ChatCompletionRequest>
 
 /** A sandbox without pauses. */
-export const sandbox = createSandbox({ id: 'sandbox', pace: { pieceMs: 0 } })
+export const sandbox = createSandbox({ pieceMs: 0 })
 
 export const ajv = formats.default(new Ajv2020.Ajv2020({ strict: false, allErrors: true }))
 

@@ -1,17 +1,15 @@
 import sharp from 'sharp'
 import t from 'tap'
-import { createSandbox } from '../../../../services/providers/sandbox/sandbox.ts'
+import { makeImages } from '../../../../services/providers/sandbox/images.ts'
 import type { ImageCall } from '../../../../services/providers/provider-image.ts'
 import { failureOf } from '../../../image-server.ts'
 
 const size = { width: 96, height: 64 }
 
 async function make (prompt: string, more: Record<string, unknown> = {}, call: Partial<ImageCall> = {}) {
-  const { images } = createSandbox({ id: 'sandbox' })
-  if (images === undefined) throw new TypeError('The sandbox makes no images.')
   const { signal } = new AbortController()
   const request = { model: 'sandbox-image', prompt, ...more }
-  return await images({ request, model: 'sandbox-image', count: 1, size, quality: null, requestId: 'r', signal, ...call })
+  return await makeImages({ request, model: 'sandbox-image', count: 1, size, quality: null, requestId: 'r', signal, ...call })
 }
 
 async function bytesOf (...given: Parameters<typeof make>) {

@@ -1,8 +1,9 @@
 import type { Test } from 'tap'
-import { createConnection } from '../../../../services/upstream/connection.ts'
+import type { ProviderConfig } from '../../../../services/catalogue/types.ts'
+import { newProvider } from '../../../../services/config/new-provider.ts'
 import { Deadlines } from '../../../../services/shared/deadline-timer.ts'
 import { UpstreamError } from '../../../../services/shared/errors.ts'
-import { videoMakers } from '../../../../services/providers/video-jobs/registry.ts'
+import { createProvider } from '../../../../services/providers/registry.ts'
 import type { VideoFile, VideoProvider, VideoTask } from '../../../../services/providers/provider-video.ts'
 import { startVideoServer, type VideoServer } from '../../../servers/videos/server.ts'
 import type { Wire } from '../../../servers/videos/wire.ts'
@@ -11,7 +12,7 @@ import type { Exchange } from '../../../../services/upstream/exchange.ts'
 /** Longer than a busy machine takes; and too short for who says nothing, or does not go on. */
 const patient = { connectMs: 5_000, firstByteMs: 10_000, idleMs: 10_000, totalMs: 20_000 }
 export const impatient = { ...patient, firstByteMs: 100 }
-export const restless = { ...patient, idle: 200 }
+export const restless = { ...patient, idleMs: 200 }
 
 type Options = Parameters<typeof startVideoServer>[1] & { apiKey?: string }
 
@@ -31,9 +32,19 @@ export async function connect (
 export function makerAt (
   t: Test, wire: Wire, baseUrl: string, { apiKey = wire.apiKey, timeouts = patient } = {}
 ): VideoProvider {
-  const connection = createConnection({ baseUrl, timeouts, maxConnections: 8, deadlines: new Deadlines(10) })
-  t.teardown(() => connection.close())
-  return videoMakers[wire.form]({ apiKey, headers: {}, connection })
+  const config = newProvider({ id: 'it', baseUrl, apiKey, timeouts, maxConnections: 8, ...speaking(wire.form) })
+  const provider = createProvider(config, new Deadlines(10))
+  t.teardown(() => provider.close())
+  if (provider.videos === undefined) throw new Error('It makes no videos.')
+  return provider.videos
+}
+
+function speaking (form: Wire['form']): Partial<ProviderConfig> {
+  switch (form) {
+    case 'openai': return { dialect: 'compatible' }
+    case 'openrouter': case 'together': case 'xai': return { dialect: form }
+    default: return { protocol: form }
+  }
 }
 
 const png = Buffer.from('iVBORw0KGgo=', 'base64')

@@ -4,8 +4,7 @@ import { configFromEnvironment } from '../../../../services/config/environment/e
 import { parseConfig } from '../../../../services/config/read/parse.ts'
 import { newProvider } from '../../../../services/config/new-provider.ts'
 import { Deadlines } from '../../../../services/shared/deadline-timer.ts'
-import { createProviders } from '../../../../services/providers/registry.ts'
-import { protocols } from '../../../../services/providers/protocols.ts'
+import { createProvider, createProviders } from '../../../../services/providers/registry.ts'
 import { startVideoServer } from '../../../servers/videos/server.ts'
 import type { Wire } from '../../../servers/videos/wire.ts'
 import { wires } from '../../../servers/videos/wires.ts'
@@ -47,7 +46,7 @@ for (const wire of wires) {
       const { dialect, path } = spoken
       await makeVideo(t, wire, origin => newProvider({ id: 'it', dialect, baseUrl: origin + path, apiKey }))
       const config = newProvider({ id: 'it', dialect, baseUrl: `http://127.0.0.1:1${path}`, apiKey })
-      const provider = protocols.openai(config, new Deadlines())
+      const provider = createProvider(config, new Deadlines())
       t.ok(provider.chat && provider.models)
       await provider.close()
     })
