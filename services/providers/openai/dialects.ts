@@ -2,7 +2,7 @@ import { imageDialects, type ImageDialect } from './image-dialects.ts'
 import { createGeminiImages } from '../gemini/images.ts'
 import { createVeoVideos } from '../gemini/veo.ts'
 import type { FinishReason, ProviderParts } from '../provider.ts'
-import { createXaiVideos } from '../xai.ts'
+import { createXaiVideos } from './xai-videos.ts'
 import { createOpenRouterVideos } from './openrouter-videos.ts'
 import { createOpenAIVideos, createTogetherVideos } from './videos.ts'
 

@@ -1,8 +1,8 @@
-import { bearer, createVideoApi, type VideoUpstream } from './video-jobs/api.ts'
-import { complaintIn, objectAt } from './video-jobs/failures.ts'
-import { aspectRatioOf, defined, pictureUrl, resolutionOf } from './video-jobs/inputs.ts'
-import type { VideoProvider } from './provider-video.ts'
-import { createVideoProvider } from './video-jobs/dialect.ts'
+import { bearer, createVideoApi, type VideoUpstream } from '../video-jobs/api.ts'
+import { complaintIn, objectAt } from '../video-jobs/failures.ts'
+import { aspectRatioOf, defined, pictureUrl, resolutionOf } from '../video-jobs/inputs.ts'
+import type { VideoProvider } from '../provider-video.ts'
+import { createVideoProvider } from '../video-jobs/dialect.ts'
 
 const codes = {} as const
 const ticksPerNano = 10
