@@ -31,6 +31,7 @@ import providers from './plugins/core/providers.ts'
 import routing from './plugins/core/routing.ts'
 import reference from './plugins/ops/reference.ts'
 import requestId, { requestIdOf } from './plugins/http/request-id.ts'
+import requests from './plugins/use/requests.ts'
 import requestLog from './plugins/ops/request-log.ts'
 import secondAddress from './plugins/http/second-address.ts'
 import store from './plugins/core/store.ts'
@@ -124,6 +125,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
   await app.register(delivery)
   await app.register(incoming)
   await app.register(routing)
+  await app.register(requests)
   await app.register(chat, { cacheBytes: settings.cacheBytes })
   await app.register(images)
   const releaseMs = Math.min(settings.drainMs, longestReleaseMs)

@@ -3,8 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import fp from 'fastify-plugin'
 import { spareFreshConnections } from '../../services/http/graceful-close/fresh-connections.ts'
 import { untilNobodyWaits } from '../../services/http/graceful-close/narrow-listener.ts'
-import type { RequestAbort } from '../../services/requests/abort.ts'
-import { Roster } from '../../services/shared/active-set.ts'
 import { GatewayError } from '../../services/shared/errors.ts'
 
 interface DrainOptions {
@@ -26,7 +24,7 @@ declare module 'fastify' {
     /** Has a listener whose sockets the server takes closed with it, and as carefully. */
     closeAlong (listener: Server): void
     /** The requests that use cases are answering; aborted when a closing server has waited long enough. */
-    running: Roster<RequestAbort>
+    running: Set<AbortController>
   }
 }
 
@@ -45,10 +43,10 @@ export default fp<DrainOptions>(async (app, { delayMs, limitMs }) => {
   const alongside: Server[] = []
   spareFreshConnections(app.server)
 
-  const running = new Roster<RequestAbort>()
+  const running = new Set<AbortController>()
   app.decorate('running', running)
   const abortRunning = (): void => {
-    running.forEach(request => request.abort(GatewayError.unavailable('The gateway is shutting down.')))
+    for (const request of running) request.abort(GatewayError.unavailable('The gateway is shutting down.'))
   }
   app.decorate('isDraining', () => draining)
   app.decorate('leave', async () => {

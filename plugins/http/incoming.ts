@@ -1,44 +1,41 @@
 import type { FastifyReply } from 'fastify'
 import fp from 'fastify-plugin'
-import { conversationHeader, conversationOf } from '../../services/chat/auto-model.ts'
-import { cacheHeader, readCacheWish } from '../../services/chat/cache/cache-control.ts'
 import { overloaded } from '../../services/http/load.ts'
-import { abortedWithClient } from '../../services/requests/abort.ts'
-import { deadlineHeader, readDeadline } from '../../services/requests/deadline-header.ts'
+import { abortOnDisconnect } from '../../services/requests/abort.ts'
 import type { Incoming } from '../../services/requests/incoming.ts'
+import { readRequestOptions } from '../../services/requests/request-headers.ts'
 
 declare module 'fastify' {
   interface FastifyReply {
-    /** What a use case needs to answer this request. Throws GatewayError 400 and 503. */
+    /** This validated request as a use case takes it. Throws GatewayError 400 or 503. */
     incoming<Body> (this: { request: { body: Body } }): Incoming<Body>
   }
 }
 
-/** Describes a validated request of a key to the use cases. */
+/** Turns validated requests into what the use cases take. */
 export default fp(async app => {
-  app.decorateReply('incoming', function<Body> (this: FastifyReply & { request: { body: Body } }): Incoming<Body> {
+  app.decorateReply('incoming', function <Body> (this: ReplyWith<Body>): Incoming<Body> {
     const { request, raw } = this
-    const { body, jsonText, id, apiKey, headers, trace } = request
+    const { apiKey, body, trace } = request
     if (wantsStream(body) && app.load.isFull('streams')) throw overloaded()
-    const deadlineMs = readDeadline(headers[deadlineHeader])
-    const abort = abortedWithClient(raw, app.running)
-    const { signal } = abort
+    const options = readRequestOptions(request.headers)
+    const abort = abortOnDisconnect(raw, app.running)
     return {
+      ...options,
       request: body,
-      text: jsonText,
-      requestId: id,
+      text: request.jsonText,
+      requestId: request.id,
       payer: { key: apiKey.id, chain: apiKey.chainAt(Date.now()) },
       mayUse: model => apiKey.mayUse(model),
-      signal,
+      signal: abort.signal,
       giveUp: reason => abort.abort(reason),
-      deadlineMs,
-      conversation: conversationOf(headers[conversationHeader]),
-      cache: readCacheWish(headers[cacheHeader]),
       trace,
-      delivery: this.toDelivery(signal)
+      delivery: this.toDelivery(abort.signal)
     }
   })
 }, { name: 'incoming', dependencies: ['auth', 'json-body', 'overload', 'finished', 'drain', 'delivery'] })
+
+type ReplyWith<Body> = FastifyReply & { request: { body: Body } }
 
 function wantsStream (body: unknown): boolean {
   return typeof body === 'object' && body !== null && 'stream' in body && body.stream === true

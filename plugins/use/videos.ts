@@ -8,7 +8,7 @@ import { createVideoService, type VideoService } from '../../services/videos/cre
 import { resolveVideos } from '../../services/videos/video-models.ts'
 import type { HeldResponse } from '../../services/videos/long-poll.ts'
 import { countJobs, showJobs } from '../../services/observability/metrics/gateway.ts'
-import { readAttempt } from '../../services/videos/attempt.ts'
+import { readRetryOptions } from '../../services/requests/request-headers.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -48,7 +48,7 @@ export default fp<VideosOptions>(async (app, { releaseMs, timing = {} }) => {
     const payer = { key: apiKey.id, chain: apiKey.chainAt(Date.now()) }
     const mayUse = (model: string): boolean => apiKey.mayUse(model)
     await app.videos.complete({
-      ...readAttempt(headers),
+      ...readRetryOptions(headers),
       request: body,
       payer,
       mayUse,

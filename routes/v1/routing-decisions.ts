@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { errorResponses } from '../../schemas/openai/error.ts'
 import { RoutingDecision, RoutingQuestion } from '../../schemas/openai/routing.ts'
-import { conversationHeader, conversationOf } from '../../services/chat/auto-model.ts'
+import { readRequestOptions } from '../../services/requests/request-headers.ts'
 import { decisionAnswer } from '../../services/routing/decision-response.ts'
 
 /**
@@ -19,7 +19,7 @@ const routingDecisions: FastifyPluginAsyncTypebox = async app => {
     request: body,
     key: apiKey.id,
     mayUse: model => apiKey.mayUse(model),
-    conversation: conversationOf(headers[conversationHeader]) ?? body.prompt_cache_key ?? null,
+    conversation: readRequestOptions(headers).conversation ?? body.prompt_cache_key ?? null,
     candidates: body.candidates ?? null,
     availableNano: null
   })))

@@ -1,24 +1,19 @@
 import type { ImageAbilities, ModelConfig } from '../catalogue/types.ts'
 import { notPriced } from './token-price.ts'
 import { assertSafe } from '../shared/money.ts'
+import type { Charge, Quote } from './charge.ts'
 import type { ImageAnswer, ImageUsage, ImageOptions } from '../providers/provider-image.ts'
 import { sizeText } from '../providers/provider-image.ts'
 
-/** What is to be charged, in nano-USD, and the counts that are kept in the books. */
-export interface Bill {
-  amountNano: number
-  usage: Readonly<Record<string, number>>
-  estimated: boolean
+/** An answer of a provider, and how many of its images reach the client. */
+export interface DeliveredImages { answer: ImageAnswer, delivered: number }
+
+/** `maxNano` is exact where the price is per image. */
+export interface ImageQuote extends Quote<DeliveredImages> {
+  chargeFor (images: DeliveredImages): Charge
 }
 
-export interface Quote {
-  /** The most that it may cost: exact where the price is per image. */
-  holdNano: number
-  /** What an answer costs of which `kept` images reach the client. */
-  bill (answer: ImageAnswer, kept: number): Bill
-}
-
-interface Order {
+interface ImageOrder {
   model: Pick<ModelConfig, 'id' | 'price' | 'images'>
   wanted: ImageOptions
   prompt: string
@@ -32,25 +27,25 @@ const unknownTokens = 8192
 const wordsTokens = 4096
 const picoPerNano = 1000
 
-/** Prices an order, now. Throws GatewayError 400 for a model without a price. */
-export function quote (order: Order): Quote {
+/** Prices a request for images. Throws GatewayError 400 for a model without a price. */
+export function quoteImages (order: ImageOrder): ImageQuote {
   const perImageNano = imagePriceNano(order)
   return perImageNano === null ? quoteByTokens(order) : quoteByImage(perImageNano, order.wanted.count)
 }
 
-function quoteByImage (perImageNano: number, count: number): Quote {
+function quoteByImage (perImageNano: number, count: number): ImageQuote {
   return {
-    holdNano: assertSafe(perImageNano * count),
-    bill: ({ usage }, kept) => ({
-      amountNano: assertSafe(perImageNano * kept),
-      usage: { images: kept, ...countsOf(usage) },
+    maxNano: assertSafe(perImageNano * count),
+    chargeFor: ({ answer: { usage }, delivered }) => ({
+      amountNano: assertSafe(perImageNano * delivered),
+      usage: { images: delivered, ...countsOf(usage) },
       estimated: false
     })
   }
 }
 
 /** Nano-USD per image; null where the model is not priced so. */
-function imagePriceNano ({ model: { price, images }, wanted }: Order): number | null {
+function imagePriceNano ({ model: { price, images }, wanted }: ImageOrder): number | null {
   const row = fitting(images?.prices ?? [], wanted)
   if (row === undefined) return price?.imageNano ?? null
   const furtherMegapixels = Math.max(0, megapixelsBegun(wanted) - 1)
@@ -58,7 +53,7 @@ function imagePriceNano ({ model: { price, images }, wanted }: Order): number | 
 }
 
 /** Tokens of text are never more than its UTF-8 bytes; who makes one at a time reads the prompt for each. */
-function quoteByTokens ({ model: { id, price, images }, wanted, prompt }: Order): Quote {
+function quoteByTokens ({ model: { id, price, images }, wanted, prompt }: ImageOrder): ImageQuote {
   if (price === null || price.inputPico === null || price.outputPico === null) throw notPriced(id, 'images')
   const { inputPico, outputPico } = price
   const textOutputPico = images?.textOutputPico ?? outputPico
@@ -73,15 +68,15 @@ function quoteByTokens ({ model: { id, price, images }, wanted, prompt }: Order)
     return Math.ceil(assertSafe(pico * times) / picoPerNano)
   }
   return {
-    holdNano: costNano(worst, wanted.count),
-    bill ({ usage, costNano: saidNano, images: made }, kept) {
-      const share = (nano: number): number => Math.ceil(nano * kept / made.length)
-      const counts = { images: kept, ...countsOf(usage) }
-      const knownNano = usage === null ? saidNano : costNano(usage, 1)
+    maxNano: costNano(worst, wanted.count),
+    chargeFor ({ answer: { usage, costNano: reportedNano, images: made }, delivered }) {
+      const share = (nano: number): number => Math.ceil(nano * delivered / made.length)
+      const counts = { images: delivered, ...countsOf(usage) }
+      const knownNano = usage === null ? reportedNano : costNano(usage, 1)
       if (knownNano !== null) return { amountNano: share(knownNano), usage: counts, estimated: false }
       const estimate = { ...worst, outputText: 0 }
       const booked = { ...counts, ...countsOf(estimate) }
-      return { amountNano: costNano(estimate, kept), usage: booked, estimated: true }
+      return { amountNano: costNano(estimate, delivered), usage: booked, estimated: true }
     }
   }
 }

@@ -6,7 +6,7 @@ import type { TokenPrice } from './token-price.ts'
 import { highestRates } from './token-price.ts'
 
 /** The most that a request may use, and how its output is kept within that. */
-export interface WorstCase {
+export interface MaxCost {
   amountNano: number
   /**
    * Tokens per answer that must be asked of the provider because the client set no limit; null: nothing to
@@ -52,7 +52,7 @@ const legacyOutput = 16
  * Bounds what a request may cost. Tokens of text are never more than its UTF-8 bytes, because byte-level
  * encodings only ever join bytes; the body has at least as many bytes as the text in it.
  */
-export function worstCase (question: Question): WorstCase {
+export function maxCost (question: Question): MaxCost {
   const { request, model } = question
   const answers = answersOf(request)
   const prompt = Math.min(promptBound(question), model.contextWindow ?? Infinity)

@@ -1,45 +1,35 @@
 import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
 import type { CompletionRequest } from '../../schemas/openai/completions.ts'
-import { GatewayError } from '../shared/errors.ts'
 import { leastAvailable } from '../billing/least-available.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { Router } from '../routing/router.ts'
+import type { Incoming } from '../requests/incoming.ts'
 import { routeHeader } from '../routing/describe.ts'
 import type { Feedback } from '../routing/feedback/feedback.ts'
-import type { Incoming } from '../requests/incoming.ts'
+import type { Router } from '../routing/router.ts'
+import { GatewayError } from '../shared/errors.ts'
 
 /** A model that was chosen for a request, and those to try when it does not answer. */
-export interface Selected {
+export interface ChosenModel {
   model: string
   fallbacks: readonly string[]
-  /** Notes which of them answered; returns what the client is told of the choice. */
+  /** Records which of them answered; returns the value of `x-tollgate-route`. */
   answered (model: string): string
-  /** Notes that none did. */
+  /** Records that none did. */
   failed (): void
 }
 
-/** Chooses for requests that leave the model to the gateway. */
-export interface Selector {
-  /**
-   * Throws GatewayError 400 when no model qualifies, 404 for an unknown policy or where there is no choice.
-   */
-  select (incoming: Incoming<ChatCompletionRequest | CompletionRequest>): Promise<Selected>
+/** Chooses the model of requests for `auto` and the other policies. */
+export interface AutoModel {
+  /** Throws GatewayError 400 when no model qualifies, 404 for an unknown policy or a legacy completion. */
+  select (incoming: Incoming<ChatCompletionRequest | CompletionRequest>): Promise<ChosenModel>
 }
-
-/** The header by which a client names a conversation. */
-export const conversationHeader = 'x-tollgate-conversation'
 
 const maxFallbacks = 2
-const maxNameLength = 200
 
-export function conversationOf (header: string | string[] | undefined): string | null {
-  return typeof header === 'string' && header !== '' ? header.slice(0, maxNameLength) : null
-}
-
-/** Lets the router choose among what the key may use and its accounts can pay. */
-export function createSelector (
+/** Lets the router choose among the models that the key may use and its accounts can pay. */
+export function createAutoModel (
   router: Router, feedback: Feedback, ledger: Pick<Ledger, 'availableHint'>
-): Selector {
+): AutoModel {
   return {
     async select ({ request, requestId, payer, mayUse, conversation }) {
       if (!('messages' in request)) throw GatewayError.modelNotFound(request.model)

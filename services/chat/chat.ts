@@ -1,28 +1,29 @@
 import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
 import type { CompletionRequest } from '../../schemas/openai/completions.ts'
+import { quoteChat, type ChatQuote } from '../billing/chat-quote.ts'
+import { leastAvailable } from '../billing/least-available.ts'
 import type { RequestsConfig } from '../catalogue/types.ts'
-import type { Deadlines } from '../shared/deadline-timer.ts'
-import type { Deployments } from '../deployments/deployments.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import {
+  createReport, type ChatAnswer, type ChatProvider, type CompletionAnswer, type ProviderCall
+} from '../providers/provider.ts'
+import { recordStreamEnd } from '../requests/attempt.ts'
+import { planFor, type Candidate, type Catalogue } from '../requests/candidates.ts'
+import { startDeadline, type Incoming } from '../requests/incoming.ts'
+import type { RequestHold, RequestHolds } from '../requests/request-hold.ts'
+import { headersOf } from '../requests/response-headers.ts'
+import { setCandidate, type Trace } from '../requests/trace.ts'
+import { tryCandidates } from '../requests/try-candidates.ts'
+import { isPolicy } from '../routing/policies.ts'
 import { GatewayError, UpstreamError } from '../shared/errors.ts'
 import { JsonText } from '../shared/json-text.ts'
-import type { Charge, Meter } from '../billing/charge.ts'
 import { usdText } from '../shared/money.ts'
-import { createReport } from '../providers/provider.ts'
-import type { ChatProvider, ProviderCall } from '../providers/provider.ts'
-import { isPolicy } from '../routing/policies.ts'
-import type { Trace } from '../requests/trace.ts'
-import { noteEnd } from '../requests/attempt.ts'
-import type { Answer } from '../requests/attempt.ts'
-import { planFor } from '../requests/candidates.ts'
-import type { Candidate, Catalogue } from '../requests/candidates.ts'
+import { peekFirst } from '../upstream/peek-first.ts'
+import type { AutoModel } from './auto-model.ts'
 import { encodeChunks } from './encode-chunks.ts'
-import { headersOf } from '../requests/response-headers.ts'
 import { completeByChat } from './legacy.ts'
-import { findAnswer } from '../requests/try-candidates.ts'
-import type { Selector } from './auto-model.ts'
-import { Till } from '../requests/request-hold.ts'
-import type { Incoming } from '../requests/incoming.ts'
 
+/** The use case behind chat and legacy completions. */
 export interface Chat {
   /**
    * Serves `POST /v1/chat/completions`; throws GatewayError, UpstreamError or StoreUnavailable before the
@@ -35,88 +36,88 @@ export interface Chat {
 
 interface ChatOptions {
   catalogue: Catalogue
-  /** Asked for each request, because the configuration may change. */
+  /** Read for each request, because the configuration may change. */
   limits: () => RequestsConfig
-  deployments: Deployments
-  deadlines: Deadlines
-  meter: Meter
+  ledger: Pick<Ledger, 'availableHint'>
+  holds: RequestHolds
   /** Chooses the model of requests that leave it to the gateway. */
-  selector: Selector
-  /** Hears of every call that failed, also when another one then succeeds. */
+  autoModel: AutoModel
+  /** Receives every call that failed, also when another one then succeeds. */
   onFailure: (requestId: string, candidate: Candidate, error: UpstreamError) => void
-  /** From 0 up to, not including, 1. */
+  /** In [0, 1). */
   random?: () => number
 }
 
 type AnyRequest = ChatCompletionRequest | CompletionRequest
+type Answer = ChatAnswer | CompletionAnswer
 type Ask<Request> = (provider: ChatProvider, call: ProviderCall<Request>) => Promise<Answer>
 
-/**
- * The use case behind chat and legacy completions: plan who may answer, hold the money, call until somebody
- * does, deliver, settle.
- */
+/** Creates the use case: plan the candidates, hold the money, call until one answers, deliver, settle. */
 export function createChat (options: ChatOptions): Chat {
-  const { catalogue, deployments, deadlines, meter, selector, onFailure, random = Math.random } = options
-
-  /** Starts the time that a request may take; `stop` ends it. `dueMs` is on the clock of `deadlines`. */
-  function watch (limitMs: number, giveUp: (reason: GatewayError) => void) {
-    const watched = {
-      slot: -1,
-      dueMs: Infinity,
-      onDeadline: () => giveUp(GatewayError.deadlineExceeded(limitMs)),
-      stop: () => deadlines.delete(watched)
-    }
-    deadlines.add(watched)
-    watched.dueMs = deadlines.nowMs + limitMs
-    return watched
-  }
+  const { catalogue, ledger, holds, autoModel, onFailure, random = Math.random } = options
 
   async function serve<Request extends AnyRequest> (
     given: Incoming<Request>, ask: Ask<Request>
   ): Promise<void> {
+    const { trace, signal, payer, requestId, mayUse } = given
     const limits = options.limits()
-    const { request: { model: asked }, mayUse, trace, signal } = given
-    trace.asked = asked
-    const selected = isPolicy(asked) ? await selector.select(given) : null
-    const { model, fallbacks } = selected ?? { model: asked, fallbacks: given.request.fallbacks ?? null }
+    trace.asked = given.request.model
+    const auto = isPolicy(trace.asked) ? await autoModel.select(given) : null
+    const { model, fallbacks } = auto ?? { model: trace.asked, fallbacks: given.request.fallbacks }
     const incoming = withoutOwnFields(given)
-    const { request, text, requestId, payer } = incoming
+    const { request, text } = incoming
     const bodyBytes = text.bytes.length
-    const plan = planFor({ model, fallbacks, promptBound: bodyBytes, mayUse },
-      { catalogue, deployments, allowDearer: selected !== null || limits.allowDearerFallbacks })
-    const deadline = watch(Math.min(given.deadlineMs ?? Infinity, limits.deadlineMs), given.giveUp)
-    const till = new Till(meter, { payer, requestId, request, bodyBytes })
+    const allowDearer = auto !== null || limits.allowDearerFallbacks
+    const plan = planFor(
+      { kind: 'chat', model, fallbacks, promptBound: bodyBytes, allowDearer, mayUse }, catalogue)
+    const deadline = startDeadline(given, Math.min(given.deadlineMs ?? Infinity, limits.deadlineMs))
+    const hold = holds(payer, requestId)
+    const available = () => leastAvailable(ledger, payer.chain)
+    const covered: { by: Candidate | null, quote: ChatQuote | null } = { by: null, quote: null }
     try {
-      const found = await findAnswer({
+      const attempt = await tryCandidates<Candidate<ChatProvider>, Answer>({
         plan,
         limits,
         signal,
         trace,
         dueMs: deadline.dueMs,
-        prepare: candidate => till.prepare(candidate),
-        ask: ({ provider, deployment, model: { maxOutput } }, signal) => {
-          const bounds = { outputLimit: till.charge?.outputLimit ?? null, maxOutput }
-          return ask(provider, { request, text, model: deployment.model, ...bounds, requestId, signal })
+        async cover (candidate) {
+          const { model, price } = candidate
+          if (covered.by?.model === model && covered.by.price === price) return
+          Object.assign(covered, { by: null, quote: null })
+          const quote = await quoteChat({ request, bodyBytes, model, price, available })
+          await hold.cover(model.id, quote)
+          Object.assign(covered, { by: candidate, quote })
         },
+        async ask ({ provider, deployment, model: { maxOutput } }, signal) {
+          const bounds = { outputLimit: covered.quote?.outputLimit ?? null, maxOutput }
+          return await begun(
+            await ask(provider, { request, text, model: deployment.model, ...bounds, requestId, signal }))
+        },
+        tokensOf: answer => answer.kind === 'json' ? answer.report.usage?.completion ?? 0 : null,
         onFailure: (candidate, error) => onFailure(requestId, candidate, error),
         random
       })
-      name(trace, found.candidate)
-      trace.report = found.answer.report
-      trace.route = selected?.answered(found.candidate.model.id) ?? null
-      const delivered = deliver(incoming, found.answer, till.charge)
-      if (delivered !== undefined) await delivered
-      noteEnd(found, trace.failure !== null && !signal.aborted)
+      const { candidate, answer } = attempt
+      setCandidate(trace, candidate)
+      trace.report = answer.report
+      trace.route = auto?.answered(candidate.model.id) ?? null
+      await deliver(incoming, answer, () => settle(hold, covered.quote, trace))
+      if (answer.kind !== 'json') {
+        const isBroken = trace.failure !== null && !signal.aborted
+        recordStreamEnd(attempt, isBroken ? 'broken' : answer.report.usage?.completion ?? 0)
+      }
     } catch (error) {
-      selected?.failed()
-      if (trace.model === null) name(trace, plan.asked[0])
+      auto?.failed()
+      if (trace.model === null) setCandidate(trace, plan.asked[0])
       if (signal.reason instanceof GatewayError) throw signal.reason
-      // A provider whose answer nobody waits for any more has worked on it all the same.
+      // The provider has worked on an answer that no client waits for any more.
       if (isWorkLost(error)) trace.report ??= createReport()
       throw error
     } finally {
       deadline.stop()
-      settle(till.charge, trace)
+      settle(hold, covered.quote, trace)
+      hold.end()
     }
   }
 
@@ -128,43 +129,42 @@ export function createChat (options: ChatOptions): Chat {
   }
 }
 
-/** The request as providers get it: what is meant for the gateway alone stays behind. */
+/** The request as providers get it: fields for the gateway alone are taken out. */
 function withoutOwnFields<Request extends AnyRequest> (incoming: Incoming<Request>): Incoming<Request> {
   if (incoming.request.fallbacks === undefined) return incoming
   const text = JsonText.parse(Buffer.from(incoming.text.with(new Map([['fallbacks', undefined]]))))
   return { ...incoming, text, request: { ...incoming.request, fallbacks: undefined } }
 }
 
-function name (trace: Trace, candidate: Candidate | undefined): void {
-  trace.model = candidate?.model.id ?? null
-  trace.provider = candidate?.provider.id ?? null
-  trace.upstreamModel = candidate?.deployment.model ?? null
+/** Waits for the first chunk of a translated stream, because a failure before it can still be retried. */
+async function begun (answer: Answer): Promise<Answer> {
+  if (answer.kind !== 'chunks') return answer
+  return { ...answer, chunks: await peekFirst<unknown>(answer.chunks) } as Answer
 }
 
 function isWorkLost (error: unknown): boolean {
   return error instanceof UpstreamError && error.kind === 'aborted' && error.sent !== 'no'
 }
 
-function deliver (
-  { request, delivery, trace }: Incoming<AnyRequest>, answer: Answer, charge: Charge | null
-): Promise<void> | undefined {
+/** Sends the answer. A whole one is settled before, so that the client finds it in its balance. */
+async function deliver (
+  { request, delivery, trace }: Incoming<AnyRequest>, answer: Answer, settleNow: () => void
+): Promise<void> {
   const headers = headersOf(trace, answer.report.dropped)
   if (answer.kind === 'json') {
-    // Booked before it is sent: whoever has read the answer finds it in the balance.
-    settle(charge, trace)
+    settleNow()
     if (trace.costNano !== null) headers['x-tollgate-cost'] = usdText(trace.costNano)
-    delivery.json(headers, answer.body, answer.text)
-    return undefined
+    return delivery.json(headers, answer.body, answer.text)
   }
-  if (answer.kind === 'bytes') return delivery.stream(headers, answer.events)
+  if (answer.kind === 'bytes') return await delivery.stream(headers, answer.events)
   const wantsUsage = request.stream_options?.include_usage === true
-  return delivery.stream(headers, encodeChunks(answer.chunks, answer.report, wantsUsage))
+  await delivery.stream(headers, encodeChunks(answer.chunks, answer.report, wantsUsage))
 }
 
-/** Ends the charge by what was used, or by nothing when nothing came. Ending it again changes nothing. */
-function settle (charge: Charge | null, trace: Trace): void {
+/** Charges what was delivered. Nothing is charged for a stream that broke off before its first text. */
+function settle (hold: RequestHold, quote: ChatQuote | null, trace: Trace): void {
   const { report, failure } = trace
-  const brokeOffEmpty = failure !== null && report?.usage === null && report.delivered.isEmpty
-  if (report === null || brokeOffEmpty) charge?.cancel()
-  else trace.costNano = charge?.settle(report) ?? trace.costNano
+  if (quote === null || report === null) return
+  if (failure !== null && report.usage === null && report.delivered.isEmpty) return
+  trace.costNano = hold.settle(() => quote.chargeFor(report)) ?? trace.costNano
 }

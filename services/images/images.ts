@@ -1,135 +1,147 @@
 import type { ImageGenerationRequest } from '../../schemas/openai/images-generations.ts'
-import type { Catalogue } from '../requests/candidates.ts'
-import { headersOf } from '../requests/response-headers.ts'
-import type { Deployments } from '../deployments/deployments.ts'
-import { GatewayError } from '../shared/errors.ts'
-import type { Ledger } from '../ledger/ledger.ts'
 import type { Download, MediaStore } from '../media/media.ts'
+import type { ImageAnswer } from '../providers/provider-image.ts'
+import type { Candidate, Catalogue } from '../requests/candidates.ts'
+import { startDeadline, type Incoming } from '../requests/incoming.ts'
+import type { RequestHolds } from '../requests/request-hold.ts'
+import { headersOf } from '../requests/response-headers.ts'
+import { setCandidate, type Trace } from '../requests/trace.ts'
+import { tryCandidates, type RetryLimits } from '../requests/try-candidates.ts'
+import { GatewayError, type UpstreamError } from '../shared/errors.ts'
 import { usdText } from '../shared/money.ts'
-import type { Trace } from '../requests/trace.ts'
-import { answerBody } from './answer.ts'
-import { planFor, type Candidate } from './candidates.ts'
-import { openCharge } from '../billing/image-charge.ts'
-import { keepImages, type KeepOptions } from './keep.ts'
-import { makeAtFirst } from './make.ts'
-import type { Incoming } from '../requests/incoming.ts'
+import { planImages, type ImageCandidate } from './image-candidates.ts'
+import { imagesResponse } from './images-response.ts'
+import { storeImages, type StoredImage } from './store-images.ts'
 
 export interface IncomingImages extends Incoming<ImageGenerationRequest> {
   /** Where the client reaches the API, e.g. `https://gateway.example.com/v1`. */
   baseUrl: string
 }
 
+/** The use case behind images. */
 export interface Images {
   /**
    * Serves `POST /v1/images/generations`; throws GatewayError, UpstreamError, MediaUnavailable or
-   * StoreUnavailable. A client that leaves does not stop what a provider has been asked: it is made, and
-   * charged, all the same.
+   * StoreUnavailable. If the client disconnects, the call of the provider goes on and is charged.
    */
   generate (incoming: IncomingImages): Promise<void>
-  /** Gives up what is still being made; resolves when all of it is settled. */
+  /** Aborts what is still being made; resolves when all of it is settled. */
   close (): Promise<void>
 }
 
 interface ImagesOptions {
   catalogue: Catalogue
-  /** Hear how calls went, and tell whom to leave alone. */
-  deployments: Pick<Deployments, 'of'>
-  ledger: Ledger
+  holds: RequestHolds
   media: MediaStore
   download: Download
-  /** Unique ids for holds. */
-  newId: () => string
-  /** Hears of bookings that failed, and of images that were made but could not be kept. */
-  onError: (error: unknown) => void
-  /** Hears of images for a client that had left. */
+  /** Receives images that were made but could not be stored. */
+  onLost: (error: unknown) => void
+  /** Receives images whose client had disconnected. */
   onLate: (trace: Trace, requestId: string) => void
+  /** Receives every call that failed, also when another one then succeeds. */
+  onFailure: (requestId: string, candidate: Candidate, error: UpstreamError) => void
 }
 
-/** The use case behind images: resolve the model, check, price, hold, make, keep, settle, answer. */
+/** Each deployment is called once, and no second one after a call that may have made images already. */
+const limits: RetryLimits = {
+  retries: 0, backoffMs: 0, maxRetryAfterMs: 0, retryUnsure: false, hedgeAfterMs: null
+}
+
+/** Creates the use case: plan, hold the money, call until a candidate answers, store, settle, deliver. */
 export function createImages (options: ImagesOptions): Images {
-  const { catalogue, deployments, media, download, onError, onLate } = options
+  const { catalogue, holds, media, onLate } = options
   const running = new Map<AbortController, Promise<void>>()
 
   async function serve (incoming: IncomingImages, signal: AbortSignal): Promise<void> {
-    const { request, requestId, payer, trace, baseUrl, delivery } = incoming
+    const { request, requestId, payer, trace, delivery } = incoming
     trace.asked = request.model
-    const { model, candidates } = planFor(request, incoming.mayUse, catalogue)
-    trace.model = model.id
-    const holdNano = Math.max(...candidates.map(({ quote }) => quote.holdNano))
-    const charge = await openCharge({ payer, requestId, model: model.id, holdNano }, options)
+    const plan = planImages(request, incoming.mayUse, catalogue)
+    trace.model = plan.model.id
+    const hold = holds(payer, requestId)
     try {
-      const order = { request, requestId, signal, trace, deployments }
-      const { candidate, answer } = await makeAtFirst(candidates, order)
-      // Nobody will fetch what is made for a client that has left.
+      const { candidate, answer } = await tryCandidates<ImageCandidate, ImageAnswer>({
+        plan,
+        limits,
+        signal,
+        trace,
+        dueMs: Infinity,
+        cover: ({ quote }) => hold.cover(plan.model.id, quote),
+        ask (candidate, signal) {
+          setCandidate(trace, candidate)
+          const { provider, deployment: { model }, wanted: { count, size, quality } } = candidate
+          return provider.images({ request, model, count, size, quality, requestId, signal })
+        },
+        tokensOf: () => 0,
+        onFailure: (candidate, error) => options.onFailure(requestId, candidate, error),
+        random: Math.random
+      })
+      // Images for a client that has disconnected are not stored, because nobody has their addresses.
       const isWanted = !incoming.signal.aborted
-      const kept = isWanted ? await keepImages(answer.images, keepOptions(incoming, candidate, signal)) : []
-      const body = isWanted ? await answerBody({ request, answer, kept, media, baseUrl }) : null
-      const due = candidate.quote.bill(answer, isWanted ? kept.length : answer.images.length)
-      // Booked before it is sent: whoever has read the answer finds it in the balance.
-      charge.settle(due)
-      trace.costNano = due.amountNano
-      trace.images = due.usage.images ?? 0
+      const stored = isWanted ? await storeAll(incoming, candidate, answer, signal) : []
+      const { baseUrl } = incoming
+      const body = isWanted ? await imagesResponse({ request, answer, stored, media, baseUrl }) : null
+      trace.images = isWanted ? stored.length : answer.images.length
+      trace.costNano = hold.settle(() => candidate.quote.chargeFor({ answer, delivered: trace.images ?? 0 }))
       if (body === null || incoming.signal.aborted) return onLate(trace, requestId)
-      const dropped = namesOf([...candidate.wanted.dropped, ...answer.dropped])
-      delivery.json({ ...headersOf(trace, dropped), 'x-tollgate-cost': usdText(due.amountNano) }, body, null)
+      const headers = headersOf(trace, [...candidate.wanted.dropped, ...answer.dropped])
+      delivery.json({ ...headers, 'x-tollgate-cost': usdText(trace.costNano ?? 0) }, body, null)
+    } catch (error) {
+      throw signal.aborted ? signal.reason : error
     } finally {
-      // Changes nothing where it has been settled.
-      charge.cancel()
+      hold.end()
     }
   }
 
-  function keepOptions (
-    { request, payer }: IncomingImages, { provider, wanted }: Candidate, signal: AbortSignal
-  ): KeepOptions {
+  async function storeAll (
+    { request, payer }: IncomingImages, { provider, wanted }: ImageCandidate, { images }: ImageAnswer,
+    signal: AbortSignal
+  ): Promise<StoredImage[]> {
     const { size, output_format: format, output_compression: compression } = request
-    const isAsked = size != null && size !== 'auto'
-    const account = payer.chain[0] ?? ''
-    const exactly = { size: isAsked ? wanted.size : null, format, compression }
-    return { media, download, account, provider, ...exactly, signal, onLost: onError }
+    return await storeImages(images, {
+      media,
+      download: options.download,
+      account: payer.chain[0] ?? '',
+      provider: provider.id,
+      size: size != null && size !== 'auto' ? wanted.size : null,
+      format,
+      compression,
+      signal,
+      onLost: options.onLost
+    })
   }
 
   return {
     async generate (incoming) {
-      const giveUp = new AbortController()
-      const stop = followReasons(incoming, giveUp)
-      const work = serve(incoming, giveUp.signal)
-      running.set(giveUp, work)
+      const controller = new AbortController()
+      const stop = abortForReasons(incoming, controller)
+      const work = serve(incoming, controller.signal)
+      running.set(controller, work)
       try {
         await work
       } finally {
-        running.delete(giveUp)
+        running.delete(controller)
         stop()
       }
     },
     async close () {
       const works = [...running.values()]
-      for (const giveUp of running.keys()) giveUp.abort(GatewayError.unavailable('The gateway is shutting down.'))
+      for (const controller of running.keys()) controller.abort(GatewayError.unavailable('The gateway is shutting down.'))
       await Promise.allSettled(works)
     }
   }
 }
 
 /**
- * Gives up for a reason: the gateway shuts down, or the time is up that the client would wait. That a client
- * has left is none. Returns what ends the watch.
+ * Aborts when the gateway shuts down or the client's deadline is over, but not when the client disconnects.
+ * Returns what ends the watch.
  */
-function followReasons (
-  { signal, deadlineMs, giveUp }: IncomingImages, controller: AbortController
-): () => void {
+function abortForReasons (incoming: IncomingImages, controller: AbortController): () => void {
+  const { signal, deadlineMs } = incoming
   const onAbort = (): void => { if (signal.reason instanceof GatewayError) controller.abort(signal.reason) }
   signal.addEventListener('abort', onAbort)
-  const timer = deadlineMs === null
-    ? undefined
-    : setTimeout(() => giveUp(GatewayError.deadlineExceeded(deadlineMs)), deadlineMs)
+  const deadline = deadlineMs === null ? null : startDeadline(incoming, deadlineMs)
   return () => {
-    clearTimeout(timer)
+    deadline?.stop()
     signal.removeEventListener('abort', onAbort)
   }
 }
-
-/** Names of fields as a header may carry them: clients can send any text as one. */
-function namesOf (dropped: readonly string[]): string[] {
-  return [...new Set(dropped)].filter(name => /^[\w.-]{1,64}$/.test(name)).slice(0, mostNames)
-}
-
-const mostNames = 32

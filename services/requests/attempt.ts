@@ -1,98 +1,74 @@
 import { UpstreamError } from '../shared/errors.ts'
-import type { ChatAnswer, CompletionAnswer } from '../providers/provider.ts'
 import type { Permit } from '../deployments/circuit-breaker.ts'
 import type { Deployment } from '../deployments/deployments.ts'
 import type { Candidate } from './candidates.ts'
 import { blameOf } from './classify-failure.ts'
 
-export type Answer = ChatAnswer | CompletionAnswer
-
-/** An answer that has begun, and who gives it. */
-export interface Found {
-  candidate: Candidate
+/** One call of a candidate that has answered: the whole answer, or the beginning of a stream. */
+export interface Attempt<C extends Candidate, Answer> {
+  candidate: C
   answer: Answer
-  /** The clock is that of `performance.now()`. */
+  /** When the answer began, on the clock of `performance.now()`. */
   firstAtMs: number
-  ticket: Permit
+  permit: Permit
 }
 
-/** How long others are preferred to a deployment that limits its rate and does not say for how long. */
-const defaultRestMs = 1000
+/** How to call a candidate, and how to read from its answer what the statistics need. */
+export interface Call<C extends Candidate, Answer> {
+  /** Resolves with the whole answer, or when a stream has begun. Throws UpstreamError. */
+  ask (candidate: C, signal: AbortSignal): Promise<Answer>
+  /** Tokens of a whole answer; null for a stream, which goes on. */
+  tokensOf (answer: Answer): number | null
+}
+
+/** How long other candidates are preferred after a 429 without a retry-after. */
+const defaultPauseMs = 1000
 
 /**
- * Calls a candidate that its breaker lets pass, else returns null, and notes how it went. Resolves when the
- * whole answer or the first event of a stream is there. Throws UpstreamError.
+ * Calls a candidate and records the outcome in its health; null if its circuit breaker is open. Throws
+ * UpstreamError.
  */
-export async function callCandidate (
-  candidate: Candidate, ask: () => Promise<Answer>
-): Promise<Found | null> {
-  const { breaker, statistics } = candidate.known
+export async function attempt<C extends Candidate, Answer> (
+  candidate: C, signal: AbortSignal, { ask, tokensOf }: Call<C, Answer>
+): Promise<Attempt<C, Answer> | null> {
+  const { breaker, statistics } = candidate.health
   const startedMs = performance.now()
-  const ticket = breaker.acquire(startedMs)
-  if (ticket === null) return null
+  const permit = breaker.acquire(startedMs)
+  if (permit === null) return null
   try {
-    const given = await ask()
-    const answer = given.kind === 'chunks' ? await begun(given) : given
+    const answer = await ask(candidate, signal)
     const firstAtMs = performance.now()
-    breaker.succeeded(ticket, firstAtMs)
-    if (answer.kind === 'json') statistics.recordAnswer(answer.report.usage?.completion ?? 0, firstAtMs - startedMs)
-    else statistics.recordFirstEvent(firstAtMs - startedMs)
-    return { candidate, answer, firstAtMs, ticket }
+    breaker.succeeded(permit, firstAtMs)
+    const tokens = tokensOf(answer)
+    if (tokens === null) statistics.recordFirstEvent(firstAtMs - startedMs)
+    else statistics.recordAnswer(tokens, firstAtMs - startedMs)
+    return { candidate, answer, firstAtMs, permit }
   } catch (error) {
-    noteFailure(candidate.known, ticket, error)
+    recordFailure(candidate.health, permit, error)
     throw error
   }
 }
 
-/** Notes why a call of a deployment failed. */
-export function noteFailure ({ breaker, statistics }: Deployment, ticket: Permit, error: unknown): void {
+/** Records how a stream went on after it had begun: broken off, or with so many tokens. */
+export function recordStreamEnd (
+  { candidate: { health }, firstAtMs, permit }: Attempt<Candidate, unknown>, tokens: number | 'broken'
+): void {
   const nowMs = performance.now()
-  if (!(error instanceof UpstreamError)) return breaker.release(ticket)
+  if (tokens !== 'broken') return health.statistics.recordStreamEnd(tokens, nowMs - firstAtMs)
+  health.statistics.recordFailure()
+  health.breaker.failed(permit, nowMs)
+}
+
+function recordFailure ({ breaker, statistics }: Deployment, permit: Permit, error: unknown): void {
+  const nowMs = performance.now()
+  if (!(error instanceof UpstreamError)) return breaker.release(permit)
   const blame = blameOf(error)
-  if (blame === 'works') return breaker.succeeded(ticket, nowMs)
+  if (blame === 'works') return breaker.succeeded(permit, nowMs)
   if (error.kind === 'rate') {
     statistics.recordFailure()
-    breaker.pause(error.details.retryAfterMs ?? defaultRestMs, nowMs)
+    breaker.pause(error.details.retryAfterMs ?? defaultPauseMs, nowMs)
   }
-  if (blame === 'nothing') return breaker.release(ticket)
+  if (blame === 'nothing') return breaker.release(permit)
   statistics.recordFailure()
-  breaker.failed(ticket, nowMs)
-}
-
-/** Notes how a stream went on after its first event. */
-export function noteEnd ({ candidate, answer, firstAtMs, ticket }: Found, isBroken: boolean): void {
-  const { breaker, statistics } = candidate.known
-  const nowMs = performance.now()
-  if (isBroken) {
-    statistics.recordFailure()
-    breaker.failed(ticket, nowMs)
-  } else if (answer.kind !== 'json') {
-    statistics.recordStreamEnd(answer.report.usage?.completion ?? 0, nowMs - firstAtMs)
-  }
-}
-
-/** An answer whose first chunk is there: what fails before it can still be replaced. */
-async function begun (answer: Extract<Answer, { kind: 'chunks' }>): Promise<Answer> {
-  // The two kinds of chunks are told apart by nothing that matters here.
-  const chunks: AsyncIterable<unknown> = answer.chunks
-  const iterator = chunks[Symbol.asyncIterator]()
-  const first = await iterator.next()
-  return { ...answer, chunks: resumed(first, iterator) } as Answer
-}
-
-function resumed<Chunk> (
-  first: IteratorResult<Chunk>, iterator: AsyncIterator<Chunk>
-): AsyncIterable<Chunk> {
-  let held: IteratorResult<Chunk> | null = first
-  return {
-    [Symbol.asyncIterator]: () => ({
-      next () {
-        if (held === null) return iterator.next()
-        const value = held
-        held = null
-        return Promise.resolve(value)
-      },
-      return: async value => await iterator.return?.(value) ?? { done: true, value }
-    })
-  }
+  breaker.failed(permit, nowMs)
 }

@@ -2,9 +2,9 @@ import type { Deployment } from '../deployments/deployments.ts'
 import { GatewayError, UpstreamError, type UpstreamErrorKind } from '../shared/errors.ts'
 
 /**
- * What a failure means for the request: `stop`, nobody else would do better; `model`, no deployment of this
- * model would; `refused`, this deployment will hardly change its mind; `slow`, it may take as long again;
- * `passing`, it may work the next time.
+ * What a failure means for the request: `stop`, no other deployment would do better; `model`, no deployment
+ * of this model would; `refused`, this deployment will hardly change its mind; `slow`, it may take as long
+ * again; `passing`, it may work the next time.
  */
 export type Meaning = 'stop' | 'model' | 'refused' | 'slow' | 'passing'
 
@@ -24,18 +24,15 @@ const meanings: Readonly<Record<UpstreamErrorKind, Meaning>> = {
 }
 
 /**
- * Judges a failure before the first byte. What a fallback cannot take says nothing about the model asked for;
- * what was moderated is not shown to others.
+ * Classifies a failure before the first byte. What a fallback cannot take says nothing about the model asked
+ * for; a moderated prompt is not sent to other providers.
  */
 export function meaningOf (error: UpstreamError, isFallback: boolean): Meaning {
   const { kind } = error
   return isFallback && (kind === 'bad_request' || kind === 'too_large') ? 'model' : meanings[kind]
 }
 
-/**
- * Whether the provider may have worked on the request, and charge for it: it was sent, and nothing refused
- * it.
- */
+/** Whether the provider may have worked on the request, and may charge for it. */
 export function isUnsure ({ sent, details: { status } }: UpstreamError): boolean {
   return sent === 'maybe' || (sent === 'yes' && (status === undefined || status < 300))
 }
@@ -46,18 +43,18 @@ export function blameOf ({ kind, details }: UpstreamError): 'works' | 'fails' | 
   return kind === 'bad_request' || kind === 'moderated' || kind === 'too_large' ? 'works' : 'fails'
 }
 
-/** From what helps the client most, because waiting helps, down to what only the operator can mend. */
-const telling: readonly UpstreamErrorKind[] = [
+/** From what the client can act on, over what passes with time, down to what only the operator can fix. */
+const byUse: readonly UpstreamErrorKind[] = [
   'bad_request', 'moderated', 'too_large', 'rate', 'overloaded', 'timeout', 'bad_reply', 'network', 'not_found', 'quota',
   'auth'
 ]
 
 /**
- * The one failure to tell the client when all have failed, undefined when there was none. When several ask to
- * come back later, the soonest counts: one deployment that works is enough.
+ * The failure to report when all candidates have failed; undefined when there was none. Of several
+ * retry-afters the soonest counts: one deployment that works is enough.
  */
 export function mostTelling (failures: readonly UpstreamError[]): UpstreamError | undefined {
-  const rank = ({ kind }: UpstreamError) => telling.indexOf(kind)
+  const rank = ({ kind }: UpstreamError) => byUse.indexOf(kind)
   const [first, ...others] = failures.toSorted((one, other) => rank(one) - rank(other))
   if (first === undefined) return undefined
   const alike = [first, ...others].filter(({ kind }) => kind === first.kind)
@@ -67,7 +64,7 @@ export function mostTelling (failures: readonly UpstreamError[]): UpstreamError 
   return new UpstreamError(first.kind, first.sent, first.message, details)
 }
 
-/** Nobody was called, because all keep failing. */
+/** 503: all circuit breakers are open, so no deployment was called. */
 export function unavailable (deployments: readonly Deployment[]): GatewayError {
   const nowMs = performance.now()
   const waitMs = Math.min(...deployments.map(({ breaker }) => breaker.waitMs(nowMs)))

@@ -1,10 +1,10 @@
-/** Starts a call; what it does ends when the signal aborts. */
+/** Starts a call, which ends when the signal aborts. */
 export type Start<Answer> = (signal: AbortSignal) => Promise<Answer>
 
 /**
- * Starts a second call when the first has not answered after a while, and gives the answer that comes first;
- * the other call is aborted. Fails when all that were started have failed, with the last failure. `spare`
- * says at that time what to start, null for nothing.
+ * Starts a second call if the first has not answered after `afterMs`, and resolves with the answer that comes
+ * first; the other call is aborted. Rejects with the last failure when all calls have failed. `spare` returns
+ * the second call, or null for none.
  */
 export function hedge<Answer> (
   afterMs: number, signal: AbortSignal, first: Start<Answer>, spare: () => Start<Answer> | null

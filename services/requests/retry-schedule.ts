@@ -3,100 +3,97 @@ import type { UpstreamError } from '../shared/errors.ts'
 import type { Candidate } from './candidates.ts'
 import { meaningOf } from './classify-failure.ts'
 
-/** Whose turn it is, and how long to wait before. */
-export interface Turn { candidate: Candidate, waitMs: number }
-
-/** The deployments of one model while one request tries them. */
-export interface Turns {
+/** When to try which deployment of one model, for one request. Times are monotonic. */
+export interface RetrySchedule<C> {
   /** Whether the model stands in for the one that was asked for. */
   readonly isFallback: boolean
-  /** The next to try; null when none is left. Times are of a clock that is never set. */
-  next (nowMs: number): Turn | null
-  /** Those that may still be tried, and were passed over the last time because their breaker was open. */
-  barred (): Candidate[]
-  /** One that was not tried yet and may be at once, at the same price; null when there is none. */
-  spare (beside: Candidate, nowMs: number): Candidate | null
-  failed (candidate: Candidate, error: UpstreamError, nowMs: number): void
-  /** It is not tried any more for this request. */
-  leave (candidate: Candidate): void
+  /** The next to try and how long to wait before; null when none is left. */
+  next (nowMs: number): { candidate: C, waitMs: number } | null
+  /** Those that `next` passed over the last time because their circuit breaker was open. */
+  skipped (): C[]
+  /** One that was not tried yet, may be called at once and has the same price; null when there is none. */
+  spare (beside: C, nowMs: number): C | null
+  failed (candidate: C, error: UpstreamError, nowMs: number): void
+  /** Rules a candidate out for this request. */
+  drop (candidate: C): void
 }
 
-interface Contestant {
-  candidate: Candidate
+interface Entry<C> {
+  candidate: C
   tries: number
   /** How often it refused, or was too slow. */
-  doubts: number
-  isBarred: boolean
+  refusals: number
+  isSkipped: boolean
   notBeforeMs: number
   isOut: boolean
 }
 
-export type TurnLimits = Pick<RequestsConfig, 'retries' | 'backoffMs' | 'maxRetryAfterMs'>
-
 const maxBackoffMs = 8000
-/** What refused or was too slow gets one more chance, after all others have failed as well. */
-const maxDoubts = 2
+/** A deployment that refused or was too slow gets one more try, after all others have failed. */
+const maxRefusals = 2
 
 /**
- * Takes turns: first each in the given order, at once; then those that may work the next time, each after a
- * wait that doubles, or as its provider asked. One whose breaker is open is passed over, one that rests comes
- * after the others.
+ * Creates a schedule: first each candidate in the given order, at once; then those that may work the next
+ * time, each after a backoff that doubles, with jitter, or after the provider's retry-after. A candidate
+ * whose circuit breaker is open is skipped; one that is paused comes after the others.
  */
-export function createTurns (
-  candidates: readonly Candidate[], limits: TurnLimits, isFallback: boolean, random: () => number
-): Turns {
-  const contestants = candidates.map((candidate): Contestant => {
-    return { candidate, tries: 0, doubts: 0, isBarred: false, notBeforeMs: -Infinity, isOut: false }
+export function createRetrySchedule<C extends Candidate> (
+  candidates: readonly C[], limits: Pick<RequestsConfig, 'retries' | 'backoffMs' | 'maxRetryAfterMs'>,
+  isFallback: boolean, random: () => number
+): RetrySchedule<C> {
+  const entries = candidates.map((candidate): Entry<C> => {
+    return { candidate, tries: 0, refusals: 0, isSkipped: false, notBeforeMs: -Infinity, isOut: false }
   })
-  const find = (candidate: Candidate) => contestants.find(one => one.candidate === candidate)
+  const find = (candidate: C) => entries.find(entry => entry.candidate === candidate)
 
   return {
     isFallback,
 
     next (nowMs) {
-      let best: Contestant | null = null
-      let bestRests = true
-      for (const one of contestants) {
-        if (one.isOut) continue
-        const standing = one.candidate.known.breaker.state(nowMs)
-        one.isBarred = standing === 'open'
-        if (one.isBarred) continue
-        const rests = standing === 'paused'
-        if (best !== null && (rests === bestRests ? one.notBeforeMs >= best.notBeforeMs : rests)) continue
-        best = one
-        bestRests = rests
+      let best: Entry<C> | null = null
+      let bestIsPaused = true
+      for (const entry of entries) {
+        if (entry.isOut) continue
+        const state = entry.candidate.health.breaker.state(nowMs)
+        entry.isSkipped = state === 'open'
+        if (entry.isSkipped) continue
+        const isPaused = state === 'paused'
+        const isLater = best !== null && entry.notBeforeMs >= best.notBeforeMs
+        if (best !== null && (isPaused === bestIsPaused ? isLater : isPaused)) continue
+        best = entry
+        bestIsPaused = isPaused
       }
       return best && { candidate: best.candidate, waitMs: Math.max(0, best.notBeforeMs - nowMs) }
     },
 
-    barred () {
-      return contestants.filter(({ isBarred, isOut }) => isBarred && !isOut).map(({ candidate }) => candidate)
+    skipped () {
+      return entries.filter(({ isSkipped, isOut }) => isSkipped && !isOut).map(({ candidate }) => candidate)
     },
 
     spare (beside, nowMs) {
-      return contestants.find(({ candidate, tries, isOut }) => {
+      return entries.find(({ candidate, tries, isOut }) => {
         return candidate !== beside && tries === 0 && !isOut && candidate.price === beside.price &&
-          candidate.known.breaker.state(nowMs) === 'ready'
+          candidate.health.breaker.state(nowMs) === 'ready'
       })?.candidate ?? null
     },
 
     failed (candidate, error, nowMs) {
-      const one = find(candidate)
-      if (one === undefined) return
+      const entry = find(candidate)
+      if (entry === undefined) return
       const { retryAfterMs = 0, shouldRetry } = error.details
       const meaning = meaningOf(error, isFallback)
-      one.tries++
-      if (meaning !== 'passing') one.doubts++
-      const isAlone = contestants.length === 1
-      one.isOut = shouldRetry === false || retryAfterMs > limits.maxRetryAfterMs ||
-        one.tries > limits.retries || one.doubts >= maxDoubts || (isAlone && meaning === 'refused')
-      const backoffMs = Math.min(limits.backoffMs * 2 ** (one.tries - 1), maxBackoffMs)
-      one.notBeforeMs = nowMs + Math.max(retryAfterMs, backoffMs * (0.5 + random() / 2))
+      entry.tries++
+      if (meaning !== 'passing') entry.refusals++
+      const isAlone = entries.length === 1
+      entry.isOut = shouldRetry === false || retryAfterMs > limits.maxRetryAfterMs ||
+        entry.tries > limits.retries || entry.refusals >= maxRefusals || (isAlone && meaning === 'refused')
+      const backoffMs = Math.min(limits.backoffMs * 2 ** (entry.tries - 1), maxBackoffMs)
+      entry.notBeforeMs = nowMs + Math.max(retryAfterMs, backoffMs * (0.5 + random() / 2))
     },
 
-    leave (candidate) {
-      const one = find(candidate)
-      if (one !== undefined) one.isOut = true
+    drop (candidate) {
+      const entry = find(candidate)
+      if (entry !== undefined) entry.isOut = true
     }
   }
 }

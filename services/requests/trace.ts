@@ -1,4 +1,5 @@
 import type { StreamReport } from '../providers/provider.ts'
+import type { Candidate } from './candidates.ts'
 
 /**
  * What one request turned out to be: filled by the use case, read by the log line. Never a prompt, never a
@@ -26,6 +27,13 @@ export interface Trace {
   costNano: number | null
   /** Why the answer broke off after its status had been sent. */
   failure: Error | null
+}
+
+/** Notes the candidate that answered, or that stands for the request when none did. */
+export function setCandidate (trace: Trace, candidate: Candidate | undefined): void {
+  trace.model = candidate?.model.id ?? null
+  trace.provider = candidate?.provider.id ?? null
+  trace.upstreamModel = candidate?.deployment.model ?? null
 }
 
 /** A trace of a request about which nothing is known yet. */

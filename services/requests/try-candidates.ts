@@ -1,137 +1,162 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { RequestsConfig } from '../catalogue/types.ts'
-import { UpstreamError } from '../shared/errors.ts'
+import { GatewayError, UpstreamError } from '../shared/errors.ts'
 import type { Trace } from './trace.ts'
-import { callCandidate } from './attempt.ts'
-import type { Answer, Found } from './attempt.ts'
-import type { Candidate, Plan } from './candidates.ts'
+import { attempt, type Attempt, type Call } from './attempt.ts'
+import { weightedOrder, type Candidate, type Plan } from './candidates.ts'
 import { isUnsure, meaningOf, mostTelling, unavailable } from './classify-failure.ts'
 import { hedge } from './hedge.ts'
-import type { Start } from './hedge.ts'
-import { inOrder } from './weighted-order.ts'
-import { createTurns } from './retry-schedule.ts'
-import type { Turns } from './retry-schedule.ts'
+import { createRetrySchedule, type RetrySchedule } from './retry-schedule.ts'
 
-/** A request that looks for somebody to answer it. */
-export interface Search {
-  plan: Plan
-  limits: RequestsConfig
+/** How often a deployment is called again, and when a second one is called beside a slow one. */
+export type RetryLimits = Pick<
+  RequestsConfig, 'retries' | 'backoffMs' | 'maxRetryAfterMs' | 'retryUnsure' | 'hedgeAfterMs'
+>
+
+/** A request and the candidates that may answer it. */
+export interface Search<C extends Candidate, Answer> extends Call<C, Answer> {
+  plan: Plan<C>
+  limits: RetryLimits
   signal: AbortSignal
   trace: Trace
   /** When the request must be answered, on the clock of `performance.now()`. */
   dueMs: number
-  /** Sets the candidate's price aside; false when there is no money for it. Throws what forbids to go on. */
-  prepare (candidate: Candidate): boolean | Promise<boolean>
-  ask (candidate: Candidate, signal: AbortSignal): Promise<Answer>
-  onFailure (candidate: Candidate, error: UpstreamError): void
+  /** Holds what the candidate may cost. A GatewayError for the first candidate refuses the request. */
+  cover (candidate: C): Promise<void>
+  onFailure (candidate: C, error: UpstreamError): void
+  /** In [0, 1). */
   random: () => number
 }
 
 /**
- * Finds the first candidate that answers, before anything has gone to the client. Throws what tells the
- * client most when none does: UpstreamError, or GatewayError when none was to be called.
+ * Calls the candidates one after the other until one answers, before anything has gone to the client: the
+ * deployments of the model asked for, then those of its fallbacks, then each again after a backoff. When none
+ * answers, throws the failure that helps the client most: UpstreamError, or GatewayError if none was called.
  */
-export async function findAnswer (search: Search): Promise<Found> {
-  const failures: UpstreamError[] = []
+export async function tryCandidates<C extends Candidate, Answer> (
+  search: Search<C, Answer>
+): Promise<Attempt<C, Answer>> {
+  const { plan, limits, random } = search
+  const state: State = { failures: [], isCovered: false }
+  const scheduleOf = (candidates: readonly C[], isFallback: boolean): RetrySchedule<C> => {
+    return createRetrySchedule(weightedOrder(candidates, random), limits, isFallback, random)
+  }
   for (let round = 0; ; round++) {
-    const turns = turnsOf(search, search.plan.asked, false)
-    const found = await tryModel(search, turns, failures)
-    if (found !== null) return found
-    for (const candidates of search.plan.fallbacks()) {
-      const found = await tryModel(search, turnsOf(search, candidates, true), failures)
-      if (found !== null) return found
+    const schedule = scheduleOf(plan.asked, false)
+    const answered = await tryModel(search, schedule, state)
+    if (answered !== null) return answered
+    for (const candidates of plan.fallbacks()) {
+      const answered = await tryModel(search, scheduleOf(candidates, true), state)
+      if (answered !== null) return answered
     }
-    if (round >= search.limits.retries || !await bridge(search, turns.barred())) break
+    if (round >= limits.retries || !await waitForHalfOpen(search, schedule.skipped())) break
   }
-  throw mostTelling(failures) ?? unavailable(search.plan.asked.map(({ known }) => known))
+  throw mostTelling(state.failures) ?? unavailable(plan.asked.map(({ health }) => health))
 }
 
-/** Most requests that wait for a breaker at the same time: an outage must not fill the memory. */
-const maxBridging = 1000
-let bridging = 0
-
-/**
- * Waits for the first of the deployments whose breaker was open, so that a short outage is not seen; returns
- * false when there is none, or it takes too long. One that has let go meanwhile, while fallbacks were tried,
- * is not missed.
- */
-async function bridge ({ limits, dueMs, signal }: Search, barred: readonly Candidate[]): Promise<boolean> {
-  const nowMs = performance.now()
-  const shutMs = barred.map(({ known }) => known.breaker.waitMs(nowMs))
-  const waitMs = Math.max(limits.backoffMs, Math.min(...shutMs))
-  if (waitMs > limits.maxRetryAfterMs || nowMs + waitMs >= dueMs || bridging >= maxBridging) return false
-  bridging++
-  try {
-    await pause(waitMs, signal)
-  } finally {
-    bridging--
-  }
-  return true
-}
-
-function turnsOf ({ limits, random }: Search, candidates: readonly Candidate[], isFallback: boolean): Turns {
-  return createTurns(inOrder(candidates, random), limits, isFallback, random)
+interface State {
+  failures: UpstreamError[]
+  /** Whether a candidate's price has been held. */
+  isCovered: boolean
 }
 
 /** Tries the deployments of one model; null when another model has to be tried. */
-async function tryModel (search: Search, turns: Turns, failures: UpstreamError[]): Promise<Found | null> {
-  const { limits } = search
+async function tryModel<C extends Candidate, Answer> (
+  search: Search<C, Answer>, schedule: RetrySchedule<C>, state: State
+): Promise<Attempt<C, Answer> | null> {
+  const { limits, dueMs, signal } = search
   for (let nowMs = performance.now(); ; nowMs = performance.now()) {
-    const turn = turns.next(nowMs)
-    if (turn === null || nowMs + turn.waitMs >= search.dueMs) return null
-    if (turn.waitMs > 0) await pause(turn.waitMs, search.signal)
-    const { candidate } = turn
-    const prepared = search.prepare(candidate)
-    if (!(prepared instanceof Promise ? await prepared : prepared)) {
-      turns.leave(candidate)
+    const next = schedule.next(nowMs)
+    if (next === null || nowMs + next.waitMs >= dueMs) return null
+    if (next.waitMs > 0) await pause(next.waitMs, signal)
+    const { candidate } = next
+    if (!await isAffordable(search, candidate, state)) {
+      schedule.drop(candidate)
       continue
     }
     try {
-      const found = await call(search, candidate, turns, failures)
-      if (found !== null) return found
+      const answered = await call(search, candidate, schedule, state.failures)
+      if (answered !== null) return answered
     } catch (error) {
       if (!(error instanceof UpstreamError) || error.kind === 'aborted') throw error
-      const meaning = meaningOf(error, turns.isFallback)
+      const meaning = meaningOf(error, schedule.isFallback)
       if (meaning === 'stop' || (!limits.retryUnsure && isUnsure(error))) throw error
       if (meaning === 'model') return null
     }
   }
 }
 
-/** Calls one candidate, and a second one beside it where that is wanted; null when neither could be. */
-function call (
-  search: Search, candidate: Candidate, turns: Turns, failures: UpstreamError[]
-): Promise<Found | null> {
+/** Holds a candidate's price. The first refusal ends the request; a later one rules the candidate out. */
+async function isAffordable<C extends Candidate> (
+  { cover }: Search<C, unknown>, candidate: C, state: State
+): Promise<boolean> {
+  const isFirst = !state.isCovered
+  state.isCovered = true
+  try {
+    await cover(candidate)
+    return true
+  } catch (error) {
+    if (isFirst || !(error instanceof GatewayError)) throw error
+    return false
+  }
+}
+
+/** Calls one candidate, and a second one beside it if hedging is on; null if its circuit breaker is open. */
+function call<C extends Candidate, Answer> (
+  search: Search<C, Answer>, candidate: C, schedule: RetrySchedule<C>, failures: UpstreamError[]
+): Promise<Attempt<C, Answer> | null> {
   const { limits: { hedgeAfterMs }, signal, trace } = search
 
-  async function attempt (one: Candidate, signal: AbortSignal): Promise<Found | null> {
+  async function callOne (one: C, signal: AbortSignal): Promise<Attempt<C, Answer> | null> {
     trace.attempts++
     try {
-      const found = await callCandidate(one, () => search.ask(one, signal))
-      if (found === null) trace.attempts--
-      return found
+      const answered = await attempt(one, signal, search)
+      if (answered === null) trace.attempts--
+      return answered
     } catch (error) {
       if (error instanceof UpstreamError && error.kind !== 'aborted') {
         failures.push(error)
-        turns.failed(one, error, performance.now())
+        schedule.failed(one, error, performance.now())
         search.onFailure(one, error)
       }
       throw error
     }
   }
 
-  function spare (): Start<Found | null> | null {
-    const second = turns.spare(candidate, performance.now())
-    return second && (signal => attempt(second, signal))
-  }
+  if (hedgeAfterMs === null) return callOne(candidate, signal)
+  return hedge(hedgeAfterMs, signal, signal => callOne(candidate, signal), () => {
+    const second = schedule.spare(candidate, performance.now())
+    return second && (signal => callOne(second, signal))
+  })
+}
 
-  if (hedgeAfterMs === null) return attempt(candidate, signal)
-  return hedge(hedgeAfterMs, signal, signal => attempt(candidate, signal), spare)
+/** Bounds the requests that wait for a circuit breaker, so that an outage does not fill the memory. */
+const maxWaiting = 1000
+let waiting = 0
+
+/**
+ * Waits for the first open circuit breaker to become half-open, so that a short outage goes unnoticed.
+ * Returns false when there is none or the wait would be too long.
+ */
+async function waitForHalfOpen (
+  { limits, dueMs, signal }: Pick<Search<Candidate, unknown>, 'limits' | 'dueMs' | 'signal'>, skipped: readonly Candidate[]
+): Promise<boolean> {
+  const nowMs = performance.now()
+  const openMs = skipped.map(({ health }) => health.breaker.waitMs(nowMs))
+  const waitMs = Math.max(limits.backoffMs, Math.min(...openMs))
+  if (waitMs > limits.maxRetryAfterMs || nowMs + waitMs >= dueMs || waiting >= maxWaiting) return false
+  waiting++
+  try {
+    await pause(waitMs, signal)
+  } finally {
+    waiting--
+  }
+  return true
 }
 
 /**
- * Waits at least so long: a timer alone may be early by a millisecond, when a breaker is still open. Throws
- * UpstreamError `aborted` when the signal aborts; no provider is at work meanwhile.
+ * Waits at least this long; a timer alone may fire a millisecond early. Throws UpstreamError `aborted` when
+ * the signal aborts.
  */
 async function pause (waitMs: number, signal: AbortSignal): Promise<void> {
   const untilMs = performance.now() + waitMs

@@ -75,7 +75,7 @@ forEachEngine(t, 'a client that leaves pays for what was made for it', async (t,
   await shop.gateway.line(({ outcome }) => outcome === 'client_gone')
   t.match(await billing(shop), { held: 0.02 })
   release.resolve()
-  const late = await shop.gateway.line(({ msg }) => msg === 'images for a client that left')
+  const late = await shop.gateway.line(({ msg }) => msg === 'the client of images had disconnected')
   t.match(late, { model: 'picture', images: 2, costUsd: 0.02 })
   t.match(await billing(shop), { total_spent: 0.02, held: 0 })
   t.match(await entriesOf(shop), [{ amount: 20_000_000, estimated: 0 }])

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 
 /** An answer as it went to a client. */
-export interface KeptAnswer {
+export interface CachedAnswer {
   kind: 'json' | 'events'
   bytes: Uint8Array
   headers: Record<string, string>
@@ -9,34 +9,34 @@ export interface KeptAnswer {
   model: string
   provider: string | null
   upstreamModel: string | null
-  /** When it was kept, in milliseconds since 1970. */
+  /** When it was stored, in milliseconds since 1970. */
   atMs: number
 }
 
-/** Answers in the memory of this process, the least used ones leaving first. */
-export interface KeptAnswers {
-  /** The longest answer that is kept, in bytes. */
+/** Answers in the memory of this process, with LRU eviction. */
+export interface CachedAnswers {
+  /** The longest answer that is stored, in bytes. */
   readonly maxAnswerBytes: number
-  find (key: string): KeptAnswer | undefined
-  keep (key: string, answer: KeptAnswer, ttlMs: number): void
-  /** What all of it takes, in bytes. */
+  get (key: string): CachedAnswer | undefined
+  set (key: string, answer: CachedAnswer, ttlMs: number): void
+  /** The size of all answers, in bytes. */
   readonly bytes: number
 }
 
-/** What an entry takes besides its bytes, roughly. */
+/** Memory of an entry besides its bytes, roughly. */
 const overheadBytes = 1024
 
-/** A store of at most `maxBytes`. No answer may take more than an eighth of it. */
-export function createKeptAnswers (maxBytes: number): KeptAnswers {
+/** Creates a cache of at most `maxBytes`. No answer may take more than an eighth of it. */
+export function createCachedAnswers (maxBytes: number): CachedAnswers {
   const maxAnswerBytes = Math.floor(maxBytes / 8) - overheadBytes
-  const answers = new LRUCache<string, KeptAnswer>({
+  const answers = new LRUCache<string, CachedAnswer>({
     maxSize: maxBytes,
     sizeCalculation: ({ bytes }) => bytes.byteLength + overheadBytes
   })
   return {
     maxAnswerBytes,
-    find: key => answers.get(key),
-    keep (key, answer, ttlMs) {
+    get: key => answers.get(key),
+    set (key, answer, ttlMs) {
       if (answer.bytes.byteLength <= maxAnswerBytes) answers.set(key, answer, { ttl: ttlMs })
     },
     get bytes () { return answers.calculatedSize }

@@ -1,16 +1,15 @@
-import type { Chat } from '../chat.ts'
 import type { ModelConfig } from '../../catalogue/types.ts'
-import type { KeptAnswer, KeptAnswers } from './answers.ts'
+import type { Incoming } from '../../requests/incoming.ts'
+import { cacheHeader, type CacheControl } from '../../requests/request-headers.ts'
+import type { Chat } from '../chat.ts'
+import type { CachedAnswer, CachedAnswers } from './answers.ts'
 import { recording } from './recorder.ts'
-import { isDeterministic, requestKey } from './request-key.ts'
-import type { KeyedRequest } from './request-key.ts'
-import { cacheHeader } from './cache-control.ts'
-import type { Incoming, CacheWish } from '../../requests/incoming.ts'
+import { isDeterministic, requestKey, type KeyedRequest } from './request-key.ts'
 
 interface CachedChatOptions {
   chat: Chat
-  answers: KeptAnswers
-  /** Asked for each request, because the configuration may change. */
+  answers: CachedAnswers
+  /** Called for each request, because the configuration may change. */
   resolve: (model: string) => { model: ModelConfig } | undefined
   /** The time in milliseconds since 1970. */
   clock?: () => number
@@ -23,42 +22,45 @@ interface Cacheable {
   stream?: boolean | null
 }
 
-type Ask<Request> = (incoming: Incoming<Request>) => Promise<void>
+type Serve<Request> = (incoming: Incoming<Request>) => Promise<void>
 
 const defaultTtlMs = 3_600_000
 
 /**
- * A chat that answers a request it has answered before from memory, free of charge: when the client or the
- * model's configuration wants that, and the request says that its answer is not left to chance.
+ * A chat that answers a repeated request from the cache, free of charge: if the client or the model's
+ * configuration asks for it, and the request is deterministic.
  */
 export function createCachedChat (options: CachedChatOptions): Chat {
   const { chat, answers, resolve, clock = Date.now } = options
 
   function serve<Request extends Cacheable> (
-    endpoint: KeyedRequest['endpoint'], incoming: Incoming<Request>, ask: Ask<Request>
+    endpoint: KeyedRequest['endpoint'], incoming: Incoming<Request>, serveNew: Serve<Request>
   ): Promise<void> {
-    const wish = wishOf(incoming, resolve(incoming.request.model)?.model)
-    if (wish === null) return ask(incoming)
-    if (!isDeterministic(incoming.request) || !(wish.read || wish.store)) return ask(labelled(incoming, 'bypass'))
+    const control = cacheControlOf(incoming, resolve(incoming.request.model)?.model)
+    if (control === null) return serveNew(incoming)
+    if (!isDeterministic(incoming.request) || !(control.read || control.store)) {
+      return serveNew(labelled(incoming, 'bypass'))
+    }
     const { request, payer: { chain: [account = ''] }, trace } = incoming
     const key = requestKey({ account, endpoint, request })
-    const kept = wish.read ? answers.find(key) : undefined
+    const cached = control.read ? answers.get(key) : undefined
     const nowMs = clock()
-    if (kept !== undefined && mayHave(kept, incoming) && nowMs - kept.atMs < (wish.maxAgeMs ?? Infinity)) {
-      return replay(kept, incoming, nowMs)
+    const maxAgeMs = control.maxAgeMs ?? Infinity
+    if (cached !== undefined && mayGet(cached, incoming) && nowMs - cached.atMs < maxAgeMs) {
+      return replay(cached, incoming, nowMs)
     }
     const delivery = recording(incoming.delivery, { [cacheHeader]: 'miss' }, answers.maxAnswerBytes, answer => {
       const { model, provider, upstreamModel, failure } = trace
-      if (!wish.store || model === null || failure !== null) return
-      const ttlMs = wish.maxAgeMs ?? defaultTtlMs
-      answers.keep(key, { ...answer, model, provider, upstreamModel, atMs: clock() }, ttlMs)
+      if (!control.store || model === null || failure !== null) return
+      const ttlMs = control.maxAgeMs ?? defaultTtlMs
+      answers.set(key, { ...answer, model, provider, upstreamModel, atMs: clock() }, ttlMs)
     })
-    return ask({ ...incoming, delivery })
+    return serveNew({ ...incoming, delivery })
   }
 
-  /** A model that has been taken away, or from this key, is not served from memory either. */
-  function mayHave (kept: KeptAnswer, { mayUse }: Incoming<Cacheable>): boolean {
-    return resolve(kept.model) !== undefined && mayUse(kept.model)
+  /** A model that was removed, or that the key may not use any more, is not served from the cache either. */
+  function mayGet (cached: CachedAnswer, { mayUse }: Incoming<Cacheable>): boolean {
+    return resolve(cached.model) !== undefined && mayUse(cached.model)
   }
 
   return {
@@ -67,8 +69,10 @@ export function createCachedChat (options: CachedChatOptions): Chat {
   }
 }
 
-/** What the client wants, else what the model's configuration says; null: nobody has asked for the cache. */
-function wishOf ({ cache }: Incoming<Cacheable>, model: ModelConfig | undefined): CacheWish | null {
+/** What the client asks for, else what the model's configuration says; null: neither asks for the cache. */
+function cacheControlOf (
+  { cache }: Incoming<Cacheable>, model: ModelConfig | undefined
+): CacheControl | null {
   const maxAgeMs = model?.cacheSeconds === undefined ? null : model.cacheSeconds * 1000
   if (cache !== null) return { ...cache, maxAgeMs: cache.maxAgeMs ?? maxAgeMs }
   return maxAgeMs === null ? null : { read: true, store: true, maxAgeMs }
@@ -87,25 +91,25 @@ function labelled<Request> (incoming: Incoming<Request>, label: string): Incomin
 }
 
 async function replay (
-  kept: KeptAnswer, { request, trace, delivery }: Incoming<Cacheable>, nowMs: number
+  cached: CachedAnswer, { request, trace, delivery }: Incoming<Cacheable>, nowMs: number
 ): Promise<void> {
   trace.asked = request.model
-  trace.model = kept.model
-  trace.provider = kept.provider
-  trace.upstreamModel = kept.upstreamModel
+  trace.model = cached.model
+  trace.provider = cached.provider
+  trace.upstreamModel = cached.upstreamModel
   trace.costNano = 0
   const headers = {
-    ...kept.headers,
+    ...cached.headers,
     'x-tollgate-attempts': '0',
     'x-tollgate-cost': '0',
-    age: String(Math.max(0, Math.floor((nowMs - kept.atMs) / 1000))),
+    age: String(Math.max(0, Math.floor((nowMs - cached.atMs) / 1000))),
     [cacheHeader]: 'hit'
   }
-  if (kept.kind === 'json') return delivery.json(headers, null, Buffer.from(kept.bytes).toString())
-  await delivery.stream(headers, eventsOf(kept.bytes))
+  if (cached.kind === 'json') return delivery.json(headers, null, Buffer.from(cached.bytes).toString())
+  await delivery.stream(headers, eventsOf(cached.bytes))
 }
 
-/** Event by event, so that a slow reader holds up a long answer as it would hold up a new one. */
+/** One event at a time, so that a slow reader applies back pressure. */
 async function * eventsOf (bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   for (let start = 0; start < text.length;) {

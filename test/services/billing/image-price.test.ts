@@ -1,8 +1,8 @@
 import t from 'tap'
 import type { ImageAbilities, Price } from '../../../services/catalogue/types.ts'
 import { catalogueModel } from '../../../services/catalogue/catalogue.ts'
-import { parseSize } from '../../../services/images/check.ts'
-import { quote } from '../../../services/billing/image-price.ts'
+import { parseSize } from '../../../services/images/check-request.ts'
+import { quoteImages } from '../../../services/billing/image-price.ts'
 import type { ImageAnswer } from '../../../services/providers/provider-image.ts'
 import { thrown } from '../../thrown.ts'
 import { noPrice } from '../../../services/catalogue/no-price.ts'
@@ -21,7 +21,7 @@ interface Asked { size?: string, quality?: string, count?: number, prompt?: stri
 function quoteOf (price: Price | null, images: Partial<ImageAbilities>, asked: Asked = {}) {
   const { size, quality = null, count = 1, prompt = 'A fox' } = asked
   const wanted = { count, size: size === undefined ? null : parseSize(size), quality, dropped: [] }
-  return quote({ model: { id: 'm', price, images: { ...nothing, ...images } }, wanted, prompt })
+  return quoteImages({ model: { id: 'm', price, images: { ...nothing, ...images } }, wanted, prompt })
 }
 
 function answerOf (made: number, more: Partial<ImageAnswer> = {}): ImageAnswer {
@@ -35,24 +35,24 @@ t.test('a price per image is exact before the call, by size and quality', async 
     { size: null, quality: 'high', imageNano: 250_000_000, furtherMegapixelNano: 0 },
     { size: null, quality: null, imageNano: 11_000_000, furtherMegapixelNano: 0 }
   ]
-  const hold = (asked: Asked) => quoteOf(noPrice, { prices }, asked).holdNano
+  const hold = (asked: Asked) => quoteOf(noPrice, { prices }, asked).maxNano
   t.equal(hold({ size: '1024x1024', quality: 'high' }), 167_000_000)
   t.equal(hold({ size: '1536x1024', quality: 'high', count: 3 }), 750_000_000)
   t.equal(hold({ quality: 'low' }), 11_000_000)
   t.equal(hold({}), 11_000_000)
-  t.equal(quoteOf({ ...noPrice, imageNano: 5 }, {}, { count: 4 }).holdNano, 20)
-  t.equal(quoteOf({ ...noPrice, imageNano: 5, inputPico: 1e6, outputPico: 1e6 }, {}).holdNano, 5)
+  t.equal(quoteOf({ ...noPrice, imageNano: 5 }, {}, { count: 4 }).maxNano, 20)
+  t.equal(quoteOf({ ...noPrice, imageNano: 5, inputPico: 1e6, outputPico: 1e6 }, {}).maxNano, 5)
 })
 
 t.test('what was made is charged, and no more', async t => {
-  const { bill } = quoteOf({ ...noPrice, imageNano: 40_000_000 }, {}, { count: 4 })
-  const due = bill(answerOf(4, { costNano: 1 }), 3)
+  const { chargeFor } = quoteOf({ ...noPrice, imageNano: 40_000_000 }, {}, { count: 4 })
+  const due = chargeFor({ answer: answerOf(4, { costNano: 1 }), delivered: 3 })
   t.same(due, { amountNano: 120_000_000, usage: { images: 3 }, estimated: false })
 })
 
 t.test('megapixels begun beyond the first have their own price', async t => {
   const prices = [{ size: null, quality: null, imageNano: 30_000_000, furtherMegapixelNano: 15_000_000 }]
-  const hold = (size: string) => quoteOf(noPrice, { prices }, { size }).holdNano
+  const hold = (size: string) => quoteOf(noPrice, { prices }, { size }).maxNano
   t.equal(hold('512x512'), 30_000_000)
   t.equal(hold('1024x1024'), 30_000_000)
   t.equal(hold('1040x1024'), 45_000_000)
@@ -63,37 +63,38 @@ t.test('a price by the token is held at its worst and settled by what was used',
   const price = { ...noPrice, inputPico: 5_000_000, outputPico: 40_000_000 }
   const tokens = [{ size: null, quality: 'low', tokens: 400 }, { size: null, quality: null, tokens: 6240 }]
   const asked = { count: 2, prompt: 'Füchse' }
-  const { holdNano, bill } = quoteOf(price, { tokens }, asked)
-  t.equal(holdNano, 2 * ((7 + 64) * 5000 + 6240 * 40_000))
+  const { maxNano, chargeFor } = quoteOf(price, { tokens }, asked)
+  t.equal(maxNano, 2 * ((7 + 64) * 5000 + 6240 * 40_000))
   const low = quoteOf(price, { tokens }, { ...asked, quality: 'low' })
-  t.equal(low.holdNano, 2 * ((7 + 64) * 5000 + 400 * 40_000))
+  t.equal(low.maxNano, 2 * ((7 + 64) * 5000 + 400 * 40_000))
   const usage = { inputText: 10, inputImage: 0, output: 2112, outputText: 0 }
-  t.same(bill(answerOf(2, { usage }), 2), {
+  t.same(chargeFor({ answer: answerOf(2, { usage }), delivered: 2 }), {
     amountNano: 10 * 5000 + 2112 * 40_000,
     usage: { images: 2, prompt: 10, completion: 2112 },
     estimated: false
   })
-  const half = bill(answerOf(2, { usage }), 1)
+  const half = chargeFor({ answer: answerOf(2, { usage }), delivered: 1 })
   t.equal(half.amountNano, (10 * 5000 + 2112 * 40_000) / 2, 'what was lost is not charged')
-  t.match(bill(answerOf(2, { costNano: 77 }), 2), { amountNano: 77, estimated: false })
-  t.match(bill(answerOf(1), 1), { amountNano: (7 + 64) * 5000 + 6240 * 40_000, estimated: true }, 'never nothing')
+  const reported = chargeFor({ answer: answerOf(2, { costNano: 77 }), delivered: 2 })
+  t.match(reported, { amountNano: 77, estimated: false })
+  t.match(chargeFor({ answer: answerOf(1), delivered: 1 }), { amountNano: (7 + 64) * 5000 + 6240 * 40_000, estimated: true }, 'never nothing')
 })
 
 t.test('words beside an image have the price of words', async t => {
   const price = { ...noPrice, inputPico: 2_000_000, outputPico: 120_000_000 }
   const tokens = [{ size: null, quality: null, tokens: 2000 }]
-  const { holdNano, bill } = quoteOf(price, { tokens, textOutputPico: 12_000_000 })
+  const { maxNano, chargeFor } = quoteOf(price, { tokens, textOutputPico: 12_000_000 })
   const usage = { inputText: 5, inputImage: 0, output: 1120, outputText: 300 }
-  const { amountNano } = bill(answerOf(1, { usage }), 1)
+  const { amountNano } = chargeFor({ answer: answerOf(1, { usage }), delivered: 1 })
   t.equal(amountNano, 5 * 2000 + 1120 * 120_000 + 300 * 12_000)
-  t.ok(holdNano > amountNano)
+  t.ok(maxNano > amountNano)
 })
 
 t.test('without a price nothing is sold, and what is free says so', async t => {
   for (const price of [null, noPrice, { ...noPrice, outputPico: 1 }]) {
     t.match(thrown(() => quoteOf(price, {})), { status: 400, code: 'model_not_priced', message: /price: { image: … }/ })
   }
-  t.equal(quoteOf({ ...noPrice, imageNano: 0 }, {}).holdNano, 0)
+  t.equal(quoteOf({ ...noPrice, imageNano: 0 }, {}).maxNano, 0)
 })
 
 t.test('the hold covers every published price of the catalogue\'s models', async t => {
@@ -107,7 +108,7 @@ t.test('the hold covers every published price of the catalogue\'s models', async
   ]
   for (const [name, size, quality, usd] of published) {
     const model = catalogueModel('openai', name)
-    const { holdNano } = quoteOf(model?.price ?? null, model?.images ?? {}, { size, quality })
-    t.ok(holdNano >= usd * 0.98e9, `${name} ${size} ${quality} holds ${holdNano}`)
+    const { maxNano } = quoteOf(model?.price ?? null, model?.images ?? {}, { size, quality })
+    t.ok(maxNano >= usd * 0.98e9, `${name} ${size} ${quality} holds ${maxNano}`)
   }
 })

@@ -3,7 +3,7 @@ import t from 'tap'
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
 import { countTokens } from '../../../services/billing/count-tokens.ts'
 import { costNano } from '../../../services/billing/token-price.ts'
-import { worstCase } from '../../../services/billing/max-cost.ts'
+import { maxCost } from '../../../services/billing/max-cost.ts'
 
 const price = { inputPico: 150_000, outputPico: 600_000, cacheReadPico: 75_000, cacheWritePico: 150_000 }
 const model = { contextWindow: 128_000, maxOutput: 16_384 }
@@ -11,7 +11,7 @@ const model = { contextWindow: 128_000, maxOutput: 16_384 }
 function bound (request: Omit<ChatCompletionRequest, 'model'>, more: object = {}) {
   const body = { model: 'm', ...request }
   const bodyBytes = Buffer.byteLength(JSON.stringify(body))
-  return worstCase({ request: body, bodyBytes, model, price, availableNano: 10_000_000_000, ...more })
+  return maxCost({ request: body, bodyBytes, model, price, availableNano: 10_000_000_000, ...more })
 }
 
 const messages = [{ role: 'user' as const, content: 'Hi' }]
@@ -64,7 +64,7 @@ t.test('a prompt is never longer than the model\'s window', async t => {
 })
 
 t.test('the legacy endpoint writes 16 tokens unless told', async t => {
-  const legacy = (more: object) => worstCase({
+  const legacy = (more: object) => maxCost({
     request: { model: 'm', prompt: 'Hi', ...more }, bodyBytes: 30, model, price, availableNano: 1e12
   })
   t.strictSame(legacy({}), { amountNano: 30 * 150 + 16 * 600, outputLimit: 16 })

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { knownProviders } from '../../../services/catalogue/known-providers.ts'
-import { checkRequest, parseSize } from '../../../services/images/check.ts'
+import { checkRequest, parseSize } from '../../../services/images/check-request.ts'
 import { catalogueModel, catalogueNames } from '../../../services/catalogue/catalogue.ts'
 import { newModel } from '../../../services/catalogue/new-model.ts'
 

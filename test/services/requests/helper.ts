@@ -11,7 +11,7 @@ export const limits = { ...requestsDefaults, retries: 2, backoffMs: 100 }
 const deployments = createDeployments({ breaker: () => breakerDefaults })
 let made = 0
 
-/** A place where a model could run, which nobody has called yet. */
+/** A deployment that was not called yet. */
 export function candidate (
   deployment: Partial<DeploymentConfig> = {}, price: Price | null = null
 ): Candidate {
@@ -21,7 +21,7 @@ export function candidate (
     close: async () => {}
   }
   const full = { provider: provider.id, model: 'm', weight: 1, priority: 0, ...deployment }
-  return { model: newModel(provider.id, 'm'), deployment: full, provider, price, known: deployments.of(full) }
+  return { model: newModel(provider.id, 'm'), deployment: full, provider, price, health: deployments.of(full) }
 }
 
 /** A failure of a kind, by default one that an answer with an error status tells of. */

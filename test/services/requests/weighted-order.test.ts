@@ -1,5 +1,5 @@
 import t from 'tap'
-import { inOrder } from '../../../services/requests/weighted-order.ts'
+import { weightedOrder } from '../../../services/requests/candidates.ts'
 import { createRandom } from '../ledger/random.ts'
 import { candidate } from './helper.ts'
 
@@ -8,7 +8,9 @@ t.test('the lower priority goes first, whatever the weights', async t => {
   const first = candidate({ priority: 0, weight: 1 })
   const middle = candidate({ priority: 3, weight: 50 })
   const random = createRandom(1)
-  for (let i = 0; i < 20; i++) t.same(inOrder([last, first, middle], random.next), [first, middle, last])
+  for (let i = 0; i < 20; i++) {
+    t.same(weightedOrder([last, first, middle], random.next), [first, middle, last])
+  }
 })
 
 t.test('within a priority each comes first as often as its weight says', async t => {
@@ -17,7 +19,7 @@ t.test('within a priority each comes first as often as its weight says', async t
   const firsts = [0, 0, 0]
   const count = 4000
   for (let i = 0; i < count; i++) {
-    const order = inOrder(candidates, random.next)
+    const order = weightedOrder(candidates, random.next)
     if (order.length !== 3) t.fail(`${order.length} instead of 3`)
     if (order[2] !== candidates[2]) t.fail('what has no weight is only a substitute')
     const first = candidates.indexOf(order[0] ?? candidate())
@@ -30,8 +32,8 @@ t.test('within a priority each comes first as often as its weight says', async t
 
 t.test('the bounds of randomness lead to somebody, as does no weight at all', async t => {
   const two = [candidate(), candidate()]
-  t.same(inOrder(two, () => 0), two)
-  t.same(inOrder(two, () => 1 - Number.EPSILON), two.toReversed())
+  t.same(weightedOrder(two, () => 0), two)
+  t.same(weightedOrder(two, () => 1 - Number.EPSILON), two.toReversed())
   const weightless = [candidate({ weight: 0 }), candidate({ weight: 0 })]
-  t.same(inOrder(weightless, () => 0.5), weightless)
+  t.same(weightedOrder(weightless, () => 0.5), weightless)
 })

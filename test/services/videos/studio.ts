@@ -17,7 +17,7 @@ import { newModel } from '../../../services/catalogue/new-model.ts'
 import type { VideoProvider } from '../../../services/providers/provider-video.ts'
 import type { Store } from '../../../services/store/store.ts'
 import { createTrace } from '../../../services/requests/trace.ts'
-import { readAttempt } from '../../../services/videos/attempt.ts'
+import { readRetryOptions } from '../../../services/requests/request-headers.ts'
 import type { Timing } from '../../../services/videos/runner/runner-context.ts'
 import { createVideoService } from '../../../services/videos/create.ts'
 import type { VideoService } from '../../../services/videos/create.ts'
@@ -181,7 +181,7 @@ async function listen (service: VideoService) {
       raw.writeHead(answer.status, answer.headers).end(JSON.stringify(answer.toBody()))
     }
     service.complete({
-      ...readAttempt(incoming.headers),
+      ...readRetryOptions(incoming.headers),
       request: JSON.parse(Buffer.concat(pieces).toString()),
       payer: { key: 'key', chain: ['paying'] },
       mayUse: () => true,

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createKeptAnswers } from '../../../../services/chat/cache/answers.ts'
+import { createCachedAnswers } from '../../../../services/chat/cache/answers.ts'
 import { isDeterministic, requestKey } from '../../../../services/chat/cache/request-key.ts'
 
 const request = { model: 'm', temperature: 0, messages: [{ role: 'user', content: 'Hello' }] }
@@ -33,7 +33,7 @@ t.test('what is left to chance is told by the request', async t => {
 })
 
 t.test('answers never take more than they may, and the least used one goes first', async t => {
-  const answers = createKeptAnswers(80_000)
+  const answers = createCachedAnswers(80_000)
   const answer = (bytes: number) => ({
     kind: 'json' as const,
     bytes: new Uint8Array(bytes),
@@ -43,13 +43,13 @@ t.test('answers never take more than they may, and the least used one goes first
     upstreamModel: 'u',
     atMs: 0
   })
-  answers.keep('too long', answer(answers.maxAnswerBytes + 1), 60_000)
-  t.equal(answers.find('too long'), undefined)
+  answers.set('too long', answer(answers.maxAnswerBytes + 1), 60_000)
+  t.equal(answers.get('too long'), undefined)
   for (let i = 0; i < 50; i++) {
-    answers.keep(`k${i}`, answer(4000), 60_000)
-    t.ok(answers.find('k0'), 'used all the time')
+    answers.set(`k${i}`, answer(4000), 60_000)
+    t.ok(answers.get('k0'), 'used all the time')
     t.ok(answers.bytes <= 80_000)
   }
-  t.notOk(answers.find('k1'))
-  t.ok(answers.find('k49'))
+  t.notOk(answers.get('k1'))
+  t.ok(answers.get('k49'))
 })

@@ -4,7 +4,7 @@ import { dimensionLimits, readDimensions } from '../media/dimensions.ts'
 import { detectMediaType } from '../media/file-types.ts'
 import type { ImageSize } from '../providers/provider-image.ts'
 
-interface Finish {
+interface Conversion {
   size: ImageSize | null
   format: ImageGenerationRequest['output_format']
   /** 0 to 100; of JPEG and WebP. */
@@ -12,15 +12,17 @@ interface Finish {
 }
 
 /**
- * Gives an image the size and format that were asked for, where the provider knows only ratios or formats of
- * its own. One that is right already is not touched. Throws MediaRejected for what is no image.
+ * Gives an image the size and format that were asked for, for providers that know only ratios or formats of
+ * their own. Returns the same bytes if they are right already. Throws MediaRejected for what is no image.
  */
-export async function finish (bytes: Uint8Array, { size, format, compression }: Finish): Promise<Uint8Array> {
+export async function convertImage (
+  bytes: Uint8Array, { size, format, compression }: Conversion
+): Promise<Uint8Array> {
   const { width, height } = readDimensions(bytes)
   const isRightSize = size === null || (size.width === width && size.height === height)
   const isRightFormat = format == null || typeOf(bytes) === `image/${format}`
   if (isRightSize && isRightFormat) return bytes
-  // Loaded when first needed: most images come as they were asked for.
+  // Loaded when first needed: most images need no conversion.
   const { default: sharp } = await import('sharp')
   const image = sharp(bytes, { limitInputPixels: dimensionLimits.pixels })
   if (size !== null && !isRightSize) image.resize(size.width, size.height, { fit: 'cover' })

@@ -1,29 +1,29 @@
 import type { ImageGenerationRequest, ImagesResponse } from '../../schemas/openai/images-generations.ts'
 import type { MediaStore } from '../media/media.ts'
 import type { ImageAnswer } from '../providers/provider-image.ts'
-import type { KeptImage } from './keep.ts'
+import type { StoredImage } from './store-images.ts'
 
-interface AnswerOptions {
+interface ResponseOptions {
   request: ImageGenerationRequest
   answer: ImageAnswer
-  kept: readonly KeptImage[]
+  stored: readonly StoredImage[]
   media: MediaStore
   /** Where the client reaches the API. */
   baseUrl: string
 }
 
-/** The body of the answer: addresses of the stored images, or their bytes as they are stored. */
-export async function answerBody (
-  { request, answer, kept, media, baseUrl }: AnswerOptions
+/** The response body: addresses of the stored images, or their bytes. */
+export async function imagesResponse (
+  { request, answer, stored, media, baseUrl }: ResponseOptions
 ): Promise<ImagesResponse> {
   const wantsBytes = request.response_format === 'b64_json'
-  const data = await Promise.all(kept.map(async image => ({
+  const data = await Promise.all(stored.map(async image => ({
     ...(wantsBytes ? { b64_json: await base64Of(image, media) } : { url: media.url(image.media, baseUrl) }),
     revised_prompt: image.revisedPrompt ?? request.prompt
   })))
   const { quality, background } = answer.chosen ?? {}
-  const format = common(kept, ({ media: { mime } }) => mime.replace('image/', ''))
-  const size = common(kept, ({ media: { width, height } }) => width === null ? null : `${width}x${height}`)
+  const format = common(stored, ({ media: { mime } }) => mime.replace('image/', ''))
+  const size = common(stored, ({ media: { width, height } }) => width === null ? null : `${width}x${height}`)
   return {
     created: Math.floor(Date.now() / 1000),
     data,
@@ -47,14 +47,14 @@ function isOneOf<Value extends string> (
   return values.some(one => one === value)
 }
 
-async function base64Of ({ media: stored }: KeptImage, media: MediaStore): Promise<string> {
-  const chunks = await Array.fromAsync(await media.read(stored))
+async function base64Of (image: StoredImage, media: MediaStore): Promise<string> {
+  const chunks = await Array.fromAsync(await media.read(image.media))
   return Buffer.concat(chunks).toString('base64')
 }
 
 /** What all images have in common; null when they differ. */
-function common (kept: readonly KeptImage[], of: (image: KeptImage) => string | null): string | null {
-  const [first = null, ...others] = new Set(kept.map(of))
+function common (images: readonly StoredImage[], of: (image: StoredImage) => string | null): string | null {
+  const [first = null, ...others] = new Set(images.map(of))
   return others.length === 0 ? first : null
 }
 

@@ -1,0 +1,37 @@
+import fp from 'fastify-plugin'
+import { createRequestHolds, type RequestHolds } from '../../services/requests/request-hold.ts'
+import type { Candidate, Catalogue } from '../../services/requests/candidates.ts'
+import { createIds } from '../../services/shared/ids.ts'
+import type { UpstreamError } from '../../services/shared/errors.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** What the use cases of chat, images and videos have in common. */
+    requests: {
+      catalogue: Catalogue
+      holds: RequestHolds
+      /** Logs a call of a provider that failed. */
+      onFailure (requestId: string, candidate: Candidate, error: UpstreamError): void
+    }
+  }
+}
+
+/** Offers models, providers, health and holds to the use cases. */
+export default fp(async app => {
+  app.decorate('requests', {
+    catalogue: {
+      resolve: id => app.models.resolve(id),
+      provider: id => app.providers.get(id),
+      deployments: app.deployments
+    },
+    holds: createRequestHolds({
+      ledger: app.ledger,
+      newId: createIds('hold_'),
+      onError: error => app.log.error(error, 'a request could not be booked'),
+      onExcess: excess => app.log.warn(excess, 'a request cost more than its hold; only the hold was charged')
+    }),
+    onFailure (id, { provider, deployment: { model } }, { kind, sent, details: { status } }) {
+      app.log.warn({ id, provider: provider.id, model, kind, sent, status }, 'a call of a provider failed')
+    }
+  })
+}, { name: 'requests', dependencies: ['models', 'providers', 'deployments', 'ledger'] })

@@ -1,0 +1,43 @@
+import type { ImageGenerationRequest } from '../../schemas/openai/images-generations.ts'
+import { quoteImages, type ImageQuote } from '../billing/image-price.ts'
+import { catalogueModel } from '../catalogue/catalogue.ts'
+import type { ModelConfig } from '../catalogue/types.ts'
+import type { ImageOptions } from '../providers/provider-image.ts'
+import { planFor, type Candidate, type Catalogue, type Plan, type ProviderOf } from '../requests/candidates.ts'
+import { GatewayError } from '../shared/errors.ts'
+import { checkRequest } from './check-request.ts'
+
+/** A deployment that can make the images, what exactly it would make, and for how much. */
+export interface ImageCandidate extends Candidate<ProviderOf<'image'>> { wanted: ImageOptions, quote: ImageQuote }
+
+/**
+ * Plans a request for images. Deployments that cannot make what is asked for, or have no price, are left out;
+ * throws the first refusal (GatewayError 400) when none is left, and what `planFor` throws.
+ */
+export function planImages (
+  request: ImageGenerationRequest, mayUse: (model: string) => boolean, catalogue: Catalogue
+): Plan<ImageCandidate> {
+  const plan = planFor({ kind: 'image', model: request.model, fallbacks: [], mayUse }, catalogue)
+  const asked: ImageCandidate[] = []
+  let refusal: GatewayError | null = null
+  for (const candidate of plan.asked) {
+    try {
+      const model = modelAt(candidate)
+      const wanted = checkRequest(request, model)
+      asked.push({ ...candidate, wanted, quote: quoteImages({ model, wanted, prompt: request.prompt }) })
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error
+      refusal ??= error
+    }
+  }
+  if (asked.length === 0) throw refusal ?? GatewayError.modelNotFound(request.model)
+  return { model: plan.model, asked, fallbacks: () => [] }
+}
+
+/** What the model can do and costs at one deployment, where deployments differ. */
+function modelAt (
+  { model: { id, images }, deployment: { provider, model }, price }: Candidate<ProviderOf<'image'>>
+): Pick<ModelConfig, 'id' | 'price' | 'images'> {
+  const abilities = images ?? catalogueModel(provider, model)?.images
+  return { id, price, ...(abilities === undefined ? {} : { images: abilities }) }
+}

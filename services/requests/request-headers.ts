@@ -1,0 +1,96 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { GatewayError } from '../shared/errors.ts'
+
+/** The headers by which a client says how to serve a request. */
+export interface RequestOptions {
+  /** `x-tollgate-deadline-ms`: the longest the client waits; null if absent. */
+  deadlineMs: number | null
+  /** `x-tollgate-conversation`: the client's own name of the conversation; null if absent. */
+  conversation: string | null
+  /** `x-tollgate-cache`; null if absent. */
+  cache: CacheControl | null
+}
+
+/** Whether a request may be answered from the cache, and whether its answer may be cached. */
+export interface CacheControl {
+  read: boolean
+  store: boolean
+  /** The oldest answer to accept, and how long to keep a new one, in ms; null: the gateway's default. */
+  maxAgeMs: number | null
+}
+
+/** What a client says about a request that it may send several times, and how long it waits. */
+export interface RetryOptions {
+  /** `Idempotency-Key`; null if absent. */
+  idempotencyKey: string | null
+  /** `x-stainless-retry-count` of OpenAI's SDKs; 0 if absent. */
+  retryCount: number
+  /** `x-stainless-timeout` of OpenAI's SDKs; null if absent. */
+  clientTimeoutMs: number | null
+}
+
+export const cacheHeader = 'x-tollgate-cache'
+const deadlineHeader = 'x-tollgate-deadline-ms'
+const conversationHeader = 'x-tollgate-conversation'
+const maxDeadlineMs = 86_400_000
+const maxCacheS = 7 * 86_400
+const maxConversationLength = 200
+const maxKeyLength = 255
+
+/** Throws GatewayError 400 for a value that cannot be read. */
+export function readRequestOptions (headers: IncomingHttpHeaders): RequestOptions {
+  return {
+    deadlineMs: readDeadline(headers[deadlineHeader]),
+    conversation: textOf(headers[conversationHeader]).slice(0, maxConversationLength) || null,
+    cache: readCacheControl(headers[cacheHeader])
+  }
+}
+
+/** Throws GatewayError 400 for a key that is too long. */
+export function readRetryOptions (headers: IncomingHttpHeaders): RetryOptions {
+  const key = textOf(headers['idempotency-key']).trim()
+  if (key.length > maxKeyLength) {
+    throw GatewayError.invalidRequest(`An Idempotency-Key must have at most ${maxKeyLength} characters.`)
+  }
+  const timeoutS = Number(textOf(headers['x-stainless-timeout']))
+  const retries = Number(textOf(headers['x-stainless-retry-count']))
+  return {
+    idempotencyKey: key === '' ? null : key,
+    retryCount: Number.isInteger(retries) && retries > 0 ? retries : 0,
+    clientTimeoutMs: timeoutS > 0 && Number.isFinite(timeoutS) ? timeoutS * 1000 : null
+  }
+}
+
+function readDeadline (value: string | string[] | undefined): number | null {
+  if (value === undefined) return null
+  const ms = Number(value)
+  if (typeof value === 'string' && /^\d{1,8}$/.test(value) && ms >= 1 && ms <= maxDeadlineMs) return ms
+  throw GatewayError.invalidRequest(
+    `The header ${deadlineHeader} must be a whole number of milliseconds from 1 to ${maxDeadlineMs}.`)
+}
+
+/**
+ * Reads directives like those of `Cache-Control`: `on`, `max-age=<seconds>`, `no-cache` (a new answer, which
+ * is cached) and `no-store` (neither read nor cached). Null without the header. Throws GatewayError 400.
+ */
+export function readCacheControl (value: string | string[] | undefined): CacheControl | null {
+  if (value === undefined) return null
+  const control: CacheControl = { read: true, store: true, maxAgeMs: null }
+  for (const directive of String(value).toLowerCase().split(',').map(text => text.trim())) {
+    const seconds = Number(/^max-age=(\d{1,6})$/.exec(directive)?.[1])
+    if (directive === 'no-store') control.read = control.store = false
+    else if (directive === 'no-cache') control.read = false
+    else if (seconds >= 1 && seconds <= maxCacheS) control.maxAgeMs = seconds * 1000
+    else if (directive !== 'on') throw badCacheControl()
+  }
+  return control
+}
+
+function badCacheControl (): GatewayError {
+  return GatewayError.invalidRequest(`The header ${cacheHeader} takes \`on\`, \`no-cache\`, \`no-store\` and ` +
+    `\`max-age=<seconds>\` with 1 to ${maxCacheS} seconds, separated by commas.`)
+}
+
+function textOf (header: string | string[] | undefined): string {
+  return typeof header === 'string' ? header : ''
+}
