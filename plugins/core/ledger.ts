@@ -25,7 +25,7 @@ const longestBeatMs = 3_000
 
 /** Offers the ledger, and checks the books every hour. What does not add up is logged, never changed. */
 export default fp<LedgerPluginOptions>(async (app, { checkEveryMs = hourMs, takeoverMs = Infinity }) => {
-  const options = { beatMs: Math.min(longestBeatMs, takeoverMs / 5) }
+  const options = { heartbeatMs: Math.min(longestBeatMs, takeoverMs / 5) }
   const observeWrite = app.metrics.histogram({
     name: 'ledger_flush_seconds',
     help: 'How long a batch of the ledger took to be on disk.',

@@ -1,7 +1,7 @@
 import type { Entry } from '../../schemas/admin/entries.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { isoInstant } from '../shared/iso-time.ts'
-import { entriesAround } from '../ledger/sql/entry-blocks.ts'
+import { entriesOfPeriod } from '../ledger/sql/entry-blocks.ts'
 import { entryId, entryKnownAs } from '../ledger/entry-id.ts'
 import type { Value } from '../store/store.ts'
 import type { Administration } from './administration.ts'
@@ -37,7 +37,7 @@ export async function listEntries (
   const asked = conditions.filter((condition): condition is [string, Value] => condition[1] !== undefined)
   const where = asked.map(([sql], index) => sql.replaceAll('?', `$${index + 1}`)).join(' and ')
   // The latest of all are found without looking for a time.
-  const source = isOfPeriod ? entriesAround(store.engine) : 'entry'
+  const source = isOfPeriod ? entriesOfPeriod(store.engine) : 'entry'
 
   await flush()
   const rows = await store.all<EntryRow>(

@@ -3,7 +3,7 @@ import { assertSafe } from '../shared/money.ts'
 import { noLimits } from '../shared/limits.ts'
 import type { Limits } from '../shared/limits.ts'
 import type { Queries, Store } from '../store/store.ts'
-import { idempotencyConflict, unknownAccount } from './refusals.ts'
+import { idempotencyConflict, unknownAccount } from './errors.ts'
 
 export interface NewAccount {
   /** 1 to 128 letters, digits or `._:@-`, not one of the books' own accounts and no `budget:…`. */

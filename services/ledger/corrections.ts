@@ -2,7 +2,7 @@ import { GatewayError } from '../shared/errors.ts'
 import { assertSafe } from '../shared/money.ts'
 import type { Queries, Store } from '../store/store.ts'
 import { entryKnownAs } from './entry-id.ts'
-import { idempotencyConflict, unknownAccount } from './refusals.ts'
+import { idempotencyConflict, unknownAccount } from './errors.ts'
 import { createStatements } from './sql/statements.ts'
 import type { Statements } from './sql/statements.ts'
 

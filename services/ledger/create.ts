@@ -1,32 +1,31 @@
 import { randomUUID } from 'node:crypto'
-import { StoreUnavailable } from '../store/store.ts'
-import type { Store } from '../store/store.ts'
-import { createBalances } from './balances.ts'
-import { createCommit } from './commit/commit.ts'
-import type { HoldEnds } from './hold/hold.ts'
-import { createLease } from './cluster/node-membership.ts'
-import type { Ledger } from './ledger.ts'
-import { warnings } from '../shared/log.ts'
-import type { LedgerLog } from '../shared/log.ts'
-import { withDefaults } from './options.ts'
-import type { LedgerOptions } from './options.ts'
-import { createPresence } from './cluster/node-liveness.ts'
-import type { Presence } from './cluster/node-liveness.ts'
-import { createQueue } from './commit/queue.ts'
-import type { Queue } from './commit/queue.ts'
-import { createReclaim } from './cluster/release-dead-nodes.ts'
-import type { Returned } from './cluster/release-dead-nodes.ts'
-import { createReservations } from './hold/reservations.ts'
+import { processWarnings } from '../shared/log.ts'
+import type { Log } from '../shared/log.ts'
 import { realTimers } from '../shared/timers.ts'
 import type { Timers } from '../shared/timers.ts'
-import { startUpkeep } from './maintenance.ts'
+import { StoreUnavailable } from '../store/store.ts'
+import type { Store } from '../store/store.ts'
+import { createNodeLiveness } from './cluster/node-liveness.ts'
+import type { NodeLiveness } from './cluster/node-liveness.ts'
+import { createNodeMembership } from './cluster/node-membership.ts'
+import { createStaleHolds } from './cluster/release-dead-nodes.ts'
+import type { Released } from './cluster/release-dead-nodes.ts'
+import { createCommit } from './commit/commit.ts'
+import { createQueue } from './commit/queue.ts'
+import type { Queue } from './commit/queue.ts'
 import { createWriter } from './commit/writer.ts'
+import { createHolds } from './hold/holds.ts'
+import type { Ledger } from './ledger.ts'
+import { startMaintenance } from './maintenance.ts'
+import { createBalances } from './node-allowance.ts'
+import { withDefaults } from './options.ts'
+import type { LedgerOptions } from './options.ts'
 
 export interface LedgerContext {
   store: Store
   /**
-   * 1 to 64 letters, digits or `._-`; random unless told. A name that is told must belong to one process at a
-   * time: whoever starts under it takes back at once what the process before it held.
+   * 1 to 64 letters, digits or `._-`; random by default. A given id must belong to one process at a time: a
+   * process that starts under it releases at once what the one before held.
    */
   nodeId?: string
   /** Milliseconds since 1970. */
@@ -34,85 +33,83 @@ export interface LedgerContext {
   /** Milliseconds of a clock that is never set. */
   monotonic?: () => number
   timers?: Timers
-  /** How nodes show that they live; what suits the store unless told. */
-  presence?: Presence
+  /** How nodes detect each other's death; by default what suits the store. */
+  liveness?: NodeLiveness
   options?: Partial<LedgerOptions>
-  log?: LedgerLog
-  /** Hears how long each batch took to be written. */
+  log?: Log
+  /** Called with the duration of each batch. */
   onWrite?: (tookMs: number) => void
 }
 
 const nodeIdPattern = /^[A-Za-z0-9._-]{1,64}$/
+const closeRetryMs = 100
 
 /**
- * Creates the ledger of one node on a store, which it does not close. A node keeps a hold of its own on
- * every account in use and grants requests from it in memory; the queue brings settlements and larger needs
- * to the database in group commits.
+ * Creates the ledger of one node on a store, which it does not close. See `Ledger` for how it works.
  *
- * How much can be refused or lost: a reservation is refused only when it is more than what the account has
- * left plus what living nodes have spare, or when those do not give it back within `recallMs`; a dead node's
- * hold comes back as `Presence` tells. A node that dies takes with it the postings that were not on disk, at
- * most its row in the table `hold`: what its requests held since the last commit, plus one chunk. That is
- * the operator's loss, never the account's.
+ * A reservation is refused only if it exceeds what the account has left plus what live nodes have spare, or
+ * if they do not give it back within `peerSpareMs`. A dead node's holds are released once `NodeLiveness` says
+ * so. A node that dies loses the settlements that were not on disk, at most its rows in the table `hold`:
+ * what its requests held at the last commit plus one chunk. That is the operator's loss, never the account's.
  */
 export function createLedger (context: LedgerContext): Ledger {
-  const { store, nodeId: node = randomUUID(), log = warnings, timers = realTimers } = context
+  const { store, nodeId: node = randomUUID(), log = processWarnings, timers = realTimers } = context
   const { clock = Date.now, monotonic = () => performance.now() } = context
   if (!nodeIdPattern.test(node)) throw new RangeError(`Not an id of a node: ${node.slice(0, 80)}`)
   const options = withDefaults(store.engine, context.options ?? {})
   const shared = { store, node, options, timers, clock, monotonic, log }
   const counts = { overages: 0, suspended: 0, lost: 0 }
 
-  const presence = once(async () =>
-    context.presence ?? await createPresence(store, options, { clock, monotonic }))
-  const reclaim = createReclaim(store)
-  const onReturned = (from: string, returned: readonly Returned[]) => {
-    if (returned.length > 0) log.warn({ node: from, returned }, 'a dead node\'s holds were given back')
+  const liveness = once(async () =>
+    context.liveness ?? await createNodeLiveness(store, options, { clock, monotonic }))
+  const staleHolds = createStaleHolds(store)
+  const onReleased = (from: string, released: readonly Released[]) => {
+    if (released.length > 0) log.warn({ node: from, released }, 'the holds of a dead node were released')
   }
-  const takeFromGone = async () => {
-    for (const other of await reclaim.candidates(node)) {
-      const isGone = (await presence()).isGone(other)
-      if (isGone) onReturned(other.id, await reclaim.takeFrom(other, clock()) ?? [])
+  const releaseDeadNodes = async () => {
+    for (const other of await staleHolds.otherNodes(node)) {
+      const isDead = (await liveness()).isDead(other)
+      if (isDead) onReleased(other.id, await staleHolds.releaseDeadNode(other, clock()) ?? [])
     }
   }
-  const lease = createLease({ ...shared, presence, reclaim, takeFromGone, onReturned })
-  const writer = createWriter({ commit: createCommit(shared), lease, log, counts })
-  const write = timed(writer, monotonic, context.onWrite)
+  const membership = createNodeMembership({ ...shared, liveness, staleHolds, releaseDeadNodes, onReleased })
+  const writer = createWriter({ commit: createCommit(shared), membership, log, counts })
   const queue = createQueue({
-    ...shared, write, onOutage: (err) => log.warn({ err, unflushed: queue.unflushed }, 'the ledger cannot be written')
+    ...shared,
+    write: timed(writer, monotonic, context.onWrite),
+    onOutage: (err) => log.warn({ err, unflushed: queue.unflushed }, 'the ledger cannot be written')
   })
-  const ends = createEnds({ queue, log, counts })
-  const reservations = createReservations({ ...shared, lease, queue, ends })
-  const balances = createBalances({ store, lease })
-  const stopUpkeep = startUpkeep({ ...shared, lease, queue, reclaim, takeFromGone })
+  const holds = createHolds({ ...shared, membership, queue, counts })
+  const balances = createBalances(store, () => membership.term)
+  const stopMaintenance = startMaintenance({ ...shared, membership, queue, staleHolds, releaseDeadNodes })
 
   return {
     node,
-    reserve: (reservation) => reservations.reserve(reservation),
-    forget: (id) => reservations.forget(id),
+    reserve: (reservation) => holds.reserve(reservation),
+    forget: (id) => holds.forget(id),
     availableHint: (account) => balances.hint(account),
     flush: () => queue.flush(),
     async balance (account) {
-      // After a restart, what the process before it held is given back first.
-      await lease.ensure()
+      // After a restart, what the process before it held is released first.
+      await membership.join()
       await queue.flush()
       return await balances.balance(account)
     },
     close: once(async () => {
-      reservations.close()
-      await stopUpkeep()
+      holds.beginClose()
+      await stopMaintenance()
       try {
         await flushWithin(queue, options.closeMs)
       } finally {
-        ends.close()
+        holds.close()
         await queue.stop()
       }
-      await lease.resign()
+      await membership.leave()
     }),
     get overageCount () { return counts.overages },
     get suspendedCount () { return counts.suspended },
     get lostCount () { return counts.lost },
-    get openHoldCount () { return reservations.count },
+    get openHoldCount () { return holds.count },
     get unflushedCount () { return queue.unflushed }
   }
 }
@@ -128,49 +125,7 @@ function timed<Batch> (
   }
 }
 
-interface EndsContext {
-  queue: Queue
-  log: LedgerLog
-  counts: { overages: number }
-}
-
-/** Moves the money of holds that end: in memory at once, to the database through the queue. */
-function createEnds ({ queue, log, counts }: EndsContext): HoldEnds & { close (): void } {
-  let closed = false
-  return {
-    settle (hold, posting) {
-      const { amountNano } = posting
-      if (amountNano > hold.amountNano) counts.overages++
-      if (closed) {
-        log.error({ hold: hold.id, chain: hold.chain, posting }, 'a request was settled after the end')
-        return Promise.resolve()
-      }
-      for (const share of hold.granted?.shares ?? []) {
-        share.inFlightNano -= hold.amountNano
-        share.postedNano += amountNano
-      }
-      return queue.settle(hold, posting)
-    },
-
-    release (hold) {
-      if (hold.granted === null) {
-        if (closed) return Promise.resolve()
-        return queue.settle(hold, null)
-      }
-      const { term, shares } = hold.granted
-      for (const share of shares) {
-        share.inFlightNano -= hold.amountNano
-        term.dirty.add(share)
-      }
-      if (!closed) queue.touch()
-      return Promise.resolve()
-    },
-
-    close: () => { closed = true }
-  }
-}
-
-/** Tries to write everything for some time. Throws StoreUnavailable when the database stays away. */
+/** Retries for a limited time to write everything. Throws StoreUnavailable when the database stays away. */
 async function flushWithin (queue: Queue, timeMs: number): Promise<void> {
   const deadline = performance.now() + timeMs
   while (queue.unflushed > 0) {
@@ -183,8 +138,7 @@ async function flushWithin (queue: Queue, timeMs: number): Promise<void> {
   }
 }
 
-const closeRetryMs = 100
-
+/** Shares the promise of the first call, until it fails. */
 function once<T> (work: () => Promise<T>): () => Promise<T> {
   let started: Promise<T> | null = null
   return () => {

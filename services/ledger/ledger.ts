@@ -1,96 +1,97 @@
-import type { GatewayError } from '../shared/errors.ts'
-import type { StoreUnavailable } from '../store/store.ts'
-
 /** What one request may cost at most, and whose money it is. */
 export interface Reservation {
   /**
-   * Unique per attempt to reserve, and never a client's choice: the same id is the same hold while that is
-   * open, and is charged once.
+   * Unique and never chosen by a client: while a hold is open, the same id is the same hold, charged once.
    */
   id: string
   /**
-   * Accounts that must each cover the amount, the paying account first, then its parents, then the key's
-   * budget if it has one. The first one is charged; the others are charged alike, as limits.
+   * Accounts that must each cover the amount: the paying one, its parents, then the key's budget if it has
+   * one. The first one is debited; on the others the same amount counts against their limit.
    */
   chain: readonly string[]
   /**
-   * The key that asks; a durable hold is refused by the database itself when the key is revoked or expired.
+   * Id of the API key. A durable hold is rejected by the database itself once the key is revoked or expired.
    */
   key: string
   /** Integer nano-USD, above zero. */
   amountNano: number
-  /** An own row in the database, whatever the amount: for work that outlives its request. */
+  /** Stored as a row of its own, whatever the amount: for work that outlives its request. */
   durable?: boolean
-  /** When an own row may be given back by anyone; ms since 1970. */
+  /** When a durable hold expires; ms since 1970. */
   expiresAt?: number
   /**
-   * No other reservation has this id, nor ever will: it need not be found again, in memory or in the books,
-   * where its entry is known by its place. A map keyed by texts of which each is new costs more than the rest
-   * of a reservation, since V8 interns every one.
+   * The id was and will be used for no other reservation, so the hold is not looked up by it. Its entry is
+   * recognised by a sequence number, which costs less than indexing the id in memory and in the database.
    */
   fresh?: boolean
 }
 
 /** What a request really cost. */
 export interface Posting {
-  /** Integer nano-USD; zero books nothing and releases the hold. */
+  /** Integer nano-USD; zero releases the hold without an entry. */
   amountNano: number
   /** The request or job the money was spent for; several entries may share one. */
   ref: string
   /** Public model id. */
   model: string
-  /** Token counts, images or seconds, as kept in the books. */
+  /** Token counts, images or seconds, stored with the entry. */
   usage: Readonly<Record<string, number>>
-  /** Whether the usage was estimated because the provider told none. */
+  /** Whether the usage was estimated because the provider reported none. */
   estimated: boolean
 }
 
-/** Money set aside. Ends by exactly one of `settle` and `release`; further calls change nothing. */
+/**
+ * Money set aside for one request. Ends by exactly one of `settle` and `release`; further calls are no-ops.
+ */
 export interface Hold {
   readonly id: string
   readonly amountNano: number
-  /**
-   * Books the posting and gives back the rest; resolves when that is on disk, which nobody has to wait for.
-   */
+  /** Charges the posting and releases the rest. Resolves once it is on disk; requests need not await that. */
   settle (posting: Posting): Promise<void>
-  /** Gives everything back; resolves when that is on disk where the hold was durable. */
+  /** Releases everything. Resolves once that is on disk if the hold was durable. */
   release (): Promise<void>
 }
 
-/** The money of all accounts as this node may use it. */
+/**
+ * The money of all accounts, as one node uses it.
+ *
+ * A request reserves what it may cost at most, which yields a hold; settling the hold makes an entry of what
+ * it really cost. To authorise a request without a query, each node keeps an allowance per account: a hold of
+ * its own in the database, from which it grants requests in memory. A queue carries settlements and
+ * reservations that exceed the allowance to the database, many in one transaction (group commit). An
+ * allowance only grows by what is available under the account's row lock, so no account is ever overdrawn,
+ * whatever happens to nodes and clocks.
+ */
 export interface Ledger {
-  /** The id of this node, whose signs of life are in the table `node`. */
+  /** The id of this node in the table `node`. */
   readonly node: string
   /**
-   * Sets money aside: at once, without the database, while this node's own hold covers it; else as a promise.
+   * Sets money aside: at once, without the database, if this node's allowance covers it, else as a promise.
    * Throws, or rejects with, GatewayError 402 `insufficient_quota` (naming balance, held and needed) when an
-   * account cannot cover the amount, 401 when the key is no longer good, StoreUnavailable when the database
-   * cannot be asked.
+   * account cannot cover the amount, 401 when the key is no longer valid, StoreUnavailable when the database
+   * cannot be reached.
    */
   reserve (reservation: Reservation): Hold | Promise<Hold>
-  /** Keeps nothing in mind of a durable hold that its job ends itself, see `JobHolds`. */
+  /** Drops a durable hold from memory whose job ends it with `JobHolds`. */
   forget (id: string): void
   /**
-   * What an account has, as every answered request on this node has left it. Integer nano-USD;
-   * available = credits − spent − held, where `held` counts only what running requests hold.
+   * What an account has after every settlement of this node. Integer nano-USD; available = credits − spent −
+   * held, where `held` counts only what running requests hold.
    */
   balance (account: string): Promise<AccountBalance>
-  /**
-   * Roughly what this node could still hold for an account without asking; for affordable caps. Integer
-   * nano-USD.
-   */
+  /** About what this node could still hold for an account, to cap max_tokens; integer nano-USD. */
   availableHint (account: string): number | Promise<number>
-  /** Writes everything that is still in memory. */
+  /** Commits everything that is still in memory. */
   flush (): Promise<void>
-  /** Flushes and gives this node's holds back; no reservation is taken afterwards. */
+  /** Flushes and releases this node's allowances; later reservations are refused. */
   close (): Promise<void>
   /** Requests that cost more than their hold, since the start. */
   readonly overageCount: number
-  /** Requests that were settled too late to be charged and went to suspense. */
+  /** Settlements that came too late to be charged and went to suspense. */
   readonly suspendedCount: number
-  /** Settlements that the database refused for good. */
+  /** Settlements that the database rejected for good. */
   readonly lostCount: number
-  /** Requests that hold money on this node, those that wait for it included. */
+  /** Open holds of this node, including reservations that wait for the database. */
   readonly openHoldCount: number
   /** Settlements that are not on disk yet. */
   readonly unflushedCount: number
@@ -102,6 +103,3 @@ export interface AccountBalance {
   heldNano: number
   availableNano: number
 }
-
-/** What `reserve` may throw. */
-export type ReserveError = GatewayError | StoreUnavailable

@@ -1,66 +1,67 @@
+import type { Log } from '../shared/log.ts'
+import type { Timers } from '../shared/timers.ts'
 import { StoreUnavailable } from '../store/store.ts'
 import type { Store } from '../store/store.ts'
-import { noteEntryBlocks } from './sql/entry-blocks.ts'
-import type { Lease } from './cluster/node-membership.ts'
-import type { LedgerLog } from '../shared/log.ts'
-import type { LedgerOptions } from './options.ts'
+import type { NodeMembership } from './cluster/node-membership.ts'
+import type { StaleHolds } from './cluster/release-dead-nodes.ts'
 import type { Queue } from './commit/queue.ts'
-import type { Reclaim } from './cluster/release-dead-nodes.ts'
 import { forgetIfEmpty } from './node-allowance.ts'
-import type { Timers } from '../shared/timers.ts'
+import type { LedgerOptions } from './options.ts'
+import { recordEntryBlocks } from './sql/entry-blocks.ts'
 
-interface UpkeepContext {
+interface MaintenanceContext {
   store: Store
-  lease: Lease
+  membership: NodeMembership
   queue: Queue
-  reclaim: Reclaim
-  takeFromGone (): Promise<void>
+  staleHolds: StaleHolds
+  releaseDeadNodes (): Promise<void>
   options: LedgerOptions
   timers: Timers
   clock: () => number
   monotonic: () => number
-  log: LedgerLog
+  log: Log
 }
 
-/** What a node does beside requests; returns how to stop it, which waits for what is under way. */
-export function startUpkeep (context: UpkeepContext): () => Promise<void> {
+/** Starts the periodic work of a node; returns how to stop it, which waits for work in progress. */
+export function startMaintenance (context: MaintenanceContext): () => Promise<void> {
   const { timers, options } = context
   const stops = [
-    repeat(timers, 0, options.beatMs, () => beat(context)),
+    repeat(timers, 0, options.heartbeatMs, () => heartbeat(context)),
     repeat(timers, options.idleMs, options.idleMs, async () => giveBackSpare(context))
   ]
   return async () => { await Promise.all(stops.map((stop) => stop())) }
 }
 
-/** Shows that this node lives, gives back what the dead and forgotten hold, notes which entries came when. */
-async function beat ({ store, lease, reclaim, takeFromGone, clock, log }: UpkeepContext): Promise<void> {
+/** Renews the node's lease, releases the holds of dead nodes and expired ones, and records entry blocks. */
+async function heartbeat (context: MaintenanceContext): Promise<void> {
+  const { store, membership, staleHolds, releaseDeadNodes, clock, log } = context
   try {
-    await lease.beat()
-    await takeFromGone()
-    const expired = await reclaim.expire(clock())
-    if (expired.length > 0) log.warn({ returned: expired }, 'durable holds expired')
-    await noteEntryBlocks(store)
+    await membership.heartbeat()
+    await releaseDeadNodes()
+    const released = await staleHolds.releaseExpired(clock())
+    if (released.length > 0) log.warn({ released }, 'durable holds expired')
+    await recordEntryBlocks(store)
   } catch (err) {
-    // The next beat tries again; meanwhile the lease runs out by itself.
-    if (err instanceof StoreUnavailable) log.warn({ err }, 'the ledger could not give a sign of life')
-    else log.error({ err }, 'the upkeep of the ledger failed')
+    // Until a later heartbeat succeeds, the lease runs out.
+    if (err instanceof StoreUnavailable) log.warn({ err }, 'the ledger could not send a heartbeat')
+    else log.error({ err }, 'maintenance of the ledger failed')
   }
 }
 
-/** Gives back what is spare of accounts that were not used here lately; looks again at those that were. */
-function giveBackSpare ({ lease, queue, options, monotonic }: UpkeepContext): void {
-  const { term } = lease
+/** Gives back what is spare on accounts that were not used lately, and refreshes those that were. */
+function giveBackSpare ({ membership, queue, options, monotonic }: MaintenanceContext): void {
+  const { term } = membership
   if (term === null) return
   const unusedSinceMs = monotonic() - options.idleMs
-  for (const share of term.shares.values()) {
-    if (share.usedAtMs > unusedSinceMs) {
-      // Written again, it learns of a limit that an operator has lowered below what is spare here.
-      if ((share.available?.atMs ?? 0) <= unusedSinceMs + options.idleMs / 2) term.dirty.add(share)
+  for (const allowance of term.allowances.values()) {
+    if (allowance.usedAtMs > unusedSinceMs) {
+      // Writing it again notices a limit that was lowered below what is spare here.
+      if ((allowance.available?.atMs ?? 0) <= unusedSinceMs + options.idleMs / 2) term.dirty.add(allowance)
       continue
     }
-    if (share.idle) forgetIfEmpty(term, share)
-    else term.dirty.add(share)
-    share.idle = true
+    if (allowance.idle) forgetIfEmpty(term, allowance)
+    else term.dirty.add(allowance)
+    allowance.idle = true
   }
   if (term.dirty.size > 0) queue.touch()
 }
@@ -70,16 +71,16 @@ function repeat (
   timers: Timers, firstMs: number, everyMs: number, work: () => Promise<void>
 ): () => Promise<void> {
   let stopped = false
-  let underWay = Promise.resolve()
+  let current = Promise.resolve()
   let cancel = timers.inBackground(firstMs, run)
   function run (): void {
-    underWay = work().then(() => {
+    current = work().then(() => {
       if (!stopped) cancel = timers.inBackground(everyMs, run)
     })
   }
   return async () => {
     stopped = true
     cancel()
-    await underWay
+    await current
   }
 }

@@ -1,9 +1,13 @@
-/** What one node may grant of one account, and how much of that is in use. Integer nano-USD. */
-export interface Share {
+import type { Store } from '../store/store.ts'
+import { unknownAccount } from './errors.ts'
+import type { AccountBalance } from './ledger.ts'
+
+/** What one node may grant of one account without asking the database. Integer nano-USD. */
+export interface NodeAllowance {
   readonly account: string
   /**
-   * The node's hold in the database as far as this process may count on it: never more than the row has,
-   * less what is being given back.
+   * The node's hold in the database as far as this process may rely on it: never more than its row, less what
+   * is being given back.
    */
   grantedNano: number
   inFlightNano: number
@@ -11,76 +15,136 @@ export interface Share {
   postedNano: number
   /** When something was last granted, on the monotonic clock. */
   usedAtMs: number
-  /** Nobody used it lately, so nothing is to be kept spare. */
+  /** Not used lately, so nothing is kept spare. */
   idle: boolean
-  /** Until when nothing is kept spare because another node has asked for it, on the monotonic clock. */
-  thriftyUntilMs: number
-  /** What the account had left beside this node's hold at the last commit, null before the first. */
+  /** Until when nothing is kept spare because another node has requested it, on the monotonic clock. */
+  yieldUntilMs: number
+  /** What the account had left beside this allowance at the last commit, null before the first. */
   available: { nano: number, atMs: number } | null
 }
 
-/** One life of a node between registering and being given up; what it granted belongs to it alone. */
+/**
+ * One life of a node, from joining until it leaves or is declared dead; its grants count under this term
+ * alone.
+ */
 export interface Term {
-  /** Id of the node's holds, the node's own id and the epoch. */
+  /** Id of the node's holds: its own id and the epoch. */
   readonly id: string
+  /** The fencing token. */
   readonly epoch: number
-  /** The number of the last settlement of a fresh hold; they come to the books in their order. */
-  numbered: number
-  readonly shares: Map<string, Share>
-  /** Those the next commit has to write, whatever else it is for. */
-  readonly dirty: Set<Share>
+  /** The sequence number of the last settlement of a fresh hold; they are committed in order. */
+  lastSequence: number
+  readonly allowances: Map<string, NodeAllowance>
+  /** Those whose rows the next commit has to write, whatever else it is for. */
+  readonly dirty: Set<NodeAllowance>
 }
 
-/** Returns what may be granted at once; below zero after requests that cost more than their hold. */
-export function freeNano (share: Share): number {
-  return share.grantedNano - share.inFlightNano - share.postedNano
+/** What a hold takes of a node's allowances, one for each account of its chain. */
+export interface Grant { readonly term: Term, readonly allowances: readonly NodeAllowance[] }
+
+/** Returns what may be granted at once; negative after requests that cost more than their hold. */
+export function freeNano (allowance: NodeAllowance): number {
+  return allowance.grantedNano - allowance.inFlightNano - allowance.postedNano
 }
 
-/** Returns the node's share of an account, creating an empty one. */
-export function shareOf ({ shares }: Term, account: string): Share {
-  const known = shares.get(account)
+/** Returns the node's allowance of an account, creating an empty one. */
+export function allowanceOf ({ allowances }: Term, account: string): NodeAllowance {
+  const known = allowances.get(account)
   if (known !== undefined) return known
-  const share = {
+  const allowance = {
     account,
     grantedNano: 0,
     inFlightNano: 0,
     postedNano: 0,
     usedAtMs: 0,
     idle: false,
-    thriftyUntilMs: 0,
+    yieldUntilMs: 0,
     available: null
   }
-  shares.set(account, share)
-  return share
+  allowances.set(account, allowance)
+  return allowance
 }
+
+/** Sets an amount aside on every account of a chain, or returns null when an allowance does not cover it. */
+export function grantFromMemory (
+  term: Term, chain: readonly string[], amountNano: number, nowMs: number
+): Grant | null {
+  const allowances: NodeAllowance[] = []
+  for (const account of chain) {
+    const allowance = term.allowances.get(account)
+    if (allowance === undefined || freeNano(allowance) < amountNano) return null
+    allowances.push(allowance)
+  }
+  for (const allowance of allowances) {
+    allowance.inFlightNano += amountNano
+    allowance.usedAtMs = nowMs
+    allowance.idle = false
+  }
+  return { term, allowances }
+}
+
+/** Drops an empty allowance, so that memory holds only accounts in use. */
+export function forgetIfEmpty ({ allowances, dirty }: Term, allowance: NodeAllowance): void {
+  const { grantedNano, inFlightNano, postedNano } = allowance
+  const empty = grantedNano === 0 && inFlightNano === 0 && postedNano === 0
+  if (empty && !dirty.has(allowance)) allowances.delete(allowance.account)
+}
+
+interface BalanceRow {
+  creditsNano: number
+  spentNano: number
+  heldNano: number
+  /** What other nodes held and no request of theirs used, when they last wrote it. */
+  spareNano: number
+  /** This node's own row. */
+  allowanceNano: number
+}
+
+const hintFreshMs = 1_000
 
 /**
- * Sets an amount aside on every account of a chain, or on none. Returns the shares it is taken from, null
- * when they do not cover it.
+ * Creates the balances of a store's accounts, out of the database and this node's memory; `currentTerm` is
+ * null while the node has not joined. Methods throw StoreUnavailable.
  */
-export function grant (
-  term: Term, chain: readonly string[], amountNano: number, nowMs: number
-): Share[] | null {
-  const taken: Share[] = []
-  for (const account of chain) {
-    const share = term.shares.get(account)
-    if (share === undefined || freeNano(share) < amountNano) return null
-    taken.push(share)
+export function createBalances (store: Store, currentTerm: () => Term | null) {
+  async function read (account: string): Promise<BalanceRow> {
+    const row = await store.get<BalanceRow>(`
+      select credits as "creditsNano", spent as "spentNano", held as "heldNano",
+        (select cast(coalesce(sum(spare), 0) as bigint) from hold
+          where hold.account = $1 and kind = 'node' and state = 0 and hold.id <> $2) as "spareNano",
+        (select cast(coalesce(sum(amount), 0) as bigint) from hold
+          where hold.account = $1 and hold.id = $2 and state = 0) as "allowanceNano"
+      from account where id = $1`, [account, currentTerm()?.id ?? ''])
+    if (row === undefined) throw unknownAccount(account)
+    return row
   }
-  for (const share of taken) use(share, amountNano, nowMs)
-  return taken
-}
 
-/** Counts an amount as in flight. */
-export function use (share: Share, amountNano: number, nowMs: number): void {
-  share.inFlightNano += amountNano
-  share.usedAtMs = nowMs
-  share.idle = false
-}
+  const known = (account: string) => currentTerm()?.allowances.get(account)
 
-/** Forgets a share in which nothing is left, so that the accounts in memory are those in use. */
-export function forgetIfEmpty ({ shares, dirty }: Term, share: Share): void {
-  const { grantedNano, inFlightNano, postedNano } = share
-  const empty = grantedNano === 0 && inFlightNano === 0 && postedNano === 0
-  if (empty && !dirty.has(share)) shares.delete(share.account)
+  async function readHint (account: string): Promise<number> {
+    const { creditsNano, spentNano, heldNano } = await read(account)
+    const allowance = known(account)
+    const freeHereNano = allowance === undefined ? 0 : freeNano(allowance)
+    return Math.max(0, creditsNano - spentNano - heldNano + freeHereNano)
+  }
+
+  return {
+    /**
+     * `heldNano` is what requests hold: durable holds, requests of this node, and those of other nodes as
+     * last written. Spare money of nodes counts as available. Throws GatewayError 404 for an unknown account.
+     */
+    async balance (account: string): Promise<AccountBalance> {
+      const { creditsNano, spentNano, heldNano: inRows, spareNano, allowanceNano } = await read(account)
+      const heldNano = inRows - spareNano - allowanceNano + (known(account)?.inFlightNano ?? 0)
+      return { creditsNano, spentNano, heldNano, availableNano: creditsNano - spentNano - heldNano }
+    },
+
+    /** What this node could hold. Answers from memory if what it knows was under 1 s old when last used. */
+    hint (account: string): number | Promise<number> {
+      const allowance = known(account)
+      if (allowance === undefined || allowance.idle || allowance.available === null) return readHint(account)
+      if (allowance.usedAtMs - allowance.available.atMs > hintFreshMs) return readHint(account)
+      return Math.max(0, allowance.available.nano + freeNano(allowance))
+    }
+  }
 }

@@ -1,16 +1,16 @@
 import type { Posting } from './ledger.ts'
-import type { Share, Term } from './node-allowance.ts'
+import type { Grant } from './node-allowance.ts'
 
-/** Money that was granted and neither settled nor released. */
+/** A hold that is neither settled nor released. */
 export interface OpenHold {
   readonly id: string
   readonly chain: readonly string[]
   readonly key: string
   /** Integer nano-USD. */
   readonly amountNano: number
-  /** What it was granted under; null when it has rows of its own in the database. */
-  readonly granted: { readonly term: Term, readonly shares: readonly Share[] } | null
-  /** Nothing else has its id, so its settlement is told from others by a number. */
+  /** What it takes of the node's allowances; null for a durable hold, which has rows of its own. */
+  readonly grant: Grant | null
+  /** See `Reservation.fresh`. */
   readonly fresh: boolean
 }
 
@@ -18,36 +18,37 @@ export interface OpenHold {
 export interface Settlement {
   readonly hold: OpenHold
   /**
-   * Above the number of every earlier settlement of a fresh hold of its term; 0 where the id of the hold
-   * counts.
+   * Its place among the settlements of fresh holds in its term, from 1; 0 where the id of the hold counts
+   * instead.
    */
-  readonly number: number
-  /** Null gives a durable hold back unused. */
+  readonly sequence: number
+  /** Null releases a durable hold unused. */
   readonly posting: Posting | null
-  /** Milliseconds since 1970; see `Queue`. */
+  /** Milliseconds since 1970. */
   readonly at: number
-  /** The books would not take it, so it goes where the operator looks at it. */
+  /** The account cannot be charged, so the entry goes to suspense for the operator to look at. */
   suspended: boolean
 }
 
-/** A reservation that waits for the database. */
-export interface Take {
+/** A reservation that waits for the next commit. */
+export interface PendingReservation {
   readonly id: string
   readonly chain: readonly string[]
   readonly key: string
   readonly amountNano: number
-  /** Null: granted by making the node's own hold larger. */
+  /** Null: granted by growing the node's allowance. */
   readonly durable: { readonly kind: 'request' | 'job', readonly expiresAt: number } | null
-  /** When it stops waiting for what other nodes have spare, on the monotonic clock; null before it does. */
+  /** When it stops waiting for spare money of other nodes, on the monotonic clock; null before it does. */
   giveUpAtMs: number | null
-  granted (hold: OpenHold): void
+  /** With a null `grant` for a durable hold, whose amount is that of its rows. */
+  granted (grant: Grant | null, amountNano: number): void
   refused (error: unknown): void
-  /** It is to be asked for again a little later. */
-  deferred (): void
+  /** Tries again in a later commit. */
+  retry (): void
 }
 
-/** What one transaction carries. */
+/** What one transaction commits. */
 export interface Batch {
   readonly settlements: Settlement[]
-  readonly takes: Take[]
+  readonly reservations: PendingReservation[]
 }

@@ -1,5 +1,5 @@
 import { GatewayError } from '../shared/errors.ts'
-import { entriesAround } from '../ledger/sql/entry-blocks.ts'
+import { entriesOfPeriod } from '../ledger/sql/entry-blocks.ts'
 import type { Store, Value } from '../store/store.ts'
 
 /** What usage can be told apart by; days are those of UTC. */
@@ -69,7 +69,7 @@ const dayMs = 86_400_000
 
 // Older refunds name no key of their own, but the entry that they take back, which had an id then.
 function sourceOn (engine: Store['engine']): string {
-  return `from ${entriesAround(engine)} left join entry as refunded on refunded.id = entry.reverses`
+  return `from ${entriesOfPeriod(engine)} left join entry as refunded on refunded.id = entry.reverses`
 }
 
 const keyOf = 'coalesce(entry.api_key, refunded.api_key, \'\')'

@@ -1,12 +1,12 @@
-/** Where the ledger tells the operator what no client hears of. */
-export interface LedgerLog {
+/** Where services report what no client is told; pino's arguments. */
+export interface Log {
   info (details: object, message: string): void
   warn (details: object, message: string): void
   error (details: object, message: string): void
 }
 
-/** For callers without a log: what is wrong goes where Node's own warnings go. */
-export const warnings: LedgerLog = {
+/** For callers without a log: Node's own warnings. */
+export const processWarnings: Log = {
   info: () => {},
   warn: (_details, message) => process.emitWarning(message),
   error: (details, message) => process.emitWarning(`${message} ${JSON.stringify(details)}`)

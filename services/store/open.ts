@@ -1,3 +1,4 @@
+import { processWarnings } from '../shared/log.ts'
 import { openSqlite } from './sqlite.ts'
 import type { Store, StoreLog } from './store.ts'
 
@@ -7,7 +8,9 @@ import type { Store, StoreLog } from './store.ts'
  * connections and of waiting for the server. Throws an Error for other addresses, StoreUnavailable when the
  * database cannot be used.
  */
-export async function openStore (url: string, { log = warnings }: { log?: StoreLog } = {}): Promise<Store> {
+export async function openStore (
+  url: string, { log = processWarnings }: { log?: StoreLog } = {}
+): Promise<Store> {
   const [, scheme, rest = ''] = /^([a-z][a-z0-9+.-]*):(?:\/\/)?(.*)$/is.exec(url) ?? []
   switch (scheme?.toLowerCase()) {
     case 'sqlite':
@@ -24,10 +27,4 @@ export async function openStore (url: string, { log = warnings }: { log?: StoreL
   const given = scheme === undefined ? 'no scheme' : `"${scheme}:"`
   throw new Error(`The database address has ${given}; supported are sqlite:<path>, e.g. sqlite:data/tollgate.db, ` +
     'and postgres://user:password@host:port/database')
-}
-
-/** For callers without a log: what is wrong goes where Node's own warnings go. */
-const warnings: StoreLog = {
-  info: () => {},
-  warn: (_details, message) => process.emitWarning(message)
 }

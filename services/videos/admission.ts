@@ -104,8 +104,9 @@ export function createAdmission (context: AdmissionContext): Admission {
     nodes.delete(ledger.node)
     const dead = new Set<string>()
     for (const node of nodes) {
-      const seen = await store.get<{ beat: number }>('select beat from node where id = $1', [node])
-      if (clock() - (seen?.beat ?? 0) > context.takeoverMs()) dead.add(node)
+      const seen = await store.get<{ at: number }>(
+        'select heartbeat_at as at from node where id = $1', [node])
+      if (clock() - (seen?.at ?? 0) > context.takeoverMs()) dead.add(node)
     }
     return dead
   }

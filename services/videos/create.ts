@@ -3,7 +3,7 @@ import { createIds } from '../shared/ids.ts'
 import { createJobHolds } from '../ledger/hold/job-holds.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { withDefaults } from '../ledger/options.ts'
-import { createPresence } from '../ledger/cluster/node-liveness.ts'
+import { createNodeLiveness } from '../ledger/cluster/node-liveness.ts'
 import { realTimers } from '../shared/timers.ts'
 import type { Download, MediaStore } from '../media/media.ts'
 import type { VideoSettings } from '../catalogue/types.ts'
@@ -85,10 +85,10 @@ export async function createVideoService (options: VideoServiceOptions): Promise
       waiters.ended(job)
     }
   })
-  const presence = await createPresence(
+  const liveness = await createNodeLiveness(
     store, withDefaults(store.engine, { leaseMs: takeoverMs, marginMs: 0, maxRequestMs: 0 }), clocks)
   const upkeep = startUpkeep(context, {
-    ...clocks, node: ledger.node, takeoverMs, presence, timers: realTimers, runner: () => runner
+    ...clocks, node: ledger.node, takeoverMs, liveness, timers: realTimers, runner: () => runner
   })
   const admission = createAdmission({
     ...context,

@@ -88,9 +88,9 @@ export function createJobRows (store: Store, node: string) {
     },
 
     /** Nodes that own jobs, and this one. */
-    async owners (): Promise<{ id: string, epoch: number, beat: number }[]> {
+    async owners (): Promise<{ id: string, epoch: number, heartbeatAt: number }[]> {
       return await store.all(`
-        select id, epoch, beat from node where id = $1
+        select id, epoch, heartbeat_at as "heartbeatAt" from node where id = $1
         or exists (select 1 from job where job.owner = node.id and finished_at is null)`, [node])
     },
 

@@ -140,7 +140,7 @@ async function checkBooks (store: Store, when: string): Promise<void> {
 /** Once the last durable holds have expired, nothing is held any more. */
 async function checkRest (store: Store, name: string): Promise<void> {
   const quiet = { info: () => {}, warn: () => {}, error: () => {} }
-  const ledger = createLedger({ store, log: quiet, options: { beatMs: 100 } })
+  const ledger = createLedger({ store, log: quiet, options: { heartbeatMs: 100 } })
   const deadline = performance.now() + 10_000
   const read = () => store.get<{ nano: number }>("select held as nano from account where id = 'paying'")
   while ((await read())?.nano !== 0 && performance.now() < deadline) await sleep(50)

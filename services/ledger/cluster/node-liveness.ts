@@ -3,16 +3,16 @@ import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Store } from '../../store/store.ts'
 import type { LedgerOptions } from '../options.ts'
-import type { OtherNode } from './release-dead-nodes.ts'
 
-/** How nodes show that they live, and how others can tell that one does not. */
-export interface Presence {
-  /** Makes this process the one of that id. Rejects with an Error when another process is. */
+/** A node as its row shows it; times are its own clock's, in ms since 1970. */
+export interface OtherNode { id: string, epoch: number, heartbeatAt: number }
+
+/** How nodes show that they are alive, and detect that others are dead. */
+export interface NodeLiveness {
+  /** Claims a node id for this process. Rejects with an Error if another process has it. */
   enter (node: string): Promise<void>
-  /**
-   * Whether a node is dead for certain, or has been silent for so long that nothing it granted still runs.
-   */
-  isGone (node: OtherNode): boolean
+  /** Whether a node is dead for certain, or has been silent so long that nothing it granted still runs. */
+  isDead (node: OtherNode): boolean
   leave (): void
 }
 
@@ -24,40 +24,44 @@ interface Clocks {
 }
 
 /**
- * Nodes on one SQLite file are processes on one machine, which can know at once whether a process lives; on
- * Postgres, and in memory, only their signs of life tell.
+ * Creates the liveness that suits a store. Nodes on one SQLite file are processes of one machine, whose death
+ * is detected at once by lock files; on Postgres, and in memory, only heartbeats tell.
  */
-export async function createPresence (
+export async function createNodeLiveness (
   store: Store, options: LedgerOptions, clocks: Clocks
-): Promise<Presence> {
-  if (store.engine === 'postgres') return createBeatPresence(options, clocks)
+): Promise<NodeLiveness> {
+  if (store.engine === 'postgres') return createHeartbeatLiveness(options, clocks)
   const main = await store.get<{ file: string }>("select file from pragma_database_list where name = 'main'")
-  return main === undefined || main.file === '' ? createBeatPresence(options, clocks) : createFilePresence(main.file)
+  if (main === undefined || main.file === '') return createHeartbeatLiveness(options, clocks)
+  return createLockFileLiveness(main.file)
 }
 
 /**
- * A node is gone when its sign of life has stood still for as long as its lease and its longest request can
- * last. Watching it here needs no agreement between clocks. A node that was silent long before this one began
- * to watch is known by the time in its last sign, once the lease has passed under watch.
+ * Creates liveness by heartbeats: a node is dead once its heartbeat has not changed for as long as its lease
+ * and its longest request can last. Measured by this node's clock, so clocks need not agree. If a node was
+ * silent long before this one began to watch, the time of its last heartbeat counts, once it was silent under
+ * watch for the lease.
  */
-export function createBeatPresence (options: LedgerOptions, { clock, monotonic }: Clocks): Presence {
+export function createHeartbeatLiveness (
+  options: LedgerOptions, { clock, monotonic }: Clocks
+): NodeLiveness {
   const { leaseMs, marginMs, maxRequestMs } = options
-  const watched = new Map<string, { beat: number, sinceMs: number }>()
+  const watched = new Map<string, { heartbeatAt: number, sinceMs: number }>()
   return {
     enter: async () => {},
-    isGone ({ id, beat }) {
+    isDead ({ id, heartbeatAt }) {
       const now = monotonic()
       const seen = watched.get(id)
-      if (seen === undefined || seen.beat !== beat) {
-        watched.set(id, { beat, sinceMs: now })
+      if (seen === undefined || seen.heartbeatAt !== heartbeatAt) {
+        watched.set(id, { heartbeatAt, sinceMs: now })
         return false
       }
       const silentMs = now - seen.sinceMs
-      const silentByClockMs = clock() - beat
+      const silentByClockMs = clock() - heartbeatAt
       const safeMs = leaseMs + maxRequestMs + marginMs
-      const gone = silentMs >= safeMs || (silentMs >= leaseMs + marginMs && silentByClockMs >= safeMs)
-      if (gone) watched.delete(id)
-      return gone
+      const dead = silentMs >= safeMs || (silentMs >= leaseMs + marginMs && silentByClockMs >= safeMs)
+      if (dead) watched.delete(id)
+      return dead
     },
     leave: () => watched.clear()
   }
@@ -67,11 +71,11 @@ const maxAttempts = 20
 const attemptEveryMs = 50
 
 /**
- * Each process keeps a lock on a file of its own beside the database. The system takes the lock away when the
- * process ends in whatever way, and no number of a process is compared that another one may have by now,
- * perhaps in another container. SQLite does the locking, since Node.js offers none.
+ * Creates liveness by lock files: each process locks a file of its own beside the database, and the system
+ * drops the lock however the process ends. Process ids would be reused, or belong to another container.
+ * SQLite does the locking, since Node.js has no file locks.
  */
-export function createFilePresence (database: string): Presence {
+export function createLockFileLiveness (database: string): NodeLiveness {
   let own: { lock: DatabaseSync, path: string } | null = null
   const pathOf = (node: string) => `${database}-node-${node}`
   return {
@@ -79,17 +83,17 @@ export function createFilePresence (database: string): Presence {
       const path = pathOf(node)
       for (let attempts = 1; own === null; attempts++) {
         const lock = lockFile(path)
-        // A process that has just found the file without an owner may hold the lock for a moment, and remove
-        // it.
+        // A process that just found the file without an owner may hold the lock briefly, and delete it.
         if (lock !== null && existsSync(path)) own = { lock, path }
         else lock?.close()
-        if (own === null && attempts === maxAttempts) throw new Error(`Another process is the node ${node} of ${database}.`)
-        if (own === null) await sleep(attemptEveryMs)
+        if (own !== null) return
+        if (attempts === maxAttempts) throw new Error(`Another process is the node ${node} of ${database}.`)
+        await sleep(attemptEveryMs)
       }
     },
-    isGone ({ id }) {
+    isDead ({ id }) {
       const path = pathOf(id)
-      // A copy of a database comes without the files of the processes that used the original.
+      // A copied database comes without the lock files of the original's processes.
       if (!existsSync(path)) return true
       const lock = lockFile(path)
       if (lock === null) return false
@@ -106,7 +110,7 @@ export function createFilePresence (database: string): Presence {
   }
 }
 
-/** Returns the lock, which ends when it is closed; null when somebody has it. */
+/** Returns the lock, released by closing it; null when another process holds it. */
 function lockFile (path: string): DatabaseSync | null {
   const lock = new DatabaseSync(path, { timeout: 0 })
   try {

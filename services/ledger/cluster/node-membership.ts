@@ -1,132 +1,139 @@
 import type { Queries, Store } from '../../store/store.ts'
 import { StoreUnavailable } from '../../store/store.ts'
+import type { NodeAllowance, Term } from '../node-allowance.ts'
 import type { LedgerOptions } from '../options.ts'
-import { holdState } from '../sql/postings.ts'
-import type { Presence } from './node-liveness.ts'
-import type { Reclaim, Returned } from './release-dead-nodes.ts'
-import type { Share, Term } from '../node-allowance.ts'
+import { holdState } from '../sql/durable-holds.ts'
 import { createStatements } from '../sql/statements.ts'
+import type { NodeLiveness } from './node-liveness.ts'
+import type { Released, StaleHolds } from './release-dead-nodes.ts'
 
-/**
- * Another process has given this node's holds back: nothing that was granted under the term counts any more.
- */
-export class TermOver extends Error {
+/** Another process has released this node's holds: nothing granted under the term counts any more. */
+export class TermEnded extends Error {
   constructor (term: Term) {
-    super(`The term ${term.id} is over.`)
-    this.name = 'TermOver'
+    super(`The term ${term.id} has ended.`)
+    this.name = 'TermEnded'
   }
 }
 
-/** This node among the others. */
-export interface Lease {
-  /** Null until the node is registered. */
+/** This node as a member of the cluster, under a lease that its heartbeat renews. */
+export interface NodeMembership {
+  /** Null until the node has joined. */
   readonly term: Term | null
-  /** Until when reservations may be granted from memory, on the monotonic clock. */
+  /**
+   * When the lease ends, with a margin: until then reservations may be granted from memory; monotonic clock.
+   */
   readonly grantUntilMs: number
-  /** Returns the present term, registering the node when there is none. Throws StoreUnavailable. */
-  ensure (): Promise<Term>
-  /** Notes that the database has seen the node; `sentAtMs`, monotonic, is from before it was asked. */
+  /** Returns the present term, joining under a new one if there is none. Throws StoreUnavailable. */
+  join (): Promise<Term>
+  /**
+   * Renews the lease from `sentAtMs`, monotonic: when the heartbeat was sent that the database has stored.
+   */
   renewed (term: Term, sentAtMs: number): void
-  /** Gives a sign of life. Throws StoreUnavailable. */
-  beat (): Promise<void>
-  /** Starts over under another term when this one was taken away. */
-  lost (term: Term): void
-  /** Gives everything back that the node holds for requests, for good. Throws StoreUnavailable. */
-  resign (): Promise<void>
+  /** Sends a heartbeat. Throws StoreUnavailable. */
+  heartbeat (): Promise<void>
+  /** Ends a term that another node has ended; the next `join` begins another. */
+  endTerm (term: Term): void
+  /** Releases everything that the node holds for requests, for good. Throws StoreUnavailable. */
+  leave (): Promise<void>
 }
 
-interface LeaseContext {
+interface NodeMembershipContext {
   store: Store
   node: string
-  presence: () => Promise<Presence>
-  reclaim: Reclaim
-  /** Takes back what dead nodes hold. */
-  takeFromGone (): Promise<void>
+  liveness: () => Promise<NodeLiveness>
+  staleHolds: StaleHolds
+  releaseDeadNodes (): Promise<void>
   options: LedgerOptions
   clock: () => number
   monotonic: () => number
-  /** Hears of money that an earlier life of this node had on hold. */
-  onReturned (node: string, returned: readonly Returned[]): void
+  /** Called with what an earlier life of this node had on hold. */
+  onReleased (node: string, released: readonly Released[]): void
 }
 
-/** Creates the membership of a node, which registers itself when it is needed first. */
-export function createLease (context: LeaseContext): Lease {
-  const { store, node, presence, reclaim, takeFromGone, options, clock, monotonic, onReturned } = context
-  const { fence } = createStatements(store.engine)
-  let registering: Promise<Term> | null = null
-  let resigned = false
+/** Creates the membership of a node, which joins when it is first needed. */
+export function createNodeMembership (context: NodeMembershipContext): NodeMembership {
+  const { store, node, liveness, staleHolds, releaseDeadNodes, onReleased } = context
+  const { options, clock, monotonic } = context
+  const statements = createStatements(store.engine)
+  let joining: Promise<Term> | null = null
+  let left = false
 
   async function register (): Promise<Term> {
-    const own = await presence()
-    await own.enter(node)
+    await (await liveness()).enter(node)
     const sentAtMs = monotonic()
-    const { epoch, returned } = await store.transaction(async (queries) => {
+    const { epoch, released } = await store.transaction(async (queries) => {
       const epoch = await nextEpoch(queries, node, clock())
-      return { epoch, returned: await reclaim.giveBack(queries, node, holdState.reclaimed, clock()) }
+      return { epoch, released: await staleHolds.releaseNode(queries, node, holdState.revoked, clock()) }
     })
-    // Before anything is granted, so that a restart does not refuse what its killed predecessor held.
-    await takeFromGone()
+    // Before anything is granted, so that a restart can use what its killed predecessor held.
+    await releaseDeadNodes()
     const term = {
-      id: `${node}/${epoch}`, epoch, numbered: 0, shares: new Map<string, Share>(), dirty: new Set<Share>()
+      id: `${node}/${epoch}`,
+      epoch,
+      lastSequence: 0,
+      allowances: new Map<string, NodeAllowance>(),
+      dirty: new Set<NodeAllowance>()
     }
-    lease.term = term
-    lease.renewed(term, sentAtMs)
-    onReturned(node, returned)
+    membership.term = term
+    membership.renewed(term, sentAtMs)
+    onReleased(node, released)
     return term
   }
 
-  const lease = {
+  const membership = {
     term: null as Term | null,
     grantUntilMs: -Infinity,
 
-    async ensure () {
-      if (lease.term !== null) return lease.term
-      if (resigned) throw new StoreUnavailable(new Error('The node has resigned'))
-      registering ??= register().finally(() => { registering = null })
-      return await registering
+    async join () {
+      if (membership.term !== null) return membership.term
+      if (left) throw new StoreUnavailable(new Error('The node has left the cluster'))
+      joining ??= register().finally(() => { joining = null })
+      return await joining
     },
 
     renewed (term: Term, sentAtMs: number) {
-      if (lease.term !== term) return
-      lease.grantUntilMs = Math.max(lease.grantUntilMs, sentAtMs + options.leaseMs - options.marginMs)
+      if (membership.term !== term) return
+      const untilMs = sentAtMs + options.leaseMs - options.marginMs
+      membership.grantUntilMs = Math.max(membership.grantUntilMs, untilMs)
     },
 
-    async beat () {
-      const term = await lease.ensure()
+    async heartbeat () {
+      const term = await membership.join()
       const sentAtMs = monotonic()
-      if (await fence(store, node, term.epoch, clock())) lease.renewed(term, sentAtMs)
-      else lease.lost(term)
+      if (await statements.heartbeat(store, node, term.epoch, clock())) membership.renewed(term, sentAtMs)
+      else membership.endTerm(term)
     },
 
-    lost (term: Term) {
-      if (lease.term !== term) return
-      lease.term = null
-      lease.grantUntilMs = -Infinity
+    endTerm (term: Term) {
+      if (membership.term !== term) return
+      membership.term = null
+      membership.grantUntilMs = -Infinity
     },
 
-    async resign () {
-      resigned = true
-      // Whoever waits for it hears of its failure.
-      if (registering !== null) await Promise.allSettled([registering])
-      const { term } = lease
+    async leave () {
+      left = true
+      // Its callers handle a failure.
+      if (joining !== null) await Promise.allSettled([joining])
+      const { term } = membership
       if (term !== null) {
-        lease.lost(term)
+        membership.endTerm(term)
         await store.transaction(async (queries) => {
           const fenced = await queries.run(
             'update node set epoch = epoch + 1 where id = $1 and epoch = $2', [node, term.epoch])
-          if (fenced === 1) await reclaim.giveBack(queries, node, holdState.released, clock())
+          if (fenced === 1) await staleHolds.releaseNode(queries, node, holdState.released, clock())
         })
       }
-      (await presence()).leave()
+      (await liveness()).leave()
     }
   }
-  return lease
+  return membership
 }
 
 async function nextEpoch (queries: Queries, node: string, nowMs: number): Promise<number> {
   const registered = await queries.get<{ epoch: number }>(`
-    insert into node (id, epoch, beat) values ($1, 1, $2)
-    on conflict (id) do update set epoch = node.epoch + 1, beat = excluded.beat returning epoch`, [node, nowMs])
+    insert into node (id, epoch, heartbeat_at) values ($1, 1, $2)
+    on conflict (id) do update set epoch = node.epoch + 1, heartbeat_at = excluded.heartbeat_at
+    returning epoch`, [node, nowMs])
   if (registered === undefined) throw new StoreUnavailable(new Error('The node could not be registered'))
   return registered.epoch
 }

@@ -1,66 +1,68 @@
-import type { Queries, Store } from '../../store/store.ts'
-import { createStatements } from '../sql/statements.ts'
-import type { Statements } from '../sql/statements.ts'
-import { holdState } from '../sql/postings.ts'
 import { createIdTable } from '../../store/json-rows.ts'
+import type { Queries, Store } from '../../store/store.ts'
+import { holdState } from '../sql/durable-holds.ts'
+import { createStatements } from '../sql/statements.ts'
+import type { OtherNode } from './node-liveness.ts'
 
-/** A node that is not this one and still has money on hold. */
-export interface OtherNode { id: string, epoch: number, beat: number }
-
-/** What was given back to an account. Integer nano-USD. */
-export interface Returned { account: string, amountNano: number }
+/** What was released on an account. Integer nano-USD. */
+export interface Released { account: string, amountNano: number }
 
 const maxExpiredAtOnce = 500
-const ofNode = "owner = $1 and kind in ('node', 'request') and state = 0"
+const heldForRequests = "kind in ('node', 'request') and state = 0"
 
-/** Ways to give holds back without their owner's help. Methods throw StoreUnavailable. */
-export type Reclaim = ReturnType<typeof createReclaim>
+/** Releases holds without their owner's help. Methods throw StoreUnavailable. */
+export type StaleHolds = ReturnType<typeof createStaleHolds>
 
-/** Creates the ways to give back what dead nodes and forgotten jobs hold. */
-export function createReclaim (store: Store) {
+/** Creates the release of what dead nodes hold, and of durable holds that have expired. */
+export function createStaleHolds (store: Store) {
   const statements = createStatements(store.engine)
   const ids = createIdTable(store.engine)
+
+  async function uncount (queries: Queries, released: readonly Released[]): Promise<Released[]> {
+    const sums = new Map<string, number>()
+    for (const { account, amountNano } of released) sums.set(account, (sums.get(account) ?? 0) + amountNano)
+    const merged = Array.from(sums, ([account, amountNano]) => ({ account, amountNano }))
+    await statements.changeAccounts(queries, merged.map(({ account, amountNano }) => (
+      { id: account, spent: 0, held: -amountNano })))
+    return merged.filter(({ amountNano }) => amountNano > 0)
+  }
+
   return {
-    /** The nodes, other than one, whose holds may have to be given back. */
-    async candidates (except: string): Promise<OtherNode[]> {
+    /** The nodes, other than one, that hold money for requests. */
+    async otherNodes (except: string): Promise<OtherNode[]> {
       return await store.all<OtherNode>(`
-        select id, epoch, beat from node where id <> $1 and exists (
-          select 1 from hold where owner = node.id and kind in ('node', 'request') and state = 0)`, [except])
+        select id, epoch, heartbeat_at as "heartbeatAt" from node where id <> $1 and exists (
+          select 1 from hold where owner = node.id and ${heldForRequests})`, [except])
     },
 
     /**
-     * Gives back what a node holds for requests, in a transaction in which its epoch was raised or it ends
-     * itself; after that, what it still writes is refused.
+     * Releases what a node holds for requests, within a transaction that raises its epoch; after that,
+     * nothing it still writes under the old one is accepted.
      */
-    async giveBack (
-      queries: Queries, node: string, state: 2 | 3, nowMs: number
-    ): Promise<Returned[]> {
+    async releaseNode (queries: Queries, node: string, state: 2 | 3, nowMs: number): Promise<Released[]> {
       const accounts = await queries.all<{ account: string }>(
-        `select distinct account from hold where ${ofNode}`, [node])
+        `select distinct account from hold where owner = $1 and ${heldForRequests}`, [node])
       await statements.lockAccounts(queries, accounts.map(({ account }) => account), '')
-      const returned = await queries.all<Returned>(`
-        update hold set state = $2, resolved_at = $3, spare = 0, wanted = 0
-        where ${ofNode} returning account, amount as "amountNano"`, [node, state, nowMs])
-      return await unhold(statements, queries, returned)
+      const released = await queries.all<Released>(`
+        update hold set state = $2, resolved_at = $3, spare = 0, spare_requested = 0
+        where owner = $1 and ${heldForRequests} returning account, amount as "amountNano"`, [node, state, nowMs])
+      return await uncount(queries, released)
     },
 
     /**
-     * Takes back everything of a dead node. Returns what that was, null when it has come back to life or
-     * another node was faster.
+     * Releases everything of a dead node. Returns what that was, null if the node has sent a heartbeat since
+     * or another node was faster.
      */
-    async takeFrom ({ id, epoch, beat }: OtherNode, nowMs: number): Promise<Returned[] | null> {
+    async releaseDeadNode ({ id, epoch, heartbeatAt }: OtherNode, nowMs: number): Promise<Released[] | null> {
       return await store.transaction(async (queries) => {
         const fenced = await queries.run(
-          'update node set epoch = epoch + 1 where id = $1 and epoch = $2 and beat = $3', [id, epoch, beat])
-        return fenced === 0 ? null : await this.giveBack(queries, id, holdState.reclaimed, nowMs)
+          'update node set epoch = epoch + 1 where id = $1 and epoch = $2 and heartbeat_at = $3', [id, epoch, heartbeatAt])
+        return fenced === 0 ? null : await this.releaseNode(queries, id, holdState.revoked, nowMs)
       })
     },
 
-    /**
-     * Gives back durable holds whose time is over, at most some hundreds at once, and returns what they
-     * were.
-     */
-    async expire (nowMs: number): Promise<Returned[]> {
+    /** Releases expired durable holds, some hundreds at most, and returns what they were. */
+    async releaseExpired (nowMs: number): Promise<Released[]> {
       const due = await store.all<{ id: string, account: string }>(`
         select id, account from hold where state = 0 and expires_at is not null and expires_at <= $1
         order by expires_at limit ${maxExpiredAtOnce}`, [nowMs])
@@ -71,23 +73,12 @@ export function createReclaim (store: Store) {
         const accounts = await queries.all<{ account: string }>(
           `select distinct account from hold where id in (select id from ${ids.sql} as given)`, [given])
         await statements.lockAccounts(queries, accounts.map(({ account }) => account), '')
-        const returned = await queries.all<Returned>(`
-          update hold set state = ${holdState.reclaimed}, resolved_at = $2
+        const released = await queries.all<Released>(`
+          update hold set state = ${holdState.revoked}, resolved_at = $2
           where state = 0 and id in (select id from ${ids.sql} as given)
           returning account, amount as "amountNano"`, [given, nowMs])
-        return await unhold(statements, queries, returned)
+        return await uncount(queries, released)
       })
     }
   }
-}
-
-async function unhold (
-  statements: Statements, queries: Queries, returned: readonly Returned[]
-): Promise<Returned[]> {
-  const sums = new Map<string, number>()
-  for (const { account, amountNano } of returned) sums.set(account, (sums.get(account) ?? 0) + amountNano)
-  const merged = Array.from(sums, ([account, amountNano]) => ({ account, amountNano }))
-  await statements.changeAccounts(queries, merged.map(({ account, amountNano }) => (
-    { id: account, spent: 0, held: -amountNano })))
-  return merged.filter(({ amountNano }) => amountNano > 0)
 }

@@ -1,38 +1,39 @@
 import { LRUCache } from 'lru-cache'
-import { chainId } from '../sql/book-statements.ts'
-import type { Inserted } from '../sql/book-statements.ts'
-import { balanceSpare, decide } from './grant.ts'
-import { TermOver } from '../cluster/node-membership.ts'
-import type { Batch } from '../types.ts'
-import { createPostings, holdState } from '../sql/postings.ts'
-import type { Postings, Sums } from '../sql/postings.ts'
-import { insertDurable, readDurable } from './durable.ts'
-import { recall } from './request-peer-spare.ts'
-import { forgetIfEmpty, shareOf } from '../node-allowance.ts'
-import type { Share, Term } from '../node-allowance.ts'
-import { applyTo, availableNano, createStanding, heldNano, spareNano } from './account-state.ts'
-import type { Standing } from './account-state.ts'
-import type { AccountRow } from '../sql/account-state-statements.ts'
+import { TermEnded } from '../cluster/node-membership.ts'
+import { allowanceOf, forgetIfEmpty } from '../node-allowance.ts'
+import type { NodeAllowance, Term } from '../node-allowance.ts'
+import type { AccountRow } from '../sql/accounts.ts'
+import { holdState } from '../sql/durable-holds.ts'
+import type { DurableRow } from '../sql/durable-holds.ts'
+import { chainId } from '../sql/entries.ts'
+import type { Inserted } from '../sql/entries.ts'
 import { createStatements } from '../sql/statements.ts'
-import type { DurableRow } from '../sql/statements.ts'
-import type { Committed, CommitContext, Transaction } from './transaction.ts'
+import type { Batch } from '../types.ts'
+import { durableIds, insertDurable, readDurable } from './durable-holds.ts'
+import { applyTo, availableNano, balanceSpare, createAccountState, grant, heldNano, spareNano } from './grant.ts'
+import type { AccountState } from './grant.ts'
+import { createPostings, noChange } from './postings.ts'
+import type { Postings } from './postings.ts'
+import { requestPeerSpare } from './request-peer-spare.ts'
+import type { CommitContext, Committed, Transaction } from './transaction.ts'
+
 const maxKnownChains = 10_000
-/**
- * Writes a batch in one transaction. Throws TermOver, StoreUnavailable, and what the database refuses; then
- * nothing of the batch counts, and it may be written again. `dirty` are shares whose rows are to be written
- * too.
- */
-export type Commit = (batch: Batch, term: Term, dirty?: readonly Share[]) => Promise<Committed>
 
 /**
- * Creates the group commit. In one transaction the node shows that it still owns its holds, all accounts
- * concerned are locked, settlements become entries, reservations are decided one after the other on what is
- * left, and each account is written once.
+ * Writes a batch in one transaction, with the rows of `dirty` allowances. Throws TermEnded, StoreUnavailable,
+ * and what the database rejects; then nothing of the batch counts, and it may be written again.
+ */
+export type Commit = (batch: Batch, term: Term, dirty?: readonly NodeAllowance[]) => Promise<Committed>
+
+/**
+ * Creates the group commit. In one transaction the node proves that its term goes on, all accounts concerned
+ * are locked, settlements become entries, reservations are granted from what is left, and each account is
+ * written once.
  *
- * What keeps an account from being overdrawn: `held` grows only by what was found available under the lock.
- * What makes a commit safe to repeat when its answer got lost: the node's rows are written as a whole, never
- * as a difference; the settlements of fresh holds are numbered, and these rows note how far they are booked;
- * those of other holds count only where the id of their entry was new.
+ * No account is overdrawn, because `held` grows only by what was available under the lock. A commit whose
+ * answer got lost may be repeated, because an allowance's row is written as a whole, never as a difference;
+ * settlements of fresh holds have sequence numbers, and that row records the last one booked, as a producer's
+ * does in Kafka; those of other holds count only if the id of their entry is new.
  */
 export function createCommit (context: CommitContext): Commit {
   const { store, monotonic } = context
@@ -40,105 +41,111 @@ export function createCommit (context: CommitContext): Commit {
   const knownChains = new LRUCache<string, true>({ max: maxKnownChains })
   return async (batch, term, dirty = []) => {
     try {
-      const { standings, ...committed } = await store.transaction((queries) =>
+      const { states, ...committed } = await store.transaction((queries) =>
         write({ ...context, statements, knownChains, queries, batch, dirty, term, sentAtMs: monotonic() }))
       for (const chain of committed.postings.chains) knownChains.set(chainId(chain), true)
-      for (const standing of standings.values()) remember(standing, term, committed.sentAtMs)
+      for (const state of states.values()) acknowledge(state, term, committed.sentAtMs)
       return committed
     } catch (error) {
-      // Whether the database has taken it may be unknown: the next commit writes these rows anew.
-      for (const share of sharesOf(batch, term)) term.dirty.add(share)
+      // The database may have committed it all the same, so the next commit writes these rows again.
+      for (const account of accountsOf(batch)) {
+        const allowance = term.allowances.get(account)
+        if (allowance !== undefined) term.dirty.add(allowance)
+      }
       throw error
     }
   }
 }
 
-async function write (transaction: Transaction): Promise<Committed & { standings: Map<string, Standing> }> {
+async function write (transaction: Transaction): Promise<Committed & { states: Map<string, AccountState> }> {
   const { statements, queries, batch, dirty, term, options, sentAtMs } = transaction
   const nowMs = transaction.clock()
   const accounts = accountsOf(batch)
   for (const { account } of dirty) accounts.add(account)
-  const { rows, renewed } = await enter(transaction, accounts, nowMs)
-  const booked = await bookedBefore(transaction, rows)
-  const durable = await readDurable(transaction)
+  const { rows, renewed } = await lock(transaction, accounts, nowMs)
+  const booked = await bookedSequences(transaction, rows)
+  const ids = durableIds(transaction)
+  const durable = ids.length === 0 ? noDurable : await readDurable(transaction, ids)
   const postings = createPostings(batch.settlements, { term, booked, durable })
   const inserted = await insertPostings(transaction, postings)
-  const sums = postings.sums(inserted)
-  const standings = new Map(rows.map((row) =>
-    [row.id, createStanding(row, shareOf(term, row.id), sums.get(row.id) ?? noChange)]))
+  const changes = postings.changes(inserted)
+  const states = new Map(rows.map((row) =>
+    [row.id, createAccountState(row, allowanceOf(term, row.id), changes.get(row.id) ?? noChange)]))
 
-  const taken = batch.takes.length === 0 ? nothing : await take(transaction, standings, durable, nowMs)
-  for (const standing of standings.values()) balanceSpare(standing, options, sentAtMs)
-  await statements.resolveDurable(queries, nowMs, postings.resolved(inserted))
-  await writeStandings(transaction, standings, nowMs)
-  return { sentAtMs, renewed, standings, postings, ...taken }
+  const reserved = batch.reservations.length === 0
+    ? nothingReserved
+    : await reserve(transaction, states, durable, nowMs)
+  for (const state of states.values()) balanceSpare(state, options, sentAtMs)
+  if (ids.length > 0) await statements.endDurable(queries, nowMs, postings.ended(inserted))
+  await writeAccounts(transaction, states, nowMs)
+  return { sentAtMs, renewed, states, postings, ...reserved }
 }
 
+const noDurable: ReadonlyMap<string, readonly DurableRow[]> = new Map()
+
 /**
- * Reads the accounts of a batch and locks them, and shows that the term goes on, with a sign of life where
- * one is written. Throws TermOver.
+ * Locks and reads the accounts of a batch, and proves that the term goes on, with a heartbeat where one is
+ * needed. Throws TermEnded.
  */
-async function enter (
+async function lock (
   { store, statements, queries, term, node }: Transaction, accounts: ReadonlySet<string>, nowMs: number
 ): Promise<{ rows: AccountRow[], renewed: boolean }> {
   if (store.engine === 'sqlite') {
-    // Nobody else writes before this transaction ends, and with its term all holds of a node have ended.
+    // No other transaction writes before this one ends, and all holds of a node end with its term.
     const rows = await statements.lockAccounts(queries, accounts, term.id)
-    if (rows.some(({ rowState }) => rowState === holdState.open)) return { rows, renewed: false }
+    if (rows.some(({ allowanceState }) => allowanceState === holdState.open)) return { rows, renewed: false }
   }
-  if (!await statements.fence(queries, node, term.epoch, nowMs)) throw new TermOver(term)
+  if (!await statements.heartbeat(queries, node, term.epoch, nowMs)) throw new TermEnded(term)
   return { rows: await statements.lockAccounts(queries, accounts, term.id), renewed: true }
 }
 
-/** What of the settlements of a batch is in the books already, where they are numbered. */
-async function bookedBefore (
+/** The last sequence numbers that are booked under each term of a batch, by account. */
+async function bookedSequences (
   { statements, queries, batch, term }: Transaction, rows: readonly AccountRow[]
 ): Promise<Map<Term, ReadonlyMap<string, number>>> {
   const booked = new Map<Term, ReadonlyMap<string, number>>()
-  booked.set(term, new Map(rows.map(({ id, booked }) => [id, booked])))
-  for (const { number, hold: { granted } } of batch.settlements) {
-    if (number === 0 || granted === null || booked.has(granted.term)) continue
-    booked.set(granted.term, await statements.bookedUnder(queries, granted.term.id))
+  booked.set(term, new Map(rows.map(({ id, bookedSequence }) => [id, bookedSequence])))
+  for (const { sequence, hold: { grant } } of batch.settlements) {
+    if (sequence === 0 || grant === null || booked.has(grant.term)) continue
+    booked.set(grant.term, await statements.bookedSequences(queries, grant.term.id))
   }
   return booked
 }
 
-/** What has come of the reservations of a batch. */
-type Taken = Pick<Committed, 'granted' | 'refused' | 'deferred' | 'known'>
+type Reserved = Pick<Committed, 'granted' | 'refused' | 'deferred' | 'known'>
 
-const nothing: Taken = { granted: [], refused: [], deferred: [], known: [] }
+const nothingReserved: Reserved = { granted: [], refused: [], deferred: [], known: [] }
 
-async function take (
-  transaction: Transaction, standings: ReadonlyMap<string, Standing>,
+async function reserve (
+  transaction: Transaction, states: ReadonlyMap<string, AccountState>,
   durable: ReadonlyMap<string, readonly DurableRow[]>, nowMs: number
-): Promise<Taken> {
-  const { takes } = transaction.batch
-  const { granted, short, refused } = decide(takes.filter(({ id }) => !durable.has(id)), standings)
-  const ended = await insertDurable(transaction, granted, nowMs)
-  const { deferred, refused: poor } = await recall(transaction, short, nowMs)
+): Promise<Reserved> {
+  const { reservations } = transaction.batch
+  const { granted, short, refused } = grant(reservations.filter(({ id }) => !durable.has(id)), states)
+  const rejected = await insertDurable(transaction, granted, nowMs)
+  const isRejected = new Set(rejected.map(({ reservation }) => reservation))
+  const { deferred, refused: refusedForGood } = await requestPeerSpare(transaction, short, nowMs)
   return {
-    granted: granted.filter(({ take }) => !ended.has(take)),
-    refused: [...refused, ...Array.from(ended, ([take, error]) => ({ take, error })), ...poor],
+    granted: granted.filter(({ reservation }) => !isRejected.has(reservation)),
+    refused: [...refused, ...refusedForGood, ...rejected],
     deferred,
-    known: takes.flatMap((take) => {
-      const rows = durable.get(take.id)
-      return rows === undefined ? [] : [{ take, rows }]
+    known: reservations.flatMap((reservation) => {
+      const rows = durable.get(reservation.id)
+      return rows === undefined ? [] : [{ reservation, rows }]
     })
   }
 }
 
-const noChange: Sums = { postedNano: 0, suspendedNano: 0, spentNano: 0, releasedNano: 0, number: 0 }
-
-function accountsOf ({ settlements, takes }: Batch): Set<string> {
+function accountsOf ({ settlements, reservations }: Batch): Set<string> {
   const accounts = new Set<string>()
   let last: readonly string[] = []
   const add = (chain: readonly string[]) => {
-    // Requests of one key come with one chain.
+    // Requests of one key share one chain.
     if (chain !== last) for (const account of chain) accounts.add(account)
     last = chain
   }
   for (const { hold } of settlements) add(hold.chain)
-  for (const { chain } of takes) add(chain)
+  for (const { chain } of reservations) add(chain)
   return accounts
 }
 
@@ -149,36 +156,32 @@ async function insertPostings (
   return await statements.insertEntries(queries, entries)
 }
 
-async function writeStandings (
-  { statements, queries, term, node }: Transaction, standings: ReadonlyMap<string, Standing>, nowMs: number
+async function writeAccounts (
+  { statements, queries, term, node }: Transaction, states: ReadonlyMap<string, AccountState>, nowMs: number
 ): Promise<void> {
-  const all = [...standings.values()]
-  const used = all.filter(({ row, sums, coveredNano }) =>
-    row.rowNano > 0 || coveredNano > 0 || sums.number > row.booked)
-  const nodeHolds = used.map((standing) => ({
-    account: standing.row.id,
-    amount: standing.coveredNano,
-    spare: Math.max(0, spareNano(standing)),
-    booked: Math.max(standing.row.booked, standing.sums.number)
+  const all = [...states.values()]
+  const used = all.filter(({ row, change, allowedNano }) =>
+    row.allowanceNano > 0 || allowedNano > 0 || change.sequence > row.bookedSequence)
+  const allowances = used.map((state) => ({
+    account: state.row.id,
+    amount: state.allowedNano,
+    spare: Math.max(0, spareNano(state)),
+    booked_sequence: Math.max(state.row.bookedSequence, state.change.sequence)
   }))
-  const changes = all.map((standing) => ({
-    id: standing.row.id,
-    spent: standing.sums.spentNano,
-    held: heldNano(standing) - standing.row.heldNano
+  const changes = all.map((state) => ({
+    id: state.row.id,
+    spent: state.change.spentNano,
+    held: heldNano(state) - state.row.heldNano
   })).filter(({ spent, held }) => spent !== 0 || held !== 0)
-  await statements.writeNodeHolds(queries, term.id, node, nowMs, nodeHolds)
+  await statements.writeAllowances(queries, term.id, node, nowMs, allowances)
   await statements.changeAccounts(queries, changes)
 }
 
-function sharesOf (batch: Batch, term: Term): Share[] {
-  return [...accountsOf(batch)].flatMap((account) => term.shares.get(account) ?? [])
-}
-
-function remember (standing: Standing, term: Term, atMs: number): void {
-  const { share } = standing
-  applyTo(standing)
-  share.available = { nano: availableNano(standing), atMs }
-  if (standing.claimedNano > 0) Object.assign(share, { usedAtMs: atMs, idle: false })
-  term.dirty.delete(share)
-  forgetIfEmpty(term, share)
+function acknowledge (state: AccountState, term: Term, atMs: number): void {
+  const { allowance } = state
+  applyTo(state)
+  allowance.available = { nano: availableNano(state), atMs }
+  if (state.grantedNano > 0) Object.assign(allowance, { usedAtMs: atMs, idle: false })
+  term.dirty.delete(allowance)
+  forgetIfEmpty(term, allowance)
 }

@@ -1,101 +1,178 @@
-import { insufficientQuota, unknownAccount } from '../refusals.ts'
-import type { Take } from '../types.ts'
-import { availableNano, claim, grow, heldNano, shrink, spareNano, withinReachNano } from './account-state.ts'
-import type { Standing } from './account-state.ts'
 import type { GatewayError } from '../../shared/errors.ts'
+import { insufficientQuota, unknownAccount } from '../errors.ts'
+import type { NodeAllowance } from '../node-allowance.ts'
 import type { LedgerOptions } from '../options.ts'
+import type { AccountRow } from '../sql/accounts.ts'
+import type { PendingReservation } from '../types.ts'
+import type { AccountChange } from './postings.ts'
 
-/** Longer than the node that asked takes to ask again. */
-const thriftMs = 200
+/**
+ * One account in the middle of a commit: its row as it was read and locked, this node's allowance, and what
+ * the commit changes. Integer nano-USD.
+ *
+ * What a commit takes from the allowance is gone at once and for good; what it adds comes with `applyTo`,
+ * once the database has answered. So nothing has to be undone when a commit fails or its outcome is unknown,
+ * and nothing is granted from money that the database may already have given to others.
+ */
+export interface AccountState {
+  readonly row: AccountRow
+  readonly allowance: NodeAllowance
+  /** What the settlements of this commit change. */
+  readonly change: AccountChange
+  /** What the row of the allowance will be. */
+  allowedNano: number
+  /** What of that is granted in this commit. */
+  grantedNano: number
+  /** What durable holds add to `held`. */
+  durableNano: number
+}
 
-/** A reservation that was decided, and the accounts it was decided on. */
-export interface Decided { take: Take, chain: readonly Standing[] }
+/** The state of an account after the settlements of a commit and before its reservations. */
+export function createAccountState (
+  row: AccountRow, allowance: NodeAllowance, change: AccountChange
+): AccountState {
+  return {
+    row,
+    allowance,
+    change,
+    // Requests that cost more than their hold can have used up more than the row has.
+    allowedNano: Math.max(0, allowance.grantedNano - change.postedNano),
+    grantedNano: 0,
+    durableNano: 0
+  }
+}
 
-/** What the reservations of a batch have come to. */
-export interface Decision {
-  readonly granted: Decided[]
+/** What will be held of the account. */
+export function heldNano ({ row, change, allowedNano, durableNano }: AccountState): number {
+  return row.heldNano - row.allowanceNano + allowedNano - change.releasedNano + durableNano
+}
+
+/** What the account has left beside everything that is held. */
+export function availableNano (state: AccountState): number {
+  const { row, change } = state
+  return row.creditsNano - row.spentNano - change.spentNano - heldNano(state)
+}
+
+/** What of the allowance no request uses; negative when requests cost more than they held. */
+export function spareNano ({ allowance, change, allowedNano, grantedNano }: AccountState): number {
+  const stillPostedNano = allowance.postedNano - change.postedNano - change.suspendedNano
+  return allowedNano - allowance.inFlightNano - stillPostedNano - grantedNano
+}
+
+/** Makes the allowance in memory what the database has acknowledged. */
+export function applyTo ({ allowance, change, allowedNano, grantedNano }: AccountState): void {
+  allowance.grantedNano = allowedNano
+  allowance.inFlightNano += grantedNano
+  allowance.postedNano -= change.postedNano + change.suspendedNano
+}
+
+/** A reservation with the locked accounts of its chain. */
+export interface LockedReservation { reservation: PendingReservation, states: readonly AccountState[] }
+
+/** What becomes of the reservations of a batch. */
+export interface GrantResult {
+  readonly granted: LockedReservation[]
   /** Short of money on some account of the chain. */
-  readonly short: Decided[]
-  readonly refused: { take: Take, error: GatewayError }[]
+  readonly short: LockedReservation[]
+  readonly refused: { reservation: PendingReservation, error: GatewayError }[]
 }
 
 /**
- * Decides reservations in their order, each on all accounts of its chain or on none: first from what this
- * node has spare, then from what the account has left. Runs without a pause, so that nothing is granted from
- * memory in between.
+ * Grants reservations in their order, each on all accounts of its chain or on none: first from what this node
+ * has spare, then from what the account has left. Runs without a pause, so nothing is granted from memory in
+ * between.
  */
-export function decide (takes: readonly Take[], standings: ReadonlyMap<string, Standing>): Decision {
-  const decision: Decision = { granted: [], short: [], refused: [] }
-  for (const take of takes) {
-    const missing = take.chain.find((account) => !standings.has(account))
+export function grant (
+  reservations: readonly PendingReservation[], accounts: ReadonlyMap<string, AccountState>
+): GrantResult {
+  const result: GrantResult = { granted: [], short: [], refused: [] }
+  for (const reservation of reservations) {
+    const missing = reservation.chain.find((account) => !accounts.has(account))
     if (missing !== undefined) {
-      decision.refused.push({ take, error: unknownAccount(missing) })
+      result.refused.push({ reservation, error: unknownAccount(missing) })
       continue
     }
-    const chain = take.chain.flatMap((account) => standings.get(account) ?? [])
-    const covered = take.durable === null ? takeFromNode(take, chain) : takeDurable(take, chain)
-    decision[covered ? 'granted' : 'short'].push({ take, chain })
+    const states = reservation.chain.flatMap((account) => accounts.get(account) ?? [])
+    const take = reservation.durable === null ? takeFromAllowances : takeDurable
+    result[take(reservation, states) ? 'granted' : 'short'].push({ reservation, states })
   }
-  return decision
+  return result
 }
 
-function takeFromNode ({ amountNano }: Take, chain: readonly Standing[]): boolean {
-  const isCovered = (standing: Standing) => {
-    const growthNano = amountNano - spareNano(standing)
-    return growthNano <= 0 || growthNano <= availableNano(standing)
-  }
-  if (!chain.every(isCovered)) return false
-  for (const standing of chain) claim(standing, amountNano)
-  return true
-}
-
-function takeDurable ({ amountNano }: Take, chain: readonly Standing[]): boolean {
-  if (chain.some((standing) => amountNano > withinReachNano(standing))) return false
-  for (const standing of chain) {
-    const lackingNano = amountNano - availableNano(standing)
-    if (lackingNano > 0) shrink(standing, lackingNano)
-    standing.durableNano += amountNano
-  }
-  return true
-}
+/** Longer than a short node waits before it tries again. */
+const yieldMs = 200
 
 /**
- * Makes what the node keeps spare what it should be: the chunk, but no more than an eighth of what the
- * account has left, and nothing where nobody needs it here or another node asks for it. Only accounts that
- * were just used get more.
+ * Adjusts what the node keeps spare to the chunk, but at most an eighth of what the account has left, and to
+ * nothing if the account is idle here or another node has requested it. Only accounts just used get more.
  */
 export function balanceSpare (
-  standing: Standing, { chunkNano }: Pick<LedgerOptions, 'chunkNano'>, nowMs: number
+  state: AccountState, { chunkNano }: Pick<LedgerOptions, 'chunkNano'>, nowMs: number
 ): void {
-  const { row, share } = standing
-  if (row.wanted !== 0) share.thriftyUntilMs = nowMs + thriftMs
-  const leftNano = Math.max(0, withinReachNano(standing))
-  const isIdle = share.idle && standing.claimedNano === 0
-  const isThrifty = isIdle || nowMs < share.thriftyUntilMs
-  const wishedNano = isThrifty ? 0 : Math.min(chunkNano, Math.floor(leftNano / 8))
-  const excessNano = spareNano(standing) - wishedNano
-  if (excessNano > 0) shrink(standing, Math.min(excessNano, standing.coveredNano))
-  if (excessNano < 0 && standing.claimedNano > 0) {
-    grow(standing, Math.min(-excessNano, Math.max(0, availableNano(standing))))
-  }
+  const { row, allowance } = state
+  if (row.spareRequested !== 0) allowance.yieldUntilMs = nowMs + yieldMs
+  const leftNano = Math.max(0, withinReachNano(state))
+  const isUsed = state.grantedNano > 0
+  const yields = (allowance.idle && !isUsed) || nowMs < allowance.yieldUntilMs
+  const targetNano = yields ? 0 : Math.min(chunkNano, Math.floor(leftNano / 8))
+  const excessNano = spareNano(state) - targetNano
+  if (excessNano > 0) shrink(state, Math.min(excessNano, state.allowedNano))
+  if (excessNano < 0 && isUsed) state.allowedNano += Math.min(-excessNano, Math.max(0, availableNano(state)))
 }
 
 /** The accounts of a chain that cannot cover an amount, with what they lack. Integer nano-USD. */
-export function shortages ({ take, chain }: Decided): { account: string, lackingNano: number }[] {
-  return chain.flatMap((standing) => {
-    const lackingNano = take.amountNano - withinReachNano(standing)
-    return lackingNano > 0 ? [{ account: standing.row.id, lackingNano }] : []
+export function shortages (
+  { reservation, states }: LockedReservation
+): { account: string, lackingNano: number }[] {
+  return states.flatMap((state) => {
+    const lackingNano = reservation.amountNano - withinReachNano(state)
+    return lackingNano > 0 ? [{ account: state.row.id, lackingNano }] : []
   })
 }
 
-/** The answer for a reservation that is short of money, in the figures of the first account that is. */
-export function refusalOf ({ take, chain }: Decided): GatewayError {
-  const short = chain.find((standing) => take.amountNano > withinReachNano(standing)) ?? chain[0]
+/** The 402 for a reservation that is short of money, in the figures of the first account that is. */
+export function shortageError ({ reservation: { amountNano }, states }: LockedReservation): GatewayError {
+  const short = states.find((state) => amountNano > withinReachNano(state)) ?? states[0]
   if (short === undefined) throw new Error('a reservation has no account')
-  const { row, sums } = short
+  const { row, change } = short
   return insufficientQuota({
-    balanceNano: row.creditsNano - row.spentNano - sums.spentNano,
+    balanceNano: row.creditsNano - row.spentNano - change.spentNano,
     heldNano: heldNano(short) - Math.max(0, spareNano(short)),
-    neededNano: take.amountNano
+    neededNano: amountNano
   })
+}
+
+function takeFromAllowances ({ amountNano }: PendingReservation, states: readonly AccountState[]): boolean {
+  const isCovered = (state: AccountState) => {
+    const growthNano = amountNano - spareNano(state)
+    return growthNano <= 0 || growthNano <= availableNano(state)
+  }
+  if (!states.every(isCovered)) return false
+  for (const state of states) {
+    const spare = spareNano(state)
+    state.allowance.grantedNano -= Math.min(amountNano, Math.max(0, spare))
+    state.allowedNano += Math.max(0, amountNano - spare)
+    state.grantedNano += amountNano
+  }
+  return true
+}
+
+function takeDurable ({ amountNano }: PendingReservation, states: readonly AccountState[]): boolean {
+  if (states.some((state) => amountNano > withinReachNano(state))) return false
+  for (const state of states) {
+    const lackingNano = amountNano - availableNano(state)
+    if (lackingNano > 0) shrink(state, lackingNano)
+    state.durableNano += amountNano
+  }
+  return true
+}
+
+/** What the account could still cover from this node, once its requests are covered. */
+function withinReachNano (state: AccountState): number {
+  return availableNano(state) + spareNano(state)
+}
+
+function shrink (state: AccountState, amountNano: number): void {
+  state.allowedNano -= amountNano
+  state.allowance.grantedNano -= amountNano
 }

@@ -1,93 +1,93 @@
+import type { Timers } from '../../shared/timers.ts'
 import { StoreUnavailable } from '../../store/store.ts'
 import type { Posting } from '../ledger.ts'
-import type { Batch, OpenHold, Take } from '../types.ts'
 import type { LedgerOptions } from '../options.ts'
-import type { Timers } from '../../shared/timers.ts'
+import type { Batch, OpenHold, PendingReservation } from '../types.ts'
 
-/** What waits to be written, and when it is. */
+/** Settlements and reservations on their way to the database. */
 export interface Queue {
-  /** Settlements that are not known to be on disk. */
+  /** Settlements not known to be on disk. */
   readonly unflushed: number
   /** Reservations that wait for the database. */
   readonly waiting: number
-  /** Why nothing can be written for the moment; null while nothing is known against it. */
+  /** Why the database cannot be written at the moment; null while it can. */
   readonly outage: StoreUnavailable | null
   /**
-   * Ends a hold; without a posting, it is given back. Its time is that at which its batch was begun: earlier
-   * by `flushMs` at most, or by what the batch before takes; after a failure its own. Resolves when it is on
-   * disk, however long the database is away; rejects when it never can be.
+   * Ends a hold; without a posting, it is released. The entry's time is when its batch was opened: earlier by
+   * at most `flushMs` or the duration of the previous batch; after a failure, when `settle` was called.
+   * Resolves once it is on disk, however long the database is away; rejects if it never can be.
    */
   settle (hold: OpenHold, posting: Posting | null): Promise<void>
-  take (take: Take): void
-  /** Has something written that is in memory, without an own part in a batch. */
+  reserve (reservation: PendingReservation): void
+  /** Has dirty allowances written, which are no part of a batch. */
   touch (): void
-  /** Resolves when all that waits is on disk. Throws StoreUnavailable when the next attempt fails. */
+  /** Resolves when everything queued is on disk. Throws StoreUnavailable when the next attempt fails. */
   flush (): Promise<void>
-  /** Waits for the batch under way; nothing is written after it. */
+  /** Waits for the batch in progress; nothing is written after it. */
   stop (): Promise<void>
 }
 
 interface QueueContext {
   /**
-   * Writes a batch, taking out of it what is done. Throws StoreUnavailable when the rest has to be tried
+   * Commits a batch, removing from it what is done. Throws StoreUnavailable when the rest has to be tried
    * again, another error when some of it never can be written.
    */
   write (batch: Batch): Promise<void>
   options: LedgerOptions
   timers: Timers
   clock: () => number
-  /** Hears what kept a batch from being written. */
+  /** Called with the reason whenever a batch could not be written. */
   onOutage (outage: StoreUnavailable): void
 }
 
-interface Page extends Batch {
-  /** The time of its settlements, in milliseconds since 1970; null once it has waited for the database. */
+interface QueuedBatch extends Batch {
+  /** The time of its settlements, in milliseconds since 1970; null after a failure. */
   at: number | null
-  /** How many settlements it was given. */
+  /** How many settlements were added. */
   size: number
-  /** Settled when the page is through. */
+  /** Resolves or rejects when the batch is done. */
   readonly done: PromiseWithResolvers<void>
-  /** Settled with the next attempt to write it. */
+  /** Resolves or rejects with the next attempt to write it. */
   attempt: PromiseWithResolvers<void>
 }
 
-const firstPauseMs = 25
-const maxPauseMs = 500
+const firstBackoffMs = 25
+const maxBackoffMs = 500
 
 /**
- * Creates the queue in front of the database. One batch is under way at a time, and what comes meanwhile
- * makes up the next one. Reservations are written at once, since somebody waits; settlements alone are
- * collected for `flushMs`. When the database is away, settlements stay and are tried again; reservations are
- * refused.
+ * Creates the queue in front of the database. One batch is written at a time, and what arrives meanwhile
+ * makes up the next one. Reservations are written at once, because a request waits; settlements alone are
+ * collected for `flushMs`. While the database is away, settlements stay and are retried with backoff;
+ * reservations are refused.
  */
 export function createQueue ({ write, options, timers, clock, onOutage }: QueueContext): Queue {
-  const pages: Page[] = []
-  let underWay: Page | null = null
+  const batches: QueuedBatch[] = []
+  let current: QueuedBatch | null = null
   let draining: Promise<void> | null = null
   let stopped = false
   let hurried = false
   let touched = false
-  let pauseMs = 0
+  let backoffMs = 0
   let timer: { delayMs: number, cancel: () => void } | null = null
 
-  function openPage (): Page {
-    const last = pages.at(-1)
+  function openBatch (): QueuedBatch {
+    const last = batches.at(-1)
     if (last !== undefined && !isFull(last)) return last
-    const page = {
-      at: clock(), settlements: [], takes: [], size: 0, done: newOutcome(), attempt: newOutcome()
+    const batch = {
+      at: clock(), settlements: [], reservations: [], size: 0, done: newOutcome(), attempt: newOutcome()
     }
-    pages.push(page)
-    return page
+    batches.push(batch)
+    return batch
   }
 
-  const isFull = ({ size, takes }: Page) => size + takes.length >= options.batchSize
-  const isUrgent = (page: Page) => page.takes.length > 0 || isFull(page)
+  const isFull = ({ size, reservations }: QueuedBatch) => size + reservations.length >= options.batchSize
+  const isUrgent = (batch: QueuedBatch) => batch.reservations.length > 0 || isFull(batch)
 
-  const isDue = () => pages.some(isUrgent) || (hurried && pages.length > 0)
+  const isDue = () => batches.some(isUrgent) || (hurried && batches.length > 0)
 
   function wake (delayMs: number): void {
-    // The time of the next attempt after a failure stands, whatever comes in meanwhile.
-    if (underWay === null && queue.outage === null) wakeIn(delayMs)
+    // After a failure, the time of the next attempt stands.
+    if (current === null && queue.outage === null) wakeIn(delayMs)
   }
 
   function wakeIn (delayMs: number): void {
@@ -100,45 +100,45 @@ export function createQueue ({ write, options, timers, clock, onOutage }: QueueC
     timer = { delayMs, cancel: timers.after(delayMs, begin) }
   }
 
-  /** Never rejects: what fails goes to those who wait for it. */
+  /** Never rejects: failures reject the promises of their batch. */
   async function drain (): Promise<void> {
-    if (underWay !== null) return
+    if (current !== null) return
     do {
-      openPage()
-      underWay = pages.shift() ?? null
+      openBatch()
+      current = batches.shift() ?? null
       touched = false
-      if (underWay !== null) await attempt(underWay)
-      underWay = null
+      if (current !== null) await attempt(current)
+      current = null
     } while (queue.outage === null && isDue())
-    if (queue.outage !== null) return wakeIn(pauseMs)
+    if (queue.outage !== null) return wakeIn(backoffMs)
     hurried = false
-    if (pages.length > 0 || touched) wakeIn(options.flushMs)
+    if (batches.length > 0 || touched) wakeIn(options.flushMs)
   }
 
-  async function attempt (page: Page): Promise<void> {
+  async function attempt (batch: QueuedBatch): Promise<void> {
     try {
-      await write(page)
-      page.done.resolve()
-      page.attempt.resolve()
+      await write(batch)
+      batch.done.resolve()
+      batch.attempt.resolve()
     } catch (error) {
-      if (error instanceof StoreUnavailable) return postpone(page, error)
-      page.done.reject(error)
-      page.attempt.reject(error)
+      if (error instanceof StoreUnavailable) return postpone(batch, error)
+      batch.done.reject(error)
+      batch.attempt.reject(error)
     }
-    queue.unflushed -= page.size
+    queue.unflushed -= batch.size
     queue.outage = null
-    pauseMs = 0
+    backoffMs = 0
   }
 
-  function postpone (page: Page, outage: StoreUnavailable): void {
-    pages.unshift(page)
+  function postpone (batch: QueuedBatch, outage: StoreUnavailable): void {
+    batches.unshift(batch)
     queue.outage = outage
     hurried = false
-    pauseMs = Math.min(maxPauseMs, Math.max(firstPauseMs, pauseMs * 2))
+    backoffMs = Math.min(maxBackoffMs, Math.max(firstBackoffMs, backoffMs * 2))
     onOutage(outage)
-    for (const each of pages) {
+    for (const each of batches) {
       each.at = null
-      for (const take of each.takes.splice(0)) take.refused(outage)
+      for (const reservation of each.reservations.splice(0)) reservation.refused(outage)
       each.attempt.reject(outage)
       each.attempt = newOutcome()
     }
@@ -149,21 +149,22 @@ export function createQueue ({ write, options, timers, clock, onOutage }: QueueC
     outage: null as StoreUnavailable | null,
 
     get waiting () {
-      return pages.reduce((sum, { takes }) => sum + takes.length, underWay?.takes.length ?? 0)
+      const inProgress = current?.reservations.length ?? 0
+      return batches.reduce((sum, { reservations }) => sum + reservations.length, inProgress)
     },
 
     settle (hold: OpenHold, posting: Posting | null) {
-      const page = openPage()
-      const at = page.at ?? clock()
-      page.settlements.push({ hold, number: numberFor(hold), posting, at, suspended: false })
-      page.size++
+      const batch = openBatch()
+      const at = batch.at ?? clock()
+      batch.settlements.push({ hold, sequence: sequenceFor(hold), posting, at, suspended: false })
+      batch.size++
       queue.unflushed++
-      wake(isFull(page) ? 0 : options.flushMs)
-      return page.done.promise
+      wake(isFull(batch) ? 0 : options.flushMs)
+      return batch.done.promise
     },
 
-    take (take: Take) {
-      openPage().takes.push(take)
+    reserve (reservation: PendingReservation) {
+      openBatch().reservations.push(reservation)
       wake(0)
     },
 
@@ -174,11 +175,11 @@ export function createQueue ({ write, options, timers, clock, onOutage }: QueueC
 
     async flush () {
       if (stopped) return
-      const last = pages.at(-1) ?? (touched ? openPage() : underWay)
+      const last = batches.at(-1) ?? (touched ? openBatch() : current)
       if (last === null) return
       const { promise } = last.attempt
       hurried = true
-      if (underWay === null) wakeIn(0)
+      if (current === null) wakeIn(0)
       await promise
     },
 
@@ -191,13 +192,13 @@ export function createQueue ({ write, options, timers, clock, onOutage }: QueueC
   return queue
 }
 
-function numberFor ({ fresh, granted }: OpenHold): number {
-  return fresh && granted !== null ? ++granted.term.numbered : 0
+function sequenceFor ({ fresh, grant }: OpenHold): number {
+  return fresh && grant !== null ? ++grant.term.lastSequence : 0
 }
 
 function newOutcome (): PromiseWithResolvers<void> {
   const outcome = Promise.withResolvers<void>()
-  // Nobody has to wait for it; whoever does hears of a rejection nevertheless.
+  // Awaiting it is optional, and a rejection must not end the process.
   outcome.promise.catch(() => {})
   return outcome
 }

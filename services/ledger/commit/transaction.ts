@@ -1,25 +1,26 @@
-import type { Decided } from './grant.ts'
-import type { Take, Batch } from '../types.ts'
-import type { Postings } from '../sql/postings.ts'
-import type { DurableRow, Statements } from '../sql/statements.ts'
+import type { LRUCache } from 'lru-cache'
 import type { Store, Queries } from '../../store/store.ts'
+import type { NodeAllowance, Term } from '../node-allowance.ts'
 import type { LedgerOptions } from '../options.ts'
-import { LRUCache } from 'lru-cache'
-import type { Share, Term } from '../node-allowance.ts'
+import type { DurableRow } from '../sql/durable-holds.ts'
+import type { Statements } from '../sql/statements.ts'
+import type { Batch, PendingReservation } from '../types.ts'
+import type { LockedReservation } from './grant.ts'
+import type { Postings } from './postings.ts'
 
-/** What has come of a batch. */
+/** What became of a batch. */
 export interface Committed {
   /** From before the database was asked, on the monotonic clock. */
   sentAtMs: number
-  /** Whether it was also a sign of life of the node. */
+  /** Whether the transaction also wrote the node's heartbeat. */
   renewed: boolean
   postings: Postings
-  granted: Decided[]
-  refused: { take: Take, error: Error }[]
-  /** Short of money that another node has spare and was asked for. */
-  deferred: Take[]
-  /** Reservations whose id has a hold already, open or ended. */
-  known: { take: Take, rows: readonly DurableRow[] }[]
+  granted: LockedReservation[]
+  refused: { reservation: PendingReservation, error: Error }[]
+  /** Short of money that other nodes have spare and were asked for. */
+  deferred: PendingReservation[]
+  /** Reservations whose id has a durable hold already, open or ended. */
+  known: { reservation: PendingReservation, rows: readonly DurableRow[] }[]
 }
 
 export interface CommitContext {
@@ -30,13 +31,13 @@ export interface CommitContext {
   monotonic: () => number
 }
 
-/** A commit under way. */
+/** A commit in progress. */
 export interface Transaction extends CommitContext {
   statements: Statements
   knownChains: LRUCache<string, true>
   queries: Queries
   batch: Batch
-  dirty: readonly Share[]
+  dirty: readonly NodeAllowance[]
   term: Term
   sentAtMs: number
 }

@@ -1,9 +1,9 @@
 import type { Queries, Store } from '../../store/store.ts'
+import { createPostings } from '../commit/postings.ts'
 import type { Posting } from '../ledger.ts'
-import { createPostings, withoutTerm } from '../sql/postings.ts'
 import { createStatements } from '../sql/statements.ts'
 
-/** A hold that a job took with `reserve({durable: true})`. */
+/** A hold that a job took with `reserve({ durable: true })`. */
 export interface JobHold {
   id: string
   /** As it was reserved: the paying account first. */
@@ -14,23 +14,20 @@ export interface JobHold {
 }
 
 /**
- * The holds of jobs, ended within the transaction in which the job itself ends, so that one is never done
- * without the other. A hold that has ended stays as it is: all methods may be called again.
+ * Ends the holds of jobs within the transaction that ends the job, so that neither happens without the other.
+ * All methods are idempotent: a hold that has ended stays as it is.
  */
 export interface JobHolds {
-  /**
-   * Lets a hold last until its job ends: `reserve` gives it a time limit for the case that no job follows.
-   */
+  /** Lets a hold last until its job ends; `reserve` gives it an expiry in case no job follows. */
   keep (queries: Queries, id: string): Promise<void>
-  /** Books what the job cost, at most what is held, and gives the rest back; zero gives all back. */
+  /** Charges what the job cost, at most what is held, and releases the rest; zero releases everything. */
   settle (queries: Queries, hold: JobHold, posting: Posting, at: number): Promise<void>
-  /** Gives everything back. */
   release (queries: Queries, hold: JobHold, at: number): Promise<void>
-  /** Gives everything back, and books what the provider may charge all the same where the operator looks. */
+  /** Releases everything, and books to suspense what the provider may charge the operator nevertheless. */
   suspend (queries: Queries, hold: JobHold, posting: Posting, at: number): Promise<void>
 }
 
-/** Creates the ends of jobs' holds on one engine; the rows are those that the ledger itself would write. */
+/** Creates the job holds of one engine; their rows are those that the ledger itself would write. */
 export function createJobHolds (engine: Store['engine']): JobHolds {
   const statements = createStatements(engine)
 
@@ -39,14 +36,13 @@ export function createJobHolds (engine: Store['engine']): JobHolds {
   ): Promise<void> {
     await statements.lockAccounts(queries, hold.chain, '')
     const rows = await statements.readDurable(queries, [hold.id])
-    const settlement = { hold: { ...hold, granted: null, fresh: false }, number: 0, posting, at, suspended }
-    const durable = Map.groupBy(rows, ({ id }) => id)
-    const postings = createPostings([settlement], { ...withoutTerm, durable })
-    const { chains, entries } = postings
-    await statements.insertChains(queries, [...chains])
-    const inserted = await statements.insertEntries(queries, entries)
-    await statements.resolveDurable(queries, at, postings.resolved(inserted))
-    const changes = Array.from(postings.sums(inserted), ([id, { spentNano, releasedNano }]) => ({
+    const settlement = { hold: { ...hold, grant: null, fresh: false }, sequence: 0, posting, at, suspended }
+    const durable = new Map([[hold.id, rows]])
+    const postings = createPostings([settlement], { term: null, booked: new Map(), durable })
+    await statements.insertChains(queries, [...postings.chains])
+    const inserted = await statements.insertEntries(queries, postings.entries)
+    await statements.endDurable(queries, at, postings.ended(inserted))
+    const changes = Array.from(postings.changes(inserted), ([id, { spentNano, releasedNano }]) => ({
       id, spent: spentNano, held: 0 - releasedNano
     }))
     await statements.changeAccounts(queries, changes)

@@ -1,32 +1,32 @@
 import type { Store } from '../../store/store.ts'
 
-/** As many entries as are looked through in a millisecond. */
+/** About as many entries as are scanned in a millisecond. */
 const blockSize = 4_096
 const blocksAtOnce = 100
 
 /**
- * Notes for full blocks of entries from when to when they reach, so that those of a period are found. Entries
- * never change and are only added behind, so what is noted stays true, whatever the clocks do; what is not
- * noted yet is looked through. To be called again and again. On Postgres an index does it. Throws
- * StoreUnavailable.
+ * Records the earliest and latest time of each full block of entries, so that those of a period are found
+ * without an index that every request pays for. Entries are append-only, so a recorded block stays true
+ * whatever the clocks do; the rest is scanned. Call it periodically. Postgres has a BRIN index instead.
+ * Throws StoreUnavailable.
  */
-export async function noteEntryBlocks (store: Pick<Store, 'engine' | 'run'>): Promise<void> {
+export async function recordEntryBlocks (store: Pick<Store, 'engine' | 'run'>): Promise<void> {
   if (store.engine !== 'sqlite') return
   let left = blocksAtOnce
-  while (left > 0 && await store.run(noteBlock, [blockSize]) > 0) left--
+  while (left > 0 && await store.run(recordBlock, [blockSize]) > 0) left--
 }
 
-const noteBlock = `
+const recordBlock = `
   insert into entry_block (first, last, earliest, latest)
   select min(seq), max(seq), min(at), max(at) from (
     select seq, at from entry where seq > coalesce((select max(last) from entry_block), 0) order by seq limit $1
   ) having count(*) = $1`
 
 /**
- * The table `entry`, as it is to be named behind `from`: all blocks in which something of a period may be.
- * The statement takes its beginning and its end, which is not included, as `$1` and `$2`, in ms since 1970.
+ * Returns the `from` clause for the entries of a period: all blocks that may contain some. The statement
+ * takes the start and the exclusive end of the period as `$1` and `$2`, in ms since 1970.
  */
-export function entriesAround (engine: Store['engine']): string {
+export function entriesOfPeriod (engine: Store['engine']): string {
   if (engine === 'postgres') return 'entry'
   return `(
       select first, last from entry_block where latest >= $1 and earliest < $2

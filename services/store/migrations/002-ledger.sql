@@ -3,7 +3,7 @@
 create table node (
   id text primary key,
   epoch bigint not null,
-  beat bigint not null
+  heartbeat_at bigint not null
 );
 
 -- Money set aside: one row per account of the chain, all under one id.
@@ -20,15 +20,15 @@ create table hold (
   -- The part of a node's allowance that no request used when it was last written.
   spare bigint not null default 0 check (spare >= 0 and spare <= amount),
   -- Another node was short of money and asks for what is spare.
-  wanted integer not null default 0,
+  spare_requested integer not null default 0,
   -- 0 open, 1 settled, 2 released, 3 taken back from a dead owner, or expired
   state integer not null default 0 check (state between 0 and 3),
   settled bigint null,
   created_at bigint not null,
   expires_at bigint null,
   resolved_at bigint null,
-  -- The last of the node's numbered settlements that is in the books; see `entry.id`.
-  booked bigint not null default 0,
+  -- The sequence number of the node's last settlement that is booked; see `entry.id`.
+  booked_sequence bigint not null default 0,
   primary key (id, account),
   check ((state = 0) = (resolved_at is null)),
   check ((state = 1) = (settled is not null))

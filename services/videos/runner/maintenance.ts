@@ -1,4 +1,4 @@
-import type { Presence } from '../../ledger/cluster/node-liveness.ts'
+import type { NodeLiveness } from '../../ledger/cluster/node-liveness.ts'
 import type { Timers } from '../../shared/timers.ts'
 import { StoreUnavailable } from '../../store/store.ts'
 import type { RunnerContext } from './runner-context.ts'
@@ -14,7 +14,7 @@ export interface Upkeep {
 interface UpkeepOptions {
   node: string
   takeoverMs: number
-  presence: Presence
+  liveness: NodeLiveness
   timers: Timers
   monotonic: () => number
   runner: () => Runner
@@ -32,10 +32,10 @@ const looksPerTakeover = 8
  * they live is the ledger's affair: here their signs are only watched, this node's own among them.
  */
 export function startUpkeep (context: RunnerContext, options: UpkeepOptions): Upkeep {
-  const { node, takeoverMs, presence, timers, monotonic, runner } = options
+  const { node, takeoverMs, liveness, timers, monotonic, runner } = options
   const { rows, log, clock, timing } = context
   const everyMs = takeoverMs / looksPerTakeover
-  let own = { beat: -1, seenMs: monotonic() }
+  let own = { heartbeatAt: -1, seenMs: monotonic() }
   let prunedMs = -Infinity
   let stopped = false
 
@@ -43,9 +43,11 @@ export function startUpkeep (context: RunnerContext, options: UpkeepOptions): Up
     const askedMs = monotonic()
     const owners = await rows.owners()
     const self = owners.find(({ id }) => id === node)
-    if (self !== undefined && self.beat !== own.beat) own = { beat: self.beat, seenMs: askedMs }
+    if (self !== undefined && self.heartbeatAt !== own.heartbeatAt) {
+      own = { heartbeatAt: self.heartbeatAt, seenMs: askedMs }
+    }
     if (isFenced()) return
-    const dead = owners.filter(other => other.id !== node && presence.isGone(other)).map(({ id }) => id)
+    const dead = owners.filter(other => other.id !== node && liveness.isDead(other)).map(({ id }) => id)
     await adopt(dead)
     runner().cancel(await rows.cancelled())
     if (monotonic() - prunedMs < pruneEveryMs) return

@@ -4,15 +4,15 @@ import { checkLedger } from '../../../services/ledger/check.ts'
 import { createLedger } from '../../../services/ledger/create.ts'
 import type { LedgerContext } from '../../../services/ledger/create.ts'
 import { withDefaults } from '../../../services/ledger/options.ts'
-import { createBeatPresence } from '../../../services/ledger/cluster/node-liveness.ts'
+import { createHeartbeatLiveness } from '../../../services/ledger/cluster/node-liveness.ts'
 import type { Hold, Ledger, Posting, Reservation } from '../../../services/ledger/ledger.ts'
-import type { LedgerLog } from '../../../services/shared/log.ts'
+import type { Log } from '../../../services/shared/log.ts'
 import type { Store } from '../../../services/store/store.ts'
 import type { Database } from '../../engines.ts'
 import { createNetwork, createTime } from './simulation.ts'
 
 /** A log that is kept: messages by their level. */
-export interface KeptLog extends LedgerLog { lines: { level: string, message: string, details: object }[] }
+export interface KeptLog extends Log { lines: { level: string, message: string, details: object }[] }
 
 export function createLog (): KeptLog {
   const lines: KeptLog['lines'] = []
@@ -57,8 +57,8 @@ export async function createCluster (database: Database, credits: Record<string,
       const clocks = time.clocksOf({ rate, offsetMs })
       const connection = network.connect()
       const log = createLog()
-      const presence = createBeatPresence(withDefaults(store.engine, options), clocks)
-      const ledger = createLedger({ store: connection, nodeId, log, ...clocks, presence, options })
+      const liveness = createHeartbeatLiveness(withDefaults(store.engine, options), clocks)
+      const ledger = createLedger({ store: connection, nodeId, log, ...clocks, liveness, options })
       const crash = () => {
         clocks.stop()
         connection.weather = 'away'

@@ -127,7 +127,7 @@ forEachEngine(t, 'a dead node\'s money comes back, but not before its requests m
   t.match(await rowOf(store), { held: 60_000_000 + 1_000 + 5_000 + chunkNano })
   await time.advance(untilGoneMs - 600_000)
   t.match(await rowOf(store), { held: 5_000 }, 'the job goes on on another node')
-  t.ok(b.log.lines.some(({ message }) => /dead node's holds were given back/.test(message)))
+  t.ok(b.log.lines.some(({ message }) => /holds of a dead node were released/.test(message)))
   await assertBooks(t, store)
 })
 

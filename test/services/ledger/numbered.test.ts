@@ -45,7 +45,7 @@ forEachEngine(t, 'what is settled from memory is booked by its number, and known
   const known = await store.all<{ id: string, seq: number }>(`select ${entryId()} as id, seq from entry where id is null`)
   t.equal(known.length, 2)
   for (const { id, seq } of known) t.equal(id, `usage:${seq}`)
-  t.match(await store.all('select booked from hold'), [{ booked: 2 }])
+  t.match(await store.all('select booked_sequence from hold'), [{ booked_sequence: 2 }])
   await t.rejects(store.run(`
     insert into entry (at, debit, credit, amount, kind) values (0, 'funding', 'acme', 1, 'deposit')`),
   'nothing else is without an id')
@@ -127,10 +127,10 @@ forEachEngine(t, 'what was booked before its term ended does not go to suspense 
 
 forEachEngine(t, 'the database itself says what is in the books', async (t, database) => {
   const { store, time, a } = await openCluster(database)
-  await store.run("update hold set booked = 2 where owner = 'a'")
+  await store.run("update hold set booked_sequence = 2 where owner = 'a'")
   for (const ref of ['one', 'two', 'three']) reserveFresh(a.ledger, 10).settle(posting(1, { ref }))
   await time.advance(50)
   t.same((await entriesOf(store)).map(({ ref }) => ref), ['first', 'three'])
-  t.match(await store.all("select booked from hold where owner = 'a'"), [{ booked: 3 }])
+  t.match(await store.all("select booked_sequence from hold where owner = 'a'"), [{ booked_sequence: 3 }])
   await assertBooks(t, store)
 })

@@ -2,7 +2,7 @@ import { createAccounts } from '../../../services/ledger/accounts.ts'
 import { createLedger } from '../../../services/ledger/create.ts'
 import type { Hold, Ledger } from '../../../services/ledger/ledger.ts'
 import { withDefaults } from '../../../services/ledger/options.ts'
-import { createBeatPresence } from '../../../services/ledger/cluster/node-liveness.ts'
+import { createHeartbeatLiveness } from '../../../services/ledger/cluster/node-liveness.ts'
 import type { Store } from '../../../services/store/store.ts'
 import { createLog } from './helper.ts'
 import { createRandom } from './random.ts'
@@ -56,7 +56,7 @@ export interface ScheduleResult {
 }
 
 /** Small, so that every limit is met. */
-export const options = { chunkNano: 300, durableOverNano: 400, maxRequestMs: 60_000, recallMs: 500 }
+export const options = { chunkNano: 300, durableOverNano: 400, maxRequestMs: 60_000, peerSpareMs: 500 }
 
 /** Creates accounts and a first node. `interrupt` is called in the middle of transactions. */
 export async function createWorld (
@@ -95,9 +95,9 @@ export async function createWorld (
       const clocks = time.clocksOf({ rate: 0.9 + random.next() * 0.2, offsetMs })
       const connection = network.connect()
       const id = `${seed}-${++started}`
-      const presence = createBeatPresence(withDefaults(store.engine, options), clocks)
+      const liveness = createHeartbeatLiveness(withDefaults(store.engine, options), clocks)
       const ledger = createLedger({
-        store: connection, nodeId: id, log: createLog(), ...clocks, presence, options
+        store: connection, nodeId: id, log: createLog(), ...clocks, liveness, options
       })
       const node = { id, ledger, connection, alive: true, stop: clocks.stop }
       world.nodes.push(node)

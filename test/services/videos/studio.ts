@@ -119,7 +119,7 @@ export async function startStudio (t: Test, store: Store, options: StudioOptions
   function add (level: string) {
     return (details: object, message: string) => { logged.push([level, message, details]) }
   }
-  const ledger = createLedger({ store, log, options: { beatMs: 50 } })
+  const ledger = createLedger({ store, log, options: { heartbeatMs: 50 } })
   const deployments = Object.keys(makers).map(provider => ({ provider, model: 'upstream-video', weight: 1, priority: 0 }))
   const model: ModelConfig = {
     ...newModel('up', 'film'),

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import t from 'tap'
 import type { Test } from 'tap'
 import { withDefaults } from '../../../../services/ledger/options.ts'
-import { createBeatPresence, createFilePresence } from '../../../../services/ledger/cluster/node-liveness.ts'
+import { createHeartbeatLiveness, createLockFileLiveness } from '../../../../services/ledger/cluster/node-liveness.ts'
 import { openSqlite } from '../../../../services/store/sqlite.ts'
 import { temporaryFolder, withoutHooks } from '../../../process.ts'
 import { assertBooks, createBooks, posting, reservation, rowOf, startLedger } from '../helper.ts'
@@ -59,7 +59,7 @@ t.test('what a living process on the same file holds stays held', async (t) => {
   const alive = await startHolder(t, path, 'first')
   const store = await openSqlite(path)
   t.teardown(() => store.close())
-  const { ledger } = startLedger(t, store, { options: { beatMs: 20 } })
+  const { ledger } = startLedger(t, store, { options: { heartbeatMs: 20 } })
   await t.rejects(async () => await ledger.reserve(reservation(351)), { code: 'insufficient_quota' })
   const hold = await ledger.reserve(reservation(350))
   await alive.kill()
@@ -83,39 +83,39 @@ async function reserveSoon<T> (reserve: () => Promise<T>): Promise<T> {
 t.test('two processes cannot be the same node of a file', async (t) => {
   const path = await createFile(t)
   await startHolder(t, path, 'first')
-  await t.rejects(createFilePresence(path).enter('first'), { message: /Another process is the node first/ })
+  await t.rejects(createLockFileLiveness(path).enter('first'), { message: /Another process is the node first/ })
 })
 
 t.test('a node of which a copied database tells is gone', async (t) => {
-  const presence = createFilePresence(await createFile(t))
-  t.equal(presence.isGone({ id: 'elsewhere', epoch: 1, beat: 0 }), true)
+  const liveness = createLockFileLiveness(await createFile(t))
+  t.equal(liveness.isDead({ id: 'elsewhere', epoch: 1, heartbeatAt: 0 }), true)
 })
 
 t.test('a node that is only known by its signs of life is gone when they have stood still for long', async (t) => {
   const time = { now: 0, ahead: 0 }
   const options = withDefaults('postgres', { leaseMs: 100, marginMs: 10, maxRequestMs: 1_000 })
   const clocks = { clock: () => time.now + time.ahead, monotonic: () => time.now }
-  const node = { id: 'n', epoch: 1, beat: 0 }
-  const presence = createBeatPresence(options, clocks)
-  t.equal(presence.isGone(node), false)
+  const node = { id: 'n', epoch: 1, heartbeatAt: 0 }
+  const liveness = createHeartbeatLiveness(options, clocks)
+  t.equal(liveness.isDead(node), false)
   time.now = 1_109
-  t.equal(presence.isGone(node), false)
+  t.equal(liveness.isDead(node), false)
   time.now = 1_110
-  t.equal(presence.isGone({ ...node, beat: 1_000 }), false, 'it has just given one')
+  t.equal(liveness.isDead({ ...node, heartbeatAt: 1_000 }), false, 'it has just given one')
   time.now = 2_219
-  t.equal(presence.isGone({ ...node, beat: 1_000 }), true)
+  t.equal(liveness.isDead({ ...node, heartbeatAt: 1_000 }), true)
 
-  const late = createBeatPresence(options, clocks)
+  const late = createHeartbeatLiveness(options, clocks)
   time.now = 5_000
-  t.equal(late.isGone(node), false, 'whoever has just begun to watch cannot know')
+  t.equal(late.isDead(node), false, 'whoever has just begun to watch cannot know')
   time.now = 5_109
-  t.equal(late.isGone(node), false)
+  t.equal(late.isDead(node), false)
   time.now = 5_110
-  t.equal(late.isGone(node), true, 'long dead by the clock, and silent for a lease')
+  t.equal(late.isDead(node), true, 'long dead by the clock, and silent for a lease')
 
-  const behind = createBeatPresence(options, clocks)
+  const behind = createHeartbeatLiveness(options, clocks)
   time.ahead = -10_000
-  t.equal(behind.isGone(node), false)
+  t.equal(behind.isDead(node), false)
   time.now = 6_220
-  t.equal(behind.isGone(node), true, 'a clock that is wrong does not keep money for ever')
+  t.equal(behind.isDead(node), true, 'a clock that is wrong does not keep money for ever')
 })

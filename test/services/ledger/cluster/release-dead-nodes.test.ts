@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createReclaim } from '../../../../services/ledger/cluster/release-dead-nodes.ts'
+import { createStaleHolds } from '../../../../services/ledger/cluster/release-dead-nodes.ts'
 import { forEachEngine } from '../../../engines.ts'
 import { assertBooks, createBooks, createCluster, reservation, rowOf, startLedger } from '../helper.ts'
 
@@ -8,18 +8,18 @@ forEachEngine(t, 'a dead node\'s holds are taken back once, and not when it live
   const hold = Promise.resolve(node('a', { chunkNano: 0 }).ledger.reserve(reservation(300)))
   await time.advance(20)
   await hold
-  const reclaim = createReclaim(store)
-  const [seen] = await reclaim.candidates('another')
+  const holds = createStaleHolds(store)
+  const [seen] = await holds.otherNodes('another')
   if (seen === undefined) throw new Error('the node holds nothing')
   t.match(seen, { id: 'a', epoch: 1 })
-  t.same(await reclaim.candidates('a'), [], 'a node does not watch itself')
+  t.same(await holds.otherNodes('a'), [], 'a node does not watch itself')
 
-  t.equal(await reclaim.takeFrom({ ...seen, beat: seen.beat - 1 }, 42), null, 'it has given a sign of life since')
+  t.equal(await holds.releaseDeadNode({ ...seen, heartbeatAt: seen.heartbeatAt - 1 }, 42), null, 'it has given a sign of life since')
   t.match(await rowOf(store), { held: 300 })
-  t.same(await reclaim.takeFrom(seen, 42), [{ account: 'acme', amountNano: 300 }])
-  t.equal(await reclaim.takeFrom(seen, 42), null, 'another node was faster')
+  t.same(await holds.releaseDeadNode(seen, 42), [{ account: 'acme', amountNano: 300 }])
+  t.equal(await holds.releaseDeadNode(seen, 42), null, 'another node was faster')
   t.match(await rowOf(store), { held: 0 })
-  t.same(await reclaim.candidates('another'), [])
+  t.same(await holds.otherNodes('another'), [])
   await assertBooks(t, store)
 })
 
@@ -30,9 +30,9 @@ forEachEngine(t, 'a hold expires on every account of its chain at once', async (
   const chain = ['acme', 'budget']
   await ledger.reserve(reservation(100, { chain, durable: true, expiresAt: Date.now() + 60_000 }))
   await ledger.reserve(reservation(10, { chain, durable: true, expiresAt: Date.now() + 120_000 }))
-  const reclaim = createReclaim(store)
-  t.same(await reclaim.expire(Date.now()), [])
-  const returned = await reclaim.expire(Date.now() + 60_000)
+  const holds = createStaleHolds(store)
+  t.same(await holds.releaseExpired(Date.now()), [])
+  const returned = await holds.releaseExpired(Date.now() + 60_000)
   t.same(new Set(returned.map(({ account }) => account)), new Set(chain))
   t.match(returned, [{ amountNano: 100 }, { amountNano: 100 }])
   for (const account of chain) t.match(await rowOf(store, account), { held: 10 })

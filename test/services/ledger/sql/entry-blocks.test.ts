@@ -1,7 +1,7 @@
 import t from 'tap'
 import { usage } from '../../../../services/reports/usage.ts'
 import { createLedger } from '../../../../services/ledger/create.ts'
-import { entriesAround, noteEntryBlocks } from '../../../../services/ledger/sql/entry-blocks.ts'
+import { entriesOfPeriod, recordEntryBlocks } from '../../../../services/ledger/sql/entry-blocks.ts'
 import { listEntries } from '../../../../services/admin/entries.ts'
 import type { Store } from '../../../../services/store/store.ts'
 import { createDatabase, forEachEngine } from '../../../engines.ts'
@@ -33,7 +33,7 @@ forEachEngine(t, 'entries of a period are found wherever they stand', async (t, 
   for (const [count, from] of [[5_000, 0], [6_000, 90_000], [3_000, 20_000]] as const) {
     const some = Array.from({ length: count }, (_, index) => from + index * 10 + random.integer(0, 3_000))
     await book(store, some)
-    await noteEntryBlocks(store)
+    await recordEntryBlocks(store)
     times.push(...some)
     for (let period = 0; period < 20; period++) {
       const from = random.integer(0, 150_000)
@@ -52,32 +52,32 @@ t.test('only full blocks are noted, by whoever comes first', async t => {
   const { open } = await createDatabase(t, 'sqlite')
   const [store, other] = [await open(), await open()]
   const blocks = () => store.all('select first, last, earliest, latest from entry_block order by first')
-  await noteEntryBlocks(store)
+  await recordEntryBlocks(store)
   await book(store, Array.from({ length: 4_095 }, (_, index) => 10_000 - index))
-  await noteEntryBlocks(store)
+  await recordEntryBlocks(store)
   t.same(await blocks(), [])
   await book(store, Array.from({ length: 4_098 }, (_, index) => 20_000 + index))
-  await Promise.all([noteEntryBlocks(store), noteEntryBlocks(other)])
+  await Promise.all([recordEntryBlocks(store), recordEntryBlocks(other)])
   const expected = [
     { first: 1, last: 4_096, earliest: 5_906, latest: 20_000 },
     { first: 4_097, last: 8_192, earliest: 20_001, latest: 24_096 }
   ]
   t.same(await blocks(), expected)
-  await noteEntryBlocks(other)
+  await recordEntryBlocks(other)
   t.same(await blocks(), expected)
 })
 
 t.test('a period is looked for in its blocks alone', async t => {
   const store = await (await createDatabase(t, 'sqlite')).open()
   const plan = await store.all<{ detail: string }>(
-    `explain query plan select id from ${entriesAround('sqlite')} where at >= $1 and at < $2`, [0, 1])
+    `explain query plan select id from ${entriesOfPeriod('sqlite')} where at >= $1 and at < $2`, [0, 1])
   t.match(plan.map(({ detail }) => detail).join('\n'), 'SEARCH entry USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)')
 })
 
 t.test('a ledger notes blocks by itself', async t => {
   const store = await (await createDatabase(t, 'sqlite')).open()
   await book(store, Array.from({ length: 5_000 }, (_, index) => index))
-  const ledger = createLedger({ store, options: { beatMs: 10 } })
+  const ledger = createLedger({ store, options: { heartbeatMs: 10 } })
   t.teardown(() => ledger.close())
   const isNoted = async () => await store.get('select first from entry_block') !== undefined
   while (!await isNoted()) await new Promise(resolve => setTimeout(resolve, 5))

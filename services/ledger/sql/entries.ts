@@ -1,12 +1,12 @@
 import { rememberedText } from '../../shared/memoize.ts'
 import { createRowInsert } from '../../store/insert-rows.ts'
 import type { RowInsert } from '../../store/insert-rows.ts'
-import type { Queries, Store, Value } from '../../store/store.ts'
 import { createTable } from '../../store/json-rows.ts'
+import type { Queries, Store, Value } from '../../store/store.ts'
 
-/** An entry of the books; `at` in milliseconds since 1970, `amount` in integer nano-USD, `usage` as JSON. */
+/** A new entry; `at` in milliseconds since 1970, `amount` in integer nano-USD, `usage` as JSON. */
 export interface EntryRow extends Record<string, Value> {
-  /** Null for usage whose settlement was numbered. */
+  /** Null for usage whose settlement has a sequence number. */
   id: string | null
   at: number
   debit: string
@@ -22,16 +22,12 @@ export interface EntryRow extends Record<string, Value> {
   chain: string
 }
 
-/** The ids of entries that were not there before, of those that have one. */
+/** The ids of the entries that were new, of those that have one. */
 export type Inserted = Pick<ReadonlySet<string>, 'has'>
 
-/** One of the accounts that the entries of a chain count for. */
 interface ChainRow extends Record<string, Value> { id: string, account: string }
 
-/**
- * A chain, which the requests of a key have in common, by the name under which the books know it; no account
- * id contains a space.
- */
+/** The id of a chain in the table `chain`: its account ids, none of which contains a space. */
 export const chainId = rememberedText<readonly string[]>(chain => chain.join(' '))
 
 const entryColumns = {
@@ -51,8 +47,8 @@ const entryColumns = {
 } as const
 const entryColumnNames = Object.keys(entryColumns) as (keyof typeof entryColumns)[]
 
-/** Writes the statements that add to the books. */
-export function bookStatements (engine: Store['engine']) {
+/** The statements that add entries and chains, for one engine. */
+export function entryStatements (engine: Store['engine']) {
   const chains = createTable<ChainRow>(engine, { id: 'text', account: 'text' })
   const entries = createTable<EntryRow>(engine, entryColumns)
   const insertChains = `
@@ -87,7 +83,7 @@ const ofUsual = {
   },
   constants: usual
 } satisfies Partial<RowInsert<EntryRow>>
-const insertNumbered = createRowInsert<EntryRow>('entry', {
+const insertWithoutId = createRowInsert<EntryRow>('entry', {
   ...ofUsual,
   columns: ['amount', 'ref', 'usage'],
   add: ({ amount, ref, usage }, values) => values.push(amount, ref, usage)
@@ -109,13 +105,14 @@ const insertAny = createRowInsert<EntryRow>('entry', {
 async function insertEntriesIntoSqlite (queries: Queries, rows: readonly EntryRow[]): Promise<Inserted> {
   const count = await insertFor(rows)(queries, rows)
   if (count === rows.length) return all
-  // This connection alone is writing, so what it has added is what is last.
+  // Only this connection writes, so what it has added is last.
   return toInserted(await queries.all('select id from entry order by seq desc limit $1', [count]))
 }
 
+/** Most entries are alike in most columns, which are then bound once or written into the statement. */
 function insertFor (rows: readonly EntryRow[]) {
   if (!rows.every(isUsual)) return insertAny
-  return rows.every(({ id }) => id === null) ? insertNumbered : insertUsual
+  return rows.every(({ id }) => id === null) ? insertWithoutId : insertUsual
 }
 
 const all: Inserted = { has: () => true }

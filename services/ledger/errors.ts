@@ -4,17 +4,17 @@ import { usdFromNano } from '../shared/money.ts'
 /** Integer nano-USD. */
 interface Shortage { balanceNano: number, heldNano: number, neededNano: number }
 
-/** 402: the account, or a limit it is under, cannot cover the most that a request may cost. */
+/** 402: an account of the chain cannot cover the most that a request may cost. */
 export function insufficientQuota ({ balanceNano, heldNano, neededNano }: Shortage): GatewayError {
   return new GatewayError(402, 'insufficient_quota',
     'You exceeded your current quota, please check your plan and billing details. ' +
     `This request may cost up to ${usd(neededNano)}; your balance is ${usd(balanceNano)}, of which ` +
     `${usd(heldNano)} is held for requests that are still running.`,
-    // Trying again brings no money; the official clients obey this header.
+    // A retry would fail as well; the official clients obey this header.
     { code: 'insufficient_quota', headers: { 'x-should-retry': 'false' } })
 }
 
-/** 401: the key was good when the request came in, but is not any more. */
+/** 401: the key was valid when the request arrived, but has ended. */
 export function endedKey (id: string, why: 'revoked' | 'expired' | 'unknown'): GatewayError {
   const what = why === 'unknown' ? 'is not known' : `has ${why === 'revoked' ? 'been revoked' : 'expired'}`
   return GatewayError.unauthorized(
@@ -27,7 +27,7 @@ export function unknownAccount (id: string): GatewayError {
     { code: 'account_not_found' })
 }
 
-/** 409: an id that has to be unique stands for something else already. */
+/** 409: the id was used before for something else. */
 export function idempotencyConflict (id: string, what: string): GatewayError {
   return new GatewayError(409, 'invalid_request_error', `The id \`${id}\` belongs to another ${what}.`,
     { param: 'id', code: 'idempotency_conflict' })

@@ -1,0 +1,164 @@
+import type { Term } from '../node-allowance.ts'
+import { holdState } from '../sql/durable-holds.ts'
+import type { DurableRow, EndedRow } from '../sql/durable-holds.ts'
+import { chainId } from '../sql/entries.ts'
+import type { EntryRow, Inserted } from '../sql/entries.ts'
+import type { OpenHold, Settlement } from '../types.ts'
+
+/**
+ * What becomes of a settlement: charged to its accounts; booked to suspense, because its money was given to
+ * others meanwhile; or skipped, because it was booked before.
+ */
+type Outcome = 'charge' | 'suspend' | 'skip'
+
+/** What the database knows of the holds of a batch. */
+export interface KnownHolds {
+  /** The present term; null where all holds are durable. */
+  readonly term: Term | null
+  /** The last sequence number that is booked under a term, by account. */
+  readonly booked: ReadonlyMap<Term, ReadonlyMap<string, number>>
+  /** The rows of durable holds, by hold id. */
+  readonly durable: ReadonlyMap<string, readonly DurableRow[]>
+}
+
+/** How the settlements of a batch change one account. Integer nano-USD. */
+export interface AccountChange {
+  postedNano: number
+  suspendedNano: number
+  spentNano: number
+  releasedNano: number
+  /** The last sequence number of the present term. */
+  sequence: number
+}
+
+/** The settlements of a batch, ready to be written. */
+export interface Postings {
+  readonly entries: readonly EntryRow[]
+  readonly chains: ReadonlySet<readonly string[]>
+  /** Sums them up per account, counting only entries that were `inserted`. */
+  changes (inserted: Inserted): Map<string, AccountChange>
+  /** The durable holds that end. */
+  ended (inserted: Inserted): EndedRow[]
+  /** Entries that go to suspense, to be reported to the operator. */
+  readonly suspended: readonly EntryRow[]
+}
+
+/** The id of the one usage entry that a hold can have, unless its settlement has a sequence number. */
+export function usageEntryId (hold: Pick<OpenHold, 'id'>): string {
+  return `usage:${hold.id}`
+}
+
+/** Turns settlements into entries, given what is booked already. */
+export function createPostings (settlements: readonly Settlement[], known: KnownHolds): Postings {
+  const { term, durable } = known
+  const rowsOf = ({ id, grant }: OpenHold) => grant === null ? durable.get(id) ?? noRows : noRows
+  const decided: Decided[] = []
+  const entries: EntryRow[] = []
+  const chains = new Set<readonly string[]>()
+  for (const settlement of settlements) {
+    const outcome = outcomeOf(settlement, known, rowsOf(settlement.hold))
+    const entry = entryOf(settlement, outcome)
+    decided.push({ settlement, outcome, entry })
+    if (entry === null) continue
+    entries.push(entry)
+    chains.add(settlement.hold.chain)
+  }
+
+  return {
+    entries,
+    chains,
+    suspended: entries.filter(({ kind }) => kind === 'suspense'),
+
+    changes (inserted) {
+      const changes = createChanges()
+      for (const { settlement: { hold, sequence, posting, suspended }, outcome, entry } of decided) {
+        const amountNano = posting?.amountNano ?? 0
+        const isNew = isCharged(outcome, entry, inserted)
+        for (const account of hold.chain) {
+          const change = changes.of(account)
+          // Also where it was booked before: then by a commit whose answer got lost, after which it still
+          // counts as posted here.
+          if (hold.grant?.term === term) {
+            change[suspended ? 'suspendedNano' : 'postedNano'] += amountNano
+            if (sequence > change.sequence) change.sequence = sequence
+          }
+          if (isNew) change.spentNano += amountNano
+        }
+        if (outcome === 'skip') continue
+        for (const row of rowsOf(hold)) {
+          if (row.state === holdState.open) changes.of(row.account).releasedNano += row.amountNano
+        }
+      }
+      return changes.all
+    },
+
+    ended (inserted) {
+      const rows: EndedRow[] = []
+      for (const { settlement: { hold, posting }, outcome, entry } of decided) {
+        if (hold.grant !== null || outcome === 'skip') continue
+        const settled = isCharged(outcome, entry, inserted) ? posting?.amountNano ?? null : null
+        rows.push({ id: hold.id, state: settled === null ? holdState.released : holdState.settled, settled })
+      }
+      return rows
+    }
+  }
+}
+
+/** The change of an account without settlements. */
+export const noChange: Readonly<AccountChange> = {
+  postedNano: 0, suspendedNano: 0, spentNano: 0, releasedNano: 0, sequence: 0
+}
+
+interface Decided { settlement: Settlement, outcome: Outcome, entry: EntryRow | null }
+
+const noRows: readonly DurableRow[] = []
+
+function isCharged (outcome: Outcome, entry: EntryRow | null, inserted: Inserted): boolean {
+  return outcome === 'charge' && entry !== null && (entry.id === null || inserted.has(entry.id))
+}
+
+function createChanges () {
+  const all = new Map<string, AccountChange>()
+  return {
+    all,
+    of (account: string): AccountChange {
+      const known = all.get(account)
+      if (known !== undefined) return known
+      const change = { ...noChange }
+      all.set(account, change)
+      return change
+    }
+  }
+}
+
+function outcomeOf (
+  { hold: { grant, chain: [account = ''] }, sequence, suspended }: Settlement, { term, booked }: KnownHolds,
+  [row]: readonly DurableRow[]
+): Outcome {
+  if (grant !== null) {
+    if (sequence > 0 && sequence <= (booked.get(grant.term)?.get(account) ?? 0)) return 'skip'
+    return grant.term === term && !suspended ? 'charge' : 'suspend'
+  }
+  if (row?.state === holdState.settled || row?.state === holdState.released) return 'skip'
+  return row?.state === holdState.open && !suspended ? 'charge' : 'suspend'
+}
+
+function entryOf ({ hold, sequence, posting, at }: Settlement, outcome: Outcome): EntryRow | null {
+  if (posting === null || posting.amountNano === 0 || outcome === 'skip') return null
+  const charged = outcome === 'charge'
+  return {
+    id: charged && sequence > 0 ? null : usageEntryId(hold),
+    at,
+    debit: charged ? hold.chain[0] ?? '' : 'suspense',
+    credit: 'revenue',
+    amount: posting.amountNano,
+    kind: charged ? 'usage' : 'suspense',
+    ref: posting.ref,
+    model: posting.model,
+    usage: JSON.stringify(posting.usage),
+    estimated: posting.estimated ? 1 : 0,
+    hold: hold.grant === null ? hold.id : null,
+    api_key: hold.key,
+    chain: chainId(hold.chain)
+  }
+}
