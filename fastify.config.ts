@@ -29,7 +29,6 @@ import openapi from './plugins/ops/openapi.ts'
 import overload from './plugins/http/overload.ts'
 import providers from './plugins/core/providers.ts'
 import routing from './plugins/core/routing.ts'
-import reference from './plugins/ops/reference.ts'
 import requestId, { requestIdOf } from './plugins/http/request-id.ts'
 import requests from './plugins/use/requests.ts'
 import requestLog from './plugins/ops/request-log.ts'
@@ -101,7 +100,6 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
   await app.register(errors)
   await app.register(finished)
   await app.register(openapi, { version: packageFile.version })
-  await app.register(reference)
   await app.register(accessLog)
   await app.register(metrics)
   if (settings.tracesEndpoint !== null) await app.register(traces, { endpoint: settings.tracesEndpoint })

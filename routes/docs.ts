@@ -1,5 +1,7 @@
-import { gunzipSync } from 'node:zlib'
-import type { FastifyInstance } from 'fastify'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import reference from '@scalar/fastify-api-reference'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
 /** Nothing is loaded from elsewhere, whatever the script may want; requests go to this server alone. */
 const policy = [
@@ -14,23 +16,41 @@ const safety = {
   'referrer-policy': 'no-referrer'
 }
 
-/** `GET /openapi.json`, and `GET /docs`, a page to read it and to try it out; neither wants a key. */
+const configuration = {
+  pageTitle: 'Tollgate',
+  url: '../openapi.json',
+  // A field for the key is shown without a choice of what it is for.
+  authentication: { preferredSecurityScheme: 'key' },
+  withDefaultFonts: false,
+  telemetry: false,
+  hideClientButton: true,
+  showDeveloperTools: 'never',
+  agent: { disabled: true },
+  mcp: { disabled: true }
+} as const
+
+/** `GET /openapi.json`, and `GET /docs`, a page to read it and to try it out; neither needs a key. */
 export default async function docs (app: FastifyInstance): Promise<void> {
-  app.get('/openapi.json', async (_request, reply) => {
-    const document = await app.openApi()
-    return reply.header('access-control-allow-origin', '*').type('application/json; charset=utf-8').send(document)
-  })
+  app.get('/openapi.json', {
+    config: { passThrough: true }
+  }, async (_request, reply) => reply.header('access-control-allow-origin', '*').send(app.swagger()))
 
-  app.get('/docs', async (_request, reply) => {
-    const { page } = await app.reference()
-    return reply.headers(safety).type('text/html; charset=utf-8').send(page)
+  await app.register(async scope => {
+    scope.addHook('onRoute', route => { route.config = { ...route.config, passThrough: true } })
+    scope.addHook('onSend', compressScript)
+    await scope.register(reference, { routePrefix: '/docs', configuration })
   })
+}
 
-  app.get('/docs/reference.js', async ({ headers }, reply) => {
-    const { script } = await app.reference()
-    reply.headers({ ...safety, 'cache-control': 'public, max-age=3600', vary: 'accept-encoding' })
-    reply.type('text/javascript; charset=utf-8')
-    if (!/\bgzip\b/.test(String(headers['accept-encoding']))) return reply.send(gunzipSync(script))
-    return reply.header('content-encoding', 'gzip').send(Buffer.from(script))
-  })
+/** The script has megabytes, so it is compressed once. */
+let compressed: Promise<Buffer> | undefined
+
+async function compressScript (request: FastifyRequest, reply: FastifyReply, payload: unknown) {
+  reply.headers(safety)
+  if (typeof payload !== 'string' || !request.url.endsWith('.js')) return payload
+  reply.headers({ 'cache-control': 'public, max-age=3600', vary: 'accept-encoding' })
+  if (!/\bgzip\b/.test(String(request.headers['accept-encoding']))) return payload
+  compressed ??= promisify(gzip)(payload)
+  reply.header('content-encoding', 'gzip')
+  return await compressed
 }

@@ -44,20 +44,22 @@ const media: FastifyPluginAsyncTypebox = async app => {
     done()
   })
 
-  app.route({
-    method: ['GET', 'HEAD'],
-    url: '/media/:name',
-    exposeHeadRoute: false,
-    config: { passThrough: true },
-    schema: { summary: 'Fetch a generated image or video', params, querystring, response },
-    handler: async ({ method, headers, query, params: { name } }, reply) => {
-      const found = await resolveSignedUrl(app.media, { name, exp: query.exp, sig: query.sig }, Date.now())
-      const answer = mediaResponse(found, headers, Date.now())
-      reply.code(answer.status).headers(answer.headers)
-      if (method === 'HEAD' || answer.status === 304) return reply.send(undefined)
-      return reply.send(await open(found, answer.range))
-    }
-  })
+  for (const method of ['GET', 'HEAD'] as const) {
+    app.route({
+      method,
+      url: '/media/:name',
+      exposeHeadRoute: false,
+      config: { passThrough: true },
+      schema: { tags: ['Models'], summary: 'Fetch a generated image or video', params, querystring, response },
+      handler: async ({ headers, query, params: { name } }, reply) => {
+        const found = await resolveSignedUrl(app.media, { name, exp: query.exp, sig: query.sig }, Date.now())
+        const answer = mediaResponse(found, headers, Date.now())
+        reply.code(answer.status).headers(answer.headers)
+        if (method === 'HEAD' || answer.status === 304) return reply.send(undefined)
+        return reply.send(await open(found, answer.range))
+      }
+    })
+  }
 
   async function open (found: StoredMedia, range?: ByteRange): Promise<Readable> {
     try {

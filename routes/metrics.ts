@@ -8,7 +8,7 @@ const metrics: FastifyPluginAsyncTypebox = async app => {
   app.get('/metrics', {
     config: { passThrough: true },
     onRequest: app.authenticateAdmin,
-    schema: { summary: 'Show the metrics for Prometheus', response: { 200: text, ...errorResponses } }
+    schema: { security: [{ adminKey: [] }], summary: 'Show the metrics for Prometheus', response: { 200: text, ...errorResponses } }
   }, async (_request, reply) => reply.type(app.metrics.contentType).send(await app.metrics.text()))
 }
 

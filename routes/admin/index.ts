@@ -20,6 +20,9 @@ declare module 'fastify' {
 /** Everything under `/admin`, for admin keys alone. */
 export default async function admin (app: FastifyInstance): Promise<void> {
   app.decorate('administration', createAdministration(app))
+  app.addHook('onRoute', route => {
+    route.schema = { tags: ['Administration'], security: [{ adminKey: [] }], ...route.schema }
+  })
   app.addHook('onRequest', app.authenticateAdmin)
   const all = [accounts, postings, entries, keys, usage, requests, ledger, jobs]
   for (const routes of all) await app.register(routes)

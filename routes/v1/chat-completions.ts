@@ -6,12 +6,11 @@ import { checkChatRequest } from '../../services/chat/request-checks.ts'
 /** `POST /chat/completions`: one answer, or an event stream of chunks when `stream` is true. */
 const chatCompletions: FastifyPluginAsyncTypebox = async app => {
   app.post('/chat/completions', {
-    config: { passThrough: true },
+    config: { passThrough: true, events: ChatCompletionChunk },
     schema: {
       summary: 'Create a chat completion',
       body: ChatCompletionRequest,
-      response: { 200: ChatCompletion, ...errorResponses },
-      events: ChatCompletionChunk
+      response: { 200: ChatCompletion, ...errorResponses }
     }
   }, async (request, reply) => {
     checkChatRequest(request.body)

@@ -6,12 +6,11 @@ import { checkCompletionRequest } from '../../services/chat/request-checks.ts'
 /** `POST /completions`, the legacy endpoint: one answer, or an event stream when `stream` is true. */
 const completions: FastifyPluginAsyncTypebox = async app => {
   app.post('/completions', {
-    config: { passThrough: true },
+    config: { passThrough: true, events: Completion },
     schema: {
       summary: 'Complete a text (legacy)',
       body: CompletionRequest,
-      response: { 200: Completion, ...errorResponses },
-      events: Completion
+      response: { 200: Completion, ...errorResponses }
     }
   }, async (request, reply) => {
     checkCompletionRequest(request.body)

@@ -13,7 +13,7 @@ const neverS = 253_402_300_799
  */
 const dashboardBillingSubscription: FastifyPluginAsyncTypebox = async app => {
   app.get('/dashboard/billing/subscription', {
-    schema: { summary: 'Show what the key may spend', response: { 200: BillingSubscription, ...errorResponses } }
+    schema: { tags: ['Billing'], summary: 'Show what the key may spend', response: { 200: BillingSubscription, ...errorResponses } }
   }, async ({ apiKey }) => {
     const limit = exactUsd(await spendingLimit(apiKey, Date.now(), app.ledger.balance))
     return {

@@ -12,6 +12,7 @@ import { exactCents } from '../../services/reports/exact-json.ts'
 const dashboardBillingUsage: FastifyPluginAsyncTypebox = async app => {
   app.get('/dashboard/billing/usage', {
     schema: {
+      tags: ['Billing'],
       summary: 'Show what was spent day by day',
       querystring: BillingUsageQuery,
       response: { 200: BillingUsage, ...errorResponses }

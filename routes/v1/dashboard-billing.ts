@@ -13,7 +13,7 @@ const dashboardBilling: FastifyPluginAsyncTypebox = async app => {
   await app.register(usage)
 
   app.get('/dashboard/billing', {
-    schema: { summary: 'Show the balance of the key\'s account', response: { 200: Billing, ...errorResponses } }
+    schema: { tags: ['Billing'], summary: 'Show the balance of the key\'s account', response: { 200: Billing, ...errorResponses } }
   }, async request => {
     const balance = await app.ledger.balance(request.apiKey.account)
     const { creditsNano, spentNano, heldNano, availableNano } = balance

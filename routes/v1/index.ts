@@ -11,6 +11,9 @@ import refuseUnsupported from './unsupported.ts'
 /** Everything under `/v1`: each endpoint wants a key; that a path is not served is said without one. */
 const v1: FastifyPluginAsync = async app => {
   await app.register(async keyed => {
+    keyed.addHook('onRoute', route => {
+      route.schema = { tags: ['Models'], security: [{ key: [] }], ...route.schema }
+    })
     keyed.addHook('onRequest', keyed.shedLoad)
     keyed.addHook('onRequest', keyed.authenticate)
     await keyed.register(async working => {
