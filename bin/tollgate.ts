@@ -2,7 +2,7 @@ import { runCommandLine } from '../cli/run.ts'
 
 const { stdout, stderr, env } = process
 
-// Whoever reads the output may stop early, as `head` does.
+// A reader such as `head` may close the pipe early.
 stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
   process.exit()

@@ -11,12 +11,12 @@ import type { JsonOption, Session } from './session.ts'
 
 /** Adds `accounts create`, `list` and `update`. */
 export function addAccountCommands (program: Command, session: Session): void {
-  const accounts = program.command('accounts').description('the accounts that pay for requests')
+  const accounts = program.command('accounts').description('manage the accounts that pay for requests')
 
   withLimits(withJson(accounts.command('create <id>')))
-    .description('create an account, without credit')
-    .option('--name <name>', 'what people call it; its id unless told')
-    .option('--parent <account>', 'an account whose money this one is a part of')
+    .description('create an account without credit')
+    .option('--name <name>', 'display name (default: the id)')
+    .option('--parent <account>', 'parent account, which also pays for the requests of this one')
     .action(async (id: string, options: CreateOptions) => {
       const { name, parent } = options
       const { account, created } = await session.administer(async (administration) =>
@@ -24,19 +24,19 @@ export function addAccountCommands (program: Command, session: Session): void {
           { id, ...(name && { name }), ...(parent && { parent }), ...limitsOf(options) }))
       session.print(options, account, () => created
         ? `Created the account ${account.id}.\n`
-        : `The account ${account.id} was there already.\n`)
+        : `The account ${account.id} already exists with these settings; nothing was changed.\n`)
     })
 
   withoutLimits(withLimits(withJson(accounts.command('update <id>'))))
-    .description('change the limits of an account; what is not told stays')
+    .description('change the limits of an account; omitted limits stay as they are')
     .action(async (id: string, options: JsonOption & LimitOptions) => {
       const account = await session.administer(async (administration) =>
         await updateAccount(administration, id, limitsOf(options)))
-      session.print(options, account, () => `Changed the account ${account.id}.\n`)
+      session.print(options, account, () => `Updated the account ${account.id}.\n`)
     })
 
   withPaging(withJson(accounts.command('list')))
-    .description('list the accounts and what they have, in US dollars')
+    .description('list the accounts and their balances in US dollars')
     .action(async (options: JsonOption & PageRequest) => {
       const page = await session.administer(async (administration) =>
         await listAccounts(administration, options))

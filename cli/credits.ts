@@ -5,25 +5,25 @@ import type { Administration } from '../services/admin/administration.ts'
 import { amountText } from '../services/admin/amounts.ts'
 import { addAdjustment, addDeposit, addRefund } from '../services/admin/credits.ts'
 import type { Booked } from '../services/admin/credits.ts'
-import { toNano, withJson } from './options.ts'
+import { parseAmount, withJson } from './options.ts'
 import type { JsonOption, Session } from './session.ts'
 
 type PostingOptions = JsonOption & { id?: string }
 
 /** Adds `credits add`, `credits refund` and `credits adjust`. */
 export function addCreditCommands (program: Command, session: Session): void {
-  const credits = program.command('credits').description('the money of accounts, in US dollars')
+  const credits = program.command('credits').description('manage the credits of accounts, in US dollars')
 
   posting(credits, 'add <account>')
-    .description('book money into an account')
-    .argument('<amount>', 'above zero', toNano)
+    .description('add credits to an account')
+    .argument('<amount>', 'amount in US dollars, above zero', parseAmount)
     .action(async (account: string, nano: number, { json, ...posted }: PostingOptions) =>
       await book(session, { json }, account, async (administration) =>
         await addDeposit(administration, account, { ...posted, amount_nano: nano })))
 
   posting(credits, 'refund <account> <entry>')
-    .description('give back what a request was charged; `ledger entries` tells the id of its entry')
-    .argument('[amount]', 'all that is left of the entry unless told', toNano)
+    .description('refund the charge of a request; `tollgate ledger entries` lists the ids of entries')
+    .argument('[amount]', 'amount in US dollars (default: all that was not refunded yet)', parseAmount)
     .action(async (account: string, entry: string, nano: number | undefined, options: PostingOptions) => {
       const { json, ...posted } = options
       const refund = { ...posted, entry, ...(nano !== undefined && { amount_nano: nano }) }
@@ -32,9 +32,9 @@ export function addCreditCommands (program: Command, session: Session): void {
     })
 
   posting(credits, 'adjust <account>')
-    .description('set the credits of an account right')
-    .argument('<amount>', 'below zero takes credit away', toNano)
-    .requiredOption('--reason <text>', 'why, for whoever reads the books')
+    .description('correct the credits of an account')
+    .argument('<amount>', 'amount in US dollars; a negative amount removes credits', parseAmount)
+    .requiredOption('--reason <text>', 'the reason, recorded in the ledger')
     .action(async (account: string, nano: number, { json, ...posted }: PostingOptions & { reason: string }) =>
       await book(session, { json }, account, async (administration) =>
         await addAdjustment(administration, account, { ...posted, amount_nano: nano })))
@@ -42,7 +42,7 @@ export function addCreditCommands (program: Command, session: Session): void {
 
 function posting (credits: Command, nameAndArguments: string): Command {
   return withJson(credits.command(nameAndArguments))
-    .option('--id <id>', 'a name of your own; the same posting sent again under it changes nothing')
+    .option('--id <id>', 'your own id for this posting; repeating it with the same id has no effect')
 }
 
 async function book (
@@ -56,7 +56,7 @@ async function book (
 }
 
 function describe ({ entry, created }: Booked, { id, balance_nano: balance }: Account): string {
-  const did = created ? 'Booked' : 'Had booked before:'
-  return `${did} ${entry.kind} ${entry.id}: ${amountText(entry.amount_nano)} from ${entry.debit} to ${entry.credit}.\n` +
+  const status = created ? 'Booked' : 'Already booked:'
+  return `${status} ${entry.kind} ${entry.id}: ${amountText(entry.amount_nano)} from ${entry.debit} to ${entry.credit}.\n` +
     `The balance of ${id} is ${amountText(balance)}.\n`
 }

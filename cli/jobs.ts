@@ -12,31 +12,31 @@ import type { JsonOption, Session } from './session.ts'
 
 /** Adds `jobs list`, `jobs show` and `jobs cancel`. */
 export function addJobCommands (program: Command, session: Session): void {
-  const jobs = program.command('jobs').description('the videos that providers make')
+  const jobs = program.command('jobs').description('manage video jobs')
 
   withPaging(withJson(jobs.command('list')))
-    .description('list jobs, the newest first')
-    .option('--account <account>', 'only those that this account pays for')
-    .option('--model <model>', 'only of this model')
-    .addOption(new Option('--state <state>', '`live` for all that have not ended').choices([...jobStates, 'live']))
-    .addOption(new Option('--delivered <yes|no>', 'whether a client has had the answer').choices(['yes', 'no']))
+    .description('list jobs, newest first')
+    .option('--account <account>', 'only jobs of this account')
+    .option('--model <model>', 'only jobs of this model')
+    .addOption(new Option('--state <state>', 'only jobs in this state; `live` for all unfinished ones').choices([...jobStates, 'live']))
+    .addOption(new Option('--delivered <yes|no>', 'only jobs whose result a client has received, or has not').choices(['yes', 'no']))
     .action(async (options: JsonOption & JobRequest) => {
       const page = await session.administer(async (administration) => await listJobs(administration, options))
       session.printPage(options, page, jobColumns)
     })
 
   withJson(jobs.command('show <id>'))
-    .description('show everything that is known of a job')
+    .description('show all details of a job')
     .action(async (id: string, options: JsonOption) => {
       const job = await session.administer(async (administration) => await getJob(administration, id))
-      session.print(options, job, () => toTable(factColumns, factsOf(job)))
+      session.print(options, job, () => toTable(fieldColumns, fieldsOf(job)))
     })
 
   withJson(jobs.command('cancel <id>'))
-    .description('end a job within some seconds; its client pays nothing')
+    .description('cancel a job; its client is not charged')
     .action(async (id: string, options: JsonOption) => {
       const job = await session.administer(async (administration) => await cancelJob(administration, id))
-      session.print(options, job, () => `The job ${job.id} is being cancelled.\n`)
+      session.print(options, job, () => `Cancelling the job ${job.id}; this takes a few seconds.\n`)
     })
 }
 
@@ -53,18 +53,20 @@ const jobColumns: Column<AdminJob>[] = [
   { name: 'error', cell: ({ error }) => error?.code ?? error?.message ?? '' }
 ]
 
-interface Fact { name: string, value: string }
+interface Field { name: string, value: string }
 
-const factColumns: Column<Fact>[] = [
+const fieldColumns: Column<Field>[] = [
   { name: 'field', cell: ({ name }) => name },
   { name: 'value', cell: ({ value }) => value }
 ]
 
-function factsOf ({ object: _, error, videos, held_usd: _held, cost_usd: _cost, ...job }: AdminJob): Fact[] {
+function fieldsOf (
+  { object: _, error, videos, held_usd: _held, cost_usd: _cost, ...job }: AdminJob
+): Field[] {
   const { held_nano: held, cost_nano: cost, ...plain } = job
   const amounts = { held: amountText(held), cost: cost === null ? null : amountText(cost) }
-  const made = videos.map(video => `${video.media ?? 'at the provider'}, ${video.seconds ?? '?'} s`).join('; ')
-  const facts = { ...plain, ...amounts, error: error === null ? null : `${error.code ?? ''} ${error.message}`, videos: made }
-  return Object.entries(facts).flatMap(([name, value]) =>
+  const media = videos.map(video => `${video.media ?? 'at the provider'}, ${video.seconds ?? '?'} s`).join('; ')
+  const fields = { ...plain, ...amounts, error: error === null ? null : `${error.code ?? ''} ${error.message}`, videos: media }
+  return Object.entries(fields).flatMap(([name, value]) =>
     value === null || value === '' ? [] : [{ name: name.replaceAll('_', ' '), value: String(value) }])
 }

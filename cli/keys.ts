@@ -2,19 +2,19 @@ import { Option } from 'commander'
 import type { Command } from 'commander'
 import { budgetPeriods } from '../schemas/admin/keys.ts'
 import type { Key, KeyChange, KeyWithSecret } from '../schemas/admin/keys.ts'
-import { isoInstant } from '../services/shared/iso-time.ts'
+import { isoTime } from '../services/shared/iso-time.ts'
 import { amountText } from '../services/admin/amounts.ts'
 import { createKey, listKeys, revokeKey, rotateKey, updateKey } from '../services/admin/keys.ts'
 import type { KeyRequest } from '../services/admin/keys.ts'
 import type { Column } from '../services/admin/format/columns.ts'
 import { limitsOf, limitsText, withLimits, withoutLimits } from './limits.ts'
 import type { LimitOptions } from './limits.ts'
-import { toInstant, toList, toNano, toSeconds, withJson, withPaging } from './options.ts'
+import { parseTime, parseList, parseAmount, parseDuration, withJson, withPaging } from './options.ts'
 import type { JsonOption, Session } from './session.ts'
 
 /** Adds `keys create`, `list`, `update`, `rotate` and `revoke`. */
 export function addKeyCommands (program: Command, session: Session): void {
-  const keys = program.command('keys').description('the API keys of apps and operators')
+  const keys = program.command('keys').description('manage the API keys of apps and operators')
   addCreate(keys, session)
   addList(keys, session)
   addUpdate(keys, session)
@@ -24,9 +24,9 @@ export function addKeyCommands (program: Command, session: Session): void {
 
 function addCreate (keys: Command, session: Session): void {
   withSettings(withJson(keys.command('create')))
-    .description('create a key; it is shown this once')
-    .option('--account <account>', 'who pays for its requests', 'default')
-    .option('--admin', 'a key for the admin API, which pays for nothing')
+    .description('create a key and print it; it cannot be shown again')
+    .option('--account <account>', 'account that pays for its requests', 'default')
+    .option('--admin', 'create an admin key, for the admin API only')
     .action(async (options: CreateOptions, command: Command) => {
       const { account, admin = false } = options
       const settings = toSettings(options, command)
@@ -38,8 +38,8 @@ function addCreate (keys: Command, session: Session): void {
 
 function addList (keys: Command, session: Session): void {
   withPaging(withJson(keys.command('list')))
-    .description('list the keys, newest first')
-    .option('--account <account>', 'only those of this account')
+    .description('list keys, newest first')
+    .option('--account <account>', 'only keys of this account')
     .action(async (options: JsonOption & KeyRequest) => {
       const page = await session.administer(async (administration) => await listKeys(administration, options))
       session.printPage(options, page, columns)
@@ -48,22 +48,22 @@ function addList (keys: Command, session: Session): void {
 
 function addUpdate (keys: Command, session: Session): void {
   withoutLimits(withSettings(withJson(keys.command('update <id>'))))
-    .description('change the settings of a key; what is not told stays')
-    .option('--no-models', 'let it use all models')
-    .option('--no-budget', 'let it spend what its account has')
-    .option('--no-expires', 'let it work for ever')
+    .description('change the settings of a key; omitted settings stay as they are')
+    .option('--no-models', 'allow all models')
+    .option('--no-budget', 'remove its budget')
+    .option('--no-expires', 'remove its expiry time')
     .action(async (id: string, options: JsonOption & SettingsOptions, command: Command) => {
       const settings = toSettings(options, command)
       const key = await session.administer(async (administration) =>
         await updateKey(administration, id, settings))
-      session.print(options, key, () => `Changed the key ${key.id}.\n`)
+      session.print(options, key, () => `Updated the key ${key.id}.\n`)
     })
 }
 
 function addRotate (keys: Command, session: Session): void {
   withJson(keys.command('rotate <id>'))
-    .description('give a key a new secret, which is shown this once')
-    .option('--grace <time>', 'how long the secret until now works, such as 30m, 24h or 0', toSeconds)
+    .description('replace the secret of a key and print the new key; it cannot be shown again')
+    .option('--grace <time>', 'how long the old secret stays valid, e.g. 30m, 24h or 0 (default: 24h)', parseDuration)
     .action(async (id: string, options: JsonOption & { grace?: number }) => {
       const { grace } = options
       const key = await session.administer(async (administration) =>
@@ -74,16 +74,16 @@ function addRotate (keys: Command, session: Session): void {
 
 function addRevoke (keys: Command, session: Session): void {
   withJson(keys.command('revoke <id>'))
-    .description('end a key for good, within two seconds in every process')
+    .description('revoke a key permanently; it stops working within two seconds')
     .action(async (id: string, options: JsonOption) => {
       const key = await session.administer(async (administration) => await revokeKey(administration, id))
-      session.print(options, key, () => `The key ${key.id} is revoked.\n`)
+      session.print(options, key, () => `Revoked the key ${key.id}.\n`)
     })
 }
 
 type CreateOptions = JsonOption & SettingsOptions & { account: string, admin?: boolean }
 
-/** False: a setting that is taken away. */
+/** False: the setting is removed. */
 interface SettingsOptions extends LimitOptions {
   label?: string
   models?: string[] | false
@@ -94,24 +94,24 @@ interface SettingsOptions extends LimitOptions {
 
 function withSettings (command: Command): Command {
   return withLimits(command)
-    .option('--label <text>', 'what people call it')
-    .option('--models <globs>', 'the models it may use, e.g. "gpt-*,sandbox-chat"', toList)
-    .option('--budget <amount>', 'what it may spend, in US dollars', toNano)
-    .addOption(new Option('--period <period>', 'after which its budget begins anew').choices(budgetPeriods))
-    .option('--expires <time>', 'until when it works', toInstant)
+    .option('--label <text>', 'label of the key')
+    .option('--models <globs>', 'models it may use, e.g. "gpt-*,sandbox-chat"', parseList)
+    .option('--budget <amount>', 'most it may spend, in US dollars', parseAmount)
+    .addOption(new Option('--period <period>', 'how often its budget restarts').choices(budgetPeriods))
+    .option('--expires <time>', 'time at which it expires', parseTime)
 }
 
 function toSettings (
   { label, models, budget, period, expires, ...limits }: SettingsOptions, command: Command
 ): KeyChange {
-  if (period !== undefined && typeof budget !== 'number') command.error('--period goes with --budget')
+  if (period !== undefined && typeof budget !== 'number') command.error('--period requires --budget')
   return {
     ...limitsOf(limits),
     ...(label !== undefined && { label }),
     ...(models !== undefined && { models: models === false ? null : models }),
     ...(budget === false && { budget: null }),
     ...(typeof budget === 'number' && { budget: { amount_nano: budget, period: period ?? null } }),
-    ...(expires !== undefined && { expires_at: expires === false ? null : isoInstant(expires) })
+    ...(expires !== undefined && { expires_at: expires === false ? null : isoTime(expires) })
   }
 }
 
@@ -136,10 +136,10 @@ const columns: Column<Key>[] = [
 
 function stateOf (key: Key): string {
   if (key.revoked_at !== null) return `revoked ${dateOf(key.revoked_at)}`
-  if (key.expires_at === null) return 'good'
-  return `${Date.parse(key.expires_at) > Date.now() ? 'good until' : 'expired'} ${dateOf(key.expires_at)}`
+  if (key.expires_at === null) return 'active'
+  return `${Date.parse(key.expires_at) > Date.now() ? 'active until' : 'expired'} ${dateOf(key.expires_at)}`
 }
 
-function dateOf (instant: string | null): string {
-  return instant?.slice(0, 10) ?? ''
+function dateOf (time: string | null): string {
+  return time?.slice(0, 10) ?? ''
 }

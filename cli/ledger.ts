@@ -9,27 +9,27 @@ import type { EntryRequest } from '../services/admin/entries.ts'
 import { checkBooks } from '../services/admin/ledger.ts'
 import type { Column } from '../services/admin/format/columns.ts'
 import { toTable } from '../services/admin/format/table.ts'
-import { toInstant, withJson, withPaging } from './options.ts'
+import { parseTime, withJson, withPaging } from './options.ts'
 import type { JsonOption, Session } from './session.ts'
 
 /** Adds `ledger check` and `ledger entries`. */
 export function addLedgerCommands (program: Command, session: Session): void {
-  const ledger = program.command('ledger').description('the books: every amount that was ever moved')
+  const ledger = program.command('ledger').description('inspect the ledger')
 
   withJson(ledger.command('check'))
-    .description('check that the books agree with themselves; exit code 1 when they do not')
+    .description('check that the ledger is consistent; exits with 1 if it is not')
     .action(async (options: JsonOption) => {
       const check = await session.administer(checkBooks)
       session.print(options, check, () => report(check))
-      if (!check.ok) session.refuse()
+      if (!check.ok) session.fail()
     })
 
   withPaging(withJson(ledger.command('entries')))
-    .description('list the lines of the books, newest first')
-    .option('--account <account>', 'only what this account gave or got')
-    .addOption(new Option('--kind <kind>', 'only this kind').choices(entryKinds))
-    .option('--from <time>', 'from this time on', toInstant)
-    .option('--to <time>', 'before this time', toInstant)
+    .description('list entries, newest first')
+    .option('--account <account>', 'only entries of this account')
+    .addOption(new Option('--kind <kind>', 'only entries of this kind').choices(entryKinds))
+    .option('--from <time>', 'only entries from this time on', parseTime)
+    .option('--to <time>', 'only entries before this time', parseTime)
     .action(async (options: JsonOption & EntryRequest) => {
       const page = await session.administer(async (administration) =>
         await listEntries(administration, options))

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import type { GivenLimits, LimitSet } from '../schemas/admin/shared.ts'
 import { maxLimit } from '../services/shared/limits.ts'
 
-/** False: a limit that is taken away. */
+/** False: the limit is removed. */
 export interface LimitOptions {
   rpm?: number | false
   tpm?: number | false
@@ -13,20 +13,20 @@ export interface LimitOptions {
 /** Adds the options that set limits. */
 export function withLimits (command: Command): Command {
   return command
-    .option('--rpm <count>', 'requests per minute', toLimit)
-    .option('--tpm <count>', 'tokens per minute, of prompts and answers', toLimit)
-    .option('--concurrent <count>', 'requests at the same time', toLimit)
+    .option('--rpm <count>', 'most requests per minute', parseLimit)
+    .option('--tpm <count>', 'most prompt and completion tokens per minute', parseLimit)
+    .option('--concurrent <count>', 'most concurrent requests', parseLimit)
 }
 
-/** Adds the options that take limits away. */
+/** Adds the options that remove limits. */
 export function withoutLimits (command: Command): Command {
   return command
-    .option('--no-rpm', 'any number of requests per minute')
-    .option('--no-tpm', 'any number of tokens per minute')
-    .option('--no-concurrent', 'any number of requests at the same time')
+    .option('--no-rpm', 'remove the limit of requests per minute')
+    .option('--no-tpm', 'remove the limit of tokens per minute')
+    .option('--no-concurrent', 'remove the limit of concurrent requests')
 }
 
-/** The limits that were given, as the admin API takes them; nothing when none was. */
+/** Returns the given limits in the form of the admin API; without limits, an empty object. */
 export function limitsOf ({ rpm, tpm, concurrent }: LimitOptions): { limits?: GivenLimits } {
   const limits = {
     ...(rpm !== undefined && { requests_per_minute: rpm === false ? null : rpm }),
@@ -36,18 +36,18 @@ export function limitsOf ({ rpm, tpm, concurrent }: LimitOptions): { limits?: Gi
   return Object.keys(limits).length === 0 ? {} : { limits }
 }
 
-/** Limits in one cell of a table, e.g. `60 rpm, 4 at once`. */
+/** Formats limits for one cell of a table, e.g. `60 rpm, 4 concurrent`. */
 export function limitsText (limits: LimitSet): string {
   const parts = [
     limits.requests_per_minute !== null && `${limits.requests_per_minute} rpm`,
     limits.tokens_per_minute !== null && `${limits.tokens_per_minute} tpm`,
-    limits.concurrent_requests !== null && `${limits.concurrent_requests} at once`
+    limits.concurrent_requests !== null && `${limits.concurrent_requests} concurrent`
   ]
   return parts.filter((part) => part !== false).join(', ')
 }
 
-function toLimit (text: string): number {
+function parseLimit (text: string): number {
   const limit = Number(text)
   if (/^\d{1,10}$/.test(text) && limit >= 1 && limit <= maxLimit) return limit
-  throw new InvalidArgumentError(`It is a number from 1 to ${maxLimit}.`)
+  throw new InvalidArgumentError(`Expected an integer from 1 to ${maxLimit}.`)
 }

@@ -6,10 +6,11 @@ import { addKeyCommands } from './keys.ts'
 import { addLedgerCommands } from './ledger.ts'
 import { addRouteCommands } from './route.ts'
 import { createSession } from './session.ts'
+import { oneLine } from './terminal.ts'
 import type { Outcome, Terminal } from './terminal.ts'
 import { addUsageCommand } from './usage.ts'
 
-/** Describes the whole command line; `outcome` is where commands note how they end. */
+/** Builds the commands of the CLI, which write their exit code to `outcome`. */
 export function createProgram (terminal: Terminal, outcome: Outcome): Command {
   const program = new Command('tollgate')
     .description('An OpenAI-compatible gateway for chat, images and video')
@@ -17,13 +18,13 @@ export function createProgram (terminal: Terminal, outcome: Outcome): Command {
     .configureOutput({
       writeOut: (text) => { terminal.stdout.write(text) },
       writeErr: (text) => { terminal.stderr.write(text) },
-      outputError: (text, write) => write(`tollgate: ${oneLine(text)}\n`)
+      outputError: (text, write) => write(`tollgate: ${oneLine(text.replace(/^error: /, ''))}\n`)
     })
     .helpCommand(false)
     .addHelpText('after', notes)
 
   program.command('serve')
-    .description('start the gateway, which keeps running')
+    .description('start the gateway')
     .action(async () => await terminal.serve())
 
   const session = createSession(terminal, outcome)
@@ -38,12 +39,11 @@ export function createProgram (terminal: Terminal, outcome: Outcome): Command {
 }
 
 const notes = `
-All commands work while the gateway runs; they use the database in DATABASE_URL, as it does
-(sqlite:./data/tollgate.db when it is not set).
+All commands work while the gateway runs. Like the gateway, they use the database in DATABASE_URL
+(default: sqlite:./data/tollgate.db).
 
-Amounts are in US dollars with at most 9 decimals, times in ISO 8601.
-Exit codes: 0 done, 1 refused or the books do not add up, 2 not understood, 3 no database.`
+Amounts are in US dollars with up to 9 decimals. Times are in ISO 8601, e.g. 2026-11-21 or
+2026-11-21T07:30:00Z.
 
-function oneLine (text: string): string {
-  return text.replace(/^error: /, '').trim().replaceAll(/\s*\n\s*/g, ' ')
-}
+Exit codes: 0 success; 1 refused, or the ledger is inconsistent; 2 invalid command; 3 database
+unavailable.`

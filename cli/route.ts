@@ -6,7 +6,7 @@ import type { RoutingDecision } from '../schemas/openai/routing.ts'
 import type { FeedbackLesson } from '../services/admin/routing-feedback.ts'
 import type { Column } from '../services/admin/format/columns.ts'
 import { toTable } from '../services/admin/format/table.ts'
-import { toList, withJson } from './options.ts'
+import { parseList, withJson } from './options.ts'
 import type { JsonOption, Session } from './session.ts'
 
 interface ExplainOptions extends JsonOption {
@@ -15,19 +15,20 @@ interface ExplainOptions extends JsonOption {
 
 /** Adds `route explain` and `route train`. */
 export function addRouteCommands (program: Command, session: Session, env: NodeJS.ProcessEnv): void {
-  const route = program.command('route').description('how auto chooses a model')
+  const route = program.command('route').description('inspect how `auto` chooses a model')
 
   withJson(route.command('explain [text]'))
-    .description('show which model a request would go to and why; makes no call')
-    .option('--policy <policy>', 'auto, auto:cost, auto:quality, auto:speed or one of your own', 'auto')
+    .description('show which model a request would be routed to, and why; calls no provider')
+    .option('--policy <policy>', 'auto, auto:cost, auto:quality, auto:speed, or a policy of your configuration', 'auto')
     .option(
-      '--body <file>', 'a chat completion request as JSON, instead of a text; - reads standard input', toBody
+      '--body <file>', 'read a chat completion request as JSON from a file, or from standard input with -', readBody
     )
-    .option('--candidates <models>', 'choose only from these, with commas between', toList)
-    .action(async (text: string | undefined, { policy, body, candidates, ...options }: ExplainOptions) => {
+    .option('--candidates <models>', 'comma-separated models to choose from', parseList)
+    .action(async (text: string | undefined, given: ExplainOptions, command: Command) => {
+      const { policy, body, candidates, ...options } = given
+      if (body === undefined && text === undefined) command.error('give a text or --body')
       const request = body ?? { model: policy, messages: [{ role: 'user' as const, content: text ?? '' }] }
-      if (body === undefined && text === undefined) throw new Error('Give a text, or a request with --body.')
-      // Loaded only here: no other command needs the configuration, nor how models are chosen.
+      // Loaded here, because no other command needs the configuration and the router.
       const { explainRoute } = await import('../services/admin/routing.ts')
       const decision = await session.administer(async ({ store }) =>
         await explainRoute({ request, policy, candidates: candidates ?? null, env, store }))
@@ -36,9 +37,9 @@ export function addRouteCommands (program: Command, session: Session, env: NodeJ
 
   withJson(route.command('train'))
     .description(
-      'learn from feedback how far off expectations are; shows before and after on a part held back'
+      'learn corrections from feedback; prints the error on held-back feedback before and after'
     )
-    .option('--apply', 'let all gateways of this database use what was learned')
+    .option('--apply', 'apply the corrections on all gateways of this database')
     .action(async ({ apply = false, ...options }: JsonOption & { apply?: boolean }) => {
       const { trainOnFeedback } = await import('../services/admin/routing-feedback.ts')
       const lesson = await session.administer(
@@ -48,7 +49,7 @@ export function addRouteCommands (program: Command, session: Session, env: NodeJ
     })
 }
 
-function toBody (file: string): ChatCompletionRequest {
+function readBody (file: string): ChatCompletionRequest {
   try {
     return JSON.parse(readFileSync(file === '-' ? 0 : file, 'utf8'))
   } catch (error) {
@@ -76,8 +77,8 @@ const candidateColumns: Column<RoutingDecision['candidates'][number]>[] = [
 function lessonReport (lesson: FeedbackLesson): string {
   const { learned_from: count, held_back: heldBack, before, after, offsets, applied } = lesson
   const errors = [{ name: 'before', ...before }, { name: 'after', ...after }]
-  const end = applied ? 'In force now.' : 'Not in force; --apply does that.'
-  return `Learned from ${count} scores; on ${heldBack} held back:\n\n${toTable(errorColumns, errors)}\n` +
+  const end = applied ? 'Applied.' : 'Not applied; add --apply to do so.'
+  return `Learned from ${count} scores. The error on ${heldBack} scores held back:\n\n${toTable(errorColumns, errors)}\n` +
     `${toTable(offsetColumns, offsets)}\n${end}\n`
 }
 

@@ -1,35 +1,38 @@
 import { CommanderError } from 'commander'
 import { StoreUnavailable } from '../services/store/store.ts'
 import { createProgram } from './program.ts'
-import { exitCodes } from './terminal.ts'
+import { exitCodes, oneLine } from './terminal.ts'
 import type { Terminal } from './terminal.ts'
 
 /**
- * Carries out one command, e.g. `['keys', 'list', '--json']`, and returns the exit code of the process. What
- * goes wrong is told on standard error in one line; nothing is thrown.
+ * Runs one command, e.g. `['keys', 'list', '--json']`, and returns the exit code of the process. Errors are
+ * printed on standard error in one line; nothing is thrown.
  */
 export async function runCommandLine (args: readonly string[], terminal: Terminal): Promise<number> {
-  const outcome = { exitCode: exitCodes.done }
+  const outcome = { exitCode: exitCodes.success }
   try {
     await createProgram(terminal, outcome).parseAsync(args, { from: 'user' })
     return outcome.exitCode
   } catch (error) {
-    // Its message has been written already.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage
-    terminal.stderr.write(`tollgate: ${oneLine(error)}\n`)
-    return error instanceof StoreUnavailable ? exitCodes.unavailable : exitCodes.refused
+    // Commander has already printed the message.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.success : exitCodes.usage
+    terminal.stderr.write(`tollgate: ${oneLine(messageOf(error))}\n`)
+    return error instanceof StoreUnavailable ? exitCodes.unavailable : exitCodes.failure
   }
 }
 
-function oneLine (error: unknown): string {
-  const messages: string[] = []
-  // What a store says of itself is that it cannot be reached; its causes say why.
-  for (let cause = error; cause instanceof Error && messages.length < maxCauses; cause = cause.cause) {
-    if (cause.message !== '') messages.push(cause.message)
-    if (!(error instanceof StoreUnavailable)) break
+function messageOf (error: unknown): string {
+  if (!(error instanceof StoreUnavailable)) {
+    return error instanceof Error ? error.message || error.name : String(error)
   }
-  const text = messages.length === 0 ? String(error) : messages.join(' ')
-  return text.replaceAll(/\s*\n\s*/g, ' ')
+  // The causes say why the database cannot be reached.
+  const messages: string[] = []
+  let cause: unknown = error
+  while (cause instanceof Error && messages.length < maxCauses) {
+    if (cause.message !== '') messages.push(cause.message.replace(/\.$/, ''))
+    cause = cause.cause
+  }
+  return `${messages.join(': ')}. Check DATABASE_URL.`
 }
 
 const maxCauses = 3

@@ -12,26 +12,26 @@ import { toTable } from '../services/admin/format/table.ts'
 import { exitCodes } from './terminal.ts'
 import type { Outcome, Terminal } from './terminal.ts'
 
-/** What a command does its work with. */
+/** What commands work with. */
 export interface Session {
-  /** Runs `work` on the database of the environment, and closes that afterwards. */
+  /** Opens the database of the environment, runs `work`, and closes it. */
   administer<T> (work: (administration: Administration) => Promise<T>): Promise<T>
-  /** Prints a result: as JSON when it was asked for, else as the text for people. */
+  /** Prints a result as JSON with `--json`, else as text. */
   print (options: JsonOption, result: unknown, text: () => string): void
-  /** Prints a page of a list; where it goes on is said on standard error. */
+  /** Prints a page of a list, and on standard error how to get the next one. */
   printPage<Item> (options: JsonOption, page: Page<Item>, columns: readonly Column<Item>[]): void
-  /** Writes a long text as fast as it is read. */
+  /** Writes a long text with backpressure. */
   stream (pieces: AsyncIterable<string>): Promise<void>
-  /** Lets the process end as refused, although nothing has failed. */
-  refuse (): void
+  /** Makes the process exit with 1 although the command itself succeeded. */
+  fail (): void
 }
 
 export interface JsonOption { json?: boolean }
 
-/** Creates the means of commands in a terminal. */
+/** Creates the session of one command. */
 export function createSession (terminal: Terminal, outcome: Outcome): Session {
   const { stdout, stderr } = terminal
-  const say = (message: string) => { stderr.write(`tollgate: ${message}\n`) }
+  const warn = (message: string) => { stderr.write(`tollgate: ${message}\n`) }
   const print: Session['print'] = ({ json = false }, result, text) => {
     stdout.write(json ? `${JSON.stringify(result, null, 2)}\n` : text())
   }
@@ -43,10 +43,10 @@ export function createSession (terminal: Terminal, outcome: Outcome): Session {
       const { databaseUrl } = readSettings(terminal.env)
       const path = /^sqlite:(?!:memory:$)(.+)$/.exec(databaseUrl)?.[1]
       const isNew = path !== undefined && !existsSync(path)
-      const log = { info: () => {}, warn: (_details: object, message: string) => say(message) }
+      const log = { info: () => {}, warn: (_details: object, message: string) => warn(message) }
       const store = await openStore(databaseUrl, { log })
-      // Else whoever is in the wrong folder would look at an empty list and not know why.
-      if (isNew) say(`there was no database at ${path}, so there is a new one now`)
+      // Explains the empty list to a user in the wrong folder.
+      if (isNew) warn(`created a new database at ${path}; set DATABASE_URL to use another one`)
       try {
         const keys = createKeys(store)
         return await work(createAdministration({ store, keys, accounts: createAccounts(store) }))
@@ -57,7 +57,7 @@ export function createSession (terminal: Terminal, outcome: Outcome): Session {
 
     printPage (options, page, columns) {
       print(options, page, () => toTable(columns, page.data))
-      if (page.next !== null && options.json !== true) say(`there is more: --after ${page.next}`)
+      if (page.next !== null && options.json !== true) warn(`there are more items; continue with --after ${page.next}`)
     },
 
     async stream (pieces) {
@@ -66,8 +66,8 @@ export function createSession (terminal: Terminal, outcome: Outcome): Session {
       }
     },
 
-    refuse () {
-      outcome.exitCode = exitCodes.refused
+    fail () {
+      outcome.exitCode = exitCodes.failure
     }
   }
 }

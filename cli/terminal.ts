@@ -1,24 +1,29 @@
 import type { Writable } from 'node:stream'
 
-/** What a command works in. */
+/** The streams and environment of a command. */
 export interface Terminal {
   stdout: Writable
   stderr: Writable
   env: NodeJS.ProcessEnv
-  /** Starts the gateway; resolves when it listens. */
+  /** Starts the gateway; resolves once it listens. */
   serve (): Promise<void>
 }
 
-/** How a process ends. */
+/** The exit codes of the process. */
 export const exitCodes = {
-  done: 0,
-  /** The gateway refused, or the books do not add up. */
-  refused: 1,
-  /** The command was not understood. */
+  success: 0,
+  /** The gateway refused, or the ledger is inconsistent. */
+  failure: 1,
+  /** The command line is invalid. */
   usage: 2,
-  /** The database cannot be asked. */
+  /** The database is unavailable. */
   unavailable: 3
 } as const
 
-/** How the command that is running will end. */
+/** The exit code of the running command. */
 export interface Outcome { exitCode: number }
+
+/** Joins the lines of a message, so that scripts find one error in one line. */
+export function oneLine (text: string): string {
+  return text.trim().replaceAll(/\s*\n\s*/g, ' ')
+}

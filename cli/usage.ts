@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import type { PageRequest } from '../services/admin/page.ts'
 import { listUsage, toDimensions, usageColumns, usageCsv } from '../services/admin/usage.ts'
 import type { UsageFilter } from '../services/admin/usage.ts'
-import { toDimensionList, toInstant, withJson, withPaging } from './options.ts'
+import { parseDimensions, parseTime, withJson, withPaging } from './options.ts'
 import type { JsonOption, Session } from './session.ts'
 
 type UsageOptions = JsonOption & PageRequest & UsageFilter & { csv?: boolean }
@@ -11,14 +11,15 @@ type UsageOptions = JsonOption & PageRequest & UsageFilter & { csv?: boolean }
 /** Adds `usage`. */
 export function addUsageCommand (program: Command, session: Session): void {
   withPaging(withJson(program.command('usage')))
-    .description('sum up what was used, in US dollars and tokens')
-    .option('--by <dimensions>', 'key, model and day, or some of them', toDimensionList, toDimensions())
-    .option('--account <account>', 'only what this account paid for')
+    .description('report usage in US dollars and tokens')
+    .addOption(new Option('--by <dimensions>', 'how to group the rows: key, model, day, or several of them')
+      .argParser(parseDimensions).default(toDimensions(), 'key,model,day'))
+    .option('--account <account>', 'only requests charged to this account')
     .option('--key <id>', 'only requests of this key')
     .option('--model <model>', 'only requests to this model')
-    .option('--from <time>', 'from this time on', toInstant)
-    .option('--to <time>', 'before this time', toInstant)
-    .addOption(new Option('--csv', 'print every row as CSV').conflicts(['json', 'limit', 'after']))
+    .option('--from <time>', 'only requests from this time on', parseTime)
+    .option('--to <time>', 'only requests before this time', parseTime)
+    .addOption(new Option('--csv', 'print all rows as CSV').conflicts(['json', 'limit', 'after']))
     .action(async ({ json, csv = false, limit, after, ...filter }: UsageOptions) => {
       if (csv) {
         return await session.administer(async (administration) =>

@@ -1,6 +1,6 @@
 import { GatewayError } from '../../services/shared/errors.ts'
 import type { PageRequest } from '../../services/admin/page.ts'
-import { readInstant } from '../../services/shared/iso-time.ts'
+import { readIsoTime } from '../../services/shared/iso-time.ts'
 import { withinRange } from '../../services/admin/amounts.ts'
 
 /** The page that a validated query string asks for. */
@@ -11,8 +11,8 @@ export function toPageRequest ({ limit, after }: { limit?: string, after?: strin
 /** The time that a validated query string asks for, in milliseconds. Throws GatewayError 400. */
 export function toPeriod ({ from, to }: { from?: string, to?: string }): { from?: number, to?: number } {
   return {
-    ...(from === undefined ? {} : { from: withinRange('from', () => readInstant(from)) }),
-    ...(to === undefined ? {} : { to: withinRange('to', () => readInstant(to)) })
+    ...(from === undefined ? {} : { from: withinRange('from', () => readIsoTime(from)) }),
+    ...(to === undefined ? {} : { to: withinRange('to', () => readIsoTime(to)) })
   }
 }
 

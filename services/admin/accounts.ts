@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { AccountName } from '../../schemas/admin/accounts.ts'
 import type { Account, AccountChange, NewAccount } from '../../schemas/admin/accounts.ts'
 import { GatewayError } from '../shared/errors.ts'
-import { isoInstant } from '../shared/iso-time.ts'
+import { isoTime } from '../shared/iso-time.ts'
 import { unknownAccount } from '../ledger/errors.ts'
 import type { Limits } from '../shared/limits.ts'
 import type { Administration } from './administration.ts'
@@ -88,7 +88,7 @@ function toAccount (
     id,
     name,
     parent,
-    created_at: isoInstant(createdAt),
+    created_at: isoTime(createdAt),
     limits: toLimitSet(limits),
     ...amountFields('credits', creditsNano),
     ...amountFields('spent', spentNano),

@@ -1,6 +1,6 @@
 import type { Entry } from '../../schemas/admin/entries.ts'
 import { GatewayError } from '../shared/errors.ts'
-import { isoInstant } from '../shared/iso-time.ts'
+import { isoTime } from '../shared/iso-time.ts'
 import { entriesOfPeriod } from '../ledger/sql/entry-blocks.ts'
 import { entryId, entryKnownAs } from '../ledger/entry-id.ts'
 import type { Value } from '../store/store.ts'
@@ -80,7 +80,7 @@ function toEntry ({ seq: _, at, amountNano, usage, estimated, ...row }: EntryRow
   return {
     object: 'entry',
     ...row,
-    at: isoInstant(at),
+    at: isoTime(at),
     ...amountFields('amount', amountNano),
     usage: usage === null ? null : JSON.parse(usage),
     estimated: estimated === 1

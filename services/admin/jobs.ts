@@ -1,7 +1,7 @@
 import type { AdminJob, JobQuery } from '../../schemas/admin/jobs.ts'
 import { exactUsd } from '../reports/exact-json.ts'
 import { GatewayError } from '../shared/errors.ts'
-import { isoInstant, isoInstantOrNull } from '../shared/iso-time.ts'
+import { isoTime, isoTimeOrNull } from '../shared/iso-time.ts'
 import type { Value } from '../store/store.ts'
 import type { Job } from '../videos/job.ts'
 import { columns, toJob } from '../videos/job-row.ts'
@@ -86,11 +86,11 @@ function toAdminJob (job: Job): AdminJob {
     cost_nano: job.costNano,
     error: job.failure === null ? null : { code: job.failure.code, message: job.failure.message },
     videos: job.videos.map(({ media, mime, seconds, width, height, expiresAt }) => ({
-      media, mime_type: mime, seconds, width, height, expires_at: isoInstantOrNull(expiresAt)
+      media, mime_type: mime, seconds, width, height, expires_at: isoTimeOrNull(expiresAt)
     })),
-    created_at: isoInstant(job.createdAt),
-    submitted_at: isoInstantOrNull(job.submittedAt),
-    finished_at: isoInstantOrNull(job.finishedAt),
-    expires_at: isoInstantOrNull(job.expiresAt)
+    created_at: isoTime(job.createdAt),
+    submitted_at: isoTimeOrNull(job.submittedAt),
+    finished_at: isoTimeOrNull(job.finishedAt),
+    expires_at: isoTimeOrNull(job.expiresAt)
   }
 }

@@ -1,6 +1,6 @@
 import type { Key, KeyChange, KeyWithSecret, NewKey, Rotation } from '../../schemas/admin/keys.ts'
 import { GatewayError } from '../shared/errors.ts'
-import { isoInstant, isoInstantOrNull, readInstant } from '../shared/iso-time.ts'
+import { isoTime, isoTimeOrNull, readIsoTime } from '../shared/iso-time.ts'
 import { budgetAccounts } from '../keys/budgets.ts'
 import type { KeyToCreate } from '../keys/keys.ts'
 import type { Budget, KeySettings, ListedKey } from '../keys/types.ts'
@@ -107,7 +107,7 @@ function toBudget ({ period = null, ...given }: NonNullable<KeyChange['budget']>
 }
 
 function toInstant (text: string): number {
-  return withinRange('expires_at', () => readInstant(text))
+  return withinRange('expires_at', () => readIsoTime(text))
 }
 
 /** Returns what keys have spent of their budgets, in nano-USD: nothing of one that nobody has used yet. */
@@ -142,10 +142,10 @@ function toKey (
       ? null
       : { ...amountFields('amount', budget.limitNano), period: budget.period, ...amountFields('spent', spentNano) },
     limits: toLimitSet(limits),
-    created_at: isoInstant(times.createdAt),
-    expires_at: isoInstantOrNull(times.expiresAt),
-    revoked_at: isoInstantOrNull(times.revokedAt),
-    last_used_at: isoInstantOrNull(times.lastUsedAt),
-    previous_until: isoInstantOrNull(times.previousUntil)
+    created_at: isoTime(times.createdAt),
+    expires_at: isoTimeOrNull(times.expiresAt),
+    revoked_at: isoTimeOrNull(times.revokedAt),
+    last_used_at: isoTimeOrNull(times.lastUsedAt),
+    previous_until: isoTimeOrNull(times.previousUntil)
   }
 }

@@ -1,5 +1,5 @@
 import { GatewayError } from '../shared/errors.ts'
-import { readInstant } from '../shared/iso-time.ts'
+import { readIsoTime } from '../shared/iso-time.ts'
 
 /** Dates such as `2026-11-21`, in UTC. */
 export interface GivenDates { start_date?: string | undefined, end_date?: string | undefined }
@@ -27,7 +27,7 @@ function readDate (param: string, text: string): number {
   const expected = 'expected a date such as 2026-11-21, from 1970 on'
   if (!/^\d{4}-\d\d-\d\d$/.test(text)) refuse(param, expected)
   try {
-    const at = readInstant(text)
+    const at = readIsoTime(text)
     return at >= 0 ? at : refuse(param, expected)
   } catch (error) {
     if (error instanceof RangeError) refuse(param, expected)

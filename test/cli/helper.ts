@@ -8,13 +8,13 @@ export interface Ended { code: number, out: string, err: string }
 
 /** Runs commands on one database, as separate processes would. */
 export interface CommandLine {
-  /** The address of the database. */
+  /** The URL of the database. */
   url: string
   run (...args: string[]): Promise<Ended>
-  /** The same with `--json`; gives what was printed. */
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- what a command prints, the test says
+  /** Runs a command with `--json` and parses its output. */
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- each test knows its command's output
   json (...args: string[]): Promise<any>
-  /** How often the gateway was started. */
+  /** The number of times the gateway was started. */
   starts (): number
 }
 
@@ -37,7 +37,7 @@ export async function createCommandLine (
   }
 }
 
-/** Runs one command on the database at an address. */
+/** Runs one command on the database at a URL. */
 export async function runAt (url: string, args: string[], serve = async () => {}): Promise<Ended> {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()]
   const printed = Promise.all([text(stdout), text(stderr)])

@@ -12,7 +12,7 @@ function onEachEngine (name: string, work: (t: Test, commands: CommandLine) => P
   }
 }
 
-onEachEngine('money is added, adjusted and shown to the last decimal', async (t, { run, json }) => {
+onEachEngine('credits are added, adjusted and shown to the last decimal', async (t, { run, json }) => {
   t.match(await json('accounts', 'create', 'team', '--name', 'The team'), { object: 'account', id: 'team' })
   const added = await run('credits', 'add', 'team', '12.5', '--id', 'd1')
   t.same(added, {
@@ -20,7 +20,7 @@ onEachEngine('money is added, adjusted and shown to the last decimal', async (t,
     out: 'Booked deposit d1: 12.50 from funding to team.\nThe balance of team is 12.50.\n',
     err: ''
   })
-  t.match(await run('credits', 'add', 'team', '12.5', '--id', 'd1'), { code: 0, out: /^Had booked before/ })
+  t.match(await run('credits', 'add', 'team', '12.5', '--id', 'd1'), { code: 0, out: /^Already booked: deposit d1/ })
   const adjusted = await json('credits', 'adjust', 'team', '-0.000000001', '--reason', 'oops')
   t.match(adjusted, { kind: 'adjust', amount_nano: 1 })
   const { out } = await run('accounts', 'list')
@@ -47,13 +47,13 @@ onEachEngine('a key is created, changed, rotated and revoked', async (t, { run, 
   t.same((await json('keys', 'update', listed.id, '--no-rpm')).limits, { ...rates.limits, requests_per_minute: null })
   t.match(await json('accounts', 'update', 'default', '--tpm', '1000'), { limits: { tokens_per_minute: 1000 } })
   t.match(await json('keys', 'rotate', listed.id, '--grace', '30m'), { id: listed.id, key: /^sk-tg-/ })
-  t.match(await run('keys', 'list'), { out: /good until 2100-01-01/ })
+  t.match(await run('keys', 'list'), { out: /active until 2100-01-01/ })
   t.match(await json('keys', 'revoke', listed.id), { revoked_at: String })
   t.match(await run('keys', 'list'), { out: /revoked 20/ })
   t.match(await json('keys', 'create', '--admin'), { role: 'admin' })
 })
 
-onEachEngine('the check of the books ends with 1 when they do not add up', async (t, { url, run }) => {
+onEachEngine('a check of an inconsistent ledger exits with 1', async (t, { url, run }) => {
   await run('accounts', 'create', 'a')
   await run('credits', 'add', 'a', '1')
   t.same(await run('ledger', 'check'), { code: 0, out: 'The books add up.\n', err: '' })
@@ -68,14 +68,14 @@ onEachEngine('the check of the books ends with 1 when they do not add up', async
   t.match(JSON.parse(asJson.out), { ok: false, violations: [{ subject: 'a' }] })
 })
 
-t.test('usage of nothing is a header, as a table and as CSV', async t => {
+t.test('an empty usage report is a header, as a table and as CSV', async t => {
   const { run, json } = await createCommandLine(t)
   t.match(await run('usage', '--by', 'day,model'), { out: /^MODEL +DAY +REQUESTS .* COST USD\n$/ })
   t.match(await run('usage', '--csv'), { code: 0, out: /^key,model,day,requests,.*,cost_usd\r\n$/ })
   t.match(await json('usage'), { object: 'list', data: [] })
 })
 
-t.test('a list that goes on says how', async t => {
+t.test('an unfinished list says how to continue', async t => {
   const { run, json } = await createCommandLine(t)
   for (const id of ['a', 'b', 'c']) await run('accounts', 'create', id)
   const { out, err } = await run('accounts', 'list', '--limit', '2')
@@ -84,7 +84,7 @@ t.test('a list that goes on says how', async t => {
   t.match(await json('accounts', 'list', '--after', after), { data: [{ id: 'c' }], has_more: false })
 })
 
-t.test('what the gateway refuses ends with 1 and one line', async t => {
+t.test('a refused command exits with 1 and prints one line', async t => {
   const { run } = await createCommandLine(t)
   await run('accounts', 'create', 'a')
   const refused = [
@@ -98,7 +98,7 @@ t.test('what the gateway refuses ends with 1 and one line', async t => {
   }
 })
 
-t.test('what is not understood ends with 2 and one line', async t => {
+t.test('an invalid command exits with 2 and prints one line', async t => {
   const { run } = await createCommandLine(t)
   const wrong = [
     ['nonsense'], ['keys', 'lst'], ['keys', 'list', '--jsn'], ['keys', 'revoke'], ['keys', 'revoke', 'a', 'b'],
@@ -107,28 +107,28 @@ t.test('what is not understood ends with 2 and one line', async t => {
     ['keys', 'create', '--expires', '2026-02-30'], ['keys', 'create', '--period', 'day'],
     ['keys', 'create', '--budget', '5', '--period', 'year'], ['keys', 'rotate', 'a', '--grace', 'soon'],
     ['keys', 'list', '--limit', '0'], ['keys', 'list', '--limit', '1001'], ['usage', '--csv', '--json'],
-    ['usage', '--csv', '--limit', '5']
+    ['usage', '--csv', '--limit', '5'], ['route', 'explain']
   ]
   for (const args of wrong) {
     t.match(await run(...args), { code: 2, out: '', err: /^tollgate: [^\n]+\n$/ }, args.join(' '))
   }
 })
 
-t.test('without a database the end is 3, a wrong address is told without its password', async t => {
+t.test('an unavailable database exits with 3, and a wrong address is reported without its password', async t => {
   const folder = await temporaryFolder(t)
-  t.match(await runAt(`sqlite:${folder}`, ['keys', 'list']), { code: 3, out: '', err: /^tollgate: [^\n]+\n$/ })
+  t.match(await runAt(`sqlite:${folder}`, ['keys', 'list']), { code: 3, out: '', err: /^tollgate: The database cannot be reached: [^\n]+ Check DATABASE_URL\.\n$/ })
   const wrong = await runAt('mysql://user:secret@host', ['keys', 'list'])
   t.match(wrong, { code: 1, out: '', err: /DATABASE_URL: must begin with sqlite:/ })
   t.notMatch(wrong.err, 'secret')
 })
 
-t.test('a database that was not there is pointed out, once', async t => {
+t.test('a new database is reported once', async t => {
   const { run } = await createCommandLine(t)
-  t.match(await run('keys', 'list'), { code: 0, err: /^tollgate: there was no database at [^\n]+\n$/ })
+  t.match(await run('keys', 'list'), { code: 0, err: /^tollgate: created a new database at [^\n]+; set DATABASE_URL to use another one\n$/ })
   t.match(await run('keys', 'list'), { code: 0, err: '' })
 })
 
-t.test('help is printed for the whole and for each command', async t => {
+t.test('help is printed for the program and for each command', async t => {
   const { run } = await createCommandLine(t)
   t.match(await run('--help'), { code: 0, out: /serve[^]*keys[^]*accounts[^]*credits[^]*usage[^]*ledger/, err: '' })
   t.match(await run('keys', 'create', '--help'), { code: 0, out: /--models <globs>/ })
@@ -138,4 +138,21 @@ t.test('serve starts the gateway', async t => {
   const { run, starts } = await createCommandLine(t)
   t.match(await run('serve'), { code: 0, out: '', err: '' })
   t.equal(starts(), 1)
+})
+
+t.test('messages say what was expected', async t => {
+  const { run } = await createCommandLine(t)
+  await run('accounts', 'create', 'a')
+  const messages: [RegExp, string[]][] = [
+    [/argument '0' is invalid\. Expected an integer from 1 to 1000\.$/, ['keys', 'list', '--limit', '0']],
+    [/Expected an integer from 1 to 1000000000\.$/, ['keys', 'create', '--rpm', '0']],
+    [/Expected an amount in US dollars, got 'ten'\.$/, ['credits', 'add', 'a', 'ten']],
+    [/Expected at most 9 decimals, got 0\.0000000001\.$/, ['credits', 'add', 'a', '0.0000000001']],
+    [/Expected a date such as 2026-11-21 or a time .*, got 'yesterday'\.$/, ['usage', '--from', 'yesterday']],
+    [/Expected a duration such as 30m, 24h, 7d or 0\.$/, ['keys', 'rotate', 'a', '--grace', 'soon']],
+    [/--period requires --budget$/, ['keys', 'create', '--period', 'day']],
+    [/give a text or --body$/, ['route', 'explain']],
+    [/The account `b` does not exist/, ['credits', 'add', 'b', '1']]
+  ]
+  for (const [message, args] of messages) t.match((await run(...args)).err.trim(), message, args.join(' '))
 })
