@@ -111,7 +111,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
   await app.register(auth, { adminKey: settings.adminKey })
   await app.register(accounts)
   await app.register(firstKey, { startingCreditNano: settings.startingCreditNano })
-  await app.register(ledger, { takeoverMs: config.video?.takeoverAfterMs })
+  await app.register(ledger, { takeoverMs: config.video.takeoverAfterMs })
   await app.register(baseUrl, { publicBaseUrl: settings.publicBaseUrl })
   await app.register(media, settings.media)
   await app.register(providers)

@@ -1,5 +1,5 @@
 import type { ChatCompletionRequest } from '../schemas/openai/chat-completions.ts'
-import { configDefaults } from '../schemas/config/config.ts'
+import { defaultCreated, deploymentDefaults } from '../schemas/config/models.ts'
 import type { ModelConfig } from '../services/catalogue/types.ts'
 import { assumedCapabilities } from '../services/catalogue/new-model.ts'
 import { createRouter, type Router } from '../services/routing/router.ts'
@@ -108,11 +108,10 @@ function createBenchRouter (): Router {
 
 function benchModel (index: number): ModelConfig {
   const id = `model-${index}`
-  const { weight, priority, createdS } = configDefaults
   return {
     id,
     kind: 'chat',
-    deployments: [{ provider: 'bench', model: id, weight, priority }],
+    deployments: [{ provider: 'bench', model: id, ...deploymentDefaults }],
     price: {
       inputPico: 100_000 * (index + 1),
       outputPico: 400_000 * (index + 1),
@@ -126,6 +125,6 @@ function benchModel (index: number): ModelConfig {
     capabilities: assumedCapabilities,
     quality: {},
     ownedBy: 'bench',
-    created: createdS
+    created: defaultCreated
   }
 }

@@ -1,5 +1,5 @@
 import { request } from 'undici'
-import { breakerDefaults, requestsDefaults } from '../schemas/config/requests.ts'
+import { breakerDefaults, requestsDefaults } from '../services/config/defaults.ts'
 import type { GatewayConfig } from '../services/catalogue/types.ts'
 import type { Random } from './services/ledger/random.ts'
 import { configFor, providerAt, type Gateway } from './helper.ts'

@@ -1,4 +1,4 @@
-import { configDefaults } from '../../schemas/config/config.ts'
+import { deploymentDefaults } from '../../schemas/config/models.ts'
 import type { ModelConfig } from '../../services/catalogue/types.ts'
 import { createRouter, type Router } from '../../services/routing/router.ts'
 import type { Weights } from '../../services/routing/scoring/weights.ts'
@@ -99,14 +99,13 @@ const usualSpeed = { firstTokenMs: 500, tokensPerSecond: 80 }
 function toModel (
   id: string, { speed_assumed_ttft_ms_tps: speeds }: Pool, data: TrainingData
 ): ModelConfig {
-  const { weight, priority } = configDefaults
   const [firstTokenMs, tokensPerSecond] = speeds?.[id] ?? []
   const isKnown = firstTokenMs !== undefined && tokensPerSecond !== undefined
   return {
     ...described(id, data.models[id]),
     id,
     kind: 'chat',
-    deployments: [{ provider: 'evaluation', model: id, weight, priority }],
+    deployments: [{ provider: 'evaluation', model: id, ...deploymentDefaults }],
     contextWindow: 1_000_000,
     maxOutput: null,
     ownedBy: 'evaluation',

@@ -1,5 +1,4 @@
 import fp from 'fastify-plugin'
-import { breakerDefaults } from '../../schemas/config/requests.ts'
 import { createDeployments, type Deployments } from '../../services/deployments/deployments.ts'
 import { createProber } from '../../services/deployments/probe.ts'
 import { createStatisticsExchange } from '../../services/deployments/share-statistics.ts'
@@ -21,7 +20,7 @@ interface DeploymentsOptions {
 
 /** Keeps health and speed of deployments, shares them between nodes, and probes providers if configured. */
 export default fp<DeploymentsOptions>(async (app, { shareEveryMs = 3000 }) => {
-  const options = () => app.models.config().breaker ?? breakerDefaults
+  const options = () => app.models.config().breaker
   const deployments = createDeployments({ breaker: options })
   app.decorate('deployments', deployments)
   showDeployments(app.metrics, deployments)

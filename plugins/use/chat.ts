@@ -1,5 +1,4 @@
 import fp from 'fastify-plugin'
-import { requestsDefaults } from '../../schemas/config/requests.ts'
 import { createAutoModel } from '../../services/chat/auto-model.ts'
 import { createCachedAnswers } from '../../services/chat/cache/answers.ts'
 import { createCachedChat } from '../../services/chat/cache/cached-chat.ts'
@@ -17,7 +16,7 @@ export default fp<{ cacheBytes: number }>(async (app, { cacheBytes }) => {
   const chat = createChat({
     ...app.requests,
     ledger: app.ledger,
-    limits: () => app.models.config().requests ?? requestsDefaults,
+    limits: () => app.models.config().requests,
     autoModel: createAutoModel(app.router, app.routingFeedback, app.ledger)
   })
   const { resolve } = app.requests.catalogue

@@ -2,7 +2,6 @@ import type { OutgoingHttpHeaders } from 'node:http'
 import type { FastifyReply } from 'fastify'
 import fp from 'fastify-plugin'
 import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
-import { readVideoSettings } from '../../services/config/read/video.ts'
 import type { Timing } from '../../services/videos/runner/runner-context.ts'
 import { createVideoService, type VideoService } from '../../services/videos/create.ts'
 import { resolveVideos } from '../../services/videos/video-models.ts'
@@ -27,7 +26,6 @@ interface VideosOptions { releaseMs: number, timing?: Partial<Timing> }
 /** Offers `app.videos`; when the server closes, held requests are let go after `releaseMs`. */
 export default fp<VideosOptions>(async (app, { releaseMs, timing = {} }) => {
   const { store, ledger, media, download, models, providers, log } = app
-  const defaults = readVideoSettings()
   app.decorate('videos', await createVideoService({
     store,
     ledger,
@@ -38,7 +36,7 @@ export default fp<VideosOptions>(async (app, { releaseMs, timing = {} }) => {
     onEnd: countJobs(app.metrics),
     resolve: id => resolveVideos(id, models),
     provider: providers.get,
-    settings: () => models.config().video ?? defaults
+    settings: () => models.config().video
   }))
   showJobs(app.metrics, store)
   app.decorateReply('serveVideo', async function (body) {

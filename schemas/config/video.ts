@@ -1,85 +1,65 @@
 import { Type } from '@sinclair/typebox'
-import type { Static } from '@sinclair/typebox'
-import { flag, milliseconds, oneOf, strict, usd } from './fields.ts'
-
-/** What holds where the block `video` says nothing. */
-export const videoDefaults = {
-  heartbeat: true,
-  heartbeatAfterMs: 20_000,
-  heartbeatEveryMs: 15_000,
-  maxHoldMs: 570_000,
-  content: 'url',
-  onAmbiguous: 'fail',
-  abandonAfterMs: 600_000,
-  takeoverAfterMs: 15_000,
-  pollsPerSecond: 20
-} as const
+import { flag, milliseconds, oneOf, strict, usd, type Known, type Parsed } from './fields.ts'
 
 const videoSize = Type.String({ pattern: '^[1-9]\\d{1,4}x[1-9]\\d{1,4}$', examples: ['1280x720'] })
 
 const VideoPriceEntry = Type.Object({
-  size: Type.Optional(Type.String({ ...videoSize, description: 'Only of this size.' })),
-  audio: Type.Optional(Type.Boolean({ description: 'Only with sound, or only without.' })),
-  second: usd('second of video', 9)
+  size: Type.Optional(Type.String({ ...videoSize, description: 'Only videos of this size.' })),
+  audio: Type.Optional(flag('Only videos with audio, or only those without.')),
+  second: usd('second of video')
 }, { ...strict, description: 'A price for videos of one kind.' })
 
 /** `video` of a model. */
 export const VideoEntry = Type.Object({
   seconds: Type.Optional(Type.Array(Type.Number({ exclusiveMinimum: 0, maximum: 3600 }), {
-    minItems: 1, maxItems: 100, description: 'The lengths it makes, in seconds. Default: any.', examples: [[4, 8]]
+    minItems: 1, maxItems: 100, description: 'Supported lengths in seconds. Default: any.', examples: [[4, 8]]
   })),
   default_seconds: Type.Optional(Type.Number({
-    exclusiveMinimum: 0, maximum: 3600, description: 'The length where the client names none.'
+    exclusiveMinimum: 0, maximum: 3600, description: 'Length of a video for which the client requests none.'
   })),
   max_seconds: Type.Optional(Type.Number({
-    exclusiveMinimum: 0, maximum: 3600, description: 'The longest video it makes; so much is held in advance.'
+    exclusiveMinimum: 0,
+    maximum: 3600,
+    description: 'Longest video, whose price is held in advance. Default: the longest of `seconds`.'
   })),
   sizes: Type.Optional(Type.Array(videoSize, {
-    minItems: 1, maxItems: 100, description: 'The sizes it makes. Default: any.'
+    minItems: 1, maxItems: 100, description: 'Supported sizes. Default: any.'
   })),
   aspect_ratios: Type.Optional(Type.Array(Type.String({ pattern: '^\\d{1,3}:\\d{1,3}$' }), {
-    minItems: 1, maxItems: 100, description: 'The aspect ratios it makes. Default: any.'
+    minItems: 1, maxItems: 100, description: 'Supported aspect ratios. Default: any.'
   })),
-  audio: Type.Optional(flag('Makes sound, when it is asked to.', true)),
-  first_frame: Type.Optional(Type.Boolean({
-    description: 'Starts from a picture. Default: whether the model has the capability `vision`.'
-  })),
-  last_frame: Type.Optional(flag('Ends with a second picture.', false)),
+  audio: Type.Optional(flag('Generates audio on request. Default: as in the catalogue, else true.')),
+  first_frame: Type.Optional(flag('Accepts a first frame. Default: as in the catalogue, else the capability `vision`.')),
+  last_frame: Type.Optional(flag('Accepts a last frame. Default: as in the catalogue, else false.')),
   prices: Type.Optional(Type.Array(VideoPriceEntry, {
-    minItems: 1, maxItems: 100, description: 'Prices that depend on size or sound; the first that fits counts.'
+    minItems: 1, maxItems: 100, description: 'Prices by size and audio; the first match applies.'
   }))
-}, { ...strict, description: 'What a video model can do.' })
-export type VideoEntry = Static<typeof VideoEntry>
+}, { ...strict, description: 'What a video model supports.' })
 
-/** The block `video`: how requests for videos are held open, and jobs worked on. */
+/** What a video model supports. Null: not known. A price applies to any size or audio that is null in it. */
+export type VideoAbilities = Known<Parsed<typeof VideoEntry>, 'audio' | 'lastFrame' | 'prices'>
+
+/** The block `video`: how video requests are kept open, and how jobs are run. */
 export const VideoBlock = Type.Object({
-  heartbeat: Type.Optional(flag(
-    'Whether a waiting client is sent 200 and spaces. Without, it gets nothing before the answer with its exact ' +
-    'status, and every time limit on the way has to be raised.', videoDefaults.heartbeat)),
-  heartbeat_after_ms: Type.Optional(milliseconds(
-    'How long an error may still have its own status, before 200 is sent.', videoDefaults.heartbeatAfterMs)),
-  heartbeat_every_ms: Type.Optional(milliseconds('Between two spaces.', videoDefaults.heartbeatEveryMs)),
-  max_hold_ms: Type.Optional(milliseconds(
-    'How long a request is held at most; below what clients wait.', videoDefaults.maxHoldMs)),
-  content: Type.Optional(oneOf(['url', 'markdown', 'html'], {
-    default: videoDefaults.content, description: 'How the address of a video stands in the answer.'
-  })),
-  on_ambiguous: Type.Optional(oneOf(['fail', 'resubmit'], {
-    default: videoDefaults.onAmbiguous,
-    description: 'What happens when nobody knows whether the provider has got a job: `fail` never pays twice, ' +
+  heartbeat: flag('Whether a waiting client is sent 200 and whitespace. Without it the response has its exact ' +
+    'status, but every idle timeout on the way must be raised.', true),
+  heartbeat_after_ms: milliseconds('Time before 200 is sent; an error until then has its own status.', 20_000),
+  heartbeat_every_ms: milliseconds('Interval of the whitespace.', 15_000),
+  max_hold_ms: milliseconds('How long a request is kept open at most; less than the timeout of clients.', 570_000),
+  content: oneOf(['url', 'markdown', 'html'], {
+    default: 'url', description: 'How the response contains the URL of a video.'
+  }),
+  on_ambiguous: oneOf(['fail', 'resubmit'], {
+    default: 'fail',
+    description: 'What to do when it is unknown whether the provider received a job: `fail` never pays twice, ' +
       '`resubmit` may.'
-  })),
-  abandon_after_ms: Type.Optional(milliseconds(
-    'A job that the provider has not begun is cancelled when nobody has waited for it for so long.',
-    videoDefaults.abandonAfterMs)),
-  takeover_after_ms: Type.Optional(milliseconds(
-    'How long a node is silent before others take its jobs over. Read at the start only.',
-    videoDefaults.takeoverAfterMs)),
-  polls_per_second: Type.Optional(Type.Number({
-    exclusiveMinimum: 0,
-    maximum: 10_000,
-    default: videoDefaults.pollsPerSecond,
-    description: 'Most polls of one provider by one node.'
-  }))
-}, { ...strict, description: 'How requests for videos are held open, and their jobs worked on.' })
-export type VideoBlock = Static<typeof VideoBlock>
+  }),
+  abandon_after_ms: milliseconds('A job that the provider has not started is cancelled after this time without a ' +
+    'waiting client.', 600_000),
+  takeover_after_ms: milliseconds('Jobs of a node without a heartbeat for this long move to other nodes. Read at ' +
+    'startup only.', 15_000),
+  polls_per_second: Type.Number({
+    exclusiveMinimum: 0, maximum: 10_000, default: 20, description: 'Most polls of one provider by one node.'
+  })
+}, { ...strict, default: {}, description: 'How video requests are kept open, and how their jobs are run.' })
+export type VideoSettings = Parsed<typeof VideoBlock>

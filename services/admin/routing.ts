@@ -2,7 +2,6 @@ import type { ChatCompletionRequest } from '../../schemas/openai/chat-completion
 import type { RoutingDecision } from '../../schemas/openai/routing.ts'
 import { loadConfig } from '../config/load.ts'
 import { readSettings } from '../config/settings/settings.ts'
-import { breakerDefaults } from '../../schemas/config/requests.ts'
 import { createDeployments } from '../deployments/deployments.ts'
 import { createStatisticsExchange } from '../deployments/share-statistics.ts'
 import { createRegistry } from '../models/registry.ts'
@@ -30,7 +29,7 @@ export async function explainRoute (
 ): Promise<RoutingDecision> {
   const config = await loadConfig({ path: readSettings(env).configPath, env })
   const registry = createRegistry(config)
-  const deployments = createDeployments({ breaker: () => config.breaker ?? breakerDefaults })
+  const deployments = createDeployments({ breaker: () => config.breaker })
   await createStatisticsExchange({ store, deployments, node: '' }).exchange()
   const offsets = await readOffsets(store)
   const router = createRouter({

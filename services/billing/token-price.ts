@@ -30,7 +30,7 @@ const picoPerNano = 1000
 export function tokenPriceOf ({ id, price }: Pick<ModelConfig, 'id' | 'price'>): TokenPrice {
   if (price === null || price.inputPico === null || price.outputPico === null) throw notPriced(id)
   const base = toRates(price, price.inputPico, price.outputPico)
-  if (price.tiers === undefined) return base
+  if (price.tiers == null) return base
   return { ...base, tiers: price.tiers.map(tier => toTier(tier, base)) }
 }
 
@@ -86,7 +86,7 @@ const rateNames = [
 
 /** What a call cost in nano-USD: all its tokens summed up exactly, then rounded up once. */
 export function costNano (usage: Usage, price: TokenPrice): number {
-  const rates = price.tiers === undefined ? price : ratesFor(price, usage.prompt)
+  const rates = price.tiers == null ? price : ratesFor(price, usage.prompt)
   const read = Math.min(usage.cachedRead ?? 0, usage.prompt)
   const written = Math.min(usage.cacheWrite ?? 0, usage.prompt - read)
   let pico = (usage.prompt - read - written) * rates.inputPico + read * rates.cacheReadPico +

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
-import { configDefaults } from '../../schemas/config/config.ts'
-import type { ModelConfig, Price } from './types.ts'
+import { defaultCreated } from '../../schemas/config/models.ts'
+import type { ModelConfig, Price, VideoAbilities } from './types.ts'
 import { knownProviders } from './known-providers.ts'
-import { knownVideo, knownVideoNames, type KnownVideo } from './known-videos.ts'
+import { knownVideo, knownVideoNames } from './known-videos.ts'
 import type { CatalogueFile, CatalogueRow, CatalogueTier, Modality } from './row.ts'
 import { withImages, type RowWithImages } from './image-catalogue.ts'
 import { noPrice } from './no-price.ts'
@@ -22,7 +22,7 @@ export interface CatalogueModel extends
   knowledge: string | null
   deprecated: boolean
   /** Only of video models: lengths, sizes and pictures. */
-  video?: KnownVideo
+  video?: VideoAbilities
 }
 
 /**
@@ -38,9 +38,9 @@ export function catalogueModel (provider: string, upstream: string): CatalogueMo
 }
 
 /** What a video model is that nothing else is known of. */
-function videoRow ({ firstFrame }: KnownVideo): CatalogueRow {
-  const released = new Date(configDefaults.createdS * 1000).toISOString()
-  return { kind: 'video', input: firstFrame ? ['text', 'image'] : ['text'], output: ['video'], features: [], released }
+function videoRow ({ firstFrame }: VideoAbilities): CatalogueRow {
+  const released = new Date(defaultCreated * 1000).toISOString()
+  return { kind: 'video', input: firstFrame === true ? ['text', 'image'] : ['text'], output: ['video'], features: [], released }
 }
 
 /** The names of a provider's models that some endpoint of the gateway can serve, in the order of the data. */

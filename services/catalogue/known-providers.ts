@@ -1,4 +1,4 @@
-import type { Protocol } from '../../schemas/config/config.ts'
+import type { Protocol } from '../../schemas/config/providers.ts'
 
 /** A hosted service that needs no more than a key. */
 export interface KnownProvider {

@@ -1,32 +1,16 @@
 import { readFileSync } from 'node:fs'
+import type { VideoAbilities } from './types.ts'
 
-/** What is known of a video model. Null: nothing. */
-export interface KnownVideo {
-  /** The lengths it makes, in seconds. */
-  seconds: number[] | null
-  defaultSeconds: number | null
-  maxSeconds: number | null
-  /** As clients write them, e.g. `1280x720`. */
-  sizes: string[] | null
-  aspectRatios: string[] | null
-  /** False only where it is known to make none. */
-  audio: boolean
-  firstFrame: boolean
-  lastFrame: boolean
-  /** No source tells any: the operator sets the price. */
-  prices: []
-}
-
-/** One model in the data file; what is absent is not known. */
-type Row = Partial<Omit<KnownVideo, 'prices'>> & Pick<KnownVideo, 'firstFrame' | 'lastFrame'>
+/** One model in the data file; what is absent is not known. The file has no prices. */
+type Row = Partial<Omit<VideoAbilities, 'prices'>>
 
 let loaded: Readonly<Record<string, Readonly<Record<string, Row>>>> | undefined
 
-/** What is known of a video model by its name at a provider. */
-export function knownVideo (provider: string, upstream: string): KnownVideo | undefined {
+/** Returns what is known of a video model by the provider's name for it. */
+export function knownVideo (provider: string, upstream: string): VideoAbilities | undefined {
   const rows = rowsOf(provider)
   const row = Object.hasOwn(rows, upstream) ? rows[upstream] : undefined
-  return row && { ...nothing, ...row, prices: [] }
+  return row && { ...unknownVideo, ...row }
 }
 
 /** The names of the video models that are known of a provider. */
@@ -34,9 +18,18 @@ export function knownVideoNames (provider: string): string[] {
   return Object.keys(rowsOf(provider))
 }
 
-const nothing = {
-  seconds: null, defaultSeconds: null, maxSeconds: null, sizes: null, aspectRatios: null, audio: true
-} as const
+/** A video model of which nothing is known. */
+export const unknownVideo: VideoAbilities = {
+  seconds: null,
+  defaultSeconds: null,
+  maxSeconds: null,
+  sizes: null,
+  aspectRatios: null,
+  audio: true,
+  firstFrame: null,
+  lastFrame: false,
+  prices: []
+}
 
 function rowsOf (provider: string): Readonly<Record<string, Row>> {
   loaded ??= load()

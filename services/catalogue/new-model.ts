@@ -1,4 +1,4 @@
-import { configDefaults } from '../../schemas/config/config.ts'
+import { defaultCreated, deploymentDefaults } from '../../schemas/config/models.ts'
 import type { Capabilities, ModelConfig } from './types.ts'
 import { catalogueModel } from './catalogue.ts'
 import { knownVideo } from './known-videos.ts'
@@ -8,13 +8,12 @@ import { knownVideo } from './known-videos.ts'
  * a chat model without a price, and nothing it cannot do.
  */
 export function newModel (provider: string, upstream: string): ModelConfig {
-  const { weight, priority, createdS } = configDefaults
   const known = catalogueModel(provider, upstream)
   const video = knownVideo(provider, upstream)
   return {
     id: `${provider}/${upstream}`,
     kind: known?.kind ?? 'chat',
-    deployments: [{ provider, model: upstream, weight, priority }],
+    deployments: [{ provider, model: upstream, ...deploymentDefaults }],
     price: known?.price ?? null,
     contextWindow: known?.contextWindow ?? null,
     maxOutput: known?.maxOutput ?? null,
@@ -23,7 +22,7 @@ export function newModel (provider: string, upstream: string): ModelConfig {
     quality: {},
     ...(video === undefined ? {} : { video }),
     ownedBy: provider,
-    created: known?.created ?? createdS
+    created: known?.created ?? defaultCreated
   }
 }
 

@@ -1,5 +1,3 @@
-import type { PriceTier } from './types.ts'
-
 /** The data file: per provider, by the model's name there. Written by tools/catalogue/refresh.ts. */
 export interface CatalogueFile {
   source: string
@@ -45,5 +43,7 @@ export interface CataloguePrice {
   audioOutputPico?: number
 }
 
-/** What every token of a request costs once its prompt has more than `aboveTokens`. */
-export type CatalogueTier = PriceTier
+/** Prices of all tokens of a request whose prompt has more than `aboveTokens`. */
+export interface CatalogueTier extends Omit<CataloguePrice, 'audioInputPico' | 'audioOutputPico'> {
+  aboveTokens: number
+}

@@ -4,19 +4,18 @@ import { ConfigError } from './config-error.ts'
 import type { Problem } from './config-error.ts'
 import { configFromEnvironment } from './environment/environment.ts'
 
-/** Largest file that is read. */
 export const maxFileBytes = 4 * 1024 * 1024
 
 /**
- * Reads the operator's file and returns what the gateway serves, see `parseConfig`. Without a path the
- * environment alone decides. Rejects with ConfigError.
+ * Reads the operator's file and returns what the gateway serves, see `parseConfig`. Without a path it serves
+ * what the environment configures. Rejects with ConfigError.
  */
 export async function loadConfig (
   { path, env }: { path: string | null, env: NodeJS.ProcessEnv }
 ): Promise<GatewayConfig> {
   if (path === null) return configFromEnvironment(env)
   const text = readText(path)
-  // Loaded here, because a start without a file would wait for a parser that it does not need.
+  // Loaded on demand: a start without a file does not need the YAML parser.
   const { parseConfig } = await import('./read/parse.ts')
   return parseConfig(text, env, path)
 }

@@ -1,17 +1,10 @@
-import { configDefaults } from '../../schemas/config/config.ts'
+import { Value } from '@sinclair/typebox/value'
+import { ProviderEntry } from '../../schemas/config/providers.ts'
 import type { ProviderConfig } from '../catalogue/types.ts'
+import { toParsed } from './read/to-parsed.ts'
 
-/** Returns a provider of the OpenAI protocol with the given fields, and defaults for the rest. */
+/** Returns a provider with the given fields, and the defaults of the file for the rest. */
 export function newProvider (fields: Pick<ProviderConfig, 'id' | 'baseUrl'> & Partial<ProviderConfig>): ProviderConfig {
-  return {
-    protocol: 'openai',
-    dialect: 'compatible',
-    apiKey: null,
-    headers: {},
-    timeouts: { ...configDefaults.timeoutsMs },
-    maxConnections: configDefaults.maxConnections,
-    claims: [],
-    discover: false,
-    ...fields
-  }
+  const defaults = toParsed(ProviderEntry, Value.Default(ProviderEntry, { id: fields.id }))
+  return { ...defaults, protocol: 'openai', dialect: 'compatible', claims: [], ...fields }
 }

@@ -1,12 +1,12 @@
-import { configDefaults } from '../../schemas/config/config.ts'
+import { defaultCreated, deploymentDefaults } from '../../schemas/config/models.ts'
 import { newProvider } from './new-provider.ts'
 import type { Capabilities, ModelConfig, ProviderConfig } from '../catalogue/types.ts'
 import { noPrice } from '../catalogue/no-price.ts'
 
-/** The provider that answers by itself, for a gateway that has no key yet. */
+/** The built-in provider, for a gateway without API keys. */
 export const sandboxProvider: ProviderConfig = newProvider({ id: 'sandbox', protocol: 'sandbox', baseUrl: '' })
 
-/** The sandbox's models, run by the provider of that id. Prices are small but real: billing shows. */
+/** Returns the sandbox's models at the provider of that id. Small prices make billing visible. */
 export function sandboxModels (provider: string): ModelConfig[] {
   return [{
     ...commonTo(provider, 'sandbox-chat'),
@@ -57,9 +57,8 @@ export function sandboxModels (provider: string): ModelConfig[] {
 }
 
 function commonTo (provider: string, id: string) {
-  const { weight, priority, createdS } = configDefaults
-  const deployments = [{ provider, model: id, weight, priority }]
-  return { id, deployments, quality: {}, ownedBy: provider, created: createdS }
+  const deployments = [{ provider, model: id, ...deploymentDefaults }]
+  return { id, deployments, quality: {}, ownedBy: provider, created: defaultCreated }
 }
 
 const noCapabilities: Capabilities = {

@@ -30,7 +30,7 @@ export interface Registry {
 const limits = { discoveredPerProvider: 5_000, idLength: 512, remembered: 1_000 }
 
 /** Creates the registry of a configuration, which itself is never changed. */
-export function createRegistry (config: GatewayConfig): Registry {
+export function createRegistry (config: Pick<GatewayConfig, 'providers' | 'models'>): Registry {
   const configured = new Map(config.models.map((model) => [model.id, toResolved(model)]))
   const claims = config.providers.flatMap(({ id, claims }) => {
     return claims.map((glob) => ({ provider: id, matches: compileGlob(glob) }))

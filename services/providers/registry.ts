@@ -1,4 +1,4 @@
-import type { Protocol } from '../../schemas/config/config.ts'
+import type { Protocol } from '../../schemas/config/providers.ts'
 import type { ProviderConfig } from '../catalogue/types.ts'
 import type { Download } from '../media/media.ts'
 import type { Deadlines } from '../shared/deadline-timer.ts'
@@ -33,7 +33,7 @@ const protocols: Readonly<Record<Protocol, ProviderParts | ((config: ProviderCon
   sandbox: ({ videoMs }) => ({
     chat: () => createSandbox(),
     images: () => makeImages,
-    videos: () => createSandboxVideos({ durationMs: videoMs })
+    videos: () => createSandboxVideos({ durationMs: videoMs ?? undefined })
   }),
   bfl: { images: createBflImages },
   fal: { images: createFalImages, videos: createFalVideos },

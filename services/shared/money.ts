@@ -23,6 +23,16 @@ export function nanoFromUsd (usd: string | number): number {
 }
 
 /**
+ * Converts USD per million tokens, as a decimal text or a number, to integer pico-USD per token. Throws
+ * RangeError as `nanoFromUsd` does, and for more than 6 decimals.
+ */
+export function picoFromUsdPerMillion (usd: string | number): number {
+  const nano = nanoFromUsd(usd)
+  if (nano % 1000 !== 0) throw new RangeError(`More than 6 decimals: ${usd}`)
+  return nano / 1000
+}
+
+/**
  * Converts integer nano-USD to the JavaScript number nearest to it in US dollars, for JSON. Throws
  * RangeError.
  */

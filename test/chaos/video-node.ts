@@ -2,7 +2,7 @@ import pino from 'pino'
 import { build } from '../../fastify.config.ts'
 import { newProvider } from '../../services/config/new-provider.ts'
 import { readSettings } from '../../services/config/settings/settings.ts'
-import { readVideoSettings } from '../../services/config/read/video.ts'
+import { blockDefaults, videoDefaults } from '../../services/config/defaults.ts'
 import { newModel } from '../../services/catalogue/new-model.ts'
 
 /**
@@ -22,8 +22,9 @@ const app = await build({
     providers: [provider],
     models: [model],
     policies: [],
+    ...blockDefaults,
     video: {
-      ...readVideoSettings(), takeoverAfterMs: Number(takeover), heartbeatAfterMs: 400, heartbeatEveryMs: 300
+      ...videoDefaults, takeoverAfterMs: Number(takeover), heartbeatAfterMs: 400, heartbeatEveryMs: 300
     }
   },
   logger: pino({ level: process.env.LOG_LEVEL ?? 'fatal' }, pino.destination(2)),

@@ -1,6 +1,6 @@
 import { request } from 'undici'
 import t, { type Test } from 'tap'
-import { breakerDefaults, requestsDefaults } from '../../schemas/config/requests.ts'
+import { breakerDefaults, requestsDefaults } from '../../services/config/defaults.ts'
 import type { DeploymentConfig, GatewayConfig, ModelConfig, Price } from '../../services/catalogue/types.ts'
 import { price } from '../faults.ts'
 import { configFor, providerAt, startGateway, type Gateway } from '../helper.ts'

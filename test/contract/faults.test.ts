@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { requestsDefaults } from '../../schemas/config/requests.ts'
+import { requestsDefaults } from '../../services/config/defaults.ts'
 import { checkLedger } from '../../services/ledger/check.ts'
 import { answerNano, deployedAt, failAtRandom, sendMany } from '../faults.ts'
 import { startGateway, type Gateway } from '../helper.ts'

@@ -394,7 +394,7 @@ t.test('its models are found, page by page, and named without their folder', asy
   const server = await startGemini({ models: ['gemini-3.5-flash', 'gemini-x', 'gemini-embedding-001'], pageSize: 1 })
   t.teardown(() => server.close())
   const provider = providerAt(server.baseUrl, { id: 'gemini', protocol: 'gemini', apiKey: 'gm-key', discover: true })
-  const gateway = await startGateway(t, { config: { providers: [provider], models: [], policies: [] } })
+  const gateway = await startGateway(t, { config: { ...configFor(provider), models: [] } })
   const lists = async (): Promise<string[]> => {
     const { body } = await request(`${gateway.url}/models`, { headers: gateway.headers })
     const list = await body.json() as { data: { id: string }[] }
@@ -403,6 +403,6 @@ t.test('its models are found, page by page, and named without their folder', asy
   let ids = await lists()
   while (!ids.includes('gemini/gemini-x')) ids = await lists()
   t.same(ids, ['gemini/gemini-3.5-flash', 'gemini/gemini-x'])
-  const { model } = createRegistry({ providers: [provider], models: [], policies: [] }).resolve('gemini/gemini-3.5-flash') ?? {}
+  const { model } = createRegistry({ providers: [provider], models: [] }).resolve('gemini/gemini-3.5-flash') ?? {}
   t.match(model, { price: { inputPico: 1_500_000 }, capabilities: { tools: true } }, 'the catalogue knows it')
 })

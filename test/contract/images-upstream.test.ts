@@ -1,7 +1,7 @@
 import sharp from 'sharp'
 import t from 'tap'
 import { request } from 'undici'
-import { breakerDefaults } from '../../schemas/config/requests.ts'
+import { breakerDefaults } from '../../services/config/defaults.ts'
 import { createDatabase } from '../engines.ts'
 import { providerAt } from '../helper.ts'
 import { startImageServer, type Reply } from '../image-server.ts'

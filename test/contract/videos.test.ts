@@ -7,7 +7,7 @@ import type { Test } from 'tap'
 import { Agent, fetch } from 'undici'
 import type { VideoSettings } from '../../services/catalogue/types.ts'
 import { newProvider } from '../../services/config/new-provider.ts'
-import { readVideoSettings } from '../../services/config/read/video.ts'
+import { blockDefaults, videoDefaults } from '../../services/config/defaults.ts'
 import { checkLedger } from '../../services/ledger/check.ts'
 import { newModel } from '../../services/catalogue/new-model.ts'
 import { noPrice } from '../../services/catalogue/no-price.ts'
@@ -36,8 +36,9 @@ async function start (t: Test, settings: Partial<VideoSettings> = {}): Promise<G
       providers: [newProvider({ id: 'up', baseUrl: provider.url, apiKey: 'sk-up' })],
       models: [model],
       policies: [],
+      ...blockDefaults,
       video: {
-        ...readVideoSettings(), heartbeatAfterMs: 300, heartbeatEveryMs: 250, maxHoldMs: 20_000, ...settings
+        ...videoDefaults, heartbeatAfterMs: 300, heartbeatEveryMs: 250, maxHoldMs: 20_000, ...settings
       }
     }
   })

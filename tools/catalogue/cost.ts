@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import type { Static } from '@sinclair/typebox'
-import { picoFromUsdPerMillion } from '../../services/config/read/prices.ts'
+import { picoFromUsdPerMillion } from '../../services/shared/money.ts'
 import type { CataloguePrice, CatalogueRow, CatalogueTier } from '../../services/catalogue/row.ts'
 
 /** What a model of models.dev reads or makes. */
@@ -68,7 +68,7 @@ function obstacleIn (cost: SourceCost, output: readonly SourceMedium[]): string 
   const otherTier = cost.tiers?.find(({ tier: { type = 'context' } }) => type !== 'context')
   if (otherTier !== undefined) return `its tiers are by ${otherTier.tier.type}`
   const inexact = [cost, ...cost.tiers ?? [], ...toArray(cost.context_over_200k)].flatMap(digitsOf)
-    .find(digits => picoFromUsdPerMillion(digits) === null)
+    .find(digits => !isPrice(digits))
   if (inexact !== undefined) return `${inexact} has more than 6 decimals`
   if (Number(cost.reasoning ?? cost.output) !== Number(cost.output)) return 'reasoning costs other than the answer'
   const isFree = pico(cost.output) === 0
@@ -110,11 +110,15 @@ function digitsOf (of: Rates & Pick<SourceCost, 'input_audio' | 'output_audio'>)
   return names.map(name => of[name]).filter(digits => digits !== undefined)
 }
 
-function pico (rate: string): number {
-  const price = picoFromUsdPerMillion(rate)
-  if (price === null) throw new RangeError(`Not a price that can be held: ${rate}`)
-  return price
+function isPrice (rate: string): boolean {
+  try {
+    return pico(rate) >= 0
+  } catch {
+    return false
+  }
 }
+
+const pico = picoFromUsdPerMillion
 
 function toArray<T> (value: T | undefined): T[] {
   return value === undefined ? [] : [value]

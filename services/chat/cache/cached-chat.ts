@@ -73,7 +73,7 @@ export function createCachedChat (options: CachedChatOptions): Chat {
 function cacheControlOf (
   { cache }: Incoming<Cacheable>, model: ModelConfig | undefined
 ): CacheControl | null {
-  const maxAgeMs = model?.cacheSeconds === undefined ? null : model.cacheSeconds * 1000
+  const maxAgeMs = model?.cacheSeconds == null ? null : model.cacheSeconds * 1000
   if (cache !== null) return { ...cache, maxAgeMs: cache.maxAgeMs ?? maxAgeMs }
   return maxAgeMs === null ? null : { read: true, store: true, maxAgeMs }
 }

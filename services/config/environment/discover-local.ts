@@ -5,34 +5,34 @@ import type { Dispatcher } from 'undici'
 import type { ProviderConfig } from '../../catalogue/types.ts'
 import { newProvider } from '../new-provider.ts'
 
-/** A place where a model server may run. */
+/** An address where a model server may listen. */
 export interface LocalCandidate { id: string, dialect: string, baseUrl: string }
 
-const usualPlaces: readonly LocalCandidate[] = [
+const defaultCandidates: readonly LocalCandidate[] = [
   { id: 'ollama', dialect: 'ollama', baseUrl: 'http://127.0.0.1:11434/v1' },
   { id: 'lmstudio', dialect: 'lmstudio', baseUrl: 'http://127.0.0.1:1234/v1' }
 ]
 
 const maxAnswerBytes = 1024 * 1024
 
-/** A list of models; Ollama says null when it has none. */
+/** A list of models; Ollama returns null for an empty one. */
 const Models = Type.Object({
   data: Type.Union([Type.Array(Type.Object({ id: Type.String() })), Type.Null()])
 })
 
 /**
- * Asks the usual places on this machine for their models and returns a provider for each that answers with a
- * list. Never throws, and never takes longer than `timeoutMs`; whoever does not answer in time is not there.
+ * Lists the models of the usual model servers on this machine, and returns a provider for each that answers
+ * within `timeoutMs`. Never throws.
  */
 export async function discoverLocal (
-  { candidates = usualPlaces, timeoutMs = 300 }:
+  { candidates = defaultCandidates, timeoutMs = 300 }:
   { candidates?: readonly LocalCandidate[], timeoutMs?: number } = {}
 ): Promise<ProviderConfig[]> {
   const dispatcher = new Agent()
   const signal = AbortSignal.timeout(timeoutMs)
   const answers = await Promise.allSettled(candidates.map(async ({ id, dialect, baseUrl }) => {
-    const there = await listsModels(baseUrl, dispatcher, signal)
-    return there ? [newProvider({ id, dialect, baseUrl, discover: true })] : []
+    const isRunning = await listsModels(baseUrl, dispatcher, signal)
+    return isRunning ? [newProvider({ id, dialect, baseUrl, discover: true })] : []
   }))
   await dispatcher.destroy()
   return answers.flatMap((answer) => answer.status === 'fulfilled' ? answer.value : [])

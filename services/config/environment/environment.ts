@@ -1,26 +1,28 @@
 import type { GatewayConfig, ProviderConfig } from '../../catalogue/types.ts'
 import { ConfigError } from '../config-error.ts'
 import type { Problem } from '../config-error.ts'
+import { blockDefaults } from '../defaults.ts'
 import { knownProviders } from '../../catalogue/known-providers.ts'
 import type { KnownProvider } from '../../catalogue/known-providers.ts'
 import { newProvider } from '../new-provider.ts'
 import { readOllamaHost } from './ollama-host.ts'
 import { builtInPolicies } from '../read/policies.ts'
-import { readUrl } from '../read-url.ts'
+import { notUrl, readUrl } from '../read-url.ts'
 import { sandboxModels, sandboxProvider } from '../sandbox.ts'
 
-/** The configuration without a file: a provider per key in `env`, and the sandbox. Throws ConfigError. */
+/** Returns the configuration without a file: a provider per key, and the sandbox. Throws ConfigError. */
 export function configFromEnvironment (env: NodeJS.ProcessEnv): GatewayConfig {
   const { providers, problems } = providersFromEnvironment(env)
   if (problems.length > 0) throw new ConfigError('The environment', problems)
   return {
     providers: [...providers, structuredClone(sandboxProvider)],
     models: sandboxModels(sandboxProvider.id),
-    policies: builtInPolicies()
+    policies: builtInPolicies(),
+    ...blockDefaults
   }
 }
 
-/** A provider for every key and local address in `env`, save those whose id is in `taken`. */
+/** Returns a provider for every key and local address in `env`, except those whose id is in `taken`. */
 export function providersFromEnvironment (
   env: NodeJS.ProcessEnv, taken: ReadonlySet<string> = new Set()
 ): { providers: ProviderConfig[], problems: Problem[] } {
@@ -42,7 +44,7 @@ type Report = (variable: string, message: string) => null
 function hosted (known: KnownProvider, env: NodeJS.ProcessEnv, report: Report): ProviderConfig | null {
   const variable = known.keys.find((name) => isSet(env[name]))
   if (variable === undefined) return null
-  const apiKey = keyIn(env, variable, known) ?? report(known.pair?.secret ?? variable, `must be set beside ${variable}`)
+  const apiKey = keyIn(env, variable, known) ?? report(known.pair?.secret ?? variable, `must be set together with ${variable}`)
   if (apiKey === null) return null
   const { id, protocol, dialect, claims, discover } = known
   const baseUrl = hostedUrl(known, env, variable, report)
@@ -50,7 +52,7 @@ function hosted (known: KnownProvider, env: NodeJS.ProcessEnv, report: Report): 
   return newProvider({ id, protocol, dialect, baseUrl, apiKey, claims: [...claims], discover })
 }
 
-/** The key; both halves of one that is a pair; null when the second is missing. */
+/** The key, of a pair both halves joined by a colon; null if the second half is missing. */
 function keyIn (env: NodeJS.ProcessEnv, variable: string, { pair }: KnownProvider): string | null {
   const key = env[variable]?.trim() ?? null
   if (pair?.key !== variable) return key
@@ -65,7 +67,7 @@ function hostedUrl (
   if (isSet(override)) return readUrl(override) ?? report(baseUrlVariable, notUrl)
   if (endpoint === undefined) return baseUrl
   const origin = env[endpoint.variable]
-  if (!isSet(origin)) return report(endpoint.variable, `must be set beside ${key}`)
+  if (!isSet(origin)) return report(endpoint.variable, `must be set together with ${key}`)
   const url = readUrl(origin)
   if (url === null) return report(endpoint.variable, notUrl)
   return new URL(url).pathname === '/' ? url + endpoint.path : url
@@ -86,8 +88,6 @@ function local (env: NodeJS.ProcessEnv, report: Report): ProviderConfig | null {
   const key = env.OPENAI_COMPATIBLE_API_KEY
   return newProvider({ id: 'local', baseUrl, apiKey: isSet(key) ? key.trim() : null, discover: true })
 }
-
-const notUrl = 'must be an http or https URL without a user name or password'
 
 function isSet (value: string | undefined): value is string {
   return value !== undefined && value.trim() !== ''

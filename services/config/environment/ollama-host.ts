@@ -1,7 +1,7 @@
 /**
- * Reads OLLAMA_HOST as Ollama does: `host`, `host:port`, `:port` or a URL; the port is 11434 unless a scheme
- * says otherwise. Returns the base URL of its OpenAI-compatible API, or null when the text is no address.
- * An address to listen on, such as 0.0.0.0, becomes the loopback address.
+ * Parses OLLAMA_HOST as Ollama does: `host`, `host:port`, `:port` or a URL, with port 11434 if there is no
+ * scheme. Returns the base URL of its OpenAI-compatible API, or null for an invalid address. A wildcard
+ * address such as 0.0.0.0 becomes the loopback address.
  */
 export function readOllamaHost (text: string): string | null {
   const trimmed = text.trim().replace(/^(["'])(.*)\1$/, '$2')

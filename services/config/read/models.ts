@@ -1,140 +1,114 @@
-import { configDefaults } from '../../../schemas/config/config.ts'
-import type { ModelEntry } from '../../../schemas/config/config.ts'
+import type { Parsed } from '../../../schemas/config/fields.ts'
+import { defaultCreated, deploymentDefaults, ModelEntry } from '../../../schemas/config/models.ts'
 import { catalogueModel } from '../../catalogue/catalogue.ts'
-import type { CatalogueModel } from '../../catalogue/catalogue.ts'
-import type { CheckedFile, Entry } from '../validate/check-structure.ts'
-import type { Capabilities, DeploymentConfig, ModelConfig } from '../../catalogue/types.ts'
-import { readImages } from './image-models.ts'
 import { knownVideo } from '../../catalogue/known-videos.ts'
-import { readPrice } from './prices.ts'
+import type { Capabilities, DeploymentConfig, ModelConfig } from '../../catalogue/types.ts'
+import type { CheckedFile, Entry } from '../validate/check-structure.ts'
 import { suggest } from '../validate/suggest.ts'
-import { readVideoAbilities } from './video.ts'
 import type { YamlDocument } from '../yaml/document.ts'
 import type { Path } from '../yaml/path.ts'
+import { readImages, readVideo } from './abilities.ts'
+import { complete } from './complete.ts'
+import { readPrice } from './prices.ts'
+import { toParsed } from './to-parsed.ts'
+
+type ParsedModel = Parsed<typeof ModelEntry>
 
 /**
- * The models of the file, in its order, with what the catalogue knows where the file is silent. Reports ids
- * given twice or reserved, and unknown providers.
+ * Returns the file's models in its order, completed with what the catalogue knows. Reports ids that are
+ * duplicate or reserved, and unknown providers.
  */
 export function readModels (
   { models, providers }: CheckedFile, providerIds: ReadonlySet<string>, document: YamlDocument
 ): ModelConfig[] {
   const ids = new Set<string>()
+  // Without the ids of all providers, no provider is called unknown.
   const known = providers.complete ? new Set([...providerIds, ...providers.brokenIds]) : null
-  return models.list.map((entry) => {
-    const { item, path } = entry
-    if (ids.has(item.id)) document.report([...path, 'id'], 'is the id of an earlier model too')
-    if (/^auto(:|$)/.test(item.id)) document.report([...path, 'id'], 'is reserved: "auto" and "auto:…" choose a model')
-    ids.add(item.id)
-    return toModel(entry, readDeployments(entry, known, document), document)
+  return models.list.map(({ item, path }) => {
+    const { id, fallbacks } = item
+    if (ids.has(id)) document.report([...path, 'id'], 'is the id of an earlier model')
+    if (/^auto(:|$)/.test(id)) document.report([...path, 'id'], 'is reserved: "auto" and "auto:…" choose a model')
+    if (fallbacks?.includes(id) === true) document.report([...path, 'fallbacks'], 'contains the model itself')
+    ids.add(id)
+    return readModel({ item, path }, known, document)
   })
 }
 
-function toModel (
-  { item, path }: Entry<ModelEntry>, deployments: DeploymentConfig[], document: YamlDocument
+function readModel (
+  { item, path }: Entry<ModelEntry>, providerIds: ReadonlySet<string> | null, document: YamlDocument
 ): ModelConfig {
-  const known = knownAs(deployments)
-  const { id, quality = {}, speed, fallbacks } = item
-  // Of a model in several places the first that has a price tells it.
-  const told = deployments.find(({ price }) => price != null)?.price ?? known?.price ?? null
-  if (fallbacks?.includes(id) === true) document.report([...path, 'fallbacks'], 'names the model itself')
+  const parsed = toParsed(ModelEntry, item, { document, path })
+  const deployments = readDeployments(parsed, path, providerIds, document)
+  const { provider, model, capabilities, price, images, video, ...own } = parsed
+  const [first] = deployments
+  // Several deployments may differ, so the catalogue counts for a single one.
+  const only = deployments.length === 1 ? first : undefined
+  const known = only && catalogueModel(only.provider, only.model)
+  const videoAbilities = readVideo(video, only && knownVideo(only.provider, only.model))
+  if (video?.defaultSeconds != null && videoAbilities?.seconds?.includes(video.defaultSeconds) === false) {
+    document.report([...path, 'video', 'default_seconds'], 'is not one of the supported lengths')
+  }
+  const knownPrice = deployments.find(({ price }) => price != null)?.price ?? known?.price ?? null
   return {
-    id,
-    kind: item.kind ?? known?.kind ?? 'chat',
+    ...own,
+    kind: own.kind ?? known?.kind ?? 'chat',
     deployments,
-    price: item.price === undefined ? told : readPrice(document, [...path, 'price'], known?.price ?? null),
-    contextWindow: item.context_window ?? known?.contextWindow ?? null,
-    maxOutput: item.max_output ?? known?.maxOutput ?? null,
-    capabilities: toCapabilities(item.capabilities, known?.capabilities),
-    ...readImages({ item, path }, known?.images, document),
-    quality: { ...quality },
-    ...(speed && { speed: { firstTokenMs: speed.first_token_ms, tokensPerSecond: speed.tokens_per_second } }),
-    ...(fallbacks && { fallbacks: [...fallbacks] }),
-    ...toVideo(item, deployments, path, document),
-    ...(item.cache_seconds !== undefined && { cacheSeconds: item.cache_seconds }),
-    ownedBy: item.owned_by ?? deployments[0]?.provider ?? '',
-    created: item.created ?? known?.created ?? configDefaults.createdS
+    price: price === null ? knownPrice : readPrice(price, known?.price ?? null),
+    contextWindow: own.contextWindow ?? known?.contextWindow ?? null,
+    maxOutput: own.maxOutput ?? known?.maxOutput ?? null,
+    capabilities: complete(capabilities ?? unsaid, known?.capabilities ?? textOnly),
+    images: readImages(images, known?.images, price !== null),
+    video: videoAbilities,
+    quality: { ...item.quality },
+    ownedBy: own.ownedBy ?? first?.provider ?? '',
+    created: own.created ?? known?.created ?? defaultCreated
   }
 }
 
-/** What the catalogue knows of a model with one deployment; several may differ, in their prices above all. */
-function knownAs ([deployment, ...others]: DeploymentConfig[]): CatalogueModel | undefined {
-  if (deployment === undefined || others.length > 0) return undefined
-  return catalogueModel(deployment.provider, deployment.model)
-}
-
-/** `known` holds the ids of all providers; null when some could not be read: then none is called unknown. */
 function readDeployments (
-  { item, path }: Entry<ModelEntry>, known: ReadonlySet<string> | null, document: YamlDocument
+  { id, provider, model, deployments, price }: ParsedModel,
+  path: Path,
+  providerIds: ReadonlySet<string> | null,
+  document: YamlDocument
 ): DeploymentConfig[] {
-  if (item.deployments === undefined) {
+  if (deployments === null) {
     const at = [...path, 'provider']
-    if (item.provider !== undefined) {
-      checkProvider(item.provider, at, known, document)
-      return [toDeployment(item.provider, item.model ?? item.id)]
+    if (provider === null) {
+      const isReported = document.has([...path, 'deployments'])
+      if (!isReported) document.report(at, 'is missing; a model needs a provider, or deployments')
+      return []
     }
-    if (!document.has([...path, 'deployments'])) document.report(at, 'is missing; a model needs it, or deployments')
-    return []
+    checkProvider(provider, at, providerIds, document)
+    return [{ provider, model: model ?? id, ...deploymentDefaults }]
   }
-  for (const key of ['provider', 'model'] as const) {
-    if (item[key] !== undefined) document.report([...path, key], 'cannot stand beside deployments', 'key')
+  for (const [key, value] of Object.entries({ provider, model })) {
+    if (value !== null) document.report([...path, key], 'cannot be combined with deployments', 'key')
   }
-  const read = item.deployments.map(({ provider, model = item.id, weight, priority, price }, index) => {
-    const at = [...path, 'deployments', index]
-    checkProvider(provider, [...at, 'provider'], known, document)
-    const listed = catalogueModel(provider, model)?.price ?? null
-    const own = price === undefined ? undefined : readPrice(document, [...at, 'price'], listed)
-    return { deployment: toDeployment(provider, model, weight, priority), listed, own }
+  const read = deployments.map(({ price: own, ...deployment }, index) => {
+    checkProvider(deployment.provider, [...path, 'deployments', index, 'provider'], providerIds, document)
+    const upstream = deployment.model ?? id
+    const listed = catalogueModel(deployment.provider, upstream)?.price ?? null
+    return { deployment: { ...deployment, model: upstream }, listed, own: own && readPrice(own, listed) }
   })
-  // A price of the model holds wherever it runs; without one each place costs what is known of it.
-  const differ = read.length > 1 && item.price === undefined && read.some(({ listed, own }) => listed ?? own)
+  // A price of the model holds for all its deployments; without one, each has its own or the catalogue's.
+  const hasPrices = read.length > 1 && price === null && read.some(({ listed, own }) => listed ?? own)
   return read.map(({ deployment, listed, own }) => {
-    const price = own ?? (differ ? listed : undefined)
-    return price === undefined ? deployment : { ...deployment, price }
+    const ownPrice = own ?? (hasPrices ? listed : undefined)
+    return ownPrice === undefined ? deployment : { ...deployment, price: ownPrice }
   })
 }
 
 function checkProvider (id: string, path: Path, known: ReadonlySet<string> | null, document: YamlDocument) {
   if (known === null || known.has(id)) return
   const hint = suggest(document.written(path), known)
-  document.report(path, `names no provider${hint}; it must be listed, or its key be in the environment`)
+  document.report(path, `is not a known provider${hint}; list it, or set its key in the environment`)
 }
 
-function toDeployment (
-  provider: string,
-  model: string,
-  weight: number = configDefaults.weight,
-  priority: number = configDefaults.priority
-): DeploymentConfig {
-  return { provider, model, weight, priority }
+const unsaid: { [Key in keyof Capabilities]: null } = {
+  tools: null, vision: null, audio: null, files: null, jsonSchema: null, reasoning: null, streaming: null
 }
 
-/**
- * What several deployments have in common nobody knows, so only one counts for what the file does not say.
- */
-function toVideo (
-  { video }: ModelEntry, [deployment, ...others]: DeploymentConfig[], path: Path, document: YamlDocument
-): Pick<ModelConfig, 'video'> {
-  const isOne = deployment !== undefined && others.length === 0
-  const known = isOne ? knownVideo(deployment.provider, deployment.model) : undefined
-  if (video === undefined) return known === undefined ? {} : { video: known }
-  return { video: readVideoAbilities(video, known, [...path, 'video'], document) }
-}
-
-function toCapabilities (entry: ModelEntry['capabilities'] = {}, known: Capabilities = plain): Capabilities {
-  const { tools, vision, audio, files, json_schema: jsonSchema, reasoning, streaming } = entry
-  return {
-    tools: tools ?? known.tools,
-    vision: vision ?? known.vision,
-    audio: audio ?? known.audio,
-    files: files ?? known.files,
-    jsonSchema: jsonSchema ?? known.jsonSchema,
-    reasoning: reasoning ?? known.reasoning,
-    streaming: streaming ?? known.streaming
-  }
-}
-
-const plain: Capabilities = {
+const textOnly: Capabilities = {
   tools: false,
   vision: false,
   audio: false,

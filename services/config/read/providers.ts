@@ -1,19 +1,18 @@
-import { configDefaults } from '../../../schemas/config/config.ts'
-import type { Protocol, ProviderEntry } from '../../../schemas/config/config.ts'
-import type { CheckedFile, Entry } from '../validate/check-structure.ts'
+import { ProviderEntry, type Protocol } from '../../../schemas/config/providers.ts'
 import type { ProviderConfig } from '../../catalogue/types.ts'
 import { knownProviders } from '../../catalogue/known-providers.ts'
-import { newProvider } from '../new-provider.ts'
-import { readUrl } from '../read-url.ts'
+import { notUrl, readUrl } from '../read-url.ts'
 import { sandboxProvider } from '../sandbox.ts'
+import type { CheckedFile, Entry } from '../validate/check-structure.ts'
 import type { YamlDocument } from '../yaml/document.ts'
+import { toParsed } from './to-parsed.ts'
 
-/** The providers of the file, in its order. Reports ids given twice, and what one lacks or cannot have. */
+/** Returns the file's providers in its order. Reports duplicate ids, and missing or meaningless keys. */
 export function readProviders ({ providers }: CheckedFile, document: YamlDocument): ProviderConfig[] {
   const ids = new Set<string>()
   return providers.list.map((entry) => {
     const { item, path } = entry
-    if (ids.has(item.id)) document.report([...path, 'id'], 'is the id of an earlier provider too')
+    if (ids.has(item.id)) document.report([...path, 'id'], 'is the id of an earlier provider')
     ids.add(item.id)
     return item.protocol === 'sandbox' ? readSandbox(entry, document) : readHosted(entry, document)
   })
@@ -21,19 +20,18 @@ export function readProviders ({ providers }: CheckedFile, document: YamlDocumen
 
 function readSandbox ({ item, path }: Entry<ProviderEntry>, document: YamlDocument): ProviderConfig {
   for (const key of ['dialect', 'base_url', 'api_key', 'headers', 'discover'] as const) {
-    if (item[key] !== undefined) document.report([...path, key], 'has no meaning for the sandbox', 'key')
+    if (document.has([...path, key])) document.report([...path, key], 'has no meaning for the sandbox', 'key')
   }
-  const { claims = [], video_ms: videoMs } = item
-  const sandbox = { ...structuredClone(sandboxProvider), ...common(item), claims }
-  return videoMs === undefined ? sandbox : { ...sandbox, videoMs }
+  const { protocol, dialect, baseUrl } = sandboxProvider
+  return { ...toParsed(ProviderEntry, item), protocol, dialect, baseUrl, claims: item.claims ?? [] }
 }
 
 function readHosted (entry: Entry<ProviderEntry>, document: YamlDocument): ProviderConfig {
   const { item, path } = entry
-  if (item.video_ms !== undefined) document.report([...path, 'video_ms'], 'has a meaning for the sandbox only', 'key')
   const protocol = protocolOf(item)
   const known = knownProviders.find((row) => row.id === item.id && row.protocol === protocol)
   const dialect = item.dialect ?? known?.dialect ?? 'compatible'
+  if (item.video_ms !== undefined) document.report([...path, 'video_ms'], 'only has a meaning for the sandbox', 'key')
   if (protocol !== 'openai' && item.dialect !== undefined) {
     document.report([...path, 'dialect'], `has no meaning for the protocol ${protocol}`, 'key')
   }
@@ -42,19 +40,12 @@ function readHosted (entry: Entry<ProviderEntry>, document: YamlDocument): Provi
     document.report([...path, 'api_key'], `is missing; ${item.id} needs one, e.g. api_key: \${${variable}}`)
   }
   checkHeaders(entry, document)
-  return newProvider({
-    ...common(item),
-    protocol,
-    dialect,
-    baseUrl: readBaseUrl(entry, protocol, dialect, document),
-    apiKey: item.api_key ?? null,
-    headers: { ...item.headers },
-    claims: [...item.claims ?? known?.claims ?? []],
-    discover: item.discover ?? false
-  })
+  const baseUrl = readBaseUrl(entry, protocol, dialect, document)
+  const claims = item.claims ?? [...known?.claims ?? []]
+  return { ...toParsed(ProviderEntry, item), protocol, dialect, baseUrl, claims }
 }
 
-/** Whoever names a dialect means the protocol that has dialects. */
+/** A dialect without a protocol means the protocol that has dialects. */
 function protocolOf ({ id, protocol, dialect }: ProviderEntry): Protocol {
   const known = dialect === undefined ? knownProviders.find((row) => row.id === id) : undefined
   return protocol ?? known?.protocol ?? 'openai'
@@ -65,9 +56,7 @@ function readBaseUrl (
 ): string {
   if (item.base_url !== undefined) {
     const url = readUrl(item.base_url)
-    if (url === null) {
-      document.report([...path, 'base_url'], 'must be an http or https URL without a user name or password')
-    }
+    if (url === null) document.report([...path, 'base_url'], notUrl)
     return url ?? ''
   }
   const rows = knownProviders.filter((row) => row.protocol === protocol)
@@ -78,28 +67,14 @@ function readBaseUrl (
   return url
 }
 
-/** Headers that frame the request; a value of one's own would break the connection. */
+/** Headers that frame the request; other values would break the connection. */
 const framing = new Set(['connection', 'content-length', 'host', 'transfer-encoding', 'upgrade'])
 
 function checkHeaders ({ item, path }: Entry<ProviderEntry>, document: YamlDocument) {
-  for (const [name, value] of Object.entries(item.headers ?? {})) {
+  for (const [name, value] of Object.entries(item.headers)) {
     const at = [...path, 'headers', name]
-    if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) document.report(at, 'is no name of a header', 'key')
-    else if (framing.has(name.toLowerCase())) document.report(at, 'is set by the gateway itself', 'key')
-    else if (/[^\t\x20-\x7e\x80-\xff]/.test(value)) document.report(at, 'has characters that no header may have')
-  }
-}
-
-function common ({ id, timeouts = {}, max_connections: maxConnections }: ProviderEntry) {
-  const { connectMs, firstByteMs, idleMs, totalMs } = configDefaults.timeoutsMs
-  return {
-    id,
-    timeouts: {
-      connectMs: timeouts.connect_ms ?? connectMs,
-      firstByteMs: timeouts.first_byte_ms ?? firstByteMs,
-      idleMs: timeouts.idle_ms ?? idleMs,
-      totalMs: timeouts.total_ms ?? totalMs
-    },
-    maxConnections: maxConnections ?? configDefaults.maxConnections
+    if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) document.report(at, 'is not a valid header name', 'key')
+    else if (framing.has(name.toLowerCase())) document.report(at, 'is set by the gateway', 'key')
+    else if (/[^\t\x20-\x7e\x80-\xff]/.test(value)) document.report(at, 'has characters that a header cannot contain')
   }
 }

@@ -1,41 +1,43 @@
 import { Value, ValueErrorType } from '@sinclair/typebox/value'
 import type { Static, TSchema } from '@sinclair/typebox'
+import { GatewayFile, PolicyEntry } from '../../../schemas/config/config.ts'
+import { ModelEntry } from '../../../schemas/config/models.ts'
+import { ProviderEntry } from '../../../schemas/config/providers.ts'
 import { BreakerEntry, RequestsEntry } from '../../../schemas/config/requests.ts'
 import { VideoBlock } from '../../../schemas/config/video.ts'
-import { GatewayFile, ModelEntry, PolicyEntry, ProviderEntry } from '../../../schemas/config/config.ts'
 import { explainError } from './explain-error.ts'
 import type { YamlDocument } from '../yaml/document.ts'
 import type { Path } from '../yaml/path.ts'
 
-/** An entry that fits its schema, and where it stands. */
+/** A valid entry, and its place in the file. */
 export interface Entry<Item> { item: Item, path: Path }
 
 /** One of the file's lists. */
 export interface Entries<Item> {
   list: Entry<Item>[]
-  /** Ids of entries that are too wrong to be in the list. */
+  /** Ids of entries that are too broken to be in the list. */
   brokenIds: string[]
-  /** False when there may be entries whose ids are not known. */
+  /** False if there may be entries without a known id. */
   complete: boolean
 }
 
-/** The file as far as it can be used. */
+/** The valid parts of the file, with defaults. */
 export interface CheckedFile {
   environmentProviders: boolean
   providers: Entries<ProviderEntry>
   models: Entries<ModelEntry>
   policies: Entries<PolicyEntry>
-  requests: RequestsEntry
-  breaker: BreakerEntry
-  video: VideoBlock
+  requests: Static<typeof RequestsEntry>
+  breaker: Static<typeof BreakerEntry>
+  video: Static<typeof VideoBlock>
 }
 
-/** Most passes over one entry: each takes out what is wrong at one level, and entries have few levels. */
+/** Most repairs of one entry: each removes what is wrong at one level, and entries have few levels. */
 const maxRepairs = 8
 
 /**
- * Reports everything in the document that does not fit the schema, and returns what remains without it, so
- * that references are checked in the same run. A number or switch may come from the environment.
+ * Reports everything in the document that does not match the schema, and returns the rest, so that its
+ * references are checked in the same run. Only the environment may put text in place of a number or boolean.
  */
 export function checkStructure (document: YamlDocument): CheckedFile {
   const file = readFile(document)
@@ -48,20 +50,21 @@ export function checkStructure (document: YamlDocument): CheckedFile {
     providers: entries('providers', ProviderEntry, file, document),
     models: entries('models', ModelEntry, file, document),
     policies: entries('policies', PolicyEntry, file, document),
-    requests: section('requests', RequestsEntry, file, {}),
-    breaker: section('breaker', BreakerEntry, file, {}),
-    video: section('video', VideoBlock, file, {})
+    requests: section('requests', RequestsEntry, file),
+    breaker: section('breaker', BreakerEntry, file),
+    video: section('video', VideoBlock, file)
   }
 }
 
+/** The plain values of the document with defaults, and with numbers and booleans from the environment. */
 function readFile (document: YamlDocument): unknown {
-  const file = document.value() ?? {}
+  const file = Value.Default(GatewayFile, document.value() ?? {})
   const converted = [...Value.Errors(GatewayFile, file)].filter(({ type, path }) => {
     if (type === ValueErrorType.Boolean) return document.convert(toPath(path, file), 'boolean')
     if (type !== ValueErrorType.Number && type !== ValueErrorType.Integer) return false
     return document.convert(toPath(path, file), 'number')
   })
-  return converted.length === 0 ? file : document.value() ?? {}
+  return converted.length === 0 ? file : Value.Default(GatewayFile, document.value() ?? {})
 }
 
 function entries<Schema extends TSchema> (
@@ -80,33 +83,34 @@ function entries<Schema extends TSchema> (
   return { list, brokenIds, complete: document.sound && brokenIds.length === broken.length }
 }
 
-/** A part of the file that stands there once, without what does not fit. */
-function section<Schema extends TSchema> (
-  name: string, schema: Schema, file: unknown, otherwise: Static<Schema>
-): Static<Schema> {
-  const item = property(file, name)
-  return item !== undefined && repair(schema, item) ? item : otherwise
+/** A block of the file without what does not match its schema. */
+function section<Schema extends TSchema> (name: string, schema: Schema, file: unknown): Static<Schema> {
+  const block = property(file, name)
+  if (repair(schema, block)) return block
+  const empty = {}
+  if (repair(schema, empty)) return empty
+  throw new TypeError(`The defaults of ${name} do not match its schema`)
 }
 
-/** Takes out of an entry what does not fit; returns whether that leaves a whole entry. */
+/** Removes from an entry what does not match its schema; returns whether a valid entry is left. */
 function repair<Schema extends TSchema> (schema: Schema, item: unknown): item is Static<Schema> {
   for (let round = 0; round < maxRepairs; round++) {
-    if (Value.Check(schema, item)) return true
+    if (Value.Check(schema, Value.Default(schema, item))) return true
     const pointers = new Set([...Value.Errors(schema, item)].map(({ path }) => path))
     const paths = [...pointers].map((pointer) => toPath(pointer, item))
-    if (!paths.every((path) => takeOut(item, path))) return false
+    if (!paths.every((path) => remove(item, path))) return false
   }
   return false
 }
 
-/** Deletes the key at a path, or the nearest above that is no list item; returns whether there is one. */
-function takeOut (root: unknown, path: Path): boolean {
+/** Deletes the key at a path, or the closest one above it that is no list item; false if there is none. */
+function remove (root: unknown, path: Path): boolean {
   const parent = path.slice(0, -1).reduce<unknown>(property, root)
   const step = path.at(-1)
   if (step === undefined) return false
   if (parent === undefined) return true
   const has = isObject(parent) && !Array.isArray(parent) && Reflect.has(parent, step)
-  return has ? Reflect.deleteProperty(parent, step) : takeOut(root, path.slice(0, -1))
+  return has ? Reflect.deleteProperty(parent, step) : remove(root, path.slice(0, -1))
 }
 
 /** Turns a JSON pointer into the steps from the root. */

@@ -5,10 +5,10 @@ import { suggest } from './suggest.ts'
 import type { YamlDocument } from '../yaml/document.ts'
 import type { Path } from '../yaml/path.ts'
 
-/** Words for the operator. `at` says whether it is the key or its value that is wrong. */
+/** A message for the operator, and whether the key or its value is wrong. */
 interface Explanation { path: Path, message: string, at: 'key' | 'value' }
 
-/** Explains in the operator's words what the schema found wrong at a path. Never quotes a value. */
+/** Turns a schema error at a path into a message for the operator. The message never quotes a value. */
 export function explainError (
   { type, schema, message }: ValueError, path: Path, document: YamlDocument
 ): Explanation {
@@ -25,13 +25,13 @@ export function explainError (
 function explainLimit (type: ValueErrorType, schema: TSchema): string | undefined {
   switch (type) {
     case ValueErrorType.ObjectRequiredProperty: return 'is missing'
-    case ValueErrorType.StringPattern: return `has the wrong form${example(schema)}. ${schema.description ?? ''}`.trimEnd()
+    case ValueErrorType.StringPattern: return `has the wrong format${example(schema)}. ${schema.description ?? ''}`.trimEnd()
     case ValueErrorType.StringMinLength:
     case ValueErrorType.ArrayMinItems:
     case ValueErrorType.ObjectMinProperties: return 'must not be empty'
-    case ValueErrorType.StringMaxLength: return `must be at most ${schema.maxLength} characters long`
-    case ValueErrorType.ArrayMaxItems: return `must have at most ${schema.maxItems} items`
-    case ValueErrorType.ObjectMaxProperties: return `must have at most ${schema.maxProperties} keys`
+    case ValueErrorType.StringMaxLength: return `must not be longer than ${schema.maxLength} characters`
+    case ValueErrorType.ArrayMaxItems: return `must not have more than ${schema.maxItems} items`
+    case ValueErrorType.ObjectMaxProperties: return `must not have more than ${schema.maxProperties} keys`
     case ValueErrorType.IntegerMinimum:
     case ValueErrorType.NumberMinimum: return `must be at least ${schema.minimum}`
     case ValueErrorType.IntegerMaximum:
@@ -40,7 +40,7 @@ function explainLimit (type: ValueErrorType, schema: TSchema): string | undefine
 }
 
 function example ({ examples }: TSchema): string {
-  return Array.isArray(examples) ? `; it looks like ${JSON.stringify(examples[0])}` : ''
+  return Array.isArray(examples) ? `; an example is ${JSON.stringify(examples[0])}` : ''
 }
 
 const types: Readonly<Record<string, string>> = {
@@ -49,17 +49,17 @@ const types: Readonly<Record<string, string>> = {
   integer: 'a whole number',
   number: 'a number',
   object: 'a map',
-  string: 'a text'
+  string: 'a string'
 }
 
 function explainType ({ type }: TSchema): string | undefined {
   return types[type] === undefined ? undefined : `must be ${types[type]}`
 }
 
-/** One sentence for all branches: the words allowed, or what the branches together mean. */
+/** One sentence for all branches of a union: the allowed words, or what the branches mean together. */
 function explainUnion ({ anyOf, description }: TSchema, written: string): string {
   const branches: TSchema[] = anyOf
   const words = branches.filter((branch) => typeof branch.const === 'string').map((branch) => String(branch.const))
   if (words.length > 0) return `must be one of ${words.join(', ')}${suggest(written, words)}`
-  return `must be a plain decimal number, not below 0. ${description ?? ''}`.trimEnd()
+  return `must be a plain decimal number of at least 0. ${description ?? ''}`.trimEnd()
 }

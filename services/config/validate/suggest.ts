@@ -1,7 +1,7 @@
-/** Longest word that is compared; longer ones get no suggestion. */
+/** Longer words get no suggestion. */
 const maxLength = 64
 
-/** Returns ` (did you mean "x"?)` for the candidate a slip of the pen from `word`, else an empty text. */
+/** Returns ` (did you mean "x"?)` for the candidate closest to a misspelt word, else an empty string. */
 export function suggest (word: string, candidates: Iterable<string>): string {
   if (word.length > maxLength) return ''
   let nearest = ''
@@ -14,7 +14,7 @@ export function suggest (word: string, candidates: Iterable<string>): string {
   return nearest === '' ? '' : ` (did you mean "${nearest}"?)`
 }
 
-/** Levenshtein distance: how many letters must be put in, taken out or replaced. */
+/** Levenshtein distance: how many letters must be inserted, deleted or replaced. */
 function editDistance (from: string, to: string): number {
   let previous = Array.from({ length: to.length + 1 }, (_, column) => column)
   for (const [row, letter] of [...from].entries()) {

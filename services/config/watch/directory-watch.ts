@@ -2,17 +2,17 @@ import { existsSync, lstatSync, readlinkSync, realpathSync, watch } from 'node:f
 import type { FSWatcher } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 
-/** A watch on every directory in which something can change what a path leads to. */
+/** A watch on every directory that can change which file a path resolves to. */
 export interface DirectoryWatch {
-  /** Follows the links anew; to be called after an event, because a link may lead elsewhere now. */
+  /** Follows the links again; call it after an event, because a link may have changed. */
   refresh (): void
   close (): void
 }
 
-/** Most links followed, as in Linux. */
+/** As in Linux. */
 const maxLinks = 40
 
-/** Calls `onEvent` whenever something happens beside a path, or beside the files that its links lead to. */
+/** Calls `onEvent` whenever something changes in the directory of a path, or of a link it goes through. */
 export function watchDirectories (
   path: string, onEvent: () => void, onError: (error: Error) => void
 ): DirectoryWatch {
@@ -29,17 +29,17 @@ export function watchDirectories (
 
   function refresh () {
     try {
-      const wanted = directoriesOf(path)
-      const unwanted = [...watchers].filter(([directory]) => !wanted.has(directory))
-      for (const [directory, watcher] of unwanted) {
+      const needed = directoriesOf(path)
+      const obsolete = [...watchers].filter(([directory]) => !needed.has(directory))
+      for (const [directory, watcher] of obsolete) {
         watcher.close()
         watchers.delete(directory)
       }
-      for (const directory of wanted) {
+      for (const directory of needed) {
         if (!watchers.has(directory)) add(directory)
       }
     } catch (error) {
-      // Files come and go while they are looked at; the next event brings another attempt.
+      // A file may disappear during the check; the next event tries again.
       onError(error instanceof Error ? error : new Error(String(error)))
     }
   }
@@ -54,13 +54,13 @@ export function watchDirectories (
   }
 }
 
-/** The directory of the path, and that of every link on the way. */
+/** Returns the directory of the path, and of every link it goes through. */
 function directoriesOf (path: string): Set<string> {
   const directories = new Set<string>()
   let current = resolve(path)
   for (let links = 0; links <= maxLinks; links++) {
     const directory = dirname(current)
-    // A watch stays with the directory it was put on, so one behind a link must go by its real name.
+    // A watch stays on the directory it was opened for, so resolve links in its name first.
     directories.add(existsSync(directory) ? realpathSync(directory) : directory)
     const target = readLink(current)
     if (target === null) break
@@ -69,7 +69,7 @@ function directoriesOf (path: string): Set<string> {
   return directories
 }
 
-/** Where a link leads; null for what is no link, or is not there at the moment. */
+/** Returns the target of a link; null for anything else, and if there is none at the moment. */
 function readLink (path: string): string | null {
   const stats = lstatSync(path, { throwIfNoEntry: false })
   return stats?.isSymbolicLink() === true ? readlinkSync(path) : null

@@ -4,13 +4,11 @@ import { isDeepStrictEqual } from 'node:util'
 import { watchDirectories } from './directory-watch.ts'
 import { maxFileBytes } from '../load.ts'
 
-/** An operator's file that is followed. */
+/** A watched configuration file. */
 export interface ConfigWatcher {
-  /**
-   * Loads the file even when it looks unchanged; resolves when that has been told to `onChange` or `onError`.
-   */
+  /** Loads the file even if it is unchanged; resolves after `onChange` or `onError` was called. */
   reload (): Promise<void>
-  /** Stops watching; resolves when a load under way has ended. Nothing is told after that. */
+  /** Stops watching; resolves when a running load has ended. No callback is called after that. */
   close (): Promise<void>
 }
 
@@ -18,62 +16,57 @@ interface WatchOptions<Config> {
   path: string
   load: () => Config | Promise<Config>
   onChange: (config: Config) => void | Promise<void>
-  /** Hears of a file that cannot be used (ConfigError), of `onChange` failing, and of a watch that broke. */
+  /** Called for an invalid file (ConfigError), an error of `onChange`, and a broken watch. */
   onError: (error: Error) => void
-  /**
-   * The configuration in force: when the file has become another before the watch began, that is told too.
-   */
+  /** The running configuration: if the file differs from it when the watch starts, `onChange` is called. */
   running?: Config
   /** Stops watching, like `close`. */
   signal?: AbortSignal
 }
 
-/**
- * An editor writes in several steps: the file is read when it has been quiet, but not later than `mostMs`.
- */
-const quiet = { ms: 100, mostMs: 1000 }
+/** An editor writes in several steps: wait until the file has not changed for `ms`, but at most `maxMs`. */
+const debounceTime = { ms: 100, maxMs: 1000 }
 
 /**
- * Follows a file: every change of its content is loaded and told to `onChange`; one that cannot be loaded is
- * told to `onError` and changes nothing. The directory is watched, not the file, because editors and
- * Kubernetes put another file in its place. Without `running`, create it before the first load, so that no
- * change falls between.
+ * Watches a file: `onChange` gets every change of its content, `onError` the errors of a file that cannot be
+ * loaded. The directory is watched, not the file, because editors and Kubernetes replace the file. Without
+ * `running`, start watching before the first load, so that no change is missed.
  */
 export function watchConfig<Config> (
   { path, load, onChange, onError, running, signal }: WatchOptions<Config>
 ): ConfigWatcher {
-  let seen: string | null = null
+  let loaded: string | null = null
   let closed = false
   let queue = Promise.resolve()
 
-  /** Loads one after the other: a change during a load is seen by the check that waits behind it. */
+  /** Runs one load at a time; a change during a load is found by the check queued behind it. */
   function enqueue (work: () => Promise<void>): Promise<void> {
     const next = () => closed ? undefined : work()
     queue = queue.then(next, next)
     return queue
   }
 
-  async function apply (wanted: (config: Config) => boolean = () => true) {
-    // Taken before the load: a change in between loads once too often, never too seldom.
-    seen = fingerprint(path)
+  async function apply (isNew: (config: Config) => boolean = () => true) {
+    // Taken before the load, so that a change during the load causes another one.
+    loaded = fingerprint(path)
     try {
       const config = await load()
-      if (!closed && wanted(config)) await onChange(config)
+      if (!closed && isNew(config)) await onChange(config)
     } catch (error) {
       if (!closed) onError(toError(error))
     }
   }
 
-  const whenQuiet = debounce(() => enqueue(async () => {
+  const check = debounce(() => enqueue(async () => {
     directories.refresh()
-    if (fingerprint(path) !== seen) await apply()
+    if (fingerprint(path) !== loaded) await apply()
   }))
-  const directories = watchDirectories(path, whenQuiet.schedule, onError)
-  seen = fingerprint(path)
+  const directories = watchDirectories(path, check.schedule, onError)
+  loaded = fingerprint(path)
 
   function close (): Promise<void> {
     closed = true
-    whenQuiet.cancel()
+    check.cancel()
     directories.close()
     signal?.removeEventListener('abort', close)
     return queue
@@ -85,7 +78,7 @@ export function watchConfig<Config> (
   return { reload: () => enqueue(() => apply()), close }
 }
 
-/** Puts `act` off until nothing has been scheduled for a while. */
+/** Calls `act` once nothing has been scheduled for a while. */
 function debounce (act: () => void): { schedule: () => void, cancel: () => void } {
   let timer: NodeJS.Timeout | undefined
   let firstMs = 0
@@ -97,7 +90,7 @@ function debounce (act: () => void): { schedule: () => void, cancel: () => void 
       timer = setTimeout(() => {
         timer = undefined
         act()
-      }, Math.min(quiet.ms, Math.max(0, firstMs + quiet.mostMs - nowMs)))
+      }, Math.min(debounceTime.ms, Math.max(0, firstMs + debounceTime.maxMs - nowMs)))
     },
     cancel () {
       clearTimeout(timer)
@@ -105,7 +98,7 @@ function debounce (act: () => void): { schedule: () => void, cancel: () => void 
   }
 }
 
-/** Tells one content of the file from another; also what keeps it from being read. */
+/** Identifies the content of the file, or the error that prevents reading it. */
 function fingerprint (path: string): string {
   try {
     const { size, mtimeMs } = statSync(path)

@@ -7,33 +7,33 @@ import type { Path, Range } from './path.ts'
 
 const limits = { depth: 32, aliases: 10_000, problems: 1_000 }
 
-/** A YAML text with the environment filled in, and the problems found in it. */
+/** A YAML text with the environment substituted, and the problems found in it. */
 export interface YamlDocument {
-  /** Whether the syntax is sound, so that what is missing is really missing. */
+  /** Whether the syntax is correct, so that an absent key is really absent. */
   readonly sound: boolean
-  /** Plain values; keys without a value are left out. */
+  /** Returns plain values, without the keys that have none. */
   value (): unknown
-  /** Whether something stands at a path, right or wrong. */
+  /** Whether there is a value at a path, valid or not. */
   has (path: Path): boolean
-  /** The scalar at a path as the file has it, before anything was filled in; else an empty text. */
+  /** The text of the scalar at a path before substitution; empty if there is none. */
   written (path: Path): string
-  /** The exact text of the number or string at a path, with the environment filled in; else undefined. */
+  /** The exact text of the number or string at a path after substitution; undefined if there is none. */
   exact (path: Path): string | undefined
-  /** Reads a filled-in text at a path as `type`; returns whether it could. */
+  /** Converts a substituted text at a path to `type`; returns whether that was possible. */
   convert (path: Path, type: 'number' | 'boolean'): boolean
   /**
-   * Notes a problem at the value or key of a path; where there is none, at the nearest one above. Left out
-   * when something at or below that path is already known to be wrong: one cause then shows only once.
+   * Adds a problem at the value or key of a path, or the closest one above that exists. Ignored if there is
+   * a problem at or below that path already, so that one cause is reported once.
    */
   report (path: Path, message: string, at?: 'key' | 'value'): void
-  /** What was reported so far, in the order of the file. */
+  /** All problems so far, in the order of the file. */
   problems (): Problem[]
 }
 
-/** A problem and the offsets of what it is about. */
+/** A problem and its offsets in the text. */
 interface Finding { path: Path, message: string, range: Range }
 
-/** Parses a YAML text and fills in its `${NAME}`s. Never throws: syntax errors are among the problems. */
+/** Parses a YAML text and substitutes `${NAME}`. Never throws: syntax errors are among the problems. */
 export function parseYaml (text: string, env: NodeJS.ProcessEnv): YamlDocument {
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, stringKeys: true })
@@ -41,8 +41,8 @@ export function parseYaml (text: string, env: NodeJS.ProcessEnv): YamlDocument {
   const findings: Finding[] = []
   const filled = prepare(document, env, findings)
   const wrong = new Set(findings.flatMap(({ path }) => prefixes(path)))
-  // A syntax error may distort all that follows or surrounds it: only what ends before the first is believed.
-  const horizon = Math.min(Infinity, ...errors.filter(distorts).map(({ pos }) => pos[0]))
+  // A syntax error may change the meaning of what follows or surrounds it: ignore problems from there on.
+  const soundUntil = Math.min(Infinity, ...errors.filter(distorts).map(({ pos }) => pos[0]))
 
   function report (path: Path, message: string, at: 'key' | 'value' = 'value') {
     if (wrong.has(formatPath(path))) return
@@ -51,7 +51,7 @@ export function parseYaml (text: string, env: NodeJS.ProcessEnv): YamlDocument {
   }
 
   return {
-    sound: horizon === Infinity,
+    sound: soundUntil === Infinity,
     value: () => toPlain(document, report),
     has: (path) => locate(document, path) !== undefined,
     written (path) {
@@ -73,7 +73,7 @@ export function parseYaml (text: string, env: NodeJS.ProcessEnv): YamlDocument {
       const syntax = errors.map(({ pos, code, message }): Finding => {
         return { path: [], range: pos, message: explain(code, message) }
       })
-      const all = [...syntax, ...findings.filter(({ range }) => range[1] < horizon)]
+      const all = [...syntax, ...findings.filter(({ range }) => range[1] < soundUntil)]
         .sort((a, b) => a.range[0] - b.range[0])
         .map((finding) => toProblem(finding, lines))
       const more = { path: '', line: null, column: null, message: `and ${all.length - limits.problems} more` }
@@ -82,7 +82,7 @@ export function parseYaml (text: string, env: NodeJS.ProcessEnv): YamlDocument {
   }
 }
 
-/** Fills in the environment, drops empty keys, finds unknown aliases. Returns the scalars it filled in. */
+/** Substitutes the environment and removes empty keys; returns the substituted scalars. */
 function prepare (document: Document, env: NodeJS.ProcessEnv, findings: Finding[]): Set<Scalar> {
   const filled = new Set<Scalar>()
   const anchors = new Set<string>()
@@ -98,7 +98,7 @@ function prepare (document: Document, env: NodeJS.ProcessEnv, findings: Finding[
       }
       if (isAlias(node)) {
         if (anchors.has(node.source)) return
-        note(`the anchor &${node.source} is not known`)
+        note(`the anchor &${node.source} is not defined`)
         return visit.REMOVE
       }
       if (node.anchor !== undefined) anchors.add(node.anchor)
@@ -121,7 +121,7 @@ function toPlain (document: Document, report: YamlDocument['report']): unknown {
     return document.toJS({ maxAliasCount: limits.aliases })
   } catch (error) {
     if (!(error instanceof ReferenceError)) throw error
-    report([], `has more than ${limits.aliases} aliases, counting those within others`)
+    report([], `has more than ${limits.aliases} aliases, including nested ones`)
     return undefined
   }
 }
@@ -139,14 +139,14 @@ function toProblem ({ path, message, range }: Finding, lines: LineCounter): Prob
   return { path: formatPath(path), line: Math.max(1, line), column: Math.max(1, col), message }
 }
 
-/** Whether a syntax error leaves in doubt what the text around it means. */
+/** Whether a syntax error may change the meaning of the text around it. */
 function distorts ({ name, code }: YAMLError): boolean {
   return name === 'YAMLParseError' && code !== 'DUPLICATE_KEY'
 }
 
-/** The parser's message without the text it may quote, which could be a secret. */
+/** The parser's message without the text it quotes, which may be a secret. */
 function explain (code: YAMLError['code'], message: string): string {
-  if (code === 'DUPLICATE_KEY') return 'this key is given twice'
+  if (code === 'DUPLICATE_KEY') return 'this key is a duplicate'
   if (code === 'MULTIPLE_DOCS') return 'only one YAML document is allowed'
   if (code === 'RESOURCE_EXHAUSTION') return 'is nested too deeply'
   return message.replace(/(?<=\w): .*$| \\.*$/s, '')

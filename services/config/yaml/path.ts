@@ -7,7 +7,7 @@ export type Path = readonly (string | number)[]
 /** Offsets in the text: the first character, and the one after the last. */
 export type Range = readonly [number, number]
 
-/** Writes a path as people do: `models[3].price.input`. */
+/** Formats a path as `models[3].price.input`. */
 export function formatPath (path: Path): string {
   const steps = path.map((step) => {
     if (typeof step === 'number') return `[${step}]`
@@ -16,12 +16,12 @@ export function formatPath (path: Path): string {
   return steps.join('').replace(/^\./, '')
 }
 
-/** The path and all that lead to it, written. */
+/** Formats the path and all its prefixes. */
 export function prefixes (path: Path): string[] {
   return [...path.keys(), path.length].map((length) => formatPath(path.slice(0, length)))
 }
 
-/** The node at a path, with aliases followed; undefined where there is none. */
+/** Returns the node at a path, following aliases; undefined if there is none. */
 export function locate (document: Document, path: Path): unknown {
   let node: unknown = document.contents
   for (const step of path) {
@@ -31,7 +31,7 @@ export function locate (document: Document, path: Path): unknown {
   return isAlias(node) ? node.resolve(document) : node
 }
 
-/** Where the value or the key at a path stands; where there is none, the nearest value above. */
+/** Returns the range of the value or key at a path, or of the closest value above that exists. */
 export function rangeAt (document: Document, path: Path, at: 'key' | 'value'): Range {
   const node = locate(document, path)
   const step = path.at(-1)
@@ -45,12 +45,12 @@ export function rangeAt (document: Document, path: Path, at: 'key' | 'value'): R
   return node === undefined ? rangeAt(document, parentPath, 'value') : rangeOf(node)
 }
 
-/** Where a node stands; the start of the text for anything else. */
+/** Returns the range of a node; the start of the text for anything else. */
 export function rangeOf (node: unknown): Range {
   return isNode(node) && node.range ? [node.range[0], node.range[1]] : [0, 0]
 }
 
-/** The path of a node that `visit` reached under `key` through `ancestors`. */
+/** Returns the path of a node that `visit` reached under `key` through `ancestors`. */
 export function pathOf (key: number | 'key' | 'value' | null, ancestors: readonly unknown[]): Path {
   const steps = ancestors.flatMap((ancestor, index) => {
     if (isPair(ancestor)) return keyOf(ancestor)

@@ -5,12 +5,12 @@ import type { Test } from 'tap'
 import { request } from 'undici'
 import type { VideoSettings } from '../../../services/catalogue/types.ts'
 import { configFromEnvironment } from '../../../services/config/environment/environment.ts'
-import { readVideoSettings } from '../../../services/config/read/video.ts'
+import { videoDefaults } from '../../../services/config/defaults.ts'
 import { startGateway } from '../../helper.ts'
 import type { Gateway } from '../../helper.ts'
 
 async function start (t: Test, settings: Partial<VideoSettings> = {}, env: Record<string, string> = {}) {
-  const video = { ...readVideoSettings(), heartbeatAfterMs: 150, heartbeatEveryMs: 40, ...settings }
+  const video = { ...videoDefaults, heartbeatAfterMs: 150, heartbeatEveryMs: 40, ...settings }
   return await startGateway(t, { config: { ...configFromEnvironment({}), video }, env })
 }
 

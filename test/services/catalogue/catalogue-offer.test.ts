@@ -64,11 +64,12 @@ t.test('long prompts have the tiers of the file, or of the catalogue while its p
   const tiersOf = (fields: string) => modelOf(`id: gpt-5.4, provider: openai${fields}`)?.price?.tiers
   t.match(tiersOf(''), [{ aboveTokens: 272_000, inputPico: 5_000_000, outputPico: 22_500_000 }])
   t.match(tiersOf(', price: { cache_read: 0.1 }'), [{ aboveTokens: 272_000 }])
-  t.equal(tiersOf(', price: { input: 0.1 }'), undefined)
+  t.equal(tiersOf(', price: { input: 0.1 }'), null)
+  const uncached = { cacheReadPico: null, cacheWritePico: null }
   const [high, low] = ['{ above: 200, input: 2, output: 3 }', '{ above: 100, input: 1.5, output: 3, cache_read: 0.5 }']
   t.strictSame(tiersOf(`, price: { input: 1, output: 2, tiers: [${high}, ${low}] }`), [
-    { aboveTokens: 100, inputPico: 1_500_000, outputPico: 3_000_000, cacheReadPico: 500_000 },
-    { aboveTokens: 200, inputPico: 2_000_000, outputPico: 3_000_000 }
+    { ...uncached, aboveTokens: 100, inputPico: 1_500_000, outputPico: 3_000_000, cacheReadPico: 500_000 },
+    { ...uncached, aboveTokens: 200, inputPico: 2_000_000, outputPico: 3_000_000 }
   ])
   t.match(modelOf('id: m, provider: mine, price: { input: 1, output: 2, audio_input: 5 }')?.price, { audioInputPico: 5_000_000 })
 })

@@ -39,12 +39,12 @@ t.test('a provider known by its id needs a key only', async (t) => {
   }])
 })
 
-t.test('a dialect brings its base URL to a provider of another name, but not its claims', async (t) => {
+t.test('a dialect sets the base URL of a provider with another id, but not its claims', async (t) => {
   const { providers } = parseConfig('providers: [{ id: mine, dialect: openai, api_key: x }]', {})
   t.match(providers, [{ id: 'mine', baseUrl: 'https://api.openai.com/v1', claims: [] }])
 })
 
-t.test('who names a dialect means the protocol that has dialects', async (t) => {
+t.test('a dialect implies the protocol openai', async (t) => {
   const { providers } = parseConfig(`
 providers:
   - { id: gemini, api_key: x }
@@ -61,7 +61,7 @@ providers:
     '1:40 providers[0].dialect: has no meaning for the protocol gemini')
 })
 
-t.test('prices are exact to the last digit', async (t) => {
+t.test('prices are read to the last digit', async (t) => {
   const prices = [
     ['input: 0.15', { inputPico: 150_000 }],
     ['input: 0.0028', { inputPico: 2800 }],
@@ -79,7 +79,7 @@ t.test('prices are exact to the last digit', async (t) => {
   }
 })
 
-t.test('a price that cannot be held is a problem', async (t) => {
+t.test('a price that is no exact integer in code is a problem', async (t) => {
   const prices = ['0.0000001', '9007199.254741', '10000000', '-1', 'free', '.inf', '"0.1 USD"', '1_000', 'true']
   for (const price of prices) {
     const text = `providers: [{ id: groq, api_key: x }]\nmodels:\n- id: m\n  provider: groq\n  price:\n    input: ${price}`
@@ -87,7 +87,7 @@ t.test('a price that cannot be held is a problem', async (t) => {
   }
 })
 
-t.test('no price is null, and an empty key counts as absent', async (t) => {
+t.test('an absent price is null, and an empty key counts as absent', async (t) => {
   const text = `providers: [{ id: groq, api_key: x }]\nmodels:
   - { id: a, provider: groq }
   - { id: b, provider: groq, price: }
@@ -98,7 +98,7 @@ t.test('no price is null, and an empty key counts as absent', async (t) => {
   t.match(c?.price, { inputPico: 1_000_000, outputPico: null })
 })
 
-t.test('a model runs at one provider or at several', async (t) => {
+t.test('a model has one provider or several deployments', async (t) => {
   const text = `${alone}
 providers: [{ id: groq, api_key: x }, { id: xai, api_key: y }]
 models:
@@ -141,7 +141,7 @@ policies:
     '1:1 environment_provider: is not a kno',
     '4:14 providers[0].api_key: the environm',
     '5:29 providers[0].timeouts.connect_ms: must be a wh',
-    '8:15 models[0].provider: names no pro',
+    '8:15 models[0].provider: is not a kno',
     '9:5 models[0].contxt_window: is not a kno',
     '10:11 models[0].kind: must be one ',
     '11:28 models[0].capabilities.tools: must be true',
@@ -153,23 +153,23 @@ policies:
   ])
 })
 
-t.test('a slip of the pen gets a suggestion', async (t) => {
+t.test('a misspelt word gets a suggestion', async (t) => {
   hasProblem(t, 'modles: []', '1:1 modles: is not a known key (did you mean "models"?)')
   hasProblem(t, 'providers: [{ id: a, base_url: "http://a", dialect: olama }]',
     '1:53 providers[0].dialect: must be one of openai, azure, openrouter, groq, together, mistral, deepseek, xai, ' +
     'gemini, vllm, sglang, llamacpp, ollama, lmstudio, compatible (did you mean "ollama"?)')
   hasProblem(t, 'providers: [{ id: groq, api_key: x }]\nmodels: [{ id: m, provider: grok }]',
-    '2:29 models[0].provider: names no provider (did you mean "groq"?)')
+    '2:29 models[0].provider: is not a known provider (did you mean "groq"?)')
   hasProblem(t, 'zzzzzzzz: 1', '1:1 zzzzzzzz: is not a known key')
   t.notMatch(problemsOf('zzzzzzzz: 1')[0], 'did you mean')
 })
 
-t.test('what refers to nothing is a problem', async (t) => {
+t.test('a reference to nothing is a problem', async (t) => {
   const provider = 'providers: [{ id: groq, api_key: x }]\n'
   hasProblem(t, `${provider}models: [{ id: m }]`, '2:10 models[0].provider: is missing')
   hasProblem(t, `${provider}models: [{ id: auto:best, provider: groq }]`, '2:16 models[0].id: is reserved')
   hasProblem(t, `${provider}models: [{ id: m, model: x, deployments: [{ provider: groq }] }]`,
-    '2:19 models[0].model: cannot stand beside')
+    '2:19 models[0].model: cannot be combined with')
   hasProblem(t, `${provider}policies: [{ id: auto, models: [m] }]`, '2:33 policies[0].models[0]: matches no chat model')
   hasProblem(t, `${provider}policies: [{ id: auto }, { id: auto }]`, '2:32 policies[1].id: is the id of an earlier')
   hasProblem(t, 'providers: [{ id: a, base_url: http://a }, { id: a, base_url: http://b }]', '1:50 providers[1].id: is the')
@@ -180,12 +180,12 @@ t.test('one cause is one problem', async (t) => {
   hasProblem(t, `${provider}models: [{ id: m, deployments: [{ model: x }] }]`,
     '2:33 models[0].deployments[0].provider: is missing')
   t.same(problemsOf(`${provider}models: [{ id: auto, deployments: [{ model: x }, {}] }]`)
-    .map((problem) => problem.replace(/ .*/, '')), ['2:16', '2:36', '2:50'], 'and hides no other')
+    .map((problem) => problem.replace(/ .*/, '')), ['2:16', '2:36', '2:50'], 'which hides no other')
   hasProblem(t, 'providers: [{ id: Groq, base_url: http://a }]\nmodels: [{ id: m, provider: Groq }]',
     '1:19 providers[0].id: has the wrong form')
 })
 
-t.test('what a provider lacks or cannot have is a problem', async (t) => {
+t.test('a missing or meaningless key of a provider is a problem', async (t) => {
   const cases = [
     ['{ id: groq }', '1:13 providers[0].api_key: is missing; groq needs one, e.g. api_key: ${GROQ_API_KEY}'],
     ['{ id: mine, api_key: x }', '1:13 providers[0].base_url: is missing'],
@@ -193,7 +193,7 @@ t.test('what a provider lacks or cannot have is a problem', async (t) => {
     ['{ id: mine, base_url: "http://u:p@a" }', '1:35 providers[0].base_url: must be an http'],
     ['{ id: s, protocol: sandbox, api_key: x }', '1:41 providers[0].api_key: has no meaning for the sandbox'],
     ['{ id: groq, api_key: x, headers: { Host: a } }', '1:48 providers[0].headers.Host: is set by the gateway'],
-    ['{ id: groq, api_key: x, headers: { "a b": a } }', '1:48 providers[0].headers["a b"]: is no name'],
+    ['{ id: groq, api_key: x, headers: { "a b": a } }', '1:48 providers[0].headers["a b"]: is not a valid'],
     ['{ id: groq, api_key: x, headers: { a: "b\\nc" } }', '1:51 providers[0].headers.a: has characters']
   ] as const
   for (const [provider, expected] of cases) hasProblem(t, `providers: [${provider}]`, expected)
@@ -206,17 +206,17 @@ t.test('a policy may name models that a provider will offer', async (t) => {
   t.match(policies[0], { models: ['groq/*'], costWeight: null, latencyWeight: null, ceilingNano: null })
 })
 
-t.test('syntax errors are listed with what stands before them', async (t) => {
+t.test('syntax errors are listed with the problems before them', async (t) => {
   const text = 'modles: []\nproviders:\n  - id: [a\n  - id: b\npolicies: 5'
   const problems = problemsOf(text)
   t.match(problems[0], '1:1 modles: is not a known key')
   t.match(problems[1], /^\d+:\d+ : /)
-  t.notOk(problems.some((problem) => problem.includes('policies')), 'nothing is guessed about what follows')
-  t.same(problemsOf('models: []\nmodels: []'), ['2:1 : this key is given twice'])
+  t.notOk(problems.some((problem) => problem.includes('policies')), 'nothing after them is reported')
+  t.same(problemsOf('models: []\nmodels: []'), ['2:1 : this key is a duplicate'])
   t.same(problemsOf('a: 1\n---\nb: 2').at(-1), '2:1 : only one YAML document is allowed')
 })
 
-t.test('the environment fills in texts, numbers and switches, and never structure', async (t) => {
+t.test('the environment may set strings, numbers and booleans, but not structure', async (t) => {
   const text = `${alone}
 providers:
   - id: mine
@@ -234,27 +234,27 @@ providers:
     maxConnections: 7,
     discover: true
   }])
-  t.equal(parseConfig(text, { ...env, KEY: '12345' }).providers[0]?.apiKey, '12345', 'a text stays a text')
+  t.equal(parseConfig(text, { ...env, KEY: '12345' }).providers[0]?.apiKey, '12345', 'a string stays a string')
 })
 
-t.test('only what comes from the environment may stand in for a number', async (t) => {
+t.test('only a substituted string is converted to a number', async (t) => {
   const text = 'providers: [{ id: groq, api_key: x, max_connections: "7" }]'
   hasProblem(t, text, '1:54 providers[0].max_connections: must be a whole number')
 })
 
-t.test('keys are not filled in', async (t) => {
+t.test('keys are not substituted', async (t) => {
   const text = 'providers: [{ id: groq, api_key: x, headers: { "${A}": a } }]'
-  hasProblem(t, text, '1:48 providers[0].headers["${A}"]: is no name of a header', { A: 'b' })
+  hasProblem(t, text, '1:48 providers[0].headers["${A}"]: is not a valid header name', { A: 'b' })
 })
 
-t.test('a variable that is not set, or not well written, is a problem', async (t) => {
+t.test('a variable that is not set, or a malformed reference, is a problem', async (t) => {
   const text = 'providers: [{ id: groq, api_key: x, headers: { a: VALUE } }]'
   hasProblem(t, text.replace('VALUE', '"${A}"'), '1:51 providers[0].headers.a: the environment variable A is not set')
-  hasProblem(t, text.replace('VALUE', '"${A B}"'), '1:51 providers[0].headers.a: has a "${" that begins no')
+  hasProblem(t, text.replace('VALUE', '"${A B}"'), '1:51 providers[0].headers.a: has a "${" that does not start')
   t.equal(problemsOf(text.replace('VALUE', '"${A}${B}"')).length, 2)
 })
 
-t.test('no message shows a value from the environment, or a key', async (t) => {
+t.test('no message contains a value from the environment or an API key', async (t) => {
   const env = { SECRET: 'sk-secret' }
   const texts = [
     'providers: [{ id: "${SECRET}!" }]',
@@ -273,13 +273,13 @@ t.test('no message shows a value from the environment, or a key', async (t) => {
   }
 })
 
-t.test('aliases work, are limited, and must be known', async (t) => {
+t.test('aliases work, are limited, and need an anchor', async (t) => {
   const text = `${alone}
 providers:
   - { id: groq, api_key: x, timeouts: &slow { total_ms: 900000 } }
   - { id: xai, api_key: x, timeouts: *slow }`
   t.match(parseConfig(text, {}).providers[1]?.timeouts, { totalMs: 900_000 })
-  t.match(problemsOf('models: *unknown'), ['1:9 models: the anchor &unknown is not known'])
+  t.match(problemsOf('models: *unknown'), ['1:9 models: the anchor &unknown is not defined'])
   const laughs = ['a0: &a0 [x]', ...Array.from({ length: 9 }, (_, i) => {
     return `a${i + 1}: &a${i + 1} [${`*a${i},`.repeat(9)}]`
   })]
@@ -293,7 +293,7 @@ t.test('nesting is limited', async (t) => {
   }
 })
 
-t.test('the file alone decides about its providers; others come from the environment', async (t) => {
+t.test('a provider of the file replaces the one from the environment', async (t) => {
   const env = { OPENAI_API_KEY: 'from-env', GROQ_API_KEY: 'gsk' }
   const file = 'providers: [{ id: openai, api_key: own, base_url: http://127.0.0.1:1/v1 }]'
   t.match(parseConfig(file, env).providers, [{ id: 'openai', apiKey: 'own' }, { id: 'groq', apiKey: 'gsk' }])
@@ -301,7 +301,7 @@ t.test('the file alone decides about its providers; others come from the environ
   t.equal(parseConfig('models: [{ id: m, provider: groq }]', env).models[0]?.ownedBy, 'groq')
 })
 
-t.test('the sandbox is there with a file only when the file lists it', async (t) => {
+t.test('a file has the sandbox only if it lists it', async (t) => {
   t.same(parseConfig('', {}), { ...parseConfig('{}', {}), providers: [], models: [] })
   const listed = parseConfig('providers: [{ id: try, protocol: sandbox }]', {})
   t.match(listed.providers, [{ id: 'try', protocol: 'sandbox', baseUrl: '' }])
@@ -316,7 +316,7 @@ t.test('a file that cannot be read is a problem', async (t) => {
   t.match(await loadConfig({ path: null, env: {} }), { models: [{ id: 'sandbox-chat' }, { id: 'sandbox-image' }] })
 })
 
-t.test('more than 1000 problems are counted', async (t) => {
+t.test('problems beyond 1000 are counted', async (t) => {
   const problems = problemsOf(Array.from({ length: 1003 }, (_, index) => `key${index}: 1`).join('\n'))
   t.equal(problems.length, 1001)
   t.equal(problems.at(-1), 'null:null : and 3 more')

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { breakerDefaults } from '../../../schemas/config/requests.ts'
+import { breakerDefaults } from '../../../services/config/defaults.ts'
 import { createCircuitBreaker } from '../../../services/deployments/circuit-breaker.ts'
 import type { BreakerConfig } from '../../../services/catalogue/types.ts'
 

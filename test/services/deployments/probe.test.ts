@@ -1,5 +1,5 @@
 import t from 'tap'
-import { breakerDefaults } from '../../../schemas/config/requests.ts'
+import { breakerDefaults } from '../../../services/config/defaults.ts'
 import { createDeployments } from '../../../services/deployments/deployments.ts'
 import { createProber } from '../../../services/deployments/probe.ts'
 import { UpstreamError } from '../../../services/shared/errors.ts'

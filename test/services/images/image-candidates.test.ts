@@ -1,5 +1,5 @@
 import t from 'tap'
-import { breakerDefaults } from '../../../schemas/config/requests.ts'
+import { breakerDefaults } from '../../../services/config/defaults.ts'
 import type { DeploymentConfig, ModelConfig } from '../../../services/catalogue/types.ts'
 import { planImages } from '../../../services/images/image-candidates.ts'
 import { createDeployments } from '../../../services/deployments/deployments.ts'

@@ -1,4 +1,4 @@
-import { breakerDefaults, requestsDefaults } from '../../../schemas/config/requests.ts'
+import { breakerDefaults, requestsDefaults } from '../../../services/config/defaults.ts'
 import type { Candidate } from '../../../services/requests/candidates.ts'
 import type { DeploymentConfig, Price } from '../../../services/catalogue/types.ts'
 import { createDeployments } from '../../../services/deployments/deployments.ts'

@@ -1,5 +1,5 @@
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
-import { configDefaults } from '../../../schemas/config/config.ts'
+import { defaultCreated, deploymentDefaults } from '../../../schemas/config/models.ts'
 import type { ModelConfig, PolicyConfig } from '../../../services/catalogue/types.ts'
 import { builtInPolicies } from '../../../services/config/read/policies.ts'
 import { assumedCapabilities } from '../../../services/catalogue/new-model.ts'
@@ -19,11 +19,10 @@ export interface ModelFacts extends Partial<Omit<ModelConfig, 'price'>> {
 
 /** A model that can do everything, unless told otherwise. */
 export function modelOf ({ id, input = 1, output = 2, ...more }: ModelFacts): ModelConfig {
-  const { weight, priority, createdS } = configDefaults
   return {
     id,
     kind: 'chat',
-    deployments: [{ provider: 'up', model: id, weight, priority }],
+    deployments: [{ provider: 'up', model: id, ...deploymentDefaults }],
     price: {
       inputPico: Math.round(input * 1e6),
       outputPico: Math.round(output * 1e6),
@@ -37,7 +36,7 @@ export function modelOf ({ id, input = 1, output = 2, ...more }: ModelFacts): Mo
     capabilities: assumedCapabilities,
     quality: {},
     ownedBy: 'up',
-    created: createdS,
+    created: defaultCreated,
     ...more
   }
 }

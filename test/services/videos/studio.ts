@@ -6,7 +6,7 @@ import type { Test } from 'tap'
 import { request } from 'undici'
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
 import type { ModelConfig, VideoSettings } from '../../../services/catalogue/types.ts'
-import { readVideoSettings } from '../../../services/config/read/video.ts'
+import { videoDefaults } from '../../../services/config/defaults.ts'
 import { errorAnswer } from '../../../services/http/error-answers.ts'
 import { createAccounts } from '../../../services/ledger/accounts.ts'
 import { checkLedger } from '../../../services/ledger/check.ts'
@@ -108,7 +108,7 @@ export async function openAccount (store: Store): Promise<void> {
 export async function startStudio (t: Test, store: Store, options: StudioOptions = {}): Promise<Studio> {
   const { makers = {}, media = createMedia() } = options
   const settings = {
-    ...readVideoSettings(),
+    ...videoDefaults,
     heartbeatAfterMs: 5_000,
     takeoverAfterMs: 500,
     pollsPerSecond: 10_000,

@@ -91,6 +91,6 @@ t.test('every problem is listed at once, without keys', async (t) => {
   }
 })
 
-t.test('half a key is told, not tried', async (t) => {
-  t.throws(() => configFromEnvironment({ KLING_ACCESS_KEY: 'ak' }), /KLING_SECRET_KEY.*must be set beside KLING_ACCESS_KEY/)
+t.test('half of a key that is a pair is a problem', async (t) => {
+  t.throws(() => configFromEnvironment({ KLING_ACCESS_KEY: 'ak' }), /KLING_SECRET_KEY.*must be set together with KLING_ACCESS_KEY/)
 })

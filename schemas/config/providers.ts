@@ -1,0 +1,82 @@
+/* eslint no-template-curly-in-string: off -- `${NAME}` is the file's own syntax */
+import { Type } from '@sinclair/typebox'
+import type { Static } from '@sinclair/typebox'
+import { count, flag, milliseconds, oneOf, strict, type Known, type Parsed } from './fields.ts'
+
+/** The wire formats; one row of services/providers/registry.ts each. */
+const protocolNames = [
+  'openai', 'anthropic', 'gemini', 'sandbox', 'bfl', 'fal', 'kling', 'luma', 'minimax', 'replicate', 'runway',
+  'seedance', 'veo', 'wan'
+] as const
+export type Protocol = typeof protocolNames[number]
+
+const dialectNames = [
+  'openai', 'azure', 'openrouter', 'groq', 'together', 'mistral', 'deepseek', 'xai', 'gemini', 'vllm', 'sglang',
+  'llamacpp', 'ollama', 'lmstudio', 'compatible'
+] as const
+
+const Timeouts = Type.Object({
+  connect_ms: milliseconds('To establish a connection.', 5_000),
+  first_byte_ms: milliseconds('From the request to the first byte of the response.', 120_000),
+  idle_ms: milliseconds('Longest silence within a response.', 60_000),
+  total_ms: milliseconds('The whole call, including streams.', 600_000)
+}, { ...strict, default: {}, description: 'Timeouts of one call, in milliseconds.' })
+export type TimeoutsMs = Parsed<typeof Timeouts>
+
+/** One item of `providers`. */
+export const ProviderEntry = Type.Object({
+  id: Type.String({
+    pattern: '^[a-z0-9][a-z0-9._-]{0,63}$',
+    description: 'Name of the provider: lower-case letters, digits, `.`, `_` and `-`. ' +
+      'Clients can request any of its models as `<id>/<model>`.',
+    examples: ['openai']
+  }),
+  protocol: Type.Optional(oneOf(protocolNames, {
+    description: '`openai` is for any OpenAI-compatible server, `anthropic` for the Messages API, `gemini` for the ' +
+      'Gemini API. `sandbox` is built in, for trials and tests; it adds the models `sandbox-chat`, `sandbox-image` and ' +
+      '`sandbox-video`. All others generate images or videos. Default: the one known for this id, else `openai`.'
+  })),
+  dialect: Type.Optional(oneOf(dialectNames, {
+    description: 'Which OpenAI-compatible server this is. Default: the one known for this id, else `compatible`.'
+  })),
+  base_url: Type.Optional(Type.String({
+    pattern: '^(https?://|.*\\$\\{)',
+    maxLength: 2048,
+    description: 'Base URL of the API, including its version. Default: the one known for this id or dialect.',
+    examples: ['https://api.openai.com/v1']
+  })),
+  api_key: Type.Optional(Type.String({
+    minLength: 1,
+    maxLength: 16_384,
+    description: "The provider's API key. Keep it out of this file: write `${NAME}`.",
+    examples: ['${OPENAI_API_KEY}']
+  })),
+  headers: Type.Record(Type.String(), Type.String({ maxLength: 16_384 }), {
+    maxProperties: 64, default: {}, description: 'Additional headers of every request.'
+  }),
+  timeouts: Timeouts,
+  max_connections: count(
+    // Each running stream uses one. Enough for a busy process, yet a provider survives a runaway.
+    'Most connections to this provider; each carries one request, more requests wait.', 1, 100_000, 1024),
+  claims: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 256 }), {
+    maxItems: 1000,
+    description: 'Names of models, `*` for any text, that go to this provider if no configured model has that id. ' +
+      'Default: those known for this id.',
+    examples: [['gpt-*', 'o3*']]
+  })),
+  discover: flag("Whether to fetch the provider's list of models and offer them as `<provider>/<model>`.", false),
+  video_ms: Type.Optional(count('Sandbox only: how long a video takes, in milliseconds. Default: 5000.', 0, 600_000))
+}, { ...strict, description: 'A server that runs models.' })
+export type ProviderEntry = Static<typeof ProviderEntry>
+
+type Fields = Known<Parsed<typeof ProviderEntry>, 'protocol' | 'baseUrl' | 'claims'>
+
+/**
+ * A provider completed with what is known of it. `baseUrl` has no trailing slash, and is empty for the
+ * sandbox.
+ */
+export interface ProviderConfig extends Omit<Fields, 'dialect' | 'videoMs'> {
+  /** Name of a row in services/providers/openai/dialects.ts; only for the protocol `openai`. */
+  dialect: string
+  videoMs?: number | null
+}

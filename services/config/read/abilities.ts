@@ -1,0 +1,64 @@
+import type { Parsed } from '../../../schemas/config/fields.ts'
+import type { ImagesEntry } from '../../../schemas/config/images.ts'
+import type { VideoEntry } from '../../../schemas/config/video.ts'
+import { unknownVideo } from '../../catalogue/known-videos.ts'
+import type { ImageAbilities, VideoAbilities } from '../../catalogue/types.ts'
+import { complete } from './complete.ts'
+
+/**
+ * Completes what the file says of an image model with what is known of it; undefined if neither says
+ * anything. With a price of the file, the known price of text in the response does not apply.
+ */
+export function readImages (
+  own: Parsed<typeof ImagesEntry> | null, known: ImageAbilities | undefined, hasOwnPrice: boolean
+): ImageAbilities | undefined {
+  if (own === null && known === undefined) return undefined
+  const base = known ?? unknownImages
+  return {
+    ...sizesOf(own, base),
+    qualities: own?.qualities ?? base.qualities,
+    prices: own?.prices ?? base.prices,
+    tokens: own?.tokens == null ? base.tokens : [{ size: null, quality: null, tokens: own.tokens }],
+    textOutputPico: hasOwnPrice ? null : base.textOutputPico
+  }
+}
+
+const unknownImages: ImageAbilities = {
+  sizes: null,
+  sizeRange: null,
+  defaultSize: null,
+  qualities: null,
+  prices: [],
+  tokens: [],
+  textOutputPico: null
+}
+
+/** Sizes of the file replace the known ones as a whole. */
+function sizesOf (
+  own: Parsed<typeof ImagesEntry> | null, known: ImageAbilities
+): Pick<ImageAbilities, 'sizes' | 'sizeRange' | 'defaultSize'> {
+  const { sizes = null, sizeRange = null, defaultSize = null } = own ?? {}
+  if (sizes === null && sizeRange === null) {
+    return { sizes: known.sizes, sizeRange: known.sizeRange, defaultSize: defaultSize ?? known.defaultSize }
+  }
+  return {
+    sizes,
+    sizeRange: sizeRange && { ...sizeRange, maxPixels: sizeRange.maxPixels ?? sizeRange.max ** 2 },
+    defaultSize: defaultSize ?? sizes?.[0] ?? null
+  }
+}
+
+/** Completes what the file says of a video model with what is known of it; undefined without either. */
+export function readVideo (
+  own: Parsed<typeof VideoEntry> | null, known: VideoAbilities | undefined
+): VideoAbilities | undefined {
+  if (own === null) return known
+  return {
+    ...complete(own, known ?? unknownVideo),
+    maxSeconds: own.maxSeconds ?? longest(own.seconds) ?? known?.maxSeconds ?? longest(known?.seconds)
+  }
+}
+
+function longest (seconds: number[] | null = null): number | null {
+  return seconds === null ? null : Math.max(...seconds)
+}
