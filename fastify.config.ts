@@ -74,10 +74,8 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
   const { settings, config, logger, videoTiming } = options
   const app = Fastify({
     ...(logger === undefined ? { logger: false } : { loggerInstance: logger }),
-    // plugins/ops/access-log.ts writes one line per request; a child logger per request would cost as much
-    // again.
+    // plugins/ops/access-log.ts writes one line per request.
     logController: new LogController({ disableRequestLogging: true }),
-    childLoggerFactory: parent => parent,
     ajv: { customOptions: ajvOptions },
     schemaController: { compilersFactory },
     bodyLimit: settings.bodyLimitBytes,

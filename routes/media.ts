@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import { Type, type FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyBaseLogger } from 'fastify'
 import { errorResponses } from '../schemas/openai/error.ts'
 import { mediaResponse } from '../services/media/response.ts'
 import { BlobMissing } from '../services/media/errors.ts'
@@ -51,23 +52,23 @@ const media: FastifyPluginAsyncTypebox = async app => {
       exposeHeadRoute: false,
       config: { passThrough: true },
       schema: { tags: ['Models'], summary: 'Fetch a generated image or video', params, querystring, response },
-      handler: async ({ headers, query, params: { name } }, reply) => {
+      handler: async ({ headers, query, params: { name }, log }, reply) => {
         const found = await resolveSignedUrl(app.media, { name, exp: query.exp, sig: query.sig }, Date.now())
         const answer = mediaResponse(found, headers, Date.now())
         reply.code(answer.status).headers(answer.headers)
         if (method === 'HEAD' || answer.status === 304) return reply.send(undefined)
-        return reply.send(await open(found, answer.range))
+        return reply.send(await open(found, log, answer.range))
       }
     })
   }
 
-  async function open (found: StoredMedia, range?: ByteRange): Promise<Readable> {
+  async function open (found: StoredMedia, log: FastifyBaseLogger, range?: ByteRange): Promise<Readable> {
     try {
       const bytes = await app.media.read(found, range)
       return bytes instanceof Readable ? bytes : Readable.from(bytes, { objectMode: false })
     } catch (error) {
       if (!(error instanceof BlobMissing)) throw error
-      app.log.error({ err: error }, 'a media blob is missing')
+      log.error({ err: error }, 'a media blob is missing')
       throw mediaNotFound(error)
     }
   }

@@ -29,7 +29,7 @@ export function frameworkErrors (error: FastifyError, request: FastifyRequest, r
 function answer (thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const error = errorAnswer(thrown, request)
   if (error.status >= 500) {
-    request.log[error.status === 500 ? 'error' : 'warn']({ id: request.id, err: error.cause ?? error }, error.message)
+    request.log[error.status === 500 ? 'error' : 'warn']({ err: error.cause ?? error }, error.message)
   }
   const text = errorText(error)
   reply.code(error.status).headers(error.headers).type('application/json; charset=utf-8')

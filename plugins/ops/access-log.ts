@@ -11,7 +11,7 @@ function lineOf (finished: Finished): object {
   const { id, key, method, route, path, status, isClientGone, trace, startedMs, endedMs } = finished
   const usage = trace.report?.usage
   return {
-    id,
+    reqId: id,
     key: key?.id,
     method,
     path: route ?? path,

@@ -22,7 +22,7 @@ export default fp(async app => {
     onLost: error => app.log.error(error, 'an image could not be stored'),
     onLate: ({ model, provider, images, costNano }, id) => {
       lateNano += costNano ?? 0
-      app.log.info({ id, model, provider, images, costUsd: usdFromNano(costNano ?? 0) }, 'the client of images had disconnected')
+      app.log.info({ reqId: id, model, provider, images, costUsd: usdFromNano(costNano ?? 0) }, 'the client of images had disconnected')
     }
   })
   app.decorate('images', images)

@@ -31,7 +31,7 @@ export default fp(async app => {
       onExcess: excess => app.log.warn(excess, 'a request cost more than its hold; only the hold was charged')
     }),
     onFailure (id, { provider, deployment: { model } }, { kind, sent, details: { status } }) {
-      app.log.warn({ id, provider: provider.id, model, kind, sent, status }, 'a call of a provider failed')
+      app.log.warn({ reqId: id, provider: provider.id, model, kind, sent, status }, 'a call of a provider failed')
     }
   })
 }, { name: 'requests', dependencies: ['models', 'providers', 'deployments', 'ledger'] })

@@ -83,7 +83,7 @@ t.test('a fault of the gateway is logged with its cause, a fault of the client i
   await app.inject({ url: '/throw/bug' })
   await app.inject({ url: '/throw/store' })
   t.match(logged, [
-    { level: 50, id: 'req-2', err: { type: 'TypeError', message: secret, stack: String } },
+    { level: 50, reqId: 'req-2', err: { type: 'TypeError', message: secret, stack: String } },
     { level: 40, err: { type: 'StoreUnavailable' } }
   ])
   t.equal(logged.length, 2)

@@ -69,7 +69,7 @@ t.test('the log has one line per request, without a prompt or a key', async t =>
   const { app, headers, key, lines, line } = await buildGateway(t)
   const payload = { ...body, messages: [{ role: 'user', content: 'very secret words' }] }
   await app.inject({ method: 'POST', url, headers: { ...headers, 'x-request-id': 'one' }, payload })
-  const logged = await line(({ id }) => id === 'one')
+  const logged = await line(({ reqId }) => reqId === 'one')
   t.match(logged, {
     key: key.split('-')[2],
     method: 'POST',
@@ -83,7 +83,7 @@ t.test('the log has one line per request, without a prompt or a key', async t =>
     firstByteMs: Number,
     totalMs: Number
   })
-  t.equal(lines.filter(({ id }) => id === 'one').length, 1)
+  t.equal(lines.filter(({ reqId }) => reqId === 'one').length, 1)
   const text = JSON.stringify(lines)
   t.notMatch(text, 'secret words')
   t.notMatch(text, key.split('-')[3] ?? '')
