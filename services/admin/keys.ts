@@ -70,9 +70,7 @@ export async function updateKey (
   return await getKey(administration, id)
 }
 
-/**
- * Gives a key a new secret, which is in the answer alone. Throws GatewayError 404, 409 for a revoked key.
- */
+/** Gives a key a new secret, which is in the answer alone. Throws GatewayError 404, 409 for a revoked key. */
 export async function rotateKey (
   administration: Administration, id: string, { grace_seconds: graceS }: Rotation
 ): Promise<KeyWithSecret> {

@@ -1,10 +1,10 @@
 import { UpstreamError } from '../shared/errors.ts'
 import { isObject, type JsonObject } from '../shared/json.ts'
 import { fanOut } from './image-api/fan-out.ts'
-import { pickFields } from './image-api/fields.ts'
+import { onlyFields } from './image-api/fields.ts'
 import type { ImageAnswer, ImageCall, ImageProvider } from './provider-image.ts'
 import { createJsonClient, type JsonClient } from './image-api/json-client.ts'
-import { imageAt } from './image-api/generated-image.ts'
+import { imageFromUrl } from './image-api/generated-image.ts'
 import { poll } from '../upstream/poll.ts'
 import type { Connection } from '../upstream/exchange.ts'
 
@@ -13,7 +13,7 @@ interface BflImagesOptions {
   connection: Connection
   apiKey: string | null
   headers: Record<string, string>
-  /** Opens a connection to another server of the provider; closed by whoever gave this. */
+  /** Opens a connection to another server of the provider; its owner closes it. */
   connect: (origin: string) => Connection
 }
 
@@ -22,55 +22,54 @@ const pace = { firstMs: 200, longestMs: 1500, deadlineMs: 300_000 }
 const creditNano = 10_000_000
 
 /**
- * Makes FLUX images: submit, then ask at the address that the answer names, which is on a server of the
- * region where the work is done. Source: BFL API v1.
+ * Generates FLUX images: submit, then poll the URL in the response, which is on a server of the region that
+ * runs the request. Source: BFL API v1.
  */
 export function createBflImages (
   { baseUrl, connection, apiKey, headers, connect }: BflImagesOptions
 ): ImageProvider {
-  const own = { ...(apiKey === null ? {} : { 'x-key': apiKey }), ...headers }
+  const allHeaders = { ...(apiKey === null ? {} : { 'x-key': apiKey }), ...headers }
   const clientOf = (to: Connection): JsonClient => {
-    return createJsonClient({ connection: to, headers: own, apiKey, refine })
+    return createJsonClient({ connection: to, headers: allHeaders, apiKey, refine })
   }
   const client = clientOf(connection)
   const prefix = new URL(baseUrl).pathname.replace(/\/$/, '')
 
-  function pollerOf (address: unknown): { client: JsonClient, path: string } {
-    if (typeof address !== 'string' || !isTrustedPollingUrl(address, baseUrl)) {
-      throw new UpstreamError('bad_reply', 'yes', 'The provider named a polling address that is not its own.')
+  function pollerOf (url: unknown): { client: JsonClient, path: string } {
+    if (typeof url !== 'string' || !isTrustedPollingUrl(url, baseUrl)) {
+      throw new UpstreamError('bad_reply', 'yes', 'The provider returned a polling URL on a foreign server.')
     }
-    const { origin, pathname, search } = new URL(address)
+    const { origin, pathname, search } = new URL(url)
     const isHome = origin === new URL(baseUrl).origin && pathname.startsWith(`${prefix}/`)
     return isHome
       ? { client, path: pathname.slice(prefix.length) + search }
       : { client: clientOf(connect(origin)), path: pathname + search }
   }
 
-  async function make (call: ImageCall, body: JsonObject, dropped: readonly string[]): Promise<ImageAnswer> {
+  async function generate (
+    call: ImageCall, body: JsonObject, dropped: readonly string[]
+  ): Promise<ImageAnswer> {
     const submitted = await client.post(`/${encodeURIComponent(call.model)}`, body, call.signal)
     const poller = pollerOf(submitted.polling_url)
     const ask = async () => sampleIn(await poller.client.get(poller.path, call.signal))
     const sample = await poll(ask, pace, call.signal)
     const { cost } = submitted
     const costNano = typeof cost === 'number' && cost >= 0 && cost < 1e6 ? Math.round(cost * creditNano) : null
-    return { images: [imageAt(sample, null)], usage: null, costNano, dropped }
+    return { images: [imageFromUrl(sample, null)], usage: null, costNano, dropped }
   }
 
   return call => {
-    const { passed, dropped } = pickFields(call.request, ['seed', 'output_format'])
+    const { passed, dropped } = onlyFields(call.request, ['seed', 'output_format'])
     if (passed.output_format === 'webp') delete passed.output_format
     const body = { ...passed, prompt: call.request.prompt, ...call.size }
-    return fanOut(call.count, 1, () => make(call, body, dropped))
+    return fanOut(call.count, 1, () => generate(call, body, dropped))
   }
 }
 
-/**
- * Whether the key may be sent to a polling address: on the very server that is configured, or, when that is
- * one of bfl.ai, on another one of those.
- */
-export function isTrustedPollingUrl (address: string, baseUrl: string): boolean {
-  if (!URL.canParse(address)) return false
-  const { protocol, hostname, origin, port, username, password } = new URL(address)
+/** Whether the key may be sent to a polling URL: on the configured server, or both within bfl.ai. */
+export function isTrustedPollingUrl (url: string, baseUrl: string): boolean {
+  if (!URL.canParse(url)) return false
+  const { protocol, hostname, origin, port, username, password } = new URL(url)
   const base = new URL(baseUrl)
   if (username !== '' || password !== '') return false
   if (origin === base.origin) return true
@@ -84,20 +83,20 @@ function isBfl (hostname: string): boolean {
 const moderations = new Set(['Request Moderated', 'Content Moderated'])
 const failures = new Set(['Error', 'Failed', 'Task not found'])
 
-/** The address of the finished image; null while it is made. Throws UpstreamError for one that failed. */
+/** The URL of the finished image, null while it runs. Throws UpstreamError if it failed. */
 function sampleIn ({ status, result }: JsonObject): string | null {
   if (status === 'Ready') {
     if (isObject(result) && typeof result.sample === 'string') return result.sample
-    throw new UpstreamError('bad_reply', 'yes', 'The provider\'s answer has no image.')
+    throw new UpstreamError('bad_reply', 'yes', 'The provider\'s response has no image.')
   }
   if (moderations.has(String(status))) {
     throw new UpstreamError('moderated', 'yes', `The provider blocked the request (${String(status)}).`)
   }
-  if (failures.has(String(status))) throw new UpstreamError('bad_reply', 'yes', `The provider's work ended as ${String(status)}.`)
+  if (failures.has(String(status))) throw new UpstreamError('bad_reply', 'yes', `The request ended with status ${String(status)}.`)
   return null
 }
 
-/** What is wrong with a field stands in `{"detail": [{loc, msg}]}`. */
+/** Reads BFL's validation errors, `{"detail": [{loc, msg}]}`. */
 function refine (error: UpstreamError, body: unknown): UpstreamError {
   const [detail] = isObject(body) && Array.isArray(body.detail) ? body.detail.filter(isObject) : []
   return detail === undefined ? error : new UpstreamError(error.kind, 'yes', String(detail.msg), error.details)

@@ -1,11 +1,11 @@
 import { createHmac } from 'node:crypto'
 import { UpstreamError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
-import { bearer, createVideoApi, type VideoUpstream } from './video-jobs/api.ts'
-import { objectAt, textOf } from './video-jobs/failures.ts'
-import { aspectRatioOf, defined, pictureText, resolutionOf } from './video-jobs/inputs.ts'
+import { bearerAuth, createVideoClient, type VideoProviderOptions } from './video-jobs/client.ts'
+import { objectField, textOrNull } from './video-jobs/errors.ts'
+import { aspectRatioFor, withoutNulls, frameUrlOrBase64, resolutionFor } from './video-jobs/fields.ts'
 import type { VideoProvider, VideoTask } from './provider-video.ts'
-import { createVideoProvider, handleIn, type VideoDialect } from './video-jobs/dialect.ts'
+import { createVideoProvider, readJobHandle, type VideoDialect } from './video-jobs/dialect.ts'
 
 /** Source: Kling AI API, error codes. */
 const codes = {
@@ -31,18 +31,19 @@ const codes = {
 } as const
 
 /**
- * Kling. A task bears the submit key, which is unique per account: a second submit is refused, and the first
- * task is found by it. The key is a bearer token, or `<access key>:<secret key>`, of which a short-lived
- * token is made for each request. Source: Kling AI API; vercel/ai, packages/klingai.
+ * Kling. The submit key is sent as the task's external id, which is unique per account: a second submit is
+ * rejected, and the first task can be found by it. The API key is a bearer token, or `<access key>:<secret
+ * key>`, from which each request derives a short-lived token. Source: Kling AI API; vercel/ai,
+ * packages/klingai.
  */
-export function createKlingVideos (upstream: VideoUpstream): VideoProvider {
-  const api = createVideoApi(upstream, { auth: authorization, codes, errorIn })
-  const maker = createVideoProvider(api, wire)
+export function createKlingVideos (options: VideoProviderOptions): VideoProvider {
+  const client = createVideoClient(options, { auth: tokenAuth, codes, errorIn })
+  const provider = createVideoProvider(client, dialect)
 
   async function find (task: VideoTask, signal: AbortSignal): Promise<string | null> {
     try {
-      const answer = await api.get(wire.path(handleOf(task.submitKey, task)), signal)
-      return answer && handleIn(answer, task, wire)
+      const answer = await client.get(dialect.pollPath(handleOf(task.submitKey, task)), signal)
+      return answer && readJobHandle(answer, task, dialect)
     } catch (error) {
       if (error instanceof UpstreamError && error.kind === 'not_found') return null
       throw error
@@ -50,15 +51,15 @@ export function createKlingVideos (upstream: VideoUpstream): VideoProvider {
   }
 
   return {
-    ...maker,
+    ...provider,
     submitsOnce: true,
     find,
     async submit (task, signal) {
       try {
-        return await maker.submit(task, signal)
+        return await provider.submit(task, signal)
       } catch (error) {
         if (!(error instanceof UpstreamError && error.kind === 'bad_request' && error.sent === 'yes')) throw error
-        // What is refused may be the key, because an earlier submit has used it.
+        // The submit key may be the reason: an earlier submit has used it.
         const handle = await find(task, signal).catch(() => null)
         if (handle === null) throw error
         return { handle }
@@ -74,60 +75,59 @@ function handleOf (id: string, task: VideoTask): string {
   return `${actionOf(task)}/${encodeURIComponent(id)}`
 }
 
-const wire: VideoDialect = {
+const dialect: VideoDialect = {
   codes,
   submit (task) {
-    const hasPicture = actionOf(task) === 'image2video'
-    const resolution = resolutionOf(task, ['720p', '1080p'])
+    const hasFrame = actionOf(task) === 'image2video'
+    const resolution = resolutionFor(task, ['720p', '1080p'])
     return {
       path: `/videos/${actionOf(task)}`,
-      body: defined({
+      body: withoutNulls({
         model_name: task.model,
         prompt: task.prompt,
-        image: pictureText(task.firstFrame),
-        image_tail: pictureText(task.lastFrame),
-        // The resolution has a name of its own.
+        image: frameUrlOrBase64(task.firstFrame),
+        image_tail: frameUrlOrBase64(task.lastFrame),
         mode: resolution && (resolution === '1080p' ? 'pro' : 'std'),
         duration: task.seconds === null ? null : String(task.seconds),
-        aspect_ratio: hasPicture ? null : aspectRatioOf(task, ['16:9', '9:16', '1:1']),
+        aspect_ratio: hasFrame ? null : aspectRatioFor(task, ['16:9', '9:16', '1:1']),
         sound: task.audio === null ? null : task.audio ? 'on' : 'off',
         external_task_id: task.submitKey
       })
     }
   },
-  idIn: answer => objectAt(answer, 'data').task_id,
+  jobId: answer => objectField(answer, 'data').task_id,
   handle: handleOf,
-  path: handle => `/videos/${handle}`,
+  pollPath: handle => `/videos/${handle}`,
   states: { submitted: 'queued', processing: 'running', succeed: 'succeeded', failed: 'failed' },
   read (answer) {
-    const data = objectAt(answer, 'data')
-    const { videos } = objectAt(data, 'task_result')
+    const data = objectField(answer, 'data')
+    const { videos } = objectField(data, 'task_result')
     const [video = {}] = Array.isArray(videos) ? videos : []
     return {
       status: data.task_status,
       urls: video.url,
       seconds: video.duration,
-      complaint: { code: null, message: textOf(data.task_status_msg) }
+      error: { code: null, message: textOrNull(data.task_status_msg) }
     }
   }
 }
 
-/** An answer of status 200 is an error unless its code is 0. */
+/** A response of status 200 is an error unless its code is 0. */
 function errorIn ({ code, message }: JsonObject) {
-  return code === 0 || code === undefined ? null : { code: textOf(code), message: textOf(message) }
+  return code === 0 || code === undefined ? null : { code: textOrNull(code), message: textOrNull(message) }
 }
 
-function authorization (apiKey: string) {
+function tokenAuth (apiKey: string) {
   const [accessKey = '', secretKey] = apiKey.split(':')
-  return bearer(secretKey === undefined ? apiKey : tokenOf(accessKey, secretKey))
+  return bearerAuth(secretKey === undefined ? apiKey : createToken(accessKey, secretKey))
 }
 
-const token = { lifeS: 1800, slackS: 5 }
+const token = { lifetimeS: 1800, clockSkewS: 5 }
 
 /** A JSON Web Token signed with HS256. Source: RFC 7519 and RFC 7515. */
-function tokenOf (accessKey: string, secretKey: string): string {
+function createToken (accessKey: string, secretKey: string): string {
   const nowS = Math.floor(Date.now() / 1000)
-  const claims = { iss: accessKey, exp: nowS + token.lifeS, nbf: nowS - token.slackS }
+  const claims = { iss: accessKey, exp: nowS + token.lifetimeS, nbf: nowS - token.clockSkewS }
   const parts = [{ alg: 'HS256', typ: 'JWT' }, claims].map(part => JSON.stringify(part))
   const text = parts.map(part => Buffer.from(part).toString('base64url')).join('.')
   return `${text}.${createHmac('sha256', secretKey).update(text).digest('base64url')}`

@@ -1,8 +1,8 @@
 import { isObject } from '../shared/json.ts'
-import { bearer, createVideoApi, type VideoUpstream } from './video-jobs/api.ts'
-import { complaintIn, objectAt, textOf } from './video-jobs/failures.ts'
-import { aspectRatioOf, defined, pictureUrl, resolutionOf, usualRatios } from './video-jobs/inputs.ts'
-import type { VideoProvider, VideoTask } from './provider-video.ts'
+import { bearerAuth, createVideoClient, type VideoProviderOptions } from './video-jobs/client.ts'
+import { readErrorDetail, objectField, textOrNull } from './video-jobs/errors.ts'
+import { aspectRatioFor, commonAspectRatios, contentParts, resolutionFor, withoutNulls } from './video-jobs/fields.ts'
+import type { VideoProvider } from './provider-video.ts'
 import { createVideoProvider } from './video-jobs/dialect.ts'
 
 /** Source: MiniMax error codes. */
@@ -17,23 +17,23 @@ const codes = {
 } as const
 
 /** MiniMax's second video API. Source: npm @ai-sdk/minimax 3. */
-export function createMiniMaxVideos (upstream: VideoUpstream): VideoProvider {
-  const api = createVideoApi(upstream, { auth: bearer, codes, errorIn })
-  return createVideoProvider(api, {
+export function createMiniMaxVideos (options: VideoProviderOptions): VideoProvider {
+  const client = createVideoClient(options, { auth: bearerAuth, codes, errorIn })
+  return createVideoProvider(client, {
     codes,
     submit: task => ({
       path: '/video_generation',
-      body: defined({
+      body: withoutNulls({
         model: task.model,
-        content: contentOf(task),
-        resolution: resolutionOf(task, task.model === 'MiniMax-H3-Max' ? ['480P', '768P'] : ['768P', '2K']),
+        content: contentParts(task),
+        resolution: resolutionFor(task, task.model === 'MiniMax-H3-Max' ? ['480P', '768P'] : ['768P', '2K']),
         duration: task.seconds,
-        // Where there is a picture, it gives the shape.
-        ratio: task.firstFrame === null ? aspectRatioOf(task, usualRatios) : null
+        // The first frame determines the aspect ratio.
+        ratio: task.firstFrame === null ? aspectRatioFor(task, commonAspectRatios) : null
       })
     }),
-    idIn: answer => answer.task_id,
-    path: handle => `/query/video_generation/${handle}`,
+    jobId: answer => answer.task_id,
+    pollPath: handle => `/query/video_generation/${handle}`,
     states: {
       queued: 'queued',
       running: 'running',
@@ -43,28 +43,20 @@ export function createMiniMaxVideos (upstream: VideoUpstream): VideoProvider {
       cancelled: 'cancelled'
     },
     read (answer) {
-      const task = objectAt(answer, 'task')
-      const usage = objectAt(task, 'usage')
+      const task = objectField(answer, 'task')
+      const usage = objectField(task, 'usage')
       return {
         status: task.status,
-        urls: objectAt(task, 'content').url,
+        urls: objectField(task, 'content').url,
         seconds: usage.output_seconds ?? usage.total_seconds ?? task.duration,
-        complaint: complaintIn(task.error)
+        error: readErrorDetail(task.error)
       }
     }
   })
 }
 
-/** Its first API told all errors with status 200 in `base_resp`; some gateways before it still do. */
-function errorIn ({ base_resp: said }: Record<string, unknown>) {
-  if (!isObject(said) || said.status_code === 0 || said.status_code === undefined) return null
-  return { code: textOf(said.status_code), message: textOf(said.status_msg) }
-}
-
-function contentOf ({ prompt, firstFrame, lastFrame }: VideoTask) {
-  return [
-    { type: 'text', text: prompt },
-    firstFrame && { type: 'image_url', image_url: { url: pictureUrl(firstFrame) }, role: 'first_frame' },
-    lastFrame && { type: 'image_url', image_url: { url: pictureUrl(lastFrame) }, role: 'last_frame' }
-  ].filter(part => part !== null)
+/** The first API, and some proxies still, report errors with status 200 in `base_resp`. */
+function errorIn ({ base_resp: base }: Record<string, unknown>) {
+  if (!isObject(base) || base.status_code === 0 || base.status_code === undefined) return null
+  return { code: textOrNull(base.status_code), message: textOrNull(base.status_msg) }
 }

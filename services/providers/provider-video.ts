@@ -58,7 +58,7 @@ export interface VideoProvider {
   /** Whether a repeated submit with the same `submitKey` makes one video only. */
   readonly submitsOnce: boolean
   /** The only form in which it takes pictures; absent: an address or bytes alike. */
-  readonly pictures?: 'url' | 'bytes'
+  readonly frameFormat?: 'url' | 'bytes'
   submit (task: VideoTask, signal: AbortSignal): Promise<{ handle: string }>
   poll (handle: string, signal: AbortSignal): Promise<VideoState>
   /**

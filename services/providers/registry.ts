@@ -19,9 +19,9 @@ import type { Provider, ProviderParts, Upstream } from './provider.ts'
 import { createReplicateImages } from './replicate/images.ts'
 import { createReplicateVideos } from './replicate/videos.ts'
 import { createRunwayVideos } from './runway.ts'
-import { makeImages } from './sandbox/images.ts'
+import { generateSandboxImages } from './sandbox/images.ts'
 import { createSandbox } from './sandbox/sandbox.ts'
-import { createSandboxVideos } from './sandbox/video/maker.ts'
+import { createSandboxVideos } from './sandbox/video/videos.ts'
 import { createSeedanceVideos } from './seedance.ts'
 import { createWanVideos } from './wan.ts'
 
@@ -32,7 +32,7 @@ const protocols: Readonly<Record<Protocol, ProviderParts | ((config: ProviderCon
   gemini: { chat: createGemini, images: createGeminiImages, videos: createVeoVideos },
   sandbox: ({ videoMs }) => ({
     chat: () => createSandbox(),
-    images: () => makeImages,
+    images: () => generateSandboxImages,
     videos: () => createSandboxVideos({ durationMs: videoMs ?? undefined })
   }),
   bfl: { images: createBflImages },

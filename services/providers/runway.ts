@@ -1,8 +1,9 @@
-import { bearer, createVideoApi, type VideoUpstream } from './video-jobs/api.ts'
-import { textOf } from './video-jobs/failures.ts'
+import { bearerAuth, createVideoClient, type VideoProviderOptions } from './video-jobs/client.ts'
+import { textOrNull } from './video-jobs/errors.ts'
 import {
-  aspectRatioOf, defined, pictureUrl, resolutionOf, sizeForRatio, sizeText, usualRatios, type ResolutionName
-} from './video-jobs/inputs.ts'
+  aspectRatioFor, commonAspectRatios, formatVideoSize, frameUrl, resolutionFor, sizeForRatio, withoutNulls,
+  type ResolutionName
+} from './video-jobs/fields.ts'
 import type { VideoProvider, VideoTask } from './provider-video.ts'
 import { createVideoProvider } from './video-jobs/dialect.ts'
 
@@ -10,32 +11,32 @@ const apiVersion = '2024-11-06'
 const codes = {} as const
 
 /**
- * Runway, which also carries other makers' models. Its cost is in credits, so that it says no price. Source:
- * npm @runwayml/sdk 4.20; docs.dev.runwayml.com, task failures.
+ * Runway, which also offers other vendors' models. It charges in credits, so no cost is reported. Source: npm
+ * @runwayml/sdk 4.20; docs.dev.runwayml.com, task failures.
  */
-export function createRunwayVideos (upstream: VideoUpstream): VideoProvider {
-  const api = createVideoApi(upstream, { auth: bearer, headers: { 'x-runway-version': apiVersion }, codes })
-  return createVideoProvider(api, {
+export function createRunwayVideos (options: VideoProviderOptions): VideoProvider {
+  const client = createVideoClient(options, { auth: bearerAuth, headers: { 'x-runway-version': apiVersion }, codes })
+  return createVideoProvider(client, {
     codes,
-    // A task may be asked for every five seconds at most.
+    // Runway asks for at most one poll per task every five seconds.
     polling: { minMs: 5_000 },
     submit (task) {
       const frames = framesOf(task)
       return {
         path: frames === null ? '/text_to_video' : '/image_to_video',
-        body: defined({
+        body: withoutNulls({
           model: task.model,
           promptText: task.prompt,
           promptImage: frames,
           duration: task.seconds ?? (requiresDuration.has(task.model) ? 5 : null),
-          ...shapeOf(task),
+          ...sizeFieldsOf(task),
           seed: task.seed,
           audio: task.audio
         })
       }
     },
-    idIn: answer => answer.id,
-    path: handle => `/tasks/${handle}`,
+    jobId: answer => answer.id,
+    pollPath: handle => `/tasks/${handle}`,
     states: {
       PENDING: 'queued',
       THROTTLED: 'queued',
@@ -48,7 +49,7 @@ export function createRunwayVideos (upstream: VideoUpstream): VideoProvider {
       status,
       progress: typeof progress === 'number' ? progress * 100 : null,
       urls: output,
-      complaint: { code: textOf(failureCode), message: textOf(failure) }
+      error: { code: textOrNull(failureCode), message: textOrNull(failure) }
     }),
     cancel: handle => ({ method: 'DELETE', path: `/tasks/${handle}` })
   })
@@ -56,8 +57,8 @@ export function createRunwayVideos (upstream: VideoUpstream): VideoProvider {
 
 function framesOf ({ firstFrame, lastFrame }: VideoTask) {
   const frames = [
-    firstFrame && { uri: pictureUrl(firstFrame), position: 'first' },
-    lastFrame && { uri: pictureUrl(lastFrame), position: 'last' }
+    firstFrame && { uri: frameUrl(firstFrame), position: 'first' },
+    lastFrame && { uri: frameUrl(lastFrame), position: 'last' }
   ].filter(frame => frame !== null)
   return frames.length === 0 ? null : frames
 }
@@ -65,7 +66,7 @@ function framesOf ({ firstFrame, lastFrame }: VideoTask) {
 const requiresDuration = new Set(['gen4.5'])
 const requiresRatio = /^(gen4|veo3)/
 
-/** Models that take an aspect ratio and a resolution; of all others `ratio` is the size in pixels. */
+/** Models that take an aspect ratio and a resolution. For all others `ratio` is the size in pixels. */
 const byResolution: readonly [RegExp, readonly ResolutionName[]][] = [
   [/^hailuo3/, ['768p', '2k']],
   [/^grok_imagine/, ['480p', '720p', '1080p']],
@@ -74,14 +75,14 @@ const byResolution: readonly [RegExp, readonly ResolutionName[]][] = [
 
 const sizes = ['1280:720', '720:1280', '960:960', '1104:832', '832:1104', '1584:672']
 
-function shapeOf (task: VideoTask) {
+function sizeFieldsOf (task: VideoTask) {
   const [, resolutions] = byResolution.find(([model]) => model.test(task.model)) ?? []
   if (resolutions !== undefined) {
-    // Where there is a picture, it gives the shape.
-    const ratio = task.firstFrame === null ? aspectRatioOf(task, usualRatios) : null
-    return { ratio, resolution: resolutionOf(task, resolutions) }
+    // The first frame determines the aspect ratio.
+    const ratio = task.firstFrame === null ? aspectRatioFor(task, commonAspectRatios) : null
+    return { ratio, resolution: resolutionFor(task, resolutions) }
   }
-  const usual = requiresRatio.test(task.model) ? sizes[0] : null
-  const possible = task.model.startsWith('veo3') ? sizes.slice(0, 2) : sizes
-  return { ratio: sizeText(task, ':') ?? sizeForRatio(task, possible) ?? usual }
+  const fallback = requiresRatio.test(task.model) ? sizes[0] : null
+  const supported = task.model.startsWith('veo3') ? sizes.slice(0, 2) : sizes
+  return { ratio: formatVideoSize(task, ':') ?? sizeForRatio(task, supported) ?? fallback }
 }

@@ -1,7 +1,7 @@
-import { bearer, createVideoApi, type VideoUpstream } from './video-jobs/api.ts'
-import { complaintIn, objectAt } from './video-jobs/failures.ts'
-import { aspectRatioOf, defined, pictureUrl, resolutionOf, usualRatios } from './video-jobs/inputs.ts'
-import type { VideoProvider, VideoTask } from './provider-video.ts'
+import { bearerAuth, createVideoClient, type VideoProviderOptions } from './video-jobs/client.ts'
+import { readErrorDetail, objectField } from './video-jobs/errors.ts'
+import { aspectRatioFor, commonAspectRatios, contentParts, resolutionFor, withoutNulls } from './video-jobs/fields.ts'
+import type { VideoProvider } from './provider-video.ts'
 import { createVideoProvider } from './video-jobs/dialect.ts'
 
 const codes = {
@@ -9,29 +9,29 @@ const codes = {
 } as const
 
 /**
- * Seedance at BytePlus or Volcengine. A failed task is told with status 200 and an `error`. Source: npm
+ * Seedance at BytePlus or Volcengine. A failed task is reported with status 200 and an `error`. Source: npm
  * @ai-sdk/bytedance.
  */
-export function createSeedanceVideos (upstream: VideoUpstream): VideoProvider {
-  const api = createVideoApi(upstream, { auth: bearer, codes })
+export function createSeedanceVideos (options: VideoProviderOptions): VideoProvider {
+  const client = createVideoClient(options, { auth: bearerAuth, codes })
   const tasks = '/contents/generations/tasks'
-  return createVideoProvider(api, {
+  return createVideoProvider(client, {
     codes,
     submit: task => ({
       path: tasks,
-      body: defined({
+      body: withoutNulls({
         model: task.model,
-        content: contentOf(task),
-        ratio: aspectRatioOf(task, usualRatios),
-        resolution: resolutionOf(task, ['480p', '720p', '1080p']),
+        content: contentParts(task),
+        ratio: aspectRatioFor(task, commonAspectRatios),
+        resolution: resolutionFor(task, ['480p', '720p', '1080p']),
         duration: task.seconds,
         seed: task.seed,
         generate_audio: task.audio,
         watermark: false
       })
     }),
-    idIn: answer => answer.id,
-    path: handle => `${tasks}/${handle}`,
+    jobId: answer => answer.id,
+    pollPath: handle => `${tasks}/${handle}`,
     states: {
       queued: 'queued',
       running: 'running',
@@ -41,21 +41,12 @@ export function createSeedanceVideos (upstream: VideoUpstream): VideoProvider {
       cancelled: 'cancelled'
     },
     read: answer => ({
-      // An error without a status would be the answer to the question, not the end of the task.
+      // An error without a status is an error of the poll, not of the task.
       status: answer.status,
-      urls: objectAt(answer, 'content').video_url,
+      urls: objectField(answer, 'content').video_url,
       seconds: answer.duration,
-      complaint: complaintIn(answer.error)
+      error: readErrorDetail(answer.error)
     }),
     cancel: handle => ({ method: 'DELETE', path: `${tasks}/${handle}` })
   })
-}
-
-/** The prompt and the frames in one list; a single picture is the first frame. */
-function contentOf ({ prompt, firstFrame, lastFrame }: VideoTask) {
-  return [
-    { type: 'text', text: prompt },
-    firstFrame && { type: 'image_url', image_url: { url: pictureUrl(firstFrame) }, role: 'first_frame' },
-    lastFrame && { type: 'image_url', image_url: { url: pictureUrl(lastFrame) }, role: 'last_frame' }
-  ].filter(part => part !== null)
 }

@@ -1,12 +1,13 @@
 import { UpstreamError } from '../../shared/errors.ts'
 import { isObject, type JsonObject } from '../../shared/json.ts'
 import { fanOut } from '../image-api/fan-out.ts'
-import { pickFields } from '../image-api/fields.ts'
+import { onlyFields } from '../image-api/fields.ts'
 import type { ImageAnswer, ImageCall, ImageProvider, GeneratedImage } from '../provider-image.ts'
 import { createJsonClient, type JsonClient } from '../image-api/json-client.ts'
-import { imageAt } from '../image-api/generated-image.ts'
+import { imageFromUrl } from '../image-api/generated-image.ts'
 import { poll } from '../../upstream/poll.ts'
 import type { Connection } from '../../upstream/exchange.ts'
+import { appPath, modelPath } from './paths.ts'
 
 interface FalImagesOptions {
   connection: Connection
@@ -14,24 +15,22 @@ interface FalImagesOptions {
   headers: Record<string, string>
 }
 
-/** From the queue to an image takes mostly seconds; ten minutes are for a model that has to be loaded. */
+/** Most images take seconds; ten minutes allow for a cold model. */
 const pace = { firstMs: 100, longestMs: 2000, deadlineMs: 600_000 }
-/** How long the provider keeps what was fetched from it at once. */
+/** How long fal stores an image; the gateway downloads it at once. */
 const lifetimeS = 3600
 const cancelMs = 5000
 
-/**
- * Makes images through fal's queue: submit, ask for the state, fetch the result. Source: @fal-ai/client 1.10.
- */
+/** Generates images through fal's queue: submit, poll, fetch the result. Source: npm @fal-ai/client 1.10. */
 export function createFalImages ({ apiKey, headers, connection }: FalImagesOptions): ImageProvider {
   const auth: Record<string, string> = apiKey === null ? {} : { authorization: `Key ${apiKey}` }
   const own = { ...auth, ...headers }
   const client = createJsonClient({ connection, headers: own, apiKey, refine })
   return call => {
-    const { passed, dropped } = pickFields(call.request, ['seed', 'negative_prompt', 'output_format'])
-    // Webp is not known to every model; the gateway converts.
+    const { passed, dropped } = onlyFields(call.request, ['seed', 'negative_prompt', 'output_format'])
+    // Not every model supports WebP; the gateway converts.
     if (passed.output_format === 'webp') delete passed.output_format
-    return fanOut(call.count, 1, () => make(call, { ...passed, ...bodyOf(call) }, dropped, client))
+    return fanOut(call.count, 1, () => generate(call, { ...passed, ...bodyOf(call) }, dropped, client))
   }
 }
 
@@ -39,18 +38,18 @@ function bodyOf ({ request, size }: ImageCall): JsonObject {
   return { prompt: request.prompt, num_images: 1, ...(size === null ? {} : { image_size: size }) }
 }
 
-async function make (
+async function generate (
   { model, signal }: ImageCall, body: JsonObject, dropped: readonly string[], client: JsonClient
 ): Promise<ImageAnswer> {
   const lifetime = JSON.stringify({ expiration_duration_seconds: lifetimeS })
-  const submitted = await client.post(`/${pathOf(model)}`, body, signal,
+  const submitted = await client.post(`/${modelPath(model)}`, body, signal,
     { 'x-fal-object-lifecycle-preference': lifetime })
   const id = submitted.request_id
-  // It becomes part of a path to which the key is sent.
+  // Validated because it becomes part of a path.
   if (typeof id !== 'string' || !/^[\w-]{1,128}$/.test(id)) {
-    throw new UpstreamError('bad_reply', 'yes', 'The provider gave no request id.')
+    throw new UpstreamError('bad_reply', 'yes', 'The provider\'s response has no request id.')
   }
-  const request = `/${appOf(model)}/requests/${id}`
+  const request = `/${appPath(model)}/requests/${id}`
   try {
     await poll(async () => (await client.get(`${request}/status`, signal)).status === 'COMPLETED' || null, pace, signal)
   } catch (error) {
@@ -66,22 +65,12 @@ function imageIn (result: JsonObject): GeneratedImage {
   // A flagged image is all black.
   if (flagged === true) throw moderated('The image was blocked by the provider\'s content policy.')
   if (!isObject(image) || typeof image.url !== 'string') {
-    throw new UpstreamError('bad_reply', 'yes', 'The provider\'s answer has no image.')
+    throw new UpstreamError('bad_reply', 'yes', 'The provider\'s response has no image.')
   }
-  return imageAt(image.url, null)
+  return imageFromUrl(image.url, null)
 }
 
-function pathOf (model: string): string {
-  return model.split('/').map(encodeURIComponent).join('/')
-}
-
-/** Requests belong to an app, `owner/alias`, whatever follows that; some owners stand in a namespace. */
-function appOf (model: string): string {
-  const isNamespaced = /^(workflows|comfy)\//.test(model)
-  return pathOf(model.split('/').slice(0, isNamespaced ? 3 : 2).join('/'))
-}
-
-/** What is wrong stands in `{"detail": [{msg, type}]}`. */
+/** Reads fal's error format, `{"detail": [{msg, type}]}`. */
 function refine (error: UpstreamError, body: unknown): UpstreamError {
   const [detail] = isObject(body) && Array.isArray(body.detail) ? body.detail.filter(isObject) : []
   if (detail === undefined) return error

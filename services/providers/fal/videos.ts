@@ -1,79 +1,72 @@
 import { UpstreamError } from '../../shared/errors.ts'
 import type { JsonObject } from '../../shared/json.ts'
-import { createVideoApi, type VideoApi, type VideoUpstream } from '../video-jobs/api.ts'
-import { complaintIn, objectAt } from '../video-jobs/failures.ts'
-import { aspectRatioOf, defined, pictureUrl, resolutionOf, usualRatios } from '../video-jobs/inputs.ts'
+import { createVideoClient, type VideoClient, type VideoProviderOptions } from '../video-jobs/client.ts'
+import { readErrorDetail, objectField } from '../video-jobs/errors.ts'
+import { aspectRatioFor, withoutNulls, frameUrl, resolutionFor, commonAspectRatios } from '../video-jobs/fields.ts'
 import type { VideoProvider, VideoTask } from '../provider-video.ts'
-import { createVideoProvider, type Reading } from '../video-jobs/dialect.ts'
+import { createVideoProvider, type JobStatus } from '../video-jobs/dialect.ts'
+import { appPath, modelPath } from './paths.ts'
 
 const codes = { content_policy_violation: 'moderated' } as const
 
 /**
- * The queue of fal. A model is a path, e.g. `fal-ai/kling-video/v3/pro/text-to-video`, its jobs are known by
- * the first two parts of it. Source: npm @fal-ai/client 1.10, docs.fal.ai.
+ * Fal's queue. A model is a path, e.g. `fal-ai/kling-video/v3/pro/text-to-video`; its jobs are addressed by
+ * the path's first two parts. Source: npm @fal-ai/client 1.10, docs.fal.ai.
  */
-export function createFalVideos (upstream: VideoUpstream): VideoProvider {
-  const api = createVideoApi(upstream, { auth: apiKey => ({ authorization: `Key ${apiKey}` }), codes })
-  return createVideoProvider(api, {
+export function createFalVideos (options: VideoProviderOptions): VideoProvider {
+  const client = createVideoClient(options, { auth: apiKey => ({ authorization: `Key ${apiKey}` }), codes })
+  return createVideoProvider(client, {
     codes,
     polling: { minMs: 1_000, maxMs: 10_000 },
-    submit: task => ({ path: `/${pathOf(task.model)}`, body: bodyOf(task) }),
-    idIn: answer => answer.request_id,
-    handle: (id, task) => `${appOf(task.model)}/requests/${encodeURIComponent(id)}`,
-    path: handle => `/${handle}/status`,
+    submit: task => ({ path: `/${modelPath(task.model)}`, body: bodyOf(task) }),
+    jobId: answer => answer.request_id,
+    handle: (id, task) => `${appPath(task.model)}/requests/${encodeURIComponent(id)}`,
+    pollPath: handle => `/${handle}/status`,
     states: { IN_QUEUE: 'queued', IN_PROGRESS: 'running', COMPLETED: 'succeeded', FAILED: 'failed' },
     async read ({ status, error, error_type: type }, handle, signal) {
       if (status !== 'COMPLETED') return { status }
-      // A job that failed is completed too; with its result comes what went wrong.
-      if (typeof error === 'string') return { status: 'FAILED', complaint: complaintIn({ type, message: error }) }
-      return await resultOf(handle, api, signal)
+      // A failed job is also COMPLETED; its result is the error.
+      if (typeof error === 'string') return { status: 'FAILED', error: readErrorDetail({ type, message: error }) }
+      return await resultOf(handle, client, signal)
     },
     cancel: handle => ({ method: 'PUT', path: `/${handle}/cancel` })
   })
 }
 
-async function resultOf (handle: string, api: VideoApi, signal: AbortSignal): Promise<Reading> {
+async function resultOf (handle: string, client: VideoClient, signal: AbortSignal): Promise<JobStatus> {
   try {
-    const answer = await api.get(`/${handle}`, signal) ?? {}
-    const { url, duration } = objectAt(answer, 'video')
-    return { status: 'COMPLETED', urls: url, seconds: duration, complaint: complaintIn(answer) }
+    const answer = await client.get(`/${handle}`, signal) ?? {}
+    const { url, duration } = objectField(answer, 'video')
+    return { status: 'COMPLETED', urls: url, seconds: duration, error: readErrorDetail(answer) }
   } catch (error) {
     if (!(error instanceof UpstreamError) || !isFinal(error)) throw error
     const code = error.kind === 'moderated' ? 'content_policy_violation' : error.details.code ?? null
-    return { status: 'FAILED', complaint: { code, message: error.message } }
+    return { status: 'FAILED', error: { code, message: error.message } }
   }
 }
 
-/** Whether the error is the job's own; asking again would bring the same. */
+/** Whether the error is the job's own, so that another poll would return the same. */
 const isFinal = ({ kind }: UpstreamError): boolean => ['bad_request', 'moderated', 'too_large'].includes(kind)
 
-interface FalDialect { model: RegExp, duration?: (seconds: number) => string | number, last?: string }
+interface ModelFields { model: RegExp, duration?: (seconds: number) => string | number, last?: string }
 
-/** How models differ in what they call things; the first that matches counts. Source: the models' pages. */
-const dialects: readonly FalDialect[] = [
+/** Differences between the models' fields; the first match applies. Source: the models' pages. */
+const fieldsByModel: readonly ModelFields[] = [
   { model: /veo|luma/, duration: seconds => `${seconds}s` },
   { model: /sora|ltx/, duration: seconds => seconds },
   { model: /kling/, last: 'tail_image_url' }
 ]
 
 function bodyOf (task: VideoTask): JsonObject {
-  const { duration = String, last = 'end_image_url' } = dialects.find(({ model }) => model.test(task.model)) ?? {}
-  return defined({
+  const { duration = String, last = 'end_image_url' } = fieldsByModel.find(({ model }) => model.test(task.model)) ?? {}
+  return withoutNulls({
     prompt: task.prompt,
-    image_url: pictureUrl(task.firstFrame),
-    [last]: pictureUrl(task.lastFrame),
+    image_url: frameUrl(task.firstFrame),
+    [last]: frameUrl(task.lastFrame),
     duration: task.seconds === null ? null : duration(task.seconds),
-    aspect_ratio: aspectRatioOf(task, usualRatios),
-    resolution: resolutionOf(task, ['480p', '720p', '1080p', '4k']),
+    aspect_ratio: aspectRatioFor(task, commonAspectRatios),
+    resolution: resolutionFor(task, ['480p', '720p', '1080p', '4k']),
     seed: task.seed,
     generate_audio: task.audio
   })
-}
-
-const pathOf = (model: string): string => model.split('/').map(encodeURIComponent).join('/')
-
-/** Owner and name, behind `workflows` or `comfy` where a path begins so. */
-function appOf (model: string): string {
-  const parts = pathOf(model).split('/')
-  return parts.slice(0, parts[0] === 'workflows' || parts[0] === 'comfy' ? 3 : 2).join('/')
 }

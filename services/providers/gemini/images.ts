@@ -1,11 +1,11 @@
 import { UpstreamError } from '../../shared/errors.ts'
 import { isObject, type JsonObject } from '../../shared/json.ts'
 import { fanOut } from '../image-api/fan-out.ts'
-import { pickFields } from '../image-api/fields.ts'
+import { onlyFields } from '../image-api/fields.ts'
 import type { ImageAnswer, ImageCall, ImageProvider, ImageSize, ImageUsage, GeneratedImage } from '../provider-image.ts'
-import { megapixelsOf, nearestRatio } from '../image-api/ratio.ts'
+import { megapixelsOf, nearestAspectRatio } from '../image-api/aspect-ratio.ts'
 import { createJsonClient } from '../image-api/json-client.ts'
-import { imageFrom } from '../image-api/generated-image.ts'
+import { imageFromBase64 } from '../image-api/generated-image.ts'
 import type { Upstream } from '../provider.ts'
 
 /**
@@ -17,7 +17,7 @@ export function createGeminiImages ({ connection, apiKey, headers }: Upstream): 
   const client = createJsonClient({ connection, headers: { ...auth, ...headers }, apiKey, refine })
 
   return call => {
-    const { passed: { seed }, dropped } = pickFields(call.request, ['seed'])
+    const { passed: { seed }, dropped } = onlyFields(call.request, ['seed'])
     const path = `/models/${encodeURIComponent(call.model)}:generateContent`
     return fanOut(call.count, 1, async () => {
       return readAnswer(await client.post(path, bodyOf(call, seed), call.signal), dropped)
@@ -39,7 +39,7 @@ function bodyOf ({ request, size }: ImageCall, seed: unknown): JsonObject {
 const ratios = ['1:1', '2:3', '3:2', '3:4', '4:3', '4:5', '5:4', '9:16', '16:9', '21:9']
 
 function imageConfigOf (size: ImageSize): JsonObject {
-  return { aspectRatio: nearestRatio(size, ratios), ...resolutionOf(size) }
+  return { aspectRatio: nearestAspectRatio(size, ratios), ...resolutionOf(size) }
 }
 
 /** `1K` is what every model makes unless told, and what the older ones refuse to be told. */
@@ -60,7 +60,7 @@ function readAnswer (body: JsonObject, dropped: readonly string[]): ImageAnswer 
 
 function imageIn ({ inlineData }: JsonObject): GeneratedImage | null {
   return isObject(inlineData) && typeof inlineData.data === 'string' && inlineData.data !== ''
-    ? imageFrom(inlineData.data, null)
+    ? imageFromBase64(inlineData.data, null)
     : null
 }
 

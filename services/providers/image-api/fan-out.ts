@@ -2,23 +2,22 @@ import { UpstreamError } from '../../shared/errors.ts'
 import type { ImageAnswer, ImageUsage } from '../provider-image.ts'
 
 /**
- * Makes `count` images in calls of at most `perCall` each, all at once, and puts together what came. Calls
- * that fail are made up for by nothing: what the others made is the answer. Throws the UpstreamError that
- * tells the client most when every call failed.
+ * Generates `count` images in parallel calls of at most `perCall` each and merges the results. Failed calls
+ * are not repeated; if all failed, throws the most informative UpstreamError.
  */
 export async function fanOut (
-  count: number, perCall: number, make: (count: number) => Promise<ImageAnswer>
+  count: number, perCall: number, generate: (count: number) => Promise<ImageAnswer>
 ): Promise<ImageAnswer> {
   const counts = Array.from({ length: Math.ceil(count / perCall) }, (_, index) => {
     return Math.min(perCall, count - index * perCall)
   })
-  const settled = await Promise.allSettled(counts.map(each => make(each)))
-  const made = settled.flatMap(one => one.status === 'fulfilled' ? [one.value] : [])
-  if (made.length > 0) return joined(made)
-  throw mostTelling(settled.flatMap(one => one.status === 'rejected' ? [one.reason] : []))
+  const settled = await Promise.allSettled(counts.map(each => generate(each)))
+  const succeeded = settled.flatMap(one => one.status === 'fulfilled' ? [one.value] : [])
+  if (succeeded.length > 0) return merge(succeeded)
+  throw mostInformative(settled.flatMap(one => one.status === 'rejected' ? [one.reason] : []))
 }
 
-function joined (answers: readonly ImageAnswer[]): ImageAnswer {
+function merge (answers: readonly ImageAnswer[]): ImageAnswer {
   const [first] = answers
   const isCounted = answers.every(({ usage }) => usage !== null)
   return {
@@ -42,8 +41,8 @@ function sum (total: ImageUsage | null, usage: ImageUsage | null): ImageUsage | 
   }
 }
 
-/** A refused prompt rather than a broken connection; a call that was sent rather than one that was not. */
-function mostTelling (failures: readonly unknown[]): unknown {
+/** Prefers a rejected prompt to a connection error, and a sent call to an unsent one. */
+function mostInformative (failures: readonly unknown[]): unknown {
   const rank = (error: unknown): number => {
     if (!(error instanceof UpstreamError)) return 4
     if (error.kind === 'moderated') return 3

@@ -6,32 +6,32 @@ import type { Connection, Exchange } from '../../upstream/exchange.ts'
 
 type Headers = Record<string, string>
 
-/** Asks one upstream in JSON and gets a JSON object. All methods throw UpstreamError. */
+/** HTTP client of an API that speaks JSON objects. All methods throw UpstreamError. */
 export interface JsonClient {
   get (path: string, signal: AbortSignal): Promise<JsonObject>
   post (path: string, body: JsonObject, signal: AbortSignal, headers?: Headers): Promise<JsonObject>
-  /** Asks for something of which only the success matters. */
+  /** Ignores the body of the response. */
   put (path: string, signal: AbortSignal): Promise<void>
 }
 
 interface JsonClientOptions {
   connection: Connection
-  /** Sent with every request, the key among them. */
+  /** Sent with every request, including the key. */
   headers: Headers
-  /** Never appears in an error. */
+  /** Redacted in errors. */
   apiKey: string | null
-  /** Understands an error better than its status and the common shapes tell; `body` is the answer's JSON. */
+  /** Refines an error by the provider's own error format; `body` is the parsed response. */
   refine?: (error: UpstreamError, body: unknown) => UpstreamError
 }
 
-/** Largest answer that is read: ten large images in base64. */
+/** Enough for ten large images in base64. */
 const maxAnswerBytes = 256 * 1024 * 1024
 
-/** A client of an upstream that speaks JSON. */
+/** Creates a client that limits response sizes and redacts the key in errors. */
 export function createJsonClient (
   { connection, headers, apiKey, refine = error => error }: JsonClientOptions
 ): JsonClient {
-  async function ask (
+  async function send (
     method: 'GET' | 'POST' | 'PUT', path: string, signal: AbortSignal, body?: JsonObject, more?: Headers
   ): Promise<Exchange> {
     const exchange = await connection.send({
@@ -42,20 +42,20 @@ export function createJsonClient (
       signal
     })
     if (exchange.status >= 200 && exchange.status <= 299) return exchange
-    const said = redacted(await readErrorBody(exchange), apiKey)
-    throw refine(upstreamErrorFrom(exchange, said, apiKey), said)
+    const errorBody = redacted(await readErrorBody(exchange), apiKey)
+    throw refine(upstreamErrorFrom(exchange, errorBody, apiKey), errorBody)
   }
 
   return {
-    get: async (path, signal) => await readObject(await ask('GET', path, signal), maxAnswerBytes),
-    post: async (path, body, signal, more) => await readObject(await ask('POST', path, signal, body, more), maxAnswerBytes),
+    get: async (path, signal) => await readObject(await send('GET', path, signal), maxAnswerBytes),
+    post: async (path, body, signal, more) => await readObject(await send('POST', path, signal, body, more), maxAnswerBytes),
     async put (path, signal) {
-      const exchange = await ask('PUT', path, signal)
+      const exchange = await send('PUT', path, signal)
       exchange.cancel()
     }
   }
 }
 
-function redacted (said: unknown, secret: string | null): unknown {
-  return JSON.parse(masked(JSON.stringify(said), secret))
+function redacted (body: unknown, secret: string | null): unknown {
+  return JSON.parse(masked(JSON.stringify(body), secret))
 }

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../../shared/json.ts'
 import type { ImageUsage } from '../provider-image.ts'
 
-/** The token counts in an answer's `usage`, in OpenAI's names for images or those for chat; null: none. */
+/** Token counts of a `usage` object with OpenAI's names for images or for chat; null if there are none. */
 export function readImageUsage (usage: unknown): ImageUsage | null {
   if (!isObject(usage)) return null
   const input = countOf(usage.input_tokens) ?? countOf(usage.prompt_tokens)
@@ -20,22 +20,21 @@ export function readImageUsage (usage: unknown): ImageUsage | null {
 }
 
 /**
- * What a `usage` says was charged, in nano-USD: `cost` in USD, or `cost_in_usd_ticks`, of which ten thousand
- * million are a dollar; null when it says nothing.
+ * The charge in a `usage` object, in nano-USD: from `cost` in USD or `cost_in_usd_ticks` of 0.1 nano-USD;
+ * null if absent.
  */
 export function readImageCost (usage: unknown): number | null {
   if (!isObject(usage)) return null
   const { cost, cost_in_usd_ticks: ticks } = usage
   if (isAmount(ticks)) return Math.ceil(ticks / 10)
-  // To the nearest nano-dollar: a binary fraction is mostly not the decimal that was meant.
   return isAmount(cost) ? Math.round(cost * 1e9) : null
 }
 
-/** Larger ones are no costs of a call. */
-const largestAmount = 1e15
+/** Larger values are not plausible. */
+const maxAmount = 1e15
 
 function isAmount (value: unknown): value is number {
-  return typeof value === 'number' && value >= 0 && value < largestAmount
+  return typeof value === 'number' && value >= 0 && value < maxAmount
 }
 
 function detailsOf (usage: JsonObject, ...names: string[]): JsonObject {

@@ -4,12 +4,12 @@ import type { Upstream } from '../provider.ts'
 import type { Dialect } from './dialects.ts'
 import { fanOut } from '../image-api/fan-out.ts'
 import type { ImageDialect } from './image-dialects.ts'
-import { sortFields } from '../image-api/fields.ts'
+import { withoutFields } from '../image-api/fields.ts'
 import type { ImageAnswer, ImageCall, ImageProvider, GeneratedImage } from '../provider-image.ts'
-import { megapixelsOf, nearestRatio } from '../image-api/ratio.ts'
+import { megapixelsOf, nearestAspectRatio } from '../image-api/aspect-ratio.ts'
 import { readImageCost, readImageUsage } from '../image-api/usage.ts'
 import { createJsonClient } from '../image-api/json-client.ts'
-import { imageAt, imageFrom } from '../image-api/generated-image.ts'
+import { imageFromUrl, imageFromBase64 } from '../image-api/generated-image.ts'
 import { upstreamErrorIn } from './translate.ts'
 
 /**
@@ -25,7 +25,7 @@ export function createOpenAIImages (
 
   return call => fanOut(call.count, images.perCall, async count => {
     const refused = isGptImage(call.model) ? [...images.drop, 'style'] : images.drop
-    const { passed, dropped } = sortFields(call.request, refused)
+    const { passed, dropped } = withoutFields(call.request, refused)
     const body = { ...passed, ...bodyOf(call, count, images) }
     return readAnswer(await client.post(images.path, body, call.signal), count, dropped, dialect)
   })
@@ -54,7 +54,7 @@ function sizeFields (size: NonNullable<ImageCall['size']>, dialect: ImageDialect
   const { width, height } = size
   if (dialect.size === 'size') return { size: `${width}x${height}` }
   if (dialect.size === 'sides') return { width, height }
-  return { aspect_ratio: nearestRatio(size, ratios), resolution: megapixelsOf(size) > 2 ? '2k' : '1k' }
+  return { aspect_ratio: nearestAspectRatio(size, ratios), resolution: megapixelsOf(size) > 2 ? '2k' : '1k' }
 }
 
 const ratios = [
@@ -88,6 +88,6 @@ function readAnswer (
 
 function imageIn (item: JsonObject): GeneratedImage[] {
   const revised = typeof item.revised_prompt === 'string' && item.revised_prompt !== '' ? item.revised_prompt : null
-  if (typeof item.b64_json === 'string' && item.b64_json !== '') return [imageFrom(item.b64_json, revised)]
-  return typeof item.url === 'string' && item.url !== '' ? [imageAt(item.url, revised)] : []
+  if (typeof item.b64_json === 'string' && item.b64_json !== '') return [imageFromBase64(item.b64_json, revised)]
+  return typeof item.url === 'string' && item.url !== '' ? [imageFromUrl(item.url, revised)] : []
 }

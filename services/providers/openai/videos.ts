@@ -1,15 +1,15 @@
 import type { JsonObject } from '../../shared/json.ts'
-import { bearer, createVideoApi, type VideoApi, type VideoUpstream } from '../video-jobs/api.ts'
-import { complaintIn, objectAt } from '../video-jobs/failures.ts'
-import { defined, pictureUrl, sizeForRatio, sizeText } from '../video-jobs/inputs.ts'
+import { bearerAuth, createVideoClient, type VideoClient, type VideoProviderOptions } from '../video-jobs/client.ts'
+import { readErrorDetail, objectField } from '../video-jobs/errors.ts'
+import { withoutNulls, frameUrl, sizeForRatio, formatVideoSize } from '../video-jobs/fields.ts'
 import type { VideoProvider, VideoTask } from '../provider-video.ts'
-import { createVideoProvider, nanoOf, type Reading } from '../video-jobs/dialect.ts'
+import { createVideoProvider, costNanoFromUsd, type JobStatus } from '../video-jobs/dialect.ts'
 
 /** How one server with OpenAI's `/videos` differs from the others. */
 interface OpenAIVideos {
   body (task: VideoTask): JsonObject
   /** Where a finished video is. */
-  result (answer: JsonObject, content: () => ReturnType<VideoApi['file']>): Promise<Partial<Reading>>
+  result (answer: JsonObject, content: () => ReturnType<VideoClient['openFile']>): Promise<Partial<JobStatus>>
 }
 
 /**
@@ -17,12 +17,12 @@ interface OpenAIVideos {
  * Source: OpenAI specification, `CreateVideoJsonBody` and `VideoResource`.
  */
 const openai: OpenAIVideos = {
-  body: (task) => defined({
+  body: (task) => withoutNulls({
     model: task.model,
     prompt: task.prompt,
     seconds: task.seconds === null ? null : String(task.seconds),
-    size: sizeText(task, 'x') ?? sizeForRatio(task, ['1280x720', '720x1280']),
-    input_reference: task.firstFrame && { image_url: pictureUrl(task.firstFrame) },
+    size: formatVideoSize(task, 'x') ?? sizeForRatio(task, ['1280x720', '720x1280']),
+    input_reference: task.firstFrame && { image_url: frameUrl(task.firstFrame) },
     seed: task.seed
   }),
   result: async (_, content) => ({ files: [await content()] })
@@ -32,10 +32,10 @@ const openai: OpenAIVideos = {
 const together: OpenAIVideos = {
   body (task) {
     const frames = [
-      task.firstFrame && { input_image: pictureUrl(task.firstFrame), frame: 'first' },
-      task.lastFrame && { input_image: pictureUrl(task.lastFrame), frame: 'last' }
+      task.firstFrame && { input_image: frameUrl(task.firstFrame), frame: 'first' },
+      task.lastFrame && { input_image: frameUrl(task.lastFrame), frame: 'last' }
     ].filter(frame => frame !== null)
-    return defined({
+    return withoutNulls({
       model: task.model,
       prompt: task.prompt,
       seconds: task.seconds === null ? null : String(task.seconds),
@@ -48,22 +48,22 @@ const together: OpenAIVideos = {
     })
   },
   async result (answer) {
-    const { video_url: urls, cost } = objectAt(answer, 'outputs')
-    return { urls, costNano: nanoOf(cost) }
+    const { video_url: urls, cost } = objectField(answer, 'outputs')
+    return { urls, costNano: costNanoFromUsd(cost) }
   }
 }
 
 /** `POST /videos`, `GET /videos/{id}`; such a job cannot be cancelled. */
-function createProvider (upstream: VideoUpstream, { body, result }: OpenAIVideos): VideoProvider {
+function createProvider (upstream: VideoProviderOptions, { body, result }: OpenAIVideos): VideoProvider {
   const codes = {
     insufficient_quota: 'quota', model_not_found: 'not_found', rate_limit_exceeded: 'rate', invalid_api_key: 'auth'
   } as const
-  const api = createVideoApi(upstream, { auth: bearer, codes })
+  const api = createVideoClient(upstream, { auth: bearerAuth, codes })
   return createVideoProvider(api, {
     codes,
     submit: task => ({ path: '/videos', body: body(task) }),
-    idIn: answer => answer.id,
-    path: handle => `/videos/${handle}`,
+    jobId: answer => answer.id,
+    pollPath: handle => `/videos/${handle}`,
     // Some gateways use words of their own.
     states: {
       queued: 'queued',
@@ -79,13 +79,14 @@ function createProvider (upstream: VideoUpstream, { body, result }: OpenAIVideos
     async read (answer, handle, signal) {
       const { status, progress, seconds, error } = answer
       const isDone = status === 'completed' || status === 'succeeded'
-      const content = () => api.file(`/videos/${handle}/content`, signal)
+      const content = () => api.openFile(`/videos/${handle}/content`, signal)
       const found = isDone ? await result(answer, content) : {}
-      return { status, progress, seconds, complaint: complaintIn(error), ...found }
+      return { status, progress, seconds, error: readErrorDetail(error), ...found }
     }
   })
 }
 
-export const createOpenAIVideos = (upstream: VideoUpstream): VideoProvider => createProvider(upstream, openai)
-export const createTogetherVideos = (upstream: VideoUpstream): VideoProvider =>
+export const createOpenAIVideos = (upstream: VideoProviderOptions): VideoProvider =>
+  createProvider(upstream, openai)
+export const createTogetherVideos = (upstream: VideoProviderOptions): VideoProvider =>
   createProvider(upstream, together)

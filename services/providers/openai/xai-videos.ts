@@ -1,6 +1,6 @@
-import { bearer, createVideoApi, type VideoUpstream } from '../video-jobs/api.ts'
-import { complaintIn, objectAt } from '../video-jobs/failures.ts'
-import { aspectRatioOf, defined, pictureUrl, resolutionOf } from '../video-jobs/inputs.ts'
+import { bearerAuth, createVideoClient, type VideoProviderOptions } from '../video-jobs/client.ts'
+import { readErrorDetail, objectField } from '../video-jobs/errors.ts'
+import { aspectRatioFor, withoutNulls, frameUrl, resolutionFor } from '../video-jobs/fields.ts'
 import type { VideoProvider } from '../provider-video.ts'
 import { createVideoProvider } from '../video-jobs/dialect.ts'
 
@@ -9,41 +9,41 @@ const ticksPerNano = 10
 const ratios = ['16:9', '9:16', '1:1', '4:3', '3:4', '3:2', '2:3']
 
 /**
- * xAI's `/videos/generations`. While a video is made the answer is 202, mostly with an empty body. Source:
- * npm @ai-sdk/xai 5.
+ * xAI's `/videos/generations`. A poll of a running job returns 202, mostly with an empty body. Source: npm
+ * @ai-sdk/xai 5.
  */
-export function createXaiVideos (upstream: VideoUpstream): VideoProvider {
-  const api = createVideoApi(upstream, { auth: bearer, codes })
-  return createVideoProvider(api, {
+export function createXaiVideos (options: VideoProviderOptions): VideoProvider {
+  const client = createVideoClient(options, { auth: bearerAuth, codes })
+  return createVideoProvider(client, {
     codes,
     submit: task => ({
       path: '/videos/generations',
-      body: defined({
+      body: withoutNulls({
         model: task.model,
         prompt: task.prompt,
         duration: task.seconds,
-        aspect_ratio: aspectRatioOf(task, ratios),
-        resolution: resolutionOf(task, ['480p', '720p', '1080p']),
-        image: task.firstFrame && { url: pictureUrl(task.firstFrame) }
+        aspect_ratio: aspectRatioFor(task, ratios),
+        resolution: resolutionFor(task, ['480p', '720p', '1080p']),
+        image: task.firstFrame && { url: frameUrl(task.firstFrame) }
       })
     }),
-    idIn: answer => answer.request_id,
-    path: handle => `/videos/${handle}`,
+    jobId: answer => answer.request_id,
+    pollPath: handle => `/videos/${handle}`,
     states: { pending: 'running', done: 'succeeded', failed: 'failed', expired: 'failed', moderated: 'failed' },
     read (answer) {
       const { progress, error } = answer
-      const { url, duration, respect_moderation: isClean } = objectAt(answer, 'video')
-      const ticks = objectAt(answer, 'usage').cost_in_usd_ticks
+      const { url, duration, respect_moderation: isClean } = objectField(answer, 'video')
+      const ticks = objectField(answer, 'usage').cost_in_usd_ticks
       return {
-        // Finished answers have been seen without a status.
+        // Some responses with a finished video have no status.
         status: isClean === false ? 'moderated' : answer.status ?? (url === undefined ? 'pending' : 'done'),
         progress,
         urls: url,
         seconds: duration,
         costNano: typeof ticks === 'number' && ticks >= 0 ? Math.ceil(ticks / ticksPerNano) : null,
-        complaint: isClean === false
-          ? { code: 'moderation_blocked', message: 'The video was held back by the provider\'s moderation.' }
-          : complaintIn(error)
+        error: isClean === false
+          ? { code: 'moderation_blocked', message: 'The video was blocked by the provider\'s moderation.' }
+          : readErrorDetail(error)
       }
     }
   })

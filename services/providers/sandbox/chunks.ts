@@ -1,34 +1,33 @@
 import type { ChatCompletionChunk } from '../../../schemas/openai/chat-completions.ts'
 import type { CompletionUsage } from '../../../schemas/openai/usage.ts'
 import type { UpstreamError } from '../../shared/errors.ts'
-import type { Head } from './completion.ts'
+import type { CompletionHead } from './completion.ts'
 import { logprobsOf } from './logprobs.ts'
 import type { Reply, ReplyCall } from './reply.ts'
-import { throwIfAborted, wait } from './wait.ts'
+import { throwIfAborted, delay } from './delay.ts'
 
-/** How a stream runs: its pace, what ends it early, and `top` as for a chat completion. */
-export interface StreamOptions {
+/** `top` is as in completionOf. */
+export interface ChunkOptions {
   pieceMs: number
   signal: AbortSignal
-  /** Thrown after the first few chunks. */
+  /** Thrown after a few chunks, to simulate a broken stream. */
   breakOff: UpstreamError | null
   top: number | null
 }
 
 /**
- * The replies as chunks, all choices growing side by side, the usage last. A chunk is built when it is
- * pulled. Throws UpstreamError `aborted` when the signal aborts. Source: OpenAI specification, schema
- * `CreateChatCompletionStreamResponse`.
+ * Streams the replies as chunks, the choices interleaved, the usage last. Throws UpstreamError `aborted` when
+ * the signal aborts. Source: OpenAI specification, schema `CreateChatCompletionStreamResponse`.
  */
 export async function * chunksOf (
-  head: Head, replies: readonly Reply[], usage: CompletionUsage, options: StreamOptions
+  head: CompletionHead, replies: readonly Reply[], usage: CompletionUsage, options: ChunkOptions
 ): AsyncGenerator<ChatCompletionChunk, void, undefined> {
   const { pieceMs, signal, breakOff, top } = options
   const object = 'chat.completion.chunk'
   let growing = replies.map(reply => piecesOf(reply, top))
   let rounds = 0
   while (growing.length > 0) {
-    await wait(rounds === 0 ? 0 : pieceMs, signal)
+    await delay(rounds === 0 ? 0 : pieceMs, signal)
     if (breakOff !== null && rounds === roundsBeforeBreak) throw breakOff
     const unfinished = []
     for (const pieces of growing) {

@@ -4,15 +4,15 @@ import type { CompletionUsage } from '../../../schemas/openai/usage.ts'
 import { logprobsOf } from './logprobs.ts'
 import type { Reply, ReplyCall } from './reply.ts'
 
-/** What all chunks of an answer, or its one body, have in common. `created` is in Unix seconds. */
-export interface Head { id: string, created: number, model: string, system_fingerprint: string }
+/** The fields that a completion and its chunks share. `created` is in Unix seconds. */
+export interface CompletionHead { id: string, created: number, model: string, system_fingerprint: string }
 
 /**
- * The replies as one chat completion. `top` is how many likeliest tokens to list for each token, null for no
- * log probabilities. Source: OpenAI specification, schema `CreateChatCompletionResponse`.
+ * The replies as a chat completion. `top` is the number of `top_logprobs` per token, null for no log
+ * probabilities. Source: OpenAI specification, schema `CreateChatCompletionResponse`.
  */
 export function completionOf (
-  head: Head, replies: readonly Reply[], usage: CompletionUsage, top: number | null
+  head: CompletionHead, replies: readonly Reply[], usage: CompletionUsage, top: number | null
 ): ChatCompletion {
   return {
     ...head,

@@ -1,25 +1,26 @@
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
 import type { ChatMessage } from '../../../schemas/openai/chat-messages.ts'
 
-/** What the sandbox takes up from a request's messages. */
+/** The parts of a request's messages that the reply uses. */
 export interface Conversation {
-  /** The first system or developer message, cut to a bounded length; empty when there is none. */
+  /** The first system or developer message, truncated; empty if there is none. */
   instructions: string
-  /** The text of the last user message, whole. */
+  /** The text of the last user message. */
   userText: string
-  /** The beginning of `userText`, in which topics, quotations and values are looked for. */
+  /** `userText`, truncated; topics, quotations and values are extracted from it. */
   readText: string
-  /** How many user messages there are. */
+  /** The number of user messages. */
   turns: number
-  /** What is attached to the last user message. */
-  attached: Attached
-  /** The results the conversation ends with, oldest first; empty when its last message is not a tool's. */
+  /** Attachments of the last user message. */
+  attached: AttachmentCounts
+  /** The trailing tool results, oldest first. */
   toolResults: ToolResult[]
 }
 
-/** How many of each kind of content, other than text, a message carries. */
-export interface Attached { image: number, audio: number, file: number, video: number }
+/** The number of non-text parts of a message, by kind. */
+export interface AttachmentCounts { image: number, audio: number, file: number, video: number }
 
+/** A tool result with the name of the tool. */
 export interface ToolResult { name: string, content: string }
 
 /** Reads the messages of a validated request. */
@@ -27,19 +28,19 @@ export function readConversation ({ messages }: ChatCompletionRequest): Conversa
   const system = messages.find(({ role }) => role === 'system' || role === 'developer')
   const users = messages.filter(({ role }) => role === 'user')
   const last = users.at(-1)
-  const userText = last === undefined ? '' : textOf(last)
+  const userText = last === undefined ? '' : messageText(last)
   return {
-    instructions: system === undefined ? '' : textOf(system).slice(0, readUnits),
+    instructions: system === undefined ? '' : messageText(system).slice(0, maxReadLength),
     userText,
-    readText: userText.slice(0, readUnits),
+    readText: userText.slice(0, maxReadLength),
     turns: users.length,
-    attached: attachedTo(last),
+    attached: countAttachments(last),
     toolResults: toolResultsOf(messages)
   }
 }
 
-/** All text of a message, its parts on lines of their own. */
-export function textOf ({ content }: ChatMessage): string {
+/** The text parts of a message, joined by newlines. */
+export function messageText ({ content }: ChatMessage): string {
   if (typeof content === 'string') return content
   const texts: string[] = []
   for (const part of content ?? []) {
@@ -50,7 +51,7 @@ export function textOf ({ content }: ChatMessage): string {
 }
 
 /** Counts the images, audio clips, files and videos of a message. */
-export function attachedTo (message: ChatMessage | undefined): Attached {
+export function countAttachments (message: ChatMessage | undefined): AttachmentCounts {
   const attached = { image: 0, audio: 0, file: 0, video: 0 }
   if (message?.role !== 'user' || typeof message.content === 'string') return attached
   for (const part of message.content) {
@@ -62,15 +63,15 @@ export function attachedTo (message: ChatMessage | undefined): Attached {
   return attached
 }
 
-// So that a reply to a long text costs no more than a reply to a short one.
-const readUnits = 4_000
+// Bounds the cost of a reply to a long prompt.
+const maxReadLength = 4_000
 
 function toolResultsOf (messages: readonly ChatMessage[]): ToolResult[] {
   const lastOther = messages.findLastIndex(({ role }) => role !== 'tool' && role !== 'function')
   const names = namesOfCalls(messages[lastOther])
   const results: ToolResult[] = []
   for (const message of messages.slice(lastOther + 1)) {
-    const content = textOf(message).slice(0, readUnits)
+    const content = messageText(message).slice(0, maxReadLength)
     if (message.role === 'function') results.push({ name: message.name, content })
     if (message.role === 'tool') results.push({ name: names.get(message.tool_call_id) ?? 'you called', content })
   }

@@ -1,15 +1,14 @@
-import { commonWords, wordsOf } from './words.ts'
-import type { OfferedTool } from './tool-types.ts'
+import { stopWords, wordsOf } from './words.ts'
 
 /**
- * The tools a text clearly asks for, best match first: the text has at least half of the telling words of the
- * tool's name, or two words of its description. Each tool needs a word of its own, so that of two tools for
- * the weather only one is called.
+ * The tools a text asks for, best match first: it contains at least half of the specific words of the tool's
+ * name, or two words of its name and description. Each tool must match a word that no better one has matched,
+ * so that only one of two weather tools is called.
  */
 export function matchTools (tools: readonly OfferedTool[], text: string): OfferedTool[] {
-  const spoken = new Set(wordsOf(text))
+  const textWords = new Set(wordsOf(text))
   const claimed = new Set<string>()
-  return tools.map(tool => match(tool, spoken, text))
+  return tools.map(tool => match(tool, textWords, text))
     .filter(({ score }) => score > 0)
     .sort((left, right) => right.score - left.score)
     .filter(({ words }) => {
@@ -22,27 +21,42 @@ export function matchTools (tools: readonly OfferedTool[], text: string): Offere
 
 interface Match { tool: OfferedTool, words: string[], score: number }
 
-function match (tool: OfferedTool, spoken: ReadonlySet<string>, text: string): Match {
+function match (tool: OfferedTool, textWords: ReadonlySet<string>, text: string): Match {
   if (text.includes(tool.name)) return { tool, words: [tool.name, ...wordsOf(tool.name)], score: 10 }
-  const name = telling(tool.name)
-  const inName = name.filter(word => spoken.has(word))
-  const described = telling(tool.description).filter(word => spoken.has(word) && !name.includes(word))
+  const name = specificWords(tool.name)
+  const inName = name.filter(word => textWords.has(word))
+  const described = specificWords(tool.description)
+    .filter(word => textWords.has(word) && !name.includes(word))
   const words = [...inName, ...described]
   const isAsked = (inName.length > 0 && inName.length * 2 >= name.length) || words.length >= 2
-  // A whole name outweighs a part of a longer one.
+  // A fully matched name outweighs a partial match of a longer one.
   const score = inName.length / Math.max(1, name.length) + inName.length + described.length / 2
   return { tool, words, score: isAsked ? score : 0 }
 }
 
-/** Words that many tools share and that say nothing about what a tool is for. */
+/** Words that many tool names share. */
 const genericWords = new Set(`
   add api check create current data delete execute fetch find function given information invoke list load lookup name
   perform query read result retrieve return run search send set tool update user value
 `.trim().split(/\s+/))
 
-function telling (text: string): string[] {
-  const words = [...new Set(wordsOf(text))].filter(word => word.length > 1 && !commonWords.has(word))
-  const own = words.filter(word => !genericWords.has(word))
-  // A tool named after nothing else, such as `search`, is asked for by that word.
-  return own.length > 0 ? own : words
+function specificWords (text: string): string[] {
+  const words = [...new Set(wordsOf(text))].filter(word => word.length > 1 && !stopWords.has(word))
+  const specific = words.filter(word => !genericWords.has(word))
+  // A tool may consist of generic words only, such as `search`.
+  return specific.length > 0 ? specific : words
+}
+
+/** How a tool was declared: in `tools` as a function or custom tool, or in the deprecated `functions`. */
+export type ToolForm = 'function' | 'custom' | 'legacy'
+
+/** A tool of the request. */
+export interface OfferedTool {
+  form: ToolForm
+  name: string
+  description: string
+  /** JSON Schema of the arguments. */
+  parameters: Record<string, unknown>
+  /** Regular expression of a custom tool's input; null if unconstrained. */
+  pattern: string | null
 }

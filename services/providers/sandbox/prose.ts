@@ -1,9 +1,9 @@
-import type { Attached, Conversation, ToolResult } from './conversation.ts'
-import { listOf, shorten, topicsOf } from './words.ts'
+import type { AttachmentCounts, Conversation, ToolResult } from './conversation.ts'
+import { joinList, truncate, topicWords } from './words.ts'
 
 /**
- * A few plain sentences that take up the conversation. The same conversation and variant always give the same
- * text; different variants, up to `variants` of them, give different texts.
+ * A few sentences about the conversation, determined by it and by `variant`; variants below `variantCount`
+ * differ.
  */
 export function prose (conversation: Conversation, variant: number): string {
   const { toolResults } = conversation
@@ -16,13 +16,13 @@ export function prose (conversation: Conversation, variant: number): string {
 
 /** The reply to `response_format: {type: 'json_object'}`: the same sentences in a JSON object. */
 export function jsonProse (conversation: Conversation, variant: number): string {
-  const topics = topicsOf(conversation.readText).slice(0, 3)
+  const topics = topicWords(conversation.readText).slice(0, 3)
   return JSON.stringify({ answer: prose(conversation, variant), topics, sandbox: true })
 }
 
 type Pick = (texts: readonly string[]) => string
 
-// Reads the variant as a number with one digit per choice: no two variants below the product choose alike.
+// Mixed radix: reads one digit of the variant per choice, so that no two variants choose alike.
 function picker (variant: number): Pick {
   let rest = variant
   return texts => {
@@ -34,8 +34,8 @@ function picker (variant: number): Pick {
 
 function answerTo (text: string, pick: Pick): string[] {
   const quote = quoteOf(text, 90)
-  const topics = topicsOf(text).slice(0, 3).map(word => `“${word}”`)
-  const values: Record<string, string> = { quote, topic: topics[0] ?? '', topics: listOf(topics) }
+  const topics = topicWords(text).slice(0, 3).map(word => `“${word}”`)
+  const values: Record<string, string> = { quote, topic: topics[0] ?? '', topics: joinList(topics) }
   const sentences = [pick(quote === '' ? silences : openings), pick(topics.length > 0 ? suggestions : offers)]
   const filled = sentences.map(sentence => sentence.replace(/\{(\w+)\}/, (_, name: string) => values[name] ?? ''))
   return greeting.test(text) ? ['Hello!', ...filled] : filled
@@ -43,9 +43,9 @@ function answerTo (text: string, pick: Pick): string[] {
 
 const greeting = /^\s*(?:hi|hello|hey|good (?:morning|day|afternoon|evening))\b/i
 
-// Without the punctuation that a sentence around the quotation would double.
+// Strips trailing punctuation, which the surrounding sentence adds.
 function quoteOf (text: string, maxCharacters: number): string {
-  const whole = shorten(text, maxCharacters)
+  const whole = truncate(text, maxCharacters)
   return whole.replace(/[.!,;:\s]{1,10}$/u, '') || whole
 }
 
@@ -54,11 +54,11 @@ function contextOf ({ instructions, turns, attached }: Conversation): string[] {
   if (instructions !== '') sentences.push(`I keep to your instructions, “${quoteOf(instructions, 60)}”.`)
   if (turns > 1) sentences.push(`This is turn ${turns} of our conversation.`)
   const things = attachmentsOf(attached)
-  if (things.length > 0) sentences.push(`You attached ${listOf(things)}, which I can count but not open.`)
+  if (things.length > 0) sentences.push(`You attached ${joinList(things)}, which I can count but not open.`)
   return sentences
 }
 
-function attachmentsOf (attached: Attached): string[] {
+function attachmentsOf (attached: AttachmentCounts): string[] {
   const counted = [
     { count: attached.image, one: 'image', many: 'images' },
     { count: attached.audio, one: 'audio clip', many: 'audio clips' },
@@ -70,26 +70,26 @@ function attachmentsOf (attached: Attached): string[] {
 }
 
 function reportOf ({ name, content }: ToolResult): string {
-  const facts = factsOf(content)
-  return facts === null
-    ? `The tool ${name} answered “${shorten(content, 300)}”.`
-    : `The tool ${name} answered with ${facts}.`
+  const fields = fieldsOf(content)
+  return fields === null
+    ? `The tool ${name} answered “${truncate(content, 300)}”.`
+    : `The tool ${name} answered with ${fields}.`
 }
 
-function factsOf (content: string): string | null {
+function fieldsOf (content: string): string | null {
   if (!content.trimStart().startsWith('{')) return null
   let result: unknown
   try {
     result = JSON.parse(content)
   } catch {
-    // Not JSON after all: then it is quoted as it stands.
+    // Not JSON: quoted verbatim.
     return null
   }
-  const facts = Object.entries(Object(result)).slice(0, 8)
-  if (facts.length === 0) return null
-  return listOf(facts.map(([key, value]) => {
+  const fields = Object.entries(Object(result)).slice(0, 8)
+  if (fields.length === 0) return null
+  return joinList(fields.map(([key, value]) => {
     const text = typeof value === 'string' ? value : JSON.stringify(value)
-    return `${shorten(key, 40).replaceAll('_', ' ')} ${shorten(text, 80)}`
+    return `${truncate(key, 40).replaceAll('_', ' ')} ${truncate(text, 80)}`
   }))
 }
 
@@ -156,5 +156,5 @@ const closings = [
   'When you are ready, choose a real model and leave everything else as it is.'
 ]
 
-/** How many variants are certain to differ. */
-export const variants = openings.length * suggestions.length * notices.length * closings.length
+/** The number of variants that differ from each other. */
+export const variantCount = openings.length * suggestions.length * notices.length * closings.length

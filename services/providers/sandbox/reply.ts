@@ -1,22 +1,22 @@
 import { randomUUID } from 'node:crypto'
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
 import type { Conversation } from './conversation.ts'
-import { readFacts } from './facts.ts'
-import { hashOf } from './hash.ts'
-import { jsonProse, prose, variants } from './prose.ts'
-import { sample } from './sample.ts'
+import { extractValues } from './prompt-values.ts'
+import { fnv1aHash } from './hash.ts'
+import { jsonProse, prose, variantCount } from './prose.ts'
+import { sampleSchema } from './sample-schema.ts'
 import { countTokens, splitTokens } from './tokens.ts'
 import { planCalls } from './tools.ts'
-import type { PlannedCall } from './tool-types.ts'
+import type { PlannedCall } from './tools.ts'
 
 /** One choice of an answer, before it takes OpenAI's form. */
 export interface Reply {
   index: number
-  /** The tokens of the text; null when the reply consists of calls. */
+  /** The text as tokens; null if the reply is tool calls. */
   content: string[] | null
   calls: ReplyCall[]
   finish: 'stop' | 'length' | 'tool_calls' | 'function_call'
-  /** How many tokens the reply costs: those of its text and of its calls' names and inputs. */
+  /** Completion tokens: of the text, or of the calls' names and inputs. */
   tokens: number
 }
 
@@ -24,16 +24,16 @@ export interface ReplyCall {
   id: string
   form: PlannedCall['form']
   name: string
-  /** The tokens of the arguments, or of the text for a custom tool. */
+  /** The arguments, or the text for a custom tool, as tokens. */
   input: string[]
 }
 
-/** The most tokens a reply has when the request sets no lower limit. */
+/** Upper limit of the tokens of a reply. */
 export const maxReplyTokens = 16_384
 
 /**
- * Composes the reply number `index` to a request; replies of different numbers differ where the request
- * leaves room. Throws UpstreamError when the request forces a tool it does not offer.
+ * Composes choice `index` of a completion; choices differ where the request allows it. Throws UpstreamError
+ * if the request forces a tool it does not declare.
  */
 export function composeReply (
   request: ChatCompletionRequest, conversation: Conversation, index: number
@@ -48,7 +48,7 @@ export function composeReply (
   return textReply(echo ?? composeText(request, conversation, index), request.stop, maxTokens, index)
 }
 
-/** The text after `Repeat exactly:`, or in the quotes after `Say:` and `Reply with exactly`; else null. */
+/** The text to repeat after `Repeat exactly:`, `Say:` or `Reply with exactly`; else null. */
 function echoOf (text: string): string | null {
   const repeated = /^\s*repeat exactly: ?([\s\S]+)$/i.exec(text)
   const quoted = /^\s*(?:say:|reply with exactly:?)\s*["“]([\s\S]*)["”]\s*$/i.exec(text)
@@ -59,12 +59,12 @@ function echoOf (text: string): string | null {
 function composeText (request: ChatCompletionRequest, conversation: Conversation, index: number): string {
   const { seed, temperature, response_format: format } = request
   const { readText, instructions, turns } = conversation
-  const wording = hashOf(readText, instructions, String(turns), String(seed ?? ''), String(temperature ?? ''))
-  const variant = (wording + index) % variants
+  const wording = fnv1aHash(readText, instructions, String(turns), String(seed ?? ''), String(temperature ?? ''))
+  const variant = (wording + index) % variantCount
   if (format?.type === 'json_object') return jsonProse(conversation, variant)
   if (format?.type !== 'json_schema') return prose(conversation, variant)
   const schema = format.json_schema.schema ?? { type: 'object' }
-  return JSON.stringify(sample(schema, readFacts(readText), index))
+  return JSON.stringify(sampleSchema(schema, extractValues(readText), index))
 }
 
 function textReply (text: string, stop: ChatCompletionRequest['stop'], maxTokens: number, index: number): Reply {

@@ -1,15 +1,14 @@
-import type { Facts } from './facts.ts'
+import type { PromptValues } from './prompt-values.ts'
 import { numberIn } from './schema.ts'
 import type { Schema } from './schema.ts'
 
 /**
- * A number within a schema's bounds: the first number of the user's text that fits, else one near the lower
- * bound.
+ * A number within a schema's bounds: the first number of the prompt that fits, else one near the lower bound.
  */
-export function sampleNumber (schema: Schema, facts: Facts, variant: number): number {
+export function sampleNumber (schema: Schema, values: PromptValues, variant: number): number {
   const range = rangeOf(schema)
-  const named = facts.numbers.findIndex(number => fits(number, range))
-  if (named >= 0) return facts.numbers.splice(named, 1)[0] ?? 0
+  const named = values.numbers.findIndex(number => fits(number, range))
+  if (named >= 0) return values.numbers.splice(named, 1)[0] ?? 0
   const { above, below, step, integer } = range
   const grid = step ?? (integer || below - above > 2 ? 1 : (below - above) / 4)
   const start = above > -Infinity ? above : Math.min(1, below - 100 * grid)
@@ -21,7 +20,7 @@ export function sampleNumber (schema: Schema, facts: Facts, variant: number): nu
 }
 
 interface Range {
-  /** The bounds, which a number may equal unless it is `open`. */
+  /** Inclusive bounds, unless `openAbove` or `openBelow`. */
   above: number
   below: number
   openAbove: boolean
@@ -33,7 +32,7 @@ interface Range {
 function rangeOf (schema: Schema): Range {
   const least = numberIn(schema, 'minimum') ?? -Infinity
   const most = numberIn(schema, 'maximum') ?? Infinity
-  // Draft 4 writes `exclusiveMinimum: true` beside `minimum`.
+  // In draft 4 `exclusiveMinimum` is a boolean beside `minimum`.
   const overLeast = numberIn(schema, 'exclusiveMinimum') ?? (schema.exclusiveMinimum === true ? least : -Infinity)
   const underMost = numberIn(schema, 'exclusiveMaximum') ?? (schema.exclusiveMaximum === true ? most : Infinity)
   const step = numberIn(schema, 'multipleOf')

@@ -1,8 +1,8 @@
 /**
- * A short text that matches a regular expression, built from the expression instead of searched for: no
- * expression of a client is ever run. `leastCharacters` stretches what may repeat. Knows literals, classes,
- * escapes, groups, alternatives (the first is taken) and quantifiers; look-around and back references are
- * left out. An expression of more than 1,000 characters gives an empty text.
+ * Generates a short text that matches a regular expression, without executing the expression, which may come
+ * from an attacker. Open-ended repetitions grow until `leastCharacters` are reached. Supports literals,
+ * classes, escapes, groups, alternatives (the first one) and quantifiers; ignores look-around and back
+ * references. Returns an empty text for expressions beyond 1,000 characters.
  */
 export function samplePattern (pattern: string, leastCharacters = 0): string {
   if (pattern.length > maxPattern) return ''
@@ -11,10 +11,10 @@ export function samplePattern (pattern: string, leastCharacters = 0): string {
   return missing <= 0 ? short : readAlternatives({ pattern, at: 0, stretch: missing + 1 })
 }
 
-/** A place in an expression; `stretch` is how often an open-ended repetition is repeated. */
+/** A position in an expression; `stretch` is the count for open-ended repetitions. */
 interface Cursor { readonly pattern: string, readonly stretch: number, at: number }
 
-/** One member of a class: a text that belongs to it, and whether a character does. */
+/** A member of a character class: an example, and a test for characters. */
 interface Member { text: string, has: (character: string) => boolean }
 
 const maxPattern = 1_000
@@ -53,7 +53,7 @@ function readGroup (cursor: Cursor): string {
   return /[=!]$/.test(kind) ? '' : text
 }
 
-/** How often the atom just read is to be repeated. */
+/** How often to repeat the preceding atom. */
 function readTimes (cursor: Cursor): number {
   const { stretch } = cursor
   const quantifier = match(cursor, /(?:([*+?])|\{(\d{1,9})(,?)(\d{0,9})\})\??/y)
@@ -104,7 +104,7 @@ function propertyPattern (property: string): RegExp {
   try {
     return new RegExp(`\\${property}`, 'u')
   } catch {
-    // An expression with an unknown property cannot be matched by anything, so any letter will do.
+    // Nothing can match an unknown property.
     return /[a-z]/
   }
 }

@@ -1,21 +1,20 @@
-import type { Facts } from './facts.ts'
+import type { PromptValues } from './prompt-values.ts'
 import { samplePattern } from './sample-pattern.ts'
 import { numberIn } from './schema.ts'
 import type { Schema } from './schema.ts'
-import { shorten, wordsOf } from './words.ts'
+import { truncate, wordsOf } from './words.ts'
 
 /**
- * A string that has a schema's format, or pattern, or length. A free string is taken from the user's text:
- * quoted words first, then the text itself where the property's name asks for one, then a name; else it
- * describes itself.
+ * A string with a schema's format, pattern or length. An unconstrained string comes from the prompt: a
+ * quotation, the prompt itself if the property's name suggests a text, or a name; else it is a placeholder.
  */
-export function sampleString (schema: Schema, name: string, facts: Facts, variant: number): string {
+export function sampleString (schema: Schema, name: string, values: PromptValues, variant: number): string {
   const least = Math.min(numberIn(schema, 'minLength') ?? 0, maxCharacters)
   const most = Math.min(numberIn(schema, 'maxLength') ?? maxCharacters, maxCharacters)
   const format = formats.get(String(schema.format))
-  if (format !== undefined) return format(facts, variant)
+  if (format !== undefined) return format(values, variant)
   if (typeof schema.pattern === 'string') return samplePattern(schema.pattern, least)
-  return fit(freeText(name, facts) ?? described(name, variant), least, most)
+  return fit(freeText(name, values) ?? placeholder(name, variant), least, most)
 }
 
 const maxCharacters = 10_000
@@ -25,18 +24,18 @@ const textNames = new Set([
   'subject', 'task', 'text', 'title', 'topic'
 ])
 
-function freeText (name: string, facts: Facts): string | undefined {
+function freeText (name: string, values: PromptValues): string | undefined {
   const words = wordsOf(name)
-  if (words.includes('email')) return facts.emails.shift()
-  if (words.includes('url')) return facts.urls.shift()
-  if (words.includes('date')) return facts.dates.shift()
-  const quote = facts.quotes.shift()
+  if (words.includes('email')) return values.emails.shift()
+  if (words.includes('url')) return values.urls.shift()
+  if (words.includes('date')) return values.dates.shift()
+  const quote = values.quotes.shift()
   if (quote !== undefined) return quote
-  if (words.some(word => textNames.has(word)) && facts.text !== '') return shorten(facts.text, 500)
-  return facts.names.shift()
+  if (words.some(word => textNames.has(word)) && values.text !== '') return truncate(values.text, 500)
+  return values.names.shift()
 }
 
-function described (name: string, variant: number): string {
+function placeholder (name: string, variant: number): string {
   const text = `sample ${wordsOf(name).join(' ') || 'value'}`
   return variant === 0 ? text : `${text} ${variant + 1}`
 }
@@ -47,16 +46,13 @@ function fit (text: string, least: number, most: number): string {
   return text + '.'.repeat(Math.max(0, least - characters.length))
 }
 
-type Format = (facts: Facts, variant: number) => string
+type Format = (values: PromptValues, variant: number) => string
 
-// Sample dates and times vary by day and by second, within the shortest month and the first minute.
 const day = (variant: number): string => `2026-01-${String(1 + variant % 28).padStart(2, '0')}`
 const second = (variant: number): string => `09:00:${String(variant % 60).padStart(2, '0')}`
 const number = (variant: number, digits: number): string => String(variant + 1).padStart(digits, '0')
 
-/**
- * Formats of draft 2020-12 with values of the reserved example names and addresses (RFC 2606, 5737, 3849).
- */
+/** Formats of draft 2020-12, with the names and addresses reserved for examples (RFC 2606, 5737, 3849). */
 const formats = new Map<string, Format>(Object.entries<Format>({
   date: ({ dates }, variant) => dates.shift() ?? day(variant),
   'date-time': ({ dates }, variant) => `${dates.shift() ?? day(variant)}T${second(variant)}Z`,

@@ -4,18 +4,18 @@ import { createReport } from '../provider.ts'
 import type { ChatAnswer, ChatApi, ChatCall, StreamReport, Usage } from '../provider.ts'
 import { chunksOf } from './chunks.ts'
 import { completionOf } from './completion.ts'
-import type { Head } from './completion.ts'
+import type { CompletionHead } from './completion.ts'
 import { readConversation } from './conversation.ts'
 import { readDirective } from './directives.ts'
 import { composeReply } from './reply.ts'
 import { usageOf } from './usage.ts'
-import { wait } from './wait.ts'
+import { delay } from './delay.ts'
 
 /**
- * Chat in this process, without a network and without a key: the same request always gets the same reply, in
- * OpenAI's form and with exact usage. `pieceMs` is the time between two pieces of a stream. Throws
- * UpstreamError when a message asks for a failure (see directives.ts), when the request forces a tool that it
- * does not offer, and when the call is aborted.
+ * Chat in this process, without a network and a key. Deterministic: the same request gets the same reply, in
+ * OpenAI's format and with exact usage. `pieceMs` is the pause between two chunks of a stream. Throws
+ * UpstreamError if the prompt contains an error directive (see directives.ts), if the request forces an
+ * undeclared tool, and if the call is aborted.
  */
 export function createSandbox ({ pieceMs = 8 } = {}): ChatApi {
   return {
@@ -29,7 +29,7 @@ async function answer (call: ChatCall, pieceMs: number): Promise<ChatAnswer> {
   const request = outputLimit === null ? call.request : { ...call.request, max_tokens: outputLimit }
   const conversation = readConversation(request)
   const { error, delayMs, breakOff } = readDirective(conversation.userText)
-  await wait(delayMs, signal)
+  await delay(delayMs, signal)
   if (error !== null) throw error
   if (breakOff !== null && request.stream !== true) throw breakOff
   const indices = Array.from({ length: request.n ?? 1 }, (_, index) => index)
@@ -37,22 +37,22 @@ async function answer (call: ChatCall, pieceMs: number): Promise<ChatAnswer> {
   const usage = usageOf(request, replies.reduce((tokens, reply) => tokens + reply.tokens, 0))
   const head = headOf(model)
   const top = request.logprobs === true ? request.top_logprobs ?? 0 : null
-  const counted = { prompt: usage.prompt_tokens, completion: usage.completion_tokens }
+  const usageReport = { prompt: usage.prompt_tokens, completion: usage.completion_tokens }
   if (request.stream !== true) {
     const body = completionOf(head, replies, usage, top)
-    return { kind: 'json', body, text: null, report: { ...createReport(), usage: counted, model } }
+    return { kind: 'json', body, text: null, report: { ...createReport(), usage: usageReport, model } }
   }
   const report: StreamReport = { ...createReport(), model }
   const chunks = chunksOf(head, replies, usage, { pieceMs, signal, breakOff, top })
-  return { kind: 'chunks', chunks: reporting(chunks, report, counted), report }
+  return { kind: 'chunks', chunks: reporting(chunks, report, usageReport), report }
 }
 
-function headOf (model: string): Head {
+function headOf (model: string): CompletionHead {
   const id = `chatcmpl-${randomUUID().replaceAll('-', '')}`
   return { id, created: Math.floor(Date.now() / 1_000), model, system_fingerprint: 'fp_sandbox' }
 }
 
-// A stream that was not read to its usage leaves the report without one, as with any other provider.
+// Like any provider, the stream reports its usage only when it is read to the end.
 async function * reporting (
   chunks: AsyncIterable<ChatCompletionChunk>, report: StreamReport, usage: Usage
 ): AsyncGenerator<ChatCompletionChunk, void, undefined> {

@@ -1,20 +1,15 @@
-/** A JSON Schema object as it came with a request: nothing about its keywords is certain. */
+/** A JSON Schema object from a request, unvalidated. */
 export type Schema = Record<string, unknown>
 
-/**
- * Where a schema stands: its document, the references being followed, and how many more schemas may be looked
- * at.
- */
+/** The schema's document, the references being followed, and the budget of schemas to visit. */
 export interface Scope { root: unknown, active: Set<string>, remaining: number }
 
-/**
- * A schema without `$ref`, `allOf`, `anyOf` and `oneOf`, and the references that were followed to get there.
- */
+/** A schema without `$ref`, `allOf`, `anyOf` and `oneOf`, and the references followed to build it. */
 export interface FlatSchema { schema: Schema, refs: string[] }
 
 /**
- * Replaces a schema's references and combinations by one plain schema whose values also satisfy the original.
- * Of alternatives the first is chosen that is neither null nor an active reference, which would recurse.
+ * Resolves references and merges combinations into one plain schema whose values satisfy the original. Of the
+ * alternatives it takes the first that is neither null nor recursive.
  */
 export function flatten (schema: unknown, scope: Scope, depth = 0): FlatSchema {
   if (!isSchema(schema) || depth > maxReferences || scope.remaining-- <= 0) return { schema: {}, refs: [] }
@@ -37,24 +32,24 @@ export function flatten (schema: unknown, scope: Scope, depth = 0): FlatSchema {
   return { schema: flat, refs }
 }
 
-/** Whether a schema, or the items it lists, is one of the `active` references. */
-export function recurs (schema: unknown, active: ReadonlySet<string>): boolean {
+/** Whether a schema, or the schema of its items, is one of the `active` references. */
+export function isRecursive (schema: unknown, active: ReadonlySet<string>): boolean {
   if (!isSchema(schema)) return false
   if (typeof schema.$ref === 'string' && active.has(schema.$ref)) return true
-  return schema.type !== 'array' ? false : recurs(schema.items, active)
+  return schema.type !== 'array' ? false : isRecursive(schema.items, active)
 }
 
-/** Whether a value is a schema in the form of an object. */
+/** Whether a value is a schema object. */
 export const isSchema = (value: unknown): value is Schema =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The value of a keyword if it is a number. */
+/** The numeric value of a keyword. */
 export const numberIn = (schema: Schema, keyword: string): number | undefined => {
   const value = schema[keyword]
   return typeof value === 'number' ? value : undefined
 }
 
-/** The strings a keyword lists; none if it lists nothing. */
+/** The strings in a keyword's array. */
 export const stringsIn = (schema: Schema, keyword: string): string[] => {
   const value = schema[keyword]
   return Array.isArray(value) ? value.filter(item => typeof item === 'string') : []
@@ -63,11 +58,11 @@ export const stringsIn = (schema: Schema, keyword: string): string[] => {
 const maxReferences = 32
 
 function choose (branches: unknown[], active: ReadonlySet<string>): unknown {
-  const finite = branches.filter(branch => !recurs(branch, active))
+  const finite = branches.filter(branch => !isRecursive(branch, active))
   return finite.find(branch => !isSchema(branch) || branch.type !== 'null') ?? finite[0] ?? branches[0]
 }
 
-/** Follows a reference within the document: `#`, `#/$defs/name` or any other JSON Pointer (RFC 6901). */
+/** Resolves a local reference: `#`, `#/$defs/name` or any other JSON Pointer (RFC 6901). */
 function resolve (ref: string, root: unknown): unknown {
   if (!ref.startsWith('#')) return undefined
   let target = root
@@ -84,7 +79,7 @@ function unescape (step: string): string {
   try {
     return decodeURIComponent(plain)
   } catch {
-    // A lone percent sign is part of the name then.
+    // A lone percent sign is literal.
     return plain
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Cuts text into the sandbox's tokens, at most `maxTokens` of them; joined, they give the text back exactly.
+ * Splits text into the sandbox's tokens, at most `maxTokens`. Joined, they are the text.
  *
  * A token is a space, if there is one, with up to 8 letters of a cased script, up to 2 letters of a script
  * without case, or up to 3 digits; or up to 8 characters of white space; or up to 2 other characters. A
@@ -7,20 +7,17 @@
  * text.
  */
 export function splitTokens (text: string, maxTokens = Infinity): string[] {
-  const reach = text.slice(0, maxTokens * longestTokenUnits)
-  return (reach.match(token) ?? []).slice(0, maxTokens)
+  const prefix = text.slice(0, maxTokens * longestTokenUnits)
+  return (prefix.match(token) ?? []).slice(0, maxTokens)
 }
 
-/**
- * Counts the tokens of a text. Only its beginning is cut into tokens when it is very long; the rest is taken
- * to be as dense, so that the cost of counting does not grow with the request.
- */
+/** Counts the tokens of a text; extrapolates beyond 64 KiB, to bound the cost. */
 export function countTokens (text: string): number {
   if (text.length <= countedUnits) return splitTokens(text).length
   return Math.ceil(splitTokens(text.slice(0, countedUnits)).length * text.length / countedUnits)
 }
 
-// Without look-ahead and anchors, or a text cut after a token would be cut differently.
+// Without look-ahead and anchors: a prefix of the text must have a prefix of its tokens.
 const token = new RegExp([
   ' ?[\\p{Lu}\\p{Ll}\\p{Lt}\\p{Lm}\\p{M}]{1,8}',
   ' ?(?:\\p{Lo}\\p{M}?){1,2}',
@@ -29,6 +26,6 @@ const token = new RegExp([
   '[^\\s\\p{L}\\p{M}\\p{N}]{1,2}'
 ].join('|'), 'gu')
 
-// A space and eight letters outside the basic plane.
+// A space and eight surrogate pairs.
 const longestTokenUnits = 17
 const countedUnits = 65_536

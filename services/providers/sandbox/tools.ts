@@ -1,16 +1,18 @@
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
 import { UpstreamError } from '../../shared/errors.ts'
 import type { Conversation } from './conversation.ts'
-import { readFacts } from './facts.ts'
+import { extractValues } from './prompt-values.ts'
 import { samplePattern } from './sample-pattern.ts'
-import { sample } from './sample.ts'
-import { matchTools } from './match-tools.ts'
-import type { OfferedTool, PlannedCall } from './tool-types.ts'
+import { sampleSchema } from './sample-schema.ts'
+import { matchTools, type OfferedTool, type ToolForm } from './match-tools.ts'
+
+/** A tool call of the reply; `input` is the arguments as JSON, or the text for a custom tool. */
+export interface PlannedCall { form: ToolForm, name: string, input: string }
 
 /**
- * Decides which tools the reply calls: the named one, or one at least when that is required, or those that
- * the user's text clearly asks for. None is called by `none`, nor without being forced after a tool's result.
- * Throws UpstreamError when the request forces a tool it does not offer.
+ * Plans the tool calls of a reply: the named tool, the tools the user's text asks for, or the first one if a
+ * call is required. After a tool result no tool is called unless forced. Throws UpstreamError if the request
+ * forces a tool it does not declare.
  */
 export function planCalls (
   request: ChatCompletionRequest, conversation: Conversation, variant: number
@@ -62,7 +64,7 @@ function named (name: string, offered: OfferedTool[], param: string): OfferedToo
   return [tool]
 }
 
-// A choice names its tool under the tool's type, an old one directly.
+// The name is under the tool's type, or at the top level in the deprecated form.
 function nameOf (choice: object): string {
   for (const holder of [Reflect.get(choice, 'function'), Reflect.get(choice, 'custom'), choice]) {
     if (typeof holder === 'object' && holder !== null && 'name' in holder) return String(holder.name)
@@ -71,15 +73,15 @@ function nameOf (choice: object): string {
 }
 
 function unknownTool (param: string, what: string): UpstreamError {
-  const message = `Invalid value for '${param}': it asks for ${what}, which the request does not offer.`
+  const message = `Invalid value for '${param}': the request does not declare ${what}.`
   const details = { status: 400, type: 'invalid_request_error', param, code: 'invalid_value' }
   return new UpstreamError('bad_request', 'no', message, details)
 }
 
 function plan (tool: OfferedTool, { readText }: Conversation, variant: number): PlannedCall {
-  const facts = readFacts(readText)
+  const values = extractValues(readText)
   const { form, name } = tool
   if (tool.pattern !== null) return { form, name, input: samplePattern(tool.pattern) }
-  if (form === 'custom') return { form, name, input: facts.quotes[0] ?? (readText || 'sample input') }
-  return { form, name, input: JSON.stringify(sample({ type: 'object', ...tool.parameters }, facts, variant)) }
+  if (form === 'custom') return { form, name, input: values.quotes[0] ?? (readText || 'sample input') }
+  return { form, name, input: JSON.stringify(sampleSchema({ type: 'object', ...tool.parameters }, values, variant)) }
 }

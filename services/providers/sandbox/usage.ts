@@ -1,18 +1,18 @@
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
 import type { CompletionUsage } from '../../../schemas/openai/usage.ts'
-import { attachedTo, textOf } from './conversation.ts'
+import { countAttachments, messageText } from './conversation.ts'
 import { countTokens } from './tokens.ts'
 
 /**
- * Counts the prompt's tokens: 3 to begin the reply and 4 for each message; the message's text, name and
- * calls; a flat figure for each attachment; the tools and the wanted form of the answer as JSON.
+ * Counts prompt tokens: 3 for the reply and 4 per message, plus the messages' texts, names and calls, a flat
+ * number per attachment, and the tools and response format as JSON.
  */
 export function countPrompt (request: ChatCompletionRequest): number {
   const { messages, tools, functions, response_format: format } = request
   let tokens = 3 + countJson(tools) + countJson(functions) + countJson(format)
   for (const message of messages) {
-    const attached = attachedTo(message)
-    tokens += 4 + countTokens(textOf(message)) +
+    const attached = countAttachments(message)
+    tokens += 4 + countTokens(messageText(message)) +
       attached.image * imageTokens + attached.audio * audioTokens +
       attached.file * fileTokens + attached.video * videoTokens
     if ('name' in message && message.name !== undefined) tokens += countTokens(message.name)
@@ -21,10 +21,10 @@ export function countPrompt (request: ChatCompletionRequest): number {
   return tokens
 }
 
-/** Usage in OpenAI's form for a request and the number of tokens that answered it. */
+/** OpenAI's usage object for a request and its completion tokens. */
 export function usageOf (request: ChatCompletionRequest, completionTokens: number): CompletionUsage {
   const promptTokens = countPrompt(request)
-  const clips = request.messages.reduce((count, message) => count + attachedTo(message).audio, 0)
+  const clips = request.messages.reduce((count, message) => count + countAttachments(message).audio, 0)
   return {
     prompt_tokens: promptTokens,
     completion_tokens: completionTokens,

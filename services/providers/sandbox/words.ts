@@ -1,36 +1,30 @@
-/**
- * The words of a text or an identifier in lower case without a plural s: `getUserNames` gives get, user,
- * name.
- */
+/** The words of a text or identifier in lower case and singular: `getUserNames` gives get, user, name. */
 export function wordsOf (text: string): string[] {
   const spaced = text.replace(/(\p{Ll})(\p{Lu})/gu, '$1 $2').toLowerCase()
   return (spaced.match(/\p{L}+/gu) ?? []).map(singular)
 }
 
-/** The words of a text that say what it is about, each once, in their order and in the text's own form. */
-export function topicsOf (text: string): string[] {
+/** The distinct words of a text without stop words, in their order. */
+export function topicWords (text: string): string[] {
   const words = (text.match(/\p{L}[\p{L}\p{N}'’-]*/gu) ?? []).map(word => word.toLowerCase())
-  return [...new Set(words)].filter(word => word.length >= 4 && !commonWords.has(singular(word)))
+  return [...new Set(words)].filter(word => word.length >= 4 && !stopWords.has(singular(word)))
 }
 
-/**
- * Cuts a text to so many characters, with an ellipsis, never inside a surrogate pair; white space becomes one
- * space.
- */
-export function shorten (text: string, maxCharacters: number): string {
+/** Truncates a text to a number of code points, with an ellipsis, and collapses white space. */
+export function truncate (text: string, maxCharacters: number): string {
   const characters = [...text.slice(0, maxCharacters * 4).replace(/\s+/gu, ' ').trim()]
   if (characters.length <= maxCharacters) return characters.join('')
   return characters.slice(0, maxCharacters - 1).join('').trimEnd() + '…'
 }
 
-/** `a`, `a and b`, `a, b and c`. */
-export function listOf (items: readonly string[]): string {
+/** Joins items: `a`, `a and b`, `a, b and c`. */
+export function joinList (items: readonly string[]): string {
   if (items.length < 2) return items.join('')
   return `${items.slice(0, -1).join(', ')} and ${items.at(-1)}`
 }
 
-/** Words too frequent to tell one text from another. */
-export const commonWords = new Set(`
+/** English stop words, singular. */
+export const stopWords = new Set(`
   a about above after again all also always am an and another any anything are as ask at away be because been before
   being below best between both but by call can can't could current describe did do doe doing don't done each either
   else even ever every everything explain few find first for from further get getting give given go going good great

@@ -1,59 +1,59 @@
 import { UpstreamError } from '../../shared/errors.ts'
 import type { JsonObject } from '../../shared/json.ts'
-import type { SubmitRequest, VideoApi } from './api.ts'
-import { badReply, failedJob, mayHaveBegun, textOf } from './failures.ts'
-import type { Complaint, FailureCodes } from './failures.ts'
+import type { SubmitRequest, VideoClient } from './client.ts'
+import { badReply, jobError, asMaybeSent, textOrNull } from './errors.ts'
+import type { ProviderErrorDetail, ErrorKindByCode } from './errors.ts'
 import type { Polling, VideoFile, VideoProvider, VideoState, VideoTask } from '../provider-video.ts'
 
-/** How one provider words what all of them do. */
+/** How one provider expresses the operations that all of them share. */
 export interface VideoDialect {
   polling?: Partial<Polling>
-  pictures?: VideoProvider['pictures']
+  frameFormat?: VideoProvider['frameFormat']
   submit (task: VideoTask): SubmitRequest
-  /** The job's id in the answer to a submit. */
-  idIn (answer: JsonObject): unknown
-  /** What is kept of the job; default: the id, in a form that can be part of a path. */
+  /** The job id in the response to a submit. */
+  jobId (answer: JsonObject): unknown
+  /** The handle to store with the job; default: the id, encoded for a path. */
   handle?: (id: string, task: VideoTask) => string
-  /** Where the job is asked for. */
-  path (handle: string): string
-  /** What the provider's states mean; those it may add are taken for `running`, the deadline ends them. */
+  /** The path to poll. */
+  pollPath (handle: string): string
+  /** Meaning of the provider's states. Unknown states count as `running`, until the deadline. */
   states: Readonly<Record<string, VideoState['state']>>
-  read (answer: JsonObject, handle: string, signal: AbortSignal): Reading | Promise<Reading>
+  read (answer: JsonObject, handle: string, signal: AbortSignal): JobStatus | Promise<JobStatus>
   cancel?: (handle: string) => { method: 'POST' | 'PUT' | 'DELETE', path: string }
-  codes: FailureCodes
+  codes: ErrorKindByCode
 }
 
-/** What a poll was answered, as the provider put it. */
-export interface Reading {
+/** The fields of a poll's response, unvalidated. */
+export interface JobStatus {
   status: unknown
   /** 0 to 100. */
   progress?: unknown
-  /** Addresses, one or several. */
+  /** One URL or several. */
   urls?: unknown
-  /** Instead of addresses, where the key is needed. */
+  /** Instead of `urls`, for videos that need the API key. */
   files?: VideoFile[]
-  /** A number, or a number as text. */
+  /** A number, possibly as text. */
   seconds?: unknown
   costNano?: number | null
-  complaint?: Complaint
+  error?: ProviderErrorDetail
 }
 
-const usualPolling: Polling = { minMs: 3_000, maxMs: 15_000, deadlineMs: 30 * 60_000 }
+const defaultPolling: Polling = { minMs: 3_000, maxMs: 15_000, deadlineMs: 30 * 60_000 }
 
-/** A maker that submits and polls as the wire says. */
-export function createVideoProvider (api: VideoApi, wire: VideoDialect): VideoProvider {
-  const { cancel, pictures } = wire
+/** A video provider that submits, polls and cancels in a dialect. Its methods throw UpstreamError. */
+export function createVideoProvider (api: VideoClient, dialect: VideoDialect): VideoProvider {
+  const { cancel, frameFormat } = dialect
   return {
-    polling: { ...usualPolling, ...wire.polling },
+    polling: { ...defaultPolling, ...dialect.polling },
     submitsOnce: false,
-    ...(pictures && { pictures }),
+    ...(frameFormat && { frameFormat }),
     async submit (task, signal) {
-      return { handle: handleIn(await api.submit(wire.submit(task), signal), task, wire) }
+      return { handle: readJobHandle(await api.submit(dialect.submit(task), signal), task, dialect) }
     },
     async poll (handle, signal) {
-      const answer = await api.get(wire.path(handle), signal)
+      const answer = await api.get(dialect.pollPath(handle), signal)
       if (answer === null) return { state: 'running', progress: null }
-      return toState(await wire.read(answer, handle, signal), wire)
+      return toState(await dialect.read(answer, handle, signal), dialect)
     },
     ...(cancel && {
       async cancel (handle: string, signal: AbortSignal) {
@@ -64,32 +64,32 @@ export function createVideoProvider (api: VideoApi, wire: VideoDialect): VideoPr
   }
 }
 
-/** The handle of an answer to a submit. Throws UpstreamError: a job without a handle may be under way. */
-export function handleIn (answer: JsonObject, task: VideoTask, { idIn, handle }: VideoDialect): string {
-  const id = textOf(idIn(answer))
+/** The handle in the response to a submit. Throws UpstreamError with `sent: 'maybe'` if there is none. */
+export function readJobHandle (answer: JsonObject, task: VideoTask, { jobId, handle }: VideoDialect): string {
+  const id = textOrNull(jobId(answer))
   const isPath = id !== null && id.split('/').every(part => part !== '' && part !== '.' && part !== '..')
-  if (!isPath || id.length > 512) throw mayHaveBegun(badReply('names no job'))
+  if (!isPath || id.length > 512) throw asMaybeSent(badReply('has no job id'))
   return handle?.(id, task) ?? encodeURIComponent(id)
 }
 
-function toState (reading: Reading, { states, codes }: VideoDialect): VideoState {
-  const status = textOf(reading.status)
-  if (status === null) throw badReply('tells no state')
+function toState (reading: JobStatus, { states, codes }: VideoDialect): VideoState {
+  const status = textOrNull(reading.status)
+  if (status === null) throw badReply('has no job state')
   const state = states[status] ?? 'running'
   if (state === 'queued' || state === 'running') return { state, progress: progressOf(reading.progress) }
-  const { code, message } = reading.complaint ?? { code: null, message: null }
-  const failure = (otherwise: string) => failedJob({ code, message: message ?? otherwise }, codes)
+  const { code, message } = reading.error ?? { code: null, message: null }
+  const failure = (otherwise: string) => jobError({ code, message: message ?? otherwise }, codes)
   if (/^expired$/i.test(status)) {
     return { state: 'failed', error: new UpstreamError('timeout', 'yes', message ?? 'The job expired.', { code }) }
   }
-  if (state === 'failed') return { state, error: failure('The provider could not make the video.') }
+  if (state === 'failed') return { state, error: failure('The provider failed to generate the video.') }
   if (state === 'cancelled') return { state, error: failure('The provider cancelled the job.') }
-  const videos = reading.files ?? [reading.urls].flat().filter(isAddress).map(url => ({ url }))
-  if (videos.length === 0) return { state: 'failed', error: failure('The provider finished without a video.') }
+  const videos = reading.files ?? [reading.urls].flat().filter(isHttpUrl).map(url => ({ url }))
+  if (videos.length === 0) return { state: 'failed', error: failure('The provider completed the job without a video.') }
   return { state, videos, seconds: numberOf(reading.seconds), costNano: reading.costNano ?? null }
 }
 
-function isAddress (value: unknown): value is string {
+function isHttpUrl (value: unknown): value is string {
   return typeof value === 'string' && /^https?:/i.test(value) && URL.canParse(value)
 }
 
@@ -98,14 +98,14 @@ function progressOf (value: unknown): number | null {
   return progress === null ? null : Math.min(100, Math.round(progress))
 }
 
-/** A number that is zero or more, also one in text such as `8` or `5.1`; null for all else. */
+/** A non-negative number, possibly as text; null for anything else. */
 function numberOf (value: unknown): number | null {
-  const number = Number(textOf(value) ?? NaN)
+  const number = Number(textOrNull(value) ?? NaN)
   return number >= 0 ? number : null
 }
 
-/** US dollars as a provider tells them, as nano-USD, rounded to the nearest; null for all else. */
-export function nanoOf (usd: unknown): number | null {
+/** Converts USD to nano-USD, rounded to the nearest integer; null unless a non-negative number. */
+export function costNanoFromUsd (usd: unknown): number | null {
   const nano = typeof usd === 'number' ? Math.round(usd * 1e9) : NaN
   return Number.isSafeInteger(nano) && nano >= 0 ? nano : null
 }

@@ -12,7 +12,7 @@ const timeoutMs = 60_000
  * before.
  */
 export async function toPicture (
-  { media, download }: Pick<RunnerContext, 'media' | 'download'>, job: Job, url: string, form: VideoProvider['pictures']
+  { media, download }: Pick<RunnerContext, 'media' | 'download'>, job: Job, url: string, form: VideoProvider['frameFormat']
 ): Promise<FrameImage> {
   const given = readPicture(url)
   if (form === undefined) return given

@@ -130,7 +130,7 @@ async function toTask (
   context: RunnerContext, job: Job, { model }: Candidate, maker: VideoProvider | null
 ): Promise<VideoTask> {
   const picture = async (url: string | null): Promise<FrameImage | null> =>
-    url === null ? null : await toPicture(context, job, url, maker?.pictures)
+    url === null ? null : await toPicture(context, job, url, maker?.frameFormat)
   const { task } = job
   const [firstFrame, lastFrame] = await Promise.all([picture(task.firstFrame), picture(task.lastFrame)])
   return { ...task, model, submitKey: job.id, firstFrame, lastFrame }

@@ -31,7 +31,7 @@ t.test('the key is not sent to an address that is not the provider\'s', async t 
   const thief = await startImageServer(t, () => ({ json: { status: 'Ready' } }))
   for (const address of [`${thief.url}/v1/get_result`, 'https://bfl.ai.example.com/x', 'not an address', 'file:///etc/passwd']) {
     const { make } = await start(t, () => [], () => address)
-    t.match(await failureOf(make({ model: 'flux-2-pro' })), { kind: 'bad_reply', message: /not its own/ })
+    t.match(await failureOf(make({ model: 'flux-2-pro' })), { kind: 'bad_reply', message: /foreign server/ })
   }
   t.equal(thief.seen.length, 0)
 })

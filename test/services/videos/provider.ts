@@ -32,7 +32,7 @@ export function createProvider (abilities: Abilities = {}): ScriptedProvider {
   const provider: ScriptedProvider = {
     polling: { minMs: 5, maxMs: 20, deadlineMs: 60_000 },
     submitsOnce: abilities.submitsOnce ?? false,
-    ...(abilities.pictures === undefined ? {} : { pictures: abilities.pictures }),
+    ...(abilities.pictures === undefined ? {} : { frameFormat: abilities.pictures }),
     submits: [],
     cancels: [],
     polls: 0,

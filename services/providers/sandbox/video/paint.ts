@@ -1,35 +1,32 @@
-import type { Pixels } from './pictures.ts'
-import type { Colour, Picture, Shape } from './scene.ts'
+import type { Colour, Drawing, Shape } from './scene.ts'
 
 interface Painter {
-  /** The picture at a time from 0 to 1; the same buffer each time. */
+  /** The frame at a time from 0 to 1; the buffer is reused. */
   frame (time: number): Pixels
 }
 
-/** How long the given pictures take to give way, and to come back, as shares of the video. */
-const fading = 0.4
+/** Duration of the cross-fades from the first and to the last frame, as a share of the video. */
+const fadeShare = 0.4
 
-/**
- * Paints a scene. With a first picture the first frame is that picture, with a last one the last frame is.
- */
+/** Creates a painter of a drawing that fades from the image `first` and to the image `last`. */
 export function createPainter (
-  picture: Picture, { first, last }: { first: Pixels | null, last: Pixels | null }
+  drawing: Drawing, { first, last }: { first: Pixels | null, last: Pixels | null }
 ): Painter {
-  const { width, height, shapes } = picture
-  const ground = gradient(picture)
+  const { width, height, shapes } = drawing
+  const ground = gradient(drawing)
   const pixels = new Uint8Array(width * height * 4)
   return {
     frame (time) {
       pixels.set(ground)
       for (const shape of shapes) paintShape(pixels, width, height, shape, time)
-      if (first !== null && time < fading) blend(pixels, first, 1 - time / fading)
-      if (last !== null && time > 1 - fading) blend(pixels, last, (time - 1 + fading) / fading)
+      if (first !== null && time < fadeShare) blend(pixels, first, 1 - time / fadeShare)
+      if (last !== null && time > 1 - fadeShare) blend(pixels, last, (time - 1 + fadeShare) / fadeShare)
       return pixels
     }
   }
 }
 
-function gradient ({ width, height, top, bottom }: Picture): Pixels {
+function gradient ({ width, height, top, bottom }: Drawing): Pixels {
   const pixels = new Uint8Array(width * height * 4)
   const words = new Uint32Array(pixels.buffer)
   for (let y = 0; y < height; y++) {
@@ -58,7 +55,7 @@ function paintShape (pixels: Pixels, width: number, height: number, shape: Shape
   }
 }
 
-/** Half of a form's width at a height from -1, its top, to 1, its bottom. */
+/** Half the width of a form at a height from -1 (top) to 1 (bottom). */
 function halfWidth (form: Shape['form'], at: number): number {
   if (at < -1 || at > 1) return 0
   if (form === 'circle') return Math.sqrt(1 - at * at)
@@ -80,3 +77,6 @@ function blend (pixels: Pixels, other: Pixels, share: number): void {
     pixels[at] = own + ((other[at] ?? 0) - own) * share
   }
 }
+
+/** RGBA pixels, row by row. */
+export type Pixels = Uint8Array

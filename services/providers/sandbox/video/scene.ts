@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** What a video shows. Pictures are PNG or JPEG in base64. */
+/** The parameters of a video. `first` and `last` are image files in base64. */
 export interface Scene {
   prompt: string
   seed: number
@@ -11,48 +11,48 @@ export interface Scene {
   last: string | null
 }
 
+/** Frame rate of the video. */
 export const framesPerSecond = 15
 
+/** RGB, 0 to 255. */
 export type Colour = readonly [red: number, green: number, blue: number]
 
-/** A thing that moves; lengths are shares of the shorter side, times shares of the video. */
+/** A moving shape; lengths are shares of the shorter side, times shares of the video. */
 export interface Shape {
   form: 'circle' | 'square' | 'triangle'
   colour: Colour
   radius: number
-  /** Where it is in the middle of its way, as shares of width and height. */
+  /** Centre of the orbit, as shares of width and height. */
   x: number
   y: number
-  /** How far it swings across and down, how often in the whole video, and where it begins. */
+  /** Amplitudes of the orbit, number of turns, and initial phase. */
   across: number
   down: number
   turns: number
   phase: number
 }
 
-export interface Picture { width: number, height: number, top: Colour, bottom: Colour, shapes: Shape[] }
+/** What a painter draws. */
+export interface Drawing { width: number, height: number, top: Colour, bottom: Colour, shapes: Shape[] }
 
-/**
- * Reads a scene: what the prompt names is taken from it, the rest is drawn by lot, always the same for the
- * same prompt.
- */
-export function readScene ({ prompt, seed, width, height }: Scene): Picture {
-  const draw = createLot(`${seed}\n${prompt}`)
+/** The drawing of a scene: colours and shapes of the prompt; the rest is random, seeded by it. */
+export function drawScene ({ prompt, seed, width, height }: Scene): Drawing {
+  const random = createRandom(`${seed}\n${prompt}`)
   const words = prompt.toLowerCase().match(/\p{L}+/gu) ?? []
   const named = words.map(word => colours.get(word)).filter(colour => colour !== undefined)
   const forms = words.flatMap(word => formOf(word) ?? [])
-  const anyColour = (): Colour => [draw() * 255, draw() * 255, draw() * 255]
-  const count = Math.max(forms.length, 3 + Math.floor(draw() * 4))
+  const anyColour = (): Colour => [random() * 255, random() * 255, random() * 255]
+  const count = Math.max(forms.length, 3 + Math.floor(random() * 4))
   const shapes = Array.from({ length: Math.min(12, count) }, (_, index): Shape => ({
-    form: forms[index] ?? forms[0] ?? (['circle', 'square', 'triangle'] as const)[Math.floor(draw() * 3)] ?? 'circle',
+    form: forms[index] ?? forms[0] ?? (['circle', 'square', 'triangle'] as const)[Math.floor(random() * 3)] ?? 'circle',
     colour: named[index % Math.max(1, named.length)] ?? anyColour(),
-    radius: 0.08 + draw() * 0.14,
-    x: 0.25 + draw() * 0.5,
-    y: 0.25 + draw() * 0.5,
-    across: 0.1 + draw() * 0.3,
-    down: 0.1 + draw() * 0.3,
-    turns: 1 + Math.floor(draw() * 2),
-    phase: draw()
+    radius: 0.08 + random() * 0.14,
+    x: 0.25 + random() * 0.5,
+    y: 0.25 + random() * 0.5,
+    across: 0.1 + random() * 0.3,
+    down: 0.1 + random() * 0.3,
+    turns: 1 + Math.floor(random() * 2),
+    phase: random()
   }))
   const dark = (colour: Colour): Colour => [colour[0] * 0.35, colour[1] * 0.35, colour[2] * 0.35]
   return { width, height, top: dark(anyColour()), bottom: anyColour(), shapes }
@@ -81,8 +81,8 @@ function formOf (word: string): Shape['form'] | undefined {
   return /^(triangle|mountain|pyramid|tree|tent|sail)s?$/.test(word) ? 'triangle' : undefined
 }
 
-/** Numbers from 0 up to, not including, 1, which depend on the text alone. */
-function createLot (text: string): () => number {
+/** A random generator in [0, 1), seeded by the text. */
+function createRandom (text: string): () => number {
   let bytes = createHash('sha256').update(text).digest()
   let at = 0
   return () => {

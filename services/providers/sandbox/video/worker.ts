@@ -2,26 +2,26 @@ import { createRequire } from 'node:module'
 import { parentPort } from 'node:worker_threads'
 import type * as Encoder from 'h264-mp4-encoder'
 import { createPainter } from './paint.ts'
-import { readPicture } from './pictures.ts'
-import { framesPerSecond, readScene } from './scene.ts'
+import { readImage } from './read-image.ts'
+import { framesPerSecond, drawScene } from './scene.ts'
 import type { Scene } from './scene.ts'
 
-/** A thread that makes videos of scenes and answers with their bytes, or with what went wrong as text. */
+/** A worker that replies to a scene with the bytes of an MP4 file, or with an error message. */
 
-// Its module form cannot be imported: a bundle in CommonJS whose names are found only when it runs.
+// A CommonJS bundle without static exports; `import` does not find its names.
 const { createH264MP4Encoder }: typeof Encoder = createRequire(import.meta.url)('h264-mp4-encoder')
 
 parentPort?.on('message', (scene: Scene) => {
-  make(scene).then(
+  encode(scene).then(
     video => parentPort?.postMessage(video, [video.buffer]),
     error => parentPort?.postMessage(error instanceof Error ? error.message : String(error)))
 })
 
-async function make (scene: Scene): Promise<Uint8Array<ArrayBuffer>> {
+async function encode (scene: Scene): Promise<Uint8Array<ArrayBuffer>> {
   const { width, height, seconds, first, last } = scene
-  const painter = createPainter(readScene(scene), {
-    first: first === null ? null : await readPicture(first, width, height),
-    last: last === null ? null : await readPicture(last, width, height)
+  const painter = createPainter(drawScene(scene), {
+    first: first === null ? null : await readImage(first, width, height),
+    last: last === null ? null : await readImage(last, width, height)
   })
   const encoder = await createH264MP4Encoder()
   const quality = { quantizationParameter: 28, speed: 8, groupOfPictures: 30 }
@@ -33,19 +33,19 @@ async function make (scene: Scene): Promise<Uint8Array<ArrayBuffer>> {
   }
   encoder.finalize()
   const video = Buffer.from(encoder.FS.readFile(encoder.outputFilename))
-  // All encoders of a thread share one memory.
+  // All encoders of a thread share one file system.
   encoder.FS.unlink(encoder.outputFilename)
   encoder.delete()
   return withoutTimes(video)
 }
 
 /**
- * The same file as if it had been made at no time, so that the same scene gives the same bytes. Source: ISO
- * 14496-12; version 0 of these boxes has two times of 4 bytes behind its version and flags.
+ * Zeroes the creation and modification times, so that the file is deterministic. In version 0 of these boxes
+ * they are two 4-byte fields behind version and flags. Source: ISO 14496-12.
  */
 function withoutTimes (video: Buffer<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   for (const box of ['mvhd', 'tkhd', 'mdhd']) {
-    // They stand behind the pictures, in which the name may come up by chance.
+    // The boxes follow the media data, which may contain the name by chance.
     const at = video.lastIndexOf(box)
     video.fill(0, at + 8, at + 16)
   }

@@ -1,6 +1,6 @@
 import sharp from 'sharp'
 import t from 'tap'
-import { makeImages } from '../../../../services/providers/sandbox/images.ts'
+import { generateSandboxImages } from '../../../../services/providers/sandbox/images.ts'
 import type { ImageCall } from '../../../../services/providers/provider-image.ts'
 import { failureOf } from '../../../image-server.ts'
 
@@ -9,7 +9,7 @@ const size = { width: 96, height: 64 }
 async function make (prompt: string, more: Record<string, unknown> = {}, call: Partial<ImageCall> = {}) {
   const { signal } = new AbortController()
   const request = { model: 'sandbox-image', prompt, ...more }
-  return await makeImages({ request, model: 'sandbox-image', count: 1, size, quality: null, requestId: 'r', signal, ...call })
+  return await generateSandboxImages({ request, model: 'sandbox-image', count: 1, size, quality: null, requestId: 'r', signal, ...call })
 }
 
 async function bytesOf (...given: Parameters<typeof make>) {

@@ -50,10 +50,10 @@ for (const wire of wires) {
 
   test('pictures in the wrong form go nowhere', async t => {
     const { server, maker } = await connect(t, wire)
-    t.equal(maker.pictures ?? 'any', wire.frames.picture)
-    if (maker.pictures === undefined) return
+    t.equal(maker.frameFormat ?? 'any', wire.frames.picture)
+    if (maker.frameFormat === undefined) return
     const [address, bytes] = [{ url: 'https://a.example/b.png' }, { bytes: new Uint8Array(1), mime: 'a/b' }]
-    const firstFrame = maker.pictures === 'bytes' ? address : bytes
+    const firstFrame = maker.frameFormat === 'bytes' ? address : bytes
     const error = await failureOf(maker.submit(taskFor(wire, { firstFrame }), signal()))
     t.match(error, { kind: 'bad_request', sent: 'no' })
     t.equal(server.requests.length, 0)

@@ -1,30 +1,30 @@
-import type { Facts } from './facts.ts'
+import type { PromptValues } from './prompt-values.ts'
 import { sampleNumber } from './sample-number.ts'
 import { sampleString } from './sample-string.ts'
-import { flatten, isSchema, numberIn, recurs, stringsIn } from './schema.ts'
+import { flatten, isSchema, numberIn, isRecursive, stringsIn } from './schema.ts'
 import type { Schema, Scope } from './schema.ts'
 import { wordsOf } from './words.ts'
 
 /**
- * Builds a value that satisfies a JSON Schema (draft 2020-12 or 7), using up the facts of the user's text
- * where they fit; `variant` varies what remains free. Required properties are always present, others when the
- * text mentions them or when none is required. Not heeded: `not`, `if`, `contains`, `patternProperties`,
- * `propertyNames`, dependencies between properties, and references to other documents. A schema that asks for
- * more than 2,000 values, 100 items of one array or 10,000 characters of one string gets less than it asks
- * for.
+ * Builds a value that is valid against a JSON Schema (draft 2020-12 or 7) and uses values of the prompt where
+ * they fit; `variant` varies the rest. Required properties are always present, optional ones if the prompt
+ * mentions them or if none is required. Ignores `not`, `if`, `contains`, `patternProperties`,
+ * `propertyNames`, dependencies and remote references. Bounded, even against the schema: at most 2,000
+ * values, 100 items per array and 10,000 characters per string. No regular expression of the schema is
+ * executed.
  */
-export function sample (schema: unknown, facts: Facts, variant: number): unknown {
-  const mentioned = new Set(wordsOf(facts.text))
-  const sampling = { root: schema, active: new Set(['#']), remaining: maxValues, facts, mentioned }
+export function sampleSchema (schema: unknown, values: PromptValues, variant: number): unknown {
+  const mentioned = new Set(wordsOf(values.text))
+  const sampling = { root: schema, active: new Set(['#']), remaining: maxValues, values, mentioned }
   return sampleValue({ schema, name: 'value', variant }, sampling)
 }
 
-/** A schema to be satisfied under the name of the property it belongs to. */
+/** A schema and the name of its property. */
 interface Task { schema: unknown, name: string, variant: number }
 
 interface Sampling extends Scope {
-  facts: Facts
-  /** The words of the user's text. */
+  values: PromptValues
+  /** The words of the prompt. */
   mentioned: ReadonlySet<string>
 }
 
@@ -44,8 +44,8 @@ function sampleFlat ({ schema, name, variant }: Task & { schema: Schema }, sampl
   if (Object.hasOwn(schema, 'const')) return schema.const
   if (Array.isArray(schema.enum)) {
     const mentioned = mentionedValues(schema.enum, sampling.mentioned)
-    const values = mentioned.length > 0 || schema.default === undefined ? schema.enum : [schema.default]
-    return pick(mentioned, variant) ?? pick(values, variant)
+    const allowed = mentioned.length > 0 || schema.default === undefined ? schema.enum : [schema.default]
+    return pick(mentioned, variant) ?? pick(allowed, variant)
   }
   const type = typeOf(schema)
   if (isDefault(schema.default, type) && !isMentioned(name, sampling.mentioned)) return schema.default
@@ -53,10 +53,10 @@ function sampleFlat ({ schema, name, variant }: Task & { schema: Schema }, sampl
     case 'object': return sampleObject(schema, variant, sampling)
     case 'array': return sampleArray({ schema, name, variant }, sampling)
     case 'integer':
-    case 'number': return sampleNumber(schema, sampling.facts, variant)
+    case 'number': return sampleNumber(schema, sampling.values, variant)
     case 'boolean': return variant % 2 === 0
     case 'null': return null
-    default: return sampleString(schema, name, sampling.facts, variant)
+    default: return sampleString(schema, name, sampling.values, variant)
   }
 }
 
@@ -64,7 +64,7 @@ function sampleObject (schema: Schema, variant: number, sampling: Sampling): unk
   const properties = isSchema(schema.properties) ? schema.properties : {}
   const required = new Set(stringsIn(schema, 'required'))
   const optional = Object.keys(properties)
-    .filter(name => !required.has(name) && !recurs(properties[name], sampling.active))
+    .filter(name => !required.has(name) && !isRecursive(properties[name], sampling.active))
   const wanted = optional
     .filter(name => required.size === 0 || isWanted(name, properties[name], sampling.mentioned))
   const least = Math.min(numberIn(schema, 'minProperties') ?? 0, maxItems)
@@ -83,33 +83,33 @@ function sampleObject (schema: Schema, variant: number, sampling: Sampling): unk
 }
 
 function sampleArray ({ schema, name, variant }: Task & { schema: Schema }, sampling: Sampling): unknown[] {
-  // Draft 7 writes `items` and `additionalItems` for what later drafts call `prefixItems` and `items`.
+  // Draft 7 calls `prefixItems` and `items` `items` and `additionalItems`.
   const [tuple, rest] = Array.isArray(schema.items)
     ? [schema.items, schema.additionalItems]
     : [Array.isArray(schema.prefixItems) ? schema.prefixItems : [], schema.items]
   const { schema: common } = flatten(rest, sampling)
-  const values = Array.isArray(common.enum) ? mentionedFirst(common.enum, sampling.mentioned) : null
+  const options = Array.isArray(common.enum) ? mentionedFirst(common.enum, sampling.mentioned) : null
   const least = Math.min(numberIn(schema, 'minItems') ?? 0, maxItems)
   const most = Math.min(numberIn(schema, 'maxItems') ?? maxItems, rest === false ? tuple.length : maxItems)
-  const usual = recurs(rest, sampling.active) ? 0 : Math.max(tuple.length, offered(common, sampling))
+  const usual = isRecursive(rest, sampling.active) ? 0 : Math.max(tuple.length, namedItems(common, sampling))
   const count = Math.min(Math.max(usual, least), most)
-  // Keyed by their text where no two may be equal; then some attempts are in vain.
+  // Keyed by content for `uniqueItems`, so that duplicates are dropped and retried.
   const items = new Map<unknown, unknown>()
   for (let i = 0; items.size < count && i < 4 * maxItems; i++) {
     const position = items.size
     const task = { schema: position < tuple.length ? tuple[position] : rest, name, variant: variant + i }
-    const item = values !== null && position >= tuple.length ? pick(values, i) : sampleValue(task, sampling)
+    const item = options !== null && position >= tuple.length ? pick(options, i) : sampleValue(task, sampling)
     items.set(schema.uniqueItems === true ? JSON.stringify(item) : i, item)
   }
   return [...items.values()]
 }
 
-// How many items the user's text names, at least one.
-function offered (items: Schema, { facts, mentioned }: Sampling): number {
+// The number of items the prompt names, at least one.
+function namedItems (items: Schema, { values, mentioned }: Sampling): number {
   const type = typeOf(items)
   if (Array.isArray(items.enum)) return Math.max(1, mentionedValues(items.enum, mentioned).length)
-  if (type === 'number' || type === 'integer') return Math.max(1, facts.numbers.length)
-  return type === 'string' ? Math.max(1, facts.quotes.length) : 1
+  if (type === 'number' || type === 'integer') return Math.max(1, values.numbers.length)
+  return type === 'string' ? Math.max(1, values.quotes.length) : 1
 }
 
 function isWanted (name: string, schema: unknown, mentioned: ReadonlySet<string>): boolean {
@@ -131,14 +131,14 @@ function isMentioned (text: string, mentioned: ReadonlySet<string>): boolean {
 
 const pick = (values: unknown[], variant: number): unknown => values[variant % values.length]
 
-// Only plain values are taken over: those of arrays and objects may lack what is required.
+// Only scalar defaults: a default array or object may be incomplete.
 function isDefault (value: unknown, type: string): boolean {
   if (typeof value === 'object') return false
   const typeOfValue: string = Number.isInteger(value) && type === 'integer' ? 'integer' : typeof value
   return typeOfValue === type
 }
 
-const signs = [
+const impliedTypes = [
   { type: 'object', keywords: ['properties', 'required', 'additionalProperties', 'minProperties'] },
   { type: 'array', keywords: ['items', 'prefixItems', 'minItems', 'uniqueItems'] },
   { type: 'number', keywords: ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'] }
@@ -146,6 +146,7 @@ const signs = [
 
 function typeOf (schema: Schema): string {
   const types = stringsIn({ types: [schema.type].flat() }, 'types')
-  const implied = signs.find(({ keywords }) => keywords.some(keyword => Object.hasOwn(schema, keyword)))
+  const implied = impliedTypes
+    .find(({ keywords }) => keywords.some(keyword => Object.hasOwn(schema, keyword)))
   return types.find(type => type !== 'null') ?? types[0] ?? implied?.type ?? 'string'
 }

@@ -1,8 +1,8 @@
 import { setTimeout } from 'node:timers/promises'
 import { UpstreamError } from '../../shared/errors.ts'
 
-/** Waits so many ms, without a timer for 0. Throws UpstreamError `aborted` at once when the signal aborts. */
-export async function wait (delayMs: number, signal: AbortSignal): Promise<void> {
+/** Waits for `delayMs`. Throws UpstreamError `aborted` as soon as the signal aborts. */
+export async function delay (delayMs: number, signal: AbortSignal): Promise<void> {
   throwIfAborted(signal)
   if (delayMs <= 0) return
   try {
@@ -12,10 +12,10 @@ export async function wait (delayMs: number, signal: AbortSignal): Promise<void>
   }
 }
 
-/** Throws UpstreamError `aborted` when the signal has aborted. */
+/** Throws UpstreamError `aborted` if the signal has aborted. */
 export function throwIfAborted (signal: AbortSignal): void {
   if (signal.aborted) throw aborted(signal.reason)
 }
 
 const aborted = (cause: unknown): UpstreamError =>
-  new UpstreamError('aborted', 'yes', 'The call was given up before the sandbox had answered.', { cause })
+  new UpstreamError('aborted', 'yes', 'The call was aborted before the sandbox responded.', { cause })

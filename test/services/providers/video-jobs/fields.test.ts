@@ -1,7 +1,8 @@
 import t from 'tap'
 import {
-  aspectRatioOf, defined, pictureText, pictureUrl, resolutionOf, sizeForRatio, sizeText, usualRatios
-} from '../../../../services/providers/video-jobs/inputs.ts'
+  aspectRatioFor, commonAspectRatios, formatVideoSize, frameUrl, frameUrlOrBase64, resolutionFor,
+  sizeForRatio, withoutNulls
+} from '../../../../services/providers/video-jobs/fields.ts'
 import { taskFor } from './helper.ts'
 import { openai } from '../../../servers/videos/openai.ts'
 
@@ -10,13 +11,13 @@ const shaped = (aspectRatio: string) => taskFor(openai, { aspectRatio })
 const plain = taskFor(openai)
 
 t.test('a size becomes the nearest aspect ratio, unless one is asked for', async t => {
-  t.equal(aspectRatioOf(sized(1280, 720), usualRatios), '16:9')
-  t.equal(aspectRatioOf(sized(1366, 768), usualRatios), '16:9')
-  t.equal(aspectRatioOf(sized(720, 1280), usualRatios), '9:16')
-  t.equal(aspectRatioOf(sized(832, 1104), usualRatios), '3:4')
-  t.equal(aspectRatioOf(sized(1470, 630), usualRatios), '21:9')
-  t.equal(aspectRatioOf({ ...sized(1280, 720), aspectRatio: '1:1' }, usualRatios), '1:1')
-  t.equal(aspectRatioOf(plain, usualRatios), null)
+  t.equal(aspectRatioFor(sized(1280, 720), commonAspectRatios), '16:9')
+  t.equal(aspectRatioFor(sized(1366, 768), commonAspectRatios), '16:9')
+  t.equal(aspectRatioFor(sized(720, 1280), commonAspectRatios), '9:16')
+  t.equal(aspectRatioFor(sized(832, 1104), commonAspectRatios), '3:4')
+  t.equal(aspectRatioFor(sized(1470, 630), commonAspectRatios), '21:9')
+  t.equal(aspectRatioFor({ ...sized(1280, 720), aspectRatio: '1:1' }, commonAspectRatios), '1:1')
+  t.equal(aspectRatioFor(plain, commonAspectRatios), null)
 })
 
 t.test('a size becomes the name of about as many pixels, whatever its shape', async t => {
@@ -33,10 +34,10 @@ t.test('a size becomes the name of about as many pixels, whatever its shape', as
   }
   for (const [size, name] of Object.entries(expected)) {
     const [width = 0, height = 0] = size.split('x').map(Number)
-    t.equal(resolutionOf(sized(width, height), names), name, size)
+    t.equal(resolutionFor(sized(width, height), names), name, size)
   }
-  t.equal(resolutionOf(sized(2560, 1440), ['768P', '2K']), '2K')
-  t.equal(resolutionOf(plain, names), null)
+  t.equal(resolutionFor(sized(2560, 1440), ['768P', '2K']), '2K')
+  t.equal(resolutionFor(plain, names), null)
 })
 
 t.test('an aspect ratio becomes the nearest size', async t => {
@@ -45,18 +46,18 @@ t.test('an aspect ratio becomes the nearest size', async t => {
   t.equal(sizeForRatio(shaped('21:9'), sizes), '1280:720')
   t.equal(sizeForRatio(shaped('1:1'), sizes), '960:960')
   t.equal(sizeForRatio(plain, sizes), null)
-  t.equal(sizeText(sized(832, 480), '*'), '832*480')
+  t.equal(formatVideoSize(sized(832, 480), '*'), '832*480')
 })
 
 t.test('a picture is an address or its bytes', async t => {
   const bytes = { bytes: new Uint8Array([0, 1, 254, 255]).subarray(1), mime: 'image/png' }
-  t.equal(pictureUrl(bytes), 'data:image/png;base64,Af7/')
-  t.equal(pictureText(bytes), 'Af7/')
-  t.equal(pictureUrl({ url: 'https://a.example/b.png' }), 'https://a.example/b.png')
-  t.equal(pictureText(null), null)
+  t.equal(frameUrl(bytes), 'data:image/png;base64,Af7/')
+  t.equal(frameUrlOrBase64(bytes), 'Af7/')
+  t.equal(frameUrl({ url: 'https://a.example/b.png' }), 'https://a.example/b.png')
+  t.equal(frameUrlOrBase64(null), null)
 })
 
 t.test('what has no value is not sent, but zero and false are values', async t => {
   const values = { seed: 0, audio: false, prompt: '' }
-  t.same(defined({ ...values, size: null, seconds: undefined }), values)
+  t.same(withoutNulls({ ...values, size: null, seconds: undefined }), values)
 })

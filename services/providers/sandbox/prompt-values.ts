@@ -1,11 +1,10 @@
 /**
- * Values a user's text offers for a tool's arguments, each in the order of the text. A value that is used is
- * removed.
+ * Values in a prompt for use in tool arguments, in the order of the text. A value is removed when it is used.
  */
-export interface Facts {
+export interface PromptValues {
   text: string
   quotes: string[]
-  /** Names of places, people or things: words after a preposition, capitalised ones if there are any. */
+  /** Words after a preposition, preferably capitalised: names of places, people or things. */
   names: string[]
   numbers: number[]
   /** ISO calendar dates. */
@@ -14,13 +13,13 @@ export interface Facts {
   urls: string[]
 }
 
-/** Finds quoted words, names, numbers, ISO dates, e-mail addresses and URLs in a text. */
-export function readFacts (text: string): Facts {
+/** Extracts quotations, names, numbers, ISO dates, e-mail addresses and URLs from a text. */
+export function extractValues (text: string): PromptValues {
   const urls = find(text, /https?:\/\/[\w-]{1,63}(?:\.[\w-]{1,63}){0,8}(?::\d{1,5})?(?:\/[\w/?=&#~+.-]{0,500}[\w/])?/g)
   const emails = find(text, /[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}/g)
   const dates = find(text, /\b\d{4}-\d\d-\d\d\b/g).filter(isDate)
   const quotes = find(text, quotation)
-  // A value is read as one kind only: neither the year of a date nor the port of a URL is a number.
+  // Neither the year of a date nor the port of a URL counts as a number.
   const rest = without(text, [...urls, ...emails, ...dates])
   const numbers = find(rest, /(?<![\w.])-?\d{1,15}(?:\.\d{1,10})?(?!\w)/g).map(Number)
   return { text, quotes, names: namesIn(without(rest, quotes)), numbers, dates, emails, urls }
@@ -35,7 +34,7 @@ function namesIn (text: string): string[] {
   return names.length > 0 ? names : find(text, lowerCase)
 }
 
-// What is found is the first group that matched, or the whole match of a pattern without groups.
+// The first group that matched, or the whole match of a pattern without groups.
 function find (text: string, pattern: RegExp): string[] {
   const found = [...text.matchAll(pattern)].map(([whole, ...groups]) => groups.find(Boolean) ?? whole)
   return [...new Set(found)]

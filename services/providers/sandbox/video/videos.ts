@@ -3,37 +3,36 @@ import { isObject } from '../../../shared/json.ts'
 import type { FrameImage, VideoProvider, VideoState, VideoTask } from '../../provider-video.ts'
 import { readDirective } from '../directives.ts'
 import type { Directive } from '../directives.ts'
-import { render } from './render.ts'
+import { renderVideo } from './render.ts'
 import type { Scene } from './scene.ts'
 import type { Exchange } from '../../../upstream/exchange.ts'
 
-/** All there is to know of a job, so that it needs no memory and survives everything. */
-interface Order { startedAt: number, durationMs: number, fails: string | null, scene: Scene }
+/** The complete state of a job; it is the handle, so that jobs survive a restart. */
+interface SandboxJob { startedAt: number, durationMs: number, fails: string | null, scene: Scene }
 
 const defaults = { seconds: 4, width: 640, height: 360 }
 const shortestSide = 360
 
 /**
- * Makes videos in this process: moving shapes in colours that the prompt names or else decides, beginning
- * with the first picture and ending with the last. A line of the prompt may say `sandbox:delay <ms>` (how
- * long it takes), `sandbox:error <name>` (refused at once, see directives.ts) or `sandbox:fail <name>` (fails
- * in the end).
+ * Renders videos in this process: moving shapes in the colours of the prompt, between the first and the last
+ * frame of the request. Lines of the prompt may be directives: `sandbox:delay <ms>` sets the duration of the
+ * job, `sandbox:error <name>` rejects it (see directives.ts), `sandbox:fail <name>` makes it fail at the end.
  */
 export function createSandboxVideos (
   { durationMs = 5_000 }: { durationMs?: number | undefined }
 ): VideoProvider {
   return {
     polling: { minMs: 250, maxMs: 5_000, deadlineMs: 900_000 },
-    // A handle holds the whole order and nothing else is kept, so two of them are one.
+    // The handle is the only state, so a repeated submit has no effect.
     submitsOnce: true,
-    pictures: 'bytes',
+    frameFormat: 'bytes',
 
     async submit (task) {
       const { prompt, directives } = readPrompt(task.prompt)
-      const refusal = directives.find(({ verb }) => verb === 'error')?.directive.error
-      if (refusal != null) throw refusal
+      const rejection = directives.find(({ verb }) => verb === 'error')?.directive.error
+      if (rejection != null) throw rejection
       const delay = directives.find(({ verb }) => verb === 'delay')
-      const order: Order = {
+      const job: SandboxJob = {
         startedAt: Date.now(),
         durationMs: delay?.directive.delayMs ?? durationMs,
         fails: directives.find(({ verb }) => verb === 'fail')?.name ?? null,
@@ -46,7 +45,7 @@ export function createSandboxVideos (
           last: toBase64(task.lastFrame)
         }
       }
-      return { handle: JSON.stringify(order) }
+      return { handle: JSON.stringify(job) }
     },
 
     poll: async handle => stateOf(readHandle(handle)),
@@ -54,25 +53,25 @@ export function createSandboxVideos (
   }
 }
 
-function stateOf ({ startedAt, durationMs, fails, scene }: Order): VideoState {
+function stateOf ({ startedAt, durationMs, fails, scene }: SandboxJob): VideoState {
   const done = durationMs === 0 ? 1 : (Date.now() - startedAt) / durationMs
   if (done < 0.1) return { state: 'queued', progress: 0 }
   if (done < 1) return { state: 'running', progress: Math.floor(done * 100) }
   const error = fails === null ? null : readDirective(`sandbox:error ${fails}`).error
   if (error !== null) return { state: 'failed', error }
-  const open = async (signal: AbortSignal): Promise<Exchange> => toExchange(await render(scene, signal))
+  const open = async (signal: AbortSignal): Promise<Exchange> => toExchange(await renderVideo(scene, signal))
   return { state: 'succeeded', videos: [{ open }], seconds: scene.seconds, costNano: null }
 }
 
-interface Said { verb: string, name: string, directive: Directive }
+interface PromptDirective { verb: string, name: string, directive: Directive }
 
-function readPrompt (text: string): { prompt: string, directives: Said[] } {
-  const directives: Said[] = []
+function readPrompt (text: string): { prompt: string, directives: PromptDirective[] } {
+  const directives: PromptDirective[] = []
   const lines = text.split('\n').filter(line => {
     const [, verb, name = ''] = /^\s*sandbox:(error|delay|fail) ([\w-]{1,20})\s*$/.exec(line) ?? []
     if (verb === undefined) return true
-    const said = verb === 'fail' ? `sandbox:error ${name}` : line
-    directives.push({ verb, name, directive: readDirective(said) })
+    const text = verb === 'fail' ? `sandbox:error ${name}` : line
+    directives.push({ verb, name, directive: readDirective(text) })
     return false
   })
   return { prompt: lines.join('\n').trim(), directives }
@@ -86,27 +85,27 @@ function sizeOf ({ size, aspectRatio }: VideoTask): { width: number, height: num
   return { width: even(across * scale), height: even(down * scale) }
 }
 
-/** The encoder halves the colours' resolution. */
+/** H.264 with 4:2:0 chroma subsampling requires even dimensions. */
 const even = (pixels: number): number => Math.max(2, Math.round(pixels / 2) * 2)
 
-function toBase64 (picture: FrameImage | null): string | null {
-  if (picture === null) return null
-  if ('url' in picture) throw refused('The sandbox wants the picture itself.')
-  if (!/^image\/(png|jpe?g|webp|gif)$/.test(picture.mime)) throw refused('The sandbox reads PNG, JPEG, WebP and GIF.')
-  return Buffer.from(picture.bytes).toString('base64')
+function toBase64 (image: FrameImage | null): string | null {
+  if (image === null) return null
+  if ('url' in image) throw invalidImage('The sandbox accepts images as bytes only.')
+  if (!/^image\/(png|jpe?g|webp|gif)$/.test(image.mime)) throw invalidImage('The sandbox accepts PNG, JPEG, WebP and GIF.')
+  return Buffer.from(image.bytes).toString('base64')
 }
 
-function refused (message: string): UpstreamError {
+function invalidImage (message: string): UpstreamError {
   return new UpstreamError('bad_request', 'yes', message, { status: 400, param: 'messages', code: 'invalid_image' })
 }
 
-function readHandle (handle: string): Order {
-  const order: unknown = JSON.parse(handle)
-  if (isOrder(order)) return order
-  throw new UpstreamError('not_found', 'yes', 'The sandbox knows no such job.', { status: 404 })
+function readHandle (handle: string): SandboxJob {
+  const job: unknown = JSON.parse(handle)
+  if (isJob(job)) return job
+  throw new UpstreamError('not_found', 'yes', 'The sandbox has no such job.', { status: 404 })
 }
 
-function isOrder (value: unknown): value is Order {
+function isJob (value: unknown): value is SandboxJob {
   return isObject(value) && typeof value.startedAt === 'number' && typeof value.durationMs === 'number' && isObject(value.scene)
 }
 

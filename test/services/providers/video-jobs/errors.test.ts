@@ -1,5 +1,5 @@
 import t from 'tap'
-import { complaintIn, kindOf } from '../../../../services/providers/video-jobs/failures.ts'
+import { readErrorDetail, errorKindOf } from '../../../../services/providers/video-jobs/errors.ts'
 
 t.test('a complaint is found in whatever shape it comes', async t => {
   const shapes: [unknown, string | null, string | null][] = [
@@ -19,7 +19,7 @@ t.test('a complaint is found in whatever shape it comes', async t => {
     [{ error: null }, null, null]
   ]
   for (const [body, code, message] of shapes) {
-    t.same(complaintIn(body), { code, message }, JSON.stringify(body))
+    t.same(readErrorDetail(body), { code, message }, JSON.stringify(body))
   }
 })
 
@@ -33,18 +33,18 @@ t.test('moderation is told from other refusals, and only where something was ref
     { code: null, message: 'NSFW content detected' }
   ]
   for (const complaint of moderated) {
-    t.equal(kindOf(400, complaint, {}), 'moderated', complaint.code ?? complaint.message ?? '')
-    t.equal(kindOf(500, complaint, {}), 'bad_reply', 'a server that breaks has refused nothing')
+    t.equal(errorKindOf(400, complaint, {}), 'moderated', complaint.code ?? complaint.message ?? '')
+    t.equal(errorKindOf(500, complaint, {}), 'bad_reply', 'a server that breaks has refused nothing')
   }
-  t.equal(kindOf(400, { code: 'invalid', message: 'safety_tolerance must be a number' }, {}), 'bad_request')
+  t.equal(errorKindOf(400, { code: 'invalid', message: 'safety_tolerance must be a number' }, {}), 'bad_request')
 })
 
 t.test('an account without money is told from a wrong request', async t => {
   const said = (message: string) => ({ code: null, message })
-  t.equal(kindOf(400, said('You do not have enough credits to run this task.'), {}), 'quota')
-  t.equal(kindOf(400, said('Not enough credits.'), {}), 'quota')
-  t.equal(kindOf(403, said('User is locked. Reason: Exhausted balance.'), {}), 'quota')
-  t.equal(kindOf(429, said('Insufficient balance'), {}), 'quota')
+  t.equal(errorKindOf(400, said('You do not have enough credits to run this task.'), {}), 'quota')
+  t.equal(errorKindOf(400, said('Not enough credits.'), {}), 'quota')
+  t.equal(errorKindOf(403, said('User is locked. Reason: Exhausted balance.'), {}), 'quota')
+  t.equal(errorKindOf(429, said('Insufficient balance'), {}), 'quota')
 })
 
 t.test('a status means what it usually means, unless a code says otherwise', async t => {
@@ -67,7 +67,7 @@ t.test('a status means what it usually means, unless a code says otherwise', asy
     504: 'timeout'
   }
   for (const [status, kind] of Object.entries(expected)) {
-    t.equal(kindOf(Number(status), none, {}), kind, status)
+    t.equal(errorKindOf(Number(status), none, {}), kind, status)
   }
-  t.equal(kindOf(429, { code: '1102', message: null }, { 1102: 'quota' }), 'quota')
+  t.equal(errorKindOf(429, { code: '1102', message: null }, { 1102: 'quota' }), 'quota')
 })

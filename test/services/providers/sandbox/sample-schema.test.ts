@@ -1,6 +1,6 @@
 import t from 'tap'
-import { readFacts } from '../../../../services/providers/sandbox/facts.ts'
-import { sample } from '../../../../services/providers/sandbox/sample.ts'
+import { extractValues } from '../../../../services/providers/sandbox/prompt-values.ts'
+import { sampleSchema } from '../../../../services/providers/sandbox/sample-schema.ts'
 import { ajv } from './helper.ts'
 
 const strict = (properties: Record<string, object>): object =>
@@ -79,7 +79,7 @@ for (const [name, schema] of Object.entries(schemas)) {
     const validate = ajv.compile(schema)
     for (const text of texts) {
       for (const variant of [0, 1, 2, 127]) {
-        const value: unknown = JSON.parse(JSON.stringify(sample(schema, readFacts(text), variant)))
+        const value: unknown = JSON.parse(JSON.stringify(sampleSchema(schema, extractValues(text), variant)))
         t.ok(validate(value), `${JSON.stringify(value)}: ${ajv.errorsText(validate.errors)}`)
       }
     }
@@ -97,29 +97,29 @@ t.test('takes values from the text where they fit', async t => {
     tags: { type: 'array', items: { type: 'string' } }
   })
   const text = 'Weather in Paris for 14 or 3 days from 2026-05-01 in Fahrenheit to ada@example.org, tagged "hot" and "dry"'
-  const { city, tags, ...rest } = Object(sample(schema, readFacts(text), 0))
+  const { city, tags, ...rest } = Object(sampleSchema(schema, extractValues(text), 0))
   t.same(rest, { unit: 'fahrenheit', days: 3, ratio: 14, from: '2026-05-01', contact: 'ada@example.org' })
   t.equal(city, 'hot', 'a quotation comes before a name')
   t.same(tags, ['dry'])
-  t.match(sample(strict({ city: { type: 'string' } }), readFacts('the weather in New York, please'), 0), { city: 'New York' })
-  t.match(sample(strict({ city: { type: 'string' } }), readFacts('weather in paris'), 0), { city: 'paris' })
-  t.match(sample(strict({ query: { type: 'string' } }), readFacts('old maps'), 0), { query: 'old maps' })
+  t.match(sampleSchema(strict({ city: { type: 'string' } }), extractValues('the weather in New York, please'), 0), { city: 'New York' })
+  t.match(sampleSchema(strict({ city: { type: 'string' } }), extractValues('weather in paris'), 0), { city: 'paris' })
+  t.match(sampleSchema(strict({ query: { type: 'string' } }), extractValues('old maps'), 0), { query: 'old maps' })
 })
 
 t.test('reads a value as one kind only', async t => {
   const schema = strict({ guests: { type: 'integer' } })
-  t.match(sample(schema, readFacts('On 2026-05-01 at https://example.org:8080/9, for 12 people'), 0), { guests: 12 })
+  t.match(sampleSchema(schema, extractValues('On 2026-05-01 at https://example.org:8080/9, for 12 people'), 0), { guests: 12 })
 })
 
 t.test('leaves out optional properties that recur', async t => {
   const schema = { type: 'object', properties: { next: { $ref: '#' }, value: { type: 'string' } } }
-  t.strictSame(Object.keys(Object(sample(schema, readFacts('the next one'), 0))), ['value'])
+  t.strictSame(Object.keys(Object(sampleSchema(schema, extractValues('the next one'), 0))), ['value'])
 })
 
 t.test('adds an optional property only when the text mentions it', async t => {
   const schema = { type: 'object', properties: { name: {}, limit: { type: 'integer', default: 10 } }, required: ['name'] }
-  t.strictSame(Object.keys(Object(sample(schema, readFacts('all of them'), 0))), ['name'])
-  t.match(sample(schema, readFacts('with a limit of 5'), 0), { limit: 5 })
+  t.strictSame(Object.keys(Object(sampleSchema(schema, extractValues('all of them'), 0))), ['name'])
+  t.match(sampleSchema(schema, extractValues('with a limit of 5'), 0), { limit: 5 })
 })
 
 t.test('stays small and quick with schemas that explode', async t => {
@@ -143,7 +143,7 @@ t.test('stays small and quick with schemas that explode', async t => {
   ]
   for (const schema of monsters) {
     const startedAt = performance.now()
-    const text = JSON.stringify(sample(schema, readFacts(''), 0))
+    const text = JSON.stringify(sampleSchema(schema, extractValues(''), 0))
     t.ok(text.length < 100_000, `${text.length} characters`)
     t.ok(performance.now() - startedAt < 500)
   }
@@ -153,6 +153,6 @@ t.test('makes something of a schema that is none', async t => {
   for (const schema of [true, false, null, 5, 'x', [], { type: 5 }, { enum: [] }, { $ref: 'https://example.com/a' },
     { $ref: '#/nowhere' }, { properties: 1, required: 'a', type: 'object' }, { anyOf: [] }, { pattern: '(' },
     { type: 'array', items: 3 }, { $ref: '#/%E0%A4%A' }]) {
-    t.doesNotThrow(() => JSON.stringify(sample(schema, readFacts('in Rome'), 0)), JSON.stringify(schema))
+    t.doesNotThrow(() => JSON.stringify(sampleSchema(schema, extractValues('in Rome'), 0)), JSON.stringify(schema))
   }
 })

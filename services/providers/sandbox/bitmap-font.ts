@@ -1,6 +1,6 @@
 /**
- * Capital letters, digits and some signs of 5 × 7 dots: seven rows each, a row as a digit of base 32. Drawn
- * here, so that a picture is the same on every machine, with or without fonts.
+ * A 5 × 7 bitmap font: seven rows per glyph, each row a base-32 digit. Independent of installed fonts, so
+ * that an image is the same on every machine.
  */
 const glyphs: Readonly<Record<string, string>> = {
   A: 'ehhvhhh',
@@ -52,8 +52,8 @@ const unknown = 'vhhhhhv'
 const advance = 6
 const lineHeight = 9
 
-/** The dots of lines of text as an SVG path, the upper left at 0, 0; each dot is one unit wide. */
-export function dotsOf (lines: readonly string[]): string {
+/** Lines of text as an SVG path with its origin at the upper left; a dot is 1 × 1 units. */
+export function textPath (lines: readonly string[]): string {
   let path = ''
   lines.forEach((line, row) => {
     [...line].forEach((character, column) => {
@@ -69,8 +69,8 @@ export function dotsOf (lines: readonly string[]): string {
   return path
 }
 
-/** How large lines of text are, in dots. */
-export function extentOf (lines: readonly string[]): { width: number, height: number } {
+/** The size of lines of text, in dots. */
+export function textExtent (lines: readonly string[]): { width: number, height: number } {
   const longest = Math.max(...lines.map(line => line.length))
   return { width: longest * advance - 1, height: lines.length * lineHeight - 2 }
 }

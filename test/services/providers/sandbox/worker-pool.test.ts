@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createThreads } from '../../../../services/providers/sandbox/video/threads.ts'
+import { createWorkerPool } from '../../../../services/providers/sandbox/video/worker-pool.ts'
 
 const program = (text: string): URL => new URL(`data:text/javascript,${encodeURIComponent(text)}`)
 
@@ -18,7 +18,7 @@ const never = new AbortController().signal
 const read = (answer: unknown): Answer | null => typeof answer === 'string' ? null : answer as Answer
 
 t.test('a thread that has answered gets the next work, a second one what comes meanwhile', async t => {
-  const threads = createThreads(counting)
+  const threads = createWorkerPool(counting)
   const first = await threads.run('count', never, read)
   const [second, other] = await Promise.all([threads.run('count', never, read), threads.run('count', never, read)])
   t.strictSame(second, { threadId: first.threadId, count: 2 })
@@ -27,7 +27,7 @@ t.test('a thread that has answered gets the next work, a second one what comes m
 })
 
 t.test('a thread that failed, refused or was given up is replaced', async t => {
-  const threads = createThreads(counting)
+  const threads = createWorkerPool(counting)
   const numbers = new Set<number>()
   for (const [work, error] of [['fail', /broken/], ['refuse', /refused/], ['wait', /abort/i]] as const) {
     numbers.add((await threads.run('count', never, read)).threadId)

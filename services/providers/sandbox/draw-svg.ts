@@ -1,8 +1,8 @@
 import type { ImageSize } from '../provider-image.ts'
-import { dotsOf, extentOf } from './glyphs.ts'
-import { hashOf } from './hash.ts'
+import { textPath, textExtent } from './bitmap-font.ts'
+import { fnv1aHash } from './hash.ts'
 
-/** Words that are obeyed: a hue in degrees with its share of colour and light in percent. */
+/** Colour words, as the components of `hsl()`. */
 const colours: Readonly<Record<string, string>> = {
   red: '0 80% 50%',
   orange: '28 90% 55%',
@@ -21,7 +21,7 @@ const colours: Readonly<Record<string, string>> = {
   black: '0 0% 8%'
 }
 
-/** Words for what is drawn as one of four shapes. */
+/** Nouns and the shape that represents them. */
 const shapes: Readonly<Record<string, Shape>> = {
   circle: 'disc',
   ball: 'disc',
@@ -46,16 +46,15 @@ const lettersPerLine = 24
 const maxShapes = 7
 
 /**
- * A picture that can be told from every other prompt's: the colours and shapes that are named, or else some
- * that follow from the text, and the words themselves. `index` tells the pictures of one request apart.
- * Returns SVG, the same for the same arguments.
+ * Draws a deterministic SVG image of a prompt: the colours and shapes it names, or ones derived from its
+ * hash, and its text as a caption. `index` distinguishes the images of one request.
  */
-export function drawPicture (prompt: string, { width, height }: ImageSize, index: number): string {
+export function drawSvg (prompt: string, { width, height }: ImageSize, index: number): string {
   const random = randomFrom(prompt, index)
   const words = prompt.toLowerCase().match(/[a-z]+/g) ?? []
   const named = words.flatMap(word => colours[word] ?? [])
   const [first = anyColour(random), second = anyColour(random), ...rest] = named
-  // "A red circle on blue": what is named first is the thing, what comes next is behind it.
+  // "A red circle on blue": the first colour is the foreground, the second the background.
   const [front, back] = named.length === 0 ? [second, first] : [first, second]
   const wanted = words.flatMap(word => shapes[word] ?? shapes[word.replace(/s$/, '')] ?? [])
   const drawn = wanted.length > 0 ? wanted.slice(0, maxShapes) : anyShapes(random)
@@ -70,10 +69,10 @@ export function drawPicture (prompt: string, { width, height }: ImageSize, index
     `${parts.join('')}${caption(prompt, { width, height })}</svg>`
 }
 
-/** Numbers from 0 to 1, always the same for the same text. */
+/** A deterministic random generator in [0, 1). */
 function randomFrom (prompt: string, index: number): () => number {
   let drawn = 0
-  return () => hashOf(prompt, String(index), String(drawn++)) / 2 ** 32
+  return () => fnv1aHash(prompt, String(index), String(drawn++)) / 2 ** 32
 }
 
 function anyColour (random: () => number): string {
@@ -103,16 +102,16 @@ function drawShape (
   return `<polygon points="${points.join(' ')}" ${style}/>`
 }
 
-/** The beginning of the prompt in dots, on a band along the lower edge. */
+/** The beginning of the prompt on a band along the lower edge. */
 function caption (prompt: string, { width, height }: ImageSize): string {
   const lines = linesOf(prompt)
-  const extent = extentOf(lines)
+  const extent = textExtent(lines)
   const scale = Math.min(width * 0.92 / Math.max(extent.width, 60), height * 0.22 / extent.height)
   const band = extent.height * scale + height * 0.06
   const left = (width - extent.width * scale) / 2
   const top = height - band + height * 0.03
   return `<rect y="${height - band}" width="${width}" height="${band}" fill="#000" fill-opacity=".55"/>` +
-    `<path transform="translate(${left} ${top}) scale(${scale})" fill="#fff" d="${dotsOf(lines)}"/>`
+    `<path transform="translate(${left} ${top}) scale(${scale})" fill="#fff" d="${textPath(lines)}"/>`
 }
 
 function linesOf (prompt: string): string[] {

@@ -1,7 +1,9 @@
 import type { ImageSize } from '../provider-image.ts'
 
-/** The `<width>:<height>` of a list that is nearest to a size. */
-export function nearestRatio ({ width, height }: ImageSize, ratios: readonly string[]): string | undefined {
+/** The ratio `<width>:<height>` nearest to a size. */
+export function nearestAspectRatio (
+  { width, height }: ImageSize, ratios: readonly string[]
+): string | undefined {
   const distance = (ratio: string): number => {
     const [across = 1, down = 1] = ratio.split(':').map(Number)
     return Math.abs(Math.log((width * down) / (height * across)))
@@ -9,7 +11,7 @@ export function nearestRatio ({ width, height }: ImageSize, ratios: readonly str
   return ratios.toSorted((one, other) => distance(one) - distance(other))[0]
 }
 
-/** In units of 1024 × 1024 pixels, which is what providers call a megapixel. */
+/** Megapixels as providers count them: 1024 × 1024 pixels. */
 export function megapixelsOf ({ width, height }: ImageSize): number {
   return width * height / (1024 * 1024)
 }

@@ -1,0 +1,138 @@
+import { UpstreamError } from '../../shared/errors.ts'
+import type { JsonObject } from '../../shared/json.ts'
+import { masked, objectOf, parseAnswer, readErrorBody, retryAfterMsOf } from '../../upstream/answer-body.ts'
+import { badReply, readErrorDetail, truncateMessage, errorKindOf, asMaybeSent, sentForKind } from './errors.ts'
+import type { ProviderErrorDetail, ErrorKindByCode } from './errors.ts'
+import type { VideoFile } from '../provider-video.ts'
+import type { Connection, UpstreamRequest, Exchange } from '../../upstream/exchange.ts'
+
+/** Options common to all video providers. */
+export interface VideoProviderOptions {
+  apiKey: string | null
+  /** Configured by the operator; sent with every request. */
+  headers: Record<string, string>
+  connection: Connection
+}
+
+export interface VideoClientOptions {
+  /** The headers with the API key. */
+  auth: (apiKey: string) => Record<string, string>
+  headers?: Record<string, string>
+  codes: ErrorKindByCode
+  /** Reads the error of a response with status 200, for providers that send such. */
+  errorIn?: (body: JsonObject) => ProviderErrorDetail | null
+}
+
+export interface SubmitRequest { path: string, body: JsonObject, headers?: Record<string, string> }
+
+/** HTTP client of a video API. All methods throw UpstreamError. */
+export interface VideoClient {
+  /** Starts a job. `sent` of its errors is as VideoProvider specifies. */
+  submit (request: SubmitRequest, signal: AbortSignal): Promise<JsonObject>
+  /** Null for an empty body: no news yet. */
+  get (path: string, signal: AbortSignal): Promise<JsonObject | null>
+  /** Cancels a job; ignores that it has already ended. */
+  cancel (method: 'POST' | 'PUT' | 'DELETE', path: string, signal: AbortSignal): Promise<void>
+  /** A video that needs the API key. A redirect is returned as a public URL, without the key. */
+  openFile (path: string, signal: AbortSignal): Promise<VideoFile>
+}
+
+const limits = { answerBytes: 4 * 1024 * 1024, errorBytes: 256 * 1024 }
+/** Statuses of a cancellation that mean the job has ended. */
+const alreadyEnded = new Set([400, 404, 409, 410, 422])
+
+/** The `authorization` header with the key as a bearer token. */
+export const bearerAuth = (apiKey: string) => ({ authorization: `Bearer ${apiKey}` })
+
+/** Creates a client that authenticates, limits response sizes and redacts the key in errors. */
+export function createVideoClient (
+  { apiKey, headers, connection }: VideoProviderOptions, options: VideoClientOptions
+): VideoClient {
+  const { auth, codes, errorIn } = options
+
+  async function send ({ headers: own, ...request }: Omit<UpstreamRequest, 'headers'> & Partial<UpstreamRequest>) {
+    const key = apiKey === null ? {} : auth(apiKey)
+    const all = { accept: 'application/json', ...key, ...options.headers, ...headers, ...own }
+    return await connection.send({ ...request, headers: all })
+  }
+
+  function toError (status: number, detail: ProviderErrorDetail, retryAfterMs?: number): UpstreamError {
+    const kind = errorKindOf(status, detail, codes)
+    const message = detail.message ?? `The provider responded with status ${status}.`
+    const redacted = secretsIn(apiKey).reduce(masked, message)
+    const details = { status, code: detail.code, retryAfterMs }
+    return new UpstreamError(kind, sentForKind(kind), truncateMessage(redacted), details)
+  }
+
+  async function readError (exchange: Exchange): Promise<UpstreamError> {
+    const detail = readErrorDetail(await readErrorBody(exchange))
+    return toError(exchange.status, detail, retryAfterMsOf(exchange.headers))
+  }
+
+  async function read (exchange: Exchange): Promise<JsonObject | null> {
+    const bytes = await exchange.read(limits.answerBytes)
+    if (bytes.length === 0) return null
+    return objectOf(parseAnswer(bytes))
+  }
+
+  function errorInBody (body: JsonObject | null): UpstreamError | null {
+    const detail = body && errorIn?.(body)
+    return detail ? toError(200, detail) : null
+  }
+
+  return {
+    async submit ({ path, body, headers = {} }, signal) {
+      const bytes = Buffer.from(JSON.stringify(body))
+      const json = { 'content-type': 'application/json', ...headers }
+      const exchange = await send({ method: 'POST', path, headers: json, body: bytes, signal })
+        .catch(error => { throw asMaybeSent(error) })
+      if (!isSuccess(exchange)) throw await readError(exchange)
+      const answer = await read(exchange).catch(error => { throw asMaybeSent(error) })
+      const error = errorInBody(answer)
+      if (error !== null) throw error
+      if (answer === null) throw asMaybeSent(badReply('is empty'))
+      return answer
+    },
+    async get (path, signal) {
+      const exchange = await send({ method: 'GET', path, signal })
+      if (!isSuccess(exchange)) throw await readError(exchange)
+      const answer = await read(exchange)
+      const error = errorInBody(answer)
+      if (error !== null) throw error
+      return answer
+    },
+    async cancel (method, path, signal) {
+      const exchange = await send({ method, path, signal })
+      if (!isSuccess(exchange) && !alreadyEnded.has(exchange.status)) throw await readError(exchange)
+      await exchange.read(limits.errorBytes)
+    },
+    async openFile (path, signal) {
+      const open = async (signal: AbortSignal, headers: Record<string, string> = {}) =>
+        await send({ method: 'GET', path, headers: { accept: '*/*', ...headers }, signal })
+      // Request one byte, to learn whether the provider redirects.
+      const exchange = await open(signal, { range: 'bytes=0-0' })
+      const { location } = exchange.headers
+      if (isRedirect(exchange) && typeof location === 'string' && URL.canParse(location)) {
+        exchange.cancel()
+        return { url: location }
+      }
+      if (!isSuccess(exchange)) throw await readError(exchange)
+      exchange.cancel()
+      return {
+        async open (signal) {
+          const video = await open(signal)
+          if (video.status !== 200) throw await readError(video)
+          return video
+        }
+      }
+    }
+  }
+}
+
+/** The key, and both halves of an `<access key>:<secret key>` pair. */
+function secretsIn (apiKey: string | null): string[] {
+  return apiKey === null ? [] : [apiKey, ...apiKey.split(':')].filter(secret => secret !== '')
+}
+
+const isSuccess = ({ status }: Exchange): boolean => status >= 200 && status < 300
+const isRedirect = ({ status }: Exchange): boolean => status >= 300 && status < 400
