@@ -1,11 +1,15 @@
+import type { Operation } from '../services/requests/request-summary.ts'
+
 declare module 'fastify' {
   /** Facts about a route, for the plugins that serve all of them. */
   interface FastifyContextConfig {
     /** The answer may be what a provider sent, byte for byte, or a file: no serializer runs over it. */
     passThrough?: boolean
+    /** The body is a prompt whose tokens count against the limits of the key. */
+    countsTokens?: boolean
+    /** What the route does, for the spans of its requests. */
+    operation?: Operation
     /** The schema of the events of an answer that is streamed. */
     events?: object
   }
 }
-
-export {}

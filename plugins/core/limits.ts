@@ -28,9 +28,8 @@ export default fp(async app => {
   app.decorate('keepLimits', function keepLimits (request, reply, done) {
     const scopes = request.apiKey.limits
     if (scopes.length === 0) return done()
-    // Images are not counted in tokens, though they have a prompt too.
-    const isText = request.routeOptions.url?.endsWith('/completions') === true
-    const tokens = isText ? tokensReserved(request.body, request.jsonText?.bytes.length ?? 0) : 0
+    const { countsTokens = false } = request.routeOptions.config
+    const tokens = countsTokens ? tokensReserved(request.body, request.jsonText?.bytes.length ?? 0) : 0
     const admission = limits.admit(scopes, tokens)
     if (!(admission instanceof Promise)) {
       begin(request, reply, admission)

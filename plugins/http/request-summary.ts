@@ -54,6 +54,7 @@ function describe (request: FastifyRequest, { raw }: FastifyReply, startedMs: nu
     key: request.apiKey ?? null,
     method: request.method,
     route: request.routeOptions.url ?? null,
+    operation: request.routeOptions.config?.operation ?? null,
     path: pathOf(request.url),
     status: raw.statusCode,
     isClientGone: !raw.writableFinished,

@@ -6,7 +6,12 @@ import { checkChatRequest } from '../../services/chat/request-checks.ts'
 /** `POST /chat/completions`: one answer, or an event stream of chunks when `stream` is true. */
 const chatCompletions: FastifyPluginAsyncTypebox = async app => {
   app.post('/chat/completions', {
-    config: { passThrough: true, events: ChatCompletionChunk },
+    config: {
+      passThrough: true,
+      countsTokens: true,
+      operation: { name: 'chat', output: null },
+      events: ChatCompletionChunk
+    },
     schema: {
       summary: 'Create a chat completion',
       body: ChatCompletionRequest,

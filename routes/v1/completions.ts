@@ -6,7 +6,12 @@ import { checkCompletionRequest } from '../../services/chat/request-checks.ts'
 /** `POST /completions`, the legacy endpoint: one answer, or an event stream when `stream` is true. */
 const completions: FastifyPluginAsyncTypebox = async app => {
   app.post('/completions', {
-    config: { passThrough: true, events: Completion },
+    config: {
+      passThrough: true,
+      countsTokens: true,
+      operation: { name: 'text_completion', output: 'text' },
+      events: Completion
+    },
     schema: {
       summary: 'Complete a text (legacy)',
       body: CompletionRequest,

@@ -5,6 +5,8 @@ import { ImageGenerationRequest, ImagesResponse } from '../../schemas/openai/ima
 /** `POST /images/generations`: one to ten images, as addresses that need no key or as base64. */
 const imagesGenerations: FastifyPluginAsyncTypebox = async app => {
   app.post('/images/generations', {
+    // Images are not counted in tokens, though they have a prompt too.
+    config: { operation: { name: 'generate_content', output: 'image' } },
     schema: {
       summary: 'Create images',
       body: ImageGenerationRequest,

@@ -9,6 +9,8 @@ export interface Finished {
   method: string
   /** The pattern of the route, e.g. `/v1/models/*`; null when there is none for the URL. */
   route: string | null
+  /** What the route does, in the words of OpenTelemetry's GenAI conventions; null: it is not about models. */
+  operation: Operation | null
   /** Without the query, which may carry anything. */
   path: string
   status: number
@@ -20,5 +22,8 @@ export interface Finished {
   startedMs: number
   endedMs: number
 }
+
+/** An operation of the GenAI conventions; `output` is the kind of content, null: any. */
+export interface Operation { name: string, output: string | null }
 
 export type FinishedListener = (finished: Finished) => void

@@ -1,14 +1,8 @@
 import type { Attributes, SpanContext } from '@opentelemetry/api'
-import type { Finished } from '../../requests/request-summary.ts'
+import type { Finished, Operation } from '../../requests/request-summary.ts'
 
-/** What a route does and what comes of it, in the words of the GenAI conventions. */
-const operations = new Map([
-  ['/v1/chat/completions', { operation: 'chat', output: null }],
-  ['/v1/completions', { operation: 'text_completion', output: 'text' }],
-  ['/v1/images/generations', { operation: 'generate_content', output: 'image' }]
-])
 /** Has the route of chat; the conventions have no word for its output yet. */
-const video = { operation: 'generate_content', output: 'video' }
+const video: Operation = { name: 'generate_content', output: 'video' }
 
 /** Attributes of the span of a request. Source: OpenTelemetry semantic conventions 1.37, HTTP server. */
 export function requestAttributes ({ id, method, route, path, status, key }: Finished): Attributes {
@@ -27,18 +21,18 @@ export function requestAttributes ({ id, method, route, path, status, key }: Fin
  * semantic conventions 1.37, generative AI client.
  */
 export function generation (
-  { route, startedMs, status, trace }: Finished
+  { operation, startedMs, status, trace }: Finished
 ): { name: string, attributes: Attributes } | null {
   const { model, provider, upstreamModel, report, attempts, images, job, costNano, firstByteAtMs } = trace
-  const does = job === null ? operations.get(route ?? '') : video
-  if (does === undefined || (attempts === 0 && job === null)) return null
-  const { operation, output } = does
+  const performed = job === null ? operation : video
+  if (performed === null || (attempts === 0 && job === null)) return null
+  const { name, output } = performed
   const usage = report?.usage
   const hasFailed = status >= 400 || trace.failure !== null
   return {
-    name: `${operation} ${upstreamModel ?? model ?? ''}`.trim(),
+    name: `${name} ${upstreamModel ?? model ?? ''}`.trim(),
     attributes: {
-      'gen_ai.operation.name': operation,
+      'gen_ai.operation.name': name,
       'gen_ai.provider.name': provider ?? '',
       'gen_ai.request.model': upstreamModel ?? '',
       ...(output !== null && { 'gen_ai.output.type': output }),

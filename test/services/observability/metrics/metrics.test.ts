@@ -8,6 +8,7 @@ const finished = {
   key: null,
   method: 'POST',
   route: '/v1/chat/completions',
+  operation: null,
   path: '/v1/chat/completions',
   status: 200,
   isClientGone: false,

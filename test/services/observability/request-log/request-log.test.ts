@@ -26,6 +26,7 @@ function finished (more: Partial<Finished> = {}, trace: Partial<Finished['trace'
     key: { id: 'k1', account: 'acme' },
     method: 'POST',
     route: '/v1/chat/completions',
+    operation: null,
     path: '/v1/chat/completions',
     status: 200,
     isClientGone: false,
