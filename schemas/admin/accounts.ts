@@ -45,8 +45,8 @@ export type AccountChange = Static<typeof AccountChange>
 
 export const AccountQuery = Closed(Paging)
 
-/** What a posting may be called, so that sending it again changes nothing; random unless told. */
-export const PostingId = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$' })
+/** The id of a posting, so that repeating it is a no-op; random by default. `entry_…` is the ledger's. */
+export const PostingId = Type.String({ pattern: '^(?!entry_)[A-Za-z0-9][A-Za-z0-9._-]{0,127}$' })
 
 /** Headers of the requests that book money. */
 export const PostingHeaders = Type.Object({ 'idempotency-key': Type.Optional(PostingId) })

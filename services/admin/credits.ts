@@ -61,7 +61,7 @@ export async function addAdjustment (
 async function book (
   administration: Administration, id: string, posting: () => Promise<boolean>
 ): Promise<Booked> {
-  // Ids with a colon are for the ledger's own entries, which must never find theirs taken.
+  // Ids with a colon or `entry_` belong to the entries that the ledger books itself.
   assertFits(PostingId, id, 'id')
   try {
     const created = await posting()

@@ -2,7 +2,7 @@ import type { Entry } from '../../schemas/admin/entries.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { isoTime } from '../shared/iso-time.ts'
 import { entriesOfPeriod } from '../ledger/sql/entry-blocks.ts'
-import { entryId, entryKnownAs } from '../ledger/entry-id.ts'
+import { entryId, entryIdSql, whereEntryId } from '../ledger/entry-id.ts'
 import type { Value } from '../store/store.ts'
 import type { Administration } from './administration.ts'
 import { amountFields } from './amounts.ts'
@@ -48,8 +48,8 @@ export async function listEntries (
 
 /** Returns one line of the books. Throws GatewayError 404. */
 export async function getEntry ({ store }: Administration, id: string): Promise<Entry> {
-  const { isEntry, place } = entryKnownAs(id)
-  const row = await store.get<EntryRow>(`select ${columns} from entry where ${isEntry}`, place)
+  const { condition, params } = whereEntryId(id)
+  const row = await store.get<EntryRow>(`select ${columns} from entry where ${condition}`, params)
   if (row !== undefined) return toEntry(row)
   throw new GatewayError(404, 'invalid_request_error', `The entry \`${id}\` does not exist.`,
     { code: 'entry_not_found' })
@@ -68,21 +68,22 @@ interface EntryRow {
   ref: string | null
   usage: string | null
   estimated: number
-  reverses: string | null
+  reverses: number | null
   reason: string | null
 }
 
 const columns = `
-  seq, ${entryId()} as id, at, kind, debit, credit, amount as "amountNano", api_key as "key", model, ref, usage, estimated,
+  seq, ${entryIdSql()} as id, at, kind, debit, credit, amount as "amountNano", api_key as "key", model, ref, usage, estimated,
   reverses, reason`
 
-function toEntry ({ seq: _, at, amountNano, usage, estimated, ...row }: EntryRow): Entry {
+function toEntry ({ seq: _, at, amountNano, usage, estimated, reverses, ...row }: EntryRow): Entry {
   return {
     object: 'entry',
     ...row,
     at: isoTime(at),
     ...amountFields('amount', amountNano),
     usage: usage === null ? null : JSON.parse(usage),
-    estimated: estimated === 1
+    estimated: estimated === 1,
+    reverses: reverses === null ? null : entryId(reverses)
   }
 }

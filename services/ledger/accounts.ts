@@ -133,7 +133,7 @@ async function refuseWrongParent (queries: Queries, parent: string): Promise<voi
 
 async function book (queries: Queries, { id, account, amountNano, at }: Required<Deposit>): Promise<boolean> {
   const booked = await queries.run(`
-    insert into entry (id, at, debit, credit, amount, kind)
+    insert into entry (idempotency_key, at, debit, credit, amount, kind)
     select $1, $2, 'funding', id, $4, 'deposit' from account where id = $3 and kind = 'account'
     on conflict do nothing`, [id, at, account, amountNano])
   if (booked === 0) return await refuseUnlessReplayed(queries, id, account, amountNano)
@@ -149,7 +149,7 @@ async function refuseUnlessReplayed (
   queries: Queries, id: string, account: string, amountNano: number
 ): Promise<false> {
   const earlier = await queries.get<{ kind: string, credit: string, amount: number }>(
-    'select kind, credit, amount from entry where id = $1', [id])
+    'select kind, credit, amount from entry where idempotency_key = $1', [id])
   if (earlier === undefined) throw unknownAccount(account)
   if (earlier.kind === 'deposit' && earlier.credit === account && earlier.amount === amountNano) return false
   throw idempotencyConflict(id, 'posting')

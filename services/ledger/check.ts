@@ -1,5 +1,5 @@
 import type { Queries } from '../store/store.ts'
-import { entryId } from './entry-id.ts'
+import { entryIdSql } from './entry-id.ts'
 
 /** A rule of the books that does not hold somewhere. */
 export interface Violation {
@@ -80,13 +80,13 @@ const rules = {
     where kind <> 'node' group by id having min(state) <> max(state)`,
 
   'no entry is refunded by more than it was': `
-    select ${entryId('usage')} as subject, usage.amount as expected, cast(sum(refund.amount) as bigint) as found
-    from entry as usage join entry as refund on refund.reverses = ${entryId('usage')}
-    group by usage.seq, usage.id, usage.amount having sum(refund.amount) > usage.amount`,
+    select ${entryIdSql('usage')} as subject, usage.amount as expected, cast(sum(refund.amount) as bigint) as found
+    from entry as usage join entry as refund on refund.reverses = usage.seq
+    group by usage.seq, usage.kind, usage.idempotency_key, usage.amount having sum(refund.amount) > usage.amount`,
 
   'every entry is between the right accounts': `
     select * from (
-      select ${entryId()} as subject, debit || ' to ' || credit as found, case kind
+      select ${entryIdSql()} as subject, debit || ' to ' || credit as found, case kind
         when 'deposit' then case when debit = 'funding' and credit in (select id from account) then 'ok' end
         when 'usage' then case when debit in (select id from account) and credit = 'revenue' then 'ok' end
         when 'refund' then case when debit = 'revenue' and credit in (select id from account) then 'ok' end
@@ -98,7 +98,7 @@ const rules = {
     ) as judged where verdict is null`,
 
   'every posting names accounts it counts for, the paying one among them': `
-    select ${entryId()} as subject, case kind when 'usage' then debit else credit end as expected, chain as found
+    select ${entryIdSql()} as subject, case kind when 'usage' then debit else credit end as expected, chain as found
     from entry where kind in ('usage', 'refund') and not exists (
       select 1 from chain where chain.id = entry.chain
       and chain.account = case entry.kind when 'usage' then entry.debit else entry.credit end)`,

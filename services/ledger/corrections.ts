@@ -1,7 +1,7 @@
 import { GatewayError } from '../shared/errors.ts'
 import { assertSafe } from '../shared/money.ts'
 import type { Queries, Store } from '../store/store.ts'
-import { entryKnownAs } from './entry-id.ts'
+import { whereEntryId } from './entry-id.ts'
 import { idempotencyConflict, unknownAccount } from './errors.ts'
 import { createStatements } from './sql/statements.ts'
 import type { Statements } from './sql/statements.ts'
@@ -56,7 +56,7 @@ interface UsageEntry {
   model: string
 }
 
-interface Booked { kind: string, debit: string, credit: string, amount: number, reverses: string | null }
+interface Booked { kind: string, debit: string, credit: string, amount: number, reverses: number | null }
 
 const maxReasonLength = 500
 
@@ -85,10 +85,10 @@ async function refund (
   statements: Statements, queries: Queries,
   { id, entry, amountNano, at }: Required<Omit<Refund, 'amountNano'>> & Pick<Refund, 'amountNano'>
 ): Promise<boolean> {
-  const { isEntry, place } = entryKnownAs(entry)
+  const { condition, params } = whereEntryId(entry)
   const usage = await queries.get<UsageEntry>(`
     select seq, debit as account, amount as "amountNano", chain, ref, model from entry
-    where ${isEntry} and kind = 'usage' and chain is not null`, place)
+    where ${condition} and kind = 'usage' and chain is not null`, params)
   if (usage === undefined) {
     throw new GatewayError(404, 'invalid_request_error', `There is no usage entry \`${entry}\`.`,
       { param: 'entry', code: 'entry_not_found' })
@@ -99,18 +99,18 @@ async function refund (
 
   const earlier = await bookedAs(queries, id)
   if (earlier !== undefined) {
-    const isSame = earlier.kind === 'refund' && earlier.reverses === entry &&
+    const isSame = earlier.kind === 'refund' && earlier.reverses === usage.seq &&
       (amountNano === undefined || amountNano === earlier.amount)
     if (isSame) return false
     throw idempotencyConflict(id, 'posting')
   }
-  const refundNano = amountNano ?? await leftOf(queries, entry, usage)
+  const refundNano = amountNano ?? await leftOf(queries, usage)
   const booked = await queries.run(`
-    insert into entry (id, at, debit, credit, amount, kind, ref, model, api_key, chain, reverses)
-    select $1, $2, 'revenue', debit, cast($3 as bigint), 'refund', ref, model, api_key, chain, $4 from entry as usage
-    where seq = $5 and cast($3 as bigint) > 0 and amount - (
+    insert into entry (idempotency_key, at, debit, credit, amount, kind, ref, model, api_key, chain, reverses)
+    select $1, $2, 'revenue', debit, cast($3 as bigint), 'refund', ref, model, api_key, chain, seq from entry as usage
+    where seq = $4 and cast($3 as bigint) > 0 and amount - (
       select coalesce(sum(amount), 0) from entry where reverses = $4) >= cast($3 as bigint)`,
-  [id, at, refundNano, entry, usage.seq])
+  [id, at, refundNano, usage.seq])
   if (booked === 0) {
     throw GatewayError.invalidRequest(`Of the entry \`${entry}\` less than that is left.`, { param: 'amount' })
   }
@@ -119,9 +119,9 @@ async function refund (
   return true
 }
 
-async function leftOf (queries: Queries, entry: string, { amountNano }: UsageEntry): Promise<number> {
+async function leftOf (queries: Queries, { seq, amountNano }: UsageEntry): Promise<number> {
   const refunded = await queries.get<{ nano: number }>(
-    'select cast(coalesce(sum(amount), 0) as bigint) as nano from entry where reverses = $1', [entry])
+    'select cast(coalesce(sum(amount), 0) as bigint) as nano from entry where reverses = $1', [seq])
   return amountNano - (refunded?.nano ?? 0)
 }
 
@@ -130,7 +130,7 @@ async function adjust (
 ): Promise<boolean> {
   const [debit, credit] = amountNano > 0 ? ['funding', account] : [account, 'funding']
   const booked = await queries.run(`
-    insert into entry (id, at, debit, credit, amount, kind, reason)
+    insert into entry (idempotency_key, at, debit, credit, amount, kind, reason)
     select $1, $2, $3, $4, $5, 'adjust', $6 from account where id = $7 and kind = 'account'
     on conflict do nothing`, [id, at, debit, credit, Math.abs(amountNano), reason, account])
   if (booked === 0) {
@@ -152,7 +152,8 @@ async function adjust (
 }
 
 async function bookedAs (queries: Queries, id: string): Promise<Booked | undefined> {
-  return await queries.get<Booked>('select kind, debit, credit, amount, reverses from entry where id = $1', [id])
+  return await queries.get<Booked>(
+    'select kind, debit, credit, amount, reverses from entry where idempotency_key = $1', [id])
 }
 
 function assertPositive (amountNano: number): void {

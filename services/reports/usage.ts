@@ -51,7 +51,7 @@ export async function usage (store: Pick<Store, 'all' | 'engine'>, query: UsageQ
   const columns = by.map((dimension, index) => `${groups[index]} as "${dimension}", `)
   const grouping = by.length === 0 ? '' : `group by ${groups.join(', ')} order by ${groups.join(', ')}`
   const rows = await store.all<SelectedRow>(
-    `select ${columns.join('')} ${sums[store.engine]} ${sourceOn(store.engine)} where ${where} ${grouping} limit $${params.push(limit)}`, params)
+    `select ${columns.join('')} ${sums[store.engine]} from ${entriesOfPeriod(store.engine)} where ${where} ${grouping} limit $${params.push(limit)}`, params)
   return rows.map(({ key = null, model = null, day = null, ...row }) =>
     ({ key, model, day: day === null ? null : dateOf(day), ...row }))
 }
@@ -67,12 +67,7 @@ const defaultLimit = 1_000
 const maxLimit = 10_000
 const dayMs = 86_400_000
 
-// Older refunds name no key of their own, but the entry that they take back, which had an id then.
-function sourceOn (engine: Store['engine']): string {
-  return `from ${entriesOfPeriod(engine)} left join entry as refunded on refunded.id = entry.reverses`
-}
-
-const keyOf = 'coalesce(entry.api_key, refunded.api_key, \'\')'
+const keyOf = 'coalesce(entry.api_key, \'\')'
 
 const expressions: Record<UsageDimension, string> = {
   key: keyOf,

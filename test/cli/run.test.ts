@@ -89,7 +89,7 @@ t.test('a refused command exits with 1 and prints one line', async t => {
   await run('accounts', 'create', 'a')
   const refused = [
     ['credits', 'add', 'nobody', '1'], ['credits', 'add', 'a', '0'], ['credits', 'adjust', 'a', '-1', '--reason', 'x'],
-    ['credits', 'add', 'a', '1', '--id', 'usage:1'], ['credits', 'refund', 'a', 'nothing'],
+    ['credits', 'add', 'a', '1', '--id', 'entry_1'], ['credits', 'refund', 'a', 'nothing'],
     ['accounts', 'create', 'not an id'], ['keys', 'create', '--account', 'nobody'], ['keys', 'revoke', 'nobody'],
     ['keys', 'create', '--account', 'a', '--models', '']
   ]

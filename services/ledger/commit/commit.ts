@@ -33,7 +33,7 @@ export type Commit = (batch: Batch, term: Term, dirty?: readonly NodeAllowance[]
  * No account is overdrawn, because `held` grows only by what was available under the lock. A commit whose
  * answer got lost may be repeated, because an allowance's row is written as a whole, never as a difference;
  * settlements of fresh holds have sequence numbers, and that row records the last one booked, as a producer's
- * does in Kafka; those of other holds count only if the id of their entry is new.
+ * does in Kafka; those of other holds count only if the idempotency key of their entry is new.
  */
 export function createCommit (context: CommitContext): Commit {
   const { store, monotonic } = context

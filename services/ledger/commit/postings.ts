@@ -43,11 +43,6 @@ export interface Postings {
   readonly suspended: readonly EntryRow[]
 }
 
-/** The id of the one usage entry that a hold can have, unless its settlement has a sequence number. */
-export function usageEntryId (hold: Pick<OpenHold, 'id'>): string {
-  return `usage:${hold.id}`
-}
-
 /** Turns settlements into entries, given what is booked already. */
 export function createPostings (settlements: readonly Settlement[], known: KnownHolds): Postings {
   const { term, durable } = known
@@ -114,7 +109,7 @@ interface Decided { settlement: Settlement, outcome: Outcome, entry: EntryRow | 
 const noRows: readonly DurableRow[] = []
 
 function isCharged (outcome: Outcome, entry: EntryRow | null, inserted: Inserted): boolean {
-  return outcome === 'charge' && entry !== null && (entry.id === null || inserted.has(entry.id))
+  return outcome === 'charge' && entry !== null && (entry.idempotency_key === null || inserted.has(entry.idempotency_key))
 }
 
 function createChanges () {
@@ -147,7 +142,8 @@ function entryOf ({ hold, sequence, posting, at }: Settlement, outcome: Outcome)
   if (posting === null || posting.amountNano === 0 || outcome === 'skip') return null
   const charged = outcome === 'charge'
   return {
-    id: charged && sequence > 0 ? null : usageEntryId(hold),
+    // A hold has at most one entry: recognised by the sequence number if it has one.
+    idempotency_key: charged && sequence > 0 ? null : `usage:${hold.id}`,
     at,
     debit: charged ? hold.chain[0] ?? '' : 'suspense',
     credit: 'revenue',

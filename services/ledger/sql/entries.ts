@@ -7,7 +7,7 @@ import type { Queries, Store, Value } from '../../store/store.ts'
 /** A new entry; `at` in milliseconds since 1970, `amount` in integer nano-USD, `usage` as JSON. */
 export interface EntryRow extends Record<string, Value> {
   /** Null for usage whose settlement has a sequence number. */
-  id: string | null
+  idempotency_key: string | null
   at: number
   debit: string
   credit: string
@@ -22,7 +22,7 @@ export interface EntryRow extends Record<string, Value> {
   chain: string
 }
 
-/** The ids of the entries that were new, of those that have one. */
+/** The idempotency keys of the entries that were new. */
 export type Inserted = Pick<ReadonlySet<string>, 'has'>
 
 interface ChainRow extends Record<string, Value> { id: string, account: string }
@@ -31,7 +31,7 @@ interface ChainRow extends Record<string, Value> { id: string, account: string }
 export const chainId = rememberedText<readonly string[]>(chain => chain.join(' '))
 
 const entryColumns = {
-  id: 'text',
+  idempotency_key: 'text',
   at: 'bigint',
   debit: 'text',
   credit: 'text',
@@ -57,7 +57,7 @@ export function entryStatements (engine: Store['engine']) {
   const list = entryColumnNames.join(', ')
   const insertEntries = `
     insert into entry (${list}) select ${list} from ${entries.sql} as given where true
-    on conflict do nothing returning id`
+    on conflict do nothing returning idempotency_key`
   return {
     async insertChains (queries: Queries, given: readonly (readonly string[])[]): Promise<void> {
       if (given.length === 0) return
@@ -68,7 +68,7 @@ export function entryStatements (engine: Store['engine']) {
     async insertEntries (queries: Queries, rows: readonly EntryRow[]): Promise<Inserted> {
       if (rows.length === 0) return none
       if (engine === 'sqlite') return await insertEntriesIntoSqlite(queries, rows)
-      return toInserted(await queries.all<{ id: string | null }>(insertEntries, [entries.parameter(rows)]))
+      return toInserted(await queries.all<InsertedRow>(insertEntries, [entries.parameter(rows)]))
     }
   }
 }
@@ -83,15 +83,15 @@ const ofUsual = {
   },
   constants: usual
 } satisfies Partial<RowInsert<EntryRow>>
-const insertWithoutId = createRowInsert<EntryRow>('entry', {
+const insertWithoutKey = createRowInsert<EntryRow>('entry', {
   ...ofUsual,
   columns: ['amount', 'ref', 'usage'],
   add: ({ amount, ref, usage }, values) => values.push(amount, ref, usage)
 })
 const insertUsual = createRowInsert<EntryRow>('entry', {
   ...ofUsual,
-  columns: ['id', 'amount', 'ref', 'usage'],
-  add: ({ id, amount, ref, usage }, values) => values.push(id, amount, ref, usage),
+  columns: ['idempotency_key', 'amount', 'ref', 'usage'],
+  add: ({ idempotency_key: key, amount, ref, usage }, values) => values.push(key, amount, ref, usage),
   ending: 'on conflict do nothing'
 })
 const insertAny = createRowInsert<EntryRow>('entry', {
@@ -106,20 +106,22 @@ async function insertEntriesIntoSqlite (queries: Queries, rows: readonly EntryRo
   const count = await insertFor(rows)(queries, rows)
   if (count === rows.length) return all
   // Only this connection writes, so what it has added is last.
-  return toInserted(await queries.all('select id from entry order by seq desc limit $1', [count]))
+  return toInserted(await queries.all('select idempotency_key from entry order by seq desc limit $1', [count]))
 }
 
 /** Most entries are alike in most columns, which are then bound once or written into the statement. */
 function insertFor (rows: readonly EntryRow[]) {
   if (!rows.every(isUsual)) return insertAny
-  return rows.every(({ id }) => id === null) ? insertWithoutId : insertUsual
+  return rows.every(({ idempotency_key: key }) => key === null) ? insertWithoutKey : insertUsual
 }
 
 const all: Inserted = { has: () => true }
 const none: Inserted = { has: () => false }
 
-function toInserted (rows: readonly { id: string | null }[]): Inserted {
-  return new Set(rows.flatMap(({ id }) => id ?? []))
+type InsertedRow = Pick<EntryRow, 'idempotency_key'>
+
+function toInserted (rows: readonly InsertedRow[]): Inserted {
+  return new Set(rows.flatMap(({ idempotency_key: key }) => key ?? []))
 }
 
 function isUsual ({ kind, credit, estimated, hold }: EntryRow): boolean {

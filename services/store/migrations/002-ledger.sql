@@ -27,7 +27,7 @@ create table hold (
   created_at bigint not null,
   expires_at bigint null,
   resolved_at bigint null,
-  -- The sequence number of the node's last settlement that is booked; see `entry.id`.
+  -- The sequence number of the node's last settlement that is booked; see `entry`.
   booked_sequence bigint not null default 0,
   primary key (id, account),
   check ((state = 0) = (resolved_at is null)),
@@ -55,9 +55,10 @@ create table entry (
   -- engine: postgres
   seq bigint generated always as identity primary key,
   -- engine: all
-  -- Null only for usage settled from memory: the node numbers such settlements, and the transaction that
-  -- books them notes the last number in `hold.booked`, so none is booked twice.
-  id text null,
+  -- What makes a repeated posting a no-op: the id its caller chose, or `usage:<hold>`. Null only for usage
+  -- settled from memory: such settlements have sequence numbers, and the transaction that books them records
+  -- the last one in `hold.booked_sequence`.
+  idempotency_key text null,
   at bigint not null,
   debit text not null,
   credit text not null,
@@ -72,17 +73,17 @@ create table entry (
   hold text null,
   api_key text null,
   chain text null,
-  -- The usage entry that a refund takes back.
-  reverses text null,
+  -- The `seq` of the usage entry that a refund takes back.
+  reverses bigint null,
   -- Why an operator has adjusted an account.
   reason text null,
   -- engine: postgres
   prompt_tokens bigint generated always as (trunc((usage::json ->> 'prompt')::numeric)::bigint) stored,
   completion_tokens bigint generated always as (trunc((usage::json ->> 'completion')::numeric)::bigint) stored,
   -- engine: all
-  check (kind = 'usage' or id is not null)
+  check (kind = 'usage' or idempotency_key is not null)
 );
-create unique index entry_id on entry (id) where id is not null;
+create unique index entry_idempotency on entry (idempotency_key) where idempotency_key is not null;
 create unique index entry_hold on entry (hold) where kind = 'usage' and hold is not null;
 create index entry_reverses on entry (reverses) where reverses is not null;
 

@@ -56,11 +56,12 @@ onEachEngine('adjustments and refunds are entries of their own', async (t, { app
   const settled = hold.settle({
     amountNano: 1_500_000_000, ref: 'r1', model: 'chat', usage: { prompt: 1, completion: 2 }, estimated: true
   })
-  const entry = 'usage:r1'
+  await settled
+  const { body: { data: [{ id: entry }] } } = await ask('GET', '/entries?kind=usage')
+  t.match(entry, /^entry_\d+$/)
   t.match(await ask('POST', '/accounts/default/refunds', { entry, amount_usd: 0.5 }), {
     status: 201, body: { kind: 'refund', reverses: entry, amount_nano: 500_000_000 }
   })
-  await settled
   t.match(await ask('POST', '/accounts/default/refunds', { entry, amount_usd: 1.5 }), { status: 400 })
   t.match(await ask('POST', '/accounts/default/refunds', { entry: 'nothing' }), { status: 404 })
   t.match(await ask('GET', '/accounts/default'), { body: { credits_usd: 9, spent_usd: 1, balance_usd: 8 } })
@@ -106,6 +107,7 @@ t.test('what is wrong with a request is said of its field', async t => {
     ['POST', '/accounts/default/deposits', { amount_usd: 1, amount_nano: 1 }, 'amount_nano'],
     ['POST', '/accounts/default/deposits', { amount_nano: 1.5 }, 'amount_nano'],
     ['POST', '/accounts/default/deposits', { id: 'usage:r', amount_usd: 1 }, 'id'],
+    ['POST', '/accounts/default/deposits', { id: 'entry_1', amount_usd: 1 }, 'id'],
     ['POST', '/accounts/default/adjustments', { amount_usd: 1 }, 'reason'],
     ['POST', '/accounts/default/refunds', { amount_usd: 1 }, 'entry'],
     ['GET', '/entries?kind=gift', undefined, 'kind'],

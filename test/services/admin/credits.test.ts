@@ -45,7 +45,9 @@ forEachEngine(t, 'what cannot be booked is refused and changes nothing', async (
   await t.rejects(addDeposit(office, 'a', { amount_nano: 0 }), refusal({ status: 400, param: 'amount_nano' }))
   await t.rejects(addDeposit(office, 'a', {}), refusal({ status: 400, code: 'missing_required_parameter' }))
   await t.rejects(addDeposit(office, 'c', { amount_usd: 1 }), refusal({ status: 404, code: 'account_not_found' }))
-  await t.rejects(addDeposit(office, 'b', { id: 'usage:r', amount_usd: 1 }), refusal({ status: 400, param: 'id' }))
+  for (const id of ['usage:r', 'entry_1']) {
+    await t.rejects(addDeposit(office, 'b', { id, amount_usd: 1 }), refusal({ status: 400, param: 'id' }), id)
+  }
   await t.rejects(addAdjustment(office, 'b', { amount_nano: 0, reason: 'r' }), refusal({ status: 400, param: 'amount_nano' }))
   await t.rejects(addAdjustment(office, 'b', { amount_usd: -1, reason: 'r' }), refusal({ status: 400 }))
   await t.rejects(addAdjustment(office, 'b', { amount_usd: 1, reason: '' }), refusal({ status: 400, param: 'reason' }))
@@ -59,8 +61,10 @@ forEachEngine(t, 'a refund gives back what is left of an entry, or part of it', 
   const { id: key } = await office.keys.create({ account: 'a', label: '' })
   await office.spend({ account: 'a', key, amountNano: 1 })
   const entry = await office.spend({ account: 'a', key, amountNano: 500_000_000 })
+  t.match(entry, /^entry_\d+$/)
   t.match(await getEntry(office, entry), { id: entry, kind: 'usage', key, amount_nano: 500_000_000 })
   t.match((await listEntries(office)).data, [{ id: entry }, { kind: 'usage' }, { kind: 'deposit' }])
+  for (const { id } of (await listEntries(office)).data) t.match(await getEntry(office, id), { id })
   const part = await addRefund(office, 'a', { id: 'r1', entry, amount_usd: 0.2 })
   t.match(part, { created: true, entry: { kind: 'refund', debit: 'revenue', credit: 'a', amount_nano: 200_000_000, reverses: entry } })
   t.same(await addRefund(office, 'a', { id: 'r1', entry, amount_usd: 0.2 }), { ...part, created: false })
@@ -69,7 +73,7 @@ forEachEngine(t, 'a refund gives back what is left of an entry, or part of it', 
   await t.rejects(addRefund(office, 'b', { entry, amount_nano: 1 }), refusal({ status: 404 }), 'of another account')
   await t.rejects(addRefund(office, 'a', { entry: 'r1' }), refusal({ status: 404 }), 'of a refund')
   t.match(await getAccount(office, 'a'), { spent_nano: 1, balance_nano: 999_999_999 })
-  for (const other of [entry.replace(':', ':0'), 'usage:1', 'usage:99', 'usage:', `usage:${'9'.repeat(30)}`]) {
+  for (const other of [entry.replace('_', '_0'), 'entry_1', 'entry_99', 'entry_', `entry_${'9'.repeat(30)}`]) {
     await t.rejects(addRefund(office, 'a', { entry: other, amount_nano: 1 }), refusal({ status: 404 }), other)
   }
 })

@@ -2,7 +2,7 @@ import type { Test } from 'tap'
 import { createKeys } from '../../../services/keys/keys.ts'
 import { createAccounts } from '../../../services/ledger/accounts.ts'
 import { createLedger } from '../../../services/ledger/create.ts'
-import { entryId } from '../../../services/ledger/entry-id.ts'
+import { entryIdSql } from '../../../services/ledger/entry-id.ts'
 import type { Ledger } from '../../../services/ledger/ledger.ts'
 import { createAdministration } from '../../../services/admin/administration.ts'
 import type { Administration } from '../../../services/admin/administration.ts'
@@ -37,7 +37,7 @@ export async function openOffice (t: Test, store: Store): Promise<Office> {
       const id = `request-${++requests}`
       const hold = await ledger.reserve({ id, chain: [account], key, amountNano, fresh: true })
       await hold.settle({ amountNano, ref: id, model, usage, estimated: false })
-      const row = await store.get<{ id: string }>(`select ${entryId()} as id from entry where ref = $1`, [id])
+      const row = await store.get<{ id: string }>(`select ${entryIdSql()} as id from entry where ref = $1`, [id])
       return row?.id ?? ''
     }
   }

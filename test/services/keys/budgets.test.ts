@@ -119,7 +119,7 @@ forEachEngine(t, 'a changed limit applies to the present period and to the next'
 forEachEngine(t, 'a budget is not money: nothing is deposited into it, and nothing can be', async (t, database) => {
   const { store, keys, clock, id, key } = await withBudget(database, { limitNano: 7, period: null })
   await keys.authenticate(key)
-  t.same(await store.all('select id from entry'), [])
+  t.same(await store.all('select idempotency_key as id from entry'), [])
   const accounts = createAccounts(store, clock)
   await t.rejects(accounts.deposit({ id: 'd', account: `budget:${id}`, amountNano: 1 }), { name: 'GatewayError', status: 404 })
   await t.rejects(accounts.create({ id: 'child', parent: `budget:${id}` }), { name: 'GatewayError', status: 400, param: 'parent' })

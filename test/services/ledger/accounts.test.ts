@@ -38,7 +38,7 @@ forEachEngine(t, 'a deposit is one entry and the credits of one account', async 
   t.same(await accounts.balance('acme'), { creditsNano: 5_000_000_000, spentNano: 0, heldNano: 0 })
   t.match(await accounts.balance('other'), { creditsNano: 0 })
   t.match(await store.all('select * from entry'), [
-    { id: 'd1', at: 42, debit: 'funding', credit: 'acme', amount: 5_000_000_000, kind: 'deposit' }
+    { idempotency_key: 'd1', at: 42, debit: 'funding', credit: 'acme', amount: 5_000_000_000, kind: 'deposit' }
   ])
 })
 
@@ -48,7 +48,7 @@ forEachEngine(t, 'a deposit sent again changes nothing, also when both are under
   t.same((await Promise.all([accounts.deposit(deposit), accounts.deposit(deposit)])).sort(), [false, true])
   t.equal(await accounts.deposit({ ...deposit, at: 99 }), false)
   t.match(await accounts.balance('acme'), { creditsNano: 7 })
-  t.same(await store.all('select id from entry'), [{ id: 'd1' }])
+  t.same(await store.all('select idempotency_key as id from entry'), [{ id: 'd1' }])
 })
 
 forEachEngine(t, 'the id of one deposit cannot be used for another', async (t, database) => {
@@ -72,7 +72,7 @@ forEachEngine(t, 'credits cannot leave the safe integers, and the entry goes wit
   const { store, accounts } = await setUp(database)
   await accounts.deposit({ id: 'd1', account: 'acme', amountNano: Number.MAX_SAFE_INTEGER - 1 })
   await t.rejects(accounts.deposit({ id: 'd2', account: 'acme', amountNano: 2 }), RangeError)
-  t.same(await store.all('select id from entry'), [{ id: 'd1' }])
+  t.same(await store.all('select idempotency_key as id from entry'), [{ id: 'd1' }])
   t.equal(await accounts.deposit({ id: 'd3', account: 'acme', amountNano: 1 }), true)
   t.match(await accounts.balance('acme'), { creditsNano: Number.MAX_SAFE_INTEGER })
 })
@@ -82,7 +82,7 @@ forEachEngine(t, 'an unknown account has no balance and takes no deposit', async
   const unknown = { status: 404, code: 'account_not_found' }
   await t.rejects(accounts.balance('nobody'), unknown)
   await t.rejects(accounts.deposit({ id: 'd1', account: 'nobody', amountNano: 1 }), unknown)
-  t.same(await store.all('select id from entry'), [])
+  t.same(await store.all('select idempotency_key as id from entry'), [])
 })
 
 forEachEngine(t, 'a deposit within the caller\'s transaction goes with it', async (t, database) => {
@@ -92,7 +92,7 @@ forEachEngine(t, 'a deposit within the caller\'s transaction goes with it', asyn
     await accounts.deposit({ id: 'd1', account: 'new', amountNano: 1 }, queries)
     throw new Error('undone')
   }), { message: 'undone' })
-  t.same(await store.all('select id from entry'), [])
+  t.same(await store.all('select idempotency_key as id from entry'), [])
   await t.rejects(accounts.balance('new'), { code: 'account_not_found' })
 })
 

@@ -1,6 +1,7 @@
 import t from 'tap'
 import type { Test } from 'tap'
 import { createCorrections } from '../../../services/ledger/corrections.ts'
+import { entryId } from '../../../services/ledger/entry-id.ts'
 import { forEachEngine } from '../../engines.ts'
 import type { Database } from '../../engines.ts'
 import { assertBooks, createBooks, reservation, rowOf, spend, startLedger } from './helper.ts'
@@ -14,18 +15,21 @@ async function setUp (t: Test, database: Database) {
   await createBooks(store, { acme: 1_000, budget: 800 })
   const { ledger } = startLedger(t, store, { options: { chunkNano: 0 } })
   await spend(ledger, 700, 600, { id: 'job', chain: ['acme', 'budget'] })
-  return { store, ledger, corrections: createCorrections(store, () => 42) }
+  const usage = await store.get<{ seq: number }>("select seq from entry where kind = 'usage'")
+  const usageSeq = usage?.seq ?? 0
+  const corrections = createCorrections(store, () => 42)
+  return { store, ledger, corrections, usageSeq, usageId: entryId(usageSeq) }
 }
 
 forEachEngine(t, 'a refund takes back what a request was charged, wherever it was', async (t, database) => {
-  const { store, ledger, corrections } = await setUp(t, database)
-  t.equal(await corrections.refund({ id: 'f1', entry: 'usage:job', amountNano: 150 }), true)
+  const { store, ledger, corrections, usageId, usageSeq } = await setUp(t, database)
+  t.equal(await corrections.refund({ id: 'f1', entry: usageId, amountNano: 150 }), true)
   t.match(await rowOf(store), { credits: 1_000, spent: 450 })
   t.match(await rowOf(store, 'budget'), { spent: 450 })
   t.match(await store.all("select * from entry where kind = 'refund'"), [{
-    id: 'f1', at: 42, debit: 'revenue', credit: 'acme', amount: 150, reverses: 'usage:job', ref: 'req', chain: 'acme budget'
+    idempotency_key: 'f1', at: 42, debit: 'revenue', credit: 'acme', amount: 150, reverses: usageSeq, ref: 'req', chain: 'acme budget'
   }])
-  t.equal(await corrections.refund({ id: 'f2', entry: 'usage:job' }), true, 'all that is left')
+  t.equal(await corrections.refund({ id: 'f2', entry: usageId }), true, 'all that is left')
   t.match(await rowOf(store), { spent: 0 })
   const hold = await ledger.reserve(reservation(1_000))
   await hold.release()
@@ -33,10 +37,10 @@ forEachEngine(t, 'a refund takes back what a request was charged, wherever it wa
 })
 
 forEachEngine(t, 'a refund sent again changes nothing', async (t, database) => {
-  const { store, corrections } = await setUp(t, database)
-  const refund = { id: 'f1', entry: 'usage:job', amountNano: 100 }
+  const { store, corrections, usageId } = await setUp(t, database)
+  const refund = { id: 'f1', entry: usageId, amountNano: 100 }
   t.same((await Promise.all([corrections.refund(refund), corrections.refund(refund)])).sort(), [false, true])
-  t.equal(await corrections.refund({ id: 'f1', entry: 'usage:job' }), false)
+  t.equal(await corrections.refund({ id: 'f1', entry: usageId }), false)
   t.match(await rowOf(store), { spent: 500 })
   await t.rejects(corrections.refund({ ...refund, amountNano: 101 }), conflict)
   await t.rejects(corrections.refund({ ...refund, id: 'deposit-acme' }), conflict)
@@ -44,17 +48,17 @@ forEachEngine(t, 'a refund sent again changes nothing', async (t, database) => {
 })
 
 forEachEngine(t, 'no more is refunded than was charged, however many ask at once', async (t, database) => {
-  const { store, corrections } = await setUp(t, database)
-  await t.rejects(corrections.refund({ id: 'f', entry: 'usage:job', amountNano: 601 }), tooMuch)
-  await t.rejects(corrections.refund({ id: 'f', entry: 'usage:nothing' }), { status: 404, code: 'entry_not_found' })
+  const { store, corrections, usageId } = await setUp(t, database)
+  await t.rejects(corrections.refund({ id: 'f', entry: usageId, amountNano: 601 }), tooMuch)
+  await t.rejects(corrections.refund({ id: 'f', entry: 'entry_999' }), { status: 404, code: 'entry_not_found' })
   await t.rejects(corrections.refund({ id: 'f', entry: 'deposit-acme' }), { status: 404, code: 'entry_not_found' })
   for (const amountNano of [0, -1, 0.5]) {
-    await t.rejects(corrections.refund({ id: 'f', entry: 'usage:job', amountNano }), RangeError)
+    await t.rejects(corrections.refund({ id: 'f', entry: usageId, amountNano }), RangeError)
   }
   const outcomes = await Promise.allSettled(Array.from({ length: 10 }, (_, index) =>
-    corrections.refund({ id: `f${index}`, entry: 'usage:job', amountNano: 200 })))
+    corrections.refund({ id: `f${index}`, entry: usageId, amountNano: 200 })))
   t.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 3)
-  await t.rejects(corrections.refund({ id: 'f', entry: 'usage:job' }), tooMuch, 'nothing is left')
+  await t.rejects(corrections.refund({ id: 'f', entry: usageId }), tooMuch, 'nothing is left')
   t.match(await rowOf(store), { spent: 0 })
   await assertBooks(t, store)
 })
@@ -64,9 +68,9 @@ forEachEngine(t, 'an adjustment adds to the credits or takes from them, with its
   t.equal(await corrections.adjust({ id: 'a1', account: 'acme', amountNano: 70, reason: 'goodwill' }), true)
   t.equal(await corrections.adjust({ id: 'a2', account: 'acme', amountNano: -20, reason: 'typing error' }), true)
   t.match(await rowOf(store), { credits: 1_050, spent: 600 })
-  t.match(await store.all("select * from entry where kind = 'adjust' order by id"), [
-    { id: 'a1', debit: 'funding', credit: 'acme', amount: 70, reason: 'goodwill' },
-    { id: 'a2', debit: 'acme', credit: 'funding', amount: 20, reason: 'typing error' }
+  t.match(await store.all("select * from entry where kind = 'adjust' order by seq"), [
+    { idempotency_key: 'a1', debit: 'funding', credit: 'acme', amount: 70, reason: 'goodwill' },
+    { idempotency_key: 'a2', debit: 'acme', credit: 'funding', amount: 20, reason: 'typing error' }
   ])
   await assertBooks(t, store)
 })

@@ -28,7 +28,7 @@ forEachEngine(t, 'a request is held for, charged what it cost, and the rest give
   t.same(await ledger.balance('acme'), { creditsNano: usd, spentNano: 400, heldNano: 0, availableNano: usd - 400 })
   await settled
   t.match(await store.all("select * from entry where kind = 'usage'"), [{
-    id: `usage:${hold.id}`,
+    idempotency_key: `usage:${hold.id}`,
     debit: 'acme',
     credit: 'revenue',
     amount: 400,
@@ -148,7 +148,9 @@ forEachEngine(t, 'a large or durable amount has rows of its own in the database'
   t.match(await rows(), [
     { state: 2, settled: null }, { state: 2 }, { state: 1, settled: 7 }, { state: 1, settled: 7 }
   ])
-  t.match(await store.all("select id, hold from entry where kind = 'usage'"), [{ id: 'usage:large', hold: 'large' }])
+  t.match(await store.all("select idempotency_key, hold from entry where kind = 'usage'"), [
+    { idempotency_key: 'usage:large', hold: 'large' }
+  ])
   await assertBooks(t, store)
 })
 

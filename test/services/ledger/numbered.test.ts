@@ -1,5 +1,5 @@
 import t from 'tap'
-import { entryId } from '../../../services/ledger/entry-id.ts'
+import { entryIdSql } from '../../../services/ledger/entry-id.ts'
 import type { Hold, Ledger } from '../../../services/ledger/ledger.ts'
 import type { Store } from '../../../services/store/store.ts'
 import { forEachEngine } from '../../engines.ts'
@@ -8,10 +8,10 @@ import { assertBooks, createBooks, createCluster, posting, reservation, rowOf, s
 
 const untilGoneMs = 15_000 + 600_000 + 5_000
 
-/** The requests in the books, by what they were for; `id` is what is stored. */
+/** The requests in the books, by what they were for. */
 async function entriesOf (store: Store) {
-  return await store.all<{ id: string | null, ref: string, kind: string, amount: number }>(
-    "select id, ref, kind, amount from entry where kind in ('usage', 'suspense') order by ref")
+  return await store.all<{ key: string | null, ref: string, kind: string, amount: number }>(
+    "select idempotency_key as key, ref, kind, amount from entry where kind in ('usage', 'suspense') order by ref")
 }
 
 function reserveFresh (ledger: Ledger, amountNano: number): Hold {
@@ -40,15 +40,16 @@ forEachEngine(t, 'what is settled from memory is booked by its number, and known
   const settled = [40, 30].map(nano => reserveFresh(ledger, 50).settle(posting(nano, { ref: `cost-${nano}` })))
   await Promise.all(settled)
   t.match(await entriesOf(store), [
-    { id: null, ref: 'cost-30', amount: 30 }, { id: null, ref: 'cost-40', amount: 40 }, { id: /^usage:r/, amount: 60 }
+    { key: null, ref: 'cost-30', amount: 30 }, { key: null, ref: 'cost-40', amount: 40 }, { key: /^usage:r/, amount: 60 }
   ])
-  const known = await store.all<{ id: string, seq: number }>(`select ${entryId()} as id, seq from entry where id is null`)
+  const known = await store.all<{ id: string, seq: number }>(
+    `select ${entryIdSql()} as id, seq from entry where idempotency_key is null`)
   t.equal(known.length, 2)
-  for (const { id, seq } of known) t.equal(id, `usage:${seq}`)
+  for (const { id, seq } of known) t.equal(id, `entry_${seq}`)
   t.match(await store.all('select booked_sequence from hold'), [{ booked_sequence: 2 }])
   await t.rejects(store.run(`
     insert into entry (at, debit, credit, amount, kind) values (0, 'funding', 'acme', 1, 'deposit')`),
-  'nothing else is without an id')
+  'nothing else is without a key')
   await assertBooks(t, store)
 })
 
@@ -120,7 +121,7 @@ forEachEngine(t, 'what was booked before its term ended does not go to suspense 
   next.release()
   reserveFresh(a.ledger, 5).settle(posting(5, { ref: 'under the next term' }))
   await time.advance(100)
-  t.match((await entriesOf(store)).at(-1), { ref: 'under the next term', kind: 'usage', id: null })
+  t.match((await entriesOf(store)).at(-1), { ref: 'under the next term', kind: 'usage', key: null })
   t.match(await rowOf(store), { spent: 106 })
   await assertBooks(t, store)
 })

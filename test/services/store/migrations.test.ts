@@ -48,15 +48,15 @@ t.test('lines of an engine are for that engine only', async (t) => {
 
 forEachEngine(t, 'entries can be added, never changed, replaced or deleted', async (t, database) => {
   const store = await database.open()
-  const add = "into entry (id, at, debit, credit, amount, kind) values ('e', 0, 'funding', 'a', 5, 'deposit')"
+  const add = "into entry (idempotency_key, at, debit, credit, amount, kind) values ('e', 0, 'funding', 'a', 5, 'deposit')"
   await store.run(`insert ${add}`)
   const refused = { message: /append-only/ }
   await t.rejects(store.run('update entry set amount = 6'), refused)
   await t.rejects(store.run('delete from entry'), refused)
-  await t.rejects(store.run(`insert ${add} on conflict (id) where id is not null do update set amount = 7`), refused)
+  await t.rejects(store.run(`insert ${add} on conflict (idempotency_key) where idempotency_key is not null do update set amount = 7`), refused)
   const removal = store.engine === 'sqlite' ? `insert or replace ${add}` : 'truncate entry'
   await t.rejects(store.run(removal), refused)
-  t.same(await store.all('select id, amount from entry'), [{ id: 'e', amount: 5 }])
+  t.same(await store.all('select idempotency_key, amount from entry'), [{ idempotency_key: 'e', amount: 5 }])
 })
 
 t.test('a database that has the first migrations gets only those that are missing', async (t) => {
@@ -85,12 +85,12 @@ forEachEngine(t, 'the ledger\'s tables refuse values that make no sense', async 
     await t.rejects(store.run(`update hold set ${wrong}`), { message: /constraint/i }, wrong)
   }
   const entry = (kind: string, amount: number, id = 'null') =>
-    store.run(`insert into entry (id, at, debit, credit, amount, kind) values (${id}, 4, 'funding', 'a', ${amount}, '${kind}')`)
-  for (const wrong of [entry('other', 1, "'e'"), entry('usage', 0), entry('adjust', 1)]) {
-    await t.rejects(wrong, { message: /constraint/i })
+    store.run(`insert into entry (idempotency_key, at, debit, credit, amount, kind) values (${id}, 4, 'funding', 'a', ${amount}, '${kind}')`)
+  for (const [kind, amount, key] of [['other', 1, "'e'"], ['usage', 0, 'null'], ['adjust', 1, 'null']] as const) {
+    await t.rejects(entry(kind, amount, key), { message: /constraint/i }, `${kind} ${amount} ${key}`)
   }
   await entry('usage', 1)
   await entry('usage', 1)
   await entry('adjust', 1, "'e'")
-  await t.rejects(entry('deposit', 1, "'e'"), { message: /constraint/i }, 'ids are unique')
+  await t.rejects(entry('deposit', 1, "'e'"), { message: /constraint/i }, 'idempotency keys are unique')
 })

@@ -58,5 +58,5 @@ async function linesUntil (child: Child, count: number): Promise<string[]> {
 }
 
 async function bookedIds (store: Store): Promise<Set<string>> {
-  return new Set((await store.all<{ id: string }>('select id from entry')).map(({ id }) => id))
+  return new Set((await store.all<{ id: string }>('select idempotency_key as id from entry')).map(({ id }) => id))
 }

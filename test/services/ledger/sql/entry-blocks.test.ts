@@ -15,7 +15,7 @@ async function book (store: Store, times: readonly number[]): Promise<void> {
     ? '(select key, value from json_each($1))'
     : '(select key, value from json_array_elements_text($1::json) with ordinality as element (value, key))'
   await store.run(`
-    insert into entry (id, at, debit, credit, amount, kind, ref, model, usage, estimated, api_key, chain)
+    insert into entry (idempotency_key, at, debit, credit, amount, kind, ref, model, usage, estimated, api_key, chain)
     select $2 || key, ${value}, 'acme', 'revenue', 1, 'usage', 'r', 'gpt', '{"prompt":1,"completion":2}', 0, 'k', 'acme'
     from ${each} as given order by key`, [JSON.stringify(times), `e${++books}-`])
 }
@@ -70,7 +70,7 @@ t.test('only full blocks are noted, by whoever comes first', async t => {
 t.test('a period is looked for in its blocks alone', async t => {
   const store = await (await createDatabase(t, 'sqlite')).open()
   const plan = await store.all<{ detail: string }>(
-    `explain query plan select id from ${entriesOfPeriod('sqlite')} where at >= $1 and at < $2`, [0, 1])
+    `explain query plan select seq from ${entriesOfPeriod('sqlite')} where at >= $1 and at < $2`, [0, 1])
   t.match(plan.map(({ detail }) => detail).join('\n'), 'SEARCH entry USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)')
 })
 
