@@ -3,7 +3,7 @@ import { openBlobStore } from '../../services/media/open-blob-store.ts'
 import { createUrlSigner, sharedSigningKey } from '../../services/media/url-signer.ts'
 import { createMediaStore, type SignedMediaStore } from '../../services/media/store.ts'
 import { startGarbageCollection } from '../../services/media/garbage-collection.ts'
-import type { MediaSettings } from '../../services/config/settings/media-settings.ts'
+import type { MediaSettings } from '../../services/config/settings/settings.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {

@@ -1,240 +1,164 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { nanoFromUsd } from '../../shared/money.ts'
-import { ConfigError } from '../config-error.ts'
-import type { Problem } from '../config-error.ts'
-import { readMediaSettings, readOrigins, readProxies } from './media-settings.ts'
-import type { MediaSettings } from './media-settings.ts'
-import { readUrl } from '../read-url.ts'
-import type { Reader } from './reader.ts'
+import { ConfigError, type Problem } from '../config-error.ts'
+import * as parse from './parsers.ts'
 
-/** What the process needs to know before it reads the operator's file. */
-export interface Settings {
-  host: string
-  port: number
-  /** A second address to listen on. */
-  alternative: { host: string, port: number } | null
-  /** The operator's file; null when there is none. */
-  configPath: string | null
-  databaseUrl: string
-  logLevel: LogLevel
-  bodyLimitBytes: number
-  /** How much memory answers may take that are kept to be given again; 0: none are. */
-  cacheBytes: number
-  /** How long running requests may take to end when the process is asked to stop. */
-  drainMs: number
-  /** How long requests are still taken after SIGTERM, so that load balancers can turn away. */
-  drainDelayMs: number
-  /** How long a node counts as ready while its database does not answer. */
-  storeGraceMs: number
-  /** Which part of the requests is kept in the database, and for how long. */
-  requestLog: { sample: number, keepMs: number }
-  /** Where traces are sent by OTLP over HTTP; null: nowhere. */
-  tracesEndpoint: string | null
-  /** How much this process takes on at the same time. */
-  load: LoadLimits
-  /** Where metrics are served without a key; null: only at `/metrics` with an admin key. */
-  metricsAddress: { host: string, port: number } | null
-  /** What the first account starts with. */
-  startingCreditNano: number
-  /** Whether to look for model servers on this machine. */
-  discover: boolean
-  /** Where clients reach the gateway, without a trailing slash; null when nobody said. */
-  publicBaseUrl: string | null
-  /** A key that opens the admin API besides those in the database; null when there is none. */
-  adminKey: string | null
-  /** Whose `X-Forwarded-…` headers are believed: addresses, networks, or names of kinds of networks. */
-  trustedProxies: string[]
-  /** Origins that results of providers may be fetched from although they are private or not encrypted. */
-  trustedOrigins: string[]
-  media: MediaSettings
+/** An environment variable, as the settings table of the README shows it. */
+interface Variable<Value> {
+  /** The default as an operator would write it; null if there is none. */
+  default: string | null
+  /** The column "default" of the README. */
+  shownDefault: string
+  description: string
+  parse: (text: string) => Value
 }
 
-const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
-export type LogLevel = typeof logLevels[number]
+function variable<Value> (
+  parse: (text: string) => Value, defaultText: string, description: string
+): Variable<Value> {
+  return { default: defaultText, shownDefault: `\`${defaultText}\``, description, parse }
+}
 
-const defaultConfigName = 'gateway.yaml'
-const maxSeconds = 3600
-const dayMs = 86_400_000
-const adminKeyLength = { least: 16, most: 256 }
-const bodyLimit = { leastBytes: 1024, mostBytes: 1024 ** 3 }
+/** A variable that is null without a value; `absent` describes that. */
+function optional<Value> (
+  parse: (text: string) => Value, absent: string, description: string
+): Variable<Value | null> {
+  return { default: null, shownDefault: absent, description, parse }
+}
+
+/** All settings of the process, in the order of the README. */
+export const variables = {
+  HOST: variable(parse.text, '127.0.0.1', 'address to listen on'),
+  PORT: variable(parse.port, '8080', 'port to listen on'),
+  ALT_HOST: optional(parse.text, '`HOST`', 'address of a second listener, if `ALT_PORT` or this is set'),
+  ALT_PORT: optional(parse.port, '`PORT`', 'port of that listener'),
+  TOLLGATE_CONFIG: optional(parse.text, '`gateway.yaml` if it exists', 'configuration file'),
+  DATABASE_URL: variable(parse.databaseUrl, 'sqlite:./data/tollgate.db',
+    'database of keys, accounts and jobs: `sqlite:<file>` or `postgres://…`'),
+  TOLLGATE_STARTING_CREDIT: variable(parse.usd, '10', 'credit of the first account in USD'),
+  TOLLGATE_ADMIN_KEY: optional(parse.adminKey, 'none', 'admin key in addition to those in the database'),
+  TOLLGATE_BODY_LIMIT: variable(parse.bytes, '32MiB', 'largest request body'),
+  TOLLGATE_CACHE_SIZE: variable(parse.bytesOrOff, '64MiB', 'memory for [cached answers](#answers-from-memory); `off` disables them'),
+  TOLLGATE_DRAIN_SECONDS: variable(parse.seconds, '30', 'time for running requests to end after SIGTERM'),
+  TOLLGATE_DRAIN_DELAY_SECONDS: variable(parse.seconds, '0', 'time after SIGTERM during which new requests are still ' +
+    'accepted while `/readyz` returns 503, so that load balancers can notice'),
+  TOLLGATE_STORE_GRACE_SECONDS: variable(parse.seconds, '60', 'how long a node stays ready without its database'),
+  TOLLGATE_MAX_REQUESTS: variable(parse.count, '20000',
+    'concurrent requests of a node; further ones get 503 with `retry-after`'),
+  TOLLGATE_MAX_STREAMS: variable(parse.count, '5000', 'how many of them may be streams'),
+  TOLLGATE_MAX_POLLS: variable(parse.count, '15000', 'how many of them may wait for videos'),
+  TOLLGATE_MAX_LAG_MS: variable(parse.count, '1000',
+    'event loop delay, averaged over half a second, above which requests get 503'),
+  TOLLGATE_REQUEST_LOG: variable(parse.samplingRate, 'on', 'requests recorded in the database for ' +
+    '`GET /admin/requests`: `on`, `off`, or a share such as `0.1`'),
+  TOLLGATE_REQUEST_LOG_DAYS: variable(parse.wholeDays, '30', 'retention of these records'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: optional(parse.url, 'none', 'OpenTelemetry collector, e.g. `http://localhost:4318`. ' +
+    'Each request for text, images or a video is a trace with GenAI attributes but without the prompt. It continues ' +
+    "the caller's `traceparent`, which is not forwarded to providers"),
+  TOLLGATE_METRICS_PORT: optional(parse.port, 'none', 'port that serves `/metrics` without a key'),
+  TOLLGATE_METRICS_HOST: optional(parse.text, '`HOST`', 'address of that port'),
+  TOLLGATE_DISCOVER: variable(parse.onOff, 'on', 'look for model servers on this machine: `on` or `off`'),
+  PUBLIC_BASE_URL: optional(parse.url, 'from each request', "the gateway's public URL, used in URLs of media"),
+  TOLLGATE_TRUST_PROXY: optional(parse.proxies, 'none',
+    'proxies whose `X-Forwarded-*` headers are trusted, e.g. `loopback,10.0.0.0/8`'),
+  TOLLGATE_TRUSTED_ORIGINS: optional(parse.origins, 'none', "private or unencrypted servers from which providers' " +
+    'results may be fetched, e.g. `http://10.0.0.5:9000`'),
+  TOLLGATE_MEDIA: variable(parse.mediaPlace, './data/media',
+    'storage of images and videos: a folder or `s3://bucket/prefix`'),
+  TOLLGATE_MEDIA_DAYS: variable(parse.days, '7', 'retention of images and videos, and validity of their URLs'),
+  TOLLGATE_MEDIA_KEY: optional(parse.signingKey, 'generated, in the database', 'key that signs these URLs'),
+  TOLLGATE_MEDIA_KEY_PREVIOUS: optional(parse.signingKey, 'none', 'previous signing key, whose URLs stay valid'),
+  LOG_LEVEL: variable(parse.logLevel, 'info', 'lowest level to log, from `trace` to `fatal`, or `silent`; one JSON ' +
+    'line per request, never with prompts or keys')
+}
+
+type Variables = typeof variables
+type Values = { [Name in keyof Variables]: ReturnType<Variables[Name]['parse']> }
+
+/** The settings of the process, which it needs before it reads the configuration file. */
+export type Settings = ReturnType<typeof readSettings>
+/** How much this process handles at the same time; `lagMs` is the event loop delay. */
+export type LoadLimits = Settings['load']
+/** Where images and videos are stored, for how long, and the keys that sign their URLs. */
+export type MediaSettings = Settings['media']
+/** A listener; null if it is not configured. */
+type Address = { host: string, port: number } | null
 
 /**
- * Reads the settings of the process from `env`; an empty variable counts as absent. `directory` is where the
- * default configuration file is looked for. Throws ConfigError with every problem found.
+ * Reads the settings of the process from `env`; an empty variable counts as absent. The default configuration
+ * file is looked for in `directory`. Throws ConfigError with every problem found.
  */
-export function readSettings (env: NodeJS.ProcessEnv, directory: string = process.cwd()): Settings {
-  const reader = createReader(env)
-  const host = reader.read('HOST', '127.0.0.1', (text) => text)
-  const port = reader.read('PORT', 8080, readPort)
-  const settings: Settings = {
-    host,
-    port,
-    alternative: readAlternative(reader, host, port),
-    configPath: reader.read('TOLLGATE_CONFIG', defaultPath(directory), (text) => text),
-    databaseUrl: reader.read('DATABASE_URL', 'sqlite:./data/tollgate.db', readDatabaseUrl),
-    logLevel: reader.read('LOG_LEVEL', 'info', readLogLevel),
-    bodyLimitBytes: reader.read('TOLLGATE_BODY_LIMIT', 32 * 1024 ** 2, readBytes),
-    cacheBytes: reader.read('TOLLGATE_CACHE_SIZE', 64 * 1024 ** 2, readCacheSize),
-    drainMs: reader.read('TOLLGATE_DRAIN_SECONDS', 30_000, readSeconds),
-    drainDelayMs: reader.read('TOLLGATE_DRAIN_DELAY_SECONDS', 0, readSeconds),
-    storeGraceMs: reader.read('TOLLGATE_STORE_GRACE_SECONDS', 60_000, readSeconds),
-    tracesEndpoint: reader.read('OTEL_EXPORTER_OTLP_ENDPOINT', null, readPublicUrl),
-    requestLog: {
-      sample: reader.read('TOLLGATE_REQUEST_LOG', 1, readPart),
-      keepMs: reader.read('TOLLGATE_REQUEST_LOG_DAYS', 30, readCount) * dayMs
-    },
-    load: {
-      requests: reader.read('TOLLGATE_MAX_REQUESTS', 20_000, readCount),
-      streams: reader.read('TOLLGATE_MAX_STREAMS', 5000, readCount),
-      polls: reader.read('TOLLGATE_MAX_POLLS', 15_000, readCount),
-      lagMs: reader.read('TOLLGATE_MAX_LAG_MS', 1000, readCount)
-    },
-    metricsAddress: readMetricsAddress(reader, host),
-    startingCreditNano: reader.read('TOLLGATE_STARTING_CREDIT', nanoFromUsd(10), readCredit),
-    discover: reader.read('TOLLGATE_DISCOVER', true, readSwitch),
-    publicBaseUrl: reader.read('PUBLIC_BASE_URL', null, readPublicUrl),
-    adminKey: reader.read('TOLLGATE_ADMIN_KEY', null, readAdminKey),
-    trustedProxies: reader.read('TOLLGATE_TRUST_PROXY', [], readProxies),
-    trustedOrigins: reader.read('TOLLGATE_TRUSTED_ORIGINS', [], readOrigins),
-    media: readMediaSettings(reader)
-  }
-  if (reader.problems.length > 0) throw new ConfigError('The environment', reader.problems)
-  return settings
-}
-
-function createReader (env: NodeJS.ProcessEnv): Reader {
+export function readSettings (env: NodeJS.ProcessEnv, directory: string = process.cwd()) {
   const problems: Problem[] = []
-  const textOf = (name: string) => env[name]?.trim() ?? ''
-  function report (path: string, message: string) {
+  const report = (path: string, message: string) => {
     problems.push({ path, line: null, column: null, message })
   }
+  const values = readVariables(env, report)
+  const { HOST: host, PORT: port } = values
+  const alternative: Address = values.ALT_HOST === null && values.ALT_PORT === null
+    ? null
+    : { host: values.ALT_HOST ?? host, port: values.ALT_PORT ?? port }
+  const isRead = !problems.some(({ path }) => path === 'PORT' || path === 'ALT_PORT')
+  if (isRead && port !== 0 && alternative?.host === host && alternative.port === port) {
+    report('ALT_PORT', 'must differ from PORT, or ALT_HOST from HOST')
+  }
+  const metricsAddress: Address = values.TOLLGATE_METRICS_PORT === null
+    ? null
+    : { host: values.TOLLGATE_METRICS_HOST ?? host, port: values.TOLLGATE_METRICS_PORT }
+  if (problems.length > 0) throw new ConfigError('The environment', problems)
   return {
-    problems,
-    report,
-    isSet: (name) => textOf(name) !== '',
-    read (name, otherwise, parse) {
-      const text = textOf(name)
-      try {
-        return text === '' ? otherwise : parse(text)
-      } catch (error) {
-        if (!(error instanceof RangeError)) throw error
-        report(name, error.message)
-        return otherwise
-      }
+    host,
+    port,
+    alternative,
+    configPath: values.TOLLGATE_CONFIG ?? defaultPath(directory),
+    databaseUrl: values.DATABASE_URL,
+    logLevel: values.LOG_LEVEL,
+    bodyLimitBytes: values.TOLLGATE_BODY_LIMIT,
+    /** 0: answers are not cached. */
+    cacheBytes: values.TOLLGATE_CACHE_SIZE,
+    drainMs: values.TOLLGATE_DRAIN_SECONDS,
+    drainDelayMs: values.TOLLGATE_DRAIN_DELAY_SECONDS,
+    storeGraceMs: values.TOLLGATE_STORE_GRACE_SECONDS,
+    tracesEndpoint: values.OTEL_EXPORTER_OTLP_ENDPOINT,
+    requestLog: { sample: values.TOLLGATE_REQUEST_LOG, keepMs: values.TOLLGATE_REQUEST_LOG_DAYS },
+    load: {
+      requests: values.TOLLGATE_MAX_REQUESTS,
+      streams: values.TOLLGATE_MAX_STREAMS,
+      polls: values.TOLLGATE_MAX_POLLS,
+      lagMs: values.TOLLGATE_MAX_LAG_MS
+    },
+    metricsAddress,
+    startingCreditNano: values.TOLLGATE_STARTING_CREDIT,
+    discover: values.TOLLGATE_DISCOVER,
+    publicBaseUrl: values.PUBLIC_BASE_URL,
+    adminKey: values.TOLLGATE_ADMIN_KEY,
+    trustedProxies: values.TOLLGATE_TRUST_PROXY ?? [],
+    trustedOrigins: values.TOLLGATE_TRUSTED_ORIGINS ?? [],
+    media: {
+      place: values.TOLLGATE_MEDIA,
+      /** Null: one in the database that all nodes share. */
+      signingKey: values.TOLLGATE_MEDIA_KEY,
+      previousSigningKey: values.TOLLGATE_MEDIA_KEY_PREVIOUS,
+      keepMs: values.TOLLGATE_MEDIA_DAYS
     }
   }
 }
 
-function readAlternative (reader: Reader, host: string, port: number): Settings['alternative'] {
-  if (!reader.isSet('ALT_HOST') && !reader.isSet('ALT_PORT')) return null
-  const known = reader.problems.length
-  const alternative = {
-    host: reader.read('ALT_HOST', host, (text) => text),
-    port: reader.read('ALT_PORT', port, readPort)
-  }
-  const same = alternative.host === host && alternative.port === port && port !== 0
-  if (same && reader.problems.length === known) {
-    reader.report('ALT_PORT', 'must differ from PORT, or ALT_HOST from HOST')
-  }
-  return alternative
-}
-
-function readMetricsAddress (reader: Reader, host: string): Settings['metricsAddress'] {
-  if (!reader.isSet('TOLLGATE_METRICS_PORT')) return null
-  return {
-    host: reader.read('TOLLGATE_METRICS_HOST', host, (text) => text),
-    port: reader.read('TOLLGATE_METRICS_PORT', 0, readPort)
-  }
-}
-
-function readPort (text: string): number {
-  const port = Number(text)
-  if (!/^\d{1,5}$/.test(text) || port > 65_535) throw new RangeError('must be a port from 0 to 65535')
-  return port
+function readVariables (env: NodeJS.ProcessEnv, report: (name: string, message: string) => void): Values
+function readVariables (env: NodeJS.ProcessEnv, report: (name: string, message: string) => void): unknown {
+  return Object.fromEntries(Object.entries(variables).map(([name, { default: value, parse }]) => {
+    const text = env[name]?.trim() || value
+    try {
+      return [name, text === null ? null : parse(text)]
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error
+      report(name, error.message)
+      return [name, null]
+    }
+  }))
 }
 
 function defaultPath (directory: string): string | null {
-  const path = join(directory, defaultConfigName)
+  const path = join(directory, 'gateway.yaml')
   return existsSync(path) ? path : null
-}
-
-function readDatabaseUrl (text: string): string {
-  if (!/^(sqlite:|postgres(ql)?:\/\/)./.test(text)) {
-    throw new RangeError('must begin with sqlite:, postgres:// or postgresql://')
-  }
-  return text
-}
-
-function readLogLevel (text: string): LogLevel {
-  const level = logLevels.find((name) => name === text.toLowerCase())
-  if (level === undefined) throw new RangeError(`must be one of ${logLevels.join(', ')}`)
-  return level
-}
-
-const unitBytes: Readonly<Record<string, number>> = {
-  '': 1, b: 1, kb: 1000, mb: 1000 ** 2, gb: 1000 ** 3, kib: 1024, mib: 1024 ** 2, gib: 1024 ** 3
-}
-
-function readBytes (text: string): number {
-  const [, digits = '', unit = ''] = /^(\d{1,15})\s*([a-z]*)$/i.exec(text) ?? []
-  const bytes = digits === '' ? NaN : Number(digits) * (unitBytes[unit.toLowerCase()] ?? NaN)
-  if (bytes >= bodyLimit.leastBytes && bytes <= bodyLimit.mostBytes) return bytes
-  throw new RangeError('must be a number of bytes such as 1048576 or 32MiB, from 1KiB to 1GiB')
-}
-
-function readCacheSize (text: string): number {
-  return /^off$/i.test(text) ? 0 : readBytes(text)
-}
-
-function readSeconds (text: string): number {
-  const seconds = Number(text)
-  if (/^\d{1,5}$/.test(text) && seconds <= maxSeconds) return seconds * 1000
-  throw new RangeError(`must be whole seconds from 0 to ${maxSeconds}`)
-}
-
-function readPart (text: string): number {
-  if (/^(on|off)$/i.test(text)) return readSwitch(text) ? 1 : 0
-  const part = Number(text)
-  if (/^[\d.]{1,10}$/.test(text) && part >= 0.0001 && part <= 1) return part
-  throw new RangeError('must be on, off, or a part such as 0.1')
-}
-
-function readCount (text: string): number {
-  const count = Number(text)
-  if (/^\d{1,7}$/.test(text) && count >= 1) return count
-  throw new RangeError('must be a whole number from 1 to 9999999')
-}
-
-function readCredit (text: string): number {
-  const nano = nanoFromUsd(text)
-  if (nano < 0) throw new RangeError('must not be below 0')
-  return nano
-}
-
-function readSwitch (text: string): boolean {
-  if (!/^(on|off)$/i.test(text)) throw new RangeError('must be on or off')
-  return text.toLowerCase() === 'on'
-}
-
-function readPublicUrl (text: string): string {
-  const url = readUrl(text)
-  if (url === null) throw new RangeError('must be an http or https URL without a user name or password')
-  return url
-}
-
-/** What a header can carry; never repeated in a message. */
-function readAdminKey (text: string): string {
-  const { least, most } = adminKeyLength
-  if (/^[\x21-\x7e]+$/.test(text) && text.length >= least && text.length <= most) return text
-  throw new RangeError(`must have ${least} to ${most} letters, digits and signs of ASCII, without spaces`)
-}
-
-/** How much this process takes on at the same time. */
-export interface LoadLimits {
-  requests: number
-  streams: number
-  polls: number
-  /** How late the event loop may be, on average over half a second; ms. */
-  lagMs: number
 }

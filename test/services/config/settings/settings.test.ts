@@ -50,6 +50,8 @@ t.test('every setting can be set', async (t) => {
     TOLLGATE_MAX_STREAMS: '3',
     TOLLGATE_MAX_POLLS: '2',
     TOLLGATE_MAX_LAG_MS: '500',
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://localhost:4318/',
+    TOLLGATE_METRICS_PORT: '9464',
     TOLLGATE_STARTING_CREDIT: '0.000000001',
     TOLLGATE_DISCOVER: 'off',
     PUBLIC_BASE_URL: 'https://gw.example.com/',
@@ -73,10 +75,10 @@ t.test('every setting can be set', async (t) => {
     drainMs: 5000,
     drainDelayMs: 6_000,
     storeGraceMs: 90_000,
-    tracesEndpoint: null,
+    tracesEndpoint: 'http://localhost:4318',
     requestLog: { sample: 0.1, keepMs: 604_800_000 },
     load: { requests: 4, streams: 3, polls: 2, lagMs: 500 },
-    metricsAddress: null,
+    metricsAddress: { host: '0.0.0.0', port: 9464 },
     startingCreditNano: 1,
     discover: false,
     publicBaseUrl: 'https://gw.example.com',
@@ -97,20 +99,27 @@ t.test('gateway.yaml is used where it exists', async (t) => {
   t.equal(readSettings({}, directory).configPath, join(directory, 'gateway.yaml'))
 })
 
-t.test('of the second address either part may be given', async (t) => {
+t.test('the second address may have only a host or only a port of its own', async (t) => {
   t.same(readSettings({ ALT_PORT: '81' }).alternative, { host: '127.0.0.1', port: 81 })
   t.same(readSettings({ ALT_HOST: '::1' }).alternative, { host: '::1', port: 8080 })
   t.throws(() => readSettings({ ALT_PORT: '8080' }), /ALT_PORT: must differ/)
+  t.throws(() => readSettings({ ALT_PORT: '8080', LOG_LEVEL: 'loud' }), /ALT_PORT: must differ/, 'beside another problem')
 })
 
-t.test('sizes are bytes, or have a unit', async (t) => {
+t.test('the metrics port listens at the host of the gateway unless it has its own', async (t) => {
+  const env = { TOLLGATE_METRICS_PORT: '9464', TOLLGATE_METRICS_HOST: '::1' }
+  t.same(readSettings(env).metricsAddress, { host: '::1', port: 9464 })
+  t.equal(readSettings({ TOLLGATE_METRICS_HOST: '::1' }).metricsAddress, null)
+})
+
+t.test('sizes are bytes or have a unit', async (t) => {
   const sizes = { 2048: 2048, '64kb': 64_000, '64KiB': 65_536, '1GiB': 1_073_741_824, '3MB': 3_000_000 }
   for (const [text, bytes] of Object.entries(sizes)) {
     t.equal(readSettings({ TOLLGATE_BODY_LIMIT: text }).bodyLimitBytes, bytes, text)
   }
 })
 
-t.test('media are kept in a folder, or in a bucket with a prefix, at AWS or elsewhere', async (t) => {
+t.test('media are stored in a folder, or in a bucket with a prefix, at AWS or elsewhere', async (t) => {
   const places = {
     './m': { folder: './m' },
     'C:\\media': { folder: 'C:\\media' },
@@ -133,19 +142,19 @@ t.test('every problem is listed at once, without passwords', async (t) => {
     PORT: '65536',
     ALT_PORT: 'http',
     DATABASE_URL: 'mysql://u:sk-secret@h',
-    LOG_LEVEL: 'loud',
+    TOLLGATE_STARTING_CREDIT: '-0.5',
+    TOLLGATE_ADMIN_KEY: 'sk-secret but with spaces',
     TOLLGATE_BODY_LIMIT: '32 bananas',
     TOLLGATE_DRAIN_SECONDS: '-1',
-    TOLLGATE_STARTING_CREDIT: '-0.5',
     TOLLGATE_DISCOVER: 'maybe',
     PUBLIC_BASE_URL: 'https://u:sk-secret@h',
-    TOLLGATE_ADMIN_KEY: 'sk-secret but with spaces',
     TOLLGATE_TRUST_PROXY: 'everybody',
     TOLLGATE_TRUSTED_ORIGINS: 'http://10.0.0.5/path',
     TOLLGATE_MEDIA: 'ftp://u:sk-secret@h/media',
+    TOLLGATE_MEDIA_DAYS: '0',
     TOLLGATE_MEDIA_KEY: 'sk-secret',
     TOLLGATE_MEDIA_KEY_PREVIOUS: 'sk-secret',
-    TOLLGATE_MEDIA_DAYS: '0'
+    LOG_LEVEL: 'loud'
   }
   try {
     readSettings(bad)
@@ -157,7 +166,7 @@ t.test('every problem is listed at once, without passwords', async (t) => {
   }
 })
 
-t.test('a limit that makes no sense is refused', async (t) => {
+t.test('a value out of range is rejected', async (t) => {
   const env = [
     { TOLLGATE_BODY_LIMIT: '1023' }, { TOLLGATE_BODY_LIMIT: '2GiB' }, { TOLLGATE_DRAIN_SECONDS: '3601' },
     { TOLLGATE_STARTING_CREDIT: '0.0000000001' }, { TOLLGATE_STARTING_CREDIT: 'ten' },
