@@ -1,0 +1,253 @@
+import { interceptors, type Dispatcher } from 'undici'
+import type { TimeoutsMs } from '../catalogue/types.ts'
+import type { Deadlines, Watched } from '../shared/deadline-timer.ts'
+import { UpstreamError } from '../shared/errors.ts'
+import type { ChunkSink, Exchange } from './exchange.ts'
+import { networkError } from './network-error.ts'
+
+/** What may follow the last event of a stream before its connection is given up. */
+const finishLimits = { ms: 1000, bytes: 16 * 1024 }
+/** Chunks waiting for a slow reader before the upstream is paused. */
+const highWaterChunks = 16
+
+/** One request and its answer. `undici` calls the `on…` methods. */
+export class Call implements Exchange, Dispatcher.DispatchHandler, Watched, AsyncIterator<Buffer> {
+  status = 0
+  headers: Exchange['headers'] = {}
+  dueMs: number
+  slot = -1
+  readonly head: Promise<Exchange>
+
+  readonly #deadlines: Deadlines
+  readonly #timeouts: TimeoutsMs
+  readonly #signal: AbortSignal
+  readonly #totalDueMs: number
+  #settleHead: { resolve: (exchange: Exchange) => void, reject: (error: unknown) => void }
+  #controller: Dispatcher.DispatchController | undefined
+  #decoder: Dispatcher.DispatchHandler | null = null
+  #chunks: Buffer[] = []
+  #receivedBytes = 0
+  #started = false
+  #ended = false
+  #failure: UpstreamError | null = null
+  #finishing = false
+  #whole = false
+  #wake: (() => void) | null = null
+  #sink: ChunkSink | null = null
+
+  constructor (deadlines: Deadlines, timeouts: TimeoutsMs, signal: AbortSignal) {
+    const { promise, resolve, reject } = Promise.withResolvers<Exchange>()
+    this.head = promise
+    this.#settleHead = { resolve, reject }
+    this.#deadlines = deadlines
+    this.#timeouts = timeouts
+    this.#signal = signal
+    deadlines.add(this)
+    this.#totalDueMs = deadlines.nowMs + timeouts.totalMs
+    this.dueMs = Math.min(deadlines.nowMs + timeouts.firstByteMs, this.#totalDueMs)
+    signal.addEventListener('abort', this.#onAbort)
+    if (signal.aborted) this.#onAbort()
+  }
+
+  async read (limitBytes: number): Promise<Buffer> {
+    this.#whole = true
+    if (this.#controller?.paused === true) this.#resume(this.#controller)
+    while (!this.#ended && this.#failure === null) {
+      if (this.#receivedBytes > limitBytes) {
+        this.#fail(new UpstreamError('bad_reply', 'yes', `The answer is longer than ${limitBytes} bytes.`))
+        break
+      }
+      await this.#arrival()
+    }
+    if (this.#failure !== null) throw this.#failure
+    const chunks = this.#chunks
+    this.#chunks = []
+    return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)
+  }
+
+  [Symbol.asyncIterator] (): AsyncIterator<Buffer> {
+    return this
+  }
+
+  next (): Promise<IteratorResult<Buffer, undefined>> {
+    const value = this.#chunks.shift()
+    if (value === undefined) {
+      if (this.#failure !== null) return Promise.reject(this.#failure)
+      if (this.#ended) return Promise.resolve({ done: true, value })
+      return this.#arrival().then(() => this.next())
+    }
+    if (this.#controller?.paused === true && this.#chunks.length === 0) this.#resume(this.#controller)
+    return Promise.resolve({ done: false, value })
+  }
+
+  async return (): Promise<IteratorResult<Buffer, undefined>> {
+    if (!this.#finishing) this.cancel()
+    return { done: true, value: undefined }
+  }
+
+  pipeTo (sink: ChunkSink): void {
+    this.#sink = sink
+    const chunks = this.#chunks
+    this.#chunks = []
+    let more = true
+    for (const chunk of chunks) more = sink.chunk(chunk)
+    if (this.#failure !== null) sink.fail(this.#failure)
+    else if (this.#ended) sink.end()
+    else if (!more) this.#pause()
+    else this.resume()
+  }
+
+  resume (): void {
+    if (this.#controller?.paused === true) this.#resume(this.#controller)
+  }
+
+  cancel (): void {
+    this.#fail(new UpstreamError('aborted', 'yes', 'The answer was cancelled.'))
+  }
+
+  finish (): void {
+    this.#finishing = true
+    this.#sink = null
+    this.#chunks = []
+    this.#receivedBytes = 0
+    this.dueMs = this.#deadlines.nowMs + finishLimits.ms
+    if (this.#controller?.paused === true) this.#controller.resume()
+  }
+
+  onRequestStart (controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    if (this.#failure !== null) controller.abort(this.#failure)
+  }
+
+  onResponseStart (
+    controller: Dispatcher.DispatchController, status: number, headers: Exchange['headers']
+  ): void {
+    if (status < 200) return
+    const encoding = headers['content-encoding'] ?? 'identity'
+    if (encoding !== 'identity' && this.#decoder === null) return this.#decode(controller, status, headers)
+    this.status = status
+    this.headers = headers
+    if (encoding === 'identity') return this.#settleHead.resolve(this)
+    this.#fail(new UpstreamError('bad_reply', 'yes', `The provider used the content encoding ${String(encoding)}.`))
+  }
+
+  onResponseData (controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#isEncoded(controller)) {
+      this.#decoder?.onResponseData?.(controller, chunk)
+      return
+    }
+    this.#receivedBytes += chunk.length
+    if (this.#finishing) {
+      if (this.#receivedBytes > finishLimits.bytes) this.cancel()
+      return
+    }
+    this.#started = true
+    this.dueMs = Math.min(this.#deadlines.nowMs + this.#timeouts.idleMs, this.#totalDueMs)
+    if (this.#sink !== null) {
+      if (!this.#sink.chunk(chunk)) this.#pause()
+      return
+    }
+    this.#chunks.push(chunk)
+    if (this.#chunks.length >= highWaterChunks && this.#wake === null && !this.#whole) this.#pause()
+    this.#notify()
+  }
+
+  onResponseEnd (controller: Dispatcher.DispatchController, trailers: Exchange['headers']): void {
+    if (this.#isEncoded(controller)) {
+      this.#decoder?.onResponseEnd?.(controller, trailers)
+      return
+    }
+    this.#ended = true
+    this.#release()
+    this.#sink?.end()
+  }
+
+  onResponseError (controller: Dispatcher.DispatchController, error: Error): void {
+    if (this.#isEncoded(controller)) {
+      this.#decoder?.onResponseError?.(controller, error)
+      return
+    }
+    const isNew = this.#failure === null
+    this.#failure ??= networkError(error, this.status !== 0)
+    this.#release()
+    this.#settleHead.reject(this.#failure)
+    if (isNew) this.#sink?.fail(this.#failure)
+  }
+
+  /**
+   * Puts undici's decoder between the socket and this call, for a server that compresses without being asked.
+   * From here on the decoder calls the `on…` methods too, with a controller of its own. It is created late
+   * because most answers do not need it, and because undici warns that it is experimental.
+   */
+  #decode (controller: Dispatcher.DispatchController, status: number, headers: Exchange['headers']): void {
+    const decoder = decoderFor(this)
+    this.#decoder = decoder
+    decoder.onRequestStart?.(controller, null)
+    decoder.onResponseStart?.(controller, status, headers)
+  }
+
+  /** Whether an event comes from the socket and has to pass the decoder first. */
+  #isEncoded (controller: Dispatcher.DispatchController): boolean {
+    return this.#decoder !== null && controller !== this.#controller
+  }
+
+  onDeadline (): void {
+    const { firstByteMs, idleMs, totalMs } = this.#timeouts
+    if (this.#finishing) return this.cancel()
+    const limit = this.#deadlines.nowMs >= this.#totalDueMs
+      ? `did not finish within ${totalMs} ms`
+      : this.#started ? `sent nothing for ${idleMs} ms` : `sent no answer within ${firstByteMs} ms`
+    this.#fail(new UpstreamError('timeout', 'maybe', `The provider ${limit}.`))
+  }
+
+  readonly #onAbort = (): void => {
+    this.#fail(new UpstreamError('aborted', 'maybe', 'The request was aborted.'))
+  }
+
+  #fail (error: UpstreamError): void {
+    if (this.#ended || this.#failure !== null) return
+    this.#failure = error
+    this.#release()
+    this.#settleHead.reject(error)
+    this.#controller?.abort(error)
+    this.#sink?.fail(error)
+  }
+
+  #pause (): void {
+    this.#controller?.pause()
+    // A slow reader is not the upstream's fault: while paused only the total time counts.
+    this.dueMs = this.#totalDueMs
+  }
+
+  #resume (controller: Dispatcher.DispatchController): void {
+    this.dueMs = Math.min(this.#deadlines.nowMs + this.#timeouts.idleMs, this.#totalDueMs)
+    controller.resume()
+  }
+
+  #release (): void {
+    this.#deadlines.delete(this)
+    this.#signal.removeEventListener('abort', this.#onAbort)
+    this.#notify()
+  }
+
+  #arrival (): Promise<void> {
+    return new Promise(resolve => { this.#wake = resolve })
+  }
+
+  #notify (): void {
+    const wake = this.#wake
+    this.#wake = null
+    wake?.()
+  }
+}
+
+/** A handler that passes the decoded answer to `handler`. */
+function decoderFor (handler: Dispatcher.DispatchHandler): Dispatcher.DispatchHandler {
+  let decoder = handler
+  const capture = (_: Dispatcher.DispatchOptions, wrapped: Dispatcher.DispatchHandler): boolean => {
+    decoder = wrapped
+    return true
+  }
+  interceptors.decompress({ skipErrorResponses: false })(capture)({ method: 'GET', path: '/' }, handler)
+  return decoder
+}
