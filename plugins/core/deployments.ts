@@ -4,7 +4,7 @@ import { createProber } from '../../services/deployments/probe.ts'
 import { createStatisticsExchange } from '../../services/deployments/share-statistics.ts'
 import { showDeployments } from '../../services/observability/metrics/gateway.ts'
 import { createIds } from '../../services/shared/ids.ts'
-import { periodically } from '../../services/shared/periodically.ts'
+import { periodically } from '../../services/shared/timers.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {

@@ -3,7 +3,8 @@ import { createFeedback, type Feedback } from '../../services/routing/feedback/f
 import { noOffsets, readOffsets } from '../../services/routing/feedback/rows.ts'
 import { practise } from '../../services/routing/warm-up.ts'
 import { createRouter, type Router } from '../../services/routing/router.ts'
-import { periodically, type Periodic } from '../../services/shared/periodically.ts'
+import type { Periodic } from '../../services/shared/timers.ts'
+import { periodically } from '../../services/shared/timers.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {

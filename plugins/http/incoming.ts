@@ -1,9 +1,9 @@
 import type { FastifyReply } from 'fastify'
 import fp from 'fastify-plugin'
 import { overloaded } from '../../services/http/load.ts'
-import { abortOnDisconnect } from '../../services/requests/abort.ts'
 import type { Incoming } from '../../services/requests/incoming.ts'
 import { readRequestOptions } from '../../services/requests/request-headers.ts'
+import { abortOnDisconnect } from '../../services/requests/incoming.ts'
 
 declare module 'fastify' {
   interface FastifyReply {

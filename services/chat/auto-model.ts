@@ -1,12 +1,12 @@
 import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
 import type { CompletionRequest } from '../../schemas/openai/completions.ts'
-import { leastAvailable } from '../billing/least-available.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Incoming } from '../requests/incoming.ts'
 import { routeHeader } from '../routing/describe.ts'
 import type { Feedback } from '../routing/feedback/feedback.ts'
 import type { Router } from '../routing/router.ts'
 import { GatewayError } from '../shared/errors.ts'
+import { leastAvailable } from '../billing/payer.ts'
 
 /** A model that was chosen for a request, and those to try when it does not answer. */
 export interface ChosenModel {

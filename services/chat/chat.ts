@@ -1,7 +1,6 @@
 import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
 import type { CompletionRequest } from '../../schemas/openai/completions.ts'
 import { quoteChat, type ChatQuote } from '../billing/chat-quote.ts'
-import { leastAvailable } from '../billing/least-available.ts'
 import type { RequestsConfig } from '../catalogue/types.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import {
@@ -11,8 +10,7 @@ import { recordStreamEnd } from '../requests/attempt.ts'
 import { planFor, type Candidate, type Catalogue } from '../requests/candidates.ts'
 import { startDeadline, type Incoming } from '../requests/incoming.ts'
 import type { RequestHold, RequestHolds } from '../requests/request-hold.ts'
-import { headersOf } from '../requests/response-headers.ts'
-import { setCandidate, type Trace } from '../requests/trace.ts'
+import { setCandidate, type Trace, headersOf } from '../requests/trace.ts'
 import { tryCandidates } from '../requests/try-candidates.ts'
 import { isPolicy } from '../routing/policies.ts'
 import { GatewayError, UpstreamError } from '../shared/errors.ts'
@@ -22,6 +20,7 @@ import { peekFirst } from '../upstream/peek-first.ts'
 import type { AutoModel } from './auto-model.ts'
 import { encodeChunks } from './encode-chunks.ts'
 import { completeByChat } from './legacy.ts'
+import { leastAvailable } from '../billing/payer.ts'
 
 /** The use case behind chat and legacy completions. */
 export interface Chat {

@@ -1,4 +1,3 @@
-import { periodically } from '../shared/periodically.ts'
 import type { LimitKind } from '../shared/limits.ts'
 import { StoreUnavailable } from '../store/store.ts'
 import type { Store } from '../store/store.ts'
@@ -6,6 +5,7 @@ import { createAllowanceExchange, deleteExpiredLimits } from './allowances.ts'
 import type { LimitCounter } from './counter.ts'
 import { createRateCounter } from './rate-counter.ts'
 import { createSlotCounter } from './slot-counter.ts'
+import { periodically } from '../shared/timers.ts'
 
 /** The counters of one node, kept in step with the store. */
 export interface Counters {

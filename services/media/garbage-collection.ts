@@ -1,8 +1,8 @@
-import { periodically } from '../shared/periodically.ts'
 import type { Store } from '../store/store.ts'
 import { blobKey, idOfBlobKey } from './blob-store.ts'
 import type { BlobStore } from './blob-store.ts'
 import { deleteExpiredRows, existingIds } from './rows.ts'
+import { periodically } from '../shared/timers.ts'
 
 export interface CollectionOptions {
   store: Store

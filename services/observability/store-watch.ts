@@ -1,5 +1,5 @@
-import { periodically } from '../shared/periodically.ts'
 import type { Store } from '../store/store.ts'
+import { periodically } from '../shared/timers.ts'
 
 /** Knows how long the store has not answered. */
 export interface StoreWatch {

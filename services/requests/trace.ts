@@ -1,10 +1,8 @@
 import type { StreamReport } from '../providers/provider.ts'
 import type { Candidate } from './candidates.ts'
+import { headerText } from '../shared/header-text.ts'
 
-/**
- * What one request turned out to be: filled by the use case, read by the log line. Never a prompt, never a
- * key.
- */
+/** What came of one request: written by the use case, read by logs and metrics. No prompt and no key. */
 export interface Trace {
   /** The model id the client asked for. */
   asked: string | null
@@ -12,31 +10,30 @@ export interface Trace {
   model: string | null
   provider: string | null
   upstreamModel: string | null
-  /** What was decided when the gateway chose the model; null: the client named it. */
+  /** The value of `x-tollgate-route`; null if the client named the model. */
   route: string | null
-  /** How often a provider was called for it. */
+  /** Upstream calls. */
   attempts: number
   report: StreamReport | null
-  /** How many images were made. */
+  /** Images made. */
   images: number | null
-  /** The job that makes a video. */
+  /** Id of the job that makes a video. */
   job: string | null
-  /** When the first byte of the answer went out, on the clock of `performance.now()`. */
+  /** When the first byte was sent, on the clock of `performance.now()`. */
   firstByteAtMs: number | null
-  /** What the request was charged, in nano-USD; null while that is not known. */
+  /** The charge in nano-USD; null while it is not known. */
   costNano: number | null
-  /** Why the answer broke off after its status had been sent. */
+  /** A failure after the status had been sent. */
   failure: Error | null
 }
 
-/** Notes the candidate that answered, or that stands for the request when none did. */
+/** Sets the candidate that answered, or the first one if none did. */
 export function setCandidate (trace: Trace, candidate: Candidate | undefined): void {
   trace.model = candidate?.model.id ?? null
   trace.provider = candidate?.provider.id ?? null
   trace.upstreamModel = candidate?.deployment.model ?? null
 }
 
-/** A trace of a request about which nothing is known yet. */
 export function createTrace (): Trace {
   return {
     asked: null,
@@ -52,4 +49,29 @@ export function createTrace (): Trace {
     costNano: null,
     failure: null
   }
+}
+
+const maxNames = 32
+
+/**
+ * The headers that say what was decided: the public id of the model that ran, its provider, its name there,
+ * the number of upstream calls, the route of `auto`, and the names of parameters that were dropped.
+ */
+export function headersOf (trace: Trace, dropped: readonly string[]): Record<string, string> {
+  const headers: Record<string, string> = {
+    'x-tollgate-model': headerText(trace.model ?? ''),
+    'x-tollgate-provider': headerText(trace.provider ?? ''),
+    'x-tollgate-upstream-model': headerText(trace.upstreamModel ?? ''),
+    'x-tollgate-attempts': String(trace.attempts)
+  }
+  if (trace.route !== null) headers['x-tollgate-route'] = trace.route
+  const names = namesOf(dropped)
+  if (names.length > 0) headers['x-tollgate-dropped-params'] = names.join(', ')
+  return headers
+}
+
+/** Names of parameters as a header may carry them; a client can send any text as one. */
+function namesOf (dropped: readonly string[]): string[] {
+  if (dropped.length === 0) return []
+  return [...new Set(dropped)].filter(name => /^[\w.-]{1,64}$/.test(name)).slice(0, maxNames)
 }

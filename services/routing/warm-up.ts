@@ -1,7 +1,8 @@
 import { GatewayError } from '../shared/errors.ts'
-import { periodically, type Periodic } from '../shared/periodically.ts'
 import type { Router } from './router.ts'
 import type { Question } from './types.ts'
+import type { Periodic } from '../shared/timers.ts'
+import { periodically } from '../shared/timers.ts'
 
 interface PracticeOptions {
   onError: (error: unknown) => void

@@ -1,10 +1,5 @@
-import { Roster, type Enlisted } from './active-set.ts'
-
-/**
- * Something that must be told when its time is up. `dueMs` may be moved at any time, on the clock of
- * `Deadlines`.
- */
-export interface Watched extends Enlisted { dueMs: number, onDeadline (): void }
+/** Something with a deadline on the clock of `Deadlines`; `dueMs` may be moved at any time. */
+export interface Watched { dueMs: number, onDeadline (): void }
 
 /**
  * One coarse timer for all running calls: moving a deadline is an assignment, so that a stream pays nothing
@@ -12,7 +7,7 @@ export interface Watched extends Enlisted { dueMs: number, onDeadline (): void }
  */
 export class Deadlines {
   readonly #periodMs: number
-  readonly #watched = new Roster<Watched>()
+  readonly #watched = new Set<Watched>()
   #timer: NodeJS.Timeout | undefined
   #nowMs = 0
 
@@ -44,12 +39,12 @@ export class Deadlines {
 
   #tick (): void {
     this.#nowMs = performance.now()
-    this.#watched.forEach(watched => {
-      if (watched.dueMs > this.#nowMs) return
+    for (const watched of this.#watched) {
+      if (watched.dueMs > this.#nowMs) continue
       this.#watched.delete(watched)
       watched.onDeadline()
-    })
-    // Stopped only after a quiet tick: a timer per request would cost more than a tick per period.
+    }
+    // Stopped only after an idle tick: a timer per request would cost more than a tick per period.
     if (this.#watched.size === 0) {
       clearInterval(this.#timer)
       this.#timer = undefined

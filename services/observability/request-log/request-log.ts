@@ -1,9 +1,9 @@
 import type { Finished } from '../../requests/request-summary.ts'
-import { periodically } from '../../shared/periodically.ts'
 import { StoreUnavailable } from '../../store/store.ts'
 import type { Store } from '../../store/store.ts'
 import { createInsert, prune, toRow } from './rows.ts'
 import type { LoggedRequest } from './rows.ts'
+import { periodically } from '../../shared/timers.ts'
 
 export interface RequestLogOptions {
   store: Store
