@@ -10,10 +10,9 @@ import configuration from './plugins/ops/configuration.ts'
 import delivery from './plugins/http/sse-reply.ts'
 import deployments from './plugins/core/deployments.ts'
 import discovery from './plugins/ops/discovery.ts'
-import download from './plugins/core/download.ts'
 import drain from './plugins/http/graceful-close.ts'
 import errors, { frameworkErrors } from './plugins/http/errors.ts'
-import finished from './plugins/http/request-summary.ts'
+import requestSummary from './plugins/http/request-summary.ts'
 import firstKey from './plugins/ops/first-key.ts'
 import incoming from './plugins/http/incoming.ts'
 import images from './plugins/use/images.ts'
@@ -34,6 +33,7 @@ import requests from './plugins/use/requests.ts'
 import requestLog from './plugins/ops/request-log.ts'
 import secondAddress from './plugins/http/second-address.ts'
 import store from './plugins/core/store.ts'
+import trace from './plugins/http/trace.ts'
 import traces from './plugins/ops/traces.ts'
 import videos from './plugins/use/videos.ts'
 import admin from './routes/admin/index.ts'
@@ -95,25 +95,25 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     clientErrorHandler
   })
   await app.register(requestId)
+  await app.register(trace)
   await app.register(errors)
-  await app.register(finished)
+  await app.register(store, { url: settings.databaseUrl })
+  await app.register(auth, { adminKey: settings.adminKey })
+  await app.register(requestSummary)
   await app.register(openapi, { version: packageFile.version })
   await app.register(accessLog)
   await app.register(metrics)
   if (settings.tracesEndpoint !== null) await app.register(traces, { endpoint: settings.tracesEndpoint })
   await app.register(drain, { delayMs: settings.drainDelayMs, limitMs: settings.drainMs })
   await app.register(overload, settings.load)
-  await app.register(store, { url: settings.databaseUrl })
   await app.register(health, { storeGraceMs: settings.storeGraceMs })
   await app.register(requestLog, settings.requestLog)
-  await app.register(auth, { adminKey: settings.adminKey })
   await app.register(accounts)
   await app.register(firstKey, { startingCreditNano: settings.startingCreditNano })
   await app.register(ledger, { takeoverMs: config.video.takeoverAfterMs })
   await app.register(baseUrl, { publicBaseUrl: settings.publicBaseUrl })
   await app.register(media, settings.media)
-  await app.register(providers)
-  await app.register(download, { trustedOrigins: settings.trustedOrigins })
+  await app.register(providers, { trustedOrigins: settings.trustedOrigins })
   await app.register(models, { config })
   await app.register(deployments)
   await app.register(jsonBody)

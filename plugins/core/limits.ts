@@ -41,7 +41,7 @@ export default fp(async app => {
     }).catch(done)
   })
   app.addHook('onClose', async () => { await limits.close() })
-}, { name: 'limits', dependencies: ['store', 'auth', 'metrics', 'json-body'] })
+}, { name: 'limits', dependencies: ['store', 'auth', 'trace', 'metrics', 'json-body'] })
 
 /** The slot is free again when the response is closed, whatever came of it. */
 function begin ({ trace }: FastifyRequest, reply: FastifyReply, admission: Admission): void {

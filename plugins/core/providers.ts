@@ -1,18 +1,36 @@
 import fp from 'fastify-plugin'
-import { Deadlines } from '../../services/shared/deadline-timer.ts'
+import { createDownloader } from '../../services/media/download.ts'
+import type { Download } from '../../services/media/media.ts'
 import { createProviders, type Providers } from '../../services/providers/registry.ts'
+import { Deadlines } from '../../services/shared/deadline-timer.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
     /** The connections to the providers of the running configuration. */
     providers: Providers
+    /** Downloads a URL from a client or provider. */
+    download: Download
   }
 }
 
-export default fp(async app => {
+interface ProvidersOptions { trustedOrigins: readonly string[] }
+
+/**
+ * Offers the providers, and downloads from public addresses, the trusted origins and a provider's own origin.
+ */
+export default fp<ProvidersOptions>(async (app, { trustedOrigins }) => {
+  const downloader = createDownloader({
+    trustedOrigins: provider => {
+      const own = providers.originOf(provider)
+      return new Set(own === undefined ? trustedOrigins : [...trustedOrigins, own])
+    }
+  })
   const onError = (error: unknown) => app.log.error(error, 'a provider did not close')
-  // Decorated later, because it asks the providers for their origins.
-  const providers = createProviders(new Deadlines(), onError, (url, options) => app.download(url, options))
+  const providers = createProviders(new Deadlines(), onError, downloader.download)
   app.decorate('providers', providers)
-  app.addHook('onClose', async () => { await providers.close() })
+  app.decorate('download', downloader.download)
+  app.addHook('onClose', async () => {
+    await downloader.close()
+    await providers.close()
+  })
 }, { name: 'providers' })

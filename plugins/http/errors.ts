@@ -19,7 +19,7 @@ export default fp(async app => {
     if (request.method !== 'OPTIONS') throw methodNotSupported(request.method, path, allowed)
     return reply.code(204).header('allow', [...allowed, 'OPTIONS'].join(', ')).send()
   })
-}, { name: 'errors' })
+}, { name: 'errors', dependencies: ['trace'] })
 
 /** For the server option `frameworkErrors`: answers URLs that cannot even be routed. */
 export function frameworkErrors (error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {

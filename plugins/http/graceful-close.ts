@@ -75,4 +75,4 @@ export default fp<DrainOptions>(async (app, { delayMs, limitMs }) => {
     if (app.server.listening) await untilNobodyWaits(app.server, limitMs)
   })
   app.addHook('onClose', async () => timers.forEach(clearTimeout))
-}, { name: 'drain' })
+}, { name: 'graceful-close' })

@@ -33,7 +33,7 @@ export default fp(async app => {
       delivery: this.toDelivery(abort.signal)
     }
   })
-}, { name: 'incoming', dependencies: ['auth', 'json-body', 'overload', 'finished', 'drain', 'delivery'] })
+}, { name: 'incoming', dependencies: ['auth', 'json-body', 'overload', 'trace', 'graceful-close', 'sse-reply'] })
 
 type ReplyWith<Body> = FastifyReply & { request: { body: Body } }
 

@@ -1,7 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Finished, FinishedListener } from '../../services/requests/request-summary.ts'
-import { createTrace, type Trace } from '../../services/requests/trace.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -10,8 +9,6 @@ declare module 'fastify' {
     /** Tells the listeners now of all requests whose response is closed. */
     tellFinished (): void
   }
-
-  interface FastifyRequest { trace: Trace }
 }
 
 /**
@@ -20,10 +17,9 @@ declare module 'fastify' {
  */
 const gatherMs = 10
 
-/** Gives each request its trace, and tells what came of it to all that keep count of requests. */
+/** Reports every finished request to the plugins that count, log or trace requests. */
 export default fp(async app => {
   const listeners: FinishedListener[] = []
-  app.decorateRequest('trace')
   app.decorate('onFinished', listener => { listeners.push(listener) })
   let waiting: Finished[] = []
   let timer: NodeJS.Timeout | undefined
@@ -36,7 +32,6 @@ export default fp(async app => {
   app.decorate('tellFinished', tell)
   app.addHook('onClose', async () => tell())
   app.addHook('onRequest', (request, reply, done) => {
-    request.trace = createTrace()
     const startedMs = performance.now()
     reply.raw.on('close', () => {
       if (waiting.length === 0) timer = setTimeout(tell, gatherMs)
@@ -44,7 +39,7 @@ export default fp(async app => {
     })
     done()
   })
-}, { name: 'finished' })
+}, { name: 'request-summary', dependencies: ['auth', 'trace'] })
 
 function describe (request: FastifyRequest, { raw }: FastifyReply, startedMs: number): Finished {
   const { traceparent } = request.headers

@@ -24,7 +24,7 @@ export default fp<SecondAddressOptions>(async (app, { host, port }) => {
   app.closeAlong(listener)
   // The server does not count these sockets, and what answers them is closed only when they are.
   app.addHook('onClose', async () => { await closed })
-}, { name: 'second-address', dependencies: ['drain'] })
+}, { name: 'second-address', dependencies: ['graceful-close'] })
 
 declare module 'fastify' {
   interface FastifyInstance {

@@ -26,7 +26,7 @@ export default fp(async app => {
       stream: (headers, events) => sendEvents(this, headers, events, signal)
     }
   })
-}, { name: 'delivery', dependencies: ['errors', 'finished', 'overload'] })
+}, { name: 'sse-reply', dependencies: ['trace', 'overload'] })
 
 const streamHeaders = {
   'content-type': 'text/event-stream; charset=utf-8',

@@ -5,7 +5,7 @@ import { usdFromNano } from '../../services/shared/money.ts'
 /** Writes one line per finished request: numbers and names, never a prompt or a key. */
 export default fp(async app => {
   app.onFinished(finished => app.log.info(lineOf(finished), 'request'))
-}, { name: 'access-log', dependencies: ['finished'] })
+}, { name: 'access-log', dependencies: ['request-summary'] })
 
 function lineOf (finished: Finished): object {
   const { id, key, method, route, path, status, isClientGone, trace, startedMs, endedMs } = finished

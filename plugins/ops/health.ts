@@ -38,4 +38,4 @@ export default fp<HealthOptions>(async (app, { storeGraceMs, everyMs = 2000 }) =
   app.metrics.gauge({ name: 'database_away_seconds', help: 'For how long the database has not answered.' },
     () => watch.awayMs() / 1000)
   app.addHook('onClose', async () => { await watch.stop() })
-}, { name: 'health', dependencies: ['store', 'metrics', 'drain'] })
+}, { name: 'health', dependencies: ['store', 'metrics', 'graceful-close'] })

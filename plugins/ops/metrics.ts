@@ -19,4 +19,4 @@ export default fp(async app => {
     }
   })
   app.onFinished(metrics.request)
-}, { name: 'metrics', dependencies: ['finished'] })
+}, { name: 'metrics', dependencies: ['request-summary'] })

@@ -34,4 +34,4 @@ export default fp<RequestLogPluginOptions>(async (app, { sample, keepMs }) => {
     app.tellFinished()
     await log.close()
   })
-}, { name: 'request-log', dependencies: ['store', 'finished', 'metrics'] })
+}, { name: 'request-log', dependencies: ['store', 'request-summary', 'metrics'] })

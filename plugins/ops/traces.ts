@@ -10,4 +10,4 @@ export default fp<{ endpoint: string }>(async (app, { endpoint }) => {
     app.tellFinished()
     await tracing.close().catch(err => app.log.warn({ err }, 'the last traces could not be sent'))
   })
-}, { name: 'traces', dependencies: ['finished'] })
+}, { name: 'traces', dependencies: ['request-summary'] })

@@ -28,4 +28,4 @@ export default fp(async app => {
   app.decorate('images', images)
   // Before the connections and the ledger are closed.
   app.addHook('onClose', async () => { await images.close() })
-}, { name: 'images', dependencies: ['requests', 'media', 'download', 'metrics'] })
+}, { name: 'images', dependencies: ['requests', 'media', 'providers', 'metrics'] })

@@ -66,7 +66,7 @@ export default fp<VideosOptions>(async (app, { releaseMs, timing = {} }) => {
 }, {
   name: 'videos',
   dependencies: [
-    'store', 'models', 'providers', 'ledger', 'media', 'download', 'metrics', 'auth', 'base-url', 'finished',
+    'store', 'models', 'providers', 'ledger', 'media', 'metrics', 'auth', 'base-url', 'trace',
     'json-body', 'overload'
   ]
 })

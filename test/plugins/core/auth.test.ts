@@ -4,6 +4,7 @@ import type { Test } from 'tap'
 import { Client } from 'undici'
 import auth from '../../../plugins/core/auth.ts'
 import errors from '../../../plugins/http/errors.ts'
+import trace from '../../../plugins/http/trace.ts'
 import store from '../../../plugins/core/store.ts'
 import { createToken } from '../../../services/keys/token.ts'
 import { createAccounts } from '../../../services/ledger/accounts.ts'
@@ -11,6 +12,7 @@ import { createAccounts } from '../../../services/ledger/accounts.ts'
 async function build (t: Test) {
   const app = Fastify()
   t.teardown(() => app.close())
+  await app.register(trace)
   await app.register(errors)
   await app.register(store, { url: 'sqlite::memory:' })
   await app.register(auth)

@@ -2,10 +2,12 @@ import { join } from 'node:path'
 import Fastify from 'fastify'
 import t from 'tap'
 import type { Test } from 'tap'
-import finished from '../../../plugins/http/request-summary.ts'
+import auth from '../../../plugins/core/auth.ts'
+import requestSummary from '../../../plugins/http/request-summary.ts'
 import ledger from '../../../plugins/core/ledger.ts'
 import metrics from '../../../plugins/ops/metrics.ts'
 import store from '../../../plugins/core/store.ts'
+import trace from '../../../plugins/http/trace.ts'
 import { openSqlite } from '../../../services/store/sqlite.ts'
 import { temporaryFolder } from '../../process.ts'
 import { createBooks, posting, reservation, rowOf } from '../../services/ledger/helper.ts'
@@ -24,9 +26,11 @@ async function build (t: Test, options: { checkEveryMs?: number } = {}) {
   }
   const app = Fastify({ logger: { level: 'warn', stream } })
   t.teardown(() => app.close())
-  await app.register(finished)
-  await app.register(metrics)
   await app.register(store, { url: `sqlite:${path}` })
+  await app.register(auth)
+  await app.register(trace)
+  await app.register(requestSummary)
+  await app.register(metrics)
   await app.register(ledger, options)
   // The timers of the ledger alone do not keep a process alive.
   await app.listen({ host: '127.0.0.1', port: 0 })

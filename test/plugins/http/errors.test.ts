@@ -9,6 +9,7 @@ import type { FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import { fetch } from 'undici'
 import errors, { frameworkErrors } from '../../../plugins/http/errors.ts'
+import trace from '../../../plugins/http/trace.ts'
 import { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
 import { clientErrorHandler } from '../../../services/http/client-errors.ts'
 import { GatewayError, UpstreamError } from '../../../services/shared/errors.ts'
@@ -30,6 +31,7 @@ async function createApp (t: Test): Promise<{ app: FastifyInstance, logged: Logg
     http: { maxHeaderSize: 8192 },
     logger: { level: 'warn', stream: { write: line => { logged.push(JSON.parse(line)) } } }
   })
+  await app.register(trace)
   await app.register(errors)
   app.post('/v1/chat/completions', { schema: { body: ChatCompletionRequest } }, () => ({ ok: true }))
   app.get('/v1/models/:id', () => ({ ok: true }))

@@ -1,10 +1,12 @@
 import Fastify from 'fastify'
 import t from 'tap'
 import errors from '../../../plugins/http/errors.ts'
+import trace from '../../../plugins/http/trace.ts'
 import refuseUnsupported, { unsupported } from '../../../routes/v1/unsupported.ts'
 
 t.test('the rest of OpenAI\'s API is refused by name, for any method and any body', async t => {
   const app = Fastify()
+  await app.register(trace)
   await app.register(errors)
   await app.register(refuseUnsupported, { prefix: '/v1' })
   const paths = Object.entries(unsupported).flatMap(([start, names]) => names.map(name => start + name))
