@@ -1,12 +1,12 @@
 import type { ChatCompletionRequest } from '../schemas/openai/chat-completions.ts'
 import { defaultCreated, deploymentDefaults } from '../schemas/config/models.ts'
 import type { ModelConfig } from '../services/catalogue/types.ts'
-import { assumedCapabilities } from '../services/catalogue/new-model.ts'
 import { createRouter, type Router } from '../services/routing/router.ts'
 import type { Measurement } from './measure.ts'
 import { quantileOf, spreadOf } from './statistics.ts'
 import { fixedOffer } from '../test/services/routing/offer.ts'
 import type { Question } from '../services/routing/types.ts'
+import { assumedCapabilities } from '../services/catalogue/models.ts'
 
 const count = 1000
 const tries = 5

@@ -9,7 +9,7 @@ import { build } from '../fastify.config.ts'
 import type { GatewayConfig, ModelConfig, ProviderConfig } from '../services/catalogue/types.ts'
 import { configFromEnvironment } from '../services/config/environment/environment.ts'
 import { readSettings } from '../services/config/settings/settings.ts'
-import { newModel } from '../services/catalogue/new-model.ts'
+import { modelFromCatalogue } from '../services/catalogue/models.ts'
 
 type Line = Record<string, unknown>
 
@@ -105,7 +105,7 @@ export function providerAt (baseUrl: string, more: Partial<ProviderConfig> = {})
  */
 export function configFor (provider: ProviderConfig, more: Partial<ModelConfig> = {}): GatewayConfig {
   const deployment = { provider: provider.id, model: 'gpt-5-nano', weight: 1, priority: 0 }
-  const model = { ...newModel(provider.id, 'gpt-5-nano'), id: 'chat', deployments: [deployment], price: free, ...more }
+  const model = { ...modelFromCatalogue(provider.id, 'gpt-5-nano'), id: 'chat', deployments: [deployment], price: free, ...more }
   const requests = { ...requestsDefaults, retries: 0 }
   const breaker = { ...breakerDefaults, failures: 1000, minRequests: 1000 }
   return { providers: [provider], models: [model], policies: [], requests, breaker, video: videoDefaults }

@@ -1,11 +1,11 @@
 import type { ModelRow, Row, TrainingData } from '../../tools/routing/data.ts'
 import { createRandom, textOf } from '../../tools/routing/data.ts'
 import { train } from '../../tools/routing/train.ts'
-import { assumedCapabilities } from '../../services/catalogue/new-model.ts'
 import { profileOf, type Profile } from '../../services/routing/scoring/profile.ts'
 import { qualityOf } from '../../services/routing/scoring/quality.ts'
 import { createUnderstanding } from '../../services/routing/scoring/understand.ts'
 import { toWeights, type Weights } from '../../services/routing/scoring/weights.ts'
+import { assumedCapabilities } from '../../services/catalogue/models.ts'
 
 /** Expected quality of each model on a prompt. */
 export type Scorer = (row: Row, models: readonly string[]) => number[]

@@ -1,7 +1,7 @@
 import { defaultCreated, deploymentDefaults } from '../../schemas/config/models.ts'
 import { newProvider } from './new-provider.ts'
 import type { Capabilities, ModelConfig, ProviderConfig } from '../catalogue/types.ts'
-import { noPrice } from '../catalogue/no-price.ts'
+import { emptyPrice } from '../catalogue/models.ts'
 
 /** The built-in provider, for a gateway without API keys. */
 export const sandboxProvider: ProviderConfig = newProvider({ id: 'sandbox', protocol: 'sandbox', baseUrl: '' })
@@ -11,14 +11,14 @@ export function sandboxModels (provider: string): ModelConfig[] {
   return [{
     ...commonTo(provider, 'sandbox-chat'),
     kind: 'chat',
-    price: { ...noPrice, inputPico: 100_000, outputPico: 400_000 },
+    price: { ...emptyPrice, inputPico: 100_000, outputPico: 400_000 },
     contextWindow: 128_000,
     maxOutput: 4096,
     capabilities: { ...noCapabilities, tools: true, vision: true, jsonSchema: true, streaming: true }
   }, {
     ...commonTo(provider, 'sandbox-image'),
     kind: 'image',
-    price: { ...noPrice, imageNano: 2_000_000 },
+    price: { ...emptyPrice, imageNano: 2_000_000 },
     contextWindow: null,
     maxOutput: null,
     capabilities: noCapabilities,
@@ -38,7 +38,7 @@ export function sandboxModels (provider: string): ModelConfig[] {
   }, {
     ...commonTo(provider, 'sandbox-video'),
     kind: 'video',
-    price: { ...noPrice, secondNano: 2_000_000 },
+    price: { ...emptyPrice, secondNano: 2_000_000 },
     contextWindow: null,
     maxOutput: null,
     capabilities: { ...noCapabilities, vision: true },

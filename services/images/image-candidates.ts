@@ -1,6 +1,6 @@
 import type { ImageGenerationRequest } from '../../schemas/openai/images-generations.ts'
 import { quoteImages, type ImageQuote } from '../billing/image-price.ts'
-import { catalogueModel } from '../catalogue/catalogue.ts'
+import { catalogueModel } from '../catalogue/models.ts'
 import type { ModelConfig } from '../catalogue/types.ts'
 import type { ImageOptions } from '../providers/provider-image.ts'
 import { planFor, type Candidate, type Catalogue, type Plan, type ProviderOf } from '../requests/candidates.ts'

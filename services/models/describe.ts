@@ -1,10 +1,9 @@
 import type { Model } from '../../schemas/openai/models.ts'
 import type { Capabilities, ModelConfig, Price } from '../catalogue/types.ts'
 import { usdText } from '../shared/money.ts'
-import { catalogueModel } from '../catalogue/catalogue.ts'
-import type { CatalogueModel } from '../catalogue/catalogue.ts'
+import { catalogueModel, assumedCapabilities } from '../catalogue/models.ts'
+import type { CatalogueModel } from '../catalogue/models.ts'
 import { describeImages } from './describe-images.ts'
-import { assumedCapabilities } from '../catalogue/new-model.ts'
 
 /** What clients are told of a model: OpenAI's fields, and what is known of price, limits and abilities. */
 export function describeModel (model: ModelConfig): Model {

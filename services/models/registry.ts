@@ -1,7 +1,6 @@
 import { compileGlob } from '../shared/glob.ts'
 import type { DeploymentConfig, GatewayConfig, ModelConfig } from '../catalogue/types.ts'
-import { catalogueOffer, isServed } from '../catalogue/catalogue-offer.ts'
-import { newModel } from '../catalogue/new-model.ts'
+import { modelFromCatalogue, isServable, initialModelNames } from '../catalogue/models.ts'
 
 /**
  * A model and where it runs, in the order in which to try: priority, lower first, then weight, heavier first.
@@ -53,7 +52,7 @@ export function createRegistry (config: Pick<GatewayConfig, 'providers' | 'model
   function offersOf (id: string): Offers {
     const provider = providers.get(id)
     if (provider === undefined) return noOffers
-    const found = offers.get(id) ?? toOffers(id, catalogueOffer(provider))
+    const found = offers.get(id) ?? toOffers(id, initialModelNames(provider))
     offers.set(id, found)
     return found
   }
@@ -71,8 +70,8 @@ export function createRegistry (config: Pick<GatewayConfig, 'providers' | 'model
       return claim && resolve(`${claim.provider}/${id}`)
     }
     const upstream = id.slice(provider.length + 1)
-    if (upstream === '' || !isServed(provider, upstream)) return undefined
-    return toResolved(newModel(provider, upstream))
+    if (upstream === '' || !isServable(provider, upstream)) return undefined
+    return toResolved(modelFromCatalogue(provider, upstream))
   }
 
   function remember (id: string, resolved: Resolved | undefined): Resolved | undefined {
@@ -85,7 +84,7 @@ export function createRegistry (config: Pick<GatewayConfig, 'providers' | 'model
 
   function setDiscovered (provider: string, upstreamIds: readonly string[]): number {
     if (!providers.has(provider)) throw new RangeError(`There is no provider ${provider}.`)
-    const served = upstreamIds.filter((id) => isServed(provider, id))
+    const served = upstreamIds.filter((id) => isServable(provider, id))
     const offered = [...new Set(served)]
       .filter((id) => id !== '' && id.length + provider.length < limits.idLength)
       .slice(0, limits.discoveredPerProvider)
@@ -113,7 +112,7 @@ type Offers = ReadonlyMap<string, Resolved>
 const noOffers: Offers = new Map()
 
 function toOffers (provider: string, upstreamIds: readonly string[]): Offers {
-  const offered = upstreamIds.map((id) => toResolved(newModel(provider, id)))
+  const offered = upstreamIds.map((id) => toResolved(modelFromCatalogue(provider, id)))
   return new Map(offered.map((entry) => [entry.model.id, entry]))
 }
 

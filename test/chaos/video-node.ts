@@ -3,7 +3,7 @@ import { build } from '../../fastify.config.ts'
 import { newProvider } from '../../services/config/new-provider.ts'
 import { readSettings } from '../../services/config/settings/settings.ts'
 import { blockDefaults, videoDefaults } from '../../services/config/defaults.ts'
-import { newModel } from '../../services/catalogue/new-model.ts'
+import { modelFromCatalogue } from '../../services/catalogue/models.ts'
 
 /**
  * A gateway whose times are scaled down, for `videos.ts`: it says where it listens, and, when it is told
@@ -14,7 +14,7 @@ const [, , providerUrl = '', takeover = ''] = process.argv
 const provider = newProvider({ id: 'kling', protocol: 'kling', baseUrl: providerUrl, apiKey: 'kling-key' })
 const tokens = { inputPico: null, outputPico: null, cacheReadPico: null, cacheWritePico: null }
 const price = { ...tokens, imageNano: null, secondNano: 1_000_000 }
-const model = { ...newModel('kling', 'film'), id: 'film', kind: 'video' as const, price }
+const model = { ...modelFromCatalogue('kling', 'film'), id: 'film', kind: 'video' as const, price }
 
 const app = await build({
   settings: readSettings(process.env, '/nonexistent'),

@@ -1,10 +1,10 @@
 import { request } from 'undici'
 import type { Test } from 'tap'
 import type { GatewayConfig, ImageAbilities, ModelConfig, ProviderConfig } from '../../services/catalogue/types.ts'
-import { noPrice } from '../../services/catalogue/no-price.ts'
 import type { Database } from '../engines.ts'
 import { configFor, providerAt, startGateway, type Gateway } from '../helper.ts'
 import { picture, startImageServer, type ImageServer, type Reply, type Seen } from '../image-server.ts'
+import { emptyPrice } from '../../services/catalogue/models.ts'
 
 /** A gateway whose one model, `picture`, is made by a local server. */
 export interface Shop { gateway: Gateway, server: ImageServer }
@@ -21,10 +21,10 @@ export const images: ImageAbilities = {
   tokens: [{ size: null, quality: null, tokens: 1000 }],
   textOutputPico: null
 }
-export const perImage = { kind: 'image' as const, price: noPrice, images }
+export const perImage = { kind: 'image' as const, price: emptyPrice, images }
 export const perToken = {
   kind: 'image' as const,
-  price: { ...noPrice, inputPico: 5_000_000, outputPico: 40_000_000 },
+  price: { ...emptyPrice, inputPico: 5_000_000, outputPico: 40_000_000 },
   images: { ...images, prices: [] }
 }
 

@@ -5,8 +5,8 @@ import { breakerDefaults } from '../../services/config/defaults.ts'
 import { createDatabase } from '../engines.ts'
 import { providerAt } from '../helper.ts'
 import { startImageServer, type Reply } from '../image-server.ts'
-import { noPrice } from '../../services/catalogue/no-price.ts'
 import { billing, images, made, openShop, perImage, png, post } from './image-shop.ts'
+import { emptyPrice } from '../../services/catalogue/models.ts'
 
 t.test('a part of what was asked for is an answer, and is charged as that part', async t => {
   const shop = await openShop(t, ({ path }, url) => {
@@ -35,7 +35,7 @@ t.test('a provider that knows only ratios or formats of its own is made up for',
 t.test('who cannot pay is told before anything is made', async t => {
   const dear = { ...images, prices: [] }
   const shop = await openShop(t, ({ body }) => made(Number(body.n)),
-    { model: { ...perImage, images: dear, price: { ...noPrice, imageNano: 150_000_000 } } })
+    { model: { ...perImage, images: dear, price: { ...emptyPrice, imageNano: 150_000_000 } } })
   t.match(await post(shop, { n: 10 }), { status: 402, body: { error: { code: 'insufficient_quota' } } })
   t.equal(shop.server.seen.length, 0)
   t.equal((await post(shop, { n: 6 })).status, 200)

@@ -9,13 +9,12 @@ import type { VideoSettings } from '../../services/catalogue/types.ts'
 import { newProvider } from '../../services/config/new-provider.ts'
 import { blockDefaults, videoDefaults } from '../../services/config/defaults.ts'
 import { checkLedger } from '../../services/ledger/check.ts'
-import { newModel } from '../../services/catalogue/new-model.ts'
-import { noPrice } from '../../services/catalogue/no-price.ts'
 import { startGateway } from '../helper.ts'
 import type { Gateway } from '../helper.ts'
 import { proxies } from '../proxies.ts'
 import type { StartProxy } from '../proxies.ts'
 import { startVideoProvider } from '../servers/video-provider.ts'
+import { emptyPrice, modelFromCatalogue } from '../../services/catalogue/models.ts'
 
 // A second stands for the minutes after which clients and proxies give up.
 
@@ -26,10 +25,10 @@ async function start (t: Test, settings: Partial<VideoSettings> = {}): Promise<G
   const provider = await startVideoProvider()
   t.teardown(() => provider[Symbol.asyncDispose]())
   const model = {
-    ...newModel('up', 'film'),
+    ...modelFromCatalogue('up', 'film'),
     kind: 'video' as const,
     id: 'film',
-    price: { ...noPrice, secondNano: 1_000_000 }
+    price: { ...emptyPrice, secondNano: 1_000_000 }
   }
   const gateway = await startGateway(t, {
     config: {

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import type { Static } from '@sinclair/typebox'
 import { picoFromUsdPerMillion } from '../../services/shared/money.ts'
-import type { CataloguePrice, CatalogueRow, CatalogueTier } from '../../services/catalogue/row.ts'
+import type { CataloguePrice, CatalogueRow, CatalogueTier } from '../../services/catalogue/catalogue-file.ts'
 
 /** What a model of models.dev reads or makes. */
 export const sourceMedium = Type.Union([

@@ -1,4 +1,4 @@
-import type { CatalogueFile } from '../../services/catalogue/row.ts'
+import type { CatalogueFile } from '../../services/catalogue/catalogue-file.ts'
 
 /**
  * Prints the data file: always the same text for the same content, a line for each model so that a refresh

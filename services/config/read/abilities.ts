@@ -1,7 +1,7 @@
 import type { Parsed } from '../../../schemas/config/fields.ts'
 import type { ImagesEntry } from '../../../schemas/config/images.ts'
 import type { VideoEntry } from '../../../schemas/config/video.ts'
-import { unknownVideo } from '../../catalogue/known-videos.ts'
+import { unknownVideo } from '../../catalogue/videos.ts'
 import type { ImageAbilities, VideoAbilities } from '../../catalogue/types.ts'
 import { complete } from './complete.ts'
 

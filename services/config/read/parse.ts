@@ -1,6 +1,5 @@
 import { BreakerEntry, RequestsEntry } from '../../../schemas/config/requests.ts'
 import { VideoBlock } from '../../../schemas/config/video.ts'
-import { catalogueOffer } from '../../catalogue/catalogue-offer.ts'
 import type { GatewayConfig, ModelConfig, ProviderConfig } from '../../catalogue/types.ts'
 import { ConfigError } from '../config-error.ts'
 import { providersFromEnvironment } from '../environment/environment.ts'
@@ -11,6 +10,7 @@ import { readModels } from './models.ts'
 import { readPolicies } from './policies.ts'
 import { readProviders } from './providers.ts'
 import { toParsed } from './to-parsed.ts'
+import { initialModelNames } from '../../catalogue/models.ts'
 
 /**
  * Parses the text of an operator's file, substitutes the environment, and returns what the gateway serves.
@@ -24,7 +24,7 @@ export function parseConfig (text: string, env: NodeJS.ProcessEnv, source = 'gat
   const found = providersFromEnvironment(file.environmentProviders ? env : {}, listedIds)
   const providers = [...listed, ...found.providers]
   const models = withSandbox(readModels(file, new Set(providers.map(({ id }) => id)), document), providers)
-  const discovering = providers.filter((provider) => provider.discover || catalogueOffer(provider).length > 0)
+  const discovering = providers.filter((one) => one.discover || initialModelNames(one).length > 0)
   const policies = readPolicies(file, models, new Set(discovering.map(({ id }) => id)), document)
   const problems = [...document.problems(), ...found.problems]
   if (problems.length > 0) throw new ConfigError(source, problems)

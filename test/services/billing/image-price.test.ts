@@ -1,11 +1,10 @@
 import t from 'tap'
 import type { ImageAbilities, Price } from '../../../services/catalogue/types.ts'
-import { catalogueModel } from '../../../services/catalogue/catalogue.ts'
+import { catalogueModel, emptyPrice } from '../../../services/catalogue/models.ts'
 import { parseSize } from '../../../services/images/check-request.ts'
 import { quoteImages } from '../../../services/billing/image-price.ts'
 import type { ImageAnswer } from '../../../services/providers/provider-image.ts'
 import { thrown } from '../../thrown.ts'
-import { noPrice } from '../../../services/catalogue/no-price.ts'
 const nothing: ImageAbilities = {
   sizes: null,
   sizeRange: null,
@@ -35,24 +34,24 @@ t.test('a price per image is exact before the call, by size and quality', async 
     { size: null, quality: 'high', imageNano: 250_000_000, furtherMegapixelNano: 0 },
     { size: null, quality: null, imageNano: 11_000_000, furtherMegapixelNano: 0 }
   ]
-  const hold = (asked: Asked) => quoteOf(noPrice, { prices }, asked).maxNano
+  const hold = (asked: Asked) => quoteOf(emptyPrice, { prices }, asked).maxNano
   t.equal(hold({ size: '1024x1024', quality: 'high' }), 167_000_000)
   t.equal(hold({ size: '1536x1024', quality: 'high', count: 3 }), 750_000_000)
   t.equal(hold({ quality: 'low' }), 11_000_000)
   t.equal(hold({}), 11_000_000)
-  t.equal(quoteOf({ ...noPrice, imageNano: 5 }, {}, { count: 4 }).maxNano, 20)
-  t.equal(quoteOf({ ...noPrice, imageNano: 5, inputPico: 1e6, outputPico: 1e6 }, {}).maxNano, 5)
+  t.equal(quoteOf({ ...emptyPrice, imageNano: 5 }, {}, { count: 4 }).maxNano, 20)
+  t.equal(quoteOf({ ...emptyPrice, imageNano: 5, inputPico: 1e6, outputPico: 1e6 }, {}).maxNano, 5)
 })
 
 t.test('what was made is charged, and no more', async t => {
-  const { chargeFor } = quoteOf({ ...noPrice, imageNano: 40_000_000 }, {}, { count: 4 })
+  const { chargeFor } = quoteOf({ ...emptyPrice, imageNano: 40_000_000 }, {}, { count: 4 })
   const due = chargeFor({ answer: answerOf(4, { costNano: 1 }), delivered: 3 })
   t.same(due, { amountNano: 120_000_000, usage: { images: 3 }, estimated: false })
 })
 
 t.test('megapixels begun beyond the first have their own price', async t => {
   const prices = [{ size: null, quality: null, imageNano: 30_000_000, furtherMegapixelNano: 15_000_000 }]
-  const hold = (size: string) => quoteOf(noPrice, { prices }, { size }).maxNano
+  const hold = (size: string) => quoteOf(emptyPrice, { prices }, { size }).maxNano
   t.equal(hold('512x512'), 30_000_000)
   t.equal(hold('1024x1024'), 30_000_000)
   t.equal(hold('1040x1024'), 45_000_000)
@@ -60,7 +59,7 @@ t.test('megapixels begun beyond the first have their own price', async t => {
 })
 
 t.test('a price by the token is held at its worst and settled by what was used', async t => {
-  const price = { ...noPrice, inputPico: 5_000_000, outputPico: 40_000_000 }
+  const price = { ...emptyPrice, inputPico: 5_000_000, outputPico: 40_000_000 }
   const tokens = [{ size: null, quality: 'low', tokens: 400 }, { size: null, quality: null, tokens: 6240 }]
   const asked = { count: 2, prompt: 'Füchse' }
   const { maxNano, chargeFor } = quoteOf(price, { tokens }, asked)
@@ -81,7 +80,7 @@ t.test('a price by the token is held at its worst and settled by what was used',
 })
 
 t.test('words beside an image have the price of words', async t => {
-  const price = { ...noPrice, inputPico: 2_000_000, outputPico: 120_000_000 }
+  const price = { ...emptyPrice, inputPico: 2_000_000, outputPico: 120_000_000 }
   const tokens = [{ size: null, quality: null, tokens: 2000 }]
   const { maxNano, chargeFor } = quoteOf(price, { tokens, textOutputPico: 12_000_000 })
   const usage = { inputText: 5, inputImage: 0, output: 1120, outputText: 300 }
@@ -91,10 +90,10 @@ t.test('words beside an image have the price of words', async t => {
 })
 
 t.test('without a price nothing is sold, and what is free says so', async t => {
-  for (const price of [null, noPrice, { ...noPrice, outputPico: 1 }]) {
+  for (const price of [null, emptyPrice, { ...emptyPrice, outputPico: 1 }]) {
     t.match(thrown(() => quoteOf(price, {})), { status: 400, code: 'model_not_priced', message: /price: { image: … }/ })
   }
-  t.equal(quoteOf({ ...noPrice, imageNano: 0 }, {}).maxNano, 0)
+  t.equal(quoteOf({ ...emptyPrice, imageNano: 0 }, {}).maxNano, 0)
 })
 
 t.test('the hold covers every published price of the catalogue\'s models', async t => {

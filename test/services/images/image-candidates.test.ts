@@ -3,10 +3,9 @@ import { breakerDefaults } from '../../../services/config/defaults.ts'
 import type { DeploymentConfig, ModelConfig } from '../../../services/catalogue/types.ts'
 import { planImages } from '../../../services/images/image-candidates.ts'
 import { createDeployments } from '../../../services/deployments/deployments.ts'
-import { newModel } from '../../../services/catalogue/new-model.ts'
 import type { Provider } from '../../../services/providers/provider.ts'
 import { thrown } from '../../thrown.ts'
-import { noPrice } from '../../../services/catalogue/no-price.ts'
+import { emptyPrice, modelFromCatalogue } from '../../../services/catalogue/models.ts'
 
 const maker: Provider = {
   id: 'maker', images: async () => { throw new Error('Not called here.') }, close: async () => {}
@@ -17,7 +16,7 @@ function place (provider: string, model: string, more: Partial<DeploymentConfig>
 }
 
 function plan (deployments: DeploymentConfig[], more: Partial<ModelConfig> = {}, size?: string) {
-  const model: ModelConfig = { ...newModel('mine', 'picture'), id: 'picture', kind: 'image', deployments, ...more }
+  const model: ModelConfig = { ...modelFromCatalogue('mine', 'picture'), id: 'picture', kind: 'image', deployments, ...more }
   const request = { model: 'picture', prompt: 'A fox', ...(size && { size }) }
   return planImages(request, id => id === 'picture', {
     resolve: () => ({ model, deployments }),
@@ -26,14 +25,14 @@ function plan (deployments: DeploymentConfig[], more: Partial<ModelConfig> = {},
   })
 }
 
-const price = { ...noPrice, imageNano: 7 }
+const price = { ...emptyPrice, imageNano: 7 }
 
 t.test('each place has its own abilities and its own price', async t => {
   const { asked } = plan([
     place('bfl', 'flux-2-pro', { price }),
     place('chats', 'picture'),
     place('mine', 'picture')
-  ], { price: { ...noPrice, imageNano: 9 } }, '2048x2048')
+  ], { price: { ...emptyPrice, imageNano: 9 } }, '2048x2048')
   t.same(asked.map(({ provider, quote }) => [provider.id, quote.maxNano]), [
     ['bfl', 7], ['mine', 9]
   ], 'the place\'s own, the model\'s')

@@ -3,8 +3,8 @@ import type { Candidate } from '../../../services/requests/candidates.ts'
 import type { DeploymentConfig, Price } from '../../../services/catalogue/types.ts'
 import { createDeployments } from '../../../services/deployments/deployments.ts'
 import { UpstreamError, type Sent, type UpstreamErrorKind } from '../../../services/shared/errors.ts'
-import { newModel } from '../../../services/catalogue/new-model.ts'
 import type { ChatProvider } from '../../../services/providers/provider.ts'
+import { modelFromCatalogue } from '../../../services/catalogue/models.ts'
 
 export const limits = { ...requestsDefaults, retries: 2, backoffMs: 100 }
 
@@ -21,7 +21,7 @@ export function candidate (
     close: async () => {}
   }
   const full = { provider: provider.id, model: 'm', weight: 1, priority: 0, ...deployment }
-  return { model: newModel(provider.id, 'm'), deployment: full, provider, price, health: deployments.of(full) }
+  return { model: modelFromCatalogue(provider.id, 'm'), deployment: full, provider, price, health: deployments.of(full) }
 }
 
 /** A failure of a kind, by default one that an answer with an error status tells of. */

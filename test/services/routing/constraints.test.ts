@@ -1,9 +1,9 @@
 import t from 'tap'
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
-import { assumedCapabilities } from '../../../services/catalogue/new-model.ts'
 import { thrown } from '../../thrown.ts'
 import { ask, modelOf, policiesWith, routerOf, type ModelFacts } from './helper.ts'
 import type { Question } from '../../../services/routing/types.ts'
+import { assumedCapabilities } from '../../../services/catalogue/models.ts'
 
 const without = (
   name: keyof typeof assumedCapabilities

@@ -2,13 +2,13 @@ import type { ChatCompletionRequest } from '../../../schemas/openai/chat-complet
 import { defaultCreated, deploymentDefaults } from '../../../schemas/config/models.ts'
 import type { ModelConfig, PolicyConfig } from '../../../services/catalogue/types.ts'
 import { builtInPolicies } from '../../../services/config/read/policies.ts'
-import { assumedCapabilities } from '../../../services/catalogue/new-model.ts'
 import { createRouter, type Router } from '../../../services/routing/router.ts'
 import { loadWeights } from '../../../services/routing/scoring/weights.ts'
 import { createStickiness } from '../../../services/routing/sticky.ts'
 import { fixedOffer } from './offer.ts'
 import type { Deployments, Question } from '../../../services/routing/types.ts'
 import type { Offsets } from '../../../services/routing/feedback/types.ts'
+import { assumedCapabilities } from '../../../services/catalogue/models.ts'
 
 export const weights = loadWeights()
 

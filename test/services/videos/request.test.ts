@@ -1,10 +1,10 @@
 import t from 'tap'
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
 import type { ModelConfig, VideoAbilities } from '../../../services/catalogue/types.ts'
-import { newModel } from '../../../services/catalogue/new-model.ts'
 import { priceOf } from '../../../services/billing/video-price.ts'
 import { readTask } from '../../../services/videos/request.ts'
 import { thrown } from '../../thrown.ts'
+import { modelFromCatalogue } from '../../../services/catalogue/models.ts'
 
 const any: VideoAbilities = {
   seconds: null,
@@ -20,7 +20,7 @@ const any: VideoAbilities = {
 const tokens = { inputPico: null, outputPico: null, cacheReadPico: null, cacheWritePico: null }
 const noPrice = { ...tokens, imageNano: null }
 const modelWith = (video: Partial<VideoAbilities> = {}): ModelConfig => ({
-  ...newModel('up', 'film'), kind: 'video', price: { ...noPrice, secondNano: 1_000 }, video: { ...any, ...video }
+  ...modelFromCatalogue('up', 'film'), kind: 'video', price: { ...noPrice, secondNano: 1_000 }, video: { ...any, ...video }
 })
 const ask = (content: unknown, more: object = {}) =>
   ({ model: 'film', messages: [{ role: 'user', content }], ...more }) as ChatCompletionRequest

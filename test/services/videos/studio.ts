@@ -13,7 +13,6 @@ import { checkLedger } from '../../../services/ledger/check.ts'
 import { createLedger } from '../../../services/ledger/create.ts'
 import type { Ledger } from '../../../services/ledger/ledger.ts'
 import type { MediaStore, StoredMedia } from '../../../services/media/media.ts'
-import { newModel } from '../../../services/catalogue/new-model.ts'
 import type { VideoProvider } from '../../../services/providers/provider-video.ts'
 import type { Store } from '../../../services/store/store.ts'
 import { createTrace } from '../../../services/requests/trace.ts'
@@ -24,6 +23,7 @@ import type { VideoService } from '../../../services/videos/create.ts'
 import type { Job } from '../../../services/videos/job.ts'
 import { toJob } from '../../../services/videos/job-row.ts'
 import type { JobRow } from '../../../services/videos/job-row.ts'
+import { modelFromCatalogue } from '../../../services/catalogue/models.ts'
 
 export const creditNano = 1_000_000_000_000
 const secondNano = 100_000_000
@@ -122,7 +122,7 @@ export async function startStudio (t: Test, store: Store, options: StudioOptions
   const ledger = createLedger({ store, log, options: { heartbeatMs: 50 } })
   const deployments = Object.keys(makers).map(provider => ({ provider, model: 'upstream-video', weight: 1, priority: 0 }))
   const model: ModelConfig = {
-    ...newModel('up', 'film'),
+    ...modelFromCatalogue('up', 'film'),
     id: 'film',
     kind: 'video',
     deployments,

@@ -2,15 +2,13 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { knownProviders } from '../../../services/catalogue/known-providers.ts'
 import { checkRequest, parseSize } from '../../../services/images/check-request.ts'
-import { catalogueModel, catalogueNames } from '../../../services/catalogue/catalogue.ts'
-import { newModel } from '../../../services/catalogue/new-model.ts'
-
+import { catalogueModel, catalogueModelNames, modelFromCatalogue } from '../../../services/catalogue/models.ts'
 const text = readFileSync(new URL('../../../services/catalogue/images.json', import.meta.url), 'utf8')
 interface Providers { providers: Record<string, { source: string, models: Record<string, object> }> }
 
 const file: Providers = JSON.parse(text)
 const models = Object.entries(file.providers).flatMap(([provider, { models }]) => {
-  return Object.keys(models).map(name => newModel(provider, name))
+  return Object.keys(models).map(name => modelFromCatalogue(provider, name))
 })
 
 t.test('every row is an image model of a known provider, with sizes that it takes itself', async t => {
@@ -48,6 +46,6 @@ t.test('well-known models are there, by their names at each provider', async t =
   for (const name of ['google/gemini-3.1-flash-lite-image', 'openai/gpt-5-image']) {
     t.equal(catalogueModel('openrouter', name)?.price, null, 'better none than a wrong one')
   }
-  t.ok(catalogueNames('fal').includes('fal-ai/flux/dev'))
-  t.ok(catalogueNames('openai').includes('gpt-image-2'))
+  t.ok(catalogueModelNames('fal').includes('fal-ai/flux/dev'))
+  t.ok(catalogueModelNames('openai').includes('gpt-image-2'))
 })

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { knownProviders } from '../../../services/catalogue/known-providers.ts'
-import type { CatalogueFile } from '../../../services/catalogue/row.ts'
+import type { CatalogueFile } from '../../../services/catalogue/catalogue-file.ts'
 import { catalogueText } from '../../../tools/catalogue/text.ts'
-import { catalogueModel, catalogueNames } from '../../../services/catalogue/catalogue.ts'
+import { catalogueModel, catalogueModelNames } from '../../../services/catalogue/models.ts'
 
 const folder = new URL('../../../services/catalogue/', import.meta.url)
 const text = readFileSync(new URL('models.json', folder), 'utf8')
@@ -62,12 +62,12 @@ t.test('a date at the end is overlooked, and nothing else is', async (t) => {
 t.test('of other providers nothing is known', async (t) => {
   for (const provider of ['sandbox', 'ollama', '__proto__', 'google']) {
     t.equal(catalogueModel(provider, 'gpt-5-nano'), undefined)
-    t.same(catalogueNames(provider), [])
+    t.same(catalogueModelNames(provider), [])
   }
 })
 
 t.test('what no endpoint serves is known, but has no name', async (t) => {
   t.equal(catalogueModel('openai', 'text-embedding-3-small')?.kind, null)
-  t.notOk(catalogueNames('openai').includes('text-embedding-3-small'))
-  t.ok(catalogueNames('openai').includes('gpt-image-1.5'))
+  t.notOk(catalogueModelNames('openai').includes('text-embedding-3-small'))
+  t.ok(catalogueModelNames('openai').includes('gpt-image-1.5'))
 })

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { knownProviders } from '../../../services/catalogue/known-providers.ts'
 import { parseConfig } from '../../../services/config/read/parse.ts'
-import { catalogueModel, catalogueNames } from '../../../services/catalogue/catalogue.ts'
-import { knownVideo, knownVideoNames } from '../../../services/catalogue/known-videos.ts'
+import { catalogueModel, catalogueModelNames } from '../../../services/catalogue/models.ts'
+import { knownVideo, knownVideoModelNames } from '../../../services/catalogue/videos.ts'
 
 t.test('what is known of a video model, and nothing that is not', async t => {
   t.match(knownVideo('runway', 'veo3.1'), {
@@ -19,7 +19,7 @@ t.test('every row is of a known provider and in order', async t => {
   const { providers } = JSON.parse(readFileSync('services/catalogue/videos.json', 'utf8'))
   for (const provider of Object.keys(providers)) {
     t.ok(knownProviders.some(({ id }) => id === provider), provider)
-    for (const name of knownVideoNames(provider)) {
+    for (const name of knownVideoModelNames(provider)) {
       const row = knownVideo(provider, name)
       if (row === undefined) return t.fail(name)
       const { seconds, maxSeconds, sizes, aspectRatios, firstFrame, lastFrame } = row
@@ -37,8 +37,8 @@ t.test('the catalogue takes them for video models without a price', async t => {
   t.match(catalogueModel('runway', 'gen4.5'), { kind: 'video', price: null, video: { defaultSeconds: 5 } })
   t.match(catalogueModel('xai', 'grok-imagine-video'), { kind: 'video', contextWindow: 1024, video: { lastFrame: false } })
   t.equal(catalogueModel('mine', 'gen4.5'), undefined)
-  t.ok(catalogueNames('runway').includes('gen4.5') && catalogueNames('gemini').includes('veo-3.1-generate-preview'))
-  t.equal(catalogueNames('xai').filter(name => name === 'grok-imagine-video').length, 1)
+  t.ok(catalogueModelNames('runway').includes('gen4.5') && catalogueModelNames('gemini').includes('veo-3.1-generate-preview'))
+  t.equal(catalogueModelNames('xai').filter(name => name === 'grok-imagine-video').length, 1)
   const model = '{ id: film, provider: runway, model: gen4.5, price: { second: 0.1 } }'
   const file = `providers: [{ id: runway, api_key: x }]\nmodels: [${model}]`
   t.match(parseConfig(file, {}).models[0], { kind: 'video', price: { secondNano: 100_000_000 } })

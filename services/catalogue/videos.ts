@@ -14,7 +14,7 @@ export function knownVideo (provider: string, upstream: string): VideoAbilities 
 }
 
 /** The names of the video models that are known of a provider. */
-export function knownVideoNames (provider: string): string[] {
+export function knownVideoModelNames (provider: string): string[] {
   return Object.keys(rowsOf(provider))
 }
 

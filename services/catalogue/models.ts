@@ -1,11 +1,10 @@
 import { readFileSync } from 'node:fs'
-import { defaultCreated } from '../../schemas/config/models.ts'
-import type { ModelConfig, Price, VideoAbilities } from './types.ts'
+import { defaultCreated, deploymentDefaults } from '../../schemas/config/models.ts'
+import type { ModelConfig, Price, VideoAbilities, Capabilities, ProviderConfig } from './types.ts'
 import { knownProviders } from './known-providers.ts'
-import { knownVideo, knownVideoNames } from './known-videos.ts'
-import type { CatalogueFile, CatalogueRow, CatalogueTier, Modality } from './row.ts'
-import { withImages, type RowWithImages } from './image-catalogue.ts'
-import { noPrice } from './no-price.ts'
+import { knownVideo, knownVideoModelNames } from './videos.ts'
+import type { CatalogueFile, CatalogueRow, CatalogueTier, Modality } from './catalogue-file.ts'
+import { withImages, type RowWithImages } from './images.ts'
 
 /** What the shipped data knows of a model. */
 export interface CatalogueModel extends
@@ -44,9 +43,9 @@ function videoRow ({ firstFrame }: VideoAbilities): CatalogueRow {
 }
 
 /** The names of a provider's models that some endpoint of the gateway can serve, in the order of the data. */
-export function catalogueNames (provider: string): string[] {
+export function catalogueModelNames (provider: string): string[] {
   const names = [...rowsOf(provider)].filter(([, { kind }]) => kind !== 'other').map(([name]) => name)
-  return known.has(provider) ? [...new Set([...names, ...knownVideoNames(provider)])] : names
+  return known.has(provider) ? [...new Set([...names, ...knownVideoModelNames(provider)])] : names
 }
 
 const date = /[-@]20\d\d(-?)(0[1-9]|1[0-2])\1(0[1-9]|[12]\d|3[01])$/
@@ -99,5 +98,65 @@ function toModel (row: RowWithImages): CatalogueModel {
 function toPrice ({ price, tiers, images }: RowWithImages): Price | null {
   const imageNano = images?.prices[0]?.imageNano ?? null
   if (price === undefined && imageNano === null) return null
-  return { ...noPrice, ...price, imageNano, ...(tiers && { tiers }) }
+  return { ...emptyPrice, ...price, imageNano, ...(tiers && { tiers }) }
+}
+
+/** A price without anything in it, to be filled in. */
+export const emptyPrice: Price = {
+  inputPico: null,
+  outputPico: null,
+  cacheReadPico: null,
+  cacheWritePico: null,
+  imageNano: null,
+  secondNano: null
+}
+
+/** Assumed, because a request is not refused on a guess: the upstream says what it cannot do. */
+export const assumedCapabilities: Capabilities = Object.freeze({
+  tools: true,
+  vision: true,
+  audio: true,
+  files: true,
+  jsonSchema: true,
+  reasoning: true,
+  streaming: true
+})
+
+/**
+ * The model `<provider>/<upstream>` as the catalogue knows it. Of one that it does not know nothing is known:
+ * a chat model without a price, and nothing it cannot do.
+ */
+export function modelFromCatalogue (provider: string, upstream: string): ModelConfig {
+  const known = catalogueModel(provider, upstream)
+  const video = knownVideo(provider, upstream)
+  return {
+    id: `${provider}/${upstream}`,
+    kind: known?.kind ?? 'chat',
+    deployments: [{ provider, model: upstream, ...deploymentDefaults }],
+    price: known?.price ?? null,
+    contextWindow: known?.contextWindow ?? null,
+    maxOutput: known?.maxOutput ?? null,
+    capabilities: known?.capabilities ?? assumedCapabilities,
+    ...(known?.images === undefined ? {} : { images: known.images }),
+    quality: {},
+    ...(video === undefined ? {} : { video }),
+    ownedBy: provider,
+    created: known?.created ?? defaultCreated
+  }
+}
+
+/** Whether the gateway can serve a model; false only for one that is known to be of another kind. */
+export function isServable (provider: string, upstream: string): boolean {
+  return catalogueModel(provider, upstream)?.kind !== null
+}
+
+/**
+ * Names of the models that are on offer as long as a provider has not told its own: those of the catalogue,
+ * where the provider's list is wanted or does not exist.
+ */
+export function initialModelNames ({ id, discover }: Pick<ProviderConfig, 'id' | 'discover'>): string[] {
+  const known = knownProviders.find((provider) => provider.id === id)
+  // Where every customer has an own server, each deploys a choice of the models.
+  if (known === undefined || known.baseUrl === null) return []
+  return discover || !known.discover ? catalogueModelNames(id) : []
 }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { parseConfig } from '../../../services/config/read/parse.ts'
+import { parseConfig } from '../../../../services/config/read/parse.ts'
 
 /** The model that a line of the file stands for. */
 function modelOf (fields: string) {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { ImageAbilities, ImageTokens, SizeRange } from './types.ts'
-import type { CataloguePrice, CatalogueRow } from './row.ts'
+import type { CataloguePrice, CatalogueRow } from './catalogue-file.ts'
 
 /** The data file: per provider, by the model's name there. Kept by hand; models.json knows no images. */
 interface ImageCatalogueFile {
