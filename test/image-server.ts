@@ -8,7 +8,7 @@ import { Deadlines } from '../services/shared/deadline-timer.ts'
 import type { ImageCall } from '../services/providers/provider-image.ts'
 import { createProvider } from '../services/providers/registry.ts'
 
-/** A request as a provider's server has received it. */
+/** A request that the fake server has received. */
 export interface Seen {
   method: string
   path: string
@@ -16,7 +16,7 @@ export interface Seen {
   body: Record<string, unknown>
 }
 
-/** What the server says; `hang` says nothing until the client goes. */
+/** The response of the fake server; `hang` never responds. */
 export interface Reply {
   status?: number
   headers?: Record<string, string>
@@ -28,7 +28,7 @@ export interface Reply {
 export interface ImageServer {
   url: string
   seen: Seen[]
-  /** Resolves with the next request that has not been waited for yet. */
+  /** Resolves with the next request. */
   next (): Promise<Seen>
   /** Resolves when the connection of a hanging request has closed. */
   hungUp: Promise<void>
@@ -36,7 +36,7 @@ export interface ImageServer {
 
 interface Teardown { teardown (work: () => unknown): void }
 
-/** A server in the place of a provider's: records what it is sent and answers as `reply` says. */
+/** A fake image API that records requests and responds with `reply`. */
 export async function startImageServer (
   t: Teardown, reply: (seen: Seen, url: string) => Reply | Promise<Reply>
 ): Promise<ImageServer> {
@@ -83,7 +83,7 @@ export async function picture (width: number, height: number, format: 'png' | 'j
 }
 
 /** The image maker of a provider at `url`, and a way to call it. */
-export function makerAt (t: Teardown, url: string, more: Partial<ProviderConfig> = {}) {
+export function imageProviderAt (t: Teardown, url: string, more: Partial<ProviderConfig> = {}) {
   const timeouts = { connectMs: 1000, firstByteMs: 5000, idleMs: 5000, totalMs: 20_000 }
   const config = newProvider({ id: 'up', baseUrl: url, apiKey: 'sk-upstream-secret', timeouts, ...more })
   const provider = createProvider(config, new Deadlines(5))

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { integer, optional, picture, strict, text, type Wire } from './wire.ts'
+import { integer, optional, imageUrlOrData, strict, text, type FakeVideoApi } from './fake-api.ts'
 
 const app = 'fal-ai/bytedance'
 
@@ -7,8 +7,8 @@ const app = 'fal-ai/bytedance'
  * The queue of fal: npm @fal-ai/client 1.10. A job that failed is completed; its result has the error. The
  * fields are those of Seedance there.
  */
-export const fal: Wire = {
-  form: 'fal',
+export const fal: FakeVideoApi = {
+  protocol: 'fal',
   base: '',
   apiKey: 'fal-id:fal-secret',
   model: `${app}/seedance/v1/pro/text-to-video`,
@@ -17,8 +17,8 @@ export const fal: Wire = {
     path: /^\/fal-ai\/bytedance\/seedance\/v1\/pro\/text-to-video$/,
     schema: strict({
       prompt: text(),
-      image_url: optional(picture()),
-      end_image_url: optional(picture()),
+      image_url: optional(imageUrlOrData()),
+      end_image_url: optional(imageUrlOrData()),
       duration: optional(Type.String({ pattern: '^\\d+$' })),
       aspect_ratio: optional(text()),
       resolution: optional(text()),
@@ -26,7 +26,7 @@ export const fal: Wire = {
       generate_audio: optional(Type.Boolean())
     })
   },
-  accepted: ({ id }) => ({
+  submitResponse: ({ id }) => ({
     body: {
       status: 'IN_QUEUE',
       request_id: id,
@@ -37,7 +37,7 @@ export const fal: Wire = {
     }
   }),
   poll: /^\/fal-ai\/bytedance\/requests\/([^/]+)\/status(?:\?logs=[01])?$/,
-  told: ({ id, state }) => state === 'queued' || state === 'running'
+  pollResponse: ({ id, state }) => state === 'queued' || state === 'running'
     ? { status: 202, body: { status: state === 'queued' ? 'IN_QUEUE' : 'IN_PROGRESS', request_id: id } }
     : { body: { status: 'COMPLETED', request_id: id, metrics: { inference_time: 41.2 } } },
   result: {
@@ -60,7 +60,7 @@ export const fal: Wire = {
     path: /^\/fal-ai\/bytedance\/requests\/([^/]+)\/cancel$/,
     answer: { status: 202, body: { status: 'CANCELLATION_REQUESTED' } }
   },
-  refused (why, message) {
+  errorResponse (why, message) {
     const status = { invalid: 422, moderated: 422, auth: 401, quota: 402, rate: 429, unknown: 404 }[why]
     const detail = why === 'moderated' ? [{ msg: message, type: 'content_policy_violation' }] : message
     return { status, body: { detail } }

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { bearerIs, oneOf, optional, strict, text, type Wire } from './wire.ts'
+import { bearerIs, oneOf, optional, strict, text, type FakeVideoApi } from './fake-api.ts'
 
 const refusals = {
   invalid: [400, 1201],
@@ -13,8 +13,8 @@ const statuses = { queued: 'submitted', running: 'processing', succeeded: 'succe
 const image = () => Type.String({ pattern: '^(https://|[A-Za-z0-9+/]+=*$)' })
 
 /** Kling: vercel/ai, packages/klingai. Errors may have the status 200; base64 has nothing before it. */
-export const kling: Wire = {
-  form: 'kling',
+export const kling: FakeVideoApi = {
+  protocol: 'kling',
   base: '/v1',
   apiKey: 'kling-secret',
   model: 'kling-v2-6',
@@ -33,11 +33,11 @@ export const kling: Wire = {
       external_task_id: text()
     })
   },
-  accepted: ({ id }) => ({
+  submitResponse: ({ id }) => ({
     body: { code: 0, message: 'SUCCEED', request_id: 'r', data: { task_id: id, task_status: 'submitted' } }
   }),
   poll: /^\/videos\/(?:text|image)2video\/([^/]+)$/,
-  told: ({ id, state }, video) => ({
+  pollResponse: ({ id, state }, video) => ({
     body: {
       code: 0,
       message: 'SUCCEED',
@@ -56,7 +56,7 @@ export const kling: Wire = {
       }
     }
   }),
-  refused (why, message) {
+  errorResponse (why, message) {
     const [status, code] = refusals[why]
     return { status, body: { code, message, request_id: 'r' } }
   },

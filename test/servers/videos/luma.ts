@@ -1,6 +1,6 @@
-import { address, bearerIs, oneOf, optional, statusOf, strict, text, type JobState, type Wire } from './wire.ts'
+import { httpsUrl, bearerIs, oneOf, optional, statusOf, strict, text, type JobState, type FakeVideoApi } from './fake-api.ts'
 
-const image = () => strict({ type: oneOf('image'), url: address() })
+const image = () => strict({ type: oneOf('image'), url: httpsUrl() })
 
 const states = {
   queued: 'queued',
@@ -14,8 +14,8 @@ const states = {
 const reasons: Partial<Record<JobState, string>> = { failed: 'It broke.', moderated: 'Frame moderation failed' }
 
 /** Luma's Dream Machine: npm lumaai 1.19. */
-export const luma: Wire = {
-  form: 'luma',
+export const luma: FakeVideoApi = {
+  protocol: 'luma',
   base: '/dream-machine/v1',
   apiKey: 'luma-secret',
   model: 'ray-2',
@@ -32,9 +32,9 @@ export const luma: Wire = {
       keyframes: optional(strict({ frame0: optional(image()), frame1: optional(image()) }))
     })
   },
-  accepted: ({ id }) => ({ status: 201, body: { id, state: 'queued', assets: null, failure_reason: null } }),
+  submitResponse: ({ id }) => ({ status: 201, body: { id, state: 'queued', assets: null, failure_reason: null } }),
   poll: /^\/generations\/([^/]+)$/,
-  told: ({ id, state }, video) => ({
+  pollResponse: ({ id, state }, video) => ({
     body: {
       id,
       state: states[state],
@@ -43,7 +43,7 @@ export const luma: Wire = {
     }
   }),
   cancel: { method: 'DELETE', path: /^\/generations\/([^/]+)$/, answer: { status: 204 } },
-  refused: (why, message) => ({
+  errorResponse: (why, message) => ({
     status: why === 'auth' ? 403 : statusOf[why],
     body: { detail: why === 'moderated' ? `400: prompt not allowed because of moderation: ${message}` : message }
   }),

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { bearerIs, integer, oneOf, optional, picture, strict, text, type Wire } from './wire.ts'
+import { bearerIs, integer, oneOf, optional, imageUrlOrData, strict, text, type FakeVideoApi } from './fake-api.ts'
 
 const refusals = {
   invalid: [400, 'bad_request_error'],
@@ -11,8 +11,8 @@ const refusals = {
 } as const
 
 /** MiniMax's second video API: npm @ai-sdk/minimax 3. */
-export const minimax: Wire = {
-  form: 'minimax',
+export const minimax: FakeVideoApi = {
+  protocol: 'minimax',
   base: '/v2',
   apiKey: 'mm-secret',
   model: 'MiniMax-H3',
@@ -24,7 +24,7 @@ export const minimax: Wire = {
       content: Type.Array(Type.Union([
         strict({ type: oneOf('text'), text: text() }),
         strict({
-          type: oneOf('image_url'), image_url: strict({ url: picture() }), role: oneOf('first_frame', 'last_frame')
+          type: oneOf('image_url'), image_url: strict({ url: imageUrlOrData() }), role: oneOf('first_frame', 'last_frame')
         })
       ]), { minItems: 1 }),
       resolution: optional(oneOf('480P', '768P', '2K')),
@@ -32,9 +32,9 @@ export const minimax: Wire = {
       ratio: optional(oneOf('adaptive', '21:9', '16:9', '4:3', '1:1', '3:4', '9:16'))
     })
   },
-  accepted: ({ id }) => ({ body: { task_id: id } }),
+  submitResponse: ({ id }) => ({ body: { task_id: id } }),
   poll: /^\/query\/video_generation\/([^/]+)$/,
-  told: ({ id, state }, video) => ({
+  pollResponse: ({ id, state }, video) => ({
     body: {
       task: {
         id,
@@ -49,7 +49,7 @@ export const minimax: Wire = {
       }
     }
   }),
-  refused (why, message) {
+  errorResponse (why, message) {
     const [status, type] = refusals[why]
     return { status, body: { type: 'error', error: { type, message, http_code: String(status) }, request_id: 'r' } }
   },

@@ -1,4 +1,4 @@
-import { bearerIs, optional, picture, statusOf, strict, text, integer, oneOf, type Wire } from './wire.ts'
+import { bearerIs, optional, imageUrlOrData, statusOf, strict, text, integer, oneOf, type FakeVideoApi } from './fake-api.ts'
 
 const codes = {
   invalid: 'invalid_value',
@@ -19,8 +19,8 @@ const statuses = {
 }
 
 /** OpenAI's `/videos` as of August 2026; `seed` is an addition of self-hosted servers. */
-export const openai: Wire = {
-  form: 'openai',
+export const openai: FakeVideoApi = {
+  protocol: 'openai',
   base: '/v1',
   apiKey: 'sk-openai-secret',
   model: 'sora-2',
@@ -32,13 +32,13 @@ export const openai: Wire = {
       prompt: text(),
       seconds: optional(oneOf('4', '8', '12')),
       size: optional(oneOf('720x1280', '1280x720', '1024x1792', '1792x1024')),
-      input_reference: optional(strict({ image_url: picture() })),
+      input_reference: optional(strict({ image_url: imageUrlOrData() })),
       seed: optional(integer())
     })
   },
-  accepted: ({ id }) => ({ body: { id, object: 'video', status: 'queued', progress: 0, seconds: '4', error: null } }),
+  submitResponse: ({ id }) => ({ body: { id, object: 'video', status: 'queued', progress: 0, seconds: '4', error: null } }),
   poll: /^\/videos\/([^/]+)$/,
-  told: ({ id, state }) => ({
+  pollResponse: ({ id, state }) => ({
     body: {
       id,
       object: 'video',
@@ -52,7 +52,7 @@ export const openai: Wire = {
     }
   }),
   content: /^\/videos\/([^/]+)\/content$/,
-  refused: (why, message) => ({
+  errorResponse: (why, message) => ({
     status: why === 'quota' ? 429 : statusOf[why],
     body: { error: { message, type: 'invalid_request_error', param: null, code: codes[why] } }
   }),

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { bearerIs, integer, oneOf, optional, picture, statusOf, strict, text, type Wire } from './wire.ts'
+import { bearerIs, integer, oneOf, optional, imageUrlOrData, statusOf, strict, text, type FakeVideoApi } from './fake-api.ts'
 
 const statuses = {
   queued: 'pending',
@@ -12,8 +12,8 @@ const statuses = {
 }
 
 /** OpenRouter's `/videos`: npm @openrouter/sdk 1.3. */
-export const openrouter: Wire = {
-  form: 'openrouter',
+export const openrouter: FakeVideoApi = {
+  protocol: 'openrouter',
   base: '/api/v1',
   apiKey: 'or-secret',
   model: 'google/veo-3.1',
@@ -30,14 +30,14 @@ export const openrouter: Wire = {
       generate_audio: optional(Type.Boolean()),
       frame_images: optional(Type.Array(strict({
         type: oneOf('image_url'),
-        image_url: strict({ url: picture() }),
+        image_url: strict({ url: imageUrlOrData() }),
         frame_type: oneOf('first_frame', 'last_frame')
       })))
     })
   },
-  accepted: ({ id }) => ({ status: 202, body: { id, polling_url: `/api/v1/videos/${id}`, status: 'pending' } }),
+  submitResponse: ({ id }) => ({ status: 202, body: { id, polling_url: `/api/v1/videos/${id}`, status: 'pending' } }),
   poll: /^\/videos\/([^/]+)$/,
-  told: ({ id, state }, video) => ({
+  pollResponse: ({ id, state }, video) => ({
     body: {
       id,
       generation_id: `gen-${id}`,
@@ -49,7 +49,7 @@ export const openrouter: Wire = {
     }
   }),
   content: /^\/videos\/([^/]+)\/content\?index=0$/,
-  refused: (why, message) => ({
+  errorResponse: (why, message) => ({
     status: why === 'moderated' ? 403 : statusOf[why],
     body: why === 'moderated'
       ? { error: { code: 403, message: `Your input was flagged: ${message}`, metadata: { reasons: ['violence'] } } }

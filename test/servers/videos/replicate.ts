@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
-import { bearerIs, integer, optional, picture, statusOf, strict, text } from './wire.ts'
-import type { Job, JobState, Wire } from './wire.ts'
+import { bearerIs, integer, optional, imageUrlOrData, statusOf, strict, text } from './fake-api.ts'
+import type { Job, JobState, FakeVideoApi } from './fake-api.ts'
 
 const statuses = {
   queued: 'starting',
@@ -35,8 +35,8 @@ export function prediction (job: Job, video: string) {
 }
 
 /** Replicate's predictions: npm replicate 1.4. */
-export const replicate: Wire = {
-  form: 'replicate',
+export const replicate: FakeVideoApi = {
+  protocol: 'replicate',
   base: '/v1',
   apiKey: 'r8_secret',
   model: 'bytedance/seedance-1-pro',
@@ -46,8 +46,8 @@ export const replicate: Wire = {
     schema: strict({
       input: strict({
         prompt: text(),
-        image: optional(picture()),
-        last_frame_image: optional(picture()),
+        image: optional(imageUrlOrData()),
+        last_frame_image: optional(imageUrlOrData()),
         duration: optional(integer()),
         aspect_ratio: optional(text()),
         resolution: optional(text()),
@@ -57,11 +57,11 @@ export const replicate: Wire = {
       })
     })
   },
-  accepted: job => ({ status: 201, body: prediction(job, '') }),
+  submitResponse: job => ({ status: 201, body: prediction(job, '') }),
   poll: /^\/predictions\/([^/?]+)$/,
-  told: (job, video) => ({ body: prediction(job, video) }),
+  pollResponse: (job, video) => ({ body: prediction(job, video) }),
   cancel: { method: 'POST', path: /^\/predictions\/([^/]+)\/cancel$/, answer: { body: { status: 'canceled' } } },
-  refused: (why, message) => ({
+  errorResponse: (why, message) => ({
     status: why === 'invalid' || why === 'moderated' ? 422 : statusOf[why],
     body: {
       title: 'Refused',

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { bearerIs, integer, oneOf, optional, picture, statusOf, strict, text, type Wire } from './wire.ts'
+import { bearerIs, integer, oneOf, optional, imageUrlOrData, statusOf, strict, text, type FakeVideoApi } from './fake-api.ts'
 
 const statuses = {
   queued: 'THROTTLED',
@@ -12,8 +12,8 @@ const statuses = {
 }
 
 /** Runway's tasks: npm @runwayml/sdk 4.20. */
-export const runway: Wire = {
-  form: 'runway',
+export const runway: FakeVideoApi = {
+  protocol: 'runway',
   base: '/v1',
   apiKey: 'key_secret',
   model: 'seedance2',
@@ -24,7 +24,7 @@ export const runway: Wire = {
     schema: strict({
       model: text(),
       promptText: Type.String({ minLength: 1, maxLength: 1000 }),
-      promptImage: optional(Type.Array(strict({ uri: picture(), position: oneOf('first', 'last') }), { minItems: 1 })),
+      promptImage: optional(Type.Array(strict({ uri: imageUrlOrData(), position: oneOf('first', 'last') }), { minItems: 1 })),
       duration: optional(integer()),
       ratio: optional(Type.String({ pattern: '^\\d+:\\d+$' })),
       resolution: optional(text()),
@@ -32,9 +32,9 @@ export const runway: Wire = {
       audio: optional(Type.Boolean())
     })
   },
-  accepted: ({ id }) => ({ body: { id, estimatedCost: { credits: 60 } } }),
+  submitResponse: ({ id }) => ({ body: { id, estimatedCost: { credits: 60 } } }),
   poll: /^\/tasks\/([^/]+)$/,
-  told: ({ id, state }, video) => ({
+  pollResponse: ({ id, state }, video) => ({
     body: {
       id,
       createdAt: '2026-11-21T00:00:00Z',
@@ -46,7 +46,7 @@ export const runway: Wire = {
     }
   }),
   cancel: { method: 'DELETE', path: /^\/tasks\/([^/]+)$/, answer: { status: 204 } },
-  refused: (why, message) => ({
+  errorResponse: (why, message) => ({
     status: statusOf[why],
     body: {
       error: why === 'moderated' ? `The prompt was flagged: ${message}` : message,

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { bearerIs, integer, oneOf, optional, picture, statusOf, strict, text, type Wire } from './wire.ts'
+import { bearerIs, integer, oneOf, optional, imageUrlOrData, statusOf, strict, text, type FakeVideoApi } from './fake-api.ts'
 
 const codes = {
   invalid: 'InvalidParameter',
@@ -10,9 +10,9 @@ const codes = {
   unknown: 'ResourceNotFound'
 }
 
-/** Seedance at BytePlus: vercel/ai, packages/bytedance. A failed task is told with status 200. */
-export const seedance: Wire = {
-  form: 'seedance',
+/** Seedance at BytePlus: vercel/ai, packages/bytedance. A failed task is reported with status 200. */
+export const seedance: FakeVideoApi = {
+  protocol: 'seedance',
   base: '/api/v3',
   apiKey: 'ark-secret',
   model: 'seedance-1-5-pro-251215',
@@ -24,7 +24,7 @@ export const seedance: Wire = {
       content: Type.Array(Type.Union([
         strict({ type: oneOf('text'), text: text() }),
         strict({
-          type: oneOf('image_url'), image_url: strict({ url: picture() }), role: oneOf('first_frame', 'last_frame')
+          type: oneOf('image_url'), image_url: strict({ url: imageUrlOrData() }), role: oneOf('first_frame', 'last_frame')
         })
       ]), { minItems: 1 }),
       ratio: optional(oneOf('16:9', '9:16', '1:1', '4:3', '3:4', '21:9', 'adaptive')),
@@ -35,9 +35,9 @@ export const seedance: Wire = {
       watermark: optional(Type.Boolean())
     })
   },
-  accepted: ({ id }) => ({ body: { id } }),
+  submitResponse: ({ id }) => ({ body: { id } }),
   poll: /^\/contents\/generations\/tasks\/([^/]+)$/,
-  told: ({ id, state }, video) => ({
+  pollResponse: ({ id, state }, video) => ({
     body: {
       id,
       status: state === 'moderated' ? 'failed' : state,
@@ -51,7 +51,7 @@ export const seedance: Wire = {
     }
   }),
   cancel: { method: 'DELETE', path: /^\/contents\/generations\/tasks\/([^/]+)$/, answer: { body: {} } },
-  refused: (why, message) => ({
+  errorResponse: (why, message) => ({
     status: why === 'quota' ? 403 : statusOf[why], body: { error: { code: codes[why], message, type: 'BadRequest' } }
   }),
   states: ['queued', 'running', 'succeeded', 'failed', 'moderated', 'expired', 'cancelled'],

@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { Value } from '@sinclair/typebox/value'
-import type { Answer, Job, JobState, Wire } from './wire.ts'
+import type { FakeResponse, Job, JobState, FakeVideoApi } from './fake-api.ts'
 
-/** What the server does instead of answering; runs when the request has been read and recorded. */
+/** Replaces the response to one request, after it was recorded. */
 export type Script = (response: ServerResponse, request: Received) => void | Promise<void>
 
 export interface Received {
@@ -21,9 +21,9 @@ export interface VideoServer {
   /** The base URL of the API. */
   readonly url: string
   readonly requests: readonly Received[]
-  /** The jobs that were begun, oldest first. */
+  /** The submitted jobs, oldest first. */
   readonly jobs: readonly Job[]
-  /** What was wrong with requests; a test ends with none. */
+  /** Invalid requests; a test must end with none. */
   readonly faults: readonly string[]
   /** The bytes of every video. */
   readonly video: Buffer
@@ -35,14 +35,18 @@ export interface VideoServer {
 }
 
 interface Options {
-  /** Answers requests that the wire format does not know, e.g. a list. */
-  extra?: (received: Received, server: VideoServer) => Answer | null
-  /** Takes the place of the wire's own way to begin a job. */
-  begin?: (body: Received['body'], server: VideoServer) => Answer | null
+  /** Responds to requests that the fake API does not handle, e.g. a list. */
+  extra?: (received: Received, server: VideoServer) => FakeResponse | null
+  /** Overrides the response to a submit. */
+  begin?: (body: Received['body'], server: VideoServer) => FakeResponse | null
 }
 
-/** Starts a server on a free port of 127.0.0.1 that speaks one provider's wire format, and strictly so. */
-export async function startVideoServer (wire: Wire, { extra, begin }: Options = {}): Promise<VideoServer> {
+/**
+ * Starts a server on a free port of 127.0.0.1 that speaks a provider's API and validates requests strictly.
+ */
+export async function startVideoServer (
+  api: FakeVideoApi, { extra, begin }: Options = {}
+): Promise<VideoServer> {
   const requests: Received[] = []
   const jobs: Job[] = []
   const faults: string[] = []
@@ -52,57 +56,57 @@ export async function startVideoServer (wire: Wire, { extra, begin }: Options = 
   let state: JobState | null = null
 
   function kindOf (method: string, path: string): Kind {
-    if (method === 'POST' && wire.submit.path.test(path)) return 'submit'
-    if (method === wire.cancel?.method && wire.cancel.path.test(path)) return 'cancel'
+    if (method === 'POST' && api.submit.path.test(path)) return 'submit'
+    if (method === api.cancel?.method && api.cancel.path.test(path)) return 'cancel'
     if (method !== 'GET') return 'unknown'
-    if (wire.content?.test(path)) return 'content'
-    if (wire.poll.test(path)) return 'poll'
-    if (wire.result?.path.test(path)) return 'result'
+    if (api.content?.test(path)) return 'content'
+    if (api.poll.test(path)) return 'poll'
+    if (api.result?.path.test(path)) return 'result'
     return /^\/predictions(\?|$)/.test(path) ? 'list' : 'unknown'
   }
 
-  function submit (received: Received): Answer {
-    const expected = { 'content-type': 'application/json', ...wire.submitHeaders }
+  function submit (received: Received): FakeResponse {
+    const expected = { 'content-type': 'application/json', ...api.submitHeaders }
     for (const [name, value] of Object.entries(expected)) {
       if (received.headers[name] !== value) faults.push(`${name}: ${received.headers[name]}`)
     }
-    const [error] = Value.Errors(wire.submit.schema, received.body)
+    const [error] = Value.Errors(api.submit.schema, received.body)
     if (error !== undefined) {
       faults.push(`${error.path}: ${error.message}`)
-      return wire.refused('invalid', `${error.path} is wrong`)
+      return api.errorResponse('invalid', `${error.path} is wrong`)
     }
-    const began = begin?.(received.body, server) ?? null
-    if (began !== null) return began
+    const overridden = begin?.(received.body, server) ?? null
+    if (overridden !== null) return overridden
     const job: Job = {
-      id: `job-${jobs.length + 1}`, state: wire.states[0] ?? 'running', body: received.body, path: received.path, createdAt: Date.now()
+      id: `job-${jobs.length + 1}`, state: api.states[0] ?? 'running', body: received.body, path: received.path, createdAt: Date.now()
     }
     jobs.push(job)
-    return wire.accepted(job)
+    return api.submitResponse(job)
   }
 
-  function answerTo (received: Received): Answer | Buffer {
+  function responseTo (received: Received): FakeResponse | Buffer {
     const { kind, path } = received
-    if (!wire.isAuthorized(received.headers)) {
+    if (!api.isAuthorized(received.headers)) {
       faults.push(`${kind} without the key`)
-      return wire.refused('auth', 'Wrong key.')
+      return api.errorResponse('auth', 'Wrong key.')
     }
     if (kind === 'submit') return submit(received)
-    const { poll, result, cancel, content } = wire
+    const { poll, result, cancel, content } = api
     const patterns: Partial<Record<Kind, RegExp | undefined>> = {
       poll, result: result?.path, cancel: cancel?.path, content
     }
     const id = patterns[kind]?.exec(path)?.[1]
     const job = jobs.find(job => job.id === id)
-    if (job === undefined) return extra?.(received, server) ?? wire.refused('unknown', `No ${received.method} ${path}`)
+    if (job === undefined) return extra?.(received, server) ?? api.errorResponse('unknown', `No ${received.method} ${path}`)
     const now = { ...job, state: state ?? job.state }
-    const address = `http://${received.headers.host}/files/${id}.mp4`
+    const url = `http://${received.headers.host}/files/${id}.mp4`
     switch (kind) {
       case 'cancel':
         if (now.state === 'queued' || now.state === 'running') state = 'cancelled'
-        return wire.cancel?.answer ?? {}
+        return api.cancel?.answer ?? {}
       case 'content': return video
-      case 'result': return wire.result?.answer(now, address) ?? {}
-      default: return wire.told(now, address)
+      case 'result': return api.result?.answer(now, url) ?? {}
+      default: return api.pollResponse(now, url)
     }
   }
 
@@ -114,14 +118,14 @@ export async function startVideoServer (wire: Wire, { extra, begin }: Options = 
       response.end(video)
       return
     }
-    if (!url.startsWith(`${wire.base}/`)) faults.push(`path ${url}`)
-    const path = url.slice(wire.base.length)
+    if (!url.startsWith(`${api.base}/`)) faults.push(`path ${url}`)
+    const path = url.slice(api.base.length)
     const body = bytes.length === 0 ? {} : JSON.parse(bytes.toString())
     const received = { kind: kindOf(method, path), method, path, headers, body }
     requests.push(received)
     const script = scripts.get(received.kind)?.shift()
     if (script !== undefined) return await script(response, received)
-    const answer = answerTo(received)
+    const answer = responseTo(received)
     if (Buffer.isBuffer(answer)) response.writeHead(200, { 'content-type': 'video/mp4' }).end(answer)
     else reply(answer)(response, received)
   }
@@ -139,7 +143,7 @@ export async function startVideoServer (wire: Wire, { extra, begin }: Options = 
   http.listen(0, '127.0.0.1')
   await once(http, 'listening')
   const server: VideoServer = {
-    url: `http://127.0.0.1:${(http.address() as AddressInfo).port}${wire.base}`,
+    url: `http://127.0.0.1:${(http.address() as AddressInfo).port}${api.base}`,
     requests,
     jobs,
     faults,
@@ -156,8 +160,8 @@ export async function startVideoServer (wire: Wire, { extra, begin }: Options = 
   return server
 }
 
-/** Answers so, as JSON; without a body where there is none. */
-export function reply ({ status = 200, body, headers = {} }: Answer): Script {
+/** Responds with JSON, or with an empty body. */
+export function reply ({ status = 200, body, headers = {} }: FakeResponse): Script {
   return response => {
     const type = body === undefined ? {} : { 'content-type': 'application/json' }
     response.writeHead(status, { ...type, ...headers })
@@ -165,30 +169,30 @@ export function reply ({ status = 200, body, headers = {} }: Answer): Script {
   }
 }
 
-/** Answers with a text as it stands. */
-export function say (status: number, text: string, headers: Record<string, string> = {}): Script {
+/** Responds with a text. */
+export function replyText (status: number, text: string, headers: Record<string, string> = {}): Script {
   return response => { response.writeHead(status, headers).end(text) }
 }
 
-/** What a proxy in front of a provider says. */
+/** Responds like a proxy in front of a provider. */
 export const html = (status: number): Script =>
-  say(status, `<html><body><h1>${status} Bad Gateway</h1></body></html>`, { 'content-type': 'text/html' })
+  replyText(status, `<html><body><h1>${status} Bad Gateway</h1></body></html>`, { 'content-type': 'text/html' })
 
 /** Resets the connection. */
 export const reset: Script = response => { response.socket?.resetAndDestroy() }
 
-/** Says nothing until the client leaves. */
+/** Never responds. */
 export const stall: Script = async response => { await once(response, 'close') }
 
-/** Promises more than it sends. */
-export const cutShort: Script = response => {
+/** Sends less than its content length. */
+export const replyTruncated: Script = response => {
   response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' })
   response.write('{"id":"job-1",')
   setImmediate(() => response.socket?.resetAndDestroy())
 }
 
-/** Sends a body in pieces, so many ms apart. */
-export function slowly (bytes: Buffer, pieces: number, pauseMs: number): Script {
+/** Sends a body in pieces with pauses. */
+export function replySlowly (bytes: Buffer, pieces: number, pauseMs: number): Script {
   return async response => {
     response.writeHead(200, { 'content-type': 'video/mp4' })
     const size = Math.ceil(bytes.length / pieces)

@@ -1,9 +1,9 @@
 import { Type } from '@sinclair/typebox'
-import { bearerIs, integer, oneOf, optional, picture, statusOf, strict, text, type Wire } from './wire.ts'
+import { bearerIs, integer, oneOf, optional, imageUrlOrData, statusOf, strict, text, type FakeVideoApi } from './fake-api.ts'
 
 /** Together's `/v2/videos`: npm together-ai 0.52. */
-export const together: Wire = {
-  form: 'together',
+export const together: FakeVideoApi = {
+  protocol: 'together',
   base: '/v2',
   apiKey: 'tg-secret',
   model: 'google/veo-3.0',
@@ -20,13 +20,13 @@ export const together: Wire = {
       seed: optional(integer()),
       generate_audio: optional(Type.Boolean()),
       media: optional(strict({
-        frame_images: Type.Array(strict({ input_image: picture(), frame: oneOf('first', 'last') }), { minItems: 1 })
+        frame_images: Type.Array(strict({ input_image: imageUrlOrData(), frame: oneOf('first', 'last') }), { minItems: 1 })
       }))
     })
   },
-  accepted: ({ id }) => ({ body: { id, object: 'video', status: 'in_progress', seconds: '8', size: '1280x720' } }),
+  submitResponse: ({ id }) => ({ body: { id, object: 'video', status: 'in_progress', seconds: '8', size: '1280x720' } }),
   poll: /^\/videos\/([^/]+)$/,
-  told: ({ id, state }, video) => ({
+  pollResponse: ({ id, state }, video) => ({
     body: {
       id,
       status: state === 'running' ? 'in_progress' : state === 'succeeded' ? 'completed' : 'failed',
@@ -37,7 +37,7 @@ export const together: Wire = {
       ...(state === 'moderated' && { error: { message: 'Output was flagged by content moderation.' } })
     }
   }),
-  refused: (why, message) => ({
+  errorResponse: (why, message) => ({
     status: why === 'moderated' ? 422 : statusOf[why],
     body: { error: { message, type: why === 'moderated' ? 'content_policy_violation' : `${why}_error`, code: null } }
   }),

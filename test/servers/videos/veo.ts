@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { base64, integer, oneOf, optional, strict, text, type Wire } from './wire.ts'
+import { base64, integer, oneOf, optional, strict, text, type FakeVideoApi } from './fake-api.ts'
 
 const model = 'veo-3.1-generate-preview'
 const image = () => strict({ bytesBase64Encoded: base64(), mimeType: oneOf('image/png', 'image/jpeg', 'image/webp') })
@@ -13,8 +13,8 @@ const statuses = {
 } as const
 
 /** Veo in the Gemini API: npm @ai-sdk/google 4. The file is named at Google's own host, and needs the key. */
-export const veo: Wire = {
-  form: 'veo',
+export const veo: FakeVideoApi = {
+  protocol: 'veo',
   base: '/v1beta',
   apiKey: 'AIza-secret',
   model,
@@ -34,9 +34,9 @@ export const veo: Wire = {
       })
     })
   },
-  accepted: ({ id }) => ({ body: { name: `models/${model}/operations/${id}` } }),
+  submitResponse: ({ id }) => ({ body: { name: `models/${model}/operations/${id}` } }),
   poll: new RegExp(`^/models/${model}/operations/([^/]+)$`),
-  told: ({ id, state }) => ({
+  pollResponse: ({ id, state }) => ({
     body: {
       name: `models/${model}/operations/${id}`,
       ...(state !== 'running' && { done: true }),
@@ -58,7 +58,7 @@ export const veo: Wire = {
     }
   }),
   content: /^\/files\/([^/]+):download\?alt=media$/,
-  refused (why, message) {
+  errorResponse (why, message) {
     const [code, status] = statuses[why]
     const said = why === 'moderated' ? `The prompt contains sensitive words: ${message}` : message
     return { status: code, body: { error: { code, message: said, status } } }

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { bearerIs, integer, oneOf, optional, picture, strict, text, type Wire } from './wire.ts'
+import { bearerIs, integer, oneOf, optional, imageUrlOrData, strict, text, type FakeVideoApi } from './fake-api.ts'
 
 const refusals = {
   invalid: [400, 'InvalidParameter'],
@@ -20,8 +20,8 @@ const statuses = {
 }
 
 /** DashScope: npm @ai-sdk/alibaba 2. The fields are those of Wan 3. */
-export const wan: Wire = {
-  form: 'wan',
+export const wan: FakeVideoApi = {
+  protocol: 'wan',
   base: '/api/v1',
   apiKey: 'dash-secret',
   model: 'wan3-preview',
@@ -33,7 +33,7 @@ export const wan: Wire = {
       model: text(),
       input: strict({
         prompt: text(),
-        media: optional(Type.Array(strict({ type: oneOf('first_frame', 'last_frame'), url: picture() })))
+        media: optional(Type.Array(strict({ type: oneOf('first_frame', 'last_frame'), url: imageUrlOrData() })))
       }),
       parameters: strict({
         resolution: optional(oneOf('480P', '720P', '1080P')),
@@ -44,9 +44,9 @@ export const wan: Wire = {
       })
     })
   },
-  accepted: ({ id }) => ({ body: { request_id: 'r', output: { task_id: id, task_status: 'PENDING' } } }),
+  submitResponse: ({ id }) => ({ body: { request_id: 'r', output: { task_id: id, task_status: 'PENDING' } } }),
   poll: /^\/tasks\/([^/]+)$/,
-  told: ({ id, state }, video) => ({
+  pollResponse: ({ id, state }, video) => ({
     body: {
       request_id: 'r',
       output: {
@@ -60,7 +60,7 @@ export const wan: Wire = {
     }
   }),
   cancel: { method: 'POST', path: /^\/tasks\/([^/]+)\/cancel$/, answer: { body: { request_id: 'r' } } },
-  refused (why, message) {
+  errorResponse (why, message) {
     const [status, code] = refusals[why]
     return { status, body: { code, message, request_id: 'r' } }
   },

@@ -1,8 +1,8 @@
-import { bearerIs, integer, oneOf, optional, picture, statusOf, strict, text, type Wire } from './wire.ts'
+import { bearerIs, integer, oneOf, optional, imageUrlOrData, statusOf, strict, text, type FakeVideoApi } from './fake-api.ts'
 
 /** xAI's videos: npm @ai-sdk/xai 5. A job that is not done is 202, without a body or with one. */
-export const xai: Wire = {
-  form: 'xai',
+export const xai: FakeVideoApi = {
+  protocol: 'xai',
   base: '/v1',
   apiKey: 'xai-secret',
   model: 'grok-imagine-video',
@@ -15,12 +15,12 @@ export const xai: Wire = {
       duration: optional(integer()),
       aspect_ratio: optional(oneOf('16:9', '9:16', '1:1', '4:3', '3:4', '3:2', '2:3')),
       resolution: optional(oneOf('480p', '720p', '1080p')),
-      image: optional(strict({ url: picture() }))
+      image: optional(strict({ url: imageUrlOrData() }))
     })
   },
-  accepted: ({ id }) => ({ body: { request_id: id } }),
+  submitResponse: ({ id }) => ({ body: { request_id: id } }),
   poll: /^\/videos\/([^/]+)$/,
-  told ({ state }, video) {
+  pollResponse ({ state }, video) {
     const usage = { cost_in_usd_ticks: 5_000_000_001 }
     switch (state) {
       case 'running': return { status: 202, body: { status: 'pending', progress: 30 } }
@@ -32,7 +32,7 @@ export const xai: Wire = {
       default: return { body: { status: 'failed', error: { code: 'internal', message: 'It broke.' } } }
     }
   },
-  refused: (why, message) => ({
+  errorResponse: (why, message) => ({
     status: statusOf[why], body: { code: why === 'moderated' ? 'content_moderation' : why, error: message }
   }),
   states: ['running', 'succeeded', 'failed', 'moderated', 'expired'],

@@ -1,21 +1,21 @@
 import t, { type Test } from 'tap'
 import { isTrustedPollingUrl } from '../../../services/providers/bfl.ts'
-import { failureOf, makerAt, startImageServer, type Reply, type Seen } from '../../image-server.ts'
+import { failureOf, imageProviderAt, startImageServer, type Reply, type Seen } from '../../image-server.ts'
 
-/** Speaks BFL's wire format: `states` one after the other. */
+/** A fake BFL server that reports `states` in turn. */
 async function start (t: Test, states: (url: string) => object[], pollingUrl = (url: string) => `${url}/v1/get_result?id=t1`) {
-  let asked = 0
+  let polls = 0
   const server = await startImageServer(t, ({ method }: Seen, url): Reply => {
     if (method === 'POST') return { json: { id: 't1', polling_url: pollingUrl(url), cost: 4.5 } }
     const all = states(url)
-    return { json: { id: 't1', ...all[Math.min(asked++, all.length - 1)] } }
+    return { json: { id: 't1', ...all[Math.min(polls++, all.length - 1)] } }
   })
-  return { server, make: makerAt(t, `${server.url}/v1`, { protocol: 'bfl' }) }
+  return { server, make: imageProviderAt(t, `${server.url}/v1`, { protocol: 'bfl' }) }
 }
 
 const ready = (url: string) => ({ status: 'Ready', result: { sample: `${url}/v1/files/1.png` } })
 
-t.test('an image is submitted and asked for at the address that the answer names', async t => {
+t.test('submits, then polls the URL in the response', async t => {
   const { server, make } = await start(t, url => [{ status: 'Pending' }, ready(url)])
   const made = await make({ model: 'flux-2-pro', size: { width: 1024, height: 768 } },
     { seed: 1, output_format: 'png', quality: 'high', webhook_url: 'https://x.example.com' })
@@ -27,7 +27,7 @@ t.test('an image is submitted and asked for at the address that the answer names
   t.same(made.images, [{ url: `${server.url}/v1/files/1.png`, revisedPrompt: null }])
 })
 
-t.test('the key is not sent to an address that is not the provider\'s', async t => {
+t.test('does not send the key to a foreign polling URL', async t => {
   const thief = await startImageServer(t, () => ({ json: { status: 'Ready' } }))
   for (const address of [`${thief.url}/v1/get_result`, 'https://bfl.ai.example.com/x', 'not an address', 'file:///etc/passwd']) {
     const { make } = await start(t, () => [], () => address)
@@ -36,7 +36,7 @@ t.test('the key is not sent to an address that is not the provider\'s', async t 
   t.equal(thief.seen.length, 0)
 })
 
-t.test('servers of the provider\'s own are trusted, and only over TLS', async t => {
+t.test('trusts other servers of the provider over TLS only', async t => {
   const base = 'https://api.bfl.ai/v1'
   const trusted = ['https://api.bfl.ai/v1/x', 'https://api.us1.bfl.ai/v1/get_result?id=1', 'https://api.eu.bfl.ai/x']
   const others = [
@@ -48,7 +48,7 @@ t.test('servers of the provider\'s own are trusted, and only over TLS', async t 
   t.notOk(isTrustedPollingUrl('https://api.bfl.ai/x', 'https://proxy.example.com/v1'), 'the proxy alone is configured')
 })
 
-t.test('refusals and failures are told apart', async t => {
+t.test('distinguishes moderation from failures', async t => {
   const cases = {
     'Request Moderated': 'moderated',
     'Content Moderated': 'moderated',
@@ -62,12 +62,12 @@ t.test('refusals and failures are told apart', async t => {
   }
 })
 
-t.test('a question that gets no answer is asked again: the work goes on without it', async t => {
-  let asked = 0
+t.test('retries a failed poll', async t => {
+  let polls = 0
   const server = await startImageServer(t, ({ method }, url) => {
     if (method === 'POST') return { json: { id: 't1', polling_url: `${url}/v1/p` } }
-    asked += 1
-    return asked === 1 ? { status: 503, json: {} } : { json: ready(url) }
+    polls += 1
+    return polls === 1 ? { status: 503, json: {} } : { json: ready(url) }
   })
-  t.equal((await makerAt(t, `${server.url}/v1`, { protocol: 'bfl' })({ model: 'flux-2-pro' })).images.length, 1)
+  t.equal((await imageProviderAt(t, `${server.url}/v1`, { protocol: 'bfl' })({ model: 'flux-2-pro' })).images.length, 1)
 })

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { failureOf, makerAt, startImageServer, type Reply, type Seen } from '../../../image-server.ts'
+import { failureOf, imageProviderAt, startImageServer, type Reply, type Seen } from '../../../image-server.ts'
 
 const jobs = '/fal-ai/flux/requests/'
 
@@ -10,24 +10,24 @@ interface Script {
   result?: Reply
 }
 
-/** Speaks the queue's wire format. */
+/** A fake fal queue. */
 async function start (t: Test, { submit, states = ['IN_QUEUE', 'IN_PROGRESS'], result }: Script = {}) {
   let submitted = 0
-  const asked = new Map<string, number>()
+  const polls = new Map<string, number>()
   const server = await startImageServer(t, ({ method, path }: Seen, url): Reply => {
     if (method === 'PUT') return { status: 202, json: { status: 'CANCELLATION_REQUESTED' } }
     if (method === 'POST') return submit ?? { json: { request_id: `job-${++submitted}`, status: 'IN_QUEUE', queue_position: 1 } }
     if (!path.endsWith('/status')) {
       return result ?? { json: { images: [{ url: `${url}/files/1.png`, width: 8, height: 8 }], has_nsfw_concepts: [false] } }
     }
-    const times = asked.get(path) ?? 0
-    asked.set(path, times + 1)
+    const times = polls.get(path) ?? 0
+    polls.set(path, times + 1)
     return { json: { status: states[times] ?? 'COMPLETED' } }
   })
-  return { server, make: makerAt(t, server.url, { protocol: 'fal' }) }
+  return { server, make: imageProviderAt(t, server.url, { protocol: 'fal' }) }
 }
 
-t.test('a queued image is submitted, waited for and fetched', async t => {
+t.test('submits an image to the queue, polls, and fetches the result', async t => {
   const { server, make } = await start(t)
   const made = await make(
     { model: 'fal-ai/flux/dev', size: { width: 1344, height: 768 } },
@@ -41,23 +41,23 @@ t.test('a queued image is submitted, waited for and fetched', async t => {
     prompt: 'A fox', num_images: 1, image_size: { width: 1344, height: 768 }, seed: 5, output_format: 'jpeg'
   })
   t.same(server.seen.slice(1).map(({ path }) => path),
-    [...Array(3).fill(`${jobs}job-1/status`), `${jobs}job-1`], 'requests belong to the app, not to the model')
+    [...Array(3).fill(`${jobs}job-1/status`), `${jobs}job-1`], 'polls the app, not the model')
   t.same(made.dropped.toSorted(), ['num_images', 'style', 'webhook_url'])
   t.same(made.images, [{ url: `${server.url}/files/1.png`, revisedPrompt: null }])
 })
 
-t.test('each of several images is a job of its own', async t => {
+t.test('submits one job per image', async t => {
   const { server, make } = await start(t, { states: [] })
   t.equal((await make({ model: 'fal-ai/flux/dev', count: 3 })).images.length, 3)
   t.equal(server.seen.filter(({ method }) => method === 'POST').length, 3)
 })
 
-t.test('a flagged image, which is black, is no image', async t => {
+t.test('treats a flagged image as moderated', async t => {
   const result = { json: { images: [{ url: 'https://x.example.com/black.png' }], has_nsfw_concepts: [true] } }
   t.match(await failureOf((await start(t, { result })).make({ model: 'fal-ai/flux/dev' })), { kind: 'moderated' })
 })
 
-t.test('failures are told apart, at the start and at the end', async t => {
+t.test('classifies failures of the submit and of the result', async t => {
   const detail = (type: string) => ({ detail: [{ loc: ['body', 'prompt'], msg: 'Not so.', type }] })
   const cases: [Script, object][] = [
     [{ submit: { status: 401, json: { detail: 'Invalid key sk-upstream-secret' } } }, { kind: 'auth', message: /^((?!secret).)*$/ }],
@@ -72,14 +72,14 @@ t.test('failures are told apart, at the start and at the end', async t => {
   }
 })
 
-t.test('who gives up cancels the job', async t => {
+t.test('cancels the job when aborted', async t => {
   const { server, make } = await start(t, { states: Array(100).fill('IN_QUEUE') })
-  const leaving = new AbortController()
-  const making = make({ model: 'fal-ai/flux/dev', signal: leaving.signal })
+  const aborter = new AbortController()
+  const pending = make({ model: 'fal-ai/flux/dev', signal: aborter.signal })
   await server.next()
   await server.next()
-  leaving.abort()
-  t.match(await failureOf(making), { kind: 'aborted', sent: 'yes' })
+  aborter.abort()
+  t.match(await failureOf(pending), { kind: 'aborted', sent: 'yes' })
   let seen = await server.next()
   while (seen.method !== 'PUT') seen = await server.next()
   t.equal(seen.path, `${jobs}job-1/cancel`)

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { failureOf, makerAt, picture, startImageServer, type Reply } from '../../../image-server.ts'
+import { failureOf, imageProviderAt, picture, startImageServer, type Reply } from '../../../image-server.ts'
 
 const png = await picture(8, 8)
 const inlineData = { mimeType: 'image/png', data: png.toString('base64') }
@@ -14,7 +14,7 @@ const usageMetadata = {
 async function start (t: Test, reply: (asked: number) => Reply) {
   let asked = 0
   const server = await startImageServer(t, () => reply(++asked))
-  return { server, make: makerAt(t, `${server.url}/v1beta/openai`, { dialect: 'gemini' }) }
+  return { server, make: imageProviderAt(t, `${server.url}/v1beta/openai`, { dialect: 'gemini' }) }
 }
 
 t.test('images are asked for one by one, at the API beside the compatible one', async t => {

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import type { ProviderConfig } from '../../../../services/catalogue/types.ts'
-import { failureOf, makerAt, picture, startImageServer, type Reply, type Seen } from '../../../image-server.ts'
+import { failureOf, imageProviderAt, picture, startImageServer, type Reply, type Seen } from '../../../image-server.ts'
 
 const png = await picture(8, 8)
 const base64 = png.toString('base64')
@@ -11,7 +11,7 @@ type Answering = (seen: Seen, url: string) => Reply
 
 async function start (t: Test, more: Partial<ProviderConfig>, reply: Answering = () => one) {
   const server = await startImageServer(t, reply)
-  return { server, make: makerAt(t, server.url, more) }
+  return { server, make: imageProviderAt(t, server.url, more) }
 }
 
 const usage = {
@@ -173,8 +173,8 @@ t.test('an image may take as long as the whole call may, and ends with it', asyn
     await new Promise(resolve => setTimeout(resolve, 60))
     return one
   })
-  t.equal((await makerAt(t, slow.url, { timeouts })()).images.length, 1)
+  t.equal((await imageProviderAt(t, slow.url, { timeouts })()).images.length, 1)
   const hanging = await startImageServer(t, () => ({ hang: true }))
-  t.match(await failureOf(makerAt(t, hanging.url, { timeouts })()), { kind: 'timeout', sent: 'maybe' })
+  t.match(await failureOf(imageProviderAt(t, hanging.url, { timeouts })()), { kind: 'timeout', sent: 'maybe' })
   await hanging.hungUp
 })

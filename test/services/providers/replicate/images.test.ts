@@ -1,24 +1,24 @@
 import t, { type Test } from 'tap'
-import { failureOf, makerAt, startImageServer, type Reply, type Seen } from '../../../image-server.ts'
+import { failureOf, imageProviderAt, startImageServer, type Reply, type Seen } from '../../../image-server.ts'
 
 type State = Record<string, unknown>
 
-/** Speaks the wire format of predictions: `states` one after the other, the first in answer to the submit. */
+/** A fake Replicate server that reports `states` in turn, the first one in the response to the submit. */
 async function start (t: Test, states: (url: string) => State[]) {
-  let asked = 0
+  let polls = 0
   const server = await startImageServer(t, ({ method, path }: Seen, url): Reply => {
     if (path.endsWith('/cancel')) return { json: { id: 'p1', status: 'canceled' } }
     const all = states(url)
-    const state = all[Math.min(asked++, all.length - 1)]
+    const state = all[Math.min(polls++, all.length - 1)]
     return { status: method === 'POST' ? 201 : 200, json: { id: 'p1', urls: { get: 'https://evil.example.com/p1' }, ...state } }
   })
-  return { server, make: makerAt(t, server.url, { protocol: 'replicate' }) }
+  return { server, make: imageProviderAt(t, server.url, { protocol: 'replicate' }) }
 }
 
 const model = 'black-forest-labs/flux-dev'
 const done = (url: string) => ({ status: 'succeeded', output: [`${url}/files/1.png`] })
 
-t.test('an image that is ready at once needs one request', async t => {
+t.test('needs one request for an image that is ready at once', async t => {
   const { server, make } = await start(t, url => [done(url)])
   const made = await make(
     { model, size: { width: 1216, height: 832 } },
@@ -33,7 +33,7 @@ t.test('an image that is ready at once needs one request', async t => {
   t.same(made.dropped.toSorted(), ['num_outputs', 'user'])
 })
 
-t.test('one that takes longer is asked for where predictions are, not where the answer says', async t => {
+t.test('polls the predictions endpoint, not the URL in the response', async t => {
   const { server, make } = await start(t, url => [{ status: 'starting' }, { status: 'processing' }, done(url)])
   const made = await make({ model: `${model}:abc123` })
   t.equal(made.images.length, 1)
@@ -41,12 +41,12 @@ t.test('one that takes longer is asked for where predictions are, not where the 
   t.equal(server.seen[0]?.body.version, 'abc123')
 })
 
-t.test('a single address is an output too', async t => {
+t.test('accepts a single URL as output', async t => {
   const { make } = await start(t, () => [{ status: 'succeeded', output: 'https://replicate.delivery/1.webp' }])
   t.same((await make({ model })).images, [{ url: 'https://replicate.delivery/1.webp', revisedPrompt: null }])
 })
 
-t.test('what ends otherwise is a failure, and a refusal is one of the prompt', async t => {
+t.test('classifies predictions that end without an image', async t => {
   const cases: [State, object][] = [
     [{ status: 'failed', error: 'NSFW content detected. Try another prompt.' }, { kind: 'moderated' }],
     [{ status: 'failed', error: 'CUDA out of memory' }, { kind: 'bad_reply', message: 'CUDA out of memory' }],
@@ -60,14 +60,14 @@ t.test('what ends otherwise is a failure, and a refusal is one of the prompt', a
   }
 })
 
-t.test('who gives up cancels the prediction', async t => {
+t.test('cancels the prediction when aborted', async t => {
   const { server, make } = await start(t, () => [{ status: 'processing' }])
-  const leaving = new AbortController()
-  const making = make({ model, signal: leaving.signal })
+  const aborter = new AbortController()
+  const pending = make({ model, signal: aborter.signal })
   await server.next()
   await server.next()
-  leaving.abort()
-  t.match(await failureOf(making), { kind: 'aborted' })
+  aborter.abort()
+  t.match(await failureOf(pending), { kind: 'aborted' })
   let seen = await server.next()
   while (seen.method !== 'POST') seen = await server.next()
   t.equal(seen.path, '/predictions/p1/cancel')

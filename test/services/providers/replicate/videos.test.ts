@@ -17,44 +17,44 @@ function list ({ path }: { path: string }, { jobs, url }: VideoServer) {
 
 const task = (submitKey: string, submittedAt?: number) => taskFor(replicate, { submitKey, submittedAt })
 
-t.test('a prediction whose answer was lost is found by its key, however far back', async t => {
-  const { maker } = await connect(t, replicate, { extra: list })
+t.test('finds a prediction by its submit key on any page', async t => {
+  const { provider } = await connect(t, replicate, { extra: list })
   const handles = new Map<string, string>()
-  for (const key of ['a', 'b', 'c', 'd', 'e']) handles.set(key, (await maker.submit(task(key), signal())).handle)
-  for (const [key, handle] of handles) t.equal(await find(maker, task(key)), handle, key)
-  t.equal(await find(maker, task('z')), null)
+  for (const key of ['a', 'b', 'c', 'd', 'e']) handles.set(key, (await provider.submit(task(key), signal())).handle)
+  for (const [key, handle] of handles) t.equal(await find(provider, task(key)), handle, key)
+  t.equal(await find(provider, task('z')), null)
 })
 
-t.test('only those since the submit are looked at', async t => {
-  const { server, maker } = await connect(t, replicate, { extra: list })
-  for (const key of ['a', 'b', 'c']) await maker.submit(task(key), signal())
+t.test('stops at predictions older than the submit', async t => {
+  const { server, provider } = await connect(t, replicate, { extra: list })
+  for (const key of ['a', 'b', 'c']) await provider.submit(task(key), signal())
   for (const job of server.jobs) job.createdAt -= 3_600_000
-  t.equal(await find(maker, task('z', Date.now())), null)
+  t.equal(await find(provider, task('z', Date.now())), null)
   t.equal(server.requests.filter(({ kind }) => kind === 'list').length, 1)
 })
 
-t.test('where inputs are deleted, nobody can tell', async t => {
-  const { server, maker } = await connect(t, replicate, {
+t.test('throws if the inputs were deleted', async t => {
+  const { server, provider } = await connect(t, replicate, {
     extra: (received, server) => {
       const answer = list(received, server)
       const results = answer?.body.results.map(one => ({ ...one, input: {}, data_removed: true }))
       return answer && { body: { ...answer.body, results } }
     }
   })
-  await maker.submit(task('a'), signal())
-  t.match(await failureOf(find(maker, task('a'))), { kind: 'bad_reply' })
+  await provider.submit(task('a'), signal())
+  t.match(await failureOf(find(provider, task('a'))), { kind: 'bad_reply' })
   for (const job of server.jobs) job.createdAt -= 3_600_000
-  t.equal(await find(maker, task('a', Date.now())), null, 'unless it is older than the submit')
+  t.equal(await find(provider, task('a', Date.now())), null, 'unless it is older than the submit')
 })
 
-t.test('a version is asked for by itself, and pictures go by the names of the model', async t => {
-  const { server, maker } = await connect(t, {
+t.test('sends a version, and uses the frame names of the model', async t => {
+  const { server, provider } = await connect(t, {
     ...replicate,
     submit: { path: /^\/(models\/[^/]+\/[^/]+\/)?predictions$/, schema: Type.Object({}) }
   })
   const firstFrame = { url: 'https://a.example/b.png' }
   for (const model of ['owner/name:abc123', 'kwaivgi/kling-v2.1', 'minimax/hailuo-02', 'google/veo-3.1']) {
-    await maker.submit(taskFor(replicate, { model, firstFrame, lastFrame: firstFrame }), signal())
+    await provider.submit(taskFor(replicate, { model, firstFrame, lastFrame: firstFrame }), signal())
   }
   const url = firstFrame.url
   t.match(server.jobs.map(({ body }) => body), [

@@ -21,7 +21,7 @@ async function open (
   return answer.chunks[Symbol.asyncIterator]()
 }
 
-t.test('streams the very text of the whole answer in small pieces', async t => {
+t.test('streams the same text as the whole completion', async t => {
   const { chunks } = await stream(question)
   const deltas = deltasOf(chunks)
   t.strictSame(deltas[0], { role: 'assistant', content: '', refusal: null })
@@ -31,7 +31,7 @@ t.test('streams the very text of the whole answer in small pieces', async t => {
   t.same(new Set(deltas.slice(1, -1).map(delta => Object.keys(delta).join())), new Set(['content']))
 })
 
-t.test('gives all chunks the same head, and a finish reason only to the last of a choice', async t => {
+t.test('gives all chunks the same id, and a finish reason only to the last of a choice', async t => {
   const { chunks } = await stream(question)
   t.equal(new Set(chunks.map(({ id, created, model, object, system_fingerprint: fingerprint }) =>
     [id, created, model, object, fingerprint].join())).size, 1)
@@ -39,7 +39,7 @@ t.test('gives all chunks the same head, and a finish reason only to the last of 
   t.strictSame(reasons, [...reasons.slice(1).map(() => null), 'stop'])
 })
 
-t.test('ends with the usage of the whole answer and reports it', async t => {
+t.test('ends with the usage of the whole completion, and reports it', async t => {
   const { usage } = await complete(question, { n: 2 })
   const { chunks, report } = await stream(question, { n: 2 })
   t.strictSame(chunks.at(-1)?.choices, [])
@@ -50,7 +50,7 @@ t.test('ends with the usage of the whole answer and reports it', async t => {
   })
 })
 
-t.test('lets several choices grow side by side', async t => {
+t.test('interleaves the choices', async t => {
   const { choices } = await complete(question, { n: 3 })
   const { chunks } = await stream(question, { n: 3 })
   t.same(chunks.slice(0, 6).map(chunk => chunk.choices[0]?.index), [0, 1, 2, 0, 1, 2])
@@ -61,7 +61,7 @@ t.test('lets several choices grow side by side', async t => {
   }
 })
 
-t.test('streams calls: first the name, then pieces of the arguments', async t => {
+t.test('streams tool calls: first the name, then the arguments', async t => {
   const { chunks } = await stream('The weather in Rome and at "home"', { tools: [...tools] })
   const deltas = deltasOf(chunks)
   t.strictSame(deltas[0], { role: 'assistant', content: null, refusal: null })
@@ -73,7 +73,7 @@ t.test('streams calls: first the name, then pieces of the arguments', async t =>
   t.equal(chunks.at(-2)?.choices[0]?.finish_reason, 'tool_calls')
 })
 
-t.test('streams calls of old functions', async t => {
+t.test('streams deprecated function calls', async t => {
   const { chunks } = await stream('The weather in Rome', { functions: [tools[0].function] })
   const deltas = deltasOf(chunks)
   t.strictSame(deltas[1], { function_call: { name: 'get_weather', arguments: '' } })
@@ -81,7 +81,7 @@ t.test('streams calls of old functions', async t => {
   t.equal(chunks.at(-2)?.choices[0]?.finish_reason, 'function_call')
 })
 
-t.test('streams calls of custom tools', async t => {
+t.test('streams custom tool calls', async t => {
   const answer = await createSandbox({ pieceMs: 0 })
     .chat(callOf('Use the shell', { stream: true, tools: [{ type: 'custom', custom: { name: 'shell' } }] }))
   const deltas = answer.kind === 'chunks' ? deltasOf(await Array.fromAsync(answer.chunks)) : []
@@ -90,14 +90,14 @@ t.test('streams calls of custom tools', async t => {
   t.equal(calls.map(({ custom }) => custom?.input).join(''), 'Use the shell')
 })
 
-t.test('carries the log probabilities of each piece', async t => {
+t.test('includes the log probabilities of each chunk', async t => {
   const { choices } = await complete(question, { logprobs: true, top_logprobs: 2 })
   const { chunks } = await stream(question, { logprobs: true, top_logprobs: 2 })
   const streamed = chunks.flatMap(chunk => chunk.choices[0]?.logprobs?.content ?? [])
   t.same(streamed, choices[0]?.logprobs?.content)
 })
 
-t.test('pauses between pieces', async t => {
+t.test('pauses between chunks', async t => {
   const pieces = await open(20, new AbortController().signal)
   const startedAt = performance.now()
   for (let i = 0; i < 4; i++) await pieces.next()
@@ -106,7 +106,7 @@ t.test('pauses between pieces', async t => {
   await pieces.return?.()
 })
 
-t.test('stops at once when the call is aborted, and leaves no timer behind', async t => {
+t.test('stops at once when aborted, and leaves no timer', async t => {
   const timers = (): number => getActiveResourcesInfo().filter(name => name === 'Timeout').length
   const before = timers()
   const aborter = new AbortController()
@@ -120,7 +120,7 @@ t.test('stops at once when the call is aborted, and leaves no timer behind', asy
   t.same(await pieces.next(), { value: undefined, done: true })
 })
 
-t.test('stops without a pause too when the call is aborted', async t => {
+t.test('stops without a pause when aborted', async t => {
   const aborter = new AbortController()
   const single = await open(0, aborter.signal)
   const several = await open(0, aborter.signal, 2)

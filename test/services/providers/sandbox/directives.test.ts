@@ -15,19 +15,19 @@ for (const [name, kind] of failures) {
   })
 }
 
-t.test('says when to try again', async t => {
+t.test('sends a retry delay', async t => {
   await t.rejects(complete('sandbox:error 429'), {
     name: 'UpstreamError', details: { retryAfterMs: 1_000, code: 'rate_limit_exceeded' }
   })
 })
 
-t.test('answers a text that only looks like a directive', async t => {
+t.test('replies to a text that only looks like a directive', async t => {
   for (const text of ['Please sandbox:error 500', 'sandbox:error 200', 'sandbox:error', 'sandbox:error constructor', 'sandbox:delay soon']) {
     t.match(await reply(text), /sandbox model|the sandbox/)
   }
 })
 
-t.test('breaks a stream off after a few chunks', async t => {
+t.test('breaks a stream after a few chunks', async t => {
   const answer = await sandbox.chat(callOf('sandbox:error mid-stream', { stream: true }))
   if (answer.kind !== 'chunks') throw new Error(answer.kind)
   let received = 0
@@ -39,14 +39,14 @@ t.test('breaks a stream off after a few chunks', async t => {
   await t.rejects(complete('sandbox:error mid-stream'), { name: 'UpstreamError', kind: 'network' })
 })
 
-t.test('waits as long as it is told before it answers', async t => {
+t.test('delays the reply as requested', async t => {
   const startedAt = performance.now()
   t.match(await reply('sandbox:delay 50'), /sandbox/)
   t.ok(performance.now() - startedAt >= 49)
   t.equal(readDirective('sandbox:delay 99999999').delayMs, 600_000)
 })
 
-t.test('gives up waiting when the call is aborted', async t => {
+t.test('stops waiting when aborted', async t => {
   const aborter = new AbortController()
   const answer = sandbox.chat(callOf('sandbox:delay 60000', {}, aborter.signal))
   aborter.abort()

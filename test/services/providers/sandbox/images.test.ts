@@ -16,7 +16,7 @@ async function bytesOf (...given: Parameters<typeof make>) {
   return (await make(...given)).images.flatMap(image => 'bytes' in image ? [Buffer.from(image.bytes)] : [])
 }
 
-t.test('pictures are real ones, of the size and format asked for', async t => {
+t.test('generates images of the requested size and format', async t => {
   for (const format of ['png', 'jpeg', 'webp'] as const) {
     const [bytes] = await bytesOf('A fox', { output_format: format })
     t.match(await sharp(bytes).metadata(), { ...size, format })
@@ -25,17 +25,17 @@ t.test('pictures are real ones, of the size and format asked for', async t => {
   t.match(await sharp(square).metadata(), { width: 1024, height: 1024, format: 'png' })
 })
 
-t.test('the same prompt gives the same pictures, each different; another prompt gives others', async t => {
+t.test('is deterministic, and varies by index and prompt', async t => {
   const [first, second] = await bytesOf('A fox', {}, { count: 2 })
   t.same((await bytesOf('A fox', {}, { count: 2 }))[1], second)
   t.notSame(first, second)
   t.notSame((await bytesOf('A dog'))[0], first)
 })
 
-t.test('a picture has the colours that the prompt names', async t => {
+t.test('uses the colours named in the prompt', async t => {
   const pixelOf = async (prompt: string) => {
     const [bytes] = await bytesOf(prompt)
-    // Above the words and beside the shapes: what lies behind them.
+    // Above the caption and beside the shapes: the background.
     const { data } = await sharp(bytes).removeAlpha().extract({ left: 0, top: 40, width: 1, height: 1 }).raw()
       .toBuffer({ resolveWithObject: true })
     return [...data]
@@ -46,13 +46,13 @@ t.test('a picture has the colours that the prompt names', async t => {
   t.ok(water > other + 60, 'blue behind')
 })
 
-t.test('text of any kind is drawn, and none of it is markup', async t => {
+t.test('draws any text and escapes markup', async t => {
   for (const prompt of ['</svg><script>alert(1)</script>', '日本の狐', '\u0000\u0007 bell', 'x'.repeat(32_000), ' ', '&amp;"\'']) {
     t.equal((await bytesOf(prompt)).length, 1, JSON.stringify(prompt.slice(0, 30)))
   }
 })
 
-t.test('failures can be asked for, and a call that is given up ends', async t => {
+t.test('obeys directives, and stops when aborted', async t => {
   t.match(await failureOf(make('sandbox:error moderated')), { kind: 'moderated' })
   t.match(await failureOf(make('sandbox:error mid-stream')), { kind: 'network' })
   const leaving = new AbortController()

@@ -8,17 +8,17 @@ const patterns = [
 ]
 
 for (const pattern of patterns) {
-  t.test(`gives a text that matches ${pattern}`, async t => {
+  t.test(`generates a text that matches ${pattern}`, async t => {
     t.match(samplePattern(pattern), new RegExp(pattern, pattern === '^[^]$' ? '' : 'u'))
   })
 }
 
-t.test('stretches what may repeat to a least length', async t => {
+t.test('extends repetitions to the minimum length', async t => {
   t.match(samplePattern('^[a-z]+$', 12), /^[a-z]{12}$/)
   t.match(samplePattern('^x[a-z]*$', 5), /^x[a-z]{4}$/)
 })
 
-t.test('keeps to its limits with expressions that are broken or explode', async t => {
+t.test('is bounded for invalid and exploding expressions', async t => {
   for (const pattern of ['(', '[', '\\', '[a-', '(?<', 'a{1000000000}', '((((a{999}){999}){999}){999})', '\\p{Nonsense}',
     '('.repeat(1_000), 'a'.repeat(1_001)]) {
     t.ok(samplePattern(pattern).length <= 10_000, pattern.slice(0, 30))

@@ -86,7 +86,7 @@ for (const [name, schema] of Object.entries(schemas)) {
   })
 }
 
-t.test('takes values from the text where they fit', async t => {
+t.test('uses values of the prompt where they fit', async t => {
   const schema = strict({
     city: { type: 'string' },
     unit: { enum: ['celsius', 'fahrenheit'] },
@@ -99,7 +99,7 @@ t.test('takes values from the text where they fit', async t => {
   const text = 'Weather in Paris for 14 or 3 days from 2026-05-01 in Fahrenheit to ada@example.org, tagged "hot" and "dry"'
   const { city, tags, ...rest } = Object(sampleSchema(schema, extractValues(text), 0))
   t.same(rest, { unit: 'fahrenheit', days: 3, ratio: 14, from: '2026-05-01', contact: 'ada@example.org' })
-  t.equal(city, 'hot', 'a quotation comes before a name')
+  t.equal(city, 'hot', 'a quotation takes precedence over a name')
   t.same(tags, ['dry'])
   t.match(sampleSchema(strict({ city: { type: 'string' } }), extractValues('the weather in New York, please'), 0), { city: 'New York' })
   t.match(sampleSchema(strict({ city: { type: 'string' } }), extractValues('weather in paris'), 0), { city: 'paris' })
@@ -111,18 +111,18 @@ t.test('reads a value as one kind only', async t => {
   t.match(sampleSchema(schema, extractValues('On 2026-05-01 at https://example.org:8080/9, for 12 people'), 0), { guests: 12 })
 })
 
-t.test('leaves out optional properties that recur', async t => {
+t.test('omits recursive optional properties', async t => {
   const schema = { type: 'object', properties: { next: { $ref: '#' }, value: { type: 'string' } } }
   t.strictSame(Object.keys(Object(sampleSchema(schema, extractValues('the next one'), 0))), ['value'])
 })
 
-t.test('adds an optional property only when the text mentions it', async t => {
+t.test('adds an optional property only if the prompt mentions it', async t => {
   const schema = { type: 'object', properties: { name: {}, limit: { type: 'integer', default: 10 } }, required: ['name'] }
   t.strictSame(Object.keys(Object(sampleSchema(schema, extractValues('all of them'), 0))), ['name'])
   t.match(sampleSchema(schema, extractValues('with a limit of 5'), 0), { limit: 5 })
 })
 
-t.test('stays small and quick with schemas that explode', async t => {
+t.test('is bounded in size and time for exploding schemas', async t => {
   const wide = Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`l${i}`, {
     type: 'array', minItems: 100, items: { $ref: `#/$defs/l${i + 1}` }
   }]))
@@ -149,7 +149,7 @@ t.test('stays small and quick with schemas that explode', async t => {
   }
 })
 
-t.test('makes something of a schema that is none', async t => {
+t.test('accepts invalid schemas', async t => {
   for (const schema of [true, false, null, 5, 'x', [], { type: 5 }, { enum: [] }, { $ref: 'https://example.com/a' },
     { $ref: '#/nowhere' }, { properties: 1, required: 'a', type: 'object' }, { anyOf: [] }, { pattern: '(' },
     { type: 'array', items: 3 }, { $ref: '#/%E0%A4%A' }]) {

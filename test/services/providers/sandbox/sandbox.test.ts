@@ -9,7 +9,7 @@ t.test('lists its models', async t => {
   t.same(await sandbox.models?.(new AbortController().signal), ['sandbox-chat', 'sandbox-image', 'sandbox-video'])
 })
 
-t.test('answers in the form of the live service', async t => {
+t.test('replies in OpenAI\'s format', async t => {
   const completion = await complete(question)
   t.match(completion, {
     id: /^chatcmpl-\w{24,}$/,
@@ -23,21 +23,21 @@ t.test('answers in the form of the live service', async t => {
   t.not((await complete(question)).id, completion.id)
 })
 
-t.test('always gives the same reply to the same request, and takes up the words of another', async t => {
+t.test('is deterministic, and depends on the prompt', async t => {
   t.equal(await reply(question), await reply(question))
   t.match(await reply(question), /“How do I brew coffee at home\?”.+sandbox/s)
   t.match(await reply('Explain photosynthesis'), /photosynthesis/)
   t.ok((await reply(question)).split(/[.!?] /).length > 3)
 })
 
-t.test('answers whatever the text is', async t => {
+t.test('replies to any text', async t => {
   for (const text of ['', '   ', '...', '你好，世界', '🦊'.repeat(200), '{topic} {quote} $&', 'a'.repeat(100_000)]) {
     t.match(await reply(text), /sandbox/)
   }
   t.match(await reply('{topic} $& $1'), '“{topic} $& $1”')
 })
 
-t.test('mentions the instructions, the turn and what is attached', async t => {
+t.test('mentions the instructions, the turn and the attachments', async t => {
   const text = await reply('', {
     messages: [
       { role: 'developer', content: [{ type: 'text', text: 'You are a pirate.' }] },
@@ -60,7 +60,7 @@ t.test('mentions the instructions, the turn and what is attached', async t => {
   t.match(text, /2 images, 1 audio clip and 1 file/)
 })
 
-t.test('words the reply anew for another seed or temperature', async t => {
+t.test('varies the reply by seed and temperature', async t => {
   const seeds = await Promise.all([1, 2, 3, 4, 5].map(seed => reply(question, { seed })))
   t.ok(new Set(seeds).size > 1)
   const warmths = [0, 0.5, 1, 1.5, 2]
@@ -77,7 +77,7 @@ t.test('gives n different choices', async t => {
   t.equal(usage?.completion_tokens, tokens)
 })
 
-t.test('stops after exactly the tokens it may use', async t => {
+t.test('stops exactly at the token limit', async t => {
   const whole = await reply(question)
   const limits: Partial<ChatCompletionRequest>[] = [
     { max_tokens: 7 }, { max_completion_tokens: 7 }, { max_tokens: 50, max_completion_tokens: 7 }
@@ -94,7 +94,7 @@ t.test('stops after exactly the tokens it may use', async t => {
   t.match(choices[0], { finish_reason: 'stop', message: { content: whole } })
 })
 
-t.test('never writes more than its own limit', async t => {
+t.test('never exceeds its own limit', async t => {
   const { choices, usage } = await complete(`Repeat exactly: ${'word '.repeat(20_000)}`)
   t.equal(usage?.completion_tokens, 16_384)
   t.equal(choices[0]?.finish_reason, 'length')
@@ -111,7 +111,7 @@ t.test('cuts the reply before the first stop sequence', async t => {
   t.equal(usage?.completion_tokens, 2)
 })
 
-t.test('repeats a text exactly when told to', async t => {
+t.test('repeats a text exactly on request', async t => {
   t.equal(await reply('Say: "Hello, “world”!"'), 'Hello, “world”!')
   t.equal(await reply('Repeat exactly: "a"\n b  '), '"a"\n b  ')
   t.equal(await reply('Reply with exactly pong'), 'pong')
@@ -137,7 +137,7 @@ t.test('gives log probabilities for every token', async t => {
   t.same(none.choices[0]?.logprobs?.content?.[0]?.top_logprobs, [])
 })
 
-t.test('counts what the prompt holds', async t => {
+t.test('counts the tokens of every part of the prompt', async t => {
   const countOf = async (fields: Partial<ChatCompletionRequest>): Promise<number> =>
     (await complete(question, fields)).usage?.prompt_tokens ?? 0
   const plain = await countOf({})
@@ -151,7 +151,7 @@ t.test('counts what the prompt holds', async t => {
   t.equal(await countOf({ messages: [parts] }), plain + 85)
 })
 
-t.test('reports the usage that the body states', async t => {
+t.test('reports the usage in the body', async t => {
   const answer = await sandbox.chat(callOf(question))
   if (answer.kind !== 'json') throw new Error(answer.kind)
   const { usage } = answer.body

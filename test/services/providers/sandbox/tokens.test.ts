@@ -8,20 +8,20 @@ const text = fc.oneof(
   fc.array(fc.constantFrom(' ', '  ', '\n', 'word', 'Überraschung', '中文', '🦊', '123456', '…', "'", 'é')).map(parts => parts.join(''))
 )
 
-t.test('cuts plain words with the space before them', async t => {
+t.test('splits words with their leading space', async t => {
   t.same(splitTokens('The quick, brown fox'), ['The', ' quick', ',', ' brown', ' fox'])
   t.same(splitTokens('internationally 12345'), ['internat', 'ionally', ' 123', '45'])
   t.same(splitTokens(''), [])
 })
 
-t.test('joins back to the very text, without cutting a surrogate pair', async () => {
+t.test('is lossless and never splits a surrogate pair', async () => {
   fc.assert(fc.property(text, text => {
     const tokens = splitTokens(text)
     return tokens.join('') === text && (!text.isWellFormed() || tokens.every(token => token.isWellFormed()))
   }))
 })
 
-t.test('gives the same first tokens with a limit, and counts a cut text exactly', async () => {
+t.test('gives the same first tokens with a limit', async () => {
   fc.assert(fc.property(text, fc.nat(20), (text, max) => {
     const first = splitTokens(text, max)
     const same = splitTokens(text).slice(0, max)
@@ -29,7 +29,7 @@ t.test('gives the same first tokens with a limit, and counts a cut text exactly'
   }))
 })
 
-t.test('counts a very long text by the density of its beginning', async t => {
+t.test('extrapolates the count of a very long text', async t => {
   t.ok(Math.abs(countTokens('word '.repeat(100_000)) - 100_000) < 50)
   const startedAt = performance.now()
   countTokens('word '.repeat(10_000_000))

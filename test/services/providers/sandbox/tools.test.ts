@@ -32,7 +32,7 @@ async function calls (text: string, fields: Fields): Promise<Call[]> {
 const namesOf = async (text: string, fields: Fields): Promise<string[]> =>
   (await calls(text, fields)).map(({ name }) => name)
 
-t.test('calls a tool the text asks for, with arguments from the text', async t => {
+t.test('calls a tool the prompt asks for, with arguments from the prompt', async t => {
   const { choices } = await complete('What is the weather in Paris in fahrenheit?', { tools })
   t.match(choices, [{
     finish_reason: 'tool_calls',
@@ -48,13 +48,13 @@ t.test('calls a tool the text asks for, with arguments from the text', async t =
   t.equal(choices[0]?.message.tool_calls?.length, 1)
 })
 
-t.test('calls no tool for a text that asks for none', async t => {
+t.test('calls no tool if the prompt asks for none', async t => {
   for (const text of ['Hello', 'Tell me a joke', 'Set the table', '', 'Get me a current list of users', 'A nice place']) {
     t.same(await namesOf(text, { tools }), [], text)
   }
 })
 
-t.test('calls two tools that are both asked for, unless calls must not be parallel', async t => {
+t.test('calls two tools in parallel, unless that is disabled', async t => {
   const text = 'What are the weather and the local time in Rome?'
   t.same((await namesOf(text, { tools })).sort(), ['getLocalTime', 'get_weather'])
   t.equal((await namesOf(text, { tools, parallel_tool_calls: false })).length, 1)
@@ -62,7 +62,7 @@ t.test('calls two tools that are both asked for, unless calls must not be parall
   t.same(await namesOf('The weather in Rome', { tools: rivals }), ['get_weather'])
 })
 
-t.test('obeys the choice of tools', async t => {
+t.test('obeys tool_choice', async t => {
   t.same(await namesOf('The weather in Rome', { tools, tool_choice: 'none' }), [])
   t.same(await namesOf('Hello', { tools, tool_choice: 'required' }), ['get_weather'])
   t.same(await namesOf('What time is it?', { tools, tool_choice: 'required' }), ['getLocalTime'])
@@ -75,7 +75,7 @@ t.test('obeys the choice of tools', async t => {
   t.same(await namesOf('Say: "hi"', { tools, tool_choice: 'required' }), ['get_weather'])
 })
 
-t.test('refuses a choice of a tool that is not offered', async t => {
+t.test('rejects the choice of an undeclared tool', async t => {
   const choices: Fields[] = [
     { tools, tool_choice: { type: 'function', function: { name: 'nothing' } } },
     { tool_choice: 'required' },
@@ -91,7 +91,7 @@ t.test('refuses a choice of a tool that is not offered', async t => {
   })
 })
 
-t.test('satisfies the schema of the arguments, and varies them among choices', async t => {
+t.test('generates valid arguments, which vary among choices', async t => {
   const validate = ajv.compile(weather.function.parameters ?? {})
   const { choices } = await complete('Hello', { tools, tool_choice: 'required', n: 2 })
   const inputs = choices.map(({ message }) => {
@@ -103,7 +103,7 @@ t.test('satisfies the schema of the arguments, and varies them among choices', a
   t.same(await calls('What time is it?', { tools }), [{ name: 'getLocalTime', input: '{}', type: 'function' }])
 })
 
-t.test('answers with a tool\'s result instead of calling again', async t => {
+t.test('replies with the result of a tool instead of calling it again', async t => {
   const messages: Fields['messages'] = [
     { role: 'user', content: 'What is the weather in Paris?' },
     {
@@ -122,7 +122,7 @@ t.test('answers with a tool\'s result instead of calling again', async t => {
   t.same(await namesOf('', { tools, messages: again }), ['get_weather'])
 })
 
-t.test('calls a function in the old form', async t => {
+t.test('calls a deprecated function', async t => {
   const functions = [weather.function]
   const { choices } = await complete('The weather in Oslo', { functions })
   t.match(choices[0], {
@@ -144,7 +144,7 @@ t.test('calls a custom tool with a text', async t => {
   t.match((await calls('Hello', { tools: [dial], tool_choice: 'required' }))[0]?.input, /^[0-9]{3}$/)
 })
 
-t.test('counts a call\'s tokens and cuts its arguments at the limit', async t => {
+t.test('counts the tokens of a call and truncates its arguments at the limit', async t => {
   const fields = { tools, tool_choice: 'required' } as const
   const whole = await complete('Hello', fields)
   const [call] = await calls('Hello', fields)
@@ -159,7 +159,7 @@ t.test('counts a call\'s tokens and cuts its arguments at the limit', async t =>
   t.equal(none.choices[0]?.message.tool_calls, undefined)
 })
 
-t.test('answers in JSON when asked to', async t => {
+t.test('replies in JSON if requested', async t => {
   t.match(JSON.parse(await reply('List two rivers as JSON', { response_format: { type: 'json_object' } })), {
     answer: /sandbox/, topics: ['rivers', 'json'], sandbox: true
   })

@@ -17,7 +17,7 @@ interface Answer { threadId: number, count: number }
 const never = new AbortController().signal
 const read = (answer: unknown): Answer | null => typeof answer === 'string' ? null : answer as Answer
 
-t.test('a thread that has answered gets the next work, a second one what comes meanwhile', async t => {
+t.test('reuses an idle worker, and starts a second one while it is busy', async t => {
   const threads = createWorkerPool(counting)
   const first = await threads.run('count', never, read)
   const [second, other] = await Promise.all([threads.run('count', never, read), threads.run('count', never, read)])
@@ -26,7 +26,7 @@ t.test('a thread that has answered gets the next work, a second one what comes m
   t.equal(other.count, 1)
 })
 
-t.test('a thread that failed, refused or was given up is replaced', async t => {
+t.test('replaces a worker that failed or was aborted', async t => {
   const threads = createWorkerPool(counting)
   const numbers = new Set<number>()
   for (const [work, error] of [['fail', /broken/], ['refuse', /refused/], ['wait', /abort/i]] as const) {

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { readErrorDetail, errorKindOf } from '../../../../services/providers/video-jobs/errors.ts'
 
-t.test('a complaint is found in whatever shape it comes', async t => {
+t.test('reads code and message from every common error format', async t => {
   const shapes: [unknown, string | null, string | null][] = [
     [{ error: { message: 'No.', type: 'invalid_request_error', code: 'bad' } }, 'bad', 'No.'],
     [{ error: { message: 'No.', type: 'invalid_request_error', code: null } }, 'invalid_request_error', 'No.'],
@@ -23,7 +23,7 @@ t.test('a complaint is found in whatever shape it comes', async t => {
   }
 })
 
-t.test('moderation is told from other refusals, and only where something was refused', async t => {
+t.test('recognizes moderation, in client errors only', async t => {
   const moderated = [
     { code: 'SAFETY.INPUT.TEXT', message: null },
     { code: 'InputImageSensitiveContentDetected', message: null },
@@ -32,22 +32,22 @@ t.test('moderation is told from other refusals, and only where something was ref
     { code: null, message: 'Your prompt was flagged.' },
     { code: null, message: 'NSFW content detected' }
   ]
-  for (const complaint of moderated) {
-    t.equal(errorKindOf(400, complaint, {}), 'moderated', complaint.code ?? complaint.message ?? '')
-    t.equal(errorKindOf(500, complaint, {}), 'bad_reply', 'a server that breaks has refused nothing')
+  for (const detail of moderated) {
+    t.equal(errorKindOf(400, detail, {}), 'moderated', detail.code ?? detail.message ?? '')
+    t.equal(errorKindOf(500, detail, {}), 'bad_reply', 'a server error is not moderation')
   }
   t.equal(errorKindOf(400, { code: 'invalid', message: 'safety_tolerance must be a number' }, {}), 'bad_request')
 })
 
-t.test('an account without money is told from a wrong request', async t => {
-  const said = (message: string) => ({ code: null, message })
-  t.equal(errorKindOf(400, said('You do not have enough credits to run this task.'), {}), 'quota')
-  t.equal(errorKindOf(400, said('Not enough credits.'), {}), 'quota')
-  t.equal(errorKindOf(403, said('User is locked. Reason: Exhausted balance.'), {}), 'quota')
-  t.equal(errorKindOf(429, said('Insufficient balance'), {}), 'quota')
+t.test('recognizes an account without credit', async t => {
+  const detailOf = (message: string) => ({ code: null, message })
+  t.equal(errorKindOf(400, detailOf('You do not have enough credits to run this task.'), {}), 'quota')
+  t.equal(errorKindOf(400, detailOf('Not enough credits.'), {}), 'quota')
+  t.equal(errorKindOf(403, detailOf('User is locked. Reason: Exhausted balance.'), {}), 'quota')
+  t.equal(errorKindOf(429, detailOf('Insufficient balance'), {}), 'quota')
 })
 
-t.test('a status means what it usually means, unless a code says otherwise', async t => {
+t.test('classifies by status, unless a code is known', async t => {
   const none = { code: null, message: null }
   const expected = {
     302: 'bad_reply',

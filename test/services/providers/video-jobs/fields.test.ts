@@ -10,7 +10,7 @@ const sized = (width: number, height: number) => taskFor(openai, { size: { width
 const shaped = (aspectRatio: string) => taskFor(openai, { aspectRatio })
 const plain = taskFor(openai)
 
-t.test('a size becomes the nearest aspect ratio, unless one is asked for', async t => {
+t.test('picks the aspect ratio nearest to the size, unless one is requested', async t => {
   t.equal(aspectRatioFor(sized(1280, 720), commonAspectRatios), '16:9')
   t.equal(aspectRatioFor(sized(1366, 768), commonAspectRatios), '16:9')
   t.equal(aspectRatioFor(sized(720, 1280), commonAspectRatios), '9:16')
@@ -20,7 +20,7 @@ t.test('a size becomes the nearest aspect ratio, unless one is asked for', async
   t.equal(aspectRatioFor(plain, commonAspectRatios), null)
 })
 
-t.test('a size becomes the name of about as many pixels, whatever its shape', async t => {
+t.test('picks the resolution with the nearest number of pixels', async t => {
   const names = ['480p', '720p', '1080p'] as const
   const expected = {
     '854x480': '480p',
@@ -40,7 +40,7 @@ t.test('a size becomes the name of about as many pixels, whatever its shape', as
   t.equal(resolutionFor(plain, names), null)
 })
 
-t.test('an aspect ratio becomes the nearest size', async t => {
+t.test('picks the size nearest to the aspect ratio', async t => {
   const sizes = ['1280:720', '720:1280', '960:960']
   t.equal(sizeForRatio(shaped('9:16'), sizes), '720:1280')
   t.equal(sizeForRatio(shaped('21:9'), sizes), '1280:720')
@@ -49,7 +49,7 @@ t.test('an aspect ratio becomes the nearest size', async t => {
   t.equal(formatVideoSize(sized(832, 480), '*'), '832*480')
 })
 
-t.test('a picture is an address or its bytes', async t => {
+t.test('formats a frame as a URL, data URL or base64', async t => {
   const bytes = { bytes: new Uint8Array([0, 1, 254, 255]).subarray(1), mime: 'image/png' }
   t.equal(frameUrl(bytes), 'data:image/png;base64,Af7/')
   t.equal(frameUrlOrBase64(bytes), 'Af7/')
@@ -57,7 +57,7 @@ t.test('a picture is an address or its bytes', async t => {
   t.equal(frameUrlOrBase64(null), null)
 })
 
-t.test('what has no value is not sent, but zero and false are values', async t => {
+t.test('removes nulls, and keeps zero, false and empty text', async t => {
   const values = { seed: 0, audio: false, prompt: '' }
   t.same(withoutNulls({ ...values, size: null, seconds: undefined }), values)
 })

@@ -6,21 +6,21 @@ import { newProvider } from '../../../../services/config/new-provider.ts'
 import { Deadlines } from '../../../../services/shared/deadline-timer.ts'
 import { createProvider, createProviders } from '../../../../services/providers/registry.ts'
 import { startVideoServer } from '../../../servers/videos/server.ts'
-import type { Wire } from '../../../servers/videos/wire.ts'
-import { wires } from '../../../servers/videos/wires.ts'
+import type { FakeVideoApi } from '../../../servers/videos/fake-api.ts'
+import { fakeVideoApis } from '../../../servers/videos/fake-apis.ts'
 import { bytesOf, signal, taskFor } from './helper.ts'
 
-/** Makes a video at a provider that was configured so, and closes it. */
-async function makeVideo (t: Test, wire: Wire, configured: (origin: string) => ProviderConfig) {
-  const server = await startVideoServer(wire)
+/** Generates a video at a provider with this configuration, and closes it. */
+async function generateVideo (t: Test, api: FakeVideoApi, configured: (origin: string) => ProviderConfig) {
+  const server = await startVideoServer(api)
   t.teardown(() => server.close())
   const config = configured(new URL(server.url).origin)
   const errors: unknown[] = []
   const providers = createProviders(new Deadlines(), error => errors.push(error))
   providers.apply([config])
   const { videos } = providers.get(config.id) ?? {}
-  if (videos === undefined) return t.fail('it makes no videos')
-  const { handle } = await videos.submit(taskFor(wire), signal())
+  if (videos === undefined) return t.fail('no video API')
+  const { handle } = await videos.submit(taskFor(api), signal())
   server.set('succeeded')
   const ended = await videos.poll(handle, signal())
   if (ended.state !== 'succeeded') return t.fail(ended.state)
@@ -38,38 +38,38 @@ const dialects: Record<string, { dialect: string, path: string }> = {
   veo: { dialect: 'gemini', path: '/v1beta/openai' }
 }
 
-for (const wire of wires) {
-  const { form, base, apiKey } = wire
-  const spoken = dialects[form]
+for (const api of fakeVideoApis) {
+  const { protocol, base, apiKey } = api
+  const spoken = dialects[protocol]
   if (spoken !== undefined) {
-    t.test(`${spoken.dialect}: chats and makes videos, each where it belongs`, async t => {
+    t.test(`${spoken.dialect}: offers chat and videos at their own base URLs`, async t => {
       const { dialect, path } = spoken
-      await makeVideo(t, wire, origin => newProvider({ id: 'it', dialect, baseUrl: origin + path, apiKey }))
+      await generateVideo(t, api, origin => newProvider({ id: 'it', dialect, baseUrl: origin + path, apiKey }))
       const config = newProvider({ id: 'it', dialect, baseUrl: `http://127.0.0.1:1${path}`, apiKey })
       const provider = createProvider(config, new Deadlines())
       t.ok(provider.chat && provider.models)
       await provider.close()
     })
   }
-  if (spoken === undefined || form === 'veo') {
-    t.test(`${form}: a protocol of the file`, async t => {
-      await makeVideo(t, wire, origin => {
+  if (spoken === undefined || protocol === 'veo') {
+    t.test(`${protocol}: is configured in the file`, async t => {
+      await generateVideo(t, api, origin => {
         const file = `environment_providers: false
-providers: [{ id: it, protocol: ${form}, base_url: "${origin}${base}", api_key: "${apiKey}" }]`
+providers: [{ id: it, protocol: ${protocol}, base_url: "${origin}${base}", api_key: "${apiKey}" }]`
         const [config] = parseConfig(file, {}).providers
-        if (config === undefined) throw new Error('It is not there.')
+        if (config === undefined) throw new Error('no provider')
         return config
       })
     })
   }
 }
 
-t.test('a protocol knows where its API is', async t => {
+t.test('knows the default base URL of a protocol', async t => {
   const file = 'environment_providers: false\nproviders: [{ id: mine, protocol: runway, api_key: x }]'
   t.match(parseConfig(file, {}).providers, [{ id: 'mine', baseUrl: 'https://api.dev.runwayml.com/v1' }])
 })
 
-t.test('a key in the environment is enough', async t => {
+t.test('configures a video provider from a key in the environment', async t => {
   const { providers } = configFromEnvironment({ RUNWAYML_API_SECRET: 'x', GEMINI_API_KEY: 'y', GROQ_API_KEY: 'z' })
   const connected = createProviders(new Deadlines(), () => {})
   connected.apply(providers)

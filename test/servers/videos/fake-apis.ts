@@ -10,10 +10,10 @@ import { seedance } from './seedance.ts'
 import { together } from './together.ts'
 import { veo } from './veo.ts'
 import { wan } from './wan.ts'
-import type { Wire } from './wire.ts'
+import type { FakeVideoApi } from './fake-api.ts'
 import { xai } from './xai.ts'
 
-/** Every wire format there is a server for. */
-export const wires: readonly Wire[] = [
+/** All fake video APIs. */
+export const fakeVideoApis: readonly FakeVideoApi[] = [
   openai, together, openrouter, runway, fal, replicate, veo, seedance, kling, wan, xai, minimax, luma
 ]

@@ -1,0 +1,24 @@
+import t from 'tap'
+import { onlyFields, withoutFields } from '../../../../services/providers/image-api/fields.ts'
+
+const request = {
+  model: 'm',
+  prompt: 'A fox',
+  n: 2,
+  size: '1024x1024',
+  seed: 3,
+  style: 'vivid',
+  num_images: 9,
+  output_format: 'webp',
+  quality: null
+} as const
+
+t.test('passes on all but the fields that are handled, refused or change the price', async t => {
+  t.same(withoutFields(request, ['style']), {
+    passed: { seed: 3, output_format: 'webp' }, dropped: ['style', 'num_images']
+  })
+})
+
+t.test('passes on known fields only, and never reports the ones the gateway emulates', async t => {
+  t.same(onlyFields(request, ['seed', 'num_images']), { passed: { seed: 3 }, dropped: ['style', 'num_images'] })
+})
