@@ -4,9 +4,8 @@ import { entryKinds } from '../schemas/admin/entries.ts'
 import type { Entry } from '../schemas/admin/entries.ts'
 import type { LedgerCheck } from '../schemas/admin/ledger.ts'
 import { amountText } from '../services/admin/amounts.ts'
-import { listEntries } from '../services/admin/entries.ts'
+import { listEntries, runLedgerCheck } from '../services/admin/entries.ts'
 import type { EntryRequest } from '../services/admin/entries.ts'
-import { checkBooks } from '../services/admin/ledger.ts'
 import type { Column } from '../services/admin/format/columns.ts'
 import { toTable } from '../services/admin/format/table.ts'
 import { parseTime, withJson, withPaging } from './options.ts'
@@ -19,7 +18,7 @@ export function addLedgerCommands (program: Command, session: Session): void {
   withJson(ledger.command('check'))
     .description('check that the ledger is consistent; exits with 1 if it is not')
     .action(async (options: JsonOption) => {
-      const check = await session.administer(checkBooks)
+      const check = await session.administer(runLedgerCheck)
       session.print(options, check, () => report(check))
       if (!check.ok) session.fail()
     })

@@ -3,7 +3,7 @@ import { InvalidArgumentError } from 'commander'
 import type { Command } from 'commander'
 import type { ChatCompletionRequest } from '../schemas/openai/chat-completions.ts'
 import type { RoutingDecision } from '../schemas/openai/routing.ts'
-import type { FeedbackLesson } from '../services/admin/routing-feedback.ts'
+import type { FeedbackTraining } from '../services/admin/routing-feedback.ts'
 import type { Column } from '../services/admin/format/columns.ts'
 import { toTable } from '../services/admin/format/table.ts'
 import { parseList, withJson } from './options.ts'
@@ -42,10 +42,10 @@ export function addRouteCommands (program: Command, session: Session, env: NodeJ
     .option('--apply', 'apply the corrections on all gateways of this database')
     .action(async ({ apply = false, ...options }: JsonOption & { apply?: boolean }) => {
       const { trainOnFeedback } = await import('../services/admin/routing-feedback.ts')
-      const lesson = await session.administer(
+      const training = await session.administer(
         async ({ store }) => await trainOnFeedback(store, apply, Date.now())
       )
-      session.print(options, lesson, () => lessonReport(lesson))
+      session.print(options, training, () => trainingReport(training))
     })
 }
 
@@ -74,21 +74,21 @@ const candidateColumns: Column<RoutingDecision['candidates'][number]>[] = [
   { name: 'excluded by', cell: ({ excluded_by: constraint }) => constraint ?? '' }
 ]
 
-function lessonReport (lesson: FeedbackLesson): string {
-  const { learned_from: count, held_back: heldBack, before, after, offsets, applied } = lesson
+function trainingReport (training: FeedbackTraining): string {
+  const { learned_from: count, held_back: heldBack, before, after, offsets, applied } = training
   const errors = [{ name: 'before', ...before }, { name: 'after', ...after }]
   const end = applied ? 'Applied.' : 'Not applied; add --apply to do so.'
   return `Learned from ${count} scores. The error on ${heldBack} scores held back:\n\n${toTable(errorColumns, errors)}\n` +
     `${toTable(offsetColumns, offsets)}\n${end}\n`
 }
 
-const errorColumns: Column<FeedbackLesson['before'] & { name: string }>[] = [
+const errorColumns: Column<FeedbackTraining['before'] & { name: string }>[] = [
   { name: '', cell: ({ name }) => name },
   { name: 'squared error', numeric: true, cell: ({ squared }) => squared.toFixed(4) },
   { name: 'log loss', numeric: true, cell: ({ log_loss: logLoss }) => logLoss.toFixed(4) }
 ]
 
-const offsetColumns: Column<FeedbackLesson['offsets'][number]>[] = [
+const offsetColumns: Column<FeedbackTraining['offsets'][number]>[] = [
   { name: 'model', cell: ({ model }) => model },
   { name: 'domain', cell: ({ domain }) => domain },
   { name: 'scores', numeric: true, cell: ({ scores }) => String(scores) },

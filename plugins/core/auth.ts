@@ -5,7 +5,7 @@ import fp from 'fastify-plugin'
 import { createKeys } from '../../services/keys/keys.ts'
 import type { Keys } from '../../services/keys/keys.ts'
 import { GatewayError } from '../../services/shared/errors.ts'
-import { incorrectKey, missingKey } from '../../services/keys/errors'
+import { incorrectKey, missingKey } from '../../services/keys/errors.ts'
 import type { KeyRecord } from '../../services/keys/types.ts'
 
 declare module 'fastify' {

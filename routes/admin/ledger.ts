@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { LedgerCheck } from '../../schemas/admin/ledger.ts'
 import { errorResponses } from '../../schemas/openai/error.ts'
-import { checkBooks } from '../../services/admin/ledger.ts'
+import { runLedgerCheck } from '../../services/admin/entries.ts'
 
 /** `POST /admin/ledger/check`: what is wrong with the books is an answer, not an error. */
 const ledger: FastifyPluginAsyncTypebox = async app => {
@@ -10,7 +10,7 @@ const ledger: FastifyPluginAsyncTypebox = async app => {
       summary: 'Check that the books agree with themselves',
       response: { 200: LedgerCheck, ...errorResponses }
     }
-  }, async () => await checkBooks(app.administration))
+  }, async () => await runLedgerCheck(app.administration))
 }
 
 export default ledger

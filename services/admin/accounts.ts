@@ -8,29 +8,29 @@ import type { Limits } from '../shared/limits.ts'
 import type { Administration } from './administration.ts'
 import { amountFields } from './amounts.ts'
 import { assertFits } from './assert-fits.ts'
-import { changedLimits, toLimitSet } from './limits.ts'
-import { pageSize, placeAfter, toPage } from './page.ts'
+import { mergeLimits, toLimitSet } from './limits.ts'
+import { readPage } from './page.ts'
 import type { Page, PageRequest } from './page.ts'
 
 /**
- * Creates an account without credit. `created` is false, and nothing changed, when there is one just like it.
- * Throws GatewayError 400 for a wrong id or parent, 409 when the id belongs to another account.
+ * Creates an account without credit. `created` is false, and nothing changes, if it already exists with the
+ * same settings. Throws GatewayError 400 for a wrong id or parent, 409 if an account with this id differs.
  */
 export async function createAccount (
   administration: Administration, { id, name = id, parent = null, limits: given = {} }: NewAccount
 ): Promise<{ account: Account, created: boolean }> {
   assertFits(AccountName, name, 'name')
-  const limits = changedLimits(given)
+  const limits = mergeLimits(given)
   const created = await administration.accounts.create({ id, name, parent, limits })
   const account = await getAccount(administration, id)
   const isSame = account.name === name && account.parent === parent &&
     isDeepStrictEqual(account.limits, toLimitSet(limits))
   if (created || isSame) return { account, created }
-  throw new GatewayError(409, 'invalid_request_error', `The id \`${id}\` belongs to another account.`,
+  throw new GatewayError(409, 'invalid_request_error', `The account \`${id}\` already exists with other settings.`,
     { param: 'id', code: 'account_exists' })
 }
 
-/** Returns an account with its figures. Throws GatewayError 404. */
+/** Returns an account with its balances. Throws GatewayError 404. */
 export async function getAccount ({ store, flush }: Administration, id: string): Promise<Account> {
   await flush()
   const row = await store.get<AccountRow>(`select ${columns} from account where kind = 'account' and id = $1`, [id])
@@ -38,27 +38,30 @@ export async function getAccount ({ store, flush }: Administration, id: string):
   return toAccount(row)
 }
 
-/** Changes the limits that are given. Throws GatewayError 404. */
+/** Changes the given limits. Throws GatewayError 404. */
 export async function updateAccount (
   administration: Administration, id: string, { limits }: AccountChange
 ): Promise<Account> {
   const { limits: before } = await getAccount(administration, id)
   if (limits !== undefined) {
-    await administration.accounts.limit(id, changedLimits({ ...before, ...limits }))
+    await administration.accounts.limit(id, mergeLimits({ ...before, ...limits }))
   }
   return await getAccount(administration, id)
 }
 
-/** Lists accounts in the order of their ids. Throws GatewayError 400 for a wrong page. */
+/** Lists accounts by id. Throws GatewayError 400 for a wrong page. */
 export async function listAccounts (
   { store, flush }: Administration, request: PageRequest = {}
 ): Promise<Page<Account>> {
-  const size = pageSize(request)
-  const [after] = placeAfter(request, ['']) ?? ['']
   await flush()
-  const rows = await store.all<AccountRow>(
-    `select ${columns} from account where kind = 'account' and id > $1 order by id limit $2`, [after, size + 1])
-  return toPage(rows, size, { toItem: toAccount, place: ({ id }) => [id] })
+  return await readPage(request, {
+    example: [''],
+    read: (after, limit) => store.all<AccountRow>(
+      `select ${columns} from account where kind = 'account' and id > $1 order by id limit $2`,
+      [after?.[0] ?? '', limit]),
+    toItem: toAccount,
+    cursorOf: ({ id }) => [id]
+  })
 }
 
 interface AccountRow extends Limits {
@@ -71,7 +74,7 @@ interface AccountRow extends Limits {
   heldNano: number
 }
 
-// What a node holds beyond the need of its requests is as free as the rest.
+// What a node holds in reserve for future requests counts as available.
 const columns = `
   id, name, parent, requests_per_minute as "requestsPerMinute", tokens_per_minute as "tokensPerMinute",
   concurrent_requests as "concurrentRequests", created_at as "createdAt", credits as "creditsNano", spent as "spentNano",

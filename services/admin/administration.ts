@@ -4,17 +4,17 @@ import { createCorrections } from '../ledger/corrections.ts'
 import type { Corrections } from '../ledger/corrections.ts'
 import type { Store } from '../store/store.ts'
 
-/** What operators work with, at the command line and over HTTP alike. */
+/** What the CLI and the admin API operate on. */
 export interface Administration {
   store: Store
   keys: Keys
   accounts: Accounts
   corrections: Corrections
-  /** Brings to the books what this process has in memory; called before they are read. */
+  /** Writes pending ledger entries of this process; called before the ledger is read. */
   flush (): Promise<void>
 }
 
-/** Puts an administration together. A process that serves no requests has nothing to flush. */
+/** Creates an administration. Without a ledger, as in the CLI, there is nothing to flush. */
 export function createAdministration (
   { store, keys, accounts, ledger }:
   Pick<Administration, 'store' | 'keys' | 'accounts'> & { ledger?: Pick<Administration, 'flush'> }

@@ -3,13 +3,13 @@ import type { ExactNumber } from '../../schemas/shared/combinators.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { assertSafe, nanoFromUsd, usdText } from '../shared/money.ts'
 
-/** An amount as callers give it: exactly one of the two. */
+/** An amount in a request: exactly one of the two fields. */
 export interface GivenAmount {
   amount_usd?: number | undefined
   amount_nano?: number | undefined
 }
 
-/** Returns integer nano-USD, undefined when neither is given. Throws GatewayError 400 naming the field. */
+/** Returns integer nano-USD; undefined without an amount. Throws GatewayError 400, which names the field. */
 export function nanoOf ({ amount_usd: usd, amount_nano: nano }: GivenAmount): number | undefined {
   if (usd !== undefined && nano !== undefined) {
     throw GatewayError.invalidRequest('Give either \'amount_usd\' or \'amount_nano\', not both.', { param: 'amount_nano' })
@@ -18,7 +18,7 @@ export function nanoOf ({ amount_usd: usd, amount_nano: nano }: GivenAmount): nu
   return nano === undefined ? undefined : withinRange('amount_nano', () => assertSafe(nano))
 }
 
-/** The same for an amount that has to be there. */
+/** The same for a required amount. */
 export function requiredNanoOf (given: GivenAmount): number {
   const nano = nanoOf(given)
   if (nano !== undefined) return nano
@@ -26,7 +26,7 @@ export function requiredNanoOf (given: GivenAmount): number {
     { param: 'amount_usd', code: 'missing_required_parameter' })
 }
 
-/** Returns what `work` does; its RangeError becomes a GatewayError 400 about the field `param`. */
+/** Returns the result of `work`; its RangeError becomes a GatewayError 400 for the field `param`. */
 export function withinRange<T> (param: string, work: () => T): T {
   try {
     return work()
@@ -35,21 +35,20 @@ export function withinRange<T> (param: string, work: () => T): T {
   }
 }
 
-/** A GatewayError 400 for a RangeError, everything else as it is. */
+/** Converts a RangeError to a GatewayError 400 for the field `param`; returns other errors unchanged. */
 export function outOfRange (param: string, error: unknown): unknown {
-  if (!(error instanceof RangeError)) return error
-  return GatewayError.invalidRequest(`Invalid '${param}': ${error.message}.`, { param, code: 'invalid_value', cause: error })
+  return error instanceof RangeError ? GatewayError.invalidValue(param, error.message, error) : error
 }
 
-/** An amount under a name in both units, e.g. `spent_usd` and `spent_nano`; JSON prints both in full. */
+/** Returns an amount in both units, e.g. `spent_usd` and `spent_nano`; JSON prints both exactly. */
 export function amountFields<const Name extends string> (name: Name, nano: number): Amounts<Name> {
-  // What a computed key does to a type, TypeScript does not follow.
+  // TypeScript widens computed keys to string.
   return { [`${name}_usd`]: exactUsd(nano), [`${name}_nano`]: nano } as Amounts<Name>
 }
 
 type Amounts<Name extends string> = Record<`${Name}_usd`, ExactNumber> & Record<`${Name}_nano`, number>
 
-/** Prints integer nano-USD as US dollars without rounding, with 2 to 9 decimals, e.g. `12.00`. */
+/** Formats integer nano-USD as US dollars without rounding, with 2 to 9 decimals, e.g. `12.00`. */
 export function amountText (nano: number): string {
   const [whole = '', fraction = ''] = usdText(nano).split('.')
   return `${whole}.${fraction.padEnd(2, '0')}`

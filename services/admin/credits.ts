@@ -9,49 +9,48 @@ import { nanoOf, outOfRange, requiredNanoOf } from './amounts.ts'
 import { assertFits } from './assert-fits.ts'
 import { getEntry } from './entries.ts'
 
-/** What was booked; `created` is false when this very posting was booked before. */
+/** A booked entry; `created` is false if the same posting was booked before. */
 export interface Booked { entry: Entry, created: boolean }
 
 /**
- * Books money into an account. Throws GatewayError 400 for a wrong amount, 404 for an unknown account, 409
- * when the id belongs to another posting.
+ * Adds credits to an account. Throws GatewayError 400 for a wrong amount, 404 for an unknown account, 409 if
+ * the id belongs to another posting.
  */
 export async function addDeposit (
   administration: Administration, account: string, { id = randomUUID(), ...given }: NewDeposit
 ): Promise<Booked> {
   const amountNano = requiredNanoOf(given)
-  if (amountNano <= 0) throw notAbove(given)
+  if (amountNano <= 0) throw notPositive(given)
   await getAccount(administration, account)
   return await book(administration, id, () => administration.accounts.deposit({ id, account, amountNano }))
 }
 
 /**
- * Gives back what an account was charged, all that is left of it unless an amount is told. Throws
- * GatewayError 400 when that is more than what is left, 404 for an unknown account or entry, 409 when the id
- * belongs to another posting.
+ * Refunds a charge, by default all that was not refunded yet. Throws GatewayError 400 for a larger amount,
+ * 404 for an unknown account or entry, 409 if the id belongs to another posting.
  */
 export async function addRefund (
   administration: Administration, account: string, { id = randomUUID(), entry, ...given }: NewRefund
 ): Promise<Booked> {
   const amountNano = nanoOf(given)
-  if (amountNano !== undefined && amountNano <= 0) throw notAbove(given)
+  if (amountNano !== undefined && amountNano <= 0) throw notPositive(given)
   await getAccount(administration, account)
   await administration.flush()
-  await refuseForeign(administration, account, entry)
+  await refuseForeignEntry(administration, account, entry)
   const refund = { id, entry, ...(amountNano === undefined ? {} : { amountNano }) }
   return await book(administration, id, () => administration.corrections.refund(refund))
 }
 
 /**
- * Adds to the credits of an account or takes from them. Throws GatewayError 400 when more is taken than is
- * available, 404 for an unknown account, 409 when the id belongs to another posting.
+ * Corrects the credits of an account; a negative amount removes credits. Throws GatewayError 400 to remove
+ * more than is available, 404 for an unknown account, 409 if the id belongs to another posting.
  */
 export async function addAdjustment (
   administration: Administration, account: string, { id = randomUUID(), reason, ...given }: NewAdjustment
 ): Promise<Booked> {
   const amountNano = requiredNanoOf(given)
   if (amountNano === 0) {
-    throw GatewayError.invalidRequest('An adjustment is not zero.', { param: fieldOf(given), code: 'invalid_value' })
+    throw GatewayError.invalidValue(fieldOf(given), 'an adjustment must not be zero')
   }
   await getAccount(administration, account)
   const adjustment = { id, account, amountNano, reason }
@@ -71,8 +70,10 @@ async function book (
   }
 }
 
-/** The account's own usage alone: for others it is as if the entry did not exist. */
-async function refuseForeign (administration: Administration, account: string, id: string): Promise<void> {
+/** Only the account's own usage can be refunded to it; other entries are reported as missing. */
+async function refuseForeignEntry (
+  administration: Administration, account: string, id: string
+): Promise<void> {
   const { kind, debit } = await getEntry(administration, id)
   if (kind === 'usage' && debit === account) return
   throw new GatewayError(404, 'invalid_request_error', `The account \`${account}\` has no usage entry \`${id}\`.`,
@@ -81,8 +82,8 @@ async function refuseForeign (administration: Administration, account: string, i
 
 type Given = Pick<NewDeposit, 'amount_usd' | 'amount_nano'>
 
-function notAbove (given: Given): GatewayError {
-  return GatewayError.invalidRequest('The amount has to be above zero.', { param: fieldOf(given), code: 'invalid_value' })
+function notPositive (given: Given): GatewayError {
+  return GatewayError.invalidValue(fieldOf(given), 'the amount must be above zero')
 }
 
 function fieldOf ({ amount_usd: usd }: Given): string {

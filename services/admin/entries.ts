@@ -1,4 +1,6 @@
 import type { Entry } from '../../schemas/admin/entries.ts'
+import type { LedgerCheck } from '../../schemas/admin/ledger.ts'
+import { checkLedger } from '../ledger/check.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { isoTime } from '../shared/iso-time.ts'
 import { entriesOfPeriod } from '../ledger/sql/entry-blocks.ts'
@@ -6,53 +8,58 @@ import { entryId, entryIdSql, whereEntryId } from '../ledger/entry-id.ts'
 import type { Value } from '../store/store.ts'
 import type { Administration } from './administration.ts'
 import { amountFields } from './amounts.ts'
-import { pageSize, placeAfter, toPage } from './page.ts'
-import type { Page, PageRequest } from './page.ts'
+import { readPage, whereClause } from './page.ts'
+import type { Page, PageRequest, TimeRange } from './page.ts'
 
-export interface EntryRequest extends PageRequest {
-  /** Entries that took from this account or gave to it. */
+export interface EntryRequest extends PageRequest, TimeRange {
+  /** Entries that debit or credit this account. */
   account?: string | undefined
   kind?: Entry['kind'] | undefined
-  /** From this time on, in milliseconds. */
-  from?: number | undefined
-  /** Before this time, in milliseconds. */
-  to?: number | undefined
 }
 
-/** Lists the lines of the books, newest first. Throws GatewayError 400 for a wrong page. */
+/** Lists ledger entries, newest first. Throws GatewayError 400 for a wrong page. */
 export async function listEntries (
   { store, flush }: Administration, request: EntryRequest = {}
 ): Promise<Page<Entry>> {
-  const size = pageSize(request)
-  const [before] = placeAfter(request, [0]) ?? [Number.MAX_SAFE_INTEGER]
-  const { account, kind, from = 0, to = Number.MAX_SAFE_INTEGER } = request
-  const isOfPeriod = request.from !== undefined || request.to !== undefined
-  const conditions: [string, Value | undefined][] = [
-    ['at >= ?', from],
-    ['at < ?', to],
-    ['seq < ?', before],
-    ['(debit = ? or credit = ?)', account],
-    ['kind = ?', kind]
-  ]
-  const asked = conditions.filter((condition): condition is [string, Value] => condition[1] !== undefined)
-  const where = asked.map(([sql], index) => sql.replaceAll('?', `$${index + 1}`)).join(' and ')
-  // The latest of all are found without looking for a time.
-  const source = isOfPeriod ? entriesOfPeriod(store.engine) : 'entry'
+  const { account, kind, from, to } = request
+  // Without a time range, the newest entries are found by their number alone.
+  const source = from === undefined && to === undefined ? 'entry' : entriesOfPeriod(store.engine)
 
   await flush()
-  const rows = await store.all<EntryRow>(
-    `select ${columns} from ${source} where ${where} order by seq desc limit $${asked.length + 1}`,
-    [...asked.map(([, value]) => value), size + 1])
-  return toPage(rows, size, { toItem: toEntry, place: ({ seq }) => [seq] })
+  return await readPage(request, {
+    example: [0],
+    async read (after, limit) {
+      const params: Value[] = []
+      const where = whereClause([
+        // `entriesOfPeriod` expects these two as the first parameters.
+        ['at >= ?', from ?? 0],
+        ['at < ?', to ?? Number.MAX_SAFE_INTEGER],
+        ['seq < ?', after?.[0]],
+        ['(debit = ? or credit = ?)', account],
+        ['kind = ?', kind]
+      ], params)
+      const rows = `select ${columns} from ${source} where ${where} order by seq desc limit $${params.push(limit)}`
+      return await store.all<EntryRow>(rows, params)
+    },
+    toItem: toEntry,
+    cursorOf: ({ seq }) => [seq]
+  })
 }
 
-/** Returns one line of the books. Throws GatewayError 404. */
+/** Returns one ledger entry. Throws GatewayError 404. */
 export async function getEntry ({ store }: Administration, id: string): Promise<Entry> {
   const { condition, params } = whereEntryId(id)
   const row = await store.get<EntryRow>(`select ${columns} from entry where ${condition}`, params)
   if (row !== undefined) return toEntry(row)
   throw new GatewayError(404, 'invalid_request_error', `The entry \`${id}\` does not exist.`,
     { code: 'entry_not_found' })
+}
+
+/** Checks the consistency of the ledger without changing anything. Throws StoreUnavailable. */
+export async function runLedgerCheck ({ store, flush }: Administration): Promise<LedgerCheck> {
+  await flush()
+  const violations = await checkLedger(store)
+  return { object: 'ledger_check', ok: violations.length === 0, violations }
 }
 
 interface EntryRow {

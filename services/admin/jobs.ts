@@ -8,40 +8,41 @@ import { columns, toJob } from '../videos/job-row.ts'
 import type { JobRow } from '../videos/job-row.ts'
 import type { Administration } from './administration.ts'
 import { amountFields } from './amounts.ts'
-import { pageSize, placeAfter, toPage } from './page.ts'
+import { readPage, whereClause } from './page.ts'
 import type { Page, PageRequest } from './page.ts'
 
 export interface JobRequest extends PageRequest {
   account?: string | undefined
   model?: string | undefined
-  /** One state, or `live` for all that have not ended. */
+  /** One state, or `live` for all unfinished jobs. */
   state?: JobQuery['state'] | undefined
   delivered?: JobQuery['delivered'] | undefined
 }
 
-/** Lists jobs, the newest first. Throws GatewayError 400 for a wrong page. */
+/** Lists jobs, newest first. Throws GatewayError 400 for a wrong page. */
 export async function listJobs (
   { store }: Administration, request: JobRequest = {}
 ): Promise<Page<AdminJob>> {
-  const size = pageSize(request)
-  const [at, id] = placeAfter(request, [0, '']) ?? [Number.MAX_SAFE_INTEGER, '']
   const { account, model, state, delivered } = request
-  const conditions: [string, Value | undefined][] = [
-    ['account = ?', account],
-    ['model = ?', model],
-    ['state = ?', state === 'live' ? undefined : state],
-    ['delivered = ?', delivered === undefined ? undefined : Number(delivered === 'yes')]
-  ]
-  const asked = conditions.filter((condition): condition is [string, Value] => condition[1] !== undefined)
-  const where = [
-    '(created_at < $2 or (created_at = $2 and id < $3))',
-    ...asked.map(([sql], index) => sql.replace('?', `$${index + 4}`)),
-    ...state === 'live' ? ['finished_at is null'] : []
-  ].join(' and ')
-  const rows = await store.all<JobRow>(
-    `select ${columns} from job where ${where} order by created_at desc, id desc limit $1`,
-    [size + 1, at, id, ...asked.map(([, value]) => value)])
-  return toPage(rows, size, { toItem: row => toAdminJob(toJob(row)), place: row => [row.created_at, row.id] })
+  return await readPage(request, {
+    example: [0, ''],
+    async read (after, limit) {
+      const [at, id] = after ?? [Number.MAX_SAFE_INTEGER, '']
+      const params: Value[] = [limit, at]
+      const where = whereClause([
+        ['(created_at < $2 or (created_at = $2 and id < ?))', id],
+        ['account = ?', account],
+        ['model = ?', model],
+        ['state = ?', state === 'live' ? undefined : state],
+        ['delivered = ?', delivered === undefined ? undefined : Number(delivered === 'yes')]
+      ], params)
+      const isLive = state === 'live' ? 'and finished_at is null' : ''
+      return await store.all<JobRow>(
+        `select ${columns} from job where ${where} ${isLive} order by created_at desc, id desc limit $1`, params)
+    },
+    toItem: row => toAdminJob(toJob(row)),
+    cursorOf: row => [row.created_at, row.id]
+  })
 }
 
 /** Returns one job. Throws GatewayError 404. */
@@ -52,14 +53,15 @@ export async function getJob ({ store }: Administration, id: string): Promise<Ad
 }
 
 /**
- * Asks the node that works on a job to end it, which takes some seconds; the client pays nothing. Throws
- * GatewayError 404 for an unknown job, 409 for one that has ended.
+ * Tells the node that runs a job to cancel it, which takes a few seconds; the client is not charged. Throws
+ * GatewayError 404 for an unknown job, 409 for a finished one.
  */
 export async function cancelJob (administration: Administration, id: string): Promise<AdminJob> {
-  const asked = await administration.store.run('update job set cancel = 1 where id = $1 and finished_at is null', [id])
+  const changed = await administration.store.run(
+    'update job set cancel = 1 where id = $1 and finished_at is null', [id])
   const job = await getJob(administration, id)
-  if (asked === 1) return job
-  throw new GatewayError(409, 'invalid_request_error', `The job \`${id}\` has ended: it is ${job.state}.`,
+  if (changed === 1) return job
+  throw new GatewayError(409, 'invalid_request_error', `The job \`${id}\` cannot be cancelled because it has finished; its state is ${job.state}.`,
     { code: 'job_has_ended' })
 }
 

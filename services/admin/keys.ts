@@ -7,23 +7,20 @@ import type { Budget, KeySettings, ListedKey } from '../keys/types.ts'
 import { createIdTable } from '../store/json-rows.ts'
 import type { Administration } from './administration.ts'
 import { amountFields, requiredNanoOf, withinRange } from './amounts.ts'
-import { changedLimits, toLimitSet } from './limits.ts'
-import { pageSize, placeAfter, toPage } from './page.ts'
+import { mergeLimits, toLimitSet } from './limits.ts'
+import { readPage } from './page.ts'
 import type { Page, PageRequest } from './page.ts'
 
 export interface KeyRequest extends PageRequest {
-  /** Keys of this account alone. */
+  /** Only keys of this account. */
   account?: string | undefined
 }
 
-/**
- * Creates a key; its secret is in the answer alone. Throws GatewayError 400 for an unknown account and wrong
- * settings.
- */
+/** Creates a key and returns it with its secret. Throws GatewayError 400 for a wrong account or setting. */
 export async function createKey (
   administration: Administration, { account, role = 'user', label = '', limits = {}, ...change }: NewKey
 ): Promise<KeyWithSecret> {
-  const settings: KeyToCreate = { account, role, label, limits: changedLimits(limits), ...toSettings(change) }
+  const settings: KeyToCreate = { account, role, label, limits: mergeLimits(limits), ...toSettings(change) }
   const { id, key } = await administration.keys.create(settings)
   return { ...await getKey(administration, id), key }
 }
@@ -35,28 +32,26 @@ export async function getKey (administration: Administration, id: string): Promi
   return toKey(found, spentNano(found))
 }
 
-/** Lists keys, the newest first. Throws GatewayError 400 for a wrong page. */
+/** Lists keys, newest first. Throws GatewayError 400 for a wrong page. */
 export async function listKeys (
   administration: Administration, request: KeyRequest = {}
 ): Promise<Page<Key>> {
-  const { keys } = administration
-  const { account } = request
-  const size = pageSize(request)
-  const [after] = placeAfter(request, ['']) ?? []
-  const filter = { ...(account !== undefined && { account }) }
-  const found = await keys.list({ ...filter, ...(after !== undefined && { after }), limit: size })
-  const last = found.at(-1)
-  const further = last === undefined ? [] : await keys.list({ ...filter, after: last.id, limit: 1 })
-  const spentNano = await spentOf(administration, found)
-  return toPage([...found, ...further], size, {
-    toItem: (key) => toKey(key, spentNano(key)),
-    place: ({ id }) => [id]
+  return await readPage(request, {
+    example: [''],
+    async read (after, limit) {
+      const { account = null } = request
+      const found = await administration.keys.list({ account, after: after?.[0] ?? null, limit })
+      const spentNano = await spentOf(administration, found)
+      return found.map(key => ({ key, spentNano: spentNano(key) }))
+    },
+    toItem: ({ key, spentNano }) => toKey(key, spentNano),
+    cursorOf: ({ key }) => [key.id]
   })
 }
 
 /**
- * Changes the settings that are given. Throws GatewayError 400 for wrong settings, 404 for an unknown key,
- * 409 for a revoked one.
+ * Changes the given settings. Throws GatewayError 400 for wrong settings, 404 for an unknown key, 409 for a
+ * revoked one.
  */
 export async function updateKey (
   administration: Administration, id: string, change: KeyChange
@@ -65,12 +60,12 @@ export async function updateKey (
   const before = limits === undefined ? null : (await administration.keys.get(id)).limits
   await administration.keys.update(id, {
     ...toSettings(change),
-    ...(limits !== undefined && before !== null && { limits: changedLimits(limits, before) })
+    ...(limits !== undefined && before !== null && { limits: mergeLimits(limits, before) })
   })
   return await getKey(administration, id)
 }
 
-/** Gives a key a new secret, which is in the answer alone. Throws GatewayError 404, 409 for a revoked key. */
+/** Replaces the secret of a key and returns the new one. Throws GatewayError 404, 409 for a revoked key. */
 export async function rotateKey (
   administration: Administration, id: string, { grace_seconds: graceS }: Rotation
 ): Promise<KeyWithSecret> {
@@ -79,7 +74,7 @@ export async function rotateKey (
   return { ...await getKey(administration, id), key }
 }
 
-/** Ends a key for good; one that has ended before stays as it is. Throws GatewayError 404. */
+/** Revokes a key; an already revoked one stays as it is. Throws GatewayError 404. */
 export async function revokeKey (administration: Administration, id: string): Promise<Key> {
   await administration.keys.revoke(id)
   return await getKey(administration, id)
@@ -90,11 +85,11 @@ function toSettings ({ label, models, budget, expires_at: expiresAt }: KeyChange
     ...(label !== undefined && { label }),
     ...(models !== undefined && { models: toModels(models) }),
     ...(budget !== undefined && { budget: budget === null ? null : toBudget(budget) }),
-    ...(expiresAt !== undefined && { expiresAt: expiresAt === null ? null : toInstant(expiresAt) })
+    ...(expiresAt !== undefined && { expiresAt: expiresAt === null ? null : toTime(expiresAt) })
   }
 }
 
-/** A list without models would be taken for one that allows all, and allows none. */
+/** Refuses an empty list: it would allow no model, but reads as if it allowed all. */
 function toModels (models: string[] | null): string[] | null {
   if (models?.length !== 0) return models
   throw GatewayError.invalidRequest('Invalid \'models\': empty array.', { param: 'models', code: 'empty_array' })
@@ -104,11 +99,11 @@ function toBudget ({ period = null, ...given }: NonNullable<KeyChange['budget']>
   return { limitNano: requiredNanoOf(given), period }
 }
 
-function toInstant (text: string): number {
+function toTime (text: string): number {
   return withinRange('expires_at', () => readIsoTime(text))
 }
 
-/** Returns what keys have spent of their budgets, in nano-USD: nothing of one that nobody has used yet. */
+/** Returns what keys have spent of their budgets, in nano-USD; 0 for an unused or missing budget. */
 async function spentOf (
   { store, flush }: Administration, keys: readonly ListedKey[]
 ): Promise<(key: ListedKey) => number> {
@@ -120,7 +115,7 @@ async function spentOf (
   await flush()
   const ids = createIdTable(store.engine)
   const rows = await store.all<{ id: string, spentNano: number }>(
-    `select id, spent as "spentNano" from account where id in (select id from ${ids.sql} as given)`,
+    `select id, spent as "spentNano" from account where id in (select id from ${ids.sql} as requested)`,
     [ids.parameter(accounts)])
   const spent = new Map(rows.map(({ id, spentNano }) => [id, spentNano]))
   return (key) => spent.get(accountOf(key)) ?? 0

@@ -2,7 +2,7 @@ import type { GivenLimits, LimitSet } from '../../schemas/admin/shared.ts'
 import { noLimits } from '../shared/limits.ts'
 import type { Limits } from '../shared/limits.ts'
 
-/** Limits as operators see them. */
+/** Converts limits to the form of the admin API. */
 export function toLimitSet ({ requestsPerMinute, tokensPerMinute, concurrentRequests }: Limits): LimitSet {
   return {
     requests_per_minute: requestsPerMinute,
@@ -11,15 +11,15 @@ export function toLimitSet ({ requestsPerMinute, tokensPerMinute, concurrentRequ
   }
 }
 
-/** The limits after a change; what is not given stays as it was `before`. */
-export function changedLimits (given: GivenLimits, before: Limits = noLimits): Limits {
+/** Merges the given limits into those before; null removes a limit, an absent one stays. */
+export function mergeLimits (given: GivenLimits, before: Limits = noLimits): Limits {
   return {
-    requestsPerMinute: chosen(given.requests_per_minute, before.requestsPerMinute),
-    tokensPerMinute: chosen(given.tokens_per_minute, before.tokensPerMinute),
-    concurrentRequests: chosen(given.concurrent_requests, before.concurrentRequests)
+    requestsPerMinute: merged(given.requests_per_minute, before.requestsPerMinute),
+    tokensPerMinute: merged(given.tokens_per_minute, before.tokensPerMinute),
+    concurrentRequests: merged(given.concurrent_requests, before.concurrentRequests)
   }
 }
 
-function chosen (given: number | null | undefined, before: number | null): number | null {
+function merged (given: number | null | undefined, before: number | null): number | null {
   return given === undefined ? before : given
 }

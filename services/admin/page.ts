@@ -1,59 +1,58 @@
 import { GatewayError } from '../shared/errors.ts'
+import type { Value } from '../store/store.ts'
 
-/** Part of a list. `next`, given as `after`, continues it; null at its end. */
+/** One page of a list. `next`, passed as `after`, continues the list; null on the last page. */
 export interface Page<Item> { object: 'list', data: Item[], has_more: boolean, next: string | null }
 
-/** Which part of a list is asked for. */
+/** Which page of a list to return. */
 export interface PageRequest {
-  /** 1 to `maxPageSize`; 100 unless told. */
+  /** 1 to `maxPageSize`; default 100. */
   limit?: number | undefined
-  /** `next` of the page before. */
+  /** `next` of the previous page. */
   after?: string | undefined
 }
 
-/** How many items one page has at most. */
+/** The time range of a list, in milliseconds: `from` is included, `to` is not. */
+export interface TimeRange {
+  from?: number | undefined
+  to?: number | undefined
+}
+
+/** The most items on one page. */
 export const maxPageSize = 1_000
 const defaultPageSize = 100
 const maxCursorLength = 2_000
 
-/** Returns how many items a page shall have. Throws GatewayError 400. */
-export function pageSize ({ limit = defaultPageSize }: PageRequest): number {
-  if (Number.isInteger(limit) && limit >= 1 && limit <= maxPageSize) return limit
-  throw GatewayError.invalidRequest(`A page has 1 to ${maxPageSize} items.`, { param: 'limit', code: 'invalid_value' })
+/** The values of one row that a list is ordered by. */
+export type Cursor = readonly (string | number)[]
+
+interface PagedList<Row, Item, After extends Cursor> {
+  /** A cursor of the right types; any other is refused. */
+  example: After
+  /** Reads at most `limit` rows after a cursor, which is undefined for the first page. */
+  read (after: After | undefined, limit: number): Promise<readonly Row[]>
+  toItem (row: Row): Item
+  cursorOf (row: Row): Cursor
 }
 
-/**
- * Makes a page of rows that were asked for with one more than `size`, which tells whether there are further
- * ones. `place` names a row by the values the list is ordered by.
- */
-export function toPage<Row, Item> (
-  rows: readonly Row[], size: number,
-  { toItem, place }: { toItem: (row: Row) => Item, place: (row: Row) => Place }
-): Page<Item> {
-  const shown = rows.slice(0, size)
+/** Reads one page of a list. Throws GatewayError 400 for a wrong `limit` or `after`. */
+export async function readPage<Row, Item, After extends Cursor | []> (
+  { limit = defaultPageSize, after }: PageRequest,
+  { example, read, toItem, cursorOf }: PagedList<Row, Item, After>
+): Promise<Page<Item>> {
+  if (!Number.isInteger(limit) || limit < 1 || limit > maxPageSize) {
+    throw GatewayError.invalidValue('limit', `must be an integer from 1 to ${maxPageSize}`)
+  }
+  // One more row than the page shows whether there are further ones.
+  const rows = await read(decodeCursor(after, example), limit + 1)
+  const shown = rows.slice(0, limit)
   const last = shown.at(-1)
-  const more = rows.length > size && last !== undefined
-  return { object: 'list', data: shown.map(toItem), has_more: more, next: more ? encode(place(last)) : null }
+  const hasMore = rows.length > limit && last !== undefined
+  const next = hasMore ? encode(cursorOf(last)) : null
+  return { object: 'list', data: shown.map(toItem), has_more: hasMore, next }
 }
 
-/** The values that a list is ordered by, of one of its rows. */
-export type Place = readonly (string | number)[]
-
-/**
- * Returns the place that `after` names, undefined for the beginning of the list. Throws GatewayError 400 when
- * it is not like `example`, which is of the same types.
- */
-export function placeAfter<const Example extends Place> (
-  { after }: PageRequest, example: Example
-): Like<Example> | undefined {
-  if (after === undefined) return undefined
-  const place = decode(after)
-  if (isLike(place, example)) return place
-  throw GatewayError.invalidRequest('\'after\' is not the \'next\' of a page of this list.',
-    { param: 'after', code: 'invalid_value' })
-}
-
-/** Yields the items of a list, page by page, to its end. */
+/** Yields all items of a list, one array per page. */
 export async function * allPages<Item> (
   read: (request: PageRequest) => Promise<Page<Item>>
 ): AsyncGenerator<Item[]> {
@@ -65,25 +64,39 @@ export async function * allPages<Item> (
   } while (after !== undefined)
 }
 
-function encode (place: Place): string {
-  return Buffer.from(JSON.stringify(place)).toString('base64url')
+/**
+ * Joins SQL conditions with `and`, leaving out those without a value, and adds the values to `params`; `?`
+ * stands for the value.
+ */
+export function whereClause (
+  conditions: readonly (readonly [string, Value | undefined])[], params: Value[]
+): string {
+  return conditions.flatMap(([sql, value]) => {
+    return value === undefined ? [] : [sql.replaceAll('?', `$${params.push(value)}`)]
+  }).join(' and ')
 }
 
-function decode (cursor: string): unknown {
-  if (cursor.length > maxCursorLength) return undefined
+function encode (cursor: Cursor): string {
+  return Buffer.from(JSON.stringify(cursor)).toString('base64url')
+}
+
+function decodeCursor<After extends Cursor> (text: string | undefined, example: After): After | undefined {
+  if (text === undefined) return undefined
+  const cursor = text.length > maxCursorLength ? undefined : decode(text)
+  if (isLike(cursor, example)) return cursor
+  throw GatewayError.invalidValue('after', 'must be the \'next\' of a page of this list')
+}
+
+function decode (text: string): unknown {
   try {
-    return JSON.parse(Buffer.from(cursor, 'base64url').toString())
+    return JSON.parse(Buffer.from(text, 'base64url').toString())
   } catch (error) {
     if (error instanceof SyntaxError) return undefined
     throw error
   }
 }
 
-type Like<Example extends Place> = {
-  [Index in keyof Example]: Example[Index] extends string ? string : number
-}
-
-function isLike<Example extends Place> (place: unknown, example: Example): place is Like<Example> {
-  return Array.isArray(place) && place.length === example.length && example.every((value, index) =>
-    typeof place[index] === typeof value && (typeof value === 'string' || Number.isSafeInteger(place[index])))
+function isLike<After extends Cursor> (cursor: unknown, example: After): cursor is After {
+  return Array.isArray(cursor) && cursor.length === example.length && example.every((value, index) =>
+    typeof cursor[index] === typeof value && (typeof value === 'string' || Number.isSafeInteger(cursor[index])))
 }

@@ -3,20 +3,22 @@ import { summarize } from '../observability/request-log/summary.ts'
 import type { SummaryQuery, SummaryRow } from '../observability/request-log/summary.ts'
 import type { Store } from '../store/store.ts'
 import { amountFields } from './amounts.ts'
-import { pageSize, placeAfter, toPage } from './page.ts'
-import type { Page, PageRequest } from './page.ts'
+import { readPage } from './page.ts'
+import type { Page, PageRequest, TimeRange } from './page.ts'
 
-export type RequestFilter = Omit<SummaryQuery, 'limit' | 'after' | 'from' | 'to'> & { from?: number, to?: number }
+export type RequestFilter = Omit<SummaryQuery, 'limit' | 'after' | 'from' | 'to'> & TimeRange
 
-/** Sums up how requests went. Throws GatewayError 400 for a wrong page, StoreUnavailable. */
+/** Summarizes the request log. Throws GatewayError 400 for a wrong page, StoreUnavailable. */
 export async function listRequests (
   store: Store, { limit, after, ...filter }: RequestFilter & PageRequest
 ): Promise<Page<RequestSummary>> {
   const { by, from = 0, to = Number.MAX_SAFE_INTEGER } = filter
-  const size = pageSize({ limit })
-  const place = placeAfter({ after }, by.map(() => ''))
-  const rows = await summarize(store, { ...filter, from, to, limit: size + 1, after: place })
-  return toPage(rows, size, { toItem: toSummary, place: row => by.map(dimension => row[dimension] ?? '') })
+  return await readPage({ limit, after }, {
+    example: by.map(() => ''),
+    read: (after, limit) => summarize(store, { ...filter, from, to, limit, after }),
+    toItem: toSummary,
+    cursorOf: row => by.map(dimension => row[dimension] ?? '')
+  })
 }
 
 function toSummary (row: SummaryRow): RequestSummary {

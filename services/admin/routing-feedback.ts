@@ -2,8 +2,8 @@ import { learn, type Errors } from '../routing/feedback/learn.ts'
 import { readFeedback, writeOffsets } from '../routing/feedback/rows.ts'
 import type { Store } from '../store/store.ts'
 
-/** What feedback has taught, as it is shown; errors are of scores that nothing was learned from. */
-export interface FeedbackLesson {
+/** The result of training; `before` and `after` are the errors on the held-back scores. */
+export interface FeedbackTraining {
   learned_from: number
   held_back: number
   before: { squared: number, log_loss: number }
@@ -12,11 +12,10 @@ export interface FeedbackLesson {
   applied: boolean
 }
 
-/**
- * Learns from the feedback in the store; only with `apply` it is put in force, for all nodes. Throws
- * StoreUnavailable.
- */
-export async function trainOnFeedback (store: Store, apply: boolean, nowMs: number): Promise<FeedbackLesson> {
+/** Trains on the stored feedback; `apply` activates the result on all nodes. Throws StoreUnavailable. */
+export async function trainOnFeedback (
+  store: Store, apply: boolean, nowMs: number
+): Promise<FeedbackTraining> {
   const { learnedFrom, heldBack, before, after, offsets } = learn(await readFeedback(store))
   if (apply) await writeOffsets(store, offsets, nowMs)
   return {
@@ -31,6 +30,6 @@ export async function trainOnFeedback (store: Store, apply: boolean, nowMs: numb
   }
 }
 
-function toErrors ({ squared, logLoss }: Errors): FeedbackLesson['before'] {
+function toErrors ({ squared, logLoss }: Errors): FeedbackTraining['before'] {
   return { squared, log_loss: logLoss }
 }

@@ -14,15 +14,15 @@ interface Explanation {
   request: ChatCompletionRequest
   policy: string
   candidates: string[] | null
-  /** Says where the operator's file is, as for the gateway itself. */
+  /** The environment of the gateway, which names the configuration file. */
   env: NodeJS.ProcessEnv
   store: Store
 }
 
 /**
- * What a gateway with this configuration and database would decide, by the speeds that running ones have
- * measured. Models that only a provider's own list knows are not seen. Throws GatewayError 400 when no model
- * qualifies, 404 for an unknown policy; ConfigError.
+ * Returns what a gateway with this configuration and database would decide, with the latencies that running
+ * gateways have measured. Models that are known only from a provider's model list are missing. Throws
+ * GatewayError 400 if no model qualifies, 404 for an unknown policy; ConfigError.
  */
 export async function explainRoute (
   { request, policy, candidates, env, store }: Explanation

@@ -1,50 +1,45 @@
 import { usageDimensions } from '../../schemas/admin/usage.ts'
 import type { UsageRow } from '../../schemas/admin/usage.ts'
-import { placeOf, usage } from '../reports/usage.ts'
+import { usage } from '../reports/usage.ts'
 import type { UsageDimension, UsageRow as BilledUsage } from '../reports/usage.ts'
 import type { Column } from './format/columns.ts'
 import { toCsv } from './format/csv.ts'
 import type { Administration } from './administration.ts'
 import { amountFields, amountText } from './amounts.ts'
-import { allPages, pageSize, placeAfter, toPage } from './page.ts'
-import type { Page, PageRequest } from './page.ts'
+import { allPages, readPage } from './page.ts'
+import type { Page, PageRequest, TimeRange } from './page.ts'
 
-/** Which usage is meant, and what it is summed up by. */
-export interface UsageFilter {
+/** Which usage to report, and how to group it. */
+export interface UsageFilter extends TimeRange {
   by: readonly UsageDimension[]
-  /** From this time on, in milliseconds. */
-  from?: number | undefined
-  /** Before this time, in milliseconds. */
-  to?: number | undefined
   account?: string | undefined
   key?: string | undefined
   model?: string | undefined
 }
 
-/** Reads a list such as `key,day`; everything unless told. Throws RangeError. */
+/** Parses dimensions such as `key,day`; default: all. Throws RangeError. */
 export function toDimensions (text: string = usageDimensions.join(',')): UsageDimension[] {
   const names = text.split(',').map((name) => name.trim())
   const unknown = names.find((name) => !usageDimensions.some((dimension) => dimension === name))
   if (unknown === undefined) return usageDimensions.filter((dimension) => names.includes(dimension))
-  throw new RangeError(`Usage is summed up by ${usageDimensions.join(', ')}, not by "${unknown.slice(0, 80)}"`)
+  throw new RangeError(`expected one or more of ${usageDimensions.join(', ')}, got '${unknown.slice(0, 80)}'`)
 }
 
-/**
- * Sums up what was charged, less what was given back. Throws GatewayError 400 for a wrong page or time,
- * StoreUnavailable.
- */
+/** Reports charges minus refunds. Throws GatewayError 400 for a wrong page or time, StoreUnavailable. */
 export async function listUsage (
   { store, flush }: Administration, { limit, after, ...filter }: UsageFilter & PageRequest
 ): Promise<Page<UsageRow>> {
   const { by, from = 0, to = Number.MAX_SAFE_INTEGER } = filter
-  const size = pageSize({ limit })
-  const place = placeAfter({ after }, by.map(() => ''))
   await flush()
-  const rows = await usage(store, { ...filter, from, to, limit: size + 1, after: place })
-  return toPage(rows, size, { toItem: toUsageRow, place: (row) => placeOf(row, by) })
+  return await readPage({ limit, after }, {
+    example: by.map(() => ''),
+    read: (after, limit) => usage(store, { ...filter, from, to, limit, after }),
+    toItem: toUsageRow,
+    cursorOf: row => by.map(dimension => row[dimension] ?? '')
+  })
 }
 
-/** Writes all usage as CSV. */
+/** Reports all usage as CSV. */
 export function usageCsv (
   administration: Administration, filter: UsageFilter
 ): AsyncGenerator<string, void, undefined> {
@@ -52,7 +47,7 @@ export function usageCsv (
   return toCsv(usageColumns(filter.by), pages)
 }
 
-/** The columns of usage that is summed up by some dimensions. */
+/** Returns the columns of usage grouped by some dimensions. */
 export function usageColumns (by: readonly UsageDimension[]): Column<UsageRow>[] {
   return [
     ...by.map((dimension) => ({ name: dimension, cell: (row: UsageRow) => row[dimension] ?? '' })),

@@ -1,5 +1,5 @@
 import { GatewayError, UpstreamError, unreadableBody } from '../shared/errors.ts'
-import { missingKey } from '../keys/errors'
+import { missingKey } from '../keys/errors.ts'
 import { MediaRejected, MediaUnavailable } from '../media/errors.ts'
 import { StoreUnavailable } from '../store/store.ts'
 import { fromUpstream } from './upstream-errors.ts'

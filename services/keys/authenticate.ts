@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { CachedKey, KeyCache } from './cache.ts'
-import { expiredKey, incorrectKey, missingKey, revokedKey, rotatedKey, wrongRole } from './errors'
+import { expiredKey, incorrectKey, missingKey, revokedKey, rotatedKey, wrongRole } from './errors.ts'
 import { readKey } from './token.ts'
 import type { KeyRecord, KeyRole } from './types.ts'
 

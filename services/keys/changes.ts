@@ -1,6 +1,6 @@
 import type { Queries, Store } from '../store/store.ts'
 import { updateBudgetLimit } from './budgets.ts'
-import { alreadyRevoked, unknownKey } from './errors'
+import { alreadyRevoked, unknownKey } from './errors.ts'
 import { lockKey, markKeyRevoked, replaceKeySecret, toListedKey, updateKeySettings } from './rows.ts'
 import { refuseWrongGrace, refuseWrongSettings } from './settings.ts'
 import { createToken, hashSecret } from './token.ts'

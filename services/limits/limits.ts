@@ -4,7 +4,7 @@ import { minuteOf } from './counter.ts'
 import type { LimitCounter } from './counter.ts'
 import { createCounters } from './counters.ts'
 import type { CountersOptions } from './counters.ts'
-import { limitReached, spanText, tooLarge } from './errors'
+import { limitReached, spanText, tooLarge } from './errors.ts'
 
 /** What one admitted request has taken of its limits. */
 export interface Admission {

@@ -1,9 +1,9 @@
-/** A column of rows that are shown to people or written as CSV. */
+/** A column of a table or CSV file. */
 export interface Column<Row> {
   /** The name of the field, e.g. `cost_usd`. */
   name: string
-  /** Numbers stand at the right, and are never taken for a formula. */
+  /** Aligned to the right, and never treated as a formula. */
   numeric?: boolean
-  /** The text of a cell; empty when there is nothing to say. */
+  /** The text of a cell. */
   cell: (row: Row) => string
 }

@@ -1,8 +1,8 @@
 import type { Column } from './columns.ts'
 
 /**
- * Writes rows as CSV, one piece per batch, the header with the first of them. Source: RFC 4180. Text that a
- * spreadsheet would run as a formula gets a single quote in front.
+ * Formats rows as CSV (RFC 4180), one piece per batch, with the header in the first. Text that a spreadsheet
+ * would run as a formula is prefixed with a single quote.
  */
 export async function * toCsv<Row> (
   columns: readonly Column<Row>[], batches: AsyncIterable<readonly Row[]>
@@ -21,7 +21,7 @@ function cellOf<Row> ({ numeric = false, cell }: Column<Row>, row: Row): string 
   return numeric ? text : withoutFormula(text)
 }
 
-/** A tab or line break in front of a formula is skipped by spreadsheets, so it counts as one. */
+/** Spreadsheets ignore a tab or line break before a formula. */
 function withoutFormula (text: string): string {
   return /^[=+\-@\t\r\n]/.test(text) ? `'${text}` : text
 }

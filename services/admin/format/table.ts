@@ -4,8 +4,8 @@ import type { Column } from './columns.ts'
 const gap = '  '
 
 /**
- * Writes rows as a table for people: a line of names, then one line per row, columns aligned. What could move
- * the cursor of a terminal is taken out of the cells.
+ * Formats rows as a text table with a header and aligned columns. Control characters, which could move the
+ * cursor of a terminal, are removed.
  */
 export function toTable<Row> (columns: readonly Column<Row>[], rows: readonly Row[]): string {
   const header = columns.map(({ name }) => name.replaceAll('_', ' ').toUpperCase())

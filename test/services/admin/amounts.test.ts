@@ -4,13 +4,13 @@ import { nanoFromUsd } from '../../../services/shared/money.ts'
 import { nanoOf, requiredNanoOf, amountText } from '../../../services/admin/amounts.ts'
 import { thrown } from '../../thrown.ts'
 
-t.test('an amount comes in one of two units', async t => {
+t.test('an amount is given in one of two units', async t => {
   t.equal(nanoOf({ amount_usd: 0.1 }), 100_000_000)
   t.equal(nanoOf({ amount_nano: 7 }), 7)
   t.equal(nanoOf({}), undefined)
 })
 
-t.test('what is wrong with an amount is said of its field', async t => {
+t.test('a wrong amount is refused with the name of its field', async t => {
   t.match(thrown(() => nanoOf({ amount_usd: 1, amount_nano: 1 })), { status: 400, param: 'amount_nano' })
   t.match(thrown(() => nanoOf({ amount_usd: 1e-10 })), { status: 400, param: 'amount_usd' })
   t.match(thrown(() => nanoOf({ amount_usd: 1e7 })), { status: 400, param: 'amount_usd' })
@@ -18,7 +18,7 @@ t.test('what is wrong with an amount is said of its field', async t => {
   t.match(thrown(() => requiredNanoOf({})), { status: 400, param: 'amount_usd', code: 'missing_required_parameter' })
 })
 
-t.test('printed dollars are exact', async t => {
+t.test('formatted dollars are exact', async t => {
   t.equal(amountText(0), '0.00')
   t.equal(amountText(12_000_000_000), '12.00')
   t.equal(amountText(-1), '-0.000000001')

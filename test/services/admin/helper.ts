@@ -8,10 +8,10 @@ import { createAdministration } from '../../../services/admin/administration.ts'
 import type { Administration } from '../../../services/admin/administration.ts'
 import type { Store } from '../../../services/store/store.ts'
 
-/** What operators work with on a store, beside a gateway that serves requests from it. */
-export interface Office extends Administration {
+/** An administration next to a gateway that serves requests from the same store. */
+export interface TestAdministration extends Administration {
   ledger: Ledger
-  /** Lets a request of a key cost an amount, in nano-USD, and returns the id of its entry. */
+  /** Charges a request of a key, in nano-USD, and returns the id of its entry. */
   spend (request: Spending): Promise<string>
 }
 
@@ -23,8 +23,8 @@ interface Spending {
   usage?: Record<string, number>
 }
 
-/** Opens an office on a store; the ledger is closed when the test ends. */
-export async function openOffice (t: Test, store: Store): Promise<Office> {
+/** Opens an administration of a store; the ledger is closed when the test ends. */
+export async function openAdministration (t: Test, store: Store): Promise<TestAdministration> {
   const ledger = createLedger({ store })
   t.teardown(() => ledger.close())
   const [keys, accounts] = [createKeys(store), createAccounts(store)]
@@ -43,7 +43,7 @@ export async function openOffice (t: Test, store: Store): Promise<Office> {
   }
 }
 
-/** What an operation rejects with when it is refused. */
+/** The error of a refused operation. */
 export function refusal (details: { status: number, param?: string, code?: string }) {
   return { name: 'GatewayError', ...details }
 }

@@ -6,24 +6,24 @@ import { createKey } from '../../../services/admin/keys.ts'
 import { listUsage, toDimensions, usageCsv } from '../../../services/admin/usage.ts'
 import type { Store } from '../../../services/store/store.ts'
 import { forEachEngine } from '../../engines.ts'
-import { openOffice, refusal } from './helper.ts'
+import { openAdministration, refusal } from './helper.ts'
 
 const today = () => new Date().toISOString().slice(0, 10)
 
-async function officeWithUsage (t: Test, open: () => Promise<Store>) {
-  const office = await openOffice(t, await open())
-  await createAccount(office, { id: 'a' })
-  await addDeposit(office, 'a', { amount_usd: 10 })
-  const { id: key } = await createKey(office, { account: 'a' })
-  const entry = await office.spend({ account: 'a', key, amountNano: 5, model: 'small' })
-  await office.spend({ account: 'a', key, amountNano: 7, model: 'small' })
-  await office.spend({ account: 'a', key, amountNano: 1_000_000_000, model: '=big' })
-  return { office, key, entry }
+async function openWithUsage (t: Test, open: () => Promise<Store>) {
+  const admin = await openAdministration(t, await open())
+  await createAccount(admin, { id: 'a' })
+  await addDeposit(admin, 'a', { amount_usd: 10 })
+  const { id: key } = await createKey(admin, { account: 'a' })
+  const entry = await admin.spend({ account: 'a', key, amountNano: 5, model: 'small' })
+  await admin.spend({ account: 'a', key, amountNano: 7, model: 'small' })
+  await admin.spend({ account: 'a', key, amountNano: 1_000_000_000, model: '=big' })
+  return { admin, key, entry }
 }
 
-forEachEngine(t, 'usage is summed up by what was asked for', async (t, { open }) => {
-  const { office, key } = await officeWithUsage(t, open)
-  const byModel = await listUsage(office, { by: ['model'] })
+forEachEngine(t, 'usage is grouped by the requested dimensions', async (t, { open }) => {
+  const { admin, key } = await openWithUsage(t, open)
+  const byModel = await listUsage(admin, { by: ['model'] })
   const none = { object: 'usage', key: null, day: null, estimated_requests: 0 }
   t.same(JSON.parse(JSON.stringify(byModel.data)), [
     {
@@ -45,26 +45,26 @@ forEachEngine(t, 'usage is summed up by what was asked for', async (t, { open })
       cost_nano: 12
     }
   ])
-  t.match((await listUsage(office, { by: ['key', 'day'] })).data, [{ key, model: null, day: today(), requests: 3 }])
-  t.match((await listUsage(office, { by: ['day'], model: 'small' })).data, [{ requests: 2 }])
-  t.same((await listUsage(office, { by: ['day'], to: Date.now() - 86_400_000 })).data, [])
+  t.match((await listUsage(admin, { by: ['key', 'day'] })).data, [{ key, model: null, day: today(), requests: 3 }])
+  t.match((await listUsage(admin, { by: ['day'], model: 'small' })).data, [{ requests: 2 }])
+  t.same((await listUsage(admin, { by: ['day'], to: Date.now() - 86_400_000 })).data, [])
 })
 
-forEachEngine(t, 'a refund is taken off', async (t, { open }) => {
-  const { office, entry } = await officeWithUsage(t, open)
-  await addRefund(office, 'a', { entry, amount_nano: 2 })
-  t.match((await listUsage(office, { by: ['key'], model: 'small' })).data, [{ requests: 2, cost_nano: 10 }])
+forEachEngine(t, 'a refund is subtracted', async (t, { open }) => {
+  const { admin, entry } = await openWithUsage(t, open)
+  await addRefund(admin, 'a', { entry, amount_nano: 2 })
+  t.match((await listUsage(admin, { by: ['key'], model: 'small' })).data, [{ requests: 2, cost_nano: 10 }])
 })
 
-forEachEngine(t, 'usage comes in pages, and as CSV in one', async (t, { open }) => {
-  const { office } = await officeWithUsage(t, open)
-  const first = await listUsage(office, { by: ['model', 'day'], limit: 1 })
+forEachEngine(t, 'usage is returned in pages, and as CSV in full', async (t, { open }) => {
+  const { admin } = await openWithUsage(t, open)
+  const first = await listUsage(admin, { by: ['model', 'day'], limit: 1 })
   t.match(first, { data: [{ model: '=big' }], has_more: true })
-  const second = await listUsage(office, { by: ['model', 'day'], limit: 1, after: first.next ?? '' })
+  const second = await listUsage(admin, { by: ['model', 'day'], limit: 1, after: first.next ?? '' })
   t.match(second, { data: [{ model: 'small' }], has_more: false, next: null })
-  await t.rejects(listUsage(office, { by: ['model'], after: first.next ?? '' }), refusal({ status: 400, param: 'after' }))
+  await t.rejects(listUsage(admin, { by: ['model'], after: first.next ?? '' }), refusal({ status: 400, param: 'after' }))
 
-  const csv = await Array.fromAsync(usageCsv(office, { by: ['model', 'day'] }))
+  const csv = await Array.fromAsync(usageCsv(admin, { by: ['model', 'day'] }))
   t.equal(csv.join(''), [
     'model,day,requests,estimated_requests,prompt_tokens,completion_tokens,cost_usd',
     `'=big,${today()},1,0,3,5,1.00`,
@@ -73,7 +73,7 @@ forEachEngine(t, 'usage comes in pages, and as CSV in one', async (t, { open }) 
   ].join('\r\n'))
 })
 
-t.test('what usage is summed up by is read in any order', async t => {
+t.test('dimensions are parsed in any order', async t => {
   t.same(toDimensions('day, key'), ['key', 'day'])
   t.same(toDimensions(), ['key', 'model', 'day'])
   t.throws(() => toDimensions('key,color'), RangeError)

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { limitReached, spanText, tooLarge } from '../../../services/limits/errors'
+import { limitReached, spanText, tooLarge } from '../../../services/limits/errors.ts'
 
 const headers = { 'x-ratelimit-limit-tokens': '100' }
 

@@ -8,7 +8,7 @@ const columns = [
   { name: 'amount_usd', numeric: true, cell: ({ amount }: Row) => amount }
 ]
 
-t.test('text stands at the left, numbers at the right', async t => {
+t.test('text is aligned to the left, numbers to the right', async t => {
   t.equal(toTable(columns, [{ id: 'a', amount: '1.00' }, { id: 'täglich', amount: '1234567.00' }]), [
     'ID       AMOUNT USD',
     'a              1.00',
@@ -17,7 +17,7 @@ t.test('text stands at the left, numbers at the right', async t => {
   ].join('\n'))
 })
 
-t.test('a table without rows is its header', async t => {
+t.test('a table without rows is a header', async t => {
   t.equal(toTable(columns, []), 'ID  AMOUNT USD\n')
 })
 

@@ -5,7 +5,7 @@ import { entriesOfPeriod, recordEntryBlocks } from '../../../../services/ledger/
 import { listEntries } from '../../../../services/admin/entries.ts'
 import type { Store } from '../../../../services/store/store.ts'
 import { createDatabase, forEachEngine } from '../../../engines.ts'
-import { openOffice } from '../../admin/helper.ts'
+import { openAdministration } from '../../admin/helper.ts'
 import { createRandom } from '../random.ts'
 
 /** Books entries of 1 nano-USD, one after the other at the times given. */
@@ -24,7 +24,7 @@ let books = 0
 
 forEachEngine(t, 'entries of a period are found wherever they stand', async (t, { open }) => {
   const store = await open()
-  const office = await openOffice(t, store)
+  const admin = await openAdministration(t, store)
   const seed = Date.now() >>> 0
   t.comment(`seed ${seed}`)
   const random = createRandom(seed)
@@ -42,7 +42,7 @@ forEachEngine(t, 'entries of a period are found wherever they stand', async (t, 
       const [sum] = await usage(store, { by: [], from, to })
       const { length } = expected
       t.match(sum, { requests: length, amountNano: length, completionTokens: 2 * length })
-      const { data } = await listEntries(office, { from, to, limit: 50 })
+      const { data } = await listEntries(admin, { from, to, limit: 50 })
       t.same(data.map(({ at }) => Date.parse(at)), expected.slice(-50).reverse())
     }
   }
