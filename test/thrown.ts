@@ -7,3 +7,8 @@ export function thrown (work: () => unknown): unknown {
     return error
   }
 }
+
+/** What a promise is rejected with; `null` when it resolves. */
+export function rejection (promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(() => null, (error: unknown) => error)
+}

@@ -83,14 +83,19 @@ async function pipe (exchange: Exchange, relay: Relay, sink: EventSink): Promise
     return isFree
   }
 
+  function leave (error: unknown): void {
+    reject(error)
+    exchange.cancel()
+  }
+
   const isFree = forward()
   if (relay.failure === null && !relay.isDone) {
-    if (!isFree) await sink.drained()
+    if (!isFree) await sink.drained().catch(leave)
     exchange.pipeTo({
       chunk (bytes) {
         relay.push(bytes)
         const isFree = forward()
-        if (!isFree) sink.drained().then(() => exchange.resume(), reject)
+        if (!isFree) sink.drained().then(() => exchange.resume(), leave)
         return isFree
       },
       end () {

@@ -7,6 +7,7 @@ import t, { type Test } from 'tap'
 import { Deadlines } from '../../../services/shared/deadline-timer.ts'
 import { createConnection } from '../../../services/upstream/connection.ts'
 import type { ChunkSink, Connection, Exchange } from '../../../services/upstream/exchange.ts'
+import { rejection } from '../../thrown.ts'
 
 const patient = { connectMs: 5_000, firstByteMs: 10_000, idleMs: 10_000, totalMs: 20_000 }
 const maxBytes = 64 * 1024 * 1024
@@ -69,8 +70,6 @@ function connectTo (t: Test, port: number, timeouts: Partial<typeof patient> = {
 function pour (response: ServerResponse): void {
   if (!response.destroyed) response.write(Buffer.alloc(16 * 1024), () => setImmediate(pour, response))
 }
-
-const failureOf = (promise: Promise<unknown>): Promise<unknown> => promise.then(() => null, error => error)
 
 /** Collects what an exchange pipes; `isFree` says whether more may come after a chunk. */
 function pipe (exchange: Exchange, isFree: (chunk: Buffer) => boolean = () => true): Promise<Buffer> {
@@ -147,7 +146,7 @@ for (const [name, read] of Object.entries(readers)) {
       response.writeHead(200, { 'content-length': '10' })
       response.write('12345', () => response.destroy())
     })
-    t.match(await failureOf(read(await get())), { name: 'UpstreamError', kind: 'network', sent: 'yes' })
+    t.match(await rejection(read(await get())), { name: 'UpstreamError', kind: 'network', sent: 'yes' })
   })
 
   t.test(`${name}: an abort in the body ends the upstream's connection`, async t => {
@@ -157,7 +156,7 @@ for (const [name, read] of Object.entries(readers)) {
       response.write('begun')
     })
     const leaving = new AbortController()
-    const reading = failureOf(read(await get(leaving.signal)))
+    const reading = rejection(read(await get(leaving.signal)))
     leaving.abort()
     t.match(await reading, { kind: 'aborted' })
     await closed.promise
@@ -166,7 +165,7 @@ for (const [name, read] of Object.entries(readers)) {
 
   t.test(`${name}: silence in the body is a timeout`, async t => {
     const { get } = await startPair(t, (_, response) => { response.write('begun') }, { idleMs: 40 })
-    t.match(await failureOf(read(await get())), {
+    t.match(await rejection(read(await get())), {
       kind: 'timeout', sent: 'maybe', message: 'The provider sent nothing for 40 ms.'
     })
   })
@@ -178,7 +177,7 @@ t.test('a body longer than the limit is given up, and its connection with it', a
     response.once('close', () => closed.resolve())
     pour(response)
   })
-  const failure = await failureOf((await get()).read(100_000))
+  const failure = await rejection((await get()).read(100_000))
   t.match(failure, { kind: 'bad_reply', sent: 'yes', message: 'The answer is longer than 100000 bytes.' })
   await closed.promise
 })
@@ -223,7 +222,7 @@ t.test('a request that was aborted before it was sent reaches no server', async 
     requests += 1
     response.end()
   })
-  t.match(await failureOf(get(AbortSignal.abort())), { kind: 'aborted' })
+  t.match(await rejection(get(AbortSignal.abort())), { kind: 'aborted' })
   t.equal(deadlines.size, 0)
   await (await get()).read(0)
   t.equal(requests, 1)
@@ -231,27 +230,27 @@ t.test('a request that was aborted before it was sent reaches no server', async 
 
 t.test('an upstream that says nothing, or never ends, is a timeout', async t => {
   const silent = await startPair(t, () => {}, { firstByteMs: 40 })
-  t.match(await failureOf(silent.get()), {
+  t.match(await rejection(silent.get()), {
     kind: 'timeout', sent: 'maybe', message: 'The provider sent no answer within 40 ms.'
   })
   const endless = await startPair(t, (_, response) => {
     const more = () => { if (!response.destroyed) response.write('x', () => setTimeout(more, 5)) }
     more()
   }, { totalMs: 120 })
-  t.match(await failureOf((await endless.get()).read(maxBytes)), {
+  t.match(await rejection((await endless.get()).read(maxBytes)), {
     kind: 'timeout', message: 'The provider did not finish within 120 ms.'
   })
 })
 
 t.test('an error says whether the request was sent', async t => {
   const nobody = connectTo(t, 1)
-  t.match(await failureOf(nobody.get()), {
+  t.match(await rejection(nobody.get()), {
     kind: 'network', sent: 'no', message: 'The provider could not be reached (ECONNREFUSED).'
   })
   const reset = await startRaw(t, socket => { socket.resetAndDestroy() })
-  t.match(await failureOf(reset.get()), { kind: 'network', sent: 'maybe' })
+  t.match(await rejection(reset.get()), { kind: 'network', sent: 'maybe' })
   const garbage = await startRaw(t, socket => { socket.end('this is not HTTP\r\n\r\n') })
-  t.match(await failureOf(garbage.get()), { kind: 'network', sent: 'maybe' })
+  t.match(await rejection(garbage.get()), { kind: 'network', sent: 'maybe' })
 })
 
 t.test('a cancelled answer frees its connection', async t => {
@@ -263,7 +262,7 @@ t.test('a cancelled answer frees its connection', async t => {
   const exchange = await get()
   exchange.cancel()
   await closed.promise
-  t.match(await failureOf(exchange.read(maxBytes)), { kind: 'aborted' })
+  t.match(await rejection(exchange.read(maxBytes)), { kind: 'aborted' })
   t.equal(deadlines.size, 0)
 })
 
@@ -326,7 +325,7 @@ t.test('closing waits for the answers under way', async t => {
   response.end('b')
   t.equal((await exchange.read(10)).toString(), 'ab')
   await closing
-  t.match(await failureOf(get()), { kind: 'network', sent: 'no' })
+  t.match(await rejection(get()), { kind: 'network', sent: 'no' })
 })
 
 const text = 'Grüße, 日本語. '.repeat(5000)
@@ -366,9 +365,9 @@ for (const [encoding, encode] of Object.entries(encoders)) {
     const message = 'The provider\'s compressed answer is broken.'
     for (const [name, read] of Object.entries(readers)) {
       body = Buffer.from('this is not compressed')
-      t.match(await failureOf(read(await get())), { kind: 'bad_reply', sent: 'yes', message }, `${name}, broken`)
+      t.match(await rejection(read(await get())), { kind: 'bad_reply', sent: 'yes', message }, `${name}, broken`)
       body = bytes.subarray(0, bytes.length - 12)
-      t.match(await failureOf(read(await get())), { kind: 'bad_reply', sent: 'yes', message }, `${name}, truncated`)
+      t.match(await rejection(read(await get())), { kind: 'bad_reply', sent: 'yes', message }, `${name}, truncated`)
     }
     t.equal(deadlines.size, 0)
   })
@@ -378,7 +377,7 @@ for (const [encoding, encode] of Object.entries(encoders)) {
     const { get } = await startPair(t, (_, response) => {
       response.writeHead(200, { 'content-encoding': encoding }).end(bomb)
     })
-    t.match(await failureOf((await get()).read(100_000)), {
+    t.match(await rejection((await get()).read(100_000)), {
       kind: 'bad_reply', message: 'The answer is longer than 100000 bytes.'
     })
   })
@@ -431,7 +430,7 @@ t.test('an encoding that nobody knows is a bad reply', async t => {
   const { get } = await startPair(t, (_, response) => {
     response.writeHead(200, { 'content-encoding': 'rot13' }).end('x')
   })
-  t.match(await failureOf(get()), {
+  t.match(await rejection(get()), {
     kind: 'bad_reply', sent: 'yes', message: 'The provider used the content encoding rot13.'
   })
   const identity = await startPair(t, (_, response) => {

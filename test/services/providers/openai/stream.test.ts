@@ -1,0 +1,280 @@
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { Deadlines } from '../../../../services/shared/deadline-timer.ts'
+import { createConnection } from '../../../../services/upstream/connection.ts'
+import { maxEventBytes } from '../../../../services/upstream/sse.ts'
+import { createReport, type EventStream } from '../../../../services/providers/provider.ts'
+import { dialects } from '../../../../services/providers/openai/dialects.ts'
+import { relayStream } from '../../../../services/providers/openai/stream.ts'
+import { rejection } from '../../../thrown.ts'
+
+const timeouts = { connectMs: 5_000, firstByteMs: 10_000, idleMs: 10_000, totalMs: 20_000 }
+
+/** What a server writes: its parts one after the other, each in a packet of its own. */
+type Body = Iterable<string | Buffer>
+
+interface RelayOptions { dialect?: string, hideUsage?: boolean, signal?: AbortSignal, isOpen?: boolean }
+
+/** A server that sends bodies as event streams, and a relay of them. */
+async function start (t: Test) {
+  let current: { body: Body, isOpen: boolean } = { body: [], isOpen: false }
+  const sockets: Socket[] = []
+  const closed = Promise.withResolvers<void>()
+  const server = createServer(async (_, response) => {
+    response.once('close', () => { if (!response.writableFinished) closed.resolve() })
+    const { body, isOpen } = current
+    for (const part of body) if (!await write(response, part)) return
+    if (!isOpen) response.end()
+  })
+  server.on('connection', socket => { sockets.push(socket) })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const deadlines = new Deadlines(5)
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const connection = createConnection({ baseUrl, timeouts, maxConnections: 4, deadlines })
+  t.teardown(() => connection.close())
+
+  async function relay (body: Body, options: RelayOptions = {}) {
+    const { dialect: name = 'compatible', hideUsage = false, isOpen = false } = options
+    const { signal = new AbortController().signal } = options
+    const dialect = dialects[name]
+    if (dialect === undefined) throw new Error(name)
+    current = { body, isOpen }
+    const exchange = await connection.send({ method: 'GET', path: '/', headers: {}, signal })
+    const report = createReport()
+    return { report, stream: await relayStream(exchange, report, { dialect, hideUsage }) }
+  }
+  return { relay, sockets, deadlines, closed: closed.promise }
+}
+
+/** Resolves with whether the client is still there. */
+async function write (response: ServerResponse, part: string | Buffer): Promise<boolean> {
+  await new Promise<void>(resolve => response.write(part, () => resolve()))
+  await nextTurn()
+  return !response.destroyed
+}
+
+/** Resolves when the upstream's connection is free again. */
+async function settled (deadlines: Deadlines): Promise<void> {
+  while (deadlines.size > 0) await nextTurn()
+  await nextTurn()
+}
+
+/** The two ways to read a stream; each collects into `pieces`. */
+const readers: Record<string, (stream: EventStream, pieces?: Buffer[]) => Promise<string>> = {
+  async iterate (stream, pieces = []) {
+    for await (const piece of stream) pieces.push(Buffer.from(piece))
+    return Buffer.concat(pieces).toString()
+  },
+  async pipe (stream, pieces = []) {
+    const write = (piece: Uint8Array) => pieces.push(Buffer.from(piece)) > 0
+    await stream.pipeTo({ write, drained: () => Promise.reject(new Error('never full')) })
+    return Buffer.concat(pieces).toString()
+  }
+}
+
+const event = (data: unknown): string => `data: ${JSON.stringify(data)}\n\n`
+const head = { id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'gpt-5-nano' }
+const usage = { prompt_tokens: 8, completion_tokens: 3, total_tokens: 11 }
+const counted = { prompt: 8, completion: 3 }
+const chunk = (delta: object, finish: string | null = null, more: object = {}) =>
+  event({ ...head, choices: [{ index: 0, delta, finish_reason: finish }], ...more })
+const text = (content: string) => chunk({ content })
+const done = 'data: [DONE]\n\n'
+const whole = [text('Grüße, '), text('日本語'), text(' 👩‍👩‍👧‍👦'), chunk({}, 'stop'), event({ ...head, choices: [], usage }), done]
+
+for (const [name, read] of Object.entries(readers)) {
+  t.test(`${name}: a stream passes as it is, wherever the network cuts it`, async t => {
+    const { relay, sockets, deadlines } = await start(t)
+    const bytes = Buffer.from(whole.join(''))
+    const bodies: Record<string, Body> = {
+      'event by event': whole,
+      'in one packet': [bytes],
+      'byte by byte': Array.from(bytes, byte => Buffer.of(byte)),
+      'every 7 bytes': Array.from({ length: Math.ceil(bytes.length / 7) }, (_, at) => bytes.subarray(at * 7, at * 7 + 7)),
+      'with CRLF': [whole.join('').replaceAll('\n', '\r\n')]
+    }
+    for (const [how, body] of Object.entries(bodies)) {
+      const { stream, report } = await relay(body)
+      t.equal(await read(stream), whole.join(''), how)
+      t.match(report, { usage: counted, model: 'gpt-5-nano' })
+      await settled(deadlines)
+    }
+    t.equal(sockets.length, 1, 'the connection is used again each time')
+  })
+
+  t.test(`${name}: usage that the client did not ask for is hidden in every form, and reported`, async t => {
+    const { relay } = await start(t)
+    const forms: Record<string, string[]> = {
+      'a chunk of its own': whole,
+      'with the finish reason': [text('a'), chunk({}, 'stop', { usage }), done],
+      'null everywhere else': [chunk({ content: 'a' }, null, { usage: null }), event({ ...head, choices: [], usage }), done],
+      'null with a space': ['data: {"model":"m","usage" : null, "choices":[]}\n\n', event({ ...head, choices: [], usage }), done]
+    }
+    for (const [how, body] of Object.entries(forms)) {
+      const hidden = await relay(body, { hideUsage: true })
+      const seen = await read(hidden.stream)
+      t.notMatch(seen, 'usage', how)
+      t.match(seen, /data: \[DONE\]\n\n$/)
+      for (const line of seen.split('\n\n').slice(0, -2)) t.ok(JSON.parse(line.slice(6)), 'the JSON is whole')
+      t.match(hidden.report.usage, counted, how)
+      const shown = await relay(body)
+      t.equal(await read(shown.stream), body.join(''), how)
+    }
+  })
+
+  t.test(`${name}: a stream without [DONE] gets it if it was complete, else it fails`, async t => {
+    const { relay } = await start(t)
+    const complete = [text('a'), chunk({}, 'stop')]
+    t.equal(await read((await relay(complete)).stream), [...complete, done].join(''))
+    const unended = [text('a'), chunk({}, 'stop').trimEnd()]
+    t.equal(await read((await relay(unended)).stream), [...complete, done].join(''), 'the last event lacks its empty line')
+    const pieces: Buffer[] = []
+    const { stream, report } = await relay([text('a'), text('b')])
+    t.match(await rejection(read(stream, pieces)), {
+      name: 'UpstreamError', kind: 'bad_reply', sent: 'yes', message: 'The provider\'s stream broke off before it was complete.'
+    })
+    t.equal(Buffer.concat(pieces).toString(), text('a') + text('b'), 'what came before arrives')
+    t.equal(report.delivered.text, 'ab', 'and is known, for an estimate of its usage')
+  })
+
+  t.test(`${name}: an error in mid-stream comes after what was said, and ends the connection`, async t => {
+    const errors: Record<string, [string, object]> = {
+      'an error chunk': [event({ error: { message: 'Busy.', code: 503 } }), { kind: 'overloaded', message: 'Busy.' }],
+      'an error event': [`event: error\n${event({ message: 'Slow down.', code: 'rate_limit_exceeded' })}`, { kind: 'rate', message: 'Slow down.' }],
+      'no JSON': ['data: {"a"\n\n', { kind: 'bad_reply', message: 'The provider sent an event that is not a JSON object.' }]
+    }
+    for (const [what, [bad, expected]] of Object.entries(errors)) {
+      const { relay, closed } = await start(t)
+      const pieces: Buffer[] = []
+      // An event that is not JSON is noticed where events are parsed: here, because of its usage.
+      const { stream } = await relay([text('a'), what === 'no JSON' ? bad.replace('"a"', '"usage":1') : bad], { isOpen: true })
+      t.match(await rejection(read(stream, pieces)), expected, what)
+      t.equal(Buffer.concat(pieces).toString(), text('a'), what)
+      await closed
+    }
+  })
+
+  t.test(`${name}: an abort and a broken connection reject`, async t => {
+    const { relay } = await start(t)
+    const leaving = new AbortController()
+    const { stream } = await relay([text('a')], { signal: leaving.signal, isOpen: true })
+    const pieces: Buffer[] = []
+    const reading = rejection(read(stream, pieces))
+    leaving.abort()
+    t.match(await reading, { kind: 'aborted' })
+    t.equal(Buffer.concat(pieces).toString(), text('a'))
+    const other = await start(t)
+    const broken = await other.relay([text('a')], { isOpen: true })
+    const failing = rejection(read(broken.stream))
+    other.sockets[0]?.destroy()
+    t.match(await failing, { kind: 'network', sent: 'yes' })
+  })
+
+  t.test(`${name}: what follows [DONE] is left out, and the connection is used again`, async t => {
+    const { relay, sockets, deadlines } = await start(t)
+    for (let i = 0; i < 2; i++) {
+      const { stream } = await relay([text('a'), chunk({}, 'stop'), done, ': bye\n\n'])
+      t.equal(await read(stream), text('a') + chunk({}, 'stop') + done)
+      await settled(deadlines)
+    }
+    t.equal(sockets.length, 1)
+  })
+
+  t.test(`${name}: comments pass between events, a flood of them does not`, async t => {
+    const { relay } = await start(t)
+    const body = [text('a'), ': still there\n\n', chunk({}, 'stop'), done]
+    t.equal(await read((await relay(body)).stream), body.join(''))
+    const flood = Array.from({ length: 40 }, () => `: ${'x'.repeat(8 * 1024)}\n\n`)
+    t.match(await rejection(read((await relay([text('a'), ...flood])).stream)), {
+      kind: 'bad_reply', message: 'The provider sent nothing but comments.'
+    })
+  })
+
+  t.test(`${name}: an event without end is given up`, async t => {
+    const { relay } = await start(t)
+    const piece = Buffer.alloc(1024 * 1024, 'x')
+    const endless = Array.from({ length: maxEventBytes / piece.length + 2 }, () => piece)
+    const { stream } = await relay([text('a'), 'data: ', ...endless])
+    t.match(await rejection(read(stream)), { kind: 'bad_reply', message: /event longer than/ })
+  })
+}
+
+t.test('a failure before the first event rejects at once, so that another provider can be asked', async t => {
+  const cases: [Body, object][] = [
+    [[event({ error: { message: 'No.', code: 'invalid_api_key' } })], { kind: 'auth' }],
+    [[': queued\n\n', event({ error: { message: 'Busy.', code: 529 } })], { kind: 'overloaded' }],
+    [['data: nonsense\n\n'], { kind: 'bad_reply' }],
+    [[': only a comment\n\n'], { kind: 'bad_reply' }],
+    [[], { kind: 'bad_reply' }]
+  ]
+  for (const [body, expected] of cases) {
+    const { relay, deadlines } = await start(t)
+    t.match(await rejection(relay(body)), { name: 'UpstreamError', sent: 'yes', ...expected })
+    t.equal(deadlines.size, 0, 'nothing is left open')
+  }
+})
+
+t.test('comments before the first event are dropped', async t => {
+  const { relay } = await start(t)
+  for (const read of Object.values(readers)) {
+    const { stream } = await relay([': queued\n\n', ': queued\n\n', ...whole])
+    t.equal(await read(stream), whole.join(''))
+  }
+})
+
+t.test('a reader that leaves early ends the connection', async t => {
+  const { relay, closed, deadlines } = await start(t)
+  const { stream } = await relay([text('a'), text('b')], { isOpen: true })
+  for await (const piece of stream) if (piece.length > 0) break
+  await closed
+  t.equal(deadlines.size, 0)
+})
+
+t.test('a full sink gets the next piece after it has drained, and may end the stream', async t => {
+  const { relay } = await start(t)
+  const texts = Array.from({ length: 200 }, (_, index) => text(`${index} ${'x'.repeat(4096)}`))
+  const body = [...texts, chunk({}, 'stop'), done]
+  const { stream } = await relay([body.join('')])
+  let waits = 0
+  const pieces: Buffer[] = []
+  await stream.pipeTo({
+    write (piece) {
+      pieces.push(Buffer.from(piece))
+      return false
+    },
+    async drained () {
+      waits += 1
+      await nextTurn()
+    }
+  })
+  t.equal(Buffer.concat(pieces).toString(), body.join(''))
+  t.ok(waits > 1)
+  const leaving = await relay([text('a'), text('b')], { isOpen: true })
+  const gone = new Error('the client has gone')
+  const sink = { write: () => false, drained: () => Promise.reject(gone) }
+  t.equal(await rejection(leaving.stream.pipeTo(sink)), gone)
+})
+
+t.test('a dialect\'s words become OpenAI\'s', async t => {
+  const { relay } = await start(t)
+  const together = await relay([chunk({ reasoning: 'Hm.' }), chunk({}, 'eos'), done], { dialect: 'together' })
+  const seen = await readers.iterate?.(together.stream) ?? ''
+  t.match(seen, '"reasoning_content":"Hm."')
+  t.match(seen, '"finish_reason":"stop"')
+  const parts = [{ type: 'thinking', thinking: [{ type: 'text', text: 'Hm.' }] }, { type: 'text', text: 'Yes.' }]
+  const mistral = await relay([chunk({ content: parts }), chunk({}, 'model_length'), done], { dialect: 'mistral' })
+  const other = await readers.pipe?.(mistral.stream) ?? ''
+  t.match(other, '"content":"Yes."')
+  t.match(other, '"reasoning_content":"Hm."')
+  t.match(other, '"finish_reason":"length"')
+  const failed = await relay([text('a'), chunk({}, 'insufficient_system_resource')], { dialect: 'deepseek' })
+  t.match(await rejection(readers.pipe?.(failed.stream) ?? Promise.resolve()), { kind: 'overloaded' })
+})

@@ -1,0 +1,35 @@
+import t from 'tap'
+import { isEventStream, masked, objectOf, parseAnswer, retryAfterMsOf } from '../../../services/upstream/answer-body.ts'
+import { thrown } from '../../thrown.ts'
+
+t.test('retry-after is read as seconds, as a date and in ms', t => {
+  t.equal(retryAfterMsOf({ 'retry-after': '7' }), 7000)
+  t.equal(retryAfterMsOf({ 'retry-after': '0.5' }), 500)
+  t.equal(retryAfterMsOf({ 'retry-after': '7', 'retry-after-ms': '250' }), 250, 'the more exact one counts')
+  const inMs = retryAfterMsOf({ 'retry-after': new Date(Date.now() + 90_000).toUTCString() }) ?? 0
+  t.ok(inMs > 85_000 && inMs <= 90_000)
+  t.equal(retryAfterMsOf({ 'retry-after': new Date(0).toUTCString() }), 0, 'a time that has passed')
+  for (const value of ['soon', '', undefined, ['1', '2']]) t.equal(retryAfterMsOf({ 'retry-after': value }), undefined)
+  t.end()
+})
+
+t.test('a body must be JSON, and an object', t => {
+  t.same(objectOf(parseAnswer('{"a":1}')), { a: 1 })
+  t.match(thrown(() => parseAnswer('{')), { kind: 'bad_reply', message: 'The provider\'s answer is not valid JSON.' })
+  for (const value of [[], null, 'x']) {
+    t.match(thrown(() => objectOf(value)), { kind: 'bad_reply', message: 'The provider\'s answer is not a JSON object.' })
+  }
+  t.end()
+})
+
+t.test('a key is masked wherever it stands', t => {
+  t.equal(masked('sk-1 and sk-1', 'sk-1'), '*** and ***')
+  t.equal(masked('sk-1', null), 'sk-1')
+  t.end()
+})
+
+t.test('an event stream is known by its type', t => {
+  t.ok(isEventStream({ headers: { 'content-type': 'Text/Event-Stream; charset=utf-8' } }))
+  for (const type of ['application/json', undefined]) t.notOk(isEventStream({ headers: { 'content-type': type } }))
+  t.end()
+})
