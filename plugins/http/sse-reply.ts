@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { FastifyReply } from 'fastify'
 import fp from 'fastify-plugin'
-import type { Delivery, Events } from '../../services/requests/delivery.ts'
+import type { Delivery, Events, LongPollResponse } from '../../services/requests/delivery.ts'
 import { errorAnswer } from '../../services/http/error-answers.ts'
 import type { EventSink } from '../../services/providers/provider.ts'
 import { encodeEvent } from '../../services/upstream/sse.ts'
@@ -14,7 +14,7 @@ declare module 'fastify' {
   }
 }
 
-/** Lets a use case answer through a reply, whole or as an event stream. */
+/** Lets a use case answer through a reply: whole, as an event stream, or after a long poll. */
 export default fp(async app => {
   app.decorateReply('toDelivery', function (signal) {
     return {
@@ -23,7 +23,8 @@ export default fp(async app => {
         trace.firstByteAtMs = performance.now()
         this.headers(headers).type('application/json; charset=utf-8').send(passThrough ? text ?? body : body)
       },
-      stream: (headers, events) => sendEvents(this, headers, events, signal)
+      stream: (headers, events) => sendEvents(this, headers, events, signal),
+      longPoll: () => longPollOf(this)
     }
   })
 }, { name: 'sse-reply', dependencies: ['trace', 'overload'] })
@@ -63,4 +64,17 @@ async function sendEvents (
     raw.write(encodeEvent(answer.toBody()))
   }
   raw.end()
+}
+
+function longPollOf (reply: FastifyReply): LongPollResponse {
+  return {
+    raw: reply.raw,
+    send: (headers, body) => { reply.headers(headers).type('application/json; charset=utf-8').send(body) },
+    fail: error => { reply.send(error) },
+    commit (headers) {
+      reply.hijack()
+      reply.raw.writeHead(200, { ...reply.getHeaders(), ...headers } as OutgoingHttpHeaders)
+    },
+    serialize: body => reply.serialize(body).toString()
+  }
 }

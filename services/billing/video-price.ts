@@ -3,8 +3,8 @@ import { assertSafe } from '../shared/money.ts'
 import { notPriced } from './token-price.ts'
 import type { JobTask } from '../providers/provider-video.ts'
 
-/** What a video may cost at most: its longest length at the price of now. */
-export interface VideoPrice { secondNano: number, seconds: number, amountNano: number }
+/** What a video may cost at most: its greatest length at the present price. */
+export interface VideoPrice { secondNano: number, seconds: number, maxNano: number }
 
 /** Prices a video. Throws GatewayError 400 for a model without a price. */
 export function priceOf (model: ModelConfig, task: JobTask): VideoPrice {
@@ -15,12 +15,12 @@ export function priceOf (model: ModelConfig, task: JobTask): VideoPrice {
   const secondNano = special?.secondNano ?? model.price?.secondNano ?? null
   if (secondNano === null) throw notPriced(model.id, 'videos')
   const seconds = task.seconds ?? model.video?.maxSeconds ?? unknownModel.seconds
-  return { secondNano, seconds, amountNano: costNano(secondNano, seconds) }
+  return { secondNano, seconds, maxNano: costNano(secondNano, seconds) }
 }
 
 /** Seconds at a price, rounded up to the next nano-USD. */
 export function costNano (secondNano: number, seconds: number): number {
-  // A length such as 4.8 is not exact in binary; what is behind the microsecond is not paid for.
+  // A length such as 4.8 is not exact in binary, so lengths are rounded to microseconds first.
   return assertSafe(Math.ceil(Math.round(seconds * 1e6) * secondNano / 1e6))
 }
 

@@ -1,5 +1,6 @@
 import type { Charge, Quote } from '../billing/charge.ts'
 import type { Payer } from '../billing/payer.ts'
+import type { JobHold } from '../ledger/hold/job-holds.ts'
 import type { Hold, Ledger } from '../ledger/ledger.ts'
 
 interface RequestHoldsOptions {
@@ -108,4 +109,19 @@ export class RequestHold {
     if (this.#hold !== null) this.#context.watch(this.#hold.release())
     this.#hold = null
   }
+}
+
+/**
+ * Holds the money of a job, which outlives its request: until `expiresAt` (ms since 1970) if no job follows,
+ * else until the job ends it, see `JobHolds`. Null for a job that is free. Throws like `RequestHold.cover`.
+ */
+export async function holdForJob (
+  ledger: Pick<Ledger, 'reserve' | 'forget'>, { key, chain }: Payer,
+  { id, maxNano, expiresAt }: { id: string, maxNano: number, expiresAt: number }
+): Promise<JobHold | null> {
+  if (maxNano === 0) return null
+  const hold = { id, chain, key, amountNano: maxNano }
+  await ledger.reserve({ ...hold, durable: true, expiresAt })
+  ledger.forget(id)
+  return hold
 }

@@ -1,5 +1,6 @@
 import { GatewayError } from '../shared/errors.ts'
-import type { JobHolds } from '../ledger/hold/job-holds.ts'
+import type { JobHold, JobHolds } from '../ledger/hold/job-holds.ts'
+import { holdForJob } from '../requests/request-hold.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Store } from '../store/store.ts'
 import { joinable, joinMs } from './dedupe.ts'
@@ -113,12 +114,11 @@ export function createAdmission (context: AdmissionContext): Admission {
 
   /** Null when the account has just got a job of that name. */
   async function create (order: Order, ticket: string): Promise<Job | null> {
-    const { payer: { chain, key }, price } = order
     const id = context.newId()
-    const hold = price.amountNano === 0 ? null : { id, chain, key, amountNano: price.amountNano }
+    const expiresAt = clock() + looseHoldMs
+    let hold: JobHold | null
     try {
-      if (hold !== null) await ledger.reserve({ ...hold, durable: true, expiresAt: clock() + looseHoldMs })
-      ledger.forget(id)
+      hold = await holdForJob(ledger, order.payer, { id, maxNano: order.price.maxNano, expiresAt })
     } catch (error) {
       // What the account lacks may be held for the very same request, which another node has got.
       const same = await join(order, ticket)

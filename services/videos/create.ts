@@ -8,7 +8,7 @@ import { realTimers } from '../shared/timers.ts'
 import type { Download, MediaStore } from '../media/media.ts'
 import type { VideoSettings } from '../catalogue/types.ts'
 import type { Resolved } from '../models/registry.ts'
-import type { Provider } from '../providers/provider.ts'
+import type { Catalogue } from '../requests/candidates.ts'
 import type { Store } from '../store/store.ts'
 import { createAdmission } from './admission.ts'
 import { defaultTiming } from './runner/runner-context.ts'
@@ -38,7 +38,7 @@ export interface VideoServiceOptions {
   download: Download
   /** The video models that an id stands for, the preferred one first. */
   resolve (model: string): Resolved[]
-  provider (id: string): Provider | undefined
+  catalogue: Catalogue
   settings (): VideoSettings
   log: JobLog
   timing?: Partial<Timing>
@@ -51,7 +51,7 @@ const closeMs = 10_000
 
 /** Puts the use case, the runner and what they share together, for one node. */
 export async function createVideoService (options: VideoServiceOptions): Promise<VideoService> {
-  const { store, ledger, media, settings, log, provider } = options
+  const { store, ledger, media, settings, log, catalogue } = options
   const timing = { ...defaultTiming, ...options.timing }
   const clocks = { clock: Date.now, monotonic: () => performance.now() }
   const closing = new AbortController()
@@ -70,7 +70,7 @@ export async function createVideoService (options: VideoServiceOptions): Promise
     timing,
     log,
     closing: closing.signal,
-    maker: id => provider(id)?.videos
+    maker: id => catalogue.provider(id)?.videos
   }
   const onError = (err: unknown): void => log.error({ err }, 'a job could not be written')
   const waiters = createWaiters({

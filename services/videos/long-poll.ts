@@ -1,23 +1,10 @@
-import type { ServerResponse } from 'node:http'
 import type { ChatCompletion } from '../../schemas/openai/chat-completions.ts'
 import type { VideoSettings } from '../catalogue/types.ts'
 import { GatewayError } from '../shared/errors.ts'
+import type { LongPollResponse } from '../requests/delivery.ts'
 import type { Trace } from '../requests/trace.ts'
 import { failureOf, stillRunning } from './answer.ts'
 import type { Job } from './job.ts'
-
-/** The way back to one client that waits. */
-export interface HeldResponse {
-  readonly raw: ServerResponse
-  /** Sends a whole answer with status 200; only before `commit`. */
-  send (headers: Record<string, string>, body: ChatCompletion): void
-  /** Sends an error with its status; only before `commit`. */
-  fail (error: GatewayError): void
-  /** Sends status 200 and the headers, and takes the response out of the framework's hands. */
-  commit (headers: Record<string, string>): void
-  /** The text of a completion as `send` would send it. */
-  serialize (body: ChatCompletion): string
-}
 
 /** A request that is held open until its job has ended. */
 export interface Held {
@@ -33,7 +20,7 @@ export interface Held {
 }
 
 interface HoldOptions {
-  response: HeldResponse
+  response: LongPollResponse
   job: Pick<Job, 'id' | 'model' | 'createdAt'>
   headers: Record<string, string>
   settings: VideoSettings

@@ -6,35 +6,28 @@ import { headerText } from '../shared/header-text.ts'
 import type { MediaStore } from '../media/media.ts'
 import type { Resolved } from '../models/registry.ts'
 import { usdText } from '../shared/money.ts'
-import type { Provider } from '../providers/provider.ts'
-import type { Trace } from '../requests/trace.ts'
+import { planFor, type Catalogue } from '../requests/candidates.ts'
+import type { Incoming } from '../requests/incoming.ts'
+import type { RetryOptions } from '../requests/request-headers.ts'
+import { setCandidate, type Trace } from '../requests/trace.ts'
 import type { Admission, Order } from './admission.ts'
 import { completionOf, errorOf } from './answer.ts'
 import type { Shown } from './answer.ts'
 import { bodyHashOf } from './dedupe.ts'
 import { holdOpen } from './long-poll.ts'
-import type { Held, HeldResponse } from './long-poll.ts'
+import type { Held } from './long-poll.ts'
 import type { Job } from './job.ts'
 import { priceOf } from '../billing/video-price.ts'
 import { readTask } from './request.ts'
 import type { JobRows } from './rows.ts'
 import type { Tickets } from './waiter-ids.ts'
 import type { Waiters } from './waiter-registry.ts'
-import type { Payer } from '../billing/payer.ts'
 
 /** One request of one client for a video. */
-export interface VideoIncoming {
-  request: ChatCompletionRequest
-  payer: Payer
-  mayUse (model: string): boolean
-  /** The headers by which a client says what it sends again; null and 0 when it does not. */
-  idempotencyKey: string | null
-  retryCount: number
-  clientTimeoutMs: number | null
+export interface VideoIncoming
+  extends Pick<Incoming<ChatCompletionRequest>, 'request' | 'payer' | 'mayUse' | 'trace' | 'delivery'>, RetryOptions {
   /** Where the client reaches the API, e.g. `https://gateway.example.com/v1`. */
   baseUrl: string
-  trace: Trace
-  response: HeldResponse
 }
 
 export interface Videos {
@@ -55,7 +48,7 @@ export interface Videos {
 
 interface VideosContext {
   resolve (model: string): Resolved[]
-  provider (id: string): Provider | undefined
+  catalogue: Catalogue
   rows: JobRows
   admission: Admission
   waiters: Waiters
@@ -84,24 +77,16 @@ export function createVideos (context: VideosContext): Videos {
     trace.asked = request.model
     const resolved = context.resolve(request.model).find(({ model }) => mayUse(model.id))
     if (resolved === undefined) throw GatewayError.modelNotFound(request.model)
-    const { model, deployments } = resolved
-    const makers = deployments.flatMap(({ provider, model }) => {
-      const maker = context.provider(provider)?.videos
-      if (maker === undefined) return []
-      return [{ candidate: { provider, model }, deadlineMs: maker.polling.deadlineMs }]
-    })
-    if (makers.length === 0) throw GatewayError.modelNotFound(request.model)
-    trace.model = model.id
-    trace.provider = makers[0]?.candidate.provider ?? null
-    trace.upstreamModel = makers[0]?.candidate.model ?? null
+    const { model, asked } = planFor({ kind: 'video', model: resolved.model.id, fallbacks: [], mayUse }, context.catalogue)
+    setCandidate(trace, asked[0])
     const task = readTask(request, model)
     return {
       payer,
       model: model.id,
-      candidates: makers.map(({ candidate }) => candidate),
+      candidates: asked.map(({ deployment: { provider, model } }) => ({ provider, model })),
       task,
       price: priceOf(model, task),
-      deadlineMs: Math.max(...makers.map(({ deadlineMs }) => deadlineMs)),
+      deadlineMs: Math.max(...asked.map(({ provider }) => provider.videos.polling.deadlineMs)),
       attempt: { key: idempotencyKey, retryCount, bodyHash: bodyHashOf(model.id, task) },
       baseUrl
     }
@@ -109,10 +94,11 @@ export function createVideos (context: VideosContext): Videos {
 
   /** Keeps nothing of the request but what is needed to answer it. */
   function wait (
-    job: Job, ticket: string, { response, clientTimeoutMs, baseUrl, trace }: Omit<VideoIncoming, 'request'>
+    job: Job, ticket: string, { delivery, clientTimeoutMs, baseUrl, trace }: Omit<VideoIncoming, 'request'>
   ): void {
     const { id, model, createdAt } = job
     trace.job = id
+    const response = delivery.longPoll()
     // It has given up while its job was looked for.
     if (response.raw.destroyed) {
       tickets.giveBack(ticket)

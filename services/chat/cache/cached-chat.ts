@@ -79,11 +79,12 @@ function cacheControlOf (
 }
 
 function labelled<Request> (incoming: Incoming<Request>, label: string): Incoming<Request> {
-  const { json, stream } = incoming.delivery
+  const { delivery, delivery: { json, stream } } = incoming
   const extra = { [cacheHeader]: label }
   return {
     ...incoming,
     delivery: {
+      ...delivery,
       json: (headers, body, text) => json({ ...headers, ...extra }, body, text),
       stream: (headers, events) => stream({ ...headers, ...extra }, events)
     }

@@ -12,6 +12,7 @@ export function recording (
   delivery: Delivery, extra: Record<string, string>, maxBytes: number, onWhole: (answer: Recorded) => void
 ): Delivery {
   return {
+    ...delivery,
     json (headers, body, text) {
       onWhole({ kind: 'json', bytes: Buffer.from(text ?? JSON.stringify(body)), headers })
       delivery.json({ ...headers, ...extra }, body, text)

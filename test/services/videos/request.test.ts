@@ -62,7 +62,7 @@ t.test('a video costs its longest length at the price that fits it', async t => 
     maxSeconds: 10,
     prices: [{ size: '1280x720', audio: true, secondNano: 5_000 }, { size: null, audio: true, secondNano: 3_000 }, { size: '1280x720', audio: null, secondNano: 2_000 }]
   })
-  const cost = (video: object) => priceOf(model, readTask(ask('a', { video }), model)).amountNano
+  const cost = (video: object) => priceOf(model, readTask(ask('a', { video }), model)).maxNano
   t.equal(cost({}), 10_000)
   t.equal(cost({ seconds: 4 }), 4_000)
   t.equal(cost({ seconds: 4, audio: true }), 12_000)

@@ -4,12 +4,14 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
 import { request } from 'undici'
+import { breakerDefaults } from '../../../services/config/defaults.ts'
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
 import type { ModelConfig, VideoSettings } from '../../../services/catalogue/types.ts'
 import { videoDefaults } from '../../../services/config/defaults.ts'
 import { errorAnswer } from '../../../services/http/error-answers.ts'
 import { createAccounts } from '../../../services/ledger/accounts.ts'
 import { checkLedger } from '../../../services/ledger/check.ts'
+import { createDeployments } from '../../../services/deployments/deployments.ts'
 import { createLedger } from '../../../services/ledger/create.ts'
 import type { Ledger } from '../../../services/ledger/ledger.ts'
 import type { MediaStore, StoredMedia } from '../../../services/media/media.ts'
@@ -135,7 +137,11 @@ export async function startStudio (t: Test, store: Store, options: StudioOptions
     media,
     download: async () => (async function * () {})(),
     resolve: id => id === 'film' ? [{ model, deployments }] : [],
-    provider: id => makers[id] === undefined ? undefined : { id, videos: makers[id], close: async () => {} },
+    catalogue: {
+      resolve: id => id === 'film' ? { model, deployments } : undefined,
+      provider: id => makers[id] && { id, videos: makers[id], close: async () => {} },
+      deployments: createDeployments({ breaker: () => breakerDefaults })
+    },
     settings: () => settings,
     log,
     timing: {
@@ -187,12 +193,16 @@ async function listen (service: VideoService) {
       mayUse: () => true,
       baseUrl: 'https://gateway.example/v1',
       trace: createTrace(),
-      response: {
-        raw,
-        send: (headers, body) => { raw.writeHead(200, headers).end(JSON.stringify(body)) },
-        fail,
-        commit: headers => { raw.writeHead(200, headers) },
-        serialize: body => JSON.stringify(body)
+      delivery: {
+        json () {},
+        stream: async () => {},
+        longPoll: () => ({
+          raw,
+          send: (headers, body) => { raw.writeHead(200, headers).end(JSON.stringify(body)) },
+          fail,
+          commit: headers => { raw.writeHead(200, headers) },
+          serialize: body => JSON.stringify(body)
+        })
       }
     }).catch(fail)
   })
