@@ -8,7 +8,7 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** The money of all accounts; closed with the server, before the store. */
     ledger: Ledger
-    /** How many violations the regular checks of the books have found since the start. */
+    /** Violations that the periodic checks of the books have found since the start. */
     ledgerViolations (): number
   }
 }
@@ -17,18 +17,18 @@ const hourMs = 3_600_000
 
 interface LedgerPluginOptions {
   checkEveryMs?: number
-  /** How long a node is silent before others take its jobs over; it shows often enough that it lives. */
+  /** How long a node is silent before others take over its jobs; the heartbeat is a fraction of it. */
   takeoverMs?: number | undefined
 }
 
-const longestBeatMs = 3_000
+const maxHeartbeatMs = 3_000
 
-/** Offers the ledger, and checks the books every hour. What does not add up is logged, never changed. */
+/** Decorates `app.ledger`, and checks the books every hour. Violations are logged, never repaired. */
 export default fp<LedgerPluginOptions>(async (app, { checkEveryMs = hourMs, takeoverMs = Infinity }) => {
-  const options = { heartbeatMs: Math.min(longestBeatMs, takeoverMs / 5) }
+  const options = { heartbeatMs: Math.min(maxHeartbeatMs, takeoverMs / 5) }
   const observeWrite = app.metrics.histogram({
     name: 'ledger_flush_seconds',
-    help: 'How long a batch of the ledger took to be on disk.',
+    help: 'Time to commit a batch of the ledger.',
     bounds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
   })
   const onWrite = (ms: number) => observeWrite(ms / 1000)

@@ -4,7 +4,7 @@ import type { Store } from '../../services/store/store.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** The one database of accounts, keys, entries and jobs; closed with the server. */
+    /** The database of accounts, keys, entries and jobs; closed with the server. */
     store: Store
   }
 }
@@ -14,7 +14,7 @@ export interface StoreOptions {
   url: string
 }
 
-/** Opens the store and offers it as `app.store`. The start fails when it cannot be opened. */
+/** Opens the store as `app.store`; start-up fails if it cannot be opened. */
 export default fp<StoreOptions>(async (app, { url }) => {
   const store = await openStore(url, { log: app.log })
   app.decorate('store', store)

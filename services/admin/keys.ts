@@ -4,7 +4,7 @@ import { isoTime, isoTimeOrNull, readIsoTime } from '../shared/iso-time.ts'
 import { budgetAccounts } from '../keys/budgets.ts'
 import type { KeyToCreate } from '../keys/keys.ts'
 import type { Budget, KeySettings, ListedKey } from '../keys/types.ts'
-import { createIdTable } from '../store/json-rows.ts'
+import { createJsonIds } from '../store/json-rows.ts'
 import type { Administration } from './administration.ts'
 import { amountFields, requiredNanoOf, withinRange } from './amounts.ts'
 import { mergeLimits, toLimitSet } from './limits.ts'
@@ -113,7 +113,7 @@ async function spentOf (
   if (accounts.length === 0) return () => 0
 
   await flush()
-  const ids = createIdTable(store.engine)
+  const ids = createJsonIds(store.engine)
   const rows = await store.all<{ id: string, spentNano: number }>(
     `select id, spent as "spentNano" from account where id in (select id from ${ids.sql} as requested)`,
     [ids.parameter(accounts)])

@@ -1,4 +1,4 @@
-import { createTable } from '../store/json-rows.ts'
+import { createJsonRows } from '../store/json-rows.ts'
 import type { Store } from '../store/store.ts'
 import type { Deployments } from './deployments.ts'
 import type { NodeStatistics } from './statistics.ts'
@@ -37,7 +37,7 @@ const maxRows = 20_000
 export function createStatisticsExchange (
   { store, deployments, node, clock = Date.now }: ExchangeOptions
 ): StatisticsExchange {
-  const table = createTable<Omit<StatisticsRow, 'node'> & Record<string, string | number>>(store.engine,
+  const table = createJsonRows<Omit<StatisticsRow, 'node'> & Record<string, string | number>>(store.engine,
     { provider: 'text', model: 'text', at: 'bigint', count: 'bigint', sums: 'text' })
   // SQLite needs a `where` between a select and `on conflict`.
   const upsert = `

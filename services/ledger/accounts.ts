@@ -6,22 +6,22 @@ import type { Queries, Store } from '../store/store.ts'
 import { idempotencyConflict, unknownAccount } from './errors.ts'
 
 export interface NewAccount {
-  /** 1 to 128 letters, digits or `._:@-`, not one of the books' own accounts and no `budget:…`. */
+  /** 1 to 128 letters, digits or `._:@-`; not one of the ledger's own accounts, nor `budget:…`. */
   id: string
   name?: string
-  /** The account whose money this one is a part of, for good; it exists, so there are no circles. */
+  /** An existing account whose money this one shares; it never changes, so there are no cycles. */
   parent?: string | null
-  /** None unless told. */
+  /** None by default. */
   limits?: Limits
 }
 
 export interface Deposit {
-  /** Chosen by the caller; the same deposit sent again changes nothing. */
+  /** Chosen by the caller; repeating the same deposit is a no-op. */
   id: string
   account: string
   /** Positive integer nano-USD. */
   amountNano: number
-  /** Milliseconds; now unless told. */
+  /** Milliseconds since 1970; now by default. */
   at?: number
 }
 
@@ -29,33 +29,33 @@ export interface Deposit {
 export interface Balance { creditsNano: number, spentNano: number, heldNano: number }
 
 /**
- * Accounts and their credits. `queries` lets a method be part of the caller's transaction. Methods throw
- * StoreUnavailable when the database cannot be asked, GatewayError 400 when an id is wrong.
+ * Accounts and their credits. `queries` makes a method part of the caller's transaction. Methods throw
+ * StoreUnavailable when the database cannot be reached, GatewayError 400 when an id is invalid.
  */
 export interface Accounts {
   /**
-   * Creates an account without credit; false, and nothing changed, when there is one of that id. Throws
-   * GatewayError 400 when the parent does not exist or has too many parents itself.
+   * Creates an account without credit; returns false if the id exists already. Throws GatewayError 400 when
+   * the parent does not exist or has too many parents itself.
    */
   create (account: NewAccount, queries?: Queries): Promise<boolean>
   /** Sets the limits of an account, in every process within 2 s. Throws GatewayError 404. */
   limit (id: string, limits: Limits): Promise<void>
   /**
-   * Books money into an account; false when this very deposit was booked before. Throws GatewayError 404 for
-   * an unknown account, 409 when the id belongs to another posting, RangeError when amount or credits leave
+   * Books money into an account; returns false if this deposit was booked before. Throws GatewayError 404 for
+   * an unknown account, 409 when the id belongs to another posting, RangeError when amount or credits exceed
    * the safe integers.
    */
   deposit (deposit: Deposit, queries?: Queries): Promise<boolean>
-  /** Throws GatewayError 404 when there is no such account, or budget of a key. */
+  /** Throws GatewayError 404 for an unknown account or budget. */
   balance (id: string): Promise<Balance>
-  /** Makes other transactions that lock or change this account wait until the caller's ends. */
+  /** Locks the account until the caller's transaction ends. */
   lock (id: string, queries: Queries): Promise<void>
 }
 
-/** The gateway's own side of the books: every entry is between one of these and an account of a customer. */
+/** The gateway's own side of the books, the counterpart of a customer's account in every entry. */
 export const ownAccounts: readonly string[] = ['funding', 'revenue', 'suspense']
 
-/** How many accounts a request is charged to at most: the paying one and its parents. */
+/** The most accounts a request is charged to: the paying one and its parents. */
 export const maxAccountDepth = 5
 
 /** The currency of all accounts. */
@@ -71,7 +71,7 @@ export function createAccounts (store: Store, clock: () => number = Date.now): A
   return {
     async create ({ id, name = id, parent = null, limits = noLimits }, queries = store) {
       if (!idPattern.test(id) || ownAccounts.includes(id) || id.startsWith(budgetPrefix)) {
-        throw GatewayError.invalidRequest(`\`${id.slice(0, 128)}\` cannot be the id of an account.`, { param: 'id' })
+        throw GatewayError.invalidRequest(`\`${id.slice(0, 128)}\` is not a valid account id.`, { param: 'id' })
       }
       if (parent !== null) await refuseWrongParent(queries, parent)
       return await queries.run(`
@@ -88,7 +88,7 @@ export function createAccounts (store: Store, clock: () => number = Date.now): A
     },
 
     async deposit ({ id, account, amountNano, at = clock() }, queries) {
-      if (assertSafe(amountNano) <= 0) throw new RangeError(`A deposit is positive: ${amountNano}`)
+      if (assertSafe(amountNano) <= 0) throw new RangeError(`A deposit must be positive, not ${amountNano}`)
       const deposit = { id, account, amountNano, at }
       if (queries !== undefined) return await book(queries, deposit)
       return await store.transaction((own) => book(own, deposit))
@@ -102,7 +102,7 @@ export function createAccounts (store: Store, clock: () => number = Date.now): A
     },
 
     async lock (id, queries) {
-      // SQLite has no `for update`; a change that changes nothing takes the same lock on every engine.
+      // SQLite has no `for update`; an update without effect takes the same lock on every engine.
       await queries.run('update account set held = held where id = $1', [id])
     }
   }
@@ -112,7 +112,7 @@ function columnsOf ({ requestsPerMinute, tokensPerMinute, concurrentRequests }: 
   return [requestsPerMinute, tokensPerMinute, concurrentRequests]
 }
 
-/** Nobody changes or removes a parent, so what was found stays true. */
+/** Parents are never changed or deleted, so this needs no lock. */
 async function refuseWrongParent (queries: Queries, parent: string): Promise<void> {
   const line = await queries.get<{ depth: number | null }>(`
     with recursive line (parent, depth) as (
@@ -126,7 +126,7 @@ async function refuseWrongParent (queries: Queries, parent: string): Promise<voi
     throw GatewayError.invalidRequest(`The account \`${parent.slice(0, 128)}\` does not exist.`, { param: 'parent' })
   }
   if (depth >= maxAccountDepth) {
-    throw GatewayError.invalidRequest(`An account has at most ${maxAccountDepth - 1} parents, one above the other.`,
+    throw GatewayError.invalidRequest(`An account may have at most ${maxAccountDepth - 1} parents in a row.`,
       { param: 'parent' })
   }
 }
@@ -141,7 +141,7 @@ async function book (queries: Queries, { id, account, amountNano, at }: Required
   const credited = await queries.run(
     'update account set credits = credits + $2 where id = $1 and credits <= $3',
     [account, amountNano, Number.MAX_SAFE_INTEGER - amountNano])
-  if (credited === 0) throw new RangeError(`The credits of ${account} would leave the safe integers`)
+  if (credited === 0) throw new RangeError(`The credits of ${account} would exceed the safe integers`)
   return true
 }
 

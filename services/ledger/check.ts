@@ -1,13 +1,13 @@
 import type { Queries } from '../store/store.ts'
 import { entryIdSql } from './entry-id.ts'
 
-/** A rule of the books that does not hold somewhere. */
+/** A rule of the books that is broken. */
 export interface Violation {
   /** Name of the rule, see `rules`. */
   rule: string
-  /** Id of the account, entry or hold that breaks it. */
+  /** Id of the account, entry or hold that breaks the rule. */
   subject: string
-  /** What the rule demands, and what was found; for money integer nano-USD. */
+  /** Money is integer nano-USD. */
   expected: number | string | null
   found: number | string | null
 }
@@ -15,9 +15,8 @@ export interface Violation {
 const maxViolationsPerRule = 100
 
 /**
- * Checks that the books agree with themselves and returns where they do not, at most some hundred violations
- * of each rule. Each rule is one statement and so sees one moment; requests may go on meanwhile. Throws
- * StoreUnavailable.
+ * Checks the invariants of the books and returns up to a hundred violations of each. Each rule is one
+ * statement on one snapshot, so requests may go on meanwhile. Throws StoreUnavailable.
  */
 export async function checkLedger (queries: Pick<Queries, 'all'>): Promise<Violation[]> {
   const violations: Violation[] = []
@@ -29,8 +28,7 @@ export async function checkLedger (queries: Pick<Queries, 'all'>): Promise<Viola
 }
 
 /**
- * Each gives a subject, what is expected and what was found. The limit of a budget is no money: it has no
- * entries, and may be lowered below what was spent.
+ * Budgets are left out where credits count: theirs are a limit without entries, which may be lowered at will.
  */
 const rules = {
   'held is the sum of open holds': `
@@ -97,13 +95,13 @@ const rules = {
       end as verdict, kind as expected from entry
     ) as judged where verdict is null`,
 
-  'every posting names accounts it counts for, the paying one among them': `
+  'every posting names a chain that includes the paying account': `
     select ${entryIdSql()} as subject, case kind when 'usage' then debit else credit end as expected, chain as found
     from entry where kind in ('usage', 'refund') and not exists (
       select 1 from chain where chain.id = entry.chain
       and chain.account = case entry.kind when 'usage' then entry.debit else entry.credit end)`,
 
-  'what customers have and what the gateway has add up to nothing': `
+  'customers\' accounts and the gateway\'s own add up to zero': `
     select * from (
       select 'all accounts' as subject, 0 as expected, cast(coalesce(sum(
         case when credit in (select id from account) then amount else 0 end

@@ -7,41 +7,40 @@ import { createStatements } from './sql/statements.ts'
 import type { Statements } from './sql/statements.ts'
 
 export interface Refund {
-  /** Chosen by the caller; the same refund sent again changes nothing. */
+  /** Chosen by the caller; repeating the same refund is a no-op. */
   id: string
-  /** Id of the usage entry that is taken back. */
+  /** Id of the usage entry, see `entry-id.ts`. */
   entry: string
-  /** Positive integer nano-USD; all that is left of the entry unless told. */
+  /** Positive integer nano-USD; by default all that is left of the entry. */
   amountNano?: number
-  /** Milliseconds; now unless told. */
+  /** Milliseconds since 1970; now by default. */
   at?: number
 }
 
 export interface Adjustment {
-  /** Chosen by the caller; the same adjustment sent again changes nothing. */
+  /** Chosen by the caller; repeating the same adjustment is a no-op. */
   id: string
   account: string
-  /** Integer nano-USD, not zero; below zero takes credit away. */
+  /** Integer nano-USD, not zero; a negative amount takes credit away. */
   amountNano: number
-  /** For people, 1 to 500 characters. */
+  /** 1 to 500 characters. */
   reason: string
   at?: number
 }
 
 /**
- * What operators set right. Nothing in the books is changed for it; each correction is an entry of its own.
- * Methods throw StoreUnavailable when the database cannot be asked, RangeError for amounts that are no safe
- * integers, GatewayError 409 when the id belongs to another posting.
+ * Corrections by operators, each an entry of its own. Methods throw StoreUnavailable when the database cannot
+ * be reached, RangeError for amounts that are not safe integers, GatewayError 409 when the id belongs to
+ * another posting.
  */
 export interface Corrections {
   /**
-   * Gives back what a request was charged, on every account it was charged to; false when this very refund
-   * was booked before. Throws GatewayError 404 for an unknown entry, 400 when it would be more than what is
-   * left of the entry.
+   * Gives back what a request was charged, on every account of its chain; returns false if this refund was
+   * booked before. Throws GatewayError 404 for an unknown entry, 400 when less than the amount is left of it.
    */
   refund (refund: Refund): Promise<boolean>
   /**
-   * Adds to the credits of an account or takes from them; false when this very adjustment was booked before.
+   * Adds to the credits of an account or takes from them; returns false if this adjustment was booked before.
    * Throws GatewayError 404 for an unknown account, 400 when more would be taken than is available.
    */
   adjust (adjustment: Adjustment): Promise<boolean>
@@ -71,9 +70,9 @@ export function createCorrections (store: Store, clock: () => number = Date.now)
     },
 
     async adjust ({ id, account, amountNano, reason, at = clock() }) {
-      if (assertSafe(amountNano) === 0) throw new RangeError('An adjustment is not zero')
+      if (assertSafe(amountNano) === 0) throw new RangeError('An adjustment must not be zero')
       if (reason.length === 0 || reason.length > maxReasonLength) {
-        throw GatewayError.invalidRequest(`A reason has 1 to ${maxReasonLength} characters.`, { param: 'reason' })
+        throw GatewayError.invalidRequest(`'reason' must have 1 to ${maxReasonLength} characters.`, { param: 'reason' })
       }
       return await store.transaction(async (queries) =>
         await adjust(queries, { id, account, amountNano, reason, at }))
@@ -90,10 +89,10 @@ async function refund (
     select seq, debit as account, amount as "amountNano", chain, ref, model from entry
     where ${condition} and kind = 'usage' and chain is not null`, params)
   if (usage === undefined) {
-    throw new GatewayError(404, 'invalid_request_error', `There is no usage entry \`${entry}\`.`,
+    throw new GatewayError(404, 'invalid_request_error', `The usage entry \`${entry}\` does not exist.`,
       { param: 'entry', code: 'entry_not_found' })
   }
-  // Behind this lock nobody else refunds the same entry.
+  // Serialises refunds of the same entry.
   const accounts = usage.chain.split(' ')
   await statements.lockAccounts(queries, accounts, '')
 
@@ -112,7 +111,7 @@ async function refund (
       select coalesce(sum(amount), 0) from entry where reverses = $4) >= cast($3 as bigint)`,
   [id, at, refundNano, usage.seq])
   if (booked === 0) {
-    throw GatewayError.invalidRequest(`Of the entry \`${entry}\` less than that is left.`, { param: 'amount' })
+    throw GatewayError.invalidRequest(`Less than that is left of the entry \`${entry}\`.`, { param: 'amount' })
   }
   const changes = accounts.map((account) => ({ id: account, spent: -refundNano, held: 0 }))
   await statements.changeAccounts(queries, changes)
@@ -145,9 +144,9 @@ async function adjust (
     and (cast($2 as bigint) > 0 or credits - spent - held + cast($2 as bigint) >= 0)`,
   [account, amountNano, Number.MAX_SAFE_INTEGER - Math.max(0, amountNano)])
   if (changed === 1) return true
-  if (amountNano > 0) throw new RangeError(`The credits of ${account} would leave the safe integers`)
+  if (amountNano > 0) throw new RangeError(`The credits of ${account} would exceed the safe integers`)
   throw GatewayError.invalidRequest(
-    `Of the account \`${account}\` less than that is available; what is held for requests cannot be taken.`,
+    `Less than that is available on the account \`${account}\`; money held for requests cannot be taken.`,
     { param: 'amount' })
 }
 
@@ -157,5 +156,5 @@ async function bookedAs (queries: Queries, id: string): Promise<Booked | undefin
 }
 
 function assertPositive (amountNano: number): void {
-  if (assertSafe(amountNano) <= 0) throw new RangeError(`A refund is positive: ${amountNano}`)
+  if (assertSafe(amountNano) <= 0) throw new RangeError(`A refund must be positive, not ${amountNano}`)
 }

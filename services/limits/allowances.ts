@@ -1,5 +1,5 @@
 import type { LimitKind } from '../shared/limits.ts'
-import { createTable } from '../store/json-rows.ts'
+import { createJsonRows } from '../store/json-rows.ts'
 import type { Queries, Store } from '../store/store.ts'
 import { createSlotLeases, slotLeaseMs } from './leases.ts'
 import { leftOf, minuteMs, waitFor } from './window.ts'
@@ -45,10 +45,10 @@ const maxShare = 1 / 4
 export function createAllowanceExchange (
   store: Store, node: string
 ): (requests: readonly AllowanceRequest[], nowMs: number) => Promise<AllowanceGrant[]> {
-  const requested = createTable<{ scope: string, kind: string, minute: number }>(store.engine,
+  const requested = createJsonRows<{ scope: string, kind: string, minute: number }>(store.engine,
     { scope: 'text', kind: 'text', minute: 'bigint' })
-  const counted = createTable<{ scope: string, kind: string, used: number, previous: number }>(store.engine,
-    { scope: 'text', kind: 'text', used: 'bigint', previous: 'bigint' })
+  const counted = createJsonRows<{ scope: string, kind: string, used: number, previous: number }>(
+    store.engine, { scope: 'text', kind: 'text', used: 'bigint', previous: 'bigint' })
   const leases = createSlotLeases(store.engine, node)
 
   /** Returns the present windows, locked until the transaction ends. */

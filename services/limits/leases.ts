@@ -1,4 +1,4 @@
-import { createTable } from '../store/json-rows.ts'
+import { createJsonRows } from '../store/json-rows.ts'
 import type { Queries, Store } from '../store/store.ts'
 
 /** How long slots belong to a node without another heartbeat. */
@@ -14,8 +14,8 @@ export interface SlotLeases {
 
 /** Creates the leases of one node. */
 export function createSlotLeases (engine: Store['engine'], node: string): SlotLeases {
-  const scopes = createTable<{ scope: string }>(engine, { scope: 'text' })
-  const leased = createTable<{ scope: string, slots: number, expires: number }>(engine,
+  const scopes = createJsonRows<{ scope: string }>(engine, { scope: 'text' })
+  const leased = createJsonRows<{ scope: string, slots: number, expires: number }>(engine,
     { scope: 'text', slots: 'bigint', expires: 'bigint' })
 
   return {

@@ -1,27 +1,27 @@
 import type { Queries, Value } from './store.ts'
 
-/** Enough to make up for what a statement itself costs; each number of rows is a statement of its own. */
+/** Enough to amortise the cost of a statement; each number of rows needs a statement of its own. */
 const rowsPerStatement = 128
 
-/** Columns of a table, and what adds the values of a row in their order; to look them up takes longer. */
+/** Columns of a table; `add` pushes a row's values in their order, which is faster than looking them up. */
 export interface RowPart<Row> {
   columns: readonly (keyof Row & string)[]
   add (row: Row, values: Value[]): void
 }
 
 export interface RowInsert<Row> extends RowPart<Row> {
-  /** Columns in which many rows are alike: where all rows of a statement are, they are given once. */
+  /** Columns in which many rows are alike: if all rows of a statement are, their values are bound once. */
   shared?: RowPart<Row> & { areAlike (one: Row, other: Row): boolean }
-  /** Columns that are the same in all rows: they stand in the statement, where they cost least. */
+  /** Columns that are the same in all rows: literals of the statement, which cost least. */
   constants?: Readonly<Record<string, Value>>
-  /** Follows the values. */
+  /** SQL that follows the values. */
   ending?: string
 }
 
 /**
- * Returns what inserts rows into a table of SQLite and resolves with how many there are new. In this process
- * several statements cost less than what it takes to unpack the rows from JSON, and a good part of them is to
- * hand over value by value.
+ * Returns a function that inserts rows into a SQLite table and resolves with how many were new. In-process,
+ * several statements cost less than unpacking rows from JSON, and binding values is a good part of their
+ * cost.
  */
 export function createRowInsert<Row> (
   table: string, { columns, add, shared = none, constants = {}, ending = '' }: RowInsert<Row>
@@ -31,14 +31,14 @@ export function createRowInsert<Row> (
   const tuple = (length: number) => `(${Array(length).fill('?').join(', ')})`
   const times = (count: number, text: string) => Array(count).fill(text).join(', ')
 
-  // Where a statement fails, all of its transaction is rolled back in any case; one that does it by itself
-  // keeps nothing by which to undo it alone.
+  // A failed statement rolls its transaction back in any case; `or rollback` spares SQLite a statement
+  // journal.
   const insert = `insert or rollback into ${table}`
   const texts: Record<'alike' | 'unlike', (count: number) => string> = {
-    alike: remembered(count => `${insert} (${names})
+    alike: memoizeByCount(count => `${insert} (${names})
       select ${'?, '.repeat(shared.columns.length)}own.*${literals}
       from (values ${times(count, tuple(columns.length))}) as own where true ${ending}`),
-    unlike: remembered(count => `${insert} (${names})
+    unlike: memoizeByCount(count => `${insert} (${names})
       select *${literals} from (values ${times(count, tuple(shared.columns.length + columns.length))})
       where true ${ending}`)
   }
@@ -63,7 +63,7 @@ export function createRowInsert<Row> (
 
 const none = { columns: [], add () {}, areAlike: () => false }
 
-function remembered (textFor: (count: number) => string): (count: number) => string {
+function memoizeByCount (textFor: (count: number) => string): (count: number) => string {
   const texts: string[] = []
   return count => {
     texts[count] ??= textFor(count)

@@ -1,22 +1,19 @@
 import type { Store, Value } from './store.ts'
 
 /**
- * Rows that a statement takes as its first parameter. They are one JSON text whatever their number, so the
- * statement stays the same and prepared, and no engine's limit on parameters is met.
+ * Rows that a statement takes as its first parameter, as one JSON text whatever their number: the statement
+ * stays prepared, and no engine's limit on parameters applies.
  */
-export interface Table<Row extends Record<string, Value>> {
-  /** What stands in a `from` clause, to be given a name there. */
+export interface JsonRows<Row extends Record<string, Value>> {
+  /** A subquery for a `from` clause, which has to name it. */
   readonly sql: string
   parameter (rows: readonly Row[]): string
 }
 
-/**
- * Describes rows by their columns, for one engine: what unpacks JSON is all that the two do not share. Each
- * gets the form that it unpacks fastest.
- */
-export function createTable<Row extends Record<string, Value>> (
+/** Describes rows by their columns, in the JSON form that an engine unpacks fastest. */
+export function createJsonRows<Row extends Record<string, Value>> (
   engine: Store['engine'], columns: Record<keyof Row & string, 'text' | 'bigint'>
-): Table<Row> {
+): JsonRows<Row> {
   const names = Object.keys(columns)
   if (engine === 'sqlite') {
     const unpacked = names.map((name, index) => `value ->> ${index} as ${name}`)
@@ -32,10 +29,10 @@ export function createTable<Row extends Record<string, Value>> (
   }
 }
 
-/** Describes ids that a statement takes as its first parameter, as `createTable` does rows. */
-export function createIdTable (
+/** Describes a list of ids that a statement takes as its first parameter. */
+export function createJsonIds (
   engine: Store['engine']
 ): { readonly sql: string, parameter (ids: Iterable<string>): string } {
-  const { sql, parameter } = createTable<{ id: string }>(engine, { id: 'text' })
+  const { sql, parameter } = createJsonRows<{ id: string }>(engine, { id: 'text' })
   return { sql, parameter: (ids) => parameter(Array.from(ids, (id) => ({ id }))) }
 }

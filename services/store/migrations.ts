@@ -2,21 +2,20 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Queries, Store } from './store.ts'
 
-/** What an engine lends to migrations: its queries, and scripts of several statements. */
+/** Queries, and scripts of several statements. */
 export interface ScriptQueries extends Queries {
   script (sql: string): Promise<void>
 }
 
-/** One numbered file of migrations/; `sql` is its text for all engines. */
+/** One numbered file of migrations/, append-only once released; `sql` is its text for all engines. */
 export interface Migration { id: number, name: string, sql: string }
 
 const folder = join(import.meta.dirname, 'migrations')
 
 /**
- * Applies the migrations that the database has not seen yet and returns their names. The caller opens the
- * transaction and holds a lock that keeps other processes from migrating at the same time.
- * Throws an Error, before any change, when the database was written by a newer version or its history
- * differs.
+ * Applies the migrations that a database lacks and returns their names. The caller opens the transaction and
+ * holds a lock against concurrent migration. Throws an Error, before any change, when the database was
+ * written by a newer version or its history differs.
  */
 export async function migrate (engine: Store['engine'], queries: ScriptQueries): Promise<string[]> {
   const shipped = await readMigrations()
@@ -35,8 +34,8 @@ export async function migrate (engine: Store['engine'], queries: ScriptQueries):
 }
 
 /**
- * Returns the part of a migration that is meant for `engine`: a line `-- engine: sqlite` or `-- engine:
- * postgres` begins lines for that engine only, `-- engine: all` ends them.
+ * Returns the part of a migration for `engine`: a line `-- engine: sqlite` or `-- engine: postgres` starts
+ * lines for that engine only, `-- engine: all` ends them.
  */
 export function sqlFor (engine: Store['engine'], sql: string): string {
   let section = 'all'
@@ -52,7 +51,7 @@ async function readMigrations (): Promise<Migration[]> {
   const files = (await readdir(folder)).filter((file) => file.endsWith('.sql')).sort()
   return await Promise.all(files.map(async (file, index) => {
     const [number = '', name = ''] = file.replace(/\.sql$/, '').split(/-(.*)/)
-    if (Number(number) !== index + 1) throw new Error(`Migrations are numbered without gaps, but not ${file}`)
+    if (Number(number) !== index + 1) throw new Error(`Migrations must be numbered without gaps: ${file}`)
     return { id: index + 1, name, sql: await readFile(join(folder, file), 'utf8') }
   }))
 }
@@ -65,7 +64,7 @@ function refuseOtherHistory (applied: { id: number, name: string }[], shipped: M
         `this version knows ${shipped.length} migrations. Start the newer version, or restore an older backup.`)
     }
     if (expected.id !== id || expected.name !== name) {
-      throw new Error(`The database has had migration ${id}, ${name}, where this version has ` +
+      throw new Error(`The database has migration ${id}, ${name}, where this version has ` +
         `${expected.id}, ${expected.name}. It was not written by a released version of Tollgate.`)
     }
   }

@@ -4,8 +4,8 @@ import type { Store, StoreLog } from './store.ts'
 
 /**
  * Opens the store that `url` names: `sqlite:<path>`, relative to the working directory or absolute,
- * `sqlite::memory:`, or `postgres://user:password@host:port/database?pool=<connections>`. `log` hears of lost
- * connections and of waiting for the server. Throws an Error for other addresses, StoreUnavailable when the
+ * `sqlite::memory:`, or `postgres://user:password@host:port/database?pool=<connections>`. Lost connections
+ * and waiting for the server are logged. Throws an Error for other addresses, StoreUnavailable when the
  * database cannot be used.
  */
 export async function openStore (
@@ -18,12 +18,12 @@ export async function openStore (
       break
     case 'postgres':
     case 'postgresql': {
-      // Loaded only where it is used: the client takes a good part of the time that a start does.
+      // Loaded on demand: the client takes a good part of the start-up time.
       const { openPostgres } = await import('./postgres.ts')
       return await openPostgres(url, { log })
     }
   }
-  // Only the scheme is repeated: the rest of a database's address may hold a password.
+  // Only the scheme is repeated: the rest of the address may hold a password.
   const given = scheme === undefined ? 'no scheme' : `"${scheme}:"`
   throw new Error(`The database address has ${given}; supported are sqlite:<path>, e.g. sqlite:data/tollgate.db, ` +
     'and postgres://user:password@host:port/database')

@@ -1,7 +1,7 @@
 import type { ClientConfig } from 'pg'
 import { columnTypes } from './postgres-values.ts'
 
-/** How to reach a Postgres server, with the parameters of the address that are not the server's own. */
+/** How to reach a Postgres server, and the parameters of the address that are Tollgate's own. */
 export interface PostgresAddress {
   config: ClientConfig
   /** How many connections this process may have. */
@@ -12,15 +12,15 @@ export interface PostgresAddress {
 const defaults = { connections: 10, connectTimeoutS: 5, statementTimeoutMs: 30_000 }
 const most = { connections: 1_000, connectTimeoutS: 300, statementTimeoutMs: 24 * 3_600_000 }
 const keepAliveAfterMs = 10_000
-/** How much later than the server this side gives up a statement. */
+/** How much later than the server the client gives up a statement. */
 const answerTimeoutMs = 2_000
-/** A process that hangs in the middle of a transaction loses its locks after this time. */
+/** After this time, a process that hangs in a transaction loses its locks. */
 const idleInTransactionTimeoutMs = 30_000
 
 /**
- * Reads a `postgres://` address. Its query may hold `pool` (connections, 10 unless told), `connect_timeout`
- * (seconds to wait for a connection, new or free, 5 unless told), `statement_timeout` (milliseconds, 30,000
- * unless told) and the usual parameters such as `sslmode`. Throws an Error that does not repeat the address.
+ * Reads a `postgres://` address. Its query may hold `pool` (connections, default 10), `connect_timeout`
+ * (seconds to wait for a new or free connection, default 5), `statement_timeout` (milliseconds, default
+ * 30,000) and the usual parameters such as `sslmode`. Throws an Error that does not repeat the address.
  */
 export function readPostgresAddress (url: string): PostgresAddress {
   const [base = '', query = ''] = url.split(/\?(.*)/s)
@@ -44,7 +44,7 @@ export function readPostgresAddress (url: string): PostgresAddress {
   }
 }
 
-/** The limits on the time of a statement: the server's, and one for a server that does not answer at all. */
+/** Statement timeouts: the server's, and the client's for a server that does not answer at all. */
 export function statementLimits (timeoutMs: number): ClientConfig {
   return { statement_timeout: timeoutMs, query_timeout: timeoutMs + answerTimeoutMs }
 }

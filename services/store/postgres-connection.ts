@@ -1,20 +1,19 @@
+import { hash } from 'node:crypto'
 import type { ClientBase, QueryConfig, QueryResult } from 'pg'
 import type { ScriptQueries } from './migrations.ts'
-import { isFaultOfDatabase, isStaleStatement } from './postgres-errors.ts'
-import type { StatementNames } from './postgres-statements.ts'
+import { isUnavailable, isStaleStatement } from './postgres-errors.ts'
 import { toParameter } from './postgres-values.ts'
-import { runWork } from './run-work.ts'
-import { StoreUnavailable } from './store.ts'
+import { StoreUnavailable, transactionEnded } from './store.ts'
 import type { Queries, Value } from './store.ts'
 
 /** One connection. Its methods throw StoreUnavailable, Postgres' own errors or RangeError. */
-export interface Connection extends ScriptQueries {
-  /** Whether it failed in a way after which nothing more can be asked of it. */
+export interface PostgresConnection extends ScriptQueries {
+  /** Whether it failed in a way that makes it unusable. */
   isBroken (): boolean
 }
 
-/** Speaks to Postgres over a client that is connected, preparing each statement once. */
-export function createConnection (client: ClientBase, names: StatementNames): Connection {
+/** Wraps a connected client, preparing each statement once. */
+export function createConnection (client: ClientBase, names: StatementNames): PostgresConnection {
   let broken = false
 
   async function send (query: QueryConfig): Promise<QueryResult> {
@@ -22,7 +21,7 @@ export function createConnection (client: ClientBase, names: StatementNames): Co
       return await client.query(query)
     } catch (error) {
       if (query.name !== undefined && isStaleStatement(error)) names.replace(query.text, query.name)
-      if (!isFaultOfDatabase(error)) throw error
+      if (!isUnavailable(error)) throw error
       broken = true
       throw new StoreUnavailable(error)
     }
@@ -33,7 +32,7 @@ export function createConnection (client: ClientBase, names: StatementNames): Co
   }
 
   return {
-    // What the columns hold is known to the writer of the SQL alone, who names it as Row.
+    // Callers assert the row type; it cannot be checked here.
     all: async <Row>(sql: string, params?: readonly Value[]) => (await ask(sql, params)).rows as Row[],
     get: async <Row>(sql: string, params?: readonly Value[]) =>
       (await ask(sql, params)).rows[0] as Row | undefined,
@@ -43,17 +42,90 @@ export function createConnection (client: ClientBase, names: StatementNames): Co
   }
 }
 
-/** Runs `work` between begin and commit; a connection that breaks is rolled back by the server. */
+/** Runs `work` between begin and commit; if the connection breaks, the server rolls back. */
 export async function inTransaction<T> (
-  connection: Connection, work: (queries: Queries) => Promise<T>
+  connection: PostgresConnection, work: (queries: Queries) => Promise<T>
 ): Promise<T> {
   await connection.script('begin')
   try {
-    const result = await runWork(connection, work)
+    const result = await runInOrder(connection, work)
     await connection.script('commit')
     return result
   } catch (error) {
     if (!connection.isBroken()) await connection.script('rollback')
     throw error
   }
+}
+
+/** The names under which statements stay prepared on every connection. */
+export interface StatementNames {
+  /** Undefined beyond the first `max` texts: those are parsed each time. */
+  nameOf (sql: string): string | undefined
+  /** Renames a text, if `name` is still its name, so that connections prepare it again. */
+  replace (sql: string, name: string): void
+}
+
+/**
+ * Creates the names of at most `max` texts. Names are never dropped, because connections keep their prepared
+ * statements; they are hashes of the text, because a pooler may share them among processes.
+ */
+export function createStatementNames (max: number): StatementNames {
+  const names = new Map<string, { name: string, version: number }>()
+
+  function assign (sql: string, version: number): string {
+    const name = `${hash('sha256', sql).slice(0, 32)}_${version}`
+    names.set(sql, { name, version })
+    return name
+  }
+
+  return {
+    nameOf (sql) {
+      const known = names.get(sql)
+      if (known !== undefined) return known.name
+      return names.size < max ? assign(sql, 1) : undefined
+    },
+
+    replace (sql, name) {
+      const known = names.get(sql)
+      if (known?.name === name) assign(sql, known.version + 1)
+    }
+  }
+}
+
+/**
+ * Runs the work of a transaction that has begun, its statements one at a time. When it returns or throws,
+ * none is running, and later ones are refused, as they would belong to another transaction. Throws what
+ * `work` throws, else the error of the first statement that failed.
+ */
+async function runInOrder<T> (
+  statements: Queries, work: (queries: Queries) => Promise<T>
+): Promise<T> {
+  const failures: unknown[] = []
+  let last: Promise<unknown> = Promise.resolve()
+  let ended = false
+
+  async function enqueue<R> (statement: () => Promise<R>): Promise<R> {
+    if (ended) throw transactionEnded()
+    const result = last.then(() => {
+      // Postgres rejects every statement between a failure and the rollback.
+      if (failures.length > 0) throw failures[0]
+      return statement()
+    })
+    last = result.catch((error: unknown) => { failures.push(error) })
+    return await result
+  }
+
+  let result: T
+  try {
+    result = await work({
+      all: (sql, params) => enqueue(() => statements.all(sql, params)),
+      get: (sql, params) => enqueue(() => statements.get(sql, params)),
+      run: (sql, params) => enqueue(() => statements.run(sql, params))
+    })
+  } finally {
+    ended = true
+    await last
+  }
+  if (failures.length > 0) throw failures[0]
+  return result
 }

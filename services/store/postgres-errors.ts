@@ -3,25 +3,26 @@ import { StoreUnavailable } from './store.ts'
 
 // Source: https://www.postgresql.org/docs/current/errcodes-appendix.html
 /**
- * Connection lost or refused, resources exhausted, operator's intervention (shutdown, time of a statement
- * over), system error, time of a lock or of an idle transaction over, read-only because another server has
- * taken over, end of a statement unknown, corrupt data.
+ * Connection lost or refused, resources exhausted, operator intervention (shutdown, statement timeout),
+ * system error, timeout of a lock or an idle transaction, read-only after a failover, outcome unknown,
+ * corrupt data.
  */
-const faultsOfDatabase = /^(08|53|57|58|55P03|25P03|25006|40003|XX00[12])/
-/** Serialization failure and deadlock: the same transaction may succeed when it is run again. */
+const unavailableCodes = /^(08|53|57|58|55P03|25P03|25006|40003|XX00[12])/
+/** Serialization failure and deadlock: the same transaction may succeed when retried. */
 const conflicts = new Set(['40001', '40P01'])
 const unknownStatement = '26000'
 const featureNotSupported = '0A000'
 
-/** Whether the database could not be asked, which includes every fault of the connection. */
-export function isFaultOfDatabase (error: unknown): boolean {
-  if (error instanceof DatabaseError) return faultsOfDatabase.test(error.code ?? '')
-  // What else the client library throws is about the connection, but for values of the wrong kind.
+/** Whether the database could not be reached, including every failure of the connection. */
+export function isUnavailable (error: unknown): boolean {
+  if (error instanceof DatabaseError) return unavailableCodes.test(error.code ?? '')
+  // Everything else that the client library throws is about the connection, except for values of the wrong
+  // kind.
   return !(error instanceof RangeError || error instanceof TypeError)
 }
 
-/** Whether a statement or transaction was rolled back only because of what happened beside it. */
-export function isWorthRepeating (error: unknown): boolean {
+/** Whether a statement or transaction failed only because of concurrent ones. */
+export function isRetryable (error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof StoreUnavailable) return false
     if (cause instanceof DatabaseError) return conflicts.has(cause.code ?? '') || isStaleStatement(cause)
@@ -30,8 +31,8 @@ export function isWorthRepeating (error: unknown): boolean {
 }
 
 /**
- * Whether a prepared statement was refused because the server has forgotten it, or because a migration has
- * changed the columns that it returns. The message is in the server's language, the routine is not.
+ * Whether a prepared statement was rejected because the server has dropped it, or because a migration has
+ * changed its result columns. The message is localised, the routine is not.
  */
 export function isStaleStatement (error: unknown): boolean {
   if (!(error instanceof DatabaseError)) return false
@@ -39,9 +40,9 @@ export function isStaleStatement (error: unknown): boolean {
     (error.code === featureNotSupported && error.routine === 'RevalidateCachedQuery')
 }
 
-/** Tells in one line, without a password, why a connection was not made. */
+/** Returns in one line, without a password, why a connection failed. */
 export function reasonOf (error: unknown): string {
-  // One error for each address that the host name has, under an empty message.
+  // One error per address of the host name, under an empty message.
   if (error instanceof AggregateError) return error.errors.map(reasonOf).join(', ')
   return error instanceof Error ? error.message : String(error)
 }

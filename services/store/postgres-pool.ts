@@ -2,31 +2,30 @@ import { Pool } from 'pg'
 import type { PoolClient } from 'pg'
 import { statementLimits } from './postgres-address.ts'
 import type { PostgresAddress } from './postgres-address.ts'
-import { createConnection } from './postgres-connection.ts'
-import type { Connection } from './postgres-connection.ts'
-import { createStatementNames } from './postgres-statements.ts'
+import { createConnection, createStatementNames } from './postgres-connection.ts'
+import type { PostgresConnection } from './postgres-connection.ts'
 import { StoreUnavailable } from './store.ts'
 import type { StoreLog } from './store.ts'
 
-/** The connections of this process. */
-export interface Connections {
+/** The connection pool of this process. */
+export interface ConnectionPool {
   /**
-   * Lends a connection to `work` alone. Throws StoreUnavailable when none is to be had, else what `work`
+   * Runs `work` on a connection of its own. Throws StoreUnavailable if none is available, else what `work`
    * throws.
    */
-  lend<T> (work: (connection: Connection) => Promise<T>): Promise<T>
-  /** Waits for all that are lent. */
+  use<T> (work: (connection: PostgresConnection) => Promise<T>): Promise<T>
+  /** Waits for all connections in use. */
   close (): Promise<void>
 }
 
 const maxPrepared = 500
 const maxWaiting = 10_000
 const idleTimeoutMs = 30_000
-/** So that a host name that points to another server is noticed. */
+/** Lets a host name that now points to another server take effect. */
 const maxLifetimeS = 3_600
 
-/** Creates the connections to a server, made when they are needed and replaced when they are lost. */
-export function createConnections (address: PostgresAddress, log: StoreLog): Connections {
+/** Creates a pool that connects on demand and replaces lost connections. */
+export function createConnectionPool (address: PostgresAddress, log: StoreLog): ConnectionPool {
   const names = createStatementNames(maxPrepared)
   const pool = new Pool({
     ...address.config,
@@ -38,10 +37,10 @@ export function createConnections (address: PostgresAddress, log: StoreLog): Con
   pool.on('error', (err) => {
     if (!pool.ending) log.warn({ err }, 'an idle connection to Postgres was lost')
   })
-  // Who borrows a connection hears of its loss from the statement under way or from the next one.
+  // A loss shows in the current statement, or in the next one.
   pool.on('connect', (client) => client.on('error', () => {}))
 
-  async function borrow (): Promise<PoolClient> {
+  async function acquire (): Promise<PoolClient> {
     if (pool.waitingCount >= maxWaiting) throw new StoreUnavailable(new Error(`${maxWaiting} statements are waiting`))
     try {
       return await pool.connect()
@@ -51,8 +50,8 @@ export function createConnections (address: PostgresAddress, log: StoreLog): Con
   }
 
   return {
-    async lend (work) {
-      const client = await borrow()
+    async use (work) {
+      const client = await acquire()
       const connection = createConnection(client, names)
       try {
         return await work(connection)

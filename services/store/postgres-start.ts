@@ -3,23 +3,22 @@ import { Client } from 'pg'
 import { migrate } from './migrations.ts'
 import { statementLimits } from './postgres-address.ts'
 import type { PostgresAddress } from './postgres-address.ts'
-import { createConnection, inTransaction } from './postgres-connection.ts'
-import type { Connection } from './postgres-connection.ts'
-import { isFaultOfDatabase, reasonOf } from './postgres-errors.ts'
-import { createStatementNames } from './postgres-statements.ts'
+import { createConnection, inTransaction, createStatementNames } from './postgres-connection.ts'
+import type { PostgresConnection } from './postgres-connection.ts'
+import { isUnavailable, reasonOf } from './postgres-errors.ts'
 import { StoreUnavailable } from './store.ts'
 import type { StoreLog } from './store.ts'
 
 const retryMs = 500
-/** Includes the time in which another process migrates. */
+/** Includes waiting for another process that migrates. */
 const migrationTimeoutMs = 10 * 60_000
-/** Any number that nothing else in the database locks. */
+/** An arbitrary key for the advisory lock. */
 const migrationLock = 8_655_742_953
 
 /**
- * Brings the tables of a database up to date, in one process at a time. Waits at most `timeoutMs` for a
- * server that cannot be reached. Throws StoreUnavailable when it has not come by then, an Error when it
- * refuses the connection or the database cannot be migrated.
+ * Migrates a database, in one process at a time. Waits up to `timeoutMs` for a server that cannot be reached.
+ * Throws StoreUnavailable if it is still unreachable then, an Error if it refuses the connection or cannot be
+ * migrated.
  */
 export async function preparePostgres (
   address: PostgresAddress, { log, timeoutMs }: { log: StoreLog, timeoutMs: number }
@@ -44,7 +43,7 @@ export async function preparePostgres (
 function createClient (address: PostgresAddress): Client {
   try {
     const client = new Client({ ...address.config, ...statementLimits(migrationTimeoutMs) })
-    // The statement under way fails by itself.
+    // The current statement fails with the same error.
     client.on('error', () => {})
     return client
   } catch {
@@ -63,7 +62,7 @@ async function migrateOver (client: Client): Promise<string[]> {
   }
 }
 
-async function migrateLocked (connection: Connection): Promise<string[]> {
+async function migrateLocked (connection: PostgresConnection): Promise<string[]> {
   await connection.get('select pg_advisory_xact_lock($1)', [migrationLock])
   return await migrate('postgres', connection)
 }
@@ -72,7 +71,7 @@ async function connect (client: Client): Promise<void> {
   try {
     await client.connect()
   } catch (error) {
-    if (isFaultOfDatabase(error)) throw new StoreUnavailable(error)
+    if (isUnavailable(error)) throw new StoreUnavailable(error)
     throw new Error(`Postgres at ${client.host}:${client.port} refuses: ${reasonOf(error)}`, { cause: error })
   }
 }

@@ -1,7 +1,7 @@
 import type { CustomTypesConfig } from 'pg'
 import type { Value } from './store.ts'
 
-/** Returns a value as it is sent. Throws RangeError for a number that is not exact on every engine. */
+/** Returns a value as it is bound. Throws RangeError for a number that is not exact on every engine. */
 export function toParameter (value: Value): Value {
   if (typeof value !== 'number') return value
   if (!Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value))) {
@@ -10,7 +10,7 @@ export function toParameter (value: Value): Value {
   return value
 }
 
-/** Makes every column what SQLite would give: numbers for numbers, 1 and 0 for booleans, else text. */
+/** Parses columns as SQLite returns them: numbers for numbers, 1 and 0 for booleans, else text. */
 export const columnTypes: CustomTypesConfig = {
   getTypeParser: (type: number) => parsers.get(type) ?? String
 }
@@ -26,7 +26,7 @@ const parsers = new Map<number, (text: string) => Value>([
   [typeIds.float4, Number],
   [typeIds.float8, Number],
   [typeIds.int8, toSafeNumber],
-  // What the sum of a bigint column is.
+  // The type of a sum over a bigint column.
   [typeIds.numeric, toSafeNumber]
 ])
 

@@ -7,26 +7,25 @@ import type { Value } from './store.ts'
 
 const maxStatements = 500
 /**
- * How long SQLite itself may wait for a lock; it blocks the event loop, so longer waits are left to
- * `patiently`.
+ * How long SQLite itself waits for a lock, blocking the event loop; longer waits are up to `retryWhileBusy`.
  */
 const blockingTimeoutMs = 10
 
 /**
- * One connection. Its methods are synchronous and throw StoreUnavailable, SQLite's own errors or RangeError.
+ * One connection, with synchronous methods that throw StoreUnavailable, SQLite's own errors or RangeError.
  */
-export interface Connection {
+export interface SqliteConnection {
   all<Row> (sql: string, params?: readonly Value[]): Row[]
   get<Row> (sql: string, params?: readonly Value[]): Row | undefined
   run (sql: string, params?: readonly Value[]): number
-  /** Runs any number of statements without parameters. */
+  /** Runs several statements, without parameters. */
   script (sql: string): void
   inTransaction (): boolean
   close (): void
 }
 
 /** Opens one connection to the file at `path`. Throws StoreUnavailable when it cannot be used. */
-export function connect (path: string, { readOnly = false } = {}): Connection {
+export function connect (path: string, { readOnly = false } = {}): SqliteConnection {
   const database = open(path, readOnly)
   const statements = new LRUCache<string, StatementSync>({ max: maxStatements })
 
@@ -39,7 +38,7 @@ export function connect (path: string, { readOnly = false } = {}): Connection {
   }
 
   return {
-    // What the columns hold is known to the writer of the SQL alone, who names it as Row.
+    // Callers assert the row type; it cannot be checked here.
     all: <Row>(sql: string, params: readonly Value[] = []) =>
       attempt(() => prepared(sql).all(...toBindable(params)) as Row[]),
     get: <Row>(sql: string, params: readonly Value[] = []) =>
@@ -54,10 +53,10 @@ export function connect (path: string, { readOnly = false } = {}): Connection {
 }
 
 /**
- * Tries again while another process holds the lock, at most for `waitMs`, without blocking the event loop.
- * Throws what `statement` threw last.
+ * Retries while another process holds the lock, for at most `waitMs`, without blocking the event loop. Throws
+ * what `statement` threw last.
  */
-export async function patiently<T> (statement: () => T, waitMs: number): Promise<T> {
+export async function retryWhileBusy<T> (statement: () => T, waitMs: number): Promise<T> {
   const deadline = performance.now() + waitMs
   for (;;) {
     try {
@@ -80,14 +79,14 @@ function open (path: string, readOnly: boolean): DatabaseSync {
       throw error
     }
   } catch (error) {
-    if (!isFaultOfDatabase(error)) throw error
+    if (!isUnavailable(error)) throw error
     throw new StoreUnavailable(new Error(`Cannot open the SQLite file ${path}`, { cause: error }))
   }
 }
 
-// NORMAL in WAL mode: a commit survives the death of the process, and only the last ones may be lost with the
-// power. recursive_triggers: without it `insert or replace` deletes rows behind the back of a trigger that
-// forbids it.
+// synchronous = NORMAL in WAL mode: commits survive the death of the process; only a power failure may lose
+// the last ones. recursive_triggers: otherwise `insert or replace` deletes rows without firing the trigger
+// that forbids it.
 const writerSettings = `
   pragma journal_mode = wal;
   pragma synchronous = normal;
@@ -98,15 +97,12 @@ const writerSettings = `
 function prepare (database: DatabaseSync, sql: string): StatementSync {
   const text = sql.trim().replace(/\$(\d+)/g, '?$1')
   const statement = database.prepare(text)
-  // SQLite compiles the first statement and ignores the rest without a word.
+  // SQLite compiles the first statement and silently ignores the rest.
   if (statement.sourceSQL.length < text.length) throw new Error(`More than one statement: ${sql}`)
   return statement
 }
 
-/**
- * Numbers are bound as floating point, unless they come as bigint; an integer must stay one in every
- * expression.
- */
+/** Integers are bound as bigint: node:sqlite binds numbers as floating point. */
 function toBindable (values: readonly Value[]): SQLInputValue[] {
   const bindable: SQLInputValue[] = values.slice()
   for (let index = 0; index < values.length; index++) {
@@ -126,7 +122,7 @@ function attempt<T> (work: () => T): T {
   try {
     return work()
   } catch (error) {
-    throw isFaultOfDatabase(error) ? new StoreUnavailable(error) : error
+    throw isUnavailable(error) ? new StoreUnavailable(error) : error
   }
 }
 
@@ -143,11 +139,11 @@ const resultCodes = {
   protocol: 15,
   notADatabase: 26
 }
-const faultsOfDatabase = new Set(Object.values(resultCodes))
+const unavailableCodes = new Set(Object.values(resultCodes))
 
-function isFaultOfDatabase (error: unknown): boolean {
+function isUnavailable (error: unknown): boolean {
   const closed = error instanceof Error && 'code' in error && error.code === 'ERR_INVALID_STATE'
-  return closed || faultsOfDatabase.has(primaryCode(error))
+  return closed || unavailableCodes.has(primaryCode(error))
 }
 
 function isBusy (error: unknown): boolean {
@@ -158,7 +154,7 @@ function isBusy (error: unknown): boolean {
   return false
 }
 
-/** The upper bytes of an extended result code only refine the lowest one. */
+/** The lowest byte of an extended result code. */
 function primaryCode (error: unknown): number {
   if (!(error instanceof Error) || !('errcode' in error)) return 0
   return typeof error.errcode === 'number' ? error.errcode & 0xff : 0

@@ -1,19 +1,18 @@
 import { StoreUnavailable } from './store.ts'
 
-/** Lets one piece of work run at a time, in the order of asking. */
-export interface Turns {
-  /**
-   * Throws StoreUnavailable when the turn does not come in time or too many are waiting, else what `work`
-   * throws.
-   */
-  take<T> (work: () => T | Promise<T>): Promise<T>
+/** Runs one piece of work at a time, first come, first served. */
+export interface WriteLock {
+  /** Throws StoreUnavailable when the lock is not free in time or too many wait, else what `work` throws. */
+  run<T> (work: () => T | Promise<T>): Promise<T>
 }
 
 /**
- * Creates a queue in which nobody waits longer than `maxWaitMs` and at most `maxWaiting` wait at once.
- * The limit in time also ends the deadlock of a turn that is asked for from within a turn.
+ * Creates a lock for which callers wait at most `maxWaitMs`, and at most `maxWaiting` at once. The timeout
+ * also ends the deadlock of work that waits for the lock it holds.
  */
-export function createTurns ({ maxWaitMs, maxWaiting }: { maxWaitMs: number, maxWaiting: number }): Turns {
+export function createWriteLock (
+  { maxWaitMs, maxWaiting }: { maxWaitMs: number, maxWaiting: number }
+): WriteLock {
   const waiting = new Set<() => void>()
   let taken = false
 
@@ -26,13 +25,13 @@ export function createTurns ({ maxWaitMs, maxWaiting }: { maxWaitMs: number, max
     }
     const timer = setTimeout(() => {
       waiting.delete(begin)
-      reject(new StoreUnavailable(new Error(`No turn to write within ${maxWaitMs} ms`)))
+      reject(new StoreUnavailable(new Error(`The write lock was not free within ${maxWaitMs} ms`)))
     }, maxWaitMs)
     waiting.add(begin)
     return promise
   }
 
-  /** Hands the turn over without ever giving it back in between, so that nobody new can push in front. */
+  /** Hands the lock over without freeing it in between, so that newcomers cannot overtake. */
   function passOn (): void {
     const [next] = waiting
     if (next === undefined) {
@@ -44,7 +43,7 @@ export function createTurns ({ maxWaitMs, maxWaiting }: { maxWaitMs: number, max
   }
 
   return {
-    async take (work) {
+    async run (work) {
       if (taken) await wait()
       taken = true
       try {

@@ -1,4 +1,4 @@
-import { createIdTable } from '../store/json-rows.ts'
+import { createJsonIds } from '../store/json-rows.ts'
 import type { Queries, Store } from '../store/store.ts'
 import type { Job, LiveJob } from './job.ts'
 import { columns, toChange, toJob, toRow } from './job-row.ts'
@@ -12,7 +12,7 @@ type Since = 'sinceMs' | 'deliveredSinceMs' | 'nowMs'
 
 /** Writes the statements on jobs for one node. Methods throw StoreUnavailable. */
 export function createJobRows (store: Store, node: string) {
-  const ids = createIdTable(store.engine)
+  const ids = createJsonIds(store.engine)
   const skipLocked = store.engine === 'postgres' ? 'for update skip locked' : ''
 
   return {

@@ -1,4 +1,4 @@
-import { createIdTable } from '../../store/json-rows.ts'
+import { createJsonIds } from '../../store/json-rows.ts'
 import type { Queries, Store } from '../../store/store.ts'
 import { holdState } from '../sql/durable-holds.ts'
 import { createStatements } from '../sql/statements.ts'
@@ -16,7 +16,7 @@ export type StaleHolds = ReturnType<typeof createStaleHolds>
 /** Creates the release of what dead nodes hold, and of durable holds that have expired. */
 export function createStaleHolds (store: Store) {
   const statements = createStatements(store.engine)
-  const ids = createIdTable(store.engine)
+  const ids = createJsonIds(store.engine)
 
   async function uncount (queries: Queries, released: readonly Released[]): Promise<Released[]> {
     const sums = new Map<string, number>()

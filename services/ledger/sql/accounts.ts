@@ -1,4 +1,4 @@
-import { createIdTable, createTable } from '../../store/json-rows.ts'
+import { createJsonIds, createJsonRows } from '../../store/json-rows.ts'
 import type { Queries, Store, Value } from '../../store/store.ts'
 
 /** An account as a commit finds it, with this node's allowance. Integer nano-USD. */
@@ -84,11 +84,11 @@ const insertAllowance = `insert into hold (${allowanceColumns}) values ($1, $2, 
 const changeAccount = 'update account set spent = spent + $2, held = held + $3 where id = $1'
 
 function ofPostgres (): AccountStatements {
-  const ids = createIdTable('postgres')
-  const allowances = createTable<AllowanceRow>('postgres', {
+  const ids = createJsonIds('postgres')
+  const allowances = createJsonRows<AllowanceRow>('postgres', {
     account: 'text', amount: 'bigint', spare: 'bigint', booked_sequence: 'bigint'
   })
-  const changes = createTable<ChangeRow>('postgres', { id: 'text', spent: 'bigint', held: 'bigint' })
+  const changes = createJsonRows<ChangeRow>('postgres', { id: 'text', spent: 'bigint', held: 'bigint' })
   // `no key`: inserting rows that only refer to an account need not wait.
   const lockAccounts = `
     select ${accountColumns} from ${ids.sql} as given

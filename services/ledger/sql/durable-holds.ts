@@ -1,4 +1,4 @@
-import { createIdTable, createTable } from '../../store/json-rows.ts'
+import { createJsonIds, createJsonRows } from '../../store/json-rows.ts'
 import type { Queries, Store, Value } from '../../store/store.ts'
 
 /** The values of `hold.state`; a hold is `revoked` when its owner has died or its time is over. */
@@ -28,11 +28,11 @@ export interface KeyState { id: string, revokedAt: number | null, expiresAt: num
 
 /** The statements on durable holds, for one engine. */
 export function durableHoldStatements (engine: Store['engine']) {
-  const ids = createIdTable(engine)
-  const holds = createTable<NewHoldRow>(engine, {
+  const ids = createJsonIds(engine)
+  const holds = createJsonRows<NewHoldRow>(engine, {
     id: 'text', account: 'text', kind: 'text', amount: 'bigint', api_key: 'text', expires_at: 'bigint'
   })
-  const ended = createTable<EndedRow>(engine, { id: 'text', state: 'bigint', settled: 'bigint' })
+  const ended = createJsonRows<EndedRow>(engine, { id: 'text', state: 'bigint', settled: 'bigint' })
   const readDurable = `
     select id, account, amount as "amountNano", state from hold
     where id in (select id from ${ids.sql} as given) order by id, account`

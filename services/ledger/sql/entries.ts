@@ -1,7 +1,7 @@
 import { rememberedText } from '../../shared/memoize.ts'
 import { createRowInsert } from '../../store/insert-rows.ts'
 import type { RowInsert } from '../../store/insert-rows.ts'
-import { createTable } from '../../store/json-rows.ts'
+import { createJsonRows } from '../../store/json-rows.ts'
 import type { Queries, Store, Value } from '../../store/store.ts'
 
 /** A new entry; `at` in milliseconds since 1970, `amount` in integer nano-USD, `usage` as JSON. */
@@ -49,8 +49,8 @@ const entryColumnNames = Object.keys(entryColumns) as (keyof typeof entryColumns
 
 /** The statements that add entries and chains, for one engine. */
 export function entryStatements (engine: Store['engine']) {
-  const chains = createTable<ChainRow>(engine, { id: 'text', account: 'text' })
-  const entries = createTable<EntryRow>(engine, entryColumns)
+  const chains = createJsonRows<ChainRow>(engine, { id: 'text', account: 'text' })
+  const entries = createJsonRows<EntryRow>(engine, entryColumns)
   const insertChains = `
     insert into chain (id, account) select id, account from ${chains.sql} as given where true
     on conflict do nothing`

@@ -1,9 +1,9 @@
-import { createIdTable } from '../../store/json-rows.ts'
+import { createJsonIds } from '../../store/json-rows.ts'
 import type { Queries, Store } from '../../store/store.ts'
 
 /** The statements on the terms of nodes, for one engine. */
 export function nodeStatements (engine: Store['engine']) {
-  const accounts = createIdTable(engine)
+  const accounts = createJsonIds(engine)
   /**
    * The allowances of live nodes other than `$2` with spare money; `$3` is the oldest heartbeat of a live
    * node.

@@ -1,5 +1,5 @@
 import type { Finished } from '../../requests/request-summary.ts'
-import { createTable } from '../../store/json-rows.ts'
+import { createJsonRows } from '../../store/json-rows.ts'
 import { createRowInsert } from '../../store/insert-rows.ts'
 import type { Store, Value } from '../../store/store.ts'
 
@@ -86,7 +86,7 @@ export function createInsert (store: Store): (rows: readonly LoggedRequest[]) =>
     const insert = createRowInsert<LoggedRequest>('request_log', { columns: names, add: addValues })
     return async rows => { await store.transaction(queries => insert(queries, rows)) }
   }
-  const table = createTable<LoggedRequest>(store.engine, columns)
+  const table = createJsonRows<LoggedRequest>(store.engine, columns)
   const list = names.join(', ')
   return async rows => {
     await store.run(`insert into request_log (${list}) select ${list} from ${table.sql} as fresh`,

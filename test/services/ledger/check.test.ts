@@ -42,10 +42,10 @@ const damages: Record<string, { sql: string[], subject: string | RegExp }> = {
   'every entry is between the right accounts': {
     sql: [entry("'funding', 'revenue', 5, 'deposit', null, null, null")], subject: 'wrong'
   },
-  'every posting names accounts it counts for, the paying one among them': {
+  'every posting names a chain that includes the paying account': {
     sql: [entry("'acme', 'revenue', 5, 'usage', null, 'nothing', null")], subject: /^entry_\d+$/
   },
-  'what customers have and what the gateway has add up to nothing': {
+  'customers\' accounts and the gateway\'s own add up to zero': {
     sql: [entry("'nobody', 'funding', 5, 'suspense', null, null, null")], subject: 'all accounts'
   }
 }

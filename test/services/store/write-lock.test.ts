@@ -1,11 +1,11 @@
 import t from 'tap'
 import { StoreUnavailable } from '../../../services/store/store.ts'
-import { createTurns } from '../../../services/store/write-lock.ts'
+import { createWriteLock } from '../../../services/store/write-lock.ts'
 
-t.test('work runs one at a time, in the order of asking, whether it fails or not', async (t) => {
-  const turns = createTurns({ maxWaitMs: 1_000, maxWaiting: 10 })
+t.test('work runs one at a time, first come, first served, even if some fails', async (t) => {
+  const lock = createWriteLock({ maxWaitMs: 1_000, maxWaiting: 10 })
   const log: string[] = []
-  const piece = (name: string, fails = false) => turns.take(async () => {
+  const piece = (name: string, fails = false) => lock.run(async () => {
     log.push(`${name} begins`)
     await new Promise(setImmediate)
     log.push(`${name} ends`)
@@ -17,32 +17,32 @@ t.test('work runs one at a time, in the order of asking, whether it fails or not
   t.same(results.map(({ status }) => status), ['fulfilled', 'rejected', 'fulfilled'])
 })
 
-t.test('work that nobody is in the way of begins at once', async (t) => {
-  const turns = createTurns({ maxWaitMs: 1_000, maxWaiting: 10 })
+t.test('work runs at once while the lock is free', async (t) => {
+  const lock = createWriteLock({ maxWaitMs: 1_000, maxWaiting: 10 })
   let begun = false
-  const done = turns.take(() => { begun = true })
+  const done = lock.run(() => { begun = true })
   t.ok(begun)
   await done
 })
 
-t.test('who waits too long is sent away, and the others go on', async (t) => {
-  const turns = createTurns({ maxWaitMs: 20, maxWaiting: 10 })
+t.test('waiting times out, and others still get the lock', async (t) => {
+  const lock = createWriteLock({ maxWaitMs: 20, maxWaiting: 10 })
   const goOn = Promise.withResolvers<void>()
-  const first = turns.take(() => goOn.promise)
+  const first = lock.run(() => goOn.promise)
   let ran = false
-  await t.rejects(turns.take(() => { ran = true }), StoreUnavailable)
+  await t.rejects(lock.run(() => { ran = true }), StoreUnavailable)
   goOn.resolve()
   await first
-  t.equal(await turns.take(() => 'next'), 'next')
+  t.equal(await lock.run(() => 'next'), 'next')
   t.notOk(ran)
 })
 
-t.test('too many do not get into the queue', async (t) => {
-  const turns = createTurns({ maxWaitMs: 1_000, maxWaiting: 1 })
+t.test('the number of waiters is bounded', async (t) => {
+  const lock = createWriteLock({ maxWaitMs: 1_000, maxWaiting: 1 })
   const goOn = Promise.withResolvers<void>()
-  const first = turns.take(() => goOn.promise)
-  const second = turns.take(() => 'second')
-  await t.rejects(turns.take(() => 'third'), StoreUnavailable)
+  const first = lock.run(() => goOn.promise)
+  const second = lock.run(() => 'second')
+  await t.rejects(lock.run(() => 'third'), StoreUnavailable)
   goOn.resolve()
   await first
   t.equal(await second, 'second')
