@@ -39,7 +39,7 @@ export function createDownloader (
     let url = parseUrl(start)
     let isTrusted = origins.has(url.origin)
     for (let hops = 0; hops <= limits.redirects; hops++) {
-      if (!isTrusted && url.protocol !== 'https:') throw refused('The file URL is not an HTTPS URL.')
+      if (!isTrusted && url.protocol !== 'https:') throw rejected('The file URL is not an HTTPS URL.')
       const response = await request(url, { dispatcher: isTrusted ? trusted : open, headers, signal })
       const location = locationOf(response)
       if (location === null) return response
@@ -48,7 +48,7 @@ export function createDownloader (
       // A redirect from an untrusted origin never gains trust.
       isTrusted &&= origins.has(url.origin)
     }
-    throw refused(`The file URL redirects more than ${limits.redirects} times.`)
+    throw rejected(`The file URL redirects more than ${limits.redirects} times.`)
   }
 
   return {
@@ -82,8 +82,8 @@ type Response = Dispatcher.ResponseData
 
 function parseUrl (text: string, base?: URL): URL {
   const url = URL.parse(text, base)
-  if (url === null || !/^https?:$/.test(url.protocol)) throw refused('The file URL is not an HTTPS URL.')
-  if (url.username !== '' || url.password !== '') throw refused('The file URL contains a user name or password.')
+  if (url === null || !/^https?:$/.test(url.protocol)) throw rejected('The file URL is not an HTTPS URL.')
+  if (url.username !== '' || url.password !== '') throw rejected('The file URL contains a user name or password.')
   return url
 }
 
@@ -101,7 +101,7 @@ function checkResponse ({ statusCode, headers }: Response, { maxBytes }: Downloa
     throw new UpstreamError('bad_reply', 'yes', `The file cannot be downloaded (HTTP ${statusCode}).`, details)
   }
   // Nothing is decompressed, which excludes decompression bombs.
-  if (!/^(identity)?$/i.test(String(headers['content-encoding'] ?? ''))) throw refused('The file is compressed.')
+  if (!/^(identity)?$/i.test(String(headers['content-encoding'] ?? ''))) throw rejected('The file is compressed.')
   if (Number(headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes)
 }
 
@@ -127,9 +127,9 @@ function discard ({ body }: Response): void {
   body.on('error', () => {}).destroy()
 }
 
-const refused = (message: string): UpstreamError => new UpstreamError('bad_reply', 'yes', message)
+const rejected = (message: string): UpstreamError => new UpstreamError('bad_reply', 'yes', message)
 
-const tooLarge = (maxBytes: number): UpstreamError => refused(`The file is larger than ${maxBytes} bytes.`)
+const tooLarge = (maxBytes: number): UpstreamError => rejected(`The file is larger than ${maxBytes} bytes.`)
 
 function downloadError (cause: unknown, signal: AbortSignal, timeout: AbortSignal): UpstreamError {
   if (cause instanceof UpstreamError) return cause
@@ -139,6 +139,6 @@ function downloadError (cause: unknown, signal: AbortSignal, timeout: AbortSigna
     return new UpstreamError('timeout', 'yes', 'The file did not arrive in time.', { cause })
   }
   // The same message for every private target, to reveal nothing about the network.
-  if (cause instanceof PrivateAddressError) return refused('The file URL does not lead to a public address.')
+  if (cause instanceof PrivateAddressError) return rejected('The file URL does not lead to a public address.')
   return new UpstreamError('network', 'yes', 'The file cannot be downloaded.', { cause })
 }

@@ -50,7 +50,7 @@ export interface DownloadOptions {
 
 /**
  * Fetches a URL from a client or provider: HTTPS and public addresses only, limited in size and time. The
- * caller must iterate the result. Throws UpstreamError, also while iterating: `bad_reply` if refused or
+ * caller must iterate the result. Throws UpstreamError, also while iterating: `bad_reply` if rejected or
  * absent, `timeout`, `network`, `overloaded`, `aborted`.
  */
 export interface Download {

@@ -3,19 +3,11 @@ import { isObject, type JsonObject } from '../shared/json.ts'
 import { fanOut } from './image-api/fan-out.ts'
 import { onlyFields } from './image-api/fields.ts'
 import type { ImageAnswer, ImageCall, ImageProvider } from './provider-image.ts'
+import type { Upstream } from './provider.ts'
 import { createJsonClient, type JsonClient } from './image-api/json-client.ts'
 import { imageFromUrl } from './image-api/generated-image.ts'
 import { poll } from '../upstream/poll.ts'
 import type { Connection } from '../upstream/exchange.ts'
-
-interface BflImagesOptions {
-  baseUrl: string
-  connection: Connection
-  apiKey: string | null
-  headers: Record<string, string>
-  /** Opens a connection to another server of the provider; its owner closes it. */
-  connect: (origin: string) => Connection
-}
 
 const pace = { firstMs: 200, longestMs: 1500, deadlineMs: 300_000 }
 /** What one credit costs, in nano-USD. */
@@ -26,7 +18,7 @@ const creditNano = 10_000_000
  * runs the request. Source: BFL API v1.
  */
 export function createBflImages (
-  { baseUrl, connection, apiKey, headers, connect }: BflImagesOptions
+  { baseUrl, connection, apiKey, headers, connect }: Upstream
 ): ImageProvider {
   const allHeaders = { ...(apiKey === null ? {} : { 'x-key': apiKey }), ...headers }
   const clientOf = (to: Connection): JsonClient => {
@@ -51,8 +43,8 @@ export function createBflImages (
   ): Promise<ImageAnswer> {
     const submitted = await client.post(`/${encodeURIComponent(call.model)}`, body, call.signal)
     const poller = pollerOf(submitted.polling_url)
-    const ask = async () => sampleIn(await poller.client.get(poller.path, call.signal))
-    const sample = await poll(ask, pace, call.signal)
+    const readSample = async () => sampleIn(await poller.client.get(poller.path, call.signal))
+    const sample = await poll(readSample, pace, call.signal)
     const { cost } = submitted
     const costNano = typeof cost === 'number' && cost >= 0 && cost < 1e6 ? Math.round(cost * creditNano) : null
     return { images: [imageFromUrl(sample, null)], usage: null, costNano, dropped }

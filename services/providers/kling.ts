@@ -1,10 +1,11 @@
 import { createHmac } from 'node:crypto'
 import { UpstreamError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
-import { bearerAuth, createVideoClient, type VideoProviderOptions } from './video-jobs/client.ts'
+import { bearerAuth, createVideoClient } from './video-jobs/client.ts'
 import { objectField, textOrNull } from './video-jobs/errors.ts'
 import { aspectRatioFor, withoutNulls, frameUrlOrBase64, resolutionFor } from './video-jobs/fields.ts'
 import type { VideoProvider, VideoTask } from './provider-video.ts'
+import type { Upstream } from './provider.ts'
 import { createVideoProvider, readJobHandle, type VideoDialect } from './video-jobs/dialect.ts'
 
 /** Source: Kling AI API, error codes. */
@@ -36,8 +37,8 @@ const codes = {
  * key>`, from which each request derives a short-lived token. Source: Kling AI API; vercel/ai,
  * packages/klingai.
  */
-export function createKlingVideos (options: VideoProviderOptions): VideoProvider {
-  const client = createVideoClient(options, { auth: tokenAuth, codes, errorIn })
+export function createKlingVideos (upstream: Upstream): VideoProvider {
+  const client = createVideoClient(upstream, { auth: tokenAuth, codes, errorIn })
   const provider = createVideoProvider(client, dialect)
 
   async function find (task: VideoTask, signal: AbortSignal): Promise<string | null> {

@@ -1,8 +1,9 @@
 import { isObject } from '../shared/json.ts'
-import { bearerAuth, createVideoClient, type VideoProviderOptions } from './video-jobs/client.ts'
+import { bearerAuth, createVideoClient } from './video-jobs/client.ts'
 import { readErrorDetail, objectField, textOrNull } from './video-jobs/errors.ts'
 import { aspectRatioFor, commonAspectRatios, contentParts, resolutionFor, withoutNulls } from './video-jobs/fields.ts'
 import type { VideoProvider } from './provider-video.ts'
+import type { Upstream } from './provider.ts'
 import { createVideoProvider } from './video-jobs/dialect.ts'
 
 /** Source: MiniMax error codes. */
@@ -17,8 +18,8 @@ const codes = {
 } as const
 
 /** MiniMax's second video API. Source: npm @ai-sdk/minimax 3. */
-export function createMiniMaxVideos (options: VideoProviderOptions): VideoProvider {
-  const client = createVideoClient(options, { auth: bearerAuth, codes, errorIn })
+export function createMiniMaxVideos (upstream: Upstream): VideoProvider {
+  const client = createVideoClient(upstream, { auth: bearerAuth, codes, errorIn })
   return createVideoProvider(client, {
     codes,
     submit: task => ({

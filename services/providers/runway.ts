@@ -1,10 +1,11 @@
-import { bearerAuth, createVideoClient, type VideoProviderOptions } from './video-jobs/client.ts'
+import { bearerAuth, createVideoClient } from './video-jobs/client.ts'
 import { textOrNull } from './video-jobs/errors.ts'
 import {
   aspectRatioFor, commonAspectRatios, formatVideoSize, frameUrl, resolutionFor, sizeForRatio, withoutNulls,
   type ResolutionName
 } from './video-jobs/fields.ts'
 import type { VideoProvider, VideoTask } from './provider-video.ts'
+import type { Upstream } from './provider.ts'
 import { createVideoProvider } from './video-jobs/dialect.ts'
 
 const apiVersion = '2024-11-06'
@@ -14,8 +15,8 @@ const codes = {} as const
  * Runway, which also offers other vendors' models. It charges in credits, so no cost is reported. Source: npm
  * @runwayml/sdk 4.20; docs.dev.runwayml.com, task failures.
  */
-export function createRunwayVideos (options: VideoProviderOptions): VideoProvider {
-  const client = createVideoClient(options, { auth: bearerAuth, headers: { 'x-runway-version': apiVersion }, codes })
+export function createRunwayVideos (upstream: Upstream): VideoProvider {
+  const client = createVideoClient(upstream, { auth: bearerAuth, headers: { 'x-runway-version': apiVersion }, codes })
   return createVideoProvider(client, {
     codes,
     // Runway asks for at most one poll per task every five seconds.

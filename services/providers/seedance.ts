@@ -1,7 +1,8 @@
-import { bearerAuth, createVideoClient, type VideoProviderOptions } from './video-jobs/client.ts'
+import { bearerAuth, createVideoClient } from './video-jobs/client.ts'
 import { readErrorDetail, objectField } from './video-jobs/errors.ts'
 import { aspectRatioFor, commonAspectRatios, contentParts, resolutionFor, withoutNulls } from './video-jobs/fields.ts'
 import type { VideoProvider } from './provider-video.ts'
+import type { Upstream } from './provider.ts'
 import { createVideoProvider } from './video-jobs/dialect.ts'
 
 const codes = {
@@ -12,8 +13,8 @@ const codes = {
  * Seedance at BytePlus or Volcengine. A failed task is reported with status 200 and an `error`. Source: npm
  * @ai-sdk/bytedance.
  */
-export function createSeedanceVideos (options: VideoProviderOptions): VideoProvider {
-  const client = createVideoClient(options, { auth: bearerAuth, codes })
+export function createSeedanceVideos (upstream: Upstream): VideoProvider {
+  const client = createVideoClient(upstream, { auth: bearerAuth, codes })
   const tasks = '/contents/generations/tasks'
   return createVideoProvider(client, {
     codes,

@@ -1,8 +1,9 @@
 import type { JsonObject } from '../shared/json.ts'
-import { bearerAuth, createVideoClient, type VideoProviderOptions } from './video-jobs/client.ts'
+import { bearerAuth, createVideoClient } from './video-jobs/client.ts'
 import { readErrorDetail, objectField } from './video-jobs/errors.ts'
 import { aspectRatioFor, withoutNulls, frameUrl, resolutionFor, formatVideoSize, commonAspectRatios } from './video-jobs/fields.ts'
 import type { VideoProvider, VideoTask } from './provider-video.ts'
+import type { Upstream } from './provider.ts'
 import { createVideoProvider } from './video-jobs/dialect.ts'
 
 const codes = {
@@ -18,8 +19,8 @@ const codes = {
  * Wan at Alibaba's Model Studio (DashScope). Only queued tasks can be cancelled. Source: npm @ai-sdk/alibaba
  * 2.
  */
-export function createWanVideos (options: VideoProviderOptions): VideoProvider {
-  const client = createVideoClient(options, { auth: bearerAuth, codes })
+export function createWanVideos (upstream: Upstream): VideoProvider {
+  const client = createVideoClient(upstream, { auth: bearerAuth, codes })
   return createVideoProvider(client, {
     codes,
     submit: task => ({

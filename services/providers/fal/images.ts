@@ -3,17 +3,11 @@ import { isObject, type JsonObject } from '../../shared/json.ts'
 import { fanOut } from '../image-api/fan-out.ts'
 import { onlyFields } from '../image-api/fields.ts'
 import type { ImageAnswer, ImageCall, ImageProvider, GeneratedImage } from '../provider-image.ts'
+import type { Upstream } from '../provider.ts'
 import { createJsonClient, type JsonClient } from '../image-api/json-client.ts'
 import { imageFromUrl } from '../image-api/generated-image.ts'
 import { poll } from '../../upstream/poll.ts'
-import type { Connection } from '../../upstream/exchange.ts'
 import { appPath, modelPath } from './paths.ts'
-
-interface FalImagesOptions {
-  connection: Connection
-  apiKey: string | null
-  headers: Record<string, string>
-}
 
 /** Most images take seconds; ten minutes allow for a cold model. */
 const pace = { firstMs: 100, longestMs: 2000, deadlineMs: 600_000 }
@@ -22,7 +16,7 @@ const lifetimeS = 3600
 const cancelMs = 5000
 
 /** Generates images through fal's queue: submit, poll, fetch the result. Source: npm @fal-ai/client 1.10. */
-export function createFalImages ({ apiKey, headers, connection }: FalImagesOptions): ImageProvider {
+export function createFalImages ({ apiKey, headers, connection }: Upstream): ImageProvider {
   const auth: Record<string, string> = apiKey === null ? {} : { authorization: `Key ${apiKey}` }
   const own = { ...auth, ...headers }
   const client = createJsonClient({ connection, headers: own, apiKey, refine })

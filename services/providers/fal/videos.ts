@@ -1,9 +1,10 @@
 import { UpstreamError } from '../../shared/errors.ts'
 import type { JsonObject } from '../../shared/json.ts'
-import { createVideoClient, type VideoClient, type VideoProviderOptions } from '../video-jobs/client.ts'
+import { createVideoClient, type VideoClient } from '../video-jobs/client.ts'
 import { readErrorDetail, objectField } from '../video-jobs/errors.ts'
 import { aspectRatioFor, withoutNulls, frameUrl, resolutionFor, commonAspectRatios } from '../video-jobs/fields.ts'
 import type { VideoProvider, VideoTask } from '../provider-video.ts'
+import type { Upstream } from '../provider.ts'
 import { createVideoProvider, type JobStatus } from '../video-jobs/dialect.ts'
 import { appPath, modelPath } from './paths.ts'
 
@@ -13,8 +14,8 @@ const codes = { content_policy_violation: 'moderated' } as const
  * Fal's queue. A model is a path, e.g. `fal-ai/kling-video/v3/pro/text-to-video`; its jobs are addressed by
  * the path's first two parts. Source: npm @fal-ai/client 1.10, docs.fal.ai.
  */
-export function createFalVideos (options: VideoProviderOptions): VideoProvider {
-  const client = createVideoClient(options, { auth: apiKey => ({ authorization: `Key ${apiKey}` }), codes })
+export function createFalVideos (upstream: Upstream): VideoProvider {
+  const client = createVideoClient(upstream, { auth: apiKey => ({ authorization: `Key ${apiKey}` }), codes })
   return createVideoProvider(client, {
     codes,
     polling: { minMs: 1_000, maxMs: 10_000 },

@@ -1,9 +1,10 @@
 import { isObject, type JsonObject } from '../../shared/json.ts'
-import { createVideoClient, type VideoClient, type VideoProviderOptions } from '../video-jobs/client.ts'
+import { createVideoClient, type VideoClient } from '../video-jobs/client.ts'
 import { readErrorDetail, objectField, textOrNull } from '../video-jobs/errors.ts'
 import type { ProviderErrorDetail } from '../video-jobs/errors.ts'
 import { aspectRatioFor, withoutNulls, frameBytes, resolutionFor } from '../video-jobs/fields.ts'
 import type { FrameImage, VideoFile, VideoProvider } from '../provider-video.ts'
+import type { Upstream } from '../provider.ts'
 import { createVideoProvider } from '../video-jobs/dialect.ts'
 
 const codes = {
@@ -14,7 +15,7 @@ const codes = {
  * Google's Veo through the Gemini API: a long-running operation. Pictures go as bytes, and the video is
  * fetched with the key, which is sent to no address but the provider's own. Source: npm @ai-sdk/google 4.
  */
-export function createVeoVideos (upstream: VideoProviderOptions): VideoProvider {
+export function createVeoVideos (upstream: Upstream): VideoProvider {
   const api = createVideoClient(upstream, { auth: apiKey => ({ 'x-goog-api-key': apiKey }), codes })
   return createVideoProvider(api, {
     codes,

@@ -1,8 +1,9 @@
 import type { JsonObject } from '../../shared/json.ts'
-import { bearerAuth, createVideoClient, type VideoClient, type VideoProviderOptions } from '../video-jobs/client.ts'
+import { bearerAuth, createVideoClient, type VideoClient } from '../video-jobs/client.ts'
 import { readErrorDetail, objectField } from '../video-jobs/errors.ts'
 import { withoutNulls, frameUrl, sizeForRatio, formatVideoSize } from '../video-jobs/fields.ts'
 import type { VideoProvider, VideoTask } from '../provider-video.ts'
+import type { Upstream } from '../provider.ts'
 import { createVideoProvider, costNanoFromUsd, type JobStatus } from '../video-jobs/dialect.ts'
 
 /** How one server with OpenAI's `/videos` differs from the others. */
@@ -54,7 +55,7 @@ const together: OpenAIVideos = {
 }
 
 /** `POST /videos`, `GET /videos/{id}`; such a job cannot be cancelled. */
-function createProvider (upstream: VideoProviderOptions, { body, result }: OpenAIVideos): VideoProvider {
+function createProvider (upstream: Upstream, { body, result }: OpenAIVideos): VideoProvider {
   const codes = {
     insufficient_quota: 'quota', model_not_found: 'not_found', rate_limit_exceeded: 'rate', invalid_api_key: 'auth'
   } as const
@@ -86,7 +87,7 @@ function createProvider (upstream: VideoProviderOptions, { body, result }: OpenA
   })
 }
 
-export const createOpenAIVideos = (upstream: VideoProviderOptions): VideoProvider =>
+export const createOpenAIVideos = (upstream: Upstream): VideoProvider =>
   createProvider(upstream, openai)
-export const createTogetherVideos = (upstream: VideoProviderOptions): VideoProvider =>
+export const createTogetherVideos = (upstream: Upstream): VideoProvider =>
   createProvider(upstream, together)

@@ -1,7 +1,8 @@
-import { bearerAuth, createVideoClient, type VideoProviderOptions } from '../video-jobs/client.ts'
+import { bearerAuth, createVideoClient } from '../video-jobs/client.ts'
 import { readErrorDetail, objectField } from '../video-jobs/errors.ts'
 import { aspectRatioFor, withoutNulls, frameUrl, resolutionFor } from '../video-jobs/fields.ts'
 import type { VideoProvider } from '../provider-video.ts'
+import type { Upstream } from '../provider.ts'
 import { createVideoProvider } from '../video-jobs/dialect.ts'
 
 const codes = {} as const
@@ -12,8 +13,8 @@ const ratios = ['16:9', '9:16', '1:1', '4:3', '3:4', '3:2', '2:3']
  * xAI's `/videos/generations`. A poll of a running job returns 202, mostly with an empty body. Source: npm
  * @ai-sdk/xai 5.
  */
-export function createXaiVideos (options: VideoProviderOptions): VideoProvider {
-  const client = createVideoClient(options, { auth: bearerAuth, codes })
+export function createXaiVideos (upstream: Upstream): VideoProvider {
+  const client = createVideoClient(upstream, { auth: bearerAuth, codes })
   return createVideoProvider(client, {
     codes,
     submit: task => ({

@@ -3,17 +3,12 @@ import type { JsonObject } from '../../shared/json.ts'
 import { fanOut } from '../image-api/fan-out.ts'
 import { onlyFields } from '../image-api/fields.ts'
 import type { ImageAnswer, ImageCall, ImageProvider } from '../provider-image.ts'
+import type { Upstream } from '../provider.ts'
 import { nearestAspectRatio } from '../image-api/aspect-ratio.ts'
 import { createJsonClient, type JsonClient } from '../image-api/json-client.ts'
 import { imageFromUrl } from '../image-api/generated-image.ts'
 import { poll } from '../../upstream/poll.ts'
-import type { Connection } from '../../upstream/exchange.ts'
-
-interface ReplicateImagesOptions {
-  connection: Connection
-  apiKey: string | null
-  headers: Record<string, string>
-}
+import { predictionRequest } from './predictions.ts'
 
 const pace = { firstMs: 200, longestMs: 2000, deadlineMs: 600_000 }
 const cancelMs = 5000
@@ -25,7 +20,7 @@ const waitS = 30
  * and the input schemas of the most used image models.
  */
 export function createReplicateImages (
-  { apiKey, headers, connection }: ReplicateImagesOptions
+  { apiKey, headers, connection }: Upstream
 ): ImageProvider {
   const auth: Record<string, string> = apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }
   const client = createJsonClient({ connection, headers: { ...auth, ...headers }, apiKey })
@@ -54,14 +49,12 @@ const ratios = ['1:1', '16:9', '21:9', '3:2', '2:3', '4:5', '5:4', '3:4', '4:3',
 async function generate (
   { model, signal }: ImageCall, input: JsonObject, dropped: readonly string[], client: JsonClient
 ): Promise<ImageAnswer> {
-  const [name = '', version] = model.split(':')
-  const path = version === undefined ? `/models/${name.split('/').map(encodeURIComponent).join('/')}/predictions` : '/predictions'
-  const body = version === undefined ? { input } : { input, version }
+  const { path, body } = predictionRequest(model, input)
   const started = await client.post(path, body, signal, { prefer: `wait=${waitS}` })
   const ended = resultIn(started) ?? await waitFor(idOf(started), client, signal)
-  const address = Array.isArray(ended.output) ? ended.output[0] : ended.output
-  if (typeof address !== 'string') throw new UpstreamError('bad_reply', 'yes', 'The provider\'s response has no image.')
-  return { images: [imageFromUrl(address, null)], usage: null, costNano: null, dropped }
+  const url = Array.isArray(ended.output) ? ended.output[0] : ended.output
+  if (typeof url !== 'string') throw new UpstreamError('bad_reply', 'yes', 'The provider\'s response has no image.')
+  return { images: [imageFromUrl(url, null)], usage: null, costNano: null, dropped }
 }
 
 async function waitFor (id: string, client: JsonClient, signal: AbortSignal): Promise<JsonObject> {

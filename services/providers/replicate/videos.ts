@@ -1,9 +1,11 @@
 import { isObject, type JsonObject } from '../../shared/json.ts'
-import { bearerAuth, createVideoClient, type VideoClient, type VideoProviderOptions } from '../video-jobs/client.ts'
+import { bearerAuth, createVideoClient, type VideoClient } from '../video-jobs/client.ts'
 import { badReply, readErrorDetail, objectField, textOrNull } from '../video-jobs/errors.ts'
 import { aspectRatioFor, withoutNulls, frameUrl, resolutionFor, commonAspectRatios } from '../video-jobs/fields.ts'
 import type { VideoProvider, VideoTask } from '../provider-video.ts'
+import type { Upstream } from '../provider.ts'
 import { createVideoProvider } from '../video-jobs/dialect.ts'
+import { predictionRequest } from './predictions.ts'
 
 const codes = {} as const
 
@@ -12,17 +14,12 @@ const codes = {} as const
  * but unknown inputs are ignored and listed, so that one of them carries the submit key. Source: npm
  * replicate 1.4; replicate.com, predictions and data retention.
  */
-export function createReplicateVideos (options: VideoProviderOptions): VideoProvider {
-  const client = createVideoClient(options, { auth: bearerAuth, codes })
+export function createReplicateVideos (upstream: Upstream): VideoProvider {
+  const client = createVideoClient(upstream, { auth: bearerAuth, codes })
   const provider = createVideoProvider(client, {
     codes,
     polling: { minMs: 1_000, maxMs: 10_000 },
-    submit (task) {
-      const [name = '', version] = task.model.split(':')
-      const model = name.split('/').map(encodeURIComponent).join('/')
-      const path = version === undefined ? `/models/${model}/predictions` : '/predictions'
-      return { path, body: withoutNulls({ version, input: inputOf(task) }) }
-    },
+    submit: task => predictionRequest(task.model, inputOf(task)),
     jobId: answer => answer.id,
     pollPath: handle => `/predictions/${handle}`,
     states: {

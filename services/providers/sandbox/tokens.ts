@@ -1,10 +1,9 @@
 /**
  * Splits text into the sandbox's tokens, at most `maxTokens`. Joined, they are the text.
  *
- * A token is a space, if there is one, with up to 8 letters of a cased script, up to 2 letters of a script
- * without case, or up to 3 digits; or up to 8 characters of white space; or up to 2 other characters. A
- * surrogate pair is never cut, and the tokens of a text cut after a token are the first tokens of the whole
- * text.
+ * A token is an optional space with up to 8 letters of a cased script, up to 2 letters of a caseless script,
+ * or up to 3 digits; or up to 8 white-space characters; or up to 2 other characters. Surrogate pairs are
+ * never split, and a text cut after a token has the same first tokens.
  */
 export function splitTokens (text: string, maxTokens = Infinity): string[] {
   const prefix = text.slice(0, maxTokens * longestTokenUnits)

@@ -20,8 +20,8 @@ export function planCalls (
   const { mode, among } = choiceOf(request)
   if (mode === 'none') return []
   if (mode === 'auto' && conversation.toolResults.length > 0) return []
-  const asked = matchTools(among, conversation.readText)
-  const chosen = asked.length === 0 && mode === 'required' ? among.slice(0, 1) : asked
+  const matched = matchTools(among, conversation.readText)
+  const chosen = matched.length === 0 && mode === 'required' ? among.slice(0, 1) : matched
   const single = request.parallel_tool_calls === false || chosen[0]?.form === 'legacy'
   return (single ? chosen.slice(0, 1) : chosen).map(tool => plan(tool, conversation, variant))
 }

@@ -4,15 +4,8 @@ import { masked, objectOf, parseAnswer, readErrorBody, retryAfterMsOf } from '..
 import { badReply, readErrorDetail, truncateMessage, errorKindOf, asMaybeSent, sentForKind } from './errors.ts'
 import type { ProviderErrorDetail, ErrorKindByCode } from './errors.ts'
 import type { VideoFile } from '../provider-video.ts'
-import type { Connection, UpstreamRequest, Exchange } from '../../upstream/exchange.ts'
-
-/** Options common to all video providers. */
-export interface VideoProviderOptions {
-  apiKey: string | null
-  /** Configured by the operator; sent with every request. */
-  headers: Record<string, string>
-  connection: Connection
-}
+import type { Upstream } from '../provider.ts'
+import type { Exchange, UpstreamRequest } from '../../upstream/exchange.ts'
 
 export interface VideoClientOptions {
   /** The headers with the API key. */
@@ -46,7 +39,7 @@ export const bearerAuth = (apiKey: string) => ({ authorization: `Bearer ${apiKey
 
 /** Creates a client that authenticates, limits response sizes and redacts the key in errors. */
 export function createVideoClient (
-  { apiKey, headers, connection }: VideoProviderOptions, options: VideoClientOptions
+  { apiKey, headers, connection }: Upstream, options: VideoClientOptions
 ): VideoClient {
   const { auth, codes, errorIn } = options
 

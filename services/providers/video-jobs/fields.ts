@@ -1,5 +1,6 @@
 import { UpstreamError } from '../../shared/errors.ts'
 import type { JsonObject } from '../../shared/json.ts'
+import { nearestAspectRatio } from '../image-api/aspect-ratio.ts'
 import type { FrameImage, VideoTask } from '../provider-video.ts'
 
 /** Removes fields that are null or undefined. */
@@ -15,7 +16,7 @@ export function formatVideoSize ({ size }: VideoTask, separator: string): string
 /** The requested aspect ratio, else the nearest of `ratios` to the requested size, else null. */
 export function aspectRatioFor ({ aspectRatio, size }: VideoTask, ratios: readonly string[]): string | null {
   if (aspectRatio !== null || size === null) return aspectRatio
-  return nearest(ratios, size.width / size.height, quotient)
+  return nearestAspectRatio(size, ratios) ?? null
 }
 
 /** Aspect ratios that most providers support. */

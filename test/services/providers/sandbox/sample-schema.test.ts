@@ -6,6 +6,8 @@ import { ajv } from './helper.ts'
 const strict = (properties: Record<string, object>): object =>
   ({ type: 'object', properties, required: Object.keys(properties), additionalProperties: false })
 
+const nested = (levels: number): object => levels === 0 ? { type: 'string' } : strict({ a: nested(levels - 1) })
+
 const tree = { type: 'object', properties: { left: { $ref: '#' }, value: { type: 'string' } }, required: ['value'] }
 const list = {
   $defs: { node: strict({ value: { type: 'number' }, next: { anyOf: [{ $ref: '#/$defs/node' }, { type: 'null' }] } }) },
@@ -66,6 +68,18 @@ const schemas: Record<string, object> = {
   'references with escapes': {
     definitions: { 'a/b~c d': { type: 'boolean' } }, ...strict({ on: { $ref: '#/definitions/a~1b~0c%20d' } })
   },
+  'bounds on one side': strict({
+    unixTime: { type: 'integer', minimum: 1_700_000_000 }, depth: { type: 'number', maximum: -5_000 }
+  }),
+  'a nullable enumeration': strict({ unit: { type: ['string', 'null'], enum: ['a', 'b', null] } }),
+  'referenced alternatives': {
+    $defs: { text: strict({ kind: { const: 'text' } }), count: strict({ kind: { const: 'count' }, n: { type: 'integer' } }) },
+    ...strict({ item: { anyOf: [{ $ref: '#/$defs/text' }, { $ref: '#/$defs/count' }] } })
+  },
+  'as many unique items as there are values': {
+    type: 'array', uniqueItems: true, minItems: 5, items: { type: 'integer', minimum: 1, maximum: 5 }
+  },
+  'twenty levels': nested(20),
   'a recursive object': tree,
   'a recursive list': list,
   'a forest': { type: 'array', items: tree, minItems: 2 },
