@@ -190,7 +190,7 @@ video: { heartbeat_after_ms: 2000, heartbeat_every_ms: 15000 }
     TOLLGATE_MEDIA: join(cwd, 'media'),
     DATABASE_URL: `sqlite:${join(cwd, 'tollgate.db')}`
   }
-  return { file: fileURLToPath(new URL('../fastify.config.ts', import.meta.url)), cwd, env, needsKey: true }
+  return { file: fileURLToPath(new URL('../bin/serve.ts', import.meta.url)), cwd, env, needsKey: true }
 }
 
 /** A provider that takes every job and never gets ready. */

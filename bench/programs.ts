@@ -32,7 +32,7 @@ async function tollgateProgram (upstreamUrl: string, workspace: string): Promise
   const cwd = await mkdtemp(join(workspace, 'tollgate-'))
   await writeFile(join(cwd, 'gateway.yaml'), gatewayYaml(upstreamUrl))
   return {
-    file: fileURLToPath(new URL('../fastify.config.ts', import.meta.url)),
+    file: fileURLToPath(new URL('../bin/serve.ts', import.meta.url)),
     preloads: [fileURLToPath(new URL('../bin/compile-cache.js', import.meta.url))],
     cwd,
     env: {

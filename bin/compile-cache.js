@@ -8,7 +8,7 @@ const folder = join(import.meta.dirname, '..', 'node_modules', '.cache', 'compil
 const isOn = module.enableCompileCache?.(folder).directory !== undefined
 
 if (isOn && process.argv[1] === import.meta.filename) {
-  await import('../fastify.config.ts')
+  await import('./serve.ts')
   // Only some starts need it.
   await import('../services/config/read/parse.ts')
   module.flushCompileCache()

@@ -13,7 +13,7 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
   stderr,
   env,
   serve: async () => {
-    const { start } = await import('../fastify.config.ts')
-    await start(env)
+    const { serve } = await import('./serve.ts')
+    await serve(env)
   }
 })

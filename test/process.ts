@@ -48,7 +48,7 @@ export async function spawnGateway (
 ): Promise<GatewayProcess> {
   const cwd = folder ?? await temporaryFolder(t)
   const root = join(import.meta.dirname, '..')
-  const program = ['--import', join(root, 'bin', 'compile-cache.js'), join(root, 'fastify.config.ts')]
+  const program = ['--import', join(root, 'bin', 'compile-cache.js'), join(root, 'bin', 'serve.ts')]
   const child = spawn(...withoutHooks(process.execPath, ...program), {
     cwd, env: { ...usual, ...env }, stdio: ['ignore', 'pipe', 'pipe']
   })

@@ -3,7 +3,8 @@ import type { GatewayConfig } from '../../services/catalogue/types.ts'
 import { watchConfig } from '../../services/config/watch/watch.ts'
 
 interface ConfigurationOptions {
-  path: string
+  /** The operator's file; null for none. */
+  path: string | null
   /** What was loaded at the start. */
   running: GatewayConfig
   load: () => GatewayConfig | Promise<GatewayConfig>
@@ -14,6 +15,7 @@ interface ConfigurationOptions {
  * told.
  */
 export default fp<ConfigurationOptions>(async (app, { path, running, load }) => {
+  if (path === null) return
   const watcher = watchConfig({
     path,
     load,

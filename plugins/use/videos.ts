@@ -18,6 +18,9 @@ declare module 'fastify' {
   }
 }
 
+/** Process managers kill a node after half a minute; clients that wait for videos are released before. */
+const longestReleaseMs = 25_000
+
 interface VideosOptions { releaseMs: number, timing?: Partial<Timing> }
 
 /** Offers `app.videos`; when the server closes, long polls are ended after `releaseMs`. */
@@ -45,7 +48,7 @@ export default fp<VideosOptions>(async (app, { releaseMs, timing = {} }) => {
     Object.assign(request, { body: null, jsonText: null })
   })
   let timer: NodeJS.Timeout | undefined
-  app.addHook('preClose', async () => { timer = setTimeout(() => app.videos.release(), releaseMs) })
+  app.addHook('preClose', async () => { timer = setTimeout(() => app.videos.release(), Math.min(releaseMs, longestReleaseMs)) })
   app.addHook('onClose', async () => {
     clearTimeout(timer)
     await app.videos.close()

@@ -24,7 +24,7 @@ t.test('the Dockerfile is clean, and its last stage runs Node as a plain user', 
   }
   t.equal(contentOf(Keyword.USER), '1000:1000')
   t.equal([contentOf(Keyword.ENTRYPOINT), contentOf(Keyword.CMD)].map(text => parse(text ?? '')).flat().join(' '),
-    'node fastify.config.ts')
+    'node bin/serve.ts')
   t.notOk(last.some(line => line.getKeyword() === Keyword.RUN), 'nothing is installed in it')
 })
 

@@ -1,0 +1,17 @@
+import type { FastifyInstance } from 'fastify'
+import admin from './admin/index.ts'
+import docs from './docs.ts'
+import health from './health.ts'
+import media from './media.ts'
+import metrics from './metrics.ts'
+import v1 from './v1/index.ts'
+
+/** All that is served. */
+export default async function routes (app: FastifyInstance): Promise<void> {
+  await app.register(health)
+  await app.register(metrics)
+  await app.register(v1, { prefix: '/v1' })
+  await app.register(media, { prefix: '/v1' })
+  await app.register(admin, { prefix: '/admin' })
+  await app.register(docs)
+}
