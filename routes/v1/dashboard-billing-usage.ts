@@ -1,8 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { BillingUsage, BillingUsageQuery } from '../../schemas/openai/billing.ts'
 import { errorResponses } from '../../schemas/openai/error.ts'
-import { dailyCosts } from '../../services/reports/daily-costs.ts'
-import { readDateRange } from '../../services/reports/date-range.ts'
+import { dailyCosts, readDateRange } from '../../services/reports/daily-costs.ts'
 import { exactCents } from '../../services/reports/exact-json.ts'
 
 /**

@@ -6,9 +6,10 @@ import { isoTime } from '../shared/iso-time.ts'
 import { entriesOfPeriod } from '../ledger/sql/entry-blocks.ts'
 import { entryId, entryIdSql, whereEntryId } from '../ledger/entry-id.ts'
 import type { Value } from '../store/store.ts'
+import { whereClause } from '../store/where-clause.ts'
 import type { Administration } from './administration.ts'
 import { amountFields } from './amounts.ts'
-import { readPage, whereClause } from './page.ts'
+import { readPage } from './page.ts'
 import type { Page, PageRequest, TimeRange } from './page.ts'
 
 export interface EntryRequest extends PageRequest, TimeRange {

@@ -1,5 +1,4 @@
 import { GatewayError } from '../shared/errors.ts'
-import type { Value } from '../store/store.ts'
 
 /** One page of a list. `next`, passed as `after`, continues the list; null on the last page. */
 export interface Page<Item> { object: 'list', data: Item[], has_more: boolean, next: string | null }
@@ -62,18 +61,6 @@ export async function * allPages<Item> (
     yield page.data
     after = page.next ?? undefined
   } while (after !== undefined)
-}
-
-/**
- * Joins SQL conditions with `and`, leaving out those without a value, and adds the values to `params`; `?`
- * stands for the value.
- */
-export function whereClause (
-  conditions: readonly (readonly [string, Value | undefined])[], params: Value[]
-): string {
-  return conditions.flatMap(([sql, value]) => {
-    return value === undefined ? [] : [sql.replaceAll('?', `$${params.push(value)}`)]
-  }).join(' and ')
 }
 
 function encode (cursor: Cursor): string {

@@ -1,7 +1,7 @@
 import { usageDimensions } from '../../schemas/admin/usage.ts'
 import type { UsageRow } from '../../schemas/admin/usage.ts'
-import { usage } from '../reports/usage.ts'
-import type { UsageDimension, UsageRow as BilledUsage } from '../reports/usage.ts'
+import { sumUsage } from '../reports/usage.ts'
+import type { UsageDimension, UsageTotals as BilledUsage } from '../reports/usage.ts'
 import type { Column } from './format/columns.ts'
 import { toCsv } from './format/csv.ts'
 import type { Administration } from './administration.ts'
@@ -33,7 +33,7 @@ export async function listUsage (
   await flush()
   return await readPage({ limit, after }, {
     example: by.map(() => ''),
-    read: (after, limit) => usage(store, { ...filter, from, to, limit, after }),
+    read: (after, limit) => sumUsage(store, { ...filter, from, to, limit, after }),
     toItem: toUsageRow,
     cursorOf: row => by.map(dimension => row[dimension] ?? '')
   })

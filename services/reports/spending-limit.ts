@@ -2,10 +2,9 @@ import type { KeyRecord } from '../keys/types.ts'
 import type { AccountBalance } from '../ledger/ledger.ts'
 
 /**
- * Returns what a key may spend in all, in integer nano-USD: what was spent so far, plus the least that is
- * left of its account, the accounts above and its own budget. For a key with a budget what was spent is
- * counted by that, in the present period; for every other one by its account. Throws what `balance` throws,
- * which reads an account.
+ * Returns the spending limit of a key in integer nano-USD: what was spent, plus the least that is left of its
+ * account, the account's parents and the key's budget. What was spent is that of the budget's present period
+ * or, without a budget, of the account. `balance` reads an account; its errors are passed on.
  */
 export async function spendingLimit (
   key: KeyRecord, now: number, balance: (account: string) => Promise<AccountBalance>

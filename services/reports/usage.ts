@@ -1,81 +1,78 @@
+import type { usageDimensions } from '../../schemas/admin/usage.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { entriesOfPeriod } from '../ledger/sql/entry-blocks.ts'
 import type { Store, Value } from '../store/store.ts'
+import { whereClause } from '../store/where-clause.ts'
 
-/** What usage can be told apart by; days are those of UTC. */
-export type UsageDimension = 'key' | 'model' | 'day'
+/** What usage can be grouped by; days are in UTC. */
+export type UsageDimension = typeof usageDimensions[number]
 
-export interface UsageQuery {
-  /** None, or each at most once; rows are ordered by them in this order. None gives one row, the sum. */
+export interface UsageSelection {
+  /** The dimensions to group and order by, each at most once; none returns one row, the total. */
   by: readonly UsageDimension[]
   /** Milliseconds since 1970; `from` is included, `to` is not. */
   from: number
   to: number
-  /** What counts for this account: its own requests and those of the accounts it is a parent of. */
+  /** Only charges of this account and of the accounts below it. */
   account?: string | undefined
   key?: string | undefined
   model?: string | undefined
-  /** 1 to 10,000; 1,000 unless told. */
+  /** 1 to 10,000; default 1,000. */
   limit?: number | undefined
-  /** Continues behind a row: its values of `by`, see `placeOf`. */
+  /** Continues after a row, given by its values of `by`. */
   after?: readonly string[] | undefined
 }
 
 /**
- * What was charged under one combination of `by`; a dimension that was not asked for is null. Refunds are
- * taken off the amount of the day they were made, requests that cost nothing are not in the books.
+ * The usage of one group; dimensions that are not grouped by are null. A refund reduces the amount of the day
+ * on which it was made. Requests without a charge are not in the ledger.
  */
-export interface UsageRow {
+export interface UsageTotals {
   key: string | null
   model: string | null
-  /** As `2026-11-21`. */
+  /** E.g. `2026-11-21`. */
   day: string | null
   requests: number
   promptTokens: number
   completionTokens: number
-  /** Integer nano-USD; below zero where refunds outweigh. */
+  /** Integer nano-USD; negative where refunds outweigh. */
   amountNano: number
   /** How many of the requests were charged by an estimate. */
   estimated: number
 }
 
-/**
- * Sums up what was charged, out of the entries that are on disk. Throws GatewayError 400 for a query that
- * makes no sense, StoreUnavailable.
- */
-export async function usage (store: Pick<Store, 'all' | 'engine'>, query: UsageQuery): Promise<UsageRow[]> {
-  const { by, limit = defaultLimit } = query
-  refuseWrongQuery(query, limit)
-  const { where, params } = conditionsOf(query)
+/** Sums up the charges in the ledger's table. Throws GatewayError 400 for a wrong query, StoreUnavailable. */
+export async function sumUsage (
+  store: Pick<Store, 'all' | 'engine'>, selection: UsageSelection
+): Promise<UsageTotals[]> {
+  const { by, limit = defaultLimit } = selection
+  refuseWrongSelection(selection, limit)
+  const { where, params } = conditionsOf(selection)
   const groups = by.map((dimension) => expressions[dimension])
   const columns = by.map((dimension, index) => `${groups[index]} as "${dimension}", `)
   const grouping = by.length === 0 ? '' : `group by ${groups.join(', ')} order by ${groups.join(', ')}`
-  const rows = await store.all<SelectedRow>(
-    `select ${columns.join('')} ${sums[store.engine]} from ${entriesOfPeriod(store.engine)} where ${where} ${grouping} limit $${params.push(limit)}`, params)
+  const rows = await store.all<SelectedRow>(`
+    select ${columns.join('')} ${sums[store.engine]} from ${entriesOfPeriod(store.engine)}
+    where ${where} ${grouping} limit $${params.push(limit)}`, params)
   return rows.map(({ key = null, model = null, day = null, ...row }) =>
     ({ key, model, day: day === null ? null : dateOf(day), ...row }))
 }
 
-/** The place of a row in a list, for `after`. */
-export function placeOf (row: UsageRow, by: readonly UsageDimension[]): string[] {
-  return by.map((dimension) => row[dimension] ?? '')
-}
-
-type SelectedRow = Omit<UsageRow, UsageDimension> & { key?: string, model?: string, day?: number }
+type SelectedRow = Omit<UsageTotals, UsageDimension> & { key?: string, model?: string, day?: number }
 
 const defaultLimit = 1_000
 const maxLimit = 10_000
 const dayMs = 86_400_000
 
-const keyOf = 'coalesce(entry.api_key, \'\')'
+const keyExpression = 'coalesce(entry.api_key, \'\')'
 
 const expressions: Record<UsageDimension, string> = {
-  key: keyOf,
+  key: keyExpression,
   model: 'coalesce(entry.model, \'\')',
   day: `entry.at / ${dayMs}`
 }
 
-// Postgres keeps the counts of tokens in columns.
+// Postgres stores the token counts in columns.
 const sums: Record<Store['engine'], string> = {
   sqlite: sumsOf("cast(entry.usage ->> 'prompt' as integer)", "cast(entry.usage ->> 'completion' as integer)"),
   postgres: sumsOf('entry.prompt_tokens', 'entry.completion_tokens')
@@ -93,40 +90,39 @@ function sumOf (ofUsage: string, ofRefund = '0'): string {
   return `cast(coalesce(sum(${value}), 0) as bigint)`
 }
 
-function conditionsOf ({ by, from, to, account, key, model, after }: UsageQuery) {
+function conditionsOf ({ by, from, to, account, key, model, after }: UsageSelection) {
+  // `entriesOfPeriod` expects these two as the first parameters.
   const params: Value[] = [from, to]
   const conditions = ["entry.kind in ('usage', 'refund') and entry.at >= $1 and entry.at < $2"]
-  if (account !== undefined) {
-    conditions.push(`entry.chain in (select id from chain where account = $${params.push(account)})`)
-  }
-  if (key !== undefined) conditions.push(`${keyOf} = $${params.push(key)}`)
-  if (model !== undefined) conditions.push(`entry.model = $${params.push(model)}`)
+  const filters = whereClause([
+    ['entry.chain in (select id from chain where account = ?)', account],
+    [`${keyExpression} = ?`, key],
+    ['entry.model = ?', model]
+  ], params)
+  if (filters !== '') conditions.push(filters)
   if (after !== undefined) {
-    const places = after.map((value, index) => `$${params.push(by[index] === 'day' ? dayOf(value) : value)}`)
+    const cursor = after.map((value, index) => `$${params.push(by[index] === 'day' ? dayOf(value) : value)}`)
     const groups = by.map((dimension) => expressions[dimension])
-    conditions.push(`(${groups.join(', ')}) > (${places.join(', ')})`)
+    conditions.push(`(${groups.join(', ')}) > (${cursor.join(', ')})`)
   }
   return { where: conditions.join(' and '), params }
 }
 
-function refuseWrongQuery ({ by, from, to, after }: UsageQuery, limit: number): void {
+function refuseWrongSelection ({ by, from, to, after }: UsageSelection, limit: number): void {
   if (new Set(by).size < by.length || !by.every((dimension) => Object.hasOwn(expressions, dimension))) {
-    refuse('by', 'Usage is told apart by key, model and day, each at most once.')
+    throw GatewayError.invalidValue('by', 'must be key, model or day, or several of them, each at most once')
   }
-  if (!Number.isSafeInteger(from) || from < 0) refuse('from', 'The beginning is an integer in milliseconds.')
-  if (!Number.isSafeInteger(to) || to < from) refuse('to', 'The end is such an integer too, not before the beginning.')
-  const isCount = Number.isInteger(limit) && limit >= 1 && limit <= maxLimit
-  if (!isCount) refuse('limit', `From 1 to ${maxLimit} rows can be asked for.`)
-  const isPlace = after === undefined || (by.length > 0 && after.length === by.length &&
+  if (!Number.isSafeInteger(from) || from < 0) throw GatewayError.invalidValue('from', 'must not be before 1970')
+  if (!Number.isSafeInteger(to) || to < from) throw GatewayError.invalidValue('to', 'must not be before \'from\'')
+  if (!Number.isInteger(limit) || limit < 1 || limit > maxLimit) {
+    throw GatewayError.invalidValue('limit', `must be an integer from 1 to ${maxLimit}`)
+  }
+  const isCursor = after === undefined || (by.length > 0 && after.length === by.length &&
     after.every((value, index) => by[index] !== 'day' || Number.isSafeInteger(dayOf(value))))
-  if (!isPlace) refuse('after', 'This is no place in the list that is asked for.')
+  if (!isCursor) throw GatewayError.invalidValue('after', 'must be the \'next\' of a page of this list')
 }
 
-function refuse (param: string, message: string): never {
-  throw GatewayError.invalidRequest(message, { param, code: 'invalid_value' })
-}
-
-/** Days are counted from the first of 1970. */
+/** Formats a day, counted from 1970-01-01. */
 function dateOf (day: number): string {
   return new Date(day * dayMs).toISOString().slice(0, 10)
 }

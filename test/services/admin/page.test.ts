@@ -1,5 +1,5 @@
 import t from 'tap'
-import { allPages, readPage, whereClause } from '../../../services/admin/page.ts'
+import { allPages, readPage } from '../../../services/admin/page.ts'
 import type { PageRequest } from '../../../services/admin/page.ts'
 
 const numbers = Array.from({ length: 2_500 }, (_, index) => index + 1)
@@ -39,11 +39,4 @@ t.test('a cursor that is not from a page of the list is refused', async t => {
   const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
   const wrong = ['', 'x', '%', encode(null), encode([]), encode(['1']), encode([1, 2]), encode([1.5]), encode({ 0: 1 })]
   for (const after of wrong) await t.rejects(listNumbers({ after }), { name: 'GatewayError', status: 400, param: 'after' }, after)
-})
-
-t.test('a where clause has the conditions that have a value', async t => {
-  const params = [100]
-  const where = whereClause([['a = ?', 1], ['b = ?', undefined], ['(c = ? or d = ?)', 2]], params)
-  t.equal(where, 'a = $2 and (c = $3 or d = $3)')
-  t.same(params, [100, 1, 2])
 })

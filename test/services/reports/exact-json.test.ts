@@ -3,7 +3,7 @@ import t from 'tap'
 import { exactCents, exactUsd } from '../../../services/reports/exact-json.ts'
 import { nanoFromUsd, usdFromNano } from '../../../services/shared/money.ts'
 
-t.test('amounts are printed in full, and no longer than they are', async (t) => {
+t.test('amounts are printed exactly, without trailing zeros', async (t) => {
   const cases: [number, string, string][] = [
     [0, '0', '0'],
     [1, '0.000000001', '0.0000001'],
@@ -23,14 +23,14 @@ t.test('amounts are printed in full, and no longer than they are', async (t) => 
 
 const nano = fc.integer({ min: -Number.MAX_SAFE_INTEGER, max: Number.MAX_SAFE_INTEGER })
 
-t.test('every amount is read back to the nano-dollar, and as a double is the nearest there is', async () => {
+t.test('every amount round-trips to the nano-dollar, and parses to the nearest double', async () => {
   fc.assert(fc.property(nano, (nano) => {
     const text = JSON.stringify(exactUsd(nano))
     return nanoFromUsd(text) === nano && Number(text) === usdFromNano(nano) && /^-?\d+(\.\d{0,8}[1-9])?$/.test(text)
   }), { numRuns: 2_000 })
 })
 
-t.test('what is left and what was spent add up to what was paid in', async () => {
+t.test('the rest and the spent amount add up to the credits', async () => {
   const parts = fc.tuple(fc.nat(Number.MAX_SAFE_INTEGER), fc.double({ min: 0, max: 1, noNaN: true }))
   fc.assert(fc.property(parts, ([credits, share]) => {
     const spent = Math.floor(credits * share)

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { dailyCosts } from '../../../services/reports/daily-costs.ts'
-import { placeOf, usage } from '../../../services/reports/usage.ts'
-import type { UsageDimension, UsageQuery, UsageRow } from '../../../services/reports/usage.ts'
+import { sumUsage } from '../../../services/reports/usage.ts'
+import type { UsageDimension, UsageSelection, UsageTotals } from '../../../services/reports/usage.ts'
 import { createAccounts } from '../../../services/ledger/accounts.ts'
 import { createCorrections } from '../../../services/ledger/corrections.ts'
 import { createLedger } from '../../../services/ledger/create.ts'
@@ -13,7 +13,7 @@ const day = Date.parse('2026-11-21')
 const dayMs = 86_400_000
 const always = { from: 0, to: day + 10 * dayMs }
 
-/** As [key, model, hours after the beginning of the day, nano-USD, what was used]. */
+/** As [key, model, hours after midnight, nano-USD, usage]. */
 const requests: [string, string, number, number, Record<string, number>][] = [
   ['k1', 'gpt', 1, 100, { prompt: 10, completion: 1 }],
   ['k1', 'gpt', 23.999, 20, { prompt: 2, completion: 0, cachedRead: 1 }],
@@ -23,10 +23,10 @@ const requests: [string, string, number, number, Record<string, number>][] = [
 ]
 
 /**
- * Books with those requests: key k1 of the account acme, k2 of the account team, which is a part of acme.
+ * A ledger with those requests: key k1 of the account acme, k2 of the account team, whose parent is acme.
  * Where the requests are fresh, no entry but the first of each account has an id of its own.
  */
-async function createBooks (database: Database, { fresh = false } = {}) {
+async function createLedgerWithUsage (database: Database, { fresh = false } = {}) {
   const store = await database.open()
   const time = { now: day }
   const clock = () => time.now
@@ -50,17 +50,17 @@ async function createBooks (database: Database, { fresh = false } = {}) {
 
 const nothing = { key: null, model: null, day: null, estimated: 0, promptTokens: 0, completionTokens: 0 }
 
-forEachEngine(t, 'usage is summed up as a whole, or by what is asked for', async (t, database) => {
-  const { store } = await createBooks(database)
-  t.same(await usage(store, { by: [], ...always }), [
+forEachEngine(t, 'usage is summed up in total, or by the requested dimensions', async (t, database) => {
+  const { store } = await createLedgerWithUsage(database)
+  t.same(await sumUsage(store, { by: [], ...always }), [
     { ...nothing, requests: 5, promptTokens: 21, completionTokens: 10, amountNano: 3_165, estimated: 1 }
   ])
-  t.same(await usage(store, { by: ['model'], ...always }), [
+  t.same(await sumUsage(store, { by: ['model'], ...always }), [
     { ...nothing, model: 'claude', requests: 1, promptTokens: 5, completionTokens: 5, amountNano: 5, estimated: 1 },
     { ...nothing, model: 'gpt', requests: 3, promptTokens: 16, completionTokens: 5, amountNano: 160 },
     { ...nothing, model: 'sora', requests: 1, amountNano: 3_000 }
   ])
-  const rows = await usage(store, { by: ['day', 'key'], ...always })
+  const rows = await sumUsage(store, { by: ['day', 'key'], ...always })
   t.same(rows.map(({ day, key, requests, amountNano }) => [day, key, requests, amountNano]), [
     ['2026-11-21', 'k1', 2, 120],
     ['2026-11-22', 'k1', 1, 3_000],
@@ -68,9 +68,9 @@ forEachEngine(t, 'usage is summed up as a whole, or by what is asked for', async
   ])
 })
 
-forEachEngine(t, 'usage is that of a time, a key, a model or an account with those below it', async (t, database) => {
-  const { store } = await createBooks(database)
-  const cases: [Partial<UsageQuery>, number][] = [
+forEachEngine(t, 'usage is filtered by time, key, model, or an account with those below it', async (t, database) => {
+  const { store } = await createLedgerWithUsage(database)
+  const cases: [Partial<UsageSelection>, number][] = [
     [{ from: day, to: day + dayMs }, 120],
     [{ from: day + dayMs, to: day + dayMs + 1 }, 3_000],
     [{ from: day, to: day }, 0],
@@ -81,12 +81,12 @@ forEachEngine(t, 'usage is that of a time, a key, a model or an account with tho
     [{ account: 'team', key: 'k1' }, 0]
   ]
   for (const [given, amountNano] of cases) {
-    t.match(await usage(store, { by: [], ...always, ...given }), [{ amountNano }], JSON.stringify(given))
+    t.match(await sumUsage(store, { by: [], ...always, ...given }), [{ amountNano }], JSON.stringify(given))
   }
 })
 
-forEachEngine(t, 'a refund is taken off the same key and model, on its own day', async (t, database) => {
-  const { store } = await createBooks(database, { fresh: true })
+forEachEngine(t, 'a refund is subtracted from its key and model, on its own day', async (t, database) => {
+  const { store } = await createLedgerWithUsage(database, { fresh: true })
   const corrections = createCorrections(store)
   const entries = await store.all<{ id: string }>(`
     select ${entryIdSql()} as id from entry where ref in ('r0', 'r1') order by ref`)
@@ -94,32 +94,32 @@ forEachEngine(t, 'a refund is taken off the same key and model, on its own day',
   for (const [index, { id }] of entries.entries()) {
     await corrections.refund({ id: `back-${index}`, entry: id, amountNano: 10, at: day + 2 * dayMs })
   }
-  const rows = await usage(store, { by: ['day'], ...always, key: 'k1', model: 'gpt' })
+  const rows = await sumUsage(store, { by: ['day'], ...always, key: 'k1', model: 'gpt' })
   t.match(rows, [
     { day: '2026-11-21', requests: 2, promptTokens: 12, amountNano: 120 },
     { day: '2026-11-23', requests: 0, promptTokens: 0, amountNano: -20 }
   ])
 })
 
-forEachEngine(t, 'page by page the rows are the same, in any order of what they are told apart by', async (t, database) => {
-  const { store } = await createBooks(database)
+forEachEngine(t, 'the pages contain the same rows, in any order of dimensions', async (t, database) => {
+  const { store } = await createLedgerWithUsage(database)
   const orders: UsageDimension[][] = [['key'], ['day', 'model'], ['model', 'day', 'key'], ['key', 'model', 'day']]
   for (const by of orders) {
-    const whole = await usage(store, { by, ...always })
-    const paged: UsageRow[] = []
+    const whole = await sumUsage(store, { by, ...always })
+    const paged: UsageTotals[] = []
     for (let after: string[] | undefined; ;) {
-      const [row] = await usage(store, { by, ...always, limit: 1, after })
+      const [row] = await sumUsage(store, { by, ...always, limit: 1, after })
       if (row === undefined) break
       paged.push(row)
-      after = placeOf(row, by)
+      after = by.map((dimension) => row[dimension] ?? '')
     }
     t.same(paged, whole, by.join())
   }
 })
 
-forEachEngine(t, 'a query that makes no sense is refused', async (t, database) => {
+forEachEngine(t, 'a wrong query is refused', async (t, database) => {
   const store = await database.open()
-  const wrong: [string, Partial<UsageQuery>][] = [
+  const wrong: [string, Partial<UsageSelection>][] = [
     ['by', { by: ['day', 'day'] }],
     ['from', { from: -1 }],
     ['to', { from: 2, to: 1 }],
@@ -131,13 +131,13 @@ forEachEngine(t, 'a query that makes no sense is refused', async (t, database) =
     ['after', { by: ['day', 'key'], after: ['2026-11-21'] }]
   ]
   for (const [param, given] of wrong) {
-    await t.rejects(usage(store, { by: [], ...always, ...given }),
+    await t.rejects(sumUsage(store, { by: [], ...always, ...given }),
       { name: 'GatewayError', status: 400, param }, JSON.stringify(given))
   }
 })
 
-forEachEngine(t, 'the costs of days are there for every day, and by model', async (t, database) => {
-  const { store } = await createBooks(database)
+forEachEngine(t, 'daily costs cover every day, and each model', async (t, database) => {
+  const { store } = await createLedgerWithUsage(database)
   const range = { from: day - dayMs, to: day + 2 * dayMs }
   t.same(await dailyCosts(store, { ...range, account: 'acme' }), [
     { startsAt: day - dayMs, amountNano: 0, models: [] },

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { usage } from '../../../../services/reports/usage.ts'
+import { sumUsage } from '../../../../services/reports/usage.ts'
 import { createLedger } from '../../../../services/ledger/create.ts'
 import { entriesOfPeriod, recordEntryBlocks } from '../../../../services/ledger/sql/entry-blocks.ts'
 import { listEntries } from '../../../../services/admin/entries.ts'
@@ -39,7 +39,7 @@ forEachEngine(t, 'entries of a period are found wherever they stand', async (t, 
       const from = random.integer(0, 150_000)
       const to = from + random.integer(0, period < 10 ? 200 : 60_000)
       const expected = times.filter(at => at >= from && at < to)
-      const [sum] = await usage(store, { by: [], from, to })
+      const [sum] = await sumUsage(store, { by: [], from, to })
       const { length } = expected
       t.match(sum, { requests: length, amountNano: length, completionTokens: 2 * length })
       const { data } = await listEntries(admin, { from, to, limit: 50 })

@@ -1,11 +1,11 @@
 import t from 'tap'
-import { readDateRange } from '../../../services/reports/date-range.ts'
-import type { GivenDates } from '../../../services/reports/date-range.ts'
+import { readDateRange } from '../../../services/reports/daily-costs.ts'
+import type { GivenDates } from '../../../services/reports/daily-costs.ts'
 import { thrown } from '../../thrown.ts'
 
 const now = Date.parse('2026-11-21T07:30:00Z')
 
-t.test('the last date is the first day that is not meant', async (t) => {
+t.test('the range excludes its end, and by default has the last 100 days', async (t) => {
   const cases: [GivenDates, string, string][] = [
     [{ start_date: '2026-11-01', end_date: '2026-11-22' }, '2026-11-01', '2026-11-22'],
     [{ start_date: '2028-02-29', end_date: '2028-03-01' }, '2028-02-29', '2028-03-01'],
@@ -19,7 +19,7 @@ t.test('the last date is the first day that is not meant', async (t) => {
   }
 })
 
-t.test('what is no date, or no range of at most a hundred days, is refused with its name', async (t) => {
+t.test('a wrong date and a range of more than 100 days are refused with the field\'s name', async (t) => {
   const cases: [GivenDates, string][] = [
     [{ start_date: '2026-02-30' }, 'start_date'],
     [{ start_date: '' }, 'start_date'],
