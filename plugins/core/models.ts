@@ -9,11 +9,12 @@ declare module 'fastify' {
   }
 }
 
+/** Keeps the running configuration and the models of its providers. */
 export default fp<{ config: GatewayConfig }>(async (app, { config }) => {
   app.decorate('models', createModels({
     config,
     providers: app.providers,
-    onUnlisted: (provider, err) => app.log.warn({ provider, err }, 'the models of this provider cannot be listed'),
-    onTruncated: (provider, leftOut) => app.log.warn({ provider, leftOut }, 'this provider offers too many models')
+    onUnlisted: (provider, err) => app.log.warn({ provider, err }, 'models of a provider were not listed'),
+    onTruncated: (provider, dropped) => app.log.warn({ provider, dropped }, 'a provider offers too many models')
   }))
 }, { name: 'models', dependencies: ['providers'] })

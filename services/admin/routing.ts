@@ -4,7 +4,7 @@ import { loadConfig } from '../config/load.ts'
 import { readSettings } from '../config/settings/settings.ts'
 import { createDeployments } from '../deployments/deployments.ts'
 import { createStatisticsExchange } from '../deployments/share-statistics.ts'
-import { createRegistry } from '../models/registry.ts'
+import { createModelRegistry } from '../models/registry.ts'
 import { decisionAnswer } from '../routing/decision-response.ts'
 import { readOffsets } from '../routing/feedback/rows.ts'
 import { createRouter } from '../routing/router.ts'
@@ -28,7 +28,7 @@ export async function explainRoute (
   { request, policy, candidates, env, store }: Explanation
 ): Promise<RoutingDecision> {
   const config = await loadConfig({ path: readSettings(env).configPath, env })
-  const registry = createRegistry(config)
+  const registry = createModelRegistry(config)
   const deployments = createDeployments({ breaker: () => config.breaker })
   await createStatisticsExchange({ store, deployments, node: '' }).exchange()
   const offsets = await readOffsets(store)

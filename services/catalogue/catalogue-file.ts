@@ -1,16 +1,16 @@
-/** The data file: per provider, by the model's name there. Written by tools/catalogue/refresh.ts. */
+/** models.json: models by provider and by its name for them. Written by tools/catalogue/refresh.ts. */
 export interface CatalogueFile {
   source: string
   license: string
-  /** When the source said so, as `2026-07-02`. */
+  /** Date of the source's data, as `2026-07-02`. */
   date: string
   units: string
   providers: Record<string, Record<string, CatalogueRow>>
 }
 
-/** One model of one provider. What is absent the source does not tell. */
+/** One model of one provider. What is absent is not in the source. */
 export interface CatalogueRow {
-  /** `other` is what no endpoint of the gateway serves: embeddings, speech, ranking. */
+  /** `other`: no endpoint serves it, e.g. embeddings, speech, ranking. */
   kind: 'chat' | 'image' | 'video' | 'other'
   input: Modality[]
   output: Modality[]
@@ -21,9 +21,9 @@ export interface CatalogueRow {
   maxOutput?: number
   price?: CataloguePrice
   tiers?: CatalogueTier[]
-  /** Year, month and mostly day. */
+  /** Year, month and usually day. */
   released: string
-  /** How far the model's knowledge reaches: year, mostly month, at times day. */
+  /** Date of the latest training data: year, usually month, sometimes day. */
   knowledge?: string
   deprecated?: true
 }
@@ -38,7 +38,7 @@ export interface CataloguePrice {
   outputPico: number
   cacheReadPico?: number
   cacheWritePico?: number
-  /** What tokens of audio cost where that is another price. */
+  /** Price of audio tokens, if it differs. */
   audioInputPico?: number
   audioOutputPico?: number
 }

@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs'
 import type { ImageAbilities, ImageTokens, SizeRange } from './types.ts'
 import type { CataloguePrice, CatalogueRow } from './catalogue-file.ts'
 
-/** The data file: per provider, by the model's name there. Kept by hand; models.json knows no images. */
+/** images.json: models by provider and name. Maintained by hand, because models.json has no images. */
 interface ImageCatalogueFile {
   providers: Record<string, { models: Record<string, ImageRow> }>
 }
 
-/** One model. What is absent is not known, or as models.json says. */
+/** One model. What is absent is not known, or as in models.json. */
 interface ImageRow {
-  /** Only for models that models.json does not know. */
+  /** Only for models that are not in models.json. */
   released?: string
   sizes?: string[]
   sizeRange?: SizeRange
@@ -17,19 +17,19 @@ interface ImageRow {
   qualities?: string[]
   tokens?: (Pick<ImageTokens, 'tokens'> & Partial<ImageTokens>)[]
   price?: CataloguePrice
-  /** Price per token of an image, where models.json has only that of text. */
+  /** Price of image tokens, if models.json has only that of text. */
   outputPico?: number
   textOutputPico?: number
-  /** Its price in models.json is not that of its images. */
+  /** The price in models.json is not that of images. */
   unpriced?: true
 }
 
-/** A row of the catalogue with what is known of images. */
+/** A row of models.json with what is known of images. */
 export interface RowWithImages extends CatalogueRow { images?: ImageAbilities }
 
 type Rows = ReadonlyMap<string, ReadonlyMap<string, CatalogueRow>>
 
-/** Adds what is known of image models to the rows of the catalogue, by provider and name. */
+/** Adds images.json to the rows of models.json, by provider and name. */
 export function withImages (rows: Rows): Map<string, Map<string, RowWithImages>> {
   const joined = new Map<string, Map<string, RowWithImages>>()
   for (const [provider, models] of rows) joined.set(provider, new Map(models))
@@ -48,20 +48,20 @@ function load (): ImageCatalogueFile {
 function join (known: CatalogueRow | undefined, row: ImageRow): RowWithImages {
   const base = known ?? unlisted(row)
   const { price, ...rest } = base
-  const inUse = row.unpriced === true ? undefined : row.price ?? price
-  const ofImages = inUse && row.outputPico !== undefined ? { ...inUse, outputPico: row.outputPico } : inUse
-  const spoken = row.outputPico === undefined ? null : inUse?.outputPico ?? null
-  const textOutputPico = row.textOutputPico ?? spoken
+  const listed = row.unpriced === true ? undefined : row.price ?? price
+  const imagePrice = listed && { ...listed, outputPico: row.outputPico ?? listed.outputPico }
+  const listedTextPico = row.outputPico === undefined ? null : listed?.outputPico ?? null
+  const textOutputPico = row.textOutputPico ?? listedTextPico
   return {
     ...rest,
     kind: 'image',
-    ...(ofImages === undefined ? {} : { price: ofImages }),
+    ...(imagePrice === undefined ? {} : { price: imagePrice }),
     images: {
       sizes: row.sizes ?? null,
       sizeRange: row.sizeRange ?? null,
       defaultSize: row.defaultSize ?? null,
       qualities: row.qualities ?? null,
-      // No source at hand tells prices per image: the operator sets them.
+      // No source has prices per image; the operator sets them.
       prices: [],
       tokens: (row.tokens ?? []).map(one => ({ size: null, quality: null, ...one })),
       textOutputPico

@@ -1,30 +1,30 @@
 import type { Protocol } from '../../schemas/config/providers.ts'
 
-/** A hosted service that needs no more than a key. */
+/** A hosted service that needs no configuration except a key. */
 export interface KnownProvider {
   id: string
   protocol: Protocol
-  /** Only for the `openai` protocol. */
+  /** Only for the protocol `openai`. */
   dialect: string
-  /** Null where every customer has an own one. */
+  /** Null if each customer has a different one. */
   baseUrl: string | null
-  /** Environment variables that may hold the key, the first one set counts. */
+  /** Environment variables of the key; the first one that is set counts. */
   keys: readonly string[]
   /** Environment variable that overrides the base URL. */
   baseUrlVariable: string
   /** Environment variable with the customer's own origin, and where the API begins on it. */
   endpoint?: { variable: string, path: string }
-  /** Globs of model names that are known to be this service's. */
+  /** Globs of this service's names of models. */
   claims: readonly string[]
-  /** Whether its list of models names what can be called. */
+  /** Whether every model of its list can be called. */
   discover: boolean
-  /** Of a key that is a pair: the variable of its first half, and of its second. */
+  /** The variables of a key that is a pair. */
   pair?: { key: string, secret: string }
-  /** What it makes, where it is not text. */
+  /** Set if it generates images or videos only. */
   makes?: 'media'
 }
 
-/** One row per service; a new one is a row, never code. */
+/** One row per service. */
 export const knownProviders: readonly KnownProvider[] = [
   row('openai', 'OPENAI', 'https://api.openai.com/v1',
     { dialect: 'openai', claims: ['gpt-*', 'o1*', 'o3*', 'o4*', 'chatgpt-*', 'ft:gpt-*'] }),
@@ -70,7 +70,7 @@ export const knownProviders: readonly KnownProvider[] = [
   media('luma', 'LUMAAI', 'https://api.lumalabs.ai/dream-machine/v1', { keys: ['LUMAAI_API_KEY', 'LUMA_API_KEY'] })
 ]
 
-/** A service with a protocol of its own name, whose models nobody lists. */
+/** A service for images or videos with a protocol of its own and without a list of models. */
 function media (id: KnownProvider['id'] & Protocol, name: string, baseUrl: string, more: Partial<KnownProvider> = {}) {
   return row(id, name, baseUrl, { protocol: id, discover: false, makes: 'media', ...more })
 }

@@ -6,27 +6,27 @@ import { knownVideo, knownVideoModelNames } from './videos.ts'
 import type { CatalogueFile, CatalogueRow, CatalogueTier, Modality } from './catalogue-file.ts'
 import { withImages, type RowWithImages } from './images.ts'
 
-/** What the shipped data knows of a model. */
+/** What the catalogue knows of a model. */
 export interface CatalogueModel extends
   Pick<ModelConfig, 'price' | 'contextWindow' | 'maxOutput' | 'capabilities' | 'images' | 'created'> {
   /** Null: no endpoint of the gateway serves it. */
   kind: ModelConfig['kind'] | null
   input: readonly Modality[]
   output: readonly Modality[]
-  /** What replaces the price for long prompts, shortest first; the same as in `price`. */
+  /** Prices of long prompts, in ascending order of length; the same as in `price`. */
   tiers: readonly CatalogueTier[]
   /** Whether requests may set a temperature; null: not known. */
   temperature: boolean | null
-  /** How far its knowledge reaches, e.g. `2024-04`; null: not known. */
+  /** Date of its latest training data, e.g. `2024-04`; null: not known. */
   knowledge: string | null
   deprecated: boolean
-  /** Only of video models: lengths, sizes and pictures. */
+  /** Of video models only. */
   video?: VideoAbilities
 }
 
 /**
- * Returns what is known of a model by its name at a provider; a name that ends in a date and is not known
- * itself means the one without. No other likeness counts: a wrong price is worse than none.
+ * Returns what is known of a model by the provider's name for it. A name that ends in a date falls back to
+ * the name without. No other similarity counts: a wrong price is worse than none.
  */
 export function catalogueModel (provider: string, upstream: string): CatalogueModel | undefined {
   const rows = rowsOf(provider)
@@ -36,13 +36,14 @@ export function catalogueModel (provider: string, upstream: string): CatalogueMo
   return { ...toModel(row ?? videoRow(video)), video }
 }
 
-/** What a video model is that nothing else is known of. */
+/** A video model that only videos.json knows. */
 function videoRow ({ firstFrame }: VideoAbilities): CatalogueRow {
   const released = new Date(defaultCreated * 1000).toISOString()
-  return { kind: 'video', input: firstFrame === true ? ['text', 'image'] : ['text'], output: ['video'], features: [], released }
+  const input: Modality[] = firstFrame === true ? ['text', 'image'] : ['text']
+  return { kind: 'video', input, output: ['video'], features: [], released }
 }
 
-/** The names of a provider's models that some endpoint of the gateway can serve, in the order of the data. */
+/** Returns a provider's names of the models that some endpoint serves, in the order of the data. */
 export function catalogueModelNames (provider: string): string[] {
   const names = [...rowsOf(provider)].filter(([, { kind }]) => kind !== 'other').map(([name]) => name)
   return known.has(provider) ? [...new Set([...names, ...knownVideoModelNames(provider)])] : names
@@ -54,7 +55,7 @@ const known = new Set(knownProviders.map(({ id }) => id))
 const none: ReadonlyMap<string, RowWithImages> = new Map()
 let loaded: ReadonlyMap<string, ReadonlyMap<string, RowWithImages>> | undefined
 
-/** Reads the data when it may know the provider, so never for the sandbox or a local server. */
+/** Loads the data on first use, and never for the sandbox or a local server. */
 function rowsOf (provider: string): ReadonlyMap<string, RowWithImages> {
   if (!known.has(provider)) return none
   loaded ??= load()
@@ -101,7 +102,7 @@ function toPrice ({ price, tiers, images }: RowWithImages): Price | null {
   return { ...emptyPrice, ...price, imageNano, ...(tiers && { tiers }) }
 }
 
-/** A price without anything in it, to be filled in. */
+/** A price of which nothing is known. */
 export const emptyPrice: Price = {
   inputPico: null,
   outputPico: null,
@@ -111,7 +112,7 @@ export const emptyPrice: Price = {
   secondNano: null
 }
 
-/** Assumed, because a request is not refused on a guess: the upstream says what it cannot do. */
+/** Capabilities of an unknown model: no request is rejected on a guess, the provider decides. */
 export const assumedCapabilities: Capabilities = Object.freeze({
   tools: true,
   vision: true,
@@ -123,8 +124,8 @@ export const assumedCapabilities: Capabilities = Object.freeze({
 })
 
 /**
- * The model `<provider>/<upstream>` as the catalogue knows it. Of one that it does not know nothing is known:
- * a chat model without a price, and nothing it cannot do.
+ * Returns the model `<provider>/<upstream>` with what the catalogue knows. An unknown model is a chat model
+ * with all capabilities and without a price.
  */
 export function modelFromCatalogue (provider: string, upstream: string): ModelConfig {
   const known = catalogueModel(provider, upstream)
@@ -145,18 +146,18 @@ export function modelFromCatalogue (provider: string, upstream: string): ModelCo
   }
 }
 
-/** Whether the gateway can serve a model; false only for one that is known to be of another kind. */
+/** Whether some endpoint can serve a model; false only for one of a known other kind. */
 export function isServable (provider: string, upstream: string): boolean {
   return catalogueModel(provider, upstream)?.kind !== null
 }
 
 /**
- * Names of the models that are on offer as long as a provider has not told its own: those of the catalogue,
- * where the provider's list is wanted or does not exist.
+ * Returns the names of the models that a provider offers until it has listed its own: those of the catalogue,
+ * if its list is to be fetched, or if it has none.
  */
 export function initialModelNames ({ id, discover }: Pick<ProviderConfig, 'id' | 'discover'>): string[] {
   const known = knownProviders.find((provider) => provider.id === id)
-  // Where every customer has an own server, each deploys a choice of the models.
+  // A provider with a server for each customer runs a selection of the models there.
   if (known === undefined || known.baseUrl === null) return []
   return discover || !known.discover ? catalogueModelNames(id) : []
 }

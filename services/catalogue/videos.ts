@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { VideoAbilities } from './types.ts'
 
-/** One model in the data file; what is absent is not known. The file has no prices. */
+/** One model of videos.json; what is absent is not known. The file has no prices. */
 type Row = Partial<Omit<VideoAbilities, 'prices'>>
 
 let loaded: Readonly<Record<string, Readonly<Record<string, Row>>>> | undefined
@@ -13,7 +13,7 @@ export function knownVideo (provider: string, upstream: string): VideoAbilities 
   return row && { ...unknownVideo, ...row }
 }
 
-/** The names of the video models that are known of a provider. */
+/** Returns a provider's names of its known video models. */
 export function knownVideoModelNames (provider: string): string[] {
   return Object.keys(rowsOf(provider))
 }

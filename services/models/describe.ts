@@ -1,69 +1,99 @@
 import type { Model } from '../../schemas/openai/models.ts'
-import type { Capabilities, ModelConfig, Price } from '../catalogue/types.ts'
+import { assumedCapabilities, catalogueModel, type CatalogueModel } from '../catalogue/models.ts'
+import type { Capabilities, ImageAbilities, ImagePrice, ModelConfig, Price } from '../catalogue/types.ts'
 import { usdText } from '../shared/money.ts'
-import { catalogueModel, assumedCapabilities } from '../catalogue/models.ts'
-import type { CatalogueModel } from '../catalogue/models.ts'
-import { describeImages } from './describe-images.ts'
 
-/** What clients are told of a model: OpenAI's fields, and what is known of price, limits and abilities. */
+/** Describes a model for clients: OpenAI's fields, and what is known of price, limits and capabilities. */
 export function describeModel (model: ModelConfig): Model {
-  const { id, kind, created, ownedBy, price, contextWindow, maxOutput, capabilities } = model
+  const { id, kind, created, ownedBy, price, contextWindow, maxOutput, capabilities, images } = model
   const [first] = model.deployments
   const known = first && catalogueModel(first.provider, first.model)
-  return {
+  return present({
     id,
-    object: 'model',
+    object: 'model' as const,
     created,
     owned_by: ownedBy,
     kind,
-    ...(contextWindow === null ? {} : { context_window: contextWindow }),
-    ...(maxOutput === null ? {} : { max_output_tokens: maxOutput }),
-    ...(price === null ? {} : { pricing: toPricing(price) }),
-    ...(capabilities === assumedCapabilities ? {} : describeAbilities(model, known)),
-    ...(model.images === undefined ? {} : { images: describeImages(model.images) }),
-    ...(known?.knowledge == null ? {} : { knowledge: known.knowledge }),
-    ...(known === undefined ? {} : { deprecated: known.deprecated })
-  }
+    context_window: contextWindow,
+    max_output_tokens: maxOutput,
+    pricing: price && describePrice(price),
+    ...(capabilities === assumedCapabilities ? {} : describeCapabilities(model, known)),
+    images: images && describeImages(images),
+    knowledge: known?.knowledge,
+    deprecated: known?.deprecated
+  })
 }
 
-function toPricing (price: Price): Model['pricing'] {
-  const prices = {
+function describePrice (price: Price) {
+  return present({
     input: usdPerMillion(price.inputPico),
     output: usdPerMillion(price.outputPico),
     cache_read: usdPerMillion(price.cacheReadPico),
     cache_write: usdPerMillion(price.cacheWritePico),
     image: price.imageNano === null ? null : usdText(price.imageNano),
     second: price.secondNano === null ? null : usdText(price.secondNano)
-  }
-  return Object.fromEntries(Object.entries(prices).filter(([, text]) => text !== null))
+  })
 }
 
-/** A million tokens at a pico-USD are a thousand nano-USD. */
+/** 1 pico-USD per token is 1000 nano-USD per million tokens. */
 function usdPerMillion (pico: number | null): string | null {
   return pico === null ? null : usdText(pico * 1000)
 }
 
-function describeAbilities (
+function describeCapabilities (
   { kind, capabilities }: ModelConfig, known: CatalogueModel | undefined
 ): Pick<Model, 'modalities' | 'capabilities'> {
   const { tools, jsonSchema, reasoning, streaming } = capabilities
-  const own = kind === 'chat' ? 'text' as const : kind
+  const output = kind === 'chat' ? 'text' as const : kind
   return {
     modalities: {
-      input: ['text', ...mediaOf(capabilities), ...known?.input.includes('video') ? ['video'] : []],
-      output: known?.kind === kind ? [...known.output] : [own]
+      input: ['text', ...inputMedia(capabilities), ...known?.input.includes('video') ? ['video'] : []],
+      output: known?.kind === kind ? [...known.output] : [output]
     },
-    capabilities: {
-      tools,
-      json_schema: jsonSchema,
-      reasoning,
-      streaming,
-      ...(known?.temperature == null ? {} : { temperature: known.temperature })
-    }
+    capabilities: present({
+      tools, json_schema: jsonSchema, reasoning, streaming, temperature: known?.temperature
+    })
   }
 }
 
-function mediaOf ({ vision, audio, files }: Capabilities): string[] {
-  const media = [vision && 'image', audio && 'audio', files && 'file']
-  return media.filter(medium => medium !== false)
+function inputMedia ({ vision, audio, files }: Capabilities): string[] {
+  return [vision && 'image', audio && 'audio', files && 'file'].filter(medium => medium !== false)
+}
+
+/** Sizes, qualities and prices of an image model, under the names of gateway.yaml. */
+function describeImages ({ sizes, sizeRange, defaultSize, qualities, prices }: ImageAbilities) {
+  return present({
+    sizes: sizes && [...sizes],
+    size_range: sizeRange && {
+      min: sizeRange.min,
+      max: sizeRange.max,
+      multiple_of: sizeRange.multipleOf,
+      max_ratio: sizeRange.maxRatio,
+      max_pixels: sizeRange.maxPixels
+    },
+    default_size: defaultSize,
+    qualities: qualities && [...qualities],
+    prices: prices.length === 0 ? null : prices.map(describeImagePrice)
+  })
+}
+
+function describeImagePrice ({ size, quality, imageNano, furtherMegapixelNano }: ImagePrice) {
+  return present({
+    size,
+    quality,
+    image: usdText(imageNano),
+    further_megapixel: furtherMegapixelNano === 0 ? null : usdText(furtherMegapixelNano)
+  })
+}
+
+type KeysWithValue<Fields> =
+  { [Key in keyof Fields]: Extract<Fields[Key], null | undefined> extends never ? Key : never }[keyof Fields]
+
+type Present<Fields> =
+  Pick<Fields, KeysWithValue<Fields>> & { [Key in keyof Fields]?: NonNullable<Fields[Key]> }
+
+/** Returns an object without the keys whose value is null or undefined. */
+function present<Fields extends object> (fields: Fields): Present<Fields>
+function present (fields: object): unknown {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value != null))
 }

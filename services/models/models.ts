@@ -1,36 +1,36 @@
 import type { GatewayConfig, ModelConfig, ProviderConfig } from '../catalogue/types.ts'
 import type { Providers } from '../providers/registry.ts'
-import { createRegistry, type Registry, type Resolved } from './registry.ts'
+import { createModelRegistry, type ModelRegistry, type ResolvedModel } from './registry.ts'
 
-/** The models on offer, whatever configuration is running. */
+/** The models on offer, by the running configuration. */
 export interface Models {
-  resolve (id: string): Resolved | undefined
+  resolve (id: string): ResolvedModel | undefined
   list (): ModelConfig[]
-  /** Another number whenever what `list` shows has changed. */
+  /** Changes whenever the result of `list` may have changed. */
   version (): number
-  /** The running configuration, with the providers that were found at run time. */
+  /** The running configuration, including providers found at run time. */
   config (): GatewayConfig
-  /** Makes `config` the running configuration. Requests under way keep what they began with. */
+  /** Replaces the running configuration. Requests in progress keep the former one. */
   apply (config: GatewayConfig): void
-  /** Adds providers that were found at run time, unless the configuration has one of that id. */
+  /** Adds providers found at run time, unless the configuration has one with that id or URL. */
   addProviders (found: readonly ProviderConfig[]): void
-  /** Asks every provider that has `discover` for its models; resolves when all have answered or failed. */
+  /** Lists the models of every provider with `discover`; resolves when all have answered or failed. */
   discover (signal: AbortSignal): Promise<void>
 }
 
 interface ModelsOptions {
   config: GatewayConfig
-  providers: Providers
-  /** Hears of providers whose models could not be listed; their models can still be named. */
+  providers: Pick<Providers, 'get' | 'apply'>
+  /** Called for a provider whose models cannot be listed; they can still be requested. */
   onUnlisted: (provider: string, error: unknown) => void
-  /** Hears of providers that offer more models than are kept. */
-  onTruncated: (provider: string, leftOut: number) => void
+  /** Called for a provider that offers too many models. */
+  onTruncated: (provider: string, droppedCount: number) => void
 }
 
-/** Joins the registry of the running configuration with what its providers say they offer. */
+/** Keeps the registry of the running configuration, and the models its providers offer. */
 export function createModels ({ config, providers, onUnlisted, onTruncated }: ModelsOptions): Models {
   let running = config
-  let registry: Registry
+  let registry: ModelRegistry
   let version = 0
   let found: readonly ProviderConfig[] = []
   const offered = new Map<string, string[]>()
@@ -38,10 +38,10 @@ export function createModels ({ config, providers, onUnlisted, onTruncated }: Mo
   function apply (next: GatewayConfig): void {
     const all = [...next.providers]
     for (const one of found) {
-      if (!all.some(({ id, baseUrl }) => id === one.id || isSamePlace(baseUrl, one.baseUrl))) all.push(one)
+      if (!all.some(({ id, baseUrl }) => id === one.id || isSameServer(baseUrl, one.baseUrl))) all.push(one)
     }
     providers.apply(all)
-    registry = createRegistry({ ...next, providers: all })
+    registry = createModelRegistry({ ...next, providers: all })
     for (const { id } of all) registry.setDiscovered(id, offered.get(id) ?? [])
     running = { ...next, providers: all }
     version++
@@ -51,18 +51,18 @@ export function createModels ({ config, providers, onUnlisted, onTruncated }: Mo
     try {
       const ids = await providers.get(id)?.models?.(signal)
       if (ids === undefined) return
-      // The configuration may have changed while the provider was asked.
+      // The configuration may have changed in the meantime.
       if (!running.providers.some(provider => provider.id === id)) return
       offered.set(id, ids)
-      const leftOut = registry.setDiscovered(id, ids)
+      const droppedCount = registry.setDiscovered(id, ids)
       version++
-      if (leftOut > 0) onTruncated(id, leftOut)
+      if (droppedCount > 0) onTruncated(id, droppedCount)
     } catch (error) {
       if (!signal.aborted) onUnlisted(id, error)
     }
   }
 
-  registry = createRegistry(config)
+  registry = createModelRegistry(config)
   apply(config)
   return {
     resolve: id => registry.resolve(id),
@@ -80,10 +80,8 @@ export function createModels ({ config, providers, onUnlisted, onTruncated }: Mo
   }
 }
 
-/** Whether two base URLs lead to the same server, whatever name this machine goes by. */
-function isSamePlace (one: string, other: string): boolean {
-  const plain = (url: string) => url.replace(
-    /\/\/(localhost|\[::1\])(?=[:/])/, '//127.0.0.1'
-  ).replace(/\/$/, '')
-  return plain(one) === plain(other)
+/** Whether two base URLs lead to the same server, considering the names of the loopback address. */
+function isSameServer (one: string, other: string): boolean {
+  const normalized = (url: string) => url.replace(/\/\/(localhost|\[::1\])(?=[:/])/, '//127.0.0.1').replace(/\/$/, '')
+  return normalized(one) === normalized(other)
 }

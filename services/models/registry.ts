@@ -1,50 +1,49 @@
-import { compileGlob } from '../shared/glob.ts'
+import { LRUCache } from 'lru-cache'
+import { initialModelNames, isServable, modelFromCatalogue } from '../catalogue/models.ts'
 import type { DeploymentConfig, GatewayConfig, ModelConfig } from '../catalogue/types.ts'
-import { modelFromCatalogue, isServable, initialModelNames } from '../catalogue/models.ts'
+import { compileGlob } from '../shared/glob.ts'
 
-/**
- * A model and where it runs, in the order in which to try: priority, lower first, then weight, heavier first.
- */
-export interface Resolved { model: ModelConfig, deployments: DeploymentConfig[] }
+/** A model and its deployments, sorted by ascending priority, then by descending weight. */
+export interface ResolvedModel { model: ModelConfig, deployments: DeploymentConfig[] }
 
-/** The models of one configuration, and what its providers say they offer. */
-export interface Registry {
+/** The models of one configuration, and those its providers offer. */
+export interface ModelRegistry {
   /**
-   * Finds what serves an id: a model of the file; what a provider offers, as `provider/upstream` or by its
-   * bare name; anything at all of a configured provider, as `provider/anything`; a bare name that a provider
-   * claims. Models known to be of a kind that the gateway does not serve are not found.
+   * Finds a model by id, in this order: a configured model; a model a provider offers, as
+   * `<provider>/<upstream>` or by its bare name; any other name at a provider, as `<provider>/<anything>`; a
+   * bare name that a provider claims. Models that no endpoint serves are not found.
    */
-  resolve (id: string): Resolved | undefined
-  /** The models of the file and those the providers offer, in the order of the configuration. */
+  resolve (id: string): ResolvedModel | undefined
+  /** Returns the configured models, then the offered ones, in the order of the configuration. */
   list (): ModelConfig[]
-  /** A model that `list` shows. */
+  /** Returns a model that `list` contains. */
   get (id: string): ModelConfig | undefined
   /**
-   * Replaces what a provider offers; returns how many ids were left out for their number or form. Without ids
-   * the catalogue stands in. Throws RangeError for no such provider.
+   * Replaces the models a provider offers; with none, the catalogue's apply. Returns how many were dropped
+   * because of their number or the length of their ids. Throws RangeError for an unknown provider.
    */
   setDiscovered (providerId: string, upstreamIds: readonly string[]): number
 }
 
-const limits = { discoveredPerProvider: 5_000, idLength: 512, remembered: 1_000 }
+const limits = { discoveredPerProvider: 5_000, idLength: 512, cachedUnlisted: 1_000 }
 
-/** Creates the registry of a configuration, which itself is never changed. */
-export function createRegistry (config: Pick<GatewayConfig, 'providers' | 'models'>): Registry {
+/** Creates the registry of a configuration, without changing the configuration. */
+export function createModelRegistry (config: Pick<GatewayConfig, 'providers' | 'models'>): ModelRegistry {
   const configured = new Map(config.models.map((model) => [model.id, toResolved(model)]))
   const claims = config.providers.flatMap(({ id, claims }) => {
     return claims.map((glob) => ({ provider: id, matches: compileGlob(glob) }))
   })
   const providers = new Map(config.providers.map((provider) => [provider.id, provider]))
-  // Both are filled when first asked for: a start does not wait for a thousand models of the catalogue.
+  // Both are filled on demand: a start should not wait for a thousand models of the catalogue.
   const offers = new Map<string, Offers>()
   let bareNames: Offers | null = null
-  const remembered = new Map<string, Resolved>()
+  const unlisted = new LRUCache<string, ResolvedModel>({ max: limits.cachedUnlisted })
 
-  function resolve (id: string): Resolved | undefined {
-    return configured.get(id) ?? findOffered(id) ?? remembered.get(id) ?? remember(id, findUnlisted(id))
+  function resolve (id: string): ResolvedModel | undefined {
+    return configured.get(id) ?? findOffered(id) ?? unlisted.get(id) ?? findUnlisted(id)
   }
 
-  function findOffered (id: string): Resolved | undefined {
+  function findOffered (id: string): ResolvedModel | undefined {
     bareNames ??= collectBareNames(configured, offersByProvider())
     return offersOf(providerOf(id)).get(id) ?? bareNames.get(id)
   }
@@ -61,9 +60,15 @@ export function createRegistry (config: Pick<GatewayConfig, 'providers' | 'model
     return new Map([...providers.keys()].map((id) => [id, offersOf(id)]))
   }
 
-  /** What nobody lists, but whose name says where it belongs. */
-  function findUnlisted (id: string): Resolved | undefined {
+  function findUnlisted (id: string): ResolvedModel | undefined {
     if (id.length > limits.idLength) return undefined
+    const resolved = resolveByName(id)
+    if (resolved !== undefined) unlisted.set(id, resolved)
+    return resolved
+  }
+
+  /** Resolves a model that is not listed, by the provider in its name or the one that claims it. */
+  function resolveByName (id: string): ResolvedModel | undefined {
     const provider = providerOf(id)
     if (!providers.has(provider)) {
       const claim = claims.find(({ matches }) => matches(id))
@@ -74,40 +79,33 @@ export function createRegistry (config: Pick<GatewayConfig, 'providers' | 'model
     return toResolved(modelFromCatalogue(provider, upstream))
   }
 
-  function remember (id: string, resolved: Resolved | undefined): Resolved | undefined {
-    if (resolved === undefined) return undefined
-    const [oldest] = remembered.keys()
-    if (oldest !== undefined && remembered.size >= limits.remembered) remembered.delete(oldest)
-    remembered.set(id, resolved)
-    return resolved
-  }
-
-  function setDiscovered (provider: string, upstreamIds: readonly string[]): number {
-    if (!providers.has(provider)) throw new RangeError(`There is no provider ${provider}.`)
-    const served = upstreamIds.filter((id) => isServable(provider, id))
-    const offered = [...new Set(served)]
-      .filter((id) => id !== '' && id.length + provider.length < limits.idLength)
-      .slice(0, limits.discoveredPerProvider)
-    if (upstreamIds.length === 0) offers.delete(provider)
-    else offers.set(provider, toOffers(provider, offered))
-    bareNames = null
-    return served.length - offered.length
-  }
-
   return {
     resolve,
+
     list () {
-      const offered = [...providers.keys()].flatMap((id) => [...offersOf(id).values()])
+      const offered = [...offersByProvider().values()].flatMap((models) => [...models.values()])
       const others = offered.filter(({ model }) => !configured.has(model.id))
       return [...configured.values(), ...others].map(({ model }) => model)
     },
+
     get: (id) => (configured.get(id) ?? findOffered(id))?.model,
-    setDiscovered
+
+    setDiscovered (provider, upstreamIds) {
+      if (!providers.has(provider)) throw new RangeError(`There is no provider ${provider}.`)
+      const servable = upstreamIds.filter((id) => isServable(provider, id))
+      const offered = [...new Set(servable)]
+        .filter((id) => id !== '' && id.length + provider.length < limits.idLength)
+        .slice(0, limits.discoveredPerProvider)
+      if (upstreamIds.length === 0) offers.delete(provider)
+      else offers.set(provider, toOffers(provider, offered))
+      bareNames = null
+      return servable.length - offered.length
+    }
   }
 }
 
 /** Models by their public ids. */
-type Offers = ReadonlyMap<string, Resolved>
+type Offers = ReadonlyMap<string, ResolvedModel>
 
 const noOffers: Offers = new Map()
 
@@ -117,13 +115,13 @@ function toOffers (provider: string, upstreamIds: readonly string[]): Offers {
 }
 
 /**
- * Upstream names by themselves: the first provider that offers one has it. A name such as `openai/gpt-4o`
- * that begins with another provider's id is left out, so that this id always means that provider.
+ * Collects the providers' own names of models; the first provider that offers a name has it. A name such as
+ * `openai/gpt-4o` that starts with another provider's id is left out, so that it always means that provider.
  */
 function collectBareNames (
-  configured: ReadonlyMap<string, Resolved>, offers: ReadonlyMap<string, Offers>
+  configured: ReadonlyMap<string, ResolvedModel>, offers: ReadonlyMap<string, Offers>
 ): Offers {
-  const names = new Map<string, Resolved>()
+  const names = new Map<string, ResolvedModel>()
   for (const [provider, models] of offers) {
     for (const [id, resolved] of models) {
       const name = id.slice(provider.length + 1)
@@ -137,7 +135,7 @@ function providerOf (id: string): string {
   return id.slice(0, Math.max(0, id.indexOf('/')))
 }
 
-function toResolved (model: ModelConfig): Resolved {
+function toResolved (model: ModelConfig): ResolvedModel {
   const deployments = model.deployments.toSorted((a, b) => a.priority - b.priority || b.weight - a.weight)
   return { model, deployments }
 }

@@ -2,7 +2,7 @@ import type { DeploymentConfig, ModelConfig, Price } from '../catalogue/types.ts
 import type { Deployment, Deployments } from '../deployments/deployments.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { isDearer } from '../billing/price-compare.ts'
-import type { Resolved } from '../models/registry.ts'
+import type { ResolvedModel } from '../models/registry.ts'
 import type { Provider } from '../providers/provider.ts'
 
 /** The part of a provider that serves each kind of model. */
@@ -24,7 +24,7 @@ export interface Candidate<P extends Provider = Provider> {
 
 /** Models, providers and the health of deployments; all may be replaced while requests run. */
 export interface Catalogue {
-  resolve (model: string): Resolved | undefined
+  resolve (model: string): ResolvedModel | undefined
   provider (id: string): Provider | undefined
   deployments: Pick<Deployments, 'of'>
 }
@@ -92,7 +92,7 @@ function * fallbacksOf<K extends Kind> (
 }
 
 function candidatesOf<K extends Kind> (
-  { model, deployments }: Resolved, kind: K, catalogue: Catalogue
+  { model, deployments }: ResolvedModel, kind: K, catalogue: Catalogue
 ): Candidate<ProviderOf<K>>[] {
   const candidates: Candidate<ProviderOf<K>>[] = []
   for (const deployment of deployments) {

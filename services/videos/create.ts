@@ -7,7 +7,7 @@ import { createNodeLiveness } from '../ledger/cluster/node-liveness.ts'
 import { realTimers } from '../shared/timers.ts'
 import type { Download, MediaStore } from '../media/media.ts'
 import type { VideoSettings } from '../catalogue/types.ts'
-import type { Resolved } from '../models/registry.ts'
+import type { ResolvedModel } from '../models/registry.ts'
 import type { Catalogue } from '../requests/candidates.ts'
 import type { Store } from '../store/store.ts'
 import { createAdmission } from './admission.ts'
@@ -37,7 +37,7 @@ export interface VideoServiceOptions {
   media: MediaStore
   download: Download
   /** The video models that an id stands for, the preferred one first. */
-  resolve (model: string): Resolved[]
+  resolve (model: string): ResolvedModel[]
   catalogue: Catalogue
   settings (): VideoSettings
   log: JobLog

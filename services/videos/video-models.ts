@@ -1,8 +1,8 @@
 import type { GatewayConfig } from '../catalogue/types.ts'
-import type { Resolved } from '../models/registry.ts'
+import type { ResolvedModel } from '../models/registry.ts'
 
 interface Offer {
-  resolve (id: string): Resolved | undefined
+  resolve (id: string): ResolvedModel | undefined
   config (): Pick<GatewayConfig, 'policies'>
 }
 
@@ -11,7 +11,7 @@ interface Offer {
  * by one and nothing else. Patterns such as `*` never mean a video, which nobody wants to pay for by
  * accident.
  */
-export function resolveVideos (id: string, { resolve, config }: Offer): Resolved[] {
+export function resolveVideos (id: string, { resolve, config }: Offer): ResolvedModel[] {
   const named = resolve(id)
   if (named !== undefined) return named.model.kind === 'video' ? [named] : []
   if (!/^auto(:|$)/.test(id)) return []

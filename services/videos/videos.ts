@@ -4,7 +4,7 @@ import { errorAnswer } from '../http/error-answers.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { headerText } from '../shared/header-text.ts'
 import type { MediaStore } from '../media/media.ts'
-import type { Resolved } from '../models/registry.ts'
+import type { ResolvedModel } from '../models/registry.ts'
 import { usdText } from '../shared/money.ts'
 import { planFor, type Catalogue } from '../requests/candidates.ts'
 import type { Incoming } from '../requests/incoming.ts'
@@ -47,7 +47,7 @@ export interface Videos {
 }
 
 interface VideosContext {
-  resolve (model: string): Resolved[]
+  resolve (model: string): ResolvedModel[]
   catalogue: Catalogue
   rows: JobRows
   admission: Admission

@@ -6,7 +6,7 @@ import { Deadlines } from '../../services/shared/deadline-timer.ts'
 import { JsonText } from '../../services/shared/json-text.ts'
 import type { Download } from '../../services/media/media.ts'
 import { createDownloader } from '../../services/media/download.ts'
-import { createRegistry } from '../../services/models/registry.ts'
+import { createModelRegistry } from '../../services/models/registry.ts'
 import { createProviders } from '../../services/providers/registry.ts'
 import * as fixtures from '../fixtures/gemini/responses.ts'
 import { configFor, providerAt, startGateway, type Gateway } from '../helper.ts'
@@ -403,6 +403,6 @@ t.test('its models are found, page by page, and named without their folder', asy
   let ids = await lists()
   while (!ids.includes('gemini/gemini-x')) ids = await lists()
   t.same(ids, ['gemini/gemini-3.5-flash', 'gemini/gemini-x'])
-  const { model } = createRegistry({ providers: [provider], models: [] }).resolve('gemini/gemini-3.5-flash') ?? {}
+  const { model } = createModelRegistry({ providers: [provider], models: [] }).resolve('gemini/gemini-3.5-flash') ?? {}
   t.match(model, { price: { inputPico: 1_500_000 }, capabilities: { tools: true } }, 'the catalogue knows it')
 })

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { parseConfig } from '../../../services/config/read/parse.ts'
-import { createRegistry } from '../../../services/models/registry.ts'
+import { createModelRegistry } from '../../../services/models/registry.ts'
 
 const config = parseConfig(`
 environment_providers: false
@@ -19,76 +19,76 @@ models:
   - { id: gpt-4o, provider: openrouter, model: openai/gpt-4o }
 `, {})
 
-/** Where a request for an id goes first, as `provider model`, and as which model. */
-function route (registry: ReturnType<typeof createRegistry>, id: string): string | undefined {
+/** The first deployment of a request for an id, as `<model> at <provider> as <upstream>`. */
+function route (registry: ReturnType<typeof createModelRegistry>, id: string): string | undefined {
   const resolved = registry.resolve(id)
   const first = resolved?.deployments[0]
   return first && `${resolved.model.id} at ${first.provider} as ${first.model}`
 }
 
-t.test('deployments come by priority, then by weight', async (t) => {
-  const { resolve } = createRegistry(config)
+t.test('deployments are sorted by priority, then by weight', async (t) => {
+  const { resolve } = createModelRegistry(config)
   t.same(resolve('several')?.deployments.map(({ model }) => model), ['first', 'second', 'third'])
-  t.same(config.models[0]?.deployments.map(({ model }) => model), ['third', 'second', 'first'], 'in a list of its own')
+  t.same(config.models[0]?.deployments.map(({ model }) => model), ['third', 'second', 'first'], 'the configuration keeps its order')
 })
 
-t.test('an id is looked for in the file first', async (t) => {
-  const registry = createRegistry(config)
+t.test('a model of the file takes precedence', async (t) => {
+  const registry = createModelRegistry(config)
   t.equal(route(registry, 'gpt-4o'), 'gpt-4o at openrouter as openai/gpt-4o')
   registry.setDiscovered('openai', ['gpt-4o', 'several'])
   t.equal(route(registry, 'gpt-4o'), 'gpt-4o at openrouter as openai/gpt-4o')
   t.equal(route(registry, 'several'), 'several at openai as first')
 })
 
-t.test('what a provider offers has its id before it, or its bare name', async (t) => {
-  const registry = createRegistry(config)
+t.test('an offered model has the id of its provider as a prefix, or its bare name', async (t) => {
+  const registry = createModelRegistry(config)
   t.equal(route(registry, 'llama3:8b'), undefined)
   registry.setDiscovered('local', ['llama3:8b', 'meta/llama', 'shared'])
   registry.setDiscovered('openrouter', ['shared', 'meta/other'])
   t.equal(route(registry, 'local/llama3:8b'), 'local/llama3:8b at local as llama3:8b')
   t.equal(route(registry, 'llama3:8b'), 'local/llama3:8b at local as llama3:8b')
   t.equal(route(registry, 'meta/llama'), 'local/meta/llama at local as meta/llama')
-  t.equal(route(registry, 'shared'), 'openrouter/shared at openrouter as shared', 'the first provider in order has it')
+  t.equal(route(registry, 'shared'), 'openrouter/shared at openrouter as shared', 'the first provider that offers it')
   registry.setDiscovered('openrouter', [])
   t.equal(route(registry, 'shared'), 'local/shared at local as shared')
-  t.equal(route(registry, 'meta/other'), undefined, 'what is no longer offered is gone')
+  t.equal(route(registry, 'meta/other'), undefined, 'no longer offered')
 })
 
-t.test('the id of a provider before a slash always means that provider', async (t) => {
-  const registry = createRegistry(config)
+t.test('a prefix that is the id of a provider always means that provider', async (t) => {
+  const registry = createModelRegistry(config)
   registry.setDiscovered('openrouter', ['openai/o9', 'meta/llama'])
   t.equal(route(registry, 'openai/o9'), 'openai/o9 at openai as o9')
   t.equal(route(registry, 'openrouter/openai/o9'), 'openrouter/openai/o9 at openrouter as openai/o9')
   t.equal(route(registry, 'meta/llama'), 'openrouter/meta/llama at openrouter as meta/llama')
 })
 
-t.test('anything passes through to a provider that is named', async (t) => {
-  const registry = createRegistry(config)
+t.test('any name is passed to the provider in its prefix', async (t) => {
+  const registry = createModelRegistry(config)
   t.equal(route(registry, 'openrouter/a/b:free'), 'openrouter/a/b:free at openrouter as a/b:free')
   t.equal(route(registry, 'openai/'), undefined)
-  t.equal(route(registry, 'nobody/x'), undefined)
+  t.equal(route(registry, 'unknown/x'), undefined)
   t.match(registry.resolve('openrouter/x')?.model, {
     kind: 'chat', price: null, contextWindow: null, ownedBy: 'openrouter', created: 1_767_225_600
   })
 })
 
 t.test('a bare name goes to the first provider that claims it', async (t) => {
-  const registry = createRegistry(config)
+  const registry = createModelRegistry(config)
   t.equal(route(registry, 'gpt-5'), 'openai/gpt-5 at openai as gpt-5')
   t.equal(route(registry, 'my-model'), 'local/my-model at local as my-model')
   t.equal(route(registry, 'your-model'), undefined)
 })
 
-t.test('a model of the file is meant however it is found', async (t) => {
-  const registry = createRegistry(config)
+t.test('a model of the file applies to its bare name too', async (t) => {
+  const registry = createModelRegistry(config)
   const priced = { id: 'openai/gpt-priced', price: { inputPico: 1_000_000 } }
   t.match(registry.resolve('gpt-priced')?.model, priced, 'claimed')
   registry.setDiscovered('openai', ['gpt-priced'])
   t.match(registry.resolve('gpt-priced')?.model, priced, 'offered')
 })
 
-t.test('the list has the models of the file, then those on offer, each once', async (t) => {
-  const registry = createRegistry(config)
+t.test('the list has the models of the file, then the offered ones, each once', async (t) => {
+  const registry = createModelRegistry(config)
   registry.setDiscovered('local', ['b', 'a', 'b', ''])
   registry.setDiscovered('openai', ['gpt-priced', 'o9'])
   registry.resolve('openai/passed-through')
@@ -99,41 +99,41 @@ t.test('the list has the models of the file, then those on offer, each once', as
   t.equal(registry.get('openai/passed-through'), undefined)
 })
 
-t.test('as long as a provider has not told its models, those of the catalogue are on offer', async (t) => {
+t.test('until a provider has listed its models, those of the catalogue are offered', async (t) => {
   const keys = { OPENAI_API_KEY: 'x', GROQ_API_KEY: 'x', PERPLEXITY_API_KEY: 'x', AZURE_OPENAI_API_KEY: 'x' }
-  const registry = createRegistry(parseConfig('', { ...keys, AZURE_OPENAI_ENDPOINT: 'https://a' }))
+  const registry = createModelRegistry(parseConfig('', { ...keys, AZURE_OPENAI_ENDPOINT: 'https://a' }))
   const listed = (provider: string) => registry.list().map(({ id }) => id).filter((id) => id.startsWith(`${provider}/`))
   t.ok(listed('openai').includes('openai/gpt-4.1'))
   t.notOk(listed('openai').includes('openai/text-embedding-3-small'))
-  t.ok(listed('perplexity').includes('perplexity/sonar'), 'also where there is no list to ask for')
-  t.same(listed('azure'), [], 'but not where each customer deploys a choice')
+  t.ok(listed('perplexity').includes('perplexity/sonar'), 'also if the provider has no list')
+  t.same(listed('azure'), [], 'not if each customer deploys a selection')
 
   const bare = 'llama-3.3-70b-versatile'
   t.equal(route(registry, bare), `groq/${bare} at groq as ${bare}`)
   t.equal(registry.setDiscovered('groq', ['llama-3.1-8b-instant', 'whisper-large-v3', 'brand-new']), 0)
   t.same(listed('groq'), ['groq/llama-3.1-8b-instant', 'groq/brand-new'])
-  t.equal(registry.get(bare), undefined, 'what the provider does not offer is gone')
+  t.equal(registry.get(bare), undefined, 'the provider does not offer it')
   registry.setDiscovered('groq', [])
   t.equal(registry.get(bare)?.id, `groq/${bare}`)
 })
 
-t.test('the file\'s providers list no catalogue unless asked to', async (t) => {
-  t.same(createRegistry(config).list().map(({ id }) => id), ['several', 'openai/gpt-priced', 'gpt-4o'])
+t.test('providers of the file offer the catalogue only with discover', async (t) => {
+  t.same(createModelRegistry(config).list().map(({ id }) => id), ['several', 'openai/gpt-priced', 'gpt-4o'])
 })
 
-t.test('the catalogue tells of a model however it is found', async (t) => {
-  const registry = createRegistry(config)
+t.test('the catalogue completes a model however it is found', async (t) => {
+  const registry = createModelRegistry(config)
   const known = { kind: 'chat', price: { inputPico: 50_000 }, contextWindow: 400_000, maxOutput: 128_000 }
   t.match(registry.resolve('openai/gpt-5-nano')?.model, known, 'passed through')
   t.match(registry.resolve('gpt-5-nano-2025-08-07')?.model, known, 'claimed')
   registry.setDiscovered('openrouter', ['openai/gpt-5-nano'])
   t.match(registry.get('openrouter/openai/gpt-5-nano'), { price: { inputPico: 50_000 } }, 'offered')
-  t.equal(registry.resolve('local/gpt-5-nano')?.model.price, null, 'but not of another provider')
-  t.equal(registry.resolve('openai/text-embedding-3-small'), undefined, 'and not what no endpoint serves')
+  t.equal(registry.resolve('local/gpt-5-nano')?.model.price, null, 'not at another provider')
+  t.equal(registry.resolve('openai/text-embedding-3-small'), undefined, 'no endpoint serves it')
 })
 
 t.test('the number and length of ids are limited', async (t) => {
-  const registry = createRegistry(config)
+  const registry = createModelRegistry(config)
   const ids = Array.from({ length: 5_003 }, (_, index) => `m${index}`)
   t.equal(registry.setDiscovered('local', ids), 3)
   t.equal(registry.list().length, 3 + 5_000)
@@ -141,13 +141,13 @@ t.test('the number and length of ids are limited', async (t) => {
   t.equal(registry.resolve(`openai/${'x'.repeat(505)}`)?.deployments.length, 1)
   t.equal(registry.resolve(`openai/${'x'.repeat(506)}`), undefined)
   t.equal(registry.resolve(`gpt-${'x'.repeat(509)}`), undefined)
-  t.throws(() => registry.setDiscovered('nobody', []), RangeError)
+  t.throws(() => registry.setDiscovered('unknown', []), RangeError)
 })
 
-t.test('what is remembered is limited', async (t) => {
-  const registry = createRegistry(config)
+t.test('unlisted models are cached up to a limit', async (t) => {
+  const registry = createModelRegistry(config)
   const first = registry.resolve('openai/first')
-  t.equal(registry.resolve('openai/first'), first, 'remembered')
+  t.equal(registry.resolve('openai/first'), first, 'cached')
   for (let index = 0; index < 1_000; index++) registry.resolve(`openai/${index}`)
-  t.not(registry.resolve('openai/first'), first, 'forgotten')
+  t.not(registry.resolve('openai/first'), first, 'evicted')
 })

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { sandboxModels } from '../../../services/config/sandbox.ts'
 import { parseConfig } from '../../../services/config/read/parse.ts'
-import { createRegistry } from '../../../services/models/registry.ts'
+import { createModelRegistry } from '../../../services/models/registry.ts'
 import { resolveVideos } from '../../../services/videos/video-models.ts'
 
 const yaml = `
@@ -14,7 +14,7 @@ policies:
 
 t.test('a policy makes videos only when its operator has named video models and nothing else', async t => {
   const config = parseConfig(yaml, {})
-  const registry = createRegistry(config)
+  const registry = createModelRegistry(config)
   const found = (id: string) =>
     resolveVideos(id, { resolve: registry.resolve, config: () => config }).map(({ model }) => model.id)
   t.strictSame(found('sandbox-video'), ['sandbox-video'])
