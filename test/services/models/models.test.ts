@@ -18,7 +18,9 @@ const other = '{ id: other, base_url: http://127.0.0.1:2/v1 }'
 function start (config = configOf(local), lists: Record<string, () => Promise<string[]>> = {}) {
   const events: string[] = []
   const applied: string[][] = []
-  const get = (id: string): Provider | undefined => lists[id] && { id, close: async () => {}, models: lists[id] }
+  const get = (id: string): Provider | undefined => {
+    return lists[id] && { id, close: async () => {}, models: lists[id] }
+  }
   const apply: Providers['apply'] = all => { applied.push(all.map(({ id }) => id)) }
   const models = createModels({
     config,
