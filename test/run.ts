@@ -1,0 +1,39 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { coverageReport, type CoverageSummary, type Floor } from './setup/coverage.ts'
+
+// `npm test`: runs all tests and measures what they cover. With arguments that name files it runs those, and
+// measures nothing. Node itself records the coverage, of the processes that tests start too; tap merges it.
+
+const root = join(import.meta.dirname, '..')
+const summaryFile = join(root, '.tap', 'report', 'coverage-summary.json')
+const args = process.argv.slice(2)
+const isWhole = args.every(arg => arg.startsWith('-'))
+process.exitCode = isWhole ? await runAll() : await runTap({})
+
+/** Resolves with the exit code: 1 if a test fails or the coverage is below its floor. */
+async function runAll (): Promise<number> {
+  rmSync(summaryFile, { force: true })
+  // Coverage is less precise in code from the compile cache.
+  const env = { NODE_V8_COVERAGE: '.tap/coverage', NODE_DISABLE_COMPILE_CACHE: '1' }
+  // The floors are those of the gateway's own files; tap's would be those of all files.
+  const noFloors = ['lines', 'branches', 'functions', 'statements'].map(kind => `--${kind}=0`)
+  const code = await runTap(env, '--coverage-report=json-summary', ...noFloors)
+  if (!existsSync(summaryFile)) return code
+  const summary: CoverageSummary = JSON.parse(readFileSync(summaryFile, 'utf8'))
+  const floor: Floor = JSON.parse(readFileSync(join(import.meta.dirname, 'coverage-floor.json'), 'utf8'))
+  const { text, isBelow } = coverageReport(summary, floor, root)
+  console.log(text)
+  return isBelow ? 1 : code
+}
+
+async function runTap (env: Record<string, string>, ...options: string[]): Promise<number> {
+  const program = join(root, 'node_modules', 'tap', 'dist', 'esm', 'run.mjs')
+  const tap = spawn(process.execPath, [program, ...options, ...args], {
+    cwd: root, stdio: 'inherit', env: { ...process.env, ...env }
+  })
+  const [code] = await once(tap, 'exit')
+  return code ?? 1
+}
