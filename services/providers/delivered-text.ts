@@ -1,21 +1,20 @@
-/** How much of a stream's text is kept for an estimate. */
 const maxKeptBytes = 256 * 1024
 const firstBytes = 1024
 
 /**
- * Collects the text that passes in an event stream, without parsing it, in case the provider tells no usage:
+ * Collects the text of an event stream without parsing it, for an estimate if the provider reports no usage:
  * a few bytes per token, in one buffer.
  */
 export class DeliveredText {
   #kept = Buffer.alloc(0)
   #bytes = 0
 
-  /** Takes strings out of a piece of JSON: `places` has where each begins and ends, in turn. */
+  /** Adds strings of a piece of JSON: `places` has the start and end of each, in turn. */
   take (piece: Buffer, places: readonly number[]): void {
     for (let i = 0; i + 1 < places.length; i += 2) this.#keep(piece, places[i] ?? 0, places[i + 1] ?? 0)
   }
 
-  /** Takes a text that did not pass as bytes. */
+  /** Adds a text. */
   takeText (text: string): void {
     const bytes = Buffer.from(JSON.stringify(text))
     this.#keep(bytes, 1, bytes.length - 1)
@@ -29,7 +28,7 @@ export class DeliveredText {
     try {
       return String(JSON.parse(`"${this.#kept.toString('utf8', 0, this.#bytes)}"`))
     } catch {
-      // A provider may write characters into its JSON that do not belong there; as an estimate they will do.
+      // Invalid JSON; the raw text is good enough for an estimate.
       return this.#kept.toString('utf8', 0, this.#bytes)
     }
   }

@@ -1,56 +1,56 @@
 import type { ImageGenerationRequest } from '../../schemas/openai/images-generations.ts'
 
-/** One call for images. The model can do what is asked: size, quality and number have been checked. */
+/** One call for images. Size, quality and count are already checked against the model. */
 export interface ImageCall {
   request: ImageGenerationRequest
   /** The model's name at the provider. */
   model: string
-  /** How many images to make; a provider that makes one at a time is called as often by the maker itself. */
+  /** How many images to generate, whatever the upstream's limit per call is. */
   count: number
-  /** Null: the provider's own default; so for the quality. */
+  /** Null: the provider's default; so for the quality. */
   size: ImageSize | null
   quality: string | null
   requestId: string
-  /** Aborted when the gateway gives up; the provider must then stop and free everything. */
+  /** Aborted when the gateway gives up; the provider must then free everything. */
   signal: AbortSignal
 }
 
 /** In pixels. */
 export interface ImageSize { width: number, height: number }
 
-/** One image: the bytes themselves, or the provider's address of them, which lives for minutes to hours. */
+/** One image: its bytes, or the provider's URL of them, which expires after minutes to hours. */
 export type GeneratedImage = { bytes: Uint8Array, revisedPrompt: string | null } |
   { url: string, revisedPrompt: string | null }
 
 export interface ImageAnswer {
-  /** At least one, at most `count`; fewer when some could not be made. */
+  /** At least one, at most `count`; fewer when some failed. */
   images: GeneratedImage[]
-  /** Tokens, where the provider counts them. */
+  /** Null: the provider reports no tokens. */
   usage: ImageUsage | null
-  /** What the provider says it charged, in nano-USD; null when it says nothing. */
+  /** The cost reported by the provider, in nano-USD; null: not reported. */
   costNano: number | null
-  /** Names of request fields the provider cannot take and that were left out. */
+  /** Names of request fields that were dropped. */
   dropped: readonly string[]
-  /** What the provider says it made of a choice that was left to it. */
+  /** Options that were left to the provider, as it reports them. */
   chosen?: ChosenOptions
 }
 
-/** Tokens of a call. `output` are those of the images, `outputText` those of thoughts and words besides. */
+/** Tokens of a call. `output` counts the images, `outputText` text and thoughts. */
 export interface ImageUsage { inputText: number, inputImage: number, output: number, outputText: number }
 
 export interface ChosenOptions { quality?: string, background?: string }
 
-/** Makes images at one provider. Throws UpstreamError, of kind `moderated` when the prompt was refused. */
+/** Generates images. Throws UpstreamError, of kind `moderated` when the prompt was refused. */
 export type ImageProvider = (call: ImageCall) => Promise<ImageAnswer>
 
 export const sizeText = ({ width, height }: ImageSize): string => `${width}x${height}`
 
-/** What is to be made, as the model can make it. */
+/** The options of a request, resolved against the model. */
 export interface ImageOptions {
   count: number
-  /** Null: the provider chooses; so for the quality. */
+  /** Null: the provider's default; so for the quality. */
   size: ImageSize | null
   quality: string | null
-  /** Fields that mean nothing to this model. */
+  /** Names of request fields that this model ignores. */
   dropped: readonly string[]
 }

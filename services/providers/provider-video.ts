@@ -1,12 +1,12 @@
 import type { UpstreamError } from '../shared/errors.ts'
 import type { Exchange } from '../upstream/exchange.ts'
 
-/** One video to make. The model can do what is asked: length, size and pictures have been checked. */
+/** One video to generate. Length, size and frames are already checked against the model. */
 export interface VideoTask {
   /** The model's name at the provider. */
   model: string
   prompt: string
-  /** Null: the provider's own default; so for all that follows. */
+  /** Null: the provider's default; so for all that follows. */
   seconds: number | null
   size: { width: number, height: number } | null
   /** `<width>:<height>`, e.g. `16:9`. */
@@ -15,16 +15,16 @@ export interface VideoTask {
   audio: boolean | null
   firstFrame: FrameImage | null
   lastFrame: FrameImage | null
-  /** Unique per job and unchanged when it is submitted again; for providers that know such a key. */
+  /** Idempotency key: unique per job, and the same when it is resubmitted. */
   submitKey: string
-  /** When it was first submitted, in ms since 1970, for `find`. Absent: not known. */
+  /** When the job was first submitted, in ms since 1970, for `find`; absent: unknown. */
   submittedAt?: number
 }
 
-/** A picture as the client sent it: an https URL, or the bytes of a data URL. */
+/** An image as the client sent it: an https URL, or the bytes of a data URL. */
 export type FrameImage = { url: string } | { bytes: Uint8Array, mime: string }
 
-/** How long to wait between polls, and when to give a job up, in ms. */
+/** Shortest and longest wait between polls, and when to give a job up, in ms. */
 export interface Polling { minMs: number, maxMs: number, deadlineMs: number }
 
 export type VideoState =
@@ -32,48 +32,45 @@ export type VideoState =
   | {
     state: 'succeeded'
     videos: VideoFile[]
-    /** Seconds of video as the provider measured them; null when it says nothing. */
+    /** Seconds of video as the provider measured them; null: not reported. */
     seconds: number | null
-    /** What the provider says it charged, in nano-USD; null when it says nothing. */
+    /** The cost reported by the provider, in nano-USD; null: not reported. */
     costNano: number | null
   }
   | { state: 'failed' | 'cancelled', error: UpstreamError }
 
 /**
- * A finished video at the provider: a public address, to be fetched without any key; or, where the provider's
- * key is needed, a way to open it, which resolves with status 200 and throws UpstreamError for all else.
+ * A finished video: a public URL; or, where the provider's key is needed, a function that opens it, which
+ * resolves with status 200 or throws UpstreamError.
  */
 export type VideoFile = { url: string } | { open (signal: AbortSignal): Promise<Exchange> }
 
 /**
- * Makes videos at one provider: submit, then poll until it ends. A handle is text that is kept with the job
- * and stays good across restarts. All methods throw UpstreamError.
+ * Generates videos at one provider: submit, then poll until the job ends. A handle is text that is stored
+ * with the job and stays valid across restarts. All methods throw UpstreamError.
  *
- * Of a failed submit, `sent` is `no` when it never left, `yes` when the provider refused it, so that nothing
- * runs and nothing is charged; else `maybe`: a video may be under way that nobody has a handle of. A poll
- * that throws says nothing about the job: only `auth` is final, and `not_found` when the job is not new.
+ * When a submit fails, `sent` is `no` if it never left, `yes` if the provider refused it, so that nothing
+ * runs or is charged, else `maybe`: a job without a handle may be running. A poll that throws says nothing
+ * about the job, except that `auth` is final, and so is `not_found` for a job that is not new.
  */
 export interface VideoProvider {
   readonly polling: Polling
-  /** Whether a repeated submit with the same `submitKey` makes one video only. */
+  /** Whether repeated submits with the same `submitKey` create one video only. */
   readonly submitsOnce: boolean
-  /** The only form in which it takes pictures; absent: an address or bytes alike. */
+  /** The only form of frame images it accepts; absent: both. */
   readonly frameFormat?: 'url' | 'bytes'
   submit (task: VideoTask, signal: AbortSignal): Promise<{ handle: string }>
   poll (handle: string, signal: AbortSignal): Promise<VideoState>
   /**
-   * Resolves when the provider has taken note, and when it is too late. Some providers delete what is
-   * cancelled too late, so it is for jobs that nobody wants any more.
+   * Resolves when the provider accepted the request, and also if the job has ended. Some providers delete a
+   * finished video, so it is only for jobs without a client.
    */
   cancel?: (handle: string, signal: AbortSignal) => Promise<void>
-  /**
-   * The handle of a job submitted with this key; null when the provider certainly has none. Throws when it
-   * cannot tell.
-   */
+  /** The handle of the job with this `submitKey`; null if there is certainly none. Throws if unknown. */
   find?: (task: VideoTask, signal: AbortSignal) => Promise<string | null>
 }
 
-/** What is asked for, as it is kept with the job; pictures are https or data URLs. */
+/** The request as stored with the job; frames are https or data URLs. */
 export interface JobTask {
   prompt: string
   seconds: number | null

@@ -17,33 +17,25 @@ export interface Usage {
   cachedRead?: number
   cacheWrite?: number
   reasoning?: number
-  /** Tokens of audio among `prompt` and `completion`; absent: not told, and charged as text. */
+  /** Audio tokens among `prompt` and `completion`; absent: charged as text. */
   audioInput?: number
   audioOutput?: number
-  /** What the provider says it charged, in nano-USD. */
+  /** The cost reported by the provider, in nano-USD. */
   costNano?: number
 }
 
-/**
- * One call of one provider. `Request` is the validated body, `text` the same body as it came over the wire.
- */
+/** One call of one provider. `request` is the validated body, `text` the same body as received. */
 export interface ProviderCall<Request> {
   request: Request
   text: JsonText
   /** The model's name at the provider. */
   model: string
-  /** Most tokens of an answer, when the client set no limit and the money sets one; else null. */
+  /** Most tokens of an answer, if the client set no limit and the balance sets one; else null. */
   outputLimit: number | null
-  /**
-   * Most tokens of an answer that the model can write, where that is known; what was held is enough for
-   * these.
-   */
+  /** The model's own output limit, where known; the hold covers it. */
   maxOutput?: number | null
   requestId: string
-  /**
-   * Aborted when the client has gone or the gateway gives up; the provider must then stop and free
-   * everything.
-   */
+  /** Aborted when the client disconnects or the gateway gives up; the provider must then free everything. */
   signal: AbortSignal
 }
 
@@ -53,46 +45,45 @@ export type CompletionCall = ProviderCall<CompletionRequest>
 /** Filled while a byte stream is read; complete when the stream has ended. */
 export interface StreamReport {
   usage: Usage | null
-  /** The model name the provider reported. */
   model: string | null
-  /** The text that has gone to the client, kept in case the provider tells no usage. */
+  /** The text sent so far, for an estimate in case the provider reports no usage. */
   delivered: DeliveredText
-  /** Names of request fields the provider cannot take and that were left out. */
+  /** Names of request fields that were dropped. */
   dropped: readonly string[]
 }
 
-/** A report about an answer of which nothing is known yet. */
+/** An empty report. */
 export function createReport (dropped: readonly string[] = []): StreamReport {
   return { usage: null, model: null, delivered: new DeliveredText(), dropped }
 }
 
-/** Why an answer ended, in OpenAI's words. */
+/** OpenAI's finish reasons. */
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'function_call'
 
 /**
  * A provider's answer, in one of three forms:
- * - `json`: the whole body; `text` is the very text to send when there is one, else null;
- * - `bytes`: an OpenAI event stream, each piece one or more whole SSE events, ending with `data: [DONE]`;
- *   usage events are already hidden from a client that did not ask for them. Throws UpstreamError when it
- * breaks;
- * - `chunks`: translated chunks; the last one always is a usage chunk (`choices: []`), no `[DONE]`.
+ * - `json`: the whole body; `text` is its serialization if it is known, else null.
+ * - `bytes`: an OpenAI event stream whose first event has arrived. Each piece holds whole SSE events, the
+ *   last one `data: [DONE]`; usage is hidden from a client that did not ask for it. Throws UpstreamError.
+ * - `chunks`: translated chunks, the last one with the usage (`choices: []`), without `[DONE]`. Nothing was
+ *   read yet: the caller waits for the first chunk, so that a failure before it can be retried.
  */
 export type ProviderAnswer<Body, Chunk> =
   | { kind: 'json', body: Body, text: string | null, report: StreamReport }
   | { kind: 'bytes', events: EventStream, report: StreamReport }
   | { kind: 'chunks', chunks: AsyncIterable<Chunk>, report: StreamReport }
 
-/** An event stream as bytes: to be iterated, or, at less cost per piece, poured into a sink. */
+/** An event stream as bytes. Piping it to a sink costs less per piece than iterating it. */
 export interface EventStream extends AsyncIterable<Uint8Array> {
-  /** Resolves when the last piece was written; throws like the iterator. */
+  /** Resolves when the last piece was written; rejects as the iterator does. */
   pipeTo (sink: EventSink): Promise<void>
 }
 
-/** Where the pieces of an event stream go. */
+/** The destination of an event stream. */
 export interface EventSink {
-  /** Returns false when nothing more should come for now. */
+  /** Returns false when the sink is full. */
   write (piece: Uint8Array): boolean
-  /** Resolves when more may come; rejects when nobody wants more. */
+  /** Resolves when the sink takes more; rejects when the client has disconnected. */
   drained (): Promise<unknown>
 }
 
@@ -104,7 +95,7 @@ export interface ChatApi {
   chat (call: ChatCall): Promise<ChatAnswer>
   /** Legacy text completions; absent where the upstream has no such endpoint. */
   complete?: (call: CompletionCall) => Promise<CompletionAnswer>
-  /** Ids of the models the upstream offers. */
+  /** Ids of the upstream's models. */
   models?: (signal: AbortSignal) => Promise<string[]>
 }
 
@@ -124,7 +115,7 @@ export type ChatProvider = Provider & ChatApi
 export interface Upstream {
   baseUrl: string
   apiKey: string | null
-  /** The operator's own, sent with every request. */
+  /** Configured by the operator, sent with every request. */
   headers: Record<string, string>
   /** To the base URL. */
   readonly connection: Connection
@@ -136,7 +127,7 @@ export interface Upstream {
   download: Download | null
 }
 
-/** What creates the parts of a provider; absent: the provider lacks the part. */
+/** Creates the parts of a provider; absent: the provider lacks the part. */
 export interface ProviderParts {
   chat?: (upstream: Upstream) => ChatApi
   images?: (upstream: Upstream) => ImageProvider

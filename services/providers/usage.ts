@@ -1,10 +1,7 @@
 import { isObject, type JsonObject } from '../shared/json.ts'
 import type { Usage } from './provider.ts'
 
-/**
- * Token counts in an OpenAI answer or chunk, at `path` or in `usage`; null when there are none. Zero is a
- * value.
- */
+/** Token counts in an OpenAI answer or chunk, at `path` or in `usage`; null when there are none. */
 export function readUsage (body: JsonObject, path: readonly string[] = ['usage']): Usage | null {
   let found: unknown = body
   for (const key of path) found = isObject(found) ? found[key] : undefined
@@ -13,7 +10,7 @@ export function readUsage (body: JsonObject, path: readonly string[] = ['usage']
   const total = countOf(usage.total_tokens)
   const prompt = countOf(usage.prompt_tokens) ?? rest(total, usage.completion_tokens)
   const completion = countOf(usage.completion_tokens) ?? rest(total, usage.prompt_tokens)
-  // Half an account is none: what is missing would be given away.
+  // One count alone is not enough: the other would be free.
   if (prompt === undefined || completion === undefined) return null
   const promptDetails = isObject(usage.prompt_tokens_details) ? usage.prompt_tokens_details : {}
   const completionDetails = isObject(usage.completion_tokens_details) ? usage.completion_tokens_details : {}
@@ -27,7 +24,7 @@ export function readUsage (body: JsonObject, path: readonly string[] = ['usage']
   }
 }
 
-/** Most answers have no audio, and say so with a zero. */
+/** Most answers report zero audio tokens. */
 function audioIn (input: unknown, output: unknown): Pick<Usage, 'audioInput' | 'audioOutput'> {
   const [audioInput, audioOutput] = [countOf(input), countOf(output)]
   return { ...(audioInput && { audioInput }), ...(audioOutput && { audioOutput }) }

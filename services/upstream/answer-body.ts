@@ -2,7 +2,7 @@ import { UpstreamError } from '../shared/errors.ts'
 import { isObject, type JsonObject } from '../shared/json.ts'
 import type { Exchange } from './exchange.ts'
 
-/** Largest whole answer that is read where a provider has no reason to send a larger one. */
+/** Default limit of a whole answer. */
 export const maxAnswerBytes = 64 * 1024 * 1024
 const maxErrorBytes = 256 * 1024
 
@@ -20,13 +20,13 @@ export function parseAnswer (body: Buffer | string): unknown {
   }
 }
 
-/** The same value when it is an object. Throws UpstreamError. */
+/** Narrows a value to an object. Throws UpstreamError. */
 export function objectOf (value: unknown): JsonObject {
   if (isObject(value)) return value
   throw new UpstreamError('bad_reply', 'yes', 'The provider\'s answer is not a JSON object.')
 }
 
-/** The body of an answer that is a failure; null when it is no JSON and so says no more than its status. */
+/** The JSON body of an error answer; null when it is not JSON or cannot be read. */
 export async function readErrorBody (exchange: Exchange): Promise<unknown> {
   try {
     return JSON.parse((await exchange.read(maxErrorBytes)).toString())
@@ -35,14 +35,12 @@ export async function readErrorBody (exchange: Exchange): Promise<unknown> {
   }
 }
 
-/** A message without the key, in case the provider repeats it. */
+/** The message with the key masked, in case the provider repeats it. */
 export function masked (message: string, secret: string | null): string {
   return secret === null ? message : message.replaceAll(secret, '***')
 }
 
-/**
- * How long the upstream asks to wait, in ms. Source: RFC 9110 section 10.2.3, and OpenAI's `retry-after-ms`.
- */
+/** The delay in `retry-after`, in ms. Source: RFC 9110 section 10.2.3, and OpenAI's `retry-after-ms`. */
 export function retryAfterMsOf (headers: Exchange['headers']): number | undefined {
   const ms = Number(headers['retry-after-ms'])
   if (headers['retry-after-ms'] !== undefined && ms >= 0) return ms
@@ -52,7 +50,6 @@ export function retryAfterMsOf (headers: Exchange['headers']): number | undefine
   return Number.isNaN(delayMs) ? undefined : Math.max(0, delayMs)
 }
 
-/** Whether an answer is a stream of events. */
 export function isEventStream ({ headers }: Pick<Exchange, 'headers'>): boolean {
   const type = headers['content-type']
   return typeof type === 'string' && type.toLowerCase().startsWith('text/event-stream')

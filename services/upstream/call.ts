@@ -215,7 +215,7 @@ export class Call implements Exchange, Dispatcher.DispatchHandler, Watched, Asyn
 
   #pause (): void {
     this.#controller?.pause()
-    // A slow reader is not the upstream's fault: while paused only the total time counts.
+    // While paused by a slow reader only the total timeout counts.
     this.dueMs = this.#totalDueMs
   }
 

@@ -2,7 +2,7 @@ import type { UpstreamError } from '../shared/errors.ts'
 
 /** A pool of connections to one upstream. */
 export interface Connection {
-  /** Resolves when the head of the answer is there; throws UpstreamError when there is none. */
+  /** Resolves with the head of the answer. Throws UpstreamError. */
   send (request: UpstreamRequest): Promise<Exchange>
   close (): Promise<void>
 }
@@ -17,26 +17,27 @@ export interface UpstreamRequest {
 }
 
 /**
- * One answer of an upstream. Its body must be read, iterated or cancelled. All methods throw UpstreamError.
+ * One answer of an upstream. Its body must be read, iterated, piped or cancelled. All methods throw
+ * UpstreamError.
  */
 export interface Exchange extends AsyncIterable<Buffer> {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   /** The whole body; throws when it is longer than `limitBytes`. */
   read (limitBytes: number): Promise<Buffer>
-  /** Hands everything to the sink as it arrives, at once what is there already, instead of being asked. */
+  /** Pushes every chunk to the sink as it arrives, beginning with those already received. */
   pipeTo (sink: ChunkSink): void
-  /** Lets a body flow on that its sink has stopped. */
+  /** Continues after the sink was full. */
   resume (): void
-  /** Gives up on the rest of the body and frees the connection. */
+  /** Discards the rest of the body and closes the connection. */
   cancel (): void
-  /** Lets the little that may follow the end of a stream arrive, so that the connection can be used again. */
+  /** Reads the few bytes that may follow the last event, so that the connection can be reused. */
   finish (): void
 }
 
-/** Takes the chunks of a body; after `end` or `fail` nothing more comes. */
+/** Receives the chunks of a body; nothing follows `end` or `fail`. */
 export interface ChunkSink {
-  /** Returns false to stop the flow until `resume`. */
+  /** Returns false to pause until `resume`; one more chunk may be in flight. */
   chunk (bytes: Buffer): boolean
   end (): void
   fail (error: UpstreamError): void

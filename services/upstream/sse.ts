@@ -6,17 +6,17 @@ export const maxEventBytes = 16 * 1024 * 1024
 const lineFeed = 0x0a
 const carriageReturn = 0x0d
 
-/** One server-sent event: its `event:` name (`message` when it has none) and its data lines, joined. */
+/** One server-sent event: its name (default: `message`) and its data lines, joined. */
 export interface SseEvent { event: string, data: string }
 
 /**
- * Cuts a byte stream, however the network split it, into pieces that hold whole events only. `push` returns
- * the events completed by a chunk, or null when there are none yet, always with `\n` line ends. Bytes are
- * never decoded here, so a character cut in two is whole again in the piece.
+ * Cuts a byte stream into pieces of whole events, however the network split it. `push` returns the events
+ * that a chunk completes, with `\n` line ends, or null when there are none yet. Bytes are never decoded, so
+ * characters cut in two are whole again.
  */
 export class EventSplitter {
-  #held: Buffer[] = []
-  #heldBytes = 0
+  #pending: Buffer[] = []
+  #pendingBytes = 0
   #afterReturn = false
 
   push (chunk: Buffer): Buffer | null {
@@ -24,47 +24,47 @@ export class EventSplitter {
     const bytes = chunk.includes(carriageReturn) || this.#afterReturn ? this.#withLineFeeds(chunk) : chunk
     const end = this.#lastBoundary(bytes)
     if (end === 0) {
-      this.#hold(bytes)
+      this.#addPending(bytes)
       return null
     }
-    if (end === bytes.length && this.#heldBytes === 0) return bytes
-    const complete = this.#takeHeld(bytes.subarray(0, end))
-    if (end < bytes.length) this.#hold(bytes.subarray(end))
+    if (end === bytes.length && this.#pendingBytes === 0) return bytes
+    const complete = this.#takePending(bytes.subarray(0, end))
+    if (end < bytes.length) this.#addPending(bytes.subarray(end))
     return complete
   }
 
-  /** What followed the last whole event: text that was cut off, or an event that lacks its empty line. */
+  /** The bytes after the last whole event: cut off, or an event that lacks its empty line. */
   rest (): Buffer {
-    return this.#takeHeld(Buffer.alloc(0))
+    return this.#takePending(Buffer.alloc(0))
   }
 
-  /** The place after the last empty line, 0 when there is none. The line may have begun in what is held. */
+  /** The place after the last empty line, 0 when there is none. The line may begin in the pending bytes. */
   #lastBoundary (bytes: Buffer): number {
-    // By index: V8 looks `at` of a buffer up anew for each piece.
+    // By index, because V8 does not inline `at` of a buffer.
     const { length } = bytes
     if (bytes[length - 1] === lineFeed && bytes[length - 2] === lineFeed) return length
     const at = bytes.lastIndexOf('\n\n')
     if (at !== -1) return at + 2
-    return bytes[0] === lineFeed && this.#held.at(-1)?.at(-1) === lineFeed ? 1 : 0
+    return bytes[0] === lineFeed && this.#pending.at(-1)?.at(-1) === lineFeed ? 1 : 0
   }
 
-  #hold (bytes: Buffer): void {
+  #addPending (bytes: Buffer): void {
     if (bytes.length === 0) return
-    this.#held.push(bytes)
-    this.#heldBytes += bytes.length
-    if (this.#heldBytes > maxEventBytes) {
+    this.#pending.push(bytes)
+    this.#pendingBytes += bytes.length
+    if (this.#pendingBytes > maxEventBytes) {
       throw new UpstreamError('bad_reply', 'yes', `The provider sent an event longer than ${maxEventBytes} bytes.`)
     }
   }
 
-  #takeHeld (last: Buffer): Buffer {
-    const all = Buffer.concat([...this.#held, last])
-    this.#held = []
-    this.#heldBytes = 0
+  #takePending (last: Buffer): Buffer {
+    const all = Buffer.concat([...this.#pending, last])
+    this.#pending = []
+    this.#pendingBytes = 0
     return all
   }
 
-  /** `\r\n` and a lone `\r` end a line too; a `\r\n` may be cut in two by the network. */
+  /** `\r\n` and a lone `\r` end a line too; the network may cut a `\r\n` in two. */
   #withLineFeeds (chunk: Buffer): Buffer {
     const start = this.#afterReturn && chunk[0] === lineFeed ? 1 : 0
     this.#afterReturn = chunk.at(-1) === carriageReturn
@@ -90,10 +90,10 @@ function fieldValue (line: string, from: number): string {
   return line.slice(line.charCodeAt(from) === 0x20 ? from + 1 : from)
 }
 
-/** One event as bytes on the wire. */
+/** An event as bytes. */
 export function encodeEvent (data: unknown): Buffer {
   return Buffer.from(`data: ${JSON.stringify(data)}\n\n`)
 }
 
-/** The event that ends every OpenAI stream that went well. */
+/** The last event of every complete OpenAI stream. */
 export const doneEvent = Buffer.from('data: [DONE]\n\n')

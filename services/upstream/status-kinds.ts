@@ -1,6 +1,6 @@
 import type { UpstreamErrorKind } from '../shared/errors.ts'
 
-/** What a status means wherever a provider says no more. */
+/** The kind of error by HTTP status, for errors without a known code. */
 export const kindByStatus: Readonly<Record<number, UpstreamErrorKind>> = {
   400: 'bad_request',
   401: 'auth',
@@ -16,5 +16,5 @@ export const kindByStatus: Readonly<Record<number, UpstreamErrorKind>> = {
   529: 'overloaded'
 }
 
-/** The same at servers that speak OpenAI's way: 498 is Groq's, whose capacity is used up. */
+/** The same for OpenAI-compatible servers: 498 is Groq's "capacity exceeded". */
 export const kindByCommonStatus: typeof kindByStatus = { ...kindByStatus, 498: 'overloaded' }

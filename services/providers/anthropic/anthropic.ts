@@ -12,12 +12,12 @@ import type { Exchange } from '../../upstream/exchange.ts'
 
 /** Later versions lack `temperature`; a provider's `headers` can name another. */
 const version = '2023-06-01'
-/** Models asked for at once, and how often at most. */
+/** Models in a page, and most pages read. */
 const pages = { size: 1000, most: 20 }
 
 /**
- * An upstream that speaks Anthropic's Messages API. Requests and answers are translated; what it cannot do is
- * named in the report, or refused. Source: @anthropic-ai/sdk 1.12.0, API version 2023-06-01.
+ * Chat over Anthropic's Messages API. Requests and answers are translated; a field it lacks is dropped and
+ * reported, or refused. Source: @anthropic-ai/sdk 1.12.0, API version 2023-06-01.
  */
 export function createAnthropic ({ baseUrl, apiKey, headers, connect }: Upstream): ChatApi {
   const connection = connect(withVersion(baseUrl))
@@ -50,7 +50,7 @@ export function createAnthropic ({ baseUrl, apiKey, headers, connect }: Upstream
     return { kind: 'json', body, text: null, report }
   }
 
-  /** A stream was asked for and something else came: the error in it, or the fact itself. */
+  /** The error of an answer to a stream request that is no stream: the one it carries, or the fact itself. */
   async function notAStream (exchange: Exchange): Promise<UpstreamError> {
     toCompletion(await readObject(exchange), apiKey)
     return new UpstreamError('bad_reply', 'yes', 'The provider answered a stream request without a stream.')

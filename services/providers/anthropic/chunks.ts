@@ -8,21 +8,20 @@ import { toDetail, toExtraContent } from './thinking-signature.ts'
 import { noCounts, toUsage, updateCounts, type Counts } from './usage.ts'
 import type { ThinkingBlock } from './wire.ts'
 
-/** OpenAI's form has no place for what was thought; this is the one most clients read. */
+/** OpenAI's format has no field for thoughts; these are the ones most clients read. */
 type Delta = ChatCompletionDelta & { reasoning_content?: string, reasoning_details?: JsonObject[] }
 
-/** What is known of a content block that has begun. */
+/** A content block between its start and stop events. */
 type OpenBlock =
   { type: 'tool', index: number, input: unknown, isEmpty: boolean } |
   { type: 'thought', thought: ThinkingBlock }
 
 /**
- * Turns the events of one message into chunks. The first one, with the role, waits for the first that says
- * something, so that a message which fails at once has not begun. Source: @anthropic-ai/sdk 1.12.0,
+ * Turns the events of one message into chunks. The first chunk, with the role, waits for the first content,
+ * so that a message that fails at once can be replaced. Source: @anthropic-ai/sdk 1.12.0,
  * RawMessageStreamEvent.
  */
 export class ChunkWriter {
-  /** Whether the message is complete. */
   isDone = false
   readonly #report: StreamReport
   readonly #open = new Map<unknown, OpenBlock>()
@@ -31,7 +30,7 @@ export class ChunkWriter {
   #hasBegun = false
   #calls = 0
   #thoughts = 0
-  /** Thinking since the last tool call, to travel with the next one. */
+  /** Thinking since the last tool call; it is sent along with the next one. */
   #fresh: ThinkingBlock[] = []
   #counts: Counts = noCounts
 
@@ -39,7 +38,7 @@ export class ChunkWriter {
     this.#report = report
   }
 
-  /** The chunks that one event makes; none for an event of an unknown type. */
+  /** The chunks of one event; none for an unknown type. */
   take (event: JsonObject): ChatCompletionChunk[] {
     switch (event.type) {
       case 'message_start': return this.#start(event.message)
@@ -52,12 +51,12 @@ export class ChunkWriter {
     }
   }
 
-  /** A chunk that says nothing, for a client that has not heard for long. */
+  /** An empty chunk, which keeps an idle client connected. */
   stillThere (): ChatCompletionChunk[] {
     return this.#hasBegun ? this.#deltas({}) : this.#deltas()
   }
 
-  /** The same message may be announced again; the first time counts. */
+  /** `message_start` may be repeated; the first one counts. */
   #start (message: unknown): ChatCompletionChunk[] {
     if (this.#hasStarted || !isObject(message)) return []
     this.#hasStarted = true
@@ -104,7 +103,7 @@ export class ChunkWriter {
     if (delta.type !== 'thinking_delta') return []
     const text = textOf(delta.thinking)
     block.thought.thinking += text
-    // Paid for like what is read, should the message break off before its usage is told.
+    // Thoughts are billed too if the message breaks off before its usage is known.
     this.#report.delivered.takeText(text)
     return this.#deltas(...reasoning(text))
   }
@@ -117,7 +116,7 @@ export class ChunkWriter {
       this.#fresh.push(block.thought)
       return this.#deltas({ reasoning_details: [toDetail(block.thought, this.#thoughts++)] })
     }
-    // A tool without input comes without a piece of it, and no arguments are no JSON.
+    // A tool call without input sends no delta, but empty arguments would not be JSON.
     return block.isEmpty ? this.#deltas(args(block.index, JSON.stringify(block.input ?? {}))) : []
   }
 
@@ -125,7 +124,7 @@ export class ChunkWriter {
     this.#counts = updateCounts(this.#counts, usage)
     const { stop_reason: reason, stop_details: details } = isObject(delta) ? delta : {}
     if (typeof reason !== 'string') return []
-    // From here on the usage is known, whether or not the stream comes to its end.
+    // The usage is final here, even if the stream breaks off before `message_stop`.
     this.#report.usage = readUsage({ usage: toUsage(this.#counts) })
     const refusal = refusalOf(reason, details)
     return [

@@ -8,11 +8,11 @@ import { toDetail, toExtraContent } from './thinking-signature.ts'
 import { noCounts, toUsage, updateCounts } from './usage.ts'
 import type { ThinkingBlock } from './wire.ts'
 
-/** A whole message as a completion; throws UpstreamError when it is an error or no message. */
+/** A message as a chat completion. Throws UpstreamError for an error or anything that is no message. */
 export function toCompletion (body: unknown, secret: string | null): ChatCompletion {
   if (isObject(body) && body.type === 'error') throw anthropicErrorIn(body, secret)
   if (!isObject(body) || !Array.isArray(body.content)) {
-    throw new UpstreamError('bad_reply', 'yes', 'The provider\'s answer is no message.')
+    throw new UpstreamError('bad_reply', 'yes', 'The provider\'s answer is not a message.')
   }
   const { text, calls, thoughts } = readContent(body.content.filter(isObject))
   const thinking = thoughts.map(block => block.type === 'thinking' ? block.thinking : '').join('')
@@ -36,7 +36,7 @@ export function toCompletion (body: unknown, secret: string | null): ChatComplet
   }
 }
 
-/** What all chunks of an answer, or the whole one, begin with. */
+/** The fields that every chunk of an answer repeats. */
 export function headOf ({ id, model }: JsonObject): { id: string, created: number, model: string } {
   return { id: `chatcmpl-${textOf(id)}`, created: Math.floor(Date.now() / 1000), model: textOf(model) }
 }
@@ -64,7 +64,7 @@ function readContent (blocks: JsonObject[]): Content {
   return content
 }
 
-/** A block as something thought; null when it is something else. */
+/** The block as a thinking block; null for any other type. */
 export function toThought ({ type, thinking, signature, data }: JsonObject): ThinkingBlock | null {
   if (type === 'thinking') return { type, thinking: textOf(thinking), signature: textOf(signature) }
   return type === 'redacted_thinking' ? { type, data: textOf(data) } : null

@@ -10,14 +10,14 @@ import type { Block, CacheControl, TextBlock, ThinkingBlock, ToolResultBlock, To
 export interface Conversation {
   system: TextBlock[]
   turns: Turn[]
-  /** Details of messages that were left out. */
+  /** Names of fields that were dropped. */
   dropped: Set<string>
 }
 
 /**
- * OpenAI messages as turns: instructions at the start become the system prompt, neighbours of equal role one
- * turn, and all results of a turn's tools stand first in the next one. Empty texts, which the API refuses,
- * are left out. Throws UpstreamError (400) for what cannot be sent.
+ * Converts OpenAI messages to Anthropic's: system messages at the start become the system prompt, adjacent
+ * messages of one role are merged, and tool results come first in their message. Empty texts, which the API
+ * refuses, are left out. Throws UpstreamError (400) for what cannot be converted.
  */
 export function readConversation (messages: readonly ChatMessage[]): Conversation {
   const found = messages.findIndex(({ role }) => role !== 'system' && role !== 'developer')
@@ -31,7 +31,7 @@ export function readConversation (messages: readonly ChatMessage[]): Conversatio
     add(turns, role, cached(blocks, message, dropped))
   })
   trimEnd(turns.at(-1))
-  if (turns.length === 0) throw invalid('messages', 'There must be at least one message that is not empty.')
+  if (turns.length === 0) throw invalid('messages', 'At least one message must have content.')
   const system = messages.slice(0, start).flatMap(message => {
     const isInstruction = message.role === 'system' || message.role === 'developer'
     return isInstruction ? cached(textsOf(message.content, dropped), message, dropped) : []
@@ -45,7 +45,7 @@ function blocksOf (message: ChatMessage, param: string, dropped: Set<string>): [
     case 'assistant': return ['assistant', assistantBlocks(message, param, dropped)]
     case 'tool': return ['user', [toolResult(message, dropped)]]
     case 'function': throw unsupported(`${param}.role`, 'the role `function`; use tools')
-    // An instruction in the middle has no place of its own.
+    // The API has no system messages in mid-conversation.
     default: return ['user', instruction(message, dropped)]
   }
 }
@@ -78,7 +78,7 @@ function assistantBlocks (message: AssistantMessage, param: string, dropped: Set
   const texts = parts.flatMap(part => textsOf(part.type === 'refusal' ? part.refusal : [part], dropped))
   if (texts.length === 0 && refusal) texts.push(...textsOf(refusal, dropped))
   const uses = calls.flatMap((call, at) => [...thinkingOf(call), toolUse(call, `${param}.tool_calls[${at}]`)])
-  // What travelled with the calls is whole and in order; the message's own copy counts where there is none.
+  // Thinking carried by the tool calls is complete and in order; the message's own copy is the fallback.
   const isCarried = uses.some(({ type }) => type !== 'tool_use')
   const thoughts = isCarried ? [] : fromDetails(fieldsOf(message).reasoning_details)
   const first = uses.findIndex(({ type }) => type === 'tool_use')
@@ -95,7 +95,7 @@ function toolUse (call: ToolCall, param: string): ToolUseBlock {
   return { type: 'tool_use', id: safeId(id), name, input: readArguments(text) }
 }
 
-/** The input of a tool must be an object; a model may have written anything. */
+/** Tool input must be an object, but another model may have written anything. */
 function readArguments (text: string): JsonObject {
   if (text.trim() === '') return {}
   try {
@@ -111,7 +111,7 @@ function toolResult ({ tool_call_id: id, content }: ToolMessage, dropped: Set<st
   return { type: 'tool_result', tool_use_id: safeId(id), ...(texts.length === 0 ? {} : { content: texts }) }
 }
 
-/** Ids of other providers may have characters that are refused here. */
+/** Tool call ids of other providers may contain characters that Anthropic refuses. */
 function safeId (id: string): string {
   return id.replace(/[^\w-]/g, '_') || '_'
 }
@@ -122,7 +122,7 @@ function textsOf (content: string | readonly TextPart[], dropped: Set<string>): 
     .flatMap(part => cached([{ type: 'text', text: part.text }], part, dropped))
 }
 
-/** The blocks, the last of them marked when `from` ends a stretch that is worth caching. */
+/** The blocks, the last with `cache_control` if `from` carries a cache breakpoint. */
 function cached<One extends Block> (blocks: One[], from: object, dropped: Set<string>): One[] {
   const last = blocks.at(-1)
   const control = cacheControlIn(from, dropped)
@@ -133,8 +133,8 @@ function cached<One extends Block> (blocks: One[], from: object, dropped: Set<st
 }
 
 /**
- * Anthropic's own mark, which other gateways take as well, or OpenAI's. What is to be kept for more than five
- * minutes costs more than the one price that a model has for writing, so a longer time is not passed on.
+ * Reads Anthropic's `cache_control` or OpenAI's `prompt_cache_breakpoint`. A TTL above five minutes is
+ * dropped, because its writes cost more than the model's one price for cache writes.
  */
 export function cacheControlIn (from: object, dropped: Set<string>): CacheControl | null {
   const { cache_control: own, prompt_cache_breakpoint: breakpoint } = fieldsOf(from)
@@ -158,7 +158,7 @@ function add (turns: Turn[], role: Turn['role'], blocks: Block[]): void {
   last.content.splice(isResult ? results : last.content.length, 0, ...blocks)
 }
 
-/** The API refuses a last answer, to be continued, that ends in white space. */
+/** The API refuses a final assistant message (a prefill) that ends in white space. */
 function trimEnd (turn: Turn | undefined): void {
   const last = turn?.content.at(-1)
   if (turn?.role === 'assistant' && last?.type === 'text') last.text = last.text.trimEnd()

@@ -29,7 +29,7 @@ function toError (error: unknown, { status, secret, ...advice }: Answered): Upst
   const fields = isObject(error) ? error : {}
   const type = textOf(fields.type)
   const code = isObject(fields.details) ? textOf(fields.details.error_code) : null
-  const said = textOf(fields.message) ?? (status === null ? 'The provider failed.' : `The provider answered ${status}.`)
+  const said = textOf(fields.message) ?? (status === null ? 'The provider failed.' : `The provider answered with status ${status}.`)
   const message = masked(said, secret)
   const kind = kindOf(status, type, code, said)
   const isTooLong = kind === 'bad_request' && tooLong.test(said)
@@ -43,7 +43,7 @@ function toError (error: unknown, { status, secret, ...advice }: Answered): Upst
 }
 
 const tooLong = /prompt is too long|exceed context limit/i
-/** Refusals of the gateway's own account that come as if the request were wrong. */
+/** An empty balance of the gateway's own account is reported as an invalid request. */
 const ownAccount = /credit balance is too low/i
 
 const kindByCode: Readonly<Record<string, UpstreamErrorKind>> = {

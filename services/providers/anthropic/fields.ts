@@ -2,7 +2,7 @@ import type { ChatCompletionRequest } from '../../../schemas/openai/chat-complet
 import { isObject } from '../../shared/json.ts'
 import { unsupported } from './refuse.ts'
 
-/** Fields that are translated, or refused where they cannot be. */
+/** Fields that are translated or refused; all others are dropped. */
 const translated: ReadonlySet<string> = new Set([
   'model', 'messages', 'stream', 'stream_options', 'max_tokens', 'max_completion_tokens', 'temperature', 'top_p', 'top_k',
   'stop', 'n', 'logprobs', 'top_logprobs', 'response_format', 'tools', 'tool_choice', 'parallel_tool_calls', 'functions',
@@ -10,7 +10,7 @@ const translated: ReadonlySet<string> = new Set([
   'cache_control'
 ])
 
-/** Values that ask for nothing: what happens anyway. */
+/** Values that match the API's behaviour, so that dropping them changes nothing. */
 const neutral: Readonly<Record<string, readonly unknown[]>> = {
   frequency_penalty: [0],
   presence_penalty: [0],
@@ -19,10 +19,10 @@ const neutral: Readonly<Record<string, readonly unknown[]>> = {
   verbosity: ['medium']
 }
 
-/** Clients may send fields of any name and number; those that are named go into a header. */
+/** The names of dropped fields go into a response header, so their number and length are bounded. */
 const limits = { names: 32, length: 64 }
 
-/** The fields of a request that are left out because the API has nothing like them. */
+/** Names of the request's fields that have no equivalent and are dropped. */
 export function droppedFields (request: ChatCompletionRequest): string[] {
   const fields = Object.entries(request).filter(([name, value]) => !translated.has(name) && asks(name, value))
   return fields.slice(0, limits.names).map(([name]) => name.replace(/[^\w.-]/g, '_').slice(0, limits.length))
@@ -33,9 +33,11 @@ function asks (name: string, value: unknown): boolean {
   return !isObject(value) || Object.keys(value).length > 0
 }
 
-/** Throws UpstreamError (400) where leaving a field out would change what is asked. */
+/**
+ * Throws UpstreamError (400) for fields that cannot be dropped without changing the meaning of the request.
+ */
 export function refuseUnsupported (request: ChatCompletionRequest): void {
-  if ((request.n ?? 1) > 1) throw unsupported('n', '`n` above 1; send as many requests')
+  if ((request.n ?? 1) > 1) throw unsupported('n', '`n` above 1; send separate requests')
   if (request.logprobs === true) throw unsupported('logprobs', '`logprobs`')
   if (request.modalities?.includes('audio') === true) throw unsupported('modalities', 'requests for audio')
   if (request.web_search_options !== undefined) throw unsupported('web_search_options', '`web_search_options`')

@@ -8,14 +8,14 @@ const reasons: Readonly<Record<string, FinishReason>> = {
   refusal: 'content_filter'
 }
 
-/** Why an answer ended, in OpenAI's words. Every other reason, such as `end_turn`, is a stop. */
+/** Anthropic's stop reason as OpenAI's finish reason; any other one, such as `end_turn`, is `stop`. */
 export function mapStopReason (stopReason: unknown): FinishReason {
   return (typeof stopReason === 'string' ? reasons[stopReason] : undefined) ?? 'stop'
 }
 
-/** What a refused request is told; null when it was not refused. */
+/** The text of a refusal; null when the request was not refused. */
 export function refusalOf (stopReason: unknown, details: unknown): string | null {
   if (stopReason !== 'refusal') return null
   const said = isObject(details) ? details.explanation : null
-  return typeof said === 'string' && said !== '' ? said : 'The provider has declined this request.'
+  return typeof said === 'string' && said !== '' ? said : 'The provider declined this request.'
 }

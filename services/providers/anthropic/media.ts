@@ -2,7 +2,7 @@ import type { FilePart, ImagePart } from '../../../schemas/openai/chat-messages.
 import { invalid, unsupported } from './refuse.ts'
 import type { DocumentBlock, ImageBlock, ImageType } from './wire.ts'
 
-/** An image part as a block; throws UpstreamError (400) for what is no JPEG, PNG, GIF, WebP or https URL. */
+/** An image part as a block. Throws UpstreamError (400) unless it is a JPEG, PNG, GIF, WebP or https URL. */
 export function imageBlock ({ image_url: { url } }: ImagePart, param: string): ImageBlock {
   const data = readDataUrl(url)
   if (data !== null) return inlineImage(data, param)
@@ -11,14 +11,12 @@ export function imageBlock ({ image_url: { url } }: ImagePart, param: string): I
 }
 
 /**
- * A file part as a block: PDF or plain text inline, a PDF by URL; throws UpstreamError (400) for anything
- * else.
+ * A file part as a block: PDF, text or image inline, or a PDF by URL. Throws UpstreamError (400) otherwise.
  */
 export function fileBlock (
   { file: { file_data: data, filename } }: FilePart, param: string
 ): DocumentBlock | ImageBlock {
-  // Ids are those of files in the gateway's own account at the provider, which no client of the gateway may
-  // read.
+  // File ids belong to the gateway's own account at the provider, whose files clients must not read.
   if (data === undefined) throw unsupported(param, 'files by id; send `file_data`')
   const title = filename === undefined || filename === '' ? {} : { title: filename }
   if (isHttps(data)) return { type: 'document', source: { type: 'url', url: data }, ...title }
@@ -36,7 +34,7 @@ export function fileBlock (
 interface Inline { type: string, base64: string }
 
 const pdf = 'application/pdf'
-/** `%PDF-` in base64, for clients that send the bytes without saying what they are. */
+/** `%PDF-` in base64, for clients that send the bytes without a type. */
 const pdfStart = 'JVBERi0'
 
 const imageTypes: Readonly<Record<string, ImageType>> = {
@@ -53,7 +51,7 @@ function inlineImage ({ type, base64 }: Inline, param: string): ImageBlock {
   return { type: 'image', source: { type: 'base64', media_type: known, data: base64 } }
 }
 
-/** Only the head is searched: the rest may be megabytes. */
+/** Only the start is matched: the rest may be megabytes. */
 function readDataUrl (url: string): Inline | null {
   const match = /^data:([\w.+-]+\/[\w.+-]+)(?:;[\w-]+=[^;,]*)*;base64,/i.exec(url.slice(0, 256))
   if (match === null) return null

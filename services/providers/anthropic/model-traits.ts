@@ -1,18 +1,15 @@
-/** What a request to a model must keep to. */
+/** What a model accepts in a request. */
 export interface AnthropicTraits {
-  /** Most tokens of one answer; the API wants every request to name a limit. */
+  /** Most tokens of one answer. The API requires a limit in every request. */
   maxOutput: number
-  /** Whether `temperature`, `top_p` and `top_k` may be set. */
   sampling: boolean
-  /** How thinking is asked for: by effort, by a budget of tokens, or not at all. */
+  /** How thinking is configured: by effort, by a token budget, or not at all. */
   thinking: 'adaptive' | 'budget' | 'none'
-  /** What stands for no thinking; null where the model cannot do without. */
+  /** The value that turns thinking off; null where it cannot be. */
   noThinking: 'disabled' | 'between_tools' | null
-  /** Whether there is an effort between `high` and `max`. */
   xhighEffort: boolean
-  /** Whether a tool may be forced. */
   forcedTools: boolean
-  /** Whether an answer can be held to a JSON schema. */
+  /** Whether an answer can be constrained to a JSON schema. */
   structured: boolean
 }
 
@@ -33,8 +30,8 @@ const unstructured: AnthropicTraits = { ...budgeted, structured: false }
 const early: AnthropicTraits = { ...unstructured, maxOutput: 4096, thinking: 'none' }
 
 /**
- * Families by what their names contain, the first that matches. Source: @ai-sdk/anthropic 4.0.105, model
- * catalogue; mythos is taken for what fable of the same number is.
+ * Model families; the first match counts. Source: @ai-sdk/anthropic 4.0.105, model catalogue; mythos is
+ * assumed to behave as fable of the same number.
  */
 const families: readonly [RegExp, AnthropicTraits][] = [
   [/sonnet-5-5/, { ...unforced, noThinking: 'between_tools' }],
@@ -51,15 +48,13 @@ const families: readonly [RegExp, AnthropicTraits][] = [
   [/claude-([123]|instant|v?2)([.-]|$)/, early]
 ]
 
-/** The traits of a model by its name at the provider. */
+/** The traits of a model, by its name at the provider. */
 export function anthropicTraitsOf (model: string): AnthropicTraits {
   const known = families.find(([name]) => name.test(model))?.[1]
   return known ?? (model.includes('claude') ? newest : other)
 }
 
-/**
- * The newer a model, the more it refuses: what the newest are known to take suits one that is newer still.
- */
+/** For unknown Claude models: newer models accept less, so what the newest known one accepts is safe. */
 const newest: AnthropicTraits = { ...alwaysThinking, maxOutput: 32_000 }
-/** Other makers' models behind the same protocol. */
+/** Models of other vendors behind the same protocol. */
 const other: AnthropicTraits = { ...unstructured, maxOutput: 8192 }

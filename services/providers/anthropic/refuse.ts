@@ -1,15 +1,15 @@
 import { UpstreamError } from '../../shared/errors.ts'
 
 /**
- * The 400 for what the Messages API cannot do and the answer would mean something else without. Nothing was
- * sent, so another provider may still be asked.
+ * The 400 for a feature that the Messages API lacks and that cannot be dropped. Nothing was sent, so another
+ * provider may be tried.
  */
 export function unsupported (param: string, what: string): UpstreamError {
   const message = `This model is served by a provider that cannot take ${what}.`
   return new UpstreamError('bad_request', 'no', message, { status: 400, param, code: 'unsupported_parameter' })
 }
 
-/** The 400 for a value that cannot be sent. */
+/** The 400 for a value that the API refuses. */
 export function invalid (param: string, message: string): UpstreamError {
   return new UpstreamError('bad_request', 'no', message, { status: 400, param, code: 'invalid_value' })
 }

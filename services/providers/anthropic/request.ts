@@ -13,14 +13,11 @@ type Asked = Pick<ChatCall, 'request' | 'model' | 'outputLimit' | 'maxOutput'>
 
 interface Translation {
   body: MessagesRequest
-  /** Names of what the client asked for and the provider cannot do. */
+  /** Names of fields that were dropped. */
   dropped: string[]
 }
 
-/**
- * A chat request as a Messages request. Throws UpstreamError (400, nothing sent) for what cannot be
- * translated without changing what is asked.
- */
+/** Translates a chat request. Throws UpstreamError (400, not sent) for what has no equivalent. */
 export function toMessagesRequest (call: Asked): Translation {
   const { request, model } = call
   refuseUnsupported(request)
@@ -56,10 +53,7 @@ function removeThoughts (turns: MessagesRequest['messages']): void {
   }
 }
 
-/**
- * The limit that the API wants to have: the client's, the money's, or the model's own, which is never
- * exceeded.
- */
+/** `max_tokens`: the client's limit, the one set by the balance, or the model's own, which caps both. */
 function limitOf ({ request, outputLimit, maxOutput }: Asked, traits: AnthropicTraits): number {
   const wanted = request.max_completion_tokens ?? request.max_tokens ?? outputLimit
   const most = maxOutput ?? null
@@ -70,14 +64,12 @@ function limitOf ({ request, outputLimit, maxOutput }: Asked, traits: AnthropicT
 function stopsOf ({ stop }: ChatCompletionRequest): string[] {
   const stops = [stop ?? []].flat().filter(text => text !== '')
   if (stops.some(text => text.trim() === '')) {
-    throw invalid('stop', 'This model\'s provider takes no stop sequence of white space alone.')
+    throw invalid('stop', 'A stop sequence for this model must not be only white space.')
   }
   return stops
 }
 
-/**
- * OpenAI's defaults are Anthropic's, so they need not be sent, nor be named where nothing else is possible.
- */
+/** OpenAI's defaults equal Anthropic's, so they are neither sent nor reported as dropped. */
 function samplingOf (
   request: ChatCompletionRequest, isFree: boolean, dropped: Set<string>
 ): Pick<MessagesRequest, 'temperature' | 'top_p' | 'top_k'> {
@@ -93,7 +85,7 @@ function samplingOf (
   }
   if (typeof temperature === 'number' && temperature > 1) dropped.add('temperature')
   if (given.temperature === undefined || given.top_p === undefined) return given
-  // Newer models take one of the two.
+  // Newer models accept only one of the two.
   dropped.add('top_p')
   const { top_p: _, ...others } = given
   return others
@@ -101,10 +93,7 @@ function samplingOf (
 
 interface Format { format?: { type: 'json_schema', schema: Record<string, unknown> }, instruction: TextBlock[] }
 
-/**
- * How the answer is to look: enforced where the model can do that, else asked for in words and named as
- * dropped.
- */
+/** `response_format`: enforced where the model can, else an instruction, and reported as dropped. */
 function readFormat (
   { response_format: wanted }: ChatCompletionRequest, traits: AnthropicTraits, dropped: Set<string>
 ): Format {

@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from '../../shared/json.ts'
 // Source: @anthropic-ai/sdk 1.12.0, lib/transform-json-schema, and the limits that @ai-sdk/anthropic 4.0.105
 // names.
 
-/** Keywords that are taken as they are. */
+/** Keywords that pass unchanged. */
 const kept = ['$schema', '$id', '$ref', 'title', 'description', 'type', 'enum', 'const', 'default', 'required']
 const maps = ['properties', '$defs', 'definitions']
 const lists = ['anyOf', 'allOf']
@@ -13,9 +13,8 @@ const formats = new Set([
 const maxOptional = 24
 
 /**
- * The schema in the part of JSON Schema that answers can be held to; what else it demands goes into
- * descriptions. Null when it cannot be said there: objects with any keys, references to itself, too many
- * optional properties.
+ * Reduces a schema to the subset that answers can be constrained to; other constraints go into descriptions.
+ * Null if it does not fit: open objects, recursion, or too many optional properties.
  */
 export function adaptSchema (schema: JsonObject): JsonObject | null {
   const state: State = { root: schema, path: [], optional: 0, fits: true }
@@ -50,7 +49,7 @@ function checkReference (ref: string, state: State): void {
   state.path.pop()
 }
 
-/** What a reference within the schema leads to; `undefined` for every other one. */
+/** The target of a local reference; `undefined` for any other. */
 function resolve (ref: string, root: JsonObject): unknown {
   if (!ref.startsWith('#/')) return undefined
   const steps = ref.slice(2).split('/').map(step => step.replaceAll('~1', '/').replaceAll('~0', '~'))
@@ -59,7 +58,7 @@ function resolve (ref: string, root: JsonObject): unknown {
   }, root)
 }
 
-/** The schemas within one, save definitions: those count where they are referred to. */
+/** Subschemas, without definitions: those count where they are referenced. */
 function childrenOf (node: JsonObject): unknown[] {
   const { properties, items, anyOf, oneOf, allOf } = node
   return [isObject(properties) ? Object.values(properties) : [], items, anyOf, oneOf, allOf].flat()

@@ -8,19 +8,19 @@ import { anthropicErrorIn } from './errors.ts'
 import type { Exchange } from '../../upstream/exchange.ts'
 
 interface StreamOptions {
-  /** Never to be seen in an error. */
+  /** Masked in errors. */
   secret: string | null
-  /** How long a client goes without a chunk while the provider says no more than that it is there. */
+  /** How long a client may go without a chunk while the provider only sends pings. */
   quietMs?: number
 }
 
-/** Most bytes of pings between two events: enough for an hour of them, not for a flood. */
+/** Most bytes of pings between two events: an hour of them passes, a flood does not. */
 const maxPingBytes = 256 * 1024
 const defaultQuietMs = 15_000
 
 /**
  * The chunks of a streamed message, the last one with the usage. Throws UpstreamError when the provider
- * reports an error, says what is no event, sends nothing but pings, or ends before `message_stop`.
+ * reports an error, sends a malformed event or too many pings, or ends before `message_stop`.
  */
 export async function * readStream (
   exchange: Exchange, report: StreamReport, { secret, quietMs = defaultQuietMs }: StreamOptions
@@ -56,7 +56,7 @@ async function * piecesOf (exchange: Exchange): AsyncGenerator<Buffer, void, und
     const piece = splitter.push(chunk)
     if (piece !== null) yield piece
   }
-  // A last event without its empty line is an event all the same.
+  // The last event may lack its empty line.
   const rest = splitter.rest()
   if (rest.length > 0) yield Buffer.concat([rest, Buffer.from('\n\n')])
 }

@@ -1,11 +1,11 @@
 import { isObject, isText, type JsonObject } from '../../shared/json.ts'
 import type { ThinkingBlock } from './wire.ts'
 
-// Thinking has to come back with the tool results that follow it, seal and all, and OpenAI's form has no
-// place for it. It travels in two: beside the message as `reasoning_details`, in OpenRouter's form, for
-// clients that send messages back as they got them; and with the tool call itself as
-// `extra_content.google.thought_signature`, which is the one extension that clients who rebuild messages are
-// known to keep (@ai-sdk/openai-compatible 3.0.92).
+// Thinking blocks must be sent back, with their signatures, along with the tool results that follow them, and
+// OpenAI's format has no field for them. They are sent twice: in the message as `reasoning_details`, in
+// OpenRouter's form, for clients that return messages unchanged; and in the tool call as
+// `extra_content.google.thought_signature`, the one extension that clients that rebuild messages are known to
+// keep (@ai-sdk/openai-compatible 3.0.92).
 
 const format = 'anthropic-claude-v1'
 const mark = 'claude.'
@@ -18,8 +18,7 @@ export function toDetail (block: ThinkingBlock, index: number): JsonObject {
 }
 
 /**
- * The blocks in `reasoning_details`, whole or in the pieces of a stream; what another model thought is left
- * out.
+ * The blocks in `reasoning_details`, whole or in the pieces of a stream; those of other models are skipped.
  */
 export function fromDetails (details: unknown): ThinkingBlock[] {
   if (!Array.isArray(details)) return []
@@ -38,7 +37,7 @@ export function fromDetails (details: unknown): ThinkingBlock[] {
   return [...blocks.values()].filter(isSealed)
 }
 
-/** The `extra_content` of a tool call that was thought out beforehand; null when nothing was. */
+/** The `extra_content` of a tool call that follows these blocks; null when none is signed. */
 export function toExtraContent (blocks: readonly ThinkingBlock[]): JsonObject | null {
   const sealed = blocks.filter(isSealed)
   if (sealed.length === 0) return null
@@ -46,7 +45,7 @@ export function toExtraContent (blocks: readonly ThinkingBlock[]): JsonObject | 
   return { google: { thought_signature: mark + text } }
 }
 
-/** The blocks in the `extra_content` of a tool call; none when it has none or another provider's. */
+/** The blocks in the `extra_content` of a tool call; none if it has none or is another provider's. */
 export function fromExtraContent (extra: unknown): ThinkingBlock[] {
   const google = isObject(extra) ? extra.google : undefined
   const text = isObject(google) ? google.thought_signature : undefined

@@ -8,20 +8,20 @@ interface Question {
   traits: AnthropicTraits
   turns: readonly Turn[]
   maxTokens: number
-  /** Whether the model has to call a tool. */
+  /** Whether the model must call a tool. */
   isForced: boolean
 }
 
 interface Thought { thinking?: Thinking, effort?: Effort }
 
-/** Smallest budget for thinking; it must be less than the whole answer. */
+/** The API's smallest thinking budget; it must be below `max_tokens`. */
 const leastBudget = 1024
-/** Shares of the answer that thinking may take, leaving room for what is to be read. */
+/** The share of `max_tokens` for thinking, by effort. */
 const shares = { minimal: 0.1, low: 0.2, medium: 0.5, high: 0.8, xhigh: 0.8, max: 0.8 }
 
 /**
- * How much the model is to think. What it cannot do is added to `dropped`. A client that speaks Anthropic's
- * own `thinking` is taken at its word.
+ * The thinking configuration of a request; what the model lacks is added to `dropped`. Anthropic's own
+ * `thinking` field passes unchanged.
  */
 export function readThinking (question: Question, dropped: Set<string>): Thought {
   const { request, traits } = question
@@ -39,13 +39,13 @@ export function readThinking (question: Question, dropped: Set<string>): Thought
   return {}
 }
 
-/** Whether the model will think beforehand, so that nothing else may steer how it samples. */
+/** Whether the model will think; sampling parameters are then refused. */
 export function isThinking ({ thinking }: Thought): boolean {
   return thinking !== undefined && thinking.type !== 'disabled'
 }
 
 function withoutThinking ({ thinking, noThinking }: AnthropicTraits, dropped: Set<string>): Thought {
-  // Older models think only when they are told to.
+  // Older models think only on request.
   if (thinking !== 'adaptive') return {}
   if (noThinking !== null) return { thinking: { type: noThinking } }
   dropped.add('reasoning_effort')
@@ -57,15 +57,13 @@ function effortOf (effort: keyof typeof shares, { xhighEffort }: AnthropicTraits
   return effort === 'xhigh' && !xhighEffort ? 'high' : effort
 }
 
-/**
- * Tokens to think with; null where the API refuses any: for a short answer, a forced tool, or lost thoughts.
- */
+/** The thinking budget; null where the API refuses one: short answers, forced tools, lost thinking blocks. */
 function budgetOf (effort: keyof typeof shares, { maxTokens, isForced, turns }: Question): number | null {
   if (isForced || hasLostThoughts(turns) || maxTokens <= leastBudget) return null
   return Math.min(maxTokens - 1, Math.max(leastBudget, Math.floor(maxTokens * shares[effort])))
 }
 
-/** Whether tools were called whose results are now sent, without the thinking that led to the calls. */
+/** Whether tool results are sent back without the thinking that led to the calls. */
 function hasLostThoughts (turns: readonly Turn[]): boolean {
   const [before, last] = turns.slice(-2)
   if (last?.role !== 'user' || !last.content.some(({ type }) => type === 'tool_result')) return false

@@ -9,10 +9,7 @@ import type { Tool, ToolChoice, Turn } from './wire.ts'
 
 interface Tools { tools?: Tool[], tool_choice?: ToolChoice }
 
-/**
- * The tools of a request and how they are to be used; throws UpstreamError (400) for what the model cannot
- * do.
- */
+/** The tools and tool choice of a request. Throws UpstreamError (400) for what the model cannot do. */
 export function readTools (
   request: ChatCompletionRequest, turns: readonly Turn[], traits: AnthropicTraits, dropped: Set<string>
 ): Tools {
@@ -60,12 +57,12 @@ function toChoice (request: ChatCompletionRequest, traits: AnthropicTraits): Too
   return { type: 'tool', name: mode.function.name, ...single }
 }
 
-/** Whether the model has to call a tool. */
+/** Whether the model must call a tool. */
 export function isForced ({ tool_choice: choice }: Tools): boolean {
   return choice?.type === 'any' || choice?.type === 'tool'
 }
 
-/** A conversation in which tools were used is refused without tools: those it used, for nobody to call. */
+/** A conversation with past tool calls is refused without tools, so they are declared and not callable. */
 function pastTools (turns: readonly Turn[]): Tools {
   const blocks = turns.flatMap(({ content }) => content)
   const names = new Set(blocks.flatMap(block => block.type === 'tool_use' ? [block.name] : []))

@@ -1,19 +1,19 @@
 import type { CompletionUsage } from '../../../schemas/openai/usage.ts'
 import { isObject, type JsonObject } from '../../shared/json.ts'
 
-/** Token counts as the API gives them: `input` is without what was read from the cache or written to it. */
+/** Token counts as the API gives them: `input` excludes cache reads and writes. */
 export interface Counts {
   input: number
   cacheRead: number
   cacheWrite: number
   output: number
-  /** Null: not told. */
+  /** Null: not reported. */
   thinking: number | null
 }
 
 export const noCounts: Counts = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0, thinking: null }
 
-/** The counts after one more `usage`: what it names is the whole so far, what it leaves out or null stays. */
+/** The counts after another `usage`, whose fields are totals; absent and null fields keep their value. */
 export function updateCounts (counts: Counts, usage: unknown): Counts {
   if (!isObject(usage)) return counts
   const details = isObject(usage.output_tokens_details) ? usage.output_tokens_details : {}
@@ -26,7 +26,7 @@ export function updateCounts (counts: Counts, usage: unknown): Counts {
   }
 }
 
-/** The counts in OpenAI's form, where the prompt includes what was cached. */
+/** The counts in OpenAI's form, where the prompt includes cached tokens. */
 export function toUsage ({ input, cacheRead, cacheWrite, output, thinking }: Counts): CompletionUsage {
   const prompt = input + cacheRead + cacheWrite
   return {

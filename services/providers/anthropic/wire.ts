@@ -1,6 +1,5 @@
-// The part of the Messages API that is spoken here. Source: @anthropic-ai/sdk 1.12.0, resources/messages, and
-// for `temperature`, `top_p` and `top_k` API version 2023-06-01. A test holds these types against the SDK's
-// own.
+// The part of the Messages API in use. Source: @anthropic-ai/sdk 1.12.0, resources/messages, and for
+// `temperature`, `top_p` and `top_k` API version 2023-06-01. A test compares these types with the SDK's.
 
 /** Body of `POST /v1/messages`. */
 export interface MessagesRequest {
@@ -50,7 +49,7 @@ export interface ToolUseBlock extends Cacheable { type: 'tool_use', id: string, 
 
 export interface ToolResultBlock extends Cacheable { type: 'tool_result', tool_use_id: string, content?: TextBlock[] }
 
-/** What the model thought, sealed: it must come back exactly as it was said. */
+/** A signed thought; it must be sent back unchanged. */
 export type ThinkingBlock =
   { type: 'thinking', thinking: string, signature: string } |
   { type: 'redacted_thinking', data: string }

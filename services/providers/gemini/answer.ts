@@ -8,10 +8,10 @@ import { endingOf, promptRefusal } from './map-finish-reason.ts'
 import { extraContent } from './signatures.ts'
 import { usageOf } from './usage.ts'
 
-/** What all chunks of an answer, or its one body, have in common. `created` is in Unix seconds. */
+/** The fields that every chunk of an answer repeats. `created` is in Unix seconds. */
 export interface Head { id: string, created: number, model: string }
 
-/** The head of an answer, by the first response that came for it; `model` where it does not name its own. */
+/** The head of an answer, from its first response; `model` is the fallback. */
 export function headOf ({ responseId, modelVersion, createTime }: JsonObject, model: string): Head {
   const atMs = typeof createTime === 'string' ? Date.parse(createTime) : NaN
   return {
@@ -24,8 +24,8 @@ export function headOf ({ responseId, modelVersion, createTime }: JsonObject, mo
 type Choice = ChatCompletion['choices'][number]
 
 /**
- * A whole response as a chat completion; `isLegacy` gives calls as `function_call`. Throws UpstreamError when
- * there is no answer in it.
+ * A whole response as a chat completion; `isLegacy` returns calls as `function_call`. Throws UpstreamError
+ * when it has no candidates.
  */
 export function completionOf (response: JsonObject, model: string, isLegacy: boolean): ChatCompletion {
   const said = candidatesIn(response)
@@ -49,7 +49,6 @@ function refusedChoice (refusal: string | null): Choice {
 
 function choiceOf (said: Said, isLegacy: boolean): Choice {
   const { index, finish, finishMessage, calls } = said
-  // A whole answer that names no reason has ended all the same.
   const { reason, refusal } = endingOf({
     finish: finish ?? 'STOP', finishMessage, hasCalls: calls.length > 0, isEmpty: isEmpty(said), isLegacy
   })
@@ -62,7 +61,7 @@ function choiceOf (said: Said, isLegacy: boolean): Choice {
   }
 }
 
-/** Whether a candidate has said nothing a client would show. */
+/** Whether a candidate has no visible content. */
 export function isEmpty ({ text, calls, images }: Pick<Said, 'text' | 'calls' | 'images'>): boolean {
   return text === '' && calls.length === 0 && images.length === 0
 }
@@ -81,17 +80,16 @@ function messageOf (said: Said, isLegacy: boolean): ChatCompletionMessage {
   }
 }
 
-/** A generated image in the form that other gateways give it. */
+/** A generated image, in the form that other gateways use. */
 export function imageOf (url: string, index: number): JsonObject {
   return { type: 'image_url', index, image_url: { url } }
 }
 
-/** A call in the form of before there were tools. */
+/** A call in the legacy form. */
 export function functionCallOf ({ name, args, signature }: Call): { name: string, arguments: string } {
   return { name, arguments: args, ...(signature === null ? {} : extraContent(signature)) }
 }
 
-/** A call with its signature, if it has one. */
 export function toolCallOf ({ id, name, args, signature }: Call): ToolCall {
   return {
     id,

@@ -1,24 +1,22 @@
 import { randomUUID } from 'node:crypto'
 import type { ChatLogprobs } from '../../../schemas/openai/chat-completions.ts'
 import { isObject, type JsonObject } from '../../shared/json.ts'
-import { logprobsOf } from './logprobs.ts'
 
-/** What one candidate of a whole or partial response says. */
+/** The content of one candidate of a whole or partial response. */
 export interface Said {
-  /** 0 for the first of several answers. */
   index: number
   text: string
-  /** Summaries of thoughts; they come only when asked for. */
+  /** Summaries of thoughts, sent on request only. */
   reasoning: string
   calls: Call[]
   /** Images as data: URLs. */
   images: string[]
-  /** Signs the text; those of calls stand in the calls. */
+  /** Signature of the text; calls have their own. */
   signature: string | null
   logprobs: ChatLogprobs | null
-  /** Gemini's own word for why the candidate ended; null while it goes on. */
+  /** Gemini's finish reason; null until the candidate ends. */
   finish: string | null
-  /** Why, in a sentence; empty when nobody says. */
+  /** An explanation; may be empty. */
   finishMessage: string
 }
 
@@ -26,8 +24,8 @@ export interface Said {
 export interface Call { id: string, name: string, args: string, signature: string | null }
 
 /**
- * The candidates of a response. Reads leniently: what is not as it should be is as if it were not there.
- * Source: @google/genai 3.1.0, `GenerateContentResponse`.
+ * The candidates of a response. Malformed parts are skipped. Source: @google/genai 3.1.0,
+ * `GenerateContentResponse`.
  */
 export function candidatesIn (response: JsonObject): Said[] {
   return Array.isArray(response.candidates) ? response.candidates.filter(isObject).map(read) : []
@@ -75,4 +73,27 @@ function readPart (part: JsonObject, said: Said): void {
     said.images.push(`data:${String(inlineData.mimeType)};base64,${inlineData.data}`)
   }
   said.signature = signature ?? said.signature
+}
+
+type TokenLogprob = NonNullable<ChatLogprobs['content']>[number]
+type TopLogprob = TokenLogprob['top_logprobs'][number]
+
+/**
+ * Log probabilities in OpenAI's form; null when there are none. Source: @google/genai 3.1.0,
+ * `LogprobsResult`.
+ */
+function logprobsOf (result: unknown): ChatLogprobs | null {
+  if (!isObject(result) || !Array.isArray(result.chosenCandidates)) return null
+  const top = Array.isArray(result.topCandidates) ? result.topCandidates : []
+  const content = result.chosenCandidates.map((chosen: unknown, index): TokenLogprob => {
+    const others: unknown = isObject(top[index]) ? top[index].candidates : undefined
+    return { ...entryOf(chosen), top_logprobs: Array.isArray(others) ? others.map(entryOf) : [] }
+  })
+  return { content, refusal: null }
+}
+
+function entryOf (candidate: unknown): TopLogprob {
+  const { token, logProbability } = isObject(candidate) ? candidate : {}
+  const text = typeof token === 'string' ? token : ''
+  return { token: text, logprob: typeof logProbability === 'number' ? logProbability : 0, bytes: [...Buffer.from(text)] }
 }

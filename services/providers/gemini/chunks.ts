@@ -9,29 +9,29 @@ import { extraContent } from './signatures.ts'
 import { usageOf } from './usage.ts'
 
 export interface ChunkOptions {
-  /** Stands where the responses do not name their own. */
+  /** The fallback for responses that name none. */
   model: string
-  /** Calls are given as `function_call`. */
+  /** Calls are returned as `function_call`. */
   isLegacy: boolean
 }
 
 type Choice = ChatCompletionChunk['choices'][number]
-/** With what OpenAI's own answers do not have, under the names that others give it. */
+/** OpenAI's delta with the extensions that other gateways use. */
 type Delta = Choice['delta'] & { reasoning_content?: string, images?: JsonObject[] }
 
-/** One choice as far as it has come. */
+/** The state of one choice. */
 interface Growing {
   calls: number
-  /** Whether its role has been told. */
+  /** Whether its first chunk, with the role, was sent. */
   isOpen: boolean
   isEmpty: boolean
   finish: string | null
   finishMessage: string
 }
 
-/** Makes the chunks of one stream out of its partial responses. */
+/** Turns the partial responses of one stream into chunks. */
 export class ChunkMaker {
-  /** The latest count: each response counts from the start. */
+  /** The latest count; each response reports the total so far. */
   usage: CompletionUsage | null = null
   readonly #options: ChunkOptions
   readonly #choices = new Map<number, Growing>()
@@ -42,12 +42,12 @@ export class ChunkMaker {
     this.#options = options
   }
 
-  /** The model that answers; null until it is known. */
+  /** The model that answers; null until the first response. */
   get model (): string | null {
     return this.#head?.model ?? null
   }
 
-  /** What one more response adds. */
+  /** The chunks of one more response. */
   chunks (response: JsonObject): ChatCompletionChunk[] {
     this.#head ??= headOf(response, this.#options.model)
     this.#promptRefusal ??= promptRefusal(response)
@@ -55,7 +55,7 @@ export class ChunkMaker {
     return candidatesIn(response).flatMap(said => this.#grow(said))
   }
 
-  /** What ends the choices, and the usage. Throws UpstreamError when one has not come to its end. */
+  /** The final chunks of all choices, and the usage. Throws UpstreamError if a choice has not ended. */
   end (): ChatCompletionChunk[] {
     if (this.#choices.size === 0 && this.#promptRefusal !== null) {
       return [...this.#close(0, newChoice(), 'content_filter', this.#promptRefusal), this.#chunk()]
@@ -80,7 +80,7 @@ export class ChunkMaker {
     if (deltas.length > 0) chunks.unshift(...this.#open(index, choice))
     choice.isEmpty &&= isEmpty(said)
     choice.calls += said.calls.length
-    // Some models give a reason with every response: the last one counts.
+    // Some models send a reason with every response; the last one counts.
     choice.finish = said.finish ?? choice.finish
     choice.finishMessage = said.finishMessage || choice.finishMessage
     return chunks
@@ -101,7 +101,9 @@ export class ChunkMaker {
     return deltas
   }
 
-  /** The role comes before the first other chunk and not earlier: until then a failure keeps its status. */
+  /**
+   * The role is sent with the first content and not earlier, so that a failure before it keeps its status.
+   */
   #open (index: number, choice: Growing): ChatCompletionChunk[] {
     if (choice.isOpen) return []
     choice.isOpen = true
@@ -122,7 +124,7 @@ export class ChunkMaker {
     return this.#chunk({ index, delta, logprobs, finish_reason: null })
   }
 
-  /** A chunk with one choice; without one, the last. */
+  /** A chunk with one choice, or the usage chunk. */
   #chunk (choice?: Choice): ChatCompletionChunk {
     const head = this.#head ?? headOf({}, this.#options.model)
     if (choice !== undefined) return { ...head, object: 'chat.completion.chunk', choices: [choice] }

@@ -8,8 +8,8 @@ import { refused, type Content, type FunctionCallPart, type FunctionResponsePart
 interface Conversation { contents: Content[], system: string }
 
 /**
- * The messages as turns that alternate, and what the system messages say, joined. Throws UpstreamError 400
- * for what cannot be said to this model.
+ * Converts messages to alternating turns, and joins the system messages. Throws UpstreamError (400) for what
+ * the model does not support.
  */
 export async function conversationOf (
   messages: readonly ChatMessage[], traits: GeminiTraits, readPart: ReadPart
@@ -39,11 +39,11 @@ export async function conversationOf (
     addTurn(turns, messages[index]?.role === 'assistant' ? 'model' : 'user', parts.filter(saysSomething))
   }
   const text = system.filter(one => one !== '').join('\n\n')
-  // A model without a place for it, and a conversation without anything else, hear it from the user.
+  // Models without system instructions, and conversations of system messages alone, get them as user text.
   if (text !== '' && (!traits.takesSystem || turns.length === 0)) {
     return { contents: withOpening(turns, text), system: '' }
   }
-  if (turns.length === 0) throw refused('The messages say nothing.', 'messages', 'invalid_value')
+  if (turns.length === 0) throw refused('At least one message must have content.', 'messages', 'invalid_value')
   return { contents: turns, system: text }
 }
 
@@ -54,7 +54,7 @@ function addTurn (turns: Content[], role: Content['role'], parts: Part[]): void 
   else turns.push({ role, parts })
 }
 
-/** An empty text is refused, however harmless. */
+/** The API refuses empty text. */
 function saysSomething (part: Part): boolean {
   return !('text' in part) || part.text !== '' || part.thoughtSignature !== undefined
 }
@@ -77,7 +77,7 @@ function saidParts (
   }
   const [first] = calls
   const isSigned = calls.some(({ thoughtSignature }) => thoughtSignature !== undefined)
-  // The first of parallel calls carries the signature of all.
+  // The first of parallel calls carries the signature for all.
   if (first !== undefined && wantsSignatures && !isSigned) first.thoughtSignature = unknownSignature
   const said = textOf(message.content ?? '') + (message.refusal ?? '')
   const signature = signatureIn(message)
@@ -85,7 +85,7 @@ function saidParts (
 }
 
 function callPart (call: ToolCall, names: Map<string, string>, param: string): FunctionCallPart {
-  if (call.type === 'custom') throw refused('This model\'s provider has no custom tools; only functions.', param)
+  if (call.type === 'custom') throw refused('This model\'s provider supports only function tools.', param)
   const { id, signature } = readCallId(call.id)
   names.set(id, call.function.name)
   return toCall(id, call.function.name, call.function.arguments, signatureIn(call) ?? signature)
@@ -100,14 +100,14 @@ function toCall (
   }
 }
 
-/** Gemini takes objects only. What another model has once written amiss must not end a conversation. */
+/** Gemini accepts only objects, but another model may have written anything. */
 function argumentsIn (text: string): JsonObject {
   if (text.trim() === '') return {}
   const value = parsed(text)
   return isObject(value) ? value : { arguments: value ?? text }
 }
 
-/** The result of a call. OpenAI's message has only the id of the call; its name stands in the call itself. */
+/** The result of a call. OpenAI's message has only the call's id; the name is in the call itself. */
 function responsePart (
   callId: string, text: string, names: ReadonlyMap<string, string>, param: string
 ): FunctionResponsePart {
@@ -120,7 +120,7 @@ function responsePart (
 
 function toResponse (id: string | undefined, name: string, text: string): FunctionResponsePart {
   const value = parsed(text)
-  // A `$ref` in a result would be taken for a reference to one of its files.
+  // Gemini takes a `$ref` in a result for a reference to a file.
   const isSafe = isObject(value) && !text.includes('"$ref"')
   const response = isSafe ? value : { result: isObject(value) ? text : value ?? text }
   return { functionResponse: { ...(id === undefined ? {} : { id }), name, response } }

@@ -37,7 +37,6 @@ const saysNothing = (status: number): string => `The provider answered with stat
 
 const tooLong = /input token count .*exceeds the maximum/i
 
-/** `bad_reply` for what is wrong at the provider: the client gets a 502. */
 const kindByStatus: Readonly<Record<string, UpstreamErrorKind>> = {
   INVALID_ARGUMENT: 'bad_request',
   FAILED_PRECONDITION: 'bad_request',
@@ -72,7 +71,7 @@ const kindByCode: Readonly<Record<number, UpstreamErrorKind>> = {
 }
 
 function kindOf (code: number, status: string | null, reasons: readonly unknown[]): UpstreamErrorKind {
-  // A wrong key is told as an invalid argument.
+  // A wrong key is reported as INVALID_ARGUMENT.
   if (reasons.some(reason => typeof reason === 'string' && reason.startsWith('API_KEY_'))) return 'auth'
   return (status === null ? undefined : kindByStatus[status]) ?? kindByCode[code] ?? 'bad_reply'
 }

@@ -14,8 +14,8 @@ import type { Exchange } from '../../upstream/exchange.ts'
 const maxPages = 20
 
 /**
- * An upstream that speaks Google's own Gemini API, below `…/v1beta`. Source: ai.google.dev, REST reference,
- * and @google/genai 3.1.0.
+ * Chat over Google's own Gemini API, below `…/v1beta`. Source: ai.google.dev, REST reference, and
+ * @google/genai 3.1.0.
  */
 export function createGemini ({ apiKey, headers, connection, download }: Upstream): ChatApi {
   const ownHeaders = { ...(apiKey === null ? {} : { 'x-goog-api-key': apiKey }), ...headers }
@@ -67,13 +67,13 @@ export function createGemini ({ apiKey, headers, connection, download }: Upstrea
   return { chat, models }
 }
 
-/** Where a model is called: `models/<name>`, unless it is of another kind, e.g. `tunedModels/<name>`. */
+/** A model's path: `models/<name>`, or `tunedModels/<name>`. */
 function pathOf (model: string): string {
   const [, kind = 'models', name = model] = /^(models|tunedModels)\/(.+)$/s.exec(model) ?? []
   return `${kind}/${encodeURIComponent(name)}`
 }
 
-/** The models that answer, without the `models/` before their names. */
+/** The models that generate content, without the `models/` prefix. */
 function namesIn ({ models }: JsonObject): string[] {
   const names: string[] = []
   for (const model of Array.isArray(models) ? models : []) {
@@ -84,13 +84,13 @@ function namesIn ({ models }: JsonObject): string[] {
   return names
 }
 
-/** A stream was asked for and something else came: the error in it, or the fact itself. */
+/** The error of an answer to a stream request that is no stream: the one it carries, or the fact itself. */
 async function notAStream (exchange: Exchange): Promise<UpstreamError> {
   await objectIn(exchange)
   return new UpstreamError('bad_reply', 'yes', 'The provider answered a stream request without a stream.')
 }
 
-/** The body as one object. Throws UpstreamError, also for the error that a body with status 200 carries. */
+/** The body as one object. Throws UpstreamError, also for an error in a body with status 200. */
 async function objectIn (exchange: Exchange): Promise<JsonObject> {
   const value = parseAnswer(await exchange.read(maxAnswerBytes))
   const failure = geminiErrorIn(value, exchange.status)

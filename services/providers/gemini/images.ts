@@ -9,7 +9,7 @@ import { imageFromBase64 } from '../image-api/generated-image.ts'
 import type { Upstream } from '../provider.ts'
 
 /**
- * Makes images by `generateContent`, one at a time. Sizes are told as the nearest ratio and `1K`, `2K` or
+ * Generates images with `generateContent`, one per call. A size becomes the nearest ratio and `1K`, `2K` or
  * `4K`. Source: Gemini API v1beta, `GenerationConfig.imageConfig`.
  */
 export function createGeminiImages ({ connection, apiKey, headers }: Upstream): ImageProvider {
@@ -42,7 +42,7 @@ function imageConfigOf (size: ImageSize): JsonObject {
   return { aspectRatio: nearestAspectRatio(size, ratios), ...resolutionOf(size) }
 }
 
-/** `1K` is what every model makes unless told, and what the older ones refuse to be told. */
+/** `1K` is every model's default, and older models refuse the field. */
 function resolutionOf (size: ImageSize): { imageSize?: string } {
   const megapixels = megapixelsOf(size)
   if (megapixels <= 2) return {}
@@ -64,7 +64,7 @@ function imageIn ({ inlineData }: JsonObject): GeneratedImage | null {
     : null
 }
 
-/** Why there is no image: the prompt was blocked, the image was, or nobody says. */
+/** Why there is no image: the prompt was blocked, or the image was, or no reason was given. */
 function refusalIn (body: JsonObject, candidate: JsonObject | undefined): UpstreamError {
   const blocked = isObject(body.promptFeedback) ? body.promptFeedback.blockReason : undefined
   const reason = String(blocked ?? candidate?.finishReason ?? '')
@@ -96,7 +96,7 @@ function countOf (value: unknown): number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : 0
 }
 
-/** A key that is not good is answered with 400, as if it were the client's fault. */
+/** A wrong key is reported with status 400. */
 function refine (error: UpstreamError): UpstreamError {
   const isKey = error.kind === 'bad_request' && /api key/i.test(error.message)
   return isKey ? new UpstreamError('auth', 'yes', error.message, error.details) : error

@@ -2,10 +2,10 @@ import type { FinishReason } from '../provider.ts'
 import { UpstreamError } from '../../shared/errors.ts'
 import { isObject, type JsonObject } from '../../shared/json.ts'
 
-/** `failure`: the model came to no answer. */
+/** `failure`: the model produced no answer. */
 type Meaning = FinishReason | 'failure'
 
-/** Gemini's finish reasons in OpenAI's words. Source: @google/genai 3.1.0, `FinishReason`. */
+/** Gemini's finish reasons as OpenAI's. Source: @google/genai 3.1.0, `FinishReason`. */
 const meanings: Readonly<Record<string, Meaning>> = {
   STOP: 'stop',
   MAX_TOKENS: 'length',
@@ -29,19 +29,19 @@ const meanings: Readonly<Record<string, Meaning>> = {
 }
 
 interface Ending {
-  /** Gemini's own word. */
+  /** Gemini's finish reason. */
   finish: string
   finishMessage: string
   hasCalls: boolean
-  /** Whether anything at all was said. */
+  /** Whether the choice has no visible content. */
   isEmpty: boolean
-  /** The client speaks of functions, as before there were tools. */
+  /** The client uses the legacy `functions`. */
   isLegacy: boolean
 }
 
 /**
- * How a choice ends, and what the client is told in place of an answer that was withheld as a whole. Throws
- * UpstreamError when the model failed and there is nothing to show for it.
+ * The finish reason of a choice, and the refusal text if the whole answer was withheld. Throws UpstreamError
+ * when the model failed without any output.
  */
 export function endingOf (
   { finish, finishMessage, hasCalls, isEmpty, isLegacy }: Ending
@@ -55,12 +55,12 @@ export function endingOf (
     const refusal = finishMessage === '' ? `The provider withheld this answer (${finish}).` : finishMessage
     return { reason: meaning, refusal: isEmpty ? refusal : null }
   }
-  // Gemini has no reason of its own for calls.
+  // Gemini has no finish reason for tool calls.
   if (meaning === 'stop' && hasCalls) return { reason: isLegacy ? 'function_call' : 'tool_calls', refusal: null }
   return { reason: meaning, refusal: null }
 }
 
-/** What the client is told when the prompt itself was blocked; null when it was not. */
+/** The refusal text of a blocked prompt; null when it was not blocked. */
 export function promptRefusal ({ promptFeedback }: JsonObject): string | null {
   if (!isObject(promptFeedback)) return null
   const { blockReason, blockReasonMessage } = promptFeedback

@@ -3,26 +3,26 @@ import { UpstreamError } from '../../shared/errors.ts'
 import type { Download } from '../../media/media.ts'
 import { refused, type InlineData, type Part } from './wire.ts'
 
-/** Turns the parts of a client's messages into Gemini's; `param` names the part in errors. */
+/** Converts a part of a message; `param` names the part in errors. */
 export type ReadPart = (part: UserPart, param: string) => Promise<Part>
 
 interface MediaOptions {
-  /** Fetches what a client names by URL; null: only what comes within the request can be taken. */
+  /** Fetches files that clients name by URL; null: clients must send the bytes. */
   download: Download | null
   signal: AbortSignal
 }
 
-/** Most bytes that are fetched for one request: what Gemini takes within a request. */
+/** Most bytes fetched for one request: Gemini's limit for inline data. */
 const maxFetchedBytes = 20 * 1024 * 1024
 const maxFetches = 64
 
-/** Reads the parts of one request. Files that are named by URL are fetched, together up to a limit. */
+/** Creates the part reader of one request. Files named by URL are fetched, up to a limit for all of them. */
 export function createPartReader ({ download, signal }: MediaOptions): ReadPart {
   let bytesLeft = maxFetchedBytes
   let fetchesLeft = maxFetches
 
   async function fetched (url: string, param: string): Promise<InlineData> {
-    if (download === null) throw refused('Files cannot be fetched here; send them as data: URLs.', param)
+    if (download === null) throw refused('Files cannot be fetched by URL; send them as data: URLs.', param)
     if (fetchesLeft-- <= 0) throw refused(`At most ${maxFetches} files can be fetched for one request.`, param)
     const pieces: Uint8Array[] = []
     try {
@@ -38,14 +38,14 @@ export function createPartReader ({ download, signal }: MediaOptions): ReadPart 
     }
     const bytes = Buffer.concat(pieces)
     const mimeType = typeOf(bytes)
-    if (mimeType === null) throw refused(`The file at ${shown(url)} is of no known type.`, param, 'invalid_image_url')
+    if (mimeType === null) throw refused(`The file at ${shown(url)} has an unknown type.`, param, 'invalid_image_url')
     return { mimeType, data: bytes.toString('base64') }
   }
 
   async function fromUrl (url: string, param: string): Promise<Part> {
     if (url.startsWith('data:')) return { inlineData: fromDataUrl(url, param) }
     if (isNative(url)) return { fileData: { fileUri: url } }
-    // Which of these may be fetched is decided there.
+    // The downloader decides which of these may be fetched.
     if (/^https?:/i.test(url)) return { inlineData: await fetched(url, param) }
     throw refused('A file must be a data: URL or an https URL.', param, 'invalid_image_url')
   }
@@ -69,7 +69,7 @@ const tooLarge = (param: string) =>
 
 const shown = (url: string): string => url.length > 200 ? `${url.slice(0, 200)}…` : url
 
-/** What Google's servers reach by themselves: storage, its Files API and YouTube. */
+/** URLs that Google fetches itself: Cloud Storage, its Files API and YouTube. */
 function isNative (url: string): boolean {
   return native.some(start => url.startsWith(start))
 }
@@ -114,10 +114,10 @@ function fromFile (
   if (id !== undefined && isNative(id)) {
     return { fileData: { fileUri: id, ...(named === undefined ? {} : { mimeType: named }) } }
   }
-  throw refused('This provider knows no uploaded files; send the file itself as file_data.', `${param}.file_id`)
+  throw refused('This provider has no uploaded files; send the file as file_data.', `${param}.file_id`)
 }
 
-/** First bytes, from an offset, of the types that Gemini takes. */
+/** Magic bytes, from an offset, of the types that Gemini accepts. */
 const signatures: readonly [string, number, string][] = [
   ['image/png', 0, '\x89PNG\r\n'],
   ['image/jpeg', 0, '\xff\xd8\xff'],
@@ -134,7 +134,7 @@ const signatures: readonly [string, number, string][] = [
   ['video/webm', 0, '\x1a\x45\xdf\xa3']
 ]
 
-/** The type of a file by its first bytes, whatever a server says it is; null when it is of no known one. */
+/** The type of a file by its magic bytes, since servers' types are unreliable; null if unknown. */
 function typeOf (bytes: Buffer): string | null {
   const head = bytes.toString('latin1', 0, 16)
   return signatures.find(([, at, start]) => head.startsWith(start, at))?.[0] ?? null

@@ -1,12 +1,12 @@
 import type { ThinkingConfig } from './wire.ts'
 
-/** What sets the models behind this one API apart. */
+/** How models differ in what they accept. */
 export interface GeminiTraits {
-  /** How each of OpenAI's efforts is asked for; null: the model does not think, or not on demand. */
+  /** Thinking configuration by OpenAI's effort; null: thinking is not configurable. */
   efforts: Readonly<Record<Effort, ThinkingConfig>> | null
-  /** Whether the least effort means no thinking at all. */
+  /** Whether thinking can be turned off. */
   canStopThinking: boolean
-  /** Whether there is a place for system messages. */
+  /** Whether the model accepts system instructions. */
   takesSystem: boolean
   /** Whether a replayed function call must carry the signature of the thought that led to it. */
   wantsSignatures: boolean
@@ -15,21 +15,22 @@ export interface GeminiTraits {
 
 export type Effort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max'
 
-/** Of Gemini 2.5; the most is the model's own limit. */
-function budgets (none: number, most: number): Record<Effort, ThinkingConfig> {
-  const tokens = { none, minimal: 1024, low: 1024, medium: 8192, high: 24_576, xhigh: most, max: most }
+/** For Gemini 2.5; the budgets are the model's own limits. */
+function budgets (minBudget: number, maxBudget: number): Record<Effort, ThinkingConfig> {
+  const max = { thinkingBudget: maxBudget }
+  const low = { thinkingBudget: 1024 }
   return {
-    none: { thinkingBudget: tokens.none },
-    minimal: { thinkingBudget: tokens.minimal },
-    low: { thinkingBudget: tokens.low },
-    medium: { thinkingBudget: tokens.medium },
-    high: { thinkingBudget: tokens.high },
-    xhigh: { thinkingBudget: tokens.xhigh },
-    max: { thinkingBudget: tokens.max }
+    none: { thinkingBudget: minBudget },
+    minimal: low,
+    low,
+    medium: { thinkingBudget: 8192 },
+    high: { thinkingBudget: 24_576 },
+    xhigh: max,
+    max
   }
 }
 
-/** Since Gemini 3, which always thinks; some models have no level below `LOW`. */
+/** For Gemini 3 and later, which always think; some models have no level below `LOW`. */
 function levels (least: 'MINIMAL' | 'LOW'): Record<Effort, ThinkingConfig> {
   const high = { thinkingLevel: 'HIGH' }
   return {
@@ -53,8 +54,8 @@ const flash25: GeminiTraits = {
 }
 
 /**
- * Traits by model name, the first row that matches counts. A name that is not known is taken for a newer
- * model than these. Source: ai.google.dev, "Thinking" and "OpenAI compatibility"; @ai-sdk/google 4.0.121.
+ * Traits by model name; the first match counts. An unknown name is assumed to be a newer model. Source:
+ * ai.google.dev, "Thinking" and "OpenAI compatibility"; @ai-sdk/google 4.0.121.
  */
 const rows: readonly [RegExp, GeminiTraits][] = [
   [/^gemma-/, { ...older, takesSystem: false }],
@@ -69,7 +70,7 @@ const rows: readonly [RegExp, GeminiTraits][] = [
   [/^/, { ...older, wantsSignatures: true }]
 ]
 
-/** What is particular to a model, by its name at the provider. */
+/** The traits of a model, by its name at the provider. */
 export function geminiTraitsOf (model: string): GeminiTraits {
   const name = model.slice(model.lastIndexOf('/') + 1).toLowerCase()
   return rows.find(([pattern]) => pattern.test(name))?.[1] ?? newest

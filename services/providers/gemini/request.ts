@@ -10,13 +10,13 @@ import { refused, type GenerateContentRequest, type GenerationConfig, type Think
 
 interface Translated {
   body: GenerateContentRequest
-  /** Fields that ask for what Gemini does not do and that an answer can do without. */
+  /** Names of fields that were dropped. */
   dropped: string[]
 }
 
 /**
- * A chat completion request as a `generateContent` request. Throws UpstreamError 400 for what has no
- * equivalent and would be missed. Source: @google/genai 3.1.0, `GenerateContentParameters`.
+ * Translates a chat request to a `generateContent` request. Throws UpstreamError (400) for fields that have
+ * no equivalent and cannot be dropped. Source: @google/genai 3.1.0, `GenerateContentParameters`.
  */
 export async function translate (
   { request, model, outputLimit }: Pick<ChatCall, 'request' | 'model' | 'outputLimit'>, readPart: ReadPart
@@ -40,9 +40,9 @@ const maxCandidates = 8
 
 function refuseUnmappable ({ n, modalities, web_search_options: search }: ChatCompletionRequest): void {
   if ((n ?? 1) > maxCandidates) {
-    throw refused(`This model gives at most ${maxCandidates} answers to one request.`, 'n', 'integer_above_max_value')
+    throw refused(`'n' must be at most ${maxCandidates} for this model.`, 'n', 'integer_above_max_value')
   }
-  if (modalities?.includes('audio') === true) throw refused('This model does not answer in audio.', 'modalities')
+  if (modalities?.includes('audio') === true) throw refused('This model cannot answer with audio.', 'modalities')
   if (search !== undefined) throw refused('This provider has no web search in chat completions.', 'web_search_options')
 }
 
@@ -81,18 +81,18 @@ function configOf (
 
 const penalties = [['presence_penalty', 'presencePenalty'], ['frequency_penalty', 'frequencyPenalty']] as const
 
-/** OpenAI's seeds have 64 bits, Gemini's 32: the same one always becomes the same other. */
+/** OpenAI's seeds have 64 bits, Gemini's 32; the mapping is deterministic. */
 const asInt32 = (seed: number): number => Number(BigInt.asIntN(32, BigInt(seed)))
 
-/** Not OpenAI's, but many clients send it. */
+/** Not an OpenAI field, but many clients send it. */
 function topKOf (request: ChatCompletionRequest): number | undefined {
   const value = 'top_k' in request ? request.top_k : undefined
   return typeof value === 'number' ? value : undefined
 }
 
 /**
- * `reasoning_effort`, with which the thoughts come along; `include_reasoning` says whether they do; or all of
- * it in the words of Google's own OpenAI-compatible endpoint.
+ * Thinking as set by `reasoning_effort` and `include_reasoning` (default: true with an effort), or by the
+ * `extra_body` of Google's own OpenAI-compatible endpoint.
  */
 function thinkingOf (
   request: ChatCompletionRequest, traits: GeminiTraits, dropped: string[]
@@ -102,7 +102,7 @@ function thinkingOf (
   if (effort !== undefined && effort !== null) {
     const config = traits.efforts?.[effort]
     Object.assign(thinking, config, config !== undefined && effort !== 'none' ? { includeThoughts: true } : {})
-    // Where thinking cannot be turned off, `none` is as little of it as there is.
+    // Where thinking cannot be turned off, `none` is the lowest level.
     const isKept = effort === 'none' ? traits.efforts === null || traits.canStopThinking : config !== undefined
     if (!isKept) dropped.push('reasoning_effort')
   }
@@ -125,7 +125,7 @@ function googleThinking (request: ChatCompletionRequest): ThinkingConfig {
   }
 }
 
-/** Values of fields that ask for no more than Gemini does anyway. */
+/** Values that match Gemini's behaviour, so that dropping them changes nothing. */
 const harmless: Readonly<Record<string, readonly unknown[]>> = {
   parallel_tool_calls: [true],
   service_tier: ['auto', 'default'],
@@ -133,7 +133,7 @@ const harmless: Readonly<Record<string, readonly unknown[]>> = {
   verbosity: ['medium']
 }
 
-/** What this file and its neighbours have read; a field outside this list is dropped. */
+/** Fields that are translated or refused; all others are dropped. */
 const read = new Set([
   'model', 'messages', 'stream', 'stream_options', 'temperature', 'top_p', 'top_k', 'n', 'stop', 'seed', 'presence_penalty',
   'frequency_penalty', 'max_tokens', 'max_completion_tokens', 'logprobs', 'top_logprobs', 'response_format', 'tools',

@@ -1,9 +1,9 @@
 import { isObject, type JsonObject } from '../../shared/json.ts'
 
 /**
- * A JSON schema as Gemini reads it: of equal meaning, but without the words it does not know. `const` becomes
- * an `enum` of one, `definitions` become `$defs`, an `allOf` of one schema is taken apart, and nothing stands
- * beside a `$ref`. The rest passes. Source: @google/genai 3.1.0, `responseJsonSchema`.
+ * An equivalent schema without the keywords that Gemini lacks: `const` becomes an `enum` of one,
+ * `definitions` become `$defs`, an `allOf` of one schema is inlined, and a `$ref` stands alone. The rest
+ * passes. Source: @google/genai 3.1.0, `responseJsonSchema`.
  */
 export function geminiSchema (schema: JsonObject): JsonObject {
   const { $schema: _, $defs, definitions, const: constant, ...rest } = withoutSingleAllOf(schema)
@@ -13,7 +13,7 @@ export function geminiSchema (schema: JsonObject): JsonObject {
   return { ...Object.fromEntries(known), ...defs, ...(constant === undefined ? {} : { enum: [constant] }) }
 }
 
-/** Where schemas stand below a keyword: in a list, by name, or alone. */
+/** Keywords with subschemas: in a list, by name, or one. */
 const lists = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems'])
 const single = new Set(['items', 'additionalProperties', 'not'])
 
@@ -34,7 +34,7 @@ function definitionsOf (...maps: unknown[]): JsonObject {
   return Object.keys(all).length === 0 ? {} : { $defs: mapped(all) }
 }
 
-/** An `allOf` of one, as generators write it around a reference, says no more than its schema. */
+/** Generators wrap a reference in an `allOf` of one. */
 function withoutSingleAllOf (schema: JsonObject): JsonObject {
   const { allOf, ...rest } = schema
   return Array.isArray(allOf) && allOf.length === 1 && isObject(allOf[0]) ? { ...allOf[0], ...rest } : schema

@@ -1,11 +1,11 @@
 import { isObject, type JsonObject } from '../../shared/json.ts'
 
-// Gemini signs what follows from its thoughts and wants the signature back, which OpenAI's format has no
-// place for. It travels as Google's own OpenAI-compatible endpoint sends it, in `extra_content`, which apps
-// keep when they send a message back as they got it. Source: ai.google.dev, "Thought signatures" and "OpenAI
+// Gemini signs what follows from its thoughts and requires the signature back, for which OpenAI's format has
+// no field. It is sent as by Google's own OpenAI-compatible endpoint, in `extra_content`, which clients keep
+// when they return messages unchanged. Source: ai.google.dev, "Thought signatures" and "OpenAI
 // compatibility".
 
-/** Stands for a signature that the client has not kept; documented by Google. */
+/** The placeholder that Google documents for a signature that was lost. */
 export const unknownSignature = 'skip_thought_signature_validator'
 
 /** The member of a tool call or message that carries a signature. */
@@ -14,8 +14,8 @@ export function extraContent (signature: string): { extra_content: JsonObject } 
 }
 
 /**
- * The signature in a tool call or message that a client has sent back; null when there is none, or one of
- * another provider's: Gemini's are base64.
+ * The signature in a tool call or message that a client sent back; null if there is none or it is another
+ * provider's (Gemini's are base64).
  */
 export function signatureIn (carrier: object): string | null {
   const extra = 'extra_content' in carrier ? carrier.extra_content : undefined
@@ -26,10 +26,10 @@ export function signatureIn (carrier: object): string | null {
 
 const base64 = /^[\w+/-]+=*$/
 
-/** How other gateways hide a signature where every client keeps it: in the id of the call. */
+/** Other gateways append the signature to the call's id, which every client keeps. */
 const separator = '__thought__'
 
-/** The id of a tool call and the signature that is hidden in it. */
+/** The id of a tool call, and the signature in it. */
 export function readCallId (id: string): { id: string, signature: string | null } {
   const at = id.indexOf(separator)
   if (at === -1) return { id, signature: null }

@@ -12,9 +12,9 @@ import type { Exchange } from '../../upstream/exchange.ts'
 const maxCommentBytes = 256 * 1024
 
 /**
- * The partial responses of a stream as chunks, the usage last. Usage goes into the report as it comes, so
- * that a stream that breaks off is paid for as far as it got. Throws UpstreamError when the stream breaks
- * off, says something else than responses, or ends while a candidate has not.
+ * The chunks of a stream, the usage last. The report's usage is updated with every response, so that a stream
+ * that breaks off is billed so far. Throws UpstreamError for an error, a malformed event, or a stream that
+ * ends before its candidates.
  */
 export async function * chunksIn (
   exchange: Exchange, report: StreamReport, options: ChunkOptions
@@ -31,7 +31,7 @@ export async function * chunksIn (
   yield * maker.end()
 }
 
-/** The responses as they came; each event holds a whole one. */
+/** The responses; each event holds a whole one. */
 async function * responsesIn (exchange: Exchange): AsyncGenerator<JsonObject, void, undefined> {
   const splitter = new EventSplitter()
   let commentBytes = 0
@@ -45,11 +45,11 @@ async function * responsesIn (exchange: Exchange): AsyncGenerator<JsonObject, vo
     }
     if (commentBytes > maxCommentBytes) throw badReply('The provider sent nothing but comments.')
   }
-  // A last event without its empty line is an event all the same, unless it was cut off.
+  // The last event may lack its empty line.
   for (const { data } of eventsIn(splitter.rest())) yield parsed(data)
 }
 
-/** A list is how the service reports an error that it could not put into the stream. */
+/** Errors outside the stream come as a list. */
 function parsed (data: string): JsonObject {
   let value: unknown
   try {

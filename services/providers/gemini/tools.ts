@@ -7,15 +7,15 @@ import { refused, type FunctionCallingConfig, type FunctionDeclaration, type Gen
 type Tools = Pick<GenerateContentRequest, 'tools' | 'toolConfig'>
 
 /**
- * The functions a model may call, and whether it must. Throws UpstreamError 400 for tools that are no
- * functions. `strict` makes the model keep to the parameters' schema, as it does for OpenAI.
+ * The functions a model may call, and whether it must. Throws UpstreamError (400) for tools that are no
+ * functions. `strict` enforces the parameters' schema, as at OpenAI.
  */
 export function toolsOf (request: ChatCompletionRequest): Tools {
   const { tools = [], functions = [] } = request
   const declared = [
     ...tools.map((tool, index) => {
       if (tool.type === 'function') return declarationOf(tool.function)
-      throw refused('This model\'s provider has no custom tools; only functions.', `tools[${index}].type`)
+      throw refused('This model\'s provider supports only function tools.', `tools[${index}].type`)
     }),
     ...functions.map(declarationOf)
   ]
@@ -25,7 +25,6 @@ export function toolsOf (request: ChatCompletionRequest): Tools {
   if (config.mode === 'AUTO' && isStrict) config.mode = 'VALIDATED'
   return {
     tools: [{ functionDeclarations: declared }],
-    // AUTO is the default.
     ...(config.mode === 'AUTO' ? {} : { toolConfig: { functionCallingConfig: config } })
   }
 }
@@ -34,14 +33,14 @@ function declarationOf ({ name, description, parameters }: FunctionDefinition): 
   return {
     name,
     ...(description === undefined ? {} : { description }),
-    // A function without parameters is declared without a schema: an object without properties is refused.
+    // The API refuses an object without properties, so such a function is declared without a schema.
     ...(parameters === undefined || isEmpty(parameters)
       ? {}
       : { parametersJsonSchema: geminiSchema(parameters) })
   }
 }
 
-/** What may stand in a schema that says nothing about any parameter. */
+/** Keywords of a schema that declares no parameter. */
 const frame = new Set([
   '$schema', 'type', 'title', 'description', 'properties', 'required', 'additionalProperties'
 ])
@@ -64,7 +63,7 @@ function choiceOf (
   if (typeof choice === 'string') return { mode: modes[choice] }
   if (choice.type === 'function') return only([choice.function.name])
   if (choice.type === 'custom') {
-    throw refused('This model\'s provider has no custom tools; only functions.', 'tool_choice')
+    throw refused('This model\'s provider supports only function tools.', 'tool_choice')
   }
   const names = choice.allowed_tools.tools.map(namedFunction)
   return choice.allowed_tools.mode === 'required' ? only(names) : { ...only(names), mode: 'VALIDATED' }

@@ -2,8 +2,8 @@ import type { CompletionUsage } from '../../../schemas/openai/usage.ts'
 import { isObject } from '../../shared/json.ts'
 
 /**
- * Gemini's counts in OpenAI's form: what tools brought in belongs to the prompt, thoughts belong to the
- * completion. Null when there are none. Source: @google/genai 3.1.0, `GenerateContentResponseUsageMetadata`.
+ * Gemini's counts in OpenAI's form: tool results count as prompt, thoughts as completion. Null when there are
+ * none. Source: @google/genai 3.1.0, `GenerateContentResponseUsageMetadata`.
  */
 export function usageOf (metadata: unknown): CompletionUsage | null {
   if (!isObject(metadata)) return null
@@ -37,7 +37,7 @@ function byModality (details: unknown): Record<string, number> {
   return counts
 }
 
-/** Protobuf leaves a zero out. */
+/** Protobuf omits zeros. */
 function countOf (value: unknown): number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : 0
 }

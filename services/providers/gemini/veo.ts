@@ -12,8 +12,8 @@ const codes = {
 } as const
 
 /**
- * Google's Veo through the Gemini API: a long-running operation. Pictures go as bytes, and the video is
- * fetched with the key, which is sent to no address but the provider's own. Source: npm @ai-sdk/google 4.
+ * Google's Veo through the Gemini API: a long-running operation. Images are sent as bytes; the video is
+ * fetched with the key, which is sent to the provider's own origin only. Source: npm @ai-sdk/google 4.
  */
 export function createVeoVideos (upstream: Upstream): VideoProvider {
   const api = createVideoClient(upstream, { auth: apiKey => ({ 'x-goog-api-key': apiKey }), codes })
@@ -63,7 +63,7 @@ function addressesIn ({ generatedSamples: samples }: JsonObject): string[] {
     .map(String)
 }
 
-/** Google's files are asked for at the configured address, whatever host the answer names. */
+/** Files are fetched from the configured base URL, whatever host the answer names. */
 async function fileAt (uri: string, api: VideoClient, signal: AbortSignal): Promise<VideoFile> {
   const { pathname } = new URL(uri)
   const [, file] = /\/(files\/[\w-]+):download$/.exec(pathname) ?? []
@@ -75,5 +75,5 @@ function filteredIn (answer: JsonObject): ProviderErrorDetail {
   const { raiMediaFilteredCount: count, raiMediaFilteredReasons: reasons } = answer
   const [reason] = Array.isArray(reasons) ? reasons : []
   if (reason === undefined && count === undefined) return { code: null, message: null }
-  return { code: 'safety', message: textOrNull(reason) ?? 'The video was held back by safety filters.' }
+  return { code: 'safety', message: textOrNull(reason) ?? 'The video was blocked by safety filters.' }
 }

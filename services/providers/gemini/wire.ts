@@ -1,14 +1,12 @@
 import { UpstreamError } from '../../shared/errors.ts'
 import type { JsonObject } from '../../shared/json.ts'
 
-// The part of Gemini's wire format that is written here. Source: @google/genai 3.1.0, types `Content`,
-// `Part`, `Tool`, `ToolConfig` and `GenerateContentConfig`, as its converters put them on the wire of the
-// Gemini API.
+// The part of Gemini's wire format in use. Source: @google/genai 3.1.0, types `Content`, `Part`, `Tool`,
+// `ToolConfig` and `GenerateContentConfig`, as its converters serialize them for the Gemini API.
 
-/** Bytes in base64, with their type. */
 export interface InlineData { mimeType: string, data: string }
 
-/** A call of a function, by the model; `args` is always an object. */
+/** A function call by the model; `args` is always an object. */
 export interface FunctionCallPart {
   functionCall: { id?: string, name: string, args: JsonObject }
   thoughtSignature?: string
@@ -25,7 +23,7 @@ export type Part =
   | FunctionCallPart
   | FunctionResponsePart
 
-/** One turn. The model's own turns have the role `model`, everything else is `user`. */
+/** One turn; everything but the model's own is `user`. */
 export interface Content { role: 'user' | 'model', parts: Part[] }
 
 export interface FunctionDeclaration { name: string, description?: string, parametersJsonSchema?: JsonObject }
@@ -35,10 +33,10 @@ export interface FunctionCallingConfig {
   allowedFunctionNames?: string[]
 }
 
-/** How much a model thinks: by level since Gemini 3, by a number of tokens before. */
+/** By level since Gemini 3, by a token budget before. */
 export interface ThinkingConfig {
   thinkingLevel?: string
-  /** 0 turns thinking off, -1 leaves it to the model. */
+  /** 0: off; -1: the model decides. */
   thinkingBudget?: number
   includeThoughts?: boolean
 }
@@ -69,7 +67,7 @@ export interface GenerateContentRequest {
   generationConfig?: GenerationConfig
 }
 
-/** A request that has no equivalent here and means something else without what it asks for: a 400. */
+/** The 400 for a field that has no equivalent and cannot be dropped. */
 export function refused (message: string, param: string, code = 'unsupported_parameter'): UpstreamError {
   return new UpstreamError('bad_request', 'no', message, { param, code })
 }

@@ -6,62 +6,58 @@ import { createXaiVideos } from './xai-videos.ts'
 import { createOpenRouterVideos } from './openrouter-videos.ts'
 import { createOpenAIVideos, createTogetherVideos } from './videos.ts'
 
-/**
- * How an OpenAI-compatible server differs from api.openai.com. Everything here is data: a new compatible
- * upstream is a row, never a file.
- */
+/** How an OpenAI-compatible server differs from api.openai.com. A new compatible provider is a row. */
 export interface Dialect {
-  /** Header that carries the key, and what stands before it. */
+  /** Header of the key, and the prefix of its value. */
   auth: { header: string, prefix: string }
-  /** Query of every request, unless the base URL has its own. */
+  /** Query parameters of every request, unless the base URL has them. */
   query: Readonly<Record<string, string>>
-  /** The name the upstream wants for the output limit; null leaves the client's own. */
+  /** The upstream's name for the output limit; null: the client's own passes. */
   maxTokensField: 'max_tokens' | 'max_completion_tokens' | null
-  /** Request fields the upstream refuses: left out, and named in a response header. */
+  /** Request fields the upstream refuses: dropped, and named in a response header. */
   drop: readonly string[]
-  /** Request fields by another name. */
+  /** New names of request fields. */
   rename: Readonly<Record<string, string>>
-  /** Roles of messages by another name. */
+  /** New names of message roles. */
   roles: Readonly<Record<string, string>>
-  /** Words for `tool_choice` by another name. */
+  /** New names of `tool_choice` values. */
   toolChoices: Readonly<Record<string, string>>
-  /** What must be said of an assistant message at the end, for the answer to go on from it. */
+  /** Fields added to a final assistant message so that the answer continues it. */
   prefill: Readonly<Record<string, unknown>>
-  /** What is special about models that reason: the first row that matches the model's name counts. */
+  /** Rules for reasoning models; the first row that matches the model's name counts. */
   reasoning: readonly ReasoningRow[]
   /** Finish reasons outside OpenAI's list. `error` makes the answer a failure. */
   finishReasons: Readonly<Record<string, FinishReason | 'error'>>
-  /** Where an answer has its thoughts, when not in `reasoning_content`. */
+  /** The field with an answer's thoughts, if it is not `reasoning_content`. */
   reasoningField: string | null
   /** Whether the content of an answer may be a list of parts. */
   contentParts: boolean
-  /** Where token counts stand when they are not in `usage`. */
+  /** Path of the token counts, if not `usage`. */
   usagePath: readonly string[]
-  /** Whether tokens of reasoning are counted in the total, but not in the completion. */
+  /** Whether reasoning tokens are counted in the total but not in the completion. */
   reasoningApart: boolean
-  /** Where an answer says what it cost, and how many of these units are one US dollar. */
+  /** Path of the reported cost, and its units per US dollar; null: not reported. */
   cost: { path: readonly string[], unitsPerUsd: number } | null
   /** Whether `stream_options.include_usage` may be sent. */
   streamUsage: boolean
   /** Whether the legacy `/completions` endpoint exists. */
   completions: boolean
-  /** What stands before the names in the list of models and is no part of them. */
+  /** Prefix to remove from the names in the list of models. */
   modelPrefix: string
-  /** How it makes images. */
   images: ImageDialect
-  /** What makes videos there; null where nothing does. */
+  /** Creates the video part; null: it makes no videos. */
   videos: NonNullable<ProviderParts['videos']> | null
-  /** The end of the base URL, and what replaces it for `videos` and `nativeImages`. */
+  /** The end of the base URL that is replaced for `videos` and `nativeImages`. */
   mediaBase?: { replaces: string, by: string }
-  /** What makes images there instead, where the base URL ends so. */
+  /** Creates the image part instead of `images`, if the base URL ends with `mediaBase.replaces`. */
   nativeImages?: NonNullable<ProviderParts['images']>
 }
 
 export interface ReasoningRow {
   models: RegExp
-  /** Fields these models refuse, save where they say what happens anyway. */
+  /** Fields these models refuse, except with their default values. */
   drop: readonly string[]
-  /** Those they refuse only while they reason: not with `reasoning_effort: none`. */
+  /** Fields they refuse only while they reason: not with `reasoning_effort: none`. */
   dropWhileReasoning: readonly string[]
   roles: Readonly<Record<string, string>>
 }
@@ -89,10 +85,10 @@ const base: Dialect = {
   videos: null
 }
 
-/** Servers that run open models: their chat templates know none but the oldest roles. */
+/** Servers that run open models, whose chat templates lack the `developer` role. */
 const open: Dialect = { ...base, roles: { developer: 'system' }, reasoningField: 'reasoning' }
 
-// Source: @ai-sdk/openai 4.0.118, which models reason and what they refuse.
+// Source: @ai-sdk/openai 4.0.118, reasoning models and the fields they refuse.
 const openai: Dialect = {
   ...base,
   maxTokensField: 'max_completion_tokens',
@@ -107,10 +103,10 @@ const openai: Dialect = {
 
 /** One row per kind of server, by the name used in `dialect:`. */
 export const dialects: Readonly<Record<string, Dialect>> = {
-  // Servers of one's own and gateways speak OpenAI's form, though OpenAI itself has ended it.
+  // Self-hosted servers and gateways still offer OpenAI's video API, which OpenAI has ended.
   compatible: { ...base, videos: createOpenAIVideos },
   openai,
-  // Source: @ai-sdk/azure 4.0.85. The name of a model is that of the customer's deployment.
+  // Source: @ai-sdk/azure 4.0.85. Models are named by the customer's deployments.
   azure: { ...openai, auth: { header: 'api-key', prefix: '' }, query: { 'api-version': 'v1' } },
   // Source: openrouter.ai/docs, errors and usage accounting.
   openrouter: {
@@ -137,7 +133,7 @@ export const dialects: Readonly<Record<string, Dialect>> = {
     videos: createTogetherVideos,
     mediaBase: { replaces: '/v1', by: '/v2' }
   },
-  // Source: @mistralai/mistralai 2.7.0, `ChatCompletionRequest`; fields beside its own are refused.
+  // Source: @mistralai/mistralai 2.7.0, `ChatCompletionRequest`; unknown fields are refused.
   mistral: {
     ...base,
     maxTokensField: 'max_tokens',
@@ -176,7 +172,7 @@ export const dialects: Readonly<Record<string, Dialect>> = {
     images: imageDialects.xai,
     videos: createXaiVideos
   },
-  // Source: ai.google.dev, "OpenAI compatibility"; unknown fields are refused. Signatures pass as they are.
+  // Source: ai.google.dev, "OpenAI compatibility"; unknown fields are refused. Signatures pass unchanged.
   gemini: {
     ...base,
     drop: ['store', 'metadata', 'frequency_penalty', 'top_k'],

@@ -1,16 +1,16 @@
 /**
- * How an OpenAI-compatible server differs in making images. Source: the OpenAI specification, and the SDKs
+ * How an OpenAI-compatible server differs in image generation. Source: the OpenAI specification, and the SDKs
  * together-ai 0.52, @ai-sdk/xai 3.0 and @openrouter/sdk 1.3.
  */
 export interface ImageDialect {
   path: string
   /** Most images in one call. */
   perCall: number
-  /** Whether a size is told as `size`, as `width` and `height`, or as the nearest ratio and a resolution. */
+  /** Whether a size is sent as `size`, as `width` and `height`, or as the nearest ratio and a resolution. */
   size: 'size' | 'sides' | 'ratio'
-  /** The `response_format` that asks for the bytes themselves; null: it must not be sent. */
+  /** The `response_format` for inline bytes; null: it must not be sent. */
   bytesFormat: 'b64_json' | 'base64' | null
-  /** Request fields the upstream refuses: left out, and named in a response header. */
+  /** Request fields the upstream refuses: dropped, and named in a response header. */
   drop: readonly string[]
 }
 
@@ -21,7 +21,7 @@ const compatible: ImageDialect = {
 /** One row per kind of server. */
 export const imageDialects = {
   compatible,
-  /** Sends bytes without being asked, and refuses to be asked. */
+  /** Always sends bytes, and refuses `response_format`. */
   openai: { ...compatible, bytesFormat: null },
   together: {
     ...compatible,
@@ -35,6 +35,6 @@ export const imageDialects = {
     size: 'ratio',
     drop: ['quality', 'style', 'background', 'moderation', 'output_format', 'output_compression']
   },
-  // Some of the models behind it make one at a time and refuse more.
+  // Some of the models behind it refuse more than one image.
   openrouter: { ...compatible, path: '/images', perCall: 1, bytesFormat: null, drop: ['style', 'moderation'] }
 } satisfies Readonly<Record<string, ImageDialect>>

@@ -13,8 +13,8 @@ import { imageFromUrl, imageFromBase64 } from '../image-api/generated-image.ts'
 import { upstreamErrorIn } from './translate.ts'
 
 /**
- * Makes images at a server that speaks OpenAI's wire format, in whatever dialect. Source: OpenAI
- * specification, `createImage`, and each row of image-dialects.ts.
+ * Image generation in OpenAI's wire format, in one dialect. Source: OpenAI specification, `createImage`, and
+ * each row of image-dialects.ts.
  */
 export function createOpenAIImages (
   { apiKey, headers, connection }: Upstream, dialect: Dialect
@@ -31,7 +31,7 @@ export function createOpenAIImages (
   })
 }
 
-/** These refuse `response_format` and `style` wherever they are served; they always send bytes. */
+/** These refuse `response_format` and `style` at every provider, and always send bytes. */
 function isGptImage (model: string): boolean {
   return /(^|\/)(chat)?gpt-image/.test(model)
 }

@@ -32,7 +32,7 @@ export function openaiParts (name: string): ProviderParts {
   }
 }
 
-/** The base URL with the dialect's query; what the operator has written there comes first. */
+/** The base URL with the dialect's query, unless the operator has set the parameters. */
 function withQuery (baseUrl: string, query: Dialect['query']): string {
   const url = new URL(baseUrl)
   for (const [name, value] of Object.entries(query)) {
@@ -41,15 +41,15 @@ function withQuery (baseUrl: string, query: Dialect['query']): string {
   return url.href
 }
 
-/** Where the dialect's own API for media begins; null where it has none. */
+/** The base URL of the dialect's media API; null where there is none. */
 function mediaUrl (baseUrl: string, { mediaBase }: Dialect): string | null {
   if (mediaBase === undefined || !baseUrl.endsWith(mediaBase.replaces)) return null
   return baseUrl.slice(0, baseUrl.length - mediaBase.replaces.length) + mediaBase.by
 }
 
 /**
- * An upstream that speaks OpenAI's wire format, in whatever dialect. Requests and answers pass as bytes
- * wherever nothing has to change. Source: OpenAI specification, and each row of dialects.ts.
+ * Chat in OpenAI's wire format, in one dialect. Requests and answers pass as bytes unless something has to
+ * change. Source: OpenAI specification, and each row of dialects.ts.
  */
 function createOpenAI ({ apiKey, headers, connection }: Upstream, dialect: Dialect): ChatApi {
   const ownHeaders = {
@@ -88,7 +88,7 @@ function createOpenAI ({ apiKey, headers, connection }: Upstream, dialect: Diale
 function readJson<Body, Chunk> (
   bytes: Buffer, report: StreamReport, dialect: Dialect
 ): ProviderAnswer<Body, Chunk> {
-  // As text: Node.js writes head and body at once when the body is one.
+  // A string, because Node.js writes head and body in one packet only if the body is one.
   const text = bytes.toString()
   const received = objectOf(parseAnswer(text))
   const failure = upstreamErrorIn(received, dialect)
@@ -100,7 +100,7 @@ function readJson<Body, Chunk> (
   report.model = isText(received.model) ? received.model : null
   if (report.usage === null) received.choices.forEach(choice => report.delivered.takeText(textOf(choice)))
   const body = translateAnswer(withReasoning(received, dialect), dialect)
-  // Passed on as it is; nothing relies on more than was just checked.
+  // Passed on unchanged; nothing relies on more than was just checked.
   return { kind: 'json', body: body as Body, text: body === received ? text : JSON.stringify(body), report }
 }
 

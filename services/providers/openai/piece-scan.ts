@@ -8,26 +8,26 @@ const tab = 0x09
 const usageKey = Buffer.from('usage')
 const errorKey = Buffer.from('error')
 const nullValue = Buffer.from('null')
-/** The keys of what a model writes. */
+/** Keys whose values are generated text. */
 const textKeys = ['content', 'arguments', 'reasoning_content', 'text'].map(key => Buffer.from(key))
 
 /**
- * What matters in a piece of whole events, found in one pass over its bytes: in nearly all pieces nothing
- * does, and neither parsing them nor searching them for each key in turn would be as cheap.
+ * Finds what matters in a piece of whole events in one pass over its bytes. Nearly all pieces hold nothing
+ * but text, so this is cheaper than parsing them or searching for each key.
  */
 export class PieceScan {
-  /** Whether the piece has a string `usage` that is not the key of a null, or `error`, be it a key or not. */
+  /** Whether the piece has a string `usage` that is not the key of a null; `hasError`: any string `error`. */
   hasUsage = false
   hasError = false
-  /** Where the members begin and end, in turn, that say `"usage": null`. */
+  /** Start and end, in turn, of each member `"usage": null`. */
   nullUsages: number[] = []
-  /** Where the strings begin and end that a model has written, in turn; without their quotes. */
+  /** Start and end, in turn, of each generated string, without its quotes. */
   texts: number[] = []
 
   scan (piece: Uint8Array): void {
     this.hasUsage = false
     this.hasError = false
-    // New ones, because emptying an array costs more.
+    // A new array is cheaper than emptying one.
     if (this.nullUsages.length > 0) this.nullUsages = []
     if (this.texts.length > 0) this.texts = []
     for (let at = 0; at < piece.length; at++) {
@@ -57,27 +57,26 @@ export class PieceScan {
     else this.nullUsages.push(start - 1, at + nullValue.length)
   }
 
-  /** Notes the value that follows a key, when it is a string. */
   #takeText (piece: Uint8Array, endOfKey: number): void {
     const at = valueAfter(piece, endOfKey)
     if (at !== -1 && piece[at] === quote) this.texts.push(at + 1, endOfString(piece, at + 1))
   }
 }
 
-/** Where the value begins that follows a key, -1 when the string was not one. */
+/** The start of the value of a key; -1 if the string was not a key. */
 function valueAfter (piece: Uint8Array, endOfKey: number): number {
   const at = afterBlanks(piece, endOfKey + 1)
   return piece[at] === colon ? afterBlanks(piece, at + 1) : -1
 }
 
-/** Blanks within a line, which is all that an event has room for. */
+/** Skips spaces and tabs; an event has no other white space. */
 function afterBlanks (piece: Uint8Array, start: number): number {
   let at = start
   while (piece[at] === space || piece[at] === tab) at++
   return at
 }
 
-/** The place of the closing quote. A line ends a string that lacks one, so that it hides nothing after it. */
+/** The place of the closing quote. A line feed ends a string that lacks one. */
 function endOfString (piece: Uint8Array, start: number): number {
   let at = start
   while (at < piece.length && piece[at] !== quote && piece[at] !== lineFeed) {

@@ -5,15 +5,13 @@ import type { Dialect, ReasoningRow } from './dialects.ts'
 interface RequestEdits {
   /** Members of the body to set (a value) or leave out (undefined). */
   edits: Map<string, unknown>
-  /** Fields the client sent that the upstream cannot take. */
+  /** Names of fields that were dropped. */
   dropped: string[]
-  /** Usage is asked for in the client's place and must be hidden from it. */
+  /** The gateway requests usage for itself; it must be hidden from the client. */
   hideUsage: boolean
 }
 
-/**
- * What has to change in a client's body before this upstream can take it; in most requests next to nothing.
- */
+/** The changes that a client's body needs for this upstream; in most requests nearly none. */
 export function editsFor (
   { request, model, outputLimit }: ProviderCall<ChatCall['request'] | CompletionCall['request']>,
   dialect: Dialect
@@ -44,12 +42,12 @@ export function editsFor (
   return { edits, dropped, hideUsage }
 }
 
-/** Values that ask for what happens anyway: who refuses the field takes them. */
+/** Default values, which are accepted even where the field is refused. */
 const neutral: Readonly<Record<string, unknown>> = {
   temperature: 1, top_p: 1, presence_penalty: 0, frequency_penalty: 0, logprobs: false
 }
 
-/** Leaves fields out, and returns the names of those that said something. */
+/** Drops fields, and returns the names of those that were not null. */
 function drop (
   fields: Record<string, unknown>, names: readonly string[], edits: Map<string, unknown>,
   kept: Readonly<Record<string, unknown>> = {}
@@ -59,7 +57,7 @@ function drop (
   return present.filter(name => fields[name] !== null)
 }
 
-/** Messages and the choice of tools in the upstream's words. */
+/** Translates messages and `tool_choice`. */
 function rewriteChat (
   request: ChatCall['request'] | CompletionCall['request'], dialect: Dialect, row: ReasoningRow | undefined,
   edits: Map<string, unknown>
@@ -72,7 +70,7 @@ function rewriteChat (
   if (choice !== undefined) edits.set('tool_choice', choice)
 }
 
-/** The messages in the upstream's words; null when nothing has to change, so that they pass as bytes. */
+/** The messages with the upstream's roles and prefill; null when nothing changes and they pass as bytes. */
 function messagesFor (
   messages: readonly ChatMessage[], roles: Dialect['roles'], prefill: Dialect['prefill']
 ): object[] | null {
@@ -86,7 +84,7 @@ function messagesFor (
   }))
 }
 
-/** The output limit under the name that the upstream knows; the newer of OpenAI's two names wins. */
+/** Renames the output limit for the upstream; the newer of OpenAI's two names wins. */
 function limitOutput (fields: Record<string, unknown>, dialect: Dialect, edits: Map<string, unknown>): void {
   const wanted = dialect.maxTokensField
   if (wanted === null || !isChat(fields)) return

@@ -156,7 +156,7 @@ class Relay {
   end (): void {
     this.isDone = true
     const rest = this.#splitter.rest()
-    // A last event without its empty line is an event all the same.
+    // The last event may lack its empty line.
     if (rest.length > 0) this.#edit(Buffer.concat([rest, Buffer.from('\n\n')]))
     const end = Buffer.concat([...this.#tail, rest]).toString()
     if (this.failure !== null || /^data: ?\[DONE\]/m.test(end)) return

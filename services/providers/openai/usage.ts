@@ -5,7 +5,7 @@ import { readUsage } from '../usage.ts'
 
 const nanoPerUsd = 1e9
 
-/** The usage that an answer or chunk tells in this dialect, with its cost where there is one; null: none. */
+/** The usage in an answer or chunk, with its reported cost if any; null: none. */
 export function usageIn (body: JsonObject, dialect: Dialect): Usage | null {
   const usage = readUsage(withReasoning(body, dialect), dialect.usagePath)
   if (usage === null || dialect.cost === null) return usage
@@ -15,8 +15,8 @@ export function usageIn (body: JsonObject, dialect: Dialect): Usage | null {
 }
 
 /**
- * The body with reasoning counted in its completion, as OpenAI does it: it is what the total has beyond the
- * other two. The same object when that is so already.
+ * The body with reasoning tokens counted in the completion, as OpenAI does: they are what the total exceeds
+ * the other two by. The same object when nothing changes.
  */
 export function withReasoning (body: JsonObject, { reasoningApart }: Dialect): JsonObject {
   const { usage } = body

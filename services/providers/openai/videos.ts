@@ -9,13 +9,13 @@ import { createVideoProvider, costNanoFromUsd, type JobStatus } from '../video-j
 /** How one server with OpenAI's `/videos` differs from the others. */
 interface OpenAIVideos {
   body (task: VideoTask): JsonObject
-  /** Where a finished video is. */
+  /** The place of a finished video. */
   result (answer: JsonObject, content: () => ReturnType<VideoClient['openFile']>): Promise<Partial<JobStatus>>
 }
 
 /**
- * OpenAI's own form, kept alive by self-hosted servers and gateways: the video is fetched with the key.
- * Source: OpenAI specification, `CreateVideoJsonBody` and `VideoResource`.
+ * OpenAI's API, still offered by self-hosted servers and gateways: the video is fetched with the key. Source:
+ * OpenAI specification, `CreateVideoJsonBody` and `VideoResource`.
  */
 const openai: OpenAIVideos = {
   body: (task) => withoutNulls({
@@ -65,7 +65,7 @@ function createProvider (upstream: Upstream, { body, result }: OpenAIVideos): Vi
     submit: task => ({ path: '/videos', body: body(task) }),
     jobId: answer => answer.id,
     pollPath: handle => `/videos/${handle}`,
-    // Some gateways use words of their own.
+    // Some gateways use other names.
     states: {
       queued: 'queued',
       pending: 'queued',
