@@ -20,7 +20,7 @@ import { createReplicateImages } from './replicate/images.ts'
 import { createReplicateVideos } from './replicate/videos.ts'
 import { createRunwayVideos } from './runway.ts'
 import { generateSandboxImages } from './sandbox/images.ts'
-import { createSandbox } from './sandbox/sandbox.ts'
+import { createSandboxChat } from './sandbox/chat.ts'
 import { createSandboxVideos } from './sandbox/video/videos.ts'
 import { createSeedanceVideos } from './seedance.ts'
 import { createWanVideos } from './wan.ts'
@@ -31,7 +31,7 @@ const protocols: Readonly<Record<Protocol, ProviderParts | ((config: ProviderCon
   anthropic: { chat: createAnthropic },
   gemini: { chat: createGemini, images: createGeminiImages, videos: createVeoVideos },
   sandbox: ({ videoMs }) => ({
-    chat: () => createSandbox(),
+    chat: () => createSandboxChat(),
     images: () => generateSandboxImages,
     videos: () => createSandboxVideos({ durationMs: videoMs ?? undefined })
   }),

@@ -2,12 +2,12 @@ import type { ChatCompletionChunk } from '../../../schemas/openai/chat-completio
 import type { CompletionUsage } from '../../../schemas/openai/usage.ts'
 import type { UpstreamError } from '../../shared/errors.ts'
 import type { CompletionHead } from './completion.ts'
-import { logprobsOf } from './logprobs.ts'
+import { fakeLogprobs } from './logprobs.ts'
 import type { Reply, ReplyCall } from './reply.ts'
 import { throwIfAborted, delay } from './delay.ts'
 
-/** `top` is as in completionOf. */
-export interface ChunkOptions {
+/** `top` is as in buildCompletion. */
+export interface ReplyStreamOptions {
   pieceMs: number
   signal: AbortSignal
   /** Thrown after a few chunks, to simulate a broken stream. */
@@ -19,8 +19,8 @@ export interface ChunkOptions {
  * Streams the replies as chunks, the choices interleaved, the usage last. Throws UpstreamError `aborted` when
  * the signal aborts. Source: OpenAI specification, schema `CreateChatCompletionStreamResponse`.
  */
-export async function * chunksOf (
-  head: CompletionHead, replies: readonly Reply[], usage: CompletionUsage, options: ChunkOptions
+export async function * streamReplies (
+  head: CompletionHead, replies: readonly Reply[], usage: CompletionUsage, options: ReplyStreamOptions
 ): AsyncGenerator<ChatCompletionChunk, void, undefined> {
   const { pieceMs, signal, breakOff, top } = options
   const object = 'chat.completion.chunk'
@@ -52,7 +52,7 @@ function * piecesOf (reply: Reply, top: number | null): Generator<Choice, void, 
   const piece = (delta: Choice['delta']): Choice => ({ index, delta, logprobs: null, finish_reason: null })
   yield piece({ role: 'assistant', content: content === null ? null : '', refusal: null })
   for (const [position, token] of (content ?? []).entries()) {
-    const logprobs = top === null ? null : logprobsOf([token], top, position)
+    const logprobs = top === null ? null : fakeLogprobs([token], top, position)
     yield { ...piece({ content: token }), logprobs }
   }
   for (const [position, call] of calls.entries()) {

@@ -1,7 +1,7 @@
 import type { ChatCompletion, ChatCompletionMessage } from '../../../schemas/openai/chat-completions.ts'
 import type { ToolCall } from '../../../schemas/openai/chat-messages.ts'
 import type { CompletionUsage } from '../../../schemas/openai/usage.ts'
-import { logprobsOf } from './logprobs.ts'
+import { fakeLogprobs } from './logprobs.ts'
 import type { Reply, ReplyCall } from './reply.ts'
 
 /** The fields that a completion and its chunks share. `created` is in Unix seconds. */
@@ -11,7 +11,7 @@ export interface CompletionHead { id: string, created: number, model: string, sy
  * The replies as a chat completion. `top` is the number of `top_logprobs` per token, null for no log
  * probabilities. Source: OpenAI specification, schema `CreateChatCompletionResponse`.
  */
-export function completionOf (
+export function buildCompletion (
   head: CompletionHead, replies: readonly Reply[], usage: CompletionUsage, top: number | null
 ): ChatCompletion {
   return {
@@ -20,7 +20,7 @@ export function completionOf (
     choices: replies.map(reply => ({
       index: reply.index,
       message: messageOf(reply),
-      logprobs: top === null ? null : reply.content === null ? noLogprobs : logprobsOf(reply.content, top),
+      logprobs: top === null ? null : reply.content === null ? noLogprobs : fakeLogprobs(reply.content, top),
       finish_reason: reply.finish
     })),
     usage

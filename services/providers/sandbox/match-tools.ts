@@ -5,7 +5,7 @@ import { stopWords, wordsOf } from './words.ts'
  * name, or two words of its name and description. Each tool must match a word that no better one has matched,
  * so that only one of two weather tools is called.
  */
-export function matchTools (tools: readonly OfferedTool[], text: string): OfferedTool[] {
+export function matchTools (tools: readonly DeclaredTool[], text: string): DeclaredTool[] {
   const textWords = new Set(wordsOf(text))
   const claimed = new Set<string>()
   return tools.map(tool => match(tool, textWords, text))
@@ -19,9 +19,9 @@ export function matchTools (tools: readonly OfferedTool[], text: string): Offere
     .map(({ tool }) => tool)
 }
 
-interface Match { tool: OfferedTool, words: string[], score: number }
+interface Match { tool: DeclaredTool, words: string[], score: number }
 
-function match (tool: OfferedTool, textWords: ReadonlySet<string>, text: string): Match {
+function match (tool: DeclaredTool, textWords: ReadonlySet<string>, text: string): Match {
   if (text.includes(tool.name)) return { tool, words: [tool.name, ...wordsOf(tool.name)], score: 10 }
   const name = specificWords(tool.name)
   const inName = name.filter(word => textWords.has(word))
@@ -51,7 +51,7 @@ function specificWords (text: string): string[] {
 export type ToolForm = 'function' | 'custom' | 'legacy'
 
 /** A tool of the request. */
-export interface OfferedTool {
+export interface DeclaredTool {
   form: ToolForm
   name: string
   description: string

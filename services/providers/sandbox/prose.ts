@@ -1,23 +1,23 @@
-import type { AttachmentCounts, Conversation, ToolResult } from './conversation.ts'
+import type { AttachmentCounts, ChatContext, ToolResult } from './chat-context.ts'
 import { joinList, truncate, topicWords } from './words.ts'
 
 /**
  * A few sentences about the conversation, determined by it and by `variant`; variants below `variantCount`
  * differ.
  */
-export function prose (conversation: Conversation, variant: number): string {
-  const { toolResults } = conversation
+export function prose (context: ChatContext, variant: number): string {
+  const { toolResults } = context
   const pick = picker(variant)
   const sentences = toolResults.length > 0
     ? [pick(reports), ...toolResults.slice(0, 5).map(reportOf), pick(checks)]
-    : answerTo(conversation.readText, pick)
-  return [...sentences, ...contextOf(conversation), pick(notices), pick(closings)].join(' ')
+    : answerTo(context.readText, pick)
+  return [...sentences, ...contextOf(context), pick(notices), pick(closings)].join(' ')
 }
 
 /** The reply to `response_format: {type: 'json_object'}`: the same sentences in a JSON object. */
-export function jsonProse (conversation: Conversation, variant: number): string {
-  const topics = topicWords(conversation.readText).slice(0, 3)
-  return JSON.stringify({ answer: prose(conversation, variant), topics, sandbox: true })
+export function jsonProse (context: ChatContext, variant: number): string {
+  const topics = topicWords(context.readText).slice(0, 3)
+  return JSON.stringify({ answer: prose(context, variant), topics, sandbox: true })
 }
 
 type Pick = (texts: readonly string[]) => string
@@ -49,12 +49,12 @@ function quoteOf (text: string, maxCharacters: number): string {
   return whole.replace(/[.!,;:\s]{1,10}$/u, '') || whole
 }
 
-function contextOf ({ instructions, turns, attached }: Conversation): string[] {
+function contextOf ({ instructions, turns, attached }: ChatContext): string[] {
   const sentences: string[] = []
-  if (instructions !== '') sentences.push(`I keep to your instructions, “${quoteOf(instructions, 60)}”.`)
+  if (instructions !== '') sentences.push(`I follow your instructions, “${quoteOf(instructions, 60)}”.`)
   if (turns > 1) sentences.push(`This is turn ${turns} of our conversation.`)
   const things = attachmentsOf(attached)
-  if (things.length > 0) sentences.push(`You attached ${joinList(things)}, which I can count but not open.`)
+  if (things.length > 0) sentences.push(`You attached ${joinList(things)}, which I can count but not read.`)
   return sentences
 }
 
@@ -96,32 +96,32 @@ function fieldsOf (content: string): string | null {
 const openings = [
   'You wrote: “{quote}”.',
   'Thank you for your message: “{quote}”.',
-  'Let me take up what you wrote, “{quote}”.',
+  'Let me respond to what you wrote: “{quote}”.',
   'I have read your message: “{quote}”.',
-  'Gladly. Your words were “{quote}”.'
+  'Sure. You said: “{quote}”.'
 ]
 
 const silences = [
   'There is no text in your last message.',
   'Your last message came without text.',
-  'I find no words in your last message.',
-  'Your last message holds no text that I could take up.',
-  'No text reached me with your last message.'
+  'I cannot find any words in your last message.',
+  'Your last message contains no text that I could answer.',
+  'I received no text with your last message.'
 ]
 
 const suggestions = [
-  'I would begin with {topic}: say what it is, give one small example, and name the mistake most people make.',
+  'I would start with {topic}: say what it is, give a small example, and name the most common mistake.',
   'The words that stand out are {topics}; a full answer would explain them one by one and then put them together.',
-  'Three things matter for {topic}: what you have, what you want to reach, and what may go wrong on the way.',
-  'A good next step is to write down what you know about {topics} and to try the smallest part of it today.',
+  'Three things matter for {topic}: what you have, what you want, and what may go wrong on the way.',
+  'A good next step is to write down what you know about {topics} and try the smallest part of it today.',
   'A short plan helps with {topics}: describe the goal, take the simplest path, then check the result.',
   'Most questions about {topic} become easier once they are split into small parts, each with its own example.'
 ]
 
 const offers = [
-  'Ask me about anything, and I will take up the words you use.',
+  'Ask me about anything, and I will pick up the words you use.',
   'Tell me what you are working on, and I will answer in a few sentences.',
-  'A question of a few words is enough for me to begin.',
+  'A question of a few words is enough to start.',
   'How can I help you today?',
   'What would you like to try first?',
   'Name a subject, and I will say something about it.'
@@ -131,7 +131,7 @@ const reports = [
   'Here is what I found.',
   'I have the result now.',
   'The answer has come back.',
-  'This is what came out.',
+  'This is the result.',
   'I looked it up for you.'
 ]
 
@@ -139,21 +139,21 @@ const checks = [
   'That should answer your question.',
   'Tell me if you want to know more.',
   'I can call it again with other values.',
-  'Nothing else is needed from my side.',
+  'There is nothing else to do on my side.',
   'Compare it with what you expected.',
   'I have added nothing to it.'
 ]
 
 const notices = [
-  'I am a sandbox model: my sentences are made from your request, not by a language model.',
+  'I am a sandbox model: my sentences are derived from your request, not generated by a language model.',
   'Please note that I am the sandbox, so I know nothing beyond the words you send me.',
   'As a sandbox model I answer the same request in the same way every time, which suits tests.'
 ]
 
 const closings = [
-  'Add a key of a provider, and a real model will answer the same request.',
-  'Your application works just as it will with a real model behind this address.',
-  'When you are ready, choose a real model and leave everything else as it is.'
+  'Add a provider key, and a real model will answer the same request.',
+  'Your application works just as it will with a real model behind this URL.',
+  'When you are ready, choose a real model and leave everything else unchanged.'
 ]
 
 /** The number of variants that differ from each other. */

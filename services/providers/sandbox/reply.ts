@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
-import type { Conversation } from './conversation.ts'
+import type { ChatContext } from './chat-context.ts'
 import { extractValues } from './prompt-values.ts'
 import { fnv1aHash } from './hash.ts'
 import { jsonProse, prose, variantCount } from './prose.ts'
 import { sampleSchema } from './sample-schema.ts'
-import { countTokens, splitTokens } from './tokens.ts'
+import { countSandboxTokens, splitTokens } from './tokens.ts'
 import { planCalls } from './tools.ts'
 import type { PlannedCall } from './tools.ts'
 
@@ -36,16 +36,16 @@ export const maxReplyTokens = 16_384
  * if the request forces a tool it does not declare.
  */
 export function composeReply (
-  request: ChatCompletionRequest, conversation: Conversation, index: number
+  request: ChatCompletionRequest, context: ChatContext, index: number
 ): Reply {
   const limit = request.max_completion_tokens ?? request.max_tokens ?? maxReplyTokens
   const maxTokens = Math.min(limit, maxReplyTokens)
-  const echo = echoOf(conversation.userText)
+  const echo = echoOf(context.userText)
   const isForced = typeof request.tool_choice === 'object' || request.tool_choice === 'required' ||
     typeof request.function_call === 'object'
-  const planned = echo === null || isForced ? planCalls(request, conversation, index) : []
+  const planned = echo === null || isForced ? planCalls(request, context, index) : []
   if (planned.length > 0) return callReply(planned, maxTokens, index)
-  return textReply(echo ?? composeText(request, conversation, index), request.stop, maxTokens, index)
+  return textReply(echo ?? composeText(request, context, index), request.stop, maxTokens, index)
 }
 
 /** The text to repeat after `Repeat exactly:`, `Say:` or `Reply with exactly`; else null. */
@@ -56,13 +56,13 @@ function echoOf (text: string): string | null {
   return (repeated ?? quoted ?? unquoted)?.[1] ?? null
 }
 
-function composeText (request: ChatCompletionRequest, conversation: Conversation, index: number): string {
+function composeText (request: ChatCompletionRequest, context: ChatContext, index: number): string {
   const { seed, temperature, response_format: format } = request
-  const { readText, instructions, turns } = conversation
+  const { readText, instructions, turns } = context
   const wording = fnv1aHash(readText, instructions, String(turns), String(seed ?? ''), String(temperature ?? ''))
   const variant = (wording + index) % variantCount
-  if (format?.type === 'json_object') return jsonProse(conversation, variant)
-  if (format?.type !== 'json_schema') return prose(conversation, variant)
+  if (format?.type === 'json_object') return jsonProse(context, variant)
+  if (format?.type !== 'json_schema') return prose(context, variant)
   const schema = format.json_schema.schema ?? { type: 'object' }
   return JSON.stringify(sampleSchema(schema, extractValues(readText), index))
 }
@@ -78,14 +78,14 @@ function callReply (planned: readonly PlannedCall[], maxTokens: number, index: n
   const calls: ReplyCall[] = []
   let left = maxTokens
   for (const { form, name, input } of planned) {
-    left -= countTokens(name)
+    left -= countSandboxTokens(name)
     const tokens = splitTokens(input, Math.max(0, left) + 1)
     if (left >= 0) calls.push({ id: callId(), form, name, input: tokens.slice(0, left) })
     left -= tokens.length
     if (left < 0) break
   }
   const finish = left < 0 ? 'length' : planned[0]?.form === 'legacy' ? 'function_call' : 'tool_calls'
-  const tokens = calls.reduce((sum, { name, input }) => sum + countTokens(name) + input.length, 0)
+  const tokens = calls.reduce((sum, { name, input }) => sum + countSandboxTokens(name) + input.length, 0)
   return { index, content: null, calls, finish, tokens }
 }
 

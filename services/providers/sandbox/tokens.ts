@@ -11,7 +11,7 @@ export function splitTokens (text: string, maxTokens = Infinity): string[] {
 }
 
 /** Counts the tokens of a text; extrapolates beyond 64 KiB, to bound the cost. */
-export function countTokens (text: string): number {
+export function countSandboxTokens (text: string): number {
   if (text.length <= countedUnits) return splitTokens(text).length
   return Math.ceil(splitTokens(text.slice(0, countedUnits)).length * text.length / countedUnits)
 }

@@ -1,10 +1,10 @@
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
 import { UpstreamError } from '../../shared/errors.ts'
-import type { Conversation } from './conversation.ts'
+import type { ChatContext } from './chat-context.ts'
 import { extractValues } from './prompt-values.ts'
 import { samplePattern } from './sample-pattern.ts'
 import { sampleSchema } from './sample-schema.ts'
-import { matchTools, type OfferedTool, type ToolForm } from './match-tools.ts'
+import { matchTools, type DeclaredTool, type ToolForm } from './match-tools.ts'
 
 /** A tool call of the reply; `input` is the arguments as JSON, or the text for a custom tool. */
 export interface PlannedCall { form: ToolForm, name: string, input: string }
@@ -15,51 +15,51 @@ export interface PlannedCall { form: ToolForm, name: string, input: string }
  * forces a tool it does not declare.
  */
 export function planCalls (
-  request: ChatCompletionRequest, conversation: Conversation, variant: number
+  request: ChatCompletionRequest, context: ChatContext, variant: number
 ): PlannedCall[] {
   const { mode, among } = choiceOf(request)
   if (mode === 'none') return []
-  if (mode === 'auto' && conversation.toolResults.length > 0) return []
-  const matched = matchTools(among, conversation.readText)
+  if (mode === 'auto' && context.toolResults.length > 0) return []
+  const matched = matchTools(among, context.readText)
   const chosen = matched.length === 0 && mode === 'required' ? among.slice(0, 1) : matched
   const single = request.parallel_tool_calls === false || chosen[0]?.form === 'legacy'
-  return (single ? chosen.slice(0, 1) : chosen).map(tool => plan(tool, conversation, variant))
+  return (single ? chosen.slice(0, 1) : chosen).map(tool => plan(tool, context, variant))
 }
 
-interface Choice { mode: 'none' | 'auto' | 'required', among: OfferedTool[] }
+interface Choice { mode: 'none' | 'auto' | 'required', among: DeclaredTool[] }
 
 function choiceOf (request: ChatCompletionRequest): Choice {
-  const offered = offeredBy(request)
+  const declared = declaredTools(request)
   const choice = request.tool_choice ?? request.function_call ?? 'auto'
   const param = request.tool_choice === undefined ? 'function_call' : 'tool_choice'
-  if (choice === 'required' && offered.length === 0) throw unknownTool(param, 'a tool')
-  if (typeof choice === 'string') return { mode: choice, among: offered }
+  if (choice === 'required' && declared.length === 0) throw unknownTool(param, 'a tool')
+  if (typeof choice === 'string') return { mode: choice, among: declared }
   if ('allowed_tools' in choice) {
     const { mode, tools } = choice.allowed_tools
-    return { mode, among: tools.flatMap(tool => named(nameOf(tool), offered, param)) }
+    return { mode, among: tools.flatMap(tool => named(nameOf(tool), declared, param)) }
   }
-  return { mode: 'required', among: named(nameOf(choice), offered, param) }
+  return { mode: 'required', among: named(nameOf(choice), declared, param) }
 }
 
-function offeredBy ({ tools = [], functions = [] }: ChatCompletionRequest): OfferedTool[] {
-  const modern = tools.map((tool): OfferedTool => {
+function declaredTools ({ tools = [], functions = [] }: ChatCompletionRequest): DeclaredTool[] {
+  const modern = tools.map((tool): DeclaredTool => {
     if (tool.type === 'function') return { form: 'function', pattern: null, ...describe(tool.function) }
     const { format } = tool.custom
     const regex = format?.type === 'grammar' && format.grammar.syntax === 'regex' ? format.grammar.definition : null
     return { form: 'custom', pattern: regex, ...describe(tool.custom) }
   })
-  const legacy = functions.map((definition): OfferedTool =>
+  const legacy = functions.map((definition): DeclaredTool =>
     ({ form: 'legacy', pattern: null, ...describe(definition) }))
   return [...modern, ...legacy]
 }
 
-type Description = Pick<OfferedTool, 'name' | 'description' | 'parameters'>
+type Description = Pick<DeclaredTool, 'name' | 'description' | 'parameters'>
 
 const describe = ({ name, description = '', parameters = {} }: Partial<Description> & { name: string }): Description =>
   ({ name, description, parameters })
 
-function named (name: string, offered: OfferedTool[], param: string): OfferedTool[] {
-  const tool = offered.find(tool => tool.name === name)
+function named (name: string, declared: DeclaredTool[], param: string): DeclaredTool[] {
+  const tool = declared.find(tool => tool.name === name)
   if (tool === undefined) throw unknownTool(param, `'${name}'`)
   return [tool]
 }
@@ -78,7 +78,7 @@ function unknownTool (param: string, what: string): UpstreamError {
   return new UpstreamError('bad_request', 'no', message, details)
 }
 
-function plan (tool: OfferedTool, { readText }: Conversation, variant: number): PlannedCall {
+function plan (tool: DeclaredTool, { readText }: ChatContext, variant: number): PlannedCall {
   const values = extractValues(readText)
   const { form, name } = tool
   if (tool.pattern !== null) return { form, name, input: samplePattern(tool.pattern) }

@@ -1,7 +1,7 @@
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
 import type { CompletionUsage } from '../../../schemas/openai/usage.ts'
-import { countAttachments, messageText } from './conversation.ts'
-import { countTokens } from './tokens.ts'
+import { countAttachments, messageText } from './chat-context.ts'
+import { countSandboxTokens } from './tokens.ts'
 
 /**
  * Counts prompt tokens: 3 for the reply and 4 per message, plus the messages' texts, names and calls, a flat
@@ -12,17 +12,17 @@ export function countPrompt (request: ChatCompletionRequest): number {
   let tokens = 3 + countJson(tools) + countJson(functions) + countJson(format)
   for (const message of messages) {
     const attached = countAttachments(message)
-    tokens += 4 + countTokens(messageText(message)) +
+    tokens += 4 + countSandboxTokens(messageText(message)) +
       attached.image * imageTokens + attached.audio * audioTokens +
       attached.file * fileTokens + attached.video * videoTokens
-    if ('name' in message && message.name !== undefined) tokens += countTokens(message.name)
+    if ('name' in message && message.name !== undefined) tokens += countSandboxTokens(message.name)
     if (message.role === 'assistant') tokens += countJson(message.tool_calls) + countJson(message.function_call)
   }
   return tokens
 }
 
 /** OpenAI's usage object for a request and its completion tokens. */
-export function usageOf (request: ChatCompletionRequest, completionTokens: number): CompletionUsage {
+export function buildUsage (request: ChatCompletionRequest, completionTokens: number): CompletionUsage {
   const promptTokens = countPrompt(request)
   const clips = request.messages.reduce((count, message) => count + countAttachments(message).audio, 0)
   return {
@@ -41,4 +41,4 @@ const audioTokens = 60
 const fileTokens = 250
 const videoTokens = 1_000
 
-const countJson = (value: unknown): number => value == null ? 0 : countTokens(JSON.stringify(value))
+const countJson = (value: unknown): number => value == null ? 0 : countSandboxTokens(JSON.stringify(value))

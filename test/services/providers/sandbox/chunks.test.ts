@@ -1,7 +1,7 @@
 import { getActiveResourcesInfo } from 'node:process'
 import t from 'tap'
 import type { ChatCompletionChunk } from '../../../../schemas/openai/chat-completions.ts'
-import { createSandbox } from '../../../../services/providers/sandbox/sandbox.ts'
+import { createSandboxChat } from '../../../../services/providers/sandbox/chat.ts'
 import { callOf, complete, reply, stream } from './helper.ts'
 
 const question = 'How do I brew coffee at home?'
@@ -16,7 +16,7 @@ async function open (
   pieceMs: number, signal: AbortSignal, n = 1
 ): Promise<AsyncIterator<ChatCompletionChunk>> {
   const call = callOf(question, { stream: true, n }, signal)
-  const answer = await createSandbox({ pieceMs }).chat(call)
+  const answer = await createSandboxChat({ pieceMs }).chat(call)
   if (answer.kind !== 'chunks') throw new Error(answer.kind)
   return answer.chunks[Symbol.asyncIterator]()
 }
@@ -82,7 +82,7 @@ t.test('streams deprecated function calls', async t => {
 })
 
 t.test('streams custom tool calls', async t => {
-  const answer = await createSandbox({ pieceMs: 0 })
+  const answer = await createSandboxChat({ pieceMs: 0 })
     .chat(callOf('Use the shell', { stream: true, tools: [{ type: 'custom', custom: { name: 'shell' } }] }))
   const deltas = answer.kind === 'chunks' ? deltasOf(await Array.fromAsync(answer.chunks)) : []
   const calls = deltas.flatMap(delta => delta.tool_calls ?? [])

@@ -4,12 +4,12 @@ import formats from 'ajv-formats'
 import type { ChatCompletion, ChatCompletionChunk, ChatCompletionRequest } from '../../../../schemas/openai/chat-completions.ts'
 import { JsonText } from '../../../../services/shared/json-text.ts'
 import type { ChatCall, StreamReport } from '../../../../services/providers/provider.ts'
-import { createSandbox } from '../../../../services/providers/sandbox/sandbox.ts'
+import { createSandboxChat } from '../../../../services/providers/sandbox/chat.ts'
 
 export type Fields = Partial<ChatCompletionRequest>
 
 /** A sandbox without pauses. */
-export const sandbox = createSandbox({ pieceMs: 0 })
+export const sandbox = createSandboxChat({ pieceMs: 0 })
 
 export const ajv = formats.default(new Ajv2020.Ajv2020({ strict: false, allErrors: true }))
 

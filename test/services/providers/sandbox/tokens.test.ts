@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { countTokens, splitTokens } from '../../../../services/providers/sandbox/tokens.ts'
+import { countSandboxTokens, splitTokens } from '../../../../services/providers/sandbox/tokens.ts'
 
 const text = fc.oneof(
   fc.string({ unit: 'binary' }),
@@ -25,13 +25,13 @@ t.test('gives the same first tokens with a limit', async () => {
   fc.assert(fc.property(text, fc.nat(20), (text, max) => {
     const first = splitTokens(text, max)
     const same = splitTokens(text).slice(0, max)
-    return first.join('|') === same.join('|') && countTokens(first.join('')) === first.length
+    return first.join('|') === same.join('|') && countSandboxTokens(first.join('')) === first.length
   }))
 })
 
 t.test('extrapolates the count of a very long text', async t => {
-  t.ok(Math.abs(countTokens('word '.repeat(100_000)) - 100_000) < 50)
+  t.ok(Math.abs(countSandboxTokens('word '.repeat(100_000)) - 100_000) < 50)
   const startedAt = performance.now()
-  countTokens('word '.repeat(10_000_000))
+  countSandboxTokens('word '.repeat(10_000_000))
   t.ok(performance.now() - startedAt < 1_000)
 })

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { FunctionTool } from '../../../../schemas/openai/chat-tools.ts'
-import { countTokens } from '../../../../services/providers/sandbox/tokens.ts'
+import { countSandboxTokens } from '../../../../services/providers/sandbox/tokens.ts'
 import { ajv, complete, reply } from './helper.ts'
 import type { Fields } from './helper.ts'
 
@@ -148,8 +148,8 @@ t.test('counts the tokens of a call and truncates its arguments at the limit', a
   const fields = { tools, tool_choice: 'required' } as const
   const whole = await complete('Hello', fields)
   const [call] = await calls('Hello', fields)
-  const nameTokens = countTokens('get_weather')
-  t.equal(whole.usage?.completion_tokens, nameTokens + countTokens(call?.input ?? ''))
+  const nameTokens = countSandboxTokens('get_weather')
+  t.equal(whole.usage?.completion_tokens, nameTokens + countSandboxTokens(call?.input ?? ''))
   const cut = await complete('Hello', { ...fields, max_tokens: nameTokens + 2 })
   t.equal(cut.choices[0]?.finish_reason, 'length')
   t.equal(cut.usage?.completion_tokens, nameTokens + 2)

@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto'
 import type { ChatCompletionChunk } from '../../../schemas/openai/chat-completions.ts'
 import { createReport } from '../provider.ts'
 import type { ChatAnswer, ChatApi, ChatCall, StreamReport, Usage } from '../provider.ts'
-import { chunksOf } from './chunks.ts'
-import { completionOf } from './completion.ts'
+import { streamReplies } from './chunks.ts'
+import { buildCompletion } from './completion.ts'
 import type { CompletionHead } from './completion.ts'
-import { readConversation } from './conversation.ts'
+import { readChatContext } from './chat-context.ts'
 import { readDirective } from './directives.ts'
 import { composeReply } from './reply.ts'
-import { usageOf } from './usage.ts'
+import { buildUsage } from './usage.ts'
 import { delay } from './delay.ts'
 
 /**
@@ -17,7 +17,7 @@ import { delay } from './delay.ts'
  * UpstreamError if the prompt contains an error directive (see directives.ts), if the request forces an
  * undeclared tool, and if the call is aborted.
  */
-export function createSandbox ({ pieceMs = 8 } = {}): ChatApi {
+export function createSandboxChat ({ pieceMs = 8 } = {}): ChatApi {
   return {
     chat: call => answer(call, pieceMs),
     models: async () => ['sandbox-chat', 'sandbox-image', 'sandbox-video']
@@ -27,23 +27,23 @@ export function createSandbox ({ pieceMs = 8 } = {}): ChatApi {
 async function answer (call: ChatCall, pieceMs: number): Promise<ChatAnswer> {
   const { model, signal, outputLimit } = call
   const request = outputLimit === null ? call.request : { ...call.request, max_tokens: outputLimit }
-  const conversation = readConversation(request)
-  const { error, delayMs, breakOff } = readDirective(conversation.userText)
+  const context = readChatContext(request)
+  const { error, delayMs, breakOff } = readDirective(context.userText)
   await delay(delayMs, signal)
   if (error !== null) throw error
   if (breakOff !== null && request.stream !== true) throw breakOff
   const indices = Array.from({ length: request.n ?? 1 }, (_, index) => index)
-  const replies = indices.map(index => composeReply(request, conversation, index))
-  const usage = usageOf(request, replies.reduce((tokens, reply) => tokens + reply.tokens, 0))
+  const replies = indices.map(index => composeReply(request, context, index))
+  const usage = buildUsage(request, replies.reduce((tokens, reply) => tokens + reply.tokens, 0))
   const head = headOf(model)
   const top = request.logprobs === true ? request.top_logprobs ?? 0 : null
   const usageReport = { prompt: usage.prompt_tokens, completion: usage.completion_tokens }
   if (request.stream !== true) {
-    const body = completionOf(head, replies, usage, top)
+    const body = buildCompletion(head, replies, usage, top)
     return { kind: 'json', body, text: null, report: { ...createReport(), usage: usageReport, model } }
   }
   const report: StreamReport = { ...createReport(), model }
-  const chunks = chunksOf(head, replies, usage, { pieceMs, signal, breakOff, top })
+  const chunks = streamReplies(head, replies, usage, { pieceMs, signal, breakOff, top })
   return { kind: 'chunks', chunks: reporting(chunks, report, usageReport), report }
 }
 

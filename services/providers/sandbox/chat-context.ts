@@ -2,7 +2,7 @@ import type { ChatCompletionRequest } from '../../../schemas/openai/chat-complet
 import type { ChatMessage } from '../../../schemas/openai/chat-messages.ts'
 
 /** The parts of a request's messages that the reply uses. */
-export interface Conversation {
+export interface ChatContext {
   /** The first system or developer message, truncated; empty if there is none. */
   instructions: string
   /** The text of the last user message. */
@@ -24,7 +24,7 @@ export interface AttachmentCounts { image: number, audio: number, file: number, 
 export interface ToolResult { name: string, content: string }
 
 /** Reads the messages of a validated request. */
-export function readConversation ({ messages }: ChatCompletionRequest): Conversation {
+export function readChatContext ({ messages }: ChatCompletionRequest): ChatContext {
   const system = messages.find(({ role }) => role === 'system' || role === 'developer')
   const users = messages.filter(({ role }) => role === 'user')
   const last = users.at(-1)

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { ChatCompletionRequest } from '../../../../schemas/openai/chat-completions.ts'
-import { countTokens } from '../../../../services/providers/sandbox/tokens.ts'
+import { countSandboxTokens } from '../../../../services/providers/sandbox/tokens.ts'
 import { callOf, complete, reply, sandbox } from './helper.ts'
 
 const question = 'How do I brew coffee at home?'
@@ -73,7 +73,7 @@ t.test('gives n different choices', async t => {
   const { choices, usage } = await complete(question, { n: 128 })
   t.same(choices.map(({ index }) => index), Array.from({ length: 128 }, (_, index) => index))
   t.equal(new Set(choices.map(({ message }) => message.content)).size, 128)
-  const tokens = choices.reduce((sum, { message }) => sum + countTokens(message.content ?? ''), 0)
+  const tokens = choices.reduce((sum, { message }) => sum + countSandboxTokens(message.content ?? ''), 0)
   t.equal(usage?.completion_tokens, tokens)
 })
 
@@ -86,11 +86,11 @@ t.test('stops exactly at the token limit', async t => {
     const { choices, usage } = await complete(question, fields)
     const content = choices[0]?.message.content ?? ''
     t.equal(choices[0]?.finish_reason, 'length')
-    t.equal(countTokens(content), 7)
+    t.equal(countSandboxTokens(content), 7)
     t.equal(usage?.completion_tokens, 7)
     t.ok(whole.startsWith(content))
   }
-  const { choices } = await complete(question, { max_tokens: countTokens(whole) })
+  const { choices } = await complete(question, { max_tokens: countSandboxTokens(whole) })
   t.match(choices[0], { finish_reason: 'stop', message: { content: whole } })
 })
 
@@ -141,7 +141,7 @@ t.test('counts the tokens of every part of the prompt', async t => {
   const countOf = async (fields: Partial<ChatCompletionRequest>): Promise<number> =>
     (await complete(question, fields)).usage?.prompt_tokens ?? 0
   const plain = await countOf({})
-  t.equal(plain, 3 + 4 + countTokens(question))
+  t.equal(plain, 3 + 4 + countSandboxTokens(question))
   const user = { role: 'user' as const, content: question }
   t.equal(await countOf({ messages: [{ role: 'system', content: 'Be kind.' }, user] }), plain + 4 + 3)
   t.equal(await countOf({ messages: [{ ...user, name: 'Ada' }] }), plain + 1)
