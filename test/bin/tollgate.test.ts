@@ -31,7 +31,7 @@ async function run (t: Test, options: Run): Promise<{ code: number, out: string,
 
 const serving = { PORT: '0', TOLLGATE_DISCOVER: 'off', TOLLGATE_DRAIN_SECONDS: '1' }
 
-/** The address that a gateway prints when it listens. */
+/** The URL that a gateway prints once it listens. */
 async function addressServed (child: ChildProcessByStdio<null, Readable, Readable>): Promise<string> {
   let printed = ''
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => { printed += chunk })
@@ -48,7 +48,7 @@ async function statusOf (url: string): Promise<number> {
   return answer.status
 }
 
-t.test('the program runs where it is, through a link, and under an old Node', async t => {
+t.test('the program runs directly, through a link, and under an old Node', async t => {
   const cwd = await temporaryFolder(t)
   const link = join(cwd, 'tollgate')
   await symlink(program, link)
@@ -59,7 +59,7 @@ t.test('the program runs where it is, through a link, and under an old Node', as
   }
 })
 
-t.test('the exit code comes through an old Node', async t => {
+t.test('the exit code is passed on under an old Node', async t => {
   const cwd = await temporaryFolder(t)
   for (const node of oldNodes) {
     const { code, err } = await run(t, { cwd, node, args: ['nonsense'] })
@@ -68,14 +68,14 @@ t.test('the exit code comes through an old Node', async t => {
   }
 })
 
-t.test('what serve has started, a signal ends, also through an old Node', async t => {
+t.test('a signal ends serve, also under an old Node', async t => {
   for (const node of [[], ...oldNodes]) {
     const child = start(t, { cwd: await temporaryFolder(t), node, env: serving, args: ['serve'] })
     const url = await addressServed(child)
     t.equal(await statusOf(url), 401)
     child.kill('SIGTERM')
     t.same(await once(child, 'exit'), [0, null])
-    await t.rejects(statusOf(url), 'nobody listens any more')
+    await t.rejects(statusOf(url), 'the gateway has stopped listening')
   }
 })
 

@@ -118,7 +118,7 @@ t.test('an unavailable database exits with 3, and a wrong address is reported wi
   const folder = await temporaryFolder(t)
   t.match(await runAt(`sqlite:${folder}`, ['keys', 'list']), { code: 3, out: '', err: /^tollgate: The database cannot be reached: [^\n]+ Check DATABASE_URL\.\n$/ })
   const wrong = await runAt('mysql://user:secret@host', ['keys', 'list'])
-  t.match(wrong, { code: 1, out: '', err: /DATABASE_URL: must begin with sqlite:/ })
+  t.match(wrong, { code: 1, out: '', err: /DATABASE_URL: must start with sqlite:/ })
   t.notMatch(wrong.err, 'secret')
 })
 
