@@ -56,6 +56,7 @@ export default fp<VideosOptions>(async (app, { releaseMs, timing = {} }) => {
 }, {
   name: 'videos',
   dependencies: [
-    'store', 'models', 'ledger', 'media', 'metrics', 'base-url', 'json-body', 'overload', 'requests', 'incoming'
+    'store', 'models', 'providers', 'ledger', 'media', 'metrics', 'base-url', 'json-body', 'overload', 'requests',
+    'incoming'
   ]
 })
