@@ -4,13 +4,10 @@ import { GatewayError } from '../shared/errors.ts'
 import { usdFromNano } from '../shared/money.ts'
 import type { Job, JobFailure, JobVideo } from './job.ts'
 
-/** A video with an address that a client can open. */
+/** A video and an address that a client can open. */
 export interface Shown { video: JobVideo, url: string }
 
-/**
- * The completion for a job that has succeeded: the address of each video on a line of its own, and what it
- * is.
- */
+/** The completion of a succeeded job: one address a line in `content`, and the details in `videos`. */
 export function completionOf (job: Job, shown: readonly Shown[], content: VideoSettings['content']): ChatCompletion {
   const lines = shown.map(({ url }) => written[content](url))
   return {
@@ -30,10 +27,7 @@ export function completionOf (job: Job, shown: readonly Shown[], content: VideoS
   }
 }
 
-/**
- * The completion for a failure after 200 was sent: whole and valid, because a client that gets anything else
- * for a 200 takes it for a completion all the same.
- */
+/** The completion for a failure after 200 was sent; it is valid, because clients parse any 200 as one. */
 export function failureOf (job: Pick<Job, 'id' | 'model' | 'createdAt'>, failure: JobFailure): ChatCompletion {
   const { message, type, param, code, status } = failure
   const isModerated = status === 400 && (code === 'content_policy_violation' || code === 'moderation_blocked')
@@ -51,11 +45,11 @@ export function failureOf (job: Pick<Job, 'id' | 'model' | 'createdAt'>, failure
   }
 }
 
-/** The job goes on, but this request has been held for as long as it can be. */
+/** 504: the job continues, but the long poll has reached its limit. */
 export function stillRunning (id: string): GatewayError {
   return GatewayError.badGateway(
-    `The video is not ready yet. Send the same request again to wait on for it (job ${id}).`,
-    // Clients of OpenAI come back at once, and join the running job.
+    `The video is not ready yet. Send the same request again to keep waiting for it (job ${id}).`,
+    // OpenAI's SDKs retry at once, and join the running job.
     { status: 504, code: 'still_running', headers: { 'x-should-retry': 'true', 'retry-after-ms': '200' } })
 }
 
@@ -74,7 +68,7 @@ function headOf ({ id, model, createdAt }: Pick<Job, 'id' | 'model' | 'createdAt
   }
 }
 
-/** A video has no tokens, and inventing some would be a lie. */
+/** A video has no tokens. */
 function usageOf (costNano: number) {
   return { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0, cost: usdFromNano(costNano) }
 }

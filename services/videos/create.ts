@@ -10,24 +10,24 @@ import type { VideoSettings } from '../catalogue/types.ts'
 import type { ResolvedModel } from '../models/registry.ts'
 import type { Catalogue } from '../requests/candidates.ts'
 import type { Store } from '../store/store.ts'
-import { createAdmission } from './admission.ts'
+import { createJobFinder } from './find-job.ts'
 import { defaultTiming } from './runner/runner-context.ts'
 import type { JobLog, RunnerContext, Timing } from './runner/runner-context.ts'
 import { isLive } from './job.ts'
 import type { Job } from './job.ts'
-import { persist } from './runner/retry-write.ts'
+import { retryWrite } from './runner/retry-write.ts'
 import { createJobRows } from './rows.ts'
 import { createRunner } from './runner/runner.ts'
-import { createTickets } from './waiter-ids.ts'
-import { startUpkeep } from './runner/maintenance.ts'
+import { createWaiterIds } from './waiter-ids.ts'
+import { startMaintenance } from './runner/maintenance.ts'
 import { createVideos } from './videos.ts'
 import type { Videos } from './videos.ts'
-import { createWaiters } from './waiter-registry.ts'
+import { createWaiterRegistry } from './waiter-registry.ts'
 
 export interface VideoService extends Videos {
-  /** How many jobs this node works on. */
+  /** Jobs that this node runs. */
   readonly running: number
-  /** Lets go of all clients and jobs, so that other nodes take these over at once. */
+  /** Ends the long polls and hands the jobs over to other nodes. */
   close (): Promise<void>
 }
 
@@ -36,26 +36,26 @@ export interface VideoServiceOptions {
   ledger: Pick<Ledger, 'reserve' | 'forget' | 'node'>
   media: MediaStore
   download: Download
-  /** The video models that an id stands for, the preferred one first. */
+  /** The video models of an id, the preferred one first. */
   resolve (model: string): ResolvedModel[]
   catalogue: Catalogue
   settings (): VideoSettings
   log: JobLog
   timing?: Partial<Timing>
-  /** Hears of each job that this node has brought to its end. */
+  /** Receives each job that ended on this node. */
   onEnd?: (job: Job) => void
 }
 
-/** How long a closing node waits for submits of which nobody could know what has come of them. */
+/** How long a closing node waits for submits, whose outcome nobody else could find out. */
 const closeMs = 10_000
 
-/** Puts the use case, the runner and what they share together, for one node. */
+/** Creates the use case, the runner and what they share, for one node. */
 export async function createVideoService (options: VideoServiceOptions): Promise<VideoService> {
   const { store, ledger, media, settings, log, catalogue } = options
   const timing = { ...defaultTiming, ...options.timing }
   const clocks = { clock: Date.now, monotonic: () => performance.now() }
   const closing = new AbortController()
-  const tickets = createTickets(ledger.node)
+  const waiterIds = createWaiterIds(ledger.node)
   const takeoverMs = settings().takeoverAfterMs
   const rows = createJobRows(store, ledger.node)
   const holds = createJobHolds(store.engine)
@@ -70,10 +70,10 @@ export async function createVideoService (options: VideoServiceOptions): Promise
     timing,
     log,
     closing: closing.signal,
-    maker: id => catalogue.provider(id)?.videos
+    provider: id => catalogue.provider(id)?.videos
   }
   const onError = (err: unknown): void => log.error({ err }, 'a job could not be written')
-  const waiters = createWaiters({
+  const waiters = createWaiterRegistry({
     rows, timers: realTimers, watchMs: timing.watchMs, owns: id => runner.owns(id), onError
   })
   const runner = createRunner(context, {
@@ -87,22 +87,23 @@ export async function createVideoService (options: VideoServiceOptions): Promise
   })
   const liveness = await createNodeLiveness(
     store, withDefaults(store.engine, { leaseMs: takeoverMs, marginMs: 0, maxRequestMs: 0 }), clocks)
-  const upkeep = startUpkeep(context, {
+  const upkeep = startMaintenance(context, {
     ...clocks, node: ledger.node, takeoverMs, liveness, timers: realTimers, runner: () => runner
   })
-  const admission = createAdmission({
+  const jobFinder = createJobFinder({
     ...context,
     ledger,
     newId: createIds('job_'),
     takeoverMs: () => takeoverMs,
-    tickets,
+    waiterIds,
     begin: job => runner.add(job, true),
     onDoubt (id) {
-      persist(context, id, () => rows.get(id))
+      retryWrite(context, id, () => rows.get(id))
         .then(job => { if (job !== undefined && isLive(job.state)) runner.add(job, true) }, onError)
     }
   })
-  const videos = createVideos({ ...options, rows, admission, waiters, tickets, clock: clocks.clock, onError })
+  const { clock } = clocks
+  const videos = createVideos({ ...options, rows, jobFinder, waiters, waiterIds, clock, onError })
   let closed: Promise<void> | undefined
 
   async function close (): Promise<void> {
@@ -111,7 +112,7 @@ export async function createVideoService (options: VideoServiceOptions): Promise
     await Promise.all([runner.stop(closeMs), upkeep.stop()])
     closing.abort(GatewayError.unavailable('The gateway is shutting down.'))
     await runner.idle()
-    await videos.settled()
+    await videos.idle()
     await rows.abandon()
   }
 
@@ -122,8 +123,8 @@ export async function createVideoService (options: VideoServiceOptions): Promise
       await videos.complete(incoming)
     },
     release: videos.release,
-    settled: videos.settled,
-    get held () { return videos.held },
+    idle: videos.idle,
+    get longPolls () { return videos.longPolls },
     get running () { return runner.size },
     close: async () => {
       closed ??= close()

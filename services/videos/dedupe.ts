@@ -2,23 +2,23 @@ import { createHash } from 'node:crypto'
 import type { Job } from './job.ts'
 import type { JobTask } from '../providers/provider-video.ts'
 
-/** What of a request tells whether it is the same one again. */
-export interface Attempt {
-  /** The header `Idempotency-Key`; null when there is none. */
+/** What identifies a repeated request. */
+export interface RequestIdentity {
+  /** The header `Idempotency-Key`; null if absent. */
   key: string | null
-  /** How often the client has sent it before, as official SDKs say. */
+  /** How often the client has sent it before, by its SDK's header. */
   retryCount: number
   bodyHash: string
 }
 
 /**
- * How long after its start a job is joined by a request that says it is a retry, and by one that does not;
- * and how long after its end one that was delivered. A video that nobody has had waits for as long as it is
- * kept.
+ * How long after its start a job is joined by a request that is marked as a retry (`retry`) and by one that
+ * is not (`silent`), and how long after its end if it was delivered. An undelivered video is joined until it
+ * expires.
  */
 export const joinMs = { retry: 30 * 60_000, silent: 10 * 60_000, delivered: 60_000 }
 
-/** A hash of all that makes up a job: the same for requests that differ only in what changes no video. */
+/** A hash of everything that changes the video. */
 export function bodyHashOf (model: string, task: JobTask): string {
   const hash = createHash('sha256').update(model)
   for (const [name, value] of Object.entries(task).sort(([one], [other]) => one < other ? -1 : 1)) {
@@ -31,14 +31,14 @@ export function bodyHashOf (model: string, task: JobTask): string {
 type Known = Pick<Job, 'id' | 'state' | 'createdAt' | 'finishedAt' | 'expiresAt' | 'delivered' | 'bodyHash'>
 
 /**
- * Which of the jobs alike, oldest first, a request without a key may join, in the order to try. A client that
- * vanished comes back for its own job, so one that nobody waits for goes first; one that somebody waits for
- * is joined only by a request that says it is a retry: its first connection may not be known to be gone. Then
- * comes a video that was sent just now: the last bytes of an answer are often written to a client that has
- * gone. Last comes one that was paid for long ago and never had.
+ * The jobs (oldest first) that a request without an Idempotency-Key may join, in the order to try: jobs
+ * without a waiter, because a client that disconnected comes back for its own job; for a retry also jobs with
+ * a waiter, whose first connection may be dead without the gateway knowing, and videos delivered just now,
+ * because the last bytes are often written to a dead connection; last, undelivered videos.
  */
-export function joinable<One extends Known> (
-  jobs: readonly One[], { retryCount, bodyHash }: Attempt, nowMs: number, isAwaited: (job: One) => boolean
+export function joinableJobs<One extends Known> (
+  jobs: readonly One[], { retryCount, bodyHash }: RequestIdentity, nowMs: number,
+  isAwaited: (job: One) => boolean
 ): One[] {
   const withinMs = retryCount > 0 ? joinMs.retry : joinMs.silent
   const same = jobs.filter(job => job.bodyHash === bodyHash)

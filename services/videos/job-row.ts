@@ -1,6 +1,6 @@
 import type { Value } from '../store/store.ts'
 import { finalStates, liveStates } from './job.ts'
-import type { Candidate, Job, JobFailure, JobState, JobVideo } from './job.ts'
+import type { JobCandidate, Job, JobFailure, JobState, JobVideo } from './job.ts'
 import type { JobTask } from '../providers/provider-video.ts'
 
 /** A row of the table `job`. */
@@ -136,7 +136,7 @@ export function toRow (job: Job): Record<keyof JobRow, Value> {
 /** The job of a row. Throws an Error for a state that this version does not know. */
 export function toJob (row: JobRow): Job {
   const chain = row.chain.split(' ')
-  const candidates: Candidate[] = JSON.parse(row.candidates)
+  const candidates: JobCandidate[] = JSON.parse(row.candidates)
   const task: JobTask = JSON.parse(row.request)
   const videos: JobVideo[] = row.result === null ? [] : JSON.parse(row.result)
   const failure: JobFailure | null = row.error === null ? null : JSON.parse(row.error)

@@ -4,39 +4,39 @@ import type { JobTask } from '../providers/provider-video.ts'
 
 export const liveStates = ['submitting', 'queued', 'running', 'storing'] as const
 export const finalStates = ['succeeded', 'failed', 'cancelled', 'expired'] as const
-/** `submitting`: the provider may or may not know of the job yet; `storing`: its video is being copied. */
+/** `submitting`: the provider may or may not have the job yet; `storing`: its video is being copied. */
 export type LiveState = typeof liveStates[number]
 export type FinalState = typeof finalStates[number]
 export type JobState = LiveState | FinalState
 
-/** Where a job can be done. */
-export interface Candidate { provider: string, model: string }
+/** A deployment that can make the video. */
+export interface JobCandidate { provider: string, model: string }
 
-/** One video that was made. */
+/** A finished video. */
 export interface JobVideo {
-  /** Id of the stored media; null when it could not be copied and `url` is the provider's own. */
+  /** Id of the stored media; null if it could not be stored and `url` is the provider's. */
   media: string | null
   url: string | null
   mime: string
   seconds: number | null
   width: number | null
   height: number | null
-  /** ms since 1970; null when the provider does not say how long its address is good. */
+  /** ms since 1970; null if the provider does not say when its address expires. */
   expiresAt: number | null
 }
 
-/** A failure, as the client is told of it. */
+/** A failure as the client sees it. */
 export type JobFailure = Pick<GatewayError, 'status' | 'type' | 'code' | 'param' | 'message'>
 
-/** A job as it stands in the database. Times are ms since 1970, amounts nano-USD. */
+/** A job as stored in the database. Times are ms since 1970, amounts nano-USD. */
 export interface Job {
   id: string
   account: string
   apiKey: string
   chain: readonly string[]
   model: string
-  candidates: readonly Candidate[]
-  /** Index of the candidate at work. */
+  candidates: readonly JobCandidate[]
+  /** Index of the candidate that runs it. */
   candidate: number
   dedupe: string | null
   bodyHash: string
@@ -48,13 +48,13 @@ export interface Job {
   fence: number
   handle: string | null
   progress: number | null
-  /** How often it was submitted or is about to be. */
+  /** Submits so far, including one about to be sent. */
   attempts: number
   deadlineAt: number
-  /** Null when the job is free. */
+  /** Null if the job is free. */
   hold: JobHold | null
   secondNano: number
-  /** The most seconds of video that are paid for. */
+  /** The most seconds that are charged. */
   seconds: number
   costNano: number | null
   waiter: string | null
@@ -69,12 +69,12 @@ export interface Job {
   expiresAt: number | null
 }
 
-/** What of a job its owner keeps in memory; everything else is read when it is needed. */
+/** The part of a job that its owner keeps in memory; the rest is read when needed. */
 export interface LiveJob {
   readonly id: string
   readonly fence: number
   state: LiveState
-  readonly candidates: readonly Candidate[]
+  readonly candidates: readonly JobCandidate[]
   candidate: number
   handle: string | null
   progress: number | null
@@ -83,18 +83,15 @@ export interface LiveJob {
   submittedAt: number | null
   readonly deadlineAt: number
   cancel: boolean
-  /** Whether it was taken over in the middle of being submitted. */
+  /** Whether it is unknown if the provider has received it. */
   inDoubt: boolean
-  /** Failures of the present step, one after the other. */
+  /** Consecutive failures of the current step. */
   failures: number
-  /** When progress was last written, and what; it is written rarely. */
+  /** When progress was last written. */
   writtenAt: number
 }
 
-/**
- * What of a job in the database is kept in memory by the node that owns it now. `isNew`: nobody can have
- * begun to submit it.
- */
+/** The part of a stored job that its owner keeps in memory. `isNew`: no submit can have begun. */
 export function toLive (job: Job, state: LiveState, isNew: boolean): LiveJob {
   const { id, fence, candidates, candidate, handle, progress, attempts, cancel } = job
   const { createdAt, submittedAt, deadlineAt } = job

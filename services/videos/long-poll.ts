@@ -6,49 +6,45 @@ import type { Trace } from '../requests/trace.ts'
 import { failureOf, stillRunning } from './answer.ts'
 import type { Job } from './job.ts'
 
-/** A request that is held open until its job has ended. */
-export interface Held {
+/** A response that stays open until its job has ended. */
+export interface LongPoll {
   /** Answers with a completion. */
   succeed (body: ChatCompletion, headers: Record<string, string>): void
-  /** Answers with an error: by its status, or, where 200 was sent, in a whole completion. */
+  /** Answers with an error: by its status, or in a completion if 200 was sent already. */
   fail (error: GatewayError): void
-  /**
-   * Ends it because the gateway does: a client that has got nothing yet is told, another one sees it break
-   * off.
-   */
+  /** Ends it because the gateway stops: with 503 if nothing was sent yet, else by closing the connection. */
   release (): void
 }
 
-interface HoldOptions {
+interface LongPollOptions {
   response: LongPollResponse
   job: Pick<Job, 'id' | 'model' | 'createdAt'>
   headers: Record<string, string>
   settings: VideoSettings
-  /** What the client says it waits at most; null when it does not say. */
+  /** The client's own timeout; null if unknown. */
   clientTimeoutMs: number | null
   trace: Trace
-  /** The response has ended or its client has gone: with the whole answer, or without. */
+  /** Called when the response has ended or the client has disconnected. */
   onEnd (delivered: boolean): void
 }
 
 const space = ' '
-/** nginx would keep the spaces to itself; a proxy that compresses would as well. */
+/** Without these, nginx and compressing proxies would buffer the spaces. */
 const heldHeaders = { 'content-type': 'application/json; charset=utf-8', 'x-accel-buffering': 'no', 'cache-control': 'no-transform' }
 
 /**
- * Holds a response open. Nothing is sent at first, so that an early error has its own status; then 200, and a
- * space from time to time, which JSON may begin with: proxies and clients that give up on silence go on
- * waiting.
+ * Keeps a response open. Nothing is sent at first, so that an early error has its own status; then 200 and a
+ * space from time to time (JSON may begin with spaces), so that idle timeouts of proxies and clients do not
+ * fire.
  */
-export function holdOpen (options: HoldOptions): Held {
+export function startLongPoll (options: LongPollOptions): LongPoll {
   const { response, job, headers, settings, trace, onEnd } = options
   const { raw } = response
   let committed = false
   let answered: 'no' | 'part' | 'whole' = 'no'
   const holdMs = maxHoldMs(options)
   const stop = setTimeout(() => fail(stillRunning(job.id), 'part'), holdMs)
-  // A client that gives up within the minute that proxies bear silence is better told to come back: after 200
-  // it would not.
+  // A client with a short timeout gets an early 504 that it retries; after 200 it would not.
   const beats = settings.heartbeat && holdMs > settings.heartbeatAfterMs * 3
   let beat = beats ? setTimeout(onBeat, settings.heartbeatAfterMs) : undefined
 
@@ -63,7 +59,7 @@ export function holdOpen (options: HoldOptions): Held {
       trace.firstByteAtMs = performance.now()
       response.commit({ ...headers, ...heldHeaders })
     }
-    // A client that reads nothing keeps what it has not read in this process's memory.
+    // What a client does not read stays in this process's memory.
     if (raw.writableLength < maxUnread) raw.write(space)
     beat = setTimeout(onBeat, settings.heartbeatEveryMs)
   }
@@ -98,7 +94,7 @@ export function holdOpen (options: HoldOptions): Held {
     release () {
       if (answered !== 'no') return
       if (!committed) {
-        return fail(GatewayError.unavailable('The gateway is shutting down. Send the same request again to wait on.',
+        return fail(GatewayError.unavailable('The gateway is shutting down. Send the same request again to keep waiting.',
           { code: 'shutting_down' }), 'part')
       }
       answered = 'part'
@@ -111,8 +107,8 @@ export function holdOpen (options: HoldOptions): Held {
 const maxUnread = 1024
 const graceMs = 5_000
 
-/** Below what the client waits, so that it hears that the job goes on. */
-function maxHoldMs ({ settings, clientTimeoutMs }: HoldOptions): number {
+/** Below the client's timeout, so that it learns that the job continues. */
+function maxHoldMs ({ settings, clientTimeoutMs }: LongPollOptions): number {
   if (clientTimeoutMs === null) return settings.maxHoldMs
   return Math.max(1, Math.min(settings.maxHoldMs, clientTimeoutMs - Math.min(graceMs, clientTimeoutMs / 10)))
 }

@@ -30,7 +30,7 @@ export function createJobRows (store: Store, node: string) {
       return row && toJob(row)
     },
 
-    /** The job that an account calls so. */
+    /** The job with an account's Idempotency-Key. */
     async named (account: string, dedupe: string): Promise<Job | undefined> {
       const row = await store.get<JobRow>(
         `select ${columns} from job where account = $1 and dedupe = $2`, [account, dedupe])
@@ -38,10 +38,9 @@ export function createJobRows (store: Store, node: string) {
     },
 
     /**
-     * Jobs without a name, with the same content and begun since a time; the oldest first. Of those that a
-     * client has had only the ones that have succeeded lately; of those that nobody has had also older ones
-     * that have succeeded, until they expire. The sign before the order's column keeps
-     * SQLite from going through all jobs of the account in that order.
+     * Jobs without an Idempotency-Key and with the same content, created since a time; the oldest first. Of
+     * delivered jobs only those that succeeded lately; of undelivered ones also older ones that succeeded,
+     * until they expire. The `+` before the order's column keeps SQLite from walking all jobs of an account.
      */
     async alike (
       account: string, bodyHash: string, { sinceMs, deliveredSinceMs, nowMs }: Record<Since, number>
@@ -55,30 +54,30 @@ export function createJobRows (store: Store, node: string) {
       return rows.map(toJob)
     },
 
-    /** Frees the name of a job whose time is over. */
+    /** Frees the Idempotency-Key of an expired job. */
     async forgetName (id: string, nowMs: number): Promise<void> {
       await store.run('update job set dedupe = null where id = $1 and expires_at <= $2', [id, nowMs])
     },
 
-    /** Makes `waiter` the client that waits; false when another one came since `before` was read. */
+    /** Makes `waiter` the waiting client; false when another one came since `before` was read. */
     async claim (id: string, waiter: string, before: string | null): Promise<boolean> {
       return await store.run(`
         update job set waiter = $2, waiter_left_at = null
         where id = $1 and delivered = 0 and (waiter is null or waiter = $3)`, [id, waiter, before]) === 1
     },
 
-    /** Notes that a client waits no more. */
+    /** Records that a client no longer waits. */
     async leave (id: string, waiter: string, nowMs: number): Promise<void> {
       await store.run(
         'update job set waiter = null, waiter_left_at = $3 where id = $1 and waiter = $2', [id, waiter, nowMs])
     },
 
-    /** Notes that a client has had the whole answer. */
+    /** Records that a client has received the whole answer. */
     async deliver (id: string): Promise<void> {
       await store.run('update job set delivered = 1, waiter = null where id = $1', [id])
     },
 
-    /** Changes a job that this node owns; false when it does not, or not any more. */
+    /** Changes a job; false if this node does not own it any more. */
     async change ({ id, fence }: Pick<LiveJob, 'id' | 'fence'>, change: JobChange, queries: Queries = store): Promise<boolean> {
       const set = toChange(change)
       const names = Object.keys(set).map((name, index) => `${name} = $${index + 4}`)
@@ -108,12 +107,12 @@ export function createJobRows (store: Store, node: string) {
       return rows.map(toJob)
     },
 
-    /** Lets go of everything that this node owns. */
+    /** Gives up all jobs of this node. */
     async abandon (): Promise<void> {
       await store.run('update job set owner = null where owner = $1 and finished_at is null', [node])
     },
 
-    /** Those of the given jobs that have ended. */
+    /** The given jobs that have ended. */
     async finished (list: readonly string[]): Promise<Job[]> {
       const rows = await store.all<JobRow>(`
         select ${columns} from job where finished_at is not null and id in (select id from ${ids.sql} as given)`,
@@ -121,14 +120,14 @@ export function createJobRows (store: Store, node: string) {
       return rows.map(toJob)
     },
 
-    /** Jobs of this node that are to be cancelled. */
+    /** Jobs of this node that an operator wants to cancel. */
     async cancelled (): Promise<string[]> {
       const rows = await store.all<{ id: string }>(
         'select id from job where owner = $1 and finished_at is null and cancel = 1', [node])
       return rows.map(({ id }) => id)
     },
 
-    /** Removes jobs that ended before a time; the books keep what they cost. */
+    /** Deletes jobs that ended before a time; the ledger keeps their entries. */
     async prune (beforeMs: number): Promise<void> {
       await store.run('delete from job where finished_at < $1', [beforeMs])
     }

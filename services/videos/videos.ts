@@ -10,20 +10,20 @@ import { planFor, type Catalogue } from '../requests/candidates.ts'
 import type { Incoming } from '../requests/incoming.ts'
 import type { RetryOptions } from '../requests/request-headers.ts'
 import { setCandidate, type Trace } from '../requests/trace.ts'
-import type { Admission, Order } from './admission.ts'
+import type { JobFinder, VideoOrder } from './find-job.ts'
 import { completionOf, errorOf } from './answer.ts'
 import type { Shown } from './answer.ts'
 import { bodyHashOf } from './dedupe.ts'
-import { holdOpen } from './long-poll.ts'
-import type { Held } from './long-poll.ts'
+import { startLongPoll } from './long-poll.ts'
+import type { LongPoll } from './long-poll.ts'
 import type { Job } from './job.ts'
 import { priceOf } from '../billing/video-price.ts'
 import { readTask } from './request.ts'
 import type { JobRows } from './rows.ts'
-import type { Tickets } from './waiter-ids.ts'
-import type { Waiters } from './waiter-registry.ts'
+import type { WaiterIds } from './waiter-ids.ts'
+import type { WaiterRegistry } from './waiter-registry.ts'
 
-/** One request of one client for a video. */
+/** A request for a video. */
 export interface VideoIncoming
   extends Pick<Incoming<ChatCompletionRequest>, 'request' | 'payer' | 'mayUse' | 'trace' | 'delivery'>, RetryOptions {
   /** Where the client reaches the API, e.g. `https://gateway.example.com/v1`. */
@@ -31,28 +31,28 @@ export interface VideoIncoming
 }
 
 export interface Videos {
-  /** Whether an id stands for a model that makes videos. */
+  /** Whether an id is that of a video model. */
   makes (model: string): boolean
   /**
-   * Begins to serve `POST /v1/chat/completions`; resolves when the response is held open, or answered. Throws
-   * GatewayError, UpstreamError or StoreUnavailable for what is known at once.
+   * Serves `POST /v1/chat/completions` for a video model; resolves when the long poll has begun or the answer
+   * was sent. Throws GatewayError, UpstreamError or StoreUnavailable for what is known at once.
    */
   complete (incoming: VideoIncoming): Promise<void>
-  /** Lets all clients go, because the gateway stops. */
+  /** Ends all long polls, because the gateway stops. */
   release (): void
-  /** Resolves when what became of the responses is on disk. */
-  settled (): Promise<void>
-  /** How many requests are held open. */
-  readonly held: number
+  /** Resolves when the deliveries are recorded in the database. */
+  idle (): Promise<void>
+  /** Long polls in progress. */
+  readonly longPolls: number
 }
 
 interface VideosContext {
   resolve (model: string): ResolvedModel[]
   catalogue: Catalogue
   rows: JobRows
-  admission: Admission
-  waiters: Waiters
-  tickets: Tickets
+  jobFinder: JobFinder
+  waiters: WaiterRegistry
+  waiterIds: WaiterIds
   media: MediaStore
   settings (): VideoSettings
   clock: () => number
@@ -60,11 +60,12 @@ interface VideosContext {
 }
 
 /**
- * The use case behind video models: find or create the job, hold the request open, answer when it has ended.
+ * Creates the use case behind video models: find or create the job, start a long poll, answer when the job
+ * has ended.
  */
 export function createVideos (context: VideosContext): Videos {
-  const { waiters, tickets, settings, clock, rows, onError } = context
-  const open = new Set<Held>()
+  const { waiters, waiterIds, settings, clock, rows, onError } = context
+  const open = new Set<LongPoll>()
   const writing = new Set<Promise<void>>()
 
   function write (work: Promise<void>): void {
@@ -72,7 +73,7 @@ export function createVideos (context: VideosContext): Videos {
     writing.add(done)
   }
 
-  function toOrder (incoming: VideoIncoming): Order {
+  function toOrder (incoming: VideoIncoming): VideoOrder {
     const { request, payer, mayUse, idempotencyKey, retryCount, baseUrl, trace } = incoming
     trace.asked = request.model
     const resolved = context.resolve(request.model).find(({ model }) => mayUse(model.id))
@@ -87,25 +88,25 @@ export function createVideos (context: VideosContext): Videos {
       task,
       price: priceOf(model, task),
       deadlineMs: Math.max(...asked.map(({ provider }) => provider.videos.polling.deadlineMs)),
-      attempt: { key: idempotencyKey, retryCount, bodyHash: bodyHashOf(model.id, task) },
+      identity: { key: idempotencyKey, retryCount, bodyHash: bodyHashOf(model.id, task) },
       baseUrl
     }
   }
 
-  /** Keeps nothing of the request but what is needed to answer it. */
+  /** References nothing of the request but what is needed to answer it. */
   function wait (
-    job: Job, ticket: string, { delivery, clientTimeoutMs, baseUrl, trace }: Omit<VideoIncoming, 'request'>
+    job: Job, waiterId: string, { delivery, clientTimeoutMs, baseUrl, trace }: Omit<VideoIncoming, 'request'>
   ): void {
     const { id, model, createdAt } = job
     trace.job = id
     const response = delivery.longPoll()
-    // It has given up while its job was looked for.
+    // The client disconnected while its job was looked up.
     if (response.raw.destroyed) {
-      tickets.giveBack(ticket)
-      return write(rows.leave(id, ticket, clock()))
+      waiterIds.release(waiterId)
+      return write(rows.leave(id, waiterId, clock()))
     }
     const onJob = (ended: Job): void => { answer(ended, held, baseUrl, trace).catch(onError) }
-    const held = holdOpen({
+    const held = startLongPoll({
       response,
       job: { id, model, createdAt },
       headers: headersOf(job),
@@ -114,10 +115,10 @@ export function createVideos (context: VideosContext): Videos {
       trace,
       onEnd (delivered) {
         open.delete(held)
-        tickets.giveBack(ticket)
+        waiterIds.release(waiterId)
         const others = waiters.remove(id, onJob)
         if (delivered) write(rows.deliver(id))
-        else if (!others) write(rows.leave(id, ticket, clock()))
+        else if (!others) write(rows.leave(id, waiterId, clock()))
       }
     })
     open.add(held)
@@ -125,9 +126,9 @@ export function createVideos (context: VideosContext): Videos {
     else onJob(job)
   }
 
-  async function answer (job: Job, held: Held, baseUrl: string, trace: Trace): Promise<void> {
+  async function answer (job: Job, held: LongPoll, baseUrl: string, trace: Trace): Promise<void> {
     const { provider = null, model: upstreamModel = null } = job.candidates[job.candidate] ?? {}
-    // Who asks again for a video that was delivered is told its price, but it was spent before.
+    // A repeated request reports the original price; it is not charged again.
     Object.assign(trace, { provider, upstreamModel, costNano: job.delivered ? 0 : job.costNano })
     if (job.failure !== null) return held.fail(errorOf(job.failure, job.id))
     let shown: Shown[]
@@ -152,21 +153,21 @@ export function createVideos (context: VideosContext): Videos {
     makes: model => context.resolve(model).length > 0,
     async complete (incoming) {
       const order = toOrder(incoming)
-      const ticket = tickets.take()
+      const waiterId = waiterIds.acquire()
       try {
-        wait(await context.admission.admit(order, ticket), ticket, incoming)
+        wait(await context.jobFinder.find(order, waiterId), waiterId, incoming)
       } catch (error) {
-        tickets.giveBack(ticket)
+        waiterIds.release(waiterId)
         throw error
       }
     },
     release () {
       for (const held of open) held.release()
     },
-    async settled () {
+    async idle () {
       await Promise.all(writing)
     },
-    get held () { return open.size }
+    get longPolls () { return open.size }
   }
 }
 

@@ -1,31 +1,28 @@
-/**
- * Names of the clients that wait on one node, by which all nodes can tell whether a job's client is still
- * there.
- */
-export interface Tickets {
-  /** A ticket that is good until it is given back. */
-  take (): string
-  giveBack (ticket: string): void
-  /** Whether a ticket of this node is good. */
-  isGood (ticket: string): boolean
+/** Ids of the clients that wait on one node; all nodes can tell from one whether its client still waits. */
+export interface WaiterIds {
+  /** Returns a new id, which is valid until it is released. */
+  acquire (): string
+  release (waiterId: string): void
+  /** Whether the client of an id of this node still waits. */
+  isWaiting (waiterId: string): boolean
 }
 
-/** Creates the tickets of a node, whose id is their first word. */
-export function createTickets (node: string): Tickets {
-  const good = new Set<string>()
+/** Creates the ids of a node, which begin with the node's id. */
+export function createWaiterIds (node: string): WaiterIds {
+  const waiting = new Set<string>()
   let count = 0
   return {
-    take () {
-      const ticket = `${node} ${++count}`
-      good.add(ticket)
-      return ticket
+    acquire () {
+      const waiterId = `${node} ${++count}`
+      waiting.add(waiterId)
+      return waiterId
     },
-    giveBack: ticket => { good.delete(ticket) },
-    isGood: ticket => good.has(ticket)
+    release: waiterId => { waiting.delete(waiterId) },
+    isWaiting: waiterId => waiting.has(waiterId)
   }
 }
 
-/** The id of the node that a ticket is of. */
-export function nodeOf (ticket: string): string {
-  return ticket.split(' ', 1)[0] ?? ''
+/** The node of a waiter id. */
+export function nodeOf (waiterId: string): string {
+  return waiterId.split(' ', 1)[0] ?? ''
 }

@@ -5,8 +5,8 @@ import type { JobRows } from './rows.ts'
 /** Called once, when the job has ended. */
 export type Waiter = (job: Job) => void
 
-/** The clients that wait on this node, whoever works on their jobs. */
-export interface Waiters {
+/** The clients that wait on this node, whichever node runs their jobs. */
+export interface WaiterRegistry {
   add (id: string, waiter: Waiter): void
   /** Returns whether others wait for the same job. */
   remove (id: string, waiter: Waiter): boolean
@@ -15,20 +15,19 @@ export interface Waiters {
   stop (): void
 }
 
-interface WaitersOptions {
+interface WaiterRegistryOptions {
   rows: Pick<JobRows, 'finished'>
   timers: Timers
   watchMs: number
-  /** Whether this node works on a job, and so hears of its end by itself. */
+  /** Whether this node runs a job, and so learns of its end without asking. */
   owns (id: string): boolean
   onError (error: unknown): void
 }
 
-/**
- * Creates the list of waiting clients. For all jobs that other nodes work on there is one question a second
- * to the database; none while there is no such job.
- */
-export function createWaiters ({ rows, timers, watchMs, owns, onError }: WaitersOptions): Waiters {
+/** Creates the registry. It polls the database once per `watchMs` for all jobs that run on other nodes. */
+export function createWaiterRegistry (
+  { rows, timers, watchMs, owns, onError }: WaiterRegistryOptions
+): WaiterRegistry {
   const waiting = new Map<string, Waiter[]>()
   let size = 0
   let stopped = false

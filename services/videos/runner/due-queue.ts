@@ -1,18 +1,18 @@
-/** What is to be done when, the earliest first; each thing at most once. */
+/** Items by due time, the earliest first; each item at most once. */
 export interface DueQueue<Item> {
-  /** Sets when an item is due; it replaces the time that the item had. */
+  /** Sets or replaces the due time of an item. */
   set (item: Item, dueMs: number): void
   delete (item: Item): void
-  /** When the next item is due; Infinity when there is none. */
+  /** The earliest due time; Infinity if empty. */
   readonly nextMs: number
-  /** Takes out the next item that is due by then. */
+  /** Removes and returns the next item that is due. */
   take (nowMs: number): Item | undefined
   readonly size: number
 }
 
 interface Entry<Item> { item: Item, dueMs: number }
 
-/** Creates an empty queue: a binary heap, in which an item that was moved leaves a dead entry behind. */
+/** Creates an empty queue: a binary heap; an item whose time was replaced leaves a stale entry behind. */
 export function createDueQueue<Item extends object> (): DueQueue<Item> {
   const heap: Entry<Item>[] = []
   const current = new Map<Item, Entry<Item>>()
@@ -42,7 +42,7 @@ export function createDueQueue<Item extends object> (): DueQueue<Item> {
     }
   }
 
-  /** The first entry that counts; those before it are dropped. */
+  /** The first entry that is not stale. */
   function first (): Entry<Item> | undefined {
     for (let entry = heap[0]; entry !== undefined; entry = heap[0]) {
       if (current.get(entry.item) === entry) return entry

@@ -4,7 +4,7 @@ import type { Posting } from '../../ledger/ledger.ts'
 import { fromUpstream } from '../../http/upstream-errors.ts'
 import type { Next, RunnerContext } from './runner-context.ts'
 import type { FinalState, Job, JobFailure, JobVideo, LiveJob } from '../job.ts'
-import { persist } from './retry-write.ts'
+import { retryWrite } from './retry-write.ts'
 import { costNano } from '../../billing/video-price.ts'
 
 /** How a job ends. */
@@ -13,24 +13,24 @@ export type End =
   | {
     state: Exclude<FinalState, 'succeeded'>
     failure: JobFailure
-    /** The provider may have made and charged it all the same: the operator shall look. */
+    /** The provider may have made and charged the video, which an operator must check. */
     mayBeCharged: boolean
   }
 
-/** Ends a job and its hold in one transaction, once. */
-export async function finish (context: RunnerContext, live: LiveJob, end: End): Promise<Next> {
+/** Ends a job and its hold in one transaction. Idempotent. */
+export async function endJob (context: RunnerContext, live: LiveJob, end: End): Promise<Next> {
   const { rows, store, log } = context
-  const ended = await persist(context, live.id, () => store.transaction(async queries => {
+  const ended = await retryWrite(context, live.id, () => store.transaction(async queries => {
     const job = await rows.get(live.id, queries)
     if (job === undefined) return undefined
-    // What is read here of a job never changes; that it is still this node's own, the change itself checks.
+    // What is read here never changes; the update checks that this node still owns the job.
     const posting = postingOf(job, end)
     const at = context.clock()
     const changed = await rows.change(live, {
       state: end.state,
       costNano: end.state === 'succeeded' ? posting.amountNano : 0,
       ...(end.state === 'succeeded' ? { videos: end.videos, progress: 100 } : { failure: end.failure }),
-      task: withoutPictures(job),
+      task: withoutFrames(job),
       finishedAt: at,
       expiresAt: at + context.timing.keepMs
     }, queries)
@@ -42,8 +42,8 @@ export async function finish (context: RunnerContext, live: LiveJob, end: End): 
     }
     return await rows.get(live.id, queries)
   }))
-  const job = ended ?? await persist(context, live.id, () => rows.get(live.id))
-  // The answer of the database to the very same change may have been lost.
+  const job = ended ?? await retryWrite(context, live.id, () => rows.get(live.id))
+  // The database may have committed this very change without its answer arriving.
   if (job === undefined || job.finishedAt === null) return 'lost'
   const level = end.state !== 'succeeded' && end.mayBeCharged ? 'error' : 'info'
   log[level]({ job: job.id, model: job.model, state: job.state, code: job.failure?.code ?? undefined }, 'a job has ended')
@@ -51,8 +51,8 @@ export async function finish (context: RunnerContext, live: LiveJob, end: End): 
 }
 
 /**
- * What a job is charged: the seconds that were made at the price of its admission. Where nobody knows them,
- * what the provider says it charged; never more than what was held.
+ * What a job is charged: its seconds at the price of its start; if its length is unknown, what the provider
+ * reports; never more than the hold.
  */
 function postingOf (job: Job, end: End): Posting {
   const heldNano = job.hold?.amountNano ?? 0
@@ -69,64 +69,64 @@ function postingOf (job: Job, end: End): Posting {
   return { ...base, amountNano, usage, estimated: exactNano === null }
 }
 
-/** Pictures may be megabytes, and nobody asks for them again. */
-export function withoutPictures ({ task }: Pick<Job, 'task'>): Job['task'] {
+/** The task without the bytes of its frames, which may be megabytes and are not needed again. */
+export function withoutFrames ({ task }: Pick<Job, 'task'>): Job['task'] {
   const kept = (picture: string | null) => picture?.startsWith('data:') === true ? null : picture
   return { ...task, firstFrame: kept(task.firstFrame), lastFrame: kept(task.lastFrame) }
 }
 
-/** The end of a job that a provider has refused or failed. */
-export function failed (error: UpstreamError): End {
-  return { state: 'failed', failure: toFailure(fromUpstream(error)), mayBeCharged: false }
+/** The provider refused the job or failed. */
+export function failedEnd (error: UpstreamError): End {
+  return { state: 'failed', failure: failureFrom(fromUpstream(error)), mayBeCharged: false }
 }
 
-export function toFailure ({ status, type, code, param, message }: GatewayError): JobFailure {
+export function failureFrom ({ status, type, code, param, message }: GatewayError): JobFailure {
   return { status, type, code, param, message }
 }
 
-/** Nobody knows whether the provider has got the job. */
+/** It is unknown whether the provider received the job. */
 export const submitUnknown: End = {
   state: 'failed',
-  failure: toFailure(GatewayError.badGateway(
-    'The connection to the provider was lost while the video was being ordered, so it is not known whether it is ' +
-    'made. You were not charged.', { code: 'upstream_submit_unknown' })),
+  failure: failureFrom(GatewayError.badGateway(
+    'The connection to the provider was lost while the video was requested, so it is unknown whether the ' +
+    'provider makes it. You were not charged.', { code: 'upstream_submit_unknown' })),
   mayBeCharged: true
 }
 
 /** The provider took too long. */
 export const tooLate: End = {
   state: 'expired',
-  failure: toFailure(GatewayError.badGateway('The provider did not make the video in time. You were not charged.',
+  failure: failureFrom(GatewayError.badGateway('The provider did not make the video in time. You were not charged.',
     { status: 504, code: 'video_timeout' })),
   mayBeCharged: true
 }
 
-/** The video was made but could not be fetched. */
+/** The video was made but could not be downloaded. */
 export const resultLost: End = {
   state: 'failed',
-  failure: toFailure(GatewayError.badGateway('The video was made, but could not be fetched from the provider. ' +
+  failure: failureFrom(GatewayError.badGateway('The video was made, but could not be downloaded from the provider. ' +
     'You were not charged.', { code: 'upstream_result_lost' })),
   mayBeCharged: true
 }
 
-/** The provider has forgotten the job. */
+/** The provider does not know the job any more. */
 export const jobLost: End = {
   state: 'failed',
-  failure: toFailure(GatewayError.badGateway('The provider does not know the video any more. You were not charged.',
+  failure: failureFrom(GatewayError.badGateway('The provider does not know the video any more. You were not charged.',
     { code: 'upstream_job_lost' })),
   mayBeCharged: true
 }
 
-/** The job was never sent, or the gateway no such provider. */
+/** No provider received the job, or none is configured. */
 export const noProvider: End = {
   state: 'failed',
-  failure: toFailure(GatewayError.badGateway('No provider can make this video now.', { code: 'no_provider' })),
+  failure: failureFrom(GatewayError.badGateway('No provider can make this video at the moment.', { code: 'no_provider' })),
   mayBeCharged: false
 }
 
-/** An operator, or nobody's interest, has ended it. */
-export function cancelled (why: string, mayBeCharged: boolean): End {
-  const failure = toFailure(new GatewayError(409, 'invalid_request_error', `The job was cancelled: ${why}.`,
+/** Cancelled by an operator, or because no client waits. */
+export function cancelledEnd (why: string, mayBeCharged: boolean): End {
+  const failure = failureFrom(new GatewayError(409, 'invalid_request_error', `The job was cancelled: ${why}.`,
     { code: 'job_cancelled' }))
   return { state: 'cancelled', failure, mayBeCharged }
 }

@@ -4,14 +4,14 @@ import { StoreUnavailable } from '../../store/store.ts'
 import type { RunnerContext } from './runner-context.ts'
 import type { Runner } from './runner.ts'
 
-/** What a node does for its jobs beside working on them. */
-export interface Upkeep {
-  /** Whether this node has given no sign of life for so long that others may have taken its jobs. */
+/** Background work for the jobs of a node. */
+export interface Maintenance {
+  /** Whether this node's heartbeat is overdue, so that other nodes may have taken its jobs over. */
   isFenced (): boolean
   stop (): Promise<void>
 }
 
-interface UpkeepOptions {
+interface MaintenanceOptions {
   node: string
   takeoverMs: number
   liveness: NodeLiveness
@@ -21,25 +21,22 @@ interface UpkeepOptions {
 }
 
 const pruneEveryMs = 3_600_000
-/**
- * A node that dies is seen alive up to one look later, and seen dead up to one look late: with 15 s that are
- * 19 s at most.
- */
-const looksPerTakeover = 8
+/** A takeover of 15 s is checked every 1.9 s, so jobs of a dead node are adopted within 19 s. */
+const checksPerTakeover = 8
 
 /**
- * Takes over the jobs of nodes that have died, and those that ended in good order left. How nodes show that
- * they live is the ledger's affair: here their signs are only watched, this node's own among them.
+ * Adopts the jobs of dead nodes and those that closing nodes left, cancels and prunes. The heartbeats
+ * themselves are written by the ledger.
  */
-export function startUpkeep (context: RunnerContext, options: UpkeepOptions): Upkeep {
+export function startMaintenance (context: RunnerContext, options: MaintenanceOptions): Maintenance {
   const { node, takeoverMs, liveness, timers, monotonic, runner } = options
   const { rows, log, clock, timing } = context
-  const everyMs = takeoverMs / looksPerTakeover
+  const everyMs = takeoverMs / checksPerTakeover
   let own = { heartbeatAt: -1, seenMs: monotonic() }
   let prunedMs = -Infinity
   let stopped = false
 
-  async function look (): Promise<void> {
+  async function check (): Promise<void> {
     const askedMs = monotonic()
     const owners = await rows.owners()
     const self = owners.find(({ id }) => id === node)
@@ -69,11 +66,11 @@ export function startUpkeep (context: RunnerContext, options: UpkeepOptions): Up
   }
 
   let cancel = timers.inBackground(0, run)
-  let underWay = Promise.resolve()
+  let running = Promise.resolve()
   function run (): void {
-    underWay = look().catch(err => {
+    running = check().catch(err => {
       const level = err instanceof StoreUnavailable ? 'warn' : 'error'
-      log[level]({ err }, 'the jobs of other nodes could not be looked at')
+      log[level]({ err }, 'the jobs of other nodes could not be checked')
     }).then(() => {
       if (!stopped) cancel = timers.inBackground(everyMs, run)
     })
@@ -84,7 +81,7 @@ export function startUpkeep (context: RunnerContext, options: UpkeepOptions): Up
     async stop () {
       stopped = true
       cancel()
-      await underWay
+      await running
     }
   }
 }

@@ -1,17 +1,16 @@
-/** What the header of an MP4 file says; null where it says nothing, or is none. */
+/** What the header of an MP4 file says; null where it is missing or says nothing. */
 export interface Mp4Facts { seconds: number | null, width: number | null, height: number | null }
 
 type Read = (start: number, end: number) => Promise<Buffer>
 
 const nothing: Mp4Facts = { seconds: null, width: null, height: null }
-/** More boxes at the top, or a longer table of contents, than any real file has. */
+/** Above what any real file has. */
 const maxBoxes = 1_000
 const maxMovieBytes = 64 * 1024 * 1024
 
 /**
- * Reads the length and size of a video from its file, of which only the table of contents is read. `read`
- * gives the bytes from `start` to `end`, both included. Source: ISO/IEC 14496-12, boxes `moov`, `mvhd` and
- * `tkhd`.
+ * Reads the length and size of a video from the boxes `moov`, `mvhd` and `tkhd` of its file (ISO/IEC
+ * 14496-12). `read` returns the bytes from `start` to `end`, inclusive.
  */
 export async function readMp4 (bytes: number, read: Read): Promise<Mp4Facts> {
   let at = 0
@@ -28,7 +27,7 @@ export async function readMp4 (bytes: number, read: Read): Promise<Mp4Facts> {
   return nothing
 }
 
-interface Box { type: string, size: number, /** Where its content begins. */ start: number }
+interface Box { type: string, size: number, /** Offset of its content. */ start: number }
 
 function boxAt (buffer: Buffer, at: number, leftBytes: number): Box | null {
   if (buffer.length < at + 8) return null
@@ -47,7 +46,7 @@ function readMovie (movie: Buffer): Mp4Facts {
     .filter(({ type }) => type === 'trak')
     .flatMap(({ content }) => childrenOf(content).filter(({ type }) => type === 'tkhd'))
     .map(({ content }) => sizeOf(content))
-  // Tracks of sound have no size.
+  // Audio tracks have no size.
   const size = sizes.find(({ width, height }) => width > 0 && height > 0)
   const seconds = header === undefined ? null : secondsOf(header)
   return { seconds, width: size?.width ?? null, height: size?.height ?? null }
@@ -69,7 +68,7 @@ function secondsOf (header: Buffer): number | null {
   if (header.length < (isLong ? 32 : 20)) return null
   const scale = header.readUInt32BE(isLong ? 20 : 12)
   const duration = isLong ? Number(header.readBigUInt64BE(24)) : header.readUInt32BE(16)
-  // A stream that is written as it is made says nothing, or all ones.
+  // Fragmented files say 0 or all ones.
   return scale === 0 || duration === 0 || duration >= 0xffffffff ? null : duration / scale
 }
 

@@ -6,11 +6,10 @@ const firstPauseMs = 50
 const longestPauseMs = 2_000
 
 /**
- * Writes until the database takes it: what a provider has said once may never be heard again. Throws what is
- * no outage, and StoreUnavailable when the node lets go of its jobs meanwhile. `write` may be repeated after
- * it was carried out.
+ * Retries a write until the database accepts it, because an answer of a provider may not come twice. `write`
+ * must be idempotent. Throws what is not an outage, and StoreUnavailable once the node is closing.
  */
-export async function persist<T> (
+export async function retryWrite<T> (
   { closing, log }: RunnerContext, id: string, write: () => Promise<T>
 ): Promise<T> {
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 2)) {

@@ -14,23 +14,23 @@ export interface JobLog {
 
 /** Times of the runner that no operator needs to change, in ms. */
 export interface Timing {
-  /** Between a submit of which nobody knows whether it arrived and the first look for it. */
+  /** Between a submit with an unknown outcome and the first search for its handle. */
   doubtMs: number
-  /** How long a job may be unknown to its provider after it was submitted. */
+  /** How long after its submit a job may be unknown to its provider. */
   newMs: number
-  /** The first pause after a failure, which doubles up to the longest. */
+  /** The first backoff, which doubles up to `maxBackoffMs`. */
   backoffMs: number
   maxBackoffMs: number
-  /** How often progress is written at most. */
+  /** Between two writes of progress. */
   progressMs: number
-  /** How long one call of a provider may take. */
+  /** Timeout of one upstream call. */
   callMs: number
-  /** How long copying one video may take. */
+  /** Timeout of copying one video. */
   copyMs: number
-  /** How long a finished job answers who asks for it again, and how long operators see it. */
+  /** How long a finished job answers repeated requests, and how long operators see it. */
   keepMs: number
   historyMs: number
-  /** How often jobs of other nodes are looked at for which clients wait here. */
+  /** Between two polls of the database for jobs of other nodes. */
   watchMs: number
 }
 
@@ -47,29 +47,27 @@ export const defaultTiming: Timing = {
   watchMs: 1_000
 }
 
-/** What the steps of a job work with. */
+/** The dependencies of a job's steps. */
 export interface RunnerContext {
   store: Store
   rows: JobRows
   holds: JobHolds
   media: MediaStore
   download: Download
-  /** Undefined when no provider of that id makes videos now. */
-  maker (provider: string): VideoProvider | undefined
+  /** Undefined if no provider with that id makes videos. */
+  provider (provider: string): VideoProvider | undefined
   settings (): VideoSettings
   timing: Timing
   clock: () => number
   log: JobLog
-  /** Aborted when the node lets go of its jobs. */
+  /** Aborted when the node gives up its jobs. */
   closing: AbortSignal
 }
 
-/**
- * What comes after a step: another one after some time, the end, or nothing because another node has the job.
- */
+/** What follows a step: another one `after` ms, the end, or nothing because another node owns the job. */
 export type Next = { after: number } | { ended: Job } | 'lost'
 
-/** The pause before trying again what has failed so many times in a row, or what the other side asks for. */
+/** The wait after consecutive failures: exponential backoff or the provider's retry-after, bounded. */
 export function backoff ({ backoffMs, maxBackoffMs }: Timing, failures: number, retryAfterMs = 0): number {
   const pauseMs = Math.min(maxBackoffMs, backoffMs * 2 ** Math.max(0, failures - 1))
   return Math.max(pauseMs, Math.min(retryAfterMs, maxBackoffMs))

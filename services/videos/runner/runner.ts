@@ -3,44 +3,44 @@ import type { Timers } from '../../shared/timers.ts'
 import { backoff } from './runner-context.ts'
 import type { Next, RunnerContext } from './runner-context.ts'
 import { createDueQueue } from './due-queue.ts'
-import { cancelled, finish } from './end-job.ts'
+import { cancelledEnd, endJob } from './end-job.ts'
 import { isLive, toLive } from '../job.ts'
 import type { Job, LiveJob } from '../job.ts'
 import { poll } from './poll.ts'
-import { createRate } from './rate.ts'
-import type { Rate } from './rate.ts'
+import { createPollRate } from './poll-rate.ts'
+import type { PollRate } from './poll-rate.ts'
 import { submit } from './submit.ts'
 
-/** Brings the jobs of this node to their end. */
+/** Runs the jobs of this node. */
 export interface Runner {
-  /** Begins with a job that this node owns; `isNew`: it was inserted just now, so nobody has begun before. */
+  /** Adds a job that this node owns. `isNew`: it was inserted just now. */
   add (job: Job, isNew?: boolean): void
   owns (id: string): boolean
-  /** Cancels jobs of this node as soon as that is possible. */
+  /** Cancels jobs as soon as possible. */
   cancel (ids: readonly string[]): void
-  /** How many jobs this node owns. */
+  /** Jobs that this node owns. */
   readonly size: number
-  /** Waits for what must not be broken off, at most so long, and does nothing more. */
+  /** Starts nothing more; waits up to `maxMs` for submits in progress. */
   stop (maxMs: number): Promise<void>
-  /** Resolves when no step is under way any more. */
+  /** Resolves when no step is running. */
   idle (): Promise<void>
 }
 
 interface RunnerOptions {
   timers: Timers
   monotonic: () => number
-  /** Whether others may have taken this node's jobs over: then it keeps its hands off them. */
+  /** Whether other nodes may have taken the jobs over; then nothing is done. */
   isFenced (): boolean
   onEnd (job: Job): void
 }
 
-/** How long a node that does not know whether its jobs are still its own waits before it looks again. */
+/** How long a fenced node waits before it checks again. */
 const fencedPauseMs = 1_000
 const longestTimerMs = 60_000
 
 /**
- * Creates the runner. All jobs are in one queue by the time of their next step, with one timer for the first
- * of them; nothing is written to the database but changes of state.
+ * Creates the runner. All jobs stand in one queue by the time of their next step, with one timer for the
+ * first; only changes of state are written to the database.
  */
 export function createRunner (context: RunnerContext, options: RunnerOptions): Runner {
   const { timers, monotonic, isFenced, onEnd } = options
@@ -48,7 +48,7 @@ export function createRunner (context: RunnerContext, options: RunnerOptions): R
   const jobs = new Map<string, LiveJob>()
   const due = createDueQueue<LiveJob>()
   const busy = new Map<LiveJob, Promise<void>>()
-  const rates = new Map<string, Rate>()
+  const rates = new Map<string, PollRate>()
   const granted = new WeakSet<LiveJob>()
   let stopped = false
   let timer: { atMs: number, cancel: () => void } | null = null
@@ -78,16 +78,16 @@ export function createRunner (context: RunnerContext, options: RunnerOptions): R
       return { after: backoff(timing, live.failures) }
     }).then(next => {
       busy.delete(live)
-      settle(live, next)
+      advance(live, next)
     })
     busy.set(live, work)
   }
 
-  /** Each provider is asked only so often; a job that has got its moment keeps it. */
+  /** Limits the polls per provider; a job that has reserved its slot keeps it. */
   function waitFor (live: LiveJob, nowMs: number): number {
     if (live.state === 'submitting' || granted.delete(live)) return 0
     const provider = live.candidates[live.candidate]?.provider ?? ''
-    const rate = rates.get(provider) ?? createRate()
+    const rate = rates.get(provider) ?? createPollRate()
     rates.set(provider, rate)
     const waitMs = rate.take(nowMs, context.settings().pollsPerSecond)
     if (waitMs > 0) granted.add(live)
@@ -96,11 +96,11 @@ export function createRunner (context: RunnerContext, options: RunnerOptions): R
 
   async function step (live: LiveJob): Promise<Next> {
     if (live.state !== 'submitting') return await poll(context, live)
-    if (live.cancel && !live.inDoubt) return await finish(context, live, cancelled('by the operator', false))
+    if (live.cancel && !live.inDoubt) return await endJob(context, live, cancelledEnd('by the operator', false))
     return await submit(context, live)
   }
 
-  function settle (live: LiveJob, next: Next): void {
+  function advance (live: LiveJob, next: Next): void {
     if (next === 'lost') {
       jobs.delete(live.id)
     } else if ('ended' in next) {
@@ -117,7 +117,7 @@ export function createRunner (context: RunnerContext, options: RunnerOptions): R
       if (!isLive(job.state)) return
       const live = toLive(job, job.state, isNew)
       if (stopped) {
-        takeBack(context, live)
+        undoIntent(context, live)
         return
       }
       const before = jobs.get(live.id)
@@ -142,7 +142,7 @@ export function createRunner (context: RunnerContext, options: RunnerOptions): R
       timer?.cancel()
       const submits = [...busy].filter(([{ state }]) => state === 'submitting').map(([, work]) => work)
       const waiting = [...jobs.values()].filter(live => live.state === 'submitting' && !busy.has(live))
-      submits.push(...waiting.map(live => takeBack(context, live)))
+      submits.push(...waiting.map(live => undoIntent(context, live)))
       const limit = Promise.withResolvers<void>()
       const cancel = timers.after(maxMs, limit.resolve)
       await Promise.race([Promise.all(submits), limit.promise])
@@ -154,10 +154,10 @@ export function createRunner (context: RunnerContext, options: RunnerOptions): R
   }
 }
 
-/** Lets whoever has the job next know that it was not sent. */
-async function takeBack ({ rows, log }: RunnerContext, live: LiveJob): Promise<void> {
+/** Records that the job was not sent, for the node that adopts it. */
+async function undoIntent ({ rows, log }: RunnerContext, live: LiveJob): Promise<void> {
   if (live.inDoubt || live.attempts === 0) return
   await rows.change(live, { attempts: 0 }).catch(err => {
-    log.warn({ job: live.id, err }, 'a job that was not sent could not be taken back')
+    log.warn({ job: live.id, err }, 'the intent to submit a job could not be undone')
   })
 }

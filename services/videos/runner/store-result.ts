@@ -2,23 +2,23 @@ import type { MediaStore, StoredMedia } from '../../media/media.ts'
 import type { VideoFile, VideoState } from '../../providers/provider-video.ts'
 import { backoff } from './runner-context.ts'
 import type { Next, RunnerContext } from './runner-context.ts'
-import { finish, resultLost } from './end-job.ts'
+import { endJob, resultLost } from './end-job.ts'
 import type { Job, JobVideo, LiveJob } from '../job.ts'
 import { readMp4 } from './mp4.ts'
-import { persist } from './retry-write.ts'
+import { retryWrite } from './retry-write.ts'
 
 const maxCopies = 5
 const maxVideoBytes = 512 * 1024 * 1024
 
 /**
- * Copies what a provider has made, whose addresses die within minutes or need its key, and ends the job.
- * After several failures an address that is good for everybody is passed on as it is.
+ * Copies the videos, whose addresses expire within minutes or need the provider's key, and ends the job.
+ * After several failures, public addresses are passed on.
  */
-export async function copy (
+export async function storeResult (
   context: RunnerContext, live: LiveJob, made: Extract<VideoState, { state: 'succeeded' }>
 ): Promise<Next> {
   if (live.state !== 'storing') {
-    if (!await persist(context, live.id, () => context.rows.change(live, { state: 'storing' }))) return 'lost'
+    if (!await retryWrite(context, live.id, () => context.rows.change(live, { state: 'storing' }))) return 'lost'
     live.state = 'storing'
   }
   const job = await context.rows.get(live.id)
@@ -32,13 +32,13 @@ export async function copy (
     live.failures += 1
     context.log.warn({ job: live.id, err, attempt: live.failures }, 'a video could not be copied')
     if (live.failures < maxCopies) return { after: backoff(context.timing, live.failures) }
-    videos = asTheyAre(made.videos)
+    videos = providerAddresses(made.videos)
   }
-  if (videos === null || videos.length === 0) return await finish(context, live, resultLost)
+  if (videos === null || videos.length === 0) return await endJob(context, live, resultLost)
   const measured = videos.map(({ seconds }) => seconds)
   const known = measured.every(seconds => seconds !== null)
   const seconds = made.seconds ?? (known ? measured.reduce<number>((sum, one) => sum + (one ?? 0), 0) : null)
-  return await finish(context, live, { state: 'succeeded', videos, seconds, providerCostNano: made.costNano })
+  return await endJob(context, live, { state: 'succeeded', videos, seconds, providerCostNano: made.costNano })
 }
 
 async function store (
@@ -69,8 +69,8 @@ async function measure (media: MediaStore, stored: StoredMedia) {
   })
 }
 
-/** The provider's own addresses; null when one of them needs its key. */
-function asTheyAre (files: readonly VideoFile[]): JobVideo[] | null {
+/** The provider's own addresses; null if one of them needs its key. */
+function providerAddresses (files: readonly VideoFile[]): JobVideo[] | null {
   const videos = files.flatMap(file => 'url' in file && file.url.startsWith('https:')
     ? [{ media: null, url: file.url, mime: 'video/mp4', seconds: null, width: null, height: null, expiresAt: null }]
     : [])

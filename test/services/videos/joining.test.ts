@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { bodyHashOf, joinable, joinMs } from '../../../services/videos/dedupe.ts'
+import { bodyHashOf, joinableJobs, joinMs } from '../../../services/videos/dedupe.ts'
 import { createDatabase, forEachEngine } from '../../engines.ts'
 import { createProvider, moderated } from './provider.ts'
 import { checkBooks, createMedia, jobsIn, openAccount, startStudio, until } from './studio.ts'
@@ -131,7 +131,7 @@ t.test('which jobs a request may join', t => fc.assert(fc.property(
   fc.integer({ min: 0, max: 2 }),
   (jobs, retryCount) => {
     const nowMs = 4_000_000
-    const found = joinable(jobs, { key: null, retryCount, bodyHash: 'same' }, nowMs, ({ awaited }) => awaited)
+    const found = joinableJobs(jobs, { key: null, retryCount, bodyHash: 'same' }, nowMs, ({ awaited }) => awaited)
     const limitMs = retryCount > 0 ? joinMs.retry : joinMs.silent
     const isKept = ({ state, expiresAt }: typeof jobs[number]): boolean =>
       state === 'succeeded' && expiresAt !== null && nowMs < expiresAt

@@ -140,7 +140,7 @@ t.test('nothing is written while a job goes on, and other nodes are asked once i
   })
   await until(() => provider.submits.length === 20)
   const joined = clients.map(({ join }) => join())
-  await until(() => waiting.service.held === 20)
+  await until(() => waiting.service.longPolls === 20)
   const isJob = (sql: string): boolean => / job /.test(sql) && !/node/.test(sql)
   statements.length = 0
   const [before, started] = [provider.polls, performance.now()]

@@ -7,23 +7,24 @@ const maxPictureBytes = 20 * 1024 * 1024
 const timeoutMs = 60_000
 
 /**
- * A picture in the form that a provider takes: an address is fetched for one that wants bytes, and bytes are
- * put into the media store for one that wants an address. Throws UpstreamError, which nothing has been sent
- * before.
+ * A frame in the format that a provider takes: a URL is downloaded for one that needs bytes, and bytes are
+ * stored for one that needs a URL. Throws UpstreamError with `sent: 'no'`.
  */
-export async function toPicture (
-  { media, download }: Pick<RunnerContext, 'media' | 'download'>, job: Job, url: string, form: VideoProvider['frameFormat']
+export async function toFrameImage (
+  { media, download }: Pick<RunnerContext, 'media' | 'download'>, job: Job, url: string,
+  format: VideoProvider['frameFormat']
 ): Promise<FrameImage> {
   const given = readPicture(url)
-  if (form === undefined) return given
+  if (format === undefined) return given
   try {
-    if (form === 'bytes' && 'url' in given) return await fetchPicture(given.url, download)
-    if (form === 'url' && 'bytes' in given) {
-      return { url: media.url(await media.put(given.bytes, { kind: 'image', account: job.account, job: job.id }), job.baseUrl) }
+    if (format === 'bytes' && 'url' in given) return await fetchPicture(given.url, download)
+    if (format === 'url' && 'bytes' in given) {
+      const stored = await media.put(given.bytes, { kind: 'image', account: job.account, job: job.id })
+      return { url: media.url(stored, job.baseUrl) }
     }
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : 'unknown'
-    throw new UpstreamError('bad_request', 'no', `A picture of the request cannot be used: ${why}`,
+    throw new UpstreamError('bad_request', 'no', `An image of the request cannot be used: ${why}`,
       { param: 'messages', code: 'invalid_image_url', cause })
   }
   return given
@@ -49,5 +50,5 @@ function mimeOf (bytes: Buffer): string {
   if (start.startsWith('\xff\xd8')) return 'image/jpeg'
   if (start.startsWith('GIF8')) return 'image/gif'
   if (start.startsWith('RIFF') && start.endsWith('WEBP')) return 'image/webp'
-  throw new Error('it is no PNG, JPEG, WebP or GIF')
+  throw new Error('it is not a PNG, JPEG, WebP or GIF')
 }

@@ -3,30 +3,30 @@ import type { JobHold, JobHolds } from '../ledger/hold/job-holds.ts'
 import { holdForJob } from '../requests/request-hold.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Store } from '../store/store.ts'
-import { joinable, joinMs } from './dedupe.ts'
-import type { Attempt } from './dedupe.ts'
-import type { Candidate, Job } from './job.ts'
+import { joinableJobs, joinMs } from './dedupe.ts'
+import type { RequestIdentity } from './dedupe.ts'
+import type { JobCandidate, Job } from './job.ts'
 import type { VideoPrice } from '../billing/video-price.ts'
 import type { JobRows } from './rows.ts'
 import { nodeOf } from './waiter-ids.ts'
-import type { Tickets } from './waiter-ids.ts'
+import type { WaiterIds } from './waiter-ids.ts'
 import type { JobTask } from '../providers/provider-video.ts'
 import type { Payer } from '../billing/payer.ts'
 
-/** A request for a video that was read, checked and priced. */
-export interface Order {
+/** A checked and priced request for a video. */
+export interface VideoOrder {
   payer: Payer
   model: string
-  candidates: readonly Candidate[]
+  candidates: readonly JobCandidate[]
   task: JobTask
   price: VideoPrice
-  /** How long the providers may take. */
+  /** How long the provider may take. */
   deadlineMs: number
-  attempt: Attempt
+  identity: RequestIdentity
   baseUrl: string
 }
 
-interface AdmissionContext {
+interface JobFinderContext {
   store: Store
   rows: JobRows
   holds: JobHolds
@@ -34,37 +34,36 @@ interface AdmissionContext {
   newId: () => string
   clock: () => number
   takeoverMs: () => number
-  tickets: Tickets
-  /** Hears of jobs that are new. */
+  waiterIds: WaiterIds
+  /** Receives new jobs. */
   begin (job: Job): void
-  /** Hears of a job of which it is not known whether it was inserted. */
+  /** Receives the id of a job that may or may not have been inserted. */
   onDoubt (id: string): void
 }
 
-/** Finds the job that a request is for: one that it joins, or a new one. */
-export interface Admission {
+/** Finds the job of a request: one that it joins, or a new one. */
+export interface JobFinder {
   /**
-   * `ticket` is of the client that is going to wait. Throws GatewayError 402 when the money does not suffice,
-   * 422 when its key was used for another request, StoreUnavailable.
+   * `waiterId` is that of the client that will wait. Throws GatewayError 402 when the money does not suffice,
+   * 422 when the Idempotency-Key was used for another request; StoreUnavailable.
    */
-  admit (order: Order, ticket: string): Promise<Job>
+  find (order: VideoOrder, waiterId: string): Promise<Job>
 }
 
-/** Longer than it takes from reserving money to inserting the job that takes the hold over. */
+/** Longer than it takes from holding the money to inserting the job that takes the hold over. */
 const looseHoldMs = 120_000
 const maxRounds = 5
 
-/** Creates the way from a request to its job. */
-export function createAdmission (context: AdmissionContext): Admission {
+export function createJobFinder (context: JobFinderContext): JobFinder {
   const { rows, store, clock, ledger } = context
   const naming = new Map<string, Promise<void>>()
 
-  async function join (order: Order, ticket: string): Promise<Job | null> {
-    const { attempt, payer } = order
+  async function join (order: VideoOrder, waiterId: string): Promise<Job | null> {
+    const { identity, payer } = order
     const [account = ''] = payer.chain
-    if (attempt.key !== null) return await joinNamed(account, attempt.key, attempt, ticket)
+    if (identity.key !== null) return await joinNamed(account, identity.key, identity, waiterId)
     const nowMs = clock()
-    const alike = await rows.alike(account, attempt.bodyHash, {
+    const alike = await rows.alike(account, identity.bodyHash, {
       sinceMs: nowMs - joinMs.retry, deliveredSinceMs: nowMs - joinMs.delivered, nowMs
     })
     if (alike.length === 0) return null
@@ -72,17 +71,18 @@ export function createAdmission (context: AdmissionContext): Admission {
     const isAwaited = ({ waiter }: Job): boolean => {
       if (waiter === null) return false
       const node = nodeOf(waiter)
-      return node === ledger.node ? context.tickets.isGood(waiter) : !dead.has(node)
+      return node === ledger.node ? context.waiterIds.isWaiting(waiter) : !dead.has(node)
     }
-    for (const job of joinable(alike, attempt, nowMs, isAwaited)) {
-      // Of two requests that want the same job, one gets it.
-      if (job.delivered || await rows.claim(job.id, ticket, job.waiter)) return await rows.get(job.id) ?? null
+    for (const job of joinableJobs(alike, identity, nowMs, isAwaited)) {
+      // Of two requests for the same job, one gets it.
+      const isJoined = job.delivered || await rows.claim(job.id, waiterId, job.waiter)
+      if (isJoined) return await rows.get(job.id) ?? null
     }
     return null
   }
 
   async function joinNamed (
-    account: string, key: string, { bodyHash }: Attempt, ticket: string
+    account: string, key: string, { bodyHash }: RequestIdentity, waiterId: string
   ): Promise<Job | null> {
     const job = await rows.named(account, key)
     if (job === undefined) return null
@@ -95,11 +95,11 @@ export function createAdmission (context: AdmissionContext): Admission {
         'This Idempotency-Key was used for another request. Use a new key, or send the same request again.',
         { code: 'idempotency_key_reused', headers: { 'x-should-retry': 'false' } })
     }
-    await rows.claim(job.id, ticket, job.waiter)
+    await rows.claim(job.id, waiterId, job.waiter)
     return job
   }
 
-  /** The nodes where clients seem to wait, but which have been silent for too long. */
+  /** The nodes of waiting clients whose heartbeat is overdue. */
   async function deadWaiters (jobs: readonly Job[]): Promise<Set<string>> {
     const nodes = new Set(jobs.flatMap(({ waiter }) => waiter === null ? [] : [nodeOf(waiter)]))
     nodes.delete(ledger.node)
@@ -112,20 +112,20 @@ export function createAdmission (context: AdmissionContext): Admission {
     return dead
   }
 
-  /** Null when the account has just got a job of that name. */
-  async function create (order: Order, ticket: string): Promise<Job | null> {
+  /** Null when the account has just got a job with that Idempotency-Key. */
+  async function create (order: VideoOrder, waiterId: string): Promise<Job | null> {
     const id = context.newId()
     const expiresAt = clock() + looseHoldMs
     let hold: JobHold | null
     try {
       hold = await holdForJob(ledger, order.payer, { id, maxNano: order.price.maxNano, expiresAt })
     } catch (error) {
-      // What the account lacks may be held for the very same request, which another node has got.
-      const same = await join(order, ticket)
+      // The missing money may be held for the same request, which another node has received.
+      const same = await join(order, waiterId)
       if (same === null) throw error
       return same
     }
-    const job = newJob(id, order, { hold, node: ledger.node, ticket, nowMs: clock() })
+    const job = newJob(id, order, { hold, node: ledger.node, waiterId, nowMs: clock() })
     try {
       const inserted = await store.transaction(async queries => {
         const isNew = await rows.insert(queries, job)
@@ -142,22 +142,22 @@ export function createAdmission (context: AdmissionContext): Admission {
     return job
   }
 
-  async function find (order: Order, ticket: string): Promise<Job> {
+  async function joinOrCreate (order: VideoOrder, waiterId: string): Promise<Job> {
     for (let round = 1; round <= maxRounds; round++) {
-      const job = await join(order, ticket) ?? await create(order, ticket)
+      const job = await join(order, waiterId) ?? await create(order, waiterId)
       if (job !== null) return job
     }
-    throw GatewayError.unavailable('Too many requests with this Idempotency-Key come at once.')
+    throw GatewayError.unavailable('Too many requests with this Idempotency-Key arrive at once.')
   }
 
   return {
-    async admit (order, ticket) {
-      const { attempt: { key }, payer: { chain } } = order
-      if (key === null) return await find(order, ticket)
-      // One after the other: each would hold the money for itself before it finds that the job is there.
+    async find (order, waiterId) {
+      const { identity: { key }, payer: { chain } } = order
+      if (key === null) return await joinOrCreate(order, waiterId)
+      // One after the other: each would hold its own money before it finds the job of the first.
       const name = `${chain[0]} ${key}`
       const before = naming.get(name)
-      const found = (before ?? Promise.resolve()).then(() => find(order, ticket))
+      const found = (before ?? Promise.resolve()).then(() => joinOrCreate(order, waiterId))
       const done = found.then(() => {}, () => {})
       naming.set(name, done)
       try {
@@ -170,9 +170,10 @@ export function createAdmission (context: AdmissionContext): Admission {
 }
 
 function newJob (
-  id: string, order: Order, { hold, node, ticket, nowMs }: { hold: Job['hold'], node: string, ticket: string, nowMs: number }
+  id: string, order: VideoOrder,
+  { hold, node, waiterId, nowMs }: { hold: Job['hold'], node: string, waiterId: string, nowMs: number }
 ): Job {
-  const { payer: { chain, key }, model, candidates, task, price, deadlineMs, attempt, baseUrl } = order
+  const { payer: { chain, key }, model, candidates, task, price, deadlineMs, identity, baseUrl } = order
   const [account = ''] = chain
   return {
     id,
@@ -182,8 +183,8 @@ function newJob (
     model,
     candidates,
     candidate: 0,
-    dedupe: attempt.key,
-    bodyHash: attempt.bodyHash,
+    dedupe: identity.key,
+    bodyHash: identity.bodyHash,
     task,
     baseUrl,
     state: 'submitting',
@@ -198,7 +199,7 @@ function newJob (
     secondNano: price.secondNano,
     seconds: price.seconds,
     costNano: null,
-    waiter: ticket,
+    waiter: waiterId,
     waiterLeftAt: null,
     delivered: false,
     cancel: false,
