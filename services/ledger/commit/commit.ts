@@ -9,7 +9,7 @@ import { chainId } from '../sql/entries.ts'
 import type { Inserted } from '../sql/entries.ts'
 import { createStatements } from '../sql/statements.ts'
 import type { Batch } from '../types.ts'
-import { durableIds, insertDurable, readDurable } from './durable-holds.ts'
+import { insertDurable, readDurable } from './durable-holds.ts'
 import { applyTo, availableNano, balanceSpare, createAccountState, grant, heldNano, spareNano } from './grant.ts'
 import type { AccountState } from './grant.ts'
 import { createPostings, noChange } from './postings.ts'
@@ -64,7 +64,7 @@ async function write (transaction: Transaction): Promise<Committed & { states: M
   for (const { account } of dirty) accounts.add(account)
   const { rows, renewed } = await lock(transaction, accounts, nowMs)
   const booked = await bookedSequences(transaction, rows)
-  const ids = durableIds(transaction)
+  const ids = durableIds(batch)
   const durable = ids.length === 0 ? noDurable : await readDurable(transaction, ids)
   const postings = createPostings(batch.settlements, { term, booked, durable })
   const inserted = await insertPostings(transaction, postings)
@@ -147,6 +147,14 @@ function accountsOf ({ settlements, reservations }: Batch): Set<string> {
   for (const { hold } of settlements) add(hold.chain)
   for (const { chain } of reservations) add(chain)
   return accounts
+}
+
+/** The ids of the durable holds that a batch ends or takes. */
+function durableIds ({ settlements, reservations }: Batch): string[] {
+  const ids: string[] = []
+  for (const { hold } of settlements) if (hold.grant === null) ids.push(hold.id)
+  for (const { id, durable } of reservations) if (durable !== null) ids.push(id)
+  return ids
 }
 
 async function insertPostings (

@@ -4,14 +4,6 @@ import type { PendingReservation } from '../types.ts'
 import type { LockedReservation } from './grant.ts'
 import type { Committed, Transaction } from './transaction.ts'
 
-/** The ids of the durable holds that a batch ends or takes. */
-export function durableIds ({ batch }: Transaction): string[] {
-  const ids: string[] = []
-  for (const { hold } of batch.settlements) if (hold.grant === null) ids.push(hold.id)
-  for (const { id, durable } of batch.reservations) if (durable !== null) ids.push(id)
-  return ids
-}
-
 /** Reads durable holds, by id, as far as they exist. */
 export async function readDurable (
   { statements, queries }: Transaction, ids: readonly string[]

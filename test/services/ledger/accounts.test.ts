@@ -18,13 +18,13 @@ forEachEngine(t, 'a new account has nothing', async (t, database) => {
     { name: 'The team', parent: 'acme', currency: 'usd', created_at: 1_000 })
 })
 
-forEachEngine(t, 'creating an account again changes nothing', async (t, database) => {
+forEachEngine(t, 'creating an account again is a no-op', async (t, database) => {
   const { store, accounts } = await setUp(database)
   t.equal(await accounts.create({ id: 'acme', name: 'Another name' }), false)
   t.same(await store.get('select name from account'), { name: 'acme' })
 })
 
-forEachEngine(t, 'ids that would confuse the books are refused', async (t, database) => {
+forEachEngine(t, 'reserved and malformed ids are refused', async (t, database) => {
   const { accounts } = await setUp(database)
   for (const id of ['funding', 'revenue', 'suspense', '', '-x', 'a b', 'x'.repeat(129)]) {
     await t.rejects(accounts.create({ id }), { name: 'GatewayError', status: 400, param: 'id' }, id)
@@ -42,7 +42,7 @@ forEachEngine(t, 'a deposit is one entry and the credits of one account', async 
   ])
 })
 
-forEachEngine(t, 'a deposit sent again changes nothing, also when both are under way', async (t, database) => {
+forEachEngine(t, 'repeating a deposit is a no-op, also concurrently', async (t, database) => {
   const { store, accounts } = await setUp(database)
   const deposit = { id: 'd1', account: 'acme', amountNano: 7 }
   t.same((await Promise.all([accounts.deposit(deposit), accounts.deposit(deposit)])).sort(), [false, true])
@@ -68,7 +68,7 @@ forEachEngine(t, 'amounts that are not positive safe integers are refused', asyn
   }
 })
 
-forEachEngine(t, 'credits cannot leave the safe integers, and the entry goes with them', async (t, database) => {
+forEachEngine(t, 'a deposit that would exceed the safe integers is rolled back', async (t, database) => {
   const { store, accounts } = await setUp(database)
   await accounts.deposit({ id: 'd1', account: 'acme', amountNano: Number.MAX_SAFE_INTEGER - 1 })
   await t.rejects(accounts.deposit({ id: 'd2', account: 'acme', amountNano: 2 }), RangeError)
@@ -85,7 +85,7 @@ forEachEngine(t, 'an unknown account has no balance and takes no deposit', async
   t.same(await store.all('select idempotency_key as id from entry'), [])
 })
 
-forEachEngine(t, 'a deposit within the caller\'s transaction goes with it', async (t, database) => {
+forEachEngine(t, 'a deposit within the caller\'s transaction is rolled back with it', async (t, database) => {
   const { store, accounts } = await setUp(database)
   await t.rejects(store.transaction(async (queries) => {
     await accounts.create({ id: 'new' }, queries)
@@ -96,7 +96,7 @@ forEachEngine(t, 'a deposit within the caller\'s transaction goes with it', asyn
   await t.rejects(accounts.balance('new'), { code: 'account_not_found' })
 })
 
-forEachEngine(t, 'a parent exists, and has at most three above itself', async (t, database) => {
+forEachEngine(t, 'a parent must exist, and may have at most three parents of its own', async (t, database) => {
   const { accounts } = await setUp(database)
   const line = ['acme', 'division', 'team', 'group', 'person']
   for (const [index, parent] of line.slice(0, -1).entries()) {

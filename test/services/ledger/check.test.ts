@@ -50,7 +50,7 @@ const damages: Record<string, { sql: string[], subject: string | RegExp }> = {
   }
 }
 
-forEachEngine(t, 'every rule of the books is broken by the damage it is there for', async (t, database) => {
+forEachEngine(t, 'every rule detects the damage it is meant for', async (t, database) => {
   const store = await database.open()
   await createBooks(store, { acme: 1_000, budget: 1_000 })
   const { ledger } = startLedger(t, store)
@@ -83,7 +83,7 @@ forEachEngine(t, 'an entry without an idempotency key is named by its id', async
   }])
 })
 
-forEachEngine(t, 'the database itself keeps a hold from having two usage entries', async (t, database) => {
+forEachEngine(t, 'the database rejects a second usage entry of a hold', async (t, database) => {
   const store = await database.open()
   await createBooks(store, { acme: 1_000 })
   await store.run(entry("'acme', 'revenue', 5, 'usage', 'job', null, null"))

@@ -21,7 +21,7 @@ async function setUp (t: Test, database: Database) {
   return { store, ledger, corrections, usageSeq, usageId: entryId(usageSeq) }
 }
 
-forEachEngine(t, 'a refund takes back what a request was charged, wherever it was', async (t, database) => {
+forEachEngine(t, 'a refund takes back a charge on every account of its chain', async (t, database) => {
   const { store, ledger, corrections, usageId, usageSeq } = await setUp(t, database)
   t.equal(await corrections.refund({ id: 'f1', entry: usageId, amountNano: 150 }), true)
   t.match(await rowOf(store), { credits: 1_000, spent: 450 })
@@ -36,7 +36,7 @@ forEachEngine(t, 'a refund takes back what a request was charged, wherever it wa
   await assertBooks(t, store)
 })
 
-forEachEngine(t, 'a refund sent again changes nothing', async (t, database) => {
+forEachEngine(t, 'repeating a refund is a no-op', async (t, database) => {
   const { store, corrections, usageId } = await setUp(t, database)
   const refund = { id: 'f1', entry: usageId, amountNano: 100 }
   t.same((await Promise.all([corrections.refund(refund), corrections.refund(refund)])).sort(), [false, true])
@@ -47,7 +47,7 @@ forEachEngine(t, 'a refund sent again changes nothing', async (t, database) => {
   await assertBooks(t, store)
 })
 
-forEachEngine(t, 'no more is refunded than was charged, however many ask at once', async (t, database) => {
+forEachEngine(t, 'concurrent refunds never exceed the charge', async (t, database) => {
   const { store, corrections, usageId } = await setUp(t, database)
   await t.rejects(corrections.refund({ id: 'f', entry: usageId, amountNano: 601 }), tooMuch)
   await t.rejects(corrections.refund({ id: 'f', entry: 'entry_999' }), { status: 404, code: 'entry_not_found' })
@@ -75,7 +75,7 @@ forEachEngine(t, 'an adjustment adds to the credits or takes from them, with its
   await assertBooks(t, store)
 })
 
-forEachEngine(t, 'an adjustment sent again changes nothing', async (t, database) => {
+forEachEngine(t, 'repeating an adjustment is a no-op', async (t, database) => {
   const { store, corrections } = await setUp(t, database)
   const adjustment = { id: 'a1', account: 'acme', amountNano: -70, reason: 'typing error' }
   const booked = await Promise.all([corrections.adjust(adjustment), corrections.adjust(adjustment)])

@@ -52,7 +52,7 @@ export async function createCluster (database: Database, credits: Record<string,
     store,
     network,
     time,
-    /** Starts a node of which the others know nothing but its signs of life. */
+    /** Starts a node that others know only by its heartbeat. */
     node (nodeId: string, { rate = 1, offsetMs = 0, ...options }: NodeOptions = {}) {
       const clocks = time.clocksOf({ rate, offsetMs })
       const connection = network.connect()

@@ -17,7 +17,7 @@ async function openBooks (database: Database, credits: Record<string, number> = 
   return store
 }
 
-forEachEngine(t, 'a request is held for, charged what it cost, and the rest given back', async (t, database) => {
+forEachEngine(t, 'a request is charged what it cost, and the rest of its hold is released', async (t, database) => {
   const store = await openBooks(database)
   const { ledger } = startLedger(t, store)
   const hold = await ledger.reserve(reservation(1_000))
@@ -55,7 +55,7 @@ forEachEngine(t, 'once an account is in use, a hold needs no database', async (t
   t.match(await ledger.balance('acme'), { spentNano: 400, heldNano: 0 })
 })
 
-forEachEngine(t, 'the end of a hold counts once, whatever is called again', async (t, database) => {
+forEachEngine(t, 'a hold ends once, whatever is called again', async (t, database) => {
   const store = await openBooks(database)
   const { ledger } = startLedger(t, store)
   for (const durable of [false, true]) {
@@ -68,7 +68,7 @@ forEachEngine(t, 'the end of a hold counts once, whatever is called again', asyn
   await assertBooks(t, store)
 })
 
-forEachEngine(t, 'an account cannot be held for more than it has, by however many at once', async (t, database) => {
+forEachEngine(t, 'concurrent reservations never hold more than the account has', async (t, database) => {
   const store = await openBooks(database, { acme: 1_000 })
   const { ledger } = startLedger(t, store)
   const outcomes = await Promise.allSettled(Array.from({ length: 64 }, async () => {
@@ -84,7 +84,7 @@ forEachEngine(t, 'an account cannot be held for more than it has, by however man
   await assertBooks(t, store)
 })
 
-forEachEngine(t, 'a refusal names balance, held and needed, and that a retry is useless', async (t, database) => {
+forEachEngine(t, 'a 402 states balance, held and needed, and tells clients not to retry', async (t, database) => {
   const { ledger } = startLedger(t, await openBooks(database))
   await spend(ledger, 100_000_000, 100_000_000)
   await ledger.reserve(reservation(250_000_000))
@@ -97,7 +97,7 @@ forEachEngine(t, 'a refusal names balance, held and needed, and that a retry is 
   })
 })
 
-forEachEngine(t, 'money that a request gives back is there for the next one at once', async (t, database) => {
+forEachEngine(t, 'released money is available to the next request at once', async (t, database) => {
   const { ledger } = startLedger(t, await openBooks(database, { acme: 1_000 }))
   for (let round = 0; round < 20; round++) {
     const hold = await ledger.reserve(reservation(1_000))
@@ -111,7 +111,7 @@ forEachEngine(t, 'money that a request gives back is there for the next one at o
   t.match(await ledger.balance('acme'), { spentNano: 1_000, availableNano: 0 })
 })
 
-forEachEngine(t, 'a hold counts on every account of its chain, or on none', async (t, database) => {
+forEachEngine(t, 'a hold is taken on every account of its chain, or on none', async (t, database) => {
   const store = await openBooks(database, { acme: usd, team: 500, budget: 100 })
   const { ledger } = startLedger(t, store)
   const chain = ['acme', 'team', 'budget']
@@ -154,7 +154,7 @@ forEachEngine(t, 'a large or durable amount has rows of its own in the database'
   await assertBooks(t, store)
 })
 
-forEachEngine(t, 'a durable hold that is taken again is the same hold, on any node', async (t, database) => {
+forEachEngine(t, 'a durable hold reserved again is the same hold, on any node', async (t, database) => {
   const store = await openBooks(database)
   const [first, second] = [startLedger(t, store).ledger, startLedger(t, store).ledger]
   const job = reservation(1_000, { durable: true })
@@ -169,7 +169,7 @@ forEachEngine(t, 'a durable hold that is taken again is the same hold, on any no
   await assertBooks(t, store)
 })
 
-forEachEngine(t, 'the database refuses a durable hold to a key that has ended', async (t, database) => {
+forEachEngine(t, 'the database rejects durable holds of a key that has ended', async (t, database) => {
   const store = await openBooks(database)
   const keys = createKeys(store)
   const { ledger } = startLedger(t, store)
@@ -191,7 +191,7 @@ forEachEngine(t, 'the database refuses a durable hold to a key that has ended', 
   await assertBooks(t, store)
 })
 
-forEachEngine(t, 'what costs more than its hold is charged, counted, and stops the next one', async (t, database) => {
+forEachEngine(t, 'a request that costs more than its hold is charged and counted, and blocks the next one', async (t, database) => {
   const store = await openBooks(database, { acme: 1_000 })
   const { ledger } = startLedger(t, store)
   const first = await ledger.reserve(reservation(400))
@@ -219,7 +219,7 @@ forEachEngine(t, 'a deposit of another process counts for the next reservation',
   t.match(await ledger.balance('acme'), { creditsNano: 101, availableNano: 0 })
 })
 
-forEachEngine(t, 'a settlement that repeats the id of an earlier one is not charged again', async (t, database) => {
+forEachEngine(t, 'a settlement under the id of an earlier one is not charged again', async (t, database) => {
   const store = await openBooks(database)
   const { ledger } = startLedger(t, store)
   for (const costNano of [30, 50]) await spend(ledger, 100, costNano, { id: 'twice' })
@@ -227,7 +227,7 @@ forEachEngine(t, 'a settlement that repeats the id of an earlier one is not char
   await assertBooks(t, store)
 })
 
-forEachEngine(t, 'closing writes everything and gives everything back', async (t, database) => {
+forEachEngine(t, 'closing commits everything and releases all holds', async (t, database) => {
   const store = await openBooks(database)
   const { ledger } = startLedger(t, store)
   const hold = await ledger.reserve(reservation(1_000))
@@ -242,8 +242,8 @@ forEachEngine(t, 'closing writes everything and gives everything back', async (t
   await assertBooks(t, store)
 })
 
-for (const [how, fresh] of [['known by their ids', false], ['numbered', true]] as const) {
-  forEachEngine(t, `one wrong settlement in a batch keeps no other from the books, ${how}`, async (t, database) => {
+for (const [how, fresh] of [['with idempotency keys', false], ['with sequence numbers', true]] as const) {
+  forEachEngine(t, `one wrong settlement in a batch keeps no other from being booked, ${how}`, async (t, database) => {
     const store = await openBooks(database)
     await refuseSomeEntries(store)
     const { ledger, log } = startLedger(t, store)
@@ -279,7 +279,7 @@ async function refuseSomeEntries (store: Store): Promise<void> {
   }
 }
 
-forEachEngine(t, 'what cannot be a reservation or a posting changes nothing', async (t, database) => {
+forEachEngine(t, 'invalid reservations and postings change nothing', async (t, database) => {
   const store = await openBooks(database)
   const { ledger } = startLedger(t, store)
   for (const amountNano of [0, -1, 0.5, NaN, 2 ** 53]) {

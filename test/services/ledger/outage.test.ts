@@ -7,7 +7,7 @@ import { assertBooks, createCluster, posting, reservation, rowOf } from './helpe
 const usd = 1_000_000_000
 const away = { name: 'StoreUnavailable' }
 
-forEachEngine(t, 'while the database is away nothing is lost, and it is written after', async (t, database) => {
+forEachEngine(t, 'settlements during an outage are committed after it', async (t, database) => {
   const { store, time, node } = await createCluster(database, { acme: usd })
   const { ledger, connection, log } = node('a')
   const reserved = [10, 20, 30].map(async (amount) => await ledger.reserve(reservation(amount)))
@@ -33,7 +33,7 @@ forEachEngine(t, 'while the database is away nothing is lost, and it is written 
   await assertBooks(t, store)
 })
 
-forEachEngine(t, 'a lost answer changes nothing, whether the commit came through or not', async (t, database) => {
+forEachEngine(t, 'a lost answer changes nothing, whether the commit succeeded or not', async (t, database) => {
   const { store, time, node } = await createCluster(database, { acme: 1_000 })
   const { ledger, connection } = node('a')
   const first = Promise.resolve(ledger.reserve(reservation(100)))
@@ -48,7 +48,7 @@ forEachEngine(t, 'a lost answer changes nothing, whether the commit came through
 
   connection.weather = 'well'
   await time.advance(3_000)
-  t.match(await rowOf(store), { spent: 60, held: 0 }, 'the hold that nobody knows of is given back')
+  t.match(await rowOf(store), { spent: 60, held: 0 }, 'the hold of the lost answer is released')
   const all = Promise.resolve(ledger.reserve(reservation(940)))
   await time.advance(20);
   (await all).settle(posting(940))
@@ -75,7 +75,7 @@ forEachEngine(t, 'what was spare before a lost answer is not granted twice', asy
   await assertBooks(t, store)
 })
 
-forEachEngine(t, 'what a node grew by without hearing of it is given back', async (t, database) => {
+forEachEngine(t, 'an allowance that grew in a commit without an answer is given back', async (t, database) => {
   const { store, time, node } = await createCluster(database, { acme: 1_000 })
   const { ledger, connection } = node('a')
   const first = Promise.resolve(ledger.reserve(reservation(100)))
@@ -94,7 +94,7 @@ forEachEngine(t, 'what a node grew by without hearing of it is given back', asyn
   await assertBooks(t, store)
 })
 
-forEachEngine(t, 'a database that is away is not asked anew for every request', async (t, database) => {
+forEachEngine(t, 'requests during an outage do not each ask the database', async (t, database) => {
   const { time, node } = await createCluster(database, { acme: usd })
   const { ledger, connection, log } = node('a')
   const reserved = Array.from({ length: 100 }, async () => await ledger.reserve(reservation(1)))
@@ -111,7 +111,7 @@ forEachEngine(t, 'a database that is away is not asked anew for every request', 
   t.equal(ledger.unflushedCount, 0)
 })
 
-forEachEngine(t, 'a large hold that was taken without an answer is given back', async (t, database) => {
+forEachEngine(t, 'a durable hold taken in a commit without an answer is released', async (t, database) => {
   const { store, time, node } = await createCluster(database, { acme: usd })
   const { ledger, connection } = node('a')
   const first = Promise.resolve(ledger.reserve(reservation(1)))
@@ -129,7 +129,7 @@ forEachEngine(t, 'a large hold that was taken without an answer is given back', 
   await assertBooks(t, store)
 })
 
-forEachEngine(t, 'what waits for the database is bounded', async (t, database) => {
+forEachEngine(t, 'the number of items waiting for the database is bounded', async (t, database) => {
   const { time, node } = await createCluster(database, { acme: usd })
   const { ledger, connection } = node('a', { maxUnflushed: 3, maxWaiting: 2 })
   const refusals = [1, 2].map(() => Promise.resolve(ledger.reserve(reservation(1))))
@@ -149,7 +149,7 @@ forEachEngine(t, 'what waits for the database is bounded', async (t, database) =
   await ledger.reserve(reservation(1))
 })
 
-forEachEngine(t, 'what ends in an outage or right after it is booked under its own time', async (t, database) => {
+forEachEngine(t, 'entries settled during an outage or right after it carry their own time', async (t, database) => {
   const { store, time, node } = await createCluster(database, { acme: usd })
   const { ledger, connection } = node('a', { batchSize: 2 })
   const reserved = [1, 2, 3, 4].map(async (amount) => await ledger.reserve(reservation(amount)))
@@ -174,7 +174,7 @@ forEachEngine(t, 'what ends in an outage or right after it is booked under its o
   await assertBooks(t, store)
 })
 
-forEachEngine(t, 'closing without the database fails, and says so', async (t, database) => {
+forEachEngine(t, 'closing without the database rejects', async (t, database) => {
   const { store, time, node } = await createCluster(database, { acme: usd })
   const { ledger, connection } = node('a', { closeMs: 0 })
   const reserved = Promise.resolve(ledger.reserve(reservation(10)))
@@ -190,7 +190,7 @@ forEachEngine(t, 'closing without the database fails, and says so', async (t, da
   t.equal(await createAccounts(store).deposit({ id: 'd', account: 'acme', amountNano: 1 }), true)
 })
 
-forEachEngine(t, 'closing in the middle of a commit lets it end, and nothing is tried after', async (t, database) => {
+forEachEngine(t, 'closing during a commit lets it finish, and nothing is committed after', async (t, database) => {
   const { store, time, node } = await createCluster(database, { acme: usd })
   const { ledger, connection, log } = node('a')
   const reserved = Promise.resolve(ledger.reserve(reservation(10)))

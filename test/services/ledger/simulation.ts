@@ -4,7 +4,7 @@ import type { Store } from '../../../services/store/store.ts'
 
 interface Due { atMs: number, work: () => void }
 
-/** Time that passes only when it is told to. */
+/** Time that passes only by `advance`. */
 export interface SimulatedTime {
   now (): number
   /** The clocks and timers of one node; its clock runs `rate` times as fast and is `offsetMs` ahead. */

@@ -69,7 +69,7 @@ async function checkNothingHeld (
   const reclaimed = await store.get<{ count: number }>(
     "select count(*) as count from hold where kind = 'node' and state = 3 and account = $1", [accounts[0] ?? ''])
   result.reclaimedTerms = reclaimed?.count ?? 0
-  // What is durable waits for its own time, or for whoever goes on with the work.
+  // Durable holds wait for their expiry, or for the process that continues their work.
   const open = await store.all<{ id: string }>(
     "select distinct id from hold where state = 0 and kind <> 'job' and account in ($1, $2, $3)", accounts)
   const known = new Set(grants.filter(({ node }) => !node.alive).map(({ hold }) => hold.id))

@@ -24,7 +24,7 @@ for (const [name, colourOf] of [
   ['rows that are not', (index: number) => `colour ${index % 3}`],
   ['both in one go', (index: number) => index < 130 ? 'red' : `colour ${index}`]
 ] as const) {
-  t.test(`${name} arrive as they are, those that are new are counted`, async t => {
+  t.test(`${name} are inserted unchanged, and new ones counted`, async t => {
     const store = await openStore('sqlite::memory:')
     t.teardown(() => store.close())
     await store.run(table)
@@ -39,7 +39,7 @@ for (const [name, colourOf] of [
   })
 }
 
-t.test('rows that the database refuses take their transaction with them', async t => {
+t.test('rows that the database rejects roll their transaction back', async t => {
   const store = await openStore('sqlite::memory:')
   t.teardown(() => store.close())
   await store.run(table)

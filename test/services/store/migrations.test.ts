@@ -26,7 +26,7 @@ forEachEngine(t, 'nodes that open an empty database at once migrate it once', as
   for (const history of histories) t.same(history, histories[0])
 })
 
-forEachEngine(t, 'a database of a newer version is refused and left as it is', async (t, database) => {
+forEachEngine(t, 'a database of a newer version is refused and left unchanged', async (t, database) => {
   const store = await database.open()
   await store.run("insert into migration (id, name, applied_at) values (999, 'from-the-future', 0)")
   await t.rejects(openStore(database.url), { message: /newer version of Tollgate \(migration 999, from-the-future\)/ })
@@ -39,7 +39,7 @@ forEachEngine(t, 'a database with another history is refused', async (t, databas
   await t.rejects(openStore(database.url), { message: /migration 1, something-else/ })
 })
 
-t.test('lines of an engine are for that engine only', async (t) => {
+t.test('marked lines of a migration apply to their engine only', async (t) => {
   const sql = 'both\n  -- engine: sqlite\nlite\n-- engine: postgres\npg\n-- engine: all\nboth again'
   const words = (text: string) => text.split('\n').filter((line) => !line.includes('--'))
   t.same(words(sqlFor('sqlite', sql)), ['both', 'lite', 'both again'])
@@ -77,7 +77,7 @@ t.test('a database that has the first migrations gets only those that are missin
   t.equal(history.length, (await readdir(migrations)).length)
 })
 
-forEachEngine(t, 'the ledger\'s tables refuse values that make no sense', async (t, database) => {
+forEachEngine(t, 'the ledger\'s tables reject invalid values', async (t, database) => {
   const store = await database.open()
   await store.run("insert into account (id, name, currency, created_at) values ('a', 'A', 'usd', 0)")
   await store.run("insert into hold (id, account, kind, owner, amount, spare, created_at) values ('n/1', 'a', 'node', 'n', 9, 4, 1)")

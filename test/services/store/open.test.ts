@@ -31,7 +31,7 @@ t.test('a postgres address opens the database it names', async (t) => {
   }
 })
 
-t.test('other addresses are refused without telling their passwords', async (t) => {
+t.test('other addresses are refused without revealing passwords', async (t) => {
   for (const url of ['mysql://root:secret@db/x', 'secret', 'sqlite:', '']) {
     const error: unknown = await openStore(url).catch((error: unknown) => error)
     t.match(error, { message: /supported are sqlite:<path>/ })
@@ -39,7 +39,7 @@ t.test('other addresses are refused without telling their passwords', async (t) 
   }
 })
 
-t.test('a postgres address that is wrong is refused without telling its password', async (t) => {
+t.test('an invalid postgres address is refused without revealing its password', async (t) => {
   const wrong = {
     'postgres://user:secret@host:port/database': /of the form postgres:/,
     'postgres://user:secret@127.0.0.1/database?pool=0': /`pool` must be a whole number from 1 to 1000/,

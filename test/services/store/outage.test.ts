@@ -26,7 +26,7 @@ async function open (t: Test) {
 
 const ids = (queries: Queries) => queries.all('select id from note order by id')
 
-t.test('a server that is killed is unavailable, and back without a restart of ours', async (t) => {
+t.test('a killed server is unavailable, and used again once it is back', async (t) => {
   const { store, warning } = await open(t)
   await store.run('insert into note (id) values (1)')
   await Promise.all(Array.from({ length: 5 }, () => ids(store)))
@@ -42,7 +42,7 @@ t.test('a server that is killed is unavailable, and back without a restart of ou
   t.equal(await store.transaction(async () => 1), 1)
 })
 
-t.test('what is under way when the server is killed is unavailable and not done', async (t) => {
+t.test('a transaction during which the server is killed is unavailable and rolled back', async (t) => {
   const { store } = await open(t)
   const begun = Promise.withResolvers<void>()
   const killed = Promise.withResolvers<void>()
@@ -63,7 +63,7 @@ t.test('what is under way when the server is killed is unavailable and not done'
   t.same(await ids(store), [])
 })
 
-t.test('connections that an operator ends are replaced', async (t) => {
+t.test('connections terminated by an operator are replaced', async (t) => {
   const { store } = await open(t)
   const { store: operator } = await open(t)
   const begun = Promise.withResolvers<void>()
@@ -92,7 +92,7 @@ t.test('a deposit repeated after an outage is booked once', async (t) => {
   t.match(await accounts.balance('default'), { creditsNano: 12 })
 })
 
-t.test('a start waits for the server', async (t) => {
+t.test('start-up waits for the server', async (t) => {
   const url = await server.createSchema()
   const { log, warning } = createLog()
   await server.kill()
@@ -104,7 +104,7 @@ t.test('a start waits for the server', async (t) => {
   t.same(await store.all('select id from account'), [])
 })
 
-t.test('a start does not wait for ever', async (t) => {
+t.test('start-up gives up after a while', async (t) => {
   const url = await server.createSchema()
   await server.kill()
   t.teardown(() => server.start())

@@ -36,7 +36,7 @@ function createMeeting (count: number): () => Promise<void> {
   }
 }
 
-t.test('two transactions that wait for each other both succeed', async (t) => {
+t.test('after a deadlock both transactions succeed', async (t) => {
   const { store } = await open(t, '%20-c%20deadlock_timeout%3D10ms')
   const bothHoldOne = createMeeting(2)
   let runs = 0
@@ -50,7 +50,7 @@ t.test('two transactions that wait for each other both succeed', async (t) => {
   t.same(await store.all('select text from note'), [{ text: 'xx' }, { text: 'xx' }])
 })
 
-t.test('a transaction that lost against another one is run again, whatever it threw', async (t) => {
+t.test('a transaction that lost a conflict is retried, whatever it threw', async (t) => {
   const { store } = await open(t, '%20-c%20default_transaction_isolation%3Dserializable')
   const bothHaveRead = createMeeting(2)
   let runs = 0
@@ -68,7 +68,7 @@ t.test('a transaction that lost against another one is run again, whatever it th
   t.same(await store.get('select text from note where id = 1'), { text: 'xx' })
 })
 
-t.test('a transaction that always loses is given up', async (t) => {
+t.test('a transaction that always loses its conflicts is given up', async (t) => {
   const { store } = await open(t)
   let runs = 0
   await t.rejects(store.transaction(async (queries) => {
@@ -78,7 +78,7 @@ t.test('a transaction that always loses is given up', async (t) => {
   t.equal(runs, 10)
 })
 
-t.test('what the server cannot do now is unavailable, what is wrong with a statement is not', async (t) => {
+t.test('server failures are StoreUnavailable, statement errors are not', async (t) => {
   const { store } = await open(t, '&pool=1')
   for (const state of ['53100', '53300', '57014', '57P03', '58030', '25006', '08006', 'XX001']) {
     await t.rejects(store.run(raise(state)), StoreUnavailable, state)
@@ -91,7 +91,7 @@ t.test('what the server cannot do now is unavailable, what is wrong with a state
   t.same(await store.get('select count(*) as count from note'), { count: 2 })
 })
 
-t.test('an error of a statement does not cost its connection', async (t) => {
+t.test('a statement error keeps its connection', async (t) => {
   const { store } = await open(t, '&pool=1')
   const connection = () => store.get('select pg_backend_pid() as pid')
   const before = await connection()
@@ -101,7 +101,7 @@ t.test('an error of a statement does not cost its connection', async (t) => {
   t.same(await connection(), before)
 })
 
-t.test('statements go on after a migration has changed what they return', async (t) => {
+t.test('prepared statements survive a migration of their result columns', async (t) => {
   const { store, url } = await open(t, '&pool=2')
   const migrating = await openAt(t, url)
   const sql = 'select * from note where id = 1'
@@ -118,7 +118,7 @@ t.test('statements go on after a migration has changed what they return', async 
   t.same(found, { id: 1, text: 'x' })
 })
 
-t.test('statements go on after the server has forgotten them', async (t) => {
+t.test('prepared statements survive being dropped by the server', async (t) => {
   const { store } = await open(t, '&pool=1')
   const sql = 'select text from note where id = $1'
   await store.get(sql, [1])
@@ -128,33 +128,33 @@ t.test('statements go on after the server has forgotten them', async (t) => {
   t.same(await store.transaction((queries) => queries.get(sql, [1])), { text: '' })
 })
 
-t.test('statements beyond the number that stays prepared work all the same', async (t) => {
+t.test('statements beyond the limit of prepared ones still work', async (t) => {
   const { store } = await open(t, '&pool=1')
   for (let n = 0; n < 600; n++) t.same(await store.get(`select ${n} as n`), { n })
   const prepared = await store.get<{ count: number }>('select count(*) as count from pg_prepared_statements')
   t.ok(prepared !== undefined && prepared.count > 400 && prepared.count <= 500)
 })
 
-t.test('the address says how many connections there may be', async (t) => {
+t.test('the address limits the number of connections', async (t) => {
   const { store } = await open(t, '&pool=3')
   const pids = await Promise.all(Array.from({ length: 12 }, () =>
     store.get<{ pid: number }>('select pg_backend_pid() as pid, pg_sleep(0.01)')))
   t.equal(new Set(pids.map((row) => row?.pid)).size, 3)
 })
 
-t.test('a statement that takes too long is unavailable', async (t) => {
+t.test('a statement that times out is StoreUnavailable', async (t) => {
   const { store } = await open(t, '&statement_timeout=50')
   await t.rejects(store.get('select pg_sleep(60)'), { name: 'StoreUnavailable', cause: { code: '57014' } })
   t.same(await store.get('select 1 as one'), { one: 1 })
 })
 
-t.test('waiting for a connection of one\'s own transaction ends, and so does every other wait', async (t) => {
+t.test('waiting for a connection times out, also within a transaction', async (t) => {
   const { store } = await open(t, '&pool=1&connect_timeout=1')
   await t.rejects(store.transaction(() => store.run('delete from note')), StoreUnavailable)
   t.same(await store.get('select count(*) as count from note'), { count: 2 })
 })
 
-t.test('too many do not get into the queue for a connection', async (t) => {
+t.test('the queue for connections is bounded', async (t) => {
   const { store } = await open(t, '&pool=1&connect_timeout=60')
   const goOn = Promise.withResolvers<void>()
   const begun = Promise.withResolvers<void>()
@@ -170,7 +170,7 @@ t.test('too many do not get into the queue for a connection', async (t) => {
   t.equal((await Promise.all(waiting)).length, 10_000)
 })
 
-t.test('a server that refuses is not waited for, and the reason is told without the password', async (t) => {
+t.test('start-up does not wait for a server that refuses, and reports why without the password', async (t) => {
   const { url } = await createDatabase(t, 'postgres')
   const { password } = new URL(url)
   const refused = {
@@ -184,7 +184,7 @@ t.test('a server that refuses is not waited for, and the reason is told without 
   }
 })
 
-t.test('a server that accepts connections and says nothing is unavailable', async (t) => {
+t.test('a server that accepts connections but does not answer is unavailable', async (t) => {
   const silent = createServer().listen(0, '127.0.0.1')
   await once(silent, 'listening')
   t.teardown(() => silent.close())
@@ -194,7 +194,7 @@ t.test('a server that accepts connections and says nothing is unavailable', asyn
   })
 })
 
-t.test('a server that falls silent in the middle of a statement is unavailable', async (t) => {
+t.test('a server that stops answering during a statement is unavailable', async (t) => {
   const { url } = await createDatabase(t, 'postgres')
   const relay = await startRelay(t, Number(new URL(url).port))
   const address = new URL(url)

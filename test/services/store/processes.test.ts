@@ -13,7 +13,7 @@ import { withoutHooks } from '../../process.ts'
 
 type Child = ChildProcessByStdio<null, Readable, null>
 
-forEachEngine(t, 'after kill -9 the database is readable and has all that was acknowledged', async (t, database) => {
+forEachEngine(t, 'after kill -9 the database has everything that was acknowledged', async (t, database) => {
   const child = startDepositor(t, database.url, 'killed', 1_000_000)
   const exited = once(child, 'exit')
   const acknowledged = await linesUntil(child, 200)
@@ -29,7 +29,7 @@ forEachEngine(t, 'after kill -9 the database is readable and has all that was ac
   t.equal(await store.run("update account set name = 'still writable' where id = 'shared'"), 1)
 })
 
-forEachEngine(t, 'two processes write at once and lose nothing', async (t, database) => {
+forEachEngine(t, 'concurrent writes of two processes lose nothing', async (t, database) => {
   const count = 200
   const children = ['left', 'right'].map((name) => startDepositor(t, database.url, name, count))
   const exits = await Promise.all(children.map(async (child) => {

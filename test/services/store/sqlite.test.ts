@@ -22,7 +22,7 @@ for (const kind of ['a file', ':memory:']) {
   t.test(`in ${kind}`, async (t) => {
     const open = (t: Test) => openWithTable(t, kind === ':memory:' ? kind : join(t.testdir(), 'deep', 'notes.db'))
 
-    t.test('transactions run one after the other, in the order of asking', async (t) => {
+    t.test('transactions run one after the other, first come, first served', async (t) => {
       const store = await open(t)
       await store.run('insert into note (id, text) values (1, $1)', [''])
       await Promise.all(['a', 'b', 'c', 'd'].map((letter) => store.transaction(async (queries) => {
@@ -33,7 +33,7 @@ for (const kind of ['a file', ':memory:']) {
       t.same(await store.get('select text from note'), { text: 'abcd' })
     })
 
-    t.test('waiting for oneself ends instead of lasting for ever', async (t) => {
+    t.test('a transaction that waits for itself times out', async (t) => {
       const store = await open(t)
       await t.rejects(store.transaction(() => store.run('insert into note (id) values (1)')), StoreUnavailable)
       t.equal(await store.run('insert into note (id) values (2)'), 1)
@@ -50,7 +50,7 @@ t.test('an open read does not hide later commits', async (t) => {
   t.same(await ids(store), [1, 2, 3])
 })
 
-t.test('a transaction that has read may write, whatever another process does meanwhile', async (t) => {
+t.test('a transaction that has read may write, whatever another process did meanwhile', async (t) => {
   const path = join(t.testdir(), 'notes.db')
   const store = await openWithTable(t, path)
   const other = await openSqlite(path)
@@ -75,7 +75,7 @@ t.test('the file is in WAL mode and references are enforced', async (t) => {
     values ('k', '', 'nobody', '', 0)`), { message: /FOREIGN KEY/ })
 })
 
-t.test('a lock held elsewhere is waited for, then the store is unavailable', async (t) => {
+t.test('waiting for a lock of another process times out as StoreUnavailable', async (t) => {
   const path = join(t.testdir(), 'notes.db')
   const store = await openWithTable(t, path)
   const other = new DatabaseSync(path)
@@ -90,7 +90,7 @@ t.test('a lock held elsewhere is waited for, then the store is unavailable', asy
   t.equal(await waiting, 1)
 })
 
-t.test('a file that is no database cannot be opened, and the cause names it', async (t) => {
+t.test('a file that is not a database cannot be opened, and the error names it', async (t) => {
   const path = join(t.testdir({ 'notes.db': 'this is a text, and long enough to be no header of a database' }), 'notes.db')
   await t.rejects(openSqlite(path), { name: 'StoreUnavailable', cause: { message: /notes\.db/ } })
 })

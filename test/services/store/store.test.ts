@@ -89,7 +89,7 @@ for (const [kind, openKind] of Object.entries(kinds)) {
       t.equal((await ids(store)).length, 2)
     })
 
-    t.test('a transaction that throws leaves nothing behind', async (t) => {
+    t.test('a transaction that throws is rolled back', async (t) => {
       const store = await open(t)
       const failing = store.transaction(async (queries) => {
         await queries.run('insert into note (id) values (1)')
@@ -99,7 +99,7 @@ for (const [kind, openKind] of Object.entries(kinds)) {
       t.same(await ids(store), [])
     })
 
-    t.test('a statement that failed undoes its transaction, even when nobody minded', async (t) => {
+    t.test('a failed statement rolls its transaction back, even if the error was caught', async (t) => {
       const store = await open(t)
       await store.run('insert into note (id) values (1)')
       const failing = store.transaction(async (queries) => {
@@ -118,7 +118,7 @@ for (const [kind, openKind] of Object.entries(kinds)) {
       t.same(await ids(store), [1])
     })
 
-    t.test('a transaction may tell of a failed statement in its own words', async (t) => {
+    t.test('a transaction may replace the error of a failed statement', async (t) => {
       const store = await open(t)
       const failing = store.transaction(async (queries) => {
         await queries.run('insert into note (id) values (1), (1)').catch(() => { throw new Error('twice') })
@@ -126,7 +126,7 @@ for (const [kind, openKind] of Object.entries(kinds)) {
       await t.rejects(failing, { message: 'twice' })
     })
 
-    t.test('statements of a transaction may be sent all at once', async (t) => {
+    t.test('statements of a transaction may be issued concurrently', async (t) => {
       const store = await open(t)
       await store.transaction(async (queries) => {
         await Promise.all([5, 3, 8].map((id) => queries.run('insert into note (id) values ($1)', [id])))
@@ -134,7 +134,7 @@ for (const [kind, openKind] of Object.entries(kinds)) {
       t.same(await ids(store), [3, 5, 8])
     })
 
-    t.test('a transaction does not end before the statements that nobody awaited', async (t) => {
+    t.test('a transaction waits for statements that were not awaited', async (t) => {
       const store = await open(t)
       await store.transaction(async (queries) => {
         for (const id of [1, 2, 3]) queries.run('insert into note (id) values ($1)', [id])
@@ -160,7 +160,7 @@ for (const [kind, openKind] of Object.entries(kinds)) {
       t.same(await ids(store), [2])
     })
 
-    t.test('transactions that lock before they read take turns', async (t) => {
+    t.test('transactions that lock before they read are serialised', async (t) => {
       const store = await open(t)
       await store.run('insert into note (id, text) values (1, $1)', [''])
       const letters = [...'abcdefghijklmnop']
@@ -183,14 +183,14 @@ for (const [kind, openKind] of Object.entries(kinds)) {
       t.same(found, [{ id: 1 }])
     })
 
-    t.test('a statement left over from a transaction is refused', async (t) => {
+    t.test('a statement after the end of its transaction is refused', async (t) => {
       const store = await open(t)
       const queries = await store.transaction(async (queries) => queries)
       await t.rejects(queries.run('insert into note (id) values (1)'), { message: /has ended/ })
       t.same(await ids(store), [])
     })
 
-    t.test('errors of a statement come as they are', async (t) => {
+    t.test('errors of a statement are passed on unchanged', async (t) => {
       const store = await open(t)
       const { duplicate, noTable, twoStatements } = words[store.engine]
       await store.run('insert into note (id) values (1)')
@@ -211,7 +211,7 @@ for (const [kind, openKind] of Object.entries(kinds)) {
   })
 }
 
-forEachEngine(t, 'reads go on while a transaction is open, and see the last commit', async (t, database) => {
+forEachEngine(t, 'reads during a transaction see the last commit', async (t, database) => {
   const [store, other] = [await database.open(), await database.open()]
   await store.run('create table note (id bigint primary key)')
   await store.transaction(async (queries) => {
@@ -223,7 +223,7 @@ forEachEngine(t, 'reads go on while a transaction is open, and see the last comm
   t.same(await ids(other), [1])
 })
 
-forEachEngine(t, 'nodes that change one row at once lose no change', async (t, database) => {
+forEachEngine(t, 'concurrent updates of one row lose nothing', async (t, database) => {
   const nodes = await Promise.all([database.open(), database.open(), database.open()])
   const [first] = nodes
   await first?.run('create table counter (n bigint not null)')

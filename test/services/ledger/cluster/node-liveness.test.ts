@@ -36,7 +36,7 @@ async function createFile (t: Test): Promise<string> {
 }
 
 for (const node of ['first', 'second']) {
-  t.test(`after kill -9 the money is back at once for a process called ${node}`, async (t) => {
+  t.test(`after kill -9 the money is available at once to a process with the id ${node}`, async (t) => {
     const path = await createFile(t)
     const dead = await startHolder(t, path, 'first')
     await dead.kill()
@@ -54,7 +54,7 @@ for (const node of ['first', 'second']) {
   })
 }
 
-t.test('what a living process on the same file holds stays held', async (t) => {
+t.test('what a live process on the same file holds stays held', async (t) => {
   const path = await createFile(t)
   const alive = await startHolder(t, path, 'first')
   const store = await openSqlite(path)
@@ -63,7 +63,7 @@ t.test('what a living process on the same file holds stays held', async (t) => {
   await t.rejects(async () => await ledger.reserve(reservation(351)), { code: 'insufficient_quota' })
   const hold = await ledger.reserve(reservation(350))
   await alive.kill()
-  // The next sign of life of this node is when it looks for dead ones.
+  // This node looks for dead ones with each heartbeat.
   const rest = await reserveSoon(async () => await ledger.reserve(reservation(600)))
   await Promise.all([hold.release(), rest.release()])
 })
@@ -80,18 +80,18 @@ async function reserveSoon<T> (reserve: () => Promise<T>): Promise<T> {
   }
 }
 
-t.test('two processes cannot be the same node of a file', async (t) => {
+t.test('two processes cannot have the same node id on one file', async (t) => {
   const path = await createFile(t)
   await startHolder(t, path, 'first')
   await t.rejects(createLockFileLiveness(path).enter('first'), { message: /Another process is the node first/ })
 })
 
-t.test('a node of which a copied database tells is gone', async (t) => {
+t.test('a node that a copied database mentions is dead', async (t) => {
   const liveness = createLockFileLiveness(await createFile(t))
   t.equal(liveness.isDead({ id: 'elsewhere', epoch: 1, heartbeatAt: 0 }), true)
 })
 
-t.test('a node that is only known by its signs of life is gone when they have stood still for long', async (t) => {
+t.test('without lock files a node is dead once its heartbeat has stood still long enough', async (t) => {
   const time = { now: 0, ahead: 0 }
   const options = withDefaults('postgres', { leaseMs: 100, marginMs: 10, maxRequestMs: 1_000 })
   const clocks = { clock: () => time.now + time.ahead, monotonic: () => time.now }
@@ -107,7 +107,7 @@ t.test('a node that is only known by its signs of life is gone when they have st
 
   const late = createHeartbeatLiveness(options, clocks)
   time.now = 5_000
-  t.equal(late.isDead(node), false, 'whoever has just begun to watch cannot know')
+  t.equal(late.isDead(node), false, 'it has not been watched long enough')
   time.now = 5_109
   t.equal(late.isDead(node), false)
   time.now = 5_110

@@ -3,7 +3,7 @@ import { createStaleHolds } from '../../../../services/ledger/cluster/release-de
 import { forEachEngine } from '../../../engines.ts'
 import { assertBooks, createBooks, createCluster, reservation, rowOf, startLedger } from '../helper.ts'
 
-forEachEngine(t, 'a dead node\'s holds are taken back once, and not when it lives after all', async (t, database) => {
+forEachEngine(t, 'a dead node\'s holds are released once, and not if it turns out to be alive', async (t, database) => {
   const { store, time, node } = await createCluster(database, { acme: 1_000 })
   const hold = Promise.resolve(node('a', { chunkNano: 0 }).ledger.reserve(reservation(300)))
   await time.advance(20)

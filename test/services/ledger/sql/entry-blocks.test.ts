@@ -48,7 +48,7 @@ forEachEngine(t, 'entries of a period are found wherever they stand', async (t, 
   }
 })
 
-t.test('only full blocks are noted, by whoever comes first', async t => {
+t.test('only full blocks are recorded, once among several nodes', async t => {
   const { open } = await createDatabase(t, 'sqlite')
   const [store, other] = [await open(), await open()]
   const blocks = () => store.all('select first, last, earliest, latest from entry_block order by first')
@@ -67,14 +67,14 @@ t.test('only full blocks are noted, by whoever comes first', async t => {
   t.same(await blocks(), expected)
 })
 
-t.test('a period is looked for in its blocks alone', async t => {
+t.test('entries of a period are looked up through their blocks alone', async t => {
   const store = await (await createDatabase(t, 'sqlite')).open()
   const plan = await store.all<{ detail: string }>(
     `explain query plan select seq from ${entriesOfPeriod('sqlite')} where at >= $1 and at < $2`, [0, 1])
   t.match(plan.map(({ detail }) => detail).join('\n'), 'SEARCH entry USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)')
 })
 
-t.test('a ledger notes blocks by itself', async t => {
+t.test('a ledger records blocks periodically', async t => {
   const store = await (await createDatabase(t, 'sqlite')).open()
   await book(store, Array.from({ length: 5_000 }, (_, index) => index))
   const ledger = createLedger({ store, options: { heartbeatMs: 10 } })

@@ -1,10 +1,10 @@
 import t from 'tap'
-import { entryIdSql } from '../../../services/ledger/entry-id.ts'
-import type { Hold, Ledger } from '../../../services/ledger/ledger.ts'
-import type { Store } from '../../../services/store/store.ts'
-import { forEachEngine } from '../../engines.ts'
-import type { Database } from '../../engines.ts'
-import { assertBooks, createBooks, createCluster, posting, reservation, rowOf, spend, startLedger } from './helper.ts'
+import { entryIdSql } from '../../../../services/ledger/entry-id.ts'
+import type { Hold, Ledger } from '../../../../services/ledger/ledger.ts'
+import type { Store } from '../../../../services/store/store.ts'
+import { forEachEngine } from '../../../engines.ts'
+import type { Database } from '../../../engines.ts'
+import { assertBooks, createBooks, createCluster, posting, reservation, rowOf, spend, startLedger } from '../helper.ts'
 
 const untilGoneMs = 15_000 + 600_000 + 5_000
 
@@ -32,7 +32,7 @@ async function openCluster (database: Database) {
   return { ...cluster, a, b }
 }
 
-forEachEngine(t, 'what is settled from memory is booked by its number, and known by its place', async (t, database) => {
+forEachEngine(t, 'a settlement from memory has a sequence number instead of an idempotency key', async (t, database) => {
   const store = await database.open()
   await createBooks(store, { acme: 10_000 })
   const { ledger } = startLedger(t, store)
@@ -53,7 +53,7 @@ forEachEngine(t, 'what is settled from memory is booked by its number, and known
   await assertBooks(t, store)
 })
 
-forEachEngine(t, 'numbered settlements count once, whether a lost answer was a success or not', async (t, database) => {
+forEachEngine(t, 'settlements with sequence numbers count once, whether a commit with a lost answer succeeded or not', async (t, database) => {
   const { store, time, a } = await openCluster(database)
   const [through, waiting] = [reserveFresh(a.ledger, 10), reserveFresh(a.ledger, 10)]
   const never = reserveFresh(a.ledger, 10)
@@ -77,7 +77,7 @@ forEachEngine(t, 'numbered settlements count once, whether a lost answer was a s
   await assertBooks(t, store)
 })
 
-forEachEngine(t, 'that counts as well where nothing is left of the node\'s hold', async (t, database) => {
+forEachEngine(t, 'the same holds where nothing is left of the allowance', async (t, database) => {
   const { store, time, a } = await openCluster(database)
   const [dear, second] = [reserveFresh(a.ledger, 10), reserveFresh(a.ledger, 10)]
   dear.settle(posting(5_000, { ref: 'dearer than all that is held' }))
@@ -93,7 +93,7 @@ forEachEngine(t, 'that counts as well where nothing is left of the node\'s hold'
   await assertBooks(t, store)
 })
 
-forEachEngine(t, 'what was booked before its term ended does not go to suspense as well', async (t, database) => {
+forEachEngine(t, 'what was booked before its term ended does not go to suspense too', async (t, database) => {
   const { store, time, a, b } = await openCluster(database)
   const [booked, late] = [reserveFresh(a.ledger, 10), reserveFresh(a.ledger, 10)]
   a.connection.weather = 'answer lost'
@@ -126,7 +126,7 @@ forEachEngine(t, 'what was booked before its term ended does not go to suspense 
   await assertBooks(t, store)
 })
 
-forEachEngine(t, 'the database itself says what is in the books', async (t, database) => {
+forEachEngine(t, 'the database\'s sequence number decides what is booked already', async (t, database) => {
   const { store, time, a } = await openCluster(database)
   await store.run("update hold set booked_sequence = 2 where owner = 'a'")
   for (const ref of ['one', 'two', 'three']) reserveFresh(a.ledger, 10).settle(posting(1, { ref }))

@@ -1,7 +1,7 @@
 import t from 'tap'
-import type { Hold } from '../../../services/ledger/ledger.ts'
-import { forEachEngine } from '../../engines.ts'
-import { assertBooks, createCluster, posting, reservation, rowOf, spend } from './helper.ts'
+import type { Hold } from '../../../../services/ledger/ledger.ts'
+import { forEachEngine } from '../../../engines.ts'
+import { assertBooks, createCluster, posting, reservation, rowOf, spend } from '../helper.ts'
 
 const usd = 1_000_000_000
 const chunkNano = 50_000_000
@@ -22,7 +22,7 @@ forEachEngine(t, 'two nodes share an account without overdrawing it', async (t, 
   await assertBooks(t, store)
 })
 
-forEachEngine(t, 'what a node has spare is bounded, and given back when nobody uses it', async (t, database) => {
+forEachEngine(t, 'a node\'s spare money is bounded, and given back once the account is idle', async (t, database) => {
   const { store, time, node } = await createCluster(database, { rich: 10 * usd, poor: 800 })
   const { ledger } = node('a', { chunkNano })
   const rich = ledger.reserve(reservation(1_000, { chain: ['rich'] }))
@@ -40,7 +40,7 @@ forEachEngine(t, 'what a node has spare is bounded, and given back when nobody u
   await assertBooks(t, store)
 })
 
-forEachEngine(t, 'money that another node has spare is waited for, not refused', async (t, database) => {
+forEachEngine(t, 'a reservation waits for money that another node has spare', async (t, database) => {
   const { store, time, node } = await createCluster(database, { acme: 1_000 })
   const [a, b] = [node('a'), node('b')]
   const first = a.ledger.reserve(reservation(100))
@@ -59,7 +59,7 @@ forEachEngine(t, 'money that another node has spare is waited for, not refused',
   await assertBooks(t, store)
 })
 
-forEachEngine(t, 'a node that is busy gives back what another one asks for', async (t, database) => {
+forEachEngine(t, 'a busy node gives back spare money that another one requests', async (t, database) => {
   const { time, node } = await createCluster(database, { acme: 1_000 })
   const [a, b] = [node('a'), node('b')]
   const first = a.ledger.reserve(reservation(10))
@@ -76,7 +76,7 @@ forEachEngine(t, 'a node that is busy gives back what another one asks for', asy
   await time.advance(50)
 })
 
-forEachEngine(t, 'what running requests hold is refused at once', async (t, database) => {
+forEachEngine(t, 'money held by running requests is refused at once', async (t, database) => {
   const { time, node } = await createCluster(database, { acme: 1_000 })
   const [a, b] = [node('a'), node('b')]
   const first = a.ledger.reserve(reservation(800))
@@ -88,7 +88,7 @@ forEachEngine(t, 'what running requests hold is refused at once', async (t, data
   (await first).release()
 })
 
-forEachEngine(t, 'a node without the database grants what it has until its lease ends', async (t, database) => {
+forEachEngine(t, 'a node that cannot reach the database grants its allowance until its lease ends', async (t, database) => {
   const { time, node } = await createCluster(database, { acme: usd })
   const { ledger, connection } = node('a', { idleMs: 60_000 })
   const spending = spend(ledger, 1_000, 400)
@@ -114,7 +114,7 @@ forEachEngine(t, 'a node without the database grants what it has until its lease
   await time.advance(20)
 })
 
-forEachEngine(t, 'a dead node\'s money comes back, but not before its requests must be over', async (t, database) => {
+forEachEngine(t, 'a dead node\'s holds are released, but not before its requests must have ended', async (t, database) => {
   const { store, time, node } = await createCluster(database, { acme: usd })
   const [a, b] = [node('a', { chunkNano }), node('b', { chunkNano })]
   const small = a.ledger.reserve(reservation(1_000))
@@ -131,7 +131,7 @@ forEachEngine(t, 'a dead node\'s money comes back, but not before its requests m
   await assertBooks(t, store)
 })
 
-forEachEngine(t, 'what is written after that goes to suspense, never to the account', async (t, database) => {
+forEachEngine(t, 'later settlements go to suspense, never to the account', async (t, database) => {
   const { store, time, node } = await createCluster(database, { acme: 1_000 })
   const [a, b] = [node('a'), node('b')]
   const early = a.ledger.reserve(reservation(400))
@@ -163,7 +163,7 @@ forEachEngine(t, 'what is written after that goes to suspense, never to the acco
   await refused
 })
 
-forEachEngine(t, 'a node that starts again under its name takes its money back at once', async (t, database) => {
+forEachEngine(t, 'a node restarted under its id releases its old holds at once', async (t, database) => {
   const { store, time, node } = await createCluster(database, { acme: 1_000 })
   const old = node('a')
   const hold = old.ledger.reserve(reservation(700))
@@ -185,7 +185,7 @@ forEachEngine(t, 'a node that starts again under its name takes its money back a
   await assertBooks(t, store)
 })
 
-forEachEngine(t, 'durable holds that nobody ends expire', async (t, database) => {
+forEachEngine(t, 'durable holds that are never ended expire', async (t, database) => {
   const { store, time, node } = await createCluster(database, { acme: 1_000, budget: 1_000 })
   const { ledger } = node('a')
   const chain = ['acme', 'budget']
@@ -199,7 +199,7 @@ forEachEngine(t, 'durable holds that nobody ends expire', async (t, database) =>
   await assertBooks(t, store)
 })
 
-forEachEngine(t, 'clocks that differ change nothing', async (t, database) => {
+forEachEngine(t, 'nodes need no synchronised clocks', async (t, database) => {
   const { store, time, node } = await createCluster(database, { acme: usd })
   const slow = node('slow', { rate: 0.9, offsetMs: -3_600_000 })
   const fast = node('fast', { rate: 1.1, offsetMs: 3_600_000 })

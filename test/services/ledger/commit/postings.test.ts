@@ -1,0 +1,94 @@
+import t from 'tap'
+import { createPostings } from '../../../../services/ledger/commit/postings.ts'
+import type { KnownHolds } from '../../../../services/ledger/commit/postings.ts'
+import type { Term } from '../../../../services/ledger/node-allowance.ts'
+import { holdState } from '../../../../services/ledger/sql/durable-holds.ts'
+import type { Settlement } from '../../../../services/ledger/types.ts'
+import { posting } from '../helper.ts'
+
+const term: Term = { id: 'n/2', epoch: 2, lastSequence: 0, allowances: new Map(), dirty: new Set() }
+const earlier: Term = { ...term, id: 'n/1', epoch: 1 }
+const known: KnownHolds = {
+  term,
+  booked: new Map([[term, new Map([['acme', 3]])], [earlier, new Map([['acme', 9]])]]),
+  durable: new Map()
+}
+const everything = { has: () => true }
+const nothing = { has: () => false }
+
+function settlement (more: Partial<Settlement> = {}, of: Term | null = term, fresh = false): Settlement {
+  const grant = of === null ? null : { term: of, allowances: [] }
+  return {
+    hold: { id: 'h', chain: ['acme', 'budget'], key: 'key', amountNano: 100, grant, fresh },
+    sequence: 0,
+    posting: posting(60),
+    at: 42,
+    suspended: false,
+    ...more
+  }
+}
+
+const durableRows = (state: number) =>
+  ['acme', 'budget'].map(account => ({ id: 'h', account, amountNano: 100, state }))
+
+for (const [name, given, rows, kinds] of [
+  ['of this term', settlement(), [], ['usage']],
+  ['of an ended term', settlement({}, earlier), [], ['suspense']],
+  ['that cannot be charged', settlement({ suspended: true }), [], ['suspense']],
+  ['with the next sequence number', settlement({ sequence: 4 }, term, true), [], ['usage']],
+  ['with a sequence number that is booked', settlement({ sequence: 3 }, term, true), [], []],
+  ['of an ended term, with a sequence number that is booked', settlement({ sequence: 9 }, earlier, true), [], []],
+  ['of an ended term, with a later sequence number', settlement({ sequence: 10 }, earlier, true), [], ['suspense']],
+  ['of an open durable hold', settlement({}, null), durableRows(holdState.open), ['usage']],
+  ['of a settled durable hold', settlement({}, null), durableRows(holdState.settled), []],
+  ['of a released durable hold', settlement({}, null), durableRows(holdState.released), []],
+  ['of a revoked durable hold', settlement({}, null), durableRows(holdState.revoked), ['suspense']],
+  ['of a durable hold that is not stored', settlement({}, null), [], ['suspense']],
+  ['that costs nothing', settlement({ posting: null }, null), durableRows(holdState.open), []]
+] as const) {
+  t.test(`a settlement ${name} becomes ${kinds.length === 0 ? 'no entry' : kinds.join()}`, async t => {
+    const { entries, suspended } = createPostings([given], { ...known, durable: new Map([['h', rows]]) })
+    t.same(entries.map(({ kind }) => kind), kinds)
+    t.equal(suspended.length, entries.filter(({ kind }) => kind === 'suspense').length)
+    for (const { debit, credit, amount, chain, at } of entries) {
+      t.same([debit, credit, amount, chain, at],
+        [kinds[0] === 'usage' ? 'acme' : 'suspense', 'revenue', 60, 'acme budget', 42])
+    }
+  })
+}
+
+t.test('only a charge with a sequence number has no idempotency key', async t => {
+  const keys = (given: Settlement) =>
+    createPostings([given], known).entries.map(entry => entry.idempotency_key)
+  t.same(keys(settlement({ sequence: 4 }, term, true)), [null])
+  t.same(keys(settlement()), ['usage:h'])
+  t.same(keys(settlement({ sequence: 10 }, earlier, true)), ['usage:h'], 'suspense')
+})
+
+t.test('accounts change by what was inserted, allowances by what was settled', async t => {
+  const change = { postedNano: 60, suspendedNano: 0, releasedNano: 0, sequence: 0 }
+  const { changes } = createPostings([settlement()], known)
+  for (const account of ['acme', 'budget']) {
+    t.same(changes(everything).get(account), { ...change, spentNano: 60 })
+    t.same(changes(nothing).get(account), { ...change, spentNano: 0 }, 'it was booked before')
+  }
+  const booked = createPostings([settlement({ sequence: 3 }, term, true)], known)
+  t.same(booked.changes(everything).get('acme'), { ...change, spentNano: 0, sequence: 3 })
+  const suspended = createPostings([settlement({ suspended: true })], known)
+  t.match(suspended.changes(everything).get('acme'), { postedNano: 0, suspendedNano: 60, spentNano: 0 })
+  const late = createPostings([settlement({}, earlier)], known)
+  t.match(late.changes(everything).get('acme'), { postedNano: 0, suspendedNano: 0, spentNano: 0 })
+})
+
+t.test('a durable hold is released on every account and ends once', async t => {
+  const open = { ...known, durable: new Map([['h', durableRows(holdState.open)]]) }
+  const charged = createPostings([settlement({}, null)], open)
+  t.match(charged.changes(everything).get('budget'), { releasedNano: 100, spentNano: 60, postedNano: 0 })
+  t.same(charged.ended(everything), [{ id: 'h', state: holdState.settled, settled: 60 }])
+  const unused = createPostings([settlement({ posting: null }, null)], open)
+  t.match(unused.changes(everything).get('budget'), { releasedNano: 100, spentNano: 0 })
+  t.same(unused.ended(everything), [{ id: 'h', state: holdState.released, settled: null }])
+  const settled = { ...known, durable: new Map([['h', durableRows(holdState.settled)]]) }
+  const again = createPostings([settlement({}, null)], settled)
+  t.same(again.ended(everything), [])
+})
