@@ -15,8 +15,8 @@ declare module 'fastify' {
 /** Stores generated images and videos and deletes them when they expire. */
 export default fp<MediaSettings>(async (app, settings) => {
   const { store } = app
-  const { place, signingKey, previousSigningKey, keepMs: retentionMs } = settings
-  const blobs = await openBlobStore(place)
+  const { location, signingKey, previousSigningKey, retentionMs } = settings
+  const blobs = await openBlobStore(location)
   const key = signingKey ?? await sharedSigningKey(store)
   const signer = createUrlSigner(previousSigningKey === null ? [key] : [key, previousSigningKey])
   app.decorate('media', createMediaStore({ store, blobs, signer, retentionMs }))

@@ -135,11 +135,11 @@ export function readSettings (env: NodeJS.ProcessEnv, directory: string = proces
     trustedProxies: values.TOLLGATE_TRUST_PROXY ?? [],
     trustedOrigins: values.TOLLGATE_TRUSTED_ORIGINS ?? [],
     media: {
-      place: values.TOLLGATE_MEDIA,
+      location: values.TOLLGATE_MEDIA,
       /** Null: one in the database that all nodes share. */
       signingKey: values.TOLLGATE_MEDIA_KEY,
       previousSigningKey: values.TOLLGATE_MEDIA_KEY_PREVIOUS,
-      keepMs: values.TOLLGATE_MEDIA_DAYS
+      retentionMs: values.TOLLGATE_MEDIA_DAYS
     }
   }
 }

@@ -41,24 +41,24 @@ export interface JobStatus {
 const defaultPolling: Polling = { minMs: 3_000, maxMs: 15_000, deadlineMs: 30 * 60_000 }
 
 /** A video provider that submits, polls and cancels in a dialect. Its methods throw UpstreamError. */
-export function createVideoProvider (api: VideoClient, dialect: VideoDialect): VideoProvider {
+export function createVideoProvider (client: VideoClient, dialect: VideoDialect): VideoProvider {
   const { cancel, frameFormat } = dialect
   return {
     polling: { ...defaultPolling, ...dialect.polling },
     submitsOnce: false,
     ...(frameFormat && { frameFormat }),
     async submit (task, signal) {
-      return { handle: readJobHandle(await api.submit(dialect.submit(task), signal), task, dialect) }
+      return { handle: readJobHandle(await client.submit(dialect.submit(task), signal), task, dialect) }
     },
     async poll (handle, signal) {
-      const answer = await api.get(dialect.pollPath(handle), signal)
+      const answer = await client.get(dialect.pollPath(handle), signal)
       if (answer === null) return { state: 'running', progress: null }
       return toState(await dialect.read(answer, handle, signal), dialect)
     },
     ...(cancel && {
       async cancel (handle: string, signal: AbortSignal) {
         const { method, path } = cancel(handle)
-        await api.cancel(method, path, signal)
+        await client.cancel(method, path, signal)
       }
     })
   }

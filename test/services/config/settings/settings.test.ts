@@ -26,7 +26,7 @@ t.test('every setting has a default', async (t) => {
     adminKey: null,
     trustedProxies: [],
     trustedOrigins: [],
-    media: { place: { folder: './data/media' }, signingKey: null, previousSigningKey: null, keepMs: 604_800_000 }
+    media: { location: { folder: './data/media' }, signingKey: null, previousSigningKey: null, retentionMs: 604_800_000 }
   })
 })
 
@@ -86,10 +86,10 @@ t.test('every setting can be set', async (t) => {
     trustedProxies: ['loopback', '10.0.0.0/8', 'fd00::1'],
     trustedOrigins: ['http://10.0.0.5:9000', 'https://images.internal'],
     media: {
-      place: { folder: '/srv/media' },
+      location: { folder: '/srv/media' },
       signingKey: 'the-second-signing-key',
       previousSigningKey: 'the-first-signing-key',
-      keepMs: 43_200_000
+      retentionMs: 43_200_000
     }
   })
 })
@@ -120,7 +120,7 @@ t.test('sizes are bytes or have a unit', async (t) => {
 })
 
 t.test('media are stored in a folder, or in a bucket with a prefix, at AWS or elsewhere', async (t) => {
-  const places = {
+  const locations = {
     './m': { folder: './m' },
     'C:\\media': { folder: 'C:\\media' },
     's3://my.bucket': { bucket: 'my.bucket', prefix: '', endpoint: null, region: null },
@@ -129,8 +129,8 @@ t.test('media are stored in a folder, or in a bucket with a prefix, at AWS or el
       bucket: 'bucket', prefix: '', endpoint: 'https://minio.internal:9000', region: null
     }
   }
-  for (const [text, place] of Object.entries(places)) {
-    t.same(readSettings({ TOLLGATE_MEDIA: text }).media.place, place, text)
+  for (const [text, location] of Object.entries(locations)) {
+    t.same(readSettings({ TOLLGATE_MEDIA: text }).media.location, location, text)
   }
   for (const text of ['s3://', 's3://u:p@bucket', 's3://B', 's3://bucket?endpoint=minio', 's3://bucket?key=x', 'gs://bucket']) {
     t.throws(() => readSettings({ TOLLGATE_MEDIA: text }), /TOLLGATE_MEDIA: must be a folder, or s3:/, text)
