@@ -4,13 +4,13 @@ import { GatewayError } from '../shared/errors.ts'
 import { assertSafe, nanoFromUsd, usdText } from '../shared/money.ts'
 
 /** An amount in a request: exactly one of the two fields. */
-export interface GivenAmount {
+export interface AmountInput {
   amount_usd?: number | undefined
   amount_nano?: number | undefined
 }
 
 /** Returns integer nano-USD; undefined without an amount. Throws GatewayError 400, which names the field. */
-export function nanoOf ({ amount_usd: usd, amount_nano: nano }: GivenAmount): number | undefined {
+export function nanoOf ({ amount_usd: usd, amount_nano: nano }: AmountInput): number | undefined {
   if (usd !== undefined && nano !== undefined) {
     throw GatewayError.invalidRequest('Give either \'amount_usd\' or \'amount_nano\', not both.', { param: 'amount_nano' })
   }
@@ -19,7 +19,7 @@ export function nanoOf ({ amount_usd: usd, amount_nano: nano }: GivenAmount): nu
 }
 
 /** The same for a required amount. */
-export function requiredNanoOf (given: GivenAmount): number {
+export function requiredNanoOf (given: AmountInput): number {
   const nano = nanoOf(given)
   if (nano !== undefined) return nano
   throw GatewayError.invalidRequest('Missing required parameter: \'amount_usd\'.',

@@ -26,7 +26,7 @@ export interface LimitCounter {
   /** The store is unavailable: for a moment this node applies the whole limit on its own. */
   continueAlone (request: AllowanceRequest, nowMs: number): void
   /** Whether to request more before requests have to wait. */
-  isLow (): boolean
+  readonly isLow: boolean
   /** What remains of the limit, as far as this node knows, and how long until all of it does. */
   remaining (nowMs: number): { left: number, resetMs: number }
   readonly usedAtMs: number

@@ -3,8 +3,8 @@ import { StoreUnavailable } from '../store/store.ts'
 import type { Store } from '../store/store.ts'
 import { createAllowanceExchange, deleteExpiredLimits } from './allowances.ts'
 import type { LimitCounter } from './counter.ts'
-import { createRateCounter } from './rate-counter.ts'
-import { createSlotCounter } from './slot-counter.ts'
+import { RateCounter } from './rate-counter.ts'
+import { SlotCounter } from './slot-counter.ts'
 import { periodically } from '../shared/timers.ts'
 
 /** The counters of one node, kept in step with the store. */
@@ -105,7 +105,7 @@ export function createCounters (
       const id = idOf(kind, scope)
       let counter = counters.get(id)
       if (counter === undefined) {
-        counter = kind === 'concurrent' ? createSlotCounter(scope, limit) : createRateCounter(scope, kind, limit)
+        counter = kind === 'concurrent' ? new SlotCounter(scope, limit) : new RateCounter(scope, kind, limit)
         counters.set(id, counter)
       }
       counter.limit = limit

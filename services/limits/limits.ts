@@ -66,7 +66,7 @@ export function createRateLimiter (options: CountersOptions): RateLimiter {
     if (short.length > 0) return short
     for (const { counter, amount } of needs) {
       counter.take(amount, nowMs)
-      if (!counter.isLow()) continue
+      if (!counter.isLow) continue
       counters.markDue(counter)
       counters.exchange()
     }

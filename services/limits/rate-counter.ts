@@ -1,4 +1,4 @@
-import type { AllowanceRequest } from './allowances.ts'
+import type { AllowanceGrant, AllowanceRequest } from './allowances.ts'
 import { allowanceSize, aloneMs, minuteOf } from './counter.ts'
 import type { LimitCounter } from './counter.ts'
 import { leftOf, resetOf, rolled } from './window.ts'
@@ -8,119 +8,117 @@ import type { Window } from './window.ts'
 const refusalMs = 1000
 
 /** Counts requests or tokens against allowances of a minute's limit. */
-export function createRateCounter (
-  scope: string, kind: 'requests' | 'tokens', limit: number
-): LimitCounter {
-  let minute = 0
+export class RateCounter implements LimitCounter {
+  readonly scope: string
+  readonly kind: 'requests' | 'tokens'
+  limit: number
+  usedAtMs = 0
+  #minute = 0
   /** The unused allowance; below zero, what was used beyond it. */
-  let left = 0
-  let spent = 0
-  let returned: AllowanceRequest['returned'] = null
-  let known: Window = { minute: 0, used: 0, previous: 0 }
-  let waiting = { least: 0, sum: 0 }
-  let refused = { untilMs: 0, retryAtMs: 0 }
-  let aloneUntilMs = 0
-  let usedAtMs = 0
+  #left = 0
+  #spent = 0
+  #returned: AllowanceRequest['returned'] = null
+  #known: Window = { minute: 0, used: 0, previous: 0 }
+  #waiting = { least: 0, sum: 0 }
+  #refused = { untilMs: 0, retryAtMs: 0 }
+  #aloneUntilMs = 0
 
-  function giveBack (amount: number, ofMinute: number): void {
-    if (amount <= 0) return
-    const before = returned?.minute === ofMinute ? returned.amount : 0
-    returned = { minute: ofMinute, amount: before + amount }
+  constructor (scope: string, kind: 'requests' | 'tokens', limit: number) {
+    this.scope = scope
+    this.kind = kind
+    this.limit = limit
   }
 
-  function startMinute (nowMs: number): void {
-    const now = minuteOf(nowMs)
-    if (now <= minute) return
-    giveBack(left, minute)
-    if (left > 0) left = 0
-    minute = now
-    spent = 0
+  get isEmpty (): boolean { return this.#left === 0 && this.#returned === null }
+
+  get isLow (): boolean { return this.#left <= allowanceSize(this.limit) / 4 }
+
+  canTake (amount: number, nowMs: number): boolean {
+    this.#startMinute(nowMs)
+    return this.#left >= amount || (nowMs < this.#aloneUntilMs && this.#spent + amount <= this.limit)
   }
 
-  const isLow = (): boolean => left <= allowanceSize(counter.limit) / 4
-  const canCountAlone = (amount: number, nowMs: number): boolean => {
-    return nowMs < aloneUntilMs && spent + amount <= counter.limit
+  take (amount: number, nowMs: number): void {
+    this.#left -= amount
+    this.#spent += amount
+    this.usedAtMs = nowMs
   }
 
-  const counter: LimitCounter = {
-    scope,
-    kind,
-    limit,
-    isLow,
-    get usedAtMs () { return usedAtMs },
-    get isEmpty () { return left === 0 && returned === null },
-
-    canTake (amount, nowMs) {
-      startMinute(nowMs)
-      return left >= amount || canCountAlone(amount, nowMs)
-    },
-
-    take (amount, nowMs) {
-      left -= amount
-      spent += amount
-      usedAtMs = nowMs
-    },
-
-    correct (difference, ofMinute, nowMs) {
-      startMinute(nowMs)
-      if (difference > 0 || ofMinute === minute) {
-        left -= difference
-        spent += difference
-      } else if (ofMinute === minute - 1) {
-        giveBack(-difference, ofMinute)
-      }
-    },
-
-    refusedForMs: nowMs => nowMs < refused.untilMs ? Math.max(1, refused.retryAtMs - nowMs) : null,
-
-    addWaiting (amount, nowMs) {
-      usedAtMs = nowMs
-      waiting = {
-        least: waiting.sum === 0 ? amount : Math.min(waiting.least, amount), sum: waiting.sum + amount
-      }
-    },
-
-    nextRequest (nowMs, isIdle) {
-      startMinute(nowMs)
-      const { least: need, sum } = waiting
-      if (isIdle && left > 0 && sum === 0) {
-        giveBack(left, minute)
-        left = 0
-      }
-      waiting = { least: 0, sum: 0 }
-      const overdraft = Math.max(0, -left)
-      if (sum === 0 && overdraft === 0 && returned === null && (isIdle || !isLow())) return null
-      const wanted = isIdle && sum === 0 ? 0 : Math.max(sum, allowanceSize(counter.limit))
-      const request = {
-        scope, kind, limit: counter.limit, minute, taken: overdraft, need, waiting: sum, wanted, returned
-      }
-      returned = null
-      left += overdraft
-      return request
-    },
-
-    receive ({ request, granted, waitMs, window }, nowMs) {
-      startMinute(nowMs)
-      known = window
-      aloneUntilMs = 0
-      if (request.minute === minute) left += granted
-      else giveBack(granted, request.minute)
-      if (waitMs > 0) refused = { untilMs: nowMs + Math.min(waitMs, refusalMs), retryAtMs: nowMs + waitMs }
-    },
-
-    continueAlone (request, nowMs) {
-      aloneUntilMs = nowMs + aloneMs
-      left -= request.taken
-      if (request.returned !== null) giveBack(request.returned.amount, request.returned.minute)
-    },
-
-    remaining (nowMs) {
-      const window = rolled(known, minuteOf(nowMs))
-      return {
-        left: Math.min(counter.limit, Math.max(0, leftOf(window, counter.limit, nowMs) + left)),
-        resetMs: resetOf(window, nowMs)
-      }
+  correct (difference: number, ofMinute: number, nowMs: number): void {
+    this.#startMinute(nowMs)
+    if (difference > 0 || ofMinute === this.#minute) {
+      this.#left -= difference
+      this.#spent += difference
+    } else if (ofMinute === this.#minute - 1) {
+      this.#giveBack(-difference, ofMinute)
     }
   }
-  return counter
+
+  refusedForMs (nowMs: number): number | null {
+    const { untilMs, retryAtMs } = this.#refused
+    return nowMs < untilMs ? Math.max(1, retryAtMs - nowMs) : null
+  }
+
+  addWaiting (amount: number, nowMs: number): void {
+    const { least, sum } = this.#waiting
+    this.usedAtMs = nowMs
+    this.#waiting = { least: sum === 0 ? amount : Math.min(least, amount), sum: sum + amount }
+  }
+
+  nextRequest (nowMs: number, isIdle: boolean): AllowanceRequest | null {
+    this.#startMinute(nowMs)
+    const { scope, kind, limit } = this
+    const { least: need, sum } = this.#waiting
+    if (isIdle && this.#left > 0 && sum === 0) {
+      this.#giveBack(this.#left, this.#minute)
+      this.#left = 0
+    }
+    this.#waiting = { least: 0, sum: 0 }
+    const taken = Math.max(0, -this.#left)
+    const returned = this.#returned
+    if (sum === 0 && taken === 0 && returned === null && (isIdle || !this.isLow)) return null
+    const wanted = isIdle && sum === 0 ? 0 : Math.max(sum, allowanceSize(limit))
+    this.#returned = null
+    this.#left += taken
+    return { scope, kind, limit, minute: this.#minute, taken, need, waiting: sum, wanted, returned }
+  }
+
+  receive ({ request, granted, waitMs, window }: AllowanceGrant, nowMs: number): void {
+    this.#startMinute(nowMs)
+    this.#known = window
+    this.#aloneUntilMs = 0
+    if (request.minute === this.#minute) this.#left += granted
+    else this.#giveBack(granted, request.minute)
+    if (waitMs <= 0) return
+    this.#refused = { untilMs: nowMs + Math.min(waitMs, refusalMs), retryAtMs: nowMs + waitMs }
+  }
+
+  continueAlone ({ taken, returned }: AllowanceRequest, nowMs: number): void {
+    this.#aloneUntilMs = nowMs + aloneMs
+    this.#left -= taken
+    if (returned !== null) this.#giveBack(returned.amount, returned.minute)
+  }
+
+  remaining (nowMs: number): { left: number, resetMs: number } {
+    const window = rolled(this.#known, minuteOf(nowMs))
+    return {
+      left: Math.min(this.limit, Math.max(0, leftOf(window, this.limit, nowMs) + this.#left)),
+      resetMs: resetOf(window, nowMs)
+    }
+  }
+
+  #startMinute (nowMs: number): void {
+    const now = minuteOf(nowMs)
+    if (now <= this.#minute) return
+    this.#giveBack(this.#left, this.#minute)
+    if (this.#left > 0) this.#left = 0
+    this.#minute = now
+    this.#spent = 0
+  }
+
+  #giveBack (amount: number, ofMinute: number): void {
+    if (amount <= 0) return
+    const before = this.#returned?.minute === ofMinute ? this.#returned.amount : 0
+    this.#returned = { minute: ofMinute, amount: before + amount }
+  }
 }

@@ -1,3 +1,4 @@
+import type { AllowanceGrant, AllowanceRequest } from './allowances.ts'
 import { allowanceSize, aloneMs, minuteOf } from './counter.ts'
 import type { LimitCounter } from './counter.ts'
 import { slotLeaseMs } from './leases.ts'
@@ -8,73 +9,74 @@ const refusalMs = 250
 const leaseMarginMs = 2000
 
 /** Counts the requests in progress against the slots that this node leases. */
-export function createSlotCounter (scope: string, limit: number): LimitCounter {
-  let slots = 0
-  let leasedUntilMs = 0
-  let inUse = 0
-  let slotsOfOthers = 0
-  let waiting = 0
-  let refusedUntilMs = 0
-  let usedAtMs = 0
+export class SlotCounter implements LimitCounter {
+  readonly scope: string
+  readonly kind = 'concurrent'
+  readonly isLow = false
+  limit: number
+  usedAtMs = 0
+  #slots = 0
+  #leasedUntilMs = 0
+  #inUse = 0
+  #slotsOfOthers = 0
+  #waiting = 0
+  #refusedUntilMs = 0
 
-  const counter: LimitCounter = {
-    scope,
-    kind: 'concurrent',
-    limit,
-    get usedAtMs () { return usedAtMs },
-    get isEmpty () { return slots === 0 && inUse === 0 },
-    canTake: (amount, nowMs) => inUse + amount <= Math.min(slots, counter.limit) && nowMs < leasedUntilMs,
-
-    take (amount, nowMs) {
-      inUse += amount
-      usedAtMs = nowMs
-    },
-
-    correct (difference) { inUse += difference },
-    refusedForMs: nowMs => nowMs < refusedUntilMs ? 1000 : null,
-
-    addWaiting (amount, nowMs) {
-      usedAtMs = nowMs
-      waiting += amount
-    },
-
-    nextRequest (nowMs, isIdle) {
-      if (slots === 0 && waiting === 0 && inUse === 0) return null
-      const isHeartbeatDue = leasedUntilMs - nowMs < slotLeaseMs / 2
-      const isSpare = isIdle && slots > inUse
-      if (waiting === 0 && !isHeartbeatDue && !isSpare) return null
-      const spare = isIdle && waiting === 0 ? 0 : allowanceSize(counter.limit)
-      const request = {
-        scope,
-        kind: 'concurrent' as const,
-        limit: counter.limit,
-        minute: minuteOf(nowMs),
-        taken: inUse,
-        need: Math.min(waiting, 1),
-        waiting,
-        wanted: Math.max(waiting, spare),
-        returned: null
-      }
-      waiting = 0
-      // Slots that are not requested again may belong to another node from now on.
-      slots = Math.min(slots, inUse + request.wanted)
-      return request
-    },
-
-    receive ({ granted, waitMs, window }, nowMs) {
-      slots = granted
-      leasedUntilMs = nowMs + slotLeaseMs - leaseMarginMs
-      slotsOfOthers = window.used
-      if (waitMs > 0) refusedUntilMs = nowMs + refusalMs
-    },
-
-    continueAlone (_request, nowMs) {
-      slots = counter.limit
-      leasedUntilMs = nowMs + aloneMs
-    },
-
-    isLow: () => false,
-    remaining: () => ({ left: Math.max(0, counter.limit - slotsOfOthers - inUse), resetMs: 0 })
+  constructor (scope: string, limit: number) {
+    this.scope = scope
+    this.limit = limit
   }
-  return counter
+
+  get isEmpty (): boolean { return this.#slots === 0 && this.#inUse === 0 }
+
+  canTake (amount: number, nowMs: number): boolean {
+    return this.#inUse + amount <= Math.min(this.#slots, this.limit) && nowMs < this.#leasedUntilMs
+  }
+
+  take (amount: number, nowMs: number): void {
+    this.#inUse += amount
+    this.usedAtMs = nowMs
+  }
+
+  correct (difference: number): void { this.#inUse += difference }
+
+  refusedForMs (nowMs: number): number | null { return nowMs < this.#refusedUntilMs ? 1000 : null }
+
+  addWaiting (amount: number, nowMs: number): void {
+    this.usedAtMs = nowMs
+    this.#waiting += amount
+  }
+
+  nextRequest (nowMs: number, isIdle: boolean): AllowanceRequest | null {
+    const { scope, kind, limit } = this
+    const waiting = this.#waiting
+    const taken = this.#inUse
+    if (this.#slots === 0 && waiting === 0 && taken === 0) return null
+    const isHeartbeatDue = this.#leasedUntilMs - nowMs < slotLeaseMs / 2
+    const isSpare = isIdle && this.#slots > taken
+    if (waiting === 0 && !isHeartbeatDue && !isSpare) return null
+    const spare = isIdle && waiting === 0 ? 0 : allowanceSize(limit)
+    const wanted = Math.max(waiting, spare)
+    this.#waiting = 0
+    // Slots that are not requested again may belong to another node from now on.
+    this.#slots = Math.min(this.#slots, taken + wanted)
+    const need = Math.min(waiting, 1)
+    return { scope, kind, limit, minute: minuteOf(nowMs), taken, need, waiting, wanted, returned: null }
+  }
+
+  receive ({ granted, waitMs, window }: AllowanceGrant, nowMs: number): void {
+    this.#slots = granted
+    this.#leasedUntilMs = nowMs + slotLeaseMs - leaseMarginMs
+    this.#slotsOfOthers = window.used
+    if (waitMs > 0) this.#refusedUntilMs = nowMs + refusalMs
+  }
+
+  continueAlone (_request: AllowanceRequest, nowMs: number): void {
+    this.#slots = this.limit
+    this.#leasedUntilMs = nowMs + aloneMs
+  }
+
+  remaining (): { left: number, resetMs: number } {
+    return { left: Math.max(0, this.limit - this.#slotsOfOthers - this.#inUse), resetMs: 0 }
+  }
 }

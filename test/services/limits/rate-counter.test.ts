@@ -1,12 +1,12 @@
 import t from 'tap'
 import type { AllowanceGrant, AllowanceRequest } from '../../../services/limits/allowances.ts'
 import type { LimitCounter } from '../../../services/limits/counter.ts'
-import { createRateCounter } from '../../../services/limits/rate-counter.ts'
+import { RateCounter } from '../../../services/limits/rate-counter.ts'
 
 const minute = 10
 const startMs = minute * 60_000
 
-const create = (limit: number) => createRateCounter('key:a', 'requests', limit)
+const create = (limit: number): LimitCounter => new RateCounter('key:a', 'requests', limit)
 
 /** Grants a request in full, or as given; the window says that nodes used `used` before. */
 function grantOf (
@@ -40,10 +40,10 @@ t.test('an allowance is a sixteenth of the limit, or what requests wait for', as
 t.test('the next allowance is requested before the present one is used up', async t => {
   const counter = create(160)
   fill(counter, 1)
-  t.equal(counter.isLow(), false)
+  t.equal(counter.isLow, false)
   t.equal(counter.nextRequest(startMs, false), null, 'enough is left')
   counter.take(8, startMs)
-  t.equal(counter.isLow(), true)
+  t.equal(counter.isLow, true)
   t.match(counter.nextRequest(startMs, false), { taken: 0, need: 0, wanted: 10, returned: null })
 })
 

@@ -2,11 +2,11 @@ import t from 'tap'
 import type { AllowanceRequest } from '../../../services/limits/allowances.ts'
 import type { LimitCounter } from '../../../services/limits/counter.ts'
 import { slotLeaseMs } from '../../../services/limits/leases.ts'
-import { createSlotCounter } from '../../../services/limits/slot-counter.ts'
+import { SlotCounter } from '../../../services/limits/slot-counter.ts'
 
 const startMs = 600_000
 
-const create = (limit: number) => createSlotCounter('account:a', limit)
+const create = (limit: number): LimitCounter => new SlotCounter('account:a', limit)
 
 function receive (
   counter: LimitCounter, request: AllowanceRequest, granted: number, { waitMs = 0, ofOthers = 0 } = {}
