@@ -54,3 +54,8 @@ export function isEventStream ({ headers }: Pick<Exchange, 'headers'>): boolean 
   const type = headers['content-type']
   return typeof type === 'string' && type.toLowerCase().startsWith('text/event-stream')
 }
+
+/** The error of a stream request that was answered with something else. */
+export function notAStream (): UpstreamError {
+  return new UpstreamError('bad_reply', 'yes', 'The provider answered a stream request without a stream.')
+}

@@ -1,13 +1,12 @@
-import { UpstreamError } from '../../shared/errors.ts'
 import { isText } from '../../shared/json.ts'
-import { isEventStream, readObject } from '../../upstream/answer-body.ts'
+import { isEventStream, notAStream, readObject } from '../../upstream/answer-body.ts'
 import { createReport } from '../provider.ts'
 import type { ChatAnswer, ChatApi, ChatCall, StreamReport, Upstream } from '../provider.ts'
 import { readUsage } from '../usage.ts'
 import { toCompletion } from './completion.ts'
 import { readAnthropicError } from './errors.ts'
 import { toMessagesRequest } from './request.ts'
-import { readStream } from './stream.ts'
+import { readMessageStream } from './stream.ts'
 import type { Exchange } from '../../upstream/exchange.ts'
 
 /** Later versions lack `temperature`; a provider's `headers` can name another. */
@@ -38,8 +37,11 @@ export function createAnthropic ({ baseUrl, apiKey, headers, connect }: Upstream
     if (exchange.status !== 200) throw await readAnthropicError(exchange, apiKey)
     const report = createReport(dropped)
     if (body.stream !== true) return await readWhole(exchange, report)
-    if (!isEventStream(exchange)) throw await notAStream(exchange)
-    return { kind: 'chunks', chunks: readStream(exchange, report, { secret: apiKey }), report }
+    if (!isEventStream(exchange)) {
+      toCompletion(await readObject(exchange), apiKey)
+      throw notAStream()
+    }
+    return { kind: 'chunks', chunks: readMessageStream(exchange, report, { secret: apiKey }), report }
   }
 
   async function readWhole (exchange: Exchange, report: StreamReport): Promise<ChatAnswer> {
@@ -48,12 +50,6 @@ export function createAnthropic ({ baseUrl, apiKey, headers, connect }: Upstream
     report.model = body.model === '' ? null : body.model
     if (report.usage === null) report.delivered.takeText(JSON.stringify(body.choices))
     return { kind: 'json', body, text: null, report }
-  }
-
-  /** The error of an answer to a stream request that is no stream: the one it carries, or the fact itself. */
-  async function notAStream (exchange: Exchange): Promise<UpstreamError> {
-    toCompletion(await readObject(exchange), apiKey)
-    return new UpstreamError('bad_reply', 'yes', 'The provider answered a stream request without a stream.')
   }
 
   async function models (signal: AbortSignal): Promise<string[]> {

@@ -2,9 +2,9 @@ import type { ChatCompletionChunk, ChatCompletionDelta } from '../../../schemas/
 import { isObject, type JsonObject } from '../../shared/json.ts'
 import type { FinishReason, StreamReport } from '../provider.ts'
 import { readUsage } from '../usage.ts'
-import { headOf, textOf, toThought } from './completion.ts'
-import { mapStopReason, refusalOf } from './map-stop-reason.ts'
-import { toDetail, toExtraContent } from './thinking-signature.ts'
+import { messageHead, textOf, toThinkingBlock } from './completion.ts'
+import { mapStopReason, refusalText } from './map-stop-reason.ts'
+import { toReasoningDetail, toExtraContent } from './thinking-signature.ts'
 import { noCounts, toUsage, updateCounts, type Counts } from './usage.ts'
 import type { ThinkingBlock } from './wire.ts'
 
@@ -21,11 +21,11 @@ type OpenBlock =
  * so that a message that fails at once can be replaced. Source: @anthropic-ai/sdk 1.12.0,
  * RawMessageStreamEvent.
  */
-export class ChunkWriter {
+export class MessageChunks {
   isDone = false
   readonly #report: StreamReport
   readonly #open = new Map<unknown, OpenBlock>()
-  #head = headOf({})
+  #head = messageHead({})
   #hasStarted = false
   #hasBegun = false
   #calls = 0
@@ -52,7 +52,7 @@ export class ChunkWriter {
   }
 
   /** An empty chunk, which keeps an idle client connected. */
-  stillThere (): ChatCompletionChunk[] {
+  keepAlive (): ChatCompletionChunk[] {
     return this.#hasBegun ? this.#deltas({}) : this.#deltas()
   }
 
@@ -60,7 +60,7 @@ export class ChunkWriter {
   #start (message: unknown): ChatCompletionChunk[] {
     if (this.#hasStarted || !isObject(message)) return []
     this.#hasStarted = true
-    this.#head = headOf(message)
+    this.#head = messageHead(message)
     if (this.#head.model !== '') this.#report.model = this.#head.model
     this.#counts = updateCounts(this.#counts, message.usage)
     return []
@@ -68,7 +68,7 @@ export class ChunkWriter {
 
   #beginBlock (at: unknown, block: unknown): ChatCompletionChunk[] {
     if (!isObject(block)) return []
-    const thought = toThought(block)
+    const thought = toThinkingBlock(block)
     if (thought !== null) {
       this.#open.set(at, { type: 'thought', thought })
       return this.#deltas(...reasoning(thought.type === 'thinking' ? thought.thinking : ''))
@@ -114,7 +114,7 @@ export class ChunkWriter {
     if (block === undefined) return []
     if (block.type === 'thought') {
       this.#fresh.push(block.thought)
-      return this.#deltas({ reasoning_details: [toDetail(block.thought, this.#thoughts++)] })
+      return this.#deltas({ reasoning_details: [toReasoningDetail(block.thought, this.#thoughts++)] })
     }
     // A tool call without input sends no delta, but empty arguments would not be JSON.
     return block.isEmpty ? this.#deltas(args(block.index, JSON.stringify(block.input ?? {}))) : []
@@ -126,7 +126,7 @@ export class ChunkWriter {
     if (typeof reason !== 'string') return []
     // The usage is final here, even if the stream breaks off before `message_stop`.
     this.#report.usage = readUsage({ usage: toUsage(this.#counts) })
-    const refusal = refusalOf(reason, details)
+    const refusal = refusalText(reason, details)
     return [
       ...this.#deltas(...refusal === null ? [] : [{ refusal }]),
       this.#chunk({}, mapStopReason(reason))

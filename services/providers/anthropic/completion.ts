@@ -3,8 +3,8 @@ import type { FunctionToolCall } from '../../../schemas/openai/chat-messages.ts'
 import { UpstreamError } from '../../shared/errors.ts'
 import { isObject, type JsonObject } from '../../shared/json.ts'
 import { anthropicErrorIn } from './errors.ts'
-import { mapStopReason, refusalOf } from './map-stop-reason.ts'
-import { toDetail, toExtraContent } from './thinking-signature.ts'
+import { mapStopReason, refusalText } from './map-stop-reason.ts'
+import { toReasoningDetail, toExtraContent } from './thinking-signature.ts'
 import { noCounts, toUsage, updateCounts } from './usage.ts'
 import type { ThinkingBlock } from './wire.ts'
 
@@ -17,17 +17,17 @@ export function toCompletion (body: unknown, secret: string | null): ChatComplet
   const { text, calls, thoughts } = readContent(body.content.filter(isObject))
   const thinking = thoughts.map(block => block.type === 'thinking' ? block.thinking : '').join('')
   return {
-    ...headOf(body),
+    ...messageHead(body),
     object: 'chat.completion',
     choices: [{
       index: 0,
       message: {
         role: 'assistant',
         content: text === '' && calls.length > 0 ? null : text,
-        refusal: refusalOf(body.stop_reason, body.stop_details),
+        refusal: refusalText(body.stop_reason, body.stop_details),
         ...(calls.length === 0 ? {} : { tool_calls: calls }),
         ...(thinking === '' ? {} : { reasoning_content: thinking }),
-        ...(thoughts.length === 0 ? {} : { reasoning_details: thoughts.map(toDetail) })
+        ...(thoughts.length === 0 ? {} : { reasoning_details: thoughts.map(toReasoningDetail) })
       },
       finish_reason: mapStopReason(body.stop_reason),
       logprobs: null
@@ -37,7 +37,7 @@ export function toCompletion (body: unknown, secret: string | null): ChatComplet
 }
 
 /** The fields that every chunk of an answer repeats. */
-export function headOf ({ id, model }: JsonObject): { id: string, created: number, model: string } {
+export function messageHead ({ id, model }: JsonObject): { id: string, created: number, model: string } {
   return { id: `chatcmpl-${textOf(id)}`, created: Math.floor(Date.now() / 1000), model: textOf(model) }
 }
 
@@ -48,7 +48,7 @@ function readContent (blocks: JsonObject[]): Content {
   let fresh: ThinkingBlock[] = []
   for (const block of blocks) {
     if (block.type === 'text') content.text += textOf(block.text)
-    const thought = toThought(block)
+    const thought = toThinkingBlock(block)
     if (thought !== null) fresh.push(thought)
     if (thought !== null) content.thoughts.push(thought)
     if (block.type !== 'tool_use') continue
@@ -65,7 +65,7 @@ function readContent (blocks: JsonObject[]): Content {
 }
 
 /** The block as a thinking block; null for any other type. */
-export function toThought ({ type, thinking, signature, data }: JsonObject): ThinkingBlock | null {
+export function toThinkingBlock ({ type, thinking, signature, data }: JsonObject): ThinkingBlock | null {
   if (type === 'thinking') return { type, thinking: textOf(thinking), signature: textOf(signature) }
   return type === 'redacted_thinking' ? { type, data: textOf(data) } : null
 }

@@ -4,7 +4,7 @@ import type {
 import { isObject, type JsonObject } from '../../shared/json.ts'
 import { fileBlock, imageBlock } from './media.ts'
 import { invalid, unsupported } from './refuse.ts'
-import { fromDetails, fromExtraContent } from './thinking-signature.ts'
+import { fromReasoningDetails, fromExtraContent } from './thinking-signature.ts'
 import type { Block, CacheControl, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock, Turn } from './wire.ts'
 
 export interface Conversation {
@@ -19,7 +19,7 @@ export interface Conversation {
  * messages of one role are merged, and tool results come first in their message. Empty texts, which the API
  * refuses, are left out. Throws UpstreamError (400) for what cannot be converted.
  */
-export function readConversation (messages: readonly ChatMessage[]): Conversation {
+export function convertToMessages (messages: readonly ChatMessage[]): Conversation {
   const found = messages.findIndex(({ role }) => role !== 'system' && role !== 'developer')
   const start = found === -1 ? messages.length : found
   const dropped = new Set<string>()
@@ -80,7 +80,7 @@ function assistantBlocks (message: AssistantMessage, param: string, dropped: Set
   const uses = calls.flatMap((call, at) => [...thinkingOf(call), toolUse(call, `${param}.tool_calls[${at}]`)])
   // Thinking carried by the tool calls is complete and in order; the message's own copy is the fallback.
   const isCarried = uses.some(({ type }) => type !== 'tool_use')
-  const thoughts = isCarried ? [] : fromDetails(fieldsOf(message).reasoning_details)
+  const thoughts = isCarried ? [] : fromReasoningDetails(fieldsOf(message).reasoning_details)
   const first = uses.findIndex(({ type }) => type === 'tool_use')
   return [...thoughts, ...uses.slice(0, Math.max(0, first)), ...texts, ...uses.slice(Math.max(0, first))]
 }

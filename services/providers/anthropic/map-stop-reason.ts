@@ -14,7 +14,7 @@ export function mapStopReason (stopReason: unknown): FinishReason {
 }
 
 /** The text of a refusal; null when the request was not refused. */
-export function refusalOf (stopReason: unknown, details: unknown): string | null {
+export function refusalText (stopReason: unknown, details: unknown): string | null {
   if (stopReason !== 'refusal') return null
   const said = isObject(details) ? details.explanation : null
   return typeof said === 'string' && said !== '' ? said : 'The provider declined this request.'

@@ -1,6 +1,6 @@
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
 import type { ChatCall } from '../provider.ts'
-import { cacheControlIn, readConversation } from './convert-to-messages.ts'
+import { cacheControlIn, convertToMessages } from './convert-to-messages.ts'
 import { droppedFields, refuseUnsupported } from './fields.ts'
 import { invalid } from './refuse.ts'
 import { adaptSchema } from './schema.ts'
@@ -22,7 +22,7 @@ export function toMessagesRequest (call: Asked): Translation {
   const { request, model } = call
   refuseUnsupported(request)
   const traits = anthropicTraitsOf(model)
-  const { system, turns, dropped } = readConversation(request.messages)
+  const { system, turns, dropped } = convertToMessages(request.messages)
   if (traits.thinking === 'none') removeThoughts(turns)
   const maxTokens = limitOf(call, traits)
   const tools = readTools(request, turns, traits, dropped)

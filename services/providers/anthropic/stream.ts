@@ -3,7 +3,7 @@ import { UpstreamError } from '../../shared/errors.ts'
 import { isObject, type JsonObject } from '../../shared/json.ts'
 import { EventSplitter, eventsIn, type SseEvent } from '../../upstream/sse.ts'
 import type { StreamReport } from '../provider.ts'
-import { ChunkWriter } from './chunks.ts'
+import { MessageChunks } from './chunks.ts'
 import { anthropicErrorIn } from './errors.ts'
 import type { Exchange } from '../../upstream/exchange.ts'
 
@@ -22,10 +22,10 @@ const defaultQuietMs = 15_000
  * The chunks of a streamed message, the last one with the usage. Throws UpstreamError when the provider
  * reports an error, sends a malformed event or too many pings, or ends before `message_stop`.
  */
-export async function * readStream (
+export async function * readMessageStream (
   exchange: Exchange, report: StreamReport, { secret, quietMs = defaultQuietMs }: StreamOptions
 ): AsyncGenerator<ChatCompletionChunk, void, undefined> {
-  const writer = new ChunkWriter(report)
+  const writer = new MessageChunks(report)
   let spokenMs = performance.now()
   let pingBytes = 0
   for await (const piece of piecesOf(exchange)) {
@@ -45,7 +45,7 @@ export async function * readStream (
     if (pingBytes > maxPingBytes) throw broken('The provider sent nothing but pings.')
     if (performance.now() - spokenMs < quietMs) continue
     spokenMs = performance.now()
-    yield * writer.stillThere()
+    yield * writer.keepAlive()
   }
   throw broken('The provider\'s stream broke off before it was complete.')
 }

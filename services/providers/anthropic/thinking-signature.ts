@@ -11,7 +11,7 @@ const format = 'anthropic-claude-v1'
 const mark = 'claude.'
 
 /** One item of `reasoning_details`. */
-export function toDetail (block: ThinkingBlock, index: number): JsonObject {
+export function toReasoningDetail (block: ThinkingBlock, index: number): JsonObject {
   return block.type === 'thinking'
     ? { type: 'reasoning.text', text: block.thinking, signature: block.signature, format, index }
     : { type: 'reasoning.encrypted', data: block.data, format, index }
@@ -20,7 +20,7 @@ export function toDetail (block: ThinkingBlock, index: number): JsonObject {
 /**
  * The blocks in `reasoning_details`, whole or in the pieces of a stream; those of other models are skipped.
  */
-export function fromDetails (details: unknown): ThinkingBlock[] {
+export function fromReasoningDetails (details: unknown): ThinkingBlock[] {
   if (!Array.isArray(details)) return []
   const blocks = new Map<unknown, ThinkingBlock>()
   details.filter(isObject).filter(detail => detail.format === format).forEach((detail, at) => {
@@ -29,19 +29,19 @@ export function fromDetails (details: unknown): ThinkingBlock[] {
     if (type === 'reasoning.encrypted' && isText(data)) blocks.set(key, { type: 'redacted_thinking', data })
     if (type !== 'reasoning.text') return
     const before = blocks.get(key)
-    const [said, sealed] = before?.type === 'thinking' ? [before.thinking, before.signature] : ['', '']
+    const [said, signed] = before?.type === 'thinking' ? [before.thinking, before.signature] : ['', '']
     blocks.set(key, {
-      type: 'thinking', thinking: said + (isText(text) ? text : ''), signature: isText(signature) ? signature : sealed
+      type: 'thinking', thinking: said + (isText(text) ? text : ''), signature: isText(signature) ? signature : signed
     })
   })
-  return [...blocks.values()].filter(isSealed)
+  return [...blocks.values()].filter(isSigned)
 }
 
 /** The `extra_content` of a tool call that follows these blocks; null when none is signed. */
 export function toExtraContent (blocks: readonly ThinkingBlock[]): JsonObject | null {
-  const sealed = blocks.filter(isSealed)
-  if (sealed.length === 0) return null
-  const text = Buffer.from(JSON.stringify(sealed)).toString('base64url')
+  const signed = blocks.filter(isSigned)
+  if (signed.length === 0) return null
+  const text = Buffer.from(JSON.stringify(signed)).toString('base64url')
   return { google: { thought_signature: mark + text } }
 }
 
@@ -66,6 +66,6 @@ function readBlock (block: unknown): ThinkingBlock[] {
   return [{ type, thinking, signature }]
 }
 
-function isSealed (block: ThinkingBlock): boolean {
+function isSigned (block: ThinkingBlock): boolean {
   return block.type === 'redacted_thinking' || block.signature !== ''
 }

@@ -3,8 +3,8 @@ import type { ChatCompletion, ChatCompletionMessage } from '../../../schemas/ope
 import type { ToolCall } from '../../../schemas/openai/chat-messages.ts'
 import { UpstreamError } from '../../shared/errors.ts'
 import type { JsonObject } from '../../shared/json.ts'
-import { candidatesIn, type Call, type Said } from './candidate.ts'
-import { endingOf, promptRefusal } from './map-finish-reason.ts'
+import { readCandidates, type CandidateCall, type CandidateContent } from './candidate.ts'
+import { mapFinishReason, promptRefusal } from './map-finish-reason.ts'
 import { extraContent } from './signatures.ts'
 import { usageOf } from './usage.ts'
 
@@ -12,7 +12,7 @@ import { usageOf } from './usage.ts'
 export interface Head { id: string, created: number, model: string }
 
 /** The head of an answer, from its first response; `model` is the fallback. */
-export function headOf ({ responseId, modelVersion, createTime }: JsonObject, model: string): Head {
+export function responseHead ({ responseId, modelVersion, createTime }: JsonObject, model: string): Head {
   const atMs = typeof createTime === 'string' ? Date.parse(createTime) : NaN
   return {
     id: `chatcmpl-${typeof responseId === 'string' && responseId !== '' ? responseId : randomUUID()}`,
@@ -27,17 +27,19 @@ type Choice = ChatCompletion['choices'][number]
  * A whole response as a chat completion; `isLegacy` returns calls as `function_call`. Throws UpstreamError
  * when it has no candidates.
  */
-export function completionOf (response: JsonObject, model: string, isLegacy: boolean): ChatCompletion {
-  const said = candidatesIn(response)
+export function toChatCompletion (response: JsonObject, model: string, isLegacy: boolean): ChatCompletion {
+  const candidates = readCandidates(response)
   const refusal = promptRefusal(response)
-  if (said.length === 0 && refusal === null) {
+  if (candidates.length === 0 && refusal === null) {
     throw new UpstreamError('bad_reply', 'yes', 'The provider\'s answer has no candidates.')
   }
   const usage = usageOf(response.usageMetadata)
   return {
-    ...headOf(response, model),
+    ...responseHead(response, model),
     object: 'chat.completion',
-    choices: said.length === 0 ? [refusedChoice(refusal)] : said.map(one => choiceOf(one, isLegacy)),
+    choices: candidates.length === 0
+      ? [refusedChoice(refusal)]
+      : candidates.map(candidate => choiceOf(candidate, isLegacy)),
     ...(usage === null ? {} : { usage })
   }
 }
@@ -47,27 +49,27 @@ function refusedChoice (refusal: string | null): Choice {
   return { index: 0, message, logprobs: null, finish_reason: 'content_filter' }
 }
 
-function choiceOf (said: Said, isLegacy: boolean): Choice {
-  const { index, finish, finishMessage, calls } = said
-  const { reason, refusal } = endingOf({
-    finish: finish ?? 'STOP', finishMessage, hasCalls: calls.length > 0, isEmpty: isEmpty(said), isLegacy
+function choiceOf (candidate: CandidateContent, isLegacy: boolean): Choice {
+  const { index, finish, finishMessage, calls } = candidate
+  const { reason, refusal } = mapFinishReason({
+    finish: finish ?? 'STOP', finishMessage, hasCalls: calls.length > 0, isEmpty: isEmpty(candidate), isLegacy
   })
-  const message = { ...messageOf(said, isLegacy), refusal }
+  const message = { ...messageOf(candidate, isLegacy), refusal }
   return {
     index,
     message: refusal === null ? message : { ...message, content: null },
-    logprobs: said.logprobs,
+    logprobs: candidate.logprobs,
     finish_reason: reason
   }
 }
 
 /** Whether a candidate has no visible content. */
-export function isEmpty ({ text, calls, images }: Pick<Said, 'text' | 'calls' | 'images'>): boolean {
+export function isEmpty ({ text, calls, images }: Pick<CandidateContent, 'text' | 'calls' | 'images'>): boolean {
   return text === '' && calls.length === 0 && images.length === 0
 }
 
-function messageOf (said: Said, isLegacy: boolean): ChatCompletionMessage {
-  const { text, reasoning, calls, images, signature } = said
+function messageOf (candidate: CandidateContent, isLegacy: boolean): ChatCompletionMessage {
+  const { text, reasoning, calls, images, signature } = candidate
   const [first] = calls
   return {
     role: 'assistant',
@@ -86,11 +88,13 @@ export function imageOf (url: string, index: number): JsonObject {
 }
 
 /** A call in the legacy form. */
-export function functionCallOf ({ name, args, signature }: Call): { name: string, arguments: string } {
+export function functionCallOf (
+  { name, args, signature }: CandidateCall
+): { name: string, arguments: string } {
   return { name, arguments: args, ...(signature === null ? {} : extraContent(signature)) }
 }
 
-export function toolCallOf ({ id, name, args, signature }: Call): ToolCall {
+export function toolCallOf ({ id, name, args, signature }: CandidateCall): ToolCall {
   return {
     id,
     type: 'function',

@@ -3,12 +3,12 @@ import type { ChatLogprobs } from '../../../schemas/openai/chat-completions.ts'
 import { isObject, type JsonObject } from '../../shared/json.ts'
 
 /** The content of one candidate of a whole or partial response. */
-export interface Said {
+export interface CandidateContent {
   index: number
   text: string
   /** Summaries of thoughts, sent on request only. */
   reasoning: string
-  calls: Call[]
+  calls: CandidateCall[]
   /** Images as data: URLs. */
   images: string[]
   /** Signature of the text; calls have their own. */
@@ -21,19 +21,19 @@ export interface Said {
 }
 
 /** `args` is JSON. */
-export interface Call { id: string, name: string, args: string, signature: string | null }
+export interface CandidateCall { id: string, name: string, args: string, signature: string | null }
 
 /**
  * The candidates of a response. Malformed parts are skipped. Source: @google/genai 3.1.0,
  * `GenerateContentResponse`.
  */
-export function candidatesIn (response: JsonObject): Said[] {
+export function readCandidates (response: JsonObject): CandidateContent[] {
   return Array.isArray(response.candidates) ? response.candidates.filter(isObject).map(read) : []
 }
 
-function read (candidate: JsonObject, place: number): Said {
+function read (candidate: JsonObject, place: number): CandidateContent {
   const { content, finishReason, finishMessage } = candidate
-  const said: Said = {
+  const result: CandidateContent = {
     index: typeof candidate.index === 'number' ? candidate.index : place,
     text: '',
     reasoning: '',
@@ -45,18 +45,18 @@ function read (candidate: JsonObject, place: number): Said {
     finishMessage: typeof finishMessage === 'string' ? finishMessage : ''
   }
   const parts = isObject(content) && Array.isArray(content.parts) ? content.parts : []
-  for (const part of parts) if (isObject(part)) readPart(part, said)
-  return said
+  for (const part of parts) if (isObject(part)) readPart(part, result)
+  return result
 }
 
 const unspecified = 'FINISH_REASON_UNSPECIFIED'
 
-function readPart (part: JsonObject, said: Said): void {
+function readPart (part: JsonObject, result: CandidateContent): void {
   const { text, functionCall, inlineData } = part
   const signature = typeof part.thoughtSignature === 'string' ? part.thoughtSignature : null
   if (isObject(functionCall) && typeof functionCall.name === 'string') {
     const { id, name, args } = functionCall
-    said.calls.push({
+    result.calls.push({
       id: typeof id === 'string' && id !== '' ? id : `call_${randomUUID().replaceAll('-', '')}`,
       name,
       args: isObject(args) ? JSON.stringify(args) : '{}',
@@ -65,14 +65,14 @@ function readPart (part: JsonObject, said: Said): void {
     return
   }
   if (part.thought === true) {
-    if (typeof text === 'string') said.reasoning += text
+    if (typeof text === 'string') result.reasoning += text
     return
   }
-  if (typeof text === 'string') said.text += text
+  if (typeof text === 'string') result.text += text
   if (isObject(inlineData) && typeof inlineData.data === 'string') {
-    said.images.push(`data:${String(inlineData.mimeType)};base64,${inlineData.data}`)
+    result.images.push(`data:${String(inlineData.mimeType)};base64,${inlineData.data}`)
   }
-  said.signature = signature ?? said.signature
+  result.signature = signature ?? result.signature
 }
 
 type TokenLogprob = NonNullable<ChatLogprobs['content']>[number]

@@ -2,9 +2,9 @@ import type { ChatCompletionChunk } from '../../../schemas/openai/chat-completio
 import type { CompletionUsage } from '../../../schemas/openai/usage.ts'
 import { UpstreamError } from '../../shared/errors.ts'
 import type { JsonObject } from '../../shared/json.ts'
-import { functionCallOf, headOf, imageOf, isEmpty, toolCallOf, type Head } from './answer.ts'
-import { candidatesIn, type Said } from './candidate.ts'
-import { endingOf, promptRefusal } from './map-finish-reason.ts'
+import { functionCallOf, responseHead, imageOf, isEmpty, toolCallOf, type Head } from './answer.ts'
+import { readCandidates, type CandidateContent } from './candidate.ts'
+import { mapFinishReason, promptRefusal } from './map-finish-reason.ts'
 import { extraContent } from './signatures.ts'
 import { usageOf } from './usage.ts'
 
@@ -20,7 +20,7 @@ type Choice = ChatCompletionChunk['choices'][number]
 type Delta = Choice['delta'] & { reasoning_content?: string, images?: JsonObject[] }
 
 /** The state of one choice. */
-interface Growing {
+interface ChoiceState {
   calls: number
   /** Whether its first chunk, with the role, was sent. */
   isOpen: boolean
@@ -30,11 +30,11 @@ interface Growing {
 }
 
 /** Turns the partial responses of one stream into chunks. */
-export class ChunkMaker {
+export class ResponseChunks {
   /** The latest count; each response reports the total so far. */
   usage: CompletionUsage | null = null
   readonly #options: ChunkOptions
-  readonly #choices = new Map<number, Growing>()
+  readonly #choices = new Map<number, ChoiceState>()
   #head: Head | null = null
   #promptRefusal: string | null = null
 
@@ -49,10 +49,10 @@ export class ChunkMaker {
 
   /** The chunks of one more response. */
   chunks (response: JsonObject): ChatCompletionChunk[] {
-    this.#head ??= headOf(response, this.#options.model)
+    this.#head ??= responseHead(response, this.#options.model)
     this.#promptRefusal ??= promptRefusal(response)
     this.usage = usageOf(response.usageMetadata) ?? this.usage
-    return candidatesIn(response).flatMap(said => this.#grow(said))
+    return readCandidates(response).flatMap(candidate => this.#grow(candidate))
   }
 
   /** The final chunks of all choices, and the usage. Throws UpstreamError if a choice has not ended. */
@@ -64,29 +64,32 @@ export class ChunkMaker {
     const endings = [...this.#choices].flatMap(([index, choice]) => {
       const { finish, finishMessage, isEmpty, calls } = choice
       if (finish === null) throw brokeOff()
-      const { isLegacy } = this.#options
-      const { reason, refusal } = endingOf({ finish, finishMessage, hasCalls: calls > 0, isEmpty, isLegacy })
+      const { reason, refusal } = mapFinishReason({
+        finish, finishMessage, hasCalls: calls > 0, isEmpty, isLegacy: this.#options.isLegacy
+      })
       return this.#close(index, choice, reason, refusal)
     })
     return [...endings, this.#chunk()]
   }
 
-  #grow (said: Said): ChatCompletionChunk[] {
-    const { index } = said
+  #grow (candidate: CandidateContent): ChatCompletionChunk[] {
+    const { index } = candidate
     const choice = this.#choices.get(index) ?? newChoice()
     this.#choices.set(index, choice)
-    const deltas = this.#deltasOf(said, choice.calls)
-    const chunks = deltas.map((delta, place) => this.#delta(index, delta, place === 0 ? said.logprobs : null))
+    const deltas = this.#deltasOf(candidate, choice.calls)
+    const chunks = deltas.map((delta, place) => {
+      return this.#delta(index, delta, place === 0 ? candidate.logprobs : null)
+    })
     if (deltas.length > 0) chunks.unshift(...this.#open(index, choice))
-    choice.isEmpty &&= isEmpty(said)
-    choice.calls += said.calls.length
+    choice.isEmpty &&= isEmpty(candidate)
+    choice.calls += candidate.calls.length
     // Some models send a reason with every response; the last one counts.
-    choice.finish = said.finish ?? choice.finish
-    choice.finishMessage = said.finishMessage || choice.finishMessage
+    choice.finish = candidate.finish ?? choice.finish
+    choice.finishMessage = candidate.finishMessage || choice.finishMessage
     return chunks
   }
 
-  #deltasOf ({ text, reasoning, calls, images, signature }: Said, callsBefore: number): Delta[] {
+  #deltasOf ({ text, reasoning, calls, images, signature }: CandidateContent, callsBefore: number): Delta[] {
     const deltas: Delta[] = []
     if (reasoning !== '') deltas.push({ reasoning_content: reasoning })
     if (text !== '' || signature !== null) {
@@ -104,14 +107,14 @@ export class ChunkMaker {
   /**
    * The role is sent with the first content and not earlier, so that a failure before it keeps its status.
    */
-  #open (index: number, choice: Growing): ChatCompletionChunk[] {
+  #open (index: number, choice: ChoiceState): ChatCompletionChunk[] {
     if (choice.isOpen) return []
     choice.isOpen = true
     return [this.#delta(index, { role: 'assistant', content: '', refusal: null })]
   }
 
   #close (
-    index: number, choice: Growing, reason: Choice['finish_reason'], refusal: string | null
+    index: number, choice: ChoiceState, reason: Choice['finish_reason'], refusal: string | null
   ): ChatCompletionChunk[] {
     return [
       ...this.#open(index, choice),
@@ -126,13 +129,13 @@ export class ChunkMaker {
 
   /** A chunk with one choice, or the usage chunk. */
   #chunk (choice?: Choice): ChatCompletionChunk {
-    const head = this.#head ?? headOf({}, this.#options.model)
+    const head = this.#head ?? responseHead({}, this.#options.model)
     if (choice !== undefined) return { ...head, object: 'chat.completion.chunk', choices: [choice] }
     return { ...head, object: 'chat.completion.chunk', choices: [], usage: this.usage }
   }
 }
 
-function newChoice (): Growing {
+function newChoice (): ChoiceState {
   return { calls: 0, isOpen: false, isEmpty: true, finish: null, finishMessage: '' }
 }
 

@@ -2,6 +2,7 @@ import { UpstreamError, type UpstreamErrorKind } from '../../shared/errors.ts'
 import { isObject } from '../../shared/json.ts'
 import { masked, readErrorBody, retryAfterMsOf } from '../../upstream/answer-body.ts'
 import type { Exchange } from '../../upstream/exchange.ts'
+import { kindByStatus } from '../../upstream/status-kinds.ts'
 
 /**
  * The error in a body, null when it carries none: `{"error": {code, message, status, details}}`, alone or
@@ -9,8 +10,8 @@ import type { Exchange } from '../../upstream/exchange.ts'
  * google.rpc.error_details.
  */
 export function geminiErrorIn (body: unknown, httpStatus: number): UpstreamError | null {
-  const said: unknown = Array.isArray(body) ? body[0] : body
-  const error = isObject(said) ? said.error : undefined
+  const first: unknown = Array.isArray(body) ? body[0] : body
+  const error = isObject(first) ? first.error : undefined
   if (!isObject(error)) return null
   const code = typeof error.code === 'number' ? error.code : httpStatus
   const status = typeof error.status === 'string' ? error.status : null
@@ -37,7 +38,10 @@ const saysNothing = (status: number): string => `The provider answered with stat
 
 const tooLong = /input token count .*exceeds the maximum/i
 
-const kindByStatus: Readonly<Record<string, UpstreamErrorKind>> = {
+/** Google's own use of 409 and 501, beside the common statuses. */
+const kindByHttpStatus: typeof kindByStatus = { ...kindByStatus, 409: 'overloaded', 501: 'bad_request' }
+
+const kindByRpcStatus: Readonly<Record<string, UpstreamErrorKind>> = {
   INVALID_ARGUMENT: 'bad_request',
   FAILED_PRECONDITION: 'bad_request',
   OUT_OF_RANGE: 'bad_request',
@@ -55,25 +59,10 @@ const kindByStatus: Readonly<Record<string, UpstreamErrorKind>> = {
   DATA_LOSS: 'bad_reply'
 }
 
-const kindByCode: Readonly<Record<number, UpstreamErrorKind>> = {
-  400: 'bad_request',
-  401: 'auth',
-  402: 'quota',
-  403: 'auth',
-  404: 'not_found',
-  408: 'timeout',
-  409: 'overloaded',
-  413: 'too_large',
-  429: 'rate',
-  501: 'bad_request',
-  503: 'overloaded',
-  504: 'timeout'
-}
-
 function kindOf (code: number, status: string | null, reasons: readonly unknown[]): UpstreamErrorKind {
   // A wrong key is reported as INVALID_ARGUMENT.
   if (reasons.some(reason => typeof reason === 'string' && reason.startsWith('API_KEY_'))) return 'auth'
-  return (status === null ? undefined : kindByStatus[status]) ?? kindByCode[code] ?? 'bad_reply'
+  return (status === null ? undefined : kindByRpcStatus[status]) ?? kindByHttpStatus[code] ?? 'bad_reply'
 }
 
 /** `retryDelay` of a google.rpc.RetryInfo, e.g. `17.5s`. */

@@ -1,14 +1,13 @@
-import { UpstreamError } from '../../shared/errors.ts'
 import { isObject, type JsonObject } from '../../shared/json.ts'
-import { isEventStream, maxAnswerBytes, objectOf, parseAnswer } from '../../upstream/answer-body.ts'
+import { isEventStream, maxAnswerBytes, notAStream, objectOf, parseAnswer } from '../../upstream/answer-body.ts'
 import { createReport } from '../provider.ts'
 import type { ChatAnswer, ChatApi, ChatCall, Upstream } from '../provider.ts'
 import { readUsage } from '../usage.ts'
-import { completionOf } from './answer.ts'
+import { toChatCompletion } from './answer.ts'
 import { geminiErrorIn, readGeminiError } from './errors.ts'
 import { createPartReader } from './media.ts'
-import { translate } from './request.ts'
-import { chunksIn } from './stream.ts'
+import { toGenerateContentRequest } from './request.ts'
+import { readChunks } from './stream.ts'
 import type { Exchange } from '../../upstream/exchange.ts'
 
 const maxPages = 20
@@ -33,16 +32,19 @@ export function createGemini ({ apiKey, headers, connection, download }: Upstrea
 
   async function chat (call: ChatCall): Promise<ChatAnswer> {
     const { request, model, signal } = call
-    const { body, dropped } = await translate(call, createPartReader({ download, signal }))
+    const { body, dropped } = await toGenerateContentRequest(call, createPartReader({ download, signal }))
     const isLegacy = request.functions !== undefined && request.tools === undefined
     const report = createReport(dropped)
     if (request.stream === true) {
       const exchange = await send('POST', `/${pathOf(model)}:streamGenerateContent?alt=sse`, signal, body)
-      if (!isEventStream(exchange)) throw await notAStream(exchange)
-      return { kind: 'chunks', chunks: chunksIn(exchange, report, { model, isLegacy }), report }
+      if (!isEventStream(exchange)) {
+        await objectIn(exchange)
+        throw notAStream()
+      }
+      return { kind: 'chunks', chunks: readChunks(exchange, report, { model, isLegacy }), report }
     }
     const exchange = await send('POST', `/${pathOf(model)}:generateContent`, signal, body)
-    const completion = completionOf(await objectIn(exchange), model, isLegacy)
+    const completion = toChatCompletion(await objectIn(exchange), model, isLegacy)
     report.model = completion.model
     report.usage = readUsage(completion)
     if (report.usage === null) {
@@ -82,12 +84,6 @@ function namesIn ({ models }: JsonObject): string[] {
     if (!Array.isArray(methods) || methods.includes('generateContent')) names.push(name.replace(/^models\//, ''))
   }
   return names
-}
-
-/** The error of an answer to a stream request that is no stream: the one it carries, or the fact itself. */
-async function notAStream (exchange: Exchange): Promise<UpstreamError> {
-  await objectIn(exchange)
-  return new UpstreamError('bad_reply', 'yes', 'The provider answered a stream request without a stream.')
 }
 
 /** The body as one object. Throws UpstreamError, also for an error in a body with status 200. */

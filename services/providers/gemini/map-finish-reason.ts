@@ -43,7 +43,7 @@ interface Ending {
  * The finish reason of a choice, and the refusal text if the whole answer was withheld. Throws UpstreamError
  * when the model failed without any output.
  */
-export function endingOf (
+export function mapFinishReason (
   { finish, finishMessage, hasCalls, isEmpty, isLegacy }: Ending
 ): { reason: FinishReason, refusal: string | null } {
   const meaning = meanings[finish] ?? 'stop'

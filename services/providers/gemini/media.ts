@@ -1,7 +1,7 @@
 import type { UserPart } from '../../../schemas/openai/chat-messages.ts'
 import { UpstreamError } from '../../shared/errors.ts'
 import type { Download } from '../../media/media.ts'
-import { refused, type InlineData, type Part } from './wire.ts'
+import { unsupportedField, type InlineData, type Part } from './wire.ts'
 
 /** Converts a part of a message; `param` names the part in errors. */
 export type ReadPart = (part: UserPart, param: string) => Promise<Part>
@@ -22,8 +22,8 @@ export function createPartReader ({ download, signal }: MediaOptions): ReadPart 
   let fetchesLeft = maxFetches
 
   async function fetched (url: string, param: string): Promise<InlineData> {
-    if (download === null) throw refused('Files cannot be fetched by URL; send them as data: URLs.', param)
-    if (fetchesLeft-- <= 0) throw refused(`At most ${maxFetches} files can be fetched for one request.`, param)
+    if (download === null) throw unsupportedField('Files cannot be fetched by URL; send them as data: URLs.', param)
+    if (fetchesLeft-- <= 0) throw unsupportedField(`At most ${maxFetches} files can be fetched for one request.`, param)
     const pieces: Uint8Array[] = []
     try {
       for await (const piece of await download(url, { signal, maxBytes: maxFetchedBytes })) {
@@ -34,11 +34,11 @@ export function createPartReader ({ download, signal }: MediaOptions): ReadPart 
     } catch (cause) {
       if (bytesLeft < 0) throw tooLarge(param)
       if (cause instanceof UpstreamError && cause.kind === 'aborted') throw cause
-      throw refused(`The file at ${shown(url)} could not be fetched.`, param, 'invalid_image_url')
+      throw unsupportedField(`The file at ${shown(url)} could not be fetched.`, param, 'invalid_image_url')
     }
     const bytes = Buffer.concat(pieces)
     const mimeType = typeOf(bytes)
-    if (mimeType === null) throw refused(`The file at ${shown(url)} has an unknown type.`, param, 'invalid_image_url')
+    if (mimeType === null) throw unsupportedField(`The file at ${shown(url)} has an unknown type.`, param, 'invalid_image_url')
     return { mimeType, data: bytes.toString('base64') }
   }
 
@@ -47,7 +47,7 @@ export function createPartReader ({ download, signal }: MediaOptions): ReadPart 
     if (isNative(url)) return { fileData: { fileUri: url } }
     // The downloader decides which of these may be fetched.
     if (/^https?:/i.test(url)) return { inlineData: await fetched(url, param) }
-    throw refused('A file must be a data: URL or an https URL.', param, 'invalid_image_url')
+    throw unsupportedField('A file must be a data: URL or an https URL.', param, 'invalid_image_url')
   }
 
   return async (part, param) => {
@@ -65,7 +65,7 @@ export function createPartReader ({ download, signal }: MediaOptions): ReadPart 
 }
 
 const tooLarge = (param: string) =>
-  refused(`The files named by URL are together larger than ${maxFetchedBytes} bytes.`, param, 'request_too_large')
+  unsupportedField(`The files named by URL are together larger than ${maxFetchedBytes} bytes.`, param, 'request_too_large')
 
 const shown = (url: string): string => url.length > 200 ? `${url.slice(0, 200)}…` : url
 
@@ -82,7 +82,7 @@ const native = [
 /** `data:[<type>][;base64],<data>`. Source: RFC 2397. */
 function fromDataUrl (url: string, param: string): InlineData {
   const comma = url.indexOf(',')
-  if (comma === -1) throw refused('The data: URL has no data.', param, 'invalid_image_url')
+  if (comma === -1) throw unsupportedField('The data: URL has no data.', param, 'invalid_image_url')
   const [mimeType = '', ...words] = url.slice('data:'.length, comma).split(';')
   const data = url.slice(comma + 1)
   const type = mimeType === '' ? 'text/plain' : mimeType.toLowerCase()
@@ -90,7 +90,7 @@ function fromDataUrl (url: string, param: string): InlineData {
   try {
     return { mimeType: type, data: Buffer.from(decodeURIComponent(data)).toString('base64') }
   } catch {
-    throw refused('The data: URL is not valid percent-encoding.', param, 'invalid_image_url')
+    throw unsupportedField('The data: URL is not valid percent-encoding.', param, 'invalid_image_url')
   }
 }
 
@@ -114,7 +114,7 @@ function fromFile (
   if (id !== undefined && isNative(id)) {
     return { fileData: { fileUri: id, ...(named === undefined ? {} : { mimeType: named }) } }
   }
-  throw refused('This provider has no uploaded files; send the file as file_data.', `${param}.file_id`)
+  throw unsupportedField('This provider has no uploaded files; send the file as file_data.', `${param}.file_id`)
 }
 
 /** Magic bytes, from an offset, of the types that Gemini accepts. */

@@ -1,12 +1,12 @@
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
 import { isObject } from '../../shared/json.ts'
 import type { ChatCall } from '../provider.ts'
-import { conversationOf } from './contents.ts'
+import { convertToContents } from './convert-to-contents.ts'
 import type { ReadPart } from './media.ts'
 import { geminiTraitsOf, type GeminiTraits } from './model-traits.ts'
 import { geminiSchema } from './schema.ts'
 import { toolsOf } from './tools.ts'
-import { refused, type GenerateContentRequest, type GenerationConfig, type ThinkingConfig } from './wire.ts'
+import { unsupportedField, type GenerateContentRequest, type GenerationConfig, type ThinkingConfig } from './wire.ts'
 
 interface Translated {
   body: GenerateContentRequest
@@ -18,12 +18,12 @@ interface Translated {
  * Translates a chat request to a `generateContent` request. Throws UpstreamError (400) for fields that have
  * no equivalent and cannot be dropped. Source: @google/genai 3.1.0, `GenerateContentParameters`.
  */
-export async function translate (
+export async function toGenerateContentRequest (
   { request, model, outputLimit }: Pick<ChatCall, 'request' | 'model' | 'outputLimit'>, readPart: ReadPart
 ): Promise<Translated> {
   refuseUnmappable(request)
   const traits = geminiTraitsOf(model)
-  const { contents, system } = await conversationOf(request.messages, traits, readPart)
+  const { contents, system } = await convertToContents(request.messages, traits, readPart)
   const { config, dropped } = configOf(request, traits, outputLimit)
   return {
     body: {
@@ -40,10 +40,10 @@ const maxCandidates = 8
 
 function refuseUnmappable ({ n, modalities, web_search_options: search }: ChatCompletionRequest): void {
   if ((n ?? 1) > maxCandidates) {
-    throw refused(`'n' must be at most ${maxCandidates} for this model.`, 'n', 'integer_above_max_value')
+    throw unsupportedField(`'n' must be at most ${maxCandidates} for this model.`, 'n', 'integer_above_max_value')
   }
-  if (modalities?.includes('audio') === true) throw refused('This model cannot answer with audio.', 'modalities')
-  if (search !== undefined) throw refused('This provider has no web search in chat completions.', 'web_search_options')
+  if (modalities?.includes('audio') === true) throw unsupportedField('This model cannot answer with audio.', 'modalities')
+  if (search !== undefined) throw unsupportedField('This provider has no web search in chat completions.', 'web_search_options')
 }
 
 function configOf (

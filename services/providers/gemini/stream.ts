@@ -4,7 +4,7 @@ import { isObject, type JsonObject } from '../../shared/json.ts'
 import { EventSplitter, eventsIn } from '../../upstream/sse.ts'
 import type { StreamReport } from '../provider.ts'
 import { readUsage } from '../usage.ts'
-import { ChunkMaker, type ChunkOptions } from './chunks.ts'
+import { ResponseChunks, type ChunkOptions } from './chunks.ts'
 import { geminiErrorIn } from './errors.ts'
 import type { Exchange } from '../../upstream/exchange.ts'
 
@@ -16,10 +16,10 @@ const maxCommentBytes = 256 * 1024
  * that breaks off is billed so far. Throws UpstreamError for an error, a malformed event, or a stream that
  * ends before its candidates.
  */
-export async function * chunksIn (
+export async function * readChunks (
   exchange: Exchange, report: StreamReport, options: ChunkOptions
 ): AsyncGenerator<ChatCompletionChunk, void, undefined> {
-  const maker = new ChunkMaker(options)
+  const maker = new ResponseChunks(options)
   for await (const response of responsesIn(exchange)) {
     const failure = geminiErrorIn(response, exchange.status)
     if (failure !== null) throw failure

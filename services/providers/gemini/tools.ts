@@ -2,7 +2,7 @@ import type { ChatCompletionRequest } from '../../../schemas/openai/chat-complet
 import type { FunctionDefinition } from '../../../schemas/openai/chat-tools.ts'
 import { isObject, type JsonObject } from '../../shared/json.ts'
 import { geminiSchema } from './schema.ts'
-import { refused, type FunctionCallingConfig, type FunctionDeclaration, type GenerateContentRequest } from './wire.ts'
+import { unsupportedField, type FunctionCallingConfig, type FunctionDeclaration, type GenerateContentRequest } from './wire.ts'
 
 type Tools = Pick<GenerateContentRequest, 'tools' | 'toolConfig'>
 
@@ -15,7 +15,7 @@ export function toolsOf (request: ChatCompletionRequest): Tools {
   const declared = [
     ...tools.map((tool, index) => {
       if (tool.type === 'function') return declarationOf(tool.function)
-      throw refused('This model\'s provider supports only function tools.', `tools[${index}].type`)
+      throw unsupportedField('This model\'s provider supports only function tools.', `tools[${index}].type`)
     }),
     ...functions.map(declarationOf)
   ]
@@ -63,7 +63,7 @@ function choiceOf (
   if (typeof choice === 'string') return { mode: modes[choice] }
   if (choice.type === 'function') return only([choice.function.name])
   if (choice.type === 'custom') {
-    throw refused('This model\'s provider supports only function tools.', 'tool_choice')
+    throw unsupportedField('This model\'s provider supports only function tools.', 'tool_choice')
   }
   const names = choice.allowed_tools.tools.map(namedFunction)
   return choice.allowed_tools.mode === 'required' ? only(names) : { ...only(names), mode: 'VALIDATED' }
@@ -74,5 +74,5 @@ const only = (names: string[]): FunctionCallingConfig => ({ mode: 'ANY', allowed
 function namedFunction (tool: JsonObject): string {
   const { name } = isObject(tool.function) ? tool.function : tool
   if (typeof name === 'string') return name
-  throw refused('Each allowed tool must be a function with a name.', 'tool_choice')
+  throw unsupportedField('Each allowed tool must be a function with a name.', 'tool_choice')
 }

@@ -68,6 +68,6 @@ export interface GenerateContentRequest {
 }
 
 /** The 400 for a field that has no equivalent and cannot be dropped. */
-export function refused (message: string, param: string, code = 'unsupported_parameter'): UpstreamError {
+export function unsupportedField (message: string, param: string, code = 'unsupported_parameter'): UpstreamError {
   return new UpstreamError('bad_request', 'no', message, { param, code })
 }

@@ -1,7 +1,6 @@
 import { UpstreamError } from '../../shared/errors.ts'
 import { isObject, isText } from '../../shared/json.ts'
-import { isEventStream, maxAnswerBytes, objectOf, parseAnswer, readObject } from '../../upstream/answer-body.ts'
-import type { Exchange } from '../../upstream/exchange.ts'
+import { isEventStream, maxAnswerBytes, notAStream, objectOf, parseAnswer, readObject } from '../../upstream/answer-body.ts'
 import { readUpstreamError } from '../error-body.ts'
 import { createReport } from '../provider.ts'
 import type {
@@ -9,10 +8,10 @@ import type {
 } from '../provider.ts'
 import { dialects, type Dialect } from './dialects.ts'
 import { createOpenAIImages } from './images.ts'
-import { editsFor } from './request.ts'
+import { requestEdits } from './request.ts'
 import { relayStream } from './stream.ts'
 import { translateAnswer, upstreamErrorIn } from './translate.ts'
-import { usageIn, withReasoning } from './usage.ts'
+import { readDialectUsage, countReasoning } from './usage.ts'
 
 /** The parts of a provider that speaks OpenAI's wire format. Throws RangeError for an unknown dialect. */
 export function openaiParts (name: string): ProviderParts {
@@ -61,13 +60,15 @@ function createOpenAI ({ apiKey, headers, connection }: Upstream, dialect: Diale
   async function post<Body, Chunk> (
     path: string, call: ProviderCall<ChatCall['request'] | CompletionCall['request']>
   ): Promise<ProviderAnswer<Body, Chunk>> {
-    const { edits, dropped, hideUsage } = editsFor(call, dialect)
+    const { edits, dropped, hideUsage } = requestEdits(call, dialect)
     const body = call.text.with(edits)
     const exchange = await connection.send({ method: 'POST', path, headers: postHeaders, body, signal: call.signal })
     if (exchange.status !== 200) throw await readUpstreamError(exchange, apiKey)
     const report = createReport(dropped)
     if (call.request.stream !== true) return readJson(await exchange.read(maxAnswerBytes), report, dialect)
-    if (!isEventStream(exchange)) throw await notAStream(exchange, dialect)
+    if (!isEventStream(exchange)) {
+      throw upstreamErrorIn(await readObject(exchange), dialect) ?? notAStream()
+    }
     return { kind: 'bytes', events: await relayStream(exchange, report, { dialect, hideUsage }), report }
   }
 
@@ -96,10 +97,10 @@ function readJson<Body, Chunk> (
   if (!Array.isArray(received.choices)) {
     throw new UpstreamError('bad_reply', 'yes', 'The provider\'s answer has no choices.')
   }
-  report.usage = usageIn(received, dialect)
+  report.usage = readDialectUsage(received, dialect)
   report.model = isText(received.model) ? received.model : null
   if (report.usage === null) received.choices.forEach(choice => report.delivered.takeText(textOf(choice)))
-  const body = translateAnswer(withReasoning(received, dialect), dialect)
+  const body = translateAnswer(countReasoning(received, dialect), dialect)
   // Passed on unchanged; nothing relies on more than was just checked.
   return { kind: 'json', body: body as Body, text: body === received ? text : JSON.stringify(body), report }
 }
@@ -111,10 +112,4 @@ function textOf (choice: unknown): string {
   const message = isObject(choice.message) ? choice.message : {}
   const { content, tool_calls: calls } = message
   return (isText(content) ? content : '') + (calls === undefined ? '' : JSON.stringify(calls))
-}
-
-/** The error of an answer to a stream request that is no stream: the one it carries, or the fact itself. */
-async function notAStream (exchange: Exchange, dialect: Dialect): Promise<UpstreamError> {
-  const failure = upstreamErrorIn(await readObject(exchange), dialect)
-  return failure ?? new UpstreamError('bad_reply', 'yes', 'The provider answered a stream request without a stream.')
 }

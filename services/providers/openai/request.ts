@@ -12,7 +12,7 @@ interface RequestEdits {
 }
 
 /** The changes that a client's body needs for this upstream; in most requests nearly none. */
-export function editsFor (
+export function requestEdits (
   { request, model, outputLimit }: ProviderCall<ChatCall['request'] | CompletionCall['request']>,
   dialect: Dialect
 ): RequestEdits {

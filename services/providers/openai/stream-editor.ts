@@ -4,8 +4,8 @@ import { encodeEvent, eventsIn } from '../../upstream/sse.ts'
 import type { StreamReport } from '../provider.ts'
 import type { Dialect } from './dialects.ts'
 import type { PieceScan } from './piece-scan.ts'
-import { marksOf, translateAnswer, upstreamErrorIn } from './translate.ts'
-import { usageIn, withReasoning } from './usage.ts'
+import { translationMarks, translateAnswer, upstreamErrorIn } from './translate.ts'
+import { readDialectUsage, countReasoning } from './usage.ts'
 
 export interface RelayOptions {
   dialect: Dialect
@@ -30,7 +30,7 @@ export class StreamEditor {
     this.#report = report
     this.#dialect = dialect
     this.#hideUsage = hideUsage
-    this.#marks = marksOf(dialect)
+    this.#marks = translationMarks(dialect)
   }
 
   /** The piece as the client may see it; empty when it may see nothing of it. */
@@ -61,7 +61,7 @@ export class StreamEditor {
       : upstreamErrorIn(event.event === 'error' ? { error: body, ...body } : body, this.#dialect)
     if (body === null || this.failure !== null) return null
     if (isText(body.model)) this.#report.model ??= body.model
-    this.#report.usage = usageIn(body, this.#dialect) ?? this.#report.usage
+    this.#report.usage = readDialectUsage(body, this.#dialect) ?? this.#report.usage
     const edited = this.#editBody(body)
     return edited === body ? bytes : edited === null ? null : encodeEvent(edited)
   }
@@ -75,7 +75,7 @@ export class StreamEditor {
       const { usage: _, ...others } = body
       edited = others
     }
-    return translateAnswer(withReasoning(edited, this.#dialect), this.#dialect)
+    return translateAnswer(countReasoning(edited, this.#dialect), this.#dialect)
   }
 }
 

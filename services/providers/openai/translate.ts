@@ -19,7 +19,7 @@ function finishReasonOf (choice: unknown, dialect: Dialect): FinishReason | 'err
 }
 
 /** Byte sequences, one of which is in every answer or chunk of the dialect that needs translating. */
-export function marksOf ({ finishReasons, reasoningField, contentParts }: Dialect): Buffer[] {
+export function translationMarks ({ finishReasons, reasoningField, contentParts }: Dialect): Buffer[] {
   const words = Object.keys(finishReasons)
   if (reasoningField !== null) words.push(reasoningField)
   const marks = words.map(word => `"${word}"`)

@@ -6,8 +6,8 @@ import { readUsage } from '../usage.ts'
 const nanoPerUsd = 1e9
 
 /** The usage in an answer or chunk, with its reported cost if any; null: none. */
-export function usageIn (body: JsonObject, dialect: Dialect): Usage | null {
-  const usage = readUsage(withReasoning(body, dialect), dialect.usagePath)
+export function readDialectUsage (body: JsonObject, dialect: Dialect): Usage | null {
+  const usage = readUsage(countReasoning(body, dialect), dialect.usagePath)
   if (usage === null || dialect.cost === null) return usage
   const cost = at(body, dialect.cost.path)
   if (typeof cost !== 'number' || !(cost >= 0)) return usage
@@ -18,7 +18,7 @@ export function usageIn (body: JsonObject, dialect: Dialect): Usage | null {
  * The body with reasoning tokens counted in the completion, as OpenAI does: they are what the total exceeds
  * the other two by. The same object when nothing changes.
  */
-export function withReasoning (body: JsonObject, { reasoningApart }: Dialect): JsonObject {
+export function countReasoning (body: JsonObject, { reasoningApart }: Dialect): JsonObject {
   const { usage } = body
   if (!reasoningApart || !isObject(usage)) return body
   const { prompt_tokens: prompt, completion_tokens: completion = 0, total_tokens: total } = usage

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { ChatCompletionChunk } from '../../../../schemas/openai/chat-completions.ts'
-import { readStream } from '../../../../services/providers/anthropic/stream.ts'
+import { readMessageStream } from '../../../../services/providers/anthropic/stream.ts'
 import { createReport } from '../../../../services/providers/provider.ts'
 import { plainText } from '../../../fixtures/anthropic/streams.ts'
 import { encode } from '../../../servers/anthropic.ts'
@@ -35,23 +35,23 @@ t.test('a client that waits while the provider pings hears that it is not forgot
   const [start, ...rest] = plainText
   const pings = Array.from({ length: 3 }, () => ({ type: 'ping' }))
   const events = [start ?? {}, ...pings, ...rest]
-  const impatient = readStream(exchangeOf(events), createReport(), { secret: null, quietMs: 0 })
+  const impatient = readMessageStream(exchangeOf(events), createReport(), { secret: null, quietMs: 0 })
   const chunks = await Array.fromAsync(impatient)
   const [first, ...others] = deltas(chunks)
   t.same(first, { role: 'assistant', content: '', refusal: null }, 'it begins with the first ping')
   t.same(others.slice(0, 3), [{}, {}, {}])
   t.equal(others.map(delta => delta?.content ?? '').join(''), 'Grüße, 日本語 👩‍👩‍👧‍👦')
-  const usual = await Array.fromAsync(readStream(exchangeOf(events), createReport(), { secret: null }))
+  const usual = await Array.fromAsync(readMessageStream(exchangeOf(events), createReport(), { secret: null }))
   t.equal(usual.length, 6, 'without being told at every one')
 })
 
 t.test('a stream that is read to its end leaves its connection in order, one that is left does not', async t => {
   const whole = exchangeOf(plainText)
-  const chunks = await peekFirst(readStream(whole, createReport(), { secret: null }))
+  const chunks = await peekFirst(readMessageStream(whole, createReport(), { secret: null }))
   for await (const chunk of chunks) t.ok(chunk.id)
   t.same(whole.left, ['finished', 'closed'])
   const half = exchangeOf(plainText)
-  for await (const chunk of await peekFirst(readStream(half, createReport(), { secret: null }))) {
+  for await (const chunk of await peekFirst(readMessageStream(half, createReport(), { secret: null }))) {
     if (chunk) break
   }
   t.same(half.left, ['closed'])
@@ -64,7 +64,7 @@ t.test('the key is in no error, and what was thought counts as delivered', async
     { type: 'content_block_delta', index: 0, delta: { type: 'thinking_delta', thinking: 'Hm, so.' } },
     { type: 'error', error: { type: 'api_error', message: 'key sk-ant-secret failed' } }
   ]
-  const read = Array.fromAsync(readStream(exchangeOf(thinking), report, { secret: 'sk-ant-secret' }))
+  const read = Array.fromAsync(readMessageStream(exchangeOf(thinking), report, { secret: 'sk-ant-secret' }))
   await t.rejects(read, { name: 'UpstreamError', message: 'key *** failed' })
   t.equal(report.delivered.text, 'Hm, so.')
   t.equal(report.usage, null)

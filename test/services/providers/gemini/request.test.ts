@@ -4,7 +4,7 @@ import type { ChatCompletionRequest } from '../../../../schemas/openai/chat-comp
 import type { Download } from '../../../../services/media/media.ts'
 import type { Effort } from '../../../../services/providers/gemini/model-traits.ts'
 import { createPartReader } from '../../../../services/providers/gemini/media.ts'
-import { translate } from '../../../../services/providers/gemini/request.ts'
+import { toGenerateContentRequest } from '../../../../services/providers/gemini/request.ts'
 import { fault, generateContentRequest } from '../../../servers/gemini-messages.ts'
 import { refusalOf } from '../../../servers/gemini-rules.ts'
 import * as fixtures from '../../../fixtures/gemini/responses.ts'
@@ -22,7 +22,7 @@ async function send (
 ) {
   const request = { model: 'x', messages: [user], ...fields }
   const readPart = createPartReader({ download, signal })
-  const { body, dropped } = await translate({ request, model, outputLimit }, readPart)
+  const { body, dropped } = await toGenerateContentRequest({ request, model, outputLimit }, readPart)
   const parsed = JSON.parse(JSON.stringify(body))
   t.equal(fault(parsed, generateContentRequest), null, 'the service can parse it')
   t.equal(refusalOf(parsed, model), null, 'the service takes it')
@@ -33,7 +33,7 @@ async function refusal (fields: object, options: Options = {}): Promise<unknown>
   const request = { model: 'x', messages: [user], ...fields }
   const { model = 'gemini-3.5-flash', download = null } = options
   const readPart = createPartReader({ download, signal })
-  return await translate({ request, model, outputLimit: null }, readPart).catch(error => error)
+  return await toGenerateContentRequest({ request, model, outputLimit: null }, readPart).catch(error => error)
 }
 
 t.test('messages become turns that alternate', async t => {

@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from '../../shared/json.ts'
 import type { ReadPart } from './media.ts'
 import type { GeminiTraits } from './model-traits.ts'
 import { readCallId, signatureIn, unknownSignature } from './signatures.ts'
-import { refused, type Content, type FunctionCallPart, type FunctionResponsePart, type Part } from './wire.ts'
+import { unsupportedField, type Content, type FunctionCallPart, type FunctionResponsePart, type Part } from './wire.ts'
 
 interface Conversation { contents: Content[], system: string }
 
@@ -11,7 +11,7 @@ interface Conversation { contents: Content[], system: string }
  * Converts messages to alternating turns, and joins the system messages. Throws UpstreamError (400) for what
  * the model does not support.
  */
-export async function conversationOf (
+export async function convertToContents (
   messages: readonly ChatMessage[], traits: GeminiTraits, readPart: ReadPart
 ): Promise<Conversation> {
   const system: string[] = []
@@ -43,7 +43,7 @@ export async function conversationOf (
   if (text !== '' && (!traits.takesSystem || turns.length === 0)) {
     return { contents: withOpening(turns, text), system: '' }
   }
-  if (turns.length === 0) throw refused('At least one message must have content.', 'messages', 'invalid_value')
+  if (turns.length === 0) throw unsupportedField('At least one message must have content.', 'messages', 'invalid_value')
   return { contents: turns, system: text }
 }
 
@@ -79,13 +79,13 @@ function saidParts (
   const isSigned = calls.some(({ thoughtSignature }) => thoughtSignature !== undefined)
   // The first of parallel calls carries the signature for all.
   if (first !== undefined && wantsSignatures && !isSigned) first.thoughtSignature = unknownSignature
-  const said = textOf(message.content ?? '') + (message.refusal ?? '')
+  const text = textOf(message.content ?? '') + (message.refusal ?? '')
   const signature = signatureIn(message)
-  return [{ text: said, ...(signature === null ? {} : { thoughtSignature: signature }) }, ...calls]
+  return [{ text, ...(signature === null ? {} : { thoughtSignature: signature }) }, ...calls]
 }
 
 function callPart (call: ToolCall, names: Map<string, string>, param: string): FunctionCallPart {
-  if (call.type === 'custom') throw refused('This model\'s provider supports only function tools.', param)
+  if (call.type === 'custom') throw unsupportedField('This model\'s provider supports only function tools.', param)
   const { id, signature } = readCallId(call.id)
   names.set(id, call.function.name)
   return toCall(id, call.function.name, call.function.arguments, signatureIn(call) ?? signature)
@@ -115,7 +115,7 @@ function responsePart (
   const name = names.get(id)
   if (name !== undefined) return toResponse(id, name, text)
   const message = `No tool call of an earlier message has the id '${callId}'.`
-  throw refused(message, `${param}.tool_call_id`, 'invalid_value')
+  throw unsupportedField(message, `${param}.tool_call_id`, 'invalid_value')
 }
 
 function toResponse (id: string | undefined, name: string, text: string): FunctionResponsePart {
