@@ -3,17 +3,14 @@ import type { GatewayConfig } from '../../services/catalogue/types.ts'
 import { watchConfig } from '../../services/config/watch/watch.ts'
 
 interface ConfigurationOptions {
-  /** The operator's file; null for none. */
+  /** The operator's file; null if there is none. */
   path: string | null
-  /** What was loaded at the start. */
+  /** The configuration loaded at startup. */
   running: GatewayConfig
   load: () => GatewayConfig | Promise<GatewayConfig>
 }
 
-/**
- * Follows the operator's file: a good change is taken over at once, a bad one leaves the old running and is
- * told.
- */
+/** Reloads the operator's file when it changes, or on SIGHUP. An invalid file is logged and not applied. */
 export default fp<ConfigurationOptions>(async (app, { path, running, load }) => {
   if (path === null) return
   const watcher = watchConfig({

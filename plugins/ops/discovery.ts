@@ -1,16 +1,23 @@
 import fp from 'fastify-plugin'
 import { discoverLocal } from '../../services/config/environment/discover-local.ts'
 
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Lists the models of providers again, e.g. after the configuration has changed. */
+    rediscover (): void
+  }
+}
+
 interface DiscoveryOptions {
   /** Whether to look for model servers on this machine. */
   local: boolean
-  /** How often providers are asked again for their models. */
+  /** How often to list the models of providers. */
   refreshMs?: number
 }
 
 const defaultRefreshMs = 10 * 60 * 1000
 
-/** Finds out, once the server listens, which models the providers offer; never delays a start. */
+/** Lists the models of providers when the server listens, so as not to delay its start, and periodically. */
 export default fp<DiscoveryOptions>(async (app, { local, refreshMs = defaultRefreshMs }) => {
   const closing = new AbortController()
 
@@ -24,7 +31,7 @@ export default fp<DiscoveryOptions>(async (app, { local, refreshMs = defaultRefr
   }
 
   function refresh (): void {
-    discover().catch(error => app.log.error(error, 'discovery failed'))
+    discover().catch(error => app.log.error(error, 'models of providers were not discovered'))
   }
 
   app.decorate('rediscover', refresh)
@@ -35,10 +42,3 @@ export default fp<DiscoveryOptions>(async (app, { local, refreshMs = defaultRefr
     closing.abort()
   })
 }, { name: 'discovery', dependencies: ['models'] })
-
-declare module 'fastify' {
-  interface FastifyInstance {
-    /** Asks the providers again, e.g. after the configuration has changed. */
-    rediscover (): void
-  }
-}

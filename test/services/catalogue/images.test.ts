@@ -11,7 +11,7 @@ const models = Object.entries(file.providers).flatMap(([provider, { models }]) =
   return Object.keys(models).map(name => modelFromCatalogue(provider, name))
 })
 
-t.test('every row is an image model of a known provider, with sizes that it takes itself', async t => {
+t.test('every row is an image model of a known provider, and accepts its own sizes', async t => {
   const known = new Set(knownProviders.map(({ id }) => id))
   for (const [provider, { source }] of Object.entries(file.providers)) {
     t.ok(known.has(provider), provider)
@@ -27,7 +27,7 @@ t.test('every row is an image model of a known provider, with sizes that it take
   }
 })
 
-t.test('prices are whole numbers, and those by the token come in pairs', async t => {
+t.test('prices are integers, and those of tokens come in pairs', async t => {
   for (const { id, price, images } of models) {
     const { prices = [], tokens = [] } = images ?? {}
     const numbers = prices.flatMap(({ imageNano, furtherMegapixelNano }) => [imageNano, furtherMegapixelNano])
@@ -37,14 +37,14 @@ t.test('prices are whole numbers, and those by the token come in pairs', async t
   }
 })
 
-t.test('well-known models are there, by their names at each provider', async t => {
+t.test('well-known models are listed by each provider\'s name for them', async t => {
   t.match(catalogueModel('bfl', 'flux-2-pro'), { kind: 'image', price: null, images: { defaultSize: '1024x1024' } })
   t.match(catalogueModel('openai', 'gpt-image-1-mini-2025-10-06')?.price, { inputPico: 2_000_000, outputPico: 8_000_000 })
   t.match(catalogueModel('openrouter', 'google/gemini-3-pro-image-preview'), {
     price: { outputPico: 120_000_000 }, images: { textOutputPico: 12_000_000 }
-  }, 'images cost other than the words that models.dev knows')
+  }, 'image tokens have another price than the text tokens in models.json')
   for (const name of ['google/gemini-3.1-flash-lite-image', 'openai/gpt-5-image']) {
-    t.equal(catalogueModel('openrouter', name)?.price, null, 'better none than a wrong one')
+    t.equal(catalogueModel('openrouter', name)?.price, null, 'no price rather than a wrong one')
   }
   t.ok(catalogueModelNames('fal').includes('fal-ai/flux/dev'))
   t.ok(catalogueModelNames('openai').includes('gpt-image-2'))

@@ -10,7 +10,7 @@ const text = readFileSync(new URL('models.json', folder), 'utf8')
 const file: CatalogueFile = JSON.parse(text)
 const rows = Object.values(file.providers).flatMap((models) => Object.values(models))
 
-t.test('the data file is what the script prints, small, and says where it is from', async (t) => {
+t.test('the data file matches the output of the script, is small, and names its source', async (t) => {
   t.equal(catalogueText(file), text, 'sorted, a line for each model')
   t.ok(text.length < 400_000)
   t.match(text.slice(0, 400), /"source": "https:\/\/models\.dev"[^]*MIT[^]*"date": "20\d\d-\d\d-\d\d"/)
@@ -20,14 +20,14 @@ t.test('the data file is what the script prints, small, and says where it is fro
   for (const id of Object.keys(file.providers)) t.ok(known.has(id), `${id} is a known provider`)
 })
 
-t.test('every price is a whole number of pico-USD, input and output together', async (t) => {
+t.test('every price is an integer of pico-USD, and input and output come together', async (t) => {
   const prices = rows.flatMap(({ price, tiers = [] }) => price === undefined ? tiers : [price, ...tiers])
   const numbers = prices.flatMap((price) => [price.inputPico, price.outputPico, ...Object.values(price)])
   t.same(numbers.filter((number) => !Number.isSafeInteger(number) || number < 0), [])
   t.ok(rows.filter(({ kind, price }) => kind === 'chat' && price !== undefined).length > 500)
 })
 
-t.test('well-known prices, limits and abilities are there', async (t) => {
+t.test('well-known models have prices, limits and capabilities', async (t) => {
   t.match(catalogueModel('openai', 'gpt-4.1'), {
     kind: 'chat',
     price: { inputPico: 2_000_000, outputPico: 8_000_000, cacheReadPico: 500_000, cacheWritePico: null },
@@ -48,7 +48,7 @@ t.test('well-known prices, limits and abilities are there', async (t) => {
   t.equal(catalogueModel('gemini', 'gemini-2.5-flash')?.price?.inputPico, 300_000, 'under the name it has here')
 })
 
-t.test('a date at the end is overlooked, and nothing else is', async (t) => {
+t.test('a date at the end is ignored, and nothing else', async (t) => {
   const input = (upstream: string) => catalogueModel('openai', upstream)?.price?.inputPico
   t.equal(input('gpt-5-nano-2025-08-07'), 50_000)
   t.equal(input('gpt-5-nano-20250807'), 50_000)
@@ -59,14 +59,14 @@ t.test('a date at the end is overlooked, and nothing else is', async (t) => {
   for (const other of others) t.equal(catalogueModel('openai', other), undefined, other)
 })
 
-t.test('of other providers nothing is known', async (t) => {
+t.test('nothing is known of other providers', async (t) => {
   for (const provider of ['sandbox', 'ollama', '__proto__', 'google']) {
     t.equal(catalogueModel(provider, 'gpt-5-nano'), undefined)
     t.same(catalogueModelNames(provider), [])
   }
 })
 
-t.test('what no endpoint serves is known, but has no name', async (t) => {
+t.test('a model that no endpoint serves is known, but not listed', async (t) => {
   t.equal(catalogueModel('openai', 'text-embedding-3-small')?.kind, null)
   t.notOk(catalogueModelNames('openai').includes('text-embedding-3-small'))
   t.ok(catalogueModelNames('openai').includes('gpt-image-1.5'))

@@ -5,7 +5,7 @@ import { parseConfig } from '../../../services/config/read/parse.ts'
 import { catalogueModel, catalogueModelNames } from '../../../services/catalogue/models.ts'
 import { knownVideo, knownVideoModelNames } from '../../../services/catalogue/videos.ts'
 
-t.test('what is known of a video model, and nothing that is not', async t => {
+t.test('known video models are found by provider and name only', async t => {
   t.match(knownVideo('runway', 'veo3.1'), {
     seconds: [4, 6, 8], maxSeconds: 8, aspectRatios: null, audio: true, firstFrame: true, lastFrame: true
   })
@@ -15,7 +15,7 @@ t.test('what is known of a video model, and nothing that is not', async t => {
   t.match(knownVideo('luma', 'ray-2'), { seconds: [5, 9], audio: false })
 })
 
-t.test('every row is of a known provider and in order', async t => {
+t.test('every row is valid and of a known provider', async t => {
   const { providers } = JSON.parse(readFileSync('services/catalogue/videos.json', 'utf8'))
   for (const provider of Object.keys(providers)) {
     t.ok(knownProviders.some(({ id }) => id === provider), provider)
@@ -33,7 +33,7 @@ t.test('every row is of a known provider and in order', async t => {
   }
 })
 
-t.test('the catalogue takes them for video models without a price', async t => {
+t.test('they are video models without a price in the catalogue', async t => {
   t.match(catalogueModel('runway', 'gen4.5'), { kind: 'video', price: null, video: { defaultSeconds: 5 } })
   t.match(catalogueModel('xai', 'grok-imagine-video'), { kind: 'video', contextWindow: 1024, video: { lastFrame: false } })
   t.equal(catalogueModel('mine', 'gen4.5'), undefined)

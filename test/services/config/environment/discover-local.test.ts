@@ -33,7 +33,7 @@ t.test('a server that lists models is found', async (t) => {
   ])
 })
 
-t.test('anything else is not', async (t) => {
+t.test('anything else is ignored', async (t) => {
   const candidates = [
     await serve(t, 'html', answer('<html>')),
     await serve(t, 'shape', answer('{"models":[]}')),
@@ -47,7 +47,7 @@ t.test('anything else is not', async (t) => {
   t.same(await discoverLocal({ candidates, timeoutMs: 2000 }), [])
 })
 
-t.test('who does not answer in time is not waited for, nor in the way of the others', async (t) => {
+t.test('a server that does not answer in time is ignored and does not delay the others', async (t) => {
   const silent = await serve(t, 'silent', () => {})
   const slow = await serve(t, 'slow', (_, response) => response.write('{"data":['))
   const quick = await serve(t, 'quick', answer('{"data":[]}'))

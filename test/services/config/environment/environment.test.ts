@@ -6,7 +6,7 @@ import { dialects } from '../../../../services/providers/openai/dialects.ts'
 
 const providersOf = (env: NodeJS.ProcessEnv) => configFromEnvironment(env).providers
 
-t.test('with nothing set there is the sandbox and its model', async (t) => {
+t.test('an empty environment configures the sandbox', async (t) => {
   t.match(configFromEnvironment({}), {
     providers: [{ id: 'sandbox', protocol: 'sandbox', baseUrl: '', apiKey: null }],
     models: [{
@@ -37,7 +37,7 @@ for (const { id, keys, baseUrl, protocol, dialect, pair } of knownProviders) {
   })
 }
 
-t.test('a base URL in the environment goes before the usual one', async (t) => {
+t.test('a base URL in the environment replaces the default', async (t) => {
   t.match(providersOf({ OPENAI_API_KEY: 'x', OPENAI_BASE_URL: 'http://127.0.0.1:9/v1/' }), [
     { baseUrl: 'http://127.0.0.1:9/v1' }, { id: 'sandbox' }
   ])
@@ -48,7 +48,7 @@ t.test('an empty key adds nothing', async (t) => {
   t.match(providersOf({ OPENAI_API_KEY: '', GROQ_API_KEY: ' ' }).map(({ id }) => id), ['sandbox'])
 })
 
-t.test('OLLAMA_HOST is read as Ollama reads it', async (t) => {
+t.test('OLLAMA_HOST is parsed as Ollama does', async (t) => {
   const cases = {
     '127.0.0.1:5000': 'http://127.0.0.1:5000/v1',
     'gpu.lan': 'http://gpu.lan:11434/v1',
@@ -66,7 +66,7 @@ t.test('OLLAMA_HOST is read as Ollama reads it', async (t) => {
   }
 })
 
-t.test('another local server is named by its base URL', async (t) => {
+t.test('another local server is configured by its base URL', async (t) => {
   const env = { OPENAI_COMPATIBLE_BASE_URL: 'http://127.0.0.1:8000/v1' }
   t.match(providersOf(env)[0], { id: 'local', dialect: 'compatible', apiKey: null, discover: true })
   t.match(providersOf({ ...env, OPENAI_COMPATIBLE_API_KEY: 'k' })[0], { id: 'local', apiKey: 'k' })

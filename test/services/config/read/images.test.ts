@@ -10,7 +10,7 @@ function modelOf (fields: string) {
 
 const any = { size: null, quality: null }
 
-t.test('the file says what a model can do and what it costs, to the last digit', async t => {
+t.test('abilities and prices of the file are read to the last digit', async t => {
   const model = modelOf(`provider: mine, price: { image: 0.002 }, images: {
     sizes: [1344x768, 1024x1024], qualities: [high],
     size_range: { min: 256, max: 2048, multiple_of: 16, max_ratio: 3 },
@@ -30,7 +30,7 @@ t.test('the file says what a model can do and what it costs, to the last digit',
   })
 })
 
-t.test('what it does not say is as in the catalogue, or not known', async t => {
+t.test('what the file leaves out is as in the catalogue, or not known', async t => {
   t.equal(modelOf('provider: mine, price: { image: 1 }')?.images, undefined)
   t.match(modelOf('provider: openai, model: gpt-image-1.5'), {
     price: { inputPico: 5_000_000, outputPico: 32_000_000 },
@@ -41,14 +41,14 @@ t.test('what it does not say is as in the catalogue, or not known', async t => {
   })
 })
 
-t.test('a model without a price in the catalogue gets one in the file', async t => {
+t.test('the file can set the price of a model without one in the catalogue', async t => {
   const file = (fields: string) => parseConfig(
     `environment_providers: false\nproviders: [{ id: bfl, api_key: x }]\nmodels: [{ id: f, provider: bfl, model: flux-2-pro${fields} }]`, {}).models[0]
   t.match(file(''), { kind: 'image', price: null, images: { prices: [] } })
   t.match(file(', price: { image: 0.05 }'), { price: { imageNano: 50_000_000 }, images: { prices: [], defaultSize: '1024x1024' } })
 })
 
-t.test('mistakes are listed with their place', async t => {
+t.test('mistakes are listed with their path', async t => {
   const mistakes = {
     'images: { sizes: [1024] }': /images\.sizes/,
     'images: { sizes: [] }': /images\.sizes/,

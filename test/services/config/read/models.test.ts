@@ -1,13 +1,13 @@
 import t from 'tap'
 import { parseConfig } from '../../../../services/config/read/parse.ts'
 
-/** The model that a line of the file stands for. */
+/** The model configured by a line of the file. */
 function modelOf (fields: string) {
   const providers = '[{ id: openai, api_key: x }, { id: mine, base_url: "http://a" }]'
   return parseConfig(`environment_providers: false\nproviders: ${providers}\nmodels: [{ ${fields} }]`, {}).models[0]
 }
 
-t.test('the catalogue tells what the file leaves out', async (t) => {
+t.test('the catalogue completes the file', async (t) => {
   t.match(modelOf('id: fast, provider: openai, model: gpt-4.1'), {
     id: 'fast',
     kind: 'chat',
@@ -21,7 +21,7 @@ t.test('the catalogue tells what the file leaves out', async (t) => {
   t.equal(modelOf('id: gpt-image-1.5, provider: openai')?.kind, 'image')
 })
 
-t.test('the file overrides any field, prices and abilities one by one', async (t) => {
+t.test('the file overrides the catalogue field by field, also within price and capabilities', async (t) => {
   const model = modelOf(`id: gpt-4.1, provider: openai, kind: image, price: { input: 3, image: 0.04 },
     context_window: 5, max_output: 6, capabilities: { vision: false, audio: true }, owned_by: me, created: 7`)
   t.match(model, {
@@ -37,7 +37,7 @@ t.test('the file overrides any field, prices and abilities one by one', async (t
     { inputPico: 0, outputPico: 0, cacheReadPico: 0 }, 'free is a price')
 })
 
-t.test('it says nothing of other providers, of other models, and of several deployments', async (t) => {
+t.test('the catalogue is not used for unknown providers and models, nor for several deployments', async (t) => {
   for (const fields of [
     'id: gpt-4.1, provider: mine', 'id: my-own, provider: openai',
     'id: own, deployments: [{ provider: openai }, { provider: mine }]'
@@ -49,18 +49,18 @@ t.test('it says nothing of other providers, of other models, and of several depl
   t.equal(modelOf('id: one, deployments: [{ provider: openai, model: gpt-4.1 }]')?.price?.inputPico, 2_000_000)
 })
 
-t.test('each of several deployments costs what is said or known of it, and is not used when nothing is', async (t) => {
+t.test('each of several deployments has its own price or the catalogue\'s, or none', async (t) => {
   const pricesOf = (fields: string) => modelOf(`id: gpt-4.1, ${fields}`)?.deployments.map(({ price }) => price?.inputPico ?? price)
   const both = 'deployments: [{ provider: openai }, { provider: mine }]'
   t.strictSame(pricesOf(both), [2_000_000, null])
-  t.equal(modelOf(`id: gpt-4.1, ${both}`)?.price?.inputPico, 2_000_000, 'what is shown')
+  t.equal(modelOf(`id: gpt-4.1, ${both}`)?.price?.inputPico, 2_000_000, 'shown to clients')
   t.strictSame(pricesOf(`${both}, price: { input: 1, output: 1 }`), [undefined, undefined], 'the model has one price')
   const mine = '{ provider: mine, price: { input: 1, output: 4 } }'
   const own = `deployments: [{ provider: openai, price: { input: 3 } }, ${mine}]`
   t.strictSame(pricesOf(own), [3_000_000, 1_000_000])
 })
 
-t.test('long prompts have the tiers of the file, or of the catalogue while its price holds', async (t) => {
+t.test('the catalogue\'s tiers apply unless the file sets tiers or prices of tokens', async (t) => {
   const tiersOf = (fields: string) => modelOf(`id: gpt-5.4, provider: openai${fields}`)?.price?.tiers
   t.match(tiersOf(''), [{ aboveTokens: 272_000, inputPico: 5_000_000, outputPico: 22_500_000 }])
   t.match(tiersOf(', price: { cache_read: 0.1 }'), [{ aboveTokens: 272_000 }])
@@ -74,7 +74,7 @@ t.test('long prompts have the tiers of the file, or of the catalogue while its p
   t.match(modelOf('id: m, provider: mine, price: { input: 1, output: 2, audio_input: 5 }')?.price, { audioInputPico: 5_000_000 })
 })
 
-t.test('a policy may name models that only the catalogue lists', async (t) => {
+t.test('a policy may name a model that only the catalogue lists', async (t) => {
   const text = 'policies: [{ id: "auto:search", models: [perplexity/sonar*] }]'
   t.equal(parseConfig(text, { PERPLEXITY_API_KEY: 'x' }).policies[0]?.id, 'auto:search')
 })

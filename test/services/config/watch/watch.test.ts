@@ -38,7 +38,7 @@ function start (t: Test, path: string, load: () => string | Promise<string> = ()
   return { watcher, next, told }
 }
 
-t.test('a change of the file is told', async (t) => {
+t.test('onChange gets a change of the file', async (t) => {
   const path = join(t.testdir({ 'gateway.yaml': 'one' }), 'gateway.yaml')
   const { next, told } = start(t, path)
   t.equal(await next('change', () => writeFileSync(path, 'two')), 'two')
@@ -46,7 +46,7 @@ t.test('a change of the file is told', async (t) => {
   t.same(told, ['two', 'three'])
 })
 
-t.test('a file put in the place of the old one is told, again and again', async (t) => {
+t.test('onChange gets every replacement of the file', async (t) => {
   const directory = t.testdir({ 'gateway.yaml': 'one' })
   const path = join(directory, 'gateway.yaml')
   const { next } = start(t, path)
@@ -56,7 +56,7 @@ t.test('a file put in the place of the old one is told, again and again', async 
   }
 })
 
-t.test('a directory swapped behind links is told, as Kubernetes does it', async (t) => {
+t.test('onChange gets the file of a directory swapped behind links, as Kubernetes does', async (t) => {
   const directory = t.testdir({ v1: { 'gateway.yaml': 'one' }, app: {} })
   symlinkSync('v1', join(directory, '..data'))
   symlinkSync('..data/gateway.yaml', join(directory, 'gateway.yaml'))
@@ -72,7 +72,7 @@ t.test('a directory swapped behind links is told, as Kubernetes does it', async 
   t.equal(await next('change', () => writeFileSync(join(directory, 'v3', 'gateway.yaml'), 'four')), 'four')
 })
 
-t.test('a bad or missing file is told as an error, and the next good one as a change', async (t) => {
+t.test('onError gets an invalid or missing file, and onChange the next valid one', async (t) => {
   const path = join(t.testdir({ 'gateway.yaml': 'one' }), 'gateway.yaml')
   const { next, told } = start(t, path)
   t.type(await next('failure', () => writeFileSync(path, 'bad')), ConfigError)
@@ -81,7 +81,7 @@ t.test('a bad or missing file is told as an error, and the next good one as a ch
   t.same(told, ['ConfigError', 'Error', 'two'])
 })
 
-t.test('the same content is not told, except by reload', async (t) => {
+t.test('the same content is only loaded by reload', async (t) => {
   const directory = t.testdir({ 'gateway.yaml': 'one', 'other.yaml': 'one' })
   const path = join(directory, 'gateway.yaml')
   const { watcher, told } = start(t, path)
@@ -108,7 +108,7 @@ t.test('a change during a load is not lost', async (t) => {
   t.equal(await next('change', () => {}), 'three')
 })
 
-t.test('one load ends before the next begins', async (t) => {
+t.test('loads do not overlap', async (t) => {
   const path = join(t.testdir({ 'gateway.yaml': 'one' }), 'gateway.yaml')
   let running = 0
   const { watcher, told } = start(t, path, async () => {
@@ -120,7 +120,7 @@ t.test('one load ends before the next begins', async (t) => {
   t.same(told, ['1', '1', '1'])
 })
 
-t.test('what changed before the watch began is told when the running configuration is known', async (t) => {
+t.test('a change before the start of the watch is found if the running configuration is given', async (t) => {
   const path = join(t.testdir({ 'gateway.yaml': 'two' }), 'gateway.yaml')
   const changes = async (running: string) => {
     const told: string[] = []
@@ -134,7 +134,7 @@ t.test('what changed before the watch began is told when the running configurati
   t.same(await changes('two'), ['two'], 'only because of reload')
 })
 
-t.test('a handler that fails is told, and stops nothing', async (t) => {
+t.test('onError gets an error of onChange, and the watch continues', async (t) => {
   const path = join(t.testdir({ 'gateway.yaml': 'one' }), 'gateway.yaml')
   const errors: Error[] = []
   const watcher = watchConfig({
@@ -149,7 +149,7 @@ t.test('a handler that fails is told, and stops nothing', async (t) => {
   t.match(errors, [{ message: 'no' }, { message: 'no' }])
 })
 
-t.test('nothing is told after close, or after the signal', async (t) => {
+t.test('no callback is called after close or abort', async (t) => {
   const path = join(t.testdir({ 'gateway.yaml': 'one' }), 'gateway.yaml')
   const { watcher, told } = start(t, path)
   await watcher.close()
