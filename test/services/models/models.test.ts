@@ -64,12 +64,13 @@ t.test('too many models are reported', async t => {
 
 t.test('a listing that ends after its provider was removed is ignored', async t => {
   const { promise, resolve } = Promise.withResolvers<string[]>()
-  const { models, ids } = start(undefined, { local: () => promise })
+  const { models, ids, events } = start(undefined, { local: () => promise })
   const discovered = models.discover(signal)
   models.apply(configOf(other))
   resolve(['a'])
   await discovered
   t.same(ids(), [])
+  t.same(events, [])
 })
 
 t.test('a provider found at run time is added unless its id or server is configured', async t => {
