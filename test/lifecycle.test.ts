@@ -198,6 +198,6 @@ t.test('a configuration that cannot be used stops the start and says why', async
   await writeFile(join(folder, 'gateway.yaml'), 'models:\n  - { id: a, provider: nobody }\n  - { id: b, kind: cat }\n')
   const gateway = await spawnGateway(t, {}, folder)
   t.equal(await gateway.exited, 1)
-  t.match(gateway.output(), /:2:24 models\[0\].provider: is not a provider/)
+  t.match(gateway.output(), /:2:24 models\[0\].provider: is not a\s+known provider/)
   t.match(gateway.output(), /:3:/)
 })
