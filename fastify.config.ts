@@ -37,7 +37,6 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     bodyLimit: settings.bodyLimitBytes,
     routerOptions: { maxParamLength: 1024 },
     genReqId: http.requestIdOf,
-    requestIdHeader: false,
     trustProxy: settings.trustedProxies.length === 0 ? false : settings.trustedProxies,
     // Longer than the idle time of the usual load balancers, which must be the ones to close.
     keepAliveTimeout: 72_000,
@@ -86,5 +85,6 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
   if (settings.alternative !== null) await app.register(http.secondAddress, settings.alternative)
   if (settings.metricsAddress !== null) await app.register(ops.metricsPort, settings.metricsAddress)
   await app.register(routes)
+  await app.register(http.stopListening)
   return app
 }

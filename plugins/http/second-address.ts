@@ -11,19 +11,15 @@ export default fp<SecondAddressOptions>(async (app, { host, port }) => {
   const listener = createServer({ allowHalfOpen: true, noDelay: true }, socket => {
     app.server.emit('connection', socket)
   })
-  let closed: Promise<void> | undefined
   app.decorate('listenOnSecondAddress', () => new Promise<void>((resolve, reject) => {
     listener.once('error', reject)
     listener.listen({ host, port }, () => {
       listener.off('error', reject)
-      closed = new Promise(resolve => listener.once('close', resolve))
       app.log.info({ host, port: (listener.address() as AddressInfo).port }, 'a second address is served')
       resolve()
     })
   }))
-  app.closeAlong(listener)
-  // The server does not count these sockets, and what answers them is closed only when they are.
-  app.addHook('onClose', async () => { await closed })
+  app.listeners.push(listener)
 }, { name: 'second-address', dependencies: ['graceful-close'] })
 
 declare module 'fastify' {

@@ -5,8 +5,8 @@ import { PassThrough, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
 import { answerThenDrain } from '../../../../services/http/graceful-close/drain.ts'
-import { spareFreshConnections } from '../../../../services/http/graceful-close/fresh-connections.ts'
-import { untilNobodyWaits } from '../../../../services/http/graceful-close/narrow-listener.ts'
+import { watchFreshConnections } from '../../../../services/http/graceful-close/fresh-connections.ts'
+import { stopListening } from '../../../../services/http/graceful-close/stop-listening.ts'
 
 t.test('the answer is there at once and ends when the upload has ended', async t => {
   const upload = new PassThrough()
@@ -37,7 +37,7 @@ t.test('a client that goes away in the middle is no failure', async () => {
 
 t.test('a listener that closes loses nobody who waits to be accepted', async t => {
   const server = createServer((_request, response) => response.end('here'))
-  spareFreshConnections(server)
+  const hasFresh = watchFreshConnections(server)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
@@ -49,7 +49,8 @@ t.test('a listener that closes loses nobody who waits to be accepted', async t =
   })
   // They have been answered by the system, and this process has not looked yet.
   await new Promise<void>(resolve => process.nextTick(resolve))
-  await untilNobodyWaits(server, 5000)
+  await stopListening(server)
+  t.notOk(hasFresh(), 'nor a connection that has brought nothing yet')
   server.close()
   for (const answer of await Promise.all(answers)) t.match(answer, /here/)
   const late = connect(port, '127.0.0.1')
