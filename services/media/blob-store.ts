@@ -49,7 +49,6 @@ export interface S3Location {
   bucket: string
   /** Prepended to every key; empty, or ends with a slash. */
   prefix: string
-  /** Null for AWS. */
   endpoint: string | null
   /** Null: read from the AWS environment. */
   region: string | null

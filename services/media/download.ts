@@ -14,7 +14,6 @@ interface DownloaderOptions {
 
 export interface DownloadLimits {
   connectMs: number
-  /** Idle timeout: until the response headers, and between chunks of the body. */
   idleMs: number
   /** Timeout of the whole download, redirects included. */
   totalMs: number
@@ -122,7 +121,6 @@ async function * readBytes (
   }
 }
 
-/** Frees the connection of a response that is not read. */
 function discard ({ body }: Response): void {
   body.on('error', () => {}).destroy()
 }

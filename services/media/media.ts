@@ -17,13 +17,9 @@ export interface StoredMedia {
 export interface PutMediaOptions {
   /** The expected kind; checked against the bytes, not against a header. */
   kind: 'image' | 'video'
-  /** The account that owns it. */
   account: string
-  /** The job that produced it. */
   job?: string
-  /** Default: by kind. */
   maxBytes?: number
-  /** Default: from the configuration. */
   retentionMs?: number
 }
 

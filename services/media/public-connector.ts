@@ -30,7 +30,6 @@ export function createPublicConnector (
     ...(ca === undefined ? {} : { ca })
   })
   return (options, callback) => {
-    // An IP address is not looked up.
     const literal = options.hostname.replace(/^\[|\]$/g, '')
     if (isIP(literal) !== 0 && !isPublic(literal)) return callback(new PrivateAddressError(), null)
     connect(options, (...[error, socket]) => {

@@ -50,7 +50,6 @@ export function mediaResponse (media: MediaRow, request: ConditionalHeaders, now
 
 interface Validators { etag: string, 'last-modified': string }
 
-/** Immutable, and cacheable until the URL expires. */
 function cacheControl ({ expiresAt }: MediaRow, nowMs: number): string {
   return `public, max-age=${Math.max(0, Math.floor((expiresAt - nowMs) / 1000))}, immutable`
 }
@@ -70,7 +69,6 @@ function ifRangeMatches (request: ConditionalHeaders, { etag, 'last-modified': c
   return condition === undefined || condition === etag || condition === changed
 }
 
-/** Null: send the whole file. */
 function readRange (header: string | undefined, bytes: number): ByteRange | null {
   const [, first = '', last = ''] = /^bytes=\s*(\d{0,15})-(\d{0,15})\s*$/i.exec(header ?? '') ?? []
   if (first === '' && last === '') return null

@@ -3,7 +3,6 @@ import type { StoredMedia } from './media.ts'
 
 /** A row of the table `media`. */
 export interface MediaRow extends StoredMedia {
-  /** Hexadecimal. */
   sha256: string
   account: string
   job: string | null

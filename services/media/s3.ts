@@ -21,7 +21,6 @@ const connectMs = 5_000
 const maxAttempts = 3
 const backoffMs = 200
 
-/** Failures are thrown, and logged by the caller. */
 const quiet = { trace: () => {}, debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
 /**

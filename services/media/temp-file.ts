@@ -12,7 +12,6 @@ export interface TempFile {
   path: string
   type: MediaFileType
   bytes: number
-  /** Hexadecimal. */
   sha256: string
   width: number | null
   height: number | null

@@ -75,7 +75,6 @@ function isBfl (hostname: string): boolean {
 const moderations = new Set(['Request Moderated', 'Content Moderated'])
 const failures = new Set(['Error', 'Failed', 'Task not found'])
 
-/** The URL of the finished image, null while it runs. Throws UpstreamError if it failed. */
 function sampleIn ({ status, result }: JsonObject): string | null {
   if (status === 'Ready') {
     if (isObject(result) && typeof result.sample === 'string') return result.sample

@@ -113,7 +113,6 @@ const dialect: VideoDialect = {
   }
 }
 
-/** A response of status 200 is an error unless its code is 0. */
 function errorIn ({ code, message }: JsonObject) {
   return code === 0 || code === undefined ? null : { code: textOrNull(code), message: textOrNull(message) }
 }

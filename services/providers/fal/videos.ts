@@ -46,7 +46,6 @@ async function resultOf (handle: string, client: VideoClient, signal: AbortSigna
   }
 }
 
-/** Whether the error is the job's own, so that another poll would return the same. */
 const isFinal = ({ kind }: UpstreamError): boolean => ['bad_request', 'moderated', 'too_large'].includes(kind)
 
 interface ModelFields { model: RegExp, duration?: (seconds: number) => string | number, last?: string }

@@ -1,7 +1,6 @@
 import type { ImageGenerationRequest } from '../../../schemas/openai/images-generations.ts'
 import type { JsonObject } from '../../shared/json.ts'
 
-/** Fields that the gateway or the adapter handles. */
 const handledFields = new Set(['model', 'prompt', 'n', 'size', 'response_format', 'stream', 'partial_images'])
 
 /** Fields the gateway applies itself if the provider does not. */

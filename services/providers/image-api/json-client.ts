@@ -10,15 +10,12 @@ type Headers = Record<string, string>
 export interface JsonClient {
   get (path: string, signal: AbortSignal): Promise<JsonObject>
   post (path: string, body: JsonObject, signal: AbortSignal, headers?: Headers): Promise<JsonObject>
-  /** Ignores the body of the response. */
   put (path: string, signal: AbortSignal): Promise<void>
 }
 
 interface JsonClientOptions {
   connection: Connection
-  /** Sent with every request, including the key. */
   headers: Headers
-  /** Redacted in errors. */
   apiKey: string | null
   /** Refines an error by the provider's own error format; `body` is the parsed response. */
   refine?: (error: UpstreamError, body: unknown) => UpstreamError

@@ -30,7 +30,6 @@ export function readImageCost (usage: unknown): number | null {
   return isAmount(cost) ? Math.round(cost * 1e9) : null
 }
 
-/** Larger values are not plausible. */
 const maxAmount = 1e15
 
 function isAmount (value: unknown): value is number {

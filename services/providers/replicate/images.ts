@@ -12,7 +12,6 @@ import { predictionRequest } from './predictions.ts'
 
 const pace = { firstMs: 200, longestMs: 2000, deadlineMs: 600_000 }
 const cancelMs = 5000
-/** How long the first response may wait for the image, in seconds. */
 const waitS = 30
 
 /**
@@ -67,7 +66,6 @@ async function waitFor (id: string, client: JsonClient, signal: AbortSignal): Pr
   }
 }
 
-/** The prediction if it has succeeded, null while it runs. Throws UpstreamError if it failed. */
 function resultIn (prediction: JsonObject): JsonObject | null {
   const { status, error } = prediction
   if (status === 'succeeded') return prediction

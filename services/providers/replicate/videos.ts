@@ -28,7 +28,6 @@ export function createReplicateVideos (upstream: Upstream): VideoProvider {
       succeeded: 'succeeded',
       failed: 'failed',
       canceled: 'cancelled',
-      // Ended by a deadline before it started.
       aborted: 'cancelled'
     },
     read: ({ status, output, error }) => ({ status, urls: output, error: readErrorDetail(error) }),

@@ -5,13 +5,10 @@ import type { ChatMessage } from '../../../schemas/openai/chat-messages.ts'
 export interface ChatContext {
   /** The first system or developer message, truncated; empty if there is none. */
   instructions: string
-  /** The text of the last user message. */
   userText: string
   /** `userText`, truncated; topics, quotations and values are extracted from it. */
   readText: string
-  /** The number of user messages. */
   turns: number
-  /** Attachments of the last user message. */
   attached: AttachmentCounts
   /** The trailing tool results, oldest first. */
   toolResults: ToolResult[]

@@ -10,7 +10,6 @@ import { throwIfAborted, delay } from './delay.ts'
 export interface ReplyStreamOptions {
   pieceMs: number
   signal: AbortSignal
-  /** Thrown after a few chunks, to simulate a broken stream. */
   breakOff: UpstreamError | null
   top: number | null
 }

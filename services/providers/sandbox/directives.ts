@@ -3,7 +3,6 @@ import type { UpstreamErrorKind } from '../../shared/errors.ts'
 
 /** Faults requested by a user message of the form `sandbox:…`. */
 export interface Directive {
-  /** Thrown instead of a reply. */
   error: UpstreamError | null
   /** Delay before the reply, at most `maxDelayMs`. */
   delayMs: number

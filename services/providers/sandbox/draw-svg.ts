@@ -2,7 +2,6 @@ import type { ImageSize } from '../provider-image.ts'
 import { textPath, textExtent } from './bitmap-font.ts'
 import { fnv1aHash } from './hash.ts'
 
-/** Colour words, as the components of `hsl()`. */
 const colours: Readonly<Record<string, string>> = {
   red: '0 80% 50%',
   orange: '28 90% 55%',
@@ -21,7 +20,6 @@ const colours: Readonly<Record<string, string>> = {
   black: '0 0% 8%'
 }
 
-/** Nouns and the shape that represents them. */
 const shapes: Readonly<Record<string, Shape>> = {
   circle: 'disc',
   ball: 'disc',
@@ -69,7 +67,6 @@ export function drawSvg (prompt: string, { width, height }: ImageSize, index: nu
     `${parts.join('')}${caption(prompt, { width, height })}</svg>`
 }
 
-/** A deterministic random generator in [0, 1). */
 function randomFrom (prompt: string, index: number): () => number {
   let drawn = 0
   return () => fnv1aHash(prompt, String(index), String(drawn++)) / 2 ** 32
@@ -102,7 +99,6 @@ function drawShape (
   return `<polygon points="${points.join(' ')}" ${style}/>`
 }
 
-/** The beginning of the prompt on a band along the lower edge. */
 function caption (prompt: string, { width, height }: ImageSize): string {
   const lines = linesOf(prompt)
   const extent = textExtent(lines)

@@ -27,7 +27,6 @@ export async function generateSandboxImages (call: ImageCall): Promise<ImageAnsw
   return { images, usage: null, costNano: null, dropped }
 }
 
-/** Low effort suffices for flat colours. */
 const effort = { png: { compressionLevel: 6 }, webp: { effort: 2 }, jpeg: {} } as const
 
 async function encode (svg: string, { request }: ImageCall): Promise<Uint8Array> {

@@ -34,7 +34,6 @@ function match (tool: DeclaredTool, textWords: ReadonlySet<string>, text: string
   return { tool, words, score: isAsked ? score : 0 }
 }
 
-/** Words that many tool names share. */
 const genericWords = new Set(`
   add api check create current data delete execute fetch find function given information invoke list load lookup name
   perform query read result retrieve return run search send set tool update user value
@@ -55,7 +54,6 @@ export interface DeclaredTool {
   form: ToolForm
   name: string
   description: string
-  /** JSON Schema of the arguments. */
   parameters: Record<string, unknown>
   /** Regular expression of a custom tool's input; null if unconstrained. */
   pattern: string | null

@@ -7,7 +7,6 @@ export interface PromptValues {
   /** Words after a preposition, preferably capitalised: names of places, people or things. */
   names: string[]
   numbers: number[]
-  /** ISO calendar dates. */
   dates: string[]
   emails: string[]
   urls: string[]

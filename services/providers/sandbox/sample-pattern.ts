@@ -53,7 +53,6 @@ function readGroup (cursor: Cursor): string {
   return /[=!]$/.test(kind) ? '' : text
 }
 
-/** How often to repeat the preceding atom. */
 function readTimes (cursor: Cursor): number {
   const { stretch } = cursor
   const quantifier = match(cursor, /(?:([*+?])|\{(\d{1,9})(,?)(\d{0,9})\})\??/y)

@@ -19,12 +19,10 @@ export function sampleSchema (schema: unknown, values: PromptValues, variant: nu
   return sampleValue({ schema, name: 'value', variant }, sampling)
 }
 
-/** A schema and the name of its property. */
 interface Task { schema: unknown, name: string, variant: number }
 
 interface Sampling extends Scope {
   values: PromptValues
-  /** The words of the prompt. */
   mentioned: ReadonlySet<string>
 }
 
@@ -83,7 +81,7 @@ function sampleObject (schema: Schema, variant: number, sampling: Sampling): unk
 }
 
 function sampleArray ({ schema, name, variant }: Task & { schema: Schema }, sampling: Sampling): unknown[] {
-  // Draft 7 calls `prefixItems` and `items` `items` and `additionalItems`.
+  // In draft 7 `prefixItems` is `items`, and `items` is `additionalItems`.
   const [tuple, rest] = Array.isArray(schema.items)
     ? [schema.items, schema.additionalItems]
     : [Array.isArray(schema.prefixItems) ? schema.prefixItems : [], schema.items]
@@ -104,7 +102,6 @@ function sampleArray ({ schema, name, variant }: Task & { schema: Schema }, samp
   return [...items.values()]
 }
 
-// The number of items the prompt names, at least one.
 function namedItems (items: Schema, { values, mentioned }: Sampling): number {
   const type = typeOf(items)
   if (Array.isArray(items.enum)) return Math.max(1, mentionedValues(items.enum, mentioned).length)

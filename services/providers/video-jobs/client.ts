@@ -8,7 +8,6 @@ import type { Upstream } from '../provider.ts'
 import type { Exchange, UpstreamRequest } from '../../upstream/exchange.ts'
 
 export interface VideoClientOptions {
-  /** The headers with the API key. */
   auth: (apiKey: string) => Record<string, string>
   headers?: Record<string, string>
   codes: ErrorKindByCode
@@ -31,7 +30,6 @@ export interface VideoClient {
 }
 
 const limits = { answerBytes: 4 * 1024 * 1024, errorBytes: 256 * 1024 }
-/** Statuses of a cancellation that mean the job has ended. */
 const alreadyEnded = new Set([400, 404, 409, 410, 422])
 
 /** The `authorization` header with the key as a bearer token. */

@@ -10,11 +10,9 @@ export interface VideoDialect {
   polling?: Partial<Polling>
   frameFormat?: VideoProvider['frameFormat']
   submit (task: VideoTask): SubmitRequest
-  /** The job id in the response to a submit. */
   jobId (answer: JsonObject): unknown
   /** The handle to store with the job; default: the id, encoded for a path. */
   handle?: (id: string, task: VideoTask) => string
-  /** The path to poll. */
   pollPath (handle: string): string
   /** Meaning of the provider's states. Unknown states count as `running`, until the deadline. */
   states: Readonly<Record<string, VideoState['state']>>
@@ -28,11 +26,9 @@ export interface JobStatus {
   status: unknown
   /** 0 to 100. */
   progress?: unknown
-  /** One URL or several. */
   urls?: unknown
   /** Instead of `urls`, for videos that need the API key. */
   files?: VideoFile[]
-  /** A number, possibly as text. */
   seconds?: unknown
   costNano?: number | null
   error?: ProviderErrorDetail
@@ -98,7 +94,6 @@ function progressOf (value: unknown): number | null {
   return progress === null ? null : Math.min(100, Math.round(progress))
 }
 
-/** A non-negative number, possibly as text; null for anything else. */
 function numberOf (value: unknown): number | null {
   const number = Number(textOrNull(value) ?? NaN)
   return number >= 0 ? number : null

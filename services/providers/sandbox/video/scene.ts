@@ -81,7 +81,6 @@ function formOf (word: string): Shape['form'] | undefined {
   return /^(triangle|mountain|pyramid|tree|tent|sail)s?$/.test(word) ? 'triangle' : undefined
 }
 
-/** A random generator in [0, 1), seeded by the text. */
 function createRandom (text: string): () => number {
   let bytes = createHash('sha256').update(text).digest()
   let at = 0

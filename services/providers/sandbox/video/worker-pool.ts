@@ -10,7 +10,6 @@ export interface WorkerPool {
   run<T> (task: unknown, signal: AbortSignal, parse: (reply: unknown) => T | null): Promise<T>
 }
 
-/** How long an idle worker is kept. */
 const idleMs = 30_000
 
 /**
