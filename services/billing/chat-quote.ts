@@ -5,6 +5,7 @@ import type { StreamReport, Usage } from '../providers/provider.ts'
 import type { Charge, Quote } from './charge.ts'
 import { estimateUsage } from './estimate-usage.ts'
 import { limitOf, maxCost } from './max-cost.ts'
+import { typicalTokens } from './token-guess.ts'
 import { costNano, tokenPriceOf, type TokenPrice } from './token-price.ts'
 
 /** A request for text at one candidate. */
@@ -50,13 +51,12 @@ function chargeFor (
   if (usage !== null) return toCharge(usage, price, false)
   const { text } = delivered
   return estimateUsage(request, text).catch((): Usage => {
-    const completion = Math.ceil(text.length / bytesPerToken)
-    return { prompt: Math.ceil(bodyBytes / bytesPerToken), completion }
+    // The tokenizer has failed.
+    const { bytesPerToken } = typicalTokens
+    const tokensOf = (length: number) => Math.ceil(length / bytesPerToken)
+    return { prompt: tokensOf(bodyBytes), completion: tokensOf(text.length) }
   }).then(estimate => toCharge(estimate, price, true))
 }
-
-/** If the tokenizer fails. */
-const bytesPerToken = 4
 
 function toCharge (tokens: Usage, price: TokenPrice, estimated: boolean): Charge {
   return { amountNano: costNano(tokens, price), usage: countsOf(tokens), estimated }

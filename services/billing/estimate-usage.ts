@@ -2,14 +2,9 @@ import type { ChatCompletionRequest } from '../../schemas/openai/chat-completion
 import type { CompletionRequest } from '../../schemas/openai/completions.ts'
 import type { Usage } from '../providers/provider.ts'
 import { countTokens } from './count-tokens.ts'
+import { typicalTokens } from './token-guess.ts'
 
-/** Tokens that frame a message or a part without text. */
-const framing = { message: 4, image: 1000, file: 1000, audio: 500 }
-
-/**
- * What a call has probably used, when its provider told nothing: the tokens of what was asked and of what was
- * delivered. Booked as an estimate.
- */
+/** Estimates the usage of a call whose provider reported none, from the prompt and what was delivered. */
 export async function estimateUsage (
   request: ChatCompletionRequest | CompletionRequest, deliveredText: string
 ): Promise<Usage> {
@@ -21,13 +16,13 @@ async function promptTokens (request: ChatCompletionRequest | CompletionRequest)
   const texts: string[] = request.tools === undefined ? [] : [JSON.stringify(request.tools)]
   let other = 0
   for (const message of request.messages) {
-    other += framing.message
+    other += typicalTokens.message
     const { content } = message
     if (typeof content === 'string') texts.push(content)
     if (!Array.isArray(content)) continue
     for (const part of content) {
       if (part.type === 'text') texts.push(part.text)
-      else other += part.type === 'image_url' ? framing.image : part.type === 'file' ? framing.file : framing.audio
+      else other += part.type === 'image_url' ? typicalTokens.image : part.type === 'file' ? typicalTokens.file : typicalTokens.audio
     }
   }
   return other + await countTokens(texts.join('\n'))

@@ -2,10 +2,10 @@ import type { Price } from '../catalogue/types.ts'
 import { highestRates, tokenPriceOf } from './token-price.ts'
 
 /**
- * Whether a token can cost more at `price` than at the dearest of `others`, be it of the prompt or of the
- * answer, for a prompt of at most so many tokens. What cannot be sold is dearer than everything.
+ * Whether an input or output token may cost more at `price` than at the most expensive of `others`, for a
+ * prompt of at most `promptBound` tokens. A price without token rates is more expensive than any.
  */
-export function isDearer (price: Price, others: readonly Price[], promptBound: number): boolean {
+export function isMoreExpensive (price: Price, others: readonly Price[], promptBound: number): boolean {
   const rates = ratesOf(price, promptBound)
   const most = { input: 0, output: 0 }
   for (const other of others) {

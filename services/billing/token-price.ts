@@ -3,9 +3,9 @@ import { GatewayError } from '../shared/errors.ts'
 import { assertSafe } from '../shared/money.ts'
 import type { Usage } from '../providers/provider.ts'
 
-/** The prices of a model that can be sold by the token, in integer pico-USD. */
+/** The rates of a model that is sold by the token, in integer pico-USD per token. */
 export interface TokenPrice extends Rates {
-  /** What replaces the rates for long prompts, shortest first. */
+  /** Rates that replace these for long prompts, shortest first. */
   tiers?: readonly TokenTier[]
 }
 
@@ -24,8 +24,8 @@ interface TokenTier extends Rates { aboveTokens: number }
 const picoPerNano = 1000
 
 /**
- * The prices of a model. A price that is not told is not zero: throws a 400 GatewayError when the model has
- * none. Cached tokens and audio without a price of their own cost as much as others.
+ * The rates of a model; cached tokens and audio without a rate of their own cost as much as others. Throws
+ * GatewayError 400 for a model without a price: a missing price is not zero.
  */
 export function tokenPriceOf ({ id, price }: Pick<ModelConfig, 'id' | 'price'>): TokenPrice {
   if (price === null || price.inputPico === null || price.outputPico === null) throw notPriced(id)
@@ -46,7 +46,7 @@ function toRates (price: Price, inputPico: number, outputPico: number): Rates {
   return rates
 }
 
-/** Audio has no tiers of its own: it never costs less than it did, nor than text does. */
+/** Audio has no tiers of its own: it costs at least its base rate and at least the tier's text rate. */
 function toTier (price: PriceTier, base: Rates): TokenTier {
   const { aboveTokens, inputPico, outputPico, cacheReadPico, cacheWritePico } = price
   const tier: TokenTier = {
@@ -61,12 +61,12 @@ function toTier (price: PriceTier, base: Rates): TokenTier {
   return tier
 }
 
-/** The rates for every token of a request whose prompt has so many. */
+/** The rates for every token of a request whose prompt has `promptTokens`. */
 export function ratesFor (price: TokenPrice, promptTokens: number): Rates {
   return price.tiers?.findLast(({ aboveTokens }) => promptTokens > aboveTokens) ?? price
 }
 
-/** The highest of each rate that a request may meet whose prompt has at most so many tokens. */
+/** The highest of each rate for a prompt of at most `promptTokens`. */
 export function highestRates (price: TokenPrice, promptTokens: number): Rates {
   if (price.tiers === undefined) return price
   const highest: Rates = { ...price }
@@ -84,7 +84,7 @@ const rateNames = [
   'inputPico', 'outputPico', 'cacheReadPico', 'cacheWritePico', 'audioInputPico', 'audioOutputPico'
 ] as const
 
-/** What a call cost in nano-USD: all its tokens summed up exactly, then rounded up once. */
+/** The cost of a call in nano-USD: an exact sum in pico-USD, rounded up once. */
 export function costNano (usage: Usage, price: TokenPrice): number {
   const rates = price.tiers == null ? price : ratesFor(price, usage.prompt)
   const read = Math.min(usage.cachedRead ?? 0, usage.prompt)
@@ -92,7 +92,7 @@ export function costNano (usage: Usage, price: TokenPrice): number {
   let pico = (usage.prompt - read - written) * rates.inputPico + read * rates.cacheReadPico +
     written * rates.cacheWritePico + usage.completion * rates.outputPico
   if (usage.audioInput !== undefined && rates.audioInputPico !== undefined) {
-    // Cached audio is told among the cached tokens, so no more than the rest can be charged as audio.
+    // Cached audio is reported among the cached tokens, so only the rest can be charged as audio.
     const audio = Math.min(usage.audioInput, usage.prompt - read - written)
     pico += audio * (rates.audioInputPico - rates.inputPico)
   }
@@ -102,16 +102,16 @@ export function costNano (usage: Usage, price: TokenPrice): number {
   return Math.ceil(assertSafe(pico) / picoPerNano)
 }
 
-/** How a price is written in gateway.yaml, by what is priced. */
+/** How to write a price in gateway.yaml. */
 const priceForms = {
   tokens: '{ input: …, output: … } in USD per million tokens',
   images: '{ image: … } in USD per image, or { input: …, output: … } in USD per million tokens',
   videos: '{ second: … } in USD per second of video'
 }
 
-/** 400: the model cannot be sold. */
+/** 400: the model has no price. */
 export function notPriced (id: string, what: keyof typeof priceForms = 'tokens'): GatewayError {
-  const message = `The model \`${id}\` has no price on this gateway, so it cannot be used. Its operator can set one ` +
-    `in gateway.yaml, under the model: price: ${priceForms[what]}; a model that is free has the price 0.`
+  const message = `The model \`${id}\` has no price on this gateway, so it cannot be used. The operator can set one ` +
+    `in gateway.yaml, under the model: price: ${priceForms[what]}; a free model has the price 0.`
   return GatewayError.invalidRequest(message, { param: 'model', code: 'model_not_priced' })
 }

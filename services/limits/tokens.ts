@@ -1,14 +1,10 @@
 import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
 import type { CompletionRequest } from '../../schemas/openai/completions.ts'
 import { limitOf } from '../billing/max-cost.ts'
+import { legacyMaxTokens, typicalTokens } from '../billing/token-guess.ts'
 
-const bytesPerToken = 4
-/** A medium-sized image, at providers that count images as tokens. */
-const imageTokens = 1000
 /** Inline data above this length is binary content, not text. */
 const maxTextLength = 2000
-/** OpenAI's default `max_tokens` of a legacy completion. */
-const legacyAnswerTokens = 16
 
 /**
  * Estimates the tokens to reserve for a text request of a body length in bytes: one for every four bytes of
@@ -16,10 +12,10 @@ const legacyAnswerTokens = 16
  */
 export function tokensReserved (body: unknown, bodyBytes: number): number {
   if (!isTextRequest(body)) return 0
-  const defaultLimit = 'messages' in body ? 0 : legacyAnswerTokens
+  const defaultLimit = 'messages' in body ? 0 : legacyMaxTokens
   const answers = (limitOf(body) ?? defaultLimit) * (body.n ?? 1)
   const { bytes, images } = 'messages' in body ? inlineMedia(body) : { bytes: 0, images: 0 }
-  return Math.ceil((bodyBytes - bytes) / bytesPerToken) + images * imageTokens + answers
+  return Math.ceil((bodyBytes - bytes) / typicalTokens.bytesPerToken) + images * typicalTokens.image + answers
 }
 
 function isTextRequest (body: unknown): body is ChatCompletionRequest | CompletionRequest {

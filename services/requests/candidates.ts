@@ -1,7 +1,7 @@
 import type { DeploymentConfig, ModelConfig, Price } from '../catalogue/types.ts'
 import type { Deployment, Deployments } from '../deployments/deployments.ts'
 import { GatewayError } from '../shared/errors.ts'
-import { isDearer } from '../billing/price-compare.ts'
+import { isMoreExpensive } from '../billing/price-compare.ts'
 import type { ResolvedModel } from '../models/registry.ts'
 import type { Provider } from '../providers/provider.ts'
 
@@ -85,7 +85,7 @@ function * fallbacksOf<K extends Kind> (
     seen.add(found.model.id)
     if (found.model.kind !== kind || !mayUse(found.model.id)) continue
     const candidates = candidatesOf(found, kind, catalogue).filter(({ price }) => {
-      return price !== null && (allowDearer || !isDearer(price, prices, promptBound))
+      return price !== null && (allowDearer || !isMoreExpensive(price, prices, promptBound))
     })
     if (candidates.length > 0) yield candidates
   }

@@ -1,6 +1,7 @@
 import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
 import type { ChatMessage } from '../../schemas/openai/chat-messages.ts'
 import { focusOf, textOf } from './text/focus.ts'
+import { typicalTokens } from '../billing/token-guess.ts'
 
 /** What a request needs, and what there is to know of its conversation. */
 export interface Conversation {
@@ -30,10 +31,7 @@ export interface Conversation {
   answers: number
 }
 
-/** What parts count that are not text, and what frames a message. */
-const tokensOf = { message: 4, image: 1000, file: 2000, audio: 500 }
-/** English has some four characters a token, code three. Beyond ASCII a character is about a token. */
-const charsPerToken = 3.5
+/** Beyond ASCII, a character is about one token. */
 const tokensPerExtraByte = 0.45
 const base64PerToken = 6
 
@@ -65,7 +63,7 @@ export function conversationOf (request: ChatCompletionRequest): Conversation {
       found.hasAnswers = true
       found.earlierTokens = tokens
     }
-    tokens += tokensOf.message + messageTokens(message, found)
+    tokens += typicalTokens.message + messageTokens(message, found)
   }
   found.promptTokens = Math.ceil(tokens)
   found.earlierTokens = Math.ceil(found.earlierTokens)
@@ -89,13 +87,13 @@ function messageTokens (
     if (part.type === 'text') tokens += textTokens(part.text)
     else if (part.type === 'image_url' || part.type === 'video_url') {
       found.images++
-      tokens += tokensOf.image
+      tokens += typicalTokens.image
     } else if (part.type === 'input_audio') {
       found.audios++
-      tokens += tokensOf.audio
+      tokens += typicalTokens.audio
     } else if (part.type === 'file') {
       found.files++
-      tokens += Math.max(tokensOf.file, (part.file.file_data?.length ?? 0) / base64PerToken / 4)
+      tokens += Math.max(typicalTokens.file, (part.file.file_data?.length ?? 0) / base64PerToken / 4)
     }
   }
   return tokens
@@ -106,9 +104,10 @@ function callTokens ({ tool_calls: calls = [] }: Extract<ChatMessage, { role: 'a
   for (const call of calls) {
     chars += call.type === 'function' ? call.function.arguments.length + call.function.name.length : call.custom.input.length
   }
-  return chars / charsPerToken
+  return chars / typicalTokens.charsPerToken
 }
 
 function textTokens (text: string): number {
-  return text.length / charsPerToken + (Buffer.byteLength(text) - text.length) * tokensPerExtraByte
+  const extraBytes = Buffer.byteLength(text) - text.length
+  return text.length / typicalTokens.charsPerToken + extraBytes * tokensPerExtraByte
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { isDearer } from '../../../services/billing/price-compare.ts'
+import { isMoreExpensive } from '../../../services/billing/price-compare.ts'
 import { costNano, ratesFor, tokenPriceOf } from '../../../services/billing/token-price.ts'
 import { thrown } from '../../thrown.ts'
 
@@ -80,12 +80,12 @@ t.test('dearer is what costs more for the prompt or for the answer', async t => 
   const at = (inputPico: number | null, outputPico: number | null, more = {}) => {
     return { ...plain, inputPico, outputPico, ...more }
   }
-  t.equal(isDearer(at(100, 400), [plain], 1), false)
-  t.equal(isDearer(at(101, 1), [plain], 1), true)
-  t.equal(isDearer(at(1, 401), [plain], 1), true)
-  t.equal(isDearer(at(101, 1), [plain, at(200, 1)], 1), false, 'the dearest deployment counts')
-  t.equal(isDearer(at(null, 1), [plain], 1), true)
+  t.equal(isMoreExpensive(at(100, 400), [plain], 1), false)
+  t.equal(isMoreExpensive(at(101, 1), [plain], 1), true)
+  t.equal(isMoreExpensive(at(1, 401), [plain], 1), true)
+  t.equal(isMoreExpensive(at(101, 1), [plain, at(200, 1)], 1), false, 'the dearest deployment counts')
+  t.equal(isMoreExpensive(at(null, 1), [plain], 1), true)
   const tiers = [{ aboveTokens: 1000, inputPico: 150, outputPico: 400 }]
-  t.equal(isDearer(at(90, 400, { tiers }), [plain], 1000), false)
-  t.equal(isDearer(at(90, 400, { tiers }), [plain], 1001), true, 'for a prompt that may be so long')
+  t.equal(isMoreExpensive(at(90, 400, { tiers }), [plain], 1000), false)
+  t.equal(isMoreExpensive(at(90, 400, { tiers }), [plain], 1001), true, 'for a prompt that may be so long')
 })
