@@ -100,7 +100,7 @@ for (const [name, connect] of Object.entries(roundTrips)) {
   })
 }
 
-t.test('every token is paid at its own price, whole or streamed, and the balance says so', async t => {
+t.test('every token is billed at its price, whole or streamed, and debited from the balance', async t => {
   const { gateway, server } = await started(t)
   const post = (more: object) => fetch(`${gateway.url}/chat/completions`, {
     method: 'POST',
@@ -127,7 +127,7 @@ t.test('every token is paid at its own price, whole or streamed, and the balance
   t.equal(await spent(), '0.0027675')
 })
 
-t.test('the models are there by both names, with their prices, page by page', async t => {
+t.test('models are listed under both names, with prices, from all pages', async t => {
   const { gateway, server } = pair
   server.pageSize = 3
   await gateway.app.models.discover(AbortSignal.timeout(5000))
@@ -140,7 +140,7 @@ t.test('the models are there by both names, with their prices, page by page', as
   t.match(gateway.app.models.resolve('claude-of-tomorrow')?.deployments, [{ provider: 'anthropic', model: 'claude-of-tomorrow' }])
 })
 
-t.test('the legacy endpoint works by chat', async t => {
+t.test('legacy completions are mapped onto chat', async t => {
   const { gateway, server } = pair
   server.script(reply({ said: ['world'] }))
   const answer = await fetch(`${gateway.url}/completions`, {

@@ -79,7 +79,7 @@ const saying = (change: (said: Record<string, unknown>) => object) => (body: Com
   })
 })
 
-t.test('OpenAI, Azure: models that reason take no sampling, and developers for systems', async t => {
+t.test('OpenAI, Azure: reasoning models get no sampling parameters, and developer for system messages', async t => {
   const system = { messages: [{ role: 'system', content: 'Be brief.' }, ...messages] }
   const sampling = {
     temperature: 0.5, top_p: 0.5, logprobs: true, top_logprobs: 2, presence_penalty: 1, frequency_penalty: 1
@@ -104,7 +104,7 @@ t.test('OpenAI, Azure: models that reason take no sampling, and developers for s
   }
 })
 
-t.test('Azure: its header, and its version unless the URL has one', async t => {
+t.test('Azure: the api-key header, and api-version unless the URL has one', async t => {
   const seen = await sent('azure', {})
   t.match(seen, { path: '/v1/chat/completions?api-version=v1', headers: { 'api-key': 'sk-upstream-secret' } })
   t.equal(seen.headers.authorization, undefined)
@@ -114,7 +114,7 @@ t.test('Azure: its header, and its version unless the URL has one', async t => {
   t.equal(gateway.lines.at(-1)?.used, 'some-model-2025-08-07', 'the empty name in the opening chunk is none')
 })
 
-t.test('Mistral: its words for fields, tools and the beginning of an answer', async t => {
+t.test('Mistral: names of fields, tool choice and prefill', async t => {
   const { body, dropped } = await sent('mistral', {
     messages: [{ role: 'developer', content: 'x' }, ...messages, { role: 'assistant', content: 'Once' }],
     tool_choice: 'required',
@@ -154,7 +154,7 @@ t.test('Mistral: content in parts is text, thinking in it is reasoning', async t
 })
 
 for (const dialect of ['openrouter', 'groq', 'together', 'vllm', 'sglang', 'llamacpp', 'ollama', 'lmstudio']) {
-  t.test(`${dialect}: what it calls reasoning is reasoning_content`, async t => {
+  t.test(`${dialect}: thoughts become reasoning_content`, async t => {
     const thinking = saying(said => ({ ...said, reasoning: 'hm', reasoning_details: [] }))
     const { whole, streamed } = await answered(t, dialect, thinking)
     t.match(whole.choices[0].message, { reasoning_content: 'hm', reasoning_details: [], reasoning: undefined })
@@ -166,20 +166,20 @@ for (const dialect of ['openrouter', 'groq', 'together', 'vllm', 'sglang', 'llam
 }
 
 for (const dialect of ['deepseek', 'mistral', 'together', 'vllm', 'sglang', 'llamacpp', 'ollama', 'lmstudio']) {
-  t.test(`${dialect}: developers are systems`, async t => {
+  t.test(`${dialect}: developer messages become system messages`, async t => {
     const { body } = await sent(dialect, { messages: [{ role: 'developer', content: 'x', name: 'n' }, ...messages] })
     t.same(body.messages, [{ role: 'system', content: 'x', name: 'n' }, ...messages])
   })
 }
 
 for (const dialect of ['together', 'mistral', 'deepseek', 'ollama', 'lmstudio']) {
-  t.test(`${dialect}: the older name of the output limit`, async t => {
+  t.test(`${dialect}: the output limit is max_tokens`, async t => {
     const { body } = await sent(dialect, { max_completion_tokens: 5 })
     t.same([body.max_tokens, 'max_completion_tokens' in body], [5, false])
   })
 }
 
-t.test('Groq: what it refuses is dropped, usage is found in the stream', async t => {
+t.test('Groq: refused fields are dropped, usage is read from x_groq', async t => {
   const { body, dropped } = await sent('groq', { logprobs: true, top_logprobs: 1, logit_bias: { 1: 1 } })
   t.same(Object.keys(body), ['model', 'messages'])
   t.equal(dropped, 'logprobs, top_logprobs, logit_bias')
@@ -216,7 +216,7 @@ for (const [dialect, theirs] of failures) {
   })
 }
 
-t.test('DeepSeek: its word for cached tokens', async t => {
+t.test('DeepSeek: cached tokens are read from prompt_cache_hit_tokens', async t => {
   const usage = { prompt_tokens: 9, completion_tokens: 1, total_tokens: 10, prompt_cache_hit_tokens: 4 }
   const { report } = await asked('deepseek', reply({}, { completion: body => ({ ...body, usage }) }))
   t.match(report.usage, { prompt: 9, completion: 1, cachedRead: 4 })
@@ -245,7 +245,7 @@ const priced: [string, object, number][] = [
   ['xai', { cost_in_usd_ticks: 37_756_000 }, 3_775_600]
 ]
 for (const [dialect, cost, nano] of priced) {
-  t.test(`${dialect}: it says what it charged`, async t => {
+  t.test(`${dialect}: the reported cost is billed`, async t => {
     const add = (body: Completion): Completion =>
       body.usage == null ? body : { ...body, usage: { ...body.usage, ...cost } }
     const whole = await asked(dialect, reply({}, { completion: add }))
@@ -278,13 +278,13 @@ for (const dialect of ['xai', 'gemini']) {
   })
 }
 
-t.test('xAI: models that reason take no penalties', async t => {
+t.test('xAI: reasoning models get no penalties', async t => {
   const body = { presence_penalty: 1, temperature: 0.5 }
   t.equal((await sent('xai', body, 'grok-4.3')).dropped, 'presence_penalty')
   t.equal((await sent('xai', body, 'grok-4-fast-non-reasoning')).dropped, undefined)
 })
 
-t.test('Gemini-compatible: fields it refuses, the names of its models, signatures as they are', async t => {
+t.test('Gemini-compatible: refused fields, model names, signatures unchanged', async t => {
   const { body, dropped } = await sent('gemini', { store: false, metadata: null, top_k: 3, temperature: 1 })
   t.same(Object.keys(body), ['model', 'messages', 'temperature'])
   t.equal(dropped, 'store, top_k')
@@ -305,7 +305,7 @@ t.test('Gemini-compatible: fields it refuses, the names of its models, signature
   t.same((await sent('gemini', { messages: back })).body.messages, back)
 })
 
-t.test('Ollama, LM Studio, llama.cpp: usage that is missing or half there is estimated, never zero', async t => {
+t.test('Ollama, LM Studio, llama.cpp: missing or partial usage is estimated, never zero', async t => {
   const halves = [undefined, {}, { completion_tokens: 5 }, { prompt_tokens: 5 }]
   for (const dialect of ['ollama', 'lmstudio', 'llamacpp', 'vllm', 'sglang', 'compatible']) {
     for (const usage of halves) {
@@ -353,7 +353,7 @@ for (const [name, dialect, status, body, expected] of errors) {
 }
 
 for (const dialect of Object.keys(dialects)) {
-  t.test(`${dialect}: an ordinary conversation passes as it is`, async t => {
+  t.test(`${dialect}: an ordinary conversation passes unchanged`, async t => {
     const before = [...messages, { role: 'assistant', content: 'Hello' }, ...messages]
     t.same((await sent(dialect, { messages: before, temperature: 0.5 })).body, {
       model: 'some-model', messages: before, temperature: 0.5

@@ -120,7 +120,7 @@ for (const name of clientNames) {
   })
 }
 
-t.test('answers in all their shapes keep to OpenAI\'s schema', async t => {
+t.test('every form of answer validates against OpenAI\'s schema', async t => {
   const pair = shared
   const expected: Record<keyof typeof fixtures.all, object> = {
     text: { message: { content: 'Grüße, 日本語 👩‍👩‍👧‍👦' }, finish_reason: 'stop' },
@@ -163,7 +163,7 @@ t.test('answers in all their shapes keep to OpenAI\'s schema', async t => {
   t.equal(counted.length, 2, 'thoughts are counted, and paid for')
 })
 
-t.test('two answers to one question', async t => {
+t.test('several choices', async t => {
   const pair = shared
   pair.server.script(says(fixtures.twoCandidates), says(fixtures.twoCandidates))
   const { body } = await post(pair, { n: 2 })
@@ -176,7 +176,7 @@ t.test('two answers to one question', async t => {
   t.match(ends, [{ index: 0, finish_reason: 'stop' }, { index: 1, finish_reason: 'length' }])
 })
 
-t.test('calls are given to an old client as it knows them', async t => {
+t.test('calls are returned as function_call to a legacy client', async t => {
   const pair = shared
   pair.server.script(says(fixtures.parallelCalls), says(fixtures.parallelCalls))
   const functions = [{ name: 'get_weather', parameters: {} }]
@@ -214,7 +214,7 @@ t.test('a large event passes whole', async t => {
   t.equal(events.map(event => event.choices?.[0]?.delta.content ?? '').join('').length, text.length)
 })
 
-t.test('a refusal of the service becomes the client\'s error', async t => {
+t.test('an error of the service becomes the client\'s error', async t => {
   const pair = shared
   const retry = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '17.4s' }]
   const tooLong = 'The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).'
@@ -250,7 +250,7 @@ t.test('a refusal of the service becomes the client\'s error', async t => {
   t.notMatch(text, 'gm-wrong')
 })
 
-t.test('a stream that goes wrong ends with an error event and without [DONE]', async t => {
+t.test('a stream that fails ends with an error event, without [DONE]', async t => {
   const timeouts = { connectMs: 1000, firstByteMs: 5000, idleMs: 200, totalMs: 20_000 }
   const pair = await startPair(t, { timeouts })
   const error = (code: number, status: string) => `data: ${JSON.stringify({ error: { code, message: 'x', status } })}\r\n\r\n`
@@ -279,7 +279,7 @@ t.test('a stream that goes wrong ends with an error event and without [DONE]', a
   }
 })
 
-t.test('a stream that fails before it said anything fails with a status', async t => {
+t.test('a stream that fails before its first content fails with a status', async t => {
   const timeouts = { connectMs: 1000, firstByteMs: 500, idleMs: 500, totalMs: 1000 }
   const pair = await startPair(t, { timeouts })
   const first = (event: string) => says(fixtures.text, { events: () => [event] })
@@ -297,7 +297,7 @@ t.test('a stream that fails before it said anything fails with a status', async 
   }
 })
 
-t.test('a client that leaves takes its request to Gemini with it', async t => {
+t.test('a client that disconnects aborts the request to Gemini', async t => {
   const pair = await startPair(t)
   pair.server.script(says(fixtures.text, { cut: cuts.breakAfter(1), end: stall }))
   const leaving = new AbortController()
@@ -314,7 +314,7 @@ t.test('a client that leaves takes its request to Gemini with it', async t => {
   t.ok(seen.aborted)
 })
 
-t.test('what was used is booked, also of a stream that broke off', async t => {
+t.test('usage is billed, also of a stream that broke off', async t => {
   const price = {
     inputPico: 1_500_000,
     outputPico: 9_000_000,
@@ -337,7 +337,7 @@ t.test('what was used is booked, also of a stream that broke off', async t => {
   t.match(line, { promptTokens: 12 }, 'as far as it got')
 })
 
-t.test('dropped fields are named, impossible ones refused before anything is sent', async t => {
+t.test('dropped fields are reported, unsupported ones refused before anything is sent', async t => {
   const pair = shared
   const { headers } = await post(pair, { logit_bias: { 1: 1 }, user: 'u' })
   t.equal(headers['x-tollgate-dropped-params'], 'logit_bias, user')
@@ -381,7 +381,7 @@ t.test('an image at a private address is not fetched for a client', async t => {
   t.equal(pair.server.requests.length, before)
 })
 
-t.test('legacy completions are mapped onto it', async t => {
+t.test('legacy completions are mapped onto chat', async t => {
   const pair = shared
   pair.server.script(says(fixtures.text), says(fixtures.text))
   const { body } = await post(pair, { messages: undefined, prompt: 'Hi' }, '/completions')
@@ -390,7 +390,7 @@ t.test('legacy completions are mapped onto it', async t => {
   t.equal(events.map(event => event.choices?.[0]?.text ?? '').join(''), 'Grüße, 日本語 👩‍👩‍👧‍👦')
 })
 
-t.test('its models are found, page by page, and named without their folder', async t => {
+t.test('models are listed from all pages, without the models/ prefix', async t => {
   const server = await startGemini({ models: ['gemini-3.5-flash', 'gemini-x', 'gemini-embedding-001'], pageSize: 1 })
   t.teardown(() => server.close())
   const provider = providerAt(server.baseUrl, { id: 'gemini', protocol: 'gemini', apiKey: 'gm-key', discover: true })

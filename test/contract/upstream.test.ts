@@ -66,7 +66,7 @@ for (const name of clientNames) {
   })
 }
 
-t.test('bytes pass as they are in both directions', async t => {
+t.test('bytes pass unchanged in both directions', async t => {
   const pair = await startPair(t)
   const body = '{ "messages":[{"role":"user","content":"\\u00fc 1"}],"model" : "chat", "x_new":{"a":1.0}, "temperature":1.0}'
   const { url, headers } = pair.gateway
@@ -129,7 +129,7 @@ t.test('a large event passes whole', async t => {
   t.equal(textOf(events).length, 4 * 2 ** 20)
 })
 
-t.test('a provider\'s refusal becomes the client\'s error', async t => {
+t.test('a provider\'s error becomes the client\'s error', async t => {
   const pair = await startPair(t)
   const cases: [string, Script, object][] = [
     ['bad request', refusal(400), { status: 400, error: { param: 'temperature', code: 'decimal_above_max_value' } }],
@@ -203,7 +203,7 @@ t.test('a stream that breaks off ends with an error event and without [DONE]', a
   t.ok(failed.length >= 6, 'the log says what happened')
 })
 
-t.test('time-outs are told apart, and nothing is left open', async t => {
+t.test('timeouts have distinct errors, and nothing is left open', async t => {
   const timeouts = { connectMs: 1000, firstByteMs: 150, idleMs: 150, totalMs: 400 }
   const pair = await startPair(t, { timeouts })
   pair.upstream.script(scripts.silent(), scripts.silent())
@@ -218,7 +218,7 @@ t.test('time-outs are told apart, and nothing is left open', async t => {
   }
 })
 
-t.test('comments are passed on, a flood of them is not', async t => {
+t.test('comments pass, a flood of them does not', async t => {
   const pair = await startPair(t)
   const flood = Array.from({ length: 40 }, () => Buffer.from(`: ${'x'.repeat(16 * 1024)}\n\n`))
   pair.upstream.script(sequence(head({ 'content-type': 'text/event-stream' }), send(flood), ({ request }) => request.closed))
@@ -227,7 +227,7 @@ t.test('comments are passed on, a flood of them is not', async t => {
   t.match((await post(pair, { stream: true })).text, ': OPENROUTER PROCESSING\n\n')
 })
 
-t.test('an answer without end is given up', async t => {
+t.test('an endless answer is a failure', async t => {
   const timeouts = { connectMs: 1000, firstByteMs: 5000, idleMs: 5000, totalMs: 600_000 }
   const pair = await startPair(t, { timeouts })
   const answers: [Script, boolean][] = [[scripts.endless(), false], [scripts.endlessEvent(), true]]
@@ -240,7 +240,7 @@ t.test('an answer without end is given up', async t => {
   }
 })
 
-t.test('a client that leaves takes its upstream request with it', async t => {
+t.test('a client that disconnects aborts the upstream request', async t => {
   const pair = await startPair(t)
   for (const script of [scripts.silent(), scripts.stalledAfter(2)]) {
     pair.upstream.script(script)
@@ -278,7 +278,7 @@ t.test('a slow reader slows the provider down', async t => {
   t.ok(before < megabytes * 2 ** 20, `the provider had sent ${before} bytes when reading began`)
 })
 
-t.test('connections are kept and used again', async t => {
+t.test('connections are reused', async t => {
   const pair = await startPair(t)
   for (let i = 0; i < 4; i++) await post(pair, { stream: i % 2 === 1 })
   const reused = pair.upstream.requests.map(seen => seen.reused)
@@ -286,7 +286,7 @@ t.test('connections are kept and used again', async t => {
   t.equal(pair.upstream.connections, 1)
 })
 
-t.test('a provider that is not there is a 502', async t => {
+t.test('an unreachable provider is a 502', async t => {
   const pair = await startPair(t)
   await pair.upstream.close()
   const answer = await post(pair, {})

@@ -40,7 +40,7 @@ t.test('Anthropic\'s own client reads the same message whole and streamed', asyn
   }
 })
 
-t.test('errors are of the classes that the client knows', async t => {
+t.test('errors have the classes of the official client', async t => {
   const { server, client } = await started(t)
   const classes = {
     400: Anthropic.BadRequestError,
@@ -69,7 +69,7 @@ t.test('models come in pages', async t => {
   t.same(ids, models)
 })
 
-t.test('what the API refuses is refused', async t => {
+t.test('invalid requests are refused', async t => {
   const { client } = await started(t)
   const use = { type: 'tool_use', id: 'toolu_1', name: 'f', input: {} }
   const result = { type: 'tool_result', tool_use_id: 'toolu_1', content: 'x' }

@@ -32,7 +32,7 @@ t.test('@google/genai reads answers, whole and streamed', async t => {
   ])
 })
 
-t.test('what @google/genai sends is taken, with everything a chat can say', async t => {
+t.test('every request of @google/genai is accepted', async t => {
   const { server, ai } = await start(t)
   await ai.models.generateContent({
     model,
@@ -71,7 +71,7 @@ t.test('what @google/genai sends is taken, with everything a chat can say', asyn
   t.match((await server.nextRequest()).body, { generationConfig: { thinkingConfig: { thinkingLevel: 'LOW' } } })
 })
 
-t.test('what the service refuses is refused', async t => {
+t.test('invalid requests are refused', async t => {
   const { server, ai } = await start(t)
   const ask = (config: object, contents: object = { role: 'user', parts: [{ text: 'x' }] }, name = model) =>
     ai.models.generateContent({ model: name, contents: [contents].flat(), config })

@@ -42,7 +42,7 @@ t.test('a message is a completion', async t => {
   t.equal(seen?.path, '/v1/messages', 'the version is added to an address without one')
 })
 
-t.test('tools, thoughts and refusals have their places', async t => {
+t.test('tool calls, thoughts and refusals map to OpenAI\'s fields', async t => {
   const called = await choiceOf({ said: [{ thinking: 'Hm.' }, { tool: 'f', input: { a: 1 }, id: 'toolu_1' }, { tool: 'g' }] })
   t.match(called, {
     message: {
@@ -63,7 +63,7 @@ t.test('tools, thoughts and refusals have their places', async t => {
   t.match(await choiceOf({ said: [], stopReason: 'refusal' }), { message: { refusal: /declined/ } })
 })
 
-t.test('thoughts come back to the model as they were, whichever way they travelled', async t => {
+t.test('thinking blocks are sent back unchanged, from either field that carries them', async t => {
   const { message } = await choiceOf({
     said: [{ thinking: 'Secret.', display: 'omitted' }, { redacted: 'x1' }, { tool: 'f', id: 'toolu_1' }]
   })
@@ -84,7 +84,7 @@ t.test('thoughts come back to the model as they were, whichever way they travell
   t.match(server.requests.at(-1)?.body?.messages, [{}, { content: [{ type: 'tool_use' }] }, {}], 'what is not ours stays out')
 })
 
-t.test('every error has its status and says no more than it may', async t => {
+t.test('every error has its status and hides the key', async t => {
   const retry = { 'retry-after': '7' }
   const cases: [string, Script, object][] = [
     ['bad request', refusal(400), { status: 400, error: { message: /at least one message/ } }],
@@ -122,7 +122,7 @@ t.test('every error has its status and says no more than it may', async t => {
   }
 })
 
-t.test('what cannot be asked is refused before anything is sent', async t => {
+t.test('a request without an equivalent is refused before anything is sent', async t => {
   const before = server.requests.length
   server.script(reply())
   for (const fields of [{ n: 2 }, { logprobs: true }, { stop: ' ' }]) {

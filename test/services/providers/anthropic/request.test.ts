@@ -34,7 +34,7 @@ const refused = (fields: Fields, model?: string) => thrown(() => translate(field
 type Unsampled = Omit<MessagesRequest, 'temperature' | 'top_p' | 'top_k'>
 const typed = (body: Unsampled): Anthropic.MessageCreateParams => body
 
-t.test('a plain request has a limit and nothing that was not asked for', async t => {
+t.test('a plain request has an output limit and no other defaults', async t => {
   t.same(typed(bodyOf({})), {
     model: 'claude-sonnet-4-6', max_tokens: 128_000, messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }]
   })
@@ -46,7 +46,7 @@ t.test('a plain request has a limit and nothing that was not asked for', async t
   t.equal(bodyOf({ stream: true, stream_options: { include_usage: true } }).stream, true)
 })
 
-t.test('instructions at the start are the system prompt, later ones stay in their place', async t => {
+t.test('system messages at the start are the system prompt, later ones stay in place', async t => {
   const { system, messages } = bodyOf({
     messages: [
       { role: 'system', content: 'A' }, { role: 'developer', content: [{ type: 'text', text: 'B' }] },
@@ -60,7 +60,7 @@ t.test('instructions at the start are the system prompt, later ones stay in thei
   }], 'one turn')
 })
 
-t.test('all results of a turn stand first in one turn, in any order', async t => {
+t.test('tool results come first in their message, in any order', async t => {
   const call = (id: string, text: string) => ({ id, type: 'function' as const, function: { name: 'f', arguments: text } })
   const { messages, tools, tool_choice: choice } = bodyOf({
     messages: [
@@ -96,7 +96,7 @@ t.test('all results of a turn stand first in one turn, in any order', async t =>
   t.match([tools, choice], [[{ name: 'f', input_schema: { type: 'object' } }], { type: 'none' }], 'tools of the past')
 })
 
-t.test('empty texts are left out, and a conversation of nothing else is refused', async t => {
+t.test('empty texts are dropped, and a conversation without any other is refused', async t => {
   const { messages } = bodyOf({ messages: [{ role: 'user', content: ' ' }, { role: 'assistant', content: '' }, user] })
   t.equal(messages.length, 1)
   t.match(refused({ messages: [{ role: 'user', content: '' }] }), { kind: 'bad_request', sent: 'no', details: { param: 'messages' } })
@@ -135,7 +135,7 @@ const f = {
 }
 const g = { type: 'function' as const, function: { name: 'g' } }
 
-t.test('tools and the choice among them', async t => {
+t.test('tools and tool choice', async t => {
   t.same(bodyOf({ tools: [f, g] }).tools, [
     { name: 'f', description: 'F', input_schema: { type: 'object', properties: {} } },
     { name: 'g', input_schema: { type: 'object', properties: {} } }
@@ -159,7 +159,7 @@ t.test('tools and the choice among them', async t => {
   t.same(droppedBy({ tools: [strict] }, 'claude-sonnet-4-20250514'), ['tools[].function.strict'])
 })
 
-t.test('an answer is held to a schema where that is possible, else it is asked for in words', async t => {
+t.test('a response format is enforced where possible, else requested by an instruction', async t => {
   const wanted = (schema: Json) => {
     return { response_format: { type: 'json_schema' as const, json_schema: { name: 'x', schema } } }
   }
@@ -201,7 +201,7 @@ t.test('an answer is held to a schema where that is possible, else it is asked f
   t.same(bodyOf({ response_format: { type: 'text' } }), bodyOf({}))
 })
 
-t.test('effort becomes what the model has for it', async t => {
+t.test('reasoning effort maps to what the model supports', async t => {
   const asked = (effort: ChatCompletionRequest['reasoning_effort'], model?: string, fields: Fields = {}) => {
     const { body, dropped } = accepted({ reasoning_effort: effort, ...fields }, model)
     const { thinking, output_config: config } = body
@@ -226,7 +226,7 @@ t.test('effort becomes what the model has for it', async t => {
   t.same(asked(null), { thinking: undefined, effort: undefined, dropped: [] })
 })
 
-t.test('sampling is sent as far as the model takes it', async t => {
+t.test('sampling parameters are sent if the model accepts them', async t => {
   const sampled = (fields: Fields, model?: string) => {
     const { body: { temperature, top_p: topP, top_k: topK }, dropped } = accepted(fields, model)
     return { temperature, topP, topK, dropped }
@@ -242,7 +242,7 @@ t.test('sampling is sent as far as the model takes it', async t => {
   t.same(sampled({ temperature: 0.5, reasoning_effort: 'low' }), { ...none, dropped: ['temperature'] })
 })
 
-t.test('the rest', async t => {
+t.test('stop sequences, user, service tier and dropped fields', async t => {
   t.same(bodyOf({ stop: ['END', ''] }).stop_sequences, ['END'])
   t.match(refused({ stop: '\n' }), { details: { param: 'stop', code: 'invalid_value' } })
   t.same(bodyOf({ user: 'u1' }).metadata, { user_id: 'u1' })
@@ -258,7 +258,7 @@ t.test('the rest', async t => {
   })) t.match(refused(fields as Fields), { kind: 'bad_request', sent: 'no', details: { param, code: 'unsupported_parameter' } })
 })
 
-t.test('marks for the cache are passed on, for five minutes', async t => {
+t.test('cache breakpoints pass with a TTL of five minutes', async t => {
   const mark = { cache_control: { type: 'ephemeral', ttl: '1h' } }
   const { body, dropped } = accepted({
     messages: [

@@ -43,7 +43,7 @@ const contentOf = (deltas: Delta[]) => deltas.map(({ content }) => content ?? ''
 
 const { stream, server, gateway } = await started()
 
-t.test('text becomes chunks: the role, the pieces, the reason, the usage', async t => {
+t.test('text becomes chunks: role, deltas, finish reason, usage', async t => {
   const { chunks, deltas, last } = await stream(replay(fixtures.plainText))
   t.same(deltas, [
     { role: 'assistant', content: '', refusal: null },
@@ -63,7 +63,7 @@ t.test('text becomes chunks: the role, the pieces, the reason, the usage', async
   t.equal(last, '[DONE]')
 })
 
-t.test('tools are numbered by themselves, and one without input has an empty object', async t => {
+t.test('tool calls have an index of their own, and empty arguments are an object', async t => {
   const { deltas, chunks } = await stream(replay(fixtures.parallelTools))
   t.same(deltas.flatMap(({ tool_calls: calls = [] }) => calls), [
     { index: 0, id: 'toolu_01A', type: 'function', function: { name: 'get_weather', arguments: '' } },
@@ -80,7 +80,7 @@ t.test('tools are numbered by themselves, and one without input has an empty obj
   t.equal(contentOf(ran.deltas), 'Found.')
 })
 
-t.test('thinking is told beside the text, and travels sealed with the tool call it led to', async t => {
+t.test('thinking is sent as reasoning, and signed with the tool call that follows it', async t => {
   const { deltas, chunks } = await stream(replay(fixtures.thinkingTools))
   t.equal(deltas.map(({ reasoning_content: text = '' }) => text).join(''), 'Two cities, so two calls.')
   const format = 'anthropic-claude-v1'
@@ -98,7 +98,7 @@ t.test('thinking is told beside the text, and travels sealed with the tool call 
   t.equal(chunks.at(-1).usage.completion_tokens_details.reasoning_tokens, 64)
 })
 
-t.test('each end has its reason', async t => {
+t.test('stop reasons become finish reasons', async t => {
   const reasons = {
     end_turn: 'stop',
     stop_sequence: 'stop',
@@ -133,7 +133,7 @@ t.test('however the network cuts it, the chunks are the same', async t => {
   t.same((await stream(news)).deltas, expected, 'with an event of an unknown type')
 })
 
-t.test('a large piece passes whole, and one that never ends is given up', async t => {
+t.test('a large event passes whole, an endless one is a failure', async t => {
   const { deltas } = await stream(reply({ said: [{ text: ['x'.repeat(3 * 2 ** 20)] }] }))
   t.equal(contentOf(deltas).length, 3 * 2 ** 20)
   const flood = (text: string, opening = '') => sequence(
@@ -148,7 +148,7 @@ t.test('a large piece passes whole, and one that never ends is given up', async 
   t.ok(floods.every(({ aborted }) => aborted), 'the gateway has left')
 })
 
-t.test('what fails before it has said anything fails with a status', async t => {
+t.test('a stream that fails before its first content fails with a status', async t => {
   const events = (count: number, ...more: object[]) => {
     return replay([...fixtures.plainText.slice(0, count), ...more])
   }
@@ -162,7 +162,7 @@ t.test('what fails before it has said anything fails with a status', async t => 
   t.equal((await stream(silence)).status, 504, 'silence')
 })
 
-t.test('what breaks off ends with an error and without [DONE], and what was said is paid', async t => {
+t.test('a stream that breaks off ends with an error, without [DONE], and is billed so far', async t => {
   const until = (end: Script) => reply({}, { events: () => fixtures.plainText.slice(0, 5), end })
   const breaks: Record<string, Script> = {
     'an error event': replay([...fixtures.plainText.slice(0, 5), errorBody(529)]),
@@ -189,7 +189,7 @@ t.test('what breaks off ends with an error and without [DONE], and what was said
   t.equal(known.length, 1, 'usage that was told before the end is used')
 })
 
-t.test('a client that leaves ends the call', async t => {
+t.test('a client that disconnects aborts the call', async t => {
   server.script(reply({}, { events: () => fixtures.plainText.slice(0, 5), end: stall }))
   const leaving = new AbortController()
   const answer = await fetch(`${gateway.url}/chat/completions`, {

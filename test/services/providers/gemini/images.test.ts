@@ -17,7 +17,7 @@ async function start (t: Test, reply: (asked: number) => Reply) {
   return { server, make: imageProviderAt(t, `${server.url}/v1beta/openai`, { dialect: 'gemini' }) }
 }
 
-t.test('images are asked for one by one, at the API beside the compatible one', async t => {
+t.test('images are requested one by one, from the native API of an OpenAI-compatible base URL', async t => {
   const { server, make } = await start(t, () => ({ json: { candidates: [candidate], usageMetadata } }))
   const made = await make(
     { model: 'gemini-3-pro-image', count: 3, size: { width: 2528, height: 1696 } },
@@ -36,7 +36,7 @@ t.test('images are asked for one by one, at the API beside the compatible one', 
   t.same(made.dropped.toSorted(), ['style', 'user'])
 })
 
-t.test('the usual resolution is not named, because older models refuse to hear of it', async t => {
+t.test('the default resolution is not sent, because older models refuse the field', async t => {
   const { server, make } = await start(t, () => ({ json: { candidates: [candidate] } }))
   await make({ size: { width: 768, height: 1344 } })
   await make()
@@ -44,7 +44,7 @@ t.test('the usual resolution is not named, because older models refuse to hear o
   t.same(server.seen[1]?.body.generationConfig, { responseModalities: ['IMAGE'] })
 })
 
-t.test('part of what was asked for is an answer', async t => {
+t.test('fewer images than requested are an answer', async t => {
   const { make } = await start(t, asked => {
     return { json: { candidates: [asked === 2 ? { finishReason: 'IMAGE_SAFETY' } : candidate], usageMetadata } }
   })
@@ -53,7 +53,7 @@ t.test('part of what was asked for is an answer', async t => {
   t.equal(made.usage?.output, 2 * 1290)
 })
 
-t.test('refusals and failures are told apart', async t => {
+t.test('moderation and failures are distinct errors', async t => {
   const error = (code: number, message: string, status: string) => {
     return { status: code, json: { error: { code, message, status } } }
   }

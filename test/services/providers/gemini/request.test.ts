@@ -36,7 +36,7 @@ async function refusal (fields: object, options: Options = {}): Promise<unknown>
   return await toGenerateContentRequest({ request, model, outputLimit: null }, readPart).catch(error => error)
 }
 
-t.test('messages become turns that alternate', async t => {
+t.test('messages become alternating turns', async t => {
   const messages: Messages = [
     { role: 'system', content: 'Be brief.' },
     { role: 'user', content: 'One' },
@@ -62,7 +62,7 @@ t.test('messages become turns that alternate', async t => {
   t.match(await refusal({ messages: [{ role: 'user', content: '' }] }), { kind: 'bad_request', sent: 'no' })
 })
 
-t.test('calls and their results: names by id, signatures, ids of other gateways', async t => {
+t.test('tool calls and results: names by id, signatures, ids of other gateways', async t => {
   const call = (id: string, name: string, args: string, extra: object = {}) =>
     ({ id, type: 'function' as const, function: { name, arguments: args }, ...extra })
   const signed = { extra_content: { google: { thought_signature: fixtures.signature } } }
@@ -141,7 +141,7 @@ t.test('a signed text comes back signed', async t => {
   t.same(contents[1], { role: 'model', parts: [{ text: 'Yes', thoughtSignature: fixtures.signature }] })
 })
 
-t.test('functions of before there were tools', async t => {
+t.test('legacy functions', async t => {
   const { contents, tools, toolConfig } = await send(t, {
     messages: [
       user,
@@ -157,7 +157,7 @@ t.test('functions of before there were tools', async t => {
   t.same(toolConfig, { functionCallingConfig: { mode: 'ANY', allowedFunctionNames: ['f'] } })
 })
 
-t.test('tools and the choice among them', async t => {
+t.test('tools and tool choice', async t => {
   const tool = (name: string, more: object = {}) => ({ type: 'function' as const, function: { name, ...more } })
   const tools = [tool('f', { description: 'F', parameters: { type: 'object', properties: { a: { const: 1 } } } }), tool('g')]
   const plain = await send(t, { tools })
@@ -187,7 +187,7 @@ t.test('tools and the choice among them', async t => {
   t.match(await refusal({ tools: [{ type: 'custom', custom: { name: 'c' } }] }), { details: { param: 'tools[0].type' } })
 })
 
-t.test('schemas keep their meaning in words that are known', async t => {
+t.test('schemas keep their meaning in the keywords that Gemini supports', async t => {
   const schema = {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     type: 'object',
@@ -262,7 +262,7 @@ t.test('sampling, limits and log probabilities', async t => {
   t.match(await refusal({ n: 9 }), { details: { param: 'n' } })
 })
 
-t.test('reasoning effort, in the words of each generation', async t => {
+t.test('reasoning effort for each model generation', async t => {
   const cases: [string, Effort, object | undefined, string[]][] = [
     ['gemini-3.5-flash', 'none', { thinkingLevel: 'MINIMAL' }, ['reasoning_effort']],
     ['gemini-3.5-flash', 'minimal', { thinkingLevel: 'MINIMAL', includeThoughts: true }, []],
@@ -288,7 +288,7 @@ t.test('reasoning effort, in the words of each generation', async t => {
   t.same((await send(t, google)).generationConfig?.thinkingConfig, { thinkingLevel: 'HIGH', includeThoughts: true })
 })
 
-t.test('what cannot be done is named, or refused where it would be missed', async t => {
+t.test('fields without an equivalent are dropped and reported, or refused', async t => {
   const { dropped } = await send(t, {
     user: 'u',
     store: true,
@@ -311,7 +311,7 @@ t.test('what cannot be done is named, or refused where it would be missed', asyn
   t.match(await refusal({ web_search_options: {} }), { details: { param: 'web_search_options' } })
 })
 
-t.test('images, sounds and documents', async t => {
+t.test('images, audio and documents', async t => {
   const png = Buffer.from('\x89PNG\r\n\x1a\n0000', 'latin1')
   const download: Download = async url => (async function * () {
     if (url.endsWith('gone.png') || !url.startsWith('https:')) throw new Error('refused')

@@ -21,7 +21,7 @@ const usage = {
   total_tokens: 4210
 }
 
-t.test('the gpt-image family is never told how to answer, and always answers with bytes', async t => {
+t.test('gpt-image models get no response_format and answer with bytes', async t => {
   const answer = { json: { created: 1, data: [{ b64_json: base64 }], usage, quality: 'high', background: 'opaque' } }
   const { server, make } = await start(t, { dialect: 'openai' }, () => answer)
   const made = await make({ model: 'gpt-image-1.5', size: { width: 1536, height: 1024 }, quality: 'high', count: 2 }, {
@@ -67,7 +67,7 @@ t.test('an unset size and quality are left to the provider', async t => {
   t.same(server.seen[0]?.body, { model: 'picture', prompt: 'A fox', n: 1 })
 })
 
-t.test('each kind of compatible server is told in its own words', async t => {
+t.test('each dialect has its own image request', async t => {
   const size = { width: 1344, height: 768 }
   const cases = {
     compatible: { count: 2, bodies: [{ n: 2, size: '1344x768', response_format: 'b64_json' }] },
@@ -97,7 +97,7 @@ t.test('each kind of compatible server is told in its own words', async t => {
   }
 })
 
-t.test('what providers say of their price is understood', async t => {
+t.test('reported costs are read', async t => {
   const ticks = await start(t, { dialect: 'xai' }, () => {
     return { json: { data: [{ b64_json: base64, revised_prompt: 'A red fox' }], usage: { cost_in_usd_ticks: 200_000_001 } } }
   })
@@ -119,14 +119,14 @@ t.test('what providers say of their price is understood', async t => {
   })
 })
 
-t.test('addresses are handed on to whoever may fetch them', async t => {
+t.test('image URLs are passed on', async t => {
   const url = 'https://images.example.com/1.png'
   const { make } = await start(t, {}, () => ({ json: { data: [{ url }, { url: `data:image/png;base64,${base64}` }] } }))
   const { images } = await make({ count: 2 })
   t.same(images, [{ url, revisedPrompt: null }, { bytes: png, revisedPrompt: null }])
 })
 
-t.test('what could be made is the answer, whatever became of the rest', async t => {
+t.test('images that succeeded are the answer, whatever failed', async t => {
   let asked = 0
   const { make } = await start(t, { dialect: 'openrouter' }, () => {
     asked += 1
@@ -135,7 +135,7 @@ t.test('what could be made is the answer, whatever became of the rest', async t 
   t.equal((await make({ count: 4 })).images.length, 2)
 })
 
-t.test('failures are told apart, and never name the key', async t => {
+t.test('failures have distinct kinds and hide the key', async t => {
   const error = (code: string, message = `Said with ${key}.`) => ({ error: { message, type: 'x', param: null, code } })
   const cases: [Reply, object][] = [
     [{ status: 400, json: error('moderation_blocked') }, { kind: 'moderated', details: { code: 'moderation_blocked' } }],
@@ -156,7 +156,7 @@ t.test('failures are told apart, and never name the key', async t => {
   }
 })
 
-t.test('of several failures the one that tells the client most is told', async t => {
+t.test('of several failures the most specific one is reported', async t => {
   let asked = 0
   const { make } = await start(t, { dialect: 'openrouter' }, () => {
     asked += 1
@@ -167,7 +167,7 @@ t.test('of several failures the one that tells the client most is told', async t
   t.match(await failureOf(make({ count: 3 })), { kind: 'moderated' })
 })
 
-t.test('an image may take as long as the whole call may, and ends with it', async t => {
+t.test('the first byte of an image may take up to the total timeout', async t => {
   const timeouts = { connectMs: 1000, firstByteMs: 10, idleMs: 1000, totalMs: 150 }
   const slow = await startImageServer(t, async () => {
     await new Promise(resolve => setTimeout(resolve, 60))

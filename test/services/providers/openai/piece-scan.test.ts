@@ -16,13 +16,13 @@ function found (piece: Buffer): PieceScan {
   return scan
 }
 
-t.test('keys are found wherever they stand, with and without spaces', async t => {
+t.test('keys are found anywhere, with and without spaces', async t => {
   t.match(scan('data: {"usage":{"prompt_tokens":1}}\n\n'), { hasUsage: true, hasError: false })
   t.match(scan('data: { "error" : {} }\n\n'), { hasUsage: false, hasError: true })
   t.match(scan('data: {"delta":{"content" : "a\\"b"}}\n\n'), { texts: ['a\\"b'], hasUsage: false, hasError: false })
 })
 
-t.test('a usage of null is told from one that says something', async t => {
+t.test('a null usage is distinct from a real one', async t => {
   for (const member of ['"usage":null', '"usage" : null', '"usage"\t:\tnull']) {
     const piece = Buffer.from(`data: {"id":1,${member},"choices":[]}\n\n`)
     const { hasUsage, nullUsages } = found(piece)
@@ -33,19 +33,19 @@ t.test('a usage of null is told from one that says something', async t => {
   t.match(scan('data: {"usage":'), { hasUsage: true })
 })
 
-t.test('a scan knows nothing of the one before', async t => {
+t.test('a scan forgets the previous piece', async t => {
   const scan = new PieceScan()
   scan.scan(Buffer.from('data: {"usage":null,"content":"a"}\n\n'))
   scan.scan(Buffer.from('data: {}\n\n'))
   t.strictSame([scan.nullUsages, scan.texts], [[], []])
 })
 
-t.test('what a text says is not taken for a key', async t => {
+t.test('text values are not taken for keys', async t => {
   const content = JSON.stringify({ usage: 1, error: '\\' })
   t.match(scan(`data: ${JSON.stringify({ delta: { content } })}\n\n`), { hasUsage: false, hasError: false })
 })
 
-t.test('a string without an end hides nothing of the next event', async t => {
+t.test('an unterminated string hides nothing of the next event', async t => {
   t.match(scan('data: {"content":"cut\n\ndata: {"usage":{}}\n\n'), { hasUsage: true })
   t.match(scan('data: {"content":"cut\\'), { texts: ['cut\\'] })
 })

@@ -31,7 +31,7 @@ function exchangeOf (events: readonly object[]): Exchange & { left: string[] } {
 
 const deltas = (chunks: ChatCompletionChunk[]) => chunks.map(({ choices: [choice] }) => choice?.delta)
 
-t.test('a client that waits while the provider pings hears that it is not forgotten', async t => {
+t.test('a client gets empty chunks while the provider only pings', async t => {
   const [start, ...rest] = plainText
   const pings = Array.from({ length: 3 }, () => ({ type: 'ping' }))
   const events = [start ?? {}, ...pings, ...rest]
@@ -45,7 +45,7 @@ t.test('a client that waits while the provider pings hears that it is not forgot
   t.equal(usual.length, 6, 'without being told at every one')
 })
 
-t.test('a stream that is read to its end leaves its connection in order, one that is left does not', async t => {
+t.test('a stream read to its end keeps its connection, one left early does not', async t => {
   const whole = exchangeOf(plainText)
   const chunks = await peekFirst(readMessageStream(whole, createReport(), { secret: null }))
   for await (const chunk of chunks) t.ok(chunk.id)
@@ -57,7 +57,7 @@ t.test('a stream that is read to its end leaves its connection in order, one tha
   t.same(half.left, ['closed'])
 })
 
-t.test('the key is in no error, and what was thought counts as delivered', async t => {
+t.test('errors hide the key, and thoughts count as delivered text', async t => {
   const report = createReport()
   const thinking = [
     { type: 'content_block_start', index: 0, content_block: { type: 'thinking', thinking: '', signature: '' } },
