@@ -26,7 +26,7 @@ export function withoutLimits (command: Command): Command {
     .option('--no-concurrent', 'remove the limit of concurrent requests')
 }
 
-/** Returns the given limits in the form of the admin API; without limits, an empty object. */
+/** Returns the given limits in the form of the admin API; without any, an empty object. */
 export function limitsOf ({ rpm, tpm, concurrent }: LimitOptions): { limits?: GivenLimits } {
   const limits = {
     ...(rpm !== undefined && { requests_per_minute: rpm === false ? null : rpm }),

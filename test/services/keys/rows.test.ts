@@ -81,7 +81,7 @@ forEachEngine(t, 'keys are selected with the parents and limits of their account
   t.same(await selectKeysWithParents(store, ['unknown']), [])
 })
 
-forEachEngine(t, 'one query selects as many keys as it is meant for', async (t, database) => {
+forEachEngine(t, 'one query selects its maximum of keys', async (t, database) => {
   const store = await openWithAccount(database)
   const ids = Array.from({ length: maxKeysPerQuery }, (_, index) => `key-${index}`)
   for (const id of ids) await insertKey(store, newKey(id, bare))

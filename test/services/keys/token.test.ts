@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto'
 import t from 'tap'
 import { createToken, hashSecret, maskKey, readKey } from '../../../services/keys/token.ts'
 
-t.test('a new key has an id, a secret, and the form that is taken apart again', async (t) => {
+t.test('a new key has an id and a secret, and can be parsed', async (t) => {
   const { id, secret, key } = createToken()
   t.match(key, /^sk-tg-[0-9a-f]{16}-[0-9a-f]{48}$/)
   t.same(readKey(key), { id, secretSha256: hashSecret(secret) })
   t.not(createToken().key, key)
 })
 
-t.test('what does not have the form of a key is no key', async (t) => {
+t.test('a malformed key cannot be parsed', async (t) => {
   const { key } = createToken()
   const others = ['', 'sk-tg-', `${key}-x`, ` ${key}`, `${key}\n`, key.slice(0, 40), key.replace('tg', 'xx'),
     'sk-proj-abcdefghijklmnopqrstuvwxyz', `sk-tg-${'a'.repeat(33)}-${'b'.repeat(48)}`, `${key}${'a'.repeat(10_000)}`]

@@ -110,7 +110,7 @@ t.test('a refusal applies for a second at most, and names the whole time to wait
   t.match(counter.remaining(startMs), { left: 0, resetMs: 120_000 })
 })
 
-t.test('what remains is what no node has taken, plus what is left of the own allowance', async t => {
+t.test('the remaining amount is what no node has taken, plus the rest of the own allowance', async t => {
   const counter = create(160)
   counter.addWaiting(1, startMs)
   const request = counter.nextRequest(startMs, false)!
@@ -121,7 +121,7 @@ t.test('what remains is what no node has taken, plus what is left of the own all
   t.equal(counter.remaining(startMs + 180_000).left, 160, 'never more than the limit')
 })
 
-t.test('alone, a node admits up to the limit for a moment, and settles with the store later', async t => {
+t.test('alone, a node admits up to the limit for a moment, and reports to the store later', async t => {
   const counter = create(20)
   counter.addWaiting(1, startMs)
   counter.continueAlone(counter.nextRequest(startMs, false)!, startMs)

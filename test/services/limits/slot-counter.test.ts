@@ -79,7 +79,7 @@ t.test('a refusal applies for a quarter of a second', async t => {
   t.same(counter.remaining(startMs), { left: 0, resetMs: 0 })
 })
 
-t.test('what remains is what neither this nor another node uses', async t => {
+t.test('the remaining slots are those that no node uses', async t => {
   const counter = create(10)
   counter.addWaiting(1, startMs)
   receive(counter, counter.nextRequest(startMs, false)!, 3, { ofOthers: 5 })

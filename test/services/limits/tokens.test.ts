@@ -24,6 +24,6 @@ t.test('inline media count as tokens of their own, not as text', async t => {
   t.equal(tokensReserved(chat([linked]), 400), 1100)
 })
 
-t.test('what is no text request reserves nothing', async t => {
+t.test('other requests reserve nothing', async t => {
   for (const body of [null, 'text', 7, {}, { input: 'Hi' }]) t.equal(tokensReserved(body, 400), 0)
 })
