@@ -99,6 +99,12 @@ t.test('a folder of services imports only folders that stand below it', async t 
   t.equal(cycleIn(folder => serviceFolders[folder] ?? [], Object.keys(serviceFolders)), null, 'no cycle between folders')
 })
 
+t.test('services/README.md shows each folder with those below it', async t => {
+  const rows = [...textOf('services/README.md').matchAll(/^\| `(.+)\/` \|.*\|(.*)\|$/gm)]
+  t.same(Object.fromEntries(rows.map(([, folder = '', below = '']) => [folder, below.match(/[a-z]+/g) ?? []])),
+    Object.fromEntries(Object.entries(serviceFolders).map(([folder, below]) => [folder, below.filter(name => name !== 'shared')])))
+})
+
 t.test('no two files import each other, not even through others', async t => {
   const imports = new Map(sources.map(file => [file, importedBy(file)]))
   t.equal(cycleIn(file => imports.get(file) ?? [], sources), null)
