@@ -5,7 +5,7 @@ import type { Limits } from '../shared/limits.ts'
 import type { Queries, Store } from '../store/store.ts'
 import { idempotencyConflict, unknownAccount } from './errors.ts'
 
-export interface NewAccount {
+interface NewAccount {
   /** 1 to 128 letters, digits or `._:@-`; not one of the ledger's own accounts, nor `budget:…`. */
   id: string
   name?: string
@@ -15,7 +15,7 @@ export interface NewAccount {
   limits?: Limits
 }
 
-export interface Deposit {
+interface Deposit {
   /** Chosen by the caller; repeating the same deposit is a no-op. */
   id: string
   account: string
@@ -53,7 +53,7 @@ export interface Accounts {
 }
 
 /** The gateway's own side of the books, the counterpart of a customer's account in every entry. */
-export const ownAccounts: readonly string[] = ['funding', 'revenue', 'suspense']
+const ownAccounts: readonly string[] = ['funding', 'revenue', 'suspense']
 
 /** The most accounts a request is charged to: the paying one and its parents. */
 export const maxAccountDepth = 5

@@ -6,7 +6,7 @@ import { idempotencyConflict, unknownAccount } from './errors.ts'
 import { createStatements } from './sql/statements.ts'
 import type { Statements } from './sql/statements.ts'
 
-export interface Refund {
+interface Refund {
   /** Chosen by the caller; repeating the same refund is a no-op. */
   id: string
   /** Id of the usage entry, see `entry-id.ts`. */
@@ -17,7 +17,7 @@ export interface Refund {
   at?: number
 }
 
-export interface Adjustment {
+interface Adjustment {
   /** Chosen by the caller; repeating the same adjustment is a no-op. */
   id: string
   account: string

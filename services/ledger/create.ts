@@ -16,7 +16,7 @@ import type { Queue } from './commit/queue.ts'
 import { createWriter } from './commit/writer.ts'
 import { createHolds } from './hold/holds.ts'
 import type { Ledger } from './ledger.ts'
-import { startMaintenance } from './maintenance.ts'
+import { startLedgerMaintenance } from './maintenance.ts'
 import { createBalances } from './node-allowance.ts'
 import { withDefaults } from './options.ts'
 import type { LedgerOptions } from './options.ts'
@@ -81,7 +81,9 @@ export function createLedger (context: LedgerContext): Ledger {
   })
   const holds = createHolds({ ...shared, membership, queue, counts })
   const balances = createBalances(store, () => membership.term)
-  const stopMaintenance = startMaintenance({ ...shared, membership, queue, staleHolds, releaseDeadNodes })
+  const stopMaintenance = startLedgerMaintenance({
+    ...shared, membership, queue, staleHolds, releaseDeadNodes
+  })
 
   return {
     node,

@@ -23,7 +23,7 @@ interface MaintenanceContext {
 }
 
 /** Starts the periodic work of a node; returns how to stop it, which waits for work in progress. */
-export function startMaintenance (context: MaintenanceContext): () => Promise<void> {
+export function startLedgerMaintenance (context: MaintenanceContext): () => Promise<void> {
   const { timers, options } = context
   const stops = [
     repeat(timers, 0, options.heartbeatMs, () => heartbeat(context)),

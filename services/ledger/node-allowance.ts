@@ -43,7 +43,7 @@ export interface Term {
 export interface Grant { readonly term: Term, readonly allowances: readonly NodeAllowance[] }
 
 /** Returns what may be granted at once; negative after requests that cost more than their hold. */
-export function freeNano (allowance: NodeAllowance): number {
+function freeNano (allowance: NodeAllowance): number {
   return allowance.grantedNano - allowance.inFlightNano - allowance.postedNano
 }
 

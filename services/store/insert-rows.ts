@@ -4,7 +4,7 @@ import type { Queries, Value } from './store.ts'
 const rowsPerStatement = 128
 
 /** Columns of a table; `add` pushes a row's values in their order, which is faster than looking them up. */
-export interface RowPart<Row> {
+interface RowPart<Row> {
   columns: readonly (keyof Row & string)[]
   add (row: Row, values: Value[]): void
 }

@@ -4,7 +4,7 @@ import type { Store, Value } from './store.ts'
  * Rows that a statement takes as its first parameter, as one JSON text whatever their number: the statement
  * stays prepared, and no engine's limit on parameters applies.
  */
-export interface JsonRows<Row extends Record<string, Value>> {
+interface JsonRows<Row extends Record<string, Value>> {
   /** A subquery for a `from` clause, which has to name it. */
   readonly sql: string
   parameter (rows: readonly Row[]): string

@@ -8,7 +8,7 @@ export interface ScriptQueries extends Queries {
 }
 
 /** One numbered file of migrations/, append-only once released; `sql` is its text for all engines. */
-export interface Migration { id: number, name: string, sql: string }
+interface Migration { id: number, name: string, sql: string }
 
 const folder = join(import.meta.dirname, 'migrations')
 

@@ -13,7 +13,7 @@ export interface PostgresConnection extends ScriptQueries {
 }
 
 /** Wraps a connected client, preparing each statement once. */
-export function createConnection (client: ClientBase, names: StatementNames): PostgresConnection {
+export function createPostgresConnection (client: ClientBase, names: StatementNames): PostgresConnection {
   let broken = false
 
   async function send (query: QueryConfig): Promise<QueryResult> {
@@ -58,7 +58,7 @@ export async function inTransaction<T> (
 }
 
 /** The names under which statements stay prepared on every connection. */
-export interface StatementNames {
+interface StatementNames {
   /** Undefined beyond the first `max` texts: those are parsed each time. */
   nameOf (sql: string): string | undefined
   /** Renames a text, if `name` is still its name, so that connections prepare it again. */

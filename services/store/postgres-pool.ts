@@ -2,7 +2,7 @@ import { Pool } from 'pg'
 import type { PoolClient } from 'pg'
 import { statementLimits } from './postgres-address.ts'
 import type { PostgresAddress } from './postgres-address.ts'
-import { createConnection, createStatementNames } from './postgres-connection.ts'
+import { createPostgresConnection, createStatementNames } from './postgres-connection.ts'
 import type { PostgresConnection } from './postgres-connection.ts'
 import { StoreUnavailable } from './store.ts'
 import type { StoreLog } from './store.ts'
@@ -52,7 +52,7 @@ export function createConnectionPool (address: PostgresAddress, log: StoreLog): 
   return {
     async use (work) {
       const client = await acquire()
-      const connection = createConnection(client, names)
+      const connection = createPostgresConnection(client, names)
       try {
         return await work(connection)
       } finally {

@@ -3,7 +3,7 @@ import { Client } from 'pg'
 import { migrate } from './migrations.ts'
 import { statementLimits } from './postgres-address.ts'
 import type { PostgresAddress } from './postgres-address.ts'
-import { createConnection, inTransaction, createStatementNames } from './postgres-connection.ts'
+import { createPostgresConnection, inTransaction, createStatementNames } from './postgres-connection.ts'
 import type { PostgresConnection } from './postgres-connection.ts'
 import { isUnavailable, reasonOf } from './postgres-errors.ts'
 import { StoreUnavailable } from './store.ts'
@@ -55,7 +55,7 @@ function createClient (address: PostgresAddress): Client {
 async function migrateOver (client: Client): Promise<string[]> {
   try {
     await connect(client)
-    const connection = createConnection(client, createStatementNames(0))
+    const connection = createPostgresConnection(client, createStatementNames(0))
     return await inTransaction(connection, () => migrateLocked(connection))
   } finally {
     await client.end()

@@ -8,7 +8,7 @@ import { preparePostgres } from './postgres-start.ts'
 import { StoreUnavailable } from './store.ts'
 import type { Queries, Store, StoreLog, Value } from './store.ts'
 
-export interface PostgresOptions {
+interface PostgresOptions {
   log: StoreLog
   /** How long to wait at start-up for a server that cannot be reached. */
   startTimeoutMs?: number

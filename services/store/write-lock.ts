@@ -1,7 +1,7 @@
 import { StoreUnavailable } from './store.ts'
 
 /** Runs one piece of work at a time, first come, first served. */
-export interface WriteLock {
+interface WriteLock {
   /** Throws StoreUnavailable when the lock is not free in time or too many wait, else what `work` throws. */
   run<T> (work: () => T | Promise<T>): Promise<T>
 }

@@ -26,7 +26,7 @@ report.close()
 
 async function run (engine: string, url: () => Promise<string>, schedules: number): Promise<void> {
   const started = performance.now()
-  const sums = { granted: 0, refused: 0, booked: 0, suspended: 0, lost: 0, crashes: 0, reclaimedTerms: 0 }
+  const sums = { granted: 0, refused: 0, booked: 0, suspended: 0, lost: 0, crashes: 0, releasedTerms: 0 }
   for (let seed = Number(values.seed); seed < Number(values.seed) + schedules; seed++) {
     const store = await openStore(await url())
     const { faults, ...counts } = await runSchedule(store, seed, Number(values.steps))

@@ -5,10 +5,10 @@ import { openStore } from '../../services/store/open.ts'
 import { StoreUnavailable } from '../../services/store/store.ts'
 
 /**
- * A node that spends the account `paying` as fast as it can until it is killed, or told to end by SIGTERM:
- * address of the store, id of the node, what the ids of its requests begin with. It prints `settle <id>
- * <cost>` before a request is settled and `disk <id>` when that is on disk. Its parent is told when it is
- * `ready`, and when the database is `away` or `back`.
+ * A node that spends the account `paying` as fast as it can until it is killed, or ended by SIGTERM:
+ * address of the store, id of the node, prefix of its requests' ids. It prints `settle <id>
+ * <cost>` before a request is settled and `disk <id>` when that is on disk. It sends its parent
+ * `ready`, and `away` or `back` as the database comes and goes.
  */
 const [url = '', nodeId = '', prefix = ''] = process.argv.slice(2)
 const concurrency = 16
@@ -19,7 +19,7 @@ const quiet = { info: () => {}, warn: () => {}, error: () => {} }
 const options = { chunkNano: 20_000, durableOverNano: 1_900 }
 const ledger = createLedger({ store, nodeId, log: quiet, options })
 let count = 0
-let told = 'back'
+let reported = 'back'
 const ending = new AbortController()
 process.once('SIGTERM', () => ending.abort())
 await ledger.balance('paying')
@@ -45,19 +45,19 @@ async function spend (): Promise<void> {
       hold.settle({ amountNano: costNano, ref: id, model: 'm', usage: {}, estimated: false })
         .then(() => {
           print(`disk ${id}`)
-          tell('back')
+          report('back')
         })
     } catch (error) {
-      if (error instanceof StoreUnavailable) tell('away')
+      if (error instanceof StoreUnavailable) report('away')
       else if (!(error instanceof GatewayError && error.status === 402)) throw error
       await sleep(5)
     }
   }
 }
 
-function tell (database: 'back' | 'away'): void {
-  if (database !== told) process.send?.(database)
-  told = database
+function report (database: 'back' | 'away'): void {
+  if (database !== reported) process.send?.(database)
+  reported = database
 }
 
 /** Output goes to a file, which is written at once and so survives a kill. */

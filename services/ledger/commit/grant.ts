@@ -4,7 +4,7 @@ import type { NodeAllowance } from '../node-allowance.ts'
 import type { LedgerOptions } from '../options.ts'
 import type { AccountRow } from '../sql/accounts.ts'
 import type { PendingReservation } from '../types.ts'
-import type { AccountChange } from './postings.ts'
+import type { BalanceChange } from './postings.ts'
 
 /**
  * One account in the middle of a commit: its row as it was read and locked, this node's allowance, and what
@@ -18,7 +18,7 @@ export interface AccountState {
   readonly row: AccountRow
   readonly allowance: NodeAllowance
   /** What the settlements of this commit change. */
-  readonly change: AccountChange
+  readonly change: BalanceChange
   /** What the row of the allowance will be. */
   allowedNano: number
   /** What of that is granted in this commit. */
@@ -29,7 +29,7 @@ export interface AccountState {
 
 /** The state of an account after the settlements of a commit and before its reservations. */
 export function createAccountState (
-  row: AccountRow, allowance: NodeAllowance, change: AccountChange
+  row: AccountRow, allowance: NodeAllowance, change: BalanceChange
 ): AccountState {
   return {
     row,
@@ -70,7 +70,7 @@ export function applyTo ({ allowance, change, allowedNano, grantedNano }: Accoun
 export interface LockedReservation { reservation: PendingReservation, states: readonly AccountState[] }
 
 /** What becomes of the reservations of a batch. */
-export interface GrantResult {
+interface GrantResult {
   readonly granted: LockedReservation[]
   /** Short of money on some account of the chain. */
   readonly short: LockedReservation[]

@@ -22,7 +22,7 @@ export interface KnownHolds {
 }
 
 /** How the settlements of a batch change one account. Integer nano-USD. */
-export interface AccountChange {
+export interface BalanceChange {
   postedNano: number
   suspendedNano: number
   spentNano: number
@@ -36,7 +36,7 @@ export interface Postings {
   readonly entries: readonly EntryRow[]
   readonly chains: ReadonlySet<readonly string[]>
   /** Sums them up per account, counting only entries that were `inserted`. */
-  changes (inserted: Inserted): Map<string, AccountChange>
+  changes (inserted: Inserted): Map<string, BalanceChange>
   /** The durable holds that end. */
   ended (inserted: Inserted): EndedRow[]
   /** Entries that go to suspense, to be reported to the operator. */
@@ -100,7 +100,7 @@ export function createPostings (settlements: readonly Settlement[], known: Known
 }
 
 /** The change of an account without settlements. */
-export const noChange: Readonly<AccountChange> = {
+export const noChange: Readonly<BalanceChange> = {
   postedNano: 0, suspendedNano: 0, spentNano: 0, releasedNano: 0, sequence: 0
 }
 
@@ -113,10 +113,10 @@ function isCharged (outcome: Outcome, entry: EntryRow | null, inserted: Inserted
 }
 
 function createChanges () {
-  const all = new Map<string, AccountChange>()
+  const all = new Map<string, BalanceChange>()
   return {
     all,
-    of (account: string): AccountChange {
+    of (account: string): BalanceChange {
       const known = all.get(account)
       if (known !== undefined) return known
       const change = { ...noChange }

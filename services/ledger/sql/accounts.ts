@@ -18,7 +18,7 @@ export interface AccountRow {
 }
 
 /** A node's allowance of an account, and what of it is spare; integer nano-USD. */
-export interface AllowanceRow extends Record<string, Value> {
+interface AllowanceRow extends Record<string, Value> {
   account: string
   amount: number
   spare: number
@@ -26,7 +26,7 @@ export interface AllowanceRow extends Record<string, Value> {
 }
 
 /** What is added to what an account has spent and to what is held of it; integer nano-USD. */
-export interface ChangeRow extends Record<string, Value> { id: string, spent: number, held: number }
+interface ChangeRow extends Record<string, Value> { id: string, spent: number, held: number }
 
 interface AccountStatements {
   /**

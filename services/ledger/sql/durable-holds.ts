@@ -24,7 +24,7 @@ export interface EndedRow extends Record<string, Value> {
 }
 
 /** Why a key may no longer reserve. */
-export interface KeyState { id: string, revokedAt: number | null, expiresAt: number | null }
+interface KeyState { id: string, revokedAt: number | null, expiresAt: number | null }
 
 /** The statements on durable holds, for one engine. */
 export function durableHoldStatements (engine: Store['engine']) {

@@ -21,7 +21,7 @@ create table hold (
   spare bigint not null default 0 check (spare >= 0 and spare <= amount),
   -- Another node was short of money and asks for what is spare.
   spare_requested integer not null default 0,
-  -- 0 open, 1 settled, 2 released, 3 taken back from a dead owner, or expired
+  -- 0 open, 1 settled, 2 released, 3 revoked, because its owner died or it expired
   state integer not null default 0 check (state between 0 and 3),
   settled bigint null,
   created_at bigint not null,

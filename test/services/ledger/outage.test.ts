@@ -64,7 +64,7 @@ forEachEngine(t, 'what was spare before a lost answer is not granted twice', asy
   await time.advance(20)
   t.match(await rowOf(store), { held: 212 })
   await first
-  // It comes to idle and gives back what is spare, without hearing that it has succeeded.
+  // Once idle it gives back what is spare, without knowing that the commit succeeded.
   a.connection.weather = 'answer lost'
   await time.advance(2_500)
   t.match(await rowOf(store), { held: 100 })

@@ -122,7 +122,7 @@ async function changeCredits ({ random, store, accounts, result }: World): Promi
   }
 }
 
-/** Lets all who live finish, and waits until what the dead have left is taken back. */
+/** Lets all live nodes finish, and waits until the holds of the dead ones are released. */
 async function calm (world: World): Promise<void> {
   world.busy = false
   for (const { connection } of world.nodes) connection.weather = 'well'

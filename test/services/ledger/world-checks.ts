@@ -16,11 +16,11 @@ export async function checkAccounts (world: World, when: string): Promise<void> 
  * it.
  */
 async function checkCover ({ store, accounts, nodes, grants, result }: World, when: string): Promise<void> {
-  const rows = await store.all<{ owner: string, account: string, nano: number, reclaimed: number }>(`
-    select owner, account, sum(case state when 0 then amount else 0 end) as nano, max(state) as reclaimed from hold
+  const rows = await store.all<{ owner: string, account: string, nano: number, revoked: number }>(`
+    select owner, account, sum(case state when 0 then amount else 0 end) as nano, max(state) as revoked from hold
     where kind = 'node' and account in ($1, $2, $3) group by owner, account`, accounts)
-  for (const { owner, account, nano, reclaimed } of rows) {
-    if (reclaimed !== 0 || !nodes.some(({ id }) => id === owner)) continue
+  for (const { owner, account, nano, revoked } of rows) {
+    if (revoked !== 0 || !nodes.some(({ id }) => id === owner)) continue
     const open = grants.filter(({ node, chain, inMemory, ended }) =>
       node.id === owner && inMemory && !ended && chain.includes(account))
     const openNano = open.reduce((sum, { hold }) => sum + hold.amountNano, 0)
@@ -66,9 +66,9 @@ async function checkLoss (
 async function checkNothingHeld (
   store: Store, accounts: readonly string[], grants: readonly Grant[], result: ScheduleResult
 ): Promise<void> {
-  const reclaimed = await store.get<{ count: number }>(
+  const revoked = await store.get<{ count: number }>(
     "select count(*) as count from hold where kind = 'node' and state = 3 and account = $1", [accounts[0] ?? ''])
-  result.reclaimedTerms = reclaimed?.count ?? 0
+  result.releasedTerms = revoked?.count ?? 0
   // Durable holds wait for their expiry, or for the process that continues their work.
   const open = await store.all<{ id: string }>(
     "select distinct id from hold where state = 0 and kind <> 'job' and account in ($1, $2, $3)", accounts)

@@ -47,7 +47,7 @@ export interface ScheduleResult {
   granted: number
   refused: number
   crashes: number
-  reclaimedTerms: number
+  releasedTerms: number
   booked: number
   suspended: number
   /** Settled on a node that died before it was written. */
@@ -109,5 +109,5 @@ export async function createWorld (
 }
 
 const noResult = {
-  granted: 0, refused: 0, crashes: 0, reclaimedTerms: 0, booked: 0, suspended: 0, lost: 0
+  granted: 0, refused: 0, crashes: 0, releasedTerms: 0, booked: 0, suspended: 0, lost: 0
 }
