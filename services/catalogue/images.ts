@@ -24,6 +24,17 @@ interface ImageRow {
   unpriced?: true
 }
 
+/** An image model of which nothing is known. */
+export const unknownImages: ImageAbilities = {
+  sizes: null,
+  sizeRange: null,
+  defaultSize: null,
+  qualities: null,
+  prices: [],
+  tokens: [],
+  textOutputPico: null
+}
+
 /** A row of models.json with what is known of images. */
 export interface RowWithImages extends CatalogueRow { images?: ImageAbilities }
 

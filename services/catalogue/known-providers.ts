@@ -21,7 +21,7 @@ export interface KnownProvider {
   /** The variables of a key that is a pair. */
   pair?: { key: string, secret: string }
   /** Set if it generates images or videos only. */
-  makes?: 'media'
+  mediaOnly?: true
 }
 
 /** One row per service. */
@@ -72,7 +72,7 @@ export const knownProviders: readonly KnownProvider[] = [
 
 /** A service for images or videos with a protocol of its own and without a list of models. */
 function media (id: KnownProvider['id'] & Protocol, name: string, baseUrl: string, more: Partial<KnownProvider> = {}) {
-  return row(id, name, baseUrl, { protocol: id, discover: false, makes: 'media', ...more })
+  return row(id, name, baseUrl, { protocol: id, discover: false, mediaOnly: true, ...more })
 }
 
 function row (

@@ -17,7 +17,8 @@ await new Command('catalogue')
 
 async function refresh (source: string, { output }: { output: string }): Promise<void> {
   const text = /^https?:/.test(source) ? await download(source) : await readFile(source, 'utf8')
-  const { date, providers, notes } = readCatalogueSource(text, knownProviders.filter(({ makes }) => makes !== 'media').map(({ id }) => id))
+  const ids = knownProviders.filter(({ mediaOnly }) => mediaOnly !== true).map(({ id }) => id)
+  const { date, providers, notes } = readCatalogueSource(text, ids)
   await writeFile(output, catalogueText({
     source: 'https://models.dev',
     license: 'MIT, Copyright (c) 2025 models.dev; see LICENSE beside this file',

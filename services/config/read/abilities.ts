@@ -1,6 +1,7 @@
 import type { Parsed } from '../../../schemas/config/fields.ts'
 import type { ImagesEntry } from '../../../schemas/config/images.ts'
 import type { VideoEntry } from '../../../schemas/config/video.ts'
+import { unknownImages } from '../../catalogue/images.ts'
 import { unknownVideo } from '../../catalogue/videos.ts'
 import type { ImageAbilities, VideoAbilities } from '../../catalogue/types.ts'
 import { complete } from './complete.ts'
@@ -21,16 +22,6 @@ export function readImages (
     tokens: own?.tokens == null ? base.tokens : [{ size: null, quality: null, tokens: own.tokens }],
     textOutputPico: hasOwnPrice ? null : base.textOutputPico
   }
-}
-
-const unknownImages: ImageAbilities = {
-  sizes: null,
-  sizeRange: null,
-  defaultSize: null,
-  qualities: null,
-  prices: [],
-  tokens: [],
-  textOutputPico: null
 }
 
 /** Sizes of the file replace the known ones as a whole. */

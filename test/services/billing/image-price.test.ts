@@ -1,26 +1,18 @@
 import t from 'tap'
 import type { ImageAbilities, Price } from '../../../services/catalogue/types.ts'
+import { unknownImages } from '../../../services/catalogue/images.ts'
 import { catalogueModel, emptyPrice } from '../../../services/catalogue/models.ts'
 import { parseSize } from '../../../services/images/check-request.ts'
 import { quoteImages } from '../../../services/billing/image-price.ts'
 import type { ImageAnswer } from '../../../services/providers/provider-image.ts'
 import { thrown } from '../../thrown.ts'
-const nothing: ImageAbilities = {
-  sizes: null,
-  sizeRange: null,
-  defaultSize: null,
-  qualities: null,
-  prices: [],
-  tokens: [],
-  textOutputPico: null
-}
 
 interface Asked { size?: string, quality?: string, count?: number, prompt?: string }
 
 function quoteOf (price: Price | null, images: Partial<ImageAbilities>, asked: Asked = {}) {
   const { size, quality = null, count = 1, prompt = 'A fox' } = asked
   const wanted = { count, size: size === undefined ? null : parseSize(size), quality, dropped: [] }
-  return quoteImages({ model: { id: 'm', price, images: { ...nothing, ...images } }, wanted, prompt })
+  return quoteImages({ model: { id: 'm', price, images: { ...unknownImages, ...images } }, wanted, prompt })
 }
 
 function answerOf (made: number, more: Partial<ImageAnswer> = {}): ImageAnswer {

@@ -1,21 +1,13 @@
 import t from 'tap'
 import type { ImageGenerationRequest } from '../../../schemas/openai/images-generations.ts'
 import type { ImageAbilities } from '../../../services/catalogue/types.ts'
+import { unknownImages } from '../../../services/catalogue/images.ts'
 import { checkRequest } from '../../../services/images/check-request.ts'
 import { thrown } from '../../thrown.ts'
 
-const nothing: ImageAbilities = {
-  sizes: null,
-  sizeRange: null,
-  defaultSize: null,
-  qualities: null,
-  prices: [],
-  tokens: [],
-  textOutputPico: null
-}
-const listed = { ...nothing, sizes: ['1024x1024', '1536x1024'], qualities: ['low', 'high'] }
+const listed = { ...unknownImages, sizes: ['1024x1024', '1536x1024'], qualities: ['low', 'high'] }
 const sizeRange = { min: 256, max: 2048, multipleOf: 16, maxRatio: 3, maxPixels: 2_000_000 }
-const free = { ...nothing, sizeRange }
+const free = { ...unknownImages, sizeRange }
 
 function check (patch: Partial<ImageGenerationRequest>, images?: ImageAbilities) {
   return checkRequest({ model: 'm', prompt: 'A fox', ...patch }, { id: 'm', ...(images && { images }) })
@@ -24,7 +16,7 @@ function check (patch: Partial<ImageGenerationRequest>, images?: ImageAbilities)
 t.test('a size is one of the list, within the bounds, or left to the provider', async t => {
   t.same(check({ size: '1536x1024' }, listed).size, { width: 1536, height: 1024 })
   t.same(check({ size: '1024x512' }, free).size, { width: 1024, height: 512 })
-  t.same(check({ size: '300x20' }, nothing).size, { width: 300, height: 20 }, 'nothing is refused on a guess')
+  t.same(check({ size: '300x20' }, unknownImages).size, { width: 300, height: 20 }, 'nothing is refused on a guess')
   t.same(check({ size: '300x20' }).size, { width: 300, height: 20 })
   for (const size of [undefined, null, 'auto']) t.equal(check({ size }, listed).size, null)
   t.same(check({}, { ...listed, defaultSize: '1024x1024' }).size, { width: 1024, height: 1024 })
@@ -45,13 +37,13 @@ t.test('any other size is refused, and the refusal lists what there is', async t
       message: /sides from 256 to 2048, both multiples of 16, at most 3:1, at most 2000000 pixels\.$/
     }, size)
   }
-  t.match(refusal('big', nothing), { message: /A size is '<width>x<height>' in pixels, or 'auto'\.$/ })
+  t.match(refusal('big', unknownImages), { message: /A size is '<width>x<height>' in pixels, or 'auto'\.$/ })
   t.ok(String(refusal('9'.repeat(5000), listed)).length < 400)
 })
 
 t.test('a quality is checked where there is a choice, and left out where there is none', async t => {
   t.equal(check({ quality: 'high' }, listed).quality, 'high')
-  t.equal(check({ quality: 'hd' }, nothing).quality, 'hd')
+  t.equal(check({ quality: 'hd' }, unknownImages).quality, 'hd')
   t.same(check({ quality: 'auto' }, listed), { count: 1, size: null, quality: null, dropped: [] })
   t.same(check({ quality: 'high' }, { ...listed, qualities: [] }), { count: 1, size: null, quality: null, dropped: ['quality'] })
   t.match(thrown(() => check({ quality: 'hd' }, listed)), {

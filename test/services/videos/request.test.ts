@@ -5,18 +5,9 @@ import { priceOf } from '../../../services/billing/video-price.ts'
 import { readTask } from '../../../services/videos/request.ts'
 import { thrown } from '../../thrown.ts'
 import { modelFromCatalogue } from '../../../services/catalogue/models.ts'
+import { unknownVideo } from '../../../services/catalogue/videos.ts'
 
-const any: VideoAbilities = {
-  seconds: null,
-  defaultSeconds: null,
-  maxSeconds: null,
-  sizes: null,
-  aspectRatios: null,
-  audio: true,
-  firstFrame: true,
-  lastFrame: true,
-  prices: []
-}
+const any: VideoAbilities = { ...unknownVideo, firstFrame: true, lastFrame: true }
 const tokens = { inputPico: null, outputPico: null, cacheReadPico: null, cacheWritePico: null }
 const noPrice = { ...tokens, imageNano: null }
 const modelWith = (video: Partial<VideoAbilities> = {}): ModelConfig => ({

@@ -13,37 +13,37 @@ function loadText (path: string): string {
   return text
 }
 
-/** A watched file, and what is told about it as events. */
+/** A watched file, and the calls of its handlers as events. */
 function start (t: Test, path: string, load: () => string | Promise<string> = () => loadText(path)) {
-  const events = new EventEmitter()
-  const told: string[] = []
+  const emitter = new EventEmitter()
+  const events: string[] = []
   const watcher = watchConfig<string>({
     path,
     load,
     onChange (config) {
-      told.push(config)
-      events.emit('change', config)
+      events.push(config)
+      emitter.emit('change', config)
     },
     onError (error) {
-      told.push(error.name)
-      events.emit('failure', error)
+      events.push(error.name)
+      emitter.emit('failure', error)
     }
   })
   t.teardown(() => watcher.close())
   const next = async (name: 'change' | 'failure', act: () => void) => {
-    const event = once(events, name)
+    const event = once(emitter, name)
     act()
     return (await event)[0]
   }
-  return { watcher, next, told }
+  return { watcher, next, events }
 }
 
 t.test('onChange gets a change of the file', async (t) => {
   const path = join(t.testdir({ 'gateway.yaml': 'one' }), 'gateway.yaml')
-  const { next, told } = start(t, path)
+  const { next, events } = start(t, path)
   t.equal(await next('change', () => writeFileSync(path, 'two')), 'two')
   t.equal(await next('change', () => writeFileSync(path, 'three')), 'three')
-  t.same(told, ['two', 'three'])
+  t.same(events, ['two', 'three'])
 })
 
 t.test('onChange gets every replacement of the file', async (t) => {
@@ -74,29 +74,29 @@ t.test('onChange gets the file of a directory swapped behind links, as Kubernete
 
 t.test('onError gets an invalid or missing file, and onChange the next valid one', async (t) => {
   const path = join(t.testdir({ 'gateway.yaml': 'one' }), 'gateway.yaml')
-  const { next, told } = start(t, path)
+  const { next, events } = start(t, path)
   t.type(await next('failure', () => writeFileSync(path, 'bad')), ConfigError)
   t.match(await next('failure', () => unlinkSync(path)), { code: 'ENOENT' })
   t.equal(await next('change', () => writeFileSync(path, 'two')), 'two')
-  t.same(told, ['ConfigError', 'Error', 'two'])
+  t.same(events, ['ConfigError', 'Error', 'two'])
 })
 
 t.test('the same content is only loaded by reload', async (t) => {
   const directory = t.testdir({ 'gateway.yaml': 'one', 'other.yaml': 'one' })
   const path = join(directory, 'gateway.yaml')
-  const { watcher, told } = start(t, path)
+  const { watcher, events } = start(t, path)
   const other = start(t, join(directory, 'other.yaml'))
   writeFileSync(path, 'one')
   await other.next('change', () => writeFileSync(join(directory, 'other.yaml'), 'two'))
-  t.same(told, [], 'though both looked at the same time')
+  t.same(events, [], 'though both looked at the same time')
   await watcher.reload()
-  t.same(told, ['one'])
+  t.same(events, ['one'])
 })
 
 t.test('a change during a load is not lost', async (t) => {
   const path = join(t.testdir({ 'gateway.yaml': 'one' }), 'gateway.yaml')
   let loads = 0
-  const { watcher, next, told } = start(t, path, async () => {
+  const { watcher, next, events } = start(t, path, async () => {
     const text = loadText(path)
     loads++
     if (loads === 1) writeFileSync(path, 'three')
@@ -104,31 +104,31 @@ t.test('a change during a load is not lost', async (t) => {
   })
   writeFileSync(path, 'two')
   await watcher.reload()
-  t.same(told, ['two'])
+  t.same(events, ['two'])
   t.equal(await next('change', () => {}), 'three')
 })
 
 t.test('loads do not overlap', async (t) => {
   const path = join(t.testdir({ 'gateway.yaml': 'one' }), 'gateway.yaml')
   let running = 0
-  const { watcher, told } = start(t, path, async () => {
+  const { watcher, events } = start(t, path, async () => {
     running++
     await new Promise((resolve) => setImmediate(resolve))
     return String(running--)
   })
   await Promise.all([watcher.reload(), watcher.reload(), watcher.reload()])
-  t.same(told, ['1', '1', '1'])
+  t.same(events, ['1', '1', '1'])
 })
 
 t.test('a change before the start of the watch is found if the running configuration is given', async (t) => {
   const path = join(t.testdir({ 'gateway.yaml': 'two' }), 'gateway.yaml')
   const changes = async (running: string) => {
-    const told: string[] = []
+    const events: string[] = []
     const options = { path, load: () => loadText(path), onError: t.error, running }
-    const watcher = watchConfig<string>({ ...options, onChange: (config) => { told.push(config) } })
+    const watcher = watchConfig<string>({ ...options, onChange: (config) => { events.push(config) } })
     await watcher.reload()
     await watcher.close()
-    return told
+    return events
   }
   t.same(await changes('one'), ['two', 'two'], 'once because it differs, once because of reload')
   t.same(await changes('two'), ['two'], 'only because of reload')
@@ -151,13 +151,13 @@ t.test('onError gets an error of onChange, and the watch continues', async (t) =
 
 t.test('no callback is called after close or abort', async (t) => {
   const path = join(t.testdir({ 'gateway.yaml': 'one' }), 'gateway.yaml')
-  const { watcher, told } = start(t, path)
+  const { watcher, events } = start(t, path)
   await watcher.close()
   await watcher.reload()
   const stop = new AbortController()
-  const silent = { onChange: () => { t.fail('told') }, onError: t.error }
+  const silent = { onChange: () => { t.fail('called after close') }, onError: t.error }
   const stopped = watchConfig({ path, load: () => 'x', signal: stop.signal, ...silent })
   stop.abort()
   await stopped.reload()
-  t.same(told, [])
+  t.same(events, [])
 })
