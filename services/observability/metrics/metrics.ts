@@ -1,6 +1,5 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Finished } from '../../requests/request-summary.ts'
-import { createBuckets, histogramOf, observe } from './buckets.ts'
-import { createRegistrations } from './registrations.ts'
 import { countRequests } from './requests.ts'
 
 /** One value of a metric with labels. */
@@ -36,10 +35,13 @@ const prefix = 'tollgate_'
 
 /** Creates metrics with those of requests and of the process. `onError` hears of what cannot be read. */
 export function createMetrics (onError: (error: unknown, name: string) => void): Metrics {
-  const registrations = createRegistrations()
+  const registry = new Registry()
+  let isMeasuringProcess = false
 
-  function add (kind: 'Counter' | 'Gauge', { name, help, labels = [] }: Description, read: Read): void {
-    registrations.add(({ library, registry }) => registry.registerMetric(new library[kind]({
+  type Kind = typeof Counter | typeof Gauge
+
+  function add (Metric: Kind, { name, help, labels = [] }: Description, read: Read): void {
+    registry.registerMetric(new Metric({
       name: prefix + name,
       help,
       labelNames: [...labels],
@@ -49,7 +51,7 @@ export function createMetrics (onError: (error: unknown, name: string) => void):
         this.reset()
         for (const { labels, value } of values) this.inc(labels, value)
       }
-    })))
+    }))
   }
 
   async function readSafely (name: string, read: Read): Promise<readonly Reading[]> {
@@ -63,16 +65,19 @@ export function createMetrics (onError: (error: unknown, name: string) => void):
   }
 
   return {
-    request: countRequests(registrations),
-    gauge: (description, read) => add('Gauge', description, read),
-    counter: (description, read) => add('Counter', description, read),
+    request: countRequests(registry),
+    gauge: (description, read) => add(Gauge, description, read),
+    counter: (description, read) => add(Counter, description, read),
     histogram ({ name, help, bounds }) {
-      const buckets = createBuckets(bounds)
-      const series = () => [{ labels: {}, buckets }]
-      registrations.add(histogramOf({ name: prefix + name, help, bounds, labelNames: [], series }))
-      return value => observe(buckets, bounds, value)
+      const histogram = new Histogram({ name: prefix + name, help, buckets: [...bounds], registers: [registry] })
+      return value => histogram.observe(value)
     },
-    text: async () => await (await registrations.registry()).metrics(),
+    async text () {
+      // Costs nothing where no one reads it.
+      if (!isMeasuringProcess) collectDefaultMetrics({ register: registry })
+      isMeasuringProcess = true
+      return await registry.metrics()
+    },
     contentType: 'text/plain; version=0.0.4; charset=utf-8'
   }
 }

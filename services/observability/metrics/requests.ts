@@ -1,7 +1,5 @@
+import { Counter, Histogram, type Registry } from 'prom-client'
 import type { Finished } from '../../requests/request-summary.ts'
-import { createBuckets, histogramOf, observe } from './buckets.ts'
-import type { Buckets, Series } from './buckets.ts'
-import type { Registrations } from './registrations.ts'
 
 /** Seconds; from an answer out of memory to a video. */
 const bounds = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
@@ -14,8 +12,6 @@ interface Cell {
   labels: { route: string, model: string, provider: string }
   /** By status, `client_gone` or `broken_off`. */
   outcomes: Map<string, number>
-  totalS: Buckets
-  firstByteS: Buckets
   promptTokens: number
   completionTokens: number
   costNano: number
@@ -23,13 +19,16 @@ interface Cell {
 }
 
 /**
- * Counts requests. What a request adds is a look-up and a few additions; it becomes metrics
- * when somebody asks for them. Labels are routes, models of the catalogue and providers, never what a client
- * made up: a request for an unknown model has none.
+ * Counts requests; sums become counters when metrics are read. Labels are routes, models of the catalogue and
+ * providers, never a client's own words: a request for an unknown model has none.
  */
-export function countRequests (registrations: Registrations): (finished: Finished) => void {
+export function countRequests (registry: Registry): (finished: Finished) => void {
   const cells = new Map<string, Cell>()
-  register(registrations, cells)
+  register(registry, cells)
+  const duration = createHistogram(registry, 'tollgate_request_duration_seconds',
+    'From the head of a request to the end of its answer.')
+  const firstByte = createHistogram(registry, 'tollgate_first_byte_seconds',
+    'From the head of a request to the first byte of what a provider answered.')
 
   function cellOf (route: string, model: string, provider: string): Cell {
     const id = `${route} ${provider} ${model}`
@@ -45,9 +44,9 @@ export function countRequests (registrations: Registrations): (finished: Finishe
     const cell = cellOf(route ?? 'none', trace.model ?? '', trace.provider ?? '')
     const outcome = isClientGone ? 'client_gone' : trace.failure === null ? String(status) : 'broken_off'
     cell.outcomes.set(outcome, (cell.outcomes.get(outcome) ?? 0) + 1)
-    observe(cell.totalS, bounds, (endedMs - startedMs) / 1000)
+    duration.observe(cell.labels, (endedMs - startedMs) / 1000)
     const { firstByteAtMs } = trace
-    if (firstByteAtMs !== null) observe(cell.firstByteS, bounds, (firstByteAtMs - startedMs) / 1000)
+    if (firstByteAtMs !== null) firstByte.observe(cell.labels, (firstByteAtMs - startedMs) / 1000)
     cell.promptTokens += trace.report?.usage?.prompt ?? 0
     cell.completionTokens += trace.report?.usage?.completion ?? 0
     cell.costNano += trace.costNano ?? 0
@@ -61,8 +60,6 @@ function createCell (labels: Cell['labels']): Cell {
   return {
     labels,
     outcomes: new Map(),
-    totalS: createBuckets(bounds),
-    firstByteS: createBuckets(bounds),
     promptTokens: 0,
     completionTokens: 0,
     costNano: 0,
@@ -72,10 +69,14 @@ function createCell (labels: Cell['labels']): Cell {
 
 const names = ['route', 'model', 'provider'] as const
 
-function register (registrations: Registrations, cells: ReadonlyMap<string, Cell>): void {
+function createHistogram (registry: Registry, name: string, help: string): Histogram<typeof names[number]> {
+  return new Histogram({ name, help, labelNames: names, buckets: bounds, registers: [registry] })
+}
+
+function register (registry: Registry, cells: ReadonlyMap<string, Cell>): void {
   type Values = (cell: Cell) => [string, number][]
   const counter = (name: string, help: string, label: string | null, valuesOf: Values) => {
-    registrations.add(({ library: { Counter }, registry }) => registry.registerMetric(new Counter({
+    registry.registerMetric(new Counter({
       name,
       help,
       labelNames: label === null ? [...names] : [...names, label],
@@ -88,7 +89,7 @@ function register (registrations: Registrations, cells: ReadonlyMap<string, Cell
           }
         }
       }
-    })))
+    }))
   }
   counter('tollgate_requests_total',
     'Requests by how they ended: the status, client_gone, or broken_off after the status was sent.', 'status', ({ outcomes }) => [...outcomes])
@@ -98,14 +99,4 @@ function register (registrations: Registrations, cells: ReadonlyMap<string, Cell
     ({ costNano }) => [['', costNano / nanoPerUsd]])
   counter('tollgate_provider_calls_total', 'How often providers were called, by the one that answered last.', null,
     ({ attempts }) => [['', attempts]])
-
-  const histogram = (name: string, help: string, of: (cell: Cell) => Buckets): void => {
-    const shown = (cell: Cell): Series => ({ labels: cell.labels, buckets: of(cell) })
-    const series = () => [...cells.values()].map(shown)
-    registrations.add(histogramOf({ name, help, bounds, labelNames: names, series }))
-  }
-  histogram('tollgate_request_duration_seconds', 'From the head of a request to the end of its answer.',
-    cell => cell.totalS)
-  histogram('tollgate_first_byte_seconds', 'From the head of a request to the first byte of what a provider answered.',
-    cell => cell.firstByteS)
 }
