@@ -69,7 +69,8 @@ export function createMetrics (onError: (error: unknown, name: string) => void):
     gauge: (description, read) => add(Gauge, description, read),
     counter: (description, read) => add(Counter, description, read),
     histogram ({ name, help, bounds }) {
-      const histogram = new Histogram({ name: prefix + name, help, buckets: [...bounds], registers: [registry] })
+      const histogram = new Histogram({ name: prefix + name, help, buckets: [...bounds], registers: [] })
+      registry.registerMetric(histogram)
       return value => histogram.observe(value)
     },
     async text () {
