@@ -68,7 +68,7 @@ export async function buildGateway (t: Teardown, options: GatewayOptions = {}): 
     key,
     headers,
     get lines () {
-      app.tellFinished()
+      app.flushRequestEnds()
       return log.lines
     },
     line: log.line

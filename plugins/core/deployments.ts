@@ -20,8 +20,8 @@ interface DeploymentsOptions {
 
 /** Keeps health and speed of deployments, shares them between nodes, and probes providers if configured. */
 export default fp<DeploymentsOptions>(async (app, { shareEveryMs = 3000 }) => {
-  const options = () => app.models.config().breaker
-  const deployments = createDeployments({ breaker: options })
+  const { config } = app.models
+  const deployments = createDeployments({ config })
   app.decorate('deployments', deployments)
   showDeployments(app.metrics, deployments)
 
@@ -30,7 +30,7 @@ export default fp<DeploymentsOptions>(async (app, { shareEveryMs = 3000 }) => {
   const work = [
     periodically(() => shareEveryMs, () => statistics.exchange(),
       err => app.log.warn({ err }, 'deployment statistics were not shared')),
-    periodically(() => options().probeEveryMs, signal => prober.probe(signal),
+    periodically(() => config().breaker.probeEveryMs, signal => prober.probe(signal),
       err => app.log.error(err, 'providers were not probed'))
   ]
   app.addHook('onClose', async () => { await Promise.all(work.map(one => one.stop())) })

@@ -26,12 +26,11 @@ const maxHeartbeatMs = 3_000
 /** Decorates `app.ledger`, and checks the books every hour. Violations are logged, never repaired. */
 export default fp<LedgerPluginOptions>(async (app, { checkEveryMs = hourMs, takeoverMs = Infinity }) => {
   const options = { heartbeatMs: Math.min(maxHeartbeatMs, takeoverMs / 5) }
-  const observeWrite = app.metrics.histogram({
+  const onWrite = app.metrics.histogram({
     name: 'ledger_flush_seconds',
     help: 'Time to commit a batch of the ledger.',
     bounds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
   })
-  const onWrite = (ms: number) => observeWrite(ms / 1000)
   const ledger = createLedger({ store: app.store, log: app.log, options, onWrite })
   app.decorate('ledger', ledger)
 

@@ -1,51 +1,51 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import type { Finished, FinishedListener } from '../../services/requests/request-summary.ts'
+import type { RequestSummary, RequestListener } from '../../services/requests/request-summary.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Calls `listener` for each request soon after its response is closed. It must be quick, not throw. */
-    onFinished (listener: FinishedListener): void
-    /** Tells the listeners now of all requests whose response is closed. */
-    tellFinished (): void
+    /** Calls `listener` for each request soon after its response is closed. It must be fast and not throw. */
+    onRequestEnd (listener: RequestListener): void
+    /** Calls the listeners now for all requests whose response is closed. */
+    flushRequestEnds (): void
   }
 }
 
 /**
- * How long a finished request waits for others. All that a request runs drives what the listeners run out of
- * the processor's caches; for many requests in a row it is fetched once.
+ * How long finished requests are collected. The code of the listeners evicts that of requests from the
+ * processor's caches; for a batch it is loaded once.
  */
-const gatherMs = 10
+const batchMs = 10
 
 /** Reports every finished request to the plugins that count, log or trace requests. */
 export default fp(async app => {
-  const listeners: FinishedListener[] = []
-  app.decorate('onFinished', listener => { listeners.push(listener) })
-  let waiting: Finished[] = []
+  const listeners: RequestListener[] = []
+  app.decorate('onRequestEnd', listener => { listeners.push(listener) })
+  let pending: RequestSummary[] = []
   let timer: NodeJS.Timeout | undefined
-  function tell (): void {
+  function flush (): void {
     clearTimeout(timer)
-    const told = waiting
-    waiting = []
-    for (const listener of listeners) for (const finished of told) listener(finished)
+    const batch = pending
+    pending = []
+    for (const listener of listeners) for (const summary of batch) listener(summary)
   }
-  app.decorate('tellFinished', tell)
-  app.addHook('onClose', async () => tell())
+  app.decorate('flushRequestEnds', flush)
+  app.addHook('onClose', async () => flush())
   app.addHook('onRequest', (request, reply, done) => {
     const startedMs = performance.now()
     reply.raw.on('close', () => {
-      if (waiting.length === 0) timer = setTimeout(tell, gatherMs)
-      waiting.push(describe(request, reply, startedMs))
+      if (pending.length === 0) timer = setTimeout(flush, batchMs)
+      pending.push(summaryOf(request, reply, startedMs))
     })
     done()
   })
 }, { name: 'request-summary', dependencies: ['auth', 'trace'] })
 
-function describe (request: FastifyRequest, { raw }: FastifyReply, startedMs: number): Finished {
+function summaryOf (request: FastifyRequest, { raw }: FastifyReply, startedMs: number): RequestSummary {
   const { traceparent } = request.headers
   return {
     id: request.id,
-    // There only behind authentication.
+    // Set only behind authentication.
     key: request.apiKey ?? null,
     method: request.method,
     route: request.routeOptions.url ?? null,
@@ -60,7 +60,7 @@ function describe (request: FastifyRequest, { raw }: FastifyReply, startedMs: nu
   }
 }
 
-/** Cut, because a client may send any length. */
+/** Cut, because a client may send a path of any length. */
 function pathOf (url: string): string {
   return (url.split('?', 1)[0] ?? '').slice(0, 200)
 }

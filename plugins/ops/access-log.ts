@@ -1,13 +1,13 @@
 import fp from 'fastify-plugin'
-import type { Finished } from '../../services/requests/request-summary.ts'
+import type { RequestSummary } from '../../services/requests/request-summary.ts'
 import { usdFromNano } from '../../services/shared/money.ts'
 
 /** Writes one line per finished request: numbers and names, never a prompt or a key. */
 export default fp(async app => {
-  app.onFinished(finished => app.log.info(lineOf(finished), 'request'))
+  app.onRequestEnd(finished => app.log.info(lineOf(finished), 'request'))
 }, { name: 'access-log', dependencies: ['request-summary'] })
 
-function lineOf (finished: Finished): object {
+function lineOf (finished: RequestSummary): object {
   const { id, key, method, route, path, status, isClientGone, trace, startedMs, endedMs } = finished
   const usage = trace.report?.usage
   return {

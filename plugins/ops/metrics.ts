@@ -14,9 +14,9 @@ export default fp(async app => {
   app.decorate('metrics', {
     ...metrics,
     text () {
-      app.tellFinished()
+      app.flushRequestEnds()
       return metrics.text()
     }
   })
-  app.onFinished(metrics.request)
+  app.onRequestEnd(metrics.request)
 }, { name: 'metrics', dependencies: ['request-summary'] })

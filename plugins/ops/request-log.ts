@@ -24,14 +24,14 @@ export default fp<RequestLogPluginOptions>(async (app, { sample, keepMs }) => {
     store: app.store, sample, keepMs, onError: err => app.log.warn({ err }, 'the request log could not be written')
   })
   app.decorate('flushRequestLog', async () => {
-    app.tellFinished()
+    app.flushRequestEnds()
     await log.flush()
   })
-  app.onFinished(log.add)
+  app.onRequestEnd(log.add)
   app.metrics.counter({ name: 'request_log_lost_total', help: 'Requests that are not in the request log.' },
     () => log.lostCount)
   app.addHook('onClose', async () => {
-    app.tellFinished()
+    app.flushRequestEnds()
     await log.close()
   })
 }, { name: 'request-log', dependencies: ['store', 'request-summary', 'metrics'] })

@@ -5,9 +5,9 @@ export default fp<{ endpoint: string }>(async (app, { endpoint }) => {
   // The library takes longer to load than all the rest of the gateway.
   const { createTracing } = await import('../../services/observability/tracing/tracing.ts')
   const tracing = createTracing({ endpoint })
-  app.onFinished(tracing.request)
+  app.onRequestEnd(tracing.request)
   app.addHook('onClose', async () => {
-    app.tellFinished()
+    app.flushRequestEnds()
     await tracing.close().catch(err => app.log.warn({ err }, 'the last traces could not be sent'))
   })
 }, { name: 'traces', dependencies: ['request-summary'] })

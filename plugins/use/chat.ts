@@ -16,7 +16,7 @@ export default fp<{ cacheBytes: number }>(async (app, { cacheBytes }) => {
   const chat = createChat({
     ...app.requests,
     ledger: app.ledger,
-    limits: () => app.models.config().requests,
+    config: app.models.config,
     autoModel: createAutoModel(app.router, app.routingFeedback, app.ledger)
   })
   const { resolve } = app.requests.catalogue

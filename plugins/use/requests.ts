@@ -20,8 +20,8 @@ declare module 'fastify' {
 export default fp(async app => {
   app.decorate('requests', {
     catalogue: {
-      resolve: id => app.models.resolve(id),
-      provider: id => app.providers.get(id),
+      resolve: app.models.resolve,
+      provider: app.providers.get,
       deployments: app.deployments
     },
     holds: createRequestHolds({

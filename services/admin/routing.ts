@@ -29,7 +29,7 @@ export async function explainRoute (
 ): Promise<RoutingDecision> {
   const config = await loadConfig({ path: readSettings(env).configPath, env })
   const registry = createModelRegistry(config)
-  const deployments = createDeployments({ breaker: () => config.breaker })
+  const deployments = createDeployments({ config: () => config })
   await createStatisticsExchange({ store, deployments, node: '' }).exchange()
   const offsets = await readOffsets(store)
   const router = createRouter({

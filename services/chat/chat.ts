@@ -36,7 +36,7 @@ export interface Chat {
 interface ChatOptions {
   catalogue: Catalogue
   /** Read for each request, because the configuration may change. */
-  limits: () => RequestsConfig
+  config: () => { requests: RequestsConfig }
   ledger: Pick<Ledger, 'availableHint'>
   holds: RequestHolds
   /** Chooses the model of requests that leave it to the gateway. */
@@ -59,7 +59,7 @@ export function createChat (options: ChatOptions): Chat {
     given: Incoming<Request>, ask: Ask<Request>
   ): Promise<void> {
     const { trace, signal, payer, requestId, mayUse } = given
-    const limits = options.limits()
+    const limits = options.config().requests
     trace.asked = given.request.model
     const auto = isPolicy(trace.asked) ? await autoModel.select(given) : null
     const { model, fallbacks } = auto ?? { model: trace.asked, fallbacks: given.request.fallbacks }

@@ -30,7 +30,7 @@ export type Permit = number
 
 interface CircuitBreakerOptions {
   /** Read each time, because the configuration may change. */
-  options: () => BreakerConfig
+  config: () => { breaker: BreakerConfig }
   /** From 0 up to, not including, 1. */
   random: () => number
 }
@@ -46,7 +46,7 @@ const maxDoublings = 16
  * Creates a closed breaker. It opens after `failures` in a row, or when the error rate of a window with
  * enough calls is too high; each time without a success in between for twice as long.
  */
-export function createCircuitBreaker ({ options, random }: CircuitBreakerOptions): CircuitBreaker {
+export function createCircuitBreaker ({ config, random }: CircuitBreakerOptions): CircuitBreaker {
   let state: 'closed' | 'open' | 'half-open' = 'closed'
   /** Counts openings, so that permits from before the last one are recognized. */
   let generation = 0
@@ -58,7 +58,7 @@ export function createCircuitBreaker ({ options, random }: CircuitBreakerOptions
   const window = createWindow()
 
   function open (nowMs: number): void {
-    const openMs = Math.min(options().openMs * 2 ** doublings, maxOpenMs)
+    const openMs = Math.min(config().breaker.openMs * 2 ** doublings, maxOpenMs)
     state = 'open'
     generation++
     isProbing = false
@@ -92,13 +92,13 @@ export function createCircuitBreaker ({ options, random }: CircuitBreakerOptions
         state = 'closed'
         isProbing = false
       }
-      window.count(false, nowMs, options().windowMs)
+      window.count(false, nowMs, config().breaker.windowMs)
     },
 
     failed (permit, nowMs) {
       if (permit !== generation) return
       if (state === 'half-open') return open(nowMs)
-      const { failures, errorRate, minRequests, windowMs } = options()
+      const { failures, errorRate, minRequests, windowMs } = config().breaker
       failuresInRow++
       window.count(true, nowMs, windowMs)
       const isOverRate = window.calls >= minRequests && window.failures >= errorRate * window.calls

@@ -1,6 +1,5 @@
 import { LRUCache } from 'lru-cache'
 import type { BreakerConfig, DeploymentConfig } from '../catalogue/types.ts'
-import { rememberedText } from '../shared/memoize.ts'
 import { createCircuitBreaker, type CircuitBreaker } from './circuit-breaker.ts'
 import {
   createStatistics, defaultPrior, type DeploymentStatistics, type ExpectedPerformance, type PerformancePrior
@@ -29,7 +28,8 @@ export interface Deployments {
 }
 
 interface DeploymentsOptions {
-  breaker: () => BreakerConfig
+  /** Read for each call, because the configuration may change. */
+  config: () => { breaker: BreakerConfig }
   /** Milliseconds since 1970. */
   clock?: () => number
   /** Monotonic milliseconds. */
@@ -43,16 +43,16 @@ const maxDeployments = 5000
 
 /** Creates an empty collection. */
 export function createDeployments ({
-  breaker, clock = Date.now, monotonic = () => performance.now(), random = Math.random
+  config, clock = Date.now, monotonic = () => performance.now(), random = Math.random
 }: DeploymentsOptions): Deployments {
   const known = new LRUCache<string, Deployment>({ max: maxDeployments })
-  const keyOf = rememberedText<DeploymentName>(({ provider, model }) => `${provider}/${model}`)
+  const keyOf = ({ provider, model }: DeploymentName) => `${provider}/${model}`
 
   function create (name: DeploymentName): Deployment {
     const { provider, model } = name
     const created = {
       name: { provider, model },
-      breaker: createCircuitBreaker({ options: breaker, random }),
+      breaker: createCircuitBreaker({ config, random }),
       statistics: createStatistics(clock)
     }
     known.set(keyOf(name), created)

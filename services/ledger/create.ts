@@ -38,7 +38,7 @@ export interface LedgerContext {
   options?: Partial<LedgerOptions>
   log?: Log
   /** Called with the duration of each batch. */
-  onWrite?: (tookMs: number) => void
+  onWrite?: (seconds: number) => void
 }
 
 const nodeIdPattern = /^[A-Za-z0-9._-]{1,64}$/
@@ -117,13 +117,13 @@ export function createLedger (context: LedgerContext): Ledger {
 }
 
 function timed<Batch> (
-  write: (batch: Batch) => Promise<void>, monotonic: () => number, onWrite?: (tookMs: number) => void
+  write: (batch: Batch) => Promise<void>, monotonic: () => number, onWrite?: (seconds: number) => void
 ): (batch: Batch) => Promise<void> {
   if (onWrite === undefined) return write
   return async (batch) => {
     const startedMs = monotonic()
     await write(batch)
-    onWrite(monotonic() - startedMs)
+    onWrite((monotonic() - startedMs) / 1000)
   }
 }
 

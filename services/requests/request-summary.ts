@@ -2,7 +2,7 @@ import type { KeyRecord } from '../keys/types.ts'
 import type { Trace } from './trace.ts'
 
 /** A request whose response is complete, or whose client has gone. Times are of `performance.now()`. */
-export interface Finished {
+export interface RequestSummary {
   id: string
   /** Null for requests that were refused before their key was known. */
   key: Pick<KeyRecord, 'id' | 'account'> | null
@@ -26,4 +26,4 @@ export interface Finished {
 /** An operation of the GenAI conventions; `output` is the kind of content, null: any. */
 export interface Operation { name: string, output: string | null }
 
-export type FinishedListener = (finished: Finished) => void
+export type RequestListener = (finished: RequestSummary) => void

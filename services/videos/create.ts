@@ -7,7 +7,6 @@ import { createNodeLiveness } from '../ledger/cluster/node-liveness.ts'
 import { realTimers } from '../shared/timers.ts'
 import type { Download, MediaStore } from '../media/media.ts'
 import type { VideoSettings } from '../catalogue/types.ts'
-import type { ResolvedModel } from '../models/registry.ts'
 import type { Catalogue } from '../requests/candidates.ts'
 import type { Store } from '../store/store.ts'
 import { createJobFinder } from './find-job.ts'
@@ -18,6 +17,7 @@ import type { Job } from './job.ts'
 import { retryWrite } from './runner/retry-write.ts'
 import { createJobRows } from './rows.ts'
 import { createRunner } from './runner/runner.ts'
+import type { VideoModels } from './video-models.ts'
 import { createWaiterIds } from './waiter-ids.ts'
 import { startMaintenance } from './runner/maintenance.ts'
 import { createVideos } from './videos.ts'
@@ -36,8 +36,7 @@ export interface VideoServiceOptions {
   ledger: Pick<Ledger, 'reserve' | 'forget' | 'node'>
   media: MediaStore
   download: Download
-  /** The video models of an id, the preferred one first. */
-  resolve (model: string): ResolvedModel[]
+  models: VideoModels
   catalogue: Catalogue
   settings (): VideoSettings
   log: JobLog

@@ -4,7 +4,6 @@ import { errorAnswer } from '../http/error-answers.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { headerText } from '../shared/header-text.ts'
 import type { MediaStore } from '../media/media.ts'
-import type { ResolvedModel } from '../models/registry.ts'
 import { usdText } from '../shared/money.ts'
 import { planFor, type Catalogue } from '../requests/candidates.ts'
 import type { Incoming } from '../requests/incoming.ts'
@@ -20,6 +19,7 @@ import type { Job } from './job.ts'
 import { priceOf } from '../billing/video-price.ts'
 import { readTask } from './request.ts'
 import type { JobRows } from './rows.ts'
+import type { VideoModels } from './video-models.ts'
 import type { WaiterIds } from './waiter-ids.ts'
 import type { WaiterRegistry } from './waiter-registry.ts'
 
@@ -47,7 +47,7 @@ export interface Videos {
 }
 
 interface VideosContext {
-  resolve (model: string): ResolvedModel[]
+  models: VideoModels
   catalogue: Catalogue
   rows: JobRows
   jobFinder: JobFinder
@@ -76,7 +76,7 @@ export function createVideos (context: VideosContext): Videos {
   function toOrder (incoming: VideoIncoming): VideoOrder {
     const { request, payer, mayUse, idempotencyKey, retryCount, baseUrl, trace } = incoming
     trace.asked = request.model
-    const resolved = context.resolve(request.model).find(({ model }) => mayUse(model.id))
+    const resolved = context.models.resolve(request.model).find(({ model }) => mayUse(model.id))
     if (resolved === undefined) throw GatewayError.modelNotFound(request.model)
     const { model, asked } = planFor({ kind: 'video', model: resolved.model.id, fallbacks: [], mayUse }, context.catalogue)
     setCandidate(trace, asked[0])
@@ -150,7 +150,7 @@ export function createVideos (context: VideosContext): Videos {
   }
 
   return {
-    makes: model => context.resolve(model).length > 0,
+    makes: context.models.includes,
     async complete (incoming) {
       const order = toOrder(incoming)
       const waiterId = waiterIds.acquire()

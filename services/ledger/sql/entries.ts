@@ -1,4 +1,3 @@
-import { rememberedText } from '../../shared/memoize.ts'
 import { createRowInsert } from '../../store/insert-rows.ts'
 import type { RowInsert } from '../../store/insert-rows.ts'
 import { createJsonRows } from '../../store/json-rows.ts'
@@ -27,8 +26,16 @@ export type Inserted = Pick<ReadonlySet<string>, 'has'>
 
 interface ChainRow extends Record<string, Value> { id: string, account: string }
 
+const chainIds = new WeakMap<readonly string[], string>()
+
 /** The id of a chain in the table `chain`: its account ids, none of which contains a space. */
-export const chainId = rememberedText<readonly string[]>(chain => chain.join(' '))
+export function chainId (chain: readonly string[]): string {
+  const known = chainIds.get(chain)
+  if (known !== undefined) return known
+  const id = chain.join(' ')
+  chainIds.set(chain, id)
+  return id
+}
 
 const entryColumns = {
   idempotency_key: 'text',

@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
-import type { Finished } from '../../requests/request-summary.ts'
+import type { RequestSummary } from '../../requests/request-summary.ts'
 import { countRequests } from './requests.ts'
 
 /** One value of a metric with labels. */
@@ -19,7 +19,7 @@ interface Description {
 /** The metrics of this process. Every part of the gateway adds its own. */
 export interface Metrics {
   /** Counts a finished request. */
-  request (finished: Finished): void
+  request (finished: RequestSummary): void
   /** Adds a value that goes up and down. */
   gauge (description: Description, read: Read): void
   /** Adds a value that only grows while the process lives; its name ends in `_total`. */

@@ -1,5 +1,5 @@
 import { Counter, Histogram, type Registry } from 'prom-client'
-import type { Finished } from '../../requests/request-summary.ts'
+import type { RequestSummary } from '../../requests/request-summary.ts'
 
 /** Seconds; from an answer out of memory to a video. */
 const bounds = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
@@ -22,7 +22,7 @@ interface Cell {
  * Counts requests; sums become counters when metrics are read. Labels are routes, models of the catalogue and
  * providers, never a client's own words: a request for an unknown model has none.
  */
-export function countRequests (registry: Registry): (finished: Finished) => void {
+export function countRequests (registry: Registry): (finished: RequestSummary) => void {
   const cells = new Map<string, Cell>()
   register(registry, cells)
   const duration = createHistogram(registry, 'tollgate_request_duration_seconds',

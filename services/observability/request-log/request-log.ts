@@ -1,4 +1,4 @@
-import type { Finished } from '../../requests/request-summary.ts'
+import type { RequestSummary } from '../../requests/request-summary.ts'
 import { StoreUnavailable } from '../../store/store.ts'
 import type { Store } from '../../store/store.ts'
 import { createInsert, prune, toRow } from './rows.ts'
@@ -23,7 +23,7 @@ export interface RequestLogOptions {
 /** Keeps a row of each request for those who look at them later. */
 export interface RequestLog {
   /** Notes a request; it is written with others soon. */
-  add (finished: Finished): void
+  add (finished: RequestSummary): void
   /** Writes what is noted. Throws StoreUnavailable. */
   flush (): Promise<void>
   /** Removes what is too old, a batch at a time; returns how much. */

@@ -1,4 +1,4 @@
-import type { Finished } from '../../requests/request-summary.ts'
+import type { RequestSummary } from '../../requests/request-summary.ts'
 import { createJsonRows } from '../../store/json-rows.ts'
 import { createRowInsert } from '../../store/insert-rows.ts'
 import type { Store, Value } from '../../store/store.ts'
@@ -28,7 +28,7 @@ export type LoggedRequest = {
 export const outcomes = { good: 0, clientGone: 1, failed: 2, brokenOff: 3 } as const
 
 /** What is kept of a request; null for those that belong to no key. `at` is when it ended. */
-export function toRow (finished: Finished, at: number, weight: number): LoggedRequest | null {
+export function toRow (finished: RequestSummary, at: number, weight: number): LoggedRequest | null {
   const { id, key, route, path, status, trace, startedMs, endedMs } = finished
   if (key === null) return null
   const usage = trace.report?.usage
@@ -53,7 +53,7 @@ export function toRow (finished: Finished, at: number, weight: number): LoggedRe
   }
 }
 
-function outcomeOf ({ status, isClientGone, trace }: Finished): number {
+function outcomeOf ({ status, isClientGone, trace }: RequestSummary): number {
   if (isClientGone) return outcomes.clientGone
   if (status >= 400) return outcomes.failed
   return trace.failure === null ? outcomes.good : outcomes.brokenOff

@@ -1,11 +1,11 @@
 import type { Attributes, SpanContext } from '@opentelemetry/api'
-import type { Finished, Operation } from '../../requests/request-summary.ts'
+import type { RequestSummary, Operation } from '../../requests/request-summary.ts'
 
 /** Has the route of chat; the conventions have no word for its output yet. */
 const video: Operation = { name: 'generate_content', output: 'video' }
 
 /** Attributes of the span of a request. Source: OpenTelemetry semantic conventions 1.37, HTTP server. */
-export function requestAttributes ({ id, method, route, path, status, key }: Finished): Attributes {
+export function requestAttributes ({ id, method, route, path, status, key }: RequestSummary): Attributes {
   return {
     'http.request.method': method,
     'http.route': route ?? '',
@@ -21,7 +21,7 @@ export function requestAttributes ({ id, method, route, path, status, key }: Fin
  * semantic conventions 1.37, generative AI client.
  */
 export function generation (
-  { operation, startedMs, status, trace }: Finished
+  { operation, startedMs, status, trace }: RequestSummary
 ): { name: string, attributes: Attributes } | null {
   const { model, provider, upstreamModel, report, attempts, images, job, costNano, firstByteAtMs } = trace
   const performed = job === null ? operation : video

@@ -2,13 +2,13 @@ import { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace as api } from '@opentelem
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { resourceFromAttributes } from '@opentelemetry/resources'
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base'
-import type { Finished } from '../../requests/request-summary.ts'
+import type { RequestSummary } from '../../requests/request-summary.ts'
 import { callerOf, generation, requestAttributes } from './spans.ts'
 
 /** Tells a collector of each request. */
 export interface Tracing {
   /** Makes the spans of a request; they are sent with others later. */
-  request (finished: Finished): void
+  request (finished: RequestSummary): void
   /** Sends what is left. */
   close (): Promise<void>
 }

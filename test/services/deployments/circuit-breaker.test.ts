@@ -6,7 +6,7 @@ import type { BreakerConfig } from '../../../services/catalogue/types.ts'
 const options = { ...breakerDefaults, failures: 3, minRequests: 10, windowMs: 1000, openMs: 100 }
 
 function breakerWith (more: Partial<BreakerConfig> = {}, random = () => 0.5) {
-  const breaker = createCircuitBreaker({ options: () => ({ ...options, ...more }), random })
+  const breaker = createCircuitBreaker({ config: () => ({ breaker: { ...options, ...more } }), random })
   /** Makes one call; returns whether it was let through. */
   const call = (ends: 'well' | 'badly', nowMs: number) => {
     const permit = breaker.acquire(nowMs)

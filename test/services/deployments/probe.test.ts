@@ -8,7 +8,7 @@ const { signal } = new AbortController()
 
 /** A prober of one provider with one deployment; `list` answers for the provider's list of models. */
 function start (list?: (signal: AbortSignal) => Promise<string[]>) {
-  const deployments = createDeployments({ breaker: () => breakerDefaults, monotonic: () => 0 })
+  const deployments = createDeployments({ config: () => ({ breaker: breakerDefaults }), monotonic: () => 0 })
   const { breaker } = deployments.of({ provider: 'up', model: 'm' })
   const other = deployments.of({ provider: 'other', model: 'm' }).breaker
   const up = { id: 'up', close: async () => {}, ...(list && { models: list }) }

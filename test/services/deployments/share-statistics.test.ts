@@ -9,7 +9,7 @@ forEachEngine(t, 'nodes share their statistics through the store', async (t, dat
   const clock = () => time.now
   const start = async (node: string) => {
     const store = await database.open()
-    const deployments = createDeployments({ breaker: () => breakerDefaults, clock })
+    const deployments = createDeployments({ config: () => ({ breaker: breakerDefaults }), clock })
     return { deployments, store, sharing: createStatisticsExchange({ store, deployments, node, clock }) }
   }
   const [one, other] = [await start('one'), await start('other')]

@@ -21,7 +21,7 @@ function plan (deployments: DeploymentConfig[], more: Partial<ModelConfig> = {},
   return planImages(request, id => id === 'picture', {
     resolve: () => ({ model, deployments }),
     provider: id => id === 'chats' ? { ...maker, id, images: undefined } as never : { ...maker, id },
-    deployments: createDeployments({ breaker: () => breakerDefaults })
+    deployments: createDeployments({ config: () => ({ breaker: breakerDefaults }) })
   })
 }
 

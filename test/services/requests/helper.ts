@@ -8,7 +8,7 @@ import { modelFromCatalogue } from '../../../services/catalogue/models.ts'
 
 export const limits = { ...requestsDefaults, retries: 2, backoffMs: 100 }
 
-const deployments = createDeployments({ breaker: () => breakerDefaults })
+const deployments = createDeployments({ config: () => ({ breaker: breakerDefaults }) })
 let made = 0
 
 /** A deployment that was not called yet. */

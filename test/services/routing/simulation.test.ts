@@ -17,7 +17,8 @@ type World = Record<string, { firstMs: number, tokensPerMs: number }>
 
 /** One gateway: real statistics and sharing on the common store, with the simulation's clock. */
 function createNode (store: Store, name: string, clock: () => number) {
-  const deployments = createDeployments({ breaker: () => breakerDefaults, clock, monotonic: clock })
+  const config = () => ({ breaker: breakerDefaults })
+  const deployments = createDeployments({ config, clock, monotonic: clock })
   const sharing = createStatisticsExchange({ store, deployments, node: name, clock })
   const router = createRouter({
     offer: fixedOffer(models),

@@ -136,11 +136,11 @@ export async function startStudio (t: Test, store: Store, options: StudioOptions
     ledger,
     media,
     download: async () => (async function * () {})(),
-    resolve: id => id === 'film' ? [{ model, deployments }] : [],
+    models: { includes: id => id === 'film', resolve: id => id === 'film' ? [{ model, deployments }] : [] },
     catalogue: {
       resolve: id => id === 'film' ? { model, deployments } : undefined,
       provider: id => makers[id] && { id, videos: makers[id], close: async () => {} },
-      deployments: createDeployments({ breaker: () => breakerDefaults })
+      deployments: createDeployments({ config: () => ({ breaker: breakerDefaults }) })
     },
     settings: () => settings,
     log,

@@ -2,7 +2,7 @@ import t from 'tap'
 import { sandboxModels } from '../../../services/config/sandbox.ts'
 import { parseConfig } from '../../../services/config/read/parse.ts'
 import { createModelRegistry } from '../../../services/models/registry.ts'
-import { resolveVideos } from '../../../services/videos/video-models.ts'
+import { createVideoModels } from '../../../services/videos/video-models.ts'
 
 const yaml = `
 providers: [{ id: sandbox, protocol: sandbox }]
@@ -15,8 +15,8 @@ policies:
 t.test('a policy makes videos only when its operator has named video models and nothing else', async t => {
   const config = parseConfig(yaml, {})
   const registry = createModelRegistry(config)
-  const found = (id: string) =>
-    resolveVideos(id, { resolve: registry.resolve, config: () => config }).map(({ model }) => model.id)
+  const models = createVideoModels({ resolve: registry.resolve, config: () => config })
+  const found = (id: string) => models.resolve(id).map(({ model }) => model.id)
   t.strictSame(found('sandbox-video'), ['sandbox-video'])
   t.strictSame(found('auto:film'), ['sandbox-video'])
   for (const id of ['sandbox-chat', 'auto', 'auto:both', 'auto:glob', 'auto:none', 'nothing']) t.strictSame(found(id), [], id)

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Test } from 'tap'
-import type { Finished } from '../../../../services/requests/request-summary.ts'
+import type { RequestSummary } from '../../../../services/requests/request-summary.ts'
 import { createRequestLog } from '../../../../services/observability/request-log/request-log.ts'
 import type { RequestLogOptions } from '../../../../services/observability/request-log/request-log.ts'
 import { summarize } from '../../../../services/observability/request-log/summary.ts'
@@ -18,9 +18,9 @@ function open (t: Test, store: Store, options: Partial<RequestLogOptions> = {}) 
   return log
 }
 
-function finished (more: Partial<Finished> = {}, trace: Partial<Finished['trace']> = {}): Finished {
+function finished (more: Partial<RequestSummary> = {}, trace: Partial<RequestSummary['trace']> = {}): RequestSummary {
   const usage = { prompt: 10, completion: 5 }
-  const report = { usage } as unknown as Finished['trace']['report']
+  const report = { usage } as unknown as RequestSummary['trace']['report']
   return {
     id: 'req_1',
     key: { id: 'k1', account: 'acme' },
