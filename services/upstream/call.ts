@@ -22,7 +22,7 @@ export class Call implements Exchange, Dispatcher.DispatchHandler, Watched, Asyn
   readonly #timeouts: TimeoutsMs
   readonly #signal: AbortSignal
   readonly #totalDueMs: number
-  #settleHead: { resolve: (exchange: Exchange) => void, reject: (error: unknown) => void }
+  #headResolvers: { resolve: (exchange: Exchange) => void, reject: (error: unknown) => void }
   #controller: Dispatcher.DispatchController | undefined
   #decoder: Dispatcher.DispatchHandler | null = null
   #chunks: Buffer[] = []
@@ -38,7 +38,7 @@ export class Call implements Exchange, Dispatcher.DispatchHandler, Watched, Asyn
   constructor (deadlines: Deadlines, timeouts: TimeoutsMs, signal: AbortSignal) {
     const { promise, resolve, reject } = Promise.withResolvers<Exchange>()
     this.head = promise
-    this.#settleHead = { resolve, reject }
+    this.#headResolvers = { resolve, reject }
     this.#deadlines = deadlines
     this.#timeouts = timeouts
     this.#signal = signal
@@ -52,12 +52,11 @@ export class Call implements Exchange, Dispatcher.DispatchHandler, Watched, Asyn
   async read (limitBytes: number): Promise<Buffer> {
     this.#whole = true
     if (this.#controller?.paused === true) this.#resume(this.#controller)
-    while (!this.#ended && this.#failure === null) {
-      if (this.#receivedBytes > limitBytes) {
-        this.#fail(new UpstreamError('bad_reply', 'yes', `The answer is longer than ${limitBytes} bytes.`))
-        break
-      }
-      await this.#arrival()
+    while (!this.#ended && this.#failure === null && this.#receivedBytes <= limitBytes) await this.#arrival()
+    if (this.#failure === null && this.#receivedBytes > limitBytes) {
+      const error = new UpstreamError('bad_reply', 'yes', `The answer is longer than ${limitBytes} bytes.`)
+      this.#fail(error)
+      throw error
     }
     if (this.#failure !== null) throw this.#failure
     const chunks = this.#chunks
@@ -127,7 +126,7 @@ export class Call implements Exchange, Dispatcher.DispatchHandler, Watched, Asyn
     if (encoding !== 'identity' && this.#decoder === null) return this.#decode(controller, status, headers)
     this.status = status
     this.headers = headers
-    if (encoding === 'identity') return this.#settleHead.resolve(this)
+    if (encoding === 'identity') return this.#headResolvers.resolve(this)
     this.#fail(new UpstreamError('bad_reply', 'yes', `The provider used the content encoding ${String(encoding)}.`))
   }
 
@@ -170,7 +169,7 @@ export class Call implements Exchange, Dispatcher.DispatchHandler, Watched, Asyn
     const isNew = this.#failure === null
     this.#failure ??= networkError(error, this.status !== 0)
     this.#release()
-    this.#settleHead.reject(this.#failure)
+    this.#headResolvers.reject(this.#failure)
     if (isNew) this.#sink?.fail(this.#failure)
   }
 
@@ -208,7 +207,7 @@ export class Call implements Exchange, Dispatcher.DispatchHandler, Watched, Asyn
     if (this.#ended || this.#failure !== null) return
     this.#failure = error
     this.#release()
-    this.#settleHead.reject(error)
+    this.#headResolvers.reject(error)
     this.#controller?.abort(error)
     this.#sink?.fail(error)
   }

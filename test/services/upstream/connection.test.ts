@@ -180,6 +180,9 @@ t.test('a body longer than the limit is given up, and its connection with it', a
   const failure = await rejection((await get()).read(100_000))
   t.match(failure, { kind: 'bad_reply', sent: 'yes', message: 'The answer is longer than 100000 bytes.' })
   await closed.promise
+  const small = await startPair(t, (_, response) => { response.end('x'.repeat(101)) })
+  t.match(await rejection((await small.get()).read(100)), { message: 'The answer is longer than 100 bytes.' })
+  t.equal((await (await small.get()).read(101)).length, 101)
 })
 
 t.test('a sink that is full gets nothing until it is resumed', async t => {
@@ -243,8 +246,8 @@ t.test('an upstream that says nothing, or never ends, is a timeout', async t => 
 })
 
 t.test('an error says whether the request was sent', async t => {
-  const nobody = connectTo(t, 1)
-  t.match(await rejection(nobody.get()), {
+  const closedPort = connectTo(t, 1)
+  t.match(await rejection(closedPort.get()), {
     kind: 'network', sent: 'no', message: 'The provider could not be reached (ECONNREFUSED).'
   })
   const reset = await startRaw(t, socket => { socket.resetAndDestroy() })
@@ -426,7 +429,7 @@ t.test('a full sink stops a compressed body too', async t => {
   t.equal(bytes.length, 8 * 1024 * 1024)
 })
 
-t.test('an encoding that nobody knows is a bad reply', async t => {
+t.test('an unknown content encoding is a bad reply', async t => {
   const { get } = await startPair(t, (_, response) => {
     response.writeHead(200, { 'content-encoding': 'rot13' }).end('x')
   })

@@ -38,11 +38,11 @@ t.test('a client gets empty chunks while the provider only pings', async t => {
   const impatient = readMessageStream(exchangeOf(events), createReport(), { secret: null, quietMs: 0 })
   const chunks = await Array.fromAsync(impatient)
   const [first, ...others] = deltas(chunks)
-  t.same(first, { role: 'assistant', content: '', refusal: null }, 'it begins with the first ping')
+  t.same(first, { role: 'assistant', content: '', refusal: null }, 'the stream begins at the first ping')
   t.same(others.slice(0, 3), [{}, {}, {}])
   t.equal(others.map(delta => delta?.content ?? '').join(''), 'Grüße, 日本語 👩‍👩‍👧‍👦')
   const usual = await Array.fromAsync(readMessageStream(exchangeOf(events), createReport(), { secret: null }))
-  t.equal(usual.length, 6, 'without being told at every one')
+  t.equal(usual.length, 6, 'a ping alone sends no chunk')
 })
 
 t.test('a stream read to its end keeps its connection, one left early does not', async t => {
