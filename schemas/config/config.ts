@@ -1,6 +1,5 @@
 /* eslint no-template-curly-in-string: off -- `${NAME}` is the file's own syntax */
-import { Type } from '@sinclair/typebox'
-import type { Static } from '@sinclair/typebox'
+import { Type, type Static } from '@sinclair/typebox'
 import { flag, strict, usd, type Parsed } from './fields.ts'
 import { ModelEntry } from './models.ts'
 import { ProviderEntry } from './providers.ts'

@@ -1,5 +1,4 @@
-import { Type } from '@sinclair/typebox'
-import type { Static } from '@sinclair/typebox'
+import { Type, type Static } from '@sinclair/typebox'
 import { count, dayMs, flag, oneOf, share, strict, usd, usdPerMillion, type Known, type Parsed } from './fields.ts'
 import { ImagesEntry } from './images.ts'
 import { VideoEntry } from './video.ts'

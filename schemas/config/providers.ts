@@ -1,6 +1,5 @@
 /* eslint no-template-curly-in-string: off -- `${NAME}` is the file's own syntax */
-import { Type } from '@sinclair/typebox'
-import type { Static } from '@sinclair/typebox'
+import { Type, type Static } from '@sinclair/typebox'
 import { count, flag, milliseconds, oneOf, strict, type Known, type Parsed } from './fields.ts'
 
 /** The wire formats; one row of services/providers/registry.ts each. */

@@ -3,9 +3,7 @@ import type { ImageAbilities, ImageTokens, SizeRange } from './types.ts'
 import type { CataloguePrice, CatalogueRow } from './catalogue-file.ts'
 
 /** images.json: models by provider and name. Maintained by hand, because models.json has no images. */
-interface ImageCatalogueFile {
-  providers: Record<string, { models: Record<string, ImageRow> }>
-}
+interface ImageCatalogueFile { providers: Record<string, { models: Record<string, ImageRow> }> }
 
 /** One model. What is absent is not known, or as in models.json. */
 interface ImageRow {

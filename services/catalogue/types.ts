@@ -43,9 +43,7 @@ export interface DeploymentConfig extends Placement {
   price?: Price | null
 }
 
-/**
- * Integer pico-USD per token, integer nano-USD per image and per second of video. Null: not known.
- */
+/** Integer pico-USD per token, integer nano-USD per image and per second of video. Null: not known. */
 export interface Price {
   inputPico: number | null
   outputPico: number | null

@@ -1,7 +1,6 @@
 import { readFileSync, statSync } from 'node:fs'
 import type { GatewayConfig } from '../catalogue/types.ts'
-import { ConfigError } from './config-error.ts'
-import type { Problem } from './config-error.ts'
+import { ConfigError, type Problem } from './config-error.ts'
 import { configFromEnvironment } from './environment/environment.ts'
 
 export const maxFileBytes = 4 * 1024 * 1024

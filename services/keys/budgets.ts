@@ -18,9 +18,7 @@ export interface OpenBudget {
  * Names the accounts of a key's budget for the period of a time in milliseconds, and for the next one. A
  * budget without a period has a single account.
  */
-export function budgetAccounts (
-  key: string, { period }: Budget, at: number
-): OpenBudget & { next: string } {
+export function budgetAccounts (key: string, { period }: Budget, at: number): OpenBudget & { next: string } {
   const base = `${budgetPrefix}${key}`
   if (period === null) return { account: base, endsAt: Infinity, next: base }
   const { name, endsAt } = periodAt(period, at)

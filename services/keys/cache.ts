@@ -1,10 +1,8 @@
 import { LRUCache } from 'lru-cache'
 import { compileGlob } from '../shared/glob.ts'
 import { hasLimits } from '../shared/limits.ts'
-import { StoreUnavailable } from '../store/store.ts'
-import type { Queries, Store } from '../store/store.ts'
-import { createBudgets } from './budgets.ts'
-import type { OpenBudget } from './budgets.ts'
+import { StoreUnavailable, type Queries, type Store } from '../store/store.ts'
+import { createBudgets, type OpenBudget } from './budgets.ts'
 import { maxKeysPerQuery, selectKeysWithParents } from './rows.ts'
 import type { KeyRecord, KeyWithParents } from './types.ts'
 

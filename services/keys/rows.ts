@@ -1,5 +1,4 @@
-import { noLimits } from '../shared/limits.ts'
-import type { Limits } from '../shared/limits.ts'
+import { noLimits, type Limits } from '../shared/limits.ts'
 import type { Queries } from '../store/store.ts'
 import type { Period } from './periods.ts'
 import type { KeySettings, KeyWithParents, ListedKey, StoredKey } from './types.ts'
@@ -76,9 +75,7 @@ export async function lockKey (queries: Queries, id: string): Promise<StoredKey 
 }
 
 /** Writes the settings of a key. */
-export async function updateKeySettings (
-  queries: Queries, id: string, settings: KeySettings
-): Promise<void> {
+export async function updateKeySettings (queries: Queries, id: string, settings: KeySettings): Promise<void> {
   await queries.run(`
     update api_key set label = $2, models = $3, budget_nano = $4, budget_period = $5, expires_at = $6,
       requests_per_minute = $7, tokens_per_minute = $8, concurrent_requests = $9

@@ -1,7 +1,6 @@
 import { budgetPeriods } from '../../schemas/admin/keys.ts'
 import { GatewayError } from '../shared/errors.ts'
-import { limitKinds, limitOfKind, maxLimit } from '../shared/limits.ts'
-import type { Limits } from '../shared/limits.ts'
+import { limitKinds, limitOfKind, maxLimit, type Limits } from '../shared/limits.ts'
 import type { Budget, KeySettings } from './types.ts'
 
 const maxLabelLength = 200

@@ -1,7 +1,6 @@
 import { GatewayError } from '../shared/errors.ts'
 import { assertSafe } from '../shared/money.ts'
-import { noLimits } from '../shared/limits.ts'
-import type { Limits } from '../shared/limits.ts'
+import { noLimits, type Limits } from '../shared/limits.ts'
 import type { Queries, Store } from '../store/store.ts'
 import { idempotencyConflict, unknownAccount } from './errors.ts'
 

@@ -3,8 +3,7 @@ import { assertSafe } from '../shared/money.ts'
 import type { Queries, Store } from '../store/store.ts'
 import { whereEntryId } from './entry-id.ts'
 import { idempotencyConflict, unknownAccount } from './errors.ts'
-import { createStatements } from './sql/statements.ts'
-import type { Statements } from './sql/statements.ts'
+import { createStatements, type Statements } from './sql/statements.ts'
 
 interface Refund {
   /** Chosen by the caller; repeating the same refund is a no-op. */

@@ -1,7 +1,6 @@
 import type { Log } from '../shared/log.ts'
 import type { Timers } from '../shared/timers.ts'
-import { StoreUnavailable } from '../store/store.ts'
-import type { Store } from '../store/store.ts'
+import { StoreUnavailable, type Store } from '../store/store.ts'
 import type { NodeMembership } from './cluster/node-membership.ts'
 import type { StaleHolds } from './cluster/release-dead-nodes.ts'
 import type { Queue } from './commit/queue.ts'

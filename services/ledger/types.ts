@@ -48,7 +48,4 @@ export interface PendingReservation {
 }
 
 /** What one transaction commits. */
-export interface Batch {
-  readonly settlements: Settlement[]
-  readonly reservations: PendingReservation[]
-}
+export interface Batch { readonly settlements: Settlement[], readonly reservations: PendingReservation[] }

@@ -2,8 +2,7 @@ import type { LimitKind } from '../shared/limits.ts'
 import { createJsonRows } from '../store/json-rows.ts'
 import type { Queries, Store } from '../store/store.ts'
 import { createSlotLeases, slotLeaseMs } from './leases.ts'
-import { leftOf, minuteMs, waitFor } from './window.ts'
-import type { Window } from './window.ts'
+import { leftOf, minuteMs, waitFor, type Window } from './window.ts'
 
 /** A node's request for a part of one limit. Amounts are requests, tokens or slots. */
 export interface AllowanceRequest {
@@ -39,9 +38,7 @@ const slotWaitMs = 1000
 /** One node takes at most this fraction of what is left, unless requests wait for more. */
 const maxShare = 1 / 4
 
-/**
- * Returns a function that exchanges requests for grants in one transaction. Throws StoreUnavailable.
- */
+/** Returns a function that exchanges requests for grants in one transaction. Throws StoreUnavailable. */
 export function createAllowanceExchange (
   store: Store, node: string
 ): (requests: readonly AllowanceRequest[], nowMs: number) => Promise<AllowanceGrant[]> {

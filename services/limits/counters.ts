@@ -1,6 +1,5 @@
 import type { LimitKind } from '../shared/limits.ts'
-import { StoreUnavailable } from '../store/store.ts'
-import type { Store } from '../store/store.ts'
+import { StoreUnavailable, type Store } from '../store/store.ts'
 import { createAllowanceExchange, deleteExpiredLimits } from './allowances.ts'
 import type { LimitCounter } from './counter.ts'
 import { RateCounter } from './rate-counter.ts'

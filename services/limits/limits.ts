@@ -1,9 +1,6 @@
-import { limitKinds, limitOfKind } from '../shared/limits.ts'
-import type { LimitKind, ScopedLimits } from '../shared/limits.ts'
-import { minuteOf } from './counter.ts'
-import type { LimitCounter } from './counter.ts'
-import { createCounters } from './counters.ts'
-import type { CountersOptions } from './counters.ts'
+import { limitKinds, limitOfKind, type LimitKind, type ScopedLimits } from '../shared/limits.ts'
+import { minuteOf, type LimitCounter } from './counter.ts'
+import { createCounters, type CountersOptions } from './counters.ts'
 import { limitReached, spanText, tooLarge } from './errors.ts'
 
 /** What one admitted request has taken of its limits. */

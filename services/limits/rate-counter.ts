@@ -1,8 +1,6 @@
 import type { AllowanceGrant, AllowanceRequest } from './allowances.ts'
-import { allowanceSize, aloneMs, minuteOf } from './counter.ts'
-import type { LimitCounter } from './counter.ts'
-import { leftOf, resetOf, rolled } from './window.ts'
-import type { Window } from './window.ts'
+import { allowanceSize, aloneMs, minuteOf, type LimitCounter } from './counter.ts'
+import { leftOf, resetOf, rolled, type Window } from './window.ts'
 
 /** After a refusal, ask the store again this soon: another node may have returned some of its allowance. */
 const refusalMs = 1000

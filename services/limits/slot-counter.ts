@@ -1,6 +1,5 @@
 import type { AllowanceGrant, AllowanceRequest } from './allowances.ts'
-import { allowanceSize, aloneMs, minuteOf } from './counter.ts'
-import type { LimitCounter } from './counter.ts'
+import { allowanceSize, aloneMs, minuteOf, type LimitCounter } from './counter.ts'
 import { slotLeaseMs } from './leases.ts'
 
 /** After a refusal, ask the store again this soon: a slot may be free at any time. */

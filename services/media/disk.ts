@@ -1,7 +1,6 @@
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { idOfBlobKey } from './blob-store.ts'
-import type { BlobStore } from './blob-store.ts'
+import { idOfBlobKey, type BlobStore } from './blob-store.ts'
 import { BlobMissing, MediaUnavailable, asMediaUnavailable } from './errors.ts'
 const tempFolderName = 'incoming'
 

@@ -1,9 +1,7 @@
-import { Agent, request } from 'undici'
-import type { Dispatcher } from 'undici'
+import { Agent, request, type Dispatcher } from 'undici'
 import { UpstreamError } from '../shared/errors.ts'
 import type { Download, DownloadOptions } from './media.ts'
-import { createPublicConnector, PrivateAddressError } from './public-connector.ts'
-import type { Network } from './public-connector.ts'
+import { createPublicConnector, PrivateAddressError, type Network } from './public-connector.ts'
 
 interface DownloaderOptions {
   /** Origins that may be private or plain HTTP in URLs from this provider. */

@@ -1,6 +1,5 @@
 import type { Store } from '../store/store.ts'
-import { blobKey, idOfBlobKey } from './blob-store.ts'
-import type { BlobStore } from './blob-store.ts'
+import { blobKey, idOfBlobKey, type BlobStore } from './blob-store.ts'
 import { deleteExpiredRows, existingIds } from './rows.ts'
 import { periodically } from '../shared/timers.ts'
 

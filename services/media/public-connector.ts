@@ -1,6 +1,5 @@
 import { lookup as systemLookup } from 'node:dns'
-import { isIP } from 'node:net'
-import type { LookupFunction } from 'node:net'
+import { isIP, type LookupFunction } from 'node:net'
 import { buildConnector } from 'undici'
 import { isPublicAddress } from './public-address.ts'
 
@@ -42,9 +41,7 @@ export function createPublicConnector (
 }
 
 /** Rejects a name if any of its addresses is not public. */
-function checkedLookup (
-  lookup: LookupFunction, isPublic: (address: string) => boolean
-): LookupFunction {
+function checkedLookup (lookup: LookupFunction, isPublic: (address: string) => boolean): LookupFunction {
   return (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }, (error, found) => {
       if (error !== null) return callback(error, '', 0)

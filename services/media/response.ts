@@ -11,11 +11,7 @@ export interface ConditionalHeaders {
 }
 
 /** Status and headers of a response, and the range to send; absent: the whole file, or nothing for a 304. */
-export interface MediaResponse {
-  status: 200 | 206 | 304
-  headers: Record<string, string>
-  range?: ByteRange
-}
+export interface MediaResponse { status: 200 | 206 | 304, headers: Record<string, string>, range?: ByteRange }
 
 /**
  * The response to a GET of a file. Throws GatewayError 416 for a range beyond its end. Multiple ranges are

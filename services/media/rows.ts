@@ -2,11 +2,7 @@ import type { Queries } from '../store/store.ts'
 import type { StoredMedia } from './media.ts'
 
 /** A row of the table `media`. */
-export interface MediaRow extends StoredMedia {
-  sha256: string
-  account: string
-  job: string | null
-}
+export interface MediaRow extends StoredMedia { sha256: string, account: string, job: string | null }
 
 const columns = `id, job, account, mime, extension, bytes, sha256, width, height,
   created_at as "createdAt", expires_at as "expiresAt"`

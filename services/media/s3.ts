@@ -6,8 +6,7 @@ import { Readable } from 'node:stream'
 import {
   DeleteObjectCommand, GetObjectCommand, PutObjectCommand, S3Client, S3ServiceException, paginateListObjectsV2
 } from '@aws-sdk/client-s3'
-import { idOfBlobKey } from './blob-store.ts'
-import type { BlobStore, S3Location } from './blob-store.ts'
+import { idOfBlobKey, type BlobStore, type S3Location } from './blob-store.ts'
 import { BlobMissing, MediaUnavailable, asMediaUnavailable } from './errors.ts'
 
 interface S3Options extends S3Location {

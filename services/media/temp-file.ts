@@ -1,11 +1,9 @@
 import { createHash } from 'node:crypto'
-import { open, rm } from 'node:fs/promises'
-import type { FileHandle } from 'node:fs/promises'
+import { open, rm, type FileHandle } from 'node:fs/promises'
 import { readDimensions } from './dimensions.ts'
 import { MediaRejected, asMediaUnavailable } from './errors.ts'
 import type { PutMediaOptions } from './media.ts'
-import { detectMediaType, typeDetectionBytes } from './file-types.ts'
-import type { MediaFileType } from './file-types.ts'
+import { detectMediaType, typeDetectionBytes, type MediaFileType } from './file-types.ts'
 
 /** A complete body in a temporary file, synced to disk, and its metadata. */
 export interface TempFile {

@@ -1,8 +1,7 @@
 import { GatewayError } from '../shared/errors.ts'
 import { readIsoTime } from '../shared/iso-time.ts'
 import type { Store } from '../store/store.ts'
-import { sumUsage } from './usage.ts'
-import type { UsageSelection, UsageTotals } from './usage.ts'
+import { sumUsage, type UsageSelection, type UsageTotals } from './usage.ts'
 
 /** The costs of one day, in total and by model, in integer nano-USD. */
 export interface DayCosts {

@@ -3,8 +3,7 @@ import type { ClientBase, QueryConfig, QueryResult } from 'pg'
 import type { ScriptQueries } from './migrations.ts'
 import { isUnavailable, isStaleStatement } from './postgres-errors.ts'
 import { toParameter } from './postgres-values.ts'
-import { StoreUnavailable, transactionEnded } from './store.ts'
-import type { Queries, Value } from './store.ts'
+import { StoreUnavailable, transactionEnded, type Queries, type Value } from './store.ts'
 
 /** One connection. Its methods throw StoreUnavailable, Postgres' own errors or RangeError. */
 export interface PostgresConnection extends ScriptQueries {
@@ -97,9 +96,7 @@ export function createStatementNames (max: number): StatementNames {
  * none is running, and later ones are refused, as they would belong to another transaction. Throws what
  * `work` throws, else the error of the first statement that failed.
  */
-async function runInOrder<T> (
-  statements: Queries, work: (queries: Queries) => Promise<T>
-): Promise<T> {
+async function runInOrder<T> (statements: Queries, work: (queries: Queries) => Promise<T>): Promise<T> {
   const failures: unknown[] = []
   let last: Promise<unknown> = Promise.resolve()
   let ended = false

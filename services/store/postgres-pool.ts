@@ -1,11 +1,8 @@
-import { Pool } from 'pg'
-import type { PoolClient } from 'pg'
-import { statementLimits } from './postgres-address.ts'
-import type { PostgresAddress } from './postgres-address.ts'
+import { Pool, type PoolClient } from 'pg'
+import { statementLimits, type PostgresAddress } from './postgres-address.ts'
 import { createPostgresConnection, createStatementNames } from './postgres-connection.ts'
 import type { PostgresConnection } from './postgres-connection.ts'
-import { StoreUnavailable } from './store.ts'
-import type { StoreLog } from './store.ts'
+import { StoreUnavailable, type StoreLog } from './store.ts'
 
 /** The connection pool of this process. */
 export interface ConnectionPool {

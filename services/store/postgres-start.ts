@@ -1,13 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 import { migrate } from './migrations.ts'
-import { statementLimits } from './postgres-address.ts'
-import type { PostgresAddress } from './postgres-address.ts'
+import { statementLimits, type PostgresAddress } from './postgres-address.ts'
 import { createPostgresConnection, inTransaction, createStatementNames } from './postgres-connection.ts'
 import type { PostgresConnection } from './postgres-connection.ts'
 import { isUnavailable, reasonOf } from './postgres-errors.ts'
-import { StoreUnavailable } from './store.ts'
-import type { StoreLog } from './store.ts'
+import { StoreUnavailable, type StoreLog } from './store.ts'
 
 const retryMs = 500
 /** Includes waiting for another process that migrates. */

@@ -11,9 +11,7 @@ export function toParameter (value: Value): Value {
 }
 
 /** Parses columns as SQLite returns them: numbers for numbers, 1 and 0 for booleans, else text. */
-export const columnTypes: CustomTypesConfig = {
-  getTypeParser: (type: number) => parsers.get(type) ?? String
-}
+export const columnTypes: CustomTypesConfig = { getTypeParser: (type: number) => parsers.get(type) ?? String }
 
 // Source: https://github.com/postgres/postgres/blob/master/src/include/catalog/pg_type.dat
 const typeIds = { bool: 16, int8: 20, int2: 21, int4: 23, oid: 26, float4: 700, float8: 701, numeric: 1700 }

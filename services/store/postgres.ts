@@ -2,11 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { readPostgresAddress } from './postgres-address.ts'
 import { inTransaction } from './postgres-connection.ts'
 import { isRetryable } from './postgres-errors.ts'
-import { createConnectionPool } from './postgres-pool.ts'
-import type { ConnectionPool } from './postgres-pool.ts'
+import { createConnectionPool, type ConnectionPool } from './postgres-pool.ts'
 import { preparePostgres } from './postgres-start.ts'
-import { StoreUnavailable } from './store.ts'
-import type { Queries, Store, StoreLog, Value } from './store.ts'
+import { StoreUnavailable, type Queries, type Store, type StoreLog, type Value } from './store.ts'
 
 interface PostgresOptions {
   log: StoreLog

@@ -1,9 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { DatabaseSync } from 'node:sqlite'
-import type { SQLInputValue, StatementSync } from 'node:sqlite'
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { LRUCache } from 'lru-cache'
-import { StoreUnavailable } from './store.ts'
-import type { Value } from './store.ts'
+import { StoreUnavailable, type Value } from './store.ts'
 
 const maxStatements = 500
 /**

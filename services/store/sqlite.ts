@@ -1,11 +1,8 @@
 import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { migrate } from './migrations.ts'
-import type { ScriptQueries } from './migrations.ts'
-import { connect, retryWhileBusy } from './sqlite-connection.ts'
-import type { SqliteConnection } from './sqlite-connection.ts'
-import { transactionEnded } from './store.ts'
-import type { Store, Value } from './store.ts'
+import { migrate, type ScriptQueries } from './migrations.ts'
+import { connect, retryWhileBusy, type SqliteConnection } from './sqlite-connection.ts'
+import { transactionEnded, type Store, type Value } from './store.ts'
 import { createWriteLock } from './write-lock.ts'
 
 const defaults = { busyTimeoutMs: 5_000 }

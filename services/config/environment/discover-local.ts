@@ -1,7 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
-import { Agent, request } from 'undici'
-import type { Dispatcher } from 'undici'
+import { Agent, request, type Dispatcher } from 'undici'
 import type { ProviderConfig } from '../../catalogue/types.ts'
 import { newProvider } from '../new-provider.ts'
 
@@ -38,9 +37,7 @@ export async function discoverLocal (
   return answers.flatMap((answer) => answer.status === 'fulfilled' ? answer.value : [])
 }
 
-async function listsModels (
-  baseUrl: string, dispatcher: Dispatcher, signal: AbortSignal
-): Promise<boolean> {
+async function listsModels (baseUrl: string, dispatcher: Dispatcher, signal: AbortSignal): Promise<boolean> {
   const { statusCode, body } = await request(`${baseUrl}/models`, { dispatcher, signal })
   const text = statusCode === 200 ? await readText(body) : ''
   return text !== '' && Value.Check(Models, JSON.parse(text))

@@ -1,5 +1,4 @@
-import { KindGuard } from '@sinclair/typebox'
-import type { TSchema } from '@sinclair/typebox'
+import { KindGuard, type TSchema } from '@sinclair/typebox'
 import { moneyUnit, type MoneyUnit, type Parsed } from '../../../schemas/config/fields.ts'
 import { nanoFromUsd, picoFromUsdPerMillion } from '../../shared/money.ts'
 import type { YamlDocument } from '../yaml/document.ts'

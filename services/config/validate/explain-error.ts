@@ -1,5 +1,4 @@
-import { ValueErrorType } from '@sinclair/typebox/value'
-import type { ValueError } from '@sinclair/typebox/value'
+import { ValueErrorType, type ValueError } from '@sinclair/typebox/value'
 import type { TSchema } from '@sinclair/typebox'
 import { suggest } from './suggest.ts'
 import type { YamlDocument } from '../yaml/document.ts'

@@ -1,5 +1,4 @@
-import { existsSync, lstatSync, readlinkSync, realpathSync, watch } from 'node:fs'
-import type { FSWatcher } from 'node:fs'
+import { existsSync, lstatSync, readlinkSync, realpathSync, watch, type FSWatcher } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 
 /** A watch on every directory that can change which file a path resolves to. */

@@ -2,8 +2,7 @@ import { isAlias, isCollection, isScalar, LineCounter, parseDocument, visit } fr
 import type { Document, Scalar, YAMLError } from 'yaml'
 import type { Problem } from '../config-error.ts'
 import { substitute } from './substitute.ts'
-import { formatPath, locate, pathOf, prefixes, rangeAt, rangeOf } from './path.ts'
-import type { Path, Range } from './path.ts'
+import { formatPath, locate, pathOf, prefixes, rangeAt, rangeOf, type Path, type Range } from './path.ts'
 
 const limits = { depth: 32, aliases: 10_000, problems: 1_000 }
 

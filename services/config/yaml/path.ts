@@ -1,5 +1,4 @@
-import { isAlias, isCollection, isMap, isNode, isPair, isScalar, isSeq } from 'yaml'
-import type { Document, Pair } from 'yaml'
+import { isAlias, isCollection, isMap, isNode, isPair, isScalar, isSeq, type Document, type Pair } from 'yaml'
 
 /** The steps from the root to a value: keys of maps and indexes of lists. */
 export type Path = readonly (string | number)[]

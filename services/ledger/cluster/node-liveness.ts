@@ -42,9 +42,7 @@ export async function createNodeLiveness (
  * silent long before this one began to watch, the time of its last heartbeat counts, once it was silent under
  * watch for the lease.
  */
-export function createHeartbeatLiveness (
-  options: LedgerOptions, { clock, monotonic }: Clocks
-): NodeLiveness {
+export function createHeartbeatLiveness (options: LedgerOptions, { clock, monotonic }: Clocks): NodeLiveness {
   const { leaseMs, marginMs, maxRequestMs } = options
   const watched = new Map<string, { heartbeatAt: number, sinceMs: number }>()
   return {

@@ -1,5 +1,4 @@
-import type { Queries, Store } from '../../store/store.ts'
-import { StoreUnavailable } from '../../store/store.ts'
+import { StoreUnavailable, type Queries, type Store } from '../../store/store.ts'
 import type { NodeAllowance, Term } from '../node-allowance.ts'
 import type { LedgerOptions } from '../options.ts'
 import { holdState } from '../sql/durable-holds.ts'

@@ -1,8 +1,6 @@
 import type { Term } from '../node-allowance.ts'
-import { holdState } from '../sql/durable-holds.ts'
-import type { DurableRow, EndedRow } from '../sql/durable-holds.ts'
-import { chainId } from '../sql/entries.ts'
-import type { EntryRow, Inserted } from '../sql/entries.ts'
+import { holdState, type DurableRow, type EndedRow } from '../sql/durable-holds.ts'
+import { chainId, type EntryRow, type Inserted } from '../sql/entries.ts'
 import type { OpenHold, Settlement } from '../types.ts'
 
 /**

@@ -1,5 +1,4 @@
-import { shortageError, shortages } from './grant.ts'
-import type { LockedReservation } from './grant.ts'
+import { shortageError, shortages, type LockedReservation } from './grant.ts'
 import type { Committed, Transaction } from './transaction.ts'
 
 /**

@@ -17,11 +17,7 @@ export interface NewHoldRow extends Record<string, Value> {
 }
 
 /** The end of a durable hold; `settled` is what was charged, in nano-USD. */
-export interface EndedRow extends Record<string, Value> {
-  id: string
-  state: number
-  settled: number | null
-}
+export interface EndedRow extends Record<string, Value> { id: string, state: number, settled: number | null }
 
 /** Why a key may no longer reserve. */
 interface KeyState { id: string, revokedAt: number | null, expiresAt: number | null }

@@ -1,5 +1,4 @@
-import { createRowInsert } from '../../store/insert-rows.ts'
-import type { RowInsert } from '../../store/insert-rows.ts'
+import { createRowInsert, type RowInsert } from '../../store/insert-rows.ts'
 import { createJsonRows } from '../../store/json-rows.ts'
 import type { Queries, Store, Value } from '../../store/store.ts'
 
