@@ -1,9 +1,9 @@
+import type { ServerResponse } from 'node:http'
 import type { FastifyReply } from 'fastify'
 import fp from 'fastify-plugin'
 import { overloaded } from '../../services/http/load.ts'
 import type { Incoming } from '../../services/requests/incoming.ts'
 import { readRequestOptions } from '../../services/requests/request-headers.ts'
-import { abortOnDisconnect } from '../../services/requests/incoming.ts'
 
 declare module 'fastify' {
   interface FastifyReply {
@@ -39,4 +39,19 @@ type ReplyWith<Body> = FastifyReply & { request: { body: Body } }
 
 function wantsStream (body: unknown): boolean {
   return typeof body === 'object' && body !== null && 'stream' in body && body.stream === true
+}
+
+/**
+ * A controller that aborts when the client disconnects before its response is complete; until the response is
+ * closed it is one of `running`. It watches the response because a request is "closed" as soon as its body
+ * has been read.
+ */
+function abortOnDisconnect (response: ServerResponse, running: Set<AbortController>): AbortController {
+  const controller = new AbortController()
+  running.add(controller)
+  response.on('close', () => {
+    running.delete(controller)
+    if (!response.writableEnded) controller.abort()
+  })
+  return controller
 }

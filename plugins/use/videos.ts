@@ -2,7 +2,6 @@ import fp from 'fastify-plugin'
 import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
 import type { Timing } from '../../services/videos/runner/runner-context.ts'
 import { createVideoService, type VideoService } from '../../services/videos/create.ts'
-import { createVideoModels } from '../../services/videos/video-models.ts'
 import { countJobs, showJobs } from '../../services/observability/metrics/gateway.ts'
 import { readRetryOptions } from '../../services/requests/request-headers.ts'
 
@@ -34,7 +33,7 @@ export default fp<VideosOptions>(async (app, { releaseMs, timing = {} }) => {
     log,
     timing,
     onEnd: countJobs(app.metrics),
-    models: createVideoModels(models),
+    models,
     catalogue,
     settings: () => models.config().video
   }))

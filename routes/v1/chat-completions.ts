@@ -19,7 +19,7 @@ const chatCompletions: FastifyPluginAsyncTypebox = async app => {
     }
   }, async (request, reply) => {
     checkChatRequest(request.body)
-    if (app.videos.makes(request.body.model)) {
+    if (app.models.resolveVideos(request.body.model).length > 0) {
       await reply.serveVideo(request.body)
       // The answer is still to come; elsewhere it is on its way by then.
       return reply

@@ -7,6 +7,7 @@ import { estimateUsage } from './estimate-usage.ts'
 import { limitOf, maxCost } from './max-cost.ts'
 import { typicalTokens } from './token-guess.ts'
 import { costNano, tokenPriceOf, type TokenPrice } from './token-price.ts'
+import type { Ledger } from '../ledger/ledger.ts'
 
 /** A request for text at one candidate. */
 export interface ChatSale {
@@ -72,4 +73,13 @@ function countsOf (usage: Usage): Record<string, number> {
   if (audioInput !== undefined) counts.audioInput = audioInput
   if (audioOutput !== undefined) counts.audioOutput = audioOutput
   return counts
+}
+
+/** What the poorest account of a chain can still spend, in nano-USD, as far as this node knows. */
+export async function leastAvailable (
+  ledger: Pick<Ledger, 'availableHint'>, chain: readonly string[]
+): Promise<number> {
+  let least = Infinity
+  for (const account of chain) least = Math.min(least, await ledger.availableHint(account))
+  return least
 }

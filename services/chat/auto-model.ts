@@ -6,7 +6,7 @@ import { routeHeader } from '../routing/describe.ts'
 import type { Feedback } from '../routing/feedback/feedback.ts'
 import type { Router } from '../routing/router.ts'
 import { GatewayError } from '../shared/errors.ts'
-import { leastAvailable } from '../billing/payer.ts'
+import { leastAvailable } from '../billing/chat-quote.ts'
 
 /** A model that was chosen for a request, and those to try when it does not answer. */
 export interface ChosenModel {

@@ -1,18 +1,17 @@
 import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
 import type { CompletionRequest } from '../../schemas/openai/completions.ts'
-import { quoteChat, type ChatQuote } from '../billing/chat-quote.ts'
+import { quoteChat, type ChatQuote, leastAvailable } from '../billing/chat-quote.ts'
 import type { RequestsConfig } from '../catalogue/types.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import {
   createReport, type ChatAnswer, type ChatProvider, type CompletionAnswer, type ProviderCall
 } from '../providers/provider.ts'
 import { recordStreamEnd } from '../requests/attempt.ts'
-import { planFor, type Candidate, type Catalogue } from '../requests/candidates.ts'
-import { startDeadline, type Incoming } from '../requests/incoming.ts'
+import { planFor, type Candidate, type Catalogue, isPolicy } from '../requests/candidates.ts'
+import { type Incoming } from '../requests/incoming.ts'
 import type { RequestHold, RequestHolds } from '../requests/request-hold.ts'
 import { setCandidate, type Trace, headersOf } from '../requests/trace.ts'
-import { tryCandidates } from '../requests/try-candidates.ts'
-import { isPolicy } from '../routing/policies.ts'
+import { tryCandidates, startDeadline } from '../requests/try-candidates.ts'
 import { GatewayError, UpstreamError } from '../shared/errors.ts'
 import { JsonText } from '../shared/json-text.ts'
 import { usdText } from '../shared/money.ts'
@@ -20,7 +19,6 @@ import { peekFirst } from '../upstream/peek-first.ts'
 import type { AutoModel } from './auto-model.ts'
 import { encodeChunks } from './encode-chunks.ts'
 import { completeByChat } from './legacy.ts'
-import { leastAvailable } from '../billing/payer.ts'
 
 /** The use case behind chat and legacy completions. */
 export interface Chat {

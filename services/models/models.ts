@@ -5,6 +5,11 @@ import { createModelRegistry, type ModelRegistry, type ResolvedModel } from './r
 /** The models on offer, by the running configuration. */
 export interface Models {
   resolve (id: string): ResolvedModel | undefined
+  /**
+   * The video models of an id: one, or those of a policy that names video models one by one and nothing else.
+   * Patterns such as `*` never mean a video, which is too expensive to be chosen by accident.
+   */
+  resolveVideos (id: string): ResolvedModel[]
   list (): ModelConfig[]
   /** Changes whenever the result of `list` may have changed. */
   version (): number
@@ -62,10 +67,19 @@ export function createModels ({ config, providers, onUnlisted, onTruncated }: Mo
     }
   }
 
+  function resolveVideos (id: string): ResolvedModel[] {
+    const named = registry.resolve(id)
+    if (named !== undefined) return named.model.kind === 'video' ? [named] : []
+    const models = running.policies.find(policy => policy.id === id)?.models.map(registry.resolve) ?? []
+    const videos = models.filter(found => found?.model.kind === 'video').filter(found => found !== undefined)
+    return videos.length === models.length ? videos : []
+  }
+
   registry = createModelRegistry(config)
   apply(config)
   return {
     resolve: id => registry.resolve(id),
+    resolveVideos,
     list: () => registry.list(),
     version: () => version,
     config: () => running,

@@ -139,3 +139,8 @@ function shuffled<C extends Pick<Candidate, 'deployment'>> (candidates: readonly
   }
   return order
 }
+
+/** Whether a model id asks the gateway to choose. */
+export function isPolicy (model: string): boolean {
+  return model === 'auto' || model.startsWith('auto:')
+}

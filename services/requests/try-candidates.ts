@@ -7,6 +7,7 @@ import { weightedOrder, type Candidate, type Plan } from './candidates.ts'
 import { isUnsure, meaningOf, mostTelling, unavailable } from './classify-failure.ts'
 import { hedge } from './hedge.ts'
 import { createRetrySchedule, type RetrySchedule } from './retry-schedule.ts'
+import type { Incoming } from './incoming.ts'
 
 /** How often a deployment is called again, and when a second one is called beside a slow one. */
 export type RetryLimits = Pick<
@@ -167,4 +168,13 @@ async function pause (waitMs: number, signal: AbortSignal): Promise<void> {
   } catch (cause) {
     throw new UpstreamError('aborted', 'no', 'The request was aborted while it waited to be tried again.', { cause })
   }
+}
+
+/** Gives a request up with 504 when it takes longer than `limitMs`, until `stop` is called. */
+export function startDeadline (
+  { giveUp }: Pick<Incoming<unknown>, 'giveUp'>, limitMs: number
+): { dueMs: number, stop (): void } {
+  const dueMs = performance.now() + limitMs
+  const timer = setTimeout(() => giveUp(GatewayError.deadlineExceeded(limitMs)), limitMs)
+  return { dueMs, stop: () => clearTimeout(timer) }
 }

@@ -18,8 +18,3 @@ export function tradeoffOf ({ id, costWeight, latencyWeight }: PolicyConfig): Tr
   const own = defaults[id] ?? { cost: 0.1, latency: 0.02 }
   return { cost: costWeight ?? own.cost, latency: latencyWeight ?? own.latency }
 }
-
-/** Whether a model id asks the gateway to choose. */
-export function isPolicy (model: string): boolean {
-  return model === 'auto' || model.startsWith('auto:')
-}

@@ -17,7 +17,7 @@ import type { Job } from './job.ts'
 import { retryWrite } from './runner/retry-write.ts'
 import { createJobRows } from './rows.ts'
 import { createRunner } from './runner/runner.ts'
-import type { VideoModels } from './video-models.ts'
+import type { Models } from '../models/models.ts'
 import { createWaiterIds } from './waiter-ids.ts'
 import { startMaintenance } from './runner/maintenance.ts'
 import { createVideos } from './videos.ts'
@@ -36,7 +36,7 @@ export interface VideoServiceOptions {
   ledger: Pick<Ledger, 'reserve' | 'forget' | 'node'>
   media: MediaStore
   download: Download
-  models: VideoModels
+  models: Pick<Models, 'resolveVideos'>
   catalogue: Catalogue
   settings (): VideoSettings
   log: JobLog
@@ -116,7 +116,6 @@ export async function createVideoService (options: VideoServiceOptions): Promise
   }
 
   return {
-    makes: videos.makes,
     complete: async incoming => {
       if (closed !== undefined) throw GatewayError.unavailable('The gateway is shutting down.', { code: 'shutting_down' })
       await videos.complete(incoming)

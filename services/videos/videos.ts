@@ -2,13 +2,12 @@ import type { ChatCompletionRequest } from '../../schemas/openai/chat-completion
 import type { VideoSettings } from '../catalogue/types.ts'
 import { errorAnswer } from '../http/error-answers.ts'
 import { GatewayError } from '../shared/errors.ts'
-import { headerText } from '../shared/header-text.ts'
 import type { MediaStore } from '../media/media.ts'
 import { usdText } from '../shared/money.ts'
 import { planFor, type Catalogue } from '../requests/candidates.ts'
 import type { Incoming } from '../requests/incoming.ts'
 import type { RetryOptions } from '../requests/request-headers.ts'
-import { setCandidate, type Trace } from '../requests/trace.ts'
+import { headerText, setCandidate, type Trace } from '../requests/trace.ts'
 import type { JobFinder, VideoOrder } from './find-job.ts'
 import { completionOf, errorOf } from './answer.ts'
 import type { Shown } from './answer.ts'
@@ -19,7 +18,7 @@ import type { Job } from './job.ts'
 import { priceOf } from '../billing/video-price.ts'
 import { readTask } from './request.ts'
 import type { JobRows } from './rows.ts'
-import type { VideoModels } from './video-models.ts'
+import type { Models } from '../models/models.ts'
 import type { WaiterIds } from './waiter-ids.ts'
 import type { WaiterRegistry } from './waiter-registry.ts'
 
@@ -31,8 +30,6 @@ export interface VideoIncoming
 }
 
 export interface Videos {
-  /** Whether an id is that of a video model. */
-  makes (model: string): boolean
   /**
    * Serves `POST /v1/chat/completions` for a video model; resolves when the long poll has begun or the answer
    * was sent. Throws GatewayError, UpstreamError or StoreUnavailable for what is known at once.
@@ -47,7 +44,7 @@ export interface Videos {
 }
 
 interface VideosContext {
-  models: VideoModels
+  models: Pick<Models, 'resolveVideos'>
   catalogue: Catalogue
   rows: JobRows
   jobFinder: JobFinder
@@ -76,7 +73,7 @@ export function createVideos (context: VideosContext): Videos {
   function toOrder (incoming: VideoIncoming): VideoOrder {
     const { request, payer, mayUse, idempotencyKey, retryCount, baseUrl, trace } = incoming
     trace.asked = request.model
-    const resolved = context.models.resolve(request.model).find(({ model }) => mayUse(model.id))
+    const resolved = context.models.resolveVideos(request.model).find(({ model }) => mayUse(model.id))
     if (resolved === undefined) throw GatewayError.modelNotFound(request.model)
     const { model, asked } = planFor({ kind: 'video', model: resolved.model.id, fallbacks: [], mayUse }, context.catalogue)
     setCandidate(trace, asked[0])
@@ -150,7 +147,6 @@ export function createVideos (context: VideosContext): Videos {
   }
 
   return {
-    makes: context.models.includes,
     async complete (incoming) {
       const order = toOrder(incoming)
       const waiterId = waiterIds.acquire()

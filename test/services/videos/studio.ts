@@ -136,7 +136,7 @@ export async function startStudio (t: Test, store: Store, options: StudioOptions
     ledger,
     media,
     download: async () => (async function * () {})(),
-    models: { includes: id => id === 'film', resolve: id => id === 'film' ? [{ model, deployments }] : [] },
+    models: { resolveVideos: id => id === 'film' ? [{ model, deployments }] : [] },
     catalogue: {
       resolve: id => id === 'film' ? { model, deployments } : undefined,
       provider: id => makers[id] && { id, videos: makers[id], close: async () => {} },

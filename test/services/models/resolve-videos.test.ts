@@ -1,8 +1,7 @@
 import t from 'tap'
 import { sandboxModels } from '../../../services/config/sandbox.ts'
 import { parseConfig } from '../../../services/config/read/parse.ts'
-import { createModelRegistry } from '../../../services/models/registry.ts'
-import { createVideoModels } from '../../../services/videos/video-models.ts'
+import { createModels } from '../../../services/models/models.ts'
 
 const yaml = `
 providers: [{ id: sandbox, protocol: sandbox }]
@@ -13,10 +12,13 @@ policies:
 `
 
 t.test('a policy makes videos only when its operator has named video models and nothing else', async t => {
-  const config = parseConfig(yaml, {})
-  const registry = createModelRegistry(config)
-  const models = createVideoModels({ resolve: registry.resolve, config: () => config })
-  const found = (id: string) => models.resolve(id).map(({ model }) => model.id)
+  const models = createModels({
+    config: parseConfig(yaml, {}),
+    providers: { get: () => undefined, apply () {} },
+    onUnlisted () {},
+    onTruncated () {}
+  })
+  const found = (id: string) => models.resolveVideos(id).map(({ model }) => model.id)
   t.strictSame(found('sandbox-video'), ['sandbox-video'])
   t.strictSame(found('auto:film'), ['sandbox-video'])
   for (const id of ['sandbox-chat', 'auto', 'auto:both', 'auto:glob', 'auto:none', 'nothing']) t.strictSame(found(id), [], id)
