@@ -5,33 +5,32 @@ import { createRouter, type Router } from '../services/routing/router.ts'
 import type { Measurement } from './measure.ts'
 import { quantileOf, spreadOf } from './statistics.ts'
 import { fixedOffer } from '../test/services/routing/offer.ts'
-import type { Question } from '../services/routing/types.ts'
+import type { RoutingRequest } from '../services/routing/types.ts'
 import { assumedCapabilities } from '../services/catalogue/models.ts'
 
-const count = 1000
+const promptCount = 1000
 const tries = 5
 const modelCount = 20
-const mostChars = 8192
+const maxChars = 8192
 /** µs at the median and at the 99th percentile. */
 const targets = { median: 150, p99: 1000 }
 
 /**
- * What a decision takes, in µs, beside one on a prompt of a few words. Prompts of every length up to 8 KB,
- * then one of 64 KB and one of 1 MB, which show that the time grows no faster than the prompt. Each prompt
- * counts with the fastest of its tries: a machine that does other work as well interrupts some of them for
- * longer than they take.
+ * Measures routing decisions, in µs, against one on a prompt of 40 characters: prompts of up to 8 KB, then
+ * one of 64 KB and one of 1 MB, which show that the time is linear in the length. The fastest of several
+ * tries counts, which removes the interruptions of a shared machine.
  */
 export function measureRouting (rounds: number): Measurement[] {
   const router = createBenchRouter()
-  const short = questions(() => 40)
-  const upTo8 = questions(index => 40 + index * 7919 % count / count * mostChars)
-  for (let warmUp = 0; warmUp < 3; warmUp++) fastest(router, upTo8, 1)
-  const row = (title: string, share: number, asked: readonly Question[], mostUs?: number): Measurement => {
+  const short = requestsOf(() => 40)
+  const upTo8KB = requestsOf(index => 40 + index * 7919 % promptCount / promptCount * maxChars)
+  for (let warmUp = 0; warmUp < 3; warmUp++) fastest(router, upTo8KB, 1)
+  const row = (
+    title: string, share: number, requests: readonly RoutingRequest[], mostUs?: number
+  ): Measurement => {
     const each = Array.from({ length: rounds }, () => ({
-      bare: quantileOf(
-        fastest(router, short, tries), share
-      ),
-      subject: quantileOf(fastest(router, asked, tries), share)
+      bare: quantileOf(fastest(router, short, tries), share),
+      subject: quantileOf(fastest(router, requests, tries), share)
     }))
     return {
       title: `routing decision, ${title}`,
@@ -43,39 +42,38 @@ export function measureRouting (rounds: number): Measurement[] {
       mostUs
     }
   }
-  const oneOf = (kilobytes: number) => [questionOf(prompt(kilobytes * 1024, 7))]
+  const oneOf = (kilobytes: number) => [requestOf(prompt(kilobytes * 1024, 7))]
   return [
-    row(`prompts ≤ 8 KB, ${modelCount} models: median`, 0.5, upTo8, targets.median),
-    row('prompts ≤ 8 KB: 99th percentile', 0.99, upTo8, targets.p99),
+    row(`prompts ≤ 8 KB, ${modelCount} models: median`, 0.5, upTo8KB, targets.median),
+    row('prompts ≤ 8 KB: 99th percentile', 0.99, upTo8KB, targets.p99),
     row('64 KB prompt', 0.5, oneOf(64)),
     row('1 MB prompt', 0.5, oneOf(1024))
   ]
 }
 
-/** The shortest time of each question, in µs. */
-function fastest (router: Router, asked: readonly Question[], tries: number): number[] {
-  return asked.map(question => {
-    let least = Infinity
-    for (let one = 0; one < tries; one++) {
+/** The shortest time of each decision, in µs. */
+function fastest (router: Router, requests: readonly RoutingRequest[], tries: number): number[] {
+  return requests.map(request => {
+    let leastUs = Infinity
+    for (let attempt = 0; attempt < tries; attempt++) {
       const startedMs = performance.now()
-      router.decide(question)
-      least = Math.min(least, (performance.now() - startedMs) * 1000)
+      router.decide(request)
+      leastUs = Math.min(leastUs, (performance.now() - startedMs) * 1000)
     }
-    return least
+    return leastUs
   })
 }
 
-function questions (charsOf: (index: number) => number): Question[] {
-  return Array.from({ length: count }, (_, index) => questionOf(prompt(charsOf(index), index)))
+function requestsOf (charsOf: (index: number) => number): RoutingRequest[] {
+  return Array.from({ length: promptCount }, (_, index) => requestOf(prompt(charsOf(index), index)))
 }
 
-function questionOf (text: string): Question {
+function requestOf (text: string): RoutingRequest {
   const request: ChatCompletionRequest = {
     model: 'auto',
     messages: [
-      {
-        role: 'system', content: 'You are a helpful assistant. Answer briefly.'
-      }, { role: 'user', content: text }
+      { role: 'system', content: 'You are a helpful assistant. Answer briefly.' },
+      { role: 'user', content: text }
     ]
   }
   return {
@@ -88,7 +86,7 @@ const words = ('the of and a to in is you that it he was for on are as with his 
   'function return list integer matrix probability velocity contract treaty enzyme summarize translate explain 17 3.5 ' +
   '(x) = { } price revenue history therefore compute largest').split(' ')
 
-/** Text of about so many characters, never twice the same. */
+/** Pseudo-random text of `chars` characters. */
 function prompt (chars: number, seed: number): string {
   let text = ''
   for (let at = seed; text.length < chars; at = Math.imul(at, 48271) + 11 & 0x7fffffff) {
@@ -101,7 +99,7 @@ function createBenchRouter (): Router {
   const models = Array.from({ length: modelCount }, (_, index) => benchModel(index))
   const speed = { firstTokenMs: 500, tokensPerSecond: 80 }
   return createRouter({
-    offer: fixedOffer(models),
+    catalogue: fixedOffer(models),
     deployments: { isAvailable: () => true, expected: () => speed }
   })
 }

@@ -1,7 +1,7 @@
 import { deploymentDefaults } from '../../schemas/config/models.ts'
 import type { ModelConfig } from '../../services/catalogue/types.ts'
 import { createRouter, type Router } from '../../services/routing/router.ts'
-import type { Weights } from '../../services/routing/scoring/weights.ts'
+import type { RouterWeights } from '../../services/routing/scoring/weights.ts'
 import type { Row, TrainingData } from '../../tools/routing/data.ts'
 import { hullOf, qualityAt, type CostPoint } from './metrics.ts'
 import { described, type WeightsOf } from './scorers.ts'
@@ -37,7 +37,7 @@ export function policyLines (
   }
   const models = pool.models.map(name => toModel(name.toLowerCase(), pool, data))
   const hull = hullOf(models.map(({ id }) => pointOf(() => id)))
-  const routers = new Map<Weights, Router>()
+  const routers = new Map<RouterWeights, Router>()
   const routerFor = (row: Row) => {
     const weights = weightsOf(row)
     const router = routers.get(weights) ?? routerOf(models, weights)
@@ -75,7 +75,7 @@ export function poolsOf (pools: readonly Pool[], { rows, models }: TrainingData)
 }
 
 function chosenBy (router: Router, { messages }: Row, policy: string): string {
-  const { scored } = router.decide({
+  const { ranked } = router.decide({
     request: { model: policy, messages },
     key: 'evaluation',
     mayUse: () => true,
@@ -83,13 +83,13 @@ function chosenBy (router: Router, { messages }: Row, policy: string): string {
     candidates: null,
     availableNano: null
   })
-  return scored[0]?.id ?? ''
+  return ranked[0]?.id ?? ''
 }
 
-function routerOf (models: readonly ModelConfig[], weights: Weights): Router {
+function routerOf (models: readonly ModelConfig[], weights: RouterWeights): Router {
   return createRouter({
     weights,
-    offer: fixedOffer(models),
+    catalogue: fixedOffer(models),
     deployments: { isAvailable: () => true, expected: (_provider, _model, seed = usualSpeed) => seed }
   })
 }

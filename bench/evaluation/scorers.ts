@@ -1,17 +1,17 @@
 import type { ModelRow, Row, TrainingData } from '../../tools/routing/data.ts'
 import { createRandom, textOf } from '../../tools/routing/data.ts'
 import { train } from '../../tools/routing/train.ts'
-import { profileOf, type Profile } from '../../services/routing/scoring/profile.ts'
-import { qualityOf } from '../../services/routing/scoring/quality.ts'
-import { createUnderstanding } from '../../services/routing/scoring/understand.ts'
-import { toWeights, type Weights } from '../../services/routing/scoring/weights.ts'
+import { createProfile, type ModelProfile } from '../../services/routing/scoring/profile.ts'
+import { predictQuality } from '../../services/routing/scoring/quality.ts'
+import { createTextAnalyzer } from '../../services/routing/scoring/analyze-text.ts'
+import { unpackWeights, type RouterWeights } from '../../services/routing/scoring/weights.ts'
 import { assumedCapabilities } from '../../services/catalogue/models.ts'
 
 /** Expected quality of each model on a prompt. */
 export type Scorer = (row: Row, models: readonly string[]) => number[]
 
 /** The weights that a row is to be judged with. */
-export type WeightsOf = (row: Row) => Weights
+export type WeightsOf = (row: Row) => RouterWeights
 
 /** For each row the weights learned from the other rows of all benchmarks. */
 export function learnedByFolds (data: TrainingData, folds: number): WeightsOf {
@@ -19,12 +19,12 @@ export function learnedByFolds (data: TrainingData, folds: number): WeightsOf {
   const learned = Array.from({ length: folds }, (_, fold) => {
     return learnedFrom(data, data.rows.filter(({ id }) => foldOf.get(id) !== fold))
   })
-  return ({ id }) => learned[foldOf.get(id) ?? 0] as Weights
+  return ({ id }) => learned[foldOf.get(id) ?? 0] as RouterWeights
 }
 
 /** For each row the weights learned from all benchmarks but its own. */
 export function learnedElsewhere (data: TrainingData): WeightsOf {
-  const learned = new Map<string, Weights>()
+  const learned = new Map<string, RouterWeights>()
   return ({ family }) => {
     const weights = learned.get(family) ?? learnedFrom(data, data.rows.filter(row => row.family !== family))
     learned.set(family, weights)
@@ -32,13 +32,13 @@ export function learnedElsewhere (data: TrainingData): WeightsOf {
   }
 }
 
-export function learnedFrom (data: TrainingData, rows: readonly Row[]): Weights {
-  return toWeights(train(data, rows))
+export function learnedFrom (data: TrainingData, rows: readonly Row[]): RouterWeights {
+  return unpackWeights(train(data, rows))
 }
 
 /** Our own router. */
 export function ownScorer (data: TrainingData, weightsOf: WeightsOf): Scorer {
-  const scorers = new Map<Weights, Scorer>()
+  const scorers = new Map<RouterWeights, Scorer>()
   return (row, models) => {
     const weights = weightsOf(row)
     const scorer = scorers.get(weights) ?? scorerWith(data, weights)
@@ -47,11 +47,11 @@ export function ownScorer (data: TrainingData, weightsOf: WeightsOf): Scorer {
   }
 }
 
-function scorerWith (data: TrainingData, weights: Weights): Scorer {
-  const understand = createUnderstanding(weights)
-  const profiles = new Map<string, Profile>()
+function scorerWith (data: TrainingData, weights: RouterWeights): Scorer {
+  const understand = createTextAnalyzer(weights)
+  const profiles = new Map<string, ModelProfile>()
   const profile = (model: string) => {
-    const known = profiles.get(model) ?? profileOf(described(model, data.models[model]), weights)
+    const known = profiles.get(model) ?? createProfile(described(model, data.models[model]), weights)
     profiles.set(model, known)
     return known
   }
@@ -61,7 +61,7 @@ function scorerWith (data: TrainingData, weights: Weights): Scorer {
       turns: row.messages.filter(({ role }) => role === 'user').length,
       promptTokens: textOf(row).length / 4
     })
-    return models.map(model => qualityOf(text, profile(model), weights))
+    return models.map(model => predictQuality(text, profile(model), weights))
   }
 }
 

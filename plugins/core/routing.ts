@@ -1,39 +1,38 @@
 import fp from 'fastify-plugin'
-import { createFeedback, type Feedback } from '../../services/routing/feedback/feedback.ts'
+import { createFeedbackStore, type FeedbackStore } from '../../services/routing/feedback/store-feedback.ts'
 import { noOffsets, readOffsets } from '../../services/routing/feedback/rows.ts'
-import { practise } from '../../services/routing/warm-up.ts'
+import { warmUpRouter } from '../../services/routing/warm-up.ts'
 import { createRouter, type Router } from '../../services/routing/router.ts'
-import type { Periodic } from '../../services/shared/timers.ts'
-import { periodically } from '../../services/shared/timers.ts'
+import { periodically, type Periodic } from '../../services/shared/timers.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Chooses the model of requests to `auto`. */
+    /** Selects the models for requests to `auto`. */
     router: Router
-    /** What clients say of its choices. */
-    routingFeedback: Feedback
+    /** Scores of clients for routed requests. */
+    routingFeedback: FeedbackStore
   }
 }
 
 interface RoutingOptions {
-  /** How soon what another process has learned from feedback is noticed. */
+  /** Interval of reading the offsets that another process fitted to feedback. */
   refreshEveryMs?: number
 }
 
 export default fp<RoutingOptions>(async (app, { refreshEveryMs = 30_000 }) => {
   let offsets = noOffsets
   async function refresh (): Promise<void> {
-    const found = await readOffsets(app.store)
-    if (found.version !== offsets.version) offsets = found
+    const latest = await readOffsets(app.store)
+    if (latest.version !== offsets.version) offsets = latest
   }
-  const complain = (err: unknown) => app.log.warn({ err }, 'what was learned from feedback could not be read')
-  await refresh().catch(complain)
-  const work = periodically(() => refreshEveryMs, refresh, complain)
-  app.addHook('onClose', async () => { await work.stop() })
+  const onError = (err: unknown) => app.log.warn({ err }, 'could not read the routing offsets from feedback')
+  await refresh().catch(onError)
+  const refreshing = periodically(() => refreshEveryMs, refresh, onError)
+  app.addHook('onClose', async () => { await refreshing.stop() })
 
-  app.decorate('routingFeedback', createFeedback(app.store))
+  app.decorate('routingFeedback', createFeedbackStore(app.store))
   app.decorate('router', createRouter({
-    offer: {
+    catalogue: {
       version: () => `${app.models.version()} ${offsets.version}`,
       models: () => app.models.list(),
       policies: () => app.models.config().policies,
@@ -43,9 +42,9 @@ export default fp<RoutingOptions>(async (app, { refreshEveryMs = 30_000 }) => {
     deployments: app.deployments
   }))
 
-  let practice: Periodic | undefined
+  let warmUp: Periodic | undefined
   app.addHook('onListen', async () => {
-    practice = practise(app.router, { onError: err => app.log.warn({ err }, 'the router could not practise') })
+    warmUp = warmUpRouter(app.router, { onError: err => app.log.warn({ err }, 'the warm-up of the router failed') })
   })
-  app.addHook('preClose', async () => { await practice?.stop() })
+  app.addHook('preClose', async () => { await warmUp?.stop() })
 }, { name: 'routing', dependencies: ['models', 'deployments', 'store'] })

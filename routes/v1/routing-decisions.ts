@@ -2,20 +2,20 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { errorResponses } from '../../schemas/openai/error.ts'
 import { RoutingDecision, RoutingQuestion } from '../../schemas/openai/routing.ts'
 import { readRequestOptions } from '../../services/requests/request-headers.ts'
-import { decisionAnswer } from '../../services/routing/decision-response.ts'
+import { toDecisionResponse } from '../../services/routing/decision-response.ts'
 
 /**
- * `POST /routing/decisions`: what a chat completion with this body would do; no call is made, nothing is
- * charged.
+ * `POST /routing/decisions`: the decision for a chat completion with this body; calls no provider, costs
+ * nothing.
  */
 const routingDecisions: FastifyPluginAsyncTypebox = async app => {
   app.post('/routing/decisions', {
     schema: {
-      summary: 'Show which model a request would go to, and why',
+      summary: 'Explain which model would answer a request',
       body: RoutingQuestion,
       response: { 200: RoutingDecision, ...errorResponses }
     }
-  }, async ({ body, apiKey, headers }) => decisionAnswer(app.router.decide({
+  }, async ({ body, apiKey, headers }) => toDecisionResponse(app.router.decide({
     request: body,
     key: apiKey.id,
     mayUse: model => apiKey.mayUse(model),

@@ -3,8 +3,8 @@ import { errorResponses } from '../../schemas/openai/error.ts'
 import { RoutingFeedback, RoutingFeedbackStored } from '../../schemas/openai/routing.ts'
 
 /**
- * `POST /routing/feedback`: how good the answer to a routed request was. Stored; nothing is learned by
- * itself.
+ * `POST /routing/feedback`: stores the score of an answer to a routed request; training on scores is a
+ * command.
  */
 const routingFeedback: FastifyPluginAsyncTypebox = async app => {
   app.post('/routing/feedback', {
@@ -14,7 +14,7 @@ const routingFeedback: FastifyPluginAsyncTypebox = async app => {
       response: { 200: RoutingFeedbackStored, ...errorResponses }
     }
   }, async ({ body: { id, score }, apiKey }) => {
-    await app.routingFeedback.store(id, apiKey.id, score)
+    await app.routingFeedback.storeScore(id, apiKey.id, score)
     return { object: 'routing.feedback' as const, id, score }
   })
 }

@@ -5,7 +5,7 @@ import { Nullable } from '../shared/combinators.ts'
 
 const open = { additionalProperties: true } as const
 
-/** Body of `POST /v1/routing/decisions`: that of a chat completion, and which models to choose from. */
+/** Body of `POST /v1/routing/decisions`: a chat completion, and optionally the only models to choose from. */
 export const RoutingQuestion = Type.Composite([
   ChatCompletionRequest,
   Type.Object({
@@ -20,16 +20,14 @@ const RoutingCandidate = Type.Object({
   model: Type.String(),
   quality: Nullable(Type.Number({ description: 'Expected chance of a good answer, 0 to 1.' })),
   cost_usd: Nullable(Type.Number({ description: 'Expected cost of the request.' })),
-  latency_ms: Nullable(Type.Number({ description: 'Expected time of the whole answer.' })),
+  latency_ms: Nullable(Type.Number({ description: 'Expected time until the whole answer has arrived.' })),
   score: Nullable(Type.Number({
-    description: 'What all that is worth under the policy; the highest goes first.'
+    description: 'Weighted sum under the policy; the highest goes first.'
   })),
-  excluded_by: Nullable(Type.String({ description: 'The constraint that removed the model, if one did.' }))
+  excluded_by: Nullable(Type.String({ description: 'The constraint that removed the model; null for a candidate.' }))
 }, open)
 
-/**
- * What a request to `auto` would do. The candidates come in the order of trying, those left out after them.
- */
+/** A decision for a request to `auto`: the candidates in the order of attempts, then the excluded models. */
 export const RoutingDecision = Type.Object({
   object: Type.Literal('routing.decision'),
   model: Type.String({ description: 'The model that would be called first.' }),
@@ -41,7 +39,7 @@ export const RoutingDecision = Type.Object({
   signals: Type.Record(Type.String(), Type.Union([Type.Number(), Type.Boolean()])),
   sticky: Type.Boolean(),
   weights_version: Type.String(),
-  us: Type.Number({ description: 'Microseconds that the decision took.' })
+  us: Type.Number({ description: 'Duration of the decision in microseconds.' })
 }, open)
 export type RoutingDecision = Static<typeof RoutingDecision>
 

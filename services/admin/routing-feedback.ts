@@ -1,4 +1,4 @@
-import { learn, type Errors } from '../routing/feedback/learn.ts'
+import { fitOffsets, type PredictionErrors } from '../routing/feedback/fit-offsets.ts'
 import { readFeedback, writeOffsets } from '../routing/feedback/rows.ts'
 import type { Store } from '../store/store.ts'
 
@@ -16,11 +16,11 @@ export interface FeedbackTraining {
 export async function trainOnFeedback (
   store: Store, apply: boolean, nowMs: number
 ): Promise<FeedbackTraining> {
-  const { learnedFrom, heldBack, before, after, offsets } = learn(await readFeedback(store))
+  const { trainedOn, heldOut, before, after, offsets } = fitOffsets(await readFeedback(store))
   if (apply) await writeOffsets(store, offsets, nowMs)
   return {
-    learned_from: learnedFrom,
-    held_back: heldBack,
+    learned_from: trainedOn,
+    held_back: heldOut,
     before: toErrors(before),
     after: toErrors(after),
     offsets: offsets.map(({
@@ -30,6 +30,6 @@ export async function trainOnFeedback (
   }
 }
 
-function toErrors ({ squared, logLoss }: Errors): FeedbackTraining['before'] {
+function toErrors ({ squared, logLoss }: PredictionErrors): FeedbackTraining['before'] {
   return { squared, log_loss: logLoss }
 }

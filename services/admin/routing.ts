@@ -5,7 +5,7 @@ import { readSettings } from '../config/settings/settings.ts'
 import { createDeployments } from '../deployments/deployments.ts'
 import { createStatisticsExchange } from '../deployments/share-statistics.ts'
 import { createModelRegistry } from '../models/registry.ts'
-import { decisionAnswer } from '../routing/decision-response.ts'
+import { toDecisionResponse } from '../routing/decision-response.ts'
 import { readOffsets } from '../routing/feedback/rows.ts'
 import { createRouter } from '../routing/router.ts'
 import type { Store } from '../store/store.ts'
@@ -33,7 +33,7 @@ export async function explainRoute (
   await createStatisticsExchange({ store, deployments, node: '' }).exchange()
   const offsets = await readOffsets(store)
   const router = createRouter({
-    offer: {
+    catalogue: {
       version: () => 1,
       models: () => registry.list(),
       policies: () => config.policies,
@@ -42,7 +42,7 @@ export async function explainRoute (
     },
     deployments
   })
-  return decisionAnswer(router.decide({
+  return toDecisionResponse(router.decide({
     request: {
       ...request, model: policy
     },

@@ -3,32 +3,32 @@ import type { CompletionRequest } from '../../schemas/openai/completions.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Incoming } from '../requests/incoming.ts'
 import { routeHeader } from '../routing/describe.ts'
-import type { Feedback } from '../routing/feedback/feedback.ts'
+import type { FeedbackStore } from '../routing/feedback/store-feedback.ts'
 import type { Router } from '../routing/router.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { leastAvailable } from '../billing/chat-quote.ts'
 
-/** A model that was chosen for a request, and those to try when it does not answer. */
-export interface ChosenModel {
+/** The model selected for a request, and its fallbacks. */
+export interface SelectedModel {
   model: string
   fallbacks: readonly string[]
-  /** Records which of them answered; returns the value of `x-tollgate-route`. */
+  /** Makes the model that answered sticky; returns the value of `x-tollgate-route`. */
   answered (model: string): string
-  /** Records that none did. */
+  /** Removes the sticky model, because none answered. */
   failed (): void
 }
 
-/** Chooses the model of requests for `auto` and the other policies. */
+/** Selects the model of requests to `auto` and the other policies. */
 export interface AutoModel {
   /** Throws GatewayError 400 when no model qualifies, 404 for an unknown policy or a legacy completion. */
-  select (incoming: Incoming<ChatCompletionRequest | CompletionRequest>): Promise<ChosenModel>
+  select (incoming: Incoming<ChatCompletionRequest | CompletionRequest>): Promise<SelectedModel>
 }
 
 const maxFallbacks = 2
 
-/** Lets the router choose among the models that the key may use and its accounts can pay. */
+/** Creates an `AutoModel` that selects among the models that the key may use and its accounts can pay. */
 export function createAutoModel (
-  router: Router, feedback: Feedback, ledger: Pick<Ledger, 'availableHint'>
+  router: Router, feedback: FeedbackStore, ledger: Pick<Ledger, 'availableHint'>
 ): AutoModel {
   return {
     async select ({ request, requestId, payer, mayUse, conversation }) {
@@ -46,14 +46,14 @@ export function createAutoModel (
         model: first ?? request.model,
         fallbacks: others.slice(0, maxFallbacks),
         answered (model) {
-          router.keep(decision, model)
-          const expected = decision.scored.find(({ id }) => id === model)?.quality
+          router.stick(decision, model)
+          const expected = decision.ranked.find(({ id }) => id === model)?.quality
           if (expected !== undefined) {
-            feedback.note(requestId, { key: payer.key, model, domain: decision.domain, expected })
+            feedback.recordRouted(requestId, { key: payer.key, model, domain: decision.domain, expected })
           }
           return routeHeader(decision, model)
         },
-        failed: () => router.release(decision)
+        failed: () => router.unstick(decision)
       }
     }
   }

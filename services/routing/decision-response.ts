@@ -1,10 +1,10 @@
 import type { RoutingDecision } from '../../schemas/openai/routing.ts'
 import { usdFromNano } from '../shared/money.ts'
-import type { Decision } from './types.ts'
+import type { RouterDecision } from './types.ts'
 
-/** A decision as clients and operators see it: the whole table, without the text of the conversation. */
-export function decisionAnswer (decision: Decision): RoutingDecision {
-  const possible = decision.scored.map(({ id, quality, costNano, latencyMs, score }) => ({
+/** Converts a decision to the body of `POST /v1/routing/decisions`: every model with its estimates. */
+export function toDecisionResponse (decision: RouterDecision): RoutingDecision {
+  const possible = decision.ranked.map(({ id, quality, costNano, latencyMs, score }) => ({
     model: id,
     quality: rounded(quality),
     cost_usd: usdFromNano(costNano),
@@ -12,7 +12,7 @@ export function decisionAnswer (decision: Decision): RoutingDecision {
     score: rounded(score),
     excluded_by: null
   }))
-  const others = decision.excluded().map(({ model, constraint }) => ({
+  const excluded = decision.excluded().map(({ model, constraint }) => ({
     model, quality: null, cost_usd: null, latency_ms: null, score: null, excluded_by: constraint
   }))
   return {
@@ -21,7 +21,7 @@ export function decisionAnswer (decision: Decision): RoutingDecision {
     policy: decision.policy,
     reason: decision.reason,
     confidence: decision.confidence,
-    candidates: [...possible, ...others],
+    candidates: [...possible, ...excluded],
     domain: decision.domain,
     signals: { ...decision.signals },
     sticky: decision.isSticky,
@@ -30,7 +30,7 @@ export function decisionAnswer (decision: Decision): RoutingDecision {
   }
 }
 
-/** Enough digits that two candidates never look the same that are not. */
+/** Keeps enough digits to tell any two candidates apart. */
 function rounded (value: number): number {
   return Number(value.toFixed(9))
 }

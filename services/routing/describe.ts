@@ -1,23 +1,23 @@
 import { usdText } from '../shared/money.ts'
-import type { Scored } from './rank.ts'
-import type { Conversation } from './conversation.ts'
-import type { Understanding } from './scoring/understand.ts'
+import type { RankedModel } from './rank.ts'
+import type { RequestFeatures } from './request-features.ts'
+import type { TextAnalysis } from './scoring/analyze-text.ts'
 import { domains } from './scoring/weights.ts'
-import type { Decision } from './types.ts'
+import type { RouterDecision } from './types.ts'
 
 /**
- * `x-tollgate-route`: what was decided, as a dictionary of RFC 9651. `ran` is the id of the model that
- * answered, which after a failure is not the one that was chosen.
+ * Formats a decision as the value of `x-tollgate-route`, a dictionary of RFC 9651. `answeredBy` is the id of
+ * the model that answered, which after a fallback is not the first candidate.
  */
-export function routeHeader (decision: Decision, ran: string): string {
-  const { policy, scored, confidence } = decision
-  const expected = scored.find(({ id }) => id === ran)
+export function routeHeader (decision: RouterDecision, answeredBy: string): string {
+  const { policy, ranked, confidence } = decision
+  const estimate = ranked.find(({ id }) => id === answeredBy)
   const fields = {
     policy: quoted(policy),
-    model: quoted(ran),
-    reason: ran === decision.candidates[0]?.id ? decision.reason : 'fallback',
-    quality: expected?.quality.toFixed(3),
-    cost: expected && quoted(usdText(expected.costNano)),
+    model: quoted(answeredBy),
+    reason: answeredBy === decision.candidates[0]?.id ? decision.reason : 'fallback',
+    quality: estimate?.quality.toFixed(3),
+    cost: estimate && quoted(usdText(estimate.costNano)),
     confidence: confidence.toFixed(2),
     domain: decision.domain
   }
@@ -26,8 +26,8 @@ export function routeHeader (decision: Decision, ran: string): string {
   ).join(', ')
 }
 
-/** What `routeHeader` says that a score needs; null for a text that is none of its. */
-export function expectationIn (header: string): { domain: string, expected: number } | null {
+/** Parses the domain and estimated quality of a route header; null for any other text. */
+export function parseRouteHeader (header: string): { domain: string, expected: number } | null {
   const [, quality, domain] = /, quality=([\d.]+),.* domain=(\w+)$/.exec(header) ?? []
   return quality === undefined || domain === undefined ? null : { domain, expected: Number(quality) }
 }
@@ -36,27 +36,29 @@ function quoted (text: string): string {
   return `"${text.replace(/[^\x20-\x7e]/g, encodeURIComponent).replace(/["\\]/g, '\\$&')}"`
 }
 
-/** How far scores may be off: on text unlike the training data by more. */
-const uncertainty = { familiar: 0.05, foreign: 0.15 }
+/** Standard error of a score, on text like the training data and on other text. */
+const uncertainty = { familiar: 0.05, unfamiliar: 0.15 }
 
-/** The chance that the first of some candidates really is better than the second; 1 where there is none. */
-export function confidenceOf ([first, second]: readonly Scored[], { familiarity }: Understanding): number {
+/** The chance that the first candidate is better than the second, 0.5 to 1; 1 without a second one. */
+export function confidenceOf (
+  [first, second]: readonly RankedModel[], { familiarity }: TextAnalysis
+): number {
   if (first === undefined || second === undefined) return 1
-  const spread = familiarity * uncertainty.familiar + (1 - familiarity) * uncertainty.foreign
+  const spread = familiarity * uncertainty.familiar + (1 - familiarity) * uncertainty.unfamiliar
   const logistic = 1 / (1 + Math.exp(-1.7 * Math.abs(first.score - second.score) / spread))
   return Math.round(logistic * 100) / 100
 }
 
-export function mainDomain (text: Understanding): string {
+/** The domain with the largest share. */
+export function mainDomain (text: TextAnalysis): string {
   let best = 0
   text.domains.forEach((share, at) => { if (share > (text.domains[best] as number)) best = at })
   return domains[best] ?? ''
 }
 
-/** What the decision rests on, for people to read. */
-export function signalsOf (request: Conversation, text: Understanding): Decision['signals'] {
-  const { focus, ...rest } = request
-  const { maxTokens, ...counted } = rest
+/** The features of request and text that a decision shows. */
+export function signalsOf (request: RequestFeatures, text: TextAnalysis): RouterDecision['signals'] {
+  const { focus, maxTokens, ...counted } = request
   return {
     ...counted,
     ...(maxTokens === null ? {} : { maxTokens }),

@@ -1,72 +1,71 @@
 import { costNano } from '../billing/token-price.ts'
-import type { Expectation } from './rank.ts'
-import type { Conversation } from './conversation.ts'
-import type { Entry } from './pool.ts'
-import { chance, domainLevel, qualityOf } from './scoring/quality.ts'
-import type { Understanding } from './scoring/understand.ts'
-import type { Weights } from './scoring/weights.ts'
-import type { Deployments } from './types.ts'
+import type { ModelEstimate } from './rank.ts'
+import type { RequestFeatures } from './request-features.ts'
+import type { PoolModel } from './model-pool.ts'
+import { sigmoid } from './scoring/log-odds.ts'
+import { domainLevel, predictQuality } from './scoring/quality.ts'
+import type { TextAnalysis } from './scoring/analyze-text.ts'
+import type { RouterWeights } from './scoring/weights.ts'
+import type { DeploymentStates } from './types.ts'
 
-/** An expectation beside the most that the request may cost, in nano-USD. */
-export interface Bounded extends Expectation { highestNano: number }
+/** An estimate and the most that the request may cost, in nano-USD. */
+export interface BoundedEstimate extends ModelEstimate { maxCostNano: number }
 
-/** What the expectations of all candidates for one request rest on. */
-export interface Outlook {
-  request: Conversation
-  text: Understanding
-  deployments: Deployments
-  weights: Weights
+/** The input common to the estimates of all models for one request. */
+export interface EstimateContext {
+  request: RequestFeatures
+  text: TextAnalysis
+  deployments: DeploymentStates
+  weights: RouterWeights
 }
 
-/** How much longer than expected an answer may get when the client sets no limit. */
-const generous = 3
-/**
- * What is assumed of the speed of a model of which nothing is known, or nothing any more: that it is fast, so
- * that it is tried, and tried again after it was slow.
- */
-const untried = { firstTokenMs: 300, tokensPerSecond: 150 }
-/** What a model is taken to need that nobody can call now. */
-const unreachableMs = 60_000
+/** How much longer than estimated an answer may get when the client sets no limit, as a factor. */
+const maxLengthFactor = 3
+/** Optimistic, so that a model without recent measurements is tried, and tried again after it was slow. */
+const unmeasuredSpeed = { firstTokenMs: 300, tokensPerSecond: 150 }
+const unavailableMs = 60_000
 
 /**
- * Puts a model's quality, cost and speed on a request into figures; `cachedTokens` of the prompt are in its
- * provider's cache. Of several places where it runs the dearest and the fastest count.
+ * Estimates quality, cost and latency of a model for a request; `cachedTokens` of the prompt are in its
+ * provider's cache. Of several deployments the dearest and the fastest count.
  */
-export function expect (
-  entry: Entry, { request, text, deployments, weights }: Outlook, cachedTokens: number
-): Bounded {
-  const { model, profile, prices } = entry
-  const most = Math.min(request.maxTokens ?? Infinity, model.maxOutput ?? Infinity)
-  const outputTokens = Math.min(text.outputTokens * profile.verbosity, most)
-  const longest = request.maxTokens ?? Math.min(outputTokens * generous, most)
-  let expectedNano = 0
-  let highestNano = 0
+export function estimateModel (
+  { model, profile, prices }: PoolModel,
+  { request, text, deployments, weights }: EstimateContext,
+  cachedTokens: number
+): BoundedEstimate {
+  const limit = Math.min(request.maxTokens ?? Infinity, model.maxOutput ?? Infinity)
+  const outputTokens = Math.min(text.outputTokens * profile.verbosity, limit)
+  const maxOutputTokens = request.maxTokens ?? Math.min(outputTokens * maxLengthFactor, limit)
+  let estimatedNano = 0
+  let maxCostNano = 0
   for (const price of prices) {
     const cost = (output: number, cachedRead: number) => costNano(
       { prompt: request.promptTokens, completion: Math.ceil(output) * request.answers, cachedRead }, price)
-    expectedNano = Math.max(expectedNano, cost(outputTokens, cachedTokens))
-    highestNano = Math.max(highestNano, cost(longest, 0))
+    estimatedNano = Math.max(estimatedNano, cost(outputTokens, cachedTokens))
+    maxCostNano = Math.max(maxCostNano, cost(maxOutputTokens, 0))
   }
   return {
     id: model.id,
-    quality: qualityOf(text, profile, weights),
-    priorQuality: chance(domainLevel(text, profile)),
-    costNano: expectedNano,
-    highestNano,
-    latencyMs: latencyOf(entry, outputTokens, deployments)
+    quality: predictQuality(text, profile, weights),
+    priorQuality: sigmoid(domainLevel(text, profile)),
+    costNano: estimatedNano,
+    maxCostNano,
+    latencyMs: estimateLatency({ model, profile }, outputTokens, deployments)
   }
 }
 
-/** Until the whole answer is there, at the fastest place that works. */
-function latencyOf ({ model, profile }: Entry, outputTokens: number, deployments: Deployments): number {
-  const seed = model.speed ?? profile.seed ?? untried
-  let least = Infinity
+/** Milliseconds until the whole answer has arrived from the fastest deployment that is available. */
+function estimateLatency (
+  { model, profile }: Pick<PoolModel, 'model' | 'profile'>, outputTokens: number, deployments: DeploymentStates
+): number {
+  const seed = model.speed ?? profile.seed ?? unmeasuredSpeed
+  let leastMs = Infinity
   for (const deployment of model.deployments) {
     if (!deployments.isAvailable(deployment)) continue
-    const {
-      firstTokenMs, tokensPerSecond
-    } = deployments.expected(deployment.provider, deployment.model, seed)
-    least = Math.min(least, firstTokenMs + outputTokens / Math.max(0.1, tokensPerSecond) * 1000)
+    const { provider, model: name } = deployment
+    const { firstTokenMs, tokensPerSecond } = deployments.expected(provider, name, seed)
+    leastMs = Math.min(leastMs, firstTokenMs + outputTokens / Math.max(0.1, tokensPerSecond) * 1000)
   }
-  return least === Infinity ? unreachableMs : least
+  return leastMs === Infinity ? unavailableMs : leastMs
 }

@@ -1,63 +1,71 @@
 import type { ModelConfig } from '../catalogue/types.ts'
-import { violated, type Permissions } from './constraints.ts'
-import { expect, type Bounded, type Outlook } from './estimate.ts'
-import type { Entry, Pool } from './pool.ts'
-import type { Deployments, Question, Exclusion, Policy, Constraint } from './types.ts'
+import { violatedConstraint } from './constraints.ts'
+import type { Exclusion, RoutingConstraint, RoutingPermissions } from './constraints.ts'
+import { estimateModel, type BoundedEstimate, type EstimateContext } from './estimate.ts'
+import type { ModelPool, PoolModel } from './model-pool.ts'
+import type { DeploymentStates, RoutingPolicy, RoutingRequest } from './types.ts'
 
-/** The models that can take a request, and those that cannot. */
-export interface Assessment {
-  possible: Bounded[]
+/** The models that can take a request, and a function that lists the others. */
+export interface FilteredModels {
+  possible: BoundedEstimate[]
   excluded: () => Exclusion[]
 }
 
-/** Applies every constraint to every model; only of those that are left the expectation is worked out. */
-export function assess (
-  question: Question, policy: Policy, { entries, byId }: Pool, outlook: Outlook, incumbent: string | undefined
-): Assessment {
-  const { candidates, mayUse } = question
-  const permissions = { policy, mayUse, isHealthy: healthy(outlook.deployments) }
-  const considered = candidates === null ? entries : candidates.flatMap(id => byId.get(id) ?? [])
-  const limits = limitsOf(question, policy)
-  const possible: Bounded[] = []
-  const removed: Exclusion[] = []
-  for (const entry of new Set(considered)) {
-    const { id } = entry.model
-    if (constraintOf(entry, outlook, permissions) !== null) continue
-    const expected = expect(entry, outlook, id === incumbent ? outlook.request.earlierTokens : 0)
-    const tooDear = limits.find(({ mostNano }) => expected.highestNano > mostNano)
-    if (tooDear === undefined) possible.push(expected)
-    else removed.push({ model: id, constraint: tooDear.constraint })
+/**
+ * Applies every constraint to every model, and estimates those that pass. `sticky` is the model of the
+ * conversation, whose provider has cached the earlier tokens.
+ */
+export function filterCandidates (
+  routing: RoutingRequest,
+  policy: RoutingPolicy,
+  { models, byId }: ModelPool,
+  context: EstimateContext,
+  sticky: string | undefined
+): FilteredModels {
+  const { candidates, mayUse } = routing
+  const permissions = { policy, mayUse, isHealthy: healthy(context.deployments) }
+  const considered = candidates === null ? models : candidates.flatMap(id => byId.get(id) ?? [])
+  const limits = costLimits(routing, policy)
+  const possible: BoundedEstimate[] = []
+  const tooDear: Exclusion[] = []
+  for (const one of new Set(considered)) {
+    const { id } = one.model
+    if (constraintOf(one, context, permissions) !== null) continue
+    const estimate = estimateModel(one, context, id === sticky ? context.request.earlierTokens : 0)
+    const exceeded = limits.find(({ maxNano }) => estimate.maxCostNano > maxNano)
+    if (exceeded === undefined) possible.push(estimate)
+    else tooDear.push({ model: id, constraint: exceeded.constraint })
   }
 
-  /** Worked out only where it is shown: a catalogue may have a thousand models. */
+  /** Computed only where it is shown, because a catalogue may have a thousand models. */
   function excluded (): Exclusion[] {
-    const others = candidates === null ? [] : candidates.filter(id => !byId.has(id))
-    const unable = considered.flatMap(entry => {
-      const constraint = constraintOf(entry, outlook, permissions)
-      return constraint === null ? [] : [{ model: entry.model.id, constraint }]
+    const unable = considered.flatMap(one => {
+      const constraint = constraintOf(one, context, permissions)
+      return constraint === null ? [] : [{ model: one.model.id, constraint }]
     })
-    const unknown = others.map(model => ({ model, constraint: 'unknown' as const }))
-    return [...removed, ...unable, ...unknown]
+    const unknown = (candidates ?? []).filter(id => !byId.has(id))
+      .map(model => ({ model, constraint: 'unknown' as const }))
+    return [...tooDear, ...unable, ...unknown]
   }
 
   return { possible, excluded }
 }
 
-function constraintOf (entry: Entry, { request }: Outlook, permissions: Permissions): Constraint | null {
-  const found = violated(entry.model, request, permissions)
-  return found ?? (entry.prices.length === 0 ? 'price' : null)
+function constraintOf (
+  { model, prices }: PoolModel, { request }: EstimateContext, permissions: RoutingPermissions
+): RoutingConstraint | null {
+  return violatedConstraint(model, request, permissions) ?? (prices.length === 0 ? 'price' : null)
 }
 
-function limitsOf (
-  { availableNano }: Question, { config }: Policy
-): { constraint: Constraint, mostNano: number }[] {
-  const limits = [
-    { constraint: 'ceiling' as const, mostNano: config.ceilingNano ?? Infinity },
-    { constraint: 'credit' as const, mostNano: availableNano ?? Infinity }
-  ]
-  return limits.filter(({ mostNano }) => mostNano < Infinity)
+function costLimits (
+  { availableNano }: RoutingRequest, { config }: RoutingPolicy
+): { constraint: RoutingConstraint, maxNano: number }[] {
+  return [
+    { constraint: 'ceiling' as const, maxNano: config.ceilingNano ?? Infinity },
+    { constraint: 'credit' as const, maxNano: availableNano ?? Infinity }
+  ].filter(({ maxNano }) => maxNano < Infinity)
 }
 
-function healthy (deployments: Deployments): (model: ModelConfig) => boolean {
-  return model => model.deployments.some(one => deployments.isAvailable(one))
+function healthy (deployments: DeploymentStates): (model: ModelConfig) => boolean {
+  return model => model.deployments.some(deployment => deployments.isAvailable(deployment))
 }

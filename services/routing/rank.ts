@@ -1,75 +1,72 @@
 import type { Tradeoff } from './policies.ts'
 
-/** What is expected of one model for one request. */
-export interface Expectation {
+/** Estimated quality, cost and latency of one model for one request. */
+export interface ModelEstimate {
   id: string
   /** Chance of a good answer, 0 to 1. */
   quality: number
-  /** The same without a look at this very text. */
+  /** The same from the domain alone, without the text. */
   priorQuality: number
   costNano: number
   latencyMs: number
 }
 
-/** An expectation and how much it is worth under a policy. */
-export interface Scored extends Expectation { score: number }
+/** An estimate and its score under a policy. */
+export interface RankedModel extends ModelEstimate { score: number }
 
-/** A model this much less likely to answer well than the best, as a share of the best, is not good enough. */
+/** Models below this share of the best quality are not good enough. */
 const goodEnough = 0.65
-/** What a model must be better by that is expected to be worse, dearer and slower than another one. */
-const dominatedMargin = 0.02
+/** Exceeds any other difference of scores, because weights are at most 100 each. */
+const notGoodEnoughPenalty = 1000
+/** A model that another one dominates in all three respects must be better by this to go first. */
+const dominatedPenalty = 0.02
 
 /**
- * Orders the candidates, best first: quality less what its cost and latency are worth, both as shares of the
- * highest. What is far from good enough comes last. Where only quality counts the first is the one expected
- * to answer best, so no other policy expects a better answer. Equal scores go to the cheaper, then by
- * id, so that the same candidates always give the same order.
+ * Ranks models, best first: quality minus the weighted cost and latency, both as shares of the highest.
+ * Models that are not good enough come last. With weights of 0 the score is the quality, so no other policy
+ * puts a better model first. Ties are broken by cost, then by id, so the order is deterministic.
  */
-export function rank (candidates: readonly Expectation[], tradeoff: Tradeoff): Scored[] {
+export function rankModels (models: readonly ModelEstimate[], tradeoff: Tradeoff): RankedModel[] {
   let bestQuality = 0
   let highestCost = 0
-  let longest = 0
-  for (const { quality, costNano, latencyMs } of candidates) {
+  let longestMs = 0
+  for (const { quality, costNano, latencyMs } of models) {
     bestQuality = Math.max(bestQuality, quality)
     highestCost = Math.max(highestCost, costNano)
-    longest = Math.max(longest, latencyMs)
+    longestMs = Math.max(longestMs, latencyMs)
   }
   const perNano = highestCost > 0 ? tradeoff.cost / highestCost : 0
-  const perMs = longest > 0 ? tradeoff.latency / longest : 0
-  const isGuarded = perNano > 0 || perMs > 0
-  const front = isGuarded ? frontOf(candidates) : []
-  return candidates.map(one => {
-    let score = one.quality - one.costNano * perNano - one.latencyMs * perMs
-    if (isDominated(one, front)) score -= dominatedMargin
-    if (one.quality < bestQuality * goodEnough) score -= notGoodEnough
-    return { ...one, score }
+  const perMs = longestMs > 0 ? tradeoff.latency / longestMs : 0
+  const front = perNano > 0 || perMs > 0 ? paretoFront(models) : []
+  return models.map(model => {
+    let score = model.quality - model.costNano * perNano - model.latencyMs * perMs
+    if (isDominated(model, front)) score -= dominatedPenalty
+    if (model.quality < bestQuality * goodEnough) score -= notGoodEnoughPenalty
+    return { ...model, score }
   }).sort(byScore)
 }
 
-/** More than any score can differ by otherwise: weights are at most 100 each. */
-const notGoodEnough = 1000
-
-function byScore (one: Scored, other: Scored): number {
+function byScore (one: RankedModel, other: RankedModel): number {
   return other.score - one.score || one.costNano - other.costNano || (one.id < other.id ? -1 : 1)
 }
 
-/** Those that no other candidate beats in all three respects; found in one sweep from the cheapest up. */
-function frontOf (candidates: readonly Expectation[]): Expectation[] {
-  const front: Expectation[] = []
-  for (const one of candidates.toSorted(fromCheapest)) if (!isDominated(one, front)) front.push(one)
+/** The models that no other dominates, found in one sweep from the cheapest up. */
+function paretoFront (models: readonly ModelEstimate[]): ModelEstimate[] {
+  const front: ModelEstimate[] = []
+  for (const model of models.toSorted(byCost)) if (!isDominated(model, front)) front.push(model)
   return front
 }
 
-function fromCheapest (one: Expectation, other: Expectation): number {
+function byCost (one: ModelEstimate, other: ModelEstimate): number {
   return one.costNano - other.costNano || other.priorQuality - one.priorQuality ||
     one.latencyMs - other.latencyMs
 }
 
-function isDominated (one: Expectation, front: readonly Expectation[]): boolean {
+function isDominated (model: ModelEstimate, front: readonly ModelEstimate[]): boolean {
   for (const other of front) {
-    const quality = other.priorQuality - one.priorQuality
-    const saved = one.costNano - other.costNano
-    const sooner = one.latencyMs - other.latencyMs
+    const quality = other.priorQuality - model.priorQuality
+    const saved = model.costNano - other.costNano
+    const sooner = model.latencyMs - other.latencyMs
     const isNoWorse = quality >= 0 && saved >= 0 && sooner >= 0
     if (isNoWorse && (quality > 0 || saved > 0 || sooner > 0)) return true
   }

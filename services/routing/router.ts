@@ -1,95 +1,95 @@
 import type { ModelConfig, PolicyConfig } from '../catalogue/types.ts'
 import { GatewayError } from '../shared/errors.ts'
-import { assess } from './filter-candidates.ts'
-import { rank } from './rank.ts'
-import { conversationOf } from './conversation.ts'
+import { noModelQualifies } from './constraints.ts'
+import { filterCandidates } from './filter-candidates.ts'
+import { rankModels } from './rank.ts'
+import { extractFeatures } from './request-features.ts'
 import { confidenceOf, mainDomain, signalsOf } from './describe.ts'
 import { tradeoffOf } from './policies.ts'
-import { createPool, type Pool } from './pool.ts'
-import { nothingQualifies } from './refusals.ts'
-import { createUnderstanding } from './scoring/understand.ts'
-import { loadWeights, type Weights } from './scoring/weights.ts'
-import { settle } from './sticky-choice.ts'
-import { conversationKey, createStickiness, type Stickiness } from './sticky.ts'
-import type { Deployments, Question, Decision } from './types.ts'
-import type { Offsets } from './feedback/types.ts'
+import { createModelPool, type ModelPool } from './model-pool.ts'
+import { createTextAnalyzer } from './scoring/analyze-text.ts'
+import { loadWeights, type RouterWeights } from './scoring/weights.ts'
+import { conversationKey, createStickyModels, stick, type StickyModels } from './sticky.ts'
+import type { DeploymentStates, RoutingRequest, RouterDecision } from './types.ts'
+import type { FeedbackOffsets } from './feedback/types.ts'
 
 export interface Router {
   /**
-   * Decides which models to try for a request to `auto` or `auto:…`; makes no call and remembers nothing.
-   * The same question gives the same answer, as long as nothing new is known. Throws GatewayError 404 for an
-   * unknown policy, 400 when no model qualifies.
+   * Ranks the models for a request to `auto` or `auto:…`. It calls no provider and stores nothing, so the
+   * same state gives the same decision. Throws GatewayError 404 for an unknown policy, 400 when no model
+   * qualifies.
    */
-  decide (question: Question): Decision
-  /** Remembers which model of a decision answered, so that the conversation can stay with it. */
-  keep (decision: Decision, model: string): void
-  /** Lets the conversation go elsewhere, because its model has failed it. */
-  release (decision: Decision): void
+  decide (routing: RoutingRequest): RouterDecision
+  /** Makes `model`, which answered, the sticky model of the conversation. */
+  stick (decision: RouterDecision, model: string): void
+  /** Removes the sticky model of the conversation after it failed. */
+  unstick (decision: RouterDecision): void
 }
 
 /** The models and policies of the running configuration. `version` changes whenever they do. */
-export interface Offer {
+export interface RoutingCatalogue {
   version (): unknown
   models (): readonly ModelConfig[]
   policies (): readonly PolicyConfig[]
-  /** The public id of what serves an id, which may be one of its other names. */
+  /** Returns the public id of the model that an id or alias names. */
   resolve (id: string): string | undefined
-  offsets (): Offsets
+  offsets (): FeedbackOffsets
 }
 
 interface RouterOptions {
-  offer: Offer
-  deployments: Deployments
-  weights?: Weights
-  stickiness?: Stickiness
+  catalogue: RoutingCatalogue
+  deployments: DeploymentStates
+  weights?: RouterWeights
+  stickyModels?: StickyModels
 }
 
-/** Creates the router. Its weights are read when the first request asks it to choose. */
+/** Creates the router. Its weights are read on the first decision. */
 export function createRouter (
-  { offer, deployments, stickiness = createStickiness(), ...given }: RouterOptions
+  { catalogue, deployments, stickyModels = createStickyModels(), ...given }: RouterOptions
 ): Router {
-  let scorer: { weights: Weights, understand: ReturnType<typeof createUnderstanding> } | undefined
-  let prepared: { version: unknown, pool: Pool } | undefined
+  let analyzer: { weights: RouterWeights, analyze: ReturnType<typeof createTextAnalyzer> } | undefined
+  let prepared: { version: unknown, pool: ModelPool } | undefined
 
-  function scorerOf () {
+  function createAnalyzer () {
     const weights = given.weights ?? loadWeights()
-    scorer ??= { weights, understand: createUnderstanding(weights) }
-    return scorer
+    return { weights, analyze: createTextAnalyzer(weights) }
   }
 
-  function poolOf (weights: Weights): Pool {
-    const version = offer.version()
-    if (prepared?.version !== version) {
-      prepared = { version, pool: createPool(offer.models(), offer.policies(), weights, offer.offsets()) }
+  function poolOf (weights: RouterWeights): ModelPool {
+    const version = catalogue.version()
+    if (prepared === undefined || prepared.version !== version) {
+      const pool = createModelPool(catalogue.models(), catalogue.policies(), weights, catalogue.offsets())
+      prepared = { version, pool }
     }
-    return (prepared as { pool: Pool }).pool
+    return prepared.pool
   }
 
-  function decide (question: Question): Decision {
+  function decide (routing: RoutingRequest): RouterDecision {
     const startedMs = performance.now()
-    const { weights, understand } = scorer ?? scorerOf()
+    const { weights, analyze } = analyzer ??= createAnalyzer()
     const pool = poolOf(weights)
-    const id = question.request.model
+    const id = routing.request.model
     const policy = pool.policies.get(id)
     if (policy === undefined) throw GatewayError.modelNotFound(id)
 
-    const request = conversationOf(question.request)
-    const text = understand(request.focus, request)
-    const conversation = conversationKey(question.key, id, question.conversation, question.request)
-    const stay = request.hasAnswers ? stickiness.find(conversation) : undefined
-    const outlook = { request, text, deployments, weights }
-    const { possible, excluded } = assess(withPublicIds(question), policy, pool, outlook, stay?.model)
+    const request = extractFeatures(routing.request)
+    const text = analyze(request.focus, request)
+    const conversation = conversationKey(routing.key, id, routing.conversation, routing.request)
+    const sticky = request.hasAnswers ? stickyModels.get(conversation) : undefined
+    const context = { request, text, deployments, weights }
+    const { possible, excluded } = filterCandidates(
+      withPublicIds(routing), policy, pool, context, sticky?.model)
     if (possible.length === 0) {
-      // That the money does not suffice is for admission to say, which knows it exactly.
-      if (question.availableNano !== null) return decide({ ...question, availableNano: null })
-      throw nothingQualifies(id, excluded())
+      // Without the credit limit the hold decides, which knows the exact balance and answers 402.
+      if (routing.availableNano !== null) return decide({ ...routing, availableNano: null })
+      throw noModelQualifies(id, excluded())
     }
 
-    const { order, reason } = settle(rank(possible, tradeoffOf(policy.config)), stay, request, id)
+    const { order, reason } = stick(rankModels(possible, tradeoffOf(policy.config)), sticky, request, id)
     return {
       policy: id,
       candidates: order.flatMap(one => pool.byId.get(one.id)?.model ?? []),
-      scored: order,
+      ranked: order,
       reason,
       confidence: confidenceOf(order, text),
       excluded,
@@ -102,24 +102,18 @@ export function createRouter (
     }
   }
 
-  function withPublicIds (question: Question): Question {
-    const { candidates } = question
-    return candidates === null
-      ? question
-      : {
-          ...question,
-          candidates: candidates.map(
-            id => offer.resolve(id) ?? id
-          )
-        }
+  function withPublicIds (routing: RoutingRequest): RoutingRequest {
+    const { candidates } = routing
+    if (candidates === null) return routing
+    return { ...routing, candidates: candidates.map(id => catalogue.resolve(id) ?? id) }
   }
 
   return {
     decide,
-    keep ({ conversation, scored }, model) {
-      const quality = scored.find(({ id }) => id === model)?.quality
-      if (quality !== undefined) stickiness.keep(conversation, { model, quality })
+    stick ({ conversation, ranked }, model) {
+      const quality = ranked.find(({ id }) => id === model)?.quality
+      if (quality !== undefined) stickyModels.set(conversation, { model, quality })
     },
-    release: ({ conversation }) => stickiness.forget(conversation)
+    unstick ({ conversation }) { stickyModels.delete(conversation) }
   }
 }

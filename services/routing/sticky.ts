@@ -1,59 +1,87 @@
 import { LRUCache } from 'lru-cache'
 import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
+import type { RankedModel } from './rank.ts'
+import type { RequestFeatures } from './request-features.ts'
 import { fnvOffset, fnvPrime } from './text/vocabulary.ts'
-import { textOf } from './text/focus.ts'
+import { messageText } from './text/prompt-text.ts'
+import type { RoutingReason } from './types.ts'
 
-/** Which model a conversation has been with, and how well it was expected to do. */
-export interface Stay { model: string, quality: number }
+/** The model that answered a conversation last, and its estimated quality then. */
+export interface StickyModel { model: string, quality: number }
 
-/** The conversations of this node that went on lately. A forgotten one only costs a provider's cache. */
-export interface Stickiness {
-  find (conversation: string): Stay | undefined
-  keep (conversation: string, stay: Stay): void
-  /** The next message may go elsewhere. */
-  forget (conversation: string): void
-}
+/** The sticky models of recent conversations on this node. Eviction only costs a provider's cache hit. */
+export type StickyModels = Pick<LRUCache<string, StickyModel>, 'get' | 'set' | 'delete'>
 
+/** A ranked model leaves its conversation only when another one scores better by more than this. */
+const stickyMargin = 0.05
 const limits = { conversations: 20_000, idleMs: 3_600_000, hashedChars: 2000 }
 
-export function createStickiness (
+export function createStickyModels (
   { clock = () => performance.now() }: { clock?: () => number } = {}
-): Stickiness {
-  const stays = new LRUCache<string, Stay>({
+): StickyModels {
+  return new LRUCache<string, StickyModel>({
     max: limits.conversations,
     ttl: limits.idleMs,
     ttlResolution: 0,
     updateAgeOnGet: true,
     perf: { now: clock }
   })
-  return {
-    find: conversation => stays.get(conversation),
-    keep (conversation, stay) { stays.set(conversation, stay) },
-    forget (conversation) { stays.delete(conversation) }
-  }
 }
 
 /**
- * What tells a conversation from the others of a key: its name where the client gives one, else how it began,
- * which every later request of it repeats.
+ * Keeps a conversation on its model unless another one is clearly better. In a tool loop it stays in any
+ * case; if its model was filtered out there, the best one of at least the same quality goes first. `ranked`
+ * and the result are ordered best first.
+ */
+export function stick (
+  ranked: readonly RankedModel[],
+  sticky: StickyModel | undefined,
+  { inToolLoop }: RequestFeatures,
+  policy: string
+): { order: readonly RankedModel[], reason: RoutingReason } {
+  const best = ranked[0]
+  const current = sticky && ranked.find(({ id }) => id === sticky.model)
+  if (current !== undefined && best !== undefined) {
+    if (inToolLoop) return { order: withFirst(current, ranked), reason: 'tool_loop' }
+    if (current.score + stickyMargin >= best.score) {
+      return { order: withFirst(current, ranked), reason: 'conversation' }
+    }
+  }
+  if (ranked.length === 1) return { order: ranked, reason: 'only_candidate' }
+  const successor = inToolLoop && sticky && ranked.find(({ quality }) => quality >= sticky.quality)
+  if (successor) return { order: withFirst(successor, ranked), reason: 'tool_loop' }
+  return { order: ranked, reason: reasons[policy] ?? 'best_balance' }
+}
+
+const reasons: Readonly<Record<string, RoutingReason>> = {
+  'auto:cost': 'cheapest_good_enough', 'auto:quality': 'best_quality', 'auto:speed': 'fastest_good_enough'
+}
+
+function withFirst (first: RankedModel, ranked: readonly RankedModel[]): RankedModel[] {
+  return [first, ...ranked.filter(other => other !== first)]
+}
+
+/**
+ * Identifies a conversation of an API key and policy: by the name that the client gives, else by a hash of
+ * the messages up to the first one of the user, which every later request repeats.
  */
 export function conversationKey (
   key: string, policy: string, name: string | null, { messages }: ChatCompletionRequest
 ): string {
   if (name !== null) return `${key} ${policy} ${name}`
-  let one = fnvOffset
-  let other = 17
+  let fnv = fnvOffset
+  let polynomial = 17
   for (const { role, content } of messages) {
     if (role !== 'system' && role !== 'developer' && role !== 'user') continue
-    const text = textOf(content)
+    const text = messageText(content)
     const end = Math.min(text.length, limits.hashedChars)
     for (let at = 0; at < end; at++) {
       const code = text.charCodeAt(at)
-      one = Math.imul(one ^ code, fnvPrime)
-      other = Math.imul(other, 31) + code | 0
+      fnv = Math.imul(fnv ^ code, fnvPrime)
+      polynomial = Math.imul(polynomial, 31) + code | 0
     }
-    other = Math.imul(other, 31) + text.length | 0
+    polynomial = Math.imul(polynomial, 31) + text.length | 0
     if (role === 'user') break
   }
-  return `${key} ${policy} ${one >>> 0} ${other >>> 0}`
+  return `${key} ${policy} ${fnv >>> 0} ${polynomial >>> 0}`
 }

@@ -1,41 +1,40 @@
 import { GatewayError } from '../shared/errors.ts'
 import type { Router } from './router.ts'
-import type { Question } from './types.ts'
+import type { RoutingRequest } from './types.ts'
 import type { Periodic } from '../shared/timers.ts'
 import { periodically } from '../shared/timers.ts'
 
-interface PracticeOptions {
+interface WarmUpOptions {
   onError: (error: unknown) => void
-  /** How long the start is left alone, and the pause between two decisions, in which requests are served. */
+  /** Delay before the first decision, and the pause between two, in which requests are served. */
   afterMs?: number
   everyMs?: number
-  /** Enough for the compiler to have seen what decisions run through. */
+  /** Enough for the JIT to compile the code of a decision. */
   decisions?: number
 }
 
 /**
- * Makes decisions that nobody asked for, so that the first request after a start does not wait until the
- * weights are read and the code is compiled: that takes ten times as long as a decision later. It ends by
- * itself, and with the first failure.
+ * Loads the weights and makes decisions on synthetic requests, because a decision before JIT compilation
+ * takes ten times as long. Stops after `decisions` of them, or at the first error.
  */
-export function practise (
-  router: Pick<Router, 'decide'>, { onError, afterMs = 1000, everyMs = 2, decisions = 400 }: PracticeOptions
+export function warmUpRouter (
+  router: Pick<Router, 'decide'>, { onError, afterMs = 1000, everyMs = 2, decisions = 400 }: WarmUpOptions
 ): Periodic {
   let made = 0
-  const practice = periodically(() => made === 0 ? afterMs : everyMs, async () => {
+  const warmUp = periodically(() => made === 0 ? afterMs : everyMs, async () => {
     try {
-      router.decide(questionOf(made))
+      router.decide(syntheticRequest(made))
     } catch (error) {
-      // No model may qualify for a question; whoever asks it in earnest hears of that.
+      // A configuration in which no model qualifies is fine until a client sends such a request.
       if (!(error instanceof GatewayError)) throw error
     }
     made++
-    if (made === decisions) practice.stop()
+    if (made === decisions) warmUp.stop()
   }, error => {
-    practice.stop()
+    warmUp.stop()
     onError(error)
   })
-  return practice
+  return warmUp
 }
 
 const policies = ['auto', 'auto:cost', 'auto:quality', 'auto:speed'] as const
@@ -48,7 +47,7 @@ const tasks = [
   'Summarise this in three bullet points, as JSON with the keys "title" and "points".',
   'What does this print?'
 ] as const
-const matters = [
+const subjects = [
   'the bridge was closed for repairs until the end of the week, so the toll was not collected.',
   '```ts\nconst sum = tolls.filter(({ paid }) => paid).reduce((total, { cents }) => total + cents, 0)\n```',
   'Let $f(x) = \\int_0^x t^2 \\, dt$. Then $f(3) = 9$, and $f$ is convex on $[0, \\infty)$.',
@@ -56,22 +55,22 @@ const matters = [
   '{"id": 7, "gate": "north", "open": true, "lanes": [1, 2, 5]}'
 ] as const
 
-/** Of many kinds and lengths, alone and in conversations; the same number gives the same question. */
-function questionOf (number: number): Question {
+/** Requests of many kinds and lengths, with and without earlier messages; deterministic by number. */
+function syntheticRequest (number: number): RoutingRequest {
   const task = tasks[number % tasks.length] ?? ''
-  const matter = matters[number % matters.length] ?? ''
-  const ask = { role: 'user', content: `${task} ${`${matter} `.repeat(1 + (number % 9) ** 2)}` } as const
+  const subject = subjects[number % subjects.length] ?? ''
+  const message = { role: 'user', content: `${task} ${`${subject} `.repeat(1 + (number % 9) ** 2)}` } as const
   const before = [
     { role: 'system', content: 'You are a helpful assistant.' },
-    { role: 'user', content: matter },
+    { role: 'user', content: subject },
     { role: 'assistant', content: 'What would you like to know about it?' }
   ] as const
   return {
     request: {
       model: policies[number % policies.length] ?? 'auto',
-      messages: number % 3 === 0 ? [...before, ask] : [ask]
+      messages: number % 3 === 0 ? [...before, message] : [message]
     },
-    key: 'practice',
+    key: 'warm-up',
     mayUse: () => true,
     conversation: null,
     candidates: null,

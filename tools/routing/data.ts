@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
-import { focusOf } from '../../services/routing/text/focus.ts'
+import { promptText } from '../../services/routing/text/prompt-text.ts'
 import type { ChatMessage } from '../../schemas/openai/chat-messages.ts'
 
 /** One prompt and how well each model answered it, 0 to 1. */
@@ -70,7 +70,7 @@ export function readTrainingData (folder: string, names = ['train', 'val']): Tra
 
 /** The text of a row as the router reads it. */
 export function textOf (row: Row): string {
-  return focusOf(row.messages)
+  return promptText(row.messages)
 }
 
 /** Numbers from 0 up to 1, the same for the same seed. */

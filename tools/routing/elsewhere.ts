@@ -1,4 +1,4 @@
-import { sizeOf, spellings } from '../../services/routing/scoring/profile.ts'
+import { sizeOf, nameVariants } from '../../services/routing/scoring/profile.ts'
 import type { TrainedModel, WeightsFile } from '../../services/routing/scoring/weights.ts'
 import type { ModelRow, TrainingData } from './data.ts'
 import { ridge } from './ridge.ts'
@@ -11,7 +11,7 @@ type Models = Readonly<Record<string, TrainedModel>>
 export function aliasesOf (rows: Readonly<Record<string, ModelRow>>, models: Models): Record<string, string> {
   const aliases: Record<string, string> = {}
   for (const name of Object.keys(models).toSorted()) {
-    const names = [name, ...rows[name]?.aliases ?? []].flatMap(spellings)
+    const names = [name, ...rows[name]?.aliases ?? []].flatMap(nameVariants)
     for (const alias of names) if (!(alias in models)) aliases[alias] = name
   }
   return aliases
@@ -28,7 +28,7 @@ export function levelsElsewhere (
 ): Record<string, number> {
   const trained = (name: string) => models[aliases[name] ?? name]
   const both = rows.flatMap(row => {
-    const level = spellings(plainName(row.model)).map(trained).find(one => one !== undefined)?.level
+    const level = nameVariants(plainName(row.model)).map(trained).find(one => one !== undefined)?.level
     return level === undefined ? [] : [{ level, odds: oddsOf(row) }]
   })
   const mean = (values: number[]) => values.reduce(
@@ -40,7 +40,7 @@ export function levelsElsewhere (
   const best: Record<string, number> = {}
   for (const row of rows.filter(({ model }) => !model.includes(' + '))) {
     const known = level + slope * (oddsOf(row) - odds)
-    for (const name of spellings(plainName(row.model))) {
+    for (const name of nameVariants(plainName(row.model))) {
       if (trained(name) === undefined) {
         best[name] = Number(Math.max(
           best[name] ?? -Infinity, known
@@ -119,7 +119,7 @@ const firstTokenShare = 0.35
 /** Milliseconds to the first token and tokens per second, out of whole answers of a known length. */
 export function speedsOf (rows: TrainingData['speeds']): Record<string, [number, number]> {
   return Object.fromEntries(rows.flatMap(row => {
-    const name = spellings(row.model)[0]
+    const name = nameVariants(row.model)[0]
     if (name === undefined) return []
     const { firstTokenMs, tokensPerSecond } = speedOf(row.blockrun_latency_ms, row.blockrun_output_tokens)
     return [[name, [firstTokenMs, tokensPerSecond]]]

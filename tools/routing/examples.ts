@@ -1,5 +1,5 @@
-import { standardise, tfOf } from '../../services/routing/scoring/understand.ts'
-import { createReader } from '../../services/routing/text/reader.ts'
+import { standardise, tfOf } from '../../services/routing/scoring/analyze-text.ts'
+import { createTextReader } from '../../services/routing/text/reader.ts'
 import { signalCount, writeSignals } from '../../services/routing/text/signals.ts'
 import { textOf, type Row } from './data.ts'
 
@@ -18,7 +18,7 @@ export interface Examples {
 }
 
 export function toExamples (rows: readonly Row[]): Examples {
-  const reader = createReader()
+  const reader = createTextReader()
   const kinds = [...new Set(rows.map(({ family }) => family))].toSorted()
   const models = [...new Set(rows.flatMap(({ y }) => Object.keys(y)))].toSorted()
   const numberOf = new Map(models.map((model, index) => [model, index]))

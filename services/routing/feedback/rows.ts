@@ -1,28 +1,28 @@
 import type { Queries, Store } from '../../store/store.ts'
-import { expectationIn } from '../describe.ts'
-import type { Scored, Offsets, Offset } from './types.ts'
+import { parseRouteHeader } from '../describe.ts'
+import type { FeedbackScore, FeedbackOffsets, FeedbackOffset } from './types.ts'
 
-/** How much feedback is read at most, the latest first. */
-const maxRead = 200_000
+/** Only the latest scores are read. */
+const maxRows = 200_000
 
 /**
- * The feedback that something can be learned from: what had been expected is kept beside the score by the
- * node that answered, else it is in the request log for as long as that goes back. Throws StoreUnavailable.
+ * Reads the scores whose expected quality is known: the node that answered stores it with the score;
+ * otherwise it comes from the request log, within its retention. Throws StoreUnavailable.
  */
-export async function readFeedback (queries: Queries): Promise<Scored[]> {
+export async function readFeedback (queries: Queries): Promise<FeedbackScore[]> {
   const rows = await queries.all<FeedbackRow>(`
     select f.request_id, f.api_key, f.score, coalesce(f.model, l.model) as model, f.domain, f.expected, l.routed
     from routing_feedback f left join request_log l on f.expected is null and l.routed is not null
       and l.request = f.request_id and l.api_key = f.api_key
     where f.expected is not null or l.routed is not null
-    order by f.created_at desc, f.request_id, f.api_key limit ${maxRead}`)
-  const read = new Set<string>()
+    order by f.created_at desc, f.request_id, f.api_key limit ${maxRows}`)
+  const seen = new Set<string>()
   return rows.flatMap(({ request_id: requestId, api_key: key, score, model, domain, expected, routed }) => {
-    // A client that repeats an id has several requests by that name.
-    if (read.size === read.add(`${key} ${requestId}`).size) return []
-    const known = routed === null ? { domain, expected } : expectationIn(routed)
-    if (known === null || known.domain === null || known.expected === null) return []
-    return [{ requestId, model, score, domain: known.domain, expected: known.expected }]
+    // If a client reuses a request id, the join returns several rows.
+    if (seen.size === seen.add(`${key} ${requestId}`).size) return []
+    const routing = routed === null ? { domain, expected } : parseRouteHeader(routed)
+    if (routing === null || routing.domain === null || routing.expected === null) return []
+    return [{ requestId, model, score, domain: routing.domain, expected: routing.expected }]
   })
 }
 
@@ -36,8 +36,10 @@ interface FeedbackRow {
   routed: string | null
 }
 
-/** Makes these the offsets of all nodes, instead of those before. Throws StoreUnavailable. */
-export async function writeOffsets (store: Store, offsets: readonly Offset[], nowMs: number): Promise<void> {
+/** Replaces the active offsets on all nodes. Throws StoreUnavailable. */
+export async function writeOffsets (
+  store: Store, offsets: readonly FeedbackOffset[], nowMs: number
+): Promise<void> {
   await store.transaction(async queries => {
     await queries.run('delete from routing_offset')
     for (const { model, domain, logOdds, scores } of offsets) {
@@ -48,10 +50,10 @@ export async function writeOffsets (store: Store, offsets: readonly Offset[], no
   })
 }
 
-export const noOffsets: Offsets = { version: 0, byModel: new Map() }
+export const noOffsets: FeedbackOffsets = { version: 0, byModel: new Map() }
 
-/** Reads the offsets in force. Throws StoreUnavailable. */
-export async function readOffsets (queries: Queries): Promise<Offsets> {
+/** Reads the active offsets. Throws StoreUnavailable. */
+export async function readOffsets (queries: Queries): Promise<FeedbackOffsets> {
   const rows = await queries.all<{ model: string, domain: string, log_odds: number, trained_at: number }>(
     'select model, domain, log_odds, trained_at from routing_offset order by model, domain')
   const byModel = new Map<string, Map<string, number>>()

@@ -1,8 +1,19 @@
-/** One score together with what had been expected. */
-export interface Scored { requestId: string, model: string, domain: string, expected: number, score: number }
+/** A client's score of an answer, 0 to 1, and the quality that was expected of it. */
+export interface FeedbackScore {
+  requestId: string
+  model: string
+  domain: string
+  expected: number
+  score: number
+}
 
-/** What is in force: log-odds by model, then by domain. `version` changes with them. */
-export interface Offsets { version: number, byModel: ReadonlyMap<string, ReadonlyMap<string, number>> }
+/** The active offsets: log-odds by model, then by domain. `version` changes with them. */
+export interface FeedbackOffsets {
+  version: number
+  byModel: ReadonlyMap<string, ReadonlyMap<string, number>>
+}
 
-/** What a model's scores in a domain say: log-odds to add to what is expected of it there. */
-export interface Offset { model: string, domain: string, logOdds: number, scores: number }
+/**
+ * The log-odds to add to the expected quality of a model in a domain, and the number of scores behind them.
+ */
+export interface FeedbackOffset { model: string, domain: string, logOdds: number, scores: number }

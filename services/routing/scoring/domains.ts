@@ -1,9 +1,9 @@
-import { charKinds, type Reading } from '../text/reader.ts'
+import { charKinds, type TextCounts } from '../text/reader.ts'
 import { signalNames } from '../text/signals.ts'
 import { domains } from './weights.ts'
 
-/** What of a conversation tells its domain beyond the text that is read. */
-export interface Setting {
+/** Facts about a conversation beyond the text that is read. */
+export interface ConversationFacts {
   /** How many tools are offered. */
   tools: number
   /** User messages so far. */
@@ -12,15 +12,20 @@ export interface Setting {
   promptTokens: number
 }
 
-/**
- * How much each signal speaks for a domain. Written by hand: the training data has no texts of several of
- * these domains, and what they are called is known without it.
- */
-const evidence: Partial<Record<typeof domains[number], Record<string, number>>> = {
+/** Weight of each signal for a domain. Set by hand, because the training data covers few of these domains. */
+const signalWeights: Partial<Record<typeof domains[number], Record<string, number>>> = {
   code: {
-    'words:code': 7, 'char:curly': 4, 'char:semicolon': 5, 'char:underscore': 6, 'char:backtick': 5, indented: 0.5, fences: 1.5
+    'words:code': 7,
+    'char:curly': 4,
+    'char:semicolon': 5,
+    'char:underscore': 6,
+    'char:backtick': 5,
+    indented: 0.5,
+    fences: 1.5
   },
-  math: { 'words:math': 6, 'char:dollar': 6, 'char:backslash': 5, 'char:math': 3, numberShare: 1.5, 'words:quantity': 2 },
+  math: {
+    'words:math': 6, 'char:dollar': 6, 'char:backslash': 5, 'char:math': 3, numberShare: 1.5, 'words:quantity': 2
+  },
   knowledge: {
     'words:fact': 4, 'words:what': 2.5, options: 0.7, 'words:society': 3, 'words:science': 2.5, 'words:why': 1
   },
@@ -30,7 +35,7 @@ const evidence: Partial<Record<typeof domains[number], Record<string, number>>> 
   }
 }
 
-const base: Readonly<Record<typeof domains[number], number>> = {
+const biases: Readonly<Record<typeof domains[number], number>> = {
   code: -0.8,
   math: -0.8,
   tools: -4,
@@ -41,7 +46,7 @@ const base: Readonly<Record<typeof domains[number], number>> = {
   long_context: -3
 }
 
-const rows = domains.map(domain => Object.entries(evidence[domain] ?? {}).map(([name, weight]) => {
+const rows = domains.map(domain => Object.entries(signalWeights[domain] ?? {}).map(([name, weight]) => {
   return { at: signalNames.indexOf(name), weight }
 }))
 const toolsAt = domains.indexOf('tools')
@@ -51,28 +56,28 @@ const foreignAt = charKinds.indexOf('foreign')
 const longTokens = 16_000
 const sharpness = 1.6
 
-/** Writes the share of each domain into `out`, from the signals as they were counted. */
+/** Writes the share of each domain into `out`; `raw` are the signals before standardization. */
 export function writeDomains (
-  raw: Float32Array, { kinds, chars }: Reading, setting: Setting, out: Float32Array
+  raw: Float32Array, { kinds, chars }: TextCounts, facts: ConversationFacts, out: Float32Array
 ): void {
   for (let domain = 0; domain < domains.length; domain++) {
-    let sum = base[domains[domain] as typeof domains[number]]
+    let sum = biases[domains[domain] as typeof domains[number]]
     for (const { at, weight } of rows[domain] ?? []) sum += weight * (raw[at] as number)
     out[domain] = sum
   }
-  if (setting.tools > 0) out[toolsAt] = (out[toolsAt] as number) + 6
+  if (facts.tools > 0) out[toolsAt] = (out[toolsAt] as number) + 6
   const foreign = (kinds[foreignAt] as number) / Math.max(1, chars)
   out[multilingualAt] = (out[multilingualAt] as number) + 9 * Math.min(0.7, foreign)
-  out[longAt] = (out[longAt] as number) + 2 * Math.log2(1 + setting.promptTokens / longTokens)
+  out[longAt] = (out[longAt] as number) + 2 * Math.log2(1 + facts.promptTokens / longTokens)
   softmax(out)
 }
 
 function softmax (values: Float32Array): void {
-  let most = -Infinity
-  for (const value of values) most = Math.max(most, value)
+  let max = -Infinity
+  for (const value of values) max = Math.max(max, value)
   let sum = 0
   for (let at = 0; at < values.length; at++) {
-    values[at] = Math.exp(sharpness * ((values[at] as number) - most))
+    values[at] = Math.exp(sharpness * ((values[at] as number) - max))
     sum += values[at] as number
   }
   for (let at = 0; at < values.length; at++) values[at] = (values[at] as number) / sum

@@ -1,47 +1,47 @@
-import type { Profile } from './profile.ts'
-import type { Understanding } from './understand.ts'
-import type { Weights } from './weights.ts'
+import { sigmoid } from './log-odds.ts'
+import type { ModelProfile } from './profile.ts'
+import type { TextAnalysis } from './analyze-text.ts'
+import type { RouterWeights } from './weights.ts'
 
-/** No answer is certain, and none is hopeless. */
+/** No answer is certain to be good or bad. */
 const bounds = { least: 0.02, most: 0.995 }
 
 /**
- * The chance, 0 to 1, that a model answers a text well. On familiar text it is what was learned of the model
- * and of such texts. On other text only what carries over counts: how good the model is in the domain, and
- * how hard the text looks. There failures of all models are multiplied by the same factor, so that a harder
- * text never makes the weaker of two models the better choice.
+ * Predicts the chance, 0 to 1, that a model answers a text well. On text like the training data it uses the
+ * learned traits. On other text it uses only what generalizes: the model's level in the domain and the
+ * difficulty of the text, a factor on the failures of all models, so that it cannot change their order.
  */
-export function qualityOf (text: Understanding, profile: Profile, weights: Weights): number {
+export function predictQuality (text: TextAnalysis, profile: ModelProfile, weights: RouterWeights): number {
   const { familiarity, difficulty } = text
   let failure = 0
   if (familiarity > 0) {
-    failure += familiarity * (1 - learnedChance(text, profile, weights)) * Math.exp(learnedShare * difficulty)
+    const learned = 1 - learnedChance(text, profile, weights)
+    failure += familiarity * learned * Math.exp(learnedWeight * difficulty)
   }
   if (familiarity < 1) {
-    failure += (1 - familiarity) * (1 - chance(
-      domainLevel(text, profile)
-    )) * Math.exp(generalShare * difficulty)
+    const general = 1 - sigmoid(domainLevel(text, profile))
+    failure += (1 - familiarity) * general * Math.exp(generalWeight * difficulty)
   }
   const quality = Math.max(bounds.least, Math.min(bounds.most, 1 - failure))
-  return profile.offsets === null ? quality : shifted(quality, text.domains, profile.offsets)
+  return profile.offsets === null ? quality : withOffsets(quality, text.domains, profile.offsets)
 }
 
-function shifted (quality: number, domains: Float32Array, offsets: Float32Array): number {
+function withOffsets (quality: number, domains: Float32Array, offsets: Float32Array): number {
   let offset = 0
   for (let at = 0; at < domains.length; at++) offset += (domains[at] as number) * (offsets[at] as number)
-  return chance(Math.log(quality / (1 - quality)) + offset)
+  return sigmoid(Math.log(quality / (1 - quality)) + offset)
 }
 
 /**
- * How much of the difficulty counts: enough to rank texts, too little to turn a good model into a bad one; of
- * a familiar text some of it is known already.
+ * Weights of the difficulty: enough to rank texts, too little to make a good model a bad one. On familiar
+ * text the traits already account for part of it.
  */
-const generalShare = 0.5
-const learnedShare = 0.4
+const generalWeight = 0.5
+const learnedWeight = 0.4
 
-/** What the model reached in the kinds that the text is like, and how far this text departs from that. */
+/** The chance by kind of text, from the model's level in the kind and the traits of this text. */
 function learnedChance (
-  text: Understanding, profile: Profile, { kindLevels, ordinaryLevel, traitKinds }: Weights
+  text: TextAnalysis, profile: ModelProfile, { kindLevels, ordinaryLevel, traitKinds }: RouterWeights
 ): number {
   const level = profile.ownQuality === null ? profile.level : domainLevel(text, profile) - ordinaryLevel
   let sum = 0
@@ -52,21 +52,16 @@ function learnedChance (
     for (; traitKinds[trait] === kind; trait++) {
       inKind += (text.traits[trait] as number) * (profile.slopes[trait] as number)
     }
-    if (share > 0) sum += share * chance(inKind)
+    if (share > 0) sum += share * sigmoid(inKind)
   }
   return sum
 }
 
-export function domainLevel ({ domains }: Understanding, { levels }: Profile): number {
+/** Log-odds of a good answer from the domains of a text alone. */
+export function domainLevel ({ domains }: TextAnalysis, { levels }: ModelProfile): number {
   let level = 0
   for (let domain = 0; domain < domains.length; domain++) {
-    level += (
-      domains[domain] as number
-    ) * (levels[domain] as number)
+    level += (domains[domain] as number) * (levels[domain] as number)
   }
   return level
-}
-
-export function chance (logOdds: number): number {
-  return 1 / (1 + Math.exp(-logOdds))
 }

@@ -4,74 +4,72 @@ import { bucketCount } from '../text/reader.ts'
 import { signalCount } from '../text/signals.ts'
 
 /**
- * The weights file: what `npm run route:train` learned. Numbers in base64 are signed bytes times their
- * scale.
+ * The weights file that `npm run route:train` writes. Numbers in base64 are signed bytes times their scale.
  */
 export interface WeightsFile {
   version: string
-  /** What it was trained on, and when that data was made. */
+  /** Description of the training data. */
   data: string
-  /** Names of the kinds of text in the data, in the order of all lists by kind. */
+  /** Names of the kinds of text in the training data, in the order of all lists by kind. */
   kinds: string[]
-  /** Mean and spread of each signal. */
+  /** Mean and standard deviation of each signal. */
   signals: { mean: number[], spread: number[] }
-  /** The kind of text that each trait is of; per bucket, then per signal, one number for each trait. */
+  /** The kind of text of each trait; by bucket, then by signal, one coefficient for each trait. */
   traits: { kinds: number[], constants: number[], buckets: string, bucketScale: number[], signals: number[] }
   /** Typical texts: the kind of each, and its signals as signed bytes times `scale`. */
   typical: { kind: number[], scale: number, centres: string }
-  /** How hard each kind is for all, and how hard an ordinary text is. */
+  /** Log-odds of a good answer: by kind, and for an ordinary text, relative to the level of a model. */
   kindLevels: number[]
   ordinaryLevel: number
-  /** Logarithm of the length of an answer in tokens: a constant, then one number for each signal. */
+  /** Coefficients of the logarithm of the answer's tokens: a constant, then one for each signal. */
   outputLength: number[]
   models: Record<string, TrainedModel>
   /** Other names of the models above. */
   aliases: Record<string, string>
-  /** Levels of further models, measured elsewhere on programming tasks. */
+  /** Levels of further models, from a published programming benchmark. */
   levels: Record<string, number>
-  /** Milliseconds to the first token and tokens per second, as measured by others. */
+  /** Published milliseconds to the first token and tokens per second. */
   speeds: Record<string, [number, number]>
-  /** The same for one that nobody measured and whose output costs 1 USD per million tokens. */
-  usualSpeed: UsualSpeed
+  /** The typical speed of a model whose output costs 1 USD per million tokens. */
+  usualSpeed: TypicalSpeed
   /**
-   * Level of a model of which only the catalogue tells: by the logarithms of its price in USD per million
-   * tokens and of the tens of billions of parameters that its name speaks of, by years since 2024 and by
-   * whether it thinks.
+   * Coefficients of the level of a model that is only in the catalogue: by the logarithms of its price in USD
+   * per million tokens and of its tens of billions of parameters, by years since 2024 and by reasoning.
    */
-  prior: Prior
+  prior: LevelPrior
 }
 
-export interface Prior {
+export interface LevelPrior {
   level: number
   perPrice: number
   sizeLevel: number
   perSize: number
   perYear: number
   reasoning: number
-  /** How far off the trained models are from what their price says. */
+  /** Standard error of the trained models' levels by price. */
   spread: number
 }
 
-export interface UsualSpeed {
+export interface TypicalSpeed {
   firstTokenMs: number
   tokensPerSecond: number
-  /** How much the logarithm of the time grows with that of the price: what costs more is larger. */
+  /** Growth of the logarithm of the time with that of the price. */
   perPrice: number
 }
 
 export interface TrainedModel {
-  /** Log-odds of a good answer to an ordinary text of the data. */
+  /** Log-odds of a good answer to an ordinary text of the training data. */
   level: number
-  /** What each trait of a text adds to that. */
+  /** Log-odds by trait of a text. */
   slopes: number[]
-  /** What each kind adds; 0 where the model was not seen. */
+  /** Log-odds by kind; 0 where the model was not measured. */
   kinds: number[]
-  /** Logarithm of how much longer than others it answers. */
+  /** Logarithm of the length of its answers relative to other models. */
   verbosity: number
 }
 
-/** The weights as they are used. */
-export interface Weights extends Omit<WeightsFile, 'signals' | 'traits' | 'typical'> {
+/** The unpacked weights. */
+export interface RouterWeights extends Omit<WeightsFile, 'signals' | 'traits' | 'typical'> {
   mean: Float32Array
   spread: Float32Array
   traitCount: number
@@ -89,19 +87,17 @@ export const domains: readonly Domain[] = [
   'code', 'math', 'tools', 'knowledge', 'extraction', 'chat', 'multilingual', 'long_context'
 ]
 
-/** Reads the weights that come with the gateway. */
-export function loadWeights (url = new URL('./router.json', import.meta.url)): Weights {
-  return toWeights(JSON.parse(readFileSync(url, 'utf8')))
+/** Reads the weights file of the gateway. */
+export function loadWeights (url = new URL('./router.json', import.meta.url)): RouterWeights {
+  return unpackWeights(JSON.parse(readFileSync(url, 'utf8')))
 }
 
-/** Unpacks a weights file; throws an Error when it belongs to another way of reading texts. */
-export function toWeights ({ signals, traits, typical, ...rest }: WeightsFile): Weights {
+/** Unpacks a weights file; throws an Error if it was trained for other buckets or signals. */
+export function unpackWeights ({ signals, traits, typical, ...rest }: WeightsFile): RouterWeights {
   const bucketTraits = bytesOf(traits.buckets)
   const traitCount = traits.kinds?.length
   if (bucketTraits.length !== bucketCount * traitCount || signals.mean.length !== signalCount) {
-    throw new Error(
-      'The routing weights were trained for another version of Tollgate; run `npm run route:train`.'
-    )
+    throw new Error('The routing weights are for another version of Tollgate; run `npm run route:train`.')
   }
   return {
     ...rest,

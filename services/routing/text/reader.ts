@@ -3,22 +3,22 @@ import { categoriesOf, categoryCount, fnvOffset, fnvPrime } from './vocabulary.t
 /** Buckets of the hashed n-grams; a power of two. */
 export const bucketCount = 1 << 13
 
-/** What one text was found to hold. The arrays are the reader's own and change with its next text. */
-export interface Reading {
+/** Counts of one text. The arrays belong to the reader and change with its next text. */
+export interface TextCounts {
   /** Distinct n-gram buckets, in the order of their first appearance; `size` of them count. */
   readonly buckets: Int32Array
-  /** How often each bucket was hit, by bucket. */
+  /** Number of hits by bucket. */
   readonly counts: Uint16Array
   size: number
   /** Characters by kind; see `charKinds`. */
   readonly kinds: Int32Array
-  /** Words by category of the vocabulary. */
+  /** Words by category of the lexicon. */
   readonly categories: Int32Array
   chars: number
   words: number
   numbers: number
   lines: number
-  /** Lines that begin like an item to choose from: `A.`, `(b)`, `1)`. */
+  /** Lines that begin like an option of a multiple-choice question: `A.`, `(b)`, `1)`. */
   options: number
   /** Lines that begin with two spaces or a tab. */
   indented: number
@@ -61,7 +61,7 @@ function assign (name: CharKind, characters: string): void {
   for (const character of characters) kindOf[character.charCodeAt(0)] = kind[name]
 }
 
-/** Words of a pair and parts of a word are told apart by what is mixed into their hash. */
+/** Salts that separate the hashes of word pairs and of word parts from those of words. */
 const pairSalt = 0x9e3779b1 | 0
 const partSalt = 0x85ebca6b | 0
 const spaceCode = 32
@@ -70,10 +70,10 @@ const stopCode = 46
 const closingCode = 41
 
 /**
- * Creates a reader of texts: words, pairs of words and four-character parts of words as counts in hashed
- * buckets, beside counts of what else meets the eye. It allocates nothing while it reads.
+ * Creates a reader that counts words, pairs of words and four-character parts of words in hashed buckets, and
+ * the characters, lines and sentences of a text. It allocates nothing while it reads.
  */
-export function createReader (): { read (text: string): Reading } {
+export function createTextReader (): { read (text: string): TextCounts } {
   const reading = emptyReading()
   const { buckets, counts, kinds, categories } = reading
 
@@ -103,7 +103,7 @@ export function createReader (): { read (text: string): Reading } {
     }
   }
 
-  function read (text: string): Reading {
+  function read (text: string): TextCounts {
     clear()
     let [size, words, numbers, lines, options, indented, fences, sentences] = [0, 0, 0, 0, 0, 0, 0, 0]
     let hash = fnvOffset
@@ -112,7 +112,7 @@ export function createReader (): { read (text: string): Reading } {
     let previous = 0
     let inLine = 0
     let wasDigit = false
-    // One step beyond the end, where there is a space, so that the last word ends too.
+    // A virtual space after the text ends the last word.
     for (let at = 0; at <= text.length; at++) {
       const code = at < text.length ? text.charCodeAt(at) : spaceCode
       const found = code < 128 ? kindOf[code] as number : kind.foreign
@@ -121,7 +121,7 @@ export function createReader (): { read (text: string): Reading } {
         const isDigit = found === kind.digit
         if (isDigit && !wasDigit) numbers++
         wasDigit = isDigit
-        // A number counts as a number, whichever it is, and a capital like a small letter.
+        // All digits hash alike, and so do upper and lower case.
         const folded = isDigit ? zeroCode : found === kind.upper ? code | 32 : code
         hash = Math.imul(hash ^ folded, fnvPrime)
         part = part << 8 | folded & 255
@@ -150,7 +150,7 @@ export function createReader (): { read (text: string): Reading } {
       } else {
         if (found === kind.backtick && text.startsWith('```', at)) fences++
         if (found === kind.stop || found === kind.question) sentences++
-        // Punctuation and operators are words of their own.
+        // Punctuation and operators count as words.
         previous = Math.imul(previous ^ code, fnvPrime)
         size = hit(previous, size)
       }
@@ -165,7 +165,7 @@ export function createReader (): { read (text: string): Reading } {
   return { read }
 }
 
-function emptyReading (): Reading {
+function emptyReading (): TextCounts {
   return {
     buckets: new Int32Array(bucketCount),
     counts: new Uint16Array(bucketCount),

@@ -1,4 +1,4 @@
-import { charKinds, type Reading } from './reader.ts'
+import { charKinds, type TextCounts } from './reader.ts'
 import { categories, categoryCount } from './vocabulary.ts'
 
 const shape = [
@@ -6,17 +6,17 @@ const shape = [
   'sentences', 'sentenceLength', 'distinct'
 ]
 
-/** Names of the signals, in their order. */
+/** Names of the signals, in the order of their values. */
 export const signalNames = [
   ...shape, ...charKinds.map(name => `char:${name}`), ...categories.map(name => `words:${name}`)
 ]
 export const signalCount = signalNames.length
 
 /**
- * Writes what a reading says of the form of a text into `out`, `signalCount` numbers: logarithms of sizes and
- * square roots of shares, so that no single one runs away.
+ * Writes the `signalCount` signals of a text into `out`: logarithms of sizes and square roots of shares,
+ * which bounds the influence of outliers.
  */
-export function writeSignals (reading: Reading, out: Float32Array): void {
+export function writeSignals (reading: TextCounts, out: Float32Array): void {
   const { chars, words, numbers, lines, options, indented, fences, sentences, size, kinds } = reading
   const perWord = 1 / Math.max(1, words)
   const perChar = 1 / Math.max(1, chars)

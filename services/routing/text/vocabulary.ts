@@ -1,8 +1,8 @@
 /**
- * Words that tell what kind of work a text asks for, whatever it is about. Only form is looked at: question
- * words, verbs, connectives and the everyday vocabulary of a field; never names.
+ * Words that indicate the kind of task, independent of its topic: question words, verbs, connectives and the
+ * everyday vocabulary of a field, but no names.
  */
-const words = {
+const lexicon = {
   fact: 'who whom whose when where which',
   what: 'what',
   why: 'why explain describe discuss reason because cause causes interpret',
@@ -40,14 +40,14 @@ const words = {
   passage: 'following text passage according above below statement statements answer question choose select based'
 } as const
 
-export const categories = Object.keys(words)
+export const categories = Object.keys(lexicon)
 export const categoryCount = categories.length
 
 const tableSize = 4096
 const hashes = new Int32Array(tableSize)
-const found = new Int32Array(tableSize)
+const categoryBits = new Int32Array(tableSize)
 
-/** FNV-1a over the character codes of a lower-case word, as the reader computes it on its way. */
+/** FNV-1a over the character codes of a lower-case word; the reader computes the same incrementally. */
 export function hashWord (word: string): number {
   let hash = fnvOffset
   for (let at = 0; at < word.length; at++) hash = Math.imul(hash ^ word.charCodeAt(at), fnvPrime)
@@ -57,21 +57,21 @@ export function hashWord (word: string): number {
 export const fnvOffset = 0x811c9dc5 | 0
 export const fnvPrime = 0x01000193
 
-Object.values(words).forEach((list, category) => {
+Object.values(lexicon).forEach((list, category) => {
   for (const word of list.split(' ')) {
     const slot = slotOf(hashWord(word))
     hashes[slot] = hashWord(word)
-    found[slot] = (found[slot] ?? 0) | 1 << category
+    categoryBits[slot] = (categoryBits[slot] ?? 0) | 1 << category
   }
 })
 
-/** The categories of the word with this hash, a bit for each. */
+/** The categories of the word with this hash, as a bit set. */
 export function categoriesOf (hash: number): number {
-  return found[slotOf(hash)] ?? 0
+  return categoryBits[slotOf(hash)] ?? 0
 }
 
 function slotOf (hash: number): number {
   let slot = (hash ^ hash >>> 15) & tableSize - 1
-  while (found[slot] !== 0 && hashes[slot] !== hash) slot = slot + 1 & tableSize - 1
+  while (categoryBits[slot] !== 0 && hashes[slot] !== hash) slot = slot + 1 & tableSize - 1
   return slot
 }

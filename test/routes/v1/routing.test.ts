@@ -2,7 +2,7 @@ import OpenAI from 'openai'
 import t, { type Test } from 'tap'
 import type { GatewayConfig, ModelConfig } from '../../../services/catalogue/types.ts'
 import { builtInPolicies } from '../../../services/config/read/policies.ts'
-import { createFeedback } from '../../../services/routing/feedback/feedback.ts'
+import { createFeedbackStore } from '../../../services/routing/feedback/store-feedback.ts'
 import { readFeedback } from '../../../services/routing/feedback/rows.ts'
 import { configFor, providerAt, startGateway } from '../../helper.ts'
 import { refusal, reply, startUpstream, type Upstream } from '../../upstream.ts'
@@ -117,7 +117,7 @@ t.test('what no model can do is refused with the constraint that removed each', 
     const answer = await post(path, body)
     t.equal(answer.status, 400)
     t.match(answer.body.error, { code: 'no_model_qualifies', param: 'model', type: 'invalid_request_error' })
-    t.match(answer.body.error.message, /`small` .*\(context_window\); `large` .*\(context_window\); `film` is no chat model \(kind\)/)
+    t.match(answer.body.error.message, /`small` .*\(context_window\); `large` .*\(context_window\); `film` is not a chat model \(kind\)/)
   }
   t.equal(upstream.requests.length, 0)
   t.match(await post('/chat/completions', {
@@ -174,7 +174,7 @@ t.test('feedback is stored, and only of requests of the same key', async t => {
   await app.flushRequestLog()
   const [{ api_key: key = '' } = {}] = await app.store.all<{ api_key: string }>('select api_key from request_log')
   await app.store.run('delete from routing_feedback')
-  await createFeedback(app.store).store(id, key, 0.5)
+  await createFeedbackStore(app.store).storeScore(id, key, 0.5)
   t.match(await readFeedback(app.store), [{ requestId: id, model: 'large', score: 0.5, expected: Number }],
     'a score that comes to another node teaches as much')
   for (const score of [-0.1, 1.1, 'good', null]) {
@@ -182,7 +182,7 @@ t.test('feedback is stored, and only of requests of the same key', async t => {
       '/routing/feedback', { id, score }
     ), { status: 400 })
   }
-  app.routingFeedback.note('req_other', { key: 'another', model: 'large', domain: 'chat', expected: 0.5 })
+  app.routingFeedback.recordRouted('req_other', { key: 'another', model: 'large', domain: 'chat', expected: 0.5 })
   t.match(await post('/routing/feedback', {
     id: 'req_other', score: 1
   }), { status: 404, body: { error: { code: 'request_not_found' } } })

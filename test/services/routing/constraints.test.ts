@@ -2,7 +2,7 @@ import t from 'tap'
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
 import { thrown } from '../../thrown.ts'
 import { ask, modelOf, policiesWith, routerOf, type ModelFacts } from './helper.ts'
-import type { Question } from '../../../services/routing/types.ts'
+import type { RoutingRequest } from '../../../services/routing/types.ts'
 import { assumedCapabilities } from '../../../services/catalogue/models.ts'
 
 const without = (
@@ -22,7 +22,7 @@ interface Case {
   constraint: string
   model?: Partial<ModelFacts>
   asked?: Partial<ChatCompletionRequest>
-  question?: Partial<Question>
+  question?: Partial<RoutingRequest>
 }
 
 const cases: Case[] = [

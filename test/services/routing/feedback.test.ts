@@ -1,14 +1,14 @@
 import t from 'tap'
-import { createFeedback } from '../../../services/routing/feedback/feedback.ts'
-import { learn } from '../../../services/routing/feedback/learn.ts'
+import { createFeedbackStore } from '../../../services/routing/feedback/store-feedback.ts'
+import { fitOffsets } from '../../../services/routing/feedback/fit-offsets.ts'
 import { readFeedback, readOffsets, writeOffsets } from '../../../services/routing/feedback/rows.ts'
 import { trainOnFeedback } from '../../../services/admin/routing-feedback.ts'
 import { forEachEngine } from '../../engines.ts'
 import { ask, modelOf, routerOf } from './helper.ts'
-import type { Scored } from '../../../services/routing/feedback/types.ts'
+import type { FeedbackScore } from '../../../services/routing/feedback/types.ts'
 
 /** Scores of a model whose answers are worse than expected, and of one that is as expected. */
-function scores (count: number): Scored[] {
+function scores (count: number): FeedbackScore[] {
   return Array.from({ length: count }, (_, at) => ({
     requestId: `req_${at}`,
     model: at % 2 === 0 ? 'overrated' : 'fair',
@@ -19,9 +19,9 @@ function scores (count: number): Scored[] {
 }
 
 t.test('what is learned holds on scores that were held back', async t => {
-  const { offsets, before, after, heldBack, learnedFrom } = learn(scores(2000))
-  t.equal(heldBack + learnedFrom, 2000)
-  t.ok(heldBack > 300 && heldBack < 500)
+  const { offsets, before, after, heldOut, trainedOn } = fitOffsets(scores(2000))
+  t.equal(heldOut + trainedOn, 2000)
+  t.ok(heldOut > 300 && heldOut < 500)
   t.ok(after.logLoss < before.logLoss - 0.02, `${before.logLoss} → ${after.logLoss}`)
   t.ok(after.squared < before.squared)
   const offsetOf = (model: string) => offsets.find(one => one.model === model)?.logOdds ?? NaN
@@ -30,12 +30,12 @@ t.test('what is learned holds on scores that were held back', async t => {
 })
 
 t.test('a few opinions hardly move anything', async t => {
-  const [offset] = learn([{ requestId: 'a', model: 'm', domain: 'chat', expected: 0.8, score: 0 }]).offsets
+  const [offset] = fitOffsets([{ requestId: 'a', model: 'm', domain: 'chat', expected: 0.8, score: 0 }]).offsets
   t.ok(offset === undefined || offset.logOdds > -0.15)
-  t.strictSame(learn([]), {
+  t.strictSame(fitOffsets([]), {
     offsets: [],
-    learnedFrom: 0,
-    heldBack: 0,
+    trainedOn: 0,
+    heldOut: 0,
     before: { squared: 0, logLoss: 0 },
     after: { squared: 0, logLoss: 0 }
   })
@@ -53,13 +53,13 @@ t.test('offsets move the choice', async t => {
 
 forEachEngine(t, 'feedback is kept, learned from on demand, and in force only when that is wanted', async (t, database) => {
   const store = await database.open()
-  const feedback = createFeedback(store)
+  const feedback = createFeedbackStore(store)
   for (const { requestId, score, ...expected } of scores(60)) {
-    feedback.note(requestId, { key: 'key', ...expected })
-    await feedback.store(requestId, 'key', score)
+    feedback.recordRouted(requestId, { key: 'key', ...expected })
+    await feedback.storeScore(requestId, 'key', score)
   }
-  await feedback.store('req_of_another_node', 'key', 1)
-  await t.rejects(feedback.store('req_1', 'another', 1), /no request/)
+  await feedback.storeScore('req_of_another_node', 'key', 1)
+  await t.rejects(feedback.storeScore('req_1', 'another', 1), /no request/)
   t.equal((await readFeedback(store)).length, 60, 'a score without an expectation teaches nothing')
   const routed = 'policy="auto", model="x", reason=best_balance, quality=0.812, confidence=0.70, domain=long_context'
   for (const [request, key] of [['req_of_another_node', 'key'], ['req_of_another_node', 'key'], ['req_1', 'key']]) {
@@ -67,7 +67,7 @@ forEachEngine(t, 'feedback is kept, learned from on demand, and in force only wh
       attempts, prompt_tokens, completion_tokens, cost_nano, total_ms, weight, routed)
       values ($1, 1, $2, 'a', '/', 'fair', 'p', 200, 0, 1, 1, 1, 1, 1, 1, $3)`, [request ?? '', key ?? '', routed])
   }
-  await feedback.store('req_of_another_node', 'another key', 0)
+  await feedback.storeScore('req_of_another_node', 'another key', 0)
   const [latest, ...rest] = (await readFeedback(store)).filter(({ requestId }) => requestId === 'req_of_another_node')
   t.strictSame([latest, rest], [{
     requestId: 'req_of_another_node', model: 'fair', score: 1, domain: 'long_context', expected: 0.812

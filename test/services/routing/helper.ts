@@ -4,10 +4,10 @@ import type { ModelConfig, PolicyConfig } from '../../../services/catalogue/type
 import { builtInPolicies } from '../../../services/config/read/policies.ts'
 import { createRouter, type Router } from '../../../services/routing/router.ts'
 import { loadWeights } from '../../../services/routing/scoring/weights.ts'
-import { createStickiness } from '../../../services/routing/sticky.ts'
+import { createStickyModels } from '../../../services/routing/sticky.ts'
 import { fixedOffer } from './offer.ts'
-import type { Deployments, Question } from '../../../services/routing/types.ts'
-import type { Offsets } from '../../../services/routing/feedback/types.ts'
+import type { DeploymentStates, RoutingRequest } from '../../../services/routing/types.ts'
+import type { FeedbackOffsets } from '../../../services/routing/feedback/types.ts'
 import { assumedCapabilities } from '../../../services/catalogue/models.ts'
 
 export const weights = loadWeights()
@@ -46,29 +46,29 @@ interface RouterFacts {
   policies?: readonly PolicyConfig[]
   /** By model: milliseconds to the first token, tokens per second, and whether it works. */
   speeds?: Readonly<Record<string, { firstTokenMs?: number, tokensPerSecond?: number, works?: boolean }>>
-  offsets?: Offsets
+  offsets?: FeedbackOffsets
   clock?: () => number
 }
 
 export function routerOf ({ models, policies, speeds = {}, offsets, clock }: RouterFacts): Router {
-  const deployments: Deployments = {
+  const deployments: DeploymentStates = {
     isAvailable: ({ model }) => speeds[model]?.works ?? true,
     expected: (_, model) => ({
       firstTokenMs: speeds[model]?.firstTokenMs ?? 500, tokensPerSecond: speeds[model]?.tokensPerSecond ?? 80
     })
   }
   return createRouter({
-    offer: fixedOffer(models, { policies, offsets }),
+    catalogue: fixedOffer(models, { policies, offsets }),
     deployments,
     weights,
-    ...(clock === undefined ? {} : { stickiness: createStickiness({ clock }) })
+    ...(clock === undefined ? {} : { stickyModels: createStickyModels({ clock }) })
   })
 }
 
 /** A question of the key `key`; a text stands for a conversation of one message. */
 export function ask (
-  asked: string | Partial<ChatCompletionRequest>, more: Partial<Question> & { model?: string } = {}
-): Question {
+  asked: string | Partial<ChatCompletionRequest>, more: Partial<RoutingRequest> & { model?: string } = {}
+): RoutingRequest {
   const { model = 'auto', ...rest } = more
   const request: ChatCompletionRequest = {
     model,

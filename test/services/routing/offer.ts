@@ -1,15 +1,15 @@
 import type { ModelConfig, PolicyConfig } from '../../../services/catalogue/types.ts'
 import { builtInPolicies } from '../../../services/config/read/policies.ts'
 import { noOffsets } from '../../../services/routing/feedback/rows.ts'
-import type { Offer } from '../../../services/routing/router.ts'
-import type { Offsets } from '../../../services/routing/feedback/types.ts'
+import type { RoutingCatalogue } from '../../../services/routing/router.ts'
+import type { FeedbackOffsets } from '../../../services/routing/feedback/types.ts'
 
-interface OfferFacts { policies?: readonly PolicyConfig[] | undefined, offsets?: Offsets | undefined }
+interface OfferFacts { policies?: readonly PolicyConfig[] | undefined, offsets?: FeedbackOffsets | undefined }
 
 /** An offer of models that never changes; names stand for themselves. */
 export function fixedOffer (
   models: readonly ModelConfig[], { policies = builtInPolicies(), offsets = noOffsets }: OfferFacts = {}
-): Offer {
+): RoutingCatalogue {
   return {
     version: () => 1,
     models: () => models,

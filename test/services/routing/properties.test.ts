@@ -4,7 +4,7 @@ import type { ChatCompletionRequest } from '../../../schemas/openai/chat-complet
 import type { ModelConfig, PolicyConfig } from '../../../services/catalogue/types.ts'
 import { GatewayError } from '../../../services/shared/errors.ts'
 import { domains } from '../../../services/routing/scoring/weights.ts'
-import { conversationOf } from '../../../services/routing/conversation.ts'
+import { extractFeatures } from '../../../services/routing/request-features.ts'
 import { ask, modelOf, policiesWith, routerOf } from './helper.ts'
 
 const ids = Array.from({ length: 12 }, (_, at) => `m${at}`)
@@ -103,7 +103,7 @@ t.test('no constraint is ever violated, and nothing is refused that a model coul
       const policies = policiesWith(id, { models: ids.filter(one => one !== 'm0') })
       const router = routerAmong(facts, policies)
       const question = ask(toRequest(asked), { model: id, mayUse: one => mayUse.includes(one) })
-      const { promptTokens } = conversationOf(question.request)
+      const { promptTokens } = extractFeatures(question.request)
       const allowed = facts.filter(one => isAllowed(one, asked, promptTokens, mayUse)).map(one => one.id)
       try {
         const decision = router.decide(question)
@@ -127,7 +127,7 @@ t.test('no request costs more than the ceiling of its policy', async t => {
   }), (facts, asked, ceilingNano) => {
     const router = routerOf({ models: toModels(facts), policies: policiesWith('auto', { ceilingNano }) })
     const question = ask(toRequest({ ...asked, max_tokens: 400 }))
-    const { promptTokens } = conversationOf(question.request)
+    const { promptTokens } = extractFeatures(question.request)
     try {
       return router.decide(question).candidates.every(({ price }) => {
         return (promptTokens * (price?.inputPico ?? 0) + 400 * (price?.outputPico ?? 0)) / 1000 <= ceilingNano
@@ -197,7 +197,7 @@ t.test('the same request gives the same choice, in whatever order the models com
 t.test('auto:cost never expects to spend more than auto, nor auto:quality to answer worse than any', async t => {
   const property = fc.property(usable, fc.lorem({ maxCount: 30 }), (facts, text) => {
     const router = routerAmong(facts)
-    const first = (id: string) => router.decide(ask(text, { model: id })).scored[0]
+    const first = (id: string) => router.decide(ask(text, { model: id })).ranked[0]
     const isCheaper = (first('auto:cost')?.costNano ?? 0) <= (first('auto')?.costNano ?? 0)
     const best = first('auto:quality')?.quality ?? 0
     return isCheaper && policyIds.every(id => best >= (first(id)?.quality ?? 0))

@@ -1,9 +1,9 @@
 import t from 'tap'
 import type { ChatMessage } from '../../../schemas/openai/chat-messages.ts'
 import { routeHeader } from '../../../services/routing/describe.ts'
-import { profileOf } from '../../../services/routing/scoring/profile.ts'
+import { createProfile } from '../../../services/routing/scoring/profile.ts'
 import { domains } from '../../../services/routing/scoring/weights.ts'
-import { ask, modelOf, policiesWith, routerOf, weights } from './helper.ts'
+import { ask, modelOf, policiesWith, routerOf, weights, type ModelFacts } from './helper.ts'
 
 const everywhere = (share: number) => ({
   quality: Object.fromEntries(domains.map(
@@ -57,7 +57,7 @@ t.test('what is known of a model comes from the operator, the training data or t
     models: [
       modelOf({ id, ...more })
     ]
-  }).decide(ask('Prove that there are infinitely many primes.')).scored[0]?.quality ?? 0
+  }).decide(ask('Prove that there are infinitely many primes.')).ranked[0]?.quality ?? 0
   t.ok(known('gpt-4o-2024-08-06') > known('llama-3.1-8b') + 0.1, 'trained')
   t.ok(known('some/Meta-Llama-3.1-8B-Instruct') === known('llama-3.1-8b'), 'under its other names too')
   t.ok(known(
@@ -83,7 +83,7 @@ t.test('a conversation stays with its model while another one is only a little b
   const router = routerOf({ models: [middle, twin] })
   const first = router.decide(ask({ messages: [asked] }))
   t.equal(first.candidates[0]?.id, 'a-twin')
-  router.keep(first, 'middle')
+  router.stick(first, 'middle')
   const second = router.decide(ask({
     messages: [asked, answered, {
       role: 'user', content: 'And its cost?'
@@ -94,7 +94,7 @@ t.test('a conversation stays with its model while another one is only a little b
   t.equal(router.decide(ask(
     { messages: [asked, answered, asked] }, { key: 'another' }
   )).isSticky, false, 'a conversation belongs to its key')
-  router.release(second)
+  router.unstick(second)
   t.equal(router.decide(ask({
     messages: [asked, answered, asked]
   })).candidates[0]?.id, 'a-twin', 'after a failure it may leave')
@@ -103,13 +103,13 @@ t.test('a conversation stays with its model while another one is only a little b
 t.test('it leaves for one that is much better, and when its model no longer qualifies', async t => {
   const router = routerOf({ models })
   const first = router.decide(ask({ messages: [asked] }, { model: 'auto:quality' }))
-  router.keep(first, 'cheap')
+  router.stick(first, 'cheap')
   t.equal(router.decide(ask({
     messages: [asked, answered, asked]
   }, { model: 'auto:quality' })).candidates[0]?.id, 'best')
   const blind = { ...middle, id: 'blind', capabilities: { ...middle.capabilities, vision: false } }
   const seeing = routerOf({ models: [blind, cheap] })
-  seeing.keep(seeing.decide(ask({ messages: [asked] })), 'blind')
+  seeing.stick(seeing.decide(ask({ messages: [asked] })), 'blind')
   const image: ChatMessage = {
     role: 'user',
     content: [{
@@ -123,7 +123,7 @@ t.test('in the middle of a tool loop it never goes to a lesser model', async t =
   const router = routerOf({ models })
   const loop = { messages: [asked, called, result] }
   const decide = (more = {}) => router.decide(ask(loop, { model: 'auto:cost', ...more }))
-  router.keep(router.decide(ask({ messages: [asked] }, { model: 'auto:cost' })), 'middle')
+  router.stick(router.decide(ask({ messages: [asked] }, { model: 'auto:cost' })), 'middle')
   t.match(decide(), { reason: 'tool_loop', isSticky: true })
   t.equal(decide().candidates[0]?.id, 'middle')
   t.equal(decide({
@@ -136,7 +136,7 @@ t.test('an hour later, or by another name, it is another conversation', async t 
   const router = routerOf({ models, clock: () => nowMs })
   const next = { messages: [asked, answered, asked] }
   const first = router.decide(ask({ messages: [asked] }, { conversation: 'mine' }))
-  router.keep(first, first.candidates[0]?.id ?? '')
+  router.stick(first, first.candidates[0]?.id ?? '')
   t.equal(router.decide(ask(next, { conversation: 'mine' })).isSticky, true)
   t.equal(router.decide(ask(next, { conversation: 'yours' })).isSticky, false)
   nowMs += 3_600_001
@@ -148,8 +148,8 @@ t.test('what is in the provider\'s cache is cheaper to ask again', async t => {
   const router = routerOf({ models: [cached] })
   const long = { messages: [{ role: 'user' as const, content: 'word '.repeat(5000) }, answered, asked] }
   const before = router.decide(ask(long))
-  router.keep(before, 'middle')
-  t.ok((router.decide(ask(long)).scored[0]?.costNano ?? Infinity) < (before.scored[0]?.costNano ?? 0) / 2)
+  router.stick(before, 'middle')
+  t.ok((router.decide(ask(long)).ranked[0]?.costNano ?? Infinity) < (before.ranked[0]?.costNano ?? 0) / 2)
 })
 
 t.test('the header is a dictionary that says what was decided', async t => {
@@ -185,10 +185,11 @@ t.test('of models that nobody has measured the cheaper one is expected to be fas
   const facts = [
     { id: 'plain', input: 0.1, output: 0.4 }, { id: 'dear', input: 10, output: 40 }, { id: 'free', input: 0, output: 0 }
   ]
-  const [plain, dear, free] = facts.map(one => profileOf({ ...modelOf(one), names: [one.id] }, weights).seed)
+  const seedOf = (model: ModelFacts) => createProfile({ ...modelOf(model), names: [model.id] }, weights).seed
+  const [plain, dear, free] = facts.map(seedOf)
   t.ok(plain && dear && plain.firstTokenMs < dear.firstTokenMs)
   t.ok(plain && dear && plain.tokensPerSecond > dear.tokensPerSecond)
   t.equal(free, null, 'nothing is known of it')
-  const measured = profileOf({ ...modelOf({ id: 'gpt-4o-mini', output: 100 }), names: ['gpt-4o-mini'] }, weights).seed
+  const measured = createProfile({ ...modelOf({ id: 'gpt-4o-mini', output: 100 }), names: ['gpt-4o-mini'] }, weights).seed
   t.strictSame(Object.values(measured ?? {}), weights.speeds['gpt-4o-mini'], 'what was measured counts more')
 })

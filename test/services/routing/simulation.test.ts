@@ -21,7 +21,7 @@ function createNode (store: Store, name: string, clock: () => number) {
   const deployments = createDeployments({ config, clock, monotonic: clock })
   const sharing = createStatisticsExchange({ store, deployments, node: name, clock })
   const router = createRouter({
-    offer: fixedOffer(models),
+    catalogue: fixedOffer(models),
     deployments,
     weights
   })

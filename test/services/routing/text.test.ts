@@ -1,10 +1,10 @@
 import { readFileSync, statSync } from 'node:fs'
 import t from 'tap'
-import { bucketCount, createReader } from '../../../services/routing/text/reader.ts'
-import { focusOf } from '../../../services/routing/text/focus.ts'
+import { bucketCount, createTextReader } from '../../../services/routing/text/reader.ts'
+import { promptText } from '../../../services/routing/text/prompt-text.ts'
 import { signalNames, writeSignals } from '../../../services/routing/text/signals.ts'
-import { toWeights, type WeightsFile } from '../../../services/routing/scoring/weights.ts'
-import { conversationOf } from '../../../services/routing/conversation.ts'
+import { unpackWeights, type WeightsFile } from '../../../services/routing/scoring/weights.ts'
+import { extractFeatures } from '../../../services/routing/request-features.ts'
 import { thrown } from '../../thrown.ts'
 import { ask } from './helper.ts'
 
@@ -13,12 +13,12 @@ const file = new URL('../../../services/routing/scoring/router.json', import.met
 t.test('the weights are small, and only good for the texts as they are read now', async t => {
   t.ok(statSync(file).size <= 256 * 1024, `${statSync(file).size} bytes`)
   const weights: WeightsFile = JSON.parse(readFileSync(file, 'utf8'))
-  t.equal(toWeights(weights).bucketTraits.length, bucketCount * weights.traits.kinds.length)
-  t.match(thrown(() => toWeights({ ...weights, signals: { mean: [1], spread: [1] } })), { message: /route:train/ })
+  t.equal(unpackWeights(weights).bucketTraits.length, bucketCount * weights.traits.kinds.length)
+  t.match(thrown(() => unpackWeights({ ...weights, signals: { mean: [1], spread: [1] } })), { message: /route:train/ })
 })
 
 t.test('a text is counted by its form', async t => {
-  const { read } = createReader()
+  const { read } = createTextReader()
   const text = 'Which is right?\nA. def f(x): return x + 12\nB. ```py\n  y = 3```'
   t.match(read(text), { numbers: 2, lines: 3, options: 2, indented: 1, fences: 2 })
   const out = new Float32Array(signalNames.length)
@@ -28,7 +28,7 @@ t.test('a text is counted by its form', async t => {
 })
 
 t.test('nothing is left over from the text before, whatever it was', async t => {
-  const reader = createReader()
+  const reader = createTextReader()
   const snapshot = (text: string) => {
     const { buckets, counts, size, kinds, categories, words } = reader.read(text)
     const hits = [...buckets.subarray(0, size)].map(bucket => [bucket, counts[bucket]])
@@ -42,15 +42,15 @@ t.test('nothing is left over from the text before, whatever it was', async t => 
 
 t.test('of a long text its beginning and end are read, of short ones what came before', async t => {
   const long = `${'a'.repeat(9000)} the question`
-  const focus = focusOf([{ role: 'user', content: long }])
+  const focus = promptText([{ role: 'user', content: long }])
   t.ok(focus.length <= 6001 && focus.endsWith('the question'))
   const [first, answer] = [{ role: 'user' as const, content: 'Write a sonnet.' }, { role: 'assistant' as const, content: 'No.' }]
-  t.equal(focusOf([first, answer, { role: 'user', content: 'Please.' }]), 'Write a sonnet.\nPlease.')
-  t.equal(focusOf([{ role: 'system', content: 'Be brief.' }]), '')
+  t.equal(promptText([first, answer, { role: 'user', content: 'Please.' }]), 'Write a sonnet.\nPlease.')
+  t.equal(promptText([{ role: 'system', content: 'Be brief.' }]), '')
 })
 
 t.test('tokens are estimated from the whole conversation', async t => {
-  const tokensOf = (asked: Parameters<typeof ask>[0]) => conversationOf(ask(asked).request).promptTokens
+  const tokensOf = (asked: Parameters<typeof ask>[0]) => extractFeatures(ask(asked).request).promptTokens
   t.ok(tokensOf('word '.repeat(1000)) > 1000 && tokensOf('word '.repeat(1000)) < 2000)
   t.ok(tokensOf('漢'.repeat(1000)) > 800)
   const user = { role: 'user' as const, content: 'word '.repeat(100) }

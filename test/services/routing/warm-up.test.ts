@@ -1,16 +1,16 @@
 import t from 'tap'
 import { GatewayError } from '../../../services/shared/errors.ts'
-import { practise } from '../../../services/routing/warm-up.ts'
+import { warmUpRouter } from '../../../services/routing/warm-up.ts'
 import type { Router } from '../../../services/routing/router.ts'
 import { modelOf, routerOf } from './helper.ts'
-import type { Question } from '../../../services/routing/types.ts'
+import type { RoutingRequest } from '../../../services/routing/types.ts'
 
 const soon = { afterMs: 0, everyMs: 0 }
 const router = routerOf({ models: [modelOf({ id: 'small' }), modelOf({ id: 'large', input: 10, output: 30 })] })
 
 /** Practises with `decide` until it is through, and returns what was asked and what failed. */
 async function practised (decisions: number, decide: Router['decide']) {
-  const questions: Question[] = []
+  const questions: RoutingRequest[] = []
   const errors: unknown[] = []
   const { promise, resolve } = Promise.withResolvers<void>()
   const noted: Router['decide'] = question => {
@@ -24,7 +24,7 @@ async function practised (decisions: number, decide: Router['decide']) {
   }
   // Practice keeps no process alive; this does until it is through.
   const alive = setInterval(() => {}, 1000)
-  practise({ decide: noted }, { ...soon, decisions, onError })
+  warmUpRouter({ decide: noted }, { ...soon, decisions, onError })
   await promise
   clearInterval(alive)
   return { questions, errors }
@@ -54,7 +54,7 @@ t.test('it can be ended before it has begun', async t => {
     made++
     return router.decide(question)
   }
-  await practise({ decide }, { ...soon, onError: error => t.error(error) }).stop()
+  await warmUpRouter({ decide }, { ...soon, onError: error => t.error(error) }).stop()
   await new Promise(resolve => { setTimeout(resolve, 20) })
   t.equal(made, 0)
 })

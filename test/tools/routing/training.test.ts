@@ -5,10 +5,10 @@ import { toExamples } from '../../../tools/routing/examples.ts'
 import { residualsOf } from '../../../tools/routing/residuals.ts'
 import { ridge } from '../../../tools/routing/ridge.ts'
 import { train } from '../../../tools/routing/train.ts'
-import { toWeights } from '../../../services/routing/scoring/weights.ts'
-import { createUnderstanding } from '../../../services/routing/scoring/understand.ts'
-import { profileOf } from '../../../services/routing/scoring/profile.ts'
-import { qualityOf } from '../../../services/routing/scoring/quality.ts'
+import { unpackWeights } from '../../../services/routing/scoring/weights.ts'
+import { createTextAnalyzer } from '../../../services/routing/scoring/analyze-text.ts'
+import { createProfile } from '../../../services/routing/scoring/profile.ts'
+import { predictQuality } from '../../../services/routing/scoring/quality.ts'
 import { modelOf } from '../../services/routing/helper.ts'
 
 /** Two models: one answers all, the other only what is not about the sea. */
@@ -33,11 +33,12 @@ const data: TrainingData = { rows: rowsOf(600), models: {}, defaultOutput: {}, s
 t.test('training finds out which texts need the better model, and is the same each time', async t => {
   const file = train(data, data.rows, { penalty: 1 })
   t.strictSame(train(data, data.rows, { penalty: 1 }), file)
-  const weights = toWeights(file)
-  const understand = createUnderstanding(weights)
+  const weights = unpackWeights(file)
+  const understand = createTextAnalyzer(weights)
   const quality = (model: string, text: string) => {
     const known = understand(text, { tools: 0, turns: 1, promptTokens: 20 })
-    return qualityOf(known, profileOf({ ...modelOf({ id: model }), names: [model] }, weights), weights)
+    const profile = createProfile({ ...modelOf({ id: model }), names: [model] }, weights)
+    return predictQuality(known, profile, weights)
   }
   const [sea = '', land = ''] = data.rows.slice(0, 2).map(({ messages }) => String(messages[0]?.content))
   t.ok(quality('weak', sea) < 0.4 && quality('weak', land) > 0.7, `${quality('weak', sea)} ${quality('weak', land)}`)

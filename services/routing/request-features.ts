@@ -1,32 +1,32 @@
 import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
 import type { ChatMessage } from '../../schemas/openai/chat-messages.ts'
-import { focusOf, textOf } from './text/focus.ts'
 import { typicalTokens } from '../billing/token-guess.ts'
+import { promptText, messageText } from './text/prompt-text.ts'
 
-/** What a request needs, and what there is to know of its conversation. */
-export interface Conversation {
-  /** The text that tells what is asked. */
+/** What a request needs of a model, and the shape of its conversation. */
+export interface RequestFeatures {
+  /** The text to classify; see `promptText`. */
   focus: string
   /** User messages so far. */
   turns: number
-  /** Characters of the instructions. */
+  /** Characters of system and developer messages. */
   systemChars: number
-  /** Estimated, rather too many than too few; without the answer. */
+  /** Estimated, erring on the high side; without the answer. */
   promptTokens: number
-  /** Of these, what the last answer was already given to: a provider may have cached it. */
+  /** The tokens before the last answer, which a provider may have cached. */
   earlierTokens: number
   images: number
   audios: number
   files: number
   /** Tools on offer. */
   tools: number
-  /** The last message is the result of a tool, or calls one. */
+  /** Whether the last message is a tool's result or calls a tool. */
   inToolLoop: boolean
   hasAnswers: boolean
   wantsSchema: boolean
   wantsAudio: boolean
   wantsStream: boolean
-  /** Most tokens of one answer, when the client says so. */
+  /** The client's limit on the tokens of one answer. */
   maxTokens: number | null
   answers: number
 }
@@ -35,11 +35,11 @@ export interface Conversation {
 const tokensPerExtraByte = 0.45
 const base64PerToken = 6
 
-/** Reads a request once. Time grows with its length, memory does not. */
-export function conversationOf (request: ChatCompletionRequest): Conversation {
+/** Extracts the features of a request in one pass, in constant memory. */
+export function extractFeatures (request: ChatCompletionRequest): RequestFeatures {
   const { messages, tools, functions } = request
   const found = {
-    focus: focusOf(messages),
+    focus: promptText(messages),
     turns: 0,
     systemChars: 0,
     promptTokens: 0,
@@ -76,11 +76,11 @@ function isToolStep (message: ChatMessage | undefined): boolean {
 }
 
 function messageTokens (
-  message: ChatMessage, found: Pick<Conversation, 'turns' | 'systemChars' | 'images' | 'audios' | 'files'>
+  message: ChatMessage, found: Pick<RequestFeatures, 'turns' | 'systemChars' | 'images' | 'audios' | 'files'>
 ): number {
   const { role, content } = message
   if (role === 'user') found.turns++
-  if (role === 'system' || role === 'developer') found.systemChars += textOf(content).length
+  if (role === 'system' || role === 'developer') found.systemChars += messageText(content).length
   let tokens = role === 'assistant' ? callTokens(message) : 0
   if (typeof content === 'string') return tokens + textTokens(content)
   for (const part of content ?? []) {

@@ -1,53 +1,56 @@
-import { createReader, type Reading } from '../text/reader.ts'
+import { createTextReader, type TextCounts } from '../text/reader.ts'
 import { signalCount, signalNames, writeSignals } from '../text/signals.ts'
-import { writeDomains, type Setting } from './domains.ts'
-import { domains, type Weights } from './weights.ts'
+import { writeDomains, type ConversationFacts } from './domains.ts'
+import { domains, type RouterWeights } from './weights.ts'
 
-/** What the router makes of a text. The arrays are reused for the next one. */
-export interface Understanding {
+/** The analysis of a text. Its arrays are reused for the next text. */
+export interface TextAnalysis {
   readonly signals: Float32Array
-  /** Of the kinds that it is like; those of the others are 0. */
+  /** 0 for traits of kinds that the text is not like. */
   readonly traits: Float64Array
-  /** How much the text is like each kind of the training data; sums up to 1. */
+  /** Similarity to each kind of the training data; sums to 1. */
   readonly kinds: Float32Array
-  /** Share of each domain; sums up to 1. */
+  /** Share of each domain; sums to 1. */
   readonly domains: Float32Array
-  /** 1: like the training data; 0: nothing like it. */
+  /** Similarity to the training data, 0 to 1. */
   familiarity: number
-  /** How much harder than others the text looks, as the logarithm of a factor on failures. */
+  /** Difficulty compared with other texts, as the logarithm of a factor on failures. */
   difficulty: number
   outputTokens: number
 }
 
-/** Signals beyond this many spreads from their mean say no more. */
-const farthest = 2.5
+/** Signals are clamped to this many standard deviations. */
+const maxDeviations = 2.5
+/** Scale of the standardized signals. */
 export const signalScale = 0.3
-/** Of new texts of the kinds in the data half are nearer than the first, and nine in ten than the second. */
+/** The median and the 90th percentile of the distance of held-out texts to the typical ones. */
 const near = 1.1
 const far = 1.5
 const outputBounds = { least: 24, most: 4000 }
 
 /**
- * What makes a text harder for every model, and the more for a weak one. Chosen by hand, and all of the same
- * weight: neither what was learned of some kinds of text nor finer weights carry over to others.
+ * The signals of difficult texts. Chosen by hand with equal weights, because learned or finer weights do not
+ * generalize to other kinds of text; see tools/routing/README.md.
  */
-const hardening = [
+const difficultSignals = [
   'length', 'sentences', 'numbers', 'char:space', 'words:steps', 'words:how', 'words:first', 'words:quantity',
   'words:format', 'words:compose', 'words:supposition'
 ].map(name => signalNames.indexOf(name))
-const hardeningBySignal = 0.13 / signalScale
-const hardeningByDomain = { code: 0.8 }
-/** With every doubling. */
-const hardeningByCount = { turns: 0.2, tools: 0.2 }
+const difficultyBySignal = 0.13 / signalScale
+const difficultyByDomain = { code: 0.8 }
+/** Per doubling. */
+const difficultyByCount = { turns: 0.2, tools: 0.2 }
 const mostDifficult = 1.5
 
-/** Creates a function that tells what a text is like; it allocates nothing that grows with the text. */
-export function createUnderstanding (weights: Weights): (text: string, setting: Setting) => Understanding {
-  const reader = createReader()
+/** Creates a function that analyzes a text without allocations that grow with it. */
+export function createTextAnalyzer (
+  weights: RouterWeights
+): (text: string, facts: ConversationFacts) => TextAnalysis {
+  const reader = createTextReader()
   const raw = new Float32Array(signalCount)
   const nearest = new Float32Array(weights.kinds.length)
   const wanted = new Int32Array(weights.traitCount)
-  const found: Understanding = {
+  const found: TextAnalysis = {
     signals: new Float32Array(signalCount),
     traits: new Float64Array(weights.traitCount),
     kinds: new Float32Array(weights.kinds.length),
@@ -57,38 +60,39 @@ export function createUnderstanding (weights: Weights): (text: string, setting: 
     outputTokens: 0
   }
 
-  return (text, setting) => {
+  return (text, facts) => {
     const reading = reader.read(text)
     writeSignals(reading, raw)
     standardise(raw, weights, found.signals)
     writeKinds(found, weights, nearest)
     writeTraits(found, reading, weights, wanted)
-    writeDomains(raw, reading, setting, found.domains)
-    found.difficulty = difficultyOf(found, setting)
+    writeDomains(raw, reading, facts, found.domains)
+    found.difficulty = difficultyOf(found, facts)
     found.outputTokens = outputTokensOf(found.signals, weights)
     return found
   }
 }
 
+/** Writes z-scores of the signals, clamped and scaled, into `out`. */
 export function standardise (
-  raw: Float32Array, { mean, spread }: Pick<Weights, 'mean' | 'spread'>, out: Float32Array
+  raw: Float32Array, { mean, spread }: Pick<RouterWeights, 'mean' | 'spread'>, out: Float32Array
 ): void {
   for (let at = 0; at < signalCount; at++) {
     const z = ((raw[at] as number) - (mean[at] as number)) / (spread[at] as number)
-    out[at] = Math.max(-farthest, Math.min(farthest, z)) * signalScale
+    out[at] = Math.max(-maxDeviations, Math.min(maxDeviations, z)) * signalScale
   }
 }
 
-/** Weight of a bucket by how often it was hit. */
+/** Sublinear term frequency of a bucket. */
 export function tfOf (count: number): number {
   return count === 1 ? 1 : 1 + Math.log(count)
 }
 
-/** Works out the traits of the kinds that the text is like; the others are 0. */
+/** Writes the traits of the kinds that the text is like; the others are 0. */
 function writeTraits (
-  { signals, traits, kinds, familiarity }: Understanding,
-  { buckets, counts, size }: Reading,
-  weights: Weights,
+  { signals, traits, kinds, familiarity }: TextAnalysis,
+  { buckets, counts, size }: TextCounts,
+  weights: RouterWeights,
   wanted: Int32Array
 ): void {
   const { traitCount, traitKinds, traitConstants, bucketTraits, bucketScale, signalTraits } = weights
@@ -121,8 +125,8 @@ function writeTraits (
   }
 }
 
-/** Compares the form of a text with the typical ones: which kinds it is like, and how familiar it is. */
-function writeKinds (found: Understanding, weights: Weights, nearest: Float32Array): void {
+/** Writes the similarity to each kind and the familiarity, by the distance to the typical texts. */
+function writeKinds (found: TextAnalysis, weights: RouterWeights, nearest: Float32Array): void {
   const { signals, kinds } = found
   const { typicalKind, centres } = weights
   nearest.fill(Infinity)
@@ -149,20 +153,22 @@ function writeKinds (found: Understanding, weights: Weights, nearest: Float32Arr
 }
 
 const sharpness = 6
-/** A kind that the text is so little like is none of its kinds. */
+/** Smaller shares count as 0. */
 const leastShare = 0.01
 
-function difficultyOf ({ signals, domains: shares }: Understanding, { turns, tools }: Setting): number {
-  let sum = hardeningByDomain.code * (shares[codeAt] as number)
-  for (const at of hardening) sum += hardeningBySignal * (signals[at] as number)
-  sum += hardeningByCount.turns * Math.log2(Math.max(1, turns))
-  sum += hardeningByCount.tools * Math.log2(Math.max(1, tools))
+function difficultyOf (
+  { signals, domains: shares }: TextAnalysis, { turns, tools }: ConversationFacts
+): number {
+  let sum = difficultyByDomain.code * (shares[codeAt] as number)
+  for (const at of difficultSignals) sum += difficultyBySignal * (signals[at] as number)
+  sum += difficultyByCount.turns * Math.log2(Math.max(1, turns))
+  sum += difficultyByCount.tools * Math.log2(Math.max(1, tools))
   return mostDifficult * Math.tanh(sum / mostDifficult)
 }
 
 const codeAt = domains.indexOf('code')
 
-function outputTokensOf (signals: Float32Array, { outputLength }: Weights): number {
+function outputTokensOf (signals: Float32Array, { outputLength }: RouterWeights): number {
   let log = outputLength[0] as number
   for (let at = 0; at < signalCount; at++) log += (signals[at] as number) * (outputLength[at + 1] as number)
   return Math.max(outputBounds.least, Math.min(outputBounds.most, Math.exp(log)))
