@@ -62,9 +62,8 @@ export function share (description: string): TNumber {
 }
 
 /**
- * What code reads of a part of the file: keys in camelCase, money as an integer with its unit at the end of
- * the key, and null for an optional key that is absent. A key with a default is required in its schema,
- * because defaults are filled in before the file is checked.
+ * What code reads: keys in camelCase, money as an integer with its unit at the end of the key, null for an
+ * absent optional key. A key with a default is required: defaults are filled in before the file is checked.
  */
 export type Parsed<Schema extends TSchema> =
   Schema extends TObject<infer Properties> ? {

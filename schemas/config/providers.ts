@@ -70,10 +70,7 @@ export type ProviderEntry = Static<typeof ProviderEntry>
 
 type Fields = Known<Parsed<typeof ProviderEntry>, 'protocol' | 'baseUrl' | 'claims'>
 
-/**
- * A provider completed with what is known of it. `baseUrl` has no trailing slash, and is empty for the
- * sandbox.
- */
+/** Completed with what is known. `baseUrl` has no trailing slash, and is empty for the sandbox. */
 export interface ProviderConfig extends Omit<Fields, 'dialect' | 'videoMs'> {
   /** Name of a row in services/providers/openai/dialects.ts; only for the protocol `openai`. */
   dialect: string

@@ -33,12 +33,11 @@ export const unknownImages: ImageAbilities = {
   textOutputPico: null
 }
 
-/** A row of models.json with what is known of images. */
 export interface RowWithImages extends CatalogueRow { images?: ImageAbilities }
 
 type Rows = ReadonlyMap<string, ReadonlyMap<string, CatalogueRow>>
 
-/** Adds images.json to the rows of models.json, by provider and name. */
+/** Adds images.json to the rows of models.json. */
 export function withImages (rows: Rows): Map<string, Map<string, RowWithImages>> {
   const joined = new Map<string, Map<string, RowWithImages>>()
   for (const [provider, models] of rows) joined.set(provider, new Map(models))

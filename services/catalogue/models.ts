@@ -13,14 +13,13 @@ export interface CatalogueModel extends
   kind: ModelConfig['kind'] | null
   input: readonly Modality[]
   output: readonly Modality[]
-  /** Prices of long prompts, in ascending order of length; the same as in `price`. */
+  /** The same as in `price`. */
   tiers: readonly CatalogueTier[]
   /** Whether requests may set a temperature; null: not known. */
   temperature: boolean | null
   /** Date of its latest training data, e.g. `2024-04`; null: not known. */
   knowledge: string | null
   deprecated: boolean
-  /** Of video models only. */
   video?: VideoAbilities
 }
 
@@ -36,7 +35,6 @@ export function catalogueModel (provider: string, upstream: string): CatalogueMo
   return { ...toModel(row ?? videoRow(video)), video }
 }
 
-/** A video model that only videos.json knows. */
 function videoRow ({ firstFrame }: VideoAbilities): CatalogueRow {
   const released = new Date(defaultCreated * 1000).toISOString()
   const input: Modality[] = firstFrame === true ? ['text', 'image'] : ['text']
@@ -123,10 +121,7 @@ export const assumedCapabilities: Capabilities = Object.freeze({
   streaming: true
 })
 
-/**
- * Returns the model `<provider>/<upstream>` with what the catalogue knows. An unknown model is a chat model
- * with all capabilities and without a price.
- */
+/** An unknown model is a chat model with all capabilities and without a price. */
 export function modelFromCatalogue (provider: string, upstream: string): ModelConfig {
   const known = catalogueModel(provider, upstream)
   const video = knownVideo(provider, upstream)
@@ -152,8 +147,8 @@ export function isServable (provider: string, upstream: string): boolean {
 }
 
 /**
- * Returns the names of the models that a provider offers until it has listed its own: those of the catalogue,
- * if its list is to be fetched, or if it has none.
+ * The models a provider offers until it has listed its own: the catalogue's, if its list is to be fetched or
+ * it has none.
  */
 export function initialModelNames ({ id, discover }: Pick<ProviderConfig, 'id' | 'discover'>): string[] {
   const known = knownProviders.find((provider) => provider.id === id)

@@ -7,7 +7,7 @@ export interface Problem {
   message: string
 }
 
-/** An invalid configuration. The message lists every problem, one per line, without secrets. */
+/** The message lists every problem, one per line, without secrets. */
 export class ConfigError extends Error {
   readonly problems: readonly Problem[]
 

@@ -6,8 +6,7 @@ import { configFromEnvironment } from './environment/environment.ts'
 export const maxFileBytes = 4 * 1024 * 1024
 
 /**
- * Reads the operator's file and returns what the gateway serves, see `parseConfig`. Without a path it serves
- * what the environment configures. Rejects with ConfigError.
+ * Reads the operator's file, or the environment without a path; see `parseConfig`. Rejects with ConfigError.
  */
 export async function loadConfig (
   { path, env }: { path: string | null, env: NodeJS.ProcessEnv }

@@ -5,13 +5,12 @@ import type { BreakerConfig } from '../catalogue/types.ts'
  * `half-open` a single one, whose result closes or opens it. Times are monotonic milliseconds.
  */
 export interface CircuitBreaker {
-  /** Whether a call could start now. `paused`: the provider asked for a pause, which does not stop calls. */
+  /** `paused`: the provider asked for a pause, which does not stop calls. */
   state (nowMs: number): 'ready' | 'paused' | 'open'
-  /** Milliseconds until an open breaker becomes half-open, else 0. */
   waitMs (nowMs: number): number
   /**
-   * Returns a permit for one call, or null when none may start. Each permit is given back exactly once, by
-   * `succeeded`, `failed` or `release`. Results of calls from before the breaker opened are ignored.
+   * Returns a permit, which is given back once by `succeeded`, `failed` or `release`, or null when no call
+   * may start. Results of calls from before the breaker opened are ignored.
    */
   acquire (nowMs: number): Permit | null
   succeeded (permit: Permit, nowMs: number): void
@@ -20,18 +19,15 @@ export interface CircuitBreaker {
   release (permit: Permit): void
   /** Prefers other deployments for a while, as the provider asked. */
   pause (forMs: number, nowMs: number): void
-  /** Opens at once, as after too many failures. */
   trip (nowMs: number): void
-  /** Ends the open state early: the next call is let through. */
   halfOpen (): void
 }
 
 export type Permit = number
 
 interface CircuitBreakerOptions {
-  /** Read each time, because the configuration may change. */
+  /** Read each time: it may change. */
   config: () => { breaker: BreakerConfig }
-  /** From 0 up to, not including, 1. */
   random: () => number
 }
 

@@ -15,33 +15,27 @@ export interface Deployment {
   readonly statistics: DeploymentStatistics
 }
 
-/** Health and speed of the deployments called recently. */
 export interface Deployments {
-  /** Returns the deployment, created if necessary. */
   of (name: DeploymentName): Deployment
-  /** Whether calls may start now: the breaker is not open, and the provider did not ask for a pause. */
+  /** The breaker is not open, and the provider did not ask for a pause. */
   isAvailable (name: DeploymentName): boolean
-  /** What to expect of a call now. Synchronous and without side effects. */
+  /** Synchronous and without side effects. */
   expected (provider: string, model: string, prior?: PerformancePrior): ExpectedPerformance
   /** All deployments in memory, the most recently used first. */
   list (): Deployment[]
 }
 
 interface DeploymentsOptions {
-  /** Read for each call, because the configuration may change. */
+  /** Read for each call: it may change. */
   config: () => { breaker: BreakerConfig }
-  /** Milliseconds since 1970. */
   clock?: () => number
-  /** Monotonic milliseconds. */
   monotonic?: () => number
-  /** From 0 up to, not including, 1. */
   random?: () => number
 }
 
-/** A bound is needed because clients can make up names of models; the least recently used are evicted. */
+/** Clients can make up names of models; the least recently used are evicted. */
 const maxDeployments = 5000
 
-/** Creates an empty collection. */
 export function createDeployments ({
   config, clock = Date.now, monotonic = () => performance.now(), random = Math.random
 }: DeploymentsOptions): Deployments {

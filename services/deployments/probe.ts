@@ -5,13 +5,11 @@ import type { Deployments } from './deployments.ts'
 interface ProberOptions {
   deployments: Deployments
   provider: (id: string) => Provider | undefined
-  /** Monotonic milliseconds. */
   monotonic?: () => number
 }
 
-/** Checks whether providers are reachable, with requests that cost nothing. */
 export interface Prober {
-  /** Lists the models of each recently called provider once; resolves when all have answered or failed. */
+  /** Lists the models of each recently called provider; resolves when all have answered or failed. */
   probe (signal: AbortSignal): Promise<void>
 }
 

@@ -3,9 +3,8 @@ import type { Store } from '../store/store.ts'
 import type { Deployments } from './deployments.ts'
 import type { NodeStatistics } from './statistics.ts'
 
-/** Shares the measurements of nodes through the store. */
 export interface StatisticsExchange {
-  /** Writes what has changed here, then reads what the others wrote. Throws StoreUnavailable. */
+  /** Shares this node's changes and reads those of others. Throws StoreUnavailable. */
   exchange (): Promise<void>
 }
 
@@ -14,11 +13,10 @@ interface ExchangeOptions {
   deployments: Deployments
   /** A new id for each start of the process, which then reads its former measurements as another node's. */
   node: string
-  /** Milliseconds since 1970. */
   clock?: () => number
 }
 
-/** One row of `deployment_statistics`; `sums` is JSON, `at` in ms since 1970. */
+/** `sums` is JSON, `at` in ms since 1970. */
 interface StatisticsRow {
   node: string
   provider: string
@@ -33,7 +31,6 @@ const retentionMs = 45 * 60_000
 const deleteEveryMs = 10 * 60_000
 const maxRows = 20_000
 
-/** Creates the exchange of one node. */
 export function createStatisticsExchange (
   { store, deployments, node, clock = Date.now }: ExchangeOptions
 ): StatisticsExchange {

@@ -3,18 +3,14 @@
  * minutes. Sums of several nodes can be added.
  */
 interface DecayingSums {
-  /** Calls that ended, and how many of them failed. */
   calls: number
   failures: number
-  /** Calls with a known time to the first token, and the sum of those times. */
   firsts: number
   firstMs: number
-  /** Tokens generated, and the time that took. */
   tokens: number
   tokenMs: number
 }
 
-/** What to expect of a deployment's next call. */
 export interface ExpectedPerformance {
   /** Milliseconds to the first token. */
   firstTokenMs: number
@@ -32,26 +28,23 @@ export const defaultPrior: PerformancePrior = { firstTokenMs: 1000, tokensPerSec
 
 /** What one node has measured of one deployment, as other nodes read it. */
 export interface NodeStatistics {
-  /** The moment up to which the sums have decayed; ms since 1970. */
+  /** Until when the sums have decayed; ms since 1970. */
   at: number
   /** All calls the node has ever measured, so that readers see how many are new. */
   count: number
   sums: DecayingSums
 }
 
-/** The measurements of one deployment: this node's own, and those of the other nodes. */
 export interface DeploymentStatistics {
-  /** Records a whole response of `tokens` tokens after `totalMs`. */
   recordAnswer (tokens: number, totalMs: number): void
-  /** Records the first event of a stream after `firstMs`. */
   recordFirstEvent (firstMs: number): void
-  /** Records the end of a stream that did not fail, with `tokens` tokens since its first event. */
+  /** For a stream that did not fail, with `tokens` tokens since its first event. */
   recordStreamEnd (tokens: number, afterFirstMs: number): void
   recordFailure (): void
   expected (prior: PerformancePrior): ExpectedPerformance
-  /** Returns this node's measurements if they have changed since the last call, else null. */
+  /** Null if nothing has changed since the last call. */
   takeChanges (): NodeStatistics | null
-  /** Replaces what is known of the other nodes, by their ids. */
+  /** Replaces what is known of the other nodes, by id. */
   mergeRemote (others: ReadonlyMap<string, NodeStatistics>): void
 }
 
@@ -153,7 +146,7 @@ function emptySums (): DecayingSums {
   return { calls: 0, failures: 0, firsts: 0, firstMs: 0, tokens: 0, tokenMs: 0 }
 }
 
-/** The share of a sum that is left after further calls and time. */
+/** What is left of a sum after further calls and time. */
 function decayFactor (calls: number, ms: number): number {
   return (calls === 1 ? decayPerCall : decayPerCall ** calls) * 2 ** (-Math.max(0, ms) / halfLife.ms)
 }

@@ -4,21 +4,19 @@ import { expiredKey, incorrectKey, missingKey, revokedKey, rotatedKey, wrongRole
 import { readKey } from './token.ts'
 import type { KeyRecord, KeyRole } from './types.ts'
 
-/** Checks the key of a request. */
 export interface Authenticator {
   /**
-   * Returns the record of a key of the given role (default: `user`): at once if it was looked up within the
-   * last second, else as a promise. Throws, or rejects with, GatewayError 401 for an invalid key and
-   * StoreUnavailable. A key that was valid within the last minute keeps working during a database outage.
+   * Returns the record of a key: at once if it was looked up within the last second, else as a promise.
+   * Throws, or rejects with, GatewayError 401 for an invalid key and StoreUnavailable. A key that was valid
+   * within the last minute keeps working during a database outage.
    */
   authenticate (key: string, role?: KeyRole): KeyRecord | Promise<KeyRecord>
 }
 
 export interface AuthenticatorOptions {
   cache: KeyCache
-  /** Milliseconds since 1970. */
   clock: () => number
-  /** Called with the time of a use, about once a minute for each key in use. */
+  /** About once a minute for each key in use. */
   onUse: (id: string, at: number) => void
 }
 

@@ -2,20 +2,13 @@ import type { Accounts } from '../ledger/accounts.ts'
 import type { Store } from '../store/store.ts'
 import type { Keys } from './keys.ts'
 
-export interface BootstrapOptions {
-  store: Store
-  keys: Keys
-  accounts: Accounts
-  /** Integer nano-USD; 0 for none. */
-  startingCreditNano: number
-}
+export interface BootstrapOptions { store: Store, keys: Keys, accounts: Accounts, startingCreditNano: number }
 
 const account = 'default'
 
 /**
- * On the first start, creates the account `default` with its starting credit and a first key, in one
- * transaction, and returns the key. Returns null if any key exists, so processes that start together create
- * only one. Throws StoreUnavailable, RangeError for an unsafe amount.
+ * On the first start, creates the account `default` with its starting credit and a first key, and returns the
+ * key; null if any key exists. Throws StoreUnavailable, RangeError for an unsafe amount.
  */
 export async function bootstrap (
   { store, keys, accounts, startingCreditNano }: BootstrapOptions

@@ -8,15 +8,15 @@ import type { Budget, StoredKey } from './types.ts'
 /** The ledger accounts of a key's budget that exist in the database. */
 export interface OpenBudget {
   account: string
-  /** When the next account takes over, in milliseconds; Infinity for a budget without a period. */
+  /** When the next account takes over; Infinity without a period. */
   endsAt: number
   /** The account of the next period; null until it has been created. */
   next: string | null
 }
 
 /**
- * Names the accounts of a key's budget for the period of a time in milliseconds, and for the next one. A
- * budget without a period has a single account.
+ * Names the accounts of a key's budget for the period of a time, and for the next one; without a period they
+ * are one account.
  */
 export function budgetAccounts (key: string, { period }: Budget, at: number): OpenBudget & { next: string } {
   const base = `${budgetPrefix}${key}`
@@ -25,11 +25,10 @@ export function budgetAccounts (key: string, { period }: Budget, at: number): Op
   return { account: `${base}:${name}`, endsAt, next: `${base}:${periodAt(period, endsAt).name}` }
 }
 
-/** Creates the accounts of budgets before a request needs them. */
 export interface Budgets {
   /**
-   * Creates the account of a key's budget if it is missing and, shortly before the period ends, that of the
-   * next one, so that no request waits for it. Null for a key without a budget. Throws StoreUnavailable.
+   * Creates the account of the budget and, shortly before the period ends, the next one, so that no request
+   * waits for it. Throws StoreUnavailable.
    */
   open (key: StoredKey, at: number): Promise<OpenBudget | null>
 }
@@ -64,10 +63,7 @@ export function createBudgets (store: Store): Budgets {
   }
 }
 
-/**
- * Applies a changed limit to the present period and to the next, whose account may already exist. The caller
- * holds the lock of the key's row.
- */
+/** Applies a changed limit to the present period and the next. The caller holds the lock of the key. */
 export async function updateBudgetLimit (
   queries: Queries, key: string, budget: Budget, at: number
 ): Promise<void> {
@@ -89,7 +85,7 @@ async function insertBudgetAccount (
   [id, `Budget of the key ${key}`, currency, present?.budget?.limitNano ?? limitNano, at])
 }
 
-/** Derived from the key's id, so that the accounts of all keys are not created at the same moment. */
+/** Differs by key, so that the accounts of all keys are not created at the same moment. */
 function leadMs (key: string): number {
   const jitter = Number.parseInt(key.slice(0, 4), 36) / 36 ** 4
   return minLeadMs + (maxLeadMs - minLeadMs) * (Number.isNaN(jitter) ? 0 : jitter)

@@ -10,27 +10,23 @@ import type { KeyRecord, KeyWithParents } from './types.ts'
 export interface CachedKey {
   record: KeyRecord
   secretSha256: Buffer
-  /** The secret before the last rotation, valid until `until`. */
   previous: { secretSha256: Buffer, until: number } | null
   lastUsedAt: number | null
-  /** When the query was sent. */
   checkedAt: number
-  /** When the entry becomes stale. */
   staleAt: number
 }
 
-/** Recent lookups of key ids, whether the key is valid, revoked, expired or unknown. */
+/** Recent lookups of key ids. */
 export interface KeyCache {
   /** Returns a fresh entry, null for an id without a key; undefined when the database has to be queried. */
   peek (id: string, now: number): CachedKey | null | undefined
   /**
-   * Queries the database, once for all concurrent calls. While it is unavailable, an entry of the last minute
-   * is served stale; without one it throws StoreUnavailable.
+   * Queries the database, once for all concurrent calls; while it is unavailable, returns an entry of the
+   * last minute, or throws StoreUnavailable.
    */
   load (id: string): Promise<CachedKey | null>
-  /** Queries the database even if an entry could be served stale. Throws StoreUnavailable. */
+  /** As `load`, but never serves a stale entry. */
   reload (id: string): Promise<CachedKey | null>
-  /** Drops an entry, so that the next use of the key queries the database. */
   forget (id: string): void
 }
 
@@ -42,8 +38,8 @@ const maxUnknownIds = 10_000
 const maxWaiting = 10_000
 
 /**
- * Creates the cache of a store's keys. Unknown ids have a cache of their own, so that a flood of made-up keys
- * evicts no valid one.
+ * Creates the cache of a store's keys. A flood of made-up keys evicts no valid one, as unknown ids have a
+ * cache of their own.
  */
 export function createKeyCache (store: Store, clock: () => number): KeyCache {
   const keys = new LRUCache<string, CachedKey>({ max: maxKeys })
@@ -106,10 +102,7 @@ export function createKeyCache (store: Store, clock: () => number): KeyCache {
 
 interface Waiting extends PromiseWithResolvers<KeyWithParents | null> { id: string }
 
-/**
- * Creates a lookup with one query in flight at a time; ids that arrive meanwhile share the next one. A flood
- * of made-up keys then costs the database one query per round trip, not one per request.
- */
+/** Creates a lookup with one query in flight at a time; ids that arrive meanwhile share the next one. */
 function createBatchedLookup (queries: Queries): (id: string) => Promise<KeyWithParents | null> {
   const waiting: Waiting[] = []
   let isRunning = false

@@ -6,32 +6,30 @@ import { refuseWrongGrace, refuseWrongSettings } from './settings.ts'
 import { createToken, hashSecret } from './token.ts'
 import type { KeySettings, ListedKey, StoredKey } from './types.ts'
 
-/** A key with its new secret; the previous secret is valid until `previousUntil`, in milliseconds. */
+/** A key with its new secret; the previous one is valid until `previousUntil`. */
 export interface RotatedKey { id: string, key: string, previousUntil: number }
 
 /** Changes of existing keys. Methods throw StoreUnavailable. */
 export interface KeyChanges {
   /**
-   * Changes the given settings, in every process within 2 s, and returns the key. A new limit applies to what
-   * the present period has already spent; a new period starts with nothing spent. Throws GatewayError 400 for
-   * a wrong field, 404 for an unknown key, 409 for a revoked one.
+   * Applies in every process within 2 s. A new limit counts what the present period has spent; a new period
+   * starts with nothing spent. Throws GatewayError 400 for a wrong field, 404 for an unknown key, 409 for a
+   * revoked one.
    */
   update (id: string, changes: Partial<KeySettings>): Promise<ListedKey>
   /**
-   * Replaces the secret and returns the new `key`, which cannot be shown again. The present secret stays
-   * valid for `graceMs` (default: 24 hours), an older one ends now. Throws GatewayError 400 for a wrong
-   * `graceMs`, 404 for an unknown key, 409 for a revoked one.
+   * Returns the new `key`, which cannot be shown again. The present secret stays valid for `graceMs`, an
+   * older one ends now. Throws GatewayError 400 for a wrong `graceMs`, 404 for an unknown key, 409 for a
+   * revoked one.
    */
   rotate (id: string, options?: { graceMs?: number }): Promise<RotatedKey>
-  /** Revokes a key, in every process within 2 s. False if it is unknown or already revoked. */
+  /** Applies in every process within 2 s. False if the key is unknown or already revoked. */
   revoke (id: string): Promise<boolean>
 }
 
 interface KeyChangesOptions {
   store: Store
-  /** Milliseconds since 1970. */
   clock: () => number
-  /** Called after a key may have changed. */
   onChange: (id: string) => void
 }
 

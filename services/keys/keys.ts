@@ -16,24 +16,19 @@ export interface KeyToCreate extends Partial<KeySettings> {
   /** The account that pays; an admin key pays for nothing and names the account of its holder. */
   account: string
   label: string
-  /** Default: `user`. */
   role?: KeyRole
 }
 
 /** API keys. Methods throw StoreUnavailable. */
 export interface Keys extends KeyChanges, Authenticator {
   /**
-   * Creates a key of an existing account; the returned `key` is not stored and cannot be shown again.
-   * `queries` makes it part of the caller's transaction. Throws GatewayError 400 for an unknown account or a
-   * wrong field.
+   * Returns a `key` that is not stored and cannot be shown again. `queries` makes it part of the caller's
+   * transaction. Throws GatewayError 400 for an unknown account or a wrong field.
    */
   create (newKey: KeyToCreate, queries?: Queries): Promise<{ id: string, key: string }>
-  /** Returns a key, revoked or not. Throws GatewayError 404. */
+  /** Throws GatewayError 404. */
   get (id: string): Promise<ListedKey>
-  /**
-   * Lists keys of one account or all, revoked ones included, newest first, starting after the key `after`.
-   * `limit` is 1,000 by default and 10,000 at most.
-   */
+  /** Lists keys, revoked ones included, newest first; `limit` is 1,000 by default and 10,000 at most. */
   list (filter?: Partial<KeyFilter>): Promise<ListedKey[]>
   /** Whether any key was ever created. */
   exist (queries?: Queries): Promise<boolean>

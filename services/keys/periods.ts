@@ -3,7 +3,7 @@ import type { budgetPeriods } from '../../schemas/admin/keys.ts'
 /** How often a budget restarts: at midnight UTC of every day, every Monday, or the first of every month. */
 export type Period = typeof budgetPeriods[number]
 
-/** One day, week or month: from `startsAt` up to but not including `endsAt`, in milliseconds since 1970. */
+/** In milliseconds since 1970; `endsAt` is excluded. */
 export interface PeriodSpan {
   /** As in ISO 8601, e.g. `2026-11-21`, `2026-W47` or `2026-11`. */
   name: string

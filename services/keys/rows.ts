@@ -3,7 +3,6 @@ import type { Queries } from '../store/store.ts'
 import type { Period } from './periods.ts'
 import type { KeySettings, KeyWithParents, ListedKey, StoredKey } from './types.ts'
 
-/** How many ids one call of `selectKeysWithParents` takes. */
 export const maxKeysPerQuery = 50
 
 /** Adds a key to an existing account; false when the account does not exist. */
@@ -74,7 +73,6 @@ export async function lockKey (queries: Queries, id: string): Promise<StoredKey 
   return await selectKey(queries, id)
 }
 
-/** Writes the settings of a key. */
 export async function updateKeySettings (queries: Queries, id: string, settings: KeySettings): Promise<void> {
   await queries.run(`
     update api_key set label = $2, models = $3, budget_nano = $4, budget_period = $5, expires_at = $6,
@@ -105,7 +103,7 @@ export async function markKeyUsed (queries: Queries, id: string, at: number): Pr
     where id = $1 and (last_used_at is null or last_used_at < $2)`, [id, at])
 }
 
-/** Removes the hashes of its secrets from a key. */
+/** Removes the hashes of the secrets. */
 export function toListedKey ({ secretSha256: _, previousSha256: __, ...listed }: StoredKey): ListedKey {
   return listed
 }

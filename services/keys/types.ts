@@ -9,7 +9,6 @@ export interface Budget { readonly limitNano: number, readonly period: Period | 
 
 /** The settings of a key that an operator may change. */
 export interface KeySettings {
-  /** At most 200 characters, for people. */
   label: string
   /** Globs of the models it may use, `*` for any text; null: all. */
   models: readonly string[] | null
@@ -25,7 +24,6 @@ export interface StoredKey extends KeySettings {
   role: KeyRole
   account: string
   secretSha256: string
-  /** The secret before the last rotation, valid until `previousUntil`. */
   previousSha256: string | null
   previousUntil: number | null
   createdAt: number
@@ -43,7 +41,7 @@ export interface KeyWithParents extends StoredKey {
   accountLimits: readonly Limits[]
 }
 
-/** The key of a request, with everything prepared that each request needs. Times in milliseconds. */
+/** The key of a request, prepared for use. */
 export interface KeyRecord extends Readonly<Omit<KeySettings, 'limits'>> {
   readonly id: string
   readonly role: KeyRole
@@ -51,11 +49,9 @@ export interface KeyRecord extends Readonly<Omit<KeySettings, 'limits'>> {
   readonly revokedAt: number | null
   /** Its own limits and those of its accounts, without the empty ones. */
   readonly limits: readonly ScopedLimits[]
-  /** Whether one of `models` matches a model's public id. */
   mayUse (model: string): boolean
   /**
-   * The accounts that a request must fit into: the one that pays, its parents, and the key's budget for the
-   * period that `now` is in. All of them exist in the database.
+   * The accounts that a request must fit into at `now`: the one that pays, its parents, and the key's budget.
    */
   chainAt (now: number): readonly string[]
 }

@@ -8,19 +8,16 @@ interface NewAccount {
   /** 1 to 128 letters, digits or `._:@-`; not one of the ledger's own accounts, nor `budget:…`. */
   id: string
   name?: string
-  /** An existing account whose money this one shares; it never changes, so there are no cycles. */
+  /** Whose money this account shares; it never changes, so there are no cycles. */
   parent?: string | null
-  /** None by default. */
   limits?: Limits
 }
 
 interface Deposit {
-  /** Chosen by the caller; repeating the same deposit is a no-op. */
+  /** Chosen by the caller; repeating it is a no-op. */
   id: string
   account: string
-  /** Positive integer nano-USD. */
   amountNano: number
-  /** Milliseconds since 1970; now by default. */
   at?: number
 }
 
@@ -29,23 +26,22 @@ export interface Balance { creditsNano: number, spentNano: number, heldNano: num
 
 /**
  * Accounts and their credits. `queries` makes a method part of the caller's transaction. Methods throw
- * StoreUnavailable when the database cannot be reached, GatewayError 400 when an id is invalid.
+ * StoreUnavailable.
  */
 export interface Accounts {
   /**
-   * Creates an account without credit; returns false if the id exists already. Throws GatewayError 400 when
-   * the parent does not exist or has too many parents itself.
+   * Returns false if the id exists already. Throws GatewayError 400 for an invalid id or parent, or too many
+   * parents.
    */
   create (account: NewAccount, queries?: Queries): Promise<boolean>
-  /** Sets the limits of an account, in every process within 2 s. Throws GatewayError 404. */
+  /** Applies in every process within 2 s. Throws GatewayError 404. */
   limit (id: string, limits: Limits): Promise<void>
   /**
-   * Books money into an account; returns false if this deposit was booked before. Throws GatewayError 404 for
-   * an unknown account, 409 when the id belongs to another posting, RangeError when amount or credits exceed
-   * the safe integers.
+   * Returns false if this deposit was booked before. Throws GatewayError 404 for an unknown account, 409 when
+   * the id belongs to another posting, RangeError beyond the safe integers.
    */
   deposit (deposit: Deposit, queries?: Queries): Promise<boolean>
-  /** Throws GatewayError 404 for an unknown account or budget. */
+  /** Throws GatewayError 404. */
   balance (id: string): Promise<Balance>
   /** Locks the account until the caller's transaction ends. */
   lock (id: string, queries: Queries): Promise<void>
@@ -57,7 +53,6 @@ const ownAccounts: readonly string[] = ['funding', 'revenue', 'suspense']
 /** The most accounts a request is charged to: the paying one and its parents. */
 export const maxAccountDepth = 5
 
-/** The currency of all accounts. */
 export const currency = 'usd'
 
 /** What the ids of key budgets begin with. */

@@ -3,11 +3,10 @@ import { entryIdSql } from './entry-id.ts'
 
 /** A rule of the books that is broken. */
 export interface Violation {
-  /** Name of the rule, see `rules`. */
   rule: string
-  /** Id of the account, entry or hold that breaks the rule. */
+  /** Id of the account, entry or hold. */
   subject: string
-  /** Money is integer nano-USD. */
+  /** Money in integer nano-USD. */
   expected: number | string | null
   found: number | string | null
 }
@@ -15,8 +14,8 @@ export interface Violation {
 const maxViolationsPerRule = 100
 
 /**
- * Checks the invariants of the books and returns up to a hundred violations of each. Each rule is one
- * statement on one snapshot, so requests may go on meanwhile. Throws StoreUnavailable.
+ * Returns up to a hundred violations of each rule of the books; requests may go on meanwhile, since each rule
+ * is one statement on one snapshot. Throws StoreUnavailable.
  */
 export async function checkLedger (queries: Pick<Queries, 'all'>): Promise<Violation[]> {
   const violations: Violation[] = []
@@ -27,9 +26,7 @@ export async function checkLedger (queries: Pick<Queries, 'all'>): Promise<Viola
   return violations
 }
 
-/**
- * Budgets are left out where credits count: theirs are a limit without entries, which may be lowered at will.
- */
+/** Budgets have no deposits: their credits are a limit, which may be lowered at will. */
 const rules = {
   'held is the sum of open holds': `
     select * from (

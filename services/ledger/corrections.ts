@@ -6,41 +6,37 @@ import { idempotencyConflict, unknownAccount } from './errors.ts'
 import { createStatements, type Statements } from './sql/statements.ts'
 
 interface Refund {
-  /** Chosen by the caller; repeating the same refund is a no-op. */
   id: string
   /** Id of the usage entry, see `entry-id.ts`. */
   entry: string
-  /** Positive integer nano-USD; by default all that is left of the entry. */
+  /** Default: all that is left of the entry. */
   amountNano?: number
-  /** Milliseconds since 1970; now by default. */
   at?: number
 }
 
 interface Adjustment {
-  /** Chosen by the caller; repeating the same adjustment is a no-op. */
+  /** Chosen by the caller; repeating it is a no-op. */
   id: string
   account: string
   /** Integer nano-USD, not zero; a negative amount takes credit away. */
   amountNano: number
-  /** 1 to 500 characters. */
   reason: string
   at?: number
 }
 
 /**
- * Corrections by operators, each an entry of its own. Methods throw StoreUnavailable when the database cannot
- * be reached, RangeError for amounts that are not safe integers, GatewayError 409 when the id belongs to
- * another posting.
+ * Corrections by operators. Methods return false if this id was booked before, and throw StoreUnavailable,
+ * RangeError for unsafe integers, GatewayError 409 when the id belongs to another posting.
  */
 export interface Corrections {
   /**
-   * Gives back what a request was charged, on every account of its chain; returns false if this refund was
-   * booked before. Throws GatewayError 404 for an unknown entry, 400 when less than the amount is left of it.
+   * Gives back what a request was charged, on every account of its chain. Throws GatewayError 404 for an
+   * unknown entry, 400 when less than the amount is left of it.
    */
   refund (refund: Refund): Promise<boolean>
   /**
-   * Adds to the credits of an account or takes from them; returns false if this adjustment was booked before.
-   * Throws GatewayError 404 for an unknown account, 400 when more would be taken than is available.
+   * Changes an account's credits. Throws GatewayError 404 for an unknown account, 400 when more would be
+   * taken than is available.
    */
   adjust (adjustment: Adjustment): Promise<boolean>
 }

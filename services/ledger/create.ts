@@ -17,20 +17,17 @@ import { withDefaults, type LedgerOptions } from './options.ts'
 export interface LedgerContext {
   store: Store
   /**
-   * 1 to 64 letters, digits or `._-`; random by default. A given id must belong to one process at a time: a
-   * process that starts under it releases at once what the one before held.
+   * Random by default. A given id must belong to one process at a time: a process that starts under it
+   * releases what the one before held.
    */
   nodeId?: string
-  /** Milliseconds since 1970. */
   clock?: () => number
   /** Milliseconds of a clock that is never set. */
   monotonic?: () => number
   timers?: Timers
-  /** How nodes detect each other's death; by default what suits the store. */
   liveness?: NodeLiveness
   options?: Partial<LedgerOptions>
   log?: Log
-  /** Called with the duration of each batch. */
   onWrite?: (seconds: number) => void
 }
 
@@ -38,12 +35,9 @@ const nodeIdPattern = /^[A-Za-z0-9._-]{1,64}$/
 const closeRetryMs = 100
 
 /**
- * Creates the ledger of one node on a store, which it does not close. See `Ledger` for how it works.
- *
- * A reservation is refused only if it exceeds what the account has left plus what live nodes have spare, or
- * if they do not give it back within `peerSpareMs`. A dead node's holds are released once `NodeLiveness` says
- * so. A node that dies loses the settlements that were not on disk, at most its rows in the table `hold`:
- * what its requests held at the last commit plus one chunk. That is the operator's loss, never the account's.
+ * Creates the ledger of one node on a store, which it does not close. A node that dies loses the settlements
+ * that were not on disk, at most its rows in the table `hold`: what its requests held at the last commit plus
+ * one chunk. That is the operator's loss, never the account's.
  */
 export function createLedger (context: LedgerContext): Ledger {
   const { store, nodeId: node = randomUUID(), log = processWarnings, timers = realTimers } = context
@@ -120,7 +114,7 @@ function timed<Batch> (
   }
 }
 
-/** Retries for a limited time to write everything. Throws StoreUnavailable when the database stays away. */
+/** Throws StoreUnavailable when the database stays away. */
 async function flushWithin (queue: Queue, timeMs: number): Promise<void> {
   const deadline = performance.now() + timeMs
   while (queue.unflushed > 0) {

@@ -1,8 +1,6 @@
 /**
- * The id of an entry, by which operators quote it: `entry_<number>` for usage and suspense, where the number
- * is its place in the table; for deposits, refunds and adjustments, the id that their caller chose. Entries
- * are never changed or deleted, so an id always means the same row, and it needs no column or index beyond
- * those that are there anyway.
+ * The id of an entry: `entry_<seq>` for usage and suspense, else the id its caller chose. Entries are never
+ * changed or deleted, so an id always means the same row, without a column or index of its own.
  */
 const prefix = 'entry_'
 const ownKinds = "('usage', 'suspense')"

@@ -1,7 +1,6 @@
 import { GatewayError } from '../shared/errors.ts'
 import { usdFromNano } from '../shared/money.ts'
 
-/** Integer nano-USD. */
 interface Shortage { balanceNano: number, heldNano: number, neededNano: number }
 
 /** 402: an account of the chain cannot cover the most that a request may cost. */

@@ -1,27 +1,23 @@
 /** What one request may cost at most, and whose money it is. */
 export interface Reservation {
-  /**
-   * Unique and never chosen by a client: while a hold is open, the same id is the same hold, charged once.
-   */
+  /** Never chosen by a client: while a hold is open, the same id is the same hold, charged once. */
   id: string
   /**
    * Accounts that must each cover the amount: the paying one, its parents, then the key's budget if it has
-   * one. The first one is debited; on the others the same amount counts against their limit.
+   * one.
    */
   chain: readonly string[]
-  /**
-   * Id of the API key. A durable hold is rejected by the database itself once the key is revoked or expired.
-   */
+  /** Id of the API key; once it has ended, the database rejects a durable hold. */
   key: string
-  /** Integer nano-USD, above zero. */
+  /** Positive integer nano-USD. */
   amountNano: number
   /** Stored as a row of its own, whatever the amount: for work that outlives its request. */
   durable?: boolean
   /** When a durable hold expires; ms since 1970. */
   expiresAt?: number
   /**
-   * The id was and will be used for no other reservation, so the hold is not looked up by it. Its entry is
-   * recognised by a sequence number, which costs less than indexing the id in memory and in the database.
+   * The id is used for no other reservation: the hold is not looked up by it, and its entry is recognised by
+   * a sequence number, which costs less than an index of ids.
    */
   fresh?: boolean
 }
@@ -32,23 +28,22 @@ export interface Posting {
   amountNano: number
   /** The request or job the money was spent for; several entries may share one. */
   ref: string
-  /** Public model id. */
   model: string
   /** Token counts, images or seconds, stored with the entry. */
   usage: Readonly<Record<string, number>>
-  /** Whether the usage was estimated because the provider reported none. */
+  /** The provider reported no usage. */
   estimated: boolean
 }
 
-/**
- * Money set aside for one request. Ends by exactly one of `settle` and `release`; further calls are no-ops.
- */
+/** Money set aside for one request, until `settle` or `release`; further calls are no-ops. */
 export interface Hold {
   readonly id: string
   readonly amountNano: number
-  /** Charges the posting and releases the rest. Resolves once it is on disk; requests need not await that. */
+  /**
+   * Charges the posting and releases the rest. Resolves once it is on disk, which requests need not await.
+   */
   settle (posting: Posting): Promise<void>
-  /** Releases everything. Resolves once that is on disk if the hold was durable. */
+  /** Resolves once it is on disk if the hold was durable. */
   release (): Promise<void>
 }
 
@@ -66,26 +61,21 @@ export interface Ledger {
   /** The id of this node in the table `node`. */
   readonly node: string
   /**
-   * Sets money aside: at once, without the database, if this node's allowance covers it, else as a promise.
-   * Throws, or rejects with, GatewayError 402 `insufficient_quota` (naming balance, held and needed) when an
-   * account cannot cover the amount, 401 when the key is no longer valid, StoreUnavailable when the database
-   * cannot be reached.
+   * Sets money aside: at once if this node's allowance covers it, else as a promise. Throws, or rejects with,
+   * GatewayError 402 `insufficient_quota` when an account cannot cover the amount, 401 when the key is no
+   * longer valid, StoreUnavailable.
    */
   reserve (reservation: Reservation): Hold | Promise<Hold>
   /** Drops a durable hold from memory whose job ends it with `JobHolds`. */
   forget (id: string): void
-  /**
-   * What an account has after every settlement of this node. Integer nano-USD; available = credits − spent −
-   * held, where `held` counts only what running requests hold.
-   */
+  /** After every settlement of this node; `heldNano` counts only what running requests hold. */
   balance (account: string): Promise<AccountBalance>
   /** About what this node could still hold for an account, to cap max_tokens; integer nano-USD. */
   availableHint (account: string): number | Promise<number>
-  /** Commits everything that is still in memory. */
   flush (): Promise<void>
-  /** Flushes and releases this node's allowances; later reservations are refused. */
+  /** Flushes, and releases this node's allowances; later reservations are refused. */
   close (): Promise<void>
-  /** Requests that cost more than their hold, since the start. */
+  /** Requests that cost more than their hold. */
   readonly overageCount: number
   /** Settlements that came too late to be charged and went to suspense. */
   readonly suspendedCount: number

@@ -31,7 +31,7 @@ export function startLedgerMaintenance (context: MaintenanceContext): () => Prom
   return async () => { await Promise.all(stops.map((stop) => stop())) }
 }
 
-/** Renews the node's lease, releases the holds of dead nodes and expired ones, and records entry blocks. */
+/** Renews the node's lease, and does what any node may do. */
 async function heartbeat (context: MaintenanceContext): Promise<void> {
   const { store, membership, staleHolds, releaseDeadNodes, clock, log } = context
   try {

@@ -5,41 +5,33 @@ import type { AccountBalance } from './ledger.ts'
 /** What one node may grant of one account without asking the database. Integer nano-USD. */
 export interface NodeAllowance {
   readonly account: string
-  /**
-   * The node's hold in the database as far as this process may rely on it: never more than its row, less what
-   * is being given back.
-   */
+  /** At most the row of the node's hold, less what is being given back. */
   grantedNano: number
   inFlightNano: number
   /** Settled, but not yet acknowledged by the database. */
   postedNano: number
-  /** When something was last granted, on the monotonic clock. */
   usedAtMs: number
-  /** Not used lately, so nothing is kept spare. */
+  /** Not used lately: nothing is kept spare. */
   idle: boolean
-  /** Until when nothing is kept spare because another node has requested it, on the monotonic clock. */
+  /** Until then another node gets what is spare; monotonic clock. */
   yieldUntilMs: number
-  /** What the account had left beside this allowance at the last commit, null before the first. */
+  /** What the account had left beside this allowance at the last commit. */
   available: { nano: number, atMs: number } | null
 }
 
-/**
- * One life of a node, from joining until it leaves or is declared dead; its grants count under this term
- * alone.
- */
+/** One life of a node, from joining until it leaves or is declared dead. */
 export interface Term {
   /** Id of the node's holds: its own id and the epoch. */
   readonly id: string
   /** The fencing token. */
   readonly epoch: number
-  /** The sequence number of the last settlement of a fresh hold; they are committed in order. */
+  /** Of the last settlement of a fresh hold; they are committed in order. */
   lastSequence: number
   readonly allowances: Map<string, NodeAllowance>
-  /** Those whose rows the next commit has to write, whatever else it is for. */
+  /** Those whose rows the next commit has to write. */
   readonly dirty: Set<NodeAllowance>
 }
 
-/** What a hold takes of a node's allowances, one for each account of its chain. */
 export interface Grant { readonly term: Term, readonly allowances: readonly NodeAllowance[] }
 
 /** Returns what may be granted at once; negative after requests that cost more than their hold. */
@@ -94,18 +86,14 @@ interface BalanceRow {
   creditsNano: number
   spentNano: number
   heldNano: number
-  /** What other nodes held and no request of theirs used, when they last wrote it. */
+  /** What other nodes held unused, when they last wrote it. */
   spareNano: number
-  /** This node's own row. */
   allowanceNano: number
 }
 
 const hintFreshMs = 1_000
 
-/**
- * Creates the balances of a store's accounts, out of the database and this node's memory; `currentTerm` is
- * null while the node has not joined. Methods throw StoreUnavailable.
- */
+/** Creates the balances of a store's accounts. Methods throw StoreUnavailable. */
 export function createBalances (store: Store, currentTerm: () => Term | null) {
   async function read (account: string): Promise<BalanceRow> {
     const row = await store.get<BalanceRow>(`
@@ -130,8 +118,8 @@ export function createBalances (store: Store, currentTerm: () => Term | null) {
 
   return {
     /**
-     * `heldNano` is what requests hold: durable holds, requests of this node, and those of other nodes as
-     * last written. Spare money of nodes counts as available. Throws GatewayError 404 for an unknown account.
+     * `heldNano` is what requests hold, those of other nodes as last written; spare money of nodes counts as
+     * available. Throws GatewayError 404.
      */
     async balance (account: string): Promise<AccountBalance> {
       const { creditsNano, spentNano, heldNano: inRows, spareNano, allowanceNano } = await read(account)

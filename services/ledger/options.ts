@@ -3,21 +3,18 @@ import type { Store } from '../store/store.ts'
 /** Every limit and time of a ledger. Amounts are integer nano-USD. */
 export interface LedgerOptions {
   /**
-   * How much a node keeps spare beyond what its requests hold, so that the next one need not wait for the
-   * database; at most an eighth of what the account has left.
+   * How much a node keeps spare so that the next request need not wait for the database; at most an eighth of
+   * what the account has left.
    */
   chunkNano: number
   /** A reservation above this amount gets a durable hold. */
   durableOverNano: number
   /** How long settlements are collected before they are written. */
   flushMs: number
-  /** The most settlements and reservations in one transaction. */
   batchSize: number
-  /** The most settlements that may wait for a database that is away; beyond, reservations are refused. */
+  /** The most settlements that wait for a database that is away; beyond, reservations are refused. */
   maxUnflushed: number
-  /** The most reservations that may wait for the database at once. */
   maxWaiting: number
-  /** Between two heartbeats of a node. */
   heartbeatMs: number
   /** How long a heartbeat renews a node's lease. */
   leaseMs: number
@@ -29,7 +26,7 @@ export interface LedgerOptions {
   durableMs: number
   /** How long an account is unused on a node before it gives back what is spare. */
   idleMs: number
-  /** How long a reservation that is short of money waits for other nodes to give back what is spare. */
+  /** How long a reservation waits for other nodes to give back what is spare. */
   peerSpareMs: number
   /** How long `close` tries to write what is left while the database is away. */
   closeMs: number
@@ -37,12 +34,11 @@ export interface LedgerOptions {
 
 const nanoPerUsd = 1_000_000_000
 
-/** Fills in the options that are not given; the default of `chunkNano` depends on the engine. */
 export function withDefaults (engine: Store['engine'], given: Partial<LedgerOptions>): LedgerOptions {
   return { ...defaults, chunkNano: chunks[engine], ...given }
 }
 
-/** A SQLite file usually has one process, so only the eighth of the account bounds what it keeps spare. */
+/** A SQLite file usually has one process. */
 const chunks = { sqlite: Number.MAX_SAFE_INTEGER, postgres: 0.05 * nanoPerUsd }
 
 const defaults: Omit<LedgerOptions, 'chunkNano'> = {

@@ -11,11 +11,10 @@ export interface AllowanceRequest {
   limit: number
   /** The minute it is for, counted from 1970. */
   minute: number
-  /** Granted in any case: of a rate, what was used beyond the allowance; of slots, those in use. */
+  /** Granted in any case: what was used beyond the allowance of a rate, or the slots in use. */
   taken: number
   /** The least that helps a waiting request; 0 when none waits. */
   need: number
-  /** What all waiting requests need together. */
   waiting: number
   /** The allowance requested, at least `waiting`. */
   wanted: number
@@ -48,7 +47,6 @@ export function createAllowanceExchange (
     store.engine, { scope: 'text', kind: 'text', used: 'bigint', previous: 'bigint' })
   const leases = createSlotLeases(store.engine, node)
 
-  /** Returns the present windows, locked until the transaction ends. */
   async function lockWindows (
     queries: Queries, requests: readonly AllowanceRequest[]
   ): Promise<Map<string, Window>> {

@@ -7,27 +7,22 @@ export interface LimitCounter {
   readonly scope: string
   readonly kind: LimitKind
   limit: number
-  /** Whether `amount` can be taken now from this node's allowance. */
   canTake (amount: number, nowMs: number): boolean
   /** Takes `amount`; the caller has checked `canTake`. */
   take (amount: number, nowMs: number): void
-  /**
-   * Corrects by `difference` what was taken: of a rate, in `minute`; of slots, the number in use, which falls
-   * when a request ends.
-   */
+  /** Corrects what was taken: of a rate, in `minute`; of slots, now. */
   correct (difference: number, minute: number, nowMs: number): void
   /** For how many more ms a refusal of the store applies; null: it does not. */
   refusedForMs (nowMs: number): number | null
-  /** A request waits for `amount`, which the next allowance should cover. */
   addWaiting (amount: number, nowMs: number): void
-  /** What to request from the store; null for nothing. When idle, unused allowance is returned. */
+  /** What to request from the store. When idle, unused allowance is returned. */
   nextRequest (nowMs: number, isIdle: boolean): AllowanceRequest | null
   receive (grant: AllowanceGrant, nowMs: number): void
-  /** The store is unavailable: for a moment this node applies the whole limit on its own. */
+  /** The store is unavailable: for `aloneMs` this node applies the whole limit on its own. */
   continueAlone (request: AllowanceRequest, nowMs: number): void
   /** Whether to request more before requests have to wait. */
   readonly isLow: boolean
-  /** What remains of the limit, as far as this node knows, and how long until all of it does. */
+  /** As far as this node knows; `resetMs` is the time until the whole limit is left. */
   remaining (nowMs: number): { left: number, resetMs: number }
   readonly usedAtMs: number
   readonly isEmpty: boolean
@@ -41,7 +36,6 @@ export function allowanceSize (limit: number): number {
   return Math.ceil(limit / 16)
 }
 
-/** The minute of a time, counted from 1970. */
 export function minuteOf (nowMs: number): number {
   return Math.floor(nowMs / minuteMs)
 }

@@ -6,17 +6,14 @@ import { RateCounter } from './rate-counter.ts'
 import { SlotCounter } from './slot-counter.ts'
 import { periodically } from '../shared/timers.ts'
 
-/** The counters of one node, kept in step with the store. */
 export interface Counters {
   get (scope: string, kind: LimitKind, limit: number): LimitCounter
-  /** Includes a counter in the next exchange. */
   markDue (counter: LimitCounter): void
   /**
-   * Exchanges requests and grants of all due counters with the store, one transaction at a time; calls during
-   * one share the next. False if the store was unavailable.
+   * Exchanges the requests of due counters for grants, one transaction at a time. False if the store was
+   * unavailable.
    */
   exchange (): Promise<boolean>
-  /** Returns all unused allowances and stops. */
   close (): Promise<void>
 }
 
@@ -36,7 +33,7 @@ const idleMs = 2000
 const dropAfterMs = 120_000
 const deleteExpiredEveryMs = 600_000
 
-/** Creates the counters of one node, and the task that renews their leases and returns what is unused. */
+/** Creates the counters of one node, kept in step with the store. */
 export function createCounters (
   { store, node, clock = Date.now, onError, maintenanceMs = 1000 }: CountersOptions
 ): Counters {

@@ -13,10 +13,7 @@ interface Refusal {
   headers: Record<string, string>
 }
 
-/**
- * 429: a limit has been reached; `waitMs` is the time to wait. The wording, and the limit as the error's
- * type, are those of OpenAI's live service.
- */
+/** 429: a limit has been reached, in the words of OpenAI's live service. */
 export function limitReached ({ scope, kind, limit, left, need, waitMs, headers }: Refusal): GatewayError {
   const message = `Rate limit reached for ${nameOf(scope)} on ${names[kind]}: Limit ${limit}, ` +
     `Used ${limit - left}, Requested ${need}. Please try again in ${spanText(waitMs)}.`
@@ -37,7 +34,6 @@ export function tooLarge (
 
 const typeOf = (kind: LimitKind): string => kind === 'tokens' ? 'tokens' : 'requests'
 
-/** Formats `key:abc` as "key `abc`". */
 function nameOf (scope: string): string {
   const [type = '', id = ''] = scope.split(/:(.*)/s)
   return `${type} \`${id}\``

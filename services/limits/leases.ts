@@ -4,15 +4,12 @@ import type { Queries, Store } from '../store/store.ts'
 /** How long slots belong to a node without another heartbeat. */
 export const slotLeaseMs = 15_000
 
-/** The slots that nodes lease; methods run in the caller's transaction. */
+/** Creates the leases of one node; methods run in the caller's transaction. */
 export interface SlotLeases {
-  /** Returns how many slots the other nodes lease, by scope. */
   ofOthers (queries: Queries, scopes: readonly string[], nowMs: number): Promise<Map<string, number>>
-  /** Renews this node's leases; zero slots end one. */
   renew (queries: Queries, leases: readonly { scope: string, slots: number }[], nowMs: number): Promise<void>
 }
 
-/** Creates the leases of one node. */
 export function createSlotLeases (engine: Store['engine'], node: string): SlotLeases {
   const scopes = createJsonRows<{ scope: string }>(engine, { scope: 'text' })
   const leased = createJsonRows<{ scope: string, slots: number, expires: number }>(engine,

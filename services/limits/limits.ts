@@ -8,8 +8,8 @@ export interface Admission {
   /** `x-ratelimit-*` headers, for the limit of each kind that is closest to being reached. */
   readonly headers: Record<string, string>
   /**
-   * Ends the request; later calls have no effect. `tokens` is what it used; null leaves the reserved amount.
-   * A request that does not count, because no work was done, gives back everything it took.
+   * Ends the request; later calls have no effect. `tokens`, if known, replaces the amount reserved. A request
+   * that does not count gives back everything it took.
    */
   end (outcome: { counts: boolean, tokens: number | null }): void
 }
@@ -17,13 +17,12 @@ export interface Admission {
 /** The limits of keys and accounts, shared by all nodes of a store. */
 export interface RateLimiter {
   /**
-   * Takes a request and its tokens from each of the limits: at once from this node's allowance, else after
-   * one exchange with the store. Throws, or rejects with, GatewayError 429.
+   * Takes from each limit: at once from this node's allowance, else after an exchange with the store. Throws,
+   * or rejects with, GatewayError 429.
    */
   admit (scopes: readonly ScopedLimits[], tokens: number): Admission | Promise<Admission>
-  /** Requests refused since the start, by the kind of limit. */
+  /** Requests refused since the start. */
   readonly refused: Readonly<Record<LimitKind, number>>
-  /** Returns all unused allowances and stops. */
   close (): Promise<void>
 }
 
@@ -57,7 +56,6 @@ export function createRateLimiter (options: CountersOptions): RateLimiter {
     }))
   }
 
-  /** Takes everything or nothing; returns the needs that exceed the node's allowance. */
   function take (needs: readonly Need[], nowMs: number): Need[] {
     const short = needs.filter(({ counter, amount }) => !counter.canTake(amount, nowMs))
     if (short.length > 0) return short

@@ -7,8 +7,8 @@ import { legacyMaxTokens, typicalTokens } from '../billing/token-guess.ts'
 const maxTextLength = 2000
 
 /**
- * Estimates the tokens to reserve for a text request of a body length in bytes: one for every four bytes of
- * text, plus the longest answer it allows. 0 for other requests.
+ * Estimates the tokens of a text request: one for every four bytes of text, plus the longest answer. 0 for
+ * other requests.
  */
 export function tokensReserved (body: unknown, bodyBytes: number): number {
   if (!isTextRequest(body)) return 0
@@ -23,7 +23,6 @@ function isTextRequest (body: unknown): body is ChatCompletionRequest | Completi
   return 'messages' in body || 'prompt' in body
 }
 
-/** The inline images and sounds of a request, and how many bytes of the body they are. */
 function inlineMedia ({ messages }: ChatCompletionRequest): { bytes: number, images: number } {
   let bytes = 0
   let images = 0

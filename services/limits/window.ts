@@ -29,13 +29,11 @@ export function resetOf ({ minute, used, previous }: Window, nowMs: number): num
   return Math.max(0, (minute + (used > 0 ? 2 : 1)) * minuteMs - nowMs)
 }
 
-/** Moves a window to a later minute; an earlier one changes nothing. */
 export function rolled (window: Window, minute: number): Window {
   if (minute <= window.minute) return window
   return { minute, used: 0, previous: minute === window.minute + 1 ? window.used : 0 }
 }
 
-/** The elapsed fraction of the minute, 0 to 1. */
 function elapsed ({ minute }: Window, nowMs: number): number {
   return Math.min(1, Math.max(0, (nowMs - minute * minuteMs) / minuteMs))
 }

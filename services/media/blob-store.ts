@@ -13,7 +13,6 @@ export interface BlobStore {
   put (key: string, file: TempFile): Promise<void>
   /** Throws BlobMissing. The caller must iterate the result or call its `return`. */
   read (key: string, range?: ByteRange): Promise<AsyncIterable<Uint8Array>>
-  /** Ignores keys that do not exist. */
   delete (keys: readonly string[]): Promise<void>
   /** Pages of keys written before a time, in ms since 1970. Files of other programs are skipped. */
   listOlderThan (timeMs: number): AsyncIterable<string[]>
@@ -26,7 +25,7 @@ const idPattern = '[0-9a-f]{32}'
 const keyPattern = new RegExp(`^[0-9a-f]{2}/(${idPattern})\\.[a-z0-9]{2,5}$`)
 const namePattern = new RegExp(`^(${idPattern})\\.([a-z0-9]{2,5})$`)
 
-/** The key of a file. The first part spreads the files over 256 folders. */
+/** The key of a file, spread over 256 folders. */
 export function blobKey (id: string, extension: string): string {
   return `${id.slice(0, 2)}/${id}.${extension}`
 }
@@ -42,7 +41,6 @@ export function parseFileName (name: string): { id: string, extension: string } 
   return id === undefined || extension === undefined ? null : { id, extension }
 }
 
-/** A local folder, or a bucket of an S3-compatible store. */
 export type BlobStoreLocation = { folder: string } | S3Location
 
 export interface S3Location {

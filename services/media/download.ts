@@ -10,13 +10,7 @@ interface DownloaderOptions {
   network?: Network
 }
 
-export interface DownloadLimits {
-  connectMs: number
-  idleMs: number
-  /** Timeout of the whole download, redirects included. */
-  totalMs: number
-  redirects: number
-}
+export interface DownloadLimits { connectMs: number, idleMs: number, totalMs: number, redirects: number }
 
 const defaultLimits: DownloadLimits = { connectMs: 10_000, idleMs: 30_000, totalMs: 600_000, redirects: 5 }
 

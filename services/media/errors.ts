@@ -1,4 +1,3 @@
-/** Why a body was rejected. */
 export type MediaRejectionReason = 'too_large' | 'wrong_type' | 'too_many_pixels' | 'empty'
 
 /** A body is not an image or video that can be stored. The message is safe to show to clients. */

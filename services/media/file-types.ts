@@ -1,10 +1,4 @@
-/** A supported file type. */
-export interface MediaFileType {
-  kind: 'image' | 'video'
-  mime: string
-  /** File name extension, without the dot. */
-  extension: string
-}
+export interface MediaFileType { kind: 'image' | 'video', mime: string, extension: string }
 
 /** How many leading bytes `detectMediaType` needs. */
 export const typeDetectionBytes = 64

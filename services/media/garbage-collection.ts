@@ -6,13 +6,11 @@ import { periodically } from '../shared/timers.ts'
 export interface CollectionOptions {
   store: Store
   blobs: BlobStore
-  /** Milliseconds since 1970. */
   clock?: () => number
 }
 
 const hourMs = 3_600_000
 
-/** Batch size, intervals and minimum age of an orphan. */
 export const collectionLimits = {
   /** Small, because a transaction blocks other writers. */
   batch: 100,
@@ -25,8 +23,8 @@ export const collectionLimits = {
 const neverAborted = new AbortController().signal
 
 /**
- * Deletes expired media and orphaned blobs periodically. A failure goes to `onError` and is retried in the
- * next round. Returns a function that stops the rounds and waits for the current one.
+ * Deletes expired media and orphaned blobs periodically; a failure is retried in the next round. Returns a
+ * function that stops the rounds and waits for the current one.
  */
 export function startGarbageCollection (
   options: CollectionOptions, onError: (error: unknown) => void
@@ -42,8 +40,8 @@ export function startGarbageCollection (
 const withJitter = (ms: number): number => ms * (1 - Math.random() / 10)
 
 /**
- * Deletes expired media in batches and returns their number. Only one node gets each row. The row is deleted
- * before its blob: after a crash in between the blob is an orphan.
+ * Deletes expired media in batches and returns their number. The row goes first: after a crash in between the
+ * blob is an orphan.
  */
 export async function deleteExpiredMedia (
   { store, blobs, clock = Date.now }: CollectionOptions, signal: AbortSignal = neverAborted

@@ -15,7 +15,7 @@ export interface StoredMedia {
 }
 
 export interface PutMediaOptions {
-  /** The expected kind; checked against the bytes, not against a header. */
+  /** Checked against the bytes, not against a header. */
   kind: 'image' | 'video'
   account: string
   job?: string
@@ -25,7 +25,7 @@ export interface PutMediaOptions {
 
 /** Generated images and videos: bytes in a blob store, metadata in the database. */
 export interface MediaStore {
-  /** Stores a body. Resolves when it is durable. Throws MediaRejected if too large or of another kind. */
+  /** Resolves when the body is durable. Throws MediaRejected if it is too large or of another kind. */
   put (body: AsyncIterable<Uint8Array> | Uint8Array, options: PutMediaOptions): Promise<StoredMedia>
   get (id: string): Promise<StoredMedia | undefined>
   /** Reads a file, or the bytes from `start` to `end` inclusive. Throws BlobMissing. */
@@ -37,17 +37,14 @@ export interface MediaStore {
 export interface DownloadOptions {
   signal: AbortSignal
   maxBytes: number
-  /**
-   * The provider that supplied the URL: its configured origin may be private or plain HTTP. Absent for
-   * clients.
-   */
+  /** The provider that supplied the URL: its origin may be private or plain HTTP. */
   provider?: string
 }
 
 /**
- * Fetches a URL from a client or provider: HTTPS and public addresses only, limited in size and time. The
- * caller must iterate the result. Throws UpstreamError, also while iterating: `bad_reply` if rejected or
- * absent, `timeout`, `network`, `overloaded`, `aborted`.
+ * Fetches a URL: HTTPS and public addresses only, limited in size and time. The caller must iterate the
+ * result. Throws UpstreamError, also while iterating: `bad_reply` if rejected or absent, `timeout`,
+ * `network`, `overloaded`, `aborted`.
  */
 export interface Download {
   (url: string, options: DownloadOptions): Promise<AsyncIterable<Uint8Array>>

@@ -11,7 +11,6 @@ export class PrivateAddressError extends Error {
   }
 }
 
-/** Network access, injectable for tests. */
 export interface Network {
   lookup?: LookupFunction
   isPublic?: (address: string) => boolean

@@ -2,7 +2,6 @@ import { GatewayError } from '../shared/errors.ts'
 import type { ByteRange } from './blob-store.ts'
 import type { MediaRow } from './rows.ts'
 
-/** The request headers for ranges and conditional requests. */
 export interface ConditionalHeaders {
   range?: string | undefined
   'if-range'?: string | undefined

@@ -1,13 +1,12 @@
 import type { Queries } from '../store/store.ts'
 import type { StoredMedia } from './media.ts'
 
-/** A row of the table `media`. */
 export interface MediaRow extends StoredMedia { sha256: string, account: string, job: string | null }
 
 const columns = `id, job, account, mime, extension, bytes, sha256, width, height,
   created_at as "createdAt", expires_at as "expiresAt"`
 
-/** Inserts a row. Throws StoreUnavailable. */
+/** Throws StoreUnavailable. */
 export async function insertMedia (queries: Queries, row: MediaRow): Promise<void> {
   const { id, job, account, mime, extension, bytes, sha256, width, height, createdAt, expiresAt } = row
   await queries.run(`
@@ -21,9 +20,7 @@ export async function selectMedia (queries: Queries, id: string): Promise<MediaR
   return await queries.get<MediaRow>(`select ${columns} from media where id = $1`, [id])
 }
 
-/**
- * Deletes up to `limit` expired rows, oldest first, and returns them; concurrent callers get different rows.
- */
+/** Deletes the oldest expired rows and returns them; concurrent callers get different rows. */
 export async function deleteExpiredRows (queries: Queries, nowMs: number, limit: number): Promise<Pick<MediaRow, 'id' | 'extension'>[]> {
   return await queries.all(`
     delete from media
@@ -31,7 +28,6 @@ export async function deleteExpiredRows (queries: Queries, nowMs: number, limit:
     returning id, extension`, [nowMs, limit])
 }
 
-/** The subset of `ids` that have a row. */
 export async function existingIds (queries: Queries, ids: readonly string[]): Promise<Set<string>> {
   if (ids.length === 0) return new Set()
   const places = ids.map((_, index) => `$${index + 1}`).join(', ')

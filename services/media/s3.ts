@@ -22,9 +22,7 @@ const backoffMs = 200
 
 const quiet = { trace: () => {}, debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
-/**
- * Stores blobs in a bucket of an S3-compatible store; uploads are first written to the system's temp folder.
- */
+/** Stores blobs in an S3-compatible bucket; uploads are first written to the system's temp folder. */
 export function createS3BlobStore ({ bucket, prefix, endpoint, region, credentials }: S3Options): BlobStore {
   const client = new S3Client({
     ...(endpoint === null ? {} : { endpoint, forcePathStyle: true, region: region ?? 'us-east-1' }),

@@ -19,9 +19,7 @@ interface MediaOptions {
   store: Store
   blobs: BlobStore
   signer: UrlSigner
-  /** Default lifetime of media. */
   retentionMs: number
-  /** Milliseconds since 1970. */
   clock?: () => number
 }
 

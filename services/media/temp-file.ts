@@ -21,7 +21,7 @@ type Body = AsyncIterable<Uint8Array> | Uint8Array
 const headBytes = 512 * 1024
 
 /**
- * Writes a body to a new file. Deletes it on failure. Throws MediaRejected, MediaUnavailable, or the body's
+ * Writes a body to a new file, deleted on failure. Throws MediaRejected, MediaUnavailable, or the body's
  * error.
  */
 export async function writeTempFile (

@@ -92,7 +92,6 @@ type KeysWithValue<Fields> =
 type Present<Fields> =
   Pick<Fields, KeysWithValue<Fields>> & { [Key in keyof Fields]?: NonNullable<Fields[Key]> }
 
-/** Returns an object without the keys whose value is null or undefined. */
 function present<Fields extends object> (fields: Fields): Present<Fields>
 function present (fields: object): unknown {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value != null))

@@ -2,7 +2,6 @@ import type { GatewayConfig, ModelConfig, ProviderConfig } from '../catalogue/ty
 import type { Providers } from '../providers/registry.ts'
 import { createModelRegistry, type ModelRegistry, type ResolvedModel } from './registry.ts'
 
-/** The models on offer, by the running configuration. */
 export interface Models {
   resolve (id: string): ResolvedModel | undefined
   /**
@@ -15,11 +14,11 @@ export interface Models {
   version (): number
   /** The running configuration, including providers found at run time. */
   config (): GatewayConfig
-  /** Replaces the running configuration. Requests in progress keep the former one. */
+  /** Requests in progress keep the former configuration. */
   apply (config: GatewayConfig): void
   /** Adds providers found at run time, unless the configuration has one with that id or URL. */
   addProviders (found: readonly ProviderConfig[]): void
-  /** Lists the models of every provider with `discover`; resolves when all have answered or failed. */
+  /** Lists the models of every provider with `discover`, until all have answered or failed. */
   discover (signal: AbortSignal): Promise<void>
 }
 
@@ -28,7 +27,6 @@ interface ModelsOptions {
   providers: Pick<Providers, 'get' | 'apply'>
   /** Called for a provider whose models cannot be listed; they can still be requested. */
   onUnlisted: (provider: string, error: unknown) => void
-  /** Called for a provider that offers too many models. */
   onTruncated: (provider: string, droppedCount: number) => void
 }
 

@@ -16,11 +16,10 @@ export interface ModelRegistry {
   resolve (id: string): ResolvedModel | undefined
   /** Returns the configured models, then the offered ones, in the order of the configuration. */
   list (): ModelConfig[]
-  /** Returns a model that `list` contains. */
   get (id: string): ModelConfig | undefined
   /**
-   * Replaces the models a provider offers; with none, the catalogue's apply. Returns how many were dropped
-   * because of their number or the length of their ids. Throws RangeError for an unknown provider.
+   * Replaces the models a provider offers; with none, the catalogue's apply. Returns how many were dropped.
+   * Throws RangeError for an unknown provider.
    */
   setDiscovered (providerId: string, upstreamIds: readonly string[]): number
 }
@@ -104,7 +103,6 @@ export function createModelRegistry (config: Pick<GatewayConfig, 'providers' | '
   }
 }
 
-/** Models by their public ids. */
 type Offers = ReadonlyMap<string, ResolvedModel>
 
 const noOffers: Offers = new Map()

@@ -15,8 +15,8 @@ const dayMs = 86_400_000
 const maxRows = 10_000
 
 /**
- * Returns the costs of every day in a range, days without costs included. Throws GatewayError 400 if the
- * range has more than 10,000 rows, StoreUnavailable.
+ * Returns the costs of every day, also without costs. Throws GatewayError 400 for more than 10,000 rows,
+ * StoreUnavailable.
  */
 export async function dailyCosts (
   store: Pick<Store, 'all' | 'engine'>,
@@ -48,8 +48,8 @@ export interface DateRange { from: number, to: number }
 const maxDays = 100
 
 /**
- * Parses a range of at most 100 days. As with OpenAI, `end_date` is excluded. The default ends today and has
- * 100 days. Throws GatewayError 400.
+ * Parses a range of at most 100 days, by default those up to today. As with OpenAI, `end_date` is excluded.
+ * Throws GatewayError 400.
  */
 export function readDateRange ({ start_date: start, end_date: end }: GivenDates, now: number): DateRange {
   const to = end === undefined ? Math.floor(now / dayMs + 1) * dayMs : readDate('end_date', end)

@@ -2,9 +2,8 @@ import type { KeyRecord } from '../keys/types.ts'
 import type { AccountBalance } from '../ledger/ledger.ts'
 
 /**
- * Returns the spending limit of a key in integer nano-USD: what was spent, plus the least that is left of its
- * account, the account's parents and the key's budget. What was spent is that of the budget's present period
- * or, without a budget, of the account. `balance` reads an account; its errors are passed on.
+ * Returns the spending limit of a key in integer nano-USD: what was spent in the budget's present period or,
+ * without a budget, by the account, plus the least that is left of account, parents and budget.
  */
 export async function spendingLimit (
   key: KeyRecord, now: number, balance: (account: string) => Promise<AccountBalance>

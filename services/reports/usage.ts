@@ -13,7 +13,7 @@ export interface UsageSelection {
   /** Milliseconds since 1970; `from` is included, `to` is not. */
   from: number
   to: number
-  /** Only charges of this account and of the accounts below it. */
+  /** Includes the accounts below it. */
   account?: string | undefined
   key?: string | undefined
   model?: string | undefined
@@ -23,14 +23,10 @@ export interface UsageSelection {
   after?: readonly string[] | undefined
 }
 
-/**
- * The usage of one group; dimensions that are not grouped by are null. A refund reduces the amount of the day
- * on which it was made. Requests without a charge are not in the ledger.
- */
+/** A refund reduces the amount of the day on which it was made. */
 export interface UsageTotals {
   key: string | null
   model: string | null
-  /** E.g. `2026-11-21`. */
   day: string | null
   requests: number
   promptTokens: number
@@ -122,7 +118,6 @@ function refuseWrongSelection ({ by, from, to, after }: UsageSelection, limit: n
   if (!isCursor) throw GatewayError.invalidValue('after', 'must be the \'next\' of a page of this list')
 }
 
-/** Formats a day, counted from 1970-01-01. */
 function dateOf (day: number): string {
   return new Date(day * dayMs).toISOString().slice(0, 10)
 }

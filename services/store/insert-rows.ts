@@ -1,27 +1,25 @@
 import type { Queries, Value } from './store.ts'
 
-/** Enough to amortise the cost of a statement; each number of rows needs a statement of its own. */
+/** Each number of rows needs a statement of its own. */
 const rowsPerStatement = 128
 
-/** Columns of a table; `add` pushes a row's values in their order, which is faster than looking them up. */
+/** `add` pushes a row's values in the order of the columns, which is faster than looking them up. */
 interface RowPart<Row> {
   columns: readonly (keyof Row & string)[]
   add (row: Row, values: Value[]): void
 }
 
 export interface RowInsert<Row> extends RowPart<Row> {
-  /** Columns in which many rows are alike: if all rows of a statement are, their values are bound once. */
+  /** Columns in which many rows are alike, whose values are then bound once. */
   shared?: RowPart<Row> & { areAlike (one: Row, other: Row): boolean }
-  /** Columns that are the same in all rows: literals of the statement, which cost least. */
+  /** Columns that are the same in all rows: literals of the statement. */
   constants?: Readonly<Record<string, Value>>
-  /** SQL that follows the values. */
   ending?: string
 }
 
 /**
- * Returns a function that inserts rows into a SQLite table and resolves with how many were new. In-process,
- * several statements cost less than unpacking rows from JSON, and binding values is a good part of their
- * cost.
+ * Returns a function that inserts rows into a SQLite table and resolves with how many were new. Several
+ * statements cost less than unpacking rows from JSON.
  */
 export function createRowInsert<Row> (
   table: string, { columns, add, shared = none, constants = {}, ending = '' }: RowInsert<Row>
@@ -31,8 +29,7 @@ export function createRowInsert<Row> (
   const tuple = (length: number) => `(${Array(length).fill('?').join(', ')})`
   const times = (count: number, text: string) => Array(count).fill(text).join(', ')
 
-  // A failed statement rolls its transaction back in any case; `or rollback` spares SQLite a statement
-  // journal.
+  // Spares SQLite a statement journal: a failed statement rolls its transaction back in any case.
   const insert = `insert or rollback into ${table}`
   const texts: Record<'alike' | 'unlike', (count: number) => string> = {
     alike: memoizeByCount(count => `${insert} (${names})

@@ -1,16 +1,16 @@
 import type { Store, Value } from './store.ts'
 
-/**
- * Rows that a statement takes as its first parameter, as one JSON text whatever their number: the statement
- * stays prepared, and no engine's limit on parameters applies.
- */
 interface JsonRows<Row extends Record<string, Value>> {
   /** A subquery for a `from` clause, which has to name it. */
   readonly sql: string
   parameter (rows: readonly Row[]): string
 }
 
-/** Describes rows by their columns, in the JSON form that an engine unpacks fastest. */
+/**
+ * Describes rows by their columns, in the JSON form that the engine unpacks fastest. A statement takes them
+ * as its first parameter, one text whatever their number: it stays prepared, and no limit on parameters
+ * applies.
+ */
 export function createJsonRows<Row extends Record<string, Value>> (
   engine: Store['engine'], columns: Record<keyof Row & string, 'text' | 'bigint'>
 ): JsonRows<Row> {
@@ -29,7 +29,6 @@ export function createJsonRows<Row extends Record<string, Value>> (
   }
 }
 
-/** Describes a list of ids that a statement takes as its first parameter. */
 export function createJsonIds (
   engine: Store['engine']
 ): { readonly sql: string, parameter (ids: Iterable<string>): string } {

@@ -2,7 +2,6 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Queries, Store } from './store.ts'
 
-/** Queries, and scripts of several statements. */
 export interface ScriptQueries extends Queries {
   script (sql: string): Promise<void>
 }
@@ -13,9 +12,9 @@ interface Migration { id: number, name: string, sql: string }
 const folder = join(import.meta.dirname, 'migrations')
 
 /**
- * Applies the migrations that a database lacks and returns their names. The caller opens the transaction and
- * holds a lock against concurrent migration. Throws an Error, before any change, when the database was
- * written by a newer version or its history differs.
+ * Applies the migrations that a database lacks and returns their names, in the caller's transaction and under
+ * its lock. Throws an Error, before any change, when the database was written by a newer version or its
+ * history differs.
  */
 export async function migrate (engine: Store['engine'], queries: ScriptQueries): Promise<string[]> {
   const shipped = await readMigrations()
@@ -34,8 +33,8 @@ export async function migrate (engine: Store['engine'], queries: ScriptQueries):
 }
 
 /**
- * Returns the part of a migration for `engine`: a line `-- engine: sqlite` or `-- engine: postgres` starts
- * lines for that engine only, `-- engine: all` ends them.
+ * A line `-- engine: sqlite` or `-- engine: postgres` starts lines for that engine only, `-- engine: all`
+ * ends them.
  */
 export function sqlFor (engine: Store['engine'], sql: string): string {
   let section = 'all'

@@ -3,10 +3,9 @@ import { openSqlite } from './sqlite.ts'
 import type { Store, StoreLog } from './store.ts'
 
 /**
- * Opens the store that `url` names: `sqlite:<path>`, relative to the working directory or absolute,
- * `sqlite::memory:`, or `postgres://user:password@host:port/database?pool=<connections>`. Lost connections
- * and waiting for the server are logged. Throws an Error for other addresses, StoreUnavailable when the
- * database cannot be used.
+ * Opens `sqlite:<path>`, `sqlite::memory:` or
+ * `postgres://user:password@host:port/database?pool=<connections>`. Throws an Error for other addresses,
+ * StoreUnavailable when the database cannot be used.
  */
 export async function openStore (
   url: string, { log = processWarnings }: { log?: StoreLog } = {}
@@ -23,7 +22,7 @@ export async function openStore (
       return await openPostgres(url, { log })
     }
   }
-  // Only the scheme is repeated: the rest of the address may hold a password.
+  // The rest of the address may hold a password.
   const given = scheme === undefined ? 'no scheme' : `"${scheme}:"`
   throw new Error(`The database address has ${given}; supported are sqlite:<path>, e.g. sqlite:data/tollgate.db, ` +
     'and postgres://user:password@host:port/database')

@@ -2,12 +2,7 @@ import type { ClientConfig } from 'pg'
 import { columnTypes } from './postgres-values.ts'
 
 /** How to reach a Postgres server, and the parameters of the address that are Tollgate's own. */
-export interface PostgresAddress {
-  config: ClientConfig
-  /** How many connections this process may have. */
-  connections: number
-  statementTimeoutMs: number
-}
+export interface PostgresAddress { config: ClientConfig, connections: number, statementTimeoutMs: number }
 
 const defaults = { connections: 10, connectTimeoutS: 5, statementTimeoutMs: 30_000 }
 const most = { connections: 1_000, connectTimeoutS: 300, statementTimeoutMs: 24 * 3_600_000 }
@@ -18,9 +13,9 @@ const answerTimeoutMs = 2_000
 const idleInTransactionTimeoutMs = 30_000
 
 /**
- * Reads a `postgres://` address. Its query may hold `pool` (connections, default 10), `connect_timeout`
- * (seconds to wait for a new or free connection, default 5), `statement_timeout` (milliseconds, default
- * 30,000) and the usual parameters such as `sslmode`. Throws an Error that does not repeat the address.
+ * Reads a `postgres://` address. Its query may hold `pool` (connections), `connect_timeout` (seconds),
+ * `statement_timeout` (milliseconds) and the usual parameters such as `sslmode`. Throws an Error that does
+ * not repeat the address.
  */
 export function readPostgresAddress (url: string): PostgresAddress {
   const [base = '', query = ''] = url.split(/\?(.*)/s)

@@ -7,11 +7,9 @@ import { StoreUnavailable, transactionEnded, type Queries, type Value } from './
 
 /** One connection. Its methods throw StoreUnavailable, Postgres' own errors or RangeError. */
 export interface PostgresConnection extends ScriptQueries {
-  /** Whether it failed in a way that makes it unusable. */
   isBroken (): boolean
 }
 
-/** Wraps a connected client, preparing each statement once. */
 export function createPostgresConnection (client: ClientBase, names: StatementNames): PostgresConnection {
   let broken = false
 
@@ -41,7 +39,7 @@ export function createPostgresConnection (client: ClientBase, names: StatementNa
   }
 }
 
-/** Runs `work` between begin and commit; if the connection breaks, the server rolls back. */
+/** Runs `work` between begin and commit. */
 export async function inTransaction<T> (
   connection: PostgresConnection, work: (queries: Queries) => Promise<T>
 ): Promise<T> {
@@ -56,7 +54,6 @@ export async function inTransaction<T> (
   }
 }
 
-/** The names under which statements stay prepared on every connection. */
 interface StatementNames {
   /** Undefined beyond the first `max` texts: those are parsed each time. */
   nameOf (sql: string): string | undefined
@@ -65,8 +62,8 @@ interface StatementNames {
 }
 
 /**
- * Creates the names of at most `max` texts. Names are never dropped, because connections keep their prepared
- * statements; they are hashes of the text, because a pooler may share them among processes.
+ * Creates the names under which at most `max` texts stay prepared. Names are never dropped, as connections
+ * keep their statements; they are hashes of the text, because a pooler may share them among processes.
  */
 export function createStatementNames (max: number): StatementNames {
   const names = new Map<string, { name: string, version: number }>()
@@ -92,9 +89,9 @@ export function createStatementNames (max: number): StatementNames {
 }
 
 /**
- * Runs the work of a transaction that has begun, its statements one at a time. When it returns or throws,
- * none is running, and later ones are refused, as they would belong to another transaction. Throws what
- * `work` throws, else the error of the first statement that failed.
+ * Runs the statements of `work` one at a time. When it returns or throws, none is running, and later ones are
+ * refused, as they would belong to another transaction. Throws what `work` throws, else the error of the
+ * first statement that failed.
  */
 async function runInOrder<T> (statements: Queries, work: (queries: Queries) => Promise<T>): Promise<T> {
   const failures: unknown[] = []

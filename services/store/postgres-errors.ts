@@ -3,9 +3,8 @@ import { StoreUnavailable } from './store.ts'
 
 // Source: https://www.postgresql.org/docs/current/errcodes-appendix.html
 /**
- * Connection lost or refused, resources exhausted, operator intervention (shutdown, statement timeout),
- * system error, timeout of a lock or an idle transaction, read-only after a failover, outcome unknown,
- * corrupt data.
+ * Connection lost or refused, resources exhausted, shutdown or statement timeout, system error, timeout of a
+ * lock or an idle transaction, read-only after a failover, outcome unknown, corrupt data.
  */
 const unavailableCodes = /^(08|53|57|58|55P03|25P03|25006|40003|XX00[12])/
 /** Serialization failure and deadlock: the same transaction may succeed when retried. */
@@ -13,11 +12,10 @@ const conflicts = new Set(['40001', '40P01'])
 const unknownStatement = '26000'
 const featureNotSupported = '0A000'
 
-/** Whether the database could not be reached, including every failure of the connection. */
+/** Includes every failure of the connection. */
 export function isUnavailable (error: unknown): boolean {
   if (error instanceof DatabaseError) return unavailableCodes.test(error.code ?? '')
-  // Everything else that the client library throws is about the connection, except for values of the wrong
-  // kind.
+  // Else the connection failed, except for values of the wrong kind.
   return !(error instanceof RangeError || error instanceof TypeError)
 }
 
@@ -31,8 +29,8 @@ export function isRetryable (error: unknown): boolean {
 }
 
 /**
- * Whether a prepared statement was rejected because the server has dropped it, or because a migration has
- * changed its result columns. The message is localised, the routine is not.
+ * Whether a prepared statement is lost, or a migration has changed its result columns. The message is
+ * localised, the routine is not.
  */
 export function isStaleStatement (error: unknown): boolean {
   if (!(error instanceof DatabaseError)) return false
@@ -40,7 +38,7 @@ export function isStaleStatement (error: unknown): boolean {
     (error.code === featureNotSupported && error.routine === 'RevalidateCachedQuery')
 }
 
-/** Returns in one line, without a password, why a connection failed. */
+/** Returns one line without a password. */
 export function reasonOf (error: unknown): string {
   // One error per address of the host name, under an empty message.
   if (error instanceof AggregateError) return error.errors.map(reasonOf).join(', ')

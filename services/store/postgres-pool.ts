@@ -4,14 +4,9 @@ import { createPostgresConnection, createStatementNames } from './postgres-conne
 import type { PostgresConnection } from './postgres-connection.ts'
 import { StoreUnavailable, type StoreLog } from './store.ts'
 
-/** The connection pool of this process. */
 export interface ConnectionPool {
-  /**
-   * Runs `work` on a connection of its own. Throws StoreUnavailable if none is available, else what `work`
-   * throws.
-   */
+  /** Throws StoreUnavailable if no connection is available, else what `work` throws. */
   use<T> (work: (connection: PostgresConnection) => Promise<T>): Promise<T>
-  /** Waits for all connections in use. */
   close (): Promise<void>
 }
 

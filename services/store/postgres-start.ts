@@ -14,9 +14,8 @@ const migrationTimeoutMs = 10 * 60_000
 const migrationLock = 8_655_742_953
 
 /**
- * Migrates a database, in one process at a time. Waits up to `timeoutMs` for a server that cannot be reached.
- * Throws StoreUnavailable if it is still unreachable then, an Error if it refuses the connection or cannot be
- * migrated.
+ * Migrates a database, in one process at a time. Throws StoreUnavailable if it is unreachable for
+ * `timeoutMs`, an Error if it refuses the connection or cannot be migrated.
  */
 export async function preparePostgres (
   address: PostgresAddress, { log, timeoutMs }: { log: StoreLog, timeoutMs: number }

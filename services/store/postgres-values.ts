@@ -24,7 +24,6 @@ const parsers = new Map<number, (text: string) => Value>([
   [typeIds.float4, Number],
   [typeIds.float8, Number],
   [typeIds.int8, toSafeNumber],
-  // The type of a sum over a bigint column.
   [typeIds.numeric, toSafeNumber]
 ])
 

@@ -4,25 +4,21 @@ import { LRUCache } from 'lru-cache'
 import { StoreUnavailable, type Value } from './store.ts'
 
 const maxStatements = 500
-/**
- * How long SQLite itself waits for a lock, blocking the event loop; longer waits are up to `retryWhileBusy`.
- */
+/** SQLite's own wait for a lock blocks the event loop; longer waits are up to `retryWhileBusy`. */
 const blockingTimeoutMs = 10
 
 /**
- * One connection, with synchronous methods that throw StoreUnavailable, SQLite's own errors or RangeError.
+ * Opens a connection, whose synchronous methods throw StoreUnavailable, SQLite's own errors or RangeError.
  */
 export interface SqliteConnection {
   all<Row> (sql: string, params?: readonly Value[]): Row[]
   get<Row> (sql: string, params?: readonly Value[]): Row | undefined
   run (sql: string, params?: readonly Value[]): number
-  /** Runs several statements, without parameters. */
   script (sql: string): void
   inTransaction (): boolean
   close (): void
 }
 
-/** Opens one connection to the file at `path`. Throws StoreUnavailable when it cannot be used. */
 export function connect (path: string, { readOnly = false } = {}): SqliteConnection {
   const database = open(path, readOnly)
   const statements = new LRUCache<string, StatementSync>({ max: maxStatements })
@@ -50,10 +46,7 @@ export function connect (path: string, { readOnly = false } = {}): SqliteConnect
   }
 }
 
-/**
- * Retries while another process holds the lock, for at most `waitMs`, without blocking the event loop. Throws
- * what `statement` threw last.
- */
+/** Retries for up to `waitMs` while another process holds the lock, without blocking the event loop. */
 export async function retryWhileBusy<T> (statement: () => T, waitMs: number): Promise<T> {
   const deadline = performance.now() + waitMs
   for (;;) {
@@ -152,7 +145,6 @@ function isBusy (error: unknown): boolean {
   return false
 }
 
-/** The lowest byte of an extended result code. */
 function primaryCode (error: unknown): number {
   if (!(error instanceof Error) || !('errcode' in error)) return 0
   return typeof error.errcode === 'number' ? error.errcode & 0xff : 0

@@ -9,14 +9,11 @@ const defaults = { busyTimeoutMs: 5_000 }
 const maxWaitingWrites = 10_000
 
 /**
- * Opens the SQLite database at `path`, creating folder, file and tables where they are missing; `:memory:`
- * keeps everything in this process. Waits up to `busyTimeoutMs` for locks of other processes. Throws
- * StoreUnavailable when the file cannot be used, an Error when a newer version has written it.
- *
- * There are two connections, because transactions are asynchronous and a connection has one at a time: writes
- * take the write lock and run on `writer`, so no statement ends up in another's transaction; reads run
- * concurrently on `reader`, which sees the last commit (WAL). A database in memory has one connection, so
- * reads take the lock as well.
+ * Opens the SQLite database at `path`, creating what is missing; `:memory:` keeps everything in this process.
+ * Throws StoreUnavailable when the file cannot be used, an Error when a newer version has written it.
+ * Transactions are asynchronous and a connection has one at a time: writes take the write lock and run on
+ * `writer`, so no statement ends up in another's transaction; reads run on `reader`, which sees the last
+ * commit (WAL). A database in memory has only the writer.
  */
 export async function openSqlite (path: string, { busyTimeoutMs } = defaults): Promise<Store> {
   const inMemory = path === ':memory:'
@@ -58,12 +55,12 @@ function createStore (
   }
 }
 
-/** In SQL that both engines share, a write returns rows only by a `returning` clause. */
+/** In this SQL, a write returns rows only by a `returning` clause. */
 function isWriting (sql: string): boolean {
   return /\breturning\b/i.test(sql)
 }
 
-/** IMMEDIATE takes the write lock at the start, so a transaction never fails because it has read old rows. */
+/** IMMEDIATE locks at the start, so a transaction never fails because it has read old rows. */
 async function inTransaction<T> (
   connection: SqliteConnection, busyTimeoutMs: number, work: (queries: ScriptQueries) => Promise<T>
 ): Promise<T> {
@@ -84,8 +81,8 @@ async function inTransaction<T> (
 }
 
 /**
- * The statements of one transaction, each executed synchronously. As on Postgres, they are rejected after a
- * failure; and after the end, as they would belong to another transaction.
+ * The statements of one transaction: as on Postgres, rejected after a failure, and after the end, as they
+ * would belong to another transaction.
  */
 class Statements implements ScriptQueries {
   isOver = false
@@ -112,7 +109,6 @@ class Statements implements ScriptQueries {
     this.#execute(() => this.#connection.script(sql))
   }
 
-  /** Throws the error of the first statement that failed. */
   assertNoFailure (): void {
     if (this.#failure !== null) throw this.#failure.error
   }

@@ -2,9 +2,8 @@
 export type Value = string | number | null
 
 /**
- * Statements with `$1`, `$2`, … placeholders, the same text on every engine. Integers outside the safe range
- * throw RangeError, in both directions; an invalid statement or violated constraint throws the engine's own
- * error.
+ * Statements with `$1`, `$2`, … placeholders, the same text on every engine. Unsafe integers throw
+ * RangeError, in both directions; an invalid statement or violated constraint throws the engine's own error.
  */
 export interface Queries {
   all<Row>(sql: string, params?: readonly Value[]): Promise<Row[]>
@@ -14,23 +13,21 @@ export interface Queries {
 }
 
 /**
- * The database of accounts, keys, entries and jobs. Methods throw StoreUnavailable when it cannot be reached.
- * A statement or commit during which the connection was lost may have taken effect nevertheless, so every
- * change is idempotent.
+ * The database. Methods throw StoreUnavailable; a statement or commit during which the connection was lost
+ * may have taken effect, so every change is idempotent.
  */
 export interface Store extends Queries {
   readonly engine: 'sqlite' | 'postgres'
   /**
-   * Runs `work` in one transaction: commits when it returns, rolls back when it throws or when one of its
-   * statements failed, even if `work` caught that. On Postgres others run concurrently (READ COMMITTED): lock
-   * a row with an update before deciding on what it says. `work` is retried after a serialization failure or
-   * deadlock, so its only effects must be those of `queries`.
+   * Commits when `work` returns, rolls back when it throws or one of its statements failed. On Postgres
+   * others run concurrently (READ COMMITTED): lock a row with an update before deciding on what it says.
+   * `work` is retried after a serialization failure or deadlock, so its only effects must be those of
+   * `queries`.
    */
   transaction<T>(work: (queries: Queries) => Promise<T>): Promise<T>
   close(): Promise<void>
 }
 
-/** Where an engine logs what no caller is told. */
 export interface StoreLog {
   info(details: object, message: string): void
   warn(details: object, message: string): void

@@ -1,9 +1,6 @@
 import type { Value } from './store.ts'
 
-/**
- * Joins SQL conditions with `and`, leaving out those without a value, and adds the values to `params`; `?`
- * stands for the value.
- */
+/** Joins SQL conditions that have a value, which replaces `?` and is added to `params`. */
 export function whereClause (
   conditions: readonly (readonly [string, Value | undefined])[], params: Value[]
 ): string {

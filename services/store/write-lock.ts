@@ -1,14 +1,13 @@
 import { StoreUnavailable } from './store.ts'
 
-/** Runs one piece of work at a time, first come, first served. */
 interface WriteLock {
-  /** Throws StoreUnavailable when the lock is not free in time or too many wait, else what `work` throws. */
   run<T> (work: () => T | Promise<T>): Promise<T>
 }
 
 /**
- * Creates a lock for which callers wait at most `maxWaitMs`, and at most `maxWaiting` at once. The timeout
- * also ends the deadlock of work that waits for the lock it holds.
+ * Creates a lock that runs one piece of work at a time, first come, first served. Throws StoreUnavailable
+ * when it is not free within `maxWaitMs` or `maxWaiting` wait; the timeout also ends the deadlock of work
+ * that waits for the lock it holds.
  */
 export function createWriteLock (
   { maxWaitMs, maxWaiting }: { maxWaitMs: number, maxWaiting: number }
@@ -31,7 +30,7 @@ export function createWriteLock (
     return promise
   }
 
-  /** Hands the lock over without freeing it in between, so that newcomers cannot overtake. */
+  /** The lock is not free in between, so that newcomers cannot overtake. */
   function passOn (): void {
     const [next] = waiting
     if (next === undefined) {

@@ -20,8 +20,8 @@ const Models = Type.Object({
 })
 
 /**
- * Lists the models of the usual model servers on this machine, and returns a provider for each that answers
- * within `timeoutMs`. Never throws.
+ * Returns a provider for each usual model server on this machine that answers within `timeoutMs`. Never
+ * throws.
  */
 export async function discoverLocal (
   { candidates = defaultCandidates, timeoutMs = 300 }:

@@ -50,7 +50,7 @@ function hosted (known: KnownProvider, env: NodeJS.ProcessEnv, report: Report): 
   return newProvider({ id, protocol, dialect, baseUrl, apiKey, claims: [...claims], discover })
 }
 
-/** The key, of a pair both halves joined by a colon; null if the second half is missing. */
+/** A pair is joined by a colon; null if its second half is missing. */
 function keyIn (env: NodeJS.ProcessEnv, variable: string, { pair }: KnownProvider): string | null {
   const key = env[variable]?.trim() ?? null
   if (pair?.key !== variable) return key

@@ -1,7 +1,6 @@
 /**
- * Parses OLLAMA_HOST as Ollama does: `host`, `host:port`, `:port` or a URL, with port 11434 if there is no
- * scheme. Returns the base URL of its OpenAI-compatible API, or null for an invalid address. A wildcard
- * address such as 0.0.0.0 becomes the loopback address.
+ * Parses OLLAMA_HOST as Ollama does: `host`, `host:port`, `:port` or a URL. Returns the base URL of its
+ * OpenAI-compatible API, with the loopback address for a wildcard such as 0.0.0.0; null if invalid.
  */
 export function readOllamaHost (text: string): string | null {
   const trimmed = text.trim().replace(/^(["'])(.*)\1$/, '$2')

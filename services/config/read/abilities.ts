@@ -7,8 +7,8 @@ import type { ImageAbilities, VideoAbilities } from '../../catalogue/types.ts'
 import { complete } from './complete.ts'
 
 /**
- * Completes what the file says of an image model with what is known of it; undefined if neither says
- * anything. With a price of the file, the known price of text in the response does not apply.
+ * Completes what the file says of an image model with what is known of it. With a price of the file, the
+ * known price of text in the response does not apply.
  */
 export function readImages (
   own: Parsed<typeof ImagesEntry> | null, known: ImageAbilities | undefined, hasOwnPrice: boolean
@@ -39,7 +39,7 @@ function sizesOf (
   }
 }
 
-/** Completes what the file says of a video model with what is known of it; undefined without either. */
+/** Completes what the file says of a video model with what is known of it. */
 export function readVideo (
   own: Parsed<typeof VideoEntry> | null, known: VideoAbilities | undefined
 ): VideoAbilities | undefined {

@@ -15,8 +15,8 @@ import { toParsed } from './to-parsed.ts'
 type ParsedModel = Parsed<typeof ModelEntry>
 
 /**
- * Returns the file's models in its order, completed with what the catalogue knows. Reports ids that are
- * duplicate or reserved, and unknown providers.
+ * Returns the file's models, completed from the catalogue. Reports ids that are duplicate or reserved, and
+ * unknown providers.
  */
 export function readModels (
   { models, providers }: CheckedFile, providerIds: ReadonlySet<string>, document: YamlDocument

@@ -13,8 +13,8 @@ import { toParsed } from './to-parsed.ts'
 import { initialModelNames } from '../../catalogue/models.ts'
 
 /**
- * Parses the text of an operator's file, substitutes the environment, and returns what the gateway serves.
- * `source` names the file in problems. Throws ConfigError with every problem found.
+ * Returns what the gateway serves. `source` names the file in problems. Throws ConfigError with every
+ * problem.
  */
 export function parseConfig (text: string, env: NodeJS.ProcessEnv, source = 'gateway.yaml'): GatewayConfig {
   const document = parseYaml(text, env)

@@ -14,9 +14,8 @@ export function builtInPolicies (): PolicyConfig[] {
 }
 
 /**
- * Returns the file's policies, then the built-in ones it does not redefine. Reports duplicate ids, and names
- * that match no chat model; a video model must be named in full. `discovering` holds the ids of providers
- * whose models are not known yet.
+ * Returns the file's policies and the other built-in ones. Reports duplicate ids, and names that match no
+ * chat model; a video model must be named in full. The models of `discovering` providers are not known yet.
  */
 export function readPolicies (
   { policies, models: { brokenIds, complete } }: CheckedFile,

@@ -8,8 +8,8 @@ import type { Path } from '../yaml/path.ts'
 export interface Place { document: YamlDocument, path: Path }
 
 /**
- * Turns a checked part of the file, with its defaults, into what code reads; see `Parsed`. Reports amounts
- * of money with too many digits. Without a place, money is read from the value itself.
+ * Turns a checked part of the file, with its defaults, into what code reads; see `Parsed`. Reports amounts of
+ * money with too many digits.
  */
 export function toParsed<Schema extends TSchema> (
   schema: Schema, value: unknown, place?: Place

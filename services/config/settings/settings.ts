@@ -81,12 +81,11 @@ export type Settings = ReturnType<typeof readSettings>
 export type LoadLimits = Settings['load']
 /** Where images and videos are stored, for how long, and the keys that sign their URLs. */
 export type MediaSettings = Settings['media']
-/** A listener; null if it is not configured. */
 type Address = { host: string, port: number } | null
 
 /**
- * Reads the settings of the process from `env`; an empty variable counts as absent. The default configuration
- * file is looked for in `directory`. Throws ConfigError with every problem found.
+ * Reads the settings from `env`; an empty variable counts as absent. The configuration file is looked for in
+ * `directory`. Throws ConfigError with every problem.
  */
 export function readSettings (env: NodeJS.ProcessEnv, directory: string = process.cwd()) {
   const problems: Problem[] = []

@@ -12,7 +12,6 @@ import type { Path } from '../yaml/path.ts'
 /** A valid entry, and its place in the file. */
 export interface Entry<Item> { item: Item, path: Path }
 
-/** One of the file's lists. */
 export interface Entries<Item> {
   list: Entry<Item>[]
   /** Ids of entries that are too broken to be in the list. */
@@ -36,8 +35,8 @@ export interface CheckedFile {
 const maxRepairs = 8
 
 /**
- * Reports everything in the document that does not match the schema, and returns the rest, so that its
- * references are checked in the same run. Only the environment may put text in place of a number or boolean.
+ * Reports what does not match the schema, and returns the rest, so that its references are checked in the
+ * same run. Only the environment may put text in place of a number or boolean.
  */
 export function checkStructure (document: YamlDocument): CheckedFile {
   const file = readFile(document)
@@ -83,7 +82,6 @@ function entries<Schema extends TSchema> (
   return { list, brokenIds, complete: document.sound && brokenIds.length === broken.length }
 }
 
-/** A block of the file without what does not match its schema. */
 function section<Schema extends TSchema> (name: string, schema: Schema, file: unknown): Static<Schema> {
   const block = property(file, name)
   if (repair(schema, block)) return block
@@ -92,7 +90,7 @@ function section<Schema extends TSchema> (name: string, schema: Schema, file: un
   throw new TypeError(`The defaults of ${name} do not match its schema`)
 }
 
-/** Removes from an entry what does not match its schema; returns whether a valid entry is left. */
+/** Removes what does not match the schema; returns whether a valid entry is left. */
 function repair<Schema extends TSchema> (schema: Schema, item: unknown): item is Static<Schema> {
   for (let round = 0; round < maxRepairs; round++) {
     if (Value.Check(schema, Value.Default(schema, item))) return true
@@ -103,7 +101,7 @@ function repair<Schema extends TSchema> (schema: Schema, item: unknown): item is
   return false
 }
 
-/** Deletes the key at a path, or the closest one above it that is no list item; false if there is none. */
+/** Deletes the key at a path, or the closest one above it that is no list item. */
 function remove (root: unknown, path: Path): boolean {
   const parent = path.slice(0, -1).reduce<unknown>(property, root)
   const step = path.at(-1)
@@ -113,7 +111,6 @@ function remove (root: unknown, path: Path): boolean {
   return has ? Reflect.deleteProperty(parent, step) : remove(root, path.slice(0, -1))
 }
 
-/** Turns a JSON pointer into the steps from the root. */
 function toPath (pointer: string, root: unknown): Path {
   let parent = root
   return pointer.split('/').slice(1).map((escaped) => {

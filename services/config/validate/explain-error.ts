@@ -4,10 +4,9 @@ import { suggest } from './suggest.ts'
 import type { YamlDocument } from '../yaml/document.ts'
 import type { Path } from '../yaml/path.ts'
 
-/** A message for the operator, and whether the key or its value is wrong. */
 interface Explanation { path: Path, message: string, at: 'key' | 'value' }
 
-/** Turns a schema error at a path into a message for the operator. The message never quotes a value. */
+/** Turns a schema error into a message for the operator, which never quotes a value. */
 export function explainError (
   { type, schema, message }: ValueError, path: Path, document: YamlDocument
 ): Explanation {

@@ -1,7 +1,6 @@
 import { existsSync, lstatSync, readlinkSync, realpathSync, watch, type FSWatcher } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 
-/** A watch on every directory that can change which file a path resolves to. */
 export interface DirectoryWatch {
   /** Follows the links again; call it after an event, because a link may have changed. */
   refresh (): void
@@ -53,7 +52,6 @@ export function watchDirectories (
   }
 }
 
-/** Returns the directory of the path, and of every link it goes through. */
 function directoriesOf (path: string): Set<string> {
   const directories = new Set<string>()
   let current = resolve(path)
@@ -68,7 +66,6 @@ function directoriesOf (path: string): Set<string> {
   return directories
 }
 
-/** Returns the target of a link; null for anything else, and if there is none at the moment. */
 function readLink (path: string): string | null {
   const stats = lstatSync(path, { throwIfNoEntry: false })
   return stats?.isSymbolicLink() === true ? readlinkSync(path) : null

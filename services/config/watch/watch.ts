@@ -4,7 +4,6 @@ import { isDeepStrictEqual } from 'node:util'
 import { watchDirectories } from './directory-watch.ts'
 import { maxFileBytes } from '../load.ts'
 
-/** A watched configuration file. */
 export interface ConfigWatcher {
   /** Loads the file even if it is unchanged; resolves after `onChange` or `onError` was called. */
   reload (): Promise<void>
@@ -18,9 +17,8 @@ interface WatchOptions<Config> {
   onChange: (config: Config) => void | Promise<void>
   /** Called for an invalid file (ConfigError), an error of `onChange`, and a broken watch. */
   onError: (error: Error) => void
-  /** The running configuration: if the file differs from it when the watch starts, `onChange` is called. */
+  /** If the file differs from it when the watch starts, `onChange` is called. */
   running?: Config
-  /** Stops watching, like `close`. */
   signal?: AbortSignal
 }
 
@@ -28,9 +26,8 @@ interface WatchOptions<Config> {
 const debounceTime = { ms: 100, maxMs: 1000 }
 
 /**
- * Watches a file: `onChange` gets every change of its content, `onError` the errors of a file that cannot be
- * loaded. The directory is watched, not the file, because editors and Kubernetes replace the file. Without
- * `running`, start watching before the first load, so that no change is missed.
+ * Watches the directory of a file, because editors and Kubernetes replace the file. Without `running`, start
+ * watching before the first load, so that no change is missed.
  */
 export function watchConfig<Config> (
   { path, load, onChange, onError, running, signal }: WatchOptions<Config>

@@ -8,11 +8,10 @@ const limits = { depth: 32, aliases: 10_000, problems: 1_000 }
 
 /** A YAML text with the environment substituted, and the problems found in it. */
 export interface YamlDocument {
-  /** Whether the syntax is correct, so that an absent key is really absent. */
+  /** The syntax is correct: an absent key is really absent. */
   readonly sound: boolean
   /** Returns plain values, without the keys that have none. */
   value (): unknown
-  /** Whether there is a value at a path, valid or not. */
   has (path: Path): boolean
   /** The text of the scalar at a path before substitution; empty if there is none. */
   written (path: Path): string
@@ -21,15 +20,14 @@ export interface YamlDocument {
   /** Converts a substituted text at a path to `type`; returns whether that was possible. */
   convert (path: Path, type: 'number' | 'boolean'): boolean
   /**
-   * Adds a problem at the value or key of a path, or the closest one above that exists. Ignored if there is
-   * a problem at or below that path already, so that one cause is reported once.
+   * Adds a problem at a path, or the closest one above that exists, unless there is one at or below it
+   * already: one cause is reported once.
    */
   report (path: Path, message: string, at?: 'key' | 'value'): void
   /** All problems so far, in the order of the file. */
   problems (): Problem[]
 }
 
-/** A problem and its offsets in the text. */
 interface Finding { path: Path, message: string, range: Range }
 
 /** Parses a YAML text and substitutes `${NAME}`. Never throws: syntax errors are among the problems. */

@@ -17,15 +17,14 @@ export interface NodeLiveness {
 }
 
 interface Clocks {
-  /** Milliseconds since 1970. */
   clock: () => number
   /** Milliseconds of a clock that is never set. */
   monotonic: () => number
 }
 
 /**
- * Creates the liveness that suits a store. Nodes on one SQLite file are processes of one machine, whose death
- * is detected at once by lock files; on Postgres, and in memory, only heartbeats tell.
+ * Creates the liveness that suits a store: lock files on SQLite, whose nodes share a machine; heartbeats on
+ * Postgres and in memory.
  */
 export async function createNodeLiveness (
   store: Store, options: LedgerOptions, clocks: Clocks
@@ -37,10 +36,9 @@ export async function createNodeLiveness (
 }
 
 /**
- * Creates liveness by heartbeats: a node is dead once its heartbeat has not changed for as long as its lease
- * and its longest request can last. Measured by this node's clock, so clocks need not agree. If a node was
- * silent long before this one began to watch, the time of its last heartbeat counts, once it was silent under
- * watch for the lease.
+ * A node is dead once its heartbeat has not changed for as long as its lease and its longest request can
+ * last, by this node's clock. If it was silent long before this node began to watch, the time of its last
+ * heartbeat counts, once it was silent under watch for the lease.
  */
 export function createHeartbeatLiveness (options: LedgerOptions, { clock, monotonic }: Clocks): NodeLiveness {
   const { leaseMs, marginMs, maxRequestMs } = options
@@ -69,9 +67,8 @@ const maxAttempts = 20
 const attemptEveryMs = 50
 
 /**
- * Creates liveness by lock files: each process locks a file of its own beside the database, and the system
- * drops the lock however the process ends. Process ids would be reused, or belong to another container.
- * SQLite does the locking, since Node.js has no file locks.
+ * Creates liveness by lock files, which the system releases however a process ends. Process ids would be
+ * reused, or belong to another container. SQLite does the locking, since Node.js has no file locks.
  */
 export function createLockFileLiveness (database: string): NodeLiveness {
   let own: { lock: DatabaseSync, path: string } | null = null
@@ -108,7 +105,7 @@ export function createLockFileLiveness (database: string): NodeLiveness {
   }
 }
 
-/** Returns the lock, released by closing it; null when another process holds it. */
+/** Returns null when another process holds the lock. */
 function lockFile (path: string): DatabaseSync | null {
   const lock = new DatabaseSync(path, { timeout: 0 })
   try {

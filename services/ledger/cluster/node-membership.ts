@@ -14,25 +14,24 @@ export class TermEnded extends Error {
   }
 }
 
-/** This node as a member of the cluster, under a lease that its heartbeat renews. */
+/**
+ * This node as a member of the cluster, under a lease that its heartbeat renews. Methods throw
+ * StoreUnavailable.
+ */
 export interface NodeMembership {
   /** Null until the node has joined. */
   readonly term: Term | null
   /**
-   * When the lease ends, with a margin: until then reservations may be granted from memory; monotonic clock.
+   * Until when reservations may be granted from memory: the end of the lease less a margin; monotonic clock.
    */
   readonly grantUntilMs: number
-  /** Returns the present term, joining under a new one if there is none. Throws StoreUnavailable. */
+  /** Returns the present term, or begins one. */
   join (): Promise<Term>
-  /**
-   * Renews the lease from `sentAtMs`, monotonic: when the heartbeat was sent that the database has stored.
-   */
   renewed (term: Term, sentAtMs: number): void
-  /** Sends a heartbeat. Throws StoreUnavailable. */
   heartbeat (): Promise<void>
   /** Ends a term that another node has ended; the next `join` begins another. */
   endTerm (term: Term): void
-  /** Releases everything that the node holds for requests, for good. Throws StoreUnavailable. */
+  /** Releases what the node holds for requests, for good. */
   leave (): Promise<void>
 }
 
@@ -45,11 +44,9 @@ interface NodeMembershipContext {
   options: LedgerOptions
   clock: () => number
   monotonic: () => number
-  /** Called with what an earlier life of this node had on hold. */
   onReleased (node: string, released: readonly Released[]): void
 }
 
-/** Creates the membership of a node, which joins when it is first needed. */
 export function createNodeMembership (context: NodeMembershipContext): NodeMembership {
   const { store, node, liveness, staleHolds, releaseDeadNodes, onReleased } = context
   const { options, clock, monotonic } = context

@@ -4,16 +4,17 @@ import { holdState } from '../sql/durable-holds.ts'
 import { createStatements } from '../sql/statements.ts'
 import type { OtherNode } from './node-liveness.ts'
 
-/** What was released on an account. Integer nano-USD. */
 export interface Released { account: string, amountNano: number }
 
 const maxExpiredAtOnce = 500
 const heldForRequests = "kind in ('node', 'request') and state = 0"
 
-/** Releases holds without their owner's help. Methods throw StoreUnavailable. */
 export type StaleHolds = ReturnType<typeof createStaleHolds>
 
-/** Creates the release of what dead nodes hold, and of durable holds that have expired. */
+/**
+ * Creates the release of what dead nodes hold, and of durable holds that have expired. Methods throw
+ * StoreUnavailable.
+ */
 export function createStaleHolds (store: Store) {
   const statements = createStatements(store.engine)
   const ids = createJsonIds(store.engine)
@@ -28,7 +29,6 @@ export function createStaleHolds (store: Store) {
   }
 
   return {
-    /** The nodes, other than one, that hold money for requests. */
     async otherNodes (except: string): Promise<OtherNode[]> {
       return await store.all<OtherNode>(`
         select id, epoch, heartbeat_at as "heartbeatAt" from node where id <> $1 and exists (
@@ -36,8 +36,8 @@ export function createStaleHolds (store: Store) {
     },
 
     /**
-     * Releases what a node holds for requests, within a transaction that raises its epoch; after that,
-     * nothing it still writes under the old one is accepted.
+     * Runs in a transaction that raises the node's epoch, so that nothing it still writes under the old one
+     * is accepted.
      */
     async releaseNode (queries: Queries, node: string, state: 2 | 3, nowMs: number): Promise<Released[]> {
       const accounts = await queries.all<{ account: string }>(
@@ -49,10 +49,7 @@ export function createStaleHolds (store: Store) {
       return await uncount(queries, released)
     },
 
-    /**
-     * Releases everything of a dead node. Returns what that was, null if the node has sent a heartbeat since
-     * or another node was faster.
-     */
+    /** Returns what was released; null if the node has sent a heartbeat since, or another node was faster. */
     async releaseDeadNode ({ id, epoch, heartbeatAt }: OtherNode, nowMs: number): Promise<Released[] | null> {
       return await store.transaction(async (queries) => {
         const fenced = await queries.run(
@@ -61,7 +58,7 @@ export function createStaleHolds (store: Store) {
       })
     },
 
-    /** Releases expired durable holds, some hundreds at most, and returns what they were. */
+    /** Releases up to `maxExpiredAtOnce` holds, and returns them. */
     async releaseExpired (nowMs: number): Promise<Released[]> {
       const due = await store.all<{ id: string, account: string }>(`
         select id, account from hold where state = 0 and expires_at is not null and expires_at <= $1

@@ -22,14 +22,8 @@ const maxKnownChains = 10_000
 export type Commit = (batch: Batch, term: Term, dirty?: readonly NodeAllowance[]) => Promise<Committed>
 
 /**
- * Creates the group commit. In one transaction the node proves that its term goes on, all accounts concerned
- * are locked, settlements become entries, reservations are granted from what is left, and each account is
- * written once.
- *
- * No account is overdrawn, because `held` grows only by what was available under the lock. A commit whose
- * answer got lost may be repeated, because an allowance's row is written as a whole, never as a difference;
- * settlements of fresh holds have sequence numbers, and that row records the last one booked, as a producer's
- * does in Kafka; those of other holds count only if the idempotency key of their entry is new.
+ * Creates the group commit: one transaction proves that the node's term goes on, locks the accounts, turns
+ * settlements into entries, grants reservations from what is left, and writes each account once.
  */
 export function createCommit (context: CommitContext): Commit {
   const { store, monotonic } = context
@@ -79,10 +73,7 @@ async function write (transaction: Transaction): Promise<Committed & { states: M
 
 const noDurable: ReadonlyMap<string, readonly DurableRow[]> = new Map()
 
-/**
- * Locks and reads the accounts of a batch, and proves that the term goes on, with a heartbeat where one is
- * needed. Throws TermEnded.
- */
+/** Also proves that the term goes on, with a heartbeat where one is needed. Throws TermEnded. */
 async function lock (
   { store, statements, queries, term, node }: Transaction, accounts: ReadonlySet<string>, nowMs: number
 ): Promise<{ rows: AccountRow[], renewed: boolean }> {
@@ -95,7 +86,7 @@ async function lock (
   return { rows: await statements.lockAccounts(queries, accounts, term.id), renewed: true }
 }
 
-/** The last sequence numbers that are booked under each term of a batch, by account. */
+/** The last booked sequence numbers by account, for each term of a batch. */
 async function bookedSequences (
   { statements, queries, batch, term }: Transaction, rows: readonly AccountRow[]
 ): Promise<Map<Term, ReadonlyMap<string, number>>> {
@@ -136,7 +127,6 @@ function accountsOf ({ settlements, reservations }: Batch): Set<string> {
   const accounts = new Set<string>()
   let last: readonly string[] = []
   const add = (chain: readonly string[]) => {
-    // Requests of one key share one chain.
     if (chain !== last) for (const account of chain) accounts.add(account)
     last = chain
   }
@@ -145,7 +135,6 @@ function accountsOf ({ settlements, reservations }: Batch): Set<string> {
   return accounts
 }
 
-/** The ids of the durable holds that a batch ends or takes. */
 function durableIds ({ settlements, reservations }: Batch): string[] {
   const ids: string[] = []
   for (const { hold } of settlements) if (hold.grant === null) ids.push(hold.id)

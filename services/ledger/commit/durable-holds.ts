@@ -4,7 +4,6 @@ import type { PendingReservation } from '../types.ts'
 import type { LockedReservation } from './grant.ts'
 import type { Committed, Transaction } from './transaction.ts'
 
-/** Reads durable holds, by id, as far as they exist. */
 export async function readDurable (
   { statements, queries }: Transaction, ids: readonly string[]
 ): Promise<Map<string, DurableRow[]>> {

@@ -17,17 +17,14 @@ import type { BalanceChange } from './postings.ts'
 export interface AccountState {
   readonly row: AccountRow
   readonly allowance: NodeAllowance
-  /** What the settlements of this commit change. */
   readonly change: BalanceChange
   /** What the row of the allowance will be. */
   allowedNano: number
-  /** What of that is granted in this commit. */
   grantedNano: number
   /** What durable holds add to `held`. */
   durableNano: number
 }
 
-/** The state of an account after the settlements of a commit and before its reservations. */
 export function createAccountState (
   row: AccountRow, allowance: NodeAllowance, change: BalanceChange
 ): AccountState {
@@ -42,7 +39,6 @@ export function createAccountState (
   }
 }
 
-/** What will be held of the account. */
 export function heldNano ({ row, change, allowedNano, durableNano }: AccountState): number {
   return row.heldNano - row.allowanceNano + allowedNano - change.releasedNano + durableNano
 }
@@ -59,17 +55,15 @@ export function spareNano ({ allowance, change, allowedNano, grantedNano }: Acco
   return allowedNano - allowance.inFlightNano - stillPostedNano - grantedNano
 }
 
-/** Makes the allowance in memory what the database has acknowledged. */
 export function applyTo ({ allowance, change, allowedNano, grantedNano }: AccountState): void {
   allowance.grantedNano = allowedNano
   allowance.inFlightNano += grantedNano
   allowance.postedNano -= change.postedNano + change.suspendedNano
 }
 
-/** A reservation with the locked accounts of its chain. */
+/** A reservation with the accounts of its chain. */
 export interface LockedReservation { reservation: PendingReservation, states: readonly AccountState[] }
 
-/** What becomes of the reservations of a batch. */
 interface GrantResult {
   readonly granted: LockedReservation[]
   /** Short of money on some account of the chain. */
@@ -78,9 +72,8 @@ interface GrantResult {
 }
 
 /**
- * Grants reservations in their order, each on all accounts of its chain or on none: first from what this node
- * has spare, then from what the account has left. Runs without a pause, so nothing is granted from memory in
- * between.
+ * Grants reservations in their order, each on all accounts of its chain or on none. Synchronous, so nothing
+ * is granted from memory in between.
  */
 export function grant (
   reservations: readonly PendingReservation[], accounts: ReadonlyMap<string, AccountState>
@@ -120,7 +113,7 @@ export function balanceSpare (
   if (excessNano < 0 && isUsed) state.allowedNano += Math.min(-excessNano, Math.max(0, availableNano(state)))
 }
 
-/** The accounts of a chain that cannot cover an amount, with what they lack. Integer nano-USD. */
+/** The accounts that cannot cover the amount. */
 export function shortages (
   { reservation, states }: LockedReservation
 ): { account: string, lackingNano: number }[] {
@@ -130,7 +123,6 @@ export function shortages (
   })
 }
 
-/** The 402 for a reservation that is short of money, in the figures of the first account that is. */
 export function shortageError ({ reservation: { amountNano }, states }: LockedReservation): GatewayError {
   const short = states.find((state) => amountNano > withinReachNano(state)) ?? states[0]
   if (short === undefined) throw new Error('a reservation has no account')

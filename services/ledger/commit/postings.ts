@@ -11,33 +11,28 @@ type Outcome = 'charge' | 'suspend' | 'skip'
 
 /** What the database knows of the holds of a batch. */
 export interface KnownHolds {
-  /** The present term; null where all holds are durable. */
   readonly term: Term | null
   /** The last sequence number that is booked under a term, by account. */
   readonly booked: ReadonlyMap<Term, ReadonlyMap<string, number>>
-  /** The rows of durable holds, by hold id. */
   readonly durable: ReadonlyMap<string, readonly DurableRow[]>
 }
 
-/** How the settlements of a batch change one account. Integer nano-USD. */
 export interface BalanceChange {
   postedNano: number
   suspendedNano: number
   spentNano: number
   releasedNano: number
-  /** The last sequence number of the present term. */
+  /** The last of the present term. */
   sequence: number
 }
 
-/** The settlements of a batch, ready to be written. */
 export interface Postings {
   readonly entries: readonly EntryRow[]
   readonly chains: ReadonlySet<readonly string[]>
-  /** Sums them up per account, counting only entries that were `inserted`. */
+  /** Sums up settlements per account; only entries that were `inserted` are spent. */
   changes (inserted: Inserted): Map<string, BalanceChange>
-  /** The durable holds that end. */
   ended (inserted: Inserted): EndedRow[]
-  /** Entries that go to suspense, to be reported to the operator. */
+  /** To be reported to the operator. */
   readonly suspended: readonly EntryRow[]
 }
 
@@ -97,7 +92,6 @@ export function createPostings (settlements: readonly Settlement[], known: Known
   }
 }
 
-/** The change of an account without settlements. */
 export const noChange: Readonly<BalanceChange> = {
   postedNano: 0, suspendedNano: 0, spentNano: 0, releasedNano: 0, sequence: 0
 }

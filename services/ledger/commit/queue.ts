@@ -4,26 +4,24 @@ import type { Posting } from '../ledger.ts'
 import type { LedgerOptions } from '../options.ts'
 import type { Batch, OpenHold, PendingReservation } from '../types.ts'
 
-/** Settlements and reservations on their way to the database. */
 export interface Queue {
   /** Settlements not known to be on disk. */
   readonly unflushed: number
-  /** Reservations that wait for the database. */
   readonly waiting: number
   /** Why the database cannot be written at the moment; null while it can. */
   readonly outage: StoreUnavailable | null
   /**
-   * Ends a hold; without a posting, it is released. The entry's time is when its batch was opened: earlier by
-   * at most `flushMs` or the duration of the previous batch; after a failure, when `settle` was called.
-   * Resolves once it is on disk, however long the database is away; rejects if it never can be.
+   * Ends a hold; without a posting, it is released. The entry's time is when its batch was opened; after a
+   * failure, when `settle` was called. Resolves once it is on disk, however long the database is away;
+   * rejects if it never can be.
    */
   settle (hold: OpenHold, posting: Posting | null): Promise<void>
   reserve (reservation: PendingReservation): void
   /** Has dirty allowances written, which are no part of a batch. */
   touch (): void
-  /** Resolves when everything queued is on disk. Throws StoreUnavailable when the next attempt fails. */
+  /** Throws StoreUnavailable when the next attempt fails. */
   flush (): Promise<void>
-  /** Waits for the batch in progress; nothing is written after it. */
+  /** Waits for the batch in progress, the last one written. */
   stop (): Promise<void>
 }
 
@@ -36,16 +34,13 @@ interface QueueContext {
   options: LedgerOptions
   timers: Timers
   clock: () => number
-  /** Called with the reason whenever a batch could not be written. */
   onOutage (outage: StoreUnavailable): void
 }
 
 interface QueuedBatch extends Batch {
-  /** The time of its settlements, in milliseconds since 1970; null after a failure. */
+  /** The time of its settlements; null after a failure. */
   at: number | null
-  /** How many settlements were added. */
   size: number
-  /** Resolves or rejects when the batch is done. */
   readonly done: PromiseWithResolvers<void>
   /** Resolves or rejects with the next attempt to write it. */
   attempt: PromiseWithResolvers<void>
@@ -55,10 +50,9 @@ const firstBackoffMs = 25
 const maxBackoffMs = 500
 
 /**
- * Creates the queue in front of the database. One batch is written at a time, and what arrives meanwhile
- * makes up the next one. Reservations are written at once, because a request waits; settlements alone are
- * collected for `flushMs`. While the database is away, settlements stay and are retried with backoff;
- * reservations are refused.
+ * Creates the queue in front of the database. What arrives while a batch is written makes up the next one.
+ * Reservations are written at once, because a request waits; settlements alone are collected for `flushMs`.
+ * While the database is away, settlements are retried with backoff and reservations refused.
  */
 export function createQueue ({ write, options, timers, clock, onOutage }: QueueContext): Queue {
   const batches: QueuedBatch[] = []

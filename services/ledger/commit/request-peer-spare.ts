@@ -2,8 +2,8 @@ import { shortageError, shortages, type LockedReservation } from './grant.ts'
 import type { Committed, Transaction } from './transaction.ts'
 
 /**
- * Asks other nodes to give back what they have spare, where that would be enough. A reservation is refused
- * only if it would not, or if the money has not come back within `peerSpareMs`.
+ * Asks other nodes for their spare money. A reservation is refused only if that would not be enough, or has
+ * not come back within `peerSpareMs`.
  */
 export async function requestPeerSpare (
   { statements, queries, term, options, sentAtMs }: Transaction, short: readonly LockedReservation[],

@@ -8,16 +8,14 @@ import type { Batch, PendingReservation } from '../types.ts'
 import type { LockedReservation } from './grant.ts'
 import type { Postings } from './postings.ts'
 
-/** What became of a batch. */
 export interface Committed {
   /** From before the database was asked, on the monotonic clock. */
   sentAtMs: number
-  /** Whether the transaction also wrote the node's heartbeat. */
   renewed: boolean
   postings: Postings
   granted: LockedReservation[]
   refused: { reservation: PendingReservation, error: Error }[]
-  /** Short of money that other nodes have spare and were asked for. */
+  /** Waiting for money that other nodes have spare. */
   deferred: PendingReservation[]
   /** Reservations whose id has a durable hold already, open or ended. */
   known: { reservation: PendingReservation, rows: readonly DurableRow[] }[]
@@ -31,7 +29,6 @@ export interface CommitContext {
   monotonic: () => number
 }
 
-/** A commit in progress. */
 export interface Transaction extends CommitContext {
   statements: Statements
   knownChains: LRUCache<string, true>

@@ -12,17 +12,16 @@ interface WriterContext {
   commit: Commit
   membership: NodeMembership
   log: Log
-  /** Counts entries that went to suspense, and settlements that were not booked at all. */
   counts: { suspended: number, lost: number }
 }
 
 const maxTerms = 3
 
 /**
- * Creates the function that commits batches and reports to each reservation what became of it. If the
- * database rejects a batch, its items are committed one by one, so that a wrong one keeps no other from being
- * booked; what is done is removed from the batch. Throws StoreUnavailable when the rest is to be tried again,
- * AggregateError when settlements were lost.
+ * Creates the function that commits batches and reports to each reservation. If the database rejects a batch,
+ * its items are committed one by one, so that a wrong one keeps no other from being booked. Throws
+ * StoreUnavailable when what is left in the batch is to be tried again, AggregateError when settlements were
+ * lost.
  */
 export function createWriter ({ commit, membership, log, counts }: WriterContext) {
   async function inTerm (batch: Batch, withDirty: (term: Term) => Parameters<Commit>[2]): Promise<void> {

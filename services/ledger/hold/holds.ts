@@ -17,7 +17,6 @@ interface HoldsContext {
   clock: () => number
   monotonic: () => number
   log: Log
-  /** Counts requests that cost more than their hold. */
   counts: { overages: number }
 }
 
@@ -25,13 +24,14 @@ const maxChain = 8
 const maxIdLength = 200
 const retryMs = 50
 
-/** The holds of this node, from reservation to settlement or release. */
 export type Holds = ReturnType<typeof createHolds>
 
-/** Creates the holds of a node: granted from memory where its allowances suffice, else by the next commit. */
+/**
+ * Creates the holds of this node: granted from memory where its allowances suffice, else by the next commit.
+ */
 export function createHolds (context: HoldsContext) {
   const { membership, queue, options, timers, clock, monotonic, log, counts } = context
-  /** By id, but for fresh ones, which are only counted. */
+  /** Fresh ones are only counted. */
   const known = new Map<string, Hold | Promise<Hold>>()
   let freshCount = 0
   let closing = false
@@ -140,12 +140,10 @@ export function createHolds (context: HoldsContext) {
       closing = true
     },
 
-    /** From now on nothing is committed any more. */
     close (): void {
       closed = true
     },
 
-    /** How many are open, including reservations that wait for the database. */
     get count () { return known.size + freshCount }
   }
 }
@@ -155,9 +153,7 @@ interface HoldEnds {
   release (hold: OpenHold): Promise<void>
 }
 
-/**
- * A hold that ends once: ending it again returns the first promise. A class spares two closures per request.
- */
+/** Ends once; a class spares two closures per request. */
 class GrantedHold implements Hold {
   readonly #hold: OpenHold
   readonly #ends: HoldEnds

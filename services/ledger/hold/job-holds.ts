@@ -6,17 +6,13 @@ import { createStatements } from '../sql/statements.ts'
 /** A hold that a job took with `reserve({ durable: true })`. */
 export interface JobHold {
   id: string
-  /** As it was reserved: the paying account first. */
+  /** The paying account first. */
   chain: readonly string[]
   key: string
-  /** Integer nano-USD. */
   amountNano: number
 }
 
-/**
- * Ends the holds of jobs within the transaction that ends the job, so that neither happens without the other.
- * All methods are idempotent: a hold that has ended stays as it is.
- */
+/** Ends the holds of jobs within the transaction that ends the job. Methods are idempotent. */
 export interface JobHolds {
   /** Lets a hold last until its job ends; `reserve` gives it an expiry in case no job follows. */
   keep (queries: Queries, id: string): Promise<void>

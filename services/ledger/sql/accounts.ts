@@ -7,17 +7,14 @@ export interface AccountRow {
   creditsNano: number
   spentNano: number
   heldNano: number
-  /** The row of the allowance; 0 when there is none. */
   allowanceNano: number
-  /** Its `holdState`; null when there is none. */
+  /** A `holdState`; null without a row. */
   allowanceState: number | null
-  /** 1 when another node asks for what is spare. */
   spareRequested: number
-  /** The sequence number of the node's last settlement that is booked on the account. */
+  /** The sequence number of the node's last booked settlement. */
   bookedSequence: number
 }
 
-/** A node's allowance of an account, and what of it is spare; integer nano-USD. */
 interface AllowanceRow extends Record<string, Value> {
   account: string
   amount: number
@@ -25,15 +22,11 @@ interface AllowanceRow extends Record<string, Value> {
   booked_sequence: number
 }
 
-/** What is added to what an account has spent and to what is held of it; integer nano-USD. */
 interface ChangeRow extends Record<string, Value> { id: string, spent: number, held: number }
 
 interface AccountStatements {
-  /**
-   * Locks accounts and reads them with the allowance of a term, in the order of their ids to avoid deadlocks.
-   */
+  /** In the order of their ids, to avoid deadlocks. */
   lockAccounts (queries: Queries, accounts: Iterable<string>, term: string): Promise<AccountRow[]>
-  /** Writes the rows of a term's allowances. */
   writeAllowances (
     queries: Queries, term: string, node: string, nowMs: number, rows: readonly AllowanceRow[]
   ): Promise<void>

@@ -4,7 +4,6 @@ import type { Queries, Store, Value } from '../../store/store.ts'
 /** The values of `hold.state`; a hold is `revoked` when its owner has died or its time is over. */
 export const holdState = { open: 0, settled: 1, released: 2, revoked: 3 } as const
 
-/** A durable hold on one account of its chain. */
 export interface DurableRow { id: string, account: string, amountNano: number, state: number }
 
 export interface NewHoldRow extends Record<string, Value> {
@@ -16,10 +15,9 @@ export interface NewHoldRow extends Record<string, Value> {
   expires_at: number
 }
 
-/** The end of a durable hold; `settled` is what was charged, in nano-USD. */
+/** `settled` is what was charged, in nano-USD. */
 export interface EndedRow extends Record<string, Value> { id: string, state: number, settled: number | null }
 
-/** Why a key may no longer reserve. */
 interface KeyState { id: string, revokedAt: number | null, expiresAt: number | null }
 
 /** The statements on durable holds, for one engine. */
@@ -50,7 +48,7 @@ export function durableHoldStatements (engine: Store['engine']) {
       return await queries.all<DurableRow>(readDurable, [ids.parameter(holds)])
     },
 
-    /** Returns the ids that were inserted: all but those whose key is unknown, revoked or expired by now. */
+    /** Returns the ids inserted: those whose key is valid. */
     async insertDurable (
       queries: Queries, node: string, nowMs: number, rows: readonly NewHoldRow[]
     ): Promise<Set<string>> {

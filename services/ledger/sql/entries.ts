@@ -20,7 +20,6 @@ export interface EntryRow extends Record<string, Value> {
   chain: string
 }
 
-/** The idempotency keys of the entries that were new. */
 export type Inserted = Pick<ReadonlySet<string>, 'has'>
 
 interface ChainRow extends Record<string, Value> { id: string, account: string }
@@ -115,7 +114,7 @@ async function insertEntriesIntoSqlite (queries: Queries, rows: readonly EntryRo
   return toInserted(await queries.all('select idempotency_key from entry order by seq desc limit $1', [count]))
 }
 
-/** Most entries are alike in most columns, which are then bound once or written into the statement. */
+/** Columns in which entries are alike are bound once, or written into the statement. */
 function insertFor (rows: readonly EntryRow[]) {
   if (!rows.every(isUsual)) return insertAny
   return rows.every(({ idempotency_key: key }) => key === null) ? insertWithoutKey : insertUsual

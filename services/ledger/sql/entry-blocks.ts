@@ -6,9 +6,8 @@ const blocksAtOnce = 100
 
 /**
  * Records the earliest and latest time of each full block of entries, so that those of a period are found
- * without an index that every request pays for. Entries are append-only, so a recorded block stays true
- * whatever the clocks do; the rest is scanned. Call it periodically. Postgres has a BRIN index instead.
- * Throws StoreUnavailable.
+ * without an index that every request pays for. Entries are append-only, so a recorded block stays true.
+ * Postgres has a BRIN index instead. Throws StoreUnavailable.
  */
 export async function recordEntryBlocks (store: Pick<Store, 'engine' | 'run'>): Promise<void> {
   if (store.engine !== 'sqlite') return
@@ -23,8 +22,8 @@ const recordBlock = `
   ) having count(*) = $1`
 
 /**
- * Returns the `from` clause for the entries of a period: all blocks that may contain some. The statement
- * takes the start and the exclusive end of the period as `$1` and `$2`, in ms since 1970.
+ * Returns the `from` clause for the entries of a period, whose start and exclusive end are `$1` and `$2`, in
+ * ms since 1970.
  */
 export function entriesOfPeriod (engine: Store['engine']): string {
   if (engine === 'postgres') return 'entry'

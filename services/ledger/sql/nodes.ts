@@ -4,10 +4,7 @@ import type { Queries, Store } from '../../store/store.ts'
 /** The statements on the terms of nodes, for one engine. */
 export function nodeStatements (engine: Store['engine']) {
   const accounts = createJsonIds(engine)
-  /**
-   * The allowances of live nodes other than `$2` with spare money; `$3` is the oldest heartbeat of a live
-   * node.
-   */
+  /** Allowances of other live nodes with spare money; `$3` is the oldest heartbeat of a live node. */
   const peers = `
     kind = 'node' and state = 0 and spare > 0 and id <> $2 and account in (select id from ${accounts.sql} as given)
     and exists (select 1 from node where node.id = hold.owner and node.heartbeat_at > $3)`
@@ -15,24 +12,21 @@ export function nodeStatements (engine: Store['engine']) {
     select account, cast(sum(spare) as bigint) as "spareNano" from hold where ${peers} group by account`
   const askPeers = `update hold set spare_requested = 1 where ${peers}`
   return {
-    /**
-     * Renews the node's heartbeat and locks its row, so that its holds are not released meanwhile. Returns
-     * false if they have been.
-     */
+    /** Locks the node's row, so that its holds are not released meanwhile; false if they have been. */
     async heartbeat (queries: Queries, node: string, epoch: number, nowMs: number): Promise<boolean> {
       const renewed = await queries.run(
         'update node set heartbeat_at = $3 where id = $1 and epoch = $2', [node, epoch, nowMs])
       return renewed === 1
     },
 
-    /** The last sequence number that is booked under a term that has ended, by account. */
+    /** The last booked sequence numbers of a term that has ended, by account. */
     async bookedSequences (queries: Queries, term: string): Promise<Map<string, number>> {
       const rows = await queries.all<{ account: string, sequence: number }>(
         'select account, booked_sequence as sequence from hold where id = $1', [term])
       return new Map(rows.map(({ account, sequence }) => [account, sequence]))
     },
 
-    /** Asks other nodes for what they have spare of some accounts, and returns how much that is. */
+    /** Returns how much other nodes have spare, and asks them for it. */
     async requestSpare (
       queries: Queries, term: string, aliveSinceMs: number, short: readonly string[]
     ): Promise<Map<string, number>> {

@@ -9,10 +9,7 @@ import { nodeStatements } from './nodes.ts'
  */
 export type Statements = ReturnType<typeof createStatements>
 
-/**
- * Creates the statements for one engine. Their texts are built once, since prepared statements are found by
- * text.
- */
+/** Creates the statements for one engine, their texts once, since prepared statements are found by text. */
 export function createStatements (engine: Store['engine']) {
   return {
     ...accountStatements(engine),
