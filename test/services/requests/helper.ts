@@ -3,6 +3,8 @@ import type { Candidate } from '../../../services/requests/candidates.ts'
 import type { DeploymentConfig, Price } from '../../../services/catalogue/types.ts'
 import { createDeployments } from '../../../services/deployments/deployments.ts'
 import { UpstreamError, type Sent, type UpstreamErrorKind } from '../../../services/shared/errors.ts'
+import { insufficientQuota } from '../../../services/ledger/errors.ts'
+import type { Hold, Posting, Reservation } from '../../../services/ledger/ledger.ts'
 import type { ChatProvider } from '../../../services/providers/provider.ts'
 import { modelFromCatalogue } from '../../../services/catalogue/models.ts'
 
@@ -29,4 +31,48 @@ export function failure (
   kind: UpstreamErrorKind, details: ConstructorParameters<typeof UpstreamError>[3] = { status: 500 }, sent: Sent = 'yes'
 ): UpstreamError {
   return new UpstreamError(kind, sent, 'It failed.', details)
+}
+
+/** A ledger of one account that writes down what happens to its holds. */
+export function createFakeLedger (creditNano = 1_000_000_000_000) {
+  let freeNano = creditNano
+  const events: string[] = []
+  const postings: Posting[] = []
+  const open = new Map<string, number>()
+  const end = (id: string): boolean => {
+    freeNano += open.get(id) ?? 0
+    return open.delete(id)
+  }
+  return {
+    events,
+    postings,
+    /** What is held now, in nano-USD. */
+    get heldNano () { return [...open.values()].reduce((sum, nano) => sum + nano, 0) },
+    /** Each settlement and release resolves with it. */
+    written: Promise.resolve(),
+    async availableHint () { return freeNano },
+    forget (id: string) { events.push(`forget ${id}`) },
+    reserve ({ id, amountNano }: Reservation): Hold {
+      events.push(`hold ${amountNano}`)
+      if (amountNano > freeNano) {
+        throw insufficientQuota({ balanceNano: freeNano, heldNano: 0, neededNano: amountNano })
+      }
+      freeNano -= amountNano
+      open.set(id, amountNano)
+      return {
+        id,
+        amountNano,
+        settle: posting => {
+          if (end(id)) events.push(`settle ${posting.amountNano}`)
+          freeNano -= posting.amountNano
+          postings.push(posting)
+          return this.written
+        },
+        release: () => {
+          if (end(id)) events.push(`release ${amountNano}`)
+          return this.written
+        }
+      }
+    }
+  }
 }

@@ -1,0 +1,214 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { breakerDefaults } from '../../../services/config/defaults.ts'
+import { createDeployments } from '../../../services/deployments/deployments.ts'
+import { insufficientQuota } from '../../../services/ledger/errors.ts'
+import type { Candidate } from '../../../services/requests/candidates.ts'
+import { createTrace } from '../../../services/requests/trace.ts'
+import { tryCandidates, type RetryLimits, type Search } from '../../../services/requests/try-candidates.ts'
+import type { UpstreamError } from '../../../services/shared/errors.ts'
+import { StoreUnavailable } from '../../../services/store/store.ts'
+import { rejection } from '../../thrown.ts'
+import { candidate, failure, limits } from './helper.ts'
+
+const quick: RetryLimits = { ...limits, backoffMs: 1, retries: 1 }
+const shortage = insufficientQuota({ balanceNano: 0, heldNano: 0, neededNano: 1 })
+
+type Step = UpstreamError | string | ((signal: AbortSignal) => Promise<string>)
+
+/**
+ * Lets each candidate answer its steps in turn, the last one again and again: an error is thrown, a text
+ * answered. `events` has what was called, by the candidate's place.
+ */
+function createTest (steps: readonly (readonly Step[])[], more: Partial<Search<Candidate, string>> = {}) {
+  const candidates = steps.map(() => candidate())
+  const events: string[] = []
+  const failures: UpstreamError[] = []
+  const left = steps.map(list => [...list])
+  const placeOf = (one: Candidate) => candidates.indexOf(one)
+  const [first = candidate()] = candidates
+  const trace = createTrace()
+  const search: Search<Candidate, string> = {
+    plan: { model: first.model, asked: candidates, fallbacks: () => [] },
+    limits: quick,
+    signal: new AbortController().signal,
+    trace,
+    dueMs: performance.now() + 10_000,
+    cover: async one => { events.push(`cover ${placeOf(one)}`) },
+    async ask (one, signal) {
+      events.push(`ask ${placeOf(one)}`)
+      const list = left[placeOf(one)] ?? []
+      const step = (list.length > 1 ? list.shift() : list[0]) ?? 'nothing'
+      if (step instanceof Error) throw step
+      return typeof step === 'string' ? step : await step(signal)
+    },
+    tokensOf: () => 1,
+    onFailure: (_one, error) => { failures.push(error) },
+    random: () => 0,
+    ...more
+  }
+  const asked = () => events.filter(event => event.startsWith('ask')).map(event => Number(event.slice(4)))
+  return { search, candidates, events, failures, trace, asked }
+}
+
+/** The plan of the first candidate with the others as its fallbacks, one a model. */
+const withFallbacks = ([first, ...others]: readonly Candidate[]) => ({
+  model: (first ?? candidate()).model,
+  asked: first === undefined ? [] : [first],
+  fallbacks: () => others.map(one => [one])
+})
+
+/** A candidate whose circuit breaker is open for about 30 ms. */
+function opened (): Candidate {
+  const config = () => ({ breaker: { ...breakerDefaults, openMs: 30 } })
+  const health = createDeployments({ config, random: () => 0.5 }).of({ provider: 'p', model: 'm' })
+  health.breaker.trip(performance.now())
+  return { ...candidate(), health }
+}
+
+t.test('the money is held before the call, and the first answer is taken', async t => {
+  const { search, events, trace, candidates } = createTest([['hello'], ['other']])
+  t.match(await tryCandidates(search), { candidate: candidates[0], answer: 'hello' })
+  t.same(events, ['cover 0', 'ask 0'])
+  t.equal(trace.attempts, 1)
+})
+
+t.test('after a failure the other deployments are called, then the fallbacks', async t => {
+  const { search, asked, failures, trace, candidates } = createTest(
+    [[failure('auth', { status: 401 })], [failure('quota', { status: 402 })], ['hello']])
+  t.match(await tryCandidates({ ...search, plan: withFallbacks(candidates) }), { answer: 'hello' })
+  t.same(asked(), [0, 1, 2], 'what refuses alone is not called again')
+  t.same(failures.map(({ kind }) => kind), ['auth', 'quota'])
+  t.equal(trace.attempts, 3)
+})
+
+t.test('each is called again after a backoff, and the failure that helps most is thrown', async t => {
+  const { search, asked } = createTest([[failure('network', {}, 'no')], [failure('rate', { status: 429 })]])
+  t.match(await rejection(tryCandidates(search)), { kind: 'rate' })
+  t.same(asked().toSorted(), [0, 0, 1, 1])
+})
+
+t.test('a request whose first candidate cannot be paid is refused before any call', async t => {
+  const { search, events } = createTest([['hello'], ['other']], { cover: async () => { throw shortage } })
+  t.match(await rejection(tryCandidates(search)), { status: 402 })
+  t.same(events, [])
+})
+
+t.test('a later candidate that cannot be paid is passed over for good', async t => {
+  const { search, candidates, asked } = createTest([[failure('overloaded'), 'hello'], ['dear']])
+  const covered: number[] = []
+  const cover = async (one: Candidate) => {
+    covered.push(candidates.indexOf(one))
+    if (one === candidates[1]) throw shortage
+  }
+  t.match(await tryCandidates({ ...search, cover }), { answer: 'hello' })
+  t.same(asked(), [0, 0])
+  t.same(covered, [0, 1, 0])
+
+  const failing = createTest([[failure('overloaded')], ['dear']])
+  const coverFirst = async (one: Candidate) => { if (one !== failing.candidates[0]) throw shortage }
+  t.match(await rejection(tryCandidates({ ...failing.search, cover: coverFirst })), { kind: 'overloaded' }, 'and hides no failure')
+})
+
+t.test('a database that is away ends the request, also for a later candidate', async t => {
+  const away = new StoreUnavailable(new Error('away'))
+  const { search, candidates, asked } = createTest([[failure('overloaded')], ['other']])
+  const cover = async (one: Candidate) => { if (one !== candidates[0]) throw away }
+  await t.rejects(tryCandidates({ ...search, cover }), away)
+  t.same(asked(), [0])
+})
+
+t.test('a request that no deployment would take is not tried elsewhere', async t => {
+  const { search, asked } = createTest([[failure('bad_request', { status: 400 })], ['other']])
+  t.match(await rejection(tryCandidates(search)), { kind: 'bad_request' })
+  t.same(asked(), [0])
+})
+
+t.test('what a fallback cannot take goes to the next fallback', async t => {
+  const { search, candidates, asked } = createTest(
+    [[failure('not_found', { status: 404 })], [failure('too_large', { status: 400 })], ['hello']])
+  t.match(await tryCandidates({ ...search, plan: withFallbacks(candidates) }), { answer: 'hello' })
+  t.same(asked(), [0, 1, 2])
+})
+
+t.test('a call that may have been charged is repeated only if the operator allows it', async t => {
+  const unsure = () => createTest([[failure('network', {}, 'maybe')], ['hello']])
+  const one = unsure()
+  t.match(await rejection(tryCandidates({ ...one.search, limits: { ...quick, retryUnsure: false } })), { kind: 'network' })
+  t.same(one.asked(), [0])
+  const other = unsure()
+  t.match(await tryCandidates({ ...other.search, limits: { ...quick, retryUnsure: true } }), { answer: 'hello' })
+})
+
+t.test('what is no failure of a provider is thrown at once', async t => {
+  const { search, asked, failures } = createTest([[async () => { throw new TypeError('a bug') }], ['other']])
+  await t.rejects(tryCandidates(search), TypeError)
+  t.same(asked(), [0])
+  t.same(failures, [])
+})
+
+t.test('a wait that would pass the deadline is not begun', async t => {
+  const { search, asked } = createTest([[failure('rate', { status: 429, retryAfterMs: 5000 })]])
+  const startedMs = performance.now()
+  t.match(await rejection(tryCandidates({ ...search, dueMs: startedMs + 1000 })), { kind: 'rate' })
+  t.same(asked(), [0])
+  t.ok(performance.now() - startedMs < 1000)
+})
+
+t.test('a client that disconnects during a wait ends the request', async t => {
+  const leaving = new AbortController()
+  const { search, asked } = createTest([[failure('rate', { status: 429, retryAfterMs: 5000 })]], {
+    signal: leaving.signal, onFailure: () => { setImmediate(() => leaving.abort()) }
+  })
+  t.match(await rejection(tryCandidates(search)), { kind: 'aborted', sent: 'no' })
+  t.same(asked(), [0])
+})
+
+t.test('when all circuit breakers are open, the first to become half-open is waited for', async t => {
+  const { search, trace } = createTest([])
+  const waiting = opened()
+  const plan = { model: waiting.model, asked: [waiting], fallbacks: () => [] }
+  const startedMs = performance.now()
+  const answered = await tryCandidates({ ...search, plan, ask: async () => 'hello' })
+  t.equal(answered.answer, 'hello')
+  t.ok(performance.now() - startedMs >= 29)
+  t.equal(trace.attempts, 1)
+  t.equal(waiting.health.breaker.state(performance.now()), 'ready', 'the answer closes it')
+})
+
+t.test('a circuit breaker that stays open for too long is answered with 503', async t => {
+  const { search, candidates, events } = createTest([['hello']])
+  candidates[0]?.health.breaker.trip(performance.now())
+  const impatient: Partial<Search<Candidate, string>>[] = [
+    { limits: { ...quick, maxRetryAfterMs: 10 } },
+    { dueMs: performance.now() + 10 },
+    { limits: { ...quick, retries: 0 } }
+  ]
+  for (const more of impatient) {
+    t.match(await rejection(tryCandidates({ ...search, ...more })), { status: 503, code: 'model_unavailable' })
+  }
+  t.same(events, [])
+})
+
+t.test('a circuit breaker that opens while the money is held counts as no attempt', async t => {
+  const { search, candidates, trace, asked } = createTest([['never'], ['hello']], {
+    cover: async one => { if (one === candidates[0]) one.health.breaker.trip(performance.now()) }
+  })
+  t.match(await tryCandidates(search), { answer: 'hello' })
+  t.same(asked(), [1])
+  t.equal(trace.attempts, 1)
+})
+
+t.test('beside a slow deployment another one of the same price is called, under the same hold', async t => {
+  let isAborted = false
+  const slow = async (signal: AbortSignal) => {
+    signal.addEventListener('abort', () => { isAborted = true })
+    return await sleep(10_000, 'late', { signal }).catch(() => { throw failure('aborted', {}, 'yes') })
+  }
+  const { search, events, trace, candidates } = createTest([[slow], ['fast']])
+  const answered = await tryCandidates({ ...search, limits: { ...quick, hedgeAfterMs: 5 } })
+  t.match([answered.candidate, answered.answer], [candidates[1], 'fast'])
+  t.same(events, ['cover 0', 'ask 0', 'ask 1'])
+  t.equal(trace.attempts, 2)
+  t.ok(isAborted)
+})
