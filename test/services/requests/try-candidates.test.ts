@@ -5,8 +5,8 @@ import { createDeployments } from '../../../services/deployments/deployments.ts'
 import { insufficientQuota } from '../../../services/ledger/errors.ts'
 import type { Candidate } from '../../../services/requests/candidates.ts'
 import { createTrace } from '../../../services/requests/trace.ts'
-import { tryCandidates, type RetryLimits, type Search } from '../../../services/requests/try-candidates.ts'
-import type { UpstreamError } from '../../../services/shared/errors.ts'
+import { startDeadline, tryCandidates, type RetryLimits, type Search } from '../../../services/requests/try-candidates.ts'
+import type { GatewayError, UpstreamError } from '../../../services/shared/errors.ts'
 import { StoreUnavailable } from '../../../services/store/store.ts'
 import { rejection } from '../../thrown.ts'
 import { candidate, failure, limits } from './helper.ts'
@@ -211,4 +211,18 @@ t.test('beside a slow deployment another one of the same price is called, under 
   t.same(events, ['cover 0', 'ask 0', 'ask 1'])
   t.equal(trace.attempts, 2)
   t.ok(isAborted)
+})
+
+t.test('a request that takes too long is given up with 504', async t => {
+  const given = Promise.withResolvers<GatewayError>()
+  const startedMs = performance.now()
+  const { dueMs } = startDeadline({ giveUp: given.resolve }, 20)
+  t.ok(dueMs >= startedMs + 20 && dueMs < startedMs + 1000)
+  t.match(await given.promise, { status: 504, code: 'deadline_exceeded', message: /20 ms/ })
+})
+
+t.test('a deadline that was stopped gives nothing up', async t => {
+  const deadline = startDeadline({ giveUp: () => t.fail('it was given up') }, 5)
+  deadline.stop()
+  await new Promise(resolve => setTimeout(resolve, 20))
 })
