@@ -6,6 +6,7 @@ import { createAccounts } from '../services/ledger/accounts.ts'
 import { createAdministration } from '../services/admin/administration.ts'
 import type { Administration } from '../services/admin/administration.ts'
 import type { Page } from '../services/admin/page.ts'
+import { processWarnings } from '../services/shared/log.ts'
 import { openStore } from '../services/store/open.ts'
 import type { Column } from '../services/admin/format/columns.ts'
 import { toTable } from '../services/admin/format/table.ts'
@@ -43,7 +44,7 @@ export function createSession (terminal: Terminal, outcome: Outcome): Session {
       const { databaseUrl } = readSettings(terminal.env)
       const path = /^sqlite:(?!:memory:$)(.+)$/.exec(databaseUrl)?.[1]
       const isNew = path !== undefined && !existsSync(path)
-      const log = { info: () => {}, warn: (_details: object, message: string) => warn(message) }
+      const log = { ...processWarnings, warn: (_details: object, message: string) => warn(message) }
       const store = await openStore(databaseUrl, { log })
       // Explains the empty list to a user in the wrong folder.
       if (isNew) warn(`created a new database at ${path}; set DATABASE_URL to use another one`)

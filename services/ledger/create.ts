@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { processWarnings, type Log } from '../shared/log.ts'
-import { realTimers, type Timers } from '../shared/timers.ts'
+import { realTimers, retry, type Timers } from '../shared/timers.ts'
 import { StoreUnavailable, type Store } from '../store/store.ts'
 import { createNodeLiveness, type NodeLiveness } from './cluster/node-liveness.ts'
 import { createNodeMembership } from './cluster/node-membership.ts'
@@ -118,12 +118,10 @@ function timed<Batch> (
 async function flushWithin (queue: Queue, timeMs: number): Promise<void> {
   const deadline = performance.now() + timeMs
   while (queue.unflushed > 0) {
-    try {
-      await queue.flush()
-    } catch (error) {
+    await retry(() => queue.flush(), error => {
       if (!(error instanceof StoreUnavailable) || performance.now() > deadline) throw error
-      await new Promise((resolve) => setTimeout(resolve, closeRetryMs))
-    }
+      return closeRetryMs
+    })
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Log } from '../shared/log.ts'
-import type { Timers } from '../shared/timers.ts'
+import { periodically, type Timers } from '../shared/timers.ts'
 import { StoreUnavailable, type Store } from '../store/store.ts'
 import type { NodeMembership } from './cluster/node-membership.ts'
 import type { StaleHolds } from './cluster/release-dead-nodes.ts'
@@ -23,28 +23,27 @@ interface MaintenanceContext {
 
 /** Starts the periodic work of a node; returns how to stop it, which waits for work in progress. */
 export function startLedgerMaintenance (context: MaintenanceContext): () => Promise<void> {
-  const { timers, options } = context
-  const stops = [
-    repeat(timers, 0, options.heartbeatMs, () => heartbeat(context)),
-    repeat(timers, options.idleMs, options.idleMs, async () => giveBackSpare(context))
+  const { timers, options, log } = context
+  const onError = (err: unknown) => {
+    // Until a later heartbeat succeeds, the lease runs out.
+    if (err instanceof StoreUnavailable) log.warn({ err }, 'the ledger could not send a heartbeat')
+    else log.error({ err }, 'maintenance of the ledger failed')
+  }
+  const work = [
+    periodically(() => options.heartbeatMs, () => heartbeat(context), onError, { firstMs: 0, timers }),
+    periodically(() => options.idleMs, async () => giveBackSpare(context), onError, { timers })
   ]
-  return async () => { await Promise.all(stops.map((stop) => stop())) }
+  return async () => { await Promise.all(work.map((periodic) => periodic.stop())) }
 }
 
 /** Renews the node's lease, and does what any node may do. */
 async function heartbeat (context: MaintenanceContext): Promise<void> {
   const { store, membership, staleHolds, releaseDeadNodes, clock, log } = context
-  try {
-    await membership.heartbeat()
-    await releaseDeadNodes()
-    const released = await staleHolds.releaseExpired(clock())
-    if (released.length > 0) log.warn({ released }, 'durable holds expired')
-    await recordEntryBlocks(store)
-  } catch (err) {
-    // Until a later heartbeat succeeds, the lease runs out.
-    if (err instanceof StoreUnavailable) log.warn({ err }, 'the ledger could not send a heartbeat')
-    else log.error({ err }, 'maintenance of the ledger failed')
-  }
+  await membership.heartbeat()
+  await releaseDeadNodes()
+  const released = await staleHolds.releaseExpired(clock())
+  if (released.length > 0) log.warn({ released }, 'durable holds expired')
+  await recordEntryBlocks(store)
 }
 
 /** Gives back what is spare on accounts that were not used lately, and refreshes those that were. */
@@ -63,23 +62,4 @@ function giveBackSpare ({ membership, queue, options, monotonic }: MaintenanceCo
     allowance.idle = true
   }
   if (term.dirty.size > 0) queue.touch()
-}
-
-/** `work` never rejects. */
-function repeat (
-  timers: Timers, firstMs: number, everyMs: number, work: () => Promise<void>
-): () => Promise<void> {
-  let stopped = false
-  let current = Promise.resolve()
-  let cancel = timers.inBackground(firstMs, run)
-  function run (): void {
-    current = work().then(() => {
-      if (!stopped) cancel = timers.inBackground(everyMs, run)
-    })
-  }
-  return async () => {
-    stopped = true
-    cancel()
-    await current
-  }
 }

@@ -6,6 +6,7 @@ import { Readable } from 'node:stream'
 import {
   DeleteObjectCommand, GetObjectCommand, PutObjectCommand, S3Client, S3ServiceException, paginateListObjectsV2
 } from '@aws-sdk/client-s3'
+import { retry } from '../shared/timers.ts'
 import { idOfBlobKey, type BlobStore, type S3Location } from './blob-store.ts'
 import { BlobMissing, MediaUnavailable, asMediaUnavailable } from './errors.ts'
 
@@ -98,16 +99,11 @@ export function createS3BlobStore ({ bucket, prefix, endpoint, region, credentia
 
 /** Retries with exponential backoff: the SDK does not retry a request whose body is a stream. */
 async function withRetries (send: () => Promise<unknown>): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      await send()
-      return
-    } catch (error) {
-      const isFinal = error instanceof S3ServiceException && error.$fault === 'client'
-      if (isFinal || attempt === maxAttempts) throw new MediaUnavailable(error)
-      await new Promise(resolve => setTimeout(resolve, backoffMs * 2 ** attempt * Math.random()))
-    }
-  }
+  await retry(send, (error, attempts) => {
+    const isFinal = error instanceof S3ServiceException && error.$fault === 'client'
+    if (isFinal || attempts === maxAttempts) throw new MediaUnavailable(error)
+    return backoffMs * 2 ** attempts * Math.random()
+  })
 }
 
 function isNotFound (error: unknown): boolean {

@@ -1,4 +1,4 @@
-/** Where services report what no client is told; pino's arguments. */
+/** The log of a service; a subset of pino's interface. */
 export interface Log {
   info (details: object, message: string): void
   warn (details: object, message: string): void

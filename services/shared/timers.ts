@@ -1,8 +1,13 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
 /** Timers as a dependency, so that tests can simulate time. */
 export interface Timers {
-  /** Calls `work` once after `delayMs`, for 0 in the next turn of the event loop. Returns what cancels it. */
+  /**
+   * Calls `work` once after `delayMs`, for 0 in the next turn of the event loop. Returns a function that
+   * cancels the call.
+   */
   after (delayMs: number, work: () => void): () => void
-  /** The same, without keeping the process alive. */
+  /** Does not keep the process alive. */
   inBackground (delayMs: number, work: () => void): () => void
 }
 
@@ -26,7 +31,13 @@ export const realTimers: Timers = {
 /** How often a null interval is read again. */
 const idleMs = 5000
 
-/** Work that is repeated until it is stopped. */
+interface PeriodicOptions {
+  /** The delay of the first run; the interval by default. */
+  firstMs?: number
+  timers?: Pick<Timers, 'inBackground'>
+}
+
+/** Periodic work. */
 export interface Periodic {
   /** Starts no further run; resolves when the current one has ended. */
   stop (): Promise<void>
@@ -39,27 +50,43 @@ export interface Periodic {
 export function periodically (
   intervalMs: () => number | null,
   work: (signal: AbortSignal) => Promise<void>,
-  onError: (error: unknown) => void
+  onError: (error: unknown) => void,
+  { firstMs, timers = realTimers }: PeriodicOptions = {}
 ): Periodic {
   const stopping = new AbortController()
   let running: Promise<void> = Promise.resolve()
-  let timer: NodeJS.Timeout
+  let cancel = (): void => {}
 
-  function schedule (): void {
+  function schedule (ms = intervalMs()): void {
     if (stopping.signal.aborted) return
-    const ms = intervalMs()
-    timer = setTimeout(() => {
+    cancel = timers.inBackground(ms ?? idleMs, () => {
       running = ms === null ? Promise.resolve() : work(stopping.signal).catch(onError)
       running.finally(schedule)
-    }, ms ?? idleMs).unref()
+    })
   }
 
-  schedule()
+  schedule(firstMs)
   return {
     async stop () {
       stopping.abort()
-      clearTimeout(timer)
+      cancel()
       await running
+    }
+  }
+}
+
+/**
+ * Calls `work` until it succeeds. After each failure, `pauseMs` returns how long to wait before the next
+ * attempt; if it throws, so does `retry`. `attempts` counts from 1.
+ */
+export async function retry<T> (
+  work: () => T | Promise<T>, pauseMs: (error: unknown, attempts: number) => number
+): Promise<T> {
+  for (let attempts = 1; ; attempts++) {
+    try {
+      return await work()
+    } catch (error) {
+      await sleep(pauseMs(error, attempts))
     }
   }
 }

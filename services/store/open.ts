@@ -1,6 +1,6 @@
-import { processWarnings } from '../shared/log.ts'
+import { processWarnings, type Log } from '../shared/log.ts'
 import { openSqlite } from './sqlite.ts'
-import type { Store, StoreLog } from './store.ts'
+import type { Store } from './store.ts'
 
 /**
  * Opens `sqlite:<path>`, `sqlite::memory:` or
@@ -8,7 +8,7 @@ import type { Store, StoreLog } from './store.ts'
  * StoreUnavailable when the database cannot be used.
  */
 export async function openStore (
-  url: string, { log = processWarnings }: { log?: StoreLog } = {}
+  url: string, { log = processWarnings }: { log?: Log } = {}
 ): Promise<Store> {
   const [, scheme, rest = ''] = /^([a-z][a-z0-9+.-]*):(?:\/\/)?(.*)$/is.exec(url) ?? []
   switch (scheme?.toLowerCase()) {

@@ -2,7 +2,8 @@ import { Pool, type PoolClient } from 'pg'
 import { statementLimits, type PostgresAddress } from './postgres-address.ts'
 import { createPostgresConnection, createStatementNames } from './postgres-connection.ts'
 import type { PostgresConnection } from './postgres-connection.ts'
-import { StoreUnavailable, type StoreLog } from './store.ts'
+import type { Log } from '../shared/log.ts'
+import { StoreUnavailable } from './store.ts'
 
 export interface ConnectionPool {
   /** Throws StoreUnavailable if no connection is available, else what `work` throws. */
@@ -17,7 +18,7 @@ const idleTimeoutMs = 30_000
 const maxLifetimeS = 3_600
 
 /** Creates a pool that connects on demand and replaces lost connections. */
-export function createConnectionPool (address: PostgresAddress, log: StoreLog): ConnectionPool {
+export function createConnectionPool (address: PostgresAddress, log: Log): ConnectionPool {
   const names = createStatementNames(maxPrepared)
   const pool = new Pool({
     ...address.config,

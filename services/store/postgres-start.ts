@@ -1,11 +1,12 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
+import type { Log } from '../shared/log.ts'
+import { retry } from '../shared/timers.ts'
 import { migrate } from './migrations.ts'
 import { statementLimits, type PostgresAddress } from './postgres-address.ts'
 import { createPostgresConnection, inTransaction, createStatementNames } from './postgres-connection.ts'
 import type { PostgresConnection } from './postgres-connection.ts'
 import { isUnavailable, reasonOf } from './postgres-errors.ts'
-import { StoreUnavailable, type StoreLog } from './store.ts'
+import { StoreUnavailable } from './store.ts'
 
 const retryMs = 500
 /** Includes waiting for another process that migrates. */
@@ -18,23 +19,21 @@ const migrationLock = 8_655_742_953
  * `timeoutMs`, an Error if it refuses the connection or cannot be migrated.
  */
 export async function preparePostgres (
-  address: PostgresAddress, { log, timeoutMs }: { log: StoreLog, timeoutMs: number }
+  address: PostgresAddress, { log, timeoutMs }: { log: Log, timeoutMs: number }
 ): Promise<void> {
   const deadline = performance.now() + timeoutMs
-  for (let attempts = 1; ; attempts++) {
-    const client = createClient(address)
-    try {
-      const migrated = await migrateOver(client)
-      if (migrated.length > 0) log.info({ migrations: migrated }, 'the database was migrated')
-      return
-    } catch (error) {
-      if (!(error instanceof StoreUnavailable)) throw error
-      const message = `Postgres at ${client.host}:${client.port} cannot be reached: ${reasonOf(error.cause)}`
-      if (performance.now() + retryMs > deadline) throw new StoreUnavailable(error.cause, message)
-      if (attempts === 1) log.warn({ timeoutMs }, `${message}; trying again`)
-    }
-    await sleep(retryMs)
-  }
+  let client: Client
+  const migrated = await retry(() => {
+    client = createClient(address)
+    return migrateOver(client)
+  }, (error, attempts) => {
+    if (!(error instanceof StoreUnavailable)) throw error
+    const message = `Postgres at ${client.host}:${client.port} cannot be reached: ${reasonOf(error.cause)}`
+    if (performance.now() + retryMs > deadline) throw new StoreUnavailable(error.cause, message)
+    if (attempts === 1) log.warn({ timeoutMs }, `${message}; trying again`)
+    return retryMs
+  })
+  if (migrated.length > 0) log.info({ migrations: migrated }, 'the database was migrated')
 }
 
 function createClient (address: PostgresAddress): Client {

@@ -1,13 +1,14 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import type { Log } from '../shared/log.ts'
+import { retry } from '../shared/timers.ts'
 import { readPostgresAddress } from './postgres-address.ts'
 import { inTransaction } from './postgres-connection.ts'
 import { isRetryable } from './postgres-errors.ts'
 import { createConnectionPool, type ConnectionPool } from './postgres-pool.ts'
 import { preparePostgres } from './postgres-start.ts'
-import { StoreUnavailable, type Queries, type Store, type StoreLog, type Value } from './store.ts'
+import { StoreUnavailable, type Queries, type Store, type Value } from './store.ts'
 
 interface PostgresOptions {
-  log: StoreLog
+  log: Log
   /** How long to wait at start-up for a server that cannot be reached. */
   startTimeoutMs?: number
 }
@@ -49,13 +50,9 @@ function createStore (pool: ConnectionPool): Store {
  * never succeeds.
  */
 async function withRetries<T> (attempt: () => Promise<T>): Promise<T> {
-  for (let attempts = 1; ; attempts++) {
-    try {
-      return await attempt()
-    } catch (error) {
-      if (!isRetryable(error)) throw error
-      if (attempts === maxAttempts) throw new StoreUnavailable(error)
-    }
-    await sleep(Math.random() * maxBackoffMs * attempts)
-  }
+  return await retry(attempt, (error, attempts) => {
+    if (!isRetryable(error)) throw error
+    if (attempts === maxAttempts) throw new StoreUnavailable(error)
+    return Math.random() * maxBackoffMs * attempts
+  })
 }

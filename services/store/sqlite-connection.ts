@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { LRUCache } from 'lru-cache'
+import { retry } from '../shared/timers.ts'
 import { StoreUnavailable, type Value } from './store.ts'
 
 const maxStatements = 500
@@ -49,14 +49,10 @@ export function connect (path: string, { readOnly = false } = {}): SqliteConnect
 /** Retries for up to `waitMs` while another process holds the lock, without blocking the event loop. */
 export async function retryWhileBusy<T> (statement: () => T, waitMs: number): Promise<T> {
   const deadline = performance.now() + waitMs
-  for (;;) {
-    try {
-      return statement()
-    } catch (error) {
-      if (!isBusy(error) || performance.now() >= deadline) throw error
-    }
-    await sleep(5 + Math.random() * 20)
-  }
+  return await retry(statement, error => {
+    if (!isBusy(error) || performance.now() >= deadline) throw error
+    return 5 + Math.random() * 20
+  })
 }
 
 function open (path: string, readOnly: boolean): DatabaseSync {

@@ -28,11 +28,6 @@ export interface Store extends Queries {
   close(): Promise<void>
 }
 
-export interface StoreLog {
-  info(details: object, message: string): void
-  warn(details: object, message: string): void
-}
-
 /** The database cannot be reached or did not answer: a 503 for the client, never a 401. */
 export class StoreUnavailable extends Error {
   constructor (cause: unknown, message = 'The database cannot be reached.') {

@@ -4,6 +4,7 @@ import { createJobHolds } from '../ledger/hold/job-holds.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { withDefaults } from '../ledger/options.ts'
 import { createNodeLiveness } from '../ledger/cluster/node-liveness.ts'
+import type { Log } from '../shared/log.ts'
 import { realTimers } from '../shared/timers.ts'
 import type { Download, MediaStore } from '../media/media.ts'
 import type { VideoSettings } from '../catalogue/types.ts'
@@ -11,7 +12,7 @@ import type { Catalogue } from '../requests/candidates.ts'
 import type { Store } from '../store/store.ts'
 import { createJobFinder } from './find-job.ts'
 import { defaultTiming } from './runner/runner-context.ts'
-import type { JobLog, RunnerContext, Timing } from './runner/runner-context.ts'
+import type { RunnerContext, Timing } from './runner/runner-context.ts'
 import { isLive } from './job.ts'
 import type { Job } from './job.ts'
 import { retryWrite } from './runner/retry-write.ts'
@@ -39,7 +40,7 @@ export interface VideoServiceOptions {
   models: Pick<Models, 'resolveVideos'>
   catalogue: Catalogue
   settings (): VideoSettings
-  log: JobLog
+  log: Log
   timing?: Partial<Timing>
   /** Receives each job that ended on this node. */
   onEnd?: (job: Job) => void

@@ -1,5 +1,5 @@
 import type { NodeLiveness } from '../../ledger/cluster/node-liveness.ts'
-import type { Timers } from '../../shared/timers.ts'
+import { periodically, type Timers } from '../../shared/timers.ts'
 import { StoreUnavailable } from '../../store/store.ts'
 import type { RunnerContext } from './runner-context.ts'
 import type { Runner } from './runner.ts'
@@ -31,10 +31,8 @@ const checksPerTakeover = 8
 export function startMaintenance (context: RunnerContext, options: MaintenanceOptions): Maintenance {
   const { node, takeoverMs, liveness, timers, monotonic, runner } = options
   const { rows, log, clock, timing } = context
-  const everyMs = takeoverMs / checksPerTakeover
   let own = { heartbeatAt: -1, seenMs: monotonic() }
   let prunedMs = -Infinity
-  let stopped = false
 
   async function check (): Promise<void> {
     const askedMs = monotonic()
@@ -65,23 +63,9 @@ export function startMaintenance (context: RunnerContext, options: MaintenanceOp
     return monotonic() - own.seenMs > takeoverMs * 2 / 3
   }
 
-  let cancel = timers.inBackground(0, run)
-  let running = Promise.resolve()
-  function run (): void {
-    running = check().catch(err => {
-      const level = err instanceof StoreUnavailable ? 'warn' : 'error'
-      log[level]({ err }, 'the jobs of other nodes could not be checked')
-    }).then(() => {
-      if (!stopped) cancel = timers.inBackground(everyMs, run)
-    })
-  }
-
-  return {
-    isFenced,
-    async stop () {
-      stopped = true
-      cancel()
-      await running
-    }
-  }
+  const checks = periodically(() => takeoverMs / checksPerTakeover, check, err => {
+    const level = err instanceof StoreUnavailable ? 'warn' : 'error'
+    log[level]({ err }, 'the jobs of other nodes could not be checked')
+  }, { firstMs: 0, timers })
+  return { isFenced, stop: () => checks.stop() }
 }

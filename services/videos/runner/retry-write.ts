@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { retry } from '../../shared/timers.ts'
 import { StoreUnavailable } from '../../store/store.ts'
 import type { RunnerContext } from './runner-context.ts'
 
@@ -12,13 +12,9 @@ const longestPauseMs = 2_000
 export async function retryWrite<T> (
   { closing, log }: RunnerContext, id: string, write: () => Promise<T>
 ): Promise<T> {
-  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 2)) {
-    try {
-      return await write()
-    } catch (err) {
-      if (!(err instanceof StoreUnavailable) || closing.aborted) throw err
-      log.warn({ job: id, err }, 'a job cannot be written')
-    }
-    await sleep(pauseMs)
-  }
+  return await retry(write, (err, attempts) => {
+    if (!(err instanceof StoreUnavailable) || closing.aborted) throw err
+    log.warn({ job: id, err }, 'a job cannot be written')
+    return Math.min(longestPauseMs, firstPauseMs * 2 ** (attempts - 1))
+  })
 }

@@ -2,15 +2,10 @@ import type { VideoSettings } from '../../catalogue/types.ts'
 import type { JobHolds } from '../../ledger/hold/job-holds.ts'
 import type { Download, MediaStore } from '../../media/media.ts'
 import type { VideoProvider } from '../../providers/provider-video.ts'
+import type { Log } from '../../shared/log.ts'
 import type { Store } from '../../store/store.ts'
 import type { Job } from '../job.ts'
 import type { JobRows } from '../rows.ts'
-
-export interface JobLog {
-  info (details: object, message: string): void
-  warn (details: object, message: string): void
-  error (details: object, message: string): void
-}
 
 /** Times of the runner that no operator needs to change, in ms. */
 export interface Timing {
@@ -59,7 +54,7 @@ export interface RunnerContext {
   settings (): VideoSettings
   timing: Timing
   clock: () => number
-  log: JobLog
+  log: Log
   /** Aborted when the node gives up its jobs. */
   closing: AbortSignal
 }

@@ -13,7 +13,8 @@ const server = await startPostgres(t)
 /** A log that keeps the warnings, and the first of them as a promise. */
 function createLog () {
   const { promise: warning, resolve } = Promise.withResolvers<string>()
-  return { log: { info: () => {}, warn: (_details: object, message: string) => resolve(message) }, warning }
+  const warn = (_details: object, message: string) => resolve(message)
+  return { log: { info: () => {}, warn, error: () => {} }, warning }
 }
 
 async function open (t: Test) {

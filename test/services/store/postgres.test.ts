@@ -9,7 +9,7 @@ import { StoreUnavailable } from '../../../services/store/store.ts'
 import type { Store } from '../../../services/store/store.ts'
 import { createDatabase } from '../../engines.ts'
 
-const log = { info: () => {}, warn: () => {} }
+const log = { info: () => {}, warn: () => {}, error: () => {} }
 
 async function openAt (t: Test, url: string): Promise<Store> {
   const store = await openPostgres(url, { log, startTimeoutMs: 0 })
