@@ -4,8 +4,7 @@ import { createAccount, listAccounts, updateAccount } from '../services/admin/ac
 import { amountText } from '../services/admin/amounts.ts'
 import type { PageRequest } from '../services/admin/page.ts'
 import type { Column } from '../services/admin/format/columns.ts'
-import { limitsOf, limitsText, withLimits, withoutLimits } from './limits.ts'
-import type { LimitOptions } from './limits.ts'
+import { limitsOf, limitsText, withLimits, withoutLimits, type LimitOptions } from './limits.ts'
 import { withJson, withPaging } from './options.ts'
 import type { JsonOption, Session } from './session.ts'
 

@@ -1,5 +1,4 @@
-import { InvalidArgumentError } from 'commander'
-import type { Command } from 'commander'
+import { InvalidArgumentError, type Command } from 'commander'
 import type { GivenLimits, LimitSet } from '../schemas/admin/shared.ts'
 import { maxLimit } from '../services/shared/limits.ts'
 

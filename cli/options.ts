@@ -1,5 +1,4 @@
-import { InvalidArgumentError } from 'commander'
-import type { Command } from 'commander'
+import { InvalidArgumentError, type Command } from 'commander'
 import type { UsageDimension } from '../services/reports/usage.ts'
 import { readIsoTime } from '../services/shared/iso-time.ts'
 import { nanoFromUsd } from '../services/shared/money.ts'

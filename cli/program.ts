@@ -6,8 +6,7 @@ import { addKeyCommands } from './keys.ts'
 import { addLedgerCommands } from './ledger.ts'
 import { addRouteCommands } from './route.ts'
 import { createSession } from './session.ts'
-import { oneLine } from './terminal.ts'
-import type { Outcome, Terminal } from './terminal.ts'
+import { oneLine, type Outcome, type Terminal } from './terminal.ts'
 import { addUsageCommand } from './usage.ts'
 
 /** Builds the commands of the CLI, which write their exit code to `outcome`. */

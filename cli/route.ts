@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { InvalidArgumentError } from 'commander'
-import type { Command } from 'commander'
+import { InvalidArgumentError, type Command } from 'commander'
 import type { ChatCompletionRequest } from '../schemas/openai/chat-completions.ts'
 import type { RoutingDecision } from '../schemas/openai/routing.ts'
 import type { FeedbackTraining } from '../services/admin/routing-feedback.ts'
@@ -36,9 +35,7 @@ export function addRouteCommands (program: Command, session: Session, env: NodeJ
     })
 
   withJson(route.command('train'))
-    .description(
-      'learn corrections from feedback; prints the error on held-back feedback before and after'
-    )
+    .description('learn corrections from feedback; prints the error on held-back feedback before and after')
     .option('--apply', 'apply the corrections on all gateways of this database')
     .action(async ({ apply = false, ...options }: JsonOption & { apply?: boolean }) => {
       const { trainOnFeedback } = await import('../services/admin/routing-feedback.ts')

@@ -1,8 +1,7 @@
 import { CommanderError } from 'commander'
 import { StoreUnavailable } from '../services/store/store.ts'
 import { createProgram } from './program.ts'
-import { exitCodes, oneLine } from './terminal.ts'
-import type { Terminal } from './terminal.ts'
+import { exitCodes, oneLine, type Terminal } from './terminal.ts'
 
 /**
  * Runs one command, e.g. `['keys', 'list', '--json']`, and returns the exit code of the process. Errors are

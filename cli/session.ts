@@ -3,15 +3,13 @@ import { once } from 'node:events'
 import { readSettings } from '../services/config/settings/settings.ts'
 import { createKeys } from '../services/keys/keys.ts'
 import { createAccounts } from '../services/ledger/accounts.ts'
-import { createAdministration } from '../services/admin/administration.ts'
-import type { Administration } from '../services/admin/administration.ts'
+import { createAdministration, type Administration } from '../services/admin/administration.ts'
 import type { Page } from '../services/admin/page.ts'
 import { processWarnings } from '../services/shared/log.ts'
 import { openStore } from '../services/store/open.ts'
 import type { Column } from '../services/admin/format/columns.ts'
 import { toTable } from '../services/admin/format/table.ts'
-import { exitCodes } from './terminal.ts'
-import type { Outcome, Terminal } from './terminal.ts'
+import { exitCodes, type Outcome, type Terminal } from './terminal.ts'
 
 /** What commands work with. */
 export interface Session {

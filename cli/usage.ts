@@ -1,8 +1,6 @@
-import { Option } from 'commander'
-import type { Command } from 'commander'
+import { Option, type Command } from 'commander'
 import type { PageRequest } from '../services/admin/page.ts'
-import { listUsage, toDimensions, usageColumns, usageCsv } from '../services/admin/usage.ts'
-import type { UsageFilter } from '../services/admin/usage.ts'
+import { listUsage, toDimensions, usageColumns, usageCsv, type UsageFilter } from '../services/admin/usage.ts'
 import { parseDimensions, parseTime, withJson, withPaging } from './options.ts'
 import type { JsonOption, Session } from './session.ts'
 

@@ -9,8 +9,7 @@ import type { Administration } from './administration.ts'
 import { amountFields } from './amounts.ts'
 import { assertFits } from './assert-fits.ts'
 import { mergeLimits, toLimitSet } from './limits.ts'
-import { readPage } from './page.ts'
-import type { Page, PageRequest } from './page.ts'
+import { readPage, type Page, type PageRequest } from './page.ts'
 
 /**
  * Creates an account without credit. `created` is false, and nothing changes, if it already exists with the

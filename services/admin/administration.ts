@@ -1,7 +1,6 @@
 import type { Keys } from '../keys/keys.ts'
 import type { Accounts } from '../ledger/accounts.ts'
-import { createCorrections } from '../ledger/corrections.ts'
-import type { Corrections } from '../ledger/corrections.ts'
+import { createCorrections, type Corrections } from '../ledger/corrections.ts'
 import type { Store } from '../store/store.ts'
 
 /** What the CLI and the admin API operate on. */

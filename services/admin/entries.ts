@@ -9,8 +9,7 @@ import type { Value } from '../store/store.ts'
 import { whereClause } from '../store/where-clause.ts'
 import type { Administration } from './administration.ts'
 import { amountFields } from './amounts.ts'
-import { readPage } from './page.ts'
-import type { Page, PageRequest, TimeRange } from './page.ts'
+import { readPage, type Page, type PageRequest, type TimeRange } from './page.ts'
 
 export interface EntryRequest extends PageRequest, TimeRange {
   /** Entries that debit or credit this account. */

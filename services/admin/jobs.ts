@@ -5,12 +5,10 @@ import { isoTime, isoTimeOrNull } from '../shared/iso-time.ts'
 import type { Value } from '../store/store.ts'
 import { whereClause } from '../store/where-clause.ts'
 import type { Job } from '../videos/job.ts'
-import { columns, toJob } from '../videos/job-row.ts'
-import type { JobRow } from '../videos/job-row.ts'
+import { columns, toJob, type JobRow } from '../videos/job-row.ts'
 import type { Administration } from './administration.ts'
 import { amountFields } from './amounts.ts'
-import { readPage } from './page.ts'
-import type { Page, PageRequest } from './page.ts'
+import { readPage, type Page, type PageRequest } from './page.ts'
 
 export interface JobRequest extends PageRequest {
   account?: string | undefined

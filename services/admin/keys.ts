@@ -8,8 +8,7 @@ import { createJsonIds } from '../store/json-rows.ts'
 import type { Administration } from './administration.ts'
 import { amountFields, requiredNanoOf, withinRange } from './amounts.ts'
 import { mergeLimits, toLimitSet } from './limits.ts'
-import { readPage } from './page.ts'
-import type { Page, PageRequest } from './page.ts'
+import { readPage, type Page, type PageRequest } from './page.ts'
 
 export interface KeyRequest extends PageRequest {
   /** Only keys of this account. */

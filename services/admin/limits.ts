@@ -1,6 +1,5 @@
 import type { GivenLimits, LimitSet } from '../../schemas/admin/shared.ts'
-import { noLimits } from '../shared/limits.ts'
-import type { Limits } from '../shared/limits.ts'
+import { noLimits, type Limits } from '../shared/limits.ts'
 
 /** Converts limits to the form of the admin API. */
 export function toLimitSet ({ requestsPerMinute, tokensPerMinute, concurrentRequests }: Limits): LimitSet {

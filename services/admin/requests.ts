@@ -1,10 +1,8 @@
 import type { RequestSummary } from '../../schemas/admin/requests.ts'
-import { summarize } from '../observability/request-log/summary.ts'
-import type { SummaryQuery, SummaryRow } from '../observability/request-log/summary.ts'
+import { summarize, type SummaryQuery, type SummaryRow } from '../observability/request-log/summary.ts'
 import type { Store } from '../store/store.ts'
 import { amountFields } from './amounts.ts'
-import { readPage } from './page.ts'
-import type { Page, PageRequest, TimeRange } from './page.ts'
+import { readPage, type Page, type PageRequest, type TimeRange } from './page.ts'
 
 export type RequestFilter = Omit<SummaryQuery, 'limit' | 'after' | 'from' | 'to'> & TimeRange
 

@@ -1,13 +1,10 @@
-import { usageDimensions } from '../../schemas/admin/usage.ts'
-import type { UsageRow } from '../../schemas/admin/usage.ts'
-import { sumUsage } from '../reports/usage.ts'
-import type { UsageDimension, UsageTotals as BilledUsage } from '../reports/usage.ts'
+import { usageDimensions, type UsageRow } from '../../schemas/admin/usage.ts'
+import { sumUsage, type UsageDimension, type UsageTotals as BilledUsage } from '../reports/usage.ts'
 import type { Column } from './format/columns.ts'
 import { toCsv } from './format/csv.ts'
 import type { Administration } from './administration.ts'
 import { amountFields, amountText } from './amounts.ts'
-import { allPages, readPage } from './page.ts'
-import type { Page, PageRequest, TimeRange } from './page.ts'
+import { allPages, readPage, type Page, type PageRequest, type TimeRange } from './page.ts'
 
 /** Which usage to report, and how to group it. */
 export interface UsageFilter extends TimeRange {

@@ -1,8 +1,7 @@
 import type { ImageGenerationRequest } from '../../schemas/openai/images-generations.ts'
 import type { ImageAbilities, ModelConfig, SizeRange } from '../catalogue/types.ts'
 import { GatewayError } from '../shared/errors.ts'
-import type { ImageSize, ImageOptions } from '../providers/provider-image.ts'
-import { sizeText } from '../providers/provider-image.ts'
+import { sizeText, type ImageSize, type ImageOptions } from '../providers/provider-image.ts'
 
 /** Checks a request against what the model can do. Throws GatewayError 400, which lists what it supports. */
 export function checkRequest (

@@ -1,8 +1,7 @@
 import { createJsonIds } from '../store/json-rows.ts'
 import type { Queries, Store } from '../store/store.ts'
 import type { Job, LiveJob } from './job.ts'
-import { columns, toChange, toJob, toRow } from './job-row.ts'
-import type { JobChange, JobRow } from './job-row.ts'
+import { columns, toChange, toJob, toRow, type JobChange, type JobRow } from './job-row.ts'
 
 /** The statements on the table `job`. */
 export type JobRows = ReturnType<typeof createJobRows>

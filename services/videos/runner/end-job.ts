@@ -1,5 +1,4 @@
-import type { UpstreamError } from '../../shared/errors.ts'
-import { GatewayError } from '../../shared/errors.ts'
+import { GatewayError, type UpstreamError } from '../../shared/errors.ts'
 import type { Posting } from '../../ledger/ledger.ts'
 import { fromUpstream } from '../../http/upstream-errors.ts'
 import type { Next, RunnerContext } from './runner-context.ts'

@@ -1,7 +1,6 @@
 import { UpstreamError } from '../../shared/errors.ts'
 import type { VideoProvider, VideoState } from '../../providers/provider-video.ts'
-import { backoff } from './runner-context.ts'
-import type { Next, RunnerContext } from './runner-context.ts'
+import { backoff, type Next, type RunnerContext } from './runner-context.ts'
 import { storeResult } from './store-result.ts'
 import { cancelledEnd, failedEnd, endJob, jobLost, noProvider, tooLate } from './end-job.ts'
 import type { LiveJob } from '../job.ts'

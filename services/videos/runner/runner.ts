@@ -1,14 +1,11 @@
 import { StoreUnavailable } from '../../store/store.ts'
 import type { Timers } from '../../shared/timers.ts'
-import { backoff } from './runner-context.ts'
-import type { Next, RunnerContext } from './runner-context.ts'
+import { backoff, type Next, type RunnerContext } from './runner-context.ts'
 import { createDueQueue } from './due-queue.ts'
 import { cancelledEnd, endJob } from './end-job.ts'
-import { isLive, toLive } from '../job.ts'
-import type { Job, LiveJob } from '../job.ts'
+import { isLive, toLive, type Job, type LiveJob } from '../job.ts'
 import { poll } from './poll.ts'
-import { createPollRate } from './poll-rate.ts'
-import type { PollRate } from './poll-rate.ts'
+import { createPollRate, type PollRate } from './poll-rate.ts'
 import { submit } from './submit.ts'
 
 /** Runs the jobs of this node. */

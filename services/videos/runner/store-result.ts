@@ -1,7 +1,6 @@
 import type { MediaStore, StoredMedia } from '../../media/media.ts'
 import type { VideoFile, VideoState } from '../../providers/provider-video.ts'
-import { backoff } from './runner-context.ts'
-import type { Next, RunnerContext } from './runner-context.ts'
+import { backoff, type Next, type RunnerContext } from './runner-context.ts'
 import { endJob, resultLost } from './end-job.ts'
 import type { Job, JobVideo, LiveJob } from '../job.ts'
 import { readMp4 } from './mp4.ts'

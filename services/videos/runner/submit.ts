@@ -1,7 +1,6 @@
 import { UpstreamError } from '../../shared/errors.ts'
 import type { FrameImage, VideoProvider, VideoTask } from '../../providers/provider-video.ts'
-import { backoff } from './runner-context.ts'
-import type { Next, RunnerContext } from './runner-context.ts'
+import { backoff, type Next, type RunnerContext } from './runner-context.ts'
 import { failedEnd, endJob, noProvider, submitUnknown, withoutFrames } from './end-job.ts'
 import type { JobCandidate, Job, LiveJob } from '../job.ts'
 import { retryWrite } from './retry-write.ts'
