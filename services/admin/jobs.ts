@@ -40,7 +40,7 @@ export async function listJobs (
         `select ${columns} from job where ${where} ${isLive} order by created_at desc, id desc limit $1`, params)
     },
     toItem: row => toAdminJob(toJob(row)),
-    cursorOf: row => [row.created_at, row.id]
+    cursorOf: row => [row.createdAt, row.id]
   })
 }
 

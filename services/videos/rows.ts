@@ -1,7 +1,7 @@
 import { createJsonIds } from '../store/json-rows.ts'
 import type { Queries, Store } from '../store/store.ts'
 import type { Job, LiveJob } from './job.ts'
-import { columns, toChange, toJob, toRow, type JobChange, type JobRow } from './job-row.ts'
+import { columns, toColumns, toJob, type JobChange, type JobRow } from './job-row.ts'
 
 /** The statements on the table `job`. */
 export type JobRows = ReturnType<typeof createJobRows>
@@ -17,7 +17,7 @@ export function createJobRows (store: Store, node: string) {
   return {
     /** False when the account has a job of that `dedupe` already. */
     async insert (queries: Queries, job: Job): Promise<boolean> {
-      const row = toRow(job)
+      const row = toColumns(job)
       const names = Object.keys(row)
       return await queries.run(`
         insert into job (${names.join(', ')}) values (${names.map((_, index) => `$${index + 1}`).join(', ')})
@@ -78,7 +78,7 @@ export function createJobRows (store: Store, node: string) {
 
     /** Changes a job; false if this node does not own it any more. */
     async change ({ id, fence }: Pick<LiveJob, 'id' | 'fence'>, change: JobChange, queries: Queries = store): Promise<boolean> {
-      const set = toChange(change)
+      const set = toColumns(change)
       const names = Object.keys(set).map((name, index) => `${name} = $${index + 4}`)
       return await queries.run(`
         update job set ${names.join(', ')} where id = $1 and owner = $2 and fence = $3 and finished_at is null`,

@@ -23,8 +23,7 @@ import type { Timing } from '../../../services/videos/runner/runner-context.ts'
 import { createVideoService } from '../../../services/videos/create.ts'
 import type { VideoService } from '../../../services/videos/create.ts'
 import type { Job } from '../../../services/videos/job.ts'
-import { toJob } from '../../../services/videos/job-row.ts'
-import type { JobRow } from '../../../services/videos/job-row.ts'
+import { columns, toJob, type JobRow } from '../../../services/videos/job-row.ts'
 import { modelFromCatalogue } from '../../../services/catalogue/models.ts'
 
 export const creditNano = 1_000_000_000_000
@@ -214,7 +213,7 @@ async function listen (service: VideoService) {
 
 /** All jobs, the oldest first. */
 export async function jobsIn (store: Store): Promise<Job[]> {
-  return (await store.all<JobRow>('select * from job order by created_at, id')).map(toJob)
+  return (await store.all<JobRow>(`select ${columns} from job order by created_at, id`)).map(toJob)
 }
 
 /** Waits until a condition holds. */
