@@ -26,11 +26,11 @@ export function addRouteCommands (program: Command, session: Session, env: NodeJ
     .action(async (text: string | undefined, given: ExplainOptions, command: Command) => {
       const { policy, body, candidates, ...options } = given
       if (body === undefined && text === undefined) command.error('give a text or --body')
-      const request = body ?? { model: policy, messages: [{ role: 'user' as const, content: text ?? '' }] }
+      const request = { ...body ?? { messages: [{ role: 'user' as const, content: text ?? '' }] }, model: policy }
       // Loaded here, because no other command needs the configuration and the router.
       const { explainRoute } = await import('../services/admin/routing.ts')
       const decision = await session.administer(async ({ store }) =>
-        await explainRoute({ request, policy, candidates: candidates ?? null, env, store }))
+        await explainRoute(request, candidates ?? null, env, store))
       session.print(options, decision, () => report(decision))
     })
 

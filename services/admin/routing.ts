@@ -10,22 +10,13 @@ import { readOffsets } from '../routing/feedback/rows.ts'
 import { createRouter } from '../routing/router.ts'
 import type { Store } from '../store/store.ts'
 
-interface Explanation {
-  request: ChatCompletionRequest
-  policy: string
-  candidates: string[] | null
-  /** The environment of the gateway, which names the configuration file. */
-  env: NodeJS.ProcessEnv
-  store: Store
-}
-
 /**
- * Returns what a gateway with this configuration and database would decide, with the latencies that running
- * gateways have measured. Models that are known only from a provider's model list are missing. Throws
- * GatewayError 400 if no model qualifies, 404 for an unknown policy; ConfigError.
+ * Returns what a gateway with the configuration of `env` and this database would decide for a request to a
+ * policy. Models known only from a provider's model list are missing. Throws GatewayError 400 if no model
+ * qualifies, 404 for an unknown policy; ConfigError.
  */
 export async function explainRoute (
-  { request, policy, candidates, env, store }: Explanation
+  request: ChatCompletionRequest, candidates: string[] | null, env: NodeJS.ProcessEnv, store: Store
 ): Promise<RoutingDecision> {
   const config = await loadConfig({ path: readSettings(env).configPath, env })
   const registry = createModelRegistry(config)
@@ -43,9 +34,7 @@ export async function explainRoute (
     deployments
   })
   return toDecisionResponse(router.decide({
-    request: {
-      ...request, model: policy
-    },
+    request,
     key: '',
     mayUse: () => true,
     conversation: null,
