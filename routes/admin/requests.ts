@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { RequestSummaryList, RequestSummaryQuery } from '../../schemas/admin/requests.ts'
+import { RequestTotalsList, RequestTotalsQuery } from '../../schemas/admin/requests.ts'
 import { errorResponses } from '../../schemas/openai/error.ts'
 import { listRequests } from '../../services/admin/requests.ts'
 import { toDimensions } from '../../services/admin/usage.ts'
@@ -10,8 +10,8 @@ const requests: FastifyPluginAsyncTypebox = async app => {
   app.get('/requests', {
     schema: {
       summary: 'Sum up latencies, errors, tokens and cost by key, model and day',
-      querystring: RequestSummaryQuery,
-      response: { 200: RequestSummaryList, ...errorResponses }
+      querystring: RequestTotalsQuery,
+      response: { 200: RequestTotalsList, ...errorResponses }
     }
   }, async ({ query }) => {
     const { account, key, model } = query

@@ -4,7 +4,7 @@ import { Closed, ListOf, Nano, SummedBy, SumQuery, Usd } from './shared.ts'
 import { Nullable } from '../shared/combinators.ts'
 
 /** How requests went. Times are of those that ended well. */
-export const RequestSummary = Type.Object({
+export const RequestTotals = Type.Object({
   object: Type.Literal('request_summary'),
   ...SummedBy,
   requests: Type.Integer(),
@@ -23,9 +23,9 @@ export const RequestSummary = Type.Object({
   max_ms: Nullable(Type.Integer()),
   average_first_byte_ms: Nullable(Type.Integer())
 })
-export type RequestSummary = Static<typeof RequestSummary>
+export type RequestTotals = Static<typeof RequestTotals>
 
-export const RequestSummaryList = ListOf(RequestSummary)
+export const RequestTotalsList = ListOf(RequestTotals)
 
 /** Query of `GET /admin/requests`. */
-export const RequestSummaryQuery = Closed(SumQuery)
+export const RequestTotalsQuery = Closed(SumQuery)

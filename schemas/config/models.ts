@@ -123,7 +123,7 @@ export const ModelEntry = Type.Object({
 export type ModelEntry = Static<typeof ModelEntry>
 
 /** A model at a provider. Price absent: that of the model; null: not known, so the deployment is not used. */
-export type DeploymentConfig = Known<Omit<DeploymentEntry, 'price'>, 'model'>
+export type DeploymentPlacement = Known<Omit<DeploymentEntry, 'price'>, 'model'>
 
 /** A domain of `quality`. */
 export type Domain = keyof Static<typeof QualityEntry>

@@ -1,4 +1,4 @@
-import type { RequestSummary } from '../../schemas/admin/requests.ts'
+import type { RequestTotals } from '../../schemas/admin/requests.ts'
 import { summarize, type SummaryQuery, type SummaryRow } from '../observability/request-log/summary.ts'
 import type { Store } from '../store/store.ts'
 import { amountFields } from './amounts.ts'
@@ -9,7 +9,7 @@ export type RequestFilter = Omit<SummaryQuery, 'limit' | 'after' | 'from' | 'to'
 /** Summarizes the request log. Throws GatewayError 400 for a wrong page, StoreUnavailable. */
 export async function listRequests (
   store: Store, { limit, after, ...filter }: RequestFilter & PageRequest
-): Promise<Page<RequestSummary>> {
+): Promise<Page<RequestTotals>> {
   const { by, from = 0, to = Number.MAX_SAFE_INTEGER } = filter
   return await readPage({ limit, after }, {
     example: by.map(() => ''),
@@ -19,7 +19,7 @@ export async function listRequests (
   })
 }
 
-function toSummary (row: SummaryRow): RequestSummary {
+function toSummary (row: SummaryRow): RequestTotals {
   const { key, model, day, requests, refused, failed, clientGone } = row
   return {
     object: 'request_summary',

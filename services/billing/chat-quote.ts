@@ -6,7 +6,7 @@ import type { Charge, Quote } from './charge.ts'
 import { estimateUsage } from './estimate-usage.ts'
 import { limitOf, maxCost } from './max-cost.ts'
 import { typicalTokens } from './token-guess.ts'
-import { costNano, tokenPriceOf, type TokenPrice } from './token-price.ts'
+import { tokenCostNano, tokenPriceOf, type TokenPrice } from './token-price.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 
 /** A request for text at one candidate. */
@@ -60,7 +60,7 @@ function chargeFor (
 }
 
 function toCharge (tokens: Usage, price: TokenPrice, estimated: boolean): Charge {
-  return { amountNano: costNano(tokens, price), usage: countsOf(tokens), estimated }
+  return { amountNano: tokenCostNano(tokens, price), usage: countsOf(tokens), estimated }
 }
 
 /** The counts that are booked. */

@@ -85,7 +85,7 @@ const rateNames = [
 ] as const
 
 /** The cost of a call in nano-USD: an exact sum in pico-USD, rounded up once. */
-export function costNano (usage: Usage, price: TokenPrice): number {
+export function tokenCostNano (usage: Usage, price: TokenPrice): number {
   const rates = price.tiers == null ? price : ratesFor(price, usage.prompt)
   const read = Math.min(usage.cachedRead ?? 0, usage.prompt)
   const written = Math.min(usage.cacheWrite ?? 0, usage.prompt - read)

@@ -15,11 +15,11 @@ export function priceOf (model: ModelConfig, task: JobTask): VideoPrice {
   const secondNano = special?.secondNano ?? model.price?.secondNano ?? null
   if (secondNano === null) throw notPriced(model.id, 'videos')
   const seconds = task.seconds ?? model.video?.maxSeconds ?? unknownModel.seconds
-  return { secondNano, seconds, maxNano: costNano(secondNano, seconds) }
+  return { secondNano, seconds, maxNano: videoCostNano(secondNano, seconds) }
 }
 
 /** Seconds at a price, rounded up to the next nano-USD. */
-export function costNano (secondNano: number, seconds: number): number {
+export function videoCostNano (secondNano: number, seconds: number): number {
   // A length such as 4.8 is not exact in binary, so lengths are rounded to microseconds first.
   return assertSafe(Math.ceil(Math.round(seconds * 1e6) * secondNano / 1e6))
 }

@@ -1,7 +1,7 @@
 import type { PolicyConfig } from '../../schemas/config/config.ts'
 import type { Known, Parsed } from '../../schemas/config/fields.ts'
 import type { ImagePrice, SizeRange } from '../../schemas/config/images.ts'
-import type { Capabilities, DeploymentConfig as Placement, Domain, ModelEntry } from '../../schemas/config/models.ts'
+import type { Capabilities, DeploymentPlacement, Domain, ModelEntry } from '../../schemas/config/models.ts'
 import type { ProviderConfig, TimeoutsMs } from '../../schemas/config/providers.ts'
 import type { BreakerConfig, RequestsConfig } from '../../schemas/config/requests.ts'
 import type { VideoAbilities, VideoSettings } from '../../schemas/config/video.ts'
@@ -38,7 +38,7 @@ export interface ModelConfig extends Pick<Fields, Needed>, Partial<Omit<Fields, 
 }
 
 /** A model at a provider. */
-export interface DeploymentConfig extends Placement {
+export interface DeploymentConfig extends DeploymentPlacement {
   /** Absent: the price of the model; null: not known, so the deployment is not used. */
   price?: Price | null
 }

@@ -8,7 +8,7 @@ import { convertImage } from './convert-image.ts'
 /** An image in the media store. */
 export interface StoredImage { media: StoredMedia, revisedPrompt: string | null }
 
-export interface StoreOptions {
+export interface StoreImagesOptions {
   media: MediaStore
   download: Download
   account: string
@@ -33,7 +33,7 @@ const fetchMs = 120_000
  * left; GatewayError, MediaUnavailable and StoreUnavailable when the store fails.
  */
 export async function storeImages (
-  made: readonly GeneratedImage[], options: StoreOptions
+  made: readonly GeneratedImage[], options: StoreImagesOptions
 ): Promise<StoredImage[]> {
   const outcomes = await Promise.allSettled(made.map(image => store(image, options)))
   const stored = outcomes.flatMap(one => one.status === 'fulfilled' ? [one.value] : [])
@@ -49,7 +49,7 @@ function isImageAtFault (error: unknown): boolean {
   return error instanceof UpstreamError || error instanceof MediaRejected || error instanceof GatewayError
 }
 
-async function store (image: GeneratedImage, options: StoreOptions): Promise<StoredImage> {
+async function store (image: GeneratedImage, options: StoreImagesOptions): Promise<StoredImage> {
   const { media, account, size, format, compression } = options
   const body = await bodyOf(image, options)
   const isExplicit = size !== null || format != null
@@ -59,7 +59,7 @@ async function store (image: GeneratedImage, options: StoreOptions): Promise<Sto
 }
 
 async function bodyOf (
-  image: GeneratedImage, { download, provider, signal }: StoreOptions
+  image: GeneratedImage, { download, provider, signal }: StoreImagesOptions
 ): Promise<AsyncIterable<Uint8Array> | Uint8Array> {
   if ('bytes' in image) return image.bytes
   const limited = AbortSignal.any([signal, AbortSignal.timeout(fetchMs)])

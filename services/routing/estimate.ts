@@ -1,4 +1,4 @@
-import { costNano } from '../billing/token-price.ts'
+import { tokenCostNano } from '../billing/token-price.ts'
 import type { ModelEstimate } from './rank.ts'
 import type { RequestFeatures } from './request-features.ts'
 import type { PoolModel } from './model-pool.ts'
@@ -40,7 +40,7 @@ export function estimateModel (
   let estimatedNano = 0
   let maxCostNano = 0
   for (const price of prices) {
-    const cost = (output: number, cachedRead: number) => costNano(
+    const cost = (output: number, cachedRead: number) => tokenCostNano(
       { prompt: request.promptTokens, completion: Math.ceil(output) * request.answers, cachedRead }, price)
     estimatedNano = Math.max(estimatedNano, cost(outputTokens, cachedTokens))
     maxCostNano = Math.max(maxCostNano, cost(maxOutputTokens, 0))

@@ -11,7 +11,7 @@ const finishLimits = { ms: 1000, bytes: 16 * 1024 }
 const highWaterChunks = 16
 
 /** One request and its answer. `undici` calls the `on…` methods. */
-export class Call implements Exchange, Dispatcher.DispatchHandler, Watched, AsyncIterator<Buffer> {
+export class UpstreamCall implements Exchange, Dispatcher.DispatchHandler, Watched, AsyncIterator<Buffer> {
   status = 0
   headers: Exchange['headers'] = {}
   dueMs: number

@@ -1,7 +1,7 @@
 import { Pool } from 'undici'
 import type { TimeoutsMs } from '../catalogue/types.ts'
 import type { Deadlines } from '../shared/deadline-timer.ts'
-import { Call } from './call.ts'
+import { UpstreamCall } from './call.ts'
 import type { Connection } from './exchange.ts'
 
 interface ConnectionOptions {
@@ -25,7 +25,7 @@ export function createConnection (
   })
   return {
     send ({ method, path, headers, body, signal }) {
-      const call = new Call(deadlines, timeouts, signal)
+      const call = new UpstreamCall(deadlines, timeouts, signal)
       pool.dispatch({ method, path: prefix + path + url.search, headers, body: body ?? null }, call)
       return call.head
     },

@@ -3,7 +3,7 @@ import { defaultCreated, deploymentDefaults, ModelEntry } from '../../../schemas
 import { catalogueModel } from '../../catalogue/models.ts'
 import { knownVideo } from '../../catalogue/videos.ts'
 import type { Capabilities, DeploymentConfig, ModelConfig } from '../../catalogue/types.ts'
-import type { CheckedFile, Entry } from '../validate/check-structure.ts'
+import type { CheckedFile, ConfigEntry } from '../validate/check-structure.ts'
 import { suggest } from '../validate/suggest.ts'
 import type { YamlDocument } from '../yaml/document.ts'
 import type { Path } from '../yaml/path.ts'
@@ -35,7 +35,7 @@ export function readModels (
 }
 
 function readModel (
-  { item, path }: Entry<ModelEntry>, providerIds: ReadonlySet<string> | null, document: YamlDocument
+  { item, path }: ConfigEntry<ModelEntry>, providerIds: ReadonlySet<string> | null, document: YamlDocument
 ): ModelConfig {
   const parsed = toParsed(ModelEntry, item, { document, path })
   const deployments = readDeployments(parsed, path, providerIds, document)

@@ -3,7 +3,7 @@ import type { ProviderConfig } from '../../catalogue/types.ts'
 import { knownProviders } from '../../catalogue/known-providers.ts'
 import { notUrl, readUrl } from '../read-url.ts'
 import { sandboxProvider } from '../sandbox.ts'
-import type { CheckedFile, Entry } from '../validate/check-structure.ts'
+import type { CheckedFile, ConfigEntry } from '../validate/check-structure.ts'
 import type { YamlDocument } from '../yaml/document.ts'
 import { toParsed } from './to-parsed.ts'
 
@@ -18,7 +18,7 @@ export function readProviders ({ providers }: CheckedFile, document: YamlDocumen
   })
 }
 
-function readSandbox ({ item, path }: Entry<ProviderEntry>, document: YamlDocument): ProviderConfig {
+function readSandbox ({ item, path }: ConfigEntry<ProviderEntry>, document: YamlDocument): ProviderConfig {
   for (const key of ['dialect', 'base_url', 'api_key', 'headers', 'discover'] as const) {
     if (document.has([...path, key])) document.report([...path, key], 'has no meaning for the sandbox', 'key')
   }
@@ -26,7 +26,7 @@ function readSandbox ({ item, path }: Entry<ProviderEntry>, document: YamlDocume
   return { ...toParsed(ProviderEntry, item), protocol, dialect, baseUrl, claims: item.claims ?? [] }
 }
 
-function readHosted (entry: Entry<ProviderEntry>, document: YamlDocument): ProviderConfig {
+function readHosted (entry: ConfigEntry<ProviderEntry>, document: YamlDocument): ProviderConfig {
   const { item, path } = entry
   const protocol = protocolOf(item)
   const known = knownProviders.find((row) => row.id === item.id && row.protocol === protocol)
@@ -52,7 +52,7 @@ function protocolOf ({ id, protocol, dialect }: ProviderEntry): Protocol {
 }
 
 function readBaseUrl (
-  { item, path }: Entry<ProviderEntry>, protocol: Protocol, dialect: string, document: YamlDocument
+  { item, path }: ConfigEntry<ProviderEntry>, protocol: Protocol, dialect: string, document: YamlDocument
 ): string {
   if (item.base_url !== undefined) {
     const url = readUrl(item.base_url)
@@ -70,7 +70,7 @@ function readBaseUrl (
 /** Headers that frame the request; other values would break the connection. */
 const framing = new Set(['connection', 'content-length', 'host', 'transfer-encoding', 'upgrade'])
 
-function checkHeaders ({ item, path }: Entry<ProviderEntry>, document: YamlDocument) {
+function checkHeaders ({ item, path }: ConfigEntry<ProviderEntry>, document: YamlDocument) {
   for (const [name, value] of Object.entries(item.headers)) {
     const at = [...path, 'headers', name]
     if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) document.report(at, 'is not a valid header name', 'key')

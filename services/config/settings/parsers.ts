@@ -68,11 +68,11 @@ export function days (text: string): number {
 
 /** Parses whole days into milliseconds. */
 export function wholeDays (text: string): number {
-  return count(text) * dayMs
+  return positiveInteger(text) * dayMs
 }
 
 /** Parses a whole number from 1. */
-export function count (text: string): number {
+export function positiveInteger (text: string): number {
   const count = Number(text)
   if (/^\d{1,7}$/.test(text) && count >= 1) return count
   throw new RangeError('must be a whole number from 1 to 9999999')
@@ -93,7 +93,7 @@ export function samplingRate (text: string): number {
 }
 
 /** Parses an amount in USD into nano-USD. */
-export function usd (text: string): number {
+export function nanoUsd (text: string): number {
   const nano = nanoFromUsd(text)
   if (nano < 0) throw new RangeError('must not be below 0')
   return nano

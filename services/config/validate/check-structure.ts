@@ -10,10 +10,10 @@ import type { YamlDocument } from '../yaml/document.ts'
 import type { Path } from '../yaml/path.ts'
 
 /** A valid entry, and its place in the file. */
-export interface Entry<Item> { item: Item, path: Path }
+export interface ConfigEntry<Item> { item: Item, path: Path }
 
 export interface Entries<Item> {
-  list: Entry<Item>[]
+  list: ConfigEntry<Item>[]
   /** Ids of entries that are too broken to be in the list. */
   brokenIds: string[]
   /** False if there may be entries without a known id. */
@@ -71,7 +71,7 @@ function entries<Schema extends TSchema> (
 ): Entries<Static<Schema>> {
   const items: unknown = property(file, name) ?? []
   if (!Array.isArray(items)) return { list: [], brokenIds: [], complete: false }
-  const list: Entry<Static<Schema>>[] = []
+  const list: ConfigEntry<Static<Schema>>[] = []
   const broken: unknown[] = []
   for (const [index, item] of items.entries()) {
     const id = property(item, 'id')

@@ -1,7 +1,7 @@
 import type { RequestSummary } from '../../requests/request-summary.ts'
 import { StoreUnavailable } from '../../store/store.ts'
 import type { Store } from '../../store/store.ts'
-import { createInsert, prune, toRow } from './rows.ts'
+import { createInsert, prune, toLoggedRequest } from './rows.ts'
 import type { LoggedRequest } from './rows.ts'
 import { periodically } from '../../shared/timers.ts'
 
@@ -95,7 +95,7 @@ export function createRequestLog (options: RequestLogOptions): RequestLog {
         lostCount++
         return
       }
-      const row = toRow(finished, clock(), isFailure ? 1 : Math.round(1 / sample))
+      const row = toLoggedRequest(finished, clock(), isFailure ? 1 : Math.round(1 / sample))
       if (row !== null) waiting.push(row)
     },
     async close () {

@@ -28,7 +28,7 @@ export type LoggedRequest = {
 export const outcomes = { good: 0, clientGone: 1, failed: 2, brokenOff: 3 } as const
 
 /** What is kept of a request; null for those that belong to no key. `at` is when it ended. */
-export function toRow (finished: RequestSummary, at: number, weight: number): LoggedRequest | null {
+export function toLoggedRequest (finished: RequestSummary, at: number, weight: number): LoggedRequest | null {
   const { id, key, route, path, status, trace, startedMs, endedMs } = finished
   if (key === null) return null
   const usage = trace.report?.usage

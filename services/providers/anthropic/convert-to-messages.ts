@@ -3,9 +3,9 @@ import type {
 } from '../../../schemas/openai/chat-messages.ts'
 import { isObject, type JsonObject } from '../../shared/json.ts'
 import { fileBlock, imageBlock } from './media.ts'
-import { invalid, unsupported } from './refuse.ts'
+import { invalid, unsupportedFeature } from './refuse.ts'
 import { fromReasoningDetails, fromExtraContent } from './thinking-signature.ts'
-import type { Block, CacheControl, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock, Turn } from './wire.ts'
+import type { Block, AnthropicCacheControl, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock, Turn } from './wire.ts'
 
 export interface Conversation {
   system: TextBlock[]
@@ -44,7 +44,7 @@ function blocksOf (message: ChatMessage, param: string, dropped: Set<string>): [
     case 'user': return ['user', userBlocks(message, param, dropped)]
     case 'assistant': return ['assistant', assistantBlocks(message, param, dropped)]
     case 'tool': return ['user', [toolResult(message, dropped)]]
-    case 'function': throw unsupported(`${param}.role`, 'the role `function`; use tools')
+    case 'function': throw unsupportedFeature(`${param}.role`, 'the role `function`; use tools')
     // The API has no system messages in mid-conversation.
     default: return ['user', instruction(message, dropped)]
   }
@@ -67,13 +67,13 @@ function userBlocks ({ content }: UserMessage, param: string, dropped: Set<strin
 function mediaBlock (part: Exclude<UserPart, TextPart>, place: string): Block {
   if (part.type === 'image_url') return imageBlock(part, `${place}.image_url`)
   if (part.type === 'file') return fileBlock(part, `${place}.file`)
-  throw unsupported(place, part.type === 'input_audio' ? 'audio' : 'videos')
+  throw unsupportedFeature(place, part.type === 'input_audio' ? 'audio' : 'videos')
 }
 
 function assistantBlocks (message: AssistantMessage, param: string, dropped: Set<string>): Block[] {
   const { content, refusal, tool_calls: calls = [] } = message
-  if (message.function_call) throw unsupported(`${param}.function_call`, 'function calls; use tools')
-  if (message.audio) throw unsupported(`${param}.audio`, 'audio')
+  if (message.function_call) throw unsupportedFeature(`${param}.function_call`, 'function calls; use tools')
+  if (message.audio) throw unsupportedFeature(`${param}.audio`, 'audio')
   const parts = typeof content === 'string' ? [{ type: 'text' as const, text: content }] : content ?? []
   const texts = parts.flatMap(part => textsOf(part.type === 'refusal' ? part.refusal : [part], dropped))
   if (texts.length === 0 && refusal) texts.push(...textsOf(refusal, dropped))
@@ -90,7 +90,7 @@ function thinkingOf (call: ToolCall): ThinkingBlock[] {
 }
 
 function toolUse (call: ToolCall, param: string): ToolUseBlock {
-  if (call.type === 'custom') throw unsupported(param, 'custom tools; use functions')
+  if (call.type === 'custom') throw unsupportedFeature(param, 'custom tools; use functions')
   const { id, function: { name, arguments: text } } = call
   return { type: 'tool_use', id: safeId(id), name, input: readArguments(text) }
 }
@@ -136,7 +136,7 @@ function cached<One extends Block> (blocks: One[], from: object, dropped: Set<st
  * Reads Anthropic's `cache_control` or OpenAI's `prompt_cache_breakpoint`. A TTL above five minutes is
  * dropped, because its writes cost more than the model's one price for cache writes.
  */
-export function cacheControlIn (from: object, dropped: Set<string>): CacheControl | null {
+export function cacheControlIn (from: object, dropped: Set<string>): AnthropicCacheControl | null {
   const { cache_control: own, prompt_cache_breakpoint: breakpoint } = fieldsOf(from)
   if (isObject(own) && own.ttl !== undefined && own.ttl !== '5m') dropped.add('cache_control.ttl')
   return isObject(own) || isObject(breakpoint) ? { type: 'ephemeral' } : null

@@ -1,6 +1,6 @@
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
 import { isObject } from '../../shared/json.ts'
-import { unsupported } from './refuse.ts'
+import { unsupportedFeature } from './refuse.ts'
 
 /** Fields that are translated or refused; all others are dropped. */
 const translated: ReadonlySet<string> = new Set([
@@ -36,9 +36,9 @@ function asks (name: string, value: unknown): boolean {
 /**
  * Throws UpstreamError (400) for fields that cannot be dropped without changing the meaning of the request.
  */
-export function refuseUnsupported (request: ChatCompletionRequest): void {
-  if ((request.n ?? 1) > 1) throw unsupported('n', '`n` above 1; send separate requests')
-  if (request.logprobs === true) throw unsupported('logprobs', '`logprobs`')
-  if (request.modalities?.includes('audio') === true) throw unsupported('modalities', 'requests for audio')
-  if (request.web_search_options !== undefined) throw unsupported('web_search_options', '`web_search_options`')
+export function refuseUnsupportedFields (request: ChatCompletionRequest): void {
+  if ((request.n ?? 1) > 1) throw unsupportedFeature('n', '`n` above 1; send separate requests')
+  if (request.logprobs === true) throw unsupportedFeature('logprobs', '`logprobs`')
+  if (request.modalities?.includes('audio') === true) throw unsupportedFeature('modalities', 'requests for audio')
+  if (request.web_search_options !== undefined) throw unsupportedFeature('web_search_options', '`web_search_options`')
 }

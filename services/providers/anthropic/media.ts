@@ -1,5 +1,5 @@
 import type { FilePart, ImagePart } from '../../../schemas/openai/chat-messages.ts'
-import { invalid, unsupported } from './refuse.ts'
+import { invalid, unsupportedFeature } from './refuse.ts'
 import type { DocumentBlock, ImageBlock, ImageType } from './wire.ts'
 
 /** An image part as a block. Throws UpstreamError (400) unless it is a JPEG, PNG, GIF, WebP or https URL. */
@@ -17,7 +17,7 @@ export function fileBlock (
   { file: { file_data: data, filename } }: FilePart, param: string
 ): DocumentBlock | ImageBlock {
   // File ids belong to the gateway's own account at the provider, whose files clients must not read.
-  if (data === undefined) throw unsupported(param, 'files by id; send `file_data`')
+  if (data === undefined) throw unsupportedFeature(param, 'files by id; send `file_data`')
   const title = filename === undefined || filename === '' ? {} : { title: filename }
   if (isHttps(data)) return { type: 'document', source: { type: 'url', url: data }, ...title }
   const read = readDataUrl(data) ?? (data.startsWith(pdfStart) ? { type: pdf, base64: data } : null)
@@ -26,7 +26,7 @@ export function fileBlock (
   if (read.type === pdf) {
     return { type: 'document', source: { type: 'base64', media_type: pdf, data: read.base64 }, ...title }
   }
-  if (!read.type.startsWith('text/')) throw unsupported(param, `files of type ${read.type}; PDF and text can be read`)
+  if (!read.type.startsWith('text/')) throw unsupportedFeature(param, `files of type ${read.type}; PDF and text can be read`)
   const text = Buffer.from(read.base64, 'base64').toString()
   return { type: 'document', source: { type: 'text', media_type: 'text/plain', data: text }, ...title }
 }
@@ -47,7 +47,7 @@ const imageTypes: Readonly<Record<string, ImageType>> = {
 
 function inlineImage ({ type, base64 }: Inline, param: string): ImageBlock {
   const known = imageTypes[type]
-  if (known === undefined) throw unsupported(param, `images of type ${type}; JPEG, PNG, GIF and WebP can be read`)
+  if (known === undefined) throw unsupportedFeature(param, `images of type ${type}; JPEG, PNG, GIF and WebP can be read`)
   return { type: 'image', source: { type: 'base64', media_type: known, data: base64 } }
 }
 

@@ -1,7 +1,7 @@
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
 import type { ChatCall } from '../provider.ts'
 import { cacheControlIn, convertToMessages } from './convert-to-messages.ts'
-import { droppedFields, refuseUnsupported } from './fields.ts'
+import { droppedFields, refuseUnsupportedFields } from './fields.ts'
 import { invalid } from './refuse.ts'
 import { adaptSchema } from './schema.ts'
 import { isThinking, readThinking } from './thinking.ts'
@@ -20,7 +20,7 @@ interface Translation {
 /** Translates a chat request. Throws UpstreamError (400, not sent) for what has no equivalent. */
 export function toMessagesRequest (call: Asked): Translation {
   const { request, model } = call
-  refuseUnsupported(request)
+  refuseUnsupportedFields(request)
   const traits = anthropicTraitsOf(model)
   const { system, turns, dropped } = convertToMessages(request.messages)
   if (traits.thinking === 'none') removeThoughts(turns)

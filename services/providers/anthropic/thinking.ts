@@ -1,7 +1,7 @@
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
 import { isObject } from '../../shared/json.ts'
 import type { AnthropicTraits } from './model-traits.ts'
-import type { Effort, Thinking, Turn } from './wire.ts'
+import type { AnthropicEffort, Thinking, Turn } from './wire.ts'
 
 interface Question {
   request: ChatCompletionRequest
@@ -12,7 +12,7 @@ interface Question {
   isForced: boolean
 }
 
-interface Thought { thinking?: Thinking, effort?: Effort }
+interface Thought { thinking?: Thinking, effort?: AnthropicEffort }
 
 /** The API's smallest thinking budget; it must be below `max_tokens`. */
 const leastBudget = 1024
@@ -52,7 +52,7 @@ function withoutThinking ({ thinking, noThinking }: AnthropicTraits, dropped: Se
   return {}
 }
 
-function effortOf (effort: keyof typeof shares, { xhighEffort }: AnthropicTraits): Effort {
+function effortOf (effort: keyof typeof shares, { xhighEffort }: AnthropicTraits): AnthropicEffort {
   if (effort === 'minimal') return 'low'
   return effort === 'xhigh' && !xhighEffort ? 'high' : effort
 }

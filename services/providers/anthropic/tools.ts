@@ -2,18 +2,18 @@ import type { ChatCompletionRequest } from '../../../schemas/openai/chat-complet
 import type { FunctionTool } from '../../../schemas/openai/chat-tools.ts'
 import { isObject } from '../../shared/json.ts'
 import { cacheControlIn } from './convert-to-messages.ts'
-import { unsupported } from './refuse.ts'
+import { unsupportedFeature } from './refuse.ts'
 import { adaptSchema } from './schema.ts'
 import type { AnthropicTraits } from './model-traits.ts'
-import type { Tool, ToolChoice, Turn } from './wire.ts'
+import type { AnthropicTool, AnthropicToolChoice, Turn } from './wire.ts'
 
-interface Tools { tools?: Tool[], tool_choice?: ToolChoice }
+interface Tools { tools?: AnthropicTool[], tool_choice?: AnthropicToolChoice }
 
 /** The tools and tool choice of a request. Throws UpstreamError (400) for what the model cannot do. */
 export function readTools (
   request: ChatCompletionRequest, turns: readonly Turn[], traits: AnthropicTraits, dropped: Set<string>
 ): Tools {
-  if (request.functions !== undefined) throw unsupported('functions', '`functions`; use `tools`')
+  if (request.functions !== undefined) throw unsupportedFeature('functions', '`functions`; use `tools`')
   const tools = allowed(request).map(tool => toTool(tool, traits, dropped))
   if (tools.length === 0) return pastTools(turns)
   const choice = toChoice(request, traits)
@@ -22,7 +22,7 @@ export function readTools (
 
 function allowed ({ tools = [], tool_choice: choice }: ChatCompletionRequest): FunctionTool[] {
   const functions = tools.map((tool, at) => {
-    if (tool.type === 'custom') throw unsupported(`tools[${at}]`, 'custom tools; use functions')
+    if (tool.type === 'custom') throw unsupportedFeature(`tools[${at}]`, 'custom tools; use functions')
     return tool
   })
   if (typeof choice !== 'object' || choice.type !== 'allowed_tools') return functions
@@ -31,7 +31,7 @@ function allowed ({ tools = [], tool_choice: choice }: ChatCompletionRequest): F
   return functions.filter(tool => names.has(tool.function.name))
 }
 
-function toTool (tool: FunctionTool, traits: AnthropicTraits, dropped: Set<string>): Tool {
+function toTool (tool: FunctionTool, traits: AnthropicTraits, dropped: Set<string>): AnthropicTool {
   const { name, description, parameters = {}, strict } = tool.function
   const adapted = strict === true && traits.structured ? adaptSchema(parameters) : null
   if (strict === true && adapted === null) dropped.add('tools[].function.strict')
@@ -45,15 +45,15 @@ function toTool (tool: FunctionTool, traits: AnthropicTraits, dropped: Set<strin
   }
 }
 
-function toChoice (request: ChatCompletionRequest, traits: AnthropicTraits): ToolChoice | undefined {
+function toChoice (request: ChatCompletionRequest, traits: AnthropicTraits): AnthropicToolChoice | undefined {
   const { tool_choice: choice, parallel_tool_calls: parallel } = request
   const single = parallel === false ? { disable_parallel_tool_use: true } : {}
   const mode = typeof choice === 'object' && choice.type === 'allowed_tools' ? choice.allowed_tools.mode : choice
   if (mode === 'none') return { type: 'none' }
   if (mode === undefined || mode === 'auto') return parallel === false ? { type: 'auto', ...single } : undefined
-  if (!traits.forcedTools) throw unsupported('tool_choice', 'a forced tool for this model; use `auto`')
+  if (!traits.forcedTools) throw unsupportedFeature('tool_choice', 'a forced tool for this model; use `auto`')
   if (mode === 'required') return { type: 'any', ...single }
-  if (mode.type !== 'function') throw unsupported('tool_choice', 'custom tools; use functions')
+  if (mode.type !== 'function') throw unsupportedFeature('tool_choice', 'custom tools; use functions')
   return { type: 'tool', name: mode.function.name, ...single }
 }
 
@@ -67,6 +67,6 @@ function pastTools (turns: readonly Turn[]): Tools {
   const blocks = turns.flatMap(({ content }) => content)
   const names = new Set(blocks.flatMap(block => block.type === 'tool_use' ? [block.name] : []))
   if (names.size === 0) return {}
-  const tools = [...names].map((name): Tool => ({ name, input_schema: { type: 'object', properties: {} } }))
+  const tools = [...names].map((name): AnthropicTool => ({ name, input_schema: { type: 'object', properties: {} } }))
   return { tools, tool_choice: { type: 'none' } }
 }

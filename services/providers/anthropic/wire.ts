@@ -12,20 +12,20 @@ export interface MessagesRequest {
   temperature?: number
   top_p?: number
   top_k?: number
-  tools?: Tool[]
-  tool_choice?: ToolChoice
+  tools?: AnthropicTool[]
+  tool_choice?: AnthropicToolChoice
   thinking?: Thinking
-  output_config?: { effort?: Effort, format?: { type: 'json_schema', schema: Record<string, unknown> } }
+  output_config?: { effort?: AnthropicEffort, format?: { type: 'json_schema', schema: Record<string, unknown> } }
   metadata?: { user_id: string }
   service_tier?: 'auto' | 'standard_only'
-  cache_control?: CacheControl
+  cache_control?: AnthropicCacheControl
 }
 
 export interface Turn { role: 'user' | 'assistant', content: Block[] }
 
-export interface CacheControl { type: 'ephemeral' }
+export interface AnthropicCacheControl { type: 'ephemeral' }
 
-interface Cacheable { cache_control?: CacheControl }
+interface Cacheable { cache_control?: AnthropicCacheControl }
 
 export interface TextBlock extends Cacheable { type: 'text', text: string }
 
@@ -56,19 +56,19 @@ export type ThinkingBlock =
 
 export type Block = TextBlock | ImageBlock | DocumentBlock | ToolUseBlock | ToolResultBlock | ThinkingBlock
 
-export interface Tool extends Cacheable {
+export interface AnthropicTool extends Cacheable {
   name: string
   description?: string
   input_schema: { type: 'object', [keyword: string]: unknown }
   strict?: boolean
 }
 
-export type ToolChoice =
+export type AnthropicToolChoice =
   { type: 'auto' | 'any', disable_parallel_tool_use?: boolean } |
   { type: 'tool', name: string, disable_parallel_tool_use?: boolean } |
   { type: 'none' }
 
-export type Effort = 'low' | 'medium' | 'high' | 'xhigh' | 'max'
+export type AnthropicEffort = 'low' | 'medium' | 'high' | 'xhigh' | 'max'
 
 export type Thinking =
   { type: 'adaptive', display?: 'summarized' | 'omitted' } |

@@ -3,7 +3,7 @@ import type { ThinkingConfig } from './wire.ts'
 /** How models differ in what they accept. */
 export interface GeminiTraits {
   /** Thinking configuration by OpenAI's effort; null: thinking is not configurable. */
-  efforts: Readonly<Record<Effort, ThinkingConfig>> | null
+  efforts: Readonly<Record<GeminiEffort, ThinkingConfig>> | null
   /** Whether thinking can be turned off. */
   canStopThinking: boolean
   /** Whether the model accepts system instructions. */
@@ -13,10 +13,10 @@ export interface GeminiTraits {
   takesPenalties: boolean
 }
 
-export type Effort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max'
+export type GeminiEffort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max'
 
 /** For Gemini 2.5; the budgets are the model's own limits. */
-function budgets (minBudget: number, maxBudget: number): Record<Effort, ThinkingConfig> {
+function budgets (minBudget: number, maxBudget: number): Record<GeminiEffort, ThinkingConfig> {
   const max = { thinkingBudget: maxBudget }
   const low = { thinkingBudget: 1024 }
   return {
@@ -31,7 +31,7 @@ function budgets (minBudget: number, maxBudget: number): Record<Effort, Thinking
 }
 
 /** For Gemini 3 and later, which always think; some models have no level below `LOW`. */
-function levels (least: 'MINIMAL' | 'LOW'): Record<Effort, ThinkingConfig> {
+function levels (least: 'MINIMAL' | 'LOW'): Record<GeminiEffort, ThinkingConfig> {
   const high = { thinkingLevel: 'HIGH' }
   return {
     none: { thinkingLevel: least },

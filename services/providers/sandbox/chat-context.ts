@@ -25,9 +25,9 @@ export function readChatContext ({ messages }: ChatCompletionRequest): ChatConte
   const system = messages.find(({ role }) => role === 'system' || role === 'developer')
   const users = messages.filter(({ role }) => role === 'user')
   const last = users.at(-1)
-  const userText = last === undefined ? '' : messageText(last)
+  const userText = last === undefined ? '' : visibleText(last)
   return {
-    instructions: system === undefined ? '' : messageText(system).slice(0, maxReadLength),
+    instructions: system === undefined ? '' : visibleText(system).slice(0, maxReadLength),
     userText,
     readText: userText.slice(0, maxReadLength),
     turns: users.length,
@@ -37,7 +37,7 @@ export function readChatContext ({ messages }: ChatCompletionRequest): ChatConte
 }
 
 /** The text parts of a message, joined by newlines. */
-export function messageText ({ content }: ChatMessage): string {
+export function visibleText ({ content }: ChatMessage): string {
   if (typeof content === 'string') return content
   const texts: string[] = []
   for (const part of content ?? []) {
@@ -68,7 +68,7 @@ function toolResultsOf (messages: readonly ChatMessage[]): ToolResult[] {
   const names = namesOfCalls(messages[lastOther])
   const results: ToolResult[] = []
   for (const message of messages.slice(lastOther + 1)) {
-    const content = messageText(message).slice(0, maxReadLength)
+    const content = visibleText(message).slice(0, maxReadLength)
     if (message.role === 'function') results.push({ name: message.name, content })
     if (message.role === 'tool') results.push({ name: names.get(message.tool_call_id) ?? 'you called', content })
   }

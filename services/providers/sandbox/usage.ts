@@ -1,6 +1,6 @@
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
 import type { CompletionUsage } from '../../../schemas/openai/usage.ts'
-import { countAttachments, messageText } from './chat-context.ts'
+import { countAttachments, visibleText } from './chat-context.ts'
 import { countSandboxTokens } from './tokens.ts'
 
 /**
@@ -12,7 +12,7 @@ export function countPrompt (request: ChatCompletionRequest): number {
   let tokens = 3 + countJson(tools) + countJson(functions) + countJson(format)
   for (const message of messages) {
     const attached = countAttachments(message)
-    tokens += 4 + countSandboxTokens(messageText(message)) +
+    tokens += 4 + countSandboxTokens(visibleText(message)) +
       attached.image * imageTokens + attached.audio * audioTokens +
       attached.file * fileTokens + attached.video * videoTokens
     if ('name' in message && message.name !== undefined) tokens += countSandboxTokens(message.name)

@@ -4,7 +4,7 @@ import { fromUpstream } from '../../http/upstream-errors.ts'
 import type { Next, RunnerContext } from './runner-context.ts'
 import type { FinalState, Job, JobFailure, JobVideo, LiveJob } from '../job.ts'
 import { retryWrite } from './retry-write.ts'
-import { costNano } from '../../billing/video-price.ts'
+import { videoCostNano } from '../../billing/video-price.ts'
 
 /** How a job ends. */
 export type End =
@@ -58,7 +58,7 @@ function postingOf (job: Job, end: End): Posting {
   const base = { ref: job.id, model: job.model, estimated: false }
   if (end.state !== 'succeeded') return { ...base, amountNano: heldNano, usage: { seconds: job.seconds }, estimated: true }
   const { seconds, providerCostNano } = end
-  const exactNano = seconds === null ? providerCostNano : costNano(job.secondNano, seconds)
+  const exactNano = seconds === null ? providerCostNano : videoCostNano(job.secondNano, seconds)
   const usage = {
     seconds: Math.min(seconds ?? job.seconds, job.seconds),
     videos: end.videos.length,

@@ -7,7 +7,7 @@ import type { LiveJob } from '../job.ts'
 import { retryWrite } from './retry-write.ts'
 
 /** Polls a job once and acts on its state. */
-export async function poll (context: RunnerContext, live: LiveJob): Promise<Next> {
+export async function pollJob (context: RunnerContext, live: LiveJob): Promise<Next> {
   const { handle } = live
   const provider = providerOf(context, live)
   if (handle === null) return await endJob(context, live, noProvider)

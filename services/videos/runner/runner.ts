@@ -4,7 +4,7 @@ import { backoff, type Next, type RunnerContext } from './runner-context.ts'
 import { createDueQueue } from './due-queue.ts'
 import { cancelledEnd, endJob } from './end-job.ts'
 import { isLive, toLive, type Job, type LiveJob } from '../job.ts'
-import { poll } from './poll.ts'
+import { pollJob } from './poll.ts'
 import { createPollRate, type PollRate } from './poll-rate.ts'
 import { submit } from './submit.ts'
 
@@ -92,7 +92,7 @@ export function createRunner (context: RunnerContext, options: RunnerOptions): R
   }
 
   async function step (live: LiveJob): Promise<Next> {
-    if (live.state !== 'submitting') return await poll(context, live)
+    if (live.state !== 'submitting') return await pollJob(context, live)
     if (live.cancel && !live.inDoubt) return await endJob(context, live, cancelledEnd('by the operator', false))
     return await submit(context, live)
   }

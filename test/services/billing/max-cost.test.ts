@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
 import { countTokens } from '../../../services/billing/count-tokens.ts'
-import { costNano } from '../../../services/billing/token-price.ts'
+import { tokenCostNano } from '../../../services/billing/token-price.ts'
 import { maxCost } from '../../../services/billing/max-cost.ts'
 
 const price = { inputPico: 150_000, outputPico: 600_000, cacheReadPico: 75_000, cacheWritePico: 150_000 }
@@ -21,7 +21,7 @@ t.test('no text has more tokens than the bound, and no answer costs more than th
   await fc.assert(fc.asyncProperty(text, fc.nat(5000), fc.integer({ min: 1, max: 4 }),
     async (content, written, n) => {
       const request = { messages: [{ role: 'user' as const, content }], max_tokens: 5000, n }
-      const actual = costNano({ prompt: await countTokens(content) + 8, completion: written * n }, price)
+      const actual = tokenCostNano({ prompt: await countTokens(content) + 8, completion: written * n }, price)
       return bound(request).amountNano >= actual
     }), { numRuns: 100 })
 })
@@ -100,7 +100,7 @@ t.test('whatever tier a request ends in, it costs no more than was held', async 
     const isCheap = [price, ...price.tiers].every(rate => rate.cacheReadPico <= rate.inputPico)
     const cachedRead = isCheap ? Math.floor(prompt * read) : 0
     const usage = { prompt, completion: written, cachedRead, cacheWrite: prompt - cachedRead }
-    return bound(request, { price }).amountNano >= costNano(usage, price)
+    return bound(request, { price }).amountNano >= tokenCostNano(usage, price)
   }), { numRuns: 150 })
 })
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { isMoreExpensive } from '../../../services/billing/price-compare.ts'
-import { costNano, ratesFor, tokenPriceOf } from '../../../services/billing/token-price.ts'
+import { tokenCostNano, ratesFor, tokenPriceOf } from '../../../services/billing/token-price.ts'
 import { thrown } from '../../thrown.ts'
 
 const price = { inputPico: 150_000, outputPico: 600_000, cacheReadPico: 75_000, cacheWritePico: 187_500 }
@@ -15,18 +15,18 @@ t.test('a cost is the exact sum of all tokens, rounded up once', async () => {
       const usage = { prompt: plain + cachedRead + cacheWrite, completion, cachedRead, cacheWrite }
       const exact = BigInt(plain) * BigInt(inputPico) + BigInt(cachedRead) * BigInt(cacheReadPico) +
         BigInt(cacheWrite) * BigInt(cacheWritePico) + BigInt(completion) * BigInt(outputPico)
-      const cost = costNano(usage, { inputPico, outputPico, cacheReadPico, cacheWritePico })
+      const cost = tokenCostNano(usage, { inputPico, outputPico, cacheReadPico, cacheWritePico })
       return BigInt(cost) === (exact + 999n) / 1000n
     }), { numRuns: 300 })
 })
 
 t.test('known costs', async t => {
-  t.equal(costNano({ prompt: 0, completion: 0 }, price), 0, 'zero is a value')
-  t.equal(costNano({ prompt: 1, completion: 0 }, price), 150)
+  t.equal(tokenCostNano({ prompt: 0, completion: 0 }, price), 0, 'zero is a value')
+  t.equal(tokenCostNano({ prompt: 1, completion: 0 }, price), 150)
   const reasoned = { prompt: 1000, completion: 500, cachedRead: 800, reasoning: 300 }
-  t.equal(costNano(reasoned, price), 30_000 + 60_000 + 300_000)
-  t.equal(costNano({ prompt: 1, completion: 0 }, { ...price, inputPico: 1 }), 1, 'a fraction of a nano-dollar is one')
-  t.equal(costNano({ prompt: 10, completion: 0, cachedRead: 99 }, price), 750, 'more cached than asked is all cached')
+  t.equal(tokenCostNano(reasoned, price), 30_000 + 60_000 + 300_000)
+  t.equal(tokenCostNano({ prompt: 1, completion: 0 }, { ...price, inputPico: 1 }), 1, 'a fraction of a nano-dollar is one')
+  t.equal(tokenCostNano({ prompt: 10, completion: 0, cachedRead: 99 }, price), 750, 'more cached than asked is all cached')
 })
 
 t.test('a price that is not told is not zero', async t => {
@@ -50,7 +50,7 @@ const tiered = {
 }
 
 t.test('a long prompt has the price of its tier, for every token', async t => {
-  const cost = (prompt: number, more = {}) => costNano({ prompt, completion: 100, ...more }, tiered)
+  const cost = (prompt: number, more = {}) => tokenCostNano({ prompt, completion: 100, ...more }, tiered)
   t.equal(cost(1000), 150_000 + 60_000)
   t.equal(cost(1001), 300_300 + 90_000)
   t.equal(cost(5001), 3_000_600 + 120_000)
@@ -67,12 +67,12 @@ t.test('tiers without prices for the cache charge it as input', async t => {
 
 t.test('audio has its own price where there is one', async t => {
   const usage = { prompt: 100, completion: 50, audioInput: 80, audioOutput: 40 }
-  t.equal(costNano(usage, price), costNano({ prompt: 100, completion: 50 }, price))
+  t.equal(tokenCostNano(usage, price), tokenCostNano({ prompt: 100, completion: 50 }, price))
   const spoken = { ...price, audioInputPico: 1_000_000, audioOutputPico: 2_000_000 }
-  t.equal(costNano(usage, spoken), 20 * 150 + 80 * 1000 + 10 * 600 + 40 * 2000)
+  t.equal(tokenCostNano(usage, spoken), 20 * 150 + 80 * 1000 + 10 * 600 + 40 * 2000)
   const wrong = { ...usage, audioInput: 500, audioOutput: 500 }
-  t.equal(costNano(wrong, spoken), 100 * 1000 + 50 * 2000, 'no more than there is')
-  t.equal(costNano({ ...usage, cachedRead: 60 }, spoken), 60 * 75 + 40 * 1000 + 10 * 600 + 40 * 2000)
+  t.equal(tokenCostNano(wrong, spoken), 100 * 1000 + 50 * 2000, 'no more than there is')
+  t.equal(tokenCostNano({ ...usage, cachedRead: 60 }, spoken), 60 * 75 + 40 * 1000 + 10 * 600 + 40 * 2000)
 })
 
 t.test('dearer is what costs more for the prompt or for the answer', async t => {

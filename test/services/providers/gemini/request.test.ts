@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import type { UserPart } from '../../../../schemas/openai/chat-messages.ts'
 import type { ChatCompletionRequest } from '../../../../schemas/openai/chat-completions.ts'
 import type { Download } from '../../../../services/media/media.ts'
-import type { Effort } from '../../../../services/providers/gemini/model-traits.ts'
+import type { GeminiEffort } from '../../../../services/providers/gemini/model-traits.ts'
 import { createPartReader } from '../../../../services/providers/gemini/media.ts'
 import { toGenerateContentRequest } from '../../../../services/providers/gemini/request.ts'
 import { fault, generateContentRequest } from '../../../servers/gemini-messages.ts'
@@ -263,7 +263,7 @@ t.test('sampling, limits and log probabilities', async t => {
 })
 
 t.test('reasoning effort for each model generation', async t => {
-  const cases: [string, Effort, object | undefined, string[]][] = [
+  const cases: [string, GeminiEffort, object | undefined, string[]][] = [
     ['gemini-3.5-flash', 'none', { thinkingLevel: 'MINIMAL' }, ['reasoning_effort']],
     ['gemini-3.5-flash', 'minimal', { thinkingLevel: 'MINIMAL', includeThoughts: true }, []],
     ['gemini-3.8-flash', 'minimal', { thinkingLevel: 'LOW', includeThoughts: true }, []],
