@@ -1,7 +1,9 @@
 import type { Server } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import fp from 'fastify-plugin'
+import { ActiveSet } from '../../services/shared/active-set.ts'
 import { GatewayError } from '../../services/shared/errors.ts'
+import type { RequestAbort } from './incoming.ts'
 
 interface GracefulCloseOptions {
   /** How long requests are still taken after `leave`. */
@@ -17,7 +19,7 @@ declare module 'fastify' {
     /** For load balancers: is no longer ready at once, takes requests for a while, then closes. */
     leave (): Promise<void>
     /** The requests that use cases are answering; aborted when a closing server has waited long enough. */
-    running: Set<AbortController>
+    running: ActiveSet<RequestAbort>
     /** Listeners besides the server's own, which hand it their sockets; closed with it. */
     listeners: Server[]
   }
@@ -33,7 +35,7 @@ const graceMs = 1000
 export default fp<GracefulCloseOptions>(async (app, { delayMs, limitMs }) => {
   let draining = false
   let timers: NodeJS.Timeout[] = []
-  const running = new Set<AbortController>()
+  const running = new ActiveSet<RequestAbort>()
   app.decorate('running', running)
   app.decorate('listeners', [])
   app.decorate('isDraining', () => draining)
@@ -49,7 +51,7 @@ export default fp<GracefulCloseOptions>(async (app, { delayMs, limitMs }) => {
   app.addHook('preClose', async () => {
     draining = true
     const abortRunning = (): void => {
-      for (const request of running) request.abort(GatewayError.unavailable('The gateway is shutting down.'))
+      running.forEach(request => request.abort(GatewayError.unavailable('The gateway is shutting down.')))
     }
     timers = [
       setTimeout(abortRunning, limitMs),

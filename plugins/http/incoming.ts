@@ -1,8 +1,9 @@
 import type { ServerResponse } from 'node:http'
-import type { FastifyReply } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import fp from 'fastify-plugin'
 import { overloaded } from '../../services/http/load.ts'
 import type { Incoming } from '../../services/requests/incoming.ts'
+import type { ActiveMember } from '../../services/shared/active-set.ts'
 import { readRequestOptions } from '../../services/requests/request-headers.ts'
 
 declare module 'fastify' {
@@ -10,6 +11,11 @@ declare module 'fastify' {
     /** This validated request as a use case takes it. Throws GatewayError 400 or 503. */
     incoming<Body> (this: { request: { body: Body } }): Incoming<Body>
   }
+}
+
+/** Aborts the work for one request. */
+export class RequestAbort extends AbortController implements ActiveMember {
+  slot = -1
 }
 
 /** Turns validated requests into what the use cases take. */
@@ -46,8 +52,8 @@ function wantsStream (body: unknown): boolean {
  * closed it is one of `running`. It watches the response because a request is "closed" as soon as its body
  * has been read.
  */
-function abortOnDisconnect (response: ServerResponse, running: Set<AbortController>): AbortController {
-  const controller = new AbortController()
+function abortOnDisconnect (response: ServerResponse, running: FastifyInstance['running']): AbortController {
+  const controller = new RequestAbort()
   running.add(controller)
   response.on('close', () => {
     running.delete(controller)

@@ -1,5 +1,7 @@
+import { ActiveSet, type ActiveMember } from './active-set.ts'
+
 /** Something with a deadline on the clock of `Deadlines`; `dueMs` may be moved at any time. */
-export interface Watched { dueMs: number, onDeadline (): void }
+export interface Watched extends ActiveMember { dueMs: number, onDeadline (): void }
 
 /**
  * One coarse timer for all running calls: moving a deadline is an assignment, so that a stream pays nothing
@@ -7,7 +9,7 @@ export interface Watched { dueMs: number, onDeadline (): void }
  */
 export class Deadlines {
   readonly #periodMs: number
-  readonly #watched = new Set<Watched>()
+  readonly #watched = new ActiveSet<Watched>()
   #timer: NodeJS.Timeout | undefined
   #nowMs = 0
 
@@ -39,11 +41,11 @@ export class Deadlines {
 
   #tick (): void {
     this.#nowMs = performance.now()
-    for (const watched of this.#watched) {
-      if (watched.dueMs > this.#nowMs) continue
+    this.#watched.forEach(watched => {
+      if (watched.dueMs > this.#nowMs) return
       this.#watched.delete(watched)
       watched.onDeadline()
-    }
+    })
     // Stopped only after an idle tick: a timer per request would cost more than a tick per period.
     if (this.#watched.size === 0) {
       clearInterval(this.#timer)

@@ -5,7 +5,7 @@ t.test('what is due is told once, what was moved or removed is not', async t => 
   const deadlines = new Deadlines(5)
   const told: string[] = []
   const watch = (name: string, delayMs: number) => {
-    const watched = { dueMs: 0, onDeadline: () => { told.push(name) } }
+    const watched = { slot: -1, dueMs: 0, onDeadline: () => { told.push(name) } }
     deadlines.add(watched)
     watched.dueMs = deadlines.nowMs + delayMs
     return watched
@@ -17,7 +17,7 @@ t.test('what is due is told once, what was moved or removed is not', async t => 
   // The timer alone keeps no process alive.
   const alive = setInterval(() => {}, 1000)
   await new Promise<void>(resolve => {
-    deadlines.add({ dueMs: deadlines.nowMs + 20, onDeadline: resolve })
+    deadlines.add({ slot: -1, dueMs: deadlines.nowMs + 20, onDeadline: resolve })
   })
   clearInterval(alive)
   t.same(told, ['first'])
