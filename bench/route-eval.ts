@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { readRows, readTrainingData, type Row } from '../tools/routing/data.ts'
+import { readRows, readTrainingData, type TrainingRow } from '../tools/routing/data.ts'
 import { policyLines, poolsOf } from './evaluation/policies.ts'
 import {
-  keywordScorer, learnedByFolds, learnedElsewhere, learnedFrom, lengthScorer, oracle, ownScorer, randomScorer,
-  type Scorer, type WeightsOf
+  keywordScorer, lengthScorer, oracle, randomScorer, tollgateScorer, trainByFolds, trainOn,
+  trainWithoutOwnBenchmark, type Scorer, type WeightsOf
 } from './evaluation/scorers.ts'
 import {
-  meanApgr, pairLines, poolLines, published, type Pair, type PairLine, type Pool
+  meanApgr, pairLines, poolLines, published, type ModelPair, type PairLine, type EvaluationPool
 } from './evaluation/tables.ts'
 
 const usage = `npm run route:eval -- --data <folder>
@@ -29,27 +29,27 @@ if (values.help === true || values.data === undefined) {
 function evaluate (folder: string): void {
   const data = readTrainingData(folder)
   const read = (name: string) => JSON.parse(readFileSync(join(folder, name), 'utf8'))
-  const pairs: Pair[] = read('pairs.json')
-  const pools: Pool[] = read('pools.json')
+  const pairs: ModelPair[] = read('pairs.json')
+  const pools: EvaluationPool[] = read('pools.json')
   const others = {
     'random mixing': randomScorer(1), 'prompt length': lengthScorer, keywords: keywordScorer, oracle
   }
 
   const test = readRows(folder, ['val'])
-  const learned = learnedFrom(data, readRows(folder, ['train']))
-  const split = { tollgate: ownScorer(data, () => learned), ...others }
+  const learned = trainOn(data, readRows(folder, ['train']))
+  const split = { tollgate: tollgateScorer(data, () => learned), ...others }
   console.log('# Test split: trained on the other rows of the same benchmarks')
   printPairs(pairs, test, split)
   for (const pool of pools) printPool(pool)
 
   console.log('\n# Thirds: every prompt by a router that was trained on the other two thirds of all')
-  const byThirds = learnedByFolds(data, 3)
-  printPairs(pairs, data.rows, { tollgate: ownScorer(data, byThirds), ...others })
+  const byThirds = trainByFolds(data, 3)
+  printPairs(pairs, data.rows, { tollgate: tollgateScorer(data, byThirds), ...others })
   printPolicies(byThirds)
 
   console.log('\n# Leave one benchmark out: trained on all the others')
-  const elsewhere = learnedElsewhere(data)
-  printPairs(pairs, data.rows, { tollgate: ownScorer(data, elsewhere), ...others })
+  const elsewhere = trainWithoutOwnBenchmark(data)
+  printPairs(pairs, data.rows, { tollgate: tollgateScorer(data, elsewhere), ...others })
   printPolicies(elsewhere)
 
   function printPolicies (weightsOf: WeightsOf): void {
@@ -63,7 +63,7 @@ function evaluate (folder: string): void {
     }
   }
 
-  function printPool (pool: Pool): void {
+  function printPool (pool: EvaluationPool): void {
     const { lines, cheapest, best, zero } = poolLines(pool, test, data, split)
     const single = (name: string, { cost, quality }: typeof best) =>
       console.log(
@@ -84,7 +84,7 @@ function percent (share: number): string {
 }
 
 function printPairs (
-  pairs: readonly Pair[], rows: readonly Row[], routers: Readonly<Record<string, Scorer>>
+  pairs: readonly ModelPair[], rows: readonly TrainingRow[], routers: Readonly<Record<string, Scorer>>
 ): void {
   const all: PairLine[][] = []
   for (const pair of pairs) {

@@ -2,10 +2,10 @@ import { deploymentDefaults } from '../../schemas/config/models.ts'
 import type { ModelConfig } from '../../services/catalogue/types.ts'
 import { createRouter, type Router } from '../../services/routing/router.ts'
 import type { RouterWeights } from '../../services/routing/scoring/weights.ts'
-import type { Row, TrainingData } from '../../tools/routing/data.ts'
+import type { TrainingRow, TrainingData } from '../../tools/routing/data.ts'
 import { hullOf, qualityAt, type CostPoint } from './metrics.ts'
-import { described, type WeightsOf } from './scorers.ts'
-import { answeredBy, costOf, type Pool } from './tables.ts'
+import { toCatalogueModel, type WeightsOf } from './scorers.ts'
+import { answeredBy, costOf, type EvaluationPool } from './tables.ts'
 import { fixedOffer } from '../../test/services/routing/offer.ts'
 
 /** What a policy costs and reaches on a pool; `gain` is by how much that is over the single models' hull. */
@@ -23,10 +23,10 @@ const policies = ['auto', 'auto:cost', 'auto:quality']
  * reaches with what mixing single models at random reaches at the same cost.
  */
 export function policyLines (
-  pool: Pool, rows: readonly Row[], data: TrainingData, weightsOf: WeightsOf
+  pool: EvaluationPool, rows: readonly TrainingRow[], data: TrainingData, weightsOf: WeightsOf
 ): PolicyLine[] {
   const answered = answeredBy(pool, rows)
-  const pointOf = (choose: (row: Row) => string) => {
+  const pointOf = (choose: (row: TrainingRow) => string) => {
     const point: CostPoint = { cost: 0, quality: 0 }
     for (const { row, weight } of answered) {
       const model = choose(row)
@@ -38,7 +38,7 @@ export function policyLines (
   const models = pool.models.map(name => toModel(name.toLowerCase(), pool, data))
   const hull = hullOf(models.map(({ id }) => pointOf(() => id)))
   const routers = new Map<RouterWeights, Router>()
-  const routerFor = (row: Row) => {
+  const routerFor = (row: TrainingRow) => {
     const weights = weightsOf(row)
     const router = routers.get(weights) ?? routerOf(models, weights)
     routers.set(weights, router)
@@ -61,7 +61,7 @@ export function policyLines (
  * The pools of the data, then one for each benchmark that is not one of them: with the models of the first
  * pool that has it, else with all models of known price that answered nearly all of it.
  */
-export function poolsOf (pools: readonly Pool[], { rows, models }: TrainingData): Pool[] {
+export function poolsOf (pools: readonly EvaluationPool[], { rows, models }: TrainingData): EvaluationPool[] {
   const families = [...new Set(rows.map(({ family }) => family))].filter(family => {
     return !pools.some(pool => pool.families.length === 1 && pool.families[0] === family)
   })
@@ -74,7 +74,7 @@ export function poolsOf (pools: readonly Pool[], { rows, models }: TrainingData)
   })]
 }
 
-function chosenBy (router: Router, { messages }: Row, policy: string): string {
+function chosenBy (router: Router, { messages }: TrainingRow, policy: string): string {
   const { ranked } = router.decide({
     request: { model: policy, messages },
     key: 'evaluation',
@@ -97,12 +97,12 @@ function routerOf (models: readonly ModelConfig[], weights: RouterWeights): Rout
 const usualSpeed = { firstTokenMs: 500, tokensPerSecond: 80 }
 
 function toModel (
-  id: string, { speed_assumed_ttft_ms_tps: speeds }: Pool, data: TrainingData
+  id: string, { speed_assumed_ttft_ms_tps: speeds }: EvaluationPool, data: TrainingData
 ): ModelConfig {
   const [firstTokenMs, tokensPerSecond] = speeds?.[id] ?? []
   const isKnown = firstTokenMs !== undefined && tokensPerSecond !== undefined
   return {
-    ...described(id, data.models[id]),
+    ...toCatalogueModel(id, data.models[id]),
     id,
     kind: 'chat',
     deployments: [{ provider: 'evaluation', model: id, ...deploymentDefaults }],

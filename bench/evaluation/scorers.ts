@@ -1,5 +1,5 @@
-import type { ModelRow, Row, TrainingData } from '../../tools/routing/data.ts'
-import { createRandom, textOf } from '../../tools/routing/data.ts'
+import type { ModelRow, TrainingRow, TrainingData } from '../../tools/routing/data.ts'
+import { createRandom, rowText } from '../../tools/routing/data.ts'
 import { train } from '../../tools/routing/train.ts'
 import { createProfile, type ModelProfile } from '../../services/routing/scoring/profile.ts'
 import { predictQuality } from '../../services/routing/scoring/quality.ts'
@@ -8,58 +8,58 @@ import { unpackWeights, type RouterWeights } from '../../services/routing/scorin
 import { assumedCapabilities } from '../../services/catalogue/models.ts'
 
 /** Expected quality of each model on a prompt. */
-export type Scorer = (row: Row, models: readonly string[]) => number[]
+export type Scorer = (row: TrainingRow, models: readonly string[]) => number[]
 
 /** The weights that a row is to be judged with. */
-export type WeightsOf = (row: Row) => RouterWeights
+export type WeightsOf = (row: TrainingRow) => RouterWeights
 
 /** For each row the weights learned from the other rows of all benchmarks. */
-export function learnedByFolds (data: TrainingData, folds: number): WeightsOf {
+export function trainByFolds (data: TrainingData, folds: number): WeightsOf {
   const foldOf = new Map(data.rows.map(({ id }, at) => [id, at % folds]))
   const learned = Array.from({ length: folds }, (_, fold) => {
-    return learnedFrom(data, data.rows.filter(({ id }) => foldOf.get(id) !== fold))
+    return trainOn(data, data.rows.filter(({ id }) => foldOf.get(id) !== fold))
   })
   return ({ id }) => learned[foldOf.get(id) ?? 0] as RouterWeights
 }
 
 /** For each row the weights learned from all benchmarks but its own. */
-export function learnedElsewhere (data: TrainingData): WeightsOf {
+export function trainWithoutOwnBenchmark (data: TrainingData): WeightsOf {
   const learned = new Map<string, RouterWeights>()
   return ({ family }) => {
-    const weights = learned.get(family) ?? learnedFrom(data, data.rows.filter(row => row.family !== family))
+    const weights = learned.get(family) ?? trainOn(data, data.rows.filter(row => row.family !== family))
     learned.set(family, weights)
     return weights
   }
 }
 
-export function learnedFrom (data: TrainingData, rows: readonly Row[]): RouterWeights {
+export function trainOn (data: TrainingData, rows: readonly TrainingRow[]): RouterWeights {
   return unpackWeights(train(data, rows))
 }
 
 /** Our own router. */
-export function ownScorer (data: TrainingData, weightsOf: WeightsOf): Scorer {
+export function tollgateScorer (data: TrainingData, weightsOf: WeightsOf): Scorer {
   const scorers = new Map<RouterWeights, Scorer>()
   return (row, models) => {
     const weights = weightsOf(row)
-    const scorer = scorers.get(weights) ?? scorerWith(data, weights)
+    const scorer = scorers.get(weights) ?? createScorer(data, weights)
     scorers.set(weights, scorer)
     return scorer(row, models)
   }
 }
 
-function scorerWith (data: TrainingData, weights: RouterWeights): Scorer {
-  const understand = createTextAnalyzer(weights)
+function createScorer (data: TrainingData, weights: RouterWeights): Scorer {
+  const analyze = createTextAnalyzer(weights)
   const profiles = new Map<string, ModelProfile>()
   const profile = (model: string) => {
-    const known = profiles.get(model) ?? createProfile(described(model, data.models[model]), weights)
+    const known = profiles.get(model) ?? createProfile(toCatalogueModel(model, data.models[model]), weights)
     profiles.set(model, known)
     return known
   }
   return (row, models) => {
-    const text = understand(textOf(row), {
+    const text = analyze(rowText(row), {
       tools: row.tools?.length ?? 0,
       turns: row.messages.filter(({ role }) => role === 'user').length,
-      promptTokens: textOf(row).length / 4
+      promptTokens: rowText(row).length / 4
     })
     return models.map(model => predictQuality(text, profile(model), weights))
   }
@@ -79,7 +79,7 @@ export function randomScorer (seed: number): Scorer {
 
 /** The longer the prompt, the better the model must be; `models` from the weakest up. */
 export const lengthScorer: Scorer = (row, models) => {
-  const length = Math.log1p(textOf(row).length) / 12
+  const length = Math.log1p(rowText(row).length) / 12
   return models.map((_, at) => length * at)
 }
 
@@ -89,7 +89,7 @@ const codeMarks = /```|\bfunction\b|\bclass\b|\bdef\b|\{|\}/g
 
 /** Counts words that look hard, as the routers by rules do. */
 export const keywordScorer: Scorer = (row, models) => {
-  const text = textOf(row)
+  const text = rowText(row)
   const count = (pattern: RegExp) => Math.min(4, text.match(pattern)?.length ?? 0)
   const words = count(hardWords) * 0.2 + count(codeMarks) * 0.1 - count(easyWords) * 0.1
   const hard = words + Math.min(1, text.length / 4000)
@@ -97,7 +97,7 @@ export const keywordScorer: Scorer = (row, models) => {
 }
 
 /** A model as the catalogue has it. */
-export function described (name: string, row: ModelRow | undefined) {
+export function toCatalogueModel (name: string, row: ModelRow | undefined) {
   const input = row?.price_in ?? null
   const output = row?.price_out ?? null
   const price = input === null || output === null

@@ -1,10 +1,10 @@
-import { createRandom, type Row, type TrainingData } from '../../tools/routing/data.ts'
+import { createRandom, type TrainingRow, type TrainingData } from '../../tools/routing/data.ts'
 import { mean } from '../statistics.ts'
 import { averageQuality, pairMetrics, type CostPoint } from './metrics.ts'
 import type { Scorer } from './scorers.ts'
 
-export interface Pair { id: string, family: string, strong: string, weak: string }
-export interface Pool {
+export interface ModelPair { id: string, family: string, strong: string, weak: string }
+export interface EvaluationPool {
   id: string
   families: string[]
   models: string[]
@@ -26,7 +26,7 @@ const resamples = 200
 
 /** Measures routers on the prompts that both models of a pair have answered. */
 export function pairLines (
-  pair: Pair, rows: readonly Row[], routers: Readonly<Record<string, Scorer>>
+  pair: ModelPair, rows: readonly TrainingRow[], routers: Readonly<Record<string, Scorer>>
 ): PairLine[] {
   const [strong, weak] = [pair.strong.toLowerCase(), pair.weak.toLowerCase()]
   const answered = rows.filter(({ family, y }) => family === pair.family && strong in y && weak in y)
@@ -58,7 +58,10 @@ const prices = [0, ...Array.from({ length: 120 }, (_, at) => 10 ** (-6 + 7 * at 
 
 /** Measures routers on a pool of models over the whole range of what quality may cost. */
 export function poolLines (
-  pool: Pool, rows: readonly Row[], data: TrainingData, routers: Readonly<Record<string, Scorer>>
+  pool: EvaluationPool,
+  rows: readonly TrainingRow[],
+  data: TrainingData,
+  routers: Readonly<Record<string, Scorer>>
 ): { lines: PoolLine[], cheapest: CostPoint, best: CostPoint, zero: number } {
   const outputPrice = (model: string) => data.models[model]?.price_out ?? 0
   // From the cheapest up, which the simple routers take for the order of strength.
@@ -122,8 +125,8 @@ function meansBy (groups: readonly string[], rows: readonly number[][]): number[
 
 /** The prompts that all models of a pool have answered; each benchmark weighs the same, all together 1. */
 export function answeredBy (
-  { families, models }: Pool, rows: readonly Row[]
-): { row: Row, weight: number }[] {
+  { families, models }: EvaluationPool, rows: readonly TrainingRow[]
+): { row: TrainingRow, weight: number }[] {
   const names = models.map(name => name.toLowerCase())
   return families.flatMap(family => {
     const own = rows.filter(row => row.family === family && names.every(name => name in row.y))
@@ -136,7 +139,7 @@ export function meanApgr (lines: readonly PairLine[][], router: string): number 
 }
 
 /** In USD: four characters a token, and twenty tokens around them. */
-export function costOf (row: Row, model: string, data: TrainingData): number {
+export function costOf (row: TrainingRow, model: string, data: TrainingData): number {
   const { price_in: input, price_out: output } = data.models[model] ?? {}
   const chars = row.messages.reduce((sum, { content }) => sum + (
     typeof content === 'string' ? content.length : 0

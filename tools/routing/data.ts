@@ -5,7 +5,7 @@ import { promptText } from '../../services/routing/text/prompt-text.ts'
 import type { ChatMessage } from '../../schemas/openai/chat-messages.ts'
 
 /** One prompt and how well each model answered it, 0 to 1. */
-export interface Row {
+export interface TrainingRow {
   id: string
   /** The benchmark it is from. */
   family: string
@@ -18,9 +18,9 @@ export interface Row {
   out?: Record<string, number>
 }
 
-/** The data to train on; see the README beside it. */
+/** The data to train on; see the README of this folder. */
 export interface TrainingData {
-  rows: Row[]
+  rows: TrainingRow[]
   models: Record<string, ModelRow>
   defaultOutput: Record<string, number>
   speeds: SpeedRow[]
@@ -39,16 +39,16 @@ interface SpeedRow {
 }
 interface ProgrammingRow { model: string, pass_rate_2: number, date: string, total_cost: number }
 
-/** Reads rows that somebody else wrote: files of one JSON object a line, compressed. */
-export function readRows (folder: string, names: readonly string[]): Row[] {
+/** Reads compressed files of one JSON object per line. */
+export function readRows (folder: string, names: readonly string[]): TrainingRow[] {
   return names.flatMap(name => {
     const text = gunzipSync(readFileSync(join(folder, `${name}.jsonl.gz`))).toString('utf8')
     return text.trim().split('\n').map(line => withPlainNames(JSON.parse(line)))
   })
 }
 
-/** One model has one name, however its sources spell it. */
-function withPlainNames (row: Row): Row {
+/** Sources spell the names of models in different cases. */
+function withPlainNames (row: TrainingRow): TrainingRow {
   return { ...row, y: lowerCased(row.y), ...(row.out === undefined ? {} : { out: lowerCased(row.out) }) }
 }
 
@@ -56,6 +56,7 @@ function lowerCased<Value> (record: Record<string, Value>): Record<string, Value
   return Object.fromEntries(Object.entries(record).map(([name, value]) => [name.toLowerCase(), value]))
 }
 
+/** Reads the rows of some files and the data on models beside them. */
 export function readTrainingData (folder: string, names = ['train', 'val']): TrainingData {
   const json = (name: string) => JSON.parse(readFileSync(join(folder, name), 'utf8'))
   const { models, default_output_tokens: defaultOutput } = json('models.json')
@@ -69,11 +70,11 @@ export function readTrainingData (folder: string, names = ['train', 'val']): Tra
 }
 
 /** The text of a row as the router reads it. */
-export function textOf (row: Row): string {
+export function rowText (row: TrainingRow): string {
   return promptText(row.messages)
 }
 
-/** Numbers from 0 up to 1, the same for the same seed. */
+/** Creates a seeded generator of numbers from 0 up to 1 (mulberry32). */
 export function createRandom (seed: number): () => number {
   let state = seed
   return () => {

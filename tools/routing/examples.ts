@@ -1,12 +1,12 @@
 import { standardise, tfOf } from '../../services/routing/scoring/analyze-text.ts'
 import { createTextReader } from '../../services/routing/text/reader.ts'
 import { signalCount, writeSignals } from '../../services/routing/text/signals.ts'
-import { textOf, type Row } from './data.ts'
+import { rowText, type TrainingRow } from './data.ts'
 
-/** Rows as numbers: n-grams as a sparse matrix, signals as a dense one, labels by model. */
+/** Rows as matrices: n-grams sparse, signals dense; labels by model. */
 export interface Examples {
-  rows: readonly Row[]
-  /** Where the n-grams of each row begin. */
+  rows: readonly TrainingRow[]
+  /** Index of the first n-gram of each row. */
   starts: Int32Array
   buckets: Int32Array
   weights: Float32Array
@@ -17,7 +17,8 @@ export interface Examples {
   labelled: { model: Int32Array, score: Float32Array }[]
 }
 
-export function toExamples (rows: readonly Row[]): Examples {
+/** Converts rows to matrices. */
+export function toExamples (rows: readonly TrainingRow[]): Examples {
   const reader = createTextReader()
   const kinds = [...new Set(rows.map(({ family }) => family))].toSorted()
   const models = [...new Set(rows.flatMap(({ y }) => Object.keys(y)))].toSorted()
@@ -26,7 +27,7 @@ export function toExamples (rows: readonly Row[]): Examples {
   const buckets: number[] = []
   const weights: number[] = []
   const raw = rows.map((row, index) => {
-    const reading = reader.read(textOf(row))
+    const reading = reader.read(rowText(row))
     const found = [...reading.buckets.subarray(0, reading.size)]
     const tfs = found.map(bucket => tfOf(reading.counts[bucket] ?? 0))
     const norm = 1 / Math.sqrt(tfs.reduce((sum, tf) => sum + tf * tf, 0) || 1)
@@ -53,21 +54,21 @@ export function toExamples (rows: readonly Row[]): Examples {
   }
 }
 
-/** Mean and spread of each signal over some rows. */
-export function spreadOf (raw: readonly Float32Array[]): { mean: Float32Array, spread: Float32Array } {
+/** Mean and standard deviation of each signal over some rows. */
+export function signalScaleOf (raw: readonly Float32Array[]): { mean: Float32Array, spread: Float32Array } {
   const mean = new Float32Array(signalCount)
   const spread = new Float32Array(signalCount)
   for (let at = 0; at < signalCount; at++) {
     const values = raw.map(signals => signals[at] as number)
     const average = values.reduce((sum, value) => sum + value, 0) / values.length
     mean[at] = average
-    spread[at] = Math.sqrt(values.reduce(
-      (sum, value) => sum + (value - average) ** 2, 0
-    ) / values.length) + 1e-3
+    const variance = values.reduce((sum, value) => sum + (value - average) ** 2, 0) / values.length
+    spread[at] = Math.sqrt(variance) + 1e-3
   }
   return { mean, spread }
 }
 
+/** The standardized signals of some rows. */
 export function standardised (
   raw: readonly Float32Array[], scale: { mean: Float32Array, spread: Float32Array }
 ): Float32Array[] {

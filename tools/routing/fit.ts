@@ -9,8 +9,8 @@ import { residualsOf } from './residuals.ts'
 export const fitDefaults = { penalty: 10, signalWeight: 0.5, seed: 1 }
 export type FitOptions = typeof fitDefaults
 
-/** What was learned, by model, kind, bucket, signal and trait; matrices row by row. */
-export interface Fitted {
+/** The fitted parameters by model, kind, bucket, signal and trait; matrices are in row-major order. */
+export interface FittedModel {
   traits: number
   /** The kind of text that each trait is of. */
   traitKinds: number[]
@@ -23,28 +23,27 @@ export interface Fitted {
   slopes: Float32Array
 }
 
-/** Traits of one kind of text: what they are of a text, and what they are worth to each model. */
+/** A trait of one kind of text: its linear model, and its slope for each model. */
 interface Trait { kind: number, coefficients: Float64Array, slopes: Float64Array }
 
-/** Of so many ways in which scores vary, so many are kept that the text tells most of. */
-const tried = 8
-const kept = { few: 2, many: 4 }
+/** Principal components of the scores that are fitted, and how many traits are kept of their predictions. */
+const componentCount = 8
+const traitCount = { few: 2, many: 4 }
 const manyRows = 1000
 
 /**
- * Learns how the chance of a good answer departs from the mean of its model in each kind of text. Within a
- * kind all scores that models got are predicted at once, by penalised least squares from n-grams and
- * signals, and the predictions reduced to a few traits of the text; what they are worth to a model is then
- * put as log-odds.
+ * Fits how the chance of a good answer departs from the mean of its model in each kind of text. Within a kind
+ * the scores of all models are predicted by ridge regression on n-grams and signals, and the predictions are
+ * reduced to a few traits of the text. The slopes of the models are converted to log-odds.
  */
 export function fit (
   examples: Examples, signals: readonly Float32Array[], chosen: readonly number[], options: FitOptions
-): Fitted {
+): FittedModel {
   const { levels, kindLevels, modelKinds } = meanLevels(examples, chosen)
   const traits = examples.kinds.flatMap((_, kind) => {
     return traitsOf(kind, examples, signals, chosen.filter(row => examples.kindOf[row] === kind), options)
   })
-  const slopes = traits.map(({ kind, slopes }) => everyModel(slopes.map((slope, model) => {
+  const slopes = traits.map(({ kind, slopes }) => withImputedSlopes(slopes.map((slope, model) => {
     const level = (levels[model] as number) + (kindLevels[kind] as number) + (
       modelKinds[model * examples.kinds.length + kind] as number
     )
@@ -77,12 +76,13 @@ function traitsOf (
   if (rows.length === 0) return []
   const { models, lines, noise } = residualsOf(examples, rows)
   const options = { penalty: penalty * Math.sqrt(noise), signalWeight }
-  const directions = principal(lines, tried, seed)
+  const directions = principal(lines, componentCount, seed)
   const fits = directions.map(direction => {
     return fitLinear(examples, signals, rows, Float64Array.from(lines, line => dot(line, direction)), options)
   })
-  const told = rows.map((_, index) => Float64Array.from(fits, ({ fitted }) => fitted[index] as number))
-  return principal(told, rows.length < manyRows ? kept.few : kept.many, seed).map(mixture => {
+  const predictions = rows.map((_, index) => Float64Array.from(fits, ({ fitted }) => fitted[index] as number))
+  const count = rows.length < manyRows ? traitCount.few : traitCount.many
+  return principal(predictions, count, seed).map(mixture => {
     const coefficients = new Float64Array(bucketCount + signalCount + 1)
     const slopes = new Float64Array(examples.models.length).fill(NaN)
     const loadings = new Float64Array(models.length)
@@ -95,16 +95,16 @@ function traitsOf (
   })
 }
 
-/** How much a chance changes with its log-odds; never so little that a small effect becomes a great one. */
+/** The derivative of the chance by its log-odds, bounded so that it does not inflate small effects. */
 function logisticSlope (logOdds: number): number {
   const chance = 1 / (1 + Math.exp(-logOdds))
-  return Math.max(leastSlope, chance * (1 - chance))
+  return Math.max(minSlope, chance * (1 - chance))
 }
 
-const leastSlope = 0.1
+const minSlope = 0.1
 
-/** A model that answered no text of the kind is taken to be like those of its level that did. */
-function everyModel (slopes: Float64Array, levels: Float32Array): Float64Array {
+/** Models without answers in a kind get the slopes of models at a similar level. */
+function withImputedSlopes (slopes: Float64Array, levels: Float32Array): Float64Array {
   return slopes.map((slope, model) => {
     if (!Number.isNaN(slope)) return slope
     let sum = 0

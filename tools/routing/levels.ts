@@ -1,19 +1,18 @@
 import type { Examples } from './examples.ts'
 
-/** Log-odds of a good answer: of each model, of each kind of text, and of each model in each kind. */
-export interface Levels { levels: Float32Array, kindLevels: Float32Array, modelKinds: Float32Array }
+/** Log-odds of a good answer: by model, by kind of text, and by model in each kind. */
+export interface MeanLevels { levels: Float32Array, kindLevels: Float32Array, modelKinds: Float32Array }
 
 const rounds = 30
-/** Kinds differ in which models answered them: a model or kind seen little is drawn to the middle. */
+/**
+ * Shrinks models and kinds with little data to the mean, because kinds differ in which models answered them.
+ */
 const shrink = 0.3
 
-/**
- * Splits the mean scores of models in kinds into what the model and what the kind explains; the start of a
- * fit.
- */
+/** Splits the mean scores of models in kinds into a part of the model, a part of the kind and a remainder. */
 export function meanLevels (
   { models, kinds, kindOf, labelled }: Examples, chosen: readonly number[]
-): Levels {
+): MeanLevels {
   const sums = new Float64Array(models.length * kinds.length)
   const counts = new Float64Array(sums.length)
   for (const row of chosen) {
@@ -55,9 +54,8 @@ export function meanLevels (
 
   const modelKinds = Float32Array.from(odds, (value, cell) => {
     if (counts[cell] === 0) return 0
-    const explained = (levels[
-      Math.floor(cell / kinds.length)
-    ] as number) + (kindLevels[cell % kinds.length] as number)
+    const level = levels[Math.floor(cell / kinds.length)] as number
+    const explained = level + (kindLevels[cell % kinds.length] as number)
     return (value - explained) * (counts[cell] as number) / ((counts[cell] as number) + 30)
   })
   return { levels, kindLevels, modelKinds }

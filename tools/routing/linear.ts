@@ -4,12 +4,12 @@ import type { Examples } from './examples.ts'
 import { dot } from './principal.ts'
 
 /**
- * A number that is linear in what is read of a text: a coefficient for each bucket, then for each signal,
- * then a constant; and what it comes to for the rows that it was learned from.
+ * A linear model of a text: a coefficient for each bucket, then for each signal, then a constant; and the
+ * fitted values of the training rows.
  */
 export interface Linear { coefficients: Float64Array, fitted: Float64Array }
 
-/** `penalty` on every coefficient but the constant; signals weigh so much more than n-grams, squared. */
+/** `penalty` applies to all coefficients but the constant; `signalWeight` scales the squared signals. */
 export interface LinearOptions { penalty: number, signalWeight: number }
 
 const rounds = 60
@@ -17,7 +17,10 @@ const signalsFrom = bucketCount
 const constantAt = bucketCount + signalCount
 const size = constantAt + 1
 
-/** Penalised least squares of `targets` over some rows, by conjugate gradients. */
+/**
+ * Ridge regression of `targets` over some rows, by conjugate gradients: the rows are sparse, and the normal
+ * matrix of more than 8,000 columns would take half a gigabyte.
+ */
 export function fitLinear (
   examples: Examples,
   signals: readonly Float32Array[],
@@ -28,8 +31,8 @@ export function fitLinear (
   const { starts, buckets, weights } = examples
   const scale = Math.sqrt(signalWeight)
 
-  /** What the coefficients say of a row. */
-  function applied (row: number, coefficients: Float64Array): number {
+  /** The value of the model for a row. */
+  function predict (row: number, coefficients: Float64Array): number {
     let sum = coefficients[constantAt] as number
     for (let gram = starts[row] as number; gram < (starts[row + 1] as number); gram++) {
       sum += (weights[gram] as number) * (coefficients[buckets[gram] as number] as number)
@@ -41,53 +44,53 @@ export function fitLinear (
     return sum
   }
 
-  /** Adds so much of a row to `out`. */
-  function spread (row: number, much: number, out: Float64Array): void {
+  /** Adds a multiple of a row to `out`. */
+  function addRow (row: number, factor: number, out: Float64Array): void {
     for (let gram = starts[row] as number; gram < (starts[row + 1] as number); gram++) {
       const bucket = buckets[gram] as number
-      out[bucket] = (out[bucket] as number) + much * (weights[gram] as number)
+      out[bucket] = (out[bucket] as number) + factor * (weights[gram] as number)
     }
     const dense = signals[row] as Float32Array
     for (let signal = 0; signal < signalCount; signal++) {
       const at = signalsFrom + signal
-      out[at] = (out[at] as number) + much * scale * (dense[signal] as number)
+      out[at] = (out[at] as number) + factor * scale * (dense[signal] as number)
     }
-    out[constantAt] = (out[constantAt] as number) + much
+    out[constantAt] = (out[constantAt] as number) + factor
   }
 
-  function normal (coefficients: Float64Array): Float64Array {
+  function applyNormalMatrix (coefficients: Float64Array): Float64Array {
     const out = coefficients.map((value, at) => at === constantAt ? 0 : penalty * value)
-    for (const row of rows) spread(row, applied(row, coefficients), out)
+    for (const row of rows) addRow(row, predict(row, coefficients), out)
     return out
   }
 
   const right = new Float64Array(size)
-  rows.forEach((row, index) => spread(row, targets[index] as number, right))
-  const coefficients = conjugateGradients(normal, right)
-  const fitted = Float64Array.from(rows, row => applied(row, coefficients))
+  rows.forEach((row, index) => addRow(row, targets[index] as number, right))
+  const coefficients = conjugateGradients(applyNormalMatrix, right)
+  const fitted = Float64Array.from(rows, row => predict(row, coefficients))
   for (let at = signalsFrom; at < constantAt; at++) coefficients[at] = (coefficients[at] as number) * scale
   return { coefficients, fitted }
 }
 
-/** Solves matrix · x = right for a symmetric positive matrix that is given as what it does to a vector. */
+/** Solves matrix · x = right, for a symmetric positive definite matrix given as a function of a vector. */
 function conjugateGradients (
   matrix: (vector: Float64Array) => Float64Array, right: Float64Array
 ): Float64Array {
-  const found = new Float64Array(right.length)
-  const rest = right.slice()
+  const solution = new Float64Array(right.length)
+  const residual = right.slice()
   let direction = right.slice()
-  let square = dot(rest, rest)
-  const enough = square * 1e-12
-  for (let round = 0; round < rounds && square > enough; round++) {
-    const moved = matrix(direction)
-    const step = square / dot(direction, moved)
-    for (let at = 0; at < found.length; at++) {
-      found[at] = (found[at] as number) + step * (direction[at] as number)
-      rest[at] = (rest[at] as number) - step * (moved[at] as number)
+  let square = dot(residual, residual)
+  const tolerance = square * 1e-12
+  for (let round = 0; round < rounds && square > tolerance; round++) {
+    const product = matrix(direction)
+    const step = square / dot(direction, product)
+    for (let at = 0; at < solution.length; at++) {
+      solution[at] = (solution[at] as number) + step * (direction[at] as number)
+      residual[at] = (residual[at] as number) - step * (product[at] as number)
     }
     const before = square
-    square = dot(rest, rest)
-    direction = direction.map((value, at) => (rest[at] as number) + square / before * value)
+    square = dot(residual, residual)
+    direction = direction.map((value, at) => (residual[at] as number) + square / before * value)
   }
-  return found
+  return solution
 }

@@ -30,7 +30,7 @@ export function dot (one: Float64Array, other: Float64Array): number {
   return sum
 }
 
-/** Adds so much of another vector. */
-export function add (one: Float64Array, other: Float64Array, much: number): void {
-  for (let at = 0; at < one.length; at++) one[at] = (one[at] as number) + much * (other[at] as number)
+/** Adds a multiple of `other` to `one`. */
+export function add (one: Float64Array, other: Float64Array, factor: number): void {
+  for (let at = 0; at < one.length; at++) one[at] = (one[at] as number) + factor * (other[at] as number)
 }

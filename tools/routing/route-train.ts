@@ -5,8 +5,8 @@ import { readTrainingData } from './data.ts'
 import { train } from './train.ts'
 
 const usage = `npm run route:train -- --data <folder> [--out <file>]
-  --data <folder>  train.jsonl.gz, val.jsonl.gz and the files beside them, as tools/routing/README.md says
-  --out <file>     where the weights go: services/routing/scoring/router.json unless told`
+  --data <folder>  folder with train.jsonl.gz, val.jsonl.gz and the other files of tools/routing/README.md
+  --out <file>     file to write; default: services/routing/scoring/router.json`
 
 const shipped = fileURLToPath(new URL('../../services/routing/scoring/router.json', import.meta.url))
 const { values } = parseArgs({

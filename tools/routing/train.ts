@@ -1,33 +1,30 @@
 import type { TrainedModel, WeightsFile } from '../../services/routing/scoring/weights.ts'
 import { signalCount } from '../../services/routing/text/signals.ts'
 import { bucketCount } from '../../services/routing/text/reader.ts'
-import { createRandom, type Row, type TrainingData } from './data.ts'
-import { spreadOf, standardised, toExamples, type Examples } from './examples.ts'
-import { fit, fitDefaults, type Fitted, type FitOptions } from './fit.ts'
-import { aliasesOf, levelsElsewhere, priorOf, speedsOf, usualSpeedOf } from './elsewhere.ts'
+import { createRandom, type TrainingRow, type TrainingData } from './data.ts'
+import { signalScaleOf, standardised, toExamples, type Examples } from './examples.ts'
+import { fit, fitDefaults, type FittedModel, type FitOptions } from './fit.ts'
+import { aliasesOf, levelsElsewhere, priorOf, speedsOf, usualSpeedOf } from './model-data.ts'
 import { ridge } from './ridge.ts'
-import { typicalTexts, type Typical } from './typical.ts'
+import { clusterTexts, type TypicalText } from './cluster-texts.ts'
 
-/** An ordinary text is easier than those of benchmarks, which are made to be hard. */
+/** Log-odds by which an ordinary text is easier than those of benchmarks. */
 const easierThanBenchmarks = 0.6
 const lengthPenalty = 30
 
-/**
- * Trains on some rows and returns the file that the gateway reads. The same rows and options give the same
- * file.
- */
+/** Trains on some rows and returns the weights file of the gateway; deterministic. */
 export function train (
-  data: TrainingData, rows: readonly Row[] = data.rows, options: Partial<FitOptions> = {}
+  data: TrainingData, rows: readonly TrainingRow[] = data.rows, options: Partial<FitOptions> = {}
 ): WeightsFile {
   const examples = toExamples(rows)
-  const chosen = rows.map((_, index) => index)
-  const scale = spreadOf(examples.raw)
+  const indexes = rows.map((_, index) => index)
+  const scale = signalScaleOf(examples.raw)
   const signals = standardised(examples.raw, scale)
-  const fitted = fit(examples, signals, chosen, { ...fitDefaults, ...options })
-  const typical = typicalTexts(examples, signals, chosen, createRandom(fitDefaults.seed))
+  const fitted = fit(examples, signals, indexes, { ...fitDefaults, ...options })
+  const typical = clusterTexts(examples, signals, indexes, createRandom(fitDefaults.seed))
   const models = modelsOf(examples, fitted)
   const aliases = aliasesOf(data.models, models)
-  const kindLevels = centred(fitted.kindLevels)
+  const meanKindLevel = meanOf(fitted.kindLevels)
   const levels = levelsElsewhere(data.programming, models, aliases)
   return {
     version: versionOf(fitted),
@@ -42,7 +39,7 @@ export function train (
     },
     typical: packedTypical(typical),
     kindLevels: rounded(fitted.kindLevels, 3),
-    ordinaryLevel: round(kindLevels.mean + easierThanBenchmarks, 3),
+    ordinaryLevel: round(meanKindLevel + easierThanBenchmarks, 3),
     outputLength: outputLengthOf(examples, signals),
     models: withVerbosity(models, rows),
     aliases,
@@ -54,7 +51,7 @@ export function train (
 }
 
 function modelsOf (
-  { models, kinds }: Examples, { levels, slopes, modelKinds, traits }: Fitted
+  { models, kinds }: Examples, { levels, slopes, modelKinds, traits }: FittedModel
 ): Record<string, TrainedModel> {
   return Object.fromEntries(models.map((name, one) => [name, {
     level: round(levels[one] ?? 0, 3),
@@ -64,9 +61,9 @@ function modelsOf (
   }]))
 }
 
-/** How much longer than the others each model answers the same prompts, as a logarithm. */
+/** Adds the logarithm of each model's answer length relative to the other models on the same prompts. */
 function withVerbosity (
-  models: Record<string, TrainedModel>, rows: readonly Row[]
+  models: Record<string, TrainedModel>, rows: readonly TrainingRow[]
 ): Record<string, TrainedModel> {
   const sums = new Map<string, { log: number, count: number }>()
   for (const { out } of rows) {
@@ -84,7 +81,7 @@ function withVerbosity (
   }))
 }
 
-/** The logarithm of the usual length of an answer, out of the signals of the question. */
+/** Fits the logarithm of the length of an answer to the signals of the prompt. */
 function outputLengthOf ({ rows }: Examples, signals: readonly Float32Array[]): number[] {
   const lines: number[][] = []
   const targets: number[] = []
@@ -94,11 +91,11 @@ function outputLengthOf ({ rows }: Examples, signals: readonly Float32Array[]): 
     lines.push([1, ...signals[index] ?? []])
     targets.push(lengths.reduce((sum, tokens) => sum + Math.log(tokens), 0) / lengths.length)
   })
-  const unknown = [Math.log(250), ...new Float32Array(signalCount)]
-  return rounded(lines.length === 0 ? unknown : ridge(lines, targets, lengthPenalty), 4)
+  const constant = [Math.log(250), ...new Float32Array(signalCount)]
+  return rounded(lines.length === 0 ? constant : ridge(lines, targets, lengthPenalty), 4)
 }
 
-function packedBuckets ({ bucketTraits, traits }: Fitted): { buckets: string, bucketScale: number[] } {
+function packedBuckets ({ bucketTraits, traits }: FittedModel): { buckets: string, bucketScale: number[] } {
   const largest = new Float32Array(traits)
   bucketTraits.forEach((value, at) => {
     largest[at % traits] = Math.max(largest[at % traits] as number, Math.abs(value))
@@ -109,13 +106,11 @@ function packedBuckets ({ bucketTraits, traits }: Fitted): { buckets: string, bu
   })
   return {
     buckets: Buffer.from(bytes.buffer).toString('base64'),
-    bucketScale: [...scale].map(
-      value => Number(value.toPrecision(5))
-    )
+    bucketScale: [...scale].map(value => Number(value.toPrecision(5)))
   }
 }
 
-function packedTypical (typical: readonly Typical[]): WeightsFile['typical'] {
+function packedTypical (typical: readonly TypicalText[]): WeightsFile['typical'] {
   const scale = 0.008
   const bytes = Int8Array.from(typical.flatMap(({ centre }) => [...centre].map(value => {
     return Math.max(-127, Math.min(127, Math.round(value / scale)))
@@ -127,16 +122,16 @@ function packedTypical (typical: readonly Typical[]): WeightsFile['typical'] {
   }
 }
 
-function centred (values: Float32Array): { mean: number } {
-  return { mean: values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length) }
+function meanOf (values: Float32Array): number {
+  return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length)
 }
 
-/** Changes with what was learned. */
-function versionOf ({ bucketTraits, levels }: Fitted): string {
+/** A hash of the fitted parameters. */
+function versionOf ({ bucketTraits, levels }: FittedModel): string {
   let hash = 0x811c9dc5
-  for (const value of [
-    ...levels, ...bucketTraits
-  ]) hash = Math.imul(hash ^ Math.round(value * 1e4), 0x01000193)
+  for (const value of [...levels, ...bucketTraits]) {
+    hash = Math.imul(hash ^ Math.round(value * 1e4), 0x01000193)
+  }
   return (hash >>> 0).toString(16).padStart(8, '0')
 }
 

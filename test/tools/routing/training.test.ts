@@ -1,6 +1,6 @@
 import t from 'tap'
 import { averageQuality, pairMetrics } from '../../../bench/evaluation/metrics.ts'
-import { createRandom, type Row, type TrainingData } from '../../../tools/routing/data.ts'
+import { createRandom, type TrainingRow, type TrainingData } from '../../../tools/routing/data.ts'
 import { toExamples } from '../../../tools/routing/examples.ts'
 import { residualsOf } from '../../../tools/routing/residuals.ts'
 import { ridge } from '../../../tools/routing/ridge.ts'
@@ -12,7 +12,7 @@ import { predictQuality } from '../../../services/routing/scoring/quality.ts'
 import { modelOf } from '../../services/routing/helper.ts'
 
 /** Two models: one answers all, the other only what is not about the sea. */
-function rowsOf (count: number): Row[] {
+function rowsOf (count: number): TrainingRow[] {
   const random = createRandom(3)
   const words = 'house tree road hill cloud river stone field garden tower'.split(' ')
   return Array.from({ length: count }, (_, at) => {
@@ -34,11 +34,11 @@ t.test('training finds out which texts need the better model, and is the same ea
   const file = train(data, data.rows, { penalty: 1 })
   t.strictSame(train(data, data.rows, { penalty: 1 }), file)
   const weights = unpackWeights(file)
-  const understand = createTextAnalyzer(weights)
+  const analyze = createTextAnalyzer(weights)
   const quality = (model: string, text: string) => {
-    const known = understand(text, { tools: 0, turns: 1, promptTokens: 20 })
+    const analysis = analyze(text, { tools: 0, turns: 1, promptTokens: 20 })
     const profile = createProfile({ ...modelOf({ id: model }), names: [model] }, weights)
-    return predictQuality(known, profile, weights)
+    return predictQuality(analysis, profile, weights)
   }
   const [sea = '', land = ''] = data.rows.slice(0, 2).map(({ messages }) => String(messages[0]?.content))
   t.ok(quality('weak', sea) < 0.4 && quality('weak', land) > 0.7, `${quality('weak', sea)} ${quality('weak', land)}`)

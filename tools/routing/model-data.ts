@@ -5,9 +5,7 @@ import { ridge } from './ridge.ts'
 
 type Models = Readonly<Record<string, TrainedModel>>
 
-/**
- * Every other name under which a trained model is known; of several versions the latest has the plain one.
- */
+/** The other names of the trained models; of several versions the latest has the name without a date. */
 export function aliasesOf (rows: Readonly<Record<string, ModelRow>>, models: Models): Record<string, string> {
   const aliases: Record<string, string> = {}
   for (const name of Object.keys(models).toSorted()) {
@@ -20,8 +18,7 @@ export function aliasesOf (rows: Readonly<Record<string, ModelRow>>, models: Mod
 type ProgrammingRow = TrainingData['programming'][number]
 
 /**
- * Levels of models for which only results of programming tasks are known, brought to the scale of the trained
- * ones by the models that are in both.
+ * Levels of models that are only in the programming benchmark, on the scale of the models that are in both.
  */
 export function levelsElsewhere (
   rows: readonly ProgrammingRow[], models: Models, aliases: Readonly<Record<string, string>>
@@ -31,27 +28,23 @@ export function levelsElsewhere (
     const level = nameVariants(plainName(row.model)).map(trained).find(one => one !== undefined)?.level
     return level === undefined ? [] : [{ level, odds: oddsOf(row) }]
   })
-  const mean = (values: number[]) => values.reduce(
-    (sum, value) => sum + value, 0
-  ) / Math.max(1, values.length)
+  const mean = (values: number[]) => values.reduce((sum, one) => sum + one, 0) / Math.max(1, values.length)
   const odds = mean(both.map(one => one.odds))
   const level = mean(both.map(one => one.level))
   const slope = programmingScale(both, odds, level)
   const best: Record<string, number> = {}
   for (const row of rows.filter(({ model }) => !model.includes(' + '))) {
-    const known = level + slope * (oddsOf(row) - odds)
+    const estimated = level + slope * (oddsOf(row) - odds)
     for (const name of nameVariants(plainName(row.model))) {
       if (trained(name) === undefined) {
-        best[name] = Number(Math.max(
-          best[name] ?? -Infinity, known
-        ).toFixed(2))
+        best[name] = Number(Math.max(best[name] ?? -Infinity, estimated).toFixed(2))
       }
     }
   }
   return best
 }
 
-/** Few models are in both, so what they say is held within what is plausible. */
+/** Few models are in both, so the slope is clamped to a plausible range. */
 function programmingScale (
   both: readonly { level: number, odds: number }[], odds: number, level: number
 ): number {
@@ -70,28 +63,27 @@ function plainName (name: string): string {
 }
 
 /**
- * What price, age and thinking say of a model's level. The price counts as the trained models have it, the
- * rest as it showed in programming tasks over the years.
+ * Fits the prior of a model's level: by price and size to the trained models, by age and reasoning to the
+ * programming benchmark.
  */
 export function priorOf (data: TrainingData, models: Models): WeightsFile['prior'] {
   const priced = Object.entries(models).flatMap(([name, { level }]) => {
     const { price_in: input = null, price_out: output = null } = data.models[name] ?? {}
     if (input === null || output === null) return []
-    return [{ name, level, dear: Math.log((input * 3 + output) / 4) }]
+    return [{ name, level, logPrice: Math.log((input * 3 + output) / 4) }]
   })
   const [level = 0, perPrice = 0] = ridge(
-    priced.map(({ dear }) => [1, dear]), priced.map(one => one.level), 1
+    priced.map(({ logPrice }) => [1, logPrice]), priced.map(one => one.level), 1
   )
-  const residuals = priced.map(one => one.level - level - perPrice * one.dear)
+  const residuals = priced.map(one => one.level - level - perPrice * one.logPrice)
   const spread = Math.sqrt(residuals.reduce((sum, one) => sum + one * one, 0) / Math.max(1, residuals.length))
   const sized = Object.entries(models).flatMap(([name, { level }]) => {
     const size = sizeOf([name])
     return size === null ? [] : [{ level, size: Math.log(size / 10) }]
   })
-  const [
-    sizeLevel = 0, perSize = 0
-  ] = ridge(sized.map(({ size }) => [1, size]), sized.map(one => one.level), 1)
-  const lines = data.programming.map(row => [1, yearsOf(row), thinks(row.model) ? 1 : 0])
+  const [sizeLevel = 0, perSize = 0] = ridge(
+    sized.map(({ size }) => [1, size]), sized.map(one => one.level), 1)
+  const lines = data.programming.map(row => [1, yearsOf(row), isReasoning(row.model) ? 1 : 0])
   const [, perYear = 0, reasoning = 0] = ridge(lines, data.programming.map(oddsOf), 2)
   const round = (value: number) => Number(value.toFixed(3))
   return {
@@ -109,14 +101,14 @@ function yearsOf ({ date }: ProgrammingRow): number {
   return (Date.parse(date) - Date.UTC(2024, 6)) / (365 * 86_400_000)
 }
 
-function thinks (name: string): boolean {
+function isReasoning (name: string): boolean {
   return /think|reason|\bo[134]\b|o[134]-|r1|high|qwq/i.test(name)
 }
 
-/** The part of the time for a whole answer that passes before its first token. */
+/** Assumed share of the time to the first token in that of the whole answer. */
 const firstTokenShare = 0.35
 
-/** Milliseconds to the first token and tokens per second, out of whole answers of a known length. */
+/** Milliseconds to the first token and tokens per second, from the time and length of whole answers. */
 export function speedsOf (rows: TrainingData['speeds']): Record<string, [number, number]> {
   return Object.fromEntries(rows.flatMap(row => {
     const name = nameVariants(row.model)[0]
@@ -133,7 +125,7 @@ function speedOf (answerMs: number, tokens: number) {
   }
 }
 
-/** What the price says of the speed: little, but more than nothing, where nobody has measured. */
+/** Fits the speed to the price, for models without measurements. */
 export function usualSpeedOf (rows: TrainingData['speeds']): WeightsFile['usualSpeed'] {
   const priced = rows.filter(row => row.price_output_1m > 0)
   const [perToken = 0, perPrice = 0] = ridge(
@@ -143,5 +135,5 @@ export function usualSpeedOf (rows: TrainingData['speeds']): WeightsFile['usualS
   return { ...speedOf(Math.exp(perToken) * usualTokens, usualTokens), perPrice: Number(perPrice.toFixed(3)) }
 }
 
-/** The length of an answer for which the time to its first token is worked out: that of those measured. */
+/** Tokens of the measured answers. */
 const usualTokens = 256

@@ -1,47 +1,46 @@
 import { signalCount } from '../../services/routing/text/signals.ts'
 import type { Examples } from './examples.ts'
 
-/** Texts of the data that stand for many others. */
-export interface Typical { kind: number, centre: Float32Array }
+/** The centre of a cluster of texts of one kind. */
+export interface TypicalText { kind: number, centre: Float32Array }
 
-const total = 120
+const clusterCount = 120
 const rounds = 12
-const fewest = 5
+const minMembers = 5
 
 /**
- * Groups the rows of each kind by the form of their texts (k-means); kinds get groups by the square root of
- * their size. Only the form counts, not what a text is about.
+ * Clusters the texts of each kind by their signals (k-means); kinds get clusters by the square root of their
+ * size.
  */
-export function typicalTexts (
+export function clusterTexts (
   { kinds, kindOf }: Examples,
   signals: readonly Float32Array[],
   chosen: readonly number[],
   random: () => number
-): Typical[] {
+): TypicalText[] {
   const byKind = kinds.map((_, kind) => chosen.filter(row => kindOf[row] === kind))
   const sizes = byKind.map(rows => Math.sqrt(rows.length))
   const all = sizes.reduce((sum, size) => sum + size, 0)
   return byKind.flatMap((rows, kind) => {
     if (rows.length === 0) return []
-    const count = Math.max(2, Math.round(total * (sizes[kind] ?? 0) / all))
+    const count = Math.max(2, Math.round(clusterCount * (sizes[kind] ?? 0) / all))
     const points = rows.map(row => signals[row] as Float32Array)
-    return groups(points, count, random).map(centre => ({ kind, centre }))
+    return kMeans(points, count, random).map(centre => ({ kind, centre }))
   })
 }
 
-function groups (
+function kMeans (
   points: readonly Float32Array[], count: number, random: () => number
 ): Float32Array[] {
-  let centres = Array.from({ length: count }, () => points[Math.floor(
-    random() * points.length
-  )] as Float32Array)
+  const anyPoint = () => points[Math.floor(random() * points.length)] as Float32Array
+  let centres = Array.from({ length: count }, anyPoint)
   let members: Float32Array[][] = []
   for (let round = 0; round < rounds; round++) {
     members = centres.map(() => [])
     for (const point of points) members[nearest(point, centres)]?.push(point)
     centres = members.map((group, index) => group.length > 0 ? meanOf(group) : centres[index] as Float32Array)
   }
-  return centres.filter((_, index) => (members[index]?.length ?? 0) >= fewest)
+  return centres.filter((_, index) => (members[index]?.length ?? 0) >= minMembers)
 }
 
 function nearest (point: Float32Array, centres: readonly Float32Array[]): number {
