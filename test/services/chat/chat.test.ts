@@ -1,0 +1,345 @@
+import t from 'tap'
+import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
+import { modelFromCatalogue } from '../../../services/catalogue/models.ts'
+import type { RequestsConfig } from '../../../services/catalogue/types.ts'
+import type { AutoModel } from '../../../services/chat/auto-model.ts'
+import { createChat } from '../../../services/chat/chat.ts'
+import { breakerDefaults } from '../../../services/config/defaults.ts'
+import { createDeployments } from '../../../services/deployments/deployments.ts'
+import { createReport, type ChatAnswer, type ChatCall, type Usage } from '../../../services/providers/provider.ts'
+import type { Incoming } from '../../../services/requests/incoming.ts'
+import { createRequestHolds } from '../../../services/requests/request-hold.ts'
+import { createTrace } from '../../../services/requests/trace.ts'
+import { JsonText } from '../../../services/shared/json-text.ts'
+import { rejection } from '../../thrown.ts'
+import { createFakeLedger, failure, limits } from '../requests/helper.ts'
+
+/** 1000 nano-USD per token, in and out. */
+const price = {
+  inputPico: 1_000_000,
+  outputPico: 1_000_000,
+  cacheReadPico: null,
+  cacheWritePico: null,
+  imageNano: null,
+  secondNano: null
+}
+const usage = { prompt: 5, completion: 3 }
+const costNano = 8000
+
+type Provide = (call: ChatCall) => Promise<ChatAnswer>
+type Text = Extract<ChatAnswer, { kind: 'json' }>['body']
+type Chunk = Extract<ChatAnswer, { kind: 'chunks' }>['chunks'] extends AsyncIterable<infer One> ? One : never
+
+function whole (reported: Usage | null = usage): ChatAnswer {
+  const body: Text = { id: 'c', object: 'chat.completion', created: 1, model: 'm', choices: [] }
+  return { kind: 'json', body, text: 'as received', report: { ...createReport(), usage: reported } }
+}
+
+/** A stream of texts, then the usage or what breaks it off. */
+function stream (texts: readonly string[], end: 'usage' | Error | (() => Promise<Error>)): ChatAnswer {
+  const chunk = (more: Partial<Chunk>): Chunk => {
+    return { id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [], ...more }
+  }
+  async function * chunks () {
+    for (const content of texts) {
+      yield chunk({ choices: [{ index: 0, delta: { content }, finish_reason: null }] })
+    }
+    if (end !== 'usage') throw end instanceof Error ? end : await end()
+    yield chunk({ usage: { prompt_tokens: 5, completion_tokens: 3, total_tokens: 8 } })
+  }
+  return { kind: 'chunks', chunks: chunks(), report: createReport() }
+}
+
+interface TestOptions {
+  creditNano?: number
+  requests?: Partial<RequestsConfig>
+  /** Their prices where they are not `price`. */
+  prices?: Record<string, typeof price>
+  autoModel?: AutoModel
+}
+
+/** The use case with one provider for each model; `events` has what happens to the money and the answer. */
+function createTest (providers: Record<string, Provide>, options: TestOptions = {}) {
+  const ledger = createFakeLedger(options.creditNano)
+  const { events } = ledger
+  const failures: string[] = []
+  const called: ChatCall[] = []
+  const deployments = createDeployments({ config: () => ({ breaker: breakerDefaults }) })
+  const sent: { headers?: Record<string, string>, text: string, body?: unknown } = { text: '' }
+  const written = Promise.withResolvers<void>()
+  const chat = createChat({
+    catalogue: {
+      resolve (id) {
+        if (providers[id] === undefined) return undefined
+        const known = { id, maxOutput: 1000, contextWindow: 8000, price: options.prices?.[id] ?? price }
+        const model = { ...modelFromCatalogue(id, id), ...known }
+        return { model, deployments: [{ provider: id, model: `${id}-upstream`, weight: 1, priority: 0 }] }
+      },
+      provider: id => ({
+        id,
+        close: async () => {},
+        chat: async call => {
+          events.push(`call ${id}`)
+          called.push(call)
+          return await providers[id]?.(call) ?? whole()
+        }
+      }),
+      deployments
+    },
+    config: () => ({ requests: { ...limits, retries: 0, ...options.requests } }),
+    ledger,
+    holds: createRequestHolds({
+      ledger, newId: () => 'h', onError: error => t.fail(String(error)), onExcess: () => { events.push('excess') }
+    }),
+    autoModel: options.autoModel ?? { select: () => { throw new Error('no router') } },
+    onFailure: (_id, { model }, { kind }) => { failures.push(`${model.id}: ${kind}`) },
+    random: () => 0
+  })
+  const abort = new AbortController()
+  const trace = createTrace()
+
+  /** As the gateway does: what breaks a stream off goes to the client as an event. */
+  async function sendStream (
+    headers: Record<string, string>, pieces: AsyncIterable<Uint8Array>
+  ): Promise<void> {
+    sent.headers = headers
+    try {
+      for await (const piece of pieces) {
+        sent.text += Buffer.from(piece).toString()
+        written.resolve()
+      }
+    } catch (error) {
+      if (!(error instanceof Error)) throw error
+      if (!abort.signal.aborted) trace.failure = error
+    }
+    events.push('stream ends')
+  }
+
+  function incomingOf (more: Partial<ChatCompletionRequest>): Incoming<ChatCompletionRequest> {
+    const messages = [{ role: 'user' as const, content: 'Hello' }]
+    const request = { model: 'a', messages, max_tokens: 10, ...more }
+    return {
+      deadlineMs: null,
+      conversation: null,
+      cache: null,
+      request,
+      text: JsonText.from(request),
+      requestId: 'req-1',
+      payer: { key: 'key', chain: ['acme'] },
+      mayUse: () => true,
+      signal: abort.signal,
+      giveUp: reason => abort.abort(reason),
+      trace,
+      delivery: {
+        json (headers, body, text) {
+          events.push('send')
+          Object.assign(sent, { headers, body, text })
+        },
+        stream: sendStream,
+        longPoll: () => { throw new Error('no long poll') }
+      }
+    }
+  }
+
+  return {
+    events,
+    ledger,
+    failures,
+    called,
+    sent,
+    trace,
+    abort,
+    deployments,
+    /** Resolves with the first piece of a stream. */
+    written: written.promise,
+    complete: async (more: Partial<ChatCompletionRequest> = {}, options: { deadlineMs?: number } = {}) =>
+      await chat.complete({ ...incomingOf(more), ...options }),
+    /** What is held for the request, in nano-USD: its bytes and its output limit. */
+    get heldFor () { return Number(/\d+/.exec(events.find(event => event.startsWith('hold')) ?? '')?.[0]) }
+  }
+}
+
+/** The events with the amounts of holds left out. */
+const stepsOf = (events: readonly string[]) => events.map(event => event.replace(/^(hold|release) \d+$/, '$1'))
+
+/** Waits until a call's signal aborts, as a provider does. */
+async function untilAborted ({ signal }: ChatCall): Promise<never> {
+  await new Promise(resolve => signal.addEventListener('abort', resolve))
+  throw failure('aborted', {}, 'yes')
+}
+
+t.test('a whole answer is charged before it is sent, and says what it cost', async t => {
+  const { complete, events, sent, trace, ledger, called } = createTest({ a: async () => whole() })
+  await complete()
+  t.same(stepsOf(events), ['hold', 'call a', `settle ${costNano}`, 'send'])
+  t.match(ledger.postings, [{ amountNano: costNano, ref: 'req-1', model: 'a', usage, estimated: false }])
+  t.match(sent, { text: 'as received', headers: { 'x-tollgate-cost': '0.000008', 'x-tollgate-model': 'a' } })
+  t.match(trace, { asked: 'a', model: 'a', provider: 'a', upstreamModel: 'a-upstream', attempts: 1, costNano })
+  t.match(called, [{ model: 'a-upstream', requestId: 'req-1', outputLimit: null, maxOutput: 1000 }])
+})
+
+t.test('a stream is charged after its end', async t => {
+  const { complete, events, sent, trace } = createTest({ a: async () => stream(['Hel', 'lo'], 'usage') })
+  await complete({ stream: true })
+  t.same(stepsOf(events), ['hold', 'call a', 'stream ends', `settle ${costNano}`])
+  t.match(sent.text, /"Hel".*"lo".*\[DONE\]/s)
+  t.equal(trace.costNano, costNano)
+})
+
+t.test('a stream that breaks off after its first text is charged by an estimate', async t => {
+  const { complete, ledger, trace, deployments } = createTest(
+    { a: async () => stream(['Hello'], failure('network', {}, 'yes')) })
+  await complete({ stream: true })
+  await new Promise(setImmediate)
+  t.match(ledger.postings, [{ estimated: true, usage: { completion: 1 } }])
+  t.equal(ledger.heldNano, 0)
+  t.match(trace.failure, { kind: 'network' })
+  const { errorRate } = deployments.expected('a', 'a-upstream')
+  t.ok(errorRate > 0, 'and counts as a failure of the deployment')
+})
+
+t.test('a stream that breaks off before its first text is not charged', async t => {
+  const { complete, events, trace } = createTest(
+    { a: async () => stream([''], failure('network', {}, 'yes')) })
+  await complete({ stream: true })
+  t.same(stepsOf(events), ['hold', 'call a', 'stream ends', 'release'])
+  t.equal(trace.costNano, null)
+})
+
+t.test('a client that disconnects pays for what was generated for it', async t => {
+  const test = createTest({
+    a: async call => stream(['Hello'], async () => await untilAborted(call).catch((error: Error) => error))
+  })
+  const served = test.complete({ stream: true })
+  await test.written
+  test.abort.abort()
+  await served
+  await new Promise(setImmediate)
+  t.match(test.ledger.postings, [{ estimated: true, usage: { completion: 1 } }])
+  t.equal(test.deployments.expected('a', 'a-upstream').errorRate, 0, 'the deployment has done nothing wrong')
+})
+
+t.test('a client that disconnects before the answer pays for the prompt that the provider has read', async t => {
+  const test = createTest({ a: untilAborted })
+  const served = rejection(test.complete())
+  setImmediate(() => test.abort.abort())
+  t.match(await served, { kind: 'aborted' })
+  await new Promise(setImmediate)
+  t.match(test.ledger.postings, [{ estimated: true, usage: { completion: 0 } }])
+  t.equal(test.ledger.heldNano, 0)
+})
+
+t.test('a failure before the first byte is thrown and costs nothing', async t => {
+  for (const provide of [
+    async () => { throw failure('overloaded', { status: 503 }) },
+    async () => stream([], failure('overloaded', { status: 503 }))
+  ]) {
+    const { complete, events, failures, trace } = createTest({ a: provide })
+    t.match(await rejection(complete({ stream: true })), { kind: 'overloaded' })
+    t.same(stepsOf(events), ['hold', 'call a', 'release'])
+    t.same(failures, ['a: overloaded'])
+    t.match(trace, { model: 'a', provider: 'a', costNano: null }, 'the log names the model asked for')
+  }
+})
+
+t.test('a failure that is no provider\'s releases the hold too', async t => {
+  const { complete, events } = createTest({ a: async () => { throw new TypeError('a bug') } })
+  await t.rejects(complete(), TypeError)
+  t.same(stepsOf(events), ['hold', 'call a', 'release'])
+})
+
+t.test('a request that passes its deadline is given up with 504 and not charged', async t => {
+  for (const [own, operators] of [[20, 60_000], [60_000, 20], [undefined, 20]] as const) {
+    const requests = { deadlineMs: operators }
+    const { complete, events, called } = createTest({ a: untilAborted }, { requests })
+    const options = own === undefined ? {} : { deadlineMs: own }
+    t.match(await rejection(complete({}, options)), { status: 504, code: 'deadline_exceeded' })
+    t.ok(called[0]?.signal.aborted)
+    t.same(stepsOf(events), ['hold', 'call a', 'release'])
+  }
+})
+
+t.test('a fallback is held and charged at its own price', async t => {
+  const cheap = { ...price, inputPico: 500_000, outputPico: 500_000 }
+  const { complete, ledger, events, sent, failures } = createTest(
+    { a: async () => { throw failure('overloaded') }, b: async () => whole() }, { prices: { b: cheap } })
+  await complete({ fallbacks: ['b'] })
+  t.same(stepsOf(events), ['hold', 'call a', 'release', 'hold', 'call b', `settle ${costNano / 2}`, 'send'])
+  t.match(ledger.postings, [{ model: 'b' }])
+  t.match(sent.headers, { 'x-tollgate-model': 'b', 'x-tollgate-attempts': '2' })
+  t.same(failures, ['a: overloaded'])
+})
+
+t.test('the field fallbacks does not reach the provider', async t => {
+  const { complete, called } = createTest({ a: async () => whole(), b: async () => whole() })
+  await complete({ fallbacks: ['b'] })
+  t.equal(called[0]?.request.fallbacks, undefined)
+  t.notMatch(Buffer.from(called[0]?.text.bytes ?? []).toString(), 'fallbacks')
+})
+
+t.test('a dearer fallback is called only if the operator allows it', async t => {
+  const dear = { ...price, outputPico: 9_000_000 }
+  for (const [allowDearerFallbacks, calls] of [[false, ['call a']], [true, ['call a', 'call b']]] as const) {
+    const { complete, events } = createTest(
+      { a: async () => { throw failure('overloaded') }, b: async () => whole() },
+      { prices: { b: dear }, requests: { allowDearerFallbacks } })
+    await rejection(complete({ fallbacks: ['b'] }))
+    t.same(events.filter(event => event.startsWith('call')), calls)
+  }
+})
+
+t.test('an account that cannot cover the request is refused before any call', async t => {
+  const { complete, events } = createTest({ a: async () => whole() }, { creditNano: 1000 })
+  t.match(await rejection(complete()), { status: 402 })
+  t.same(stepsOf(events), ['hold'])
+})
+
+t.test('an answer that costs more than the hold is charged the hold', async t => {
+  const test = createTest({ a: async () => whole({ prompt: 5, completion: 1000 }) })
+  await test.complete()
+  t.ok(test.events.includes('excess'))
+  t.match(test.ledger.postings, [{ amountNano: test.heldFor }])
+  t.equal(test.trace.costNano, test.heldFor)
+})
+
+t.test('another call at the same model and price keeps the hold', async t => {
+  let calls = 0
+  const flaky = async () => {
+    if (calls++ === 0) throw failure('overloaded')
+    return whole()
+  }
+  const { complete, events } = createTest({ a: flaky }, { requests: { retries: 1, backoffMs: 1 } })
+  await complete()
+  t.same(stepsOf(events), ['hold', 'call a', 'call a', `settle ${costNano}`, 'send'])
+})
+
+t.test('an unknown model, or one the key may not use, is refused with 404', async t => {
+  const { complete, events } = createTest({ a: async () => whole() })
+  t.match(await rejection(complete({ model: 'other' })), { status: 404, code: 'model_not_found' })
+  t.same(events, [])
+})
+
+t.test('the model of auto is the router\'s, which learns what answered', async t => {
+  const learned: string[] = []
+  const autoModel: AutoModel = {
+    select: async () => ({
+      model: 'a',
+      fallbacks: ['b'],
+      answered: model => {
+        learned.push(model)
+        return 'chosen'
+      },
+      failed: () => { learned.push('none') }
+    })
+  }
+  const dear = { ...price, outputPico: 9_000_000 }
+  const providers = { a: async () => { throw failure('overloaded') }, b: async () => whole() }
+  const { complete, sent, trace } = createTest(providers, { autoModel, prices: { b: dear } })
+  await complete({ model: 'auto', fallbacks: null })
+  t.match(sent.headers, { 'x-tollgate-route': 'chosen', 'x-tollgate-model': 'b' }, 'its fallbacks may be dearer')
+  t.equal(trace.asked, 'auto')
+
+  const failing = createTest({ a: providers.a, b: providers.a }, { autoModel })
+  await rejection(failing.complete({ model: 'auto' }))
+  t.same(learned, ['b', 'none'])
+})
