@@ -1,11 +1,9 @@
 import { GatewayError } from '../shared/errors.ts'
-import { createIds } from '../shared/ids.ts'
 import { createJobHolds } from '../ledger/hold/job-holds.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { withDefaults } from '../ledger/options.ts'
 import { createNodeLiveness } from '../ledger/cluster/node-liveness.ts'
 import type { Log } from '../shared/log.ts'
-import { realTimers } from '../shared/timers.ts'
 import type { Download, MediaStore } from '../media/media.ts'
 import type { VideoSettings } from '../catalogue/types.ts'
 import type { Catalogue } from '../requests/candidates.ts'
@@ -19,17 +17,12 @@ import { createRunner } from './runner/runner.ts'
 import type { Models } from '../models/models.ts'
 import { createWaiterIds } from './waiter-ids.ts'
 import { startMaintenance } from './runner/maintenance.ts'
-import { createVideos, type Videos } from './videos.ts'
+import { createVideos, type VideoIncoming } from './videos.ts'
 import { createWaiterRegistry } from './waiter-registry.ts'
 
-export interface VideoService extends Videos {
-  /** Jobs that this node runs. */
-  readonly running: number
-  /** Ends the long polls and hands the jobs over to other nodes. */
-  close (): Promise<void>
-}
+export type VideoService = Awaited<ReturnType<typeof createVideoService>>
 
-export interface VideoServiceOptions {
+interface VideoServiceOptions {
   store: Store
   ledger: Pick<Ledger, 'reserve' | 'forget' | 'node'>
   media: MediaStore
@@ -47,51 +40,35 @@ export interface VideoServiceOptions {
 const closeMs = 10_000
 
 /** Creates the use case, the runner and what they share, for one node. */
-export async function createVideoService (options: VideoServiceOptions): Promise<VideoService> {
-  const { store, ledger, media, settings, log, catalogue } = options
+export async function createVideoService (options: VideoServiceOptions) {
+  const { store, ledger, ledger: { node }, settings, log } = options
   const timing = { ...defaultTiming, ...options.timing }
-  const clocks = { clock: Date.now, monotonic: () => performance.now() }
   const closing = new AbortController()
-  const waiterIds = createWaiterIds(ledger.node)
+  const waiterIds = createWaiterIds(node)
   const takeoverMs = settings().takeoverAfterMs
-  const rows = createJobRows(store, ledger.node)
-  const holds = createJobHolds(store.engine)
+  const rows = createJobRows(store, node)
   const context: RunnerContext = {
-    ...clocks,
-    store,
+    ...options,
     rows,
-    holds,
-    media,
-    download: options.download,
-    settings,
+    holds: createJobHolds(store.engine),
     timing,
-    log,
     closing: closing.signal,
-    provider: id => catalogue.provider(id)?.videos
+    provider: id => options.catalogue.provider(id)?.videos
   }
   const onError = (err: unknown): void => log.error({ err }, 'a job could not be written')
-  const waiters = createWaiterRegistry({
-    rows, timers: realTimers, watchMs: timing.watchMs, owns: id => runner.owns(id), onError
+  const runner = createRunner(context, () => maintenance.isFenced(), job => {
+    options.onEnd?.(job)
+    waiters.ended(job)
   })
-  const runner = createRunner(context, {
-    timers: realTimers,
-    monotonic: clocks.monotonic,
-    isFenced: () => upkeep.isFenced(),
-    onEnd (job) {
-      options.onEnd?.(job)
-      waiters.ended(job)
-    }
-  })
+  const waiters = createWaiterRegistry(rows, timing.watchMs, runner.owns, onError)
   const liveness = await createNodeLiveness(
-    store, withDefaults(store.engine, { leaseMs: takeoverMs, marginMs: 0, maxRequestMs: 0 }), clocks)
-  const upkeep = startMaintenance(context, {
-    ...clocks, node: ledger.node, takeoverMs, liveness, timers: realTimers, runner: () => runner
-  })
-  const jobFinder = createJobFinder({
+    store, withDefaults(store.engine, { leaseMs: takeoverMs, marginMs: 0, maxRequestMs: 0 }),
+    { clock: Date.now, monotonic: () => performance.now() })
+  const maintenance = startMaintenance(context, { node, takeoverMs, liveness, runner })
+  const findJob = createJobFinder({
     ...context,
     ledger,
-    newId: createIds('job_'),
-    takeoverMs: () => takeoverMs,
+    takeoverMs,
     waiterIds,
     begin: job => runner.add(job, true),
     onDoubt (id) {
@@ -99,14 +76,13 @@ export async function createVideoService (options: VideoServiceOptions): Promise
         .then(job => { if (job !== undefined && isLive(job.state)) runner.add(job, true) }, onError)
     }
   })
-  const { clock } = clocks
-  const videos = createVideos({ ...options, rows, jobFinder, waiters, waiterIds, clock, onError })
+  const videos = createVideos({ ...options, rows, findJob, waiters, waiterIds, onError })
   let closed: Promise<void> | undefined
 
-  async function close (): Promise<void> {
+  async function closeOnce (): Promise<void> {
     videos.release()
     waiters.stop()
-    await Promise.all([runner.stop(closeMs), upkeep.stop()])
+    await Promise.all([runner.stop(closeMs), maintenance.stop()])
     closing.abort(GatewayError.unavailable('The gateway is shutting down.'))
     await runner.idle()
     await videos.idle()
@@ -114,16 +90,17 @@ export async function createVideoService (options: VideoServiceOptions): Promise
   }
 
   return {
-    complete: async incoming => {
+    async complete (incoming: VideoIncoming): Promise<void> {
       if (closed !== undefined) throw GatewayError.unavailable('The gateway is shutting down.', { code: 'shutting_down' })
       await videos.complete(incoming)
     },
     release: videos.release,
-    idle: videos.idle,
-    get longPolls () { return videos.longPolls },
-    get running () { return runner.size },
-    close: async () => {
-      closed ??= close()
+    get longPolls (): number { return videos.longPolls },
+    /** Jobs that this node runs. */
+    get running (): number { return runner.size },
+    /** Ends the long polls and hands the jobs over to other nodes. */
+    async close (): Promise<void> {
+      closed ??= closeOnce()
       await closed
     }
   }

@@ -1,4 +1,5 @@
 import { GatewayError } from '../shared/errors.ts'
+import { createIds } from '../shared/ids.ts'
 import type { JobHold, JobHolds } from '../ledger/hold/job-holds.ts'
 import { holdForJob } from '../requests/request-hold.ts'
 import type { Ledger } from '../ledger/ledger.ts'
@@ -29,9 +30,8 @@ interface JobFinderContext {
   rows: JobRows
   holds: JobHolds
   ledger: Pick<Ledger, 'reserve' | 'forget' | 'node'>
-  newId: () => string
-  clock: () => number
-  takeoverMs: () => number
+  /** A node whose heartbeat is older is dead. */
+  takeoverMs: number
   waiterIds: WaiterIds
   /** Receives new jobs. */
   begin (job: Job): void
@@ -39,28 +39,23 @@ interface JobFinderContext {
   onDoubt (id: string): void
 }
 
-/** Finds the job of a request: one that it joins, or a new one. */
-export interface JobFinder {
-  /**
-   * `waiterId` is that of the client that will wait. Throws GatewayError 402 when the money does not suffice,
-   * 422 when the Idempotency-Key was used for another request; StoreUnavailable.
-   */
-  find (order: VideoOrder, waiterId: string): Promise<Job>
-}
+export type FindJob = ReturnType<typeof createJobFinder>
 
 /** Longer than it takes from holding the money to inserting the job that takes the hold over. */
 const looseHoldMs = 120_000
 const maxRounds = 5
 
-export function createJobFinder (context: JobFinderContext): JobFinder {
-  const { rows, store, clock, ledger } = context
+/** Creates the function that finds the job of a request: one that it joins, or a new one. */
+export function createJobFinder (context: JobFinderContext) {
+  const { rows, store, ledger } = context
+  const newId = createIds('job_')
   const naming = new Map<string, Promise<void>>()
 
   async function join (order: VideoOrder, waiterId: string): Promise<Job | null> {
     const { identity, payer } = order
     const [account = ''] = payer.chain
     if (identity.key !== null) return await joinNamed(account, identity.key, identity, waiterId)
-    const nowMs = clock()
+    const nowMs = Date.now()
     const alike = await rows.alike(account, identity.bodyHash, {
       sinceMs: nowMs - joinMs.retry, deliveredSinceMs: nowMs - joinMs.delivered, nowMs
     })
@@ -84,8 +79,8 @@ export function createJobFinder (context: JobFinderContext): JobFinder {
   ): Promise<Job | null> {
     const job = await rows.named(account, key)
     if (job === undefined) return null
-    if (job.expiresAt !== null && job.expiresAt <= clock()) {
-      await rows.forgetName(job.id, clock())
+    if (job.expiresAt !== null && job.expiresAt <= Date.now()) {
+      await rows.forgetName(job.id, Date.now())
       return null
     }
     if (job.bodyHash !== bodyHash) {
@@ -105,15 +100,15 @@ export function createJobFinder (context: JobFinderContext): JobFinder {
     for (const node of nodes) {
       const seen = await store.get<{ at: number }>(
         'select heartbeat_at as at from node where id = $1', [node])
-      if (clock() - (seen?.at ?? 0) > context.takeoverMs()) dead.add(node)
+      if (Date.now() - (seen?.at ?? 0) > context.takeoverMs) dead.add(node)
     }
     return dead
   }
 
   /** Null when the account has just got a job with that Idempotency-Key. */
   async function create (order: VideoOrder, waiterId: string): Promise<Job | null> {
-    const id = context.newId()
-    const expiresAt = clock() + looseHoldMs
+    const id = newId()
+    const expiresAt = Date.now() + looseHoldMs
     let hold: JobHold | null
     try {
       hold = await holdForJob(ledger, order.payer, { id, maxNano: order.price.maxNano, expiresAt })
@@ -123,12 +118,12 @@ export function createJobFinder (context: JobFinderContext): JobFinder {
       if (same === null) throw error
       return same
     }
-    const job = newJob(id, order, { hold, node: ledger.node, waiterId, nowMs: clock() })
+    const job = newJob(id, order, hold, ledger.node, waiterId)
     try {
       const inserted = await store.transaction(async queries => {
         const isNew = await rows.insert(queries, job)
         if (isNew && hold !== null) await context.holds.keep(queries, id)
-        if (!isNew && hold !== null) await context.holds.release(queries, hold, clock())
+        if (!isNew && hold !== null) await context.holds.release(queries, hold, Date.now())
         return isNew
       })
       if (!inserted) return null
@@ -148,31 +143,31 @@ export function createJobFinder (context: JobFinderContext): JobFinder {
     throw GatewayError.unavailable('Too many requests with this Idempotency-Key arrive at once.')
   }
 
-  return {
-    async find (order, waiterId) {
-      const { identity: { key }, payer: { chain } } = order
-      if (key === null) return await joinOrCreate(order, waiterId)
-      // One after the other: each would hold its own money before it finds the job of the first.
-      const name = `${chain[0]} ${key}`
-      const before = naming.get(name)
-      const found = (before ?? Promise.resolve()).then(() => joinOrCreate(order, waiterId))
-      const done = found.then(() => {}, () => {})
-      naming.set(name, done)
-      try {
-        return await found
-      } finally {
-        if (naming.get(name) === done) naming.delete(name)
-      }
+  /**
+   * `waiterId` is that of the client that will wait. Throws GatewayError 402 when the money does not suffice,
+   * 422 when the Idempotency-Key was used for another request; StoreUnavailable.
+   */
+  return async function findJob (order: VideoOrder, waiterId: string): Promise<Job> {
+    const { identity: { key }, payer: { chain } } = order
+    if (key === null) return await joinOrCreate(order, waiterId)
+    // One after the other: each would hold its own money before it finds the job of the first.
+    const name = `${chain[0]} ${key}`
+    const before = naming.get(name) ?? Promise.resolve()
+    const found = before.then(() => joinOrCreate(order, waiterId))
+    const done = found.then(() => {}, () => {})
+    naming.set(name, done)
+    try {
+      return await found
+    } finally {
+      if (naming.get(name) === done) naming.delete(name)
     }
   }
 }
 
-function newJob (
-  id: string, order: VideoOrder,
-  { hold, node, waiterId, nowMs }: { hold: Job['hold'], node: string, waiterId: string, nowMs: number }
-): Job {
+function newJob (id: string, order: VideoOrder, hold: Job['hold'], owner: string, waiter: string): Job {
   const { payer: { chain, key }, model, candidates, task, price, deadlineMs, identity, baseUrl } = order
   const [account = ''] = chain
+  const nowMs = Date.now()
   return {
     id,
     account,
@@ -186,7 +181,7 @@ function newJob (
     task,
     baseUrl,
     state: 'submitting',
-    owner: node,
+    owner,
     fence: 0,
     handle: null,
     progress: null,
@@ -197,7 +192,7 @@ function newJob (
     secondNano: price.secondNano,
     seconds: price.seconds,
     costNano: null,
-    waiter: waiterId,
+    waiter,
     waiterLeftAt: null,
     delivered: false,
     cancel: false,

@@ -6,15 +6,7 @@ import type { Trace } from '../requests/trace.ts'
 import { failureOf, stillRunning } from './answer.ts'
 import type { Job } from './job.ts'
 
-/** A response that stays open until its job has ended. */
-export interface LongPoll {
-  /** Answers with a completion. */
-  succeed (body: ChatCompletion, headers: Record<string, string>): void
-  /** Answers with an error: by its status, or in a completion if 200 was sent already. */
-  fail (error: GatewayError): void
-  /** Ends it because the gateway stops: with 503 if nothing was sent yet, else by closing the connection. */
-  release (): void
-}
+export type LongPoll = ReturnType<typeof startLongPoll>
 
 interface LongPollOptions {
   response: LongPollResponse
@@ -37,7 +29,7 @@ const heldHeaders = { 'content-type': 'application/json; charset=utf-8', 'x-acce
  * space from time to time (JSON may begin with spaces), so that idle timeouts of proxies and clients do not
  * fire.
  */
-export function startLongPoll (options: LongPollOptions): LongPoll {
+export function startLongPoll (options: LongPollOptions) {
   const { response, job, headers, settings, trace, onEnd } = options
   const { raw } = response
   let committed = false
@@ -79,7 +71,7 @@ export function startLongPoll (options: LongPollOptions): LongPoll {
   }
 
   return {
-    succeed (body, more) {
+    succeed (body: ChatCompletion, more: Record<string, string>): void {
       if (answered !== 'no') return
       answered = 'whole'
       end()
@@ -90,8 +82,10 @@ export function startLongPoll (options: LongPollOptions): LongPoll {
         response.send({ ...headers, ...more }, body)
       }
     },
-    fail: error => fail(error, 'whole'),
-    release () {
+    /** Answers with an error: by its status, or in a completion if 200 was sent already. */
+    fail (error: GatewayError): void { fail(error, 'whole') },
+    /** Ends it because the gateway stops: with 503, or after a 200 by closing the connection. */
+    release (): void {
       if (answered !== 'no') return
       if (!committed) {
         return fail(GatewayError.unavailable('The gateway is shutting down. Send the same request again to keep waiting.',

@@ -8,7 +8,7 @@ import { planFor, type Catalogue } from '../requests/candidates.ts'
 import type { Incoming } from '../requests/incoming.ts'
 import type { RetryOptions } from '../requests/request-headers.ts'
 import { headerText, setCandidate, type Trace } from '../requests/trace.ts'
-import type { JobFinder, VideoOrder } from './find-job.ts'
+import type { FindJob, VideoOrder } from './find-job.ts'
 import { completionOf, errorOf, type Shown } from './answer.ts'
 import { bodyHashOf } from './dedupe.ts'
 import { startLongPoll, type LongPoll } from './long-poll.ts'
@@ -27,30 +27,15 @@ export interface VideoIncoming
   baseUrl: string
 }
 
-export interface Videos {
-  /**
-   * Serves `POST /v1/chat/completions` for a video model; resolves when the long poll has begun or the answer
-   * was sent. Throws GatewayError, UpstreamError or StoreUnavailable for what is known at once.
-   */
-  complete (incoming: VideoIncoming): Promise<void>
-  /** Ends all long polls, because the gateway stops. */
-  release (): void
-  /** Resolves when the deliveries are recorded in the database. */
-  idle (): Promise<void>
-  /** Long polls in progress. */
-  readonly longPolls: number
-}
-
 interface VideosContext {
   models: Pick<Models, 'resolveVideos'>
   catalogue: Catalogue
   rows: JobRows
-  jobFinder: JobFinder
+  findJob: FindJob
   waiters: WaiterRegistry
   waiterIds: WaiterIds
   media: MediaStore
   settings (): VideoSettings
-  clock: () => number
   onError (error: unknown): void
 }
 
@@ -58,8 +43,8 @@ interface VideosContext {
  * Creates the use case behind video models: find or create the job, start a long poll, answer when the job
  * has ended.
  */
-export function createVideos (context: VideosContext): Videos {
-  const { waiters, waiterIds, settings, clock, rows, onError } = context
+export function createVideos (context: VideosContext) {
+  const { waiters, waiterIds, settings, rows, onError } = context
   const open = new Set<LongPoll>()
   const writing = new Set<Promise<void>>()
 
@@ -98,7 +83,7 @@ export function createVideos (context: VideosContext): Videos {
     // The client disconnected while its job was looked up.
     if (response.raw.destroyed) {
       waiterIds.release(waiterId)
-      return write(rows.leave(id, waiterId, clock()))
+      return write(rows.leave(id, waiterId, Date.now()))
     }
     const onJob = (ended: Job): void => { answer(ended, held, baseUrl, trace).catch(onError) }
     const held = startLongPoll({
@@ -113,7 +98,7 @@ export function createVideos (context: VideosContext): Videos {
         waiterIds.release(waiterId)
         const others = waiters.remove(id, onJob)
         if (delivered) write(rows.deliver(id))
-        else if (!others) write(rows.leave(id, waiterId, clock()))
+        else if (!others) write(rows.leave(id, waiterId, Date.now()))
       }
     })
     open.add(held)
@@ -145,23 +130,30 @@ export function createVideos (context: VideosContext): Videos {
   }
 
   return {
-    async complete (incoming) {
+    /**
+     * Serves `POST /v1/chat/completions` for a video model; resolves when the long poll has begun or the
+     * answer was sent. Throws GatewayError or StoreUnavailable for what is known at once.
+     */
+    async complete (incoming: VideoIncoming): Promise<void> {
       const order = toOrder(incoming)
       const waiterId = waiterIds.acquire()
       try {
-        wait(await context.jobFinder.find(order, waiterId), waiterId, incoming)
+        wait(await context.findJob(order, waiterId), waiterId, incoming)
       } catch (error) {
         waiterIds.release(waiterId)
         throw error
       }
     },
-    release () {
+    /** Ends all long polls, because the gateway stops. */
+    release (): void {
       for (const held of open) held.release()
     },
-    async idle () {
+    /** Resolves when the deliveries are recorded in the database. */
+    async idle (): Promise<void> {
       await Promise.all(writing)
     },
-    get longPolls () { return open.size }
+    /** Long polls in progress. */
+    get longPolls (): number { return open.size }
   }
 }
 

@@ -1,24 +1,18 @@
-/** Ids of the clients that wait on one node; all nodes can tell from one whether its client still waits. */
-export interface WaiterIds {
-  /** Returns a new id, which is valid until it is released. */
-  acquire (): string
-  release (waiterId: string): void
-  /** Whether the client of an id of this node still waits. */
-  isWaiting (waiterId: string): boolean
-}
+export type WaiterIds = ReturnType<typeof createWaiterIds>
 
-/** Creates the ids of a node, which begin with the node's id. */
-export function createWaiterIds (node: string): WaiterIds {
+/** Creates the ids of the clients that wait on a node; they begin with the node's id. */
+export function createWaiterIds (node: string) {
   const waiting = new Set<string>()
   let count = 0
   return {
-    acquire () {
+    /** Returns a new id, which is valid until it is released. */
+    acquire (): string {
       const waiterId = `${node} ${++count}`
       waiting.add(waiterId)
       return waiterId
     },
-    release: waiterId => { waiting.delete(waiterId) },
-    isWaiting: waiterId => waiting.has(waiterId)
+    release (waiterId: string): void { waiting.delete(waiterId) },
+    isWaiting: (waiterId: string): boolean => waiting.has(waiterId)
   }
 }
 

@@ -1,19 +1,10 @@
-/** Items by due time, the earliest first; each item at most once. */
-export interface DueQueue<Item> {
-  /** Sets or replaces the due time of an item. */
-  set (item: Item, dueMs: number): void
-  delete (item: Item): void
-  /** The earliest due time; Infinity if empty. */
-  readonly nextMs: number
-  /** Removes and returns the next item that is due. */
-  take (nowMs: number): Item | undefined
-  readonly size: number
-}
-
 interface Entry<Item> { item: Item, dueMs: number }
 
-/** Creates an empty queue: a binary heap; an item whose time was replaced leaves a stale entry behind. */
-export function createDueQueue<Item extends object> (): DueQueue<Item> {
+/**
+ * Creates a queue of items by due time, each at most once: a binary heap, in which an item whose time was
+ * replaced leaves a stale entry behind.
+ */
+export function createDueQueue<Item extends object> () {
   const heap: Entry<Item>[] = []
   const current = new Map<Item, Entry<Item>>()
   const before = (one: number, other: number) => heap[one]!.dueMs < heap[other]!.dueMs
@@ -52,20 +43,22 @@ export function createDueQueue<Item extends object> (): DueQueue<Item> {
   }
 
   return {
-    set (item, dueMs) {
+    /** Sets or replaces the due time of an item. */
+    set (item: Item, dueMs: number): void {
       const entry = { item, dueMs }
       current.set(item, entry)
       push(entry)
     },
-    delete: item => { current.delete(item) },
-    get nextMs () { return first()?.dueMs ?? Infinity },
-    take (nowMs) {
+    delete (item: Item): void { current.delete(item) },
+    /** The earliest due time; Infinity if empty. */
+    get nextMs (): number { return first()?.dueMs ?? Infinity },
+    /** Removes and returns the next item that is due. */
+    take (nowMs: number): Item | undefined {
       const entry = first()
       if (entry === undefined || entry.dueMs > nowMs) return undefined
       pop()
       current.delete(entry.item)
       return entry.item
-    },
-    get size () { return current.size }
+    }
   }
 }

@@ -24,7 +24,7 @@ export async function endJob (context: RunnerContext, live: LiveJob, end: End): 
     if (job === undefined) return undefined
     // What is read here never changes; the update checks that this node still owns the job.
     const posting = postingOf(job, end)
-    const at = context.clock()
+    const at = Date.now()
     const changed = await rows.change(live, {
       state: end.state,
       costNano: end.state === 'succeeded' ? posting.amountNano : 0,

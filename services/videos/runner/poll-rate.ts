@@ -1,17 +1,14 @@
-/** Limits how many polls start in any second. */
-export interface PollRate {
-  /** Reserves the next free slot at a rate that may change; returns the wait in ms. */
-  take (nowMs: number, perSecond: number): number
-}
+export type PollRate = ReturnType<typeof createPollRate>
 
-/** Creates a sliding window: bursts pass at once while their second has room. */
-export function createPollRate (): PollRate {
+/** Limits the polls per second by a sliding window: bursts pass at once while their second has room. */
+export function createPollRate () {
   let rate = 0
   /** The last slots handed out, one per place in a window; the oldest is at `next`. */
   let slots = new Float64Array()
   let next = 0
   return {
-    take (nowMs, perSecond) {
+    /** Reserves the next free slot at a rate that may change; returns the wait in ms. */
+    take (nowMs: number, perSecond: number): number {
       if (perSecond !== rate) {
         rate = perSecond
         slots = new Float64Array(Math.ceil(perSecond)).fill(-Infinity)

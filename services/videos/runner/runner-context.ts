@@ -53,7 +53,6 @@ export interface RunnerContext {
   provider (provider: string): VideoProvider | undefined
   settings (): VideoSettings
   timing: Timing
-  clock: () => number
   log: Log
   /** Aborted when the node gives up its jobs. */
   closing: AbortSignal

@@ -1,5 +1,4 @@
 import { StoreUnavailable } from '../../store/store.ts'
-import type { Timers } from '../../shared/timers.ts'
 import { backoff, type Next, type RunnerContext } from './runner-context.ts'
 import { createDueQueue } from './due-queue.ts'
 import { cancelledEnd, endJob } from './end-job.ts'
@@ -8,39 +7,18 @@ import { pollJob } from './poll.ts'
 import { createPollRate, type PollRate } from './poll-rate.ts'
 import { submit } from './submit.ts'
 
-/** Runs the jobs of this node. */
-export interface Runner {
-  /** Adds a job that this node owns. `isNew`: it was inserted just now. */
-  add (job: Job, isNew?: boolean): void
-  owns (id: string): boolean
-  /** Cancels jobs as soon as possible. */
-  cancel (ids: readonly string[]): void
-  /** Jobs that this node owns. */
-  readonly size: number
-  /** Starts nothing more; waits up to `maxMs` for submits in progress. */
-  stop (maxMs: number): Promise<void>
-  /** Resolves when no step is running. */
-  idle (): Promise<void>
-}
-
-interface RunnerOptions {
-  timers: Timers
-  monotonic: () => number
-  /** Whether other nodes may have taken the jobs over; then nothing is done. */
-  isFenced (): boolean
-  onEnd (job: Job): void
-}
+export type Runner = ReturnType<typeof createRunner>
 
 /** How long a fenced node waits before it checks again. */
 const fencedPauseMs = 1_000
 const longestTimerMs = 60_000
 
 /**
- * Creates the runner. All jobs stand in one queue by the time of their next step, with one timer for the
- * first; only changes of state are written to the database.
+ * Creates the runner of this node's jobs. All stand in one queue by the time of their next step, with one
+ * timer for the first; only changes of state are written to the database. Nothing is done while `isFenced`,
+ * when other nodes may have taken the jobs over.
  */
-export function createRunner (context: RunnerContext, options: RunnerOptions): Runner {
-  const { timers, monotonic, isFenced, onEnd } = options
+export function createRunner (context: RunnerContext, isFenced: () => boolean, onEnd: (job: Job) => void) {
   const { log, timing } = context
   const jobs = new Map<string, LiveJob>()
   const due = createDueQueue<LiveJob>()
@@ -48,19 +26,19 @@ export function createRunner (context: RunnerContext, options: RunnerOptions): R
   const rates = new Map<string, PollRate>()
   const granted = new WeakSet<LiveJob>()
   let stopped = false
-  let timer: { atMs: number, cancel: () => void } | null = null
+  let timer: { atMs: number, timeout: NodeJS.Timeout } | null = null
 
   function plan (): void {
     const atMs = due.nextMs
     if (stopped || atMs === Infinity || (timer !== null && timer.atMs <= atMs)) return
-    timer?.cancel()
-    const delayMs = Math.min(longestTimerMs, Math.max(0, Math.ceil(atMs - monotonic())))
-    timer = { atMs, cancel: timers.inBackground(delayMs, run) }
+    clearTimeout(timer?.timeout)
+    const delayMs = Math.min(longestTimerMs, Math.max(0, Math.ceil(atMs - performance.now())))
+    timer = { atMs, timeout: setTimeout(run, delayMs).unref() }
   }
 
   function run (): void {
     timer = null
-    const nowMs = monotonic()
+    const nowMs = performance.now()
     for (let live = due.take(nowMs); live !== undefined; live = due.take(nowMs)) begin(live, nowMs)
     plan()
   }
@@ -104,13 +82,14 @@ export function createRunner (context: RunnerContext, options: RunnerOptions): R
       jobs.delete(live.id)
       onEnd(next.ended)
     } else if (jobs.has(live.id)) {
-      due.set(live, monotonic() + (live.cancel ? 0 : next.after))
+      due.set(live, performance.now() + (live.cancel ? 0 : next.after))
       plan()
     }
   }
 
   return {
-    add (job, isNew = false) {
+    /** Adds a job that this node owns. `isNew`: it was inserted just now. */
+    add (job: Job, isNew = false): void {
       if (!isLive(job.state)) return
       const live = toLive(job, job.state, isNew)
       if (stopped) {
@@ -120,32 +99,36 @@ export function createRunner (context: RunnerContext, options: RunnerOptions): R
       const before = jobs.get(live.id)
       if (before !== undefined) due.delete(before)
       jobs.set(live.id, live)
-      due.set(live, monotonic())
+      due.set(live, performance.now())
       plan()
     },
-    owns: id => jobs.has(id),
-    cancel (ids) {
+    owns: (id: string): boolean => jobs.has(id),
+    /** Cancels jobs as soon as possible. */
+    cancel (ids: readonly string[]): void {
       for (const id of ids) {
         const live = jobs.get(id)
         if (live === undefined || live.cancel) continue
         live.cancel = true
-        if (!busy.has(live)) due.set(live, monotonic())
+        if (!busy.has(live)) due.set(live, performance.now())
       }
       plan()
     },
-    get size () { return jobs.size },
-    async stop (maxMs) {
+    /** Jobs that this node owns. */
+    get size (): number { return jobs.size },
+    /** Starts nothing more; waits up to `maxMs` for submits in progress. */
+    async stop (maxMs: number): Promise<void> {
       stopped = true
-      timer?.cancel()
+      clearTimeout(timer?.timeout)
       const submits = [...busy].filter(([{ state }]) => state === 'submitting').map(([, work]) => work)
       const waiting = [...jobs.values()].filter(live => live.state === 'submitting' && !busy.has(live))
       submits.push(...waiting.map(live => undoIntent(context, live)))
       const limit = Promise.withResolvers<void>()
-      const cancel = timers.after(maxMs, limit.resolve)
+      const timeout = setTimeout(limit.resolve, maxMs)
       await Promise.race([Promise.all(submits), limit.promise])
-      cancel()
+      clearTimeout(timeout)
     },
-    async idle () {
+    /** Resolves when no step is running. */
+    async idle (): Promise<void> {
       await Promise.all(busy.values())
     }
   }
