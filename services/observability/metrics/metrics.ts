@@ -71,7 +71,7 @@ export function createMetrics (onError: (error: unknown, name: string) => void):
     histogram ({ name, help, bounds }) {
       const histogram = new Histogram({ name: prefix + name, help, buckets: [...bounds], registers: [] })
       registry.registerMetric(histogram)
-      return value => histogram.observe(value)
+      return histogram.observe.bind(histogram)
     },
     async text () {
       // Costs nothing where no one reads it.
