@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { request } from 'undici'
@@ -116,6 +116,15 @@ t.test('the table of settings shows every variable with its default and descript
   }))
 })
 
-t.test('every file it links to exists', async t => {
-  for (const [, file = ''] of readme.matchAll(/\]\((?!http)([^)#]+)\)/g)) t.ok(readFileSync(join(root, file)), file)
+t.test('every file that the documents link to or name exists', async t => {
+  for (const document of ['README.md', 'CONTRIBUTING.md', 'services/README.md', ...globSync('docs/*.md', { cwd: root })]) {
+    const text = readFileSync(join(root, document), 'utf8')
+    for (const [, file = ''] of text.matchAll(/\]\((?!http)([^)#]+)\)/g)) {
+      t.ok(existsSync(join(root, dirname(document), file)), `${document}: ${file}`)
+    }
+    // Paths of modules are relative to the root or to services/.
+    for (const [, file = ''] of text.matchAll(/`([\w/-]+\/[\w-]+\.ts)`/g)) {
+      t.ok(existsSync(join(root, file)) || existsSync(join(root, 'services', file)), `${document}: ${file}`)
+    }
+  }
 })

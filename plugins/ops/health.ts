@@ -3,27 +3,27 @@ import { watchStore } from '../../services/observability/store-watch.ts'
 
 export interface Readiness {
   isReady: boolean
-  /** Why not, or what is wrong but may pass. */
+  /** Why not, or what fails but may recover. */
   checks: { draining: boolean, database: 'ok' | 'away' | 'gone' }
 }
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Whether this node can do useful work now. Asks nobody. */
+    /** Whether this node can serve requests now. Answers from memory. */
     readiness (): Readiness
   }
 }
 
 interface HealthOptions {
-  /** How long the database may be away before the node says that it is not ready. */
+  /** How long the database may be unavailable before the node is not ready. */
   storeGraceMs: number
-  /** How often the database is asked. */
+  /** How often the database is checked. */
   everyMs?: number
 }
 
 /**
- * Knows whether this node is ready. While the database is away for a moment, nodes go on with the keys and
- * the money they know; if each said at once that it is not ready, nobody would be left to send requests to.
+ * Reports whether this node is ready. During a short outage of the database, nodes go on with cached keys and
+ * allowances; if all became unready at once, no node would be left to serve requests.
  */
 export default fp<HealthOptions>(async (app, { storeGraceMs, everyMs = 2000 }) => {
   const watch = watchStore({ store: app.store, everyMs })
@@ -33,9 +33,9 @@ export default fp<HealthOptions>(async (app, { storeGraceMs, everyMs = 2000 }) =
     const draining = app.isDraining()
     return { isReady: !draining && database !== 'gone', checks: { draining, database } }
   })
-  app.metrics.gauge({ name: 'ready', help: 'Whether this node can do useful work: 1 or 0.' },
+  app.metrics.gauge({ name: 'ready', help: 'Whether this node can serve requests: 1 or 0.' },
     () => Number(app.readiness().isReady))
-  app.metrics.gauge({ name: 'database_away_seconds', help: 'For how long the database has not answered.' },
+  app.metrics.gauge({ name: 'database_away_seconds', help: 'How long the database has been unavailable.' },
     () => watch.awayMs() / 1000)
   app.addHook('onClose', async () => { await watch.stop() })
 }, { name: 'health', dependencies: ['store', 'metrics', 'graceful-close'] })

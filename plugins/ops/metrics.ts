@@ -3,12 +3,12 @@ import { createMetrics, type Metrics } from '../../services/observability/metric
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** What Prometheus is told; a plugin adds its own metrics when it is registered. */
+    /** Metrics for Prometheus; each plugin registers its own. */
     metrics: Metrics
   }
 }
 
-/** Counts requests. Registered before whatever has metrics of its own. */
+/** Counts requests, and offers `app.metrics` to the plugins registered after it. */
 export default fp(async app => {
   const metrics = createMetrics((err, name) => app.log.warn({ err, name }, 'a metric could not be read'))
   app.decorate('metrics', {

@@ -2,19 +2,19 @@ import fp from 'fastify-plugin'
 import { createRequestLog } from '../../services/observability/request-log/request-log.ts'
 
 interface RequestLogPluginOptions {
-  /** The part of the requests that is kept; 0 turns the log off. */
+  /** The share of requests to record; 0 turns the log off. */
   sample: number
   keepMs: number
 }
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Writes to the request log what is noted so far. */
+    /** Writes all pending rows of the request log. */
     flushRequestLog (): Promise<void>
   }
 }
 
-/** Keeps a row of each request of a key in the store. */
+/** Records each request of a key in the store. */
 export default fp<RequestLogPluginOptions>(async (app, { sample, keepMs }) => {
   if (sample === 0) {
     app.decorate('flushRequestLog', async () => {})
@@ -28,7 +28,7 @@ export default fp<RequestLogPluginOptions>(async (app, { sample, keepMs }) => {
     await log.flush()
   })
   app.onRequestEnd(log.add)
-  app.metrics.counter({ name: 'request_log_lost_total', help: 'Requests that are not in the request log.' },
+  app.metrics.counter({ name: 'request_log_lost_total', help: 'Requests that were not recorded in the request log.' },
     () => log.lostCount)
   app.addHook('onClose', async () => {
     app.flushRequestEnds()

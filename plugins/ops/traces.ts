@@ -1,8 +1,8 @@
 import fp from 'fastify-plugin'
 
-/** Sends a trace of each request to a collector; registered only where there is one. */
+/** Sends a trace of each request to a collector; registered only if one is configured. */
 export default fp<{ endpoint: string }>(async (app, { endpoint }) => {
-  // The library takes longer to load than all the rest of the gateway.
+  // OpenTelemetry takes longer to load than the rest of the gateway.
   const { createTracing } = await import('../../services/observability/tracing/tracing.ts')
   const tracing = createTracing({ endpoint })
   app.onRequestEnd(tracing.request)

@@ -1,17 +1,17 @@
 import { writeSync } from 'node:fs'
 import pino, { type Logger } from 'pino'
 
-/** Log lines are written together: a write of its own for each would cost as much as the line itself. */
+/** Lines are written in batches: a write per line would cost as much as the line itself. */
 const buffer = { chars: 16_000, flushMs: 100 }
 /**
- * What waits for a slow reader: lines beyond that are lost, and so is what is left when the process ends and
- * the reader takes nothing for so long.
+ * Limits for a slow reader: further lines are lost, and so are the pending ones if the reader accepts nothing
+ * for `endMs` when the process ends.
  */
 const backlog = { bytes: 16 * 1024 * 1024, endMs: 1000 }
-/** How long to wait for a reader that has no room. */
+/** Pause after a write to a full pipe. */
 const retryMs = 10
 
-/** JSON lines on standard output, or readable ones when that is a terminal. */
+/** Creates the log: JSON lines on standard output, or readable ones if that is a terminal. */
 export async function createLogger (level: string): Promise<Logger> {
   const options = { level, base: null, timestamp: pino.stdTimeFunctions.epochTime }
   if (process.stdout.isTTY) {
@@ -21,12 +21,12 @@ export async function createLogger (level: string): Promise<Logger> {
   let lines = ''
   let isEnding = false
   let progress = { leftBytes: Infinity, atMs: 0 }
-  // Ahead of pino's own listener, which would wait for the reader for ever.
+  // Runs before pino's own listener, which would wait for the reader for ever.
   process.once('exit', () => {
     isEnding = true
     try {
       destination.flushSync()
-      // Not by way of the destination, which would try for ever to write to a reader that is gone.
+      // The destination would try for ever to write to a closed pipe.
       writeNow(lines)
     } catch {
       destination.destroy()
@@ -42,7 +42,7 @@ export async function createLogger (level: string): Promise<Logger> {
       return !isEnding || nowMs < progress.atMs + backlog.endMs
     }
   })
-  // Gathered here, because the destination measures all it has for each line that comes.
+  // Collected here, because the destination measures its whole buffer for each line.
   function write (line: string): void {
     lines += line
     if (lines.length >= buffer.chars) handOver()
@@ -55,7 +55,7 @@ export async function createLogger (level: string): Promise<Logger> {
   return pino(options, { write })
 }
 
-/** Writes to standard output while the reader takes something. Throws when it is gone. */
+/** Writes to standard output as long as the reader accepts data. Throws when it stops. */
 function writeNow (text: string): void {
   let left = Buffer.from(text)
   let progressMs = performance.now()

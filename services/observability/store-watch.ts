@@ -1,9 +1,9 @@
 import type { Store } from '../store/store.ts'
 import { periodically } from '../shared/timers.ts'
 
-/** Knows how long the store has not answered. */
+/** Measures how long the store has been unavailable. */
 export interface StoreWatch {
-  /** For how long it has been away, in ms; 0 while it answers. */
+  /** For how long it has been unavailable, in ms; 0 while it answers. */
   awayMs (): number
   stop (): Promise<void>
 }
@@ -11,29 +11,29 @@ export interface StoreWatch {
 interface StoreWatchOptions {
   store: Pick<Store, 'get'>
   everyMs?: number
-  /** Milliseconds of a clock that is never set. */
+  /** Milliseconds of a monotonic clock. */
   monotonic?: () => number
 }
 
-/** Asks the store now and then whether it is there; requests have nothing to do with that. */
+/** Queries the store every `everyMs`, independently of requests. */
 export function watchStore (
   { store, everyMs = 2000, monotonic = () => performance.now() }: StoreWatchOptions
 ): StoreWatch {
   let answeredMs = monotonic()
   let isAway = false
-  const asking = periodically(() => everyMs, async () => {
-    const askedMs = monotonic()
+  const checks = periodically(() => everyMs, async () => {
+    const startedMs = monotonic()
     await store.get('select 1 as here')
-    answeredMs = askedMs
+    answeredMs = startedMs
     isAway = false
   }, () => { isAway = true })
 
   return {
-    // A question that nobody answers is no failure yet; but it does not stay without an answer for long.
+    // A query without an answer does not fail for a long time.
     awayMs () {
       const ms = monotonic() - answeredMs
       return isAway || ms > 3 * everyMs ? ms : 0
     },
-    stop: () => asking.stop()
+    stop: () => checks.stop()
   }
 }

@@ -10,7 +10,7 @@ interface Details {
   cause?: unknown
 }
 
-/** An answer the client gets instead of a result: HTTP status plus OpenAI's `type`, `param` and `code`. */
+/** An error response: HTTP status with OpenAI's `type`, `param` and `code`. */
 export class GatewayError extends Error {
   readonly status: number
   readonly type: string
@@ -48,7 +48,7 @@ export class GatewayError extends Error {
     return new GatewayError(401, 'invalid_request_error', message, { code, headers })
   }
 
-  /** 404: no model of that id is served, or this key may not use it. */
+  /** 404: the model does not exist, or this key may not use it. */
   static modelNotFound (model: string): GatewayError {
     const message = `The model \`${model}\` does not exist or you do not have access to it.`
     return new GatewayError(404, 'invalid_request_error', message, { code: 'model_not_found' })
@@ -60,7 +60,7 @@ export class GatewayError extends Error {
       { param: 'model', code: 'model_not_found' })
   }
 
-  /** 503: the gateway cannot serve this now; the client may retry after the given time. */
+  /** 503: the gateway cannot serve the request now; the client may retry after the given time. */
   static unavailable (message: string, { retryAfterS = 1, code = 'service_unavailable', cause }:
   { retryAfterS?: number, code?: string, cause?: unknown } = {}): GatewayError {
     const headers = { 'retry-after': String(Math.max(1, Math.ceil(retryAfterS))) }
@@ -72,7 +72,7 @@ export class GatewayError extends Error {
     return new GatewayError(details.status ?? 502, 'server_error', message, details)
   }
 
-  /** 504: the time that the request may take is over. */
+  /** 504: the deadline of the request has passed. */
   static deadlineExceeded (limitMs: number): GatewayError {
     const message = `The request was not answered within its deadline of ${limitMs} ms.`
     return new GatewayError(504, 'server_error', message, { code: 'deadline_exceeded' })
@@ -84,27 +84,27 @@ export class GatewayError extends Error {
   }
 }
 
-/** What went wrong upstream, independent of any provider's wording. */
+/** What failed at the provider, independent of its wording. */
 export type UpstreamErrorKind =
   'bad_request' | 'not_found' | 'moderated' | 'too_large' | 'auth' | 'quota' | 'rate' | 'overloaded' |
   'timeout' | 'network' | 'bad_reply' | 'aborted'
 
-/** Whether the provider may have seen the request: decides what may be tried again. */
+/** Whether the provider may have received the request; decides whether it may be retried. */
 export type Sent = 'no' | 'maybe' | 'yes'
 
 interface UpstreamDetails {
   status?: number
   retryAfterMs?: number
-  /** False: the provider says that the same request would fail again. Absent: it says nothing. */
+  /** False: the provider says that a retry would fail. Absent: it does not say. */
   shouldRetry?: boolean
-  /** The provider's own `type`, `param` and `code`, when it spoke OpenAI's error shape. */
+  /** The provider's `type`, `param` and `code`, if its error has OpenAI's shape. */
   type?: string | null
   param?: string | null
   code?: string | null
   cause?: unknown
 }
 
-/** A provider call that failed. Thrown by provider files, turned into a GatewayError by the use case. */
+/** A failed call of a provider. Thrown by adapters; mapped to a GatewayError at the edge. */
 export class UpstreamError extends Error {
   readonly kind: UpstreamErrorKind
   readonly sent: Sent
@@ -119,6 +119,6 @@ export class UpstreamError extends Error {
   }
 }
 
-/** What a client reads when its body is missing or is not JSON. */
+/** The message for a body that is missing or not JSON. */
 export const unreadableBody = 'We could not parse the JSON body of your request. (HINT: This likely means you ' +
   'aren\'t using your HTTP library correctly. The API expects a JSON payload, but what was sent was not valid JSON.)'

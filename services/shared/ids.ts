@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto'
 
 /**
- * Returns a function that makes ids no other process makes, each one greater as text than the one before, and
- * greater than those of processes that began earlier. A table keyed by them grows at its end; random ids
- * would dirty a page anywhere in its index for every row.
+ * Returns a function that creates ids that are unique across processes. As text, each is greater than the one
+ * before it and than those of processes that started earlier, so rows are appended at the end of an index.
  */
 export function createIds (prefix: string, clock: () => number = Date.now): () => string {
-  const began = clock().toString(36).padStart(9, '0')
-  const ofProcess = `${prefix}${began}${randomBytes(8).toString('base64url')}`
+  const started = clock().toString(36).padStart(9, '0')
+  const ofProcess = `${prefix}${started}${randomBytes(8).toString('base64url')}`
   let count = 0
   let head = ''
   return () => {
@@ -18,5 +17,5 @@ export function createIds (prefix: string, clock: () => number = Date.now): () =
   }
 }
 
-/** The last digits of the numbers: to write a number anew takes longer than all else. */
+/** The last digits of the numbers, because formatting a number would take most of the time. */
 const tails = Array.from({ length: 16 ** 3 }, (_, number) => number.toString(16).padStart(3, '0'))

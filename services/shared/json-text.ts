@@ -4,13 +4,12 @@ import { isObject } from './json.ts'
 /** Deepest nesting of arrays and objects that a request body may have. */
 export const maxDepth = 256
 
-/** One member of the outermost object, by its place in the text. `end` is exclusive. */
+/** The position of a member of the outermost object. `end` is exclusive. */
 interface Member { key: string, start: number, end: number }
 
 /**
- * A JSON object as it came over the wire, beside its parsed value. Changing a member splices the text, so
- * that a long conversation is never serialized again and every member nobody touched reaches the upstream
- * byte for byte.
+ * A JSON object as received, with its parsed value. Changing a member splices the text, so a long
+ * conversation is never serialized again, and unchanged members reach the provider byte for byte.
  */
 export class JsonText {
   readonly bytes: Uint8Array
@@ -36,16 +35,16 @@ export class JsonText {
     }
   }
 
-  /** The text of a value that did not come over the wire. */
+  /** Serializes a value that was not received as text. */
   static from (value: object): JsonText {
     const text = JSON.stringify(value)
     return new JsonText(Buffer.from(text), text, value)
   }
 
   /**
-   * Returns the UTF-8 text with members of the outermost object set (a value) or left out (undefined). Where
-   * a key stands more than once only the last one is kept, which is the one that `value` has: no upstream can
-   * read another request than the one that was checked and priced.
+   * Returns the UTF-8 text with members of the outermost object set, or removed (undefined). Of repeated keys
+   * only the last is kept, the one that `value` has, so the provider reads the request that was checked and
+   * priced.
    */
   with (edits: ReadonlyMap<string, unknown>): Uint8Array {
     const lastOf = this.#lastOfRepeatedKeys()
@@ -66,7 +65,7 @@ export class JsonText {
     return Buffer.from(`${text}}`)
   }
 
-  /** The last member of each key; null when no key stands more than once. */
+  /** The last member of each key; null if no key is repeated. */
   #lastOfRepeatedKeys (): ReadonlyMap<string, Member> | null {
     if (!isObject(this.value) || Object.keys(this.value).length === this.#members.length) return null
     return new Map(this.#members.map(member => [member.key, member]))
@@ -110,10 +109,7 @@ function skipSpace (text: string, at: number): number {
   return at
 }
 
-/**
- * The place after the closing quote of the string that starts at `start`. Linear: each backslash is seen
- * once.
- */
+/** The position after the closing quote of the string that starts at `start`. Takes linear time. */
 function stringEnd (text: string, start: number): number {
   let at = start
   for (;;) {

@@ -1,12 +1,12 @@
-/** A JSON object of which nothing is known yet. */
+/** A JSON object whose members are not validated. */
 export type JsonObject = Record<string, unknown>
 
-/** Tells a JSON object from every other JSON value. */
+/** Whether a JSON value is an object. */
 export function isObject (value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Whether a value is a string that is not empty. */
+/** Whether a value is a non-empty string. */
 export function isText (value: unknown): value is string {
   return typeof value === 'string' && value !== ''
 }

@@ -4,16 +4,16 @@ import type { Store } from '../../store/store.ts'
 import type { Job } from '../../videos/job.ts'
 import type { Metrics, Reading } from './metrics.ts'
 
-/** How many deployments are shown: those that were used last. */
+/** Only the most recently used deployments have metrics. */
 const maxDeployments = 200
 
 const stateValues = { ready: 0, paused: 1, open: 2 } as const
 
-/** Shows which deployments work. */
+/** Registers the states of the circuit breakers. */
 export function showDeployments (metrics: Metrics, deployments: Pick<Deployments, 'list'>): void {
   metrics.gauge({
     name: 'breaker_state',
-    help: 'Whether requests are sent to a deployment: 0 they are, 1 it asked for a pause, 2 its breaker is open.',
+    help: 'State of the circuit breaker of a deployment: 0 closed, 1 paused by the provider, 2 open.',
     labels: ['provider', 'model']
   }, () => {
     const nowMs = performance.now()
@@ -24,9 +24,9 @@ export function showDeployments (metrics: Metrics, deployments: Pick<Deployments
   })
 }
 
-/** Shows the videos that are being made, by any node. */
+/** Registers the number of unfinished jobs of all nodes. */
 export function showJobs (metrics: Metrics, store: Pick<Store, 'all'>): void {
-  const description = { name: 'jobs', help: 'Jobs of all nodes that have not ended, by state.', labels: ['state'] }
+  const description = { name: 'jobs', help: 'Unfinished jobs of all nodes, by state.', labels: ['state'] }
   metrics.gauge(description, async () => {
     const rows = await store.all<{ state: string, count: number }>(`
       select state, cast(count(*) as bigint) as count from job where finished_at is null group by state`)
@@ -34,29 +34,29 @@ export function showJobs (metrics: Metrics, store: Pick<Store, 'all'>): void {
   })
 }
 
-/** Counts the videos that have come to their end, on the node that has brought them there; each once. */
+/** Registers counters of the jobs that this node ended; returns the function that counts one. */
 export function countJobs ({ counter }: Metrics): (job: Pick<Job, 'state' | 'costNano'>) => void {
   const counts = new Map<string, number>()
   let costNano = 0
-  counter({ name: 'jobs_ended_total', help: 'Jobs that this node has brought to their end, by how.', labels: ['state'] },
+  counter({ name: 'jobs_ended_total', help: 'Jobs that this node ended, by final state.', labels: ['state'] },
     () => [...counts].map(([state, value]): Reading => ({ labels: { state }, value })))
-  counter({ name: 'jobs_cost_usd_total', help: 'What these jobs were charged, in US dollars.' }, () => costNano / 1e9)
+  counter({ name: 'jobs_cost_usd_total', help: 'Charges for these jobs in US dollars.' }, () => costNano / 1e9)
   return job => {
     counts.set(job.state, (counts.get(job.state) ?? 0) + 1)
     costNano += job.costNano ?? 0
   }
 }
 
-/** Shows how the books are kept. `violations` is how often they were found not to add up. */
+/** Registers the metrics of the ledger; `violations` reads how many its checks have found. */
 export function showLedger (metrics: Metrics, ledger: Ledger, violations: () => number): void {
   const { gauge, counter } = metrics
   gauge({ name: 'holds', help: 'Requests that hold money on this node.' }, () => ledger.openHoldCount)
-  gauge({ name: 'ledger_unflushed', help: 'Settlements that are not on disk yet.' }, () => ledger.unflushedCount)
-  counter({ name: 'ledger_overages_total', help: 'Requests that cost more than was held for them.' },
+  gauge({ name: 'ledger_unflushed', help: 'Settlements that are not in the database yet.' }, () => ledger.unflushedCount)
+  counter({ name: 'ledger_overages_total', help: 'Requests that cost more than their hold.' },
     () => ledger.overageCount)
   counter({ name: 'ledger_suspended_total', help: 'Requests that were settled too late to be charged.' },
     () => ledger.suspendedCount)
-  counter({ name: 'ledger_lost_total', help: 'Settlements that the database refused for good.' },
+  counter({ name: 'ledger_lost_total', help: 'Settlements that the database rejected permanently.' },
     () => ledger.lostCount)
-  counter({ name: 'ledger_violations_total', help: 'What the regular checks of the books found wrong.' }, violations)
+  counter({ name: 'ledger_violations_total', help: 'Violations found by the hourly checks of the books.' }, violations)
 }

@@ -5,35 +5,35 @@ import { countRequests } from './requests.ts'
 /** One value of a metric with labels. */
 export interface Reading { labels: Record<string, string>, value: number }
 
-/** What a metric is read from: a number, or one for each combination of labels. Asked when metrics are. */
+/** Reads a metric when metrics are collected: a number, or one for each combination of labels. */
 export type Read = () => number | readonly Reading[] | Promise<number | readonly Reading[]>
 
 interface Description {
   /** In snake case with its unit last, after `tollgate_`, e.g. `ledger_flush_seconds`. */
   name: string
   help: string
-  /** Few values each: every combination is kept for ever by whoever collects them. */
+  /** Few values each, because Prometheus stores every combination. */
   labels?: readonly string[]
 }
 
-/** The metrics of this process. Every part of the gateway adds its own. */
+/** The metrics of this process. */
 export interface Metrics {
   /** Counts a finished request. */
   request (finished: RequestSummary): void
-  /** Adds a value that goes up and down. */
+  /** Registers a value that goes up and down. */
   gauge (description: Description, read: Read): void
-  /** Adds a value that only grows while the process lives; its name ends in `_total`. */
+  /** Registers a value that only grows while the process runs; its name ends in `_total`. */
   counter (description: Description, read: Read): void
-  /** Adds a distribution over `bounds`, and returns what counts a value in it. */
+  /** Registers a distribution over `bounds`; returns the function that records a value. */
   histogram (description: Description & { bounds: readonly number[] }): (value: number) => void
-  /** All of them in Prometheus' text format. A metric that cannot be read is left out. */
+  /** All metrics in Prometheus' text format, without those that cannot be read. */
   text (): Promise<string>
   readonly contentType: string
 }
 
 const prefix = 'tollgate_'
 
-/** Creates metrics with those of requests and of the process. `onError` hears of what cannot be read. */
+/** Creates the metrics, including those of requests and of the process. `onError` receives failed reads. */
 export function createMetrics (onError: (error: unknown, name: string) => void): Metrics {
   const registry = new Registry()
   let isMeasuringProcess = false
@@ -74,7 +74,7 @@ export function createMetrics (onError: (error: unknown, name: string) => void):
       return histogram.observe.bind(histogram)
     },
     async text () {
-      // Costs nothing where no one reads it.
+      // Started by the first read, so that it costs nothing without one.
       if (!isMeasuringProcess) collectDefaultMetrics({ register: registry })
       isMeasuringProcess = true
       return await registry.metrics()

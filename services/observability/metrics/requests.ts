@@ -1,11 +1,11 @@
 import { Counter, Histogram, type Registry } from 'prom-client'
 import type { RequestSummary } from '../../requests/request-summary.ts'
 
-/** Seconds; from an answer out of memory to a video. */
+/** Seconds; from a cached answer to a video. */
 const bounds = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
 const nanoPerUsd = 1_000_000_000
 
-/** How many combinations of route, model and provider are told apart; further ones are counted as `other`. */
+/** Combinations of route, model and provider that have labels; further ones are counted as `other`. */
 export const maxSeries = 500
 
 interface Cell {
@@ -20,15 +20,15 @@ interface Cell {
 
 /**
  * Counts requests; sums become counters when metrics are read. Labels are routes, models of the catalogue and
- * providers, never a client's own words: a request for an unknown model has none.
+ * providers, never text from a client: a request for an unknown model has none.
  */
 export function countRequests (registry: Registry): (finished: RequestSummary) => void {
   const cells = new Map<string, Cell>()
   register(registry, cells)
   const duration = createHistogram(registry, 'tollgate_request_duration_seconds',
-    'From the head of a request to the end of its answer.')
+    'Time from the head of a request to the end of its response.')
   const firstByte = createHistogram(registry, 'tollgate_first_byte_seconds',
-    'From the head of a request to the first byte of what a provider answered.')
+    'Time from the head of a request to the first byte of its answer.')
 
   function cellOf (route: string, model: string, provider: string): Cell {
     const id = `${route} ${provider} ${model}`
@@ -92,11 +92,11 @@ function register (registry: Registry, cells: ReadonlyMap<string, Cell>): void {
     }))
   }
   counter('tollgate_requests_total',
-    'Requests by how they ended: the status, client_gone, or broken_off after the status was sent.', 'status', ({ outcomes }) => [...outcomes])
+    'Requests by outcome: the status, client_gone, or broken_off after the status was sent.', 'status', ({ outcomes }) => [...outcomes])
   counter('tollgate_tokens_total', 'Tokens that providers reported.', 'kind',
     cell => [['prompt', cell.promptTokens], ['completion', cell.completionTokens]])
-  counter('tollgate_cost_usd_total', 'What requests were charged, in US dollars.', null,
+  counter('tollgate_cost_usd_total', 'Charges for requests in US dollars.', null,
     ({ costNano }) => [['', costNano / nanoPerUsd]])
-  counter('tollgate_provider_calls_total', 'How often providers were called, by the one that answered last.', null,
+  counter('tollgate_provider_calls_total', 'Calls of providers, under the one that answered.', null,
     ({ attempts }) => [['', attempts]])
 }

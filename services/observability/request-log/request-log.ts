@@ -7,40 +7,40 @@ import { periodically } from '../../shared/timers.ts'
 
 export interface RequestLogOptions {
   store: Store
-  /** The part of the requests that is kept, above 0 and at most 1. Those that fail are kept all. */
+  /** The share of successful requests to record, above 0 and at most 1. All failed ones are recorded. */
   sample: number
-  /** How long rows are kept; ms. */
+  /** Retention of rows; ms. */
   keepMs: number
   onError: (error: unknown) => void
   /** Milliseconds since 1970. */
   clock?: () => number
-  /** From 0 up to, not including, 1. */
+  /** In [0, 1). */
   random?: () => number
   flushMs?: number
   pruneEveryMs?: number
 }
 
-/** Keeps a row of each request for those who look at them later. */
+/** Records requests in the database, for reports. */
 export interface RequestLog {
-  /** Notes a request; it is written with others soon. */
+  /** Adds a request to the next batch. */
   add (finished: RequestSummary): void
-  /** Writes what is noted. Throws StoreUnavailable. */
+  /** Writes all pending rows. Throws StoreUnavailable. */
   flush (): Promise<void>
-  /** Removes what is too old, a batch at a time; returns how much. */
+  /** Deletes expired rows in batches; returns their number. */
   prune (): Promise<number>
-  /** Rows that found no room because the store was away. */
+  /** Rows that were dropped or rejected by the store. */
   readonly lostCount: number
   close (): Promise<void>
 }
 
-/** How many rows wait at most; this log is not worth the memory of more. */
+/** Further rows are dropped: this log is not worth more memory. */
 const maxWaiting = 20_000
-/** Small where writing keeps the event loop. */
+/** Smaller for SQLite, whose writes block the event loop. */
 const batchRows = { sqlite: 250, postgres: 1000 }
-/** Small, so that no transaction keeps others waiting. */
+/** Small, because a transaction blocks other writers. */
 const pruneRows = 500
 
-/** Creates the log of one node. It never makes a request wait: what cannot be written in time is counted. */
+/** Creates the log of one node. No request waits for it; rows that cannot be written in time are counted. */
 export function createRequestLog (options: RequestLogOptions): RequestLog {
   const { store, sample, keepMs, onError, clock = Date.now, random = Math.random } = options
   const { flushMs = 100, pruneEveryMs = 60_000 } = options
@@ -62,7 +62,7 @@ export function createRequestLog (options: RequestLogOptions): RequestLog {
     }
   }
 
-  /** One at a time: whoever asks for a flush finds in the store what was noted before. */
+  /** Flushes run one at a time, so each writes everything that was added before it. */
   function flush (): Promise<void> {
     const result = writing.then(write)
     writing = result.catch(() => {})

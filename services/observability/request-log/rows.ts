@@ -21,13 +21,13 @@ export type LoggedRequest = {
   first_byte_ms: number | null
   total_ms: number
   weight: number
-  /** What was decided when the gateway chose the model; null: the client named it. */
+  /** The value of `x-tollgate-route`; null if the client named the model. */
   routed: string | null
 }
 
 export const outcomes = { good: 0, clientGone: 1, failed: 2, brokenOff: 3 } as const
 
-/** What is kept of a request; null for those that belong to no key. `at` is when it ended. */
+/** Returns the row of a request that ended at `at`; null for a request without a key. */
 export function toLoggedRequest (finished: RequestSummary, at: number, weight: number): LoggedRequest | null {
   const { id, key, route, path, status, trace, startedMs, endedMs } = finished
   if (key === null) return null
@@ -80,7 +80,7 @@ const columns = {
 } as const
 const names = Object.keys(columns) as (keyof typeof columns)[]
 
-/** Returns what writes many rows in one go. */
+/** Returns a function that inserts rows in one transaction. */
 export function createInsert (store: Store): (rows: readonly LoggedRequest[]) => Promise<void> {
   if (store.engine === 'sqlite') {
     const insert = createRowInsert<LoggedRequest>('request_log', { columns: names, add: addValues })
@@ -101,7 +101,7 @@ function addValues (row: LoggedRequest, values: Value[]): void {
     row.total_ms, row.weight, row.routed)
 }
 
-/** Removes the oldest rows from before a time, at most so many; returns how many. */
+/** Deletes up to `limit` of the oldest rows from before a time; returns their number. */
 export async function prune (store: Store, before: number, limit: number): Promise<number> {
   return await store.run(`
     delete from request_log where seq in (

@@ -3,20 +3,20 @@ import type { Queries, Value } from '../../store/store.ts'
 export type SummaryDimension = 'key' | 'model' | 'day'
 
 export interface SummaryQuery {
-  /** None, or each at most once. */
+  /** Each at most once. */
   by: readonly SummaryDimension[]
-  /** Milliseconds; `from` is included, `to` is not. */
+  /** Milliseconds since 1970; `to` is exclusive. */
   from: number
   to: number
   account?: string | undefined
   key?: string | undefined
   model?: string | undefined
   limit: number
-  /** Continues behind a row: its values of `by`. */
+  /** Continues after the row with these values of `by`. */
   after?: readonly string[] | undefined
 }
 
-/** Requests under one combination of `by`; a dimension that was not asked for is null. Times in ms. */
+/** Requests under one combination of `by`; other dimensions are null. Times in ms. */
 export interface SummaryRow {
   key: string | null
   model: string | null
@@ -58,7 +58,7 @@ type Selected = Omit<SummaryRow, 'averageMs' | 'averageFirstByteMs' | SummaryDim
   key?: string, model?: string, day?: number, good: number, goodMs: number, firsts: number, firstMs: number
 }
 
-/** Sums up the request log. Times are of requests that ended well. Throws StoreUnavailable. */
+/** Aggregates the request log. Times are of successful requests. Throws StoreUnavailable. */
 export async function summarize (queries: Pick<Queries, 'all'>, query: SummaryQuery): Promise<SummaryRow[]> {
   const { by, limit } = query
   const params: Value[] = [query.from, query.to]

@@ -1,7 +1,7 @@
 import type { Attributes, SpanContext } from '@opentelemetry/api'
 import type { RequestSummary, Operation } from '../../requests/request-summary.ts'
 
-/** Has the route of chat; the conventions have no word for its output yet. */
+/** Videos share the route of chat; the conventions do not define a name for their output yet. */
 const video: Operation = { name: 'generate_content', output: 'video' }
 
 /** Attributes of the span of a request. Source: OpenTelemetry semantic conventions 1.37, HTTP server. */
@@ -17,7 +17,7 @@ export function requestAttributes ({ id, method, route, path, status, key }: Req
 }
 
 /**
- * Name and attributes of the span for what a provider did; null when none was called. Source: OpenTelemetry
+ * Name and attributes of the span of a provider's work; null if none was called. Source: OpenTelemetry
  * semantic conventions 1.37, generative AI client.
  */
 export function generation (
@@ -53,7 +53,7 @@ export function generation (
 
 const pattern = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-|$)/
 
-/** The caller's span, as W3C Trace Context names it in `traceparent`; null when that is not well-formed. */
+/** The caller's span from a W3C `traceparent`; null if that is malformed. */
 export function callerOf (traceparent: string | null): SpanContext | null {
   const [, traceId = '', spanId = '', flags = ''] = pattern.exec(traceparent ?? '') ?? []
   if (/^0*$/.test(traceId) || /^0*$/.test(spanId)) return null

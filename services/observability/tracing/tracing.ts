@@ -5,11 +5,11 @@ import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trac
 import type { RequestSummary } from '../../requests/request-summary.ts'
 import { callerOf, generation, requestAttributes } from './spans.ts'
 
-/** Tells a collector of each request. */
+/** Sends a trace of each request to a collector. */
 export interface Tracing {
-  /** Makes the spans of a request; they are sent with others later. */
+  /** Adds the spans of a request to the next batch. */
   request (finished: RequestSummary): void
-  /** Sends what is left. */
+  /** Sends all pending spans. */
   close (): Promise<void>
 }
 
@@ -20,9 +20,9 @@ interface TracingOptions {
 }
 
 /**
- * Creates tracing by OpenTelemetry: a span for each request and one within it for what a provider did. They
- * are made when a request is over, so that nothing has to be carried along with it. This file and what it
- * imports is loaded only where tracing is on.
+ * Creates tracing by OpenTelemetry: a span for each request, with a child span for the provider's work. Spans
+ * are created when the request has ended, so nothing is carried along with it. This module and OpenTelemetry
+ * are loaded only if tracing is on.
  */
 export function createTracing ({ endpoint, serviceName = 'tollgate' }: TracingOptions): Tracing {
   const exporter = new OTLPTraceExporter({ url: `${endpoint.replace(/\/$/, '')}/v1/traces` })
