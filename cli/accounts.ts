@@ -16,11 +16,10 @@ export function addAccountCommands (program: Command, session: Session): void {
     .description('create an account without credit')
     .option('--name <name>', 'display name (default: the id)')
     .option('--parent <account>', 'parent account, which also pays for the requests of this one')
-    .action(async (id: string, options: CreateOptions) => {
-      const { name, parent } = options
+    .action(async (id: string, { name, parent, ...options }: CreateOptions) => {
+      const given = { id, ...(name && { name }), ...(parent && { parent }), ...limitsOf(options) }
       const { account, created } = await session.administer(async (administration) =>
-        await createAccount(administration,
-          { id, ...(name && { name }), ...(parent && { parent }), ...limitsOf(options) }))
+        await createAccount(administration, given))
       session.print(options, account, () => created
         ? `Created the account ${account.id}.\n`
         : `The account ${account.id} already exists with these settings; nothing was changed.\n`)
@@ -28,19 +27,14 @@ export function addAccountCommands (program: Command, session: Session): void {
 
   withoutLimits(withLimits(withJson(accounts.command('update <id>'))))
     .description('change the limits of an account; omitted limits stay as they are')
-    .action(async (id: string, options: JsonOption & LimitOptions) => {
-      const account = await session.administer(async (administration) =>
-        await updateAccount(administration, id, limitsOf(options)))
-      session.print(options, account, () => `Updated the account ${account.id}.\n`)
-    })
+    .action(async (id: string, options: JsonOption & LimitOptions) =>
+      await session.show(options, administration => updateAccount(administration, id, limitsOf(options)),
+        account => `Updated the account ${account.id}.\n`))
 
   withPaging(withJson(accounts.command('list')))
     .description('list the accounts and their balances in US dollars')
-    .action(async (options: JsonOption & PageRequest) => {
-      const page = await session.administer(async (administration) =>
-        await listAccounts(administration, options))
-      session.printPage(options, page, columns)
-    })
+    .action(async (options: JsonOption & PageRequest) =>
+      await session.list(options, columns, administration => listAccounts(administration, options)))
 }
 
 type CreateOptions = JsonOption & LimitOptions & { name?: string, parent?: string }

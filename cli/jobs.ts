@@ -17,24 +17,20 @@ export function addJobCommands (program: Command, session: Session): void {
     .option('--model <model>', 'only jobs of this model')
     .addOption(new Option('--state <state>', 'only jobs in this state; `live` for all unfinished ones').choices([...jobStates, 'live']))
     .addOption(new Option('--delivered <yes|no>', 'only jobs whose result a client has received, or has not').choices(['yes', 'no']))
-    .action(async (options: JsonOption & JobRequest) => {
-      const page = await session.administer(async (administration) => await listJobs(administration, options))
-      session.printPage(options, page, jobColumns)
-    })
+    .action(async (options: JsonOption & JobRequest) =>
+      await session.list(options, jobColumns, administration => listJobs(administration, options)))
 
   withJson(jobs.command('show <id>'))
     .description('show all details of a job')
-    .action(async (id: string, options: JsonOption) => {
-      const job = await session.administer(async (administration) => await getJob(administration, id))
-      session.print(options, job, () => toTable(fieldColumns, fieldsOf(job)))
-    })
+    .action(async (id: string, options: JsonOption) =>
+      await session.show(options, administration => getJob(administration, id),
+        job => toTable(fieldColumns, fieldsOf(job))))
 
   withJson(jobs.command('cancel <id>'))
     .description('cancel a job; its client is not charged')
-    .action(async (id: string, options: JsonOption) => {
-      const job = await session.administer(async (administration) => await cancelJob(administration, id))
-      session.print(options, job, () => `Cancelling the job ${job.id}; this takes a few seconds.\n`)
-    })
+    .action(async (id: string, options: JsonOption) =>
+      await session.show(options, administration => cancelJob(administration, id),
+        job => `Cancelling the job ${job.id}; this takes a few seconds.\n`))
 }
 
 const jobColumns: Column<AdminJob>[] = [

@@ -2,8 +2,7 @@ import { Option, type Command } from 'commander'
 import { budgetPeriods, type Key, type KeyChange, type KeyWithSecret } from '../schemas/admin/keys.ts'
 import { isoTime } from '../services/shared/iso-time.ts'
 import { amountText } from '../services/admin/amounts.ts'
-import { createKey, listKeys, revokeKey, rotateKey, updateKey } from '../services/admin/keys.ts'
-import type { KeyRequest } from '../services/admin/keys.ts'
+import { createKey, listKeys, revokeKey, rotateKey, updateKey, type KeyRequest } from '../services/admin/keys.ts'
 import type { Column } from '../services/admin/format/columns.ts'
 import { limitsOf, limitsText, withLimits, withoutLimits, type LimitOptions } from './limits.ts'
 import { parseTime, parseList, parseAmount, parseDuration, withJson, withPaging } from './options.ts'
@@ -12,38 +11,22 @@ import type { JsonOption, Session } from './session.ts'
 /** Adds `keys create`, `list`, `update`, `rotate` and `revoke`. */
 export function addKeyCommands (program: Command, session: Session): void {
   const keys = program.command('keys').description('manage the API keys of apps and operators')
-  addCreate(keys, session)
-  addList(keys, session)
-  addUpdate(keys, session)
-  addRotate(keys, session)
-  addRevoke(keys, session)
-}
 
-function addCreate (keys: Command, session: Session): void {
   withSettings(withJson(keys.command('create')))
     .description('create a key and print it; it cannot be shown again')
     .option('--account <account>', 'account that pays for its requests', 'default')
     .option('--admin', 'create an admin key, for the admin API only')
-    .action(async (options: CreateOptions, command: Command) => {
-      const { account, admin = false } = options
-      const settings = toSettings(options, command)
-      const key = await session.administer(async (administration) =>
-        await createKey(administration, { account, role: admin ? 'admin' : 'user', ...settings }))
-      session.print(options, key, () => secretOf(key))
+    .action(async ({ account, admin = false, ...options }: CreateOptions, command: Command) => {
+      const given = { account, role: admin ? 'admin' as const : 'user' as const, ...toSettings(options, command) }
+      await session.show(options, administration => createKey(administration, given), secretOf)
     })
-}
 
-function addList (keys: Command, session: Session): void {
   withPaging(withJson(keys.command('list')))
     .description('list keys, newest first')
     .option('--account <account>', 'only keys of this account')
-    .action(async (options: JsonOption & KeyRequest) => {
-      const page = await session.administer(async (administration) => await listKeys(administration, options))
-      session.printPage(options, page, columns)
-    })
-}
+    .action(async (options: JsonOption & KeyRequest) =>
+      await session.list(options, columns, administration => listKeys(administration, options)))
 
-function addUpdate (keys: Command, session: Session): void {
   withoutLimits(withSettings(withJson(keys.command('update <id>'))))
     .description('change the settings of a key; omitted settings stay as they are')
     .option('--no-models', 'allow all models')
@@ -51,31 +34,23 @@ function addUpdate (keys: Command, session: Session): void {
     .option('--no-expires', 'remove its expiry time')
     .action(async (id: string, options: JsonOption & SettingsOptions, command: Command) => {
       const settings = toSettings(options, command)
-      const key = await session.administer(async (administration) =>
-        await updateKey(administration, id, settings))
-      session.print(options, key, () => `Updated the key ${key.id}.\n`)
+      await session.show(options, administration => updateKey(administration, id, settings),
+        key => `Updated the key ${key.id}.\n`)
     })
-}
 
-function addRotate (keys: Command, session: Session): void {
   withJson(keys.command('rotate <id>'))
     .description('replace the secret of a key and print the new key; it cannot be shown again')
     .option('--grace <time>', 'how long the old secret stays valid, e.g. 30m, 24h or 0 (default: 24h)', parseDuration)
-    .action(async (id: string, options: JsonOption & { grace?: number }) => {
-      const { grace } = options
-      const key = await session.administer(async (administration) =>
-        await rotateKey(administration, id, grace === undefined ? {} : { grace_seconds: grace }))
-      session.print(options, key, () => secretOf(key))
+    .action(async (id: string, { grace, ...options }: JsonOption & { grace?: number }) => {
+      const rotation = grace === undefined ? {} : { grace_seconds: grace }
+      await session.show(options, administration => rotateKey(administration, id, rotation), secretOf)
     })
-}
 
-function addRevoke (keys: Command, session: Session): void {
   withJson(keys.command('revoke <id>'))
     .description('revoke a key permanently; it stops working within two seconds')
-    .action(async (id: string, options: JsonOption) => {
-      const key = await session.administer(async (administration) => await revokeKey(administration, id))
-      session.print(options, key, () => `Revoked the key ${key.id}.\n`)
-    })
+    .action(async (id: string, options: JsonOption) =>
+      await session.show(options, administration => revokeKey(administration, id),
+        key => `Revoked the key ${key.id}.\n`))
 }
 
 type CreateOptions = JsonOption & SettingsOptions & { account: string, admin?: boolean }

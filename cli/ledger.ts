@@ -26,11 +26,8 @@ export function addLedgerCommands (program: Command, session: Session): void {
     .addOption(new Option('--kind <kind>', 'only entries of this kind').choices(entryKinds))
     .option('--from <time>', 'only entries from this time on', parseTime)
     .option('--to <time>', 'only entries before this time', parseTime)
-    .action(async (options: JsonOption & EntryRequest) => {
-      const page = await session.administer(async (administration) =>
-        await listEntries(administration, options))
-      session.printPage(options, page, entryColumns)
-    })
+    .action(async (options: JsonOption & EntryRequest) =>
+      await session.list(options, entryColumns, administration => listEntries(administration, options)))
 }
 
 function report ({ ok, violations }: LedgerCheck): string {

@@ -19,9 +19,7 @@ export function addRouteCommands (program: Command, session: Session, env: NodeJ
   withJson(route.command('explain [text]'))
     .description('show which model a request would be routed to, and why; calls no provider')
     .option('--policy <policy>', 'auto, auto:cost, auto:quality, auto:speed, or a policy of your configuration', 'auto')
-    .option(
-      '--body <file>', 'read a chat completion request as JSON from a file, or from standard input with -', readBody
-    )
+    .option('--body <file>', 'read a chat completion request as JSON from a file, or from standard input with -', readBody)
     .option('--candidates <models>', 'comma-separated models to choose from', parseList)
     .action(async (text: string | undefined, given: ExplainOptions, command: Command) => {
       const { policy, body, candidates, ...options } = given
@@ -29,9 +27,8 @@ export function addRouteCommands (program: Command, session: Session, env: NodeJ
       const request = { ...body ?? { messages: [{ role: 'user' as const, content: text ?? '' }] }, model: policy }
       // Loaded here, because no other command needs the configuration and the router.
       const { explainRoute } = await import('../services/admin/routing.ts')
-      const decision = await session.administer(async ({ store }) =>
-        await explainRoute(request, candidates ?? null, env, store))
-      session.print(options, decision, () => report(decision))
+      await session.show(options,
+        ({ store }) => explainRoute(request, candidates ?? null, env, store), report)
     })
 
   withJson(route.command('train'))
@@ -39,10 +36,7 @@ export function addRouteCommands (program: Command, session: Session, env: NodeJ
     .option('--apply', 'apply the corrections on all gateways of this database')
     .action(async ({ apply = false, ...options }: JsonOption & { apply?: boolean }) => {
       const { trainOnFeedback } = await import('../services/admin/routing-feedback.ts')
-      const training = await session.administer(
-        async ({ store }) => await trainOnFeedback(store, apply, Date.now())
-      )
-      session.print(options, training, () => trainingReport(training))
+      await session.show(options, ({ store }) => trainOnFeedback(store, apply, Date.now()), trainingReport)
     })
 }
 

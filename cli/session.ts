@@ -11,34 +11,18 @@ import type { Column } from '../services/admin/format/columns.ts'
 import { toTable } from '../services/admin/format/table.ts'
 import { exitCodes, type Outcome, type Terminal } from './terminal.ts'
 
-/** What commands work with. */
-export interface Session {
-  /** Opens the database of the environment, runs `work`, and closes it. */
-  administer<T> (work: (administration: Administration) => Promise<T>): Promise<T>
-  /** Prints a result as JSON with `--json`, else as text. */
-  print (options: JsonOption, result: unknown, text: () => string): void
-  /** Prints a page of a list, and on standard error how to get the next one. */
-  printPage<Item> (options: JsonOption, page: Page<Item>, columns: readonly Column<Item>[]): void
-  /** Writes a long text with backpressure. */
-  stream (pieces: AsyncIterable<string>): Promise<void>
-  /** Makes the process exit with 1 although the command itself succeeded. */
-  fail (): void
-}
-
+export type Session = ReturnType<typeof createSession>
 export interface JsonOption { json?: boolean }
+type Work<Result> = (administration: Administration) => Promise<Result>
 
-/** Creates the session of one command. */
-export function createSession (terminal: Terminal, outcome: Outcome): Session {
+/** Creates the session of one command: what it works with, and how it prints. */
+export function createSession (terminal: Terminal, outcome: Outcome) {
   const { stdout, stderr } = terminal
   const warn = (message: string) => { stderr.write(`tollgate: ${message}\n`) }
-  const print: Session['print'] = ({ json = false }, result, text) => {
-    stdout.write(json ? `${JSON.stringify(result, null, 2)}\n` : text())
-  }
 
   return {
-    print,
-
-    async administer (work) {
+    /** Opens the database of the environment, runs `work`, and closes it. */
+    async administer<Result> (work: Work<Result>): Promise<Result> {
       const { databaseUrl } = readSettings(terminal.env)
       const path = /^sqlite:(?!:memory:$)(.+)$/.exec(databaseUrl)?.[1]
       const isNew = path !== undefined && !existsSync(path)
@@ -54,18 +38,33 @@ export function createSession (terminal: Terminal, outcome: Outcome): Session {
       }
     },
 
-    printPage (options, page, columns) {
-      print(options, page, () => toTable(columns, page.data))
+    /** Prints a result as JSON with `--json`, else as text. */
+    print ({ json = false }: JsonOption, result: unknown, text: () => string): void {
+      stdout.write(json ? `${JSON.stringify(result, null, 2)}\n` : text())
+    },
+
+    /** Prints the result of `work`. */
+    async show<Result> (options: JsonOption, work: Work<Result>, textOf: (result: Result) => string) {
+      const result = await this.administer(work)
+      this.print(options, result, () => textOf(result))
+    },
+
+    /** Prints the page that `work` reads, and on standard error how to get the next one. */
+    async list<Item> (options: JsonOption, columns: readonly Column<Item>[], work: Work<Page<Item>>) {
+      const page = await this.administer(work)
+      this.print(options, page, () => toTable(columns, page.data))
       if (page.next !== null && options.json !== true) warn(`there are more items; continue with --after ${page.next}`)
     },
 
-    async stream (pieces) {
+    /** Writes a long text with backpressure. */
+    async stream (pieces: AsyncIterable<string>): Promise<void> {
       for await (const piece of pieces) {
         if (!stdout.write(piece)) await once(stdout, 'drain')
       }
     },
 
-    fail () {
+    /** Makes the process exit with 1 although the command itself succeeded. */
+    fail (): void {
       outcome.exitCode = exitCodes.failure
     }
   }

@@ -20,11 +20,9 @@ export function addUsageCommand (program: Command, session: Session): void {
     .addOption(new Option('--csv', 'print all rows as CSV').conflicts(['json', 'limit', 'after']))
     .action(async ({ json, csv = false, limit, after, ...filter }: UsageOptions) => {
       if (csv) {
-        return await session.administer(async (administration) =>
-          await session.stream(usageCsv(administration, filter)))
+        return await session.administer(administration => session.stream(usageCsv(administration, filter)))
       }
-      const page = await session.administer(async (administration) =>
-        await listUsage(administration, { ...filter, limit, after }))
-      session.printPage({ json }, page, usageColumns(filter.by))
+      await session.list({ json }, usageColumns(filter.by),
+        administration => listUsage(administration, { ...filter, limit, after }))
     })
 }
