@@ -1,4 +1,4 @@
-/** What OpenAI sends along with an answer: 24 headers with `date`, `connection` and the framing. */
+/** Headers of OpenAI's answers; with `date`, `connection` and the framing there are 24. */
 export const headers = [
   'access-control-expose-headers', 'X-Request-ID',
   'openai-organization', 'tollgate-bench',
@@ -50,7 +50,7 @@ export const completion = Buffer.from(JSON.stringify({
 
 export const chunksPerStream = 100
 
-/** The writes of one stream; the last one holds the finish reason, the usage and `[DONE]` too. */
+/** The writes of one stream; the last one includes the finish reason, the usage and `[DONE]`. */
 export const chunks: readonly Buffer[] = Array.from({ length: chunksPerStream }, (_, index) => {
   const isLast = index === chunksPerStream - 1
   const delta = index === 0 ? { role: 'assistant', content: '', refusal: null } : { content: ' word' }

@@ -9,13 +9,13 @@ const stopTimeoutMs = 5_000
 const messageTimeoutMs = 60_000
 const probe = fileURLToPath(new URL('cpu-probe.ts', import.meta.url))
 
-/** A program to start with Node: a server that prints its base URL, and its key if it wants one. */
+/** A Node.js program; a server prints its base URL, and its API key if it needs one. */
 export interface Program {
   file: string
   env: Record<string, string>
   cwd: string
   needsKey: boolean
-  /** Modules that Node loads first. */
+  /** Modules to preload. */
   preloads?: readonly string[]
 }
 
@@ -27,7 +27,7 @@ export interface Child extends AsyncDisposable {
   usage (): Promise<Usage>
 }
 
-/** Starts a server and waits for its address. Throws an Error with the output when it prints none. */
+/** Starts a server and waits for its address. Throws an Error with the output if it prints none in time. */
 export async function startServer (program: Program, nodeOptions: string[] = []): Promise<Child> {
   const child = spawnNode(program, 'pipe', ['--import', probe, ...nodeOptions])
   const { url, key } = await announced(child, program)
@@ -65,7 +65,7 @@ async function announced (child: ChildProcess, { file, needsKey }: Program) {
     const url = /http:\/\/127\.0\.0\.1:\d+\/v1/.exec(output)?.[0]
     const key = /sk-tg-[\w-]+/.exec(output)?.[0]
     if (url !== undefined && (key !== undefined || !needsKey)) {
-      // Its log is read to the end all the same: a server whose log nobody takes has to keep it.
+      // Drains the log, because an unread pipe makes the server buffer it.
       for (const stream of [stdout, stderr]) stream.off('data', read).resume()
       return { url, key: key ?? 'none' }
     }

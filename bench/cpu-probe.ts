@@ -1,8 +1,8 @@
 import { isMainThread } from 'node:worker_threads'
 
-// Preloaded with --import into a process under test, so that the process itself stays as its users run it.
+// Preloaded with --import into the process under test, whose own code stays unchanged.
 
-/** What a process has used since its start. */
+/** The resources that a process has used. */
 export interface Usage {
   /** User and system time of all threads, in microseconds. */
   cpuUs: number
@@ -12,13 +12,13 @@ export interface Usage {
 if (isMainThread && process.send) {
   process.on('message', (message) => {
     if (message !== 'usage') return
-    // There only with --expose-gc: what is garbage says nothing about what is kept.
+    // With --expose-gc: memory is compared without garbage.
     globalThis.gc?.()
     const { user, system } = process.cpuUsage()
     const usage: Usage = { cpuUs: user + system, rssBytes: process.memoryUsage.rss() }
     process.send?.(usage)
   })
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
-  // The channel must not keep a process alive that wants to end.
+  // The channel must not keep the process alive.
   process.channel?.unref()
 }

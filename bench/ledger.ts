@@ -9,11 +9,11 @@ import { openStore } from '../services/store/open.ts'
 import { startPostgresProcess } from '../test/chaos/postgres.ts'
 import { spreadOf } from './statistics.ts'
 
-// How many requests a second one process can hold money for and settle, all on one account, each waiting
-// until it is on disk; and what that takes from a request that does not wait for the disk.
+// Measures how many holds on one account one process can grant and settle per second, each waiting for the
+// commit; and the time that a request spends if it does not wait.
 
 const usage = `node bench/ledger.ts
-  --postgres <url>  also measure on this server`
+  --postgres <url>  also measure on this Postgres server`
 
 interface Row { name: string, perSecond: number, cpuUs: number, waitMs: number, memoryUs: number }
 
@@ -43,7 +43,7 @@ async function measureAll (): Promise<Row[]> {
     await measure('SQLite, synchronous = full', `sqlite:${join(folder.path, 'full.db')}`, 'pragma synchronous = full'),
     await measure('Postgres, synchronous_commit = on', await server.createSchema())
   ]
-  return values.postgres === undefined ? rows : [...rows, await measure('Postgres given', values.postgres)]
+  return values.postgres === undefined ? rows : [...rows, await measure('Postgres of --postgres', values.postgres)]
 }
 
 async function measure (name: string, url: string, setting?: string): Promise<Row> {
@@ -53,23 +53,22 @@ async function measure (name: string, url: string, setting?: string): Promise<Ro
   const accounts = createAccounts(store)
   await accounts.create({ id: account })
   await accounts.deposit({ id: account, account, amountNano: Number.MAX_SAFE_INTEGER })
-  // Without the pause in which settlements are collected, which is all that so few in flight would measure.
+  // Without the flush interval, which would dominate with so few requests in flight.
   const ledger = createLedger({ store, options: { flushMs: 0 } })
-  await spendFor(ledger, account, seconds.warmUp)
-  const measured = await spendFor(ledger, account, seconds.measured)
-  const memoryUs = await spendInMemory(ledger, account)
+  await measureDurable(ledger, account, seconds.warmUp)
+  const measured = await measureDurable(ledger, account, seconds.measured)
+  const memoryUs = await measureInMemory(ledger, account)
   await ledger.close()
   await store.close()
   return { name, ...measured, memoryUs }
 }
 
-/** As a chat request does. */
 function reserve (ledger: Ledger, account: string) {
   const id = `bench-${++count}-${account}`
   return ledger.reserve({ id, chain: [account], key: 'key', amountNano: holdNano, fresh: true })
 }
 
-async function spendFor (ledger: Ledger, account: string, forS: number): Promise<Omit<Row, 'name' | 'memoryUs'>> {
+async function measureDurable (ledger: Ledger, account: string, forS: number): Promise<Omit<Row, 'name' | 'memoryUs'>> {
   const startedMs = performance.now()
   const startedCpu = process.cpuUsage()
   const waitsMs: number[] = []
@@ -90,11 +89,11 @@ async function spendFor (ledger: Ledger, account: string, forS: number): Promise
   }
 }
 
-/** Reserving and settling without waiting; the median of rounds, in microseconds each. */
-async function spendInMemory (ledger: Ledger, account: string): Promise<number> {
+/** Reserves and settles without waiting; returns the median of the rounds, in microseconds each. */
+async function measureInMemory (ledger: Ledger, account: string): Promise<number> {
   const rounds: number[] = []
   for (let round = 0; round < memory.rounds; round++) {
-    // Has the account in memory, with something spare.
+    // Loads the account and an allowance into memory.
     await (await reserve(ledger, account)).settle(posting)
     const startedMs = performance.now()
     let granted = 0

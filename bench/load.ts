@@ -4,36 +4,36 @@ import { chunksPerStream } from './answers.ts'
 import { requests } from './requests.ts'
 import type { RequestName } from './requests.ts'
 
-// The client of the benchmark, a process of its own: it runs each order it gets as an IPC message.
+// The client of the benchmark, in its own process; each IPC message is an order to run.
 
-/** How much to ask of one server, and how. */
+/** The load to put on one server. */
 export interface LoadOrder {
   /** Base URL of the server, ending in `/v1`. */
   url: string
   key: string
   request: RequestName
   count: number
-  /** How many requests run at once; with `perSecond`, how many may. */
+  /** Requests in flight; with `perSecond`, the maximum. */
   concurrency: number
-  /** How long after each other the concurrent ones start, so that paced streams do not beat in unison. */
+  /** Delay between the starts of concurrent requests, so that paced streams do not run in lockstep. */
   staggerMs?: number
-  /** Sends at this rate whatever the answers do. Absent: each answer is followed by the next request. */
+  /** Rate of an open loop. Absent: a closed loop, in which each answer is followed by the next request. */
   perSecond?: number
 }
 
-/** What came of it; `failure` says what the first wrong answer was. */
+/** The median latency, and the first wrong answer, if any, in `failure`. */
 export interface LoadResult { p50Ms: number, failure: string | null }
 
 process.on('message', async (order: LoadOrder) => {
-  process.send?.(await run(order))
+  process.send?.(await runOrder(order))
 })
 
-async function run (order: LoadOrder): Promise<LoadResult> {
+async function runOrder (order: LoadOrder): Promise<LoadResult> {
   const pool = new Pool(new URL(order.url).origin, { connections: order.concurrency })
   const latenciesMs: number[] = []
   async function one () {
     const startedAt = performance.now()
-    await ask(pool, order)
+    await sendRequest(pool, order)
     latenciesMs.push(performance.now() - startedAt)
   }
   try {
@@ -65,8 +65,10 @@ async function openLoop ({ count }: LoadOrder, perSecond: number, one: () => Pro
   await Promise.all(running)
 }
 
-/** One request, read to its end. Throws an Error when the answer is not the one that the provider gives. */
-async function ask (pool: Pool, { url, key, request }: LoadOrder): Promise<void> {
+/**
+ * Sends one request and reads its answer. Throws an Error if it is not the complete answer of the provider.
+ */
+async function sendRequest (pool: Pool, { url, key, request }: LoadOrder): Promise<void> {
   const { body: sent, isStream } = requests[request]
   const path = `${new URL(url).pathname}/chat/completions`
   const headers = { 'content-type': 'application/json', authorization: `Bearer ${key}` }

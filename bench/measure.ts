@@ -8,74 +8,74 @@ import type { Scenario } from './scenarios.ts'
 import { spreadOf } from './statistics.ts'
 import type { Estimate, Spread } from './statistics.ts'
 
-/** One line of the result: the same quantity of the reference and of the subject; lower is better. */
+/** One line of the report: the same quantity of the reference and of the subject; lower is better. */
 export interface Measurement {
   title: string
   unit: string
   bare: Spread
   subject: Spread
-  /** Of the rounds, each measured on both within seconds. Null where only the figures themselves count. */
+  /** Ratio of paired rounds; null if only the figures count. */
   ratio: Spread | null
   targetRatio: number | null
-  /** What the subject needs beyond the reference, in the unit; where that counts, not the ratio. */
+  /** Difference between subject and reference, in the unit, if that counts instead of the ratio. */
   extra?: Estimate
   targetExtra?: number
-  /** The most that the subject may need, in µs. */
-  mostUs?: number | undefined
+  /** Target of the subject's own figure, in µs. */
+  maxUs?: number | undefined
 }
 
 /** Two servers in front of the same upstream. */
-export interface Pair<Server> { bare: Server, subject: Server }
+export interface ServerPair<Server> { bare: Server, subject: Server }
 
 export type Load = (order: LoadOrder) => Promise<LoadResult>
 
-/** CPU time per unit of work, in µs, in rounds that alternate. Throws an Error on a wrong answer. */
+/** Measures CPU time per unit of work, in µs, in alternating rounds. Throws an Error on a wrong answer. */
 export async function measureCpu (
-  { bare, subject }: Pair<Child>, scenario: Scenario, load: Load, rounds: number
+  { bare, subject }: ServerPair<Child>, scenario: Scenario, load: Load, rounds: number
 ): Promise<Measurement> {
   const { title, unit, units, warmUp, warmUpShort = 0, targetRatio } = scenario
   const unitUs = async (server: Child): Promise<number> => {
-    return await cpuUs(server, load, scenario.load) * scenario.load.count / units
+    return await cpuUsPerRequest(server, load, scenario.load) * scenario.load.count / units
   }
   for (const { url, key } of [bare, subject]) {
-    if (warmUpShort > 0) await loaded(load, { request: 'short', concurrency: 16, count: warmUpShort, url, key })
-    await loaded(load, { ...scenario.load, count: warmUp, url, key })
+    if (warmUpShort > 0) await runLoad(load, { request: 'short', concurrency: 16, count: warmUpShort, url, key })
+    await runLoad(load, { ...scenario.load, count: warmUp, url, key })
   }
-  const pairs: Pair<number>[] = []
+  const pairs: ServerPair<number>[] = []
   for (let round = 0; round < rounds; round++) {
     const subjectUs = await unitUs(subject)
     pairs.push({ bare: await unitUs(bare), subject: subjectUs })
   }
-  return { title: `CPU, ${title}`, unit: `µs/${unit}`, targetRatio, ...compared(pairs) }
+  return { title: `CPU, ${title}`, unit: `µs/${unit}`, targetRatio, ...spreadsOf(pairs) }
 }
 
-/** Longer than what a request leaves to be written waits to be written. */
-const aftermathMs = 150
+/** Longer than the flush intervals of ledger and request log. */
+const writeDelayMs = 150
 
 /**
- * CPU time of a server per request, in µs, with what it does in so many ms after the answers. Throws an Error
- * on a wrong answer.
+ * CPU time of a server per request, in µs, including its writes up to `afterMs` after the answers. Throws an
+ * Error on a wrong answer.
  */
-export async function cpuUs (
-  server: Child, load: Load, order: Omit<LoadOrder, 'url' | 'key'>, afterMs = aftermathMs
+export async function cpuUsPerRequest (
+  server: Child, load: Load, order: Omit<LoadOrder, 'url' | 'key'>, afterMs = writeDelayMs
 ): Promise<number> {
   const { url, key } = server
   const before = await server.usage()
-  await loaded(load, { ...order, url, key })
+  await runLoad(load, { ...order, url, key })
   await pause(afterMs)
   const after = await server.usage()
   return (after.cpuUs - before.cpuUs) / order.count
 }
 
-/** The median time that a request takes longer than without any gateway, in ms, at a fixed rate. */
+/** Measures the median latency added to that of the provider, in ms, at a fixed rate. */
 export async function measureLatency (
-  { bare, subject }: Pair<Child>, upstreamUrl: string, options: Omit<LoadOrder, 'url' | 'key'>, load: Load,
+  { bare, subject }: ServerPair<Child>, upstreamUrl: string, options: Omit<LoadOrder, 'url' | 'key'>, load: Load,
   rounds: number
 ): Promise<Measurement> {
-  const p50Ms = async (url: string, key: string) => (await loaded(load, { ...options, url, key })).p50Ms
+  const p50Ms = async (url: string, key: string) => (await runLoad(load, { ...options, url, key })).p50Ms
   await p50Ms(bare.url, bare.key)
   await p50Ms(subject.url, subject.key)
-  const pairs: Pair<number>[] = []
+  const pairs: ServerPair<number>[] = []
   for (let round = 0; round < rounds; round++) {
     const direct = await p50Ms(upstreamUrl, 'none')
     const viaBare = await p50Ms(bare.url, bare.key)
@@ -83,15 +83,15 @@ export async function measureLatency (
     pairs.push({ bare: viaBare - direct, subject: viaSubject - direct })
   }
   const title = `added p50 at ${options.perSecond} requests/s`
-  return { title, unit: 'ms', ...compared(pairs), ratio: null, targetRatio: null }
+  return { title, unit: 'ms', ...spreadsOf(pairs), ratio: null, targetRatio: null }
 }
 
-/** From starting the process to its first 200, in ms, and its memory right after that, in MiB. */
+/** Measures the time from the start of the process to the first 200, in ms, and its memory then, in MiB. */
 export async function measureStart (
-  programs: () => Promise<Pair<Program>>, rounds: number
+  programs: () => Promise<ServerPair<Program>>, rounds: number
 ): Promise<Measurement[]> {
-  const starts: Pair<number>[] = []
-  const sizes: Pair<number>[] = []
+  const starts: ServerPair<number>[] = []
+  const sizes: ServerPair<number>[] = []
   for (let round = 0; round < rounds; round++) {
     const programPair = await programs()
     const bare = await started(programPair.bare)
@@ -100,8 +100,8 @@ export async function measureStart (
     sizes.push({ bare: bare.rssMiB, subject: subject.rssMiB })
   }
   return [
-    { title: 'start to first 200', unit: 'ms', ...compared(starts), ratio: null, targetRatio: null },
-    { title: 'idle memory (RSS)', unit: 'MiB', ...compared(sizes), ratio: null, targetRatio: null }
+    { title: 'start to first 200', unit: 'ms', ...spreadsOf(starts), ratio: null, targetRatio: null },
+    { title: 'idle memory (RSS)', unit: 'MiB', ...spreadsOf(sizes), ratio: null, targetRatio: null }
   ]
 }
 
@@ -117,21 +117,19 @@ async function started (program: Program): Promise<{ startMs: number, rssMiB: nu
   const startMs = performance.now() - startedAt
   const { rssBytes } = await server.usage()
   if (statusCode !== 200) {
-    throw new Error(
-    `${program.file} first answered ${statusCode}: ${text.slice(0, 500)}`
-    )
+    throw new Error(`${program.file} first answered ${statusCode}: ${text.slice(0, 500)}`)
   }
   return { startMs, rssMiB: rssBytes / 2 ** 20 }
 }
 
-/** Throws an Error on a wrong answer. */
-export async function loaded (load: Load, order: LoadOrder): Promise<LoadResult> {
+/** Runs a load order. Throws an Error on a wrong answer. */
+export async function runLoad (load: Load, order: LoadOrder): Promise<LoadResult> {
   const result = await load(order)
   if (result.failure !== null) throw new Error(result.failure)
   return result
 }
 
-function compared (pairs: readonly Pair<number>[]) {
+function spreadsOf (pairs: readonly ServerPair<number>[]) {
   return {
     bare: spreadOf(pairs.map(({ bare }) => bare)),
     subject: spreadOf(pairs.map(({ subject }) => subject)),

@@ -1,8 +1,8 @@
 import Fastify from 'fastify'
 import { Pool } from 'undici'
 
-// A relay as one writes it with Fastify on the first day: JSON in, JSON out, without keys, money, limits or a
-// log. To be compared with the bare relay: npm run bench -- json --subject bench/plain-fastify.ts
+// A minimal relay on Fastify, without keys, money, limits or a log, to compare with the bare relay:
+// npm run bench -- json --subject bench/plain-fastify.ts
 
 const { UPSTREAM_URL = '', PORT = '0' } = process.env
 const pool = new Pool(new URL(UPSTREAM_URL).origin)

@@ -2,9 +2,9 @@ import { mkdtemp, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Program } from './child.ts'
-import { freeModel, model, soldModel } from './requests.ts'
+import { freeModel, model, pricedModel } from './requests.ts'
 
-/** The provider that all servers under test call. */
+/** The provider of all servers under test. */
 export const upstreamProgram: Program = beside('upstream.ts')
 
 /** The client that sends all requests. */
@@ -16,8 +16,8 @@ export function bareProgram (upstreamUrl: string): Program {
 }
 
 /**
- * What is compared with the reference: `tollgate`, `bare`, or the file of a server that reads UPSTREAM_URL
- * and PORT and prints its base URL. What it keeps on disk goes into a new directory in `workspace`.
+ * The program to compare with the reference: `tollgate`, `bare`, or the file of a server that reads
+ * UPSTREAM_URL and PORT and prints its base URL. Its data is stored in a new folder in `workspace`.
  */
 export async function subjectProgram (
   name: string, upstreamUrl: string, workspace: string
@@ -27,7 +27,7 @@ export async function subjectProgram (
   return { ...bareProgram(upstreamUrl), file: resolve(name) }
 }
 
-/** Tollgate as its users start it, on an empty database of its own. */
+/** Tollgate with its default settings and an empty database. */
 async function tollgateProgram (upstreamUrl: string, workspace: string): Promise<Program> {
   const cwd = await mkdtemp(join(workspace, 'tollgate-'))
   await writeFile(join(cwd, 'gateway.yaml'), gatewayYaml(upstreamUrl))
@@ -52,10 +52,10 @@ function gatewayYaml (upstreamUrl: string): string {
     base_url: ${upstreamUrl}
     api_key: sk-bench
 models:
-${[modelYaml(model, sold), modelYaml(soldModel, sold), modelYaml(freeModel, free)].join('')}`
+${[modelYaml(model, priced), modelYaml(pricedModel, priced), modelYaml(freeModel, free)].join('')}`
 }
 
-const sold = '{ input: 0.15, output: 0.6 }'
+const priced = '{ input: 0.15, output: 0.6 }'
 const free = '{ input: 0, output: 0 }'
 
 function modelYaml (id: string, price: string): string {

@@ -26,7 +26,7 @@ export function measureRouting (rounds: number): Measurement[] {
   const upTo8KB = requestsOf(index => 40 + index * 7919 % promptCount / promptCount * maxChars)
   for (let warmUp = 0; warmUp < 3; warmUp++) fastest(router, upTo8KB, 1)
   const row = (
-    title: string, share: number, requests: readonly RoutingRequest[], mostUs?: number
+    title: string, share: number, requests: readonly RoutingRequest[], maxUs?: number
   ): Measurement => {
     const each = Array.from({ length: rounds }, () => ({
       bare: quantileOf(fastest(router, short, tries), share),
@@ -39,7 +39,7 @@ export function measureRouting (rounds: number): Measurement[] {
       subject: spreadOf(each.map(({ subject }) => subject)),
       ratio: null,
       targetRatio: null,
-      mostUs
+      maxUs
     }
   }
   const oneOf = (kilobytes: number) => [requestOf(prompt(kilobytes * 1024, 7))]

@@ -6,21 +6,21 @@ import { measureBilling } from './billing.ts'
 import { startServer, startWorker } from './child.ts'
 import type { Program } from './child.ts'
 import type { LoadOrder, LoadResult } from './load.ts'
-import { heldTargetKiB, measureHeld, reportHeld } from './held.ts'
-import type { HeldMeasurement } from './held.ts'
+import { maxLongPollKiB, measureLongPolls, reportLongPolls } from './long-polls.ts'
+import type { LongPollMeasurement } from './long-polls.ts'
 import { measureCpu, measureLatency, measureStart } from './measure.ts'
-import type { Load, Measurement, Pair } from './measure.ts'
+import type { Load, Measurement, ServerPair } from './measure.ts'
 import { bareProgram, loadProgram, subjectProgram, upstreamProgram } from './programs.ts'
 import { isTooSlow, report } from './report.ts'
 import { measureRouting } from './routing.ts'
 import { latencyLoad, scenarios } from './scenarios.ts'
 
-const names = [...Object.keys(scenarios), 'billing', 'latency', 'start', 'held', 'routing']
+const names = [...Object.keys(scenarios), 'billing', 'latency', 'start', 'long-polls', 'routing']
 const usage = `npm run bench -- [${names.join('] [')}]
-  --subject <name>  what to compare with the bare relay: tollgate (default), bare, or a server's file
-  --rounds <n>      measured rounds of each kind, 5 unless told
+  --subject <name>  server to compare with the bare relay: tollgate (default), bare, or a file
+  --rounds <n>      measured rounds, default 5
   --json            print the figures as JSON
-  --check           exit with 1 when a ratio is above its target`
+  --check           exit with 1 if a figure exceeds its target`
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -41,41 +41,41 @@ if (values.help) {
   console.error(usage)
   process.exitCode = 2
 } else {
-  const chosen = positionals.length > 0 ? positionals : names
-  const compared = chosen.filter((name) => name !== 'held')
+  const selected = positionals.length > 0 ? positionals : names
+  const compared = selected.filter((name) => name !== 'long-polls')
   const measurements = compared.length > 0 ? await measureAll(compared) : []
-  const held = chosen.includes('held') ? await measureAllHeld() : []
-  if (values.json) console.log(JSON.stringify([...measurements, ...held], null, 2))
+  const longPolls = selected.includes('long-polls') ? await measureAllLongPolls() : []
+  if (values.json) console.log(JSON.stringify([...measurements, ...longPolls], null, 2))
   else {
     if (measurements.length > 0) console.log(report(measurements, values.subject))
-    if (held.length > 0) console.log(reportHeld(held))
+    if (longPolls.length > 0) console.log(reportLongPolls(longPolls))
   }
-  const isTooLarge = held.some(({ extraKiB }) => extraKiB > heldTargetKiB)
+  const isTooLarge = longPolls.some(({ extraKiB }) => extraKiB > maxLongPollKiB)
   if (values.check && (isTooLarge || measurements.some(isTooSlow))) process.exitCode = 1
 }
 
-async function measureAllHeld (): Promise<HeldMeasurement[]> {
+async function measureAllLongPolls (): Promise<LongPollMeasurement[]> {
   await using workspace = await mkdtempDisposable(join(tmpdir(), 'bench-'))
-  return await measureHeld(workspace.path)
+  return await measureLongPolls(workspace.path)
 }
 
-async function measureAll (chosen: readonly string[]): Promise<Measurement[]> {
-  const routing = chosen.includes('routing') ? measureRouting(rounds) : []
-  if (chosen.every((name) => name === 'routing')) return routing
+async function measureAll (selected: readonly string[]): Promise<Measurement[]> {
+  const routing = selected.includes('routing') ? measureRouting(rounds) : []
+  if (selected.every((name) => name === 'routing')) return routing
   await using workspace = await mkdtempDisposable(join(tmpdir(), 'bench-'))
   await using upstream = await startServer(upstreamProgram)
   const programs = async () => ({
     bare: bareProgram(upstream.url),
     subject: await subjectProgram(values.subject, upstream.url, workspace.path)
   })
-  const running = chosen.some((name) => name !== 'start' && name !== 'routing')
-    ? await measureRunning(chosen, upstream.url, await programs())
+  const running = selected.some((name) => name !== 'start' && name !== 'routing')
+    ? await measureRunning(selected, upstream.url, await programs())
     : []
-  return [...running, ...chosen.includes('start') ? await measureStart(programs, rounds) : [], ...routing]
+  return [...running, ...selected.includes('start') ? await measureStart(programs, rounds) : [], ...routing]
 }
 
 async function measureRunning (
-  chosen: readonly string[], upstreamUrl: string, programs: Pair<Program>
+  selected: readonly string[], upstreamUrl: string, programs: ServerPair<Program>
 ): Promise<Measurement[]> {
   await using generator = startWorker<LoadOrder, LoadResult>(loadProgram)
   await using bare = await startServer(programs.bare)
@@ -83,11 +83,11 @@ async function measureRunning (
   const load: Load = (order) => generator.ask(order)
   const measurements: Measurement[] = []
   for (const [name, scenario] of Object.entries(scenarios)) {
-    if (!chosen.includes(name)) continue
+    if (!selected.includes(name)) continue
     measurements.push(await measureCpu({ bare, subject }, scenario, load, rounds))
   }
-  if (chosen.includes('billing')) measurements.push(await measureBilling({ bare, subject }, load, rounds))
-  if (chosen.includes('latency')) {
+  if (selected.includes('billing')) measurements.push(await measureBilling({ bare, subject }, load, rounds))
+  if (selected.includes('latency')) {
     measurements.push(await measureLatency({ bare, subject }, upstreamUrl, latencyLoad, load, rounds))
   }
   return measurements

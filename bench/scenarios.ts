@@ -4,23 +4,21 @@ import type { LoadOrder } from './load.ts'
 export interface Scenario {
   title: string
   load: Omit<LoadOrder, 'url' | 'key'>
-  /**
-   * Requests ahead of the measured rounds: enough for the compiler to have settled, which takes some 20,000.
-   */
+  /** Requests before the measured rounds; JIT compilation takes about 20,000. */
   warmUp: number
-  /** Whole answers asked for before that, where the load alone has too few requests to warm up their way. */
+  /** Short requests before those, if the load itself has too few to warm up. */
   warmUpShort?: number
-  /** What one unit of work is, and how many of them the load holds. */
+  /** Name of the unit of work, and the number of units in the load. */
   unit: string
   units: number
-  /** The highest ratio that is good enough. */
+  /** The highest acceptable ratio. */
   targetRatio: number
 }
 
-/** By the names the command line takes. */
+/** By their names on the command line. */
 export const scenarios: Readonly<Record<string, Scenario>> = {
   json: {
-    title: 'JSON, 1 KB request and answer, not billed',
+    title: 'JSON, 1 KB request and answer, free model',
     load: { request: 'free', count: 2000, concurrency: 16 },
     warmUp: 30_000,
     unit: 'request',
@@ -46,7 +44,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   }
 }
 
-/** Modest and fixed, so that nothing queues: what a request gains in time is the gateway's own. */
+/** A low fixed rate, so that requests do not queue and the added latency is the gateway's own. */
 export const latencyLoad: Omit<LoadOrder, 'url' | 'key'> = {
   request: 'short', count: 200, concurrency: 32, perSecond: 200
 }

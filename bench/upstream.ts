@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { chunks, completion, headers } from './answers.ts'
 
-// The provider of the benchmark: answers at once, or in paced chunks, out of prepared buffers.
+// The provider of the benchmark: answers from prepared buffers, at once or in paced chunks.
 
 const chunkIntervalMs = 10
 const streamed = Buffer.from('"stream":true')

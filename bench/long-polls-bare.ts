@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-// The least that holding a request open can cost: Node's own server, which reads the body and answers never.
+// The reference of the long polls: a Node.js server that reads the body and never answers.
 
 const server = createServer((incoming, response) => {
   incoming.resume()

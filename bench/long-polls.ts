@@ -9,54 +9,53 @@ import { fileURLToPath } from 'node:url'
 import { startServer } from './child.ts'
 import type { Child, Program } from './child.ts'
 
-/** What held requests cost a gateway, beside a bare server that holds as many. */
-export interface HeldMeasurement {
+/** Costs of long polls in the gateway and in a bare server with as many open requests. */
+export interface LongPollMeasurement {
   requests: number
-  /** How many jobs the gateway worked on, those that nobody waited for included. */
+  /** Jobs that the gateway polled, including those of clients that disconnected. */
   jobs: number
-  /** Memory per held request, in KiB. */
+  /** Memory per request, in KiB. */
   bareKiB: number
   subjectKiB: number
-  /** What a gateway needs beyond the bare socket. */
+  /** Memory of the gateway per request beyond that of the bare server. */
   extraKiB: number
-  /** CPU time per held request and minute, in µs. */
+  /** CPU time per request and minute, in µs. */
   bareUs: number
   subjectUs: number
 }
 
-export const heldTargetKiB = 25
-/** The clients of the other jobs have gone. */
+export const maxLongPollKiB = 25
+/** The clients of the other jobs disconnect. */
 const loads = [{ requests: 1_000, jobs: 1_000 }, { requests: 10_000, jobs: 20_000 }]
-/** Files that are open beside the held connections: those to the provider above all. */
+/** Open files besides the client connections, mostly connections to the provider. */
 const otherFiles = 2_000
-/** Long enough for every request to have its first space and some more of them. */
+/** Long enough for every request to receive several heartbeats. */
 const windowMs = 20_000
 const settleMs = 3_000
 const openAtOnce = 100
-const patienceMs = 60_000
+const timeoutMs = 60_000
 /**
- * V8 keeps up to 48 MiB for objects to come, which it takes as the load grows, once and however many requests
- * are held. Here it is kept small, so that what grows is what requests cost.
+ * A small young generation, so that memory grows by what requests retain and not by V8's reserve of 48 MiB.
  */
 const options = ['--expose-gc', '--max-semi-space-size=1']
 const answerBytes = 1_000
 
 /**
- * Measures requests for videos that are not ready, which are held open, polled for and sent spaces. Throws an
- * Error when some of them are not held.
+ * Measures requests for unfinished videos, which stay open with heartbeats while their jobs are polled.
+ * Throws an Error if some of them are answered.
  */
-export async function measureHeld (workspace: string): Promise<HeldMeasurement[]> {
-  await using provider = await startPatientProvider()
-  const bare: Program = { ...beside('held-bare.ts'), env: { PORT: '0' }, needsKey: false }
-  const measurements: HeldMeasurement[] = []
+export async function measureLongPolls (workspace: string): Promise<LongPollMeasurement[]> {
+  await using provider = await startPendingProvider()
+  const bare: Program = { ...beside('long-polls-bare.ts'), env: { PORT: '0' }, needsKey: false }
+  const measurements: LongPollMeasurement[] = []
   for (const { requests, jobs } of loads) {
-    const most = maxFiles()
-    if (most < requests + otherFiles) {
-      process.stderr.write(`${requests} held requests are not measured: only ${most} files may be open (ulimit -Hn)\n`)
+    const limit = maxFiles()
+    if (limit < requests + otherFiles) {
+      process.stderr.write(`Skipped ${requests} long polls: only ${limit} files may be open (ulimit -Hn).\n`)
       continue
     }
-    const idle = await hold(bare, { requests, jobs: requests }, null)
-    const subject = await hold(await gateway(provider.url, workspace), { requests, jobs }, provider)
+    const idle = await measureServer(bare, { requests, jobs: requests }, null)
+    const subject = await measureServer(await gateway(provider.url, workspace), { requests, jobs }, provider)
     measurements.push({
       requests,
       jobs,
@@ -71,37 +70,37 @@ export async function measureHeld (workspace: string): Promise<HeldMeasurement[]
 }
 
 /** The measurements as a table, one per line. */
-export function reportHeld (measurements: readonly HeldMeasurement[]): string {
+export function reportLongPolls (measurements: readonly LongPollMeasurement[]): string {
   const rows = measurements.map(({ requests, jobs, bareKiB, subjectKiB, extraKiB, ...rest }) =>
-    `${String(requests).padStart(6)} held requests, ${String(jobs).padStart(5)} jobs: ` +
+    `${String(requests).padStart(6)} long polls, ${String(jobs).padStart(5)} jobs: ` +
     `${extraKiB.toFixed(1)} KiB each beyond the bare socket ` +
-    `(${subjectKiB.toFixed(1)} against ${bareKiB.toFixed(1)}; target ≤ ${heldTargetKiB}), ` +
+    `(${subjectKiB.toFixed(1)} against ${bareKiB.toFixed(1)}; target ≤ ${maxLongPollKiB}), ` +
     `${rest.subjectUs.toFixed(0)} µs of CPU each per minute (bare: ${rest.bareUs.toFixed(0)})`)
   return [...rows, ''].join('\n')
 }
 
-/** A provider that counts its jobs; null where there is none. */
-type Counting = { readonly submits: number } | null
+/** The number of jobs that a provider has received; null for the bare server, which has no provider. */
+type JobCounter = { readonly submits: number } | null
 interface Costs { kiB: number, us: number }
 
-async function hold (
-  program: Program, { requests, jobs }: typeof loads[number], provider: Counting
+async function measureServer (
+  program: Program, { requests, jobs }: typeof loads[number], provider: JobCounter
 ): Promise<Costs> {
   await using server = await startServer(program, options)
-  await warm(server, provider)
+  await warmUp(server, provider)
   const before = await server.usage()
   const leaving = await openAll(server, jobs - requests, provider)
-  leave(leaving)
+  disconnect(leaving)
   const clients = await openAll(server, requests, provider)
   await sleep(settleMs)
   if (provider !== null) {
-    const held = (): number => clients.filter(isHeld).length
-    await untilTrue(() => held() === requests, () => `${held()} of ${requests} are held; answered: ${others(clients)}`)
+    const waiting = (): number => clients.filter(isWaiting).length
+    await waitUntil(() => waiting() === requests, () => `${waiting()} of ${requests} requests wait; other answers: ${otherAnswers(clients)}`)
   }
   const started = await server.usage()
   await sleep(windowMs)
   const ended = await server.usage()
-  leave(clients)
+  disconnect(clients)
   const minutes = windowMs / 60_000
   return {
     kiB: (ended.rssBytes - before.rssBytes) / 1024 / requests,
@@ -109,24 +108,24 @@ async function hold (
   }
 }
 
-/** What a first request allocates once is no part of what each costs. */
-async function warm (server: Child, provider: Counting): Promise<void> {
+/** Excludes what the first requests allocate once. */
+async function warmUp (server: Child, provider: JobCounter): Promise<void> {
   const clients = await openAll(server, 50, provider)
   await sleep(settleMs)
-  leave(clients)
+  disconnect(clients)
   await sleep(settleMs)
 }
 
-/** One request, and the beginning of its answer. */
+/** One request and the beginning of its answer. */
 interface Client { socket: Socket, answer: string }
 
-/** A client that has been sent 200 and nothing else but spaces. */
-const isHeld = ({ socket, answer }: Client): boolean => !socket.destroyed && answer.startsWith('HTTP/1.1 200 ')
+/** Whether a client has received the status 200 and its connection is open. */
+const isWaiting = ({ socket, answer }: Client): boolean => !socket.destroyed && answer.startsWith('HTTP/1.1 200 ')
 
-const leave = (clients: readonly Client[]): void => clients.forEach(({ socket }) => { socket.destroy() })
+const disconnect = (clients: readonly Client[]): void => clients.forEach(({ socket }) => { socket.destroy() })
 
-/** Opens requests, some at a time: the next ones when the provider has got the jobs of the last ones. */
-async function openAll (server: Child, count: number, provider: Counting): Promise<Client[]> {
+/** Opens requests in batches; waits after each batch until the provider has received its jobs. */
+async function openAll (server: Child, count: number, provider: JobCounter): Promise<Client[]> {
   const clients: Client[] = []
   const before = provider?.submits ?? 0
   while (clients.length < count) {
@@ -135,21 +134,21 @@ async function openAll (server: Child, count: number, provider: Counting): Promi
     await Promise.all(more.map(({ socket }) => once(socket, 'connect')))
     clients.push(...more)
     if (provider === null) continue
-    const taken = (): number => provider.submits - before
-    await untilTrue(() => taken() >= clients.length,
-      () => `${taken()} of ${clients.length} jobs have come; answered: ${others(clients)}`)
+    const submitted = (): number => provider.submits - before
+    await waitUntil(() => submitted() >= clients.length,
+      () => `${submitted()} of ${clients.length} jobs were submitted; answers: ${otherAnswers(clients)}`)
   }
   return clients
 }
 
-/** What was answered that is no held request: the last lines, each kind once. */
-function others (clients: readonly Client[]): string {
-  const answers = clients.filter(client => client.answer !== '' && !isHeld(client)).map(({ answer }) => answer)
+/** The distinct last lines of all other answers. */
+function otherAnswers (clients: readonly Client[]): string {
+  const answers = clients.filter(client => client.answer !== '' && !isWaiting(client)).map(({ answer }) => answer)
   return [...new Set(answers.map(answer => answer.trimEnd().split('\n').at(-1)))].join(' | ')
 }
 
-async function untilTrue (isTrue: () => boolean, state: () => string): Promise<void> {
-  const deadline = performance.now() + patienceMs
+async function waitUntil (isTrue: () => boolean, state: () => string): Promise<void> {
+  const deadline = performance.now() + timeoutMs
   while (!isTrue()) {
     if (performance.now() > deadline) throw new Error(state())
     await sleep(10)
@@ -167,7 +166,7 @@ function openClient ({ url, key }: Child): Client {
   return client
 }
 
-/** How many files a process may open; Node raises the limit to the highest by itself. */
+/** The hard limit of open files, to which Node raises its own. */
 function maxFiles (): number {
   const { userLimits } = process.report.getReport() as { userLimits?: { open_files?: { hard: number | 'unlimited' } } }
   const hard = userLimits?.open_files?.hard ?? 'unlimited'
@@ -175,7 +174,7 @@ function maxFiles (): number {
 }
 
 async function gateway (providerUrl: string, workspace: string): Promise<Program> {
-  const cwd = await mkdtemp(join(workspace, 'held-'))
+  const cwd = await mkdtemp(join(workspace, 'long-polls-'))
   const path = join(cwd, 'gateway.yaml')
   await writeFile(path, `
 providers: [{ id: upstream, base_url: "${providerUrl}", api_key: sk-bench }]
@@ -193,8 +192,8 @@ video: { heartbeat_after_ms: 2000, heartbeat_every_ms: 15000 }
   return { file: fileURLToPath(new URL('../bin/serve.ts', import.meta.url)), cwd, env, needsKey: true }
 }
 
-/** A provider that takes every job and never gets ready. */
-async function startPatientProvider () {
+/** Starts a provider that accepts every job and never finishes one. */
+async function startPendingProvider () {
   let submits = 0
   const server = createServer((incoming, response) => {
     const isSubmit = incoming.method === 'POST'
