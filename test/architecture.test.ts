@@ -52,7 +52,7 @@ const importedBy = (file: string): string[] => importedFiles(root, file)
 
 const serviceFolderOf = (file: string): string => file.split('/')[1] ?? ''
 
-/** The first cycle of a graph, as the names along it; null when there is none. */
+/** The first cycle of a graph, as the names along it; null if there is none. */
 function cycleIn (targetsOf: (node: string) => Iterable<string>, nodes: Iterable<string>): string[] | null {
   const done = new Set<string>()
   function visit (node: string, path: string[]): string[] | null {

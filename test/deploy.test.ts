@@ -7,7 +7,7 @@ import { buildGateway } from './helper.ts'
 const folder = join(import.meta.dirname, '..', 'deploy')
 const read = (path: string) => readFileSync(join(folder, path), 'utf8')
 
-t.test('every metric that the dashboard and the alerts ask for is there', async t => {
+t.test('every metric of the dashboard and the alerts exists', async t => {
   const { app } = await buildGateway(t)
   const text = await app.metrics.text()
   const known = new Set([...text.matchAll(/^# TYPE (\S+)/gm)].map(match => match[1]))

@@ -8,15 +8,15 @@ import { temporaryFolder } from './process.ts'
 /** An empty database of one engine, removed when the test ends. */
 export interface Database {
   engine: Store['engine']
-  /** For `openStore`, or `DATABASE_URL` of another process; on Postgres it has a query already. */
+  /** For `openStore`, or `DATABASE_URL` of another process; on Postgres it already has a query. */
   url: string
-  /** Opens a store, closed when the test ends; each call is like another node's. */
+  /** Opens a store as another node would; it is closed when the test ends. */
   open (): Promise<Store>
 }
 
 const engines: readonly Store['engine'][] = ['sqlite', 'postgres']
 
-/** Runs one test on every engine, each time with a database of its own. */
+/** Runs a test on every engine, each with its own database. */
 export function forEachEngine (
   t: Test, name: string, work: (t: Test, database: Database) => Promise<void>
 ): void {

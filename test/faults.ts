@@ -6,7 +6,7 @@ import { configFor, providerAt, type Gateway } from './helper.ts'
 import { document, refusal, reply, retryAfter, scripts } from './upstream.ts'
 import type { Script, Upstream } from './upstream.ts'
 
-/** Every way in which a provider fails that has nothing to do with the request. */
+/** Every failure of a provider that does not depend on the request. */
 const faults: readonly Script[] = [
   ...[401, 402, 403, 404, 408, 429, 500, 502, 503, 504, 529].map(status => refusal(status)),
   refusal(429, {}, retryAfter.ms(20)),
@@ -31,7 +31,7 @@ const faults: readonly Script[] = [
 /** Share of the calls that fail. */
 const faultRate = 0.3
 
-/** Makes the upstream fail at random; where `endless` says so, one failure in two hundred has no end. */
+/** Makes the upstream fail at random; with `endless`, one failure in two hundred never ends. */
 export function failAtRandom (upstream: Upstream, random: Random, endless = false): void {
   const fine = reply()
   const ways = [...faults, ...faults, ...faults, ...faults, ...faults, ...faults, ...faults]
@@ -50,10 +50,10 @@ export const price = {
   imageNano: null,
   secondNano: null
 }
-/** What an answer costs: the upstream tells 8 tokens of prompt and 377 of completion. */
+/** The cost of an answer: the upstream reports 8 prompt tokens and 377 completion tokens. */
 export const answerNano = 8 * 1000 + 377 * 4000
 
-/** One model with a deployment at each of the addresses, which share its requests alike. */
+/** One model with a deployment at each of the addresses, all of the same weight. */
 export function deployedAt (urls: readonly string[], more: Partial<GatewayConfig> = {}): GatewayConfig {
   const timeouts = { connectMs: 1000, firstByteMs: 400, idleMs: 400, totalMs: 5000 }
   const providers = urls.map((url, index) => providerAt(url, { id: `up-${index}`, timeouts }))
@@ -70,7 +70,7 @@ export function deployedAt (urls: readonly string[], more: Partial<GatewayConfig
 
 export interface Sent { id: string, status: number, attempts: number, totalMs: number }
 
-/** Sends so many requests, `concurrency` at a time, and returns how each ended. */
+/** Sends `count` requests, `concurrency` at a time, and returns the outcomes. */
 export async function sendMany (
   { url, headers }: Pick<Gateway, 'url' | 'headers'>, count: number, concurrency: number, more: Record<string, string> = {}
 ): Promise<Sent[]> {

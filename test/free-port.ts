@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-/** Where no system takes the ports that it gives out by itself, which would be gone before they are used. */
+/** Outside the ephemeral ports of every system, which might be taken before they are used. */
 const [lowest, highest] = [20_000, 32_000]
 
-/** A port of 127.0.0.1 that nobody listens on. */
+/** Returns a free port of 127.0.0.1. */
 export async function freePort (): Promise<number> {
   for (;;) {
     const port = lowest + Math.floor(Math.random() * (highest - lowest))

@@ -35,7 +35,7 @@ interface Teardown { teardown (work: () => unknown): void }
 interface GatewayOptions {
   config?: GatewayConfig
   env?: NodeJS.ProcessEnv
-  /** Registers what `start` adds to a gateway. */
+  /** Registers additions to the gateway. */
   beforeReady?: (app: FastifyInstance) => PromiseLike<unknown>
 }
 
@@ -48,7 +48,7 @@ export async function buildGateway (t: Teardown, options: GatewayOptions = {}): 
     TOLLGATE_DISCOVER: 'off',
     TOLLGATE_DRAIN_SECONDS: '1',
     TOLLGATE_MEDIA: media,
-    // A test that keeps its own process busy is no load that requests have to be turned away for.
+    // A test that blocks the event loop must not cause load shedding.
     TOLLGATE_MAX_LAG_MS: '60000',
     ...options.env
   }
@@ -101,7 +101,7 @@ export function providerAt (baseUrl: string, more: Partial<ProviderConfig> = {})
 
 /**
  * A configuration with one provider and the free public model `chat`, which is `gpt-5-nano` there. Nothing is
- * tried twice, so that a test sees what each script of its upstream leads to.
+ * retried, so that a test sees the effect of each script of its upstream.
  */
 export function configFor (provider: ProviderConfig, more: Partial<ModelConfig> = {}): GatewayConfig {
   const deployment = { provider: provider.id, model: 'gpt-5-nano', weight: 1, priority: 0 }

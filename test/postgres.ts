@@ -11,27 +11,26 @@ import { addressFile } from './setup/address-file.ts'
 
 interface Teardown { teardown (work: () => unknown): void }
 
-/** A Postgres server on a free port of this machine; it needs nothing installed but npm's packages. */
+/** A Postgres server on a free port of this machine; it needs only npm's packages. */
 export interface PostgresServer {
   /**
    * The address of an empty schema, which serves like a database of its own and takes a millisecond instead
    * of a hundred.
    */
   createSchema (): Promise<string>
-  /** Ends the server as a crash would. */
+  /** Kills the server, as a crash would. */
   kill (): Promise<void>
   /** Starts it after `kill`, at the same address with the same databases. */
   start (): Promise<void>
 }
 
 /**
- * Starts a server, in less than a second. It is stopped and removed when the test ends, also when that is the
- * end of the whole process.
+ * Starts a server in less than a second. It is stopped and removed when the test or the process ends.
  */
 export async function startPostgres (t: Teardown): Promise<PostgresServer> {
   const child = spawn(process.execPath, [join(import.meta.dirname, 'postgres-server.ts')], {
     stdio: ['pipe', 'pipe', 'inherit'],
-    // What ends the tests by a signal to all of their processes must not keep the server from cleaning up.
+    // A signal to the process group of the tests must not prevent the server's cleanup.
     detached: true
   })
   t.teardown(() => end(child))
@@ -53,8 +52,7 @@ export async function startPostgres (t: Teardown): Promise<PostgresServer> {
 let shared: Promise<Pick<PostgresServer, 'createSchema'>> | undefined
 
 /**
- * The one server that all tests share: started ahead of them, or, for a file that is run by itself, when its
- * first test asks.
+ * The server that all tests share: started before them or, for a single file, on first use.
  */
 export async function sharedPostgres (): Promise<Pick<PostgresServer, 'createSchema'>> {
   shared ??= findOrStart()

@@ -5,25 +5,25 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 
-// A busy machine is no load that requests have to be turned away for.
+// A busy machine must not cause load shedding.
 const usual = { PORT: '0', TOLLGATE_DISCOVER: 'off', TOLLGATE_MAX_LAG_MS: '60000' }
 
 interface Teardown { teardown (work: () => unknown): void }
 
-/** What a process writes and how it ends. */
+/** The output of a process and its exit. */
 export interface Outcome {
   /** Everything written to standard output and standard error so far. */
   output (): string
-  /** Resolves with the first match in the output, now or later; rejects when the process ends without it. */
+  /** Resolves with the first match in the output, now or later; rejects if the process ends without one. */
   printed (pattern: RegExp): Promise<RegExpExecArray>
   /** Resolves with the exit code; null if a signal ended the process. */
   exited: Promise<number | null>
 }
 
-/** A gateway in a process of its own, as a user starts it. */
+/** A gateway in its own process, as a user starts it. */
 export interface GatewayProcess extends Outcome {
   child: ChildProcess
-  /** An empty folder of its own, removed at the end. */
+  /** Its working directory, empty at the start and removed at the end. */
   folder: string
 }
 
@@ -35,14 +35,14 @@ export async function temporaryFolder (t: Teardown): Promise<string> {
 }
 
 /**
- * A command as a user runs it: tap loads its hooks into every process that a test starts, by an option in the
- * environment, which takes each a part of a second.
+ * A command as a user runs it, without the hooks that tap loads into every child process by an environment
+ * variable, which takes a fraction of a second each.
  */
 export function withoutHooks (command: string, ...args: string[]): [string, string[]] {
   return ['/usr/bin/env', ['-u', 'NODE_OPTIONS', command, ...args]]
 }
 
-/** Starts the gateway as `npm start` does; its environment is `env` and no more. */
+/** Starts the gateway as `npm start` does, with `env` as its whole environment. */
 export async function spawnGateway (
   t: Teardown, env: Record<string, string> = {}, folder?: string
 ): Promise<GatewayProcess> {
@@ -60,7 +60,7 @@ export async function spawnGateway (
   return { child, folder: cwd, ...outcome }
 }
 
-/** Collects what a process that was just started writes. */
+/** Collects the output of a process that was just started. */
 export function outcomeOf (child: ChildProcessByStdio<null, Readable, Readable>): Outcome {
   let output = ''
   for (const stream of [child.stdout, child.stderr]) {

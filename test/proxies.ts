@@ -14,8 +14,7 @@ interface Teardown { teardown (work: () => unknown): void }
 export type StartProxy = (t: Teardown, port: number) => Promise<number>
 
 /**
- * The usual proxies with their usual rule, silence for a minute and they give up; here the minute is a
- * second.
+ * The usual proxies, which give up after a minute of silence; here after a second.
  */
 export const proxies: Readonly<Record<string, StartProxy>> = {
   nginx: async (t, port) => isInstalled('nginx', '-v') ? await startNginx(t, port) : await startIdleProxy(t, port),
@@ -23,8 +22,8 @@ export const proxies: Readonly<Record<string, StartProxy>> = {
 }
 
 /**
- * Starts nginx with the very settings of `deploy/` before nodes on these ports; null where it is not
- * installed. Every answer names the node in `x-node`, as `127.0.0.1:<port>`.
+ * Starts nginx with the settings of `deploy/` in front of nodes on these ports; null if it is not installed.
+ * Every response names the node in `x-node`, as `127.0.0.1:<port>`.
  */
 export async function startNginxBefore (t: Teardown, nodes: readonly number[]): Promise<number | null> {
   if (!isInstalled('nginx', '-v')) return null
@@ -101,7 +100,7 @@ backend out
   return port
 }
 
-/** Does for machines without the real ones what matters here: it gives up when nothing comes for a second. */
+/** Stands in for the real proxies where they are not installed: gives up after a second of silence. */
 async function startIdleProxy (t: Teardown, upstream: number): Promise<number> {
   const server = createServer((incoming, outgoing) => {
     const { method, url: path, headers } = incoming

@@ -15,13 +15,13 @@ const root = join(import.meta.dirname, '..')
 const readme = readFileSync(join(root, 'README.md'), 'utf8')
 const packageJson = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 
-/** The code blocks of a language, with the address of a running gateway in place of the usual one. */
+/** The code blocks of a language, with the address of a running gateway instead of the default one. */
 function blocks (language: string, url = ''): string[] {
   const found = [...readme.matchAll(new RegExp(`\`\`\`${language}\n([^]*?)\`\`\``, 'g'))].map(match => match[1] ?? '')
   return found.map(block => block.replaceAll('http://127.0.0.1:8080/v1', url))
 }
 
-/** The names in backticks at the start of the rows of a table. */
+/** The names in backticks in the first column of a table. */
 function firstColumn (heading: string): string[] {
   const [section = ''] = readme.split(`## ${heading}\n`)[1]?.split('\n## ') ?? []
   return [...section.matchAll(/^\| (`[^|]*) \|/gm)].flatMap(match => (match[1] ?? '').match(/[^`]+(?=`)/g) ?? [])
@@ -30,7 +30,7 @@ function firstColumn (heading: string): string[] {
 
 const gateway = await spawnGateway(t)
 
-t.test('the command and the SDK lines work as they stand', async t => {
+t.test('the curl command and the SDK example work unchanged', async t => {
   const { url, key } = await addressOf(gateway)
   const env = { ...process.env, TOLLGATE_KEY: key }
   const [curl = ''] = blocks('sh', url).filter(block => block.startsWith('curl'))
@@ -41,7 +41,7 @@ t.test('the command and the SDK lines work as they stand', async t => {
   t.match(sdk.stdout, /gateway/)
 })
 
-t.test('the lines about keys and money work as they stand', async t => {
+t.test('the commands for keys and money work unchanged', async t => {
   const { folder } = gateway
   const [block = ''] = blocks('sh').filter(block => block.includes('npx tollgate'))
   const lines = block.trim().replaceAll('npx tollgate', join(root, 'bin/tollgate.js'))
@@ -55,7 +55,7 @@ t.test('the lines about keys and money work as they stand', async t => {
   }
 })
 
-t.test('the commands are the project\'s own', async t => {
+t.test('every npm command is a script of the project', async t => {
   const commands = blocks('sh').flatMap(block => block.match(/npm (?:run )?[a-z:]+/g) ?? [])
   t.ok(commands.includes('npm ci') && commands.includes('npm start') && commands.includes('npm test'))
   const contributing = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8')

@@ -4,8 +4,8 @@ import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { coverageReport, type CoverageSummary, type Floor } from './setup/coverage.ts'
 
-// `npm test`: runs all tests and measures what they cover. With arguments that name files it runs those, and
-// measures nothing. Node itself records the coverage, of the processes that tests start too; tap merges it.
+// `npm test`: runs all tests and measures their coverage. With files as arguments it runs only those and
+// measures nothing. Node.js records the coverage, including that of child processes; tap merges it.
 
 const root = join(import.meta.dirname, '..')
 const summaryFile = join(root, '.tap', 'report', 'coverage-summary.json')
@@ -18,7 +18,7 @@ async function runAll (): Promise<number> {
   rmSync(summaryFile, { force: true })
   // Coverage is less precise in code from the compile cache.
   const env = { NODE_V8_COVERAGE: '.tap/coverage', NODE_DISABLE_COMPILE_CACHE: '1' }
-  // The floors are those of the gateway's own files; tap's would be those of all files.
+  // The floors apply to the gateway's own files; tap's would apply to all files.
   const noFloors = ['lines', 'branches', 'functions', 'statements'].map(kind => `--${kind}=0`)
   const code = await runTap(env, '--coverage-report=json-summary', ...noFloors)
   if (!existsSync(summaryFile)) return code

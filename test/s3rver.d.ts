@@ -1,5 +1,5 @@
 declare module '@20minutes/s3rver' {
-  /** An S3-compatible server that keeps its objects in a folder; it checks signatures. */
+  /** An S3-compatible server that stores its objects in a folder and checks signatures. */
   export default class S3rver {
     constructor (options: {
       address: string

@@ -1,4 +1,4 @@
-/** What `work` throws; `undefined` when it throws nothing. For `t.match` on errors with own fields. */
+/** Returns what `work` throws, or `undefined`; for `t.match` on errors with own fields. */
 export function thrown (work: () => unknown): unknown {
   try {
     work()
@@ -8,7 +8,7 @@ export function thrown (work: () => unknown): unknown {
   }
 }
 
-/** What a promise is rejected with; `null` when it resolves. */
+/** Returns what a promise rejects with; `null` if it resolves. */
 export function rejection (promise: Promise<unknown>): Promise<unknown> {
   return promise.then(() => null, (error: unknown) => error)
 }

@@ -43,7 +43,7 @@ t.test('without a script it answers as api.openai.com does', async (t) => {
     t.match(body, /"obfuscation"/)
   })
 
-  t.test('a stream carries usage when it is asked for', async (t) => {
+  t.test('a stream has usage if it was requested', async (t) => {
     const options = { include_usage: true, include_obfuscation: false }
     const { body } = await ask(upstream, { stream: true, stream_options: options })
     const parsed = chunksOf(body)
@@ -52,7 +52,7 @@ t.test('without a script it answers as api.openai.com does', async (t) => {
     t.notMatch(body, /obfuscation/)
   })
 
-  t.test('tools are called in pieces that make up their arguments', async (t) => {
+  t.test('the pieces of a tool call add up to its arguments', async (t) => {
     const weather = { name: 'get_weather', arguments: '{"location":"Boston"}' }
     upstream.script(reply({ tools: [weather] }), reply({ tools: [weather] }))
     const whole = JSON.parse((await ask(upstream)).body).choices[0]
@@ -63,7 +63,7 @@ t.test('without a script it answers as api.openai.com does', async (t) => {
     t.equal(calls.map((call) => call.function.arguments).join(''), weather.arguments)
   })
 
-  t.test('a legacy completion gives each prompt its choices', async (t) => {
+  t.test('a legacy completion has choices for each prompt', async (t) => {
     const whole = JSON.parse((await ask(upstream, { prompt: ['a', 'b'], n: 2 }, '/v1/completions')).body)
     t.equal(whole.object, 'text_completion')
     t.same(whole.choices.map((choice: { index: number }) => choice.index), [0, 1, 2, 3])
@@ -81,7 +81,7 @@ t.test('without a script it answers as api.openai.com does', async (t) => {
   })
 })
 
-t.test('a wrong key is refused and uses up no script', async (t) => {
+t.test('a wrong key is refused and consumes no script', async (t) => {
   const upstream = await startUpstream({ apiKey: 'sk-right' })
   t.teardown(() => upstream.close())
   upstream.script(scripts.empty(503))
@@ -108,7 +108,7 @@ t.test('requests are recorded', async (t) => {
   t.equal(upstream.requests.length, 2)
 })
 
-t.test('a client that leaves is seen', async (t) => {
+t.test('a disconnected client is noticed', async (t) => {
   const upstream = await started(t)
   upstream.script(scripts.stalledAfter(2))
   const socket = connectTo(upstream)
@@ -129,7 +129,7 @@ t.test('a client that leaves is seen', async (t) => {
   t.equal((await ask(upstream)).status, 503, 'an upload cut short uses up no script')
 })
 
-t.test('scripts are taken one by one, then the standing one', async (t) => {
+t.test('queued scripts run in order, then the default one', async (t) => {
   const upstream = await started(t)
   upstream.script(scripts.empty(500), scripts.empty(502))
   upstream.always(scripts.empty(503))
@@ -137,7 +137,7 @@ t.test('scripts are taken one by one, then the standing one', async (t) => {
   t.same(statuses.map(({ status }) => status), [500, 502, 503, 503])
 })
 
-t.test('a script that fails or forgets its end fails the close', async (t) => {
+t.test('a script that fails or never ends makes close fail', async (t) => {
   const upstream = await startUpstream()
   upstream.script(() => { throw new Error('broken script') }, head())
   await ask(upstream)
@@ -156,7 +156,7 @@ t.test('closing ends open connections', async (t) => {
   t.equal(upstream.connections, 0)
 })
 
-t.test('packets', async (t) => {
+t.test('bodies are cut into packets', async (t) => {
   const upstream = await started(t)
   const plain = (await ask(upstream, { stream: true })).body
   const cases: [string, Script, (pieces: Buffer[]) => boolean][] = [
@@ -182,7 +182,7 @@ t.test('packets', async (t) => {
   t.notSame(lengths[0], lengths[2], 'another seed elsewhere')
 })
 
-t.test('event streams in other clothes', async (t) => {
+t.test('event streams in unusual formats', async (t) => {
   const upstream = await started(t)
   async function streamed (script: Script) {
     upstream.script(script)
@@ -215,7 +215,7 @@ t.test('event streams in other clothes', async (t) => {
   t.equal((await streamed(scripts.giantEvent(2))).pieces.some(({ length }) => length > 2 ** 21), true)
 })
 
-t.test('JSON answers in other clothes', async (t) => {
+t.test('JSON answers in unusual formats', async (t) => {
   const upstream = await started(t)
   async function answered (script: Script) {
     upstream.script(script)
@@ -232,7 +232,7 @@ t.test('JSON answers in other clothes', async (t) => {
   t.same(JSON.parse(slow.body), completion(lastRequest(upstream)))
 })
 
-t.test('refusals', async (t) => {
+t.test('errors have the status and body of OpenAI', async (t) => {
   const upstream = await started(t)
   for (const status of [400, 401, 403, 404, 413, 429, 500, 502, 503, 529]) {
     upstream.script(scripts.refused(status), scripts.html(status), scripts.empty(status))
@@ -293,7 +293,7 @@ t.test('connections that end early', async (t) => {
   t.equal(onKept[1]?.bytesSent, 0, 'the second one gets no byte')
 })
 
-t.test('too much', async (t) => {
+t.test('oversized answers', async (t) => {
   const upstream = await started(t)
   for (const name of ['endless', 'endlessEvent', 'pingFlood'] as const) {
     upstream.script(scripts[name]())
@@ -308,7 +308,7 @@ t.test('too much', async (t) => {
   }
 })
 
-t.test('too little', async (t) => {
+t.test('truncated and empty answers', async (t) => {
   const upstream = await started(t)
   let open = () => {}
   upstream.script(scripts.heldUntil(new Promise<void>((resolve) => { open = resolve })))
@@ -330,7 +330,7 @@ t.test('too little', async (t) => {
   socket.destroy()
 })
 
-t.test('own scripts are put together from steps', async (t) => {
+t.test('custom scripts are sequences of steps', async (t) => {
   const upstream = await started(t)
   const letters = send([Buffer.from('a'), Buffer.from('b')])
   upstream.script(sequence(head({ 'content-type': 'text/plain' }, 202), letters, finish))
@@ -352,7 +352,7 @@ function lastRequest (upstream: Upstream): UpstreamRequest {
   return request
 }
 
-/** One request on a connection of its own, read off the wire until the connection is gone. */
+/** Sends one request on its own connection and reads raw bytes until the connection closes. */
 function ask (upstream: Upstream, body: unknown = {}, path = chatPath, headers = ''): Promise<Wire> {
   return speak(upstream, post(path, body, `connection: close\r\n${headers}`))
 }
@@ -374,9 +374,9 @@ interface Wire {
   body: string
   /** The chunks as the HTTP framing shows them. */
   pieces: Buffer[]
-  /** How often the socket had something to read. */
+  /** How many reads the socket needed. */
   packets: number
-  /** Whether the body has the end that its framing promises. */
+  /** Whether the body is complete according to its framing. */
   complete: boolean
   /** The connection's error code. */
   fault: string | null

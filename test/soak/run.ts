@@ -2,10 +2,10 @@ import { parseArgs } from 'node:util'
 import { createReport } from '../chaos/report.ts'
 import { soak } from './soak.ts'
 
-// Sends everything the gateway serves at a gateway whose provider fails three calls in ten, for 20 minutes
-// unless told, and checks that nothing grows: memory, sockets, holds, slots, timers.
+// Sends every kind of request to a gateway whose provider fails three calls in ten, for 20 minutes by
+// default, and checks that nothing grows: memory, sockets, holds, slots, timers.
 
-// As deployed (deploy/Dockerfile); the C library reads it only when a process starts.
+// As in deploy/Dockerfile; the C library reads it only when a process starts.
 if (process.platform === 'linux' && process.env.MALLOC_ARENA_MAX === undefined) {
   const args = [process.execPath, ...process.execArgv, ...process.argv.slice(1)]
   process.execve?.(process.execPath, args, { ...process.env, MALLOC_ARENA_MAX: '2' })
@@ -31,7 +31,7 @@ const { statuses, violations, before, after } = found
 process.stdout.write(`${JSON.stringify(statuses)}\n`)
 checkFlat('heap and buffers', found.heap)
 checkFlat('memory of the process', found.resident)
-// Not checked: what the engine has in reserve depends on how busy the machine was lately.
+// Not checked: the heap reserve of V8 depends on the recent load of the machine.
 const { middle, last } = thirdsOf(found.atWork)
 process.stdout.write(`memory of the process at work in the middle third ${toMiB(middle)}, in the last ${toMiB(last)}\n`)
 report.check(found.requests > 0 && (statuses['200'] ?? 0) > found.requests / 4, 'requests are answered')
@@ -45,7 +45,7 @@ for (const [kind, count] of Object.entries(after)) {
 report.check(violations.length === 0, `the books add up: ${JSON.stringify(violations)}`)
 report.close()
 
-/** Lets the median of the last third of the time be 5 % above that of the middle one. */
+/** Allows the median of the last third to be 5 % above that of the middle third. */
 function checkFlat (what: string, samples: readonly number[]): void {
   const { middle, last } = thirdsOf(samples)
   process.stdout.write(`${what} in the middle third ${toMiB(middle)}, in the last ${toMiB(last)}\n`)

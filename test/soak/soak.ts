@@ -20,19 +20,19 @@ import { adminKey, sendEach, sendOne, sendVideos } from './mix.ts'
 export interface Soaked {
   requests: number
   statuses: Record<string, number>
-  /** What is in use after a collection while nothing is under way, some sixty times or every 5 s; bytes. */
+  /** Heap in use after a garbage collection without load, some sixty times or every 5 s; bytes. */
   heap: number[]
-  /** What the process has of the machine's memory, at the same times. */
+  /** Resident memory of the process at the same times. */
   resident: number[]
-  /** The same, just before each of them, while requests are under way. */
+  /** Resident memory just before, under load. */
   atWork: number[]
-  /** How many of each kind of resource keep the process alive, before the load and after it. */
+  /** How many resources of each kind keep the process alive, before and after the load. */
   before: Record<string, number>
   after: Record<string, number>
   heldNano: number
   /** Client connections that are still open. */
   connections: number
-  /** Requests, streams and polls that count as under way, jobs, and slots that are taken. */
+  /** Requests, streams and polls in progress, jobs, and occupied slots. */
   left: Record<LoadKind | 'holds' | 'jobs' | 'slots', number>
   violations: Violation[]
 }
@@ -41,16 +41,16 @@ interface SoakOptions {
   seconds: number
   seed: number
   concurrency: number
-  /** Requests a second in all, as far as the machine can. */
+  /** Target rate in requests per second. */
   rate: number
 }
 
-/** Longest wait for what is let go of late: idle connections, statistics, slots, spare money. */
+/** Longest wait for what is released late: idle connections, statistics, slots, spare allowances. */
 const settleMs = 20_000
 const samples = 60
 const shortestSampleMs = 5000
 
-/** Runs mixed load with faults for some time, and returns what is left of it. */
+/** Runs mixed load with faults for some time, and returns what remains afterwards. */
 export async function soak ({ seconds, seed, concurrency, rate }: SoakOptions): Promise<Soaked> {
   setFlagsFromString('--expose-gc')
   const collect: (how: object) => void = runInNewContext('gc')
@@ -84,7 +84,7 @@ export async function soak ({ seconds, seed, concurrency, rate }: SoakOptions): 
     async send () {
       const status = await sendOne(sender)
       statuses[status] = (statuses[status] ?? 0) + 1
-      // The scripted provider and the log of the tests keep what they saw; the gateway is what is measured.
+      // The scripted provider and the test log record everything; only the gateway is measured.
       upstream.requests.length = 0
       gateway.lines.length = 0
     }
@@ -95,13 +95,12 @@ export async function soak ({ seconds, seed, concurrency, rate }: SoakOptions): 
     return crowd.underWay + requests + streams + polls + app.videos.running > 0
   }
   const [heap, resident, atWork]: [number[], number[], number[]] = [[], [], []]
-  // How many requests are under way, and how much the engine has in reserve for the next ones, depends on
-  // what else the machine does. What has leaked is still there when all of that is gone.
+  // The load and the heap reserve of V8 depend on what else the machine does; leaks remain without both.
   async function sample (): Promise<void> {
     atWork.push(process.memoryUsage.rss())
     const release = crowd.hold()
     await until(() => !isAtWork(), 20)
-    // A thread that makes videos takes some 25 MiB, and ends when it has had none for a while.
+    // A thread that makes videos takes about 25 MiB, and ends when it has been idle for a while.
     await sendVideos(sender)
     await app.ledger.flush()
     collect({ type: 'major', flavor: 'last-resort' })
@@ -150,12 +149,12 @@ export async function soak ({ seconds, seed, concurrency, rate }: SoakOptions): 
   return found
 }
 
-/** Looks again and again whether something has come to pass, but not for ever. */
+/** Polls a condition for a limited time. */
 async function until (isSo: () => boolean | Promise<boolean>, everyMs: number): Promise<void> {
   for (let waitedMs = 0; waitedMs < settleMs && !await isSo(); waitedMs += everyMs) await pause(everyMs)
 }
 
-/** A model at two faulty places, and all that the sandbox makes. */
+/** A model with two faulty deployments, and the models of the sandbox. */
 function configOf (url: string): GatewayConfig {
   const { providers, models, ...more } = deployedAt([url, url])
   return {
@@ -166,7 +165,7 @@ function configOf (url: string): GatewayConfig {
   }
 }
 
-/** A key whose limits are reached in every minute. */
+/** A key that reaches its limits every minute. */
 async function createLimitedKey ({ app }: Gateway): Promise<string> {
   const limits = { requests_per_minute: 60, tokens_per_minute: 100_000, concurrent_requests: 2 }
   const created = await app.inject({
