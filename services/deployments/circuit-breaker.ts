@@ -1,28 +1,5 @@
 import type { BreakerConfig } from '../catalogue/types.ts'
 
-/**
- * Stops calls to a deployment that keeps failing. `closed` lets all calls through, `open` none for a while,
- * `half-open` a single one, whose result closes or opens it. Times are monotonic milliseconds.
- */
-export interface CircuitBreaker {
-  /** `paused`: the provider asked for a pause, which does not stop calls. */
-  state (nowMs: number): 'ready' | 'paused' | 'open'
-  waitMs (nowMs: number): number
-  /**
-   * Returns a permit, which is given back once by `succeeded`, `failed` or `release`, or null when no call
-   * may start. Results of calls from before the breaker opened are ignored.
-   */
-  acquire (nowMs: number): Permit | null
-  succeeded (permit: Permit, nowMs: number): void
-  failed (permit: Permit, nowMs: number): void
-  /** Ends a call that says nothing about the deployment, e.g. because the client disconnected. */
-  release (permit: Permit): void
-  /** Prefers other deployments for a while, as the provider asked. */
-  pause (forMs: number, nowMs: number): void
-  trip (nowMs: number): void
-  halfOpen (): void
-}
-
 export type Permit = number
 
 interface CircuitBreakerOptions {
@@ -39,10 +16,16 @@ const jitter = 0.2
 const maxDoublings = 16
 
 /**
+ * Stops calls to a deployment that keeps failing. `closed` lets all calls through, `open` none for a while,
+ * `half-open` a single one, whose result closes or opens it. Times are monotonic milliseconds.
+ */
+export type CircuitBreaker = ReturnType<typeof createCircuitBreaker>
+
+/**
  * Creates a closed breaker. It opens after `failures` in a row, or when the error rate of a window with
  * enough calls is too high; each time without a success in between for twice as long.
  */
-export function createCircuitBreaker ({ config, random }: CircuitBreakerOptions): CircuitBreaker {
+export function createCircuitBreaker ({ config, random }: CircuitBreakerOptions) {
   let state: 'closed' | 'open' | 'half-open' = 'closed'
   /** Counts openings, so that permits from before the last one are recognized. */
   let generation = 0
@@ -65,14 +48,19 @@ export function createCircuitBreaker ({ config, random }: CircuitBreakerOptions)
   }
 
   return {
-    state (nowMs) {
+    /** `paused`: the provider asked for a pause, which does not stop calls. */
+    state (nowMs: number): 'ready' | 'paused' | 'open' {
       if (state === 'half-open' ? isProbing : state === 'open' && nowMs < openUntilMs) return 'open'
       return nowMs < pausedUntilMs ? 'paused' : 'ready'
     },
 
-    waitMs: nowMs => state === 'open' ? Math.max(0, openUntilMs - nowMs) : 0,
+    waitMs: (nowMs: number): number => state === 'open' ? Math.max(0, openUntilMs - nowMs) : 0,
 
-    acquire (nowMs) {
+    /**
+     * Returns a permit, which is given back once by `succeeded`, `failed` or `release`, or null when no call
+     * may start. Results of calls from before the breaker opened are ignored.
+     */
+    acquire (nowMs: number): Permit | null {
       if (state === 'closed') return generation
       if (state === 'open' ? nowMs < openUntilMs : isProbing) return null
       state = 'half-open'
@@ -80,7 +68,7 @@ export function createCircuitBreaker ({ config, random }: CircuitBreakerOptions)
       return generation
     },
 
-    succeeded (permit, nowMs) {
+    succeeded (permit: Permit, nowMs: number): void {
       if (permit !== generation) return
       failuresInRow = 0
       doublings = 0
@@ -91,7 +79,7 @@ export function createCircuitBreaker ({ config, random }: CircuitBreakerOptions)
       window.count(false, nowMs, config().breaker.windowMs)
     },
 
-    failed (permit, nowMs) {
+    failed (permit: Permit, nowMs: number): void {
       if (permit !== generation) return
       if (state === 'half-open') return open(nowMs)
       const { failures, errorRate, minRequests, windowMs } = config().breaker
@@ -101,19 +89,21 @@ export function createCircuitBreaker ({ config, random }: CircuitBreakerOptions)
       if (failuresInRow >= failures || isOverRate) open(nowMs)
     },
 
-    release (permit) {
+    /** Ends a call that says nothing about the deployment, e.g. because the client disconnected. */
+    release (permit: Permit): void {
       if (permit === generation) isProbing = false
     },
 
-    pause (forMs, nowMs) {
+    /** Prefers other deployments for a while, as the provider asked. */
+    pause (forMs: number, nowMs: number): void {
       pausedUntilMs = Math.max(pausedUntilMs, nowMs + Math.min(forMs, maxPauseMs))
     },
 
-    trip (nowMs) {
+    trip (nowMs: number): void {
       if (state !== 'open') open(nowMs)
     },
 
-    halfOpen () {
+    halfOpen (): void {
       if (state === 'open') openUntilMs = 0
     }
   }

@@ -15,16 +15,6 @@ export interface Deployment {
   readonly statistics: DeploymentStatistics
 }
 
-export interface Deployments {
-  of (name: DeploymentName): Deployment
-  /** The breaker is not open, and the provider did not ask for a pause. */
-  isAvailable (name: DeploymentName): boolean
-  /** Synchronous and without side effects. */
-  expected (provider: string, model: string, prior?: PerformancePrior): ExpectedPerformance
-  /** All deployments in memory, the most recently used first. */
-  list (): Deployment[]
-}
-
 interface DeploymentsOptions {
   /** Read for each call: it may change. */
   config: () => { breaker: BreakerConfig }
@@ -36,9 +26,11 @@ interface DeploymentsOptions {
 /** Clients can make up names of models; the least recently used are evicted. */
 const maxDeployments = 5000
 
+export type Deployments = ReturnType<typeof createDeployments>
+
 export function createDeployments ({
   config, clock = Date.now, monotonic = () => performance.now(), random = Math.random
-}: DeploymentsOptions): Deployments {
+}: DeploymentsOptions) {
   const known = new LRUCache<string, Deployment>({ max: maxDeployments })
   const keyOf = ({ provider, model }: DeploymentName) => `${provider}/${model}`
 
@@ -54,15 +46,18 @@ export function createDeployments ({
   }
 
   return {
-    of: name => known.get(keyOf(name)) ?? create(name),
-    isAvailable (name) {
+    of: (name: DeploymentName): Deployment => known.get(keyOf(name)) ?? create(name),
+    /** The breaker is not open, and the provider did not ask for a pause. */
+    isAvailable (name: DeploymentName): boolean {
       const found = known.peek(keyOf(name))
       return found === undefined || found.breaker.state(monotonic()) === 'ready'
     },
-    expected (provider, model, prior = defaultPrior) {
+    /** Synchronous and without side effects. */
+    expected (provider: string, model: string, prior: PerformancePrior = defaultPrior): ExpectedPerformance {
       const found = known.peek(`${provider}/${model}`)
       return found?.statistics.expected(prior) ?? { ...prior, errorRate: 0, calls: 0 }
     },
-    list: () => [...known.values()]
+    /** All deployments in memory, the most recently used first. */
+    list: (): Deployment[] => [...known.values()]
   }
 }

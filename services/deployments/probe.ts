@@ -8,11 +8,6 @@ interface ProberOptions {
   monotonic?: () => number
 }
 
-export interface Prober {
-  /** Lists the models of each recently called provider; resolves when all have answered or failed. */
-  probe (signal: AbortSignal): Promise<void>
-}
-
 const missesToTrip = 2
 /** Failures that mean the provider is unreachable; a refusal means that it is reachable. */
 const unreachableKinds = new Set(['network', 'timeout', 'overloaded', 'bad_reply'])
@@ -21,9 +16,7 @@ const unreachableKinds = new Set(['network', 'timeout', 'overloaded', 'bad_reply
  * Creates a prober. A provider that is unreachable twice in a row opens the breakers of its deployments; one
  * that is reachable again makes them half-open at once.
  */
-export function createProber (
-  { deployments, provider, monotonic = () => performance.now() }: ProberOptions
-): Prober {
+export function createProber ({ deployments, provider, monotonic = () => performance.now() }: ProberOptions) {
   const missesOf = new Map<string, number>()
 
   async function isReachable (one: Provider, signal: AbortSignal): Promise<boolean> {
@@ -50,7 +43,8 @@ export function createProber (
   }
 
   return {
-    async probe (signal) {
+    /** Lists the models of each recently called provider; resolves when all have answered or failed. */
+    async probe (signal: AbortSignal): Promise<void> {
       const ids = new Set(deployments.list().map(({ name }) => name.provider))
       for (const id of missesOf.keys()) if (!ids.has(id)) missesOf.delete(id)
       await Promise.all([...ids].map(id => probeOne(id, signal)))

@@ -3,11 +3,6 @@ import type { Store } from '../store/store.ts'
 import type { Deployments } from './deployments.ts'
 import type { NodeStatistics } from './statistics.ts'
 
-export interface StatisticsExchange {
-  /** Shares this node's changes and reads those of others. Throws StoreUnavailable. */
-  exchange (): Promise<void>
-}
-
 interface ExchangeOptions {
   store: Store
   deployments: Deployments
@@ -31,9 +26,7 @@ const retentionMs = 45 * 60_000
 const deleteEveryMs = 10 * 60_000
 const maxRows = 20_000
 
-export function createStatisticsExchange (
-  { store, deployments, node, clock = Date.now }: ExchangeOptions
-): StatisticsExchange {
+export function createStatisticsExchange ({ store, deployments, node, clock = Date.now }: ExchangeOptions) {
   const table = createJsonRows<Omit<StatisticsRow, 'node'> & Record<string, string | number>>(store.engine,
     { provider: 'text', model: 'text', at: 'bigint', count: 'bigint', sums: 'text' })
   // SQLite needs a `where` between a select and `on conflict`.
@@ -66,7 +59,8 @@ export function createStatisticsExchange (
   }
 
   return {
-    async exchange () {
+    /** Shares this node's changes and reads those of others. Throws StoreUnavailable. */
+    async exchange (): Promise<void> {
       await write()
       await read()
       if (clock() - deletedAt < deleteEveryMs) return

@@ -35,19 +35,6 @@ export interface NodeStatistics {
   sums: DecayingSums
 }
 
-export interface DeploymentStatistics {
-  recordAnswer (tokens: number, totalMs: number): void
-  recordFirstEvent (firstMs: number): void
-  /** For a stream that did not fail, with `tokens` tokens since its first event. */
-  recordStreamEnd (tokens: number, afterFirstMs: number): void
-  recordFailure (): void
-  expected (prior: PerformancePrior): ExpectedPerformance
-  /** Null if nothing has changed since the last call. */
-  takeChanges (): NodeStatistics | null
-  /** Replaces what is known of the other nodes, by id. */
-  mergeRemote (others: ReadonlyMap<string, NodeStatistics>): void
-}
-
 const halfLife = { calls: 50, ms: 300_000 }
 const decayPerCall = 2 ** (-1 / halfLife.calls)
 /** Shorter responses say too little about speed. */
@@ -55,8 +42,10 @@ const minTokens = 2
 /** The prior weighs as much as this many calls of this many tokens each. */
 const priorWeight = { calls: 5, tokens: 5 * 200 }
 
+export type DeploymentStatistics = ReturnType<typeof createStatistics>
+
 /** Creates the statistics of a deployment without calls. `clock` returns ms since 1970. */
-export function createStatistics (clock: () => number): DeploymentStatistics {
+export function createStatistics (clock: () => number) {
   const own: NodeStatistics = { at: clock(), count: 0, sums: emptySums() }
   /** The sums of all other nodes together, as of `at`. */
   const remote = { at: own.at, sums: emptySums() }
@@ -85,29 +74,30 @@ export function createStatistics (clock: () => number): DeploymentStatistics {
   }
 
   return {
-    recordAnswer (tokens, totalMs) {
+    recordAnswer (tokens: number, totalMs: number): void {
       const sums = recordCall()
       // A whole response hides the wait for its first token; subtract what streams have shown it to be.
       const firstMs = sums.firsts > 0 ? sums.firstMs / sums.firsts : 0
       addTokens(sums, tokens, firstMs < totalMs ? totalMs - firstMs : totalMs)
     },
 
-    recordFirstEvent (firstMs) {
+    recordFirstEvent (firstMs: number): void {
       const sums = recordCall()
       sums.firsts++
       sums.firstMs += firstMs
     },
 
-    recordStreamEnd (tokens, afterFirstMs) {
+    /** For a stream that did not fail, with `tokens` tokens since its first event. */
+    recordStreamEnd (tokens: number, afterFirstMs: number): void {
       isChanged = true
       addTokens(decay(0), tokens, afterFirstMs)
     },
 
-    recordFailure () {
+    recordFailure (): void {
       recordCall().failures++
     },
 
-    expected (prior) {
+    expected (prior: PerformancePrior): ExpectedPerformance {
       const now = clock()
       const all = emptySums()
       add(all, own.sums, decayFactor(0, now - own.at))
@@ -115,13 +105,15 @@ export function createStatistics (clock: () => number): DeploymentStatistics {
       return expectedFrom(all, prior)
     },
 
-    takeChanges () {
+    /** Null if nothing has changed since the last call. */
+    takeChanges (): NodeStatistics | null {
       if (!isChanged) return null
       isChanged = false
       return { ...own, sums: { ...own.sums } }
     },
 
-    mergeRemote (others) {
+    /** Replaces what is known of the other nodes, by id. */
+    mergeRemote (others: ReadonlyMap<string, NodeStatistics>): void {
       const now = clock()
       const sums = emptySums()
       let newCalls = 0

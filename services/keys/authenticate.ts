@@ -4,15 +4,6 @@ import { expiredKey, incorrectKey, missingKey, revokedKey, rotatedKey, wrongRole
 import { readKey } from './token.ts'
 import type { KeyRecord, KeyRole } from './types.ts'
 
-export interface Authenticator {
-  /**
-   * Returns the record of a key: at once if it was looked up within the last second, else as a promise.
-   * Throws, or rejects with, GatewayError 401 for an invalid key and StoreUnavailable. A key that was valid
-   * within the last minute keeps working during a database outage.
-   */
-  authenticate (key: string, role?: KeyRole): KeyRecord | Promise<KeyRecord>
-}
-
 export interface AuthenticatorOptions {
   cache: KeyCache
   clock: () => number
@@ -22,8 +13,10 @@ export interface AuthenticatorOptions {
 
 const reportUseEveryMs = 60_000
 
+export type Authenticator = ReturnType<typeof createAuthenticator>
+
 /** Creates the check of keys. Every use compares hashes; secrets are not kept. */
-export function createAuthenticator ({ cache, clock, onUse }: AuthenticatorOptions): Authenticator {
+export function createAuthenticator ({ cache, clock, onUse }: AuthenticatorOptions) {
   function check (key: string, secretSha256: Buffer, found: CachedKey | null, role: KeyRole): KeyRecord {
     const now = clock()
     if (found === null || !belongsTo(found, secretSha256)) throw incorrectKey(key)
@@ -49,7 +42,12 @@ export function createAuthenticator ({ cache, clock, onUse }: AuthenticatorOptio
   }
 
   return {
-    authenticate (key, role = 'user') {
+    /**
+     * Returns the record of a key: at once if it was looked up within the last second, else as a promise.
+     * Throws, or rejects with, GatewayError 401 for an invalid key and StoreUnavailable. A key that was valid
+     * within the last minute keeps working during a database outage.
+     */
+    authenticate (key: string, role: KeyRole = 'user'): KeyRecord | Promise<KeyRecord> {
       if (key === '') throw missingKey()
       const credential = readKey(key)
       if (credential === null) throw incorrectKey(key)

@@ -2,8 +2,6 @@ import type { Accounts } from '../ledger/accounts.ts'
 import type { Store } from '../store/store.ts'
 import type { Keys } from './keys.ts'
 
-export interface BootstrapOptions { store: Store, keys: Keys, accounts: Accounts, startingCreditNano: number }
-
 const account = 'default'
 
 /**
@@ -11,7 +9,8 @@ const account = 'default'
  * key; null if any key exists. Throws StoreUnavailable, RangeError for an unsafe amount.
  */
 export async function bootstrap (
-  { store, keys, accounts, startingCreditNano }: BootstrapOptions
+  { store, keys, accounts, startingCreditNano }:
+  { store: Store, keys: Keys, accounts: Accounts, startingCreditNano: number }
 ): Promise<{ key: string } | null> {
   if (await keys.exist()) return null
   return await store.transaction(async (queries) => {

@@ -25,21 +25,13 @@ export function budgetAccounts (key: string, { period }: Budget, at: number): Op
   return { account: `${base}:${name}`, endsAt, next: `${base}:${periodAt(period, endsAt).name}` }
 }
 
-export interface Budgets {
-  /**
-   * Creates the account of the budget and, shortly before the period ends, the next one, so that no request
-   * waits for it. Throws StoreUnavailable.
-   */
-  open (key: StoredKey, at: number): Promise<OpenBudget | null>
-}
-
 const maxOpened = 20_000
 /** Longer than a key is served stale during a database outage. */
 const minLeadMs = 5 * 60_000
 const maxLeadMs = 60 * 60_000
 
 /** Creates the budgets of a store's keys. Accounts are never removed, so known ones are cached. */
-export function createBudgets (store: Store): Budgets {
+export function createBudgets (store: Store) {
   const opened = new LRUCache<string, true>({ max: maxOpened })
 
   async function open (key: StoredKey, { limitNano }: Budget, account: string, at: number): Promise<void> {
@@ -51,7 +43,11 @@ export function createBudgets (store: Store): Budgets {
   }
 
   return {
-    async open (key, at) {
+    /**
+     * Creates the account of the budget and, shortly before the period ends, the next one, so that no request
+     * waits for it. Throws StoreUnavailable.
+     */
+    async open (key: StoredKey, at: number): Promise<OpenBudget | null> {
       const { budget } = key
       if (budget === null || key.revokedAt !== null) return null
       const { account, endsAt, next } = budgetAccounts(key.id, budget, at)

@@ -16,20 +16,6 @@ export interface CachedKey {
   staleAt: number
 }
 
-/** Recent lookups of key ids. */
-export interface KeyCache {
-  /** Returns a fresh entry, null for an id without a key; undefined when the database has to be queried. */
-  peek (id: string, now: number): CachedKey | null | undefined
-  /**
-   * Queries the database, once for all concurrent calls; while it is unavailable, returns an entry of the
-   * last minute, or throws StoreUnavailable.
-   */
-  load (id: string): Promise<CachedKey | null>
-  /** As `load`, but never serves a stale entry. */
-  reload (id: string): Promise<CachedKey | null>
-  forget (id: string): void
-}
-
 /** A key revoked by another process stays valid here for at most this long, plus one lookup. */
 const freshMs = 1_000
 const staleIfErrorMs = 60_000
@@ -37,11 +23,14 @@ const maxKeys = 10_000
 const maxUnknownIds = 10_000
 const maxWaiting = 10_000
 
+/** Recent lookups of key ids. */
+export type KeyCache = ReturnType<typeof createKeyCache>
+
 /**
  * Creates the cache of a store's keys. A flood of made-up keys evicts no valid one, as unknown ids have a
  * cache of their own.
  */
-export function createKeyCache (store: Store, clock: () => number): KeyCache {
+export function createKeyCache (store: Store, clock: () => number) {
   const keys = new LRUCache<string, CachedKey>({ max: maxKeys })
   const unknownUntil = new LRUCache<string, number>({ max: maxUnknownIds })
   const loading = new Map<string, Promise<CachedKey | null>>()
@@ -72,16 +61,22 @@ export function createKeyCache (store: Store, clock: () => number): KeyCache {
   }
 
   return {
+    /** As `load`, but never serves a stale entry. */
     reload,
 
-    peek (id, now) {
+    /** Returns a fresh entry, null for an id without a key; undefined when the database has to be queried. */
+    peek (id: string, now: number): CachedKey | null | undefined {
       const key = keys.get(id)
       // A clock that was set back must not make a stale entry fresh.
       if (key !== undefined) return now >= key.checkedAt && now < key.staleAt ? key : undefined
       return now < (unknownUntil.get(id) ?? 0) ? null : undefined
     },
 
-    async load (id) {
+    /**
+     * Queries the database, once for all concurrent calls; while it is unavailable, returns an entry of the
+     * last minute, or throws StoreUnavailable.
+     */
+    async load (id: string): Promise<CachedKey | null> {
       try {
         return await reload(id)
       } catch (error) {
@@ -94,7 +89,7 @@ export function createKeyCache (store: Store, clock: () => number): KeyCache {
       }
     },
 
-    forget (id) {
+    forget (id: string): void {
       keys.delete(id)
     }
   }

@@ -9,24 +9,6 @@ import type { KeySettings, ListedKey, StoredKey } from './types.ts'
 /** A key with its new secret; the previous one is valid until `previousUntil`. */
 export interface RotatedKey { id: string, key: string, previousUntil: number }
 
-/** Changes of existing keys. Methods throw StoreUnavailable. */
-export interface KeyChanges {
-  /**
-   * Applies in every process within 2 s. A new limit counts what the present period has spent; a new period
-   * starts with nothing spent. Throws GatewayError 400 for a wrong field, 404 for an unknown key, 409 for a
-   * revoked one.
-   */
-  update (id: string, changes: Partial<KeySettings>): Promise<ListedKey>
-  /**
-   * Returns the new `key`, which cannot be shown again. The present secret stays valid for `graceMs`, an
-   * older one ends now. Throws GatewayError 400 for a wrong `graceMs`, 404 for an unknown key, 409 for a
-   * revoked one.
-   */
-  rotate (id: string, options?: { graceMs?: number }): Promise<RotatedKey>
-  /** Applies in every process within 2 s. False if the key is unknown or already revoked. */
-  revoke (id: string): Promise<boolean>
-}
-
 interface KeyChangesOptions {
   store: Store
   clock: () => number
@@ -35,8 +17,11 @@ interface KeyChangesOptions {
 
 const defaultGraceMs = 24 * 3_600_000
 
+/** Changes of existing keys. Methods throw StoreUnavailable. */
+export type KeyChanges = ReturnType<typeof createKeyChanges>
+
 /** Creates the changes of a store's keys. */
-export function createKeyChanges ({ store, clock, onChange }: KeyChangesOptions): KeyChanges {
+export function createKeyChanges ({ store, clock, onChange }: KeyChangesOptions) {
   /** Holds the lock of the key, so that concurrent changes do not overwrite each other. */
   async function change<T> (id: string, work: (queries: Queries, key: StoredKey) => Promise<T>): Promise<T> {
     try {
@@ -52,7 +37,12 @@ export function createKeyChanges ({ store, clock, onChange }: KeyChangesOptions)
   }
 
   return {
-    update: (id, changes) => change(id, async (queries, key) => {
+    /**
+     * Applies in every process within 2 s. A new limit counts what the present period has spent; a new period
+     * starts with nothing spent. Throws GatewayError 400 for a wrong field, 404 for an unknown key, 409 for a
+     * revoked one.
+     */
+    update: (id: string, changes: Partial<KeySettings>) => change<ListedKey>(id, async (queries, key) => {
       const { label = key.label, models = key.models } = changes
       const { budget = key.budget, expiresAt = key.expiresAt, limits = key.limits } = changes
       const settings = { label, models, budget, expiresAt, limits }
@@ -62,7 +52,12 @@ export function createKeyChanges ({ store, clock, onChange }: KeyChangesOptions)
       return toListedKey({ ...key, ...settings })
     }),
 
-    async rotate (id, { graceMs = defaultGraceMs } = {}) {
+    /**
+     * Returns the new `key`, which cannot be shown again. The present secret stays valid for `graceMs`, an
+     * older one ends now. Throws GatewayError 400 for a wrong `graceMs`, 404 for an unknown key, 409 for a
+     * revoked one.
+     */
+    async rotate (id: string, { graceMs = defaultGraceMs }: { graceMs?: number } = {}): Promise<RotatedKey> {
       refuseWrongGrace(graceMs)
       return await change(id, async (queries) => {
         const { secret, key } = createToken(id)
@@ -72,7 +67,8 @@ export function createKeyChanges ({ store, clock, onChange }: KeyChangesOptions)
       })
     },
 
-    async revoke (id) {
+    /** Applies in every process within 2 s. False if the key is unknown or already revoked. */
+    async revoke (id: string): Promise<boolean> {
       try {
         return await markKeyRevoked(store, id, clock())
       } finally {

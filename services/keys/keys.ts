@@ -1,9 +1,9 @@
 import { GatewayError } from '../shared/errors.ts'
 import { noLimits } from '../shared/limits.ts'
 import type { Queries, Store } from '../store/store.ts'
-import { createAuthenticator, type Authenticator } from './authenticate.ts'
+import { createAuthenticator } from './authenticate.ts'
 import { createKeyCache } from './cache.ts'
-import { createKeyChanges, type KeyChanges } from './changes.ts'
+import { createKeyChanges } from './changes.ts'
 import { unknownKey } from './errors.ts'
 import { hasKeys, insertKey, markKeyUsed, selectKey, selectKeyPage, toListedKey } from './rows.ts'
 import type { KeyFilter } from './rows.ts'
@@ -20,25 +20,13 @@ export interface KeyToCreate extends Partial<KeySettings> {
 }
 
 /** API keys. Methods throw StoreUnavailable. */
-export interface Keys extends KeyChanges, Authenticator {
-  /**
-   * Returns a `key` that is not stored and cannot be shown again. `queries` makes it part of the caller's
-   * transaction. Throws GatewayError 400 for an unknown account or a wrong field.
-   */
-  create (newKey: KeyToCreate, queries?: Queries): Promise<{ id: string, key: string }>
-  /** Throws GatewayError 404. */
-  get (id: string): Promise<ListedKey>
-  /** Lists keys, revoked ones included, newest first; `limit` is 1,000 by default and 10,000 at most. */
-  list (filter?: Partial<KeyFilter>): Promise<ListedKey[]>
-  /** Whether any key was ever created. */
-  exist (queries?: Queries): Promise<boolean>
-}
+export type Keys = ReturnType<typeof createKeys>
 
 const defaultListed = 1_000
 const maxListed = 10_000
 
 /** Creates the keys of a store. `clock` returns milliseconds since 1970. */
-export function createKeys (store: Store, clock: () => number = Date.now): Keys {
+export function createKeys (store: Store, clock: () => number = Date.now) {
   const cache = createKeyCache(store, clock)
   const authenticator = createAuthenticator({
     cache,
@@ -50,9 +38,14 @@ export function createKeys (store: Store, clock: () => number = Date.now): Keys 
   return {
     ...authenticator,
     ...createKeyChanges({ store, clock, onChange: (id) => cache.forget(id) }),
-    exist: (queries = store) => hasKeys(queries),
+    /** Whether any key was ever created. */
+    exist: (queries: Queries = store): Promise<boolean> => hasKeys(queries),
 
-    async create (newKey, queries = store) {
+    /**
+     * Returns a `key` that is not stored and cannot be shown again. `queries` makes it part of the caller's
+     * transaction. Throws GatewayError 400 for an unknown account or a wrong field.
+     */
+    async create (newKey: KeyToCreate, queries: Queries = store): Promise<{ id: string, key: string }> {
       const { account, role = 'user', label, models = null, budget = null, expiresAt = null, limits = noLimits } = newKey
       const settings = { label, models, budget, expiresAt, limits }
       refuseWrongSettings(settings)
@@ -65,13 +58,16 @@ export function createKeys (store: Store, clock: () => number = Date.now): Keys 
       return { id, key }
     },
 
-    async get (id) {
+    /** Throws GatewayError 404. */
+    async get (id: string): Promise<ListedKey> {
       const key = await selectKey(store, id)
       if (key === undefined) throw unknownKey(id)
       return toListedKey(key)
     },
 
-    async list ({ account = null, after = null, limit = defaultListed } = {}) {
+    /** Lists keys, revoked ones included, newest first; `limit` is 1,000 by default and 10,000 at most. */
+    async list (filter: Partial<KeyFilter> = {}): Promise<ListedKey[]> {
+      const { account = null, after = null, limit = defaultListed } = filter
       const keys = await selectKeyPage(store, { account, after, limit: Math.min(limit, maxListed) })
       return keys.map(toListedKey)
     }

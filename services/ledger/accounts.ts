@@ -24,29 +24,6 @@ interface Deposit {
 /** Integer nano-USD. What may still be spent is credits − spent − held. */
 export interface Balance { creditsNano: number, spentNano: number, heldNano: number }
 
-/**
- * Accounts and their credits. `queries` makes a method part of the caller's transaction. Methods throw
- * StoreUnavailable.
- */
-export interface Accounts {
-  /**
-   * Returns false if the id exists already. Throws GatewayError 400 for an invalid id or parent, or too many
-   * parents.
-   */
-  create (account: NewAccount, queries?: Queries): Promise<boolean>
-  /** Applies in every process within 2 s. Throws GatewayError 404. */
-  limit (id: string, limits: Limits): Promise<void>
-  /**
-   * Returns false if this deposit was booked before. Throws GatewayError 404 for an unknown account, 409 when
-   * the id belongs to another posting, RangeError beyond the safe integers.
-   */
-  deposit (deposit: Deposit, queries?: Queries): Promise<boolean>
-  /** Throws GatewayError 404. */
-  balance (id: string): Promise<Balance>
-  /** Locks the account until the caller's transaction ends. */
-  lock (id: string, queries: Queries): Promise<void>
-}
-
 /** The gateway's own side of the books, the counterpart of a customer's account in every entry. */
 const ownAccounts: readonly string[] = ['funding', 'revenue', 'suspense']
 
@@ -60,10 +37,21 @@ export const budgetPrefix = 'budget:'
 
 const idPattern = /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/
 
+/**
+ * Accounts and their credits. `queries` makes a method part of the caller's transaction. Methods throw
+ * StoreUnavailable.
+ */
+export type Accounts = ReturnType<typeof createAccounts>
+
 /** Creates the accounts of a store. `clock` gives milliseconds since 1970. */
-export function createAccounts (store: Store, clock: () => number = Date.now): Accounts {
+export function createAccounts (store: Store, clock: () => number = Date.now) {
   return {
-    async create ({ id, name = id, parent = null, limits = noLimits }, queries = store) {
+    /**
+     * Returns false if the id exists already. Throws GatewayError 400 for an invalid id or parent, or too
+     * many parents.
+     */
+    async create (account: NewAccount, queries: Queries = store): Promise<boolean> {
+      const { id, name = id, parent = null, limits = noLimits } = account
       if (!idPattern.test(id) || ownAccounts.includes(id) || id.startsWith(budgetPrefix)) {
         throw GatewayError.invalidRequest(`\`${id.slice(0, 128)}\` is not a valid account id.`, { param: 'id' })
       }
@@ -74,28 +62,35 @@ export function createAccounts (store: Store, clock: () => number = Date.now): A
         on conflict (id) do nothing`, [id, parent, name, currency, clock(), ...columnsOf(limits)]) === 1
     },
 
-    async limit (id, limits) {
+    /** Applies in every process within 2 s. Throws GatewayError 404. */
+    async limit (id: string, limits: Limits): Promise<void> {
       const changed = await store.run(`
         update account set requests_per_minute = $2, tokens_per_minute = $3, concurrent_requests = $4
         where id = $1 and kind = 'account'`, [id, ...columnsOf(limits)])
       if (changed === 0) throw unknownAccount(id)
     },
 
-    async deposit ({ id, account, amountNano, at = clock() }, queries) {
+    /**
+     * Returns false if this deposit was booked before. Throws GatewayError 404 for an unknown account, 409
+     * when the id belongs to another posting, RangeError beyond the safe integers.
+     */
+    async deposit ({ id, account, amountNano, at = clock() }: Deposit, queries?: Queries): Promise<boolean> {
       if (assertSafe(amountNano) <= 0) throw new RangeError(`A deposit must be positive, not ${amountNano}`)
       const deposit = { id, account, amountNano, at }
       if (queries !== undefined) return await book(queries, deposit)
       return await store.transaction((own) => book(own, deposit))
     },
 
-    async balance (id) {
+    /** Throws GatewayError 404. */
+    async balance (id: string): Promise<Balance> {
       const balance = await store.get<Balance>(`
         select credits as "creditsNano", spent as "spentNano", held as "heldNano" from account where id = $1`, [id])
       if (balance === undefined) throw unknownAccount(id)
       return balance
     },
 
-    async lock (id, queries) {
+    /** Locks the account until the caller's transaction ends. */
+    async lock (id: string, queries: Queries): Promise<void> {
       // SQLite has no `for update`; an update without effect takes the same lock on every engine.
       await queries.run('update account set held = held where id = $1', [id])
     }

@@ -24,23 +24,6 @@ interface Adjustment {
   at?: number
 }
 
-/**
- * Corrections by operators. Methods return false if this id was booked before, and throw StoreUnavailable,
- * RangeError for unsafe integers, GatewayError 409 when the id belongs to another posting.
- */
-export interface Corrections {
-  /**
-   * Gives back what a request was charged, on every account of its chain. Throws GatewayError 404 for an
-   * unknown entry, 400 when less than the amount is left of it.
-   */
-  refund (refund: Refund): Promise<boolean>
-  /**
-   * Changes an account's credits. Throws GatewayError 404 for an unknown account, 400 when more would be
-   * taken than is available.
-   */
-  adjust (adjustment: Adjustment): Promise<boolean>
-}
-
 interface UsageEntry {
   seq: number
   account: string
@@ -54,17 +37,33 @@ interface Booked { kind: string, debit: string, credit: string, amount: number, 
 
 const maxReasonLength = 500
 
+/**
+ * Corrections by operators. Methods return false if this id was booked before, and throw StoreUnavailable,
+ * RangeError for unsafe integers, GatewayError 409 when the id belongs to another posting.
+ */
+export type Corrections = ReturnType<typeof createCorrections>
+
 /** Creates the corrections of a store's books. `clock` gives milliseconds since 1970. */
-export function createCorrections (store: Store, clock: () => number = Date.now): Corrections {
+export function createCorrections (store: Store, clock: () => number = Date.now) {
   const statements = createStatements(store.engine)
   return {
-    async refund ({ id, entry, amountNano, at = clock() }) {
-      if (amountNano !== undefined) assertPositive(amountNano)
+    /**
+     * Gives back what a request was charged, on every account of its chain. Throws GatewayError 404 for an
+     * unknown entry, 400 when less than the amount is left of it.
+     */
+    async refund ({ id, entry, amountNano, at = clock() }: Refund): Promise<boolean> {
+      if (amountNano !== undefined && assertSafe(amountNano) <= 0) {
+        throw new RangeError(`A refund must be positive, not ${amountNano}`)
+      }
       return await store.transaction(async (queries) =>
         await refund(statements, queries, { id, entry, amountNano, at }))
     },
 
-    async adjust ({ id, account, amountNano, reason, at = clock() }) {
+    /**
+     * Changes an account's credits. Throws GatewayError 404 for an unknown account, 400 when more would be
+     * taken than is available.
+     */
+    async adjust ({ id, account, amountNano, reason, at = clock() }: Adjustment): Promise<boolean> {
       if (assertSafe(amountNano) === 0) throw new RangeError('An adjustment must not be zero')
       if (reason.length === 0 || reason.length > maxReasonLength) {
         throw GatewayError.invalidRequest(`'reason' must have 1 to ${maxReasonLength} characters.`, { param: 'reason' })
@@ -148,8 +147,4 @@ async function adjust (
 async function bookedAs (queries: Queries, id: string): Promise<Booked | undefined> {
   return await queries.get<Booked>(
     'select kind, debit, credit, amount, reverses from entry where idempotency_key = $1', [id])
-}
-
-function assertPositive (amountNano: number): void {
-  if (assertSafe(amountNano) <= 0) throw new RangeError(`A refund must be positive, not ${amountNano}`)
 }

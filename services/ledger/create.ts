@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { processWarnings, type Log } from '../shared/log.ts'
-import { realTimers, retry, type Timers } from '../shared/timers.ts'
+import { processWarnings } from '../shared/log.ts'
+import { realTimers, retry } from '../shared/timers.ts'
 import { StoreUnavailable, type Store } from '../store/store.ts'
 import { createNodeLiveness, type NodeLiveness } from './cluster/node-liveness.ts'
 import { createNodeMembership } from './cluster/node-membership.ts'
@@ -13,21 +13,17 @@ import type { Ledger } from './ledger.ts'
 import { startLedgerMaintenance } from './maintenance.ts'
 import { createBalances } from './node-allowance.ts'
 import { withDefaults, type LedgerOptions } from './options.ts'
+import type { NodeContext } from './types.ts'
 
-export interface LedgerContext {
+export interface LedgerContext extends Partial<Pick<NodeContext, 'timers' | 'clock' | 'monotonic' | 'log'>> {
   store: Store
   /**
    * Random by default. A given id must belong to one process at a time: a process that starts under it
    * releases what the one before held.
    */
   nodeId?: string
-  clock?: () => number
-  /** Milliseconds of a clock that is never set. */
-  monotonic?: () => number
-  timers?: Timers
   liveness?: NodeLiveness
   options?: Partial<LedgerOptions>
-  log?: Log
   onWrite?: (seconds: number) => void
 }
 

@@ -1,24 +1,17 @@
-import type { Log } from '../shared/log.ts'
-import { periodically, type Timers } from '../shared/timers.ts'
-import { StoreUnavailable, type Store } from '../store/store.ts'
+import { periodically } from '../shared/timers.ts'
+import { StoreUnavailable } from '../store/store.ts'
 import type { NodeMembership } from './cluster/node-membership.ts'
 import type { StaleHolds } from './cluster/release-dead-nodes.ts'
 import type { Queue } from './commit/queue.ts'
 import { forgetIfEmpty } from './node-allowance.ts'
-import type { LedgerOptions } from './options.ts'
 import { recordEntryBlocks } from './sql/entry-blocks.ts'
+import type { NodeContext } from './types.ts'
 
-interface MaintenanceContext {
-  store: Store
+interface MaintenanceContext extends NodeContext {
   membership: NodeMembership
   queue: Queue
   staleHolds: StaleHolds
   releaseDeadNodes (): Promise<void>
-  options: LedgerOptions
-  timers: Timers
-  clock: () => number
-  monotonic: () => number
-  log: Log
 }
 
 /** Starts the periodic work of a node; returns how to stop it, which waits for work in progress. */

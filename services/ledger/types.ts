@@ -1,5 +1,22 @@
+import type { Log } from '../shared/log.ts'
+import type { Timers } from '../shared/timers.ts'
+import type { Store } from '../store/store.ts'
 import type { Posting } from './ledger.ts'
 import type { Grant } from './node-allowance.ts'
+import type { LedgerOptions } from './options.ts'
+
+/** What the parts of a node's ledger share. */
+export interface NodeContext {
+  store: Store
+  node: string
+  options: LedgerOptions
+  timers: Timers
+  /** Milliseconds since 1970. */
+  clock: () => number
+  /** Milliseconds of a clock that is never set. */
+  monotonic: () => number
+  log: Log
+}
 
 /** A hold that is neither settled nor released. */
 export interface OpenHold {

@@ -6,17 +6,6 @@ import { RateCounter } from './rate-counter.ts'
 import { SlotCounter } from './slot-counter.ts'
 import { periodically } from '../shared/timers.ts'
 
-export interface Counters {
-  get (scope: string, kind: LimitKind, limit: number): LimitCounter
-  markDue (counter: LimitCounter): void
-  /**
-   * Exchanges the requests of due counters for grants, one transaction at a time. False if the store was
-   * unavailable.
-   */
-  exchange (): Promise<boolean>
-  close (): Promise<void>
-}
-
 export interface CountersOptions {
   store: Store
   /** Unique for each run of a process. */
@@ -36,7 +25,7 @@ const deleteExpiredEveryMs = 600_000
 /** Creates the counters of one node, kept in step with the store. */
 export function createCounters (
   { store, node, clock = Date.now, onError, maintenanceMs = 1000 }: CountersOptions
-): Counters {
+) {
   const counters = new Map<string, LimitCounter>()
   const exchangeAllowances = createAllowanceExchange(store, node)
   const due = new Set<LimitCounter>()
@@ -94,10 +83,14 @@ export function createCounters (
   }, onError)
 
   return {
+    /**
+     * Exchanges the requests of due counters for grants, one transaction at a time. False if the store was
+     * unavailable.
+     */
     exchange,
-    markDue (counter) { due.add(counter) },
+    markDue (counter: LimitCounter): void { due.add(counter) },
 
-    get (scope, kind, limit) {
+    get (scope: string, kind: LimitKind, limit: number): LimitCounter {
       const id = idOf(kind, scope)
       let counter = counters.get(id)
       if (counter === undefined) {
@@ -108,7 +101,7 @@ export function createCounters (
       return counter
     },
 
-    async close () {
+    async close (): Promise<void> {
       await maintenance.stop()
       for (const counter of counters.values()) {
         due.add(counter)

@@ -4,19 +4,13 @@ import type { Queries, Store } from '../store/store.ts'
 /** How long slots belong to a node without another heartbeat. */
 export const slotLeaseMs = 15_000
 
-/** Creates the leases of one node; methods run in the caller's transaction. */
-export interface SlotLeases {
-  ofOthers (queries: Queries, scopes: readonly string[], nowMs: number): Promise<Map<string, number>>
-  renew (queries: Queries, leases: readonly { scope: string, slots: number }[], nowMs: number): Promise<void>
-}
-
-export function createSlotLeases (engine: Store['engine'], node: string): SlotLeases {
+export function createSlotLeases (engine: Store['engine'], node: string) {
   const scopes = createJsonRows<{ scope: string }>(engine, { scope: 'text' })
   const leased = createJsonRows<{ scope: string, slots: number, expires: number }>(engine,
     { scope: 'text', slots: 'bigint', expires: 'bigint' })
 
   return {
-    async ofOthers (queries, asked, nowMs) {
+    async ofOthers (queries: Queries, asked: readonly string[], nowMs: number): Promise<Map<string, number>> {
       if (asked.length === 0) return new Map()
       const rows = await queries.all<{ scope: string, slots: number }>(`
         select scope, cast(sum(slots) as bigint) as slots from slot_lease
@@ -26,7 +20,9 @@ export function createSlotLeases (engine: Store['engine'], node: string): SlotLe
       return new Map(rows.map(({ scope, slots }) => [scope, slots]))
     },
 
-    async renew (queries, leases, nowMs) {
+    async renew (
+      queries: Queries, leases: readonly { scope: string, slots: number }[], nowMs: number
+    ): Promise<void> {
       const expires = nowMs + slotLeaseMs
       const renewed = leases.filter(({ slots }) => slots > 0).map(lease => ({ ...lease, expires }))
       const ended = leases.filter(({ slots }) => slots <= 0).map(({ scope }) => ({ scope }))

@@ -1,4 +1,4 @@
-import { limitKinds, limitOfKind, type LimitKind, type ScopedLimits } from '../shared/limits.ts'
+import { limitKinds, limitOfKind, type ScopedLimits } from '../shared/limits.ts'
 import { minuteOf, type LimitCounter } from './counter.ts'
 import { createCounters, type CountersOptions } from './counters.ts'
 import { limitReached, spanText, tooLarge } from './errors.ts'
@@ -12,18 +12,6 @@ export interface Admission {
    * that does not count gives back everything it took.
    */
   end (outcome: { counts: boolean, tokens: number | null }): void
-}
-
-/** The limits of keys and accounts, shared by all nodes of a store. */
-export interface RateLimiter {
-  /**
-   * Takes from each limit: at once from this node's allowance, else after an exchange with the store. Throws,
-   * or rejects with, GatewayError 429.
-   */
-  admit (scopes: readonly ScopedLimits[], tokens: number): Admission | Promise<Admission>
-  /** Requests refused since the start. */
-  readonly refused: Readonly<Record<LimitKind, number>>
-  close (): Promise<void>
 }
 
 /** How many exchanges a request waits for while others take what is granted. */
@@ -42,7 +30,7 @@ const maxRounds = 10
  * - While the store is unavailable, every node applies the whole limit on its own.
  * - The slots of a node that crashed are free after 15 s.
  */
-export function createRateLimiter (options: CountersOptions): RateLimiter {
+export function createRateLimiter (options: CountersOptions) {
   const { clock = Date.now } = options
   const counters = createCounters(options)
   const refused = { requests: 0, tokens: 0, concurrent: 0 }
@@ -123,9 +111,14 @@ export function createRateLimiter (options: CountersOptions): RateLimiter {
   }
 
   return {
+    /** Requests refused since the start. */
     refused,
-    close: async () => await counters.close(),
-    admit (scopes, tokens) {
+    close: counters.close,
+    /**
+     * Takes from each limit: at once from this node's allowance, else after an exchange with the store.
+     * Throws, or rejects with, GatewayError 429.
+     */
+    admit (scopes: readonly ScopedLimits[], tokens: number): Admission | Promise<Admission> {
       const needs = needsOf(scopes, tokens)
       const nowMs = clock()
       const short = take(needs, nowMs)

@@ -2,17 +2,14 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Store } from '../store/store.ts'
 
 /** Signs and verifies media URLs, which need no API key. */
-export interface UrlSigner {
-  /** `expiresS` is in Unix seconds, as in the URL. */
-  sign (id: string, expiresS: string): string
-  verify (id: string, expiresS: string, signature: string): boolean
-}
+export type UrlSigner = ReturnType<typeof createUrlSigner>
 
 /** Signs with the first key and verifies with all, so that URLs stay valid when the key is rotated. */
-export function createUrlSigner (keys: readonly [string, ...string[]]): UrlSigner {
+export function createUrlSigner (keys: readonly [string, ...string[]]) {
   return {
-    sign: (id, expiresS) => digest(keys[0], id, expiresS).toString('base64url'),
-    verify (id, expiresS, signature) {
+    /** `expiresS` is in Unix seconds, as in the URL. */
+    sign: (id: string, expiresS: string): string => digest(keys[0], id, expiresS).toString('base64url'),
+    verify (id: string, expiresS: string, signature: string): boolean {
       const given = Buffer.from(signature, 'base64url')
       // Base64 is malleable: accept the canonical encoding only.
       if (given.toString('base64url') !== signature) return false

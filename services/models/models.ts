@@ -2,26 +2,6 @@ import type { GatewayConfig, ModelConfig, ProviderConfig } from '../catalogue/ty
 import type { Providers } from '../providers/registry.ts'
 import { createModelRegistry, type ModelRegistry, type ResolvedModel } from './registry.ts'
 
-export interface Models {
-  resolve (id: string): ResolvedModel | undefined
-  /**
-   * The video models of an id: one, or those of a policy that names video models one by one and nothing else.
-   * Patterns such as `*` never mean a video, which is too expensive to be chosen by accident.
-   */
-  resolveVideos (id: string): ResolvedModel[]
-  list (): ModelConfig[]
-  /** Changes whenever the result of `list` may have changed. */
-  version (): number
-  /** The running configuration, including providers found at run time. */
-  config (): GatewayConfig
-  /** Requests in progress keep the former configuration. */
-  apply (config: GatewayConfig): void
-  /** Adds providers found at run time, unless the configuration has one with that id or URL. */
-  addProviders (found: readonly ProviderConfig[]): void
-  /** Lists the models of every provider with `discover`, until all have answered or failed. */
-  discover (signal: AbortSignal): Promise<void>
-}
-
 interface ModelsOptions {
   config: GatewayConfig
   providers: Pick<Providers, 'get' | 'apply'>
@@ -30,8 +10,10 @@ interface ModelsOptions {
   onTruncated: (provider: string, droppedCount: number) => void
 }
 
+export type Models = ReturnType<typeof createModels>
+
 /** Keeps the registry of the running configuration, and the models its providers offer. */
-export function createModels ({ config, providers, onUnlisted, onTruncated }: ModelsOptions): Models {
+export function createModels ({ config, providers, onUnlisted, onTruncated }: ModelsOptions) {
   let running = config
   let registry: ModelRegistry
   let version = 0
@@ -76,17 +58,26 @@ export function createModels ({ config, providers, onUnlisted, onTruncated }: Mo
   registry = createModelRegistry(config)
   apply(config)
   return {
-    resolve: id => registry.resolve(id),
+    resolve: (id: string): ResolvedModel | undefined => registry.resolve(id),
+    /**
+     * The video models of an id: one, or those of a policy that names video models one by one and nothing
+     * else. Patterns such as `*` never mean a video, which is too expensive to be chosen by accident.
+     */
     resolveVideos,
-    list: () => registry.list(),
-    version: () => version,
-    config: () => running,
+    list: (): ModelConfig[] => registry.list(),
+    /** Changes whenever the result of `list` may have changed. */
+    version: (): number => version,
+    /** The running configuration, including providers found at run time. */
+    config: (): GatewayConfig => running,
+    /** Requests in progress keep the former configuration. */
     apply,
-    addProviders (more) {
+    /** Adds providers found at run time, unless the configuration has one with that id or URL. */
+    addProviders (more: readonly ProviderConfig[]): void {
       found = more
       apply(running)
     },
-    async discover (signal) {
+    /** Lists the models of every provider with `discover`, until all have answered or failed. */
+    async discover (signal: AbortSignal): Promise<void> {
       await Promise.all(running.providers.filter(({ discover }) => discover).map(one => listOne(one, signal)))
     }
   }

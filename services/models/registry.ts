@@ -6,28 +6,13 @@ import { compileGlob } from '../shared/glob.ts'
 /** A model and its deployments, sorted by ascending priority, then by descending weight. */
 export interface ResolvedModel { model: ModelConfig, deployments: DeploymentConfig[] }
 
-/** The models of one configuration, and those its providers offer. */
-export interface ModelRegistry {
-  /**
-   * Finds a model by id, in this order: a configured model; a model a provider offers, as
-   * `<provider>/<upstream>` or by its bare name; any other name at a provider, as `<provider>/<anything>`; a
-   * bare name that a provider claims. Models that no endpoint serves are not found.
-   */
-  resolve (id: string): ResolvedModel | undefined
-  /** Returns the configured models, then the offered ones, in the order of the configuration. */
-  list (): ModelConfig[]
-  get (id: string): ModelConfig | undefined
-  /**
-   * Replaces the models a provider offers; with none, the catalogue's apply. Returns how many were dropped.
-   * Throws RangeError for an unknown provider.
-   */
-  setDiscovered (providerId: string, upstreamIds: readonly string[]): number
-}
-
 const limits = { discoveredPerProvider: 5_000, idLength: 512, cachedUnlisted: 1_000 }
 
+/** The models of one configuration, and those its providers offer. */
+export type ModelRegistry = ReturnType<typeof createModelRegistry>
+
 /** Creates the registry of a configuration, without changing the configuration. */
-export function createModelRegistry (config: Pick<GatewayConfig, 'providers' | 'models'>): ModelRegistry {
+export function createModelRegistry (config: Pick<GatewayConfig, 'providers' | 'models'>) {
   const configured = new Map(config.models.map((model) => [model.id, toResolved(model)]))
   const claims = config.providers.flatMap(({ id, claims }) => {
     return claims.map((glob) => ({ provider: id, matches: compileGlob(glob) }))
@@ -79,17 +64,27 @@ export function createModelRegistry (config: Pick<GatewayConfig, 'providers' | '
   }
 
   return {
+    /**
+     * Finds a model by id, in this order: a configured model; a model a provider offers, as
+     * `<provider>/<upstream>` or by its bare name; any other name at a provider, as `<provider>/<anything>`;
+     * a bare name that a provider claims. Models that no endpoint serves are not found.
+     */
     resolve,
 
-    list () {
+    /** Returns the configured models, then the offered ones, in the order of the configuration. */
+    list (): ModelConfig[] {
       const offered = [...offersByProvider().values()].flatMap((models) => [...models.values()])
       const others = offered.filter(({ model }) => !configured.has(model.id))
       return [...configured.values(), ...others].map(({ model }) => model)
     },
 
-    get: (id) => (configured.get(id) ?? findOffered(id))?.model,
+    get: (id: string): ModelConfig | undefined => (configured.get(id) ?? findOffered(id))?.model,
 
-    setDiscovered (provider, upstreamIds) {
+    /**
+     * Replaces the models a provider offers; with none, the catalogue's apply. Returns how many were dropped.
+     * Throws RangeError for an unknown provider.
+     */
+    setDiscovered (provider: string, upstreamIds: readonly string[]): number {
       if (!providers.has(provider)) throw new RangeError(`There is no provider ${provider}.`)
       const servable = upstreamIds.filter((id) => isServable(provider, id))
       const offered = [...new Set(servable)]

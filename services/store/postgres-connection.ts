@@ -54,18 +54,13 @@ export async function inTransaction<T> (
   }
 }
 
-interface StatementNames {
-  /** Undefined beyond the first `max` texts: those are parsed each time. */
-  nameOf (sql: string): string | undefined
-  /** Renames a text, if `name` is still its name, so that connections prepare it again. */
-  replace (sql: string, name: string): void
-}
+type StatementNames = ReturnType<typeof createStatementNames>
 
 /**
  * Creates the names under which at most `max` texts stay prepared. Names are never dropped, as connections
  * keep their statements; they are hashes of the text, because a pooler may share them among processes.
  */
-export function createStatementNames (max: number): StatementNames {
+export function createStatementNames (max: number) {
   const names = new Map<string, { name: string, version: number }>()
 
   function assign (sql: string, version: number): string {
@@ -75,13 +70,15 @@ export function createStatementNames (max: number): StatementNames {
   }
 
   return {
-    nameOf (sql) {
+    /** Undefined beyond the first `max` texts: those are parsed each time. */
+    nameOf (sql: string): string | undefined {
       const known = names.get(sql)
       if (known !== undefined) return known.name
       return names.size < max ? assign(sql, 1) : undefined
     },
 
-    replace (sql, name) {
+    /** Renames a text, if `name` is still its name, so that connections prepare it again. */
+    replace (sql: string, name: string): void {
       const known = names.get(sql)
       if (known?.name === name) assign(sql, known.version + 1)
     }

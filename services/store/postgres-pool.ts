@@ -5,12 +5,6 @@ import type { PostgresConnection } from './postgres-connection.ts'
 import type { Log } from '../shared/log.ts'
 import { StoreUnavailable } from './store.ts'
 
-export interface ConnectionPool {
-  /** Throws StoreUnavailable if no connection is available, else what `work` throws. */
-  use<T> (work: (connection: PostgresConnection) => Promise<T>): Promise<T>
-  close (): Promise<void>
-}
-
 const maxPrepared = 500
 const maxWaiting = 10_000
 const idleTimeoutMs = 30_000
@@ -18,7 +12,7 @@ const idleTimeoutMs = 30_000
 const maxLifetimeS = 3_600
 
 /** Creates a pool that connects on demand and replaces lost connections. */
-export function createConnectionPool (address: PostgresAddress, log: Log): ConnectionPool {
+export function createConnectionPool (address: PostgresAddress, log: Log) {
   const names = createStatementNames(maxPrepared)
   const pool = new Pool({
     ...address.config,
@@ -43,7 +37,8 @@ export function createConnectionPool (address: PostgresAddress, log: Log): Conne
   }
 
   return {
-    async use (work) {
+    /** Throws StoreUnavailable if no connection is available, else what `work` throws. */
+    async use<T> (work: (connection: PostgresConnection) => Promise<T>): Promise<T> {
       const client = await acquire()
       const connection = createPostgresConnection(client, names)
       try {
@@ -53,7 +48,7 @@ export function createConnectionPool (address: PostgresAddress, log: Log): Conne
       }
     },
 
-    async close () {
+    async close (): Promise<void> {
       if (!pool.ending) await pool.end()
     }
   }

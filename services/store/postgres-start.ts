@@ -4,7 +4,6 @@ import { retry } from '../shared/timers.ts'
 import { migrate } from './migrations.ts'
 import { statementLimits, type PostgresAddress } from './postgres-address.ts'
 import { createPostgresConnection, inTransaction, createStatementNames } from './postgres-connection.ts'
-import type { PostgresConnection } from './postgres-connection.ts'
 import { isUnavailable, reasonOf } from './postgres-errors.ts'
 import { StoreUnavailable } from './store.ts'
 
@@ -52,15 +51,13 @@ async function migrateOver (client: Client): Promise<string[]> {
   try {
     await connect(client)
     const connection = createPostgresConnection(client, createStatementNames(0))
-    return await inTransaction(connection, () => migrateLocked(connection))
+    return await inTransaction(connection, async () => {
+      await connection.get('select pg_advisory_xact_lock($1)', [migrationLock])
+      return await migrate('postgres', connection)
+    })
   } finally {
     await client.end()
   }
-}
-
-async function migrateLocked (connection: PostgresConnection): Promise<string[]> {
-  await connection.get('select pg_advisory_xact_lock($1)', [migrationLock])
-  return await migrate('postgres', connection)
 }
 
 async function connect (client: Client): Promise<void> {

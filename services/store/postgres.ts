@@ -3,16 +3,11 @@ import { retry } from '../shared/timers.ts'
 import { readPostgresAddress } from './postgres-address.ts'
 import { inTransaction } from './postgres-connection.ts'
 import { isRetryable } from './postgres-errors.ts'
-import { createConnectionPool, type ConnectionPool } from './postgres-pool.ts'
+import { createConnectionPool } from './postgres-pool.ts'
 import { preparePostgres } from './postgres-start.ts'
 import { StoreUnavailable, type Queries, type Store, type Value } from './store.ts'
 
-interface PostgresOptions {
-  log: Log
-  /** How long to wait at start-up for a server that cannot be reached. */
-  startTimeoutMs?: number
-}
-
+/** How long to wait at start-up for a server that cannot be reached. */
 const defaultStartTimeoutMs = 30_000
 const maxAttempts = 10
 const maxBackoffMs = 20
@@ -26,14 +21,12 @@ const maxBackoffMs = 20
  * Transactions run concurrently under READ COMMITTED: a statement sees what was committed before it began,
  * and an update of a row waits for the transaction that changed it first.
  */
-export async function openPostgres (url: string, options: PostgresOptions): Promise<Store> {
-  const { log, startTimeoutMs = defaultStartTimeoutMs } = options
+export async function openPostgres (
+  url: string, { log, startTimeoutMs = defaultStartTimeoutMs }: { log: Log, startTimeoutMs?: number }
+): Promise<Store> {
   const address = readPostgresAddress(url)
   await preparePostgres(address, { log, timeoutMs: startTimeoutMs })
-  return createStore(createConnectionPool(address, log))
-}
-
-function createStore (pool: ConnectionPool): Store {
+  const pool = createConnectionPool(address, log)
   const query = <T>(ask: (queries: Queries) => Promise<T>) => withRetries(() => pool.use(ask))
   return {
     engine: 'postgres',

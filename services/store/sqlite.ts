@@ -5,7 +5,6 @@ import { connect, retryWhileBusy, type SqliteConnection } from './sqlite-connect
 import { transactionEnded, type Store, type Value } from './store.ts'
 import { createWriteLock } from './write-lock.ts'
 
-const defaults = { busyTimeoutMs: 5_000 }
 const maxWaitingWrites = 10_000
 
 /**
@@ -15,7 +14,7 @@ const maxWaitingWrites = 10_000
  * `writer`, so no statement ends up in another's transaction; reads run on `reader`, which sees the last
  * commit (WAL). A database in memory has only the writer.
  */
-export async function openSqlite (path: string, { busyTimeoutMs } = defaults): Promise<Store> {
+export async function openSqlite (path: string, { busyTimeoutMs = 5_000 } = {}): Promise<Store> {
   const inMemory = path === ':memory:'
   if (!inMemory) await mkdir(dirname(path), { recursive: true })
   const writer = await retryWhileBusy(() => connect(path), busyTimeoutMs)
@@ -60,15 +59,36 @@ function isWriting (sql: string): boolean {
   return /\breturning\b/i.test(sql)
 }
 
-/** IMMEDIATE locks at the start, so a transaction never fails because it has read old rows. */
+/**
+ * Runs `work` under a lock taken at the start (IMMEDIATE), so that it never fails because it has read old
+ * rows. As on Postgres, statements are rejected after a failure, and after the end.
+ */
 async function inTransaction<T> (
   connection: SqliteConnection, busyTimeoutMs: number, work: (queries: ScriptQueries) => Promise<T>
 ): Promise<T> {
   await retryWhileBusy(() => connection.run('begin immediate'), busyTimeoutMs)
-  const statements = new Statements(connection)
+  const failures: unknown[] = []
+  let isOver = false
+
+  async function execute<Result> (statement: () => Result): Promise<Result> {
+    if (isOver) throw transactionEnded()
+    if (failures.length > 0) throw failures[0]
+    try {
+      return statement()
+    } catch (error) {
+      failures.push(error)
+      throw error
+    }
+  }
+
   try {
-    const result = await work(statements)
-    statements.assertNoFailure()
+    const result = await work({
+      all: <Row>(sql: string, params?: readonly Value[]) => execute(() => connection.all<Row>(sql, params)),
+      get: <Row>(sql: string, params?: readonly Value[]) => execute(() => connection.get<Row>(sql, params)),
+      run: (sql, params) => execute(() => connection.run(sql, params)),
+      script: (sql) => execute(() => connection.script(sql))
+    })
+    if (failures.length > 0) throw failures[0]
     connection.run('commit')
     return result
   } catch (error) {
@@ -76,51 +96,6 @@ async function inTransaction<T> (
     if (connection.inTransaction()) connection.script('rollback')
     throw error
   } finally {
-    statements.isOver = true
-  }
-}
-
-/**
- * The statements of one transaction: as on Postgres, rejected after a failure, and after the end, as they
- * would belong to another transaction.
- */
-class Statements implements ScriptQueries {
-  isOver = false
-  readonly #connection: SqliteConnection
-  #failure: { error: unknown } | null = null
-
-  constructor (connection: SqliteConnection) {
-    this.#connection = connection
-  }
-
-  async all<Row> (sql: string, params?: readonly Value[]): Promise<Row[]> {
-    return this.#execute(() => this.#connection.all<Row>(sql, params))
-  }
-
-  async get<Row> (sql: string, params?: readonly Value[]): Promise<Row | undefined> {
-    return this.#execute(() => this.#connection.get<Row>(sql, params))
-  }
-
-  async run (sql: string, params?: readonly Value[]): Promise<number> {
-    return this.#execute(() => this.#connection.run(sql, params))
-  }
-
-  async script (sql: string): Promise<void> {
-    this.#execute(() => this.#connection.script(sql))
-  }
-
-  assertNoFailure (): void {
-    if (this.#failure !== null) throw this.#failure.error
-  }
-
-  #execute<T> (statement: () => T): T {
-    if (this.isOver) throw transactionEnded()
-    this.assertNoFailure()
-    try {
-      return statement()
-    } catch (error) {
-      this.#failure = { error }
-      throw error
-    }
+    isOver = true
   }
 }

@@ -1,17 +1,11 @@
 import { StoreUnavailable } from './store.ts'
 
-interface WriteLock {
-  run<T> (work: () => T | Promise<T>): Promise<T>
-}
-
 /**
  * Creates a lock that runs one piece of work at a time, first come, first served. Throws StoreUnavailable
  * when it is not free within `maxWaitMs` or `maxWaiting` wait; the timeout also ends the deadlock of work
  * that waits for the lock it holds.
  */
-export function createWriteLock (
-  { maxWaitMs, maxWaiting }: { maxWaitMs: number, maxWaiting: number }
-): WriteLock {
+export function createWriteLock ({ maxWaitMs, maxWaiting }: { maxWaitMs: number, maxWaiting: number }) {
   const waiting = new Set<() => void>()
   let taken = false
 
@@ -42,7 +36,7 @@ export function createWriteLock (
   }
 
   return {
-    async run (work) {
+    async run<T> (work: () => T | Promise<T>): Promise<T> {
       if (taken) await wait()
       taken = true
       try {

@@ -1,15 +1,14 @@
 import type { Parsed } from '../../../schemas/config/fields.ts'
-import { defaultCreated, deploymentDefaults, ModelEntry } from '../../../schemas/config/models.ts'
+import { defaultCreated, deploymentDefaults, ModelEntry, type PriceEntry } from '../../../schemas/config/models.ts'
 import { catalogueModel } from '../../catalogue/models.ts'
 import { knownVideo } from '../../catalogue/videos.ts'
-import type { Capabilities, DeploymentConfig, ModelConfig } from '../../catalogue/types.ts'
+import type { Capabilities, DeploymentConfig, ModelConfig, Price } from '../../catalogue/types.ts'
 import type { CheckedFile, ConfigEntry } from '../validate/check-structure.ts'
 import { suggest } from '../validate/suggest.ts'
 import type { YamlDocument } from '../yaml/document.ts'
 import type { Path } from '../yaml/path.ts'
 import { readImages, readVideo } from './abilities.ts'
 import { complete } from './complete.ts'
-import { readPrice } from './prices.ts'
 import { toParsed } from './to-parsed.ts'
 
 type ParsedModel = Parsed<typeof ModelEntry>
@@ -102,6 +101,15 @@ function checkProvider (id: string, path: Path, known: ReadonlySet<string> | nul
   if (known === null || known.has(id)) return
   const hint = suggest(document.written(path), known)
   document.report(path, `is not a known provider${hint}; list it, or set its key in the environment`)
+}
+
+/** Completes a price of the file, field by field, with a known one. */
+function readPrice ({ tiers, ...own }: Parsed<typeof PriceEntry>, known: Price | null): Price {
+  const ownTiers = tiers?.map(({ above, ...prices }) => ({ aboveTokens: above, ...prices }))
+    .toSorted((one, other) => one.aboveTokens - other.aboveTokens)
+  // Known tiers belong to the known prices of tokens, not to the file's.
+  const hasOwnPrices = own.inputPico !== null || own.outputPico !== null
+  return { ...complete(own, known ?? {}), tiers: ownTiers ?? (hasOwnPrices ? null : known?.tiers ?? null) }
 }
 
 const unsaid: { [Key in keyof Capabilities]: null } = {

@@ -1,19 +1,11 @@
 import { existsSync, lstatSync, readlinkSync, realpathSync, watch, type FSWatcher } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 
-export interface DirectoryWatch {
-  /** Follows the links again; call it after an event, because a link may have changed. */
-  refresh (): void
-  close (): void
-}
-
 /** As in Linux. */
 const maxLinks = 40
 
 /** Calls `onEvent` whenever something changes in the directory of a path, or of a link it goes through. */
-export function watchDirectories (
-  path: string, onEvent: () => void, onError: (error: Error) => void
-): DirectoryWatch {
+export function watchDirectories (path: string, onEvent: () => void, onError: (error: Error) => void) {
   const watchers = new Map<string, FSWatcher>()
 
   function add (directory: string) {
@@ -44,8 +36,9 @@ export function watchDirectories (
 
   refresh()
   return {
+    /** Follows the links again; call it after an event, because a link may have changed. */
     refresh,
-    close () {
+    close (): void {
       for (const watcher of watchers.values()) watcher.close()
       watchers.clear()
     }

@@ -6,32 +6,13 @@ import { formatPath, locate, pathOf, prefixes, rangeAt, rangeOf, type Path, type
 
 const limits = { depth: 32, aliases: 10_000, problems: 1_000 }
 
-/** A YAML text with the environment substituted, and the problems found in it. */
-export interface YamlDocument {
-  /** The syntax is correct: an absent key is really absent. */
-  readonly sound: boolean
-  /** Returns plain values, without the keys that have none. */
-  value (): unknown
-  has (path: Path): boolean
-  /** The text of the scalar at a path before substitution; empty if there is none. */
-  written (path: Path): string
-  /** The exact text of the number or string at a path after substitution; undefined if there is none. */
-  exact (path: Path): string | undefined
-  /** Converts a substituted text at a path to `type`; returns whether that was possible. */
-  convert (path: Path, type: 'number' | 'boolean'): boolean
-  /**
-   * Adds a problem at a path, or the closest one above that exists, unless there is one at or below it
-   * already: one cause is reported once.
-   */
-  report (path: Path, message: string, at?: 'key' | 'value'): void
-  /** All problems so far, in the order of the file. */
-  problems (): Problem[]
-}
-
 interface Finding { path: Path, message: string, range: Range }
 
+/** A YAML text with the environment substituted, and the problems found in it. */
+export type YamlDocument = ReturnType<typeof parseYaml>
+
 /** Parses a YAML text and substitutes `${NAME}`. Never throws: syntax errors are among the problems. */
-export function parseYaml (text: string, env: NodeJS.ProcessEnv): YamlDocument {
+export function parseYaml (text: string, env: NodeJS.ProcessEnv) {
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, stringKeys: true })
   const errors = [...document.errors, ...document.warnings]
@@ -48,25 +29,35 @@ export function parseYaml (text: string, env: NodeJS.ProcessEnv): YamlDocument {
   }
 
   return {
+    /** The syntax is correct: an absent key is really absent. */
     sound: soundUntil === Infinity,
-    value: () => toPlain(document, report),
-    has: (path) => locate(document, path) !== undefined,
-    written (path) {
+    /** Returns plain values, without the keys that have none. */
+    value: (): unknown => toPlain(document, report),
+    has: (path: Path): boolean => locate(document, path) !== undefined,
+    /** The text of the scalar at a path before substitution; empty if there is none. */
+    written (path: Path): string {
       const node = locate(document, path)
       return isScalar(node) ? (node.source ?? '').slice(0, 80) : ''
     },
-    exact (path) {
+    /** The exact text of the number or string at a path after substitution; undefined if there is none. */
+    exact (path: Path): string | undefined {
       const node = locate(document, path)
       if (!isScalar(node)) return undefined
       if (typeof node.value === 'number') return node.source
       return typeof node.value === 'string' ? node.value : undefined
     },
-    convert (path, type) {
+    /** Converts a substituted text at a path to `type`; returns whether that was possible. */
+    convert (path: Path, type: 'number' | 'boolean'): boolean {
       const node = locate(document, path)
       return isScalar(node) && filled.has(node) && convertScalar(node, type)
     },
+    /**
+     * Adds a problem at a path, or the closest one above that exists, unless there is one at or below it
+     * already: one cause is reported once.
+     */
     report,
-    problems () {
+    /** All problems so far, in the order of the file. */
+    problems (): Problem[] {
       const syntax = errors.map(({ pos, code, message }): Finding => {
         return { path: [], range: pos, message: explain(code, message) }
       })

@@ -3,6 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Store } from '../../store/store.ts'
 import type { LedgerOptions } from '../options.ts'
+import type { NodeContext } from '../types.ts'
 
 /** A node as its row shows it; times are its own clock's, in ms since 1970. */
 export interface OtherNode { id: string, epoch: number, heartbeatAt: number }
@@ -16,11 +17,7 @@ export interface NodeLiveness {
   leave (): void
 }
 
-interface Clocks {
-  clock: () => number
-  /** Milliseconds of a clock that is never set. */
-  monotonic: () => number
-}
+type Clocks = Pick<NodeContext, 'clock' | 'monotonic'>
 
 /**
  * Creates the liveness that suits a store: lock files on SQLite, whose nodes share a machine; heartbeats on

@@ -1,8 +1,8 @@
-import { StoreUnavailable, type Queries, type Store } from '../../store/store.ts'
+import { StoreUnavailable, type Queries } from '../../store/store.ts'
 import type { NodeAllowance, Term } from '../node-allowance.ts'
-import type { LedgerOptions } from '../options.ts'
 import { holdState } from '../sql/durable-holds.ts'
 import { createStatements } from '../sql/statements.ts'
+import type { NodeContext } from '../types.ts'
 import type { NodeLiveness } from './node-liveness.ts'
 import type { Released, StaleHolds } from './release-dead-nodes.ts'
 
@@ -14,40 +14,20 @@ export class TermEnded extends Error {
   }
 }
 
+interface NodeMembershipContext extends NodeContext {
+  liveness: () => Promise<NodeLiveness>
+  staleHolds: StaleHolds
+  releaseDeadNodes (): Promise<void>
+  onReleased (node: string, released: readonly Released[]): void
+}
+
 /**
  * This node as a member of the cluster, under a lease that its heartbeat renews. Methods throw
  * StoreUnavailable.
  */
-export interface NodeMembership {
-  /** Null until the node has joined. */
-  readonly term: Term | null
-  /**
-   * Until when reservations may be granted from memory: the end of the lease less a margin; monotonic clock.
-   */
-  readonly grantUntilMs: number
-  /** Returns the present term, or begins one. */
-  join (): Promise<Term>
-  renewed (term: Term, sentAtMs: number): void
-  heartbeat (): Promise<void>
-  /** Ends a term that another node has ended; the next `join` begins another. */
-  endTerm (term: Term): void
-  /** Releases what the node holds for requests, for good. */
-  leave (): Promise<void>
-}
+export type NodeMembership = Readonly<ReturnType<typeof createNodeMembership>>
 
-interface NodeMembershipContext {
-  store: Store
-  node: string
-  liveness: () => Promise<NodeLiveness>
-  staleHolds: StaleHolds
-  releaseDeadNodes (): Promise<void>
-  options: LedgerOptions
-  clock: () => number
-  monotonic: () => number
-  onReleased (node: string, released: readonly Released[]): void
-}
-
-export function createNodeMembership (context: NodeMembershipContext): NodeMembership {
+export function createNodeMembership (context: NodeMembershipContext) {
   const { store, node, liveness, staleHolds, releaseDeadNodes, onReleased } = context
   const { options, clock, monotonic } = context
   const statements = createStatements(store.engine)
@@ -77,36 +57,44 @@ export function createNodeMembership (context: NodeMembershipContext): NodeMembe
   }
 
   const membership = {
+    /** Null until the node has joined. */
     term: null as Term | null,
+    /**
+     * Until when reservations may be granted from memory: the end of the lease less a margin; monotonic
+     * clock.
+     */
     grantUntilMs: -Infinity,
 
-    async join () {
+    /** Returns the present term, or begins one. */
+    async join (): Promise<Term> {
       if (membership.term !== null) return membership.term
       if (left) throw new StoreUnavailable(new Error('The node has left the cluster'))
       joining ??= register().finally(() => { joining = null })
       return await joining
     },
 
-    renewed (term: Term, sentAtMs: number) {
+    renewed (term: Term, sentAtMs: number): void {
       if (membership.term !== term) return
       const untilMs = sentAtMs + options.leaseMs - options.marginMs
       membership.grantUntilMs = Math.max(membership.grantUntilMs, untilMs)
     },
 
-    async heartbeat () {
+    async heartbeat (): Promise<void> {
       const term = await membership.join()
       const sentAtMs = monotonic()
       if (await statements.heartbeat(store, node, term.epoch, clock())) membership.renewed(term, sentAtMs)
       else membership.endTerm(term)
     },
 
-    endTerm (term: Term) {
+    /** Ends a term that another node has ended; the next `join` begins another. */
+    endTerm (term: Term): void {
       if (membership.term !== term) return
       membership.term = null
       membership.grantUntilMs = -Infinity
     },
 
-    async leave () {
+    /** Releases what the node holds for requests, for good. */
+    async leave (): Promise<void> {
       left = true
       // Its callers handle a failure.
       if (joining !== null) await Promise.allSettled([joining])

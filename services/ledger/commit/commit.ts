@@ -6,7 +6,7 @@ import { holdState, type DurableRow } from '../sql/durable-holds.ts'
 import { chainId, type Inserted } from '../sql/entries.ts'
 import { createStatements } from '../sql/statements.ts'
 import type { Batch } from '../types.ts'
-import { insertDurable, readDurable } from './durable-holds.ts'
+import { insertDurable } from './durable-holds.ts'
 import { applyTo, availableNano, balanceSpare, createAccountState, grant, heldNano, spareNano } from './grant.ts'
 import type { AccountState } from './grant.ts'
 import { createPostings, noChange, type Postings } from './postings.ts'
@@ -55,7 +55,9 @@ async function write (transaction: Transaction): Promise<Committed & { states: M
   const { rows, renewed } = await lock(transaction, accounts, nowMs)
   const booked = await bookedSequences(transaction, rows)
   const ids = durableIds(batch)
-  const durable = ids.length === 0 ? noDurable : await readDurable(transaction, ids)
+  const durable = ids.length === 0
+    ? noDurable
+    : Map.groupBy(await statements.readDurable(queries, ids), ({ id }) => id)
   const postings = createPostings(batch.settlements, { term, booked, durable })
   const inserted = await insertPostings(transaction, postings)
   const changes = postings.changes(inserted)

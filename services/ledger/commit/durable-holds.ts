@@ -1,14 +1,8 @@
 import { endedKey } from '../errors.ts'
-import type { DurableRow, NewHoldRow } from '../sql/durable-holds.ts'
+import type { NewHoldRow } from '../sql/durable-holds.ts'
 import type { PendingReservation } from '../types.ts'
 import type { LockedReservation } from './grant.ts'
 import type { Committed, Transaction } from './transaction.ts'
-
-export async function readDurable (
-  { statements, queries }: Transaction, ids: readonly string[]
-): Promise<Map<string, DurableRow[]>> {
-  return Map.groupBy(await statements.readDurable(queries, ids), ({ id }) => id)
-}
 
 /** Inserts the durable holds among what was granted. Returns those rejected because their key has ended. */
 export async function insertDurable (

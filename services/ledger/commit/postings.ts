@@ -26,18 +26,10 @@ export interface BalanceChange {
   sequence: number
 }
 
-export interface Postings {
-  readonly entries: readonly EntryRow[]
-  readonly chains: ReadonlySet<readonly string[]>
-  /** Sums up settlements per account; only entries that were `inserted` are spent. */
-  changes (inserted: Inserted): Map<string, BalanceChange>
-  ended (inserted: Inserted): EndedRow[]
-  /** To be reported to the operator. */
-  readonly suspended: readonly EntryRow[]
-}
+export type Postings = ReturnType<typeof createPostings>
 
 /** Turns settlements into entries, given what is booked already. */
-export function createPostings (settlements: readonly Settlement[], known: KnownHolds): Postings {
+export function createPostings (settlements: readonly Settlement[], known: KnownHolds) {
   const { term, durable } = known
   const rowsOf = ({ id, grant }: OpenHold) => grant === null ? durable.get(id) ?? noRows : noRows
   const decided: Decided[] = []
@@ -55,9 +47,11 @@ export function createPostings (settlements: readonly Settlement[], known: Known
   return {
     entries,
     chains,
+    /** To be reported to the operator. */
     suspended: entries.filter(({ kind }) => kind === 'suspense'),
 
-    changes (inserted) {
+    /** Sums up settlements per account; only entries that were `inserted` are spent. */
+    changes (inserted: Inserted): Map<string, BalanceChange> {
       const changes = createChanges()
       for (const { settlement: { hold, sequence, posting, suspended }, outcome, entry } of decided) {
         const amountNano = posting?.amountNano ?? 0
@@ -80,7 +74,7 @@ export function createPostings (settlements: readonly Settlement[], known: Known
       return changes.all
     },
 
-    ended (inserted) {
+    ended (inserted: Inserted): EndedRow[] {
       const rows: EndedRow[] = []
       for (const { settlement: { hold, posting }, outcome, entry } of decided) {
         if (hold.grant !== null || outcome === 'skip') continue

@@ -1,39 +1,13 @@
-import type { Timers } from '../../shared/timers.ts'
 import { StoreUnavailable } from '../../store/store.ts'
 import type { Posting } from '../ledger.ts'
-import type { LedgerOptions } from '../options.ts'
-import type { Batch, OpenHold, PendingReservation } from '../types.ts'
+import type { Batch, NodeContext, OpenHold, PendingReservation } from '../types.ts'
 
-export interface Queue {
-  /** Settlements not known to be on disk. */
-  readonly unflushed: number
-  readonly waiting: number
-  /** Why the database cannot be written at the moment; null while it can. */
-  readonly outage: StoreUnavailable | null
-  /**
-   * Ends a hold; without a posting, it is released. The entry's time is when its batch was opened; after a
-   * failure, when `settle` was called. Resolves once it is on disk, however long the database is away;
-   * rejects if it never can be.
-   */
-  settle (hold: OpenHold, posting: Posting | null): Promise<void>
-  reserve (reservation: PendingReservation): void
-  /** Has dirty allowances written, which are no part of a batch. */
-  touch (): void
-  /** Throws StoreUnavailable when the next attempt fails. */
-  flush (): Promise<void>
-  /** Waits for the batch in progress, the last one written. */
-  stop (): Promise<void>
-}
-
-interface QueueContext {
+interface QueueContext extends Pick<NodeContext, 'options' | 'timers' | 'clock'> {
   /**
    * Commits a batch, removing from it what is done. Throws StoreUnavailable when the rest has to be tried
    * again, another error when some of it never can be written.
    */
   write (batch: Batch): Promise<void>
-  options: LedgerOptions
-  timers: Timers
-  clock: () => number
   onOutage (outage: StoreUnavailable): void
 }
 
@@ -49,12 +23,14 @@ interface QueuedBatch extends Batch {
 const firstBackoffMs = 25
 const maxBackoffMs = 500
 
+export type Queue = Readonly<ReturnType<typeof createQueue>>
+
 /**
  * Creates the queue in front of the database. What arrives while a batch is written makes up the next one.
  * Reservations are written at once, because a request waits; settlements alone are collected for `flushMs`.
  * While the database is away, settlements are retried with backoff and reservations refused.
  */
-export function createQueue ({ write, options, timers, clock, onOutage }: QueueContext): Queue {
+export function createQueue ({ write, options, timers, clock, onOutage }: QueueContext) {
   const batches: QueuedBatch[] = []
   let current: QueuedBatch | null = null
   let draining: Promise<void> | null = null
@@ -139,7 +115,9 @@ export function createQueue ({ write, options, timers, clock, onOutage }: QueueC
   }
 
   const queue = {
+    /** Settlements not known to be on disk. */
     unflushed: 0,
+    /** Why the database cannot be written at the moment; null while it can. */
     outage: null as StoreUnavailable | null,
 
     get waiting () {
@@ -147,7 +125,12 @@ export function createQueue ({ write, options, timers, clock, onOutage }: QueueC
       return batches.reduce((sum, { reservations }) => sum + reservations.length, inProgress)
     },
 
-    settle (hold: OpenHold, posting: Posting | null) {
+    /**
+     * Ends a hold; without a posting, it is released. The entry's time is when its batch was opened; after a
+     * failure, when `settle` was called. Resolves once it is on disk, however long the database is away;
+     * rejects if it never can be.
+     */
+    settle (hold: OpenHold, posting: Posting | null): Promise<void> {
       const batch = openBatch()
       const at = batch.at ?? clock()
       batch.settlements.push({ hold, sequence: sequenceFor(hold), posting, at, suspended: false })
@@ -157,17 +140,19 @@ export function createQueue ({ write, options, timers, clock, onOutage }: QueueC
       return batch.done.promise
     },
 
-    reserve (reservation: PendingReservation) {
+    reserve (reservation: PendingReservation): void {
       openBatch().reservations.push(reservation)
       wake(0)
     },
 
-    touch () {
+    /** Has dirty allowances written, which are no part of a batch. */
+    touch (): void {
       touched = true
       wake(options.flushMs)
     },
 
-    async flush () {
+    /** Throws StoreUnavailable when the next attempt fails. */
+    async flush (): Promise<void> {
       if (stopped) return
       const last = batches.at(-1) ?? (touched ? openBatch() : current)
       if (last === null) return
@@ -177,7 +162,8 @@ export function createQueue ({ write, options, timers, clock, onOutage }: QueueC
       await promise
     },
 
-    async stop () {
+    /** Waits for the batch in progress, the last one written. */
+    async stop (): Promise<void> {
       stopped = true
       timer?.cancel()
       await draining

@@ -1,10 +1,9 @@
 import type { LRUCache } from 'lru-cache'
-import type { Store, Queries } from '../../store/store.ts'
+import type { Queries } from '../../store/store.ts'
 import type { NodeAllowance, Term } from '../node-allowance.ts'
-import type { LedgerOptions } from '../options.ts'
 import type { DurableRow } from '../sql/durable-holds.ts'
 import type { Statements } from '../sql/statements.ts'
-import type { Batch, PendingReservation } from '../types.ts'
+import type { Batch, NodeContext, PendingReservation } from '../types.ts'
 import type { LockedReservation } from './grant.ts'
 import type { Postings } from './postings.ts'
 
@@ -21,13 +20,7 @@ export interface Committed {
   known: { reservation: PendingReservation, rows: readonly DurableRow[] }[]
 }
 
-export interface CommitContext {
-  store: Store
-  node: string
-  options: LedgerOptions
-  clock: () => number
-  monotonic: () => number
-}
+export type CommitContext = Pick<NodeContext, 'store' | 'node' | 'options' | 'clock' | 'monotonic'>
 
 export interface Transaction extends CommitContext {
   statements: Statements

@@ -1,22 +1,15 @@
 import { assertSafe } from '../../shared/money.ts'
-import type { Log } from '../../shared/log.ts'
-import type { Timers } from '../../shared/timers.ts'
 import { StoreUnavailable } from '../../store/store.ts'
 import type { NodeMembership } from '../cluster/node-membership.ts'
 import type { Queue } from '../commit/queue.ts'
 import type { Hold, Posting, Reservation } from '../ledger.ts'
 import { grantFromMemory, type Grant } from '../node-allowance.ts'
 import type { LedgerOptions } from '../options.ts'
-import type { OpenHold, PendingReservation } from '../types.ts'
+import type { NodeContext, OpenHold, PendingReservation } from '../types.ts'
 
-interface HoldsContext {
+interface HoldsContext extends NodeContext {
   membership: NodeMembership
   queue: Queue
-  options: LedgerOptions
-  timers: Timers
-  clock: () => number
-  monotonic: () => number
-  log: Log
   counts: { overages: number }
 }
 

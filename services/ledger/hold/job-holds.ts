@@ -13,18 +13,10 @@ export interface JobHold {
 }
 
 /** Ends the holds of jobs within the transaction that ends the job. Methods are idempotent. */
-export interface JobHolds {
-  /** Lets a hold last until its job ends; `reserve` gives it an expiry in case no job follows. */
-  keep (queries: Queries, id: string): Promise<void>
-  /** Charges what the job cost, at most what is held, and releases the rest; zero releases everything. */
-  settle (queries: Queries, hold: JobHold, posting: Posting, at: number): Promise<void>
-  release (queries: Queries, hold: JobHold, at: number): Promise<void>
-  /** Releases everything, and books to suspense what the provider may charge the operator nevertheless. */
-  suspend (queries: Queries, hold: JobHold, posting: Posting, at: number): Promise<void>
-}
+export type JobHolds = ReturnType<typeof createJobHolds>
 
 /** Creates the job holds of one engine; their rows are those that the ledger itself would write. */
-export function createJobHolds (engine: Store['engine']): JobHolds {
+export function createJobHolds (engine: Store['engine']) {
   const statements = createStatements(engine)
 
   async function end (
@@ -45,14 +37,21 @@ export function createJobHolds (engine: Store['engine']): JobHolds {
   }
 
   return {
-    async keep (queries, id) {
+    /** Lets a hold last until its job ends; `reserve` gives it an expiry in case no job follows. */
+    async keep (queries: Queries, id: string): Promise<void> {
       await queries.run('update hold set expires_at = null where id = $1 and state = 0', [id])
     },
-    settle: async (queries, hold, posting, at) => {
+    /** Charges what the job cost, at most what is held, and releases the rest; zero releases everything. */
+    async settle (queries: Queries, hold: JobHold, posting: Posting, at: number): Promise<void> {
       const amountNano = Math.min(posting.amountNano, hold.amountNano)
       await end(queries, hold, { ...posting, amountNano }, at, false)
     },
-    release: async (queries, hold, at) => await end(queries, hold, null, at, false),
-    suspend: async (queries, hold, posting, at) => await end(queries, hold, posting, at, true)
+    async release (queries: Queries, hold: JobHold, at: number): Promise<void> {
+      await end(queries, hold, null, at, false)
+    },
+    /** Releases everything, and books to suspense what the provider may charge the operator nevertheless. */
+    async suspend (queries: Queries, hold: JobHold, posting: Posting, at: number): Promise<void> {
+      await end(queries, hold, posting, at, true)
+    }
   }
 }
