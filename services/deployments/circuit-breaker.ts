@@ -2,12 +2,6 @@ import type { BreakerConfig } from '../catalogue/types.ts'
 
 export type Permit = number
 
-interface CircuitBreakerOptions {
-  /** Read each time: it may change. */
-  config: () => { breaker: BreakerConfig }
-  random: () => number
-}
-
 const maxOpenMs = 60_000
 const maxPauseMs = 60_000
 /** Keeps several nodes from retrying at the same moment. */
@@ -25,7 +19,9 @@ export type CircuitBreaker = ReturnType<typeof createCircuitBreaker>
  * Creates a closed breaker. It opens after `failures` in a row, or when the error rate of a window with
  * enough calls is too high; each time without a success in between for twice as long.
  */
-export function createCircuitBreaker ({ config, random }: CircuitBreakerOptions) {
+export function createCircuitBreaker (
+  { config, random }: { config: () => { breaker: BreakerConfig }, random: () => number }
+) {
   let state: 'closed' | 'open' | 'half-open' = 'closed'
   /** Counts openings, so that permits from before the last one are recognized. */
   let generation = 0

@@ -28,6 +28,7 @@ const maxDeployments = 5000
 
 export type Deployments = ReturnType<typeof createDeployments>
 
+/** Creates the health and speed of the deployments called recently. */
 export function createDeployments ({
   config, clock = Date.now, monotonic = () => performance.now(), random = Math.random
 }: DeploymentsOptions) {

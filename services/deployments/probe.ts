@@ -2,12 +2,6 @@ import type { Provider } from '../providers/provider.ts'
 import { UpstreamError } from '../shared/errors.ts'
 import type { Deployments } from './deployments.ts'
 
-interface ProberOptions {
-  deployments: Deployments
-  provider: (id: string) => Provider | undefined
-  monotonic?: () => number
-}
-
 const missesToTrip = 2
 /** Failures that mean the provider is unreachable; a refusal means that it is reachable. */
 const unreachableKinds = new Set(['network', 'timeout', 'overloaded', 'bad_reply'])
@@ -16,7 +10,9 @@ const unreachableKinds = new Set(['network', 'timeout', 'overloaded', 'bad_reply
  * Creates a prober. A provider that is unreachable twice in a row opens the breakers of its deployments; one
  * that is reachable again makes them half-open at once.
  */
-export function createProber ({ deployments, provider, monotonic = () => performance.now() }: ProberOptions) {
+export function createProber ({ deployments, provider, monotonic = () => performance.now() }: {
+  deployments: Deployments, provider: (id: string) => Provider | undefined, monotonic?: () => number
+}) {
   const missesOf = new Map<string, number>()
 
   async function isReachable (one: Provider, signal: AbortSignal): Promise<boolean> {

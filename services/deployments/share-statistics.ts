@@ -26,6 +26,7 @@ const retentionMs = 45 * 60_000
 const deleteEveryMs = 10 * 60_000
 const maxRows = 20_000
 
+/** Shares the measurements of nodes through the store. */
 export function createStatisticsExchange ({ store, deployments, node, clock = Date.now }: ExchangeOptions) {
   const table = createJsonRows<Omit<StatisticsRow, 'node'> & Record<string, string | number>>(store.engine,
     { provider: 'text', model: 'text', at: 'bigint', count: 'bigint', sums: 'text' })

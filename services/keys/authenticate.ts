@@ -4,19 +4,12 @@ import { expiredKey, incorrectKey, missingKey, revokedKey, rotatedKey, wrongRole
 import { readKey } from './token.ts'
 import type { KeyRecord, KeyRole } from './types.ts'
 
-export interface AuthenticatorOptions {
-  cache: KeyCache
-  clock: () => number
-  /** About once a minute for each key in use. */
-  onUse: (id: string, at: number) => void
-}
-
 const reportUseEveryMs = 60_000
 
-export type Authenticator = ReturnType<typeof createAuthenticator>
-
 /** Creates the check of keys. Every use compares hashes; secrets are not kept. */
-export function createAuthenticator ({ cache, clock, onUse }: AuthenticatorOptions) {
+export function createAuthenticator (
+  { cache, clock, onUse }: { cache: KeyCache, clock: () => number, onUse: (id: string, at: number) => void }
+) {
   function check (key: string, secretSha256: Buffer, found: CachedKey | null, role: KeyRole): KeyRecord {
     const now = clock()
     if (found === null || !belongsTo(found, secretSha256)) throw incorrectKey(key)

@@ -9,19 +9,13 @@ import type { KeySettings, ListedKey, StoredKey } from './types.ts'
 /** A key with its new secret; the previous one is valid until `previousUntil`. */
 export interface RotatedKey { id: string, key: string, previousUntil: number }
 
-interface KeyChangesOptions {
-  store: Store
-  clock: () => number
-  onChange: (id: string) => void
-}
-
 const defaultGraceMs = 24 * 3_600_000
 
-/** Changes of existing keys. Methods throw StoreUnavailable. */
-export type KeyChanges = ReturnType<typeof createKeyChanges>
-
+/** Creates the changes of existing keys. Methods throw StoreUnavailable. */
 /** Creates the changes of a store's keys. */
-export function createKeyChanges ({ store, clock, onChange }: KeyChangesOptions) {
+export function createKeyChanges (
+  { store, clock, onChange }: { store: Store, clock: () => number, onChange: (id: string) => void }
+) {
   /** Holds the lock of the key, so that concurrent changes do not overwrite each other. */
   async function change<T> (id: string, work: (queries: Queries, key: StoredKey) => Promise<T>): Promise<T> {
     try {

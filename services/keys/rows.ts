@@ -73,6 +73,7 @@ export async function lockKey (queries: Queries, id: string): Promise<StoredKey 
   return await selectKey(queries, id)
 }
 
+/** Writes the settings of a key. */
 export async function updateKeySettings (queries: Queries, id: string, settings: KeySettings): Promise<void> {
   await queries.run(`
     update api_key set label = $2, models = $3, budget_nano = $4, budget_period = $5, expires_at = $6,

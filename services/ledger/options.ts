@@ -34,6 +34,7 @@ export interface LedgerOptions {
 
 const nanoPerUsd = 1_000_000_000
 
+/** Fills in the defaults of an engine. */
 export function withDefaults (engine: Store['engine'], given: Partial<LedgerOptions>): LedgerOptions {
   return { ...defaults, chunkNano: chunks[engine], ...given }
 }

@@ -36,6 +36,7 @@ export function allowanceSize (limit: number): number {
   return Math.ceil(limit / 16)
 }
 
+/** Returns the minute of a time, counted from 1970. */
 export function minuteOf (nowMs: number): number {
   return Math.floor(nowMs / minuteMs)
 }

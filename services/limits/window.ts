@@ -29,6 +29,7 @@ export function resetOf ({ minute, used, previous }: Window, nowMs: number): num
   return Math.max(0, (minute + (used > 0 ? 2 : 1)) * minuteMs - nowMs)
 }
 
+/** Moves a window to a later minute; an earlier one changes nothing. */
 export function rolled (window: Window, minute: number): Window {
   if (minute <= window.minute) return window
   return { minute, used: 0, previous: minute === window.minute + 1 ? window.used : 0 }

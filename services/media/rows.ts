@@ -6,7 +6,7 @@ export interface MediaRow extends StoredMedia { sha256: string, account: string,
 const columns = `id, job, account, mime, extension, bytes, sha256, width, height,
   created_at as "createdAt", expires_at as "expiresAt"`
 
-/** Throws StoreUnavailable. */
+/** Inserts a row. Throws StoreUnavailable. */
 export async function insertMedia (queries: Queries, row: MediaRow): Promise<void> {
   const { id, job, account, mime, extension, bytes, sha256, width, height, createdAt, expiresAt } = row
   await queries.run(`
@@ -28,6 +28,7 @@ export async function deleteExpiredRows (queries: Queries, nowMs: number, limit:
     returning id, extension`, [nowMs, limit])
 }
 
+/** Returns those of `ids` that have a row. */
 export async function existingIds (queries: Queries, ids: readonly string[]): Promise<Set<string>> {
   if (ids.length === 0) return new Set()
   const places = ids.map((_, index) => `$${index + 1}`).join(', ')

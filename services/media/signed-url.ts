@@ -3,12 +3,9 @@ import { parseFileName } from './blob-store.ts'
 import type { MediaRow } from './rows.ts'
 import type { SignedMediaStore } from './store.ts'
 
-/** The parts of a media URL: `<id>.<extension>`, its expiry and its signature, all unchecked. */
-export interface SignedUrlParts { name: string, exp: unknown, sig: unknown }
-
 /** The row a signed URL names. Throws GatewayError: 404 if unknown, 403 if expired or not signed here. */
 export async function resolveSignedUrl (
-  media: SignedMediaStore, parts: SignedUrlParts, nowMs: number
+  media: SignedMediaStore, parts: { name: string, exp: unknown, sig: unknown }, nowMs: number
 ): Promise<MediaRow> {
   const { exp, sig } = parts
   const name = parseFileName(parts.name)

@@ -15,14 +15,6 @@ export interface SignedMediaStore extends MediaStore {
   verifyUrl (id: string, expiresS: string, signature: string): boolean
 }
 
-interface MediaOptions {
-  store: Store
-  blobs: BlobStore
-  signer: UrlSigner
-  retentionMs: number
-  clock?: () => number
-}
-
 /** Default size limits in bytes. */
 export const maxBytesByKind: Readonly<Record<PutMediaOptions['kind'], number>> = {
   image: 64 * 1024 ** 2,
@@ -34,7 +26,8 @@ export const maxBytesByKind: Readonly<Record<PutMediaOptions['kind'], number>> =
  * complete blob. Methods also throw StoreUnavailable and MediaUnavailable.
  */
 export function createMediaStore (
-  { store, blobs, signer, retentionMs, clock = Date.now }: MediaOptions
+  { store, blobs, signer, retentionMs, clock = Date.now }:
+  { store: Store, blobs: BlobStore, signer: UrlSigner, retentionMs: number, clock?: () => number }
 ): SignedMediaStore {
   return {
     async put (body, options) {

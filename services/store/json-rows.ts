@@ -29,6 +29,7 @@ export function createJsonRows<Row extends Record<string, Value>> (
   }
 }
 
+/** Describes a list of ids, as `createJsonRows` does. */
 export function createJsonIds (
   engine: Store['engine']
 ): { readonly sql: string, parameter (ids: Iterable<string>): string } {

@@ -10,6 +10,7 @@ export interface PostgresConnection extends ScriptQueries {
   isBroken (): boolean
 }
 
+/** Wraps a connected client, preparing each statement once. */
 export function createPostgresConnection (client: ClientBase, names: StatementNames): PostgresConnection {
   let broken = false
 

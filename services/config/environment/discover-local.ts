@@ -5,7 +5,7 @@ import type { ProviderConfig } from '../../catalogue/types.ts'
 import { newProvider } from '../new-provider.ts'
 
 /** An address where a model server may listen. */
-export interface LocalCandidate { id: string, dialect: string, baseUrl: string }
+interface LocalCandidate { id: string, dialect: string, baseUrl: string }
 
 const defaultCandidates: readonly LocalCandidate[] = [
   { id: 'ollama', dialect: 'ollama', baseUrl: 'http://127.0.0.1:11434/v1' },

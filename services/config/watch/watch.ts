@@ -4,13 +4,6 @@ import { isDeepStrictEqual } from 'node:util'
 import { watchDirectories } from './directory-watch.ts'
 import { maxFileBytes } from '../load.ts'
 
-export interface ConfigWatcher {
-  /** Loads the file even if it is unchanged; resolves after `onChange` or `onError` was called. */
-  reload (): Promise<void>
-  /** Stops watching; resolves when a running load has ended. No callback is called after that. */
-  close (): Promise<void>
-}
-
 interface WatchOptions<Config> {
   path: string
   load: () => Config | Promise<Config>
@@ -19,7 +12,6 @@ interface WatchOptions<Config> {
   onError: (error: Error) => void
   /** If the file differs from it when the watch starts, `onChange` is called. */
   running?: Config
-  signal?: AbortSignal
 }
 
 /** An editor writes in several steps: wait until the file has not changed for `ms`, but at most `maxMs`. */
@@ -30,8 +22,8 @@ const debounceTime = { ms: 100, maxMs: 1000 }
  * watching before the first load, so that no change is missed.
  */
 export function watchConfig<Config> (
-  { path, load, onChange, onError, running, signal }: WatchOptions<Config>
-): ConfigWatcher {
+  { path, load, onChange, onError, running }: WatchOptions<Config>
+) {
   let loaded: string | null = null
   let closed = false
   let queue = Promise.resolve()
@@ -61,18 +53,18 @@ export function watchConfig<Config> (
   const directories = watchDirectories(path, check.schedule, onError)
   loaded = fingerprint(path)
 
+  /** Resolves when a running load has ended; no callback is called after that. */
   function close (): Promise<void> {
     closed = true
     check.cancel()
     directories.close()
-    signal?.removeEventListener('abort', close)
     return queue
   }
 
   if (running !== undefined) enqueue(() => apply((config) => !isDeepStrictEqual(config, running)))
-  signal?.addEventListener('abort', close)
-  if (signal?.aborted) close()
-  return { reload: () => enqueue(() => apply()), close }
+  /** Loads the file even if it is unchanged; resolves after `onChange` or `onError` was called. */
+  const reload = (): Promise<void> => enqueue(() => apply())
+  return { reload, close }
 }
 
 /** Calls `act` once nothing has been scheduled for a while. */

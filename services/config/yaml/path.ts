@@ -49,6 +49,7 @@ export function rangeOf (node: unknown): Range {
   return isNode(node) && node.range ? [node.range[0], node.range[1]] : [0, 0]
 }
 
+/** Returns the path of a node that `visit` reached. */
 export function pathOf (key: number | 'key' | 'value' | null, ancestors: readonly unknown[]): Path {
   const steps = ancestors.flatMap((ancestor, index) => {
     if (isPair(ancestor)) return keyOf(ancestor)

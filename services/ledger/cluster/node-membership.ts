@@ -21,12 +21,12 @@ interface NodeMembershipContext extends NodeContext {
   onReleased (node: string, released: readonly Released[]): void
 }
 
-/**
- * This node as a member of the cluster, under a lease that its heartbeat renews. Methods throw
- * StoreUnavailable.
- */
 export type NodeMembership = Readonly<ReturnType<typeof createNodeMembership>>
 
+/**
+ * Creates this node as a member of the cluster, under a lease that its heartbeat renews. Methods throw
+ * StoreUnavailable.
+ */
 export function createNodeMembership (context: NodeMembershipContext) {
   const { store, node, liveness, staleHolds, releaseDeadNodes, onReleased } = context
   const { options, clock, monotonic } = context

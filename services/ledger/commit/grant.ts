@@ -25,6 +25,7 @@ export interface AccountState {
   durableNano: number
 }
 
+/** Returns an account after the settlements of a commit, before its reservations. */
 export function createAccountState (
   row: AccountRow, allowance: NodeAllowance, change: BalanceChange
 ): AccountState {
@@ -39,6 +40,7 @@ export function createAccountState (
   }
 }
 
+/** Returns what will be held of the account. */
 export function heldNano ({ row, change, allowedNano, durableNano }: AccountState): number {
   return row.heldNano - row.allowanceNano + allowedNano - change.releasedNano + durableNano
 }
@@ -55,6 +57,7 @@ export function spareNano ({ allowance, change, allowedNano, grantedNano }: Acco
   return allowedNano - allowance.inFlightNano - stillPostedNano - grantedNano
 }
 
+/** Makes the allowance in memory what the database has acknowledged. */
 export function applyTo ({ allowance, change, allowedNano, grantedNano }: AccountState): void {
   allowance.grantedNano = allowedNano
   allowance.inFlightNano += grantedNano
@@ -123,6 +126,7 @@ export function shortages (
   })
 }
 
+/** Returns the 402, in the figures of the first account that is short. */
 export function shortageError ({ reservation: { amountNano }, states }: LockedReservation): GatewayError {
   const short = states.find((state) => amountNano > withinReachNano(state)) ?? states[0]
   if (short === undefined) throw new Error('a reservation has no account')
