@@ -308,7 +308,7 @@ t.test('oversized answers', async (t) => {
   }
 })
 
-t.test('truncated and empty answers', async (t) => {
+t.test('slow and silent answers', async (t) => {
   const upstream = await started(t)
   let open = () => {}
   upstream.script(scripts.heldUntil(new Promise<void>((resolve) => { open = resolve })))

@@ -3,17 +3,17 @@ import { Agent, request } from 'undici'
 import type { Random } from '../services/ledger/random.ts'
 import { chunks, events, type Script } from '../upstream.ts'
 
-/** One stream that a client has asked for. `node` is who serves it, once that is known. */
+/** A client's stream. `node` serves it; null until that is known. */
 export interface Stream { node: string | null, failure: string | null }
 
-/** Clients that each ask for one stream after the other. */
+/** Clients that each request one stream after the other. */
 export interface Load {
-  /** Those that have ended, well or not, since the last call. */
+  /** The streams that have ended since the last call, completed or not. */
   take (): Stream[]
-  /** How many run now, of one node or of one that is not known yet. */
+  /** Running streams of a node, including those whose node is not known yet. */
   openAt (node: string): number
   readonly open: number
-  /** Lets the running ones end. */
+  /** Waits for the running streams to end. */
   stop (): Promise<void>
 }
 
@@ -33,7 +33,7 @@ export function pacedBy (random: Random): Script {
   }
 }
 
-/** Asks for one stream and reads it to its end. */
+/** Requests one stream and reads it to its end. */
 export async function ask (url: string, key: string, stream: Stream): Promise<number> {
   try {
     const answer = await request(`${url}/chat/completions`, {
@@ -42,7 +42,7 @@ export async function ask (url: string, key: string, stream: Stream): Promise<nu
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       body: JSON.stringify({ model: 'gpt-5-nano', stream: true, max_tokens: 100, messages: [{ role: 'user', content: 'Hello' }] })
     })
-    // nginx names all that it has tried, the one that answered last.
+    // nginx names all nodes it tried; the last one answered.
     stream.node = String(answer.headers['x-node']).split(', ').at(-1) ?? null
     const text = await answer.body.text()
     if (answer.statusCode !== 200) stream.failure = `${answer.statusCode} ${text.slice(0, 200)}`
@@ -65,7 +65,7 @@ export function startLoad (url: string, key: string, clients: number): Load {
       await ask(url, key, stream)
       open.delete(stream)
       ended.push(stream)
-      // Else a client that is refused at once would do nothing but ask.
+      // Without a pause, a client that is refused at once would loop.
       if (stream.failure !== null) await pause(100)
     }
   }

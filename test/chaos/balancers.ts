@@ -13,7 +13,7 @@ import { startPostgresProcess } from './postgres.ts'
 import { createReport } from './report.ts'
 
 // Two nodes on Postgres behind nginx and HAProxy, with the settings of deploy/: restarts one after the other
-// under streams, asks for more than limits allow, and kills a node.
+// under streams, exceeds limits, and kills a node.
 
 const { values } = parseArgs({
   options: {
@@ -48,10 +48,10 @@ async function run (origin: string): Promise<void> {
     TOLLGATE_ADMIN_KEY: adminKey,
     TOLLGATE_MEDIA: await temporaryFolder(t),
     TOLLGATE_STARTING_CREDIT: '1000',
-    // On a machine that does all this at once, lateness is no overload.
+    // The whole test runs on one machine, so event loop delay must not cause load shedding.
     TOLLGATE_MAX_LAG_MS: '60000'
   }
-  // What docs/many-nodes.md says of the balancer before them.
+  // The delay of docs/many-nodes.md for this load balancer.
   let delayS = 0
   const start = async (PORT: number) => {
     const own = { PORT: String(PORT), TOLLGATE_DRAIN_DELAY_SECONDS: String(delayS) }
@@ -77,7 +77,7 @@ async function run (origin: string): Promise<void> {
   if (other !== null) {
     delayS = 5
     await Promise.all([replace(0, 'SIGTERM'), replace(1, 'SIGTERM')])
-    // Both were away, and HAProxy has to hear that they are back.
+    // Both were down, and HAProxy must notice that they are back.
     await pause(4000)
     await restartEach('HAProxy', { ...gateway, url: `http://127.0.0.1:${other}/v1` }, replace)
   }
@@ -105,17 +105,17 @@ async function createKey (origin: string, limits: object): Promise<string> {
   return created.key
 }
 
-/** Ends a node, starts it anew at the same port, and returns how it ended. */
+/** Stops a node, restarts it on the same port, and returns how it ended. */
 type Replace = (index: number, signal: NodeJS.Signals) => Promise<number | null>
 
-/** No request may fail while every node is replaced. */
+/** Replaces every node; no request may fail. */
 async function restartEach (balancer: string, { url, key }: Gateway, replace: Replace): Promise<void> {
   const load = startLoad(url, key, Number(values.streams))
   await pause(1500)
   const codes: (number | null)[] = []
   for (let restart = 0; restart < Number(values.rounds) * ports.length; restart++) {
     codes.push(await replace(restart % ports.length, 'SIGTERM'))
-    // HAProxy asks each second who is ready.
+    // HAProxy checks readiness every second.
     await pause(random.integer(2500, 5000))
   }
   report.check(load.open === Number(values.streams), `${load.open} streams run at the same time`)
@@ -129,7 +129,7 @@ async function restartEach (balancer: string, { url, key }: Gateway, replace: Re
   report.check(served.size === ports.length, `the streams were served by ${[...served].join()}`)
 }
 
-/** Nodes share a limit: together they admit no more, and not much less. */
+/** Nodes share a limit: together they admit no more than it, and not much less. */
 async function exceedLimits ({ url, create }: Gateway): Promise<void> {
   const [rpm, slots, clients] = [120, 12, 40]
   const many = async (key: string, count: number) => {
@@ -137,7 +137,7 @@ async function exceedLimits ({ url, create }: Gateway): Promise<void> {
     const statuses = await Promise.all(streams.map(stream => ask(url, key, stream)))
     return { statuses, nodes: new Set(streams.map(({ node }) => node)) }
   }
-  // Counted by minutes of the clock, so none may end meanwhile.
+  // Limits count per calendar minute, so none may end meanwhile.
   const leftMs = 60_000 - Date.now() % 60_000
   if (leftMs < 25_000) await pause(leftMs)
   const limited = await create({ requests_per_minute: rpm })
@@ -157,7 +157,7 @@ async function exceedLimits ({ url, create }: Gateway): Promise<void> {
   report.check(slotted.nodes.size === ports.length, 'both nodes were asked')
 }
 
-/** A node that is killed costs the connections it had, and the slots of its requests come back. */
+/** Killing a node breaks only its own connections, and the slots of its requests are released. */
 async function killOne (
   { url, key, create }: Gateway, kill: () => Promise<unknown>
 ): Promise<void> {
@@ -182,7 +182,7 @@ async function killOne (
   const others = failures.filter(({ node }) => node !== victim)
   report.check(others.length === 0, JSON.stringify(others.slice(0, 5)))
 
-  // Each node may keep a slot for a moment that it does not use.
+  // Each node may hold an unused slot for a moment.
   for (let running = 0; running < 11 && performance.now() - killedMs < 40_000;) {
     const streams = Array.from({ length: 12 }, (): Stream => ({ node: null, failure: null }))
     const statuses = await Promise.all(streams.map(stream => ask(url, slotted, stream)))

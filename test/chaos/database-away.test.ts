@@ -4,7 +4,7 @@ import { startGateway } from '../helper.ts'
 import { startPostgres } from '../postgres.ts'
 import { addressOf, spawnGateway } from '../process.ts'
 
-t.test('a database that is away is a 503 with retry-after, never a 401, and needs no restart', async t => {
+t.test('without its database a node answers 503 with retry-after, never 401, and recovers without a restart', async t => {
   const postgres = await startPostgres(t)
   const gateway = await spawnGateway(t, { DATABASE_URL: await postgres.createSchema() })
   const { url, key } = await addressOf(gateway)
@@ -26,7 +26,7 @@ t.test('a database that is away is a 503 with retry-after, never a 401, and need
   t.equal((await ask('/v1/dashboard/billing')).status, 200)
 })
 
-t.test('a database that is away is no reason to leave at once', async t => {
+t.test('a node stays ready during a short outage of its database', async t => {
   const postgres = await startPostgres(t)
   const DATABASE_URL = await postgres.createSchema()
   const { app } = await startGateway(t, { env: { DATABASE_URL, TOLLGATE_STORE_GRACE_SECONDS: '8' } })

@@ -6,8 +6,8 @@ import { createRandom } from '../services/ledger/random.ts'
 import { startUpstream } from '../upstream.ts'
 import { createReport } from './report.ts'
 
-// Sends many requests through a gateway whose only provider fails three calls in ten, in every way that the
-// scripted upstream knows, and compares the books with what arrived.
+// Sends many requests through a gateway whose only provider fails three calls in ten, in every way of the
+// scripted upstream, and compares the books with the answers that arrived.
 
 const { values } = parseArgs({
   options: {

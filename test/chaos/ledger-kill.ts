@@ -68,13 +68,12 @@ async function openBooks (url: string): Promise<Store> {
   return store
 }
 
-/** One node that is killed again and again; each life ends before it is compared with the books. */
+/** A node that is killed repeatedly; each life has ended before it is compared with the books. */
 async function killRepeatedly (
   store: Store, url: string, slot: number, kills: number, random: Random
 ): Promise<Loss[]> {
   const losses: Loss[] = []
-  // On Postgres a node comes back under its name and takes back what it held; on SQLite any process does
-  // that.
+  // On Postgres a restarted node releases its old holds under its own name; on SQLite any process does.
   const nodeOf = (life: number) => store.engine === 'postgres' ? `node-${slot}` : `node-${slot}-${life}`
   let life = await startWorker(url, nodeOf(0), `${slot}-0`, folder.path)
   for (let lives = 1; lives <= kills; lives++) {
@@ -85,7 +84,7 @@ async function killRepeatedly (
     life = await startWorker(url, nodeOf(lives), `${slot}-${lives}`, folder.path)
     losses.push(await checkLife(store, dead, said, accountedNano, report))
     if (lives % checkEveryKills === 0) await checkBooks(store, `after ${lives} kills of node ${slot}`)
-    // Now and then the money runs out.
+    // Sometimes the money runs out.
     const nano = { paying: random.integer(1, creditNano), budget: creditNano }
     for (const [account, amountNano] of Object.entries(nano)) {
       await createAccounts(store).deposit({ id: `more-${account}-${slot}-${lives}`, account, amountNano })
@@ -95,7 +94,7 @@ async function killRepeatedly (
   return losses
 }
 
-/** Kills the database under nodes that live on, and starts it again once they have felt it. */
+/** Kills the database under running nodes, and restarts it once they have noticed. */
 async function killDatabase (server: PostgresProcess, outages: number): Promise<void> {
   const url = await server.createSchema()
   const store = await openBooks(url)
@@ -137,7 +136,7 @@ async function checkBooks (store: Store, when: string): Promise<void> {
   report.check(violations.length === 0, `${when}: ${JSON.stringify(violations)}`)
 }
 
-/** Once the last durable holds have expired, nothing is held any more. */
+/** After the last durable holds have expired, nothing is held. */
 async function checkRest (store: Store, name: string): Promise<void> {
   const quiet = { info: () => {}, warn: () => {}, error: () => {} }
   const ledger = createLedger({ store, log: quiet, options: { heartbeatMs: 100 } })

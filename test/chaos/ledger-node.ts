@@ -9,23 +9,23 @@ import type { Report } from './report.ts'
 export interface WorkerLife {
   readonly node: string
   readonly prefix: string
-  /** How often it has found the database away. */
+  /** How often it found the database unavailable. */
   readonly outages: () => number
-  /** Resolves when it finds the database away, or back. */
+  /** Resolves when it finds the database unavailable, or back. */
   hears (database: 'away' | 'back'): Promise<void>
   kill (): Promise<Said>
-  /** Lets it finish. Throws an Error when it ends in another way. */
+  /** Waits until it has finished. Throws an Error if it ends in another way. */
   end (): Promise<Said>
 }
 
-/** What a worker has said in its life. */
+/** The output of one life of a worker. */
 export interface Said {
-  /** What each request was settled with, in nano-USD, by its id. */
+  /** The charge of each request in nano-USD, by its id. */
   settled: ReadonlyMap<string, number>
   onDisk: ReadonlySet<string>
 }
 
-/** Starts a worker and waits until it is ready. `folder` keeps what it says. */
+/** Starts a worker and waits until it is ready. Its output is stored in `folder`. */
 export async function startWorker (
   url: string, node: string, prefix: string, folder: string
 ): Promise<WorkerLife> {
@@ -83,8 +83,8 @@ async function readSaid (path: string): Promise<Said> {
 export interface Loss { lostNano: number, boundNano: number }
 
 /**
- * Compares the books with what a worker has said in a life that is over, and whose holds have been taken
- * back. `accountedNano` is what earlier lives of the same node had on hold when they ended.
+ * Compares the books with the output of a worker's life that has ended and whose holds have been released.
+ * `accountedNano` is what earlier lives of the same node held when they ended.
  */
 export async function checkLife (
   store: Store, { node, prefix }: WorkerLife, { settled, onDisk }: Said, accountedNano: number, report: Report
@@ -104,7 +104,7 @@ export async function checkLife (
   return { lostNano, boundNano }
 }
 
-/** What of a node's holds for small requests was taken back so far, in all its lives, in nano-USD. */
+/** The released holds for small requests of a node, in all its lives, in nano-USD. */
 export async function takenBackNano (store: Store, node: string): Promise<number> {
   const row = await store.get<{ nano: number }>(`
     select cast(coalesce(sum(amount), 0) as bigint) as nano from hold
@@ -112,7 +112,7 @@ export async function takenBackNano (store: Store, node: string): Promise<number
   return row?.nano ?? 0
 }
 
-/** What requests with holds of their own held when they were left, in nano-USD. */
+/** The durable holds of requests that were abandoned, in nano-USD. */
 async function ownHoldsNano (store: Store, prefix: string): Promise<number> {
   const row = await store.get<{ nano: number }>(`
     select cast(coalesce(sum(amount), 0) as bigint) as nano from hold

@@ -5,7 +5,7 @@ import { startPostgresProcess } from './postgres.ts'
 import { createReport } from './report.ts'
 
 // Runs many random schedules of nodes that crash, lose the database and have clocks that run unevenly, on
-// each engine. On SQLite a schedule is the same again for the same seed: --seed <n> --count 1.
+// each engine. On SQLite a seed repeats its schedule: --seed <n> --count 1.
 
 const { values } = parseArgs({
   options: {
@@ -20,7 +20,7 @@ const count = Number(values.count)
 await run('sqlite', async () => 'sqlite::memory:', count)
 
 await using server = await startPostgresProcess()
-// Its statements take much longer, and the code is the same but for a few lines of SQL.
+// Fewer, because its statements take much longer and only a few lines of SQL differ.
 await run('postgres', () => server.createSchema(), Math.ceil(count / 40))
 report.close()
 

@@ -5,10 +5,10 @@ import { openStore } from '../../services/store/open.ts'
 import { StoreUnavailable } from '../../services/store/store.ts'
 
 /**
- * A node that spends the account `paying` as fast as it can until it is killed, or ended by SIGTERM:
- * address of the store, id of the node, prefix of its requests' ids. It prints `settle <id>
- * <cost>` before a request is settled and `disk <id>` when that is on disk. It sends its parent
- * `ready`, and `away` or `back` as the database comes and goes.
+ * A node that spends the account `paying` as fast as it can until it is killed or gets SIGTERM. Arguments:
+ * URL of the store, id of the node, prefix of its request ids. It prints `settle <id> <cost>` before it
+ * settles a request and `disk <id>` when the settlement is written. It sends its parent `ready`, and `away`
+ * or `back` as the database disappears and returns.
  */
 const [url = '', nodeId = '', prefix = ''] = process.argv.slice(2)
 const concurrency = 16
@@ -60,7 +60,7 @@ function report (database: 'back' | 'away'): void {
   reported = database
 }
 
-/** Output goes to a file, which is written at once and so survives a kill. */
+/** Output goes to a file, whose synchronous writes survive a kill. */
 function print (line: string): void {
   process.stdout.write(`${line}\n`)
 }

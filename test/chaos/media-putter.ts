@@ -4,7 +4,7 @@ import { createMediaStore } from '../../services/media/store.ts'
 import { openStore } from '../../services/store/open.ts'
 import { inPieces, mp4Of } from '../services/media/samples.ts'
 
-/** Stores one video after the other and says the id of each, until it is killed. */
+/** Stores one video after the other and prints the id of each, until it is killed. */
 const [, , database = '', folder = ''] = process.argv
 const store = await openStore(database)
 const media = createMediaStore({

@@ -14,7 +14,7 @@ import { filesIn } from '../services/media/helper.ts'
 const program = join(import.meta.dirname, 'media-putter.ts')
 const rounds = 4
 
-t.test('a process that is killed while it stores leaves nothing half to be seen', async t => {
+t.test('a process that is killed during a store leaves no partial file visible', async t => {
   const folder = await temporaryFolder(t)
   const database = `sqlite:${join(folder, 'tollgate.db')}`
   const root = join(folder, 'media')
@@ -25,7 +25,7 @@ t.test('a process that is killed while it stores leaves nothing half to be seen'
     const lines = createInterface({ input: child.stdout })
     lines.on('line', id => {
       confirmed.add(id)
-      // In the middle of what follows.
+      // Kills it in the middle of the next ones.
       if (confirmed.size % 3 === 0) setTimeout(() => child.kill('SIGKILL'), round * 3)
     })
     await once(child, 'close')

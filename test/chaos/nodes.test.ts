@@ -10,7 +10,7 @@ const body = JSON.stringify({
   model: 'sandbox-chat', messages: [{ role: 'user', content: 'What is a gateway?' }], max_tokens: 100
 })
 
-/** Asks until the gateway refuses; counts the answers by status. */
+/** Sends requests until the gateway refuses; counts the answers by status. */
 async function askUntilRefused (pool: Pool, key: string, statuses: Map<number, number>): Promise<void> {
   for (let status = 200; status === 200;) {
     const answer = await pool.request({
@@ -25,7 +25,7 @@ async function askUntilRefused (pool: Pool, key: string, statuses: Map<number, n
   }
 }
 
-t.test('four nodes share an account that covers a part of what 64 clients ask for', async t => {
+t.test('four nodes share an account that covers part of the requests of 64 clients', async t => {
   const postgres = await startPostgres(t)
   const DATABASE_URL = await postgres.createSchema()
   const env = { DATABASE_URL, TOLLGATE_STARTING_CREDIT: '0.03' }
@@ -56,7 +56,7 @@ t.test('four nodes share an account that covers a part of what 64 clients ask fo
   t.equal(account?.held, 0)
   const leftNano = (account?.credits ?? 0) - (account?.spent ?? 0)
   t.ok(leftNano >= 0, 'never below zero')
-  // The last refusals may each have found the money of up to 63 other requests held, and no more than that.
+  // The last refusals may have found the money of up to 63 other requests held, but not more.
   const holdNano = 60_000
   t.ok(leftNano < 64 * holdNano, `${leftNano} nano-USD were left when all clients were refused`)
   t.strictSame(await checkLedger(store), [])

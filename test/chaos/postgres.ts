@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline'
 import pg from 'pg'
 
 /**
- * A Postgres server that can be killed; disposing of it stops and removes it. No test framework is needed.
+ * A Postgres server that can be killed; disposing of it stops and removes it. Needs no test framework.
  */
 export interface PostgresProcess extends AsyncDisposable {
   /** The address of an empty schema. */
@@ -15,7 +15,7 @@ export interface PostgresProcess extends AsyncDisposable {
 }
 
 /**
- * Starts a server on a free port of this machine. One that is not `durable` trusts that the power stays on.
+ * Starts a server on a free port of this machine. Without `durable`, commits do not survive a power failure.
  */
 export async function startPostgresProcess ({ durable = false } = {}): Promise<PostgresProcess> {
   const program = join(import.meta.dirname, '..', 'postgres-server.ts')

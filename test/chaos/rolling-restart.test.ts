@@ -9,8 +9,8 @@ import { addressOf, spawnGateway, temporaryFolder } from '../process.ts'
 import type { GatewayProcess } from '../process.ts'
 
 /**
- * A load balancer as they come: it keeps connections open, asks `/readyz` now and then, and sends requests to
- * whoever is ready, in turn. It tries nothing twice.
+ * A typical load balancer: it keeps connections open, checks `/readyz` periodically, and sends requests to
+ * the ready nodes in turn, without retries.
  */
 async function startBalancer (t: Test, checkEveryMs: number) {
   const nodes = new Map<string, boolean>()

@@ -6,8 +6,8 @@ import { blockDefaults, videoDefaults } from '../../services/config/defaults.ts'
 import { modelFromCatalogue } from '../../services/catalogue/models.ts'
 
 /**
- * A gateway whose times are scaled down, for `videos.ts`: it says where it listens, and, when it is told
- * `arm`, it stops for ever just before its next video would be settled, and says `settling`.
+ * A gateway with scaled-down times, for `videos.ts`: it sends the address it listens on. After the message
+ * `arm` it blocks for ever just before it settles its next video, and sends `settling`.
  */
 
 const [, , providerUrl = '', takeover = ''] = process.argv
@@ -37,7 +37,7 @@ let armed = false
 const read = app.media.read.bind(app.media)
 app.media.read = async (media, range) => {
   if (!armed) return await read(media, range)
-  // What is read of a finished copy is its length, by which it is settled next.
+  // A finished copy is read for its length, right before the settlement.
   process.send?.({ event: 'settling' })
   return await new Promise(() => {})
 }

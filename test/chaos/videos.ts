@@ -16,8 +16,7 @@ import { createRandom } from '../services/ledger/random.ts'
 import { startPostgresProcess } from './postgres.ts'
 import { createReport } from './report.ts'
 
-// Kills the gateway that works on a video, in every state of the job, and looks whether its client still gets
-// it.
+// Kills the gateway that works on a video, in every state of the job; the client must still get the video.
 
 const { values } = parseArgs({
   options: {
@@ -31,8 +30,8 @@ const takeoverMs = 600
 const patienceMs = 120_000
 type State = 'submitting' | 'queued' | 'running' | 'storing' | 'settling'
 /**
- * The call of the provider during which a job is in a state; none while it is about to be settled. What the
- * first poll says is written before the second one is made.
+ * The provider call during which a job is in a state; none while it is about to be settled. The result of the
+ * first poll is written before the second one is sent.
  */
 const stops: Readonly<Record<State, { step: Step, call: number } | null>> = {
   submitting: { step: 'submit', call: 1 },
@@ -54,7 +53,7 @@ const recoveredMs: number[] = []
 const children: ChildProcess[] = []
 const roundsPerLane = Math.ceil(Number(values.rounds) / lanes)
 await Promise.all(Array.from({ length: lanes }, (_, lane) => runLane(lane, roundsPerLane)))
-// A node that goes on would keep this process from ending.
+// A running node would keep this process alive.
 for (const child of children) child.kill('SIGKILL')
 recoveredMs.sort((one, other) => one - other)
 process.stdout.write(`${recoveredMs.length} kills in ${((performance.now() - started) / 1000).toFixed(0)} s; the video came ` +
@@ -63,7 +62,7 @@ report.close()
 
 interface Life { child: ChildProcess, url: string, key: string | null }
 
-/** Two gateways on one database, of which one is killed in each round and started anew. */
+/** Two gateways on one database, one of which is killed and restarted in each round. */
 async function runLane (lane: number, rounds: number): Promise<void> {
   await using provider = await startVideoProvider()
   const databaseUrl = await server.createSchema()
@@ -121,7 +120,7 @@ interface Round {
 
 interface Answer { status: number, text: string, tries: number }
 
-/** Asks for a video at one node, kills it when the job has come so far, and lets the client try again. */
+/** Requests a video from one node, kills it when the job is in the given state, and lets the client retry. */
 async function killIn (state: State, round: Round): Promise<{ at: number, answer: Promise<Answer> }> {
   const { provider, victim, name, store } = round
   const reached = new EventEmitter()
@@ -129,7 +128,7 @@ async function killIn (state: State, round: Round): Promise<{ at: number, answer
   let calls = 0
   provider.before = (step, job) => {
     if (step !== stop?.step || !job.prompt.includes(name)) return undefined
-    // It is not made before the kill, however slow the machine is.
+    // It takes longer than the time until the kill, even on a slow machine.
     if (state === 'running') job.doneAt = Infinity
     if (++calls < stop.call) return undefined
     provider.before = null
@@ -153,7 +152,7 @@ async function killIn (state: State, round: Round): Promise<{ at: number, answer
 }
 
 /**
- * A client behind a load balancer: when its connection breaks, it sends its request again, to another node.
+ * A client behind a load balancer: if its connection breaks, it repeats its request at another node.
  */
 async function ask ({ victim, other, key, name }: Round): Promise<Answer> {
   const takes = random.integer(300, 600)

@@ -7,12 +7,12 @@ import { forgetful, roundTrips, type RunnableTool } from './clients.ts'
 
 interface Pair { gateway: Gateway, server: AnthropicServer }
 
-/** A gateway that knows no more than a key and an address, as in `ANTHROPIC_API_KEY=… npm start`. */
+/** A gateway configured only by a key and a URL, as in `ANTHROPIC_API_KEY=… npm start`. */
 async function started (t: Test): Promise<Pair> {
   const server = await startAnthropic()
   t.teardown(() => server.close())
   const env = { ANTHROPIC_API_KEY: 'sk-ant-secret', ANTHROPIC_BASE_URL: new URL(server.url).origin }
-  // Nothing is tried twice, so that each script is seen for what it leads to.
+  // Nothing is retried, so that each test sees the effect of its script.
   const { requests, breaker } = configFor(providerAt(server.url))
   const config = { ...configFromEnvironment(env), requests, breaker }
   return { server, gateway: await startGateway(t, { env, config }) }
@@ -29,7 +29,7 @@ const usage = {
 }
 const pixel = 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
-// Most tests share one gateway: each of them looks at its own requests alone.
+// Most tests share one gateway; each looks only at its own requests.
 const pair = await started(t)
 
 for (const [name, connect] of Object.entries(roundTrips)) {
@@ -61,7 +61,7 @@ for (const [name, connect] of Object.entries(roundTrips)) {
       const calls = [{ tool: 'weather', input: { city: 'Zürich' } }, { tool: 'time' }]
       pair.server.script(
         reply({ said: [{ thinking: 'Two questions.' }, 'I look.', ...calls] }),
-        // Nobody thinks who was not asked to.
+        // Thinking is off unless it was requested.
         reply({ said: [...name === forgetful ? [] : [{ thinking: 'Both are fine.' }], 'All fine.'] })
       )
       const heard = await client.ask({ ...ask, model: 'claude-sonnet-4-5', tools, effort: 'low' })
@@ -69,7 +69,7 @@ for (const [name, connect] of Object.entries(roundTrips)) {
       t.same(ran.toSorted(), [['time', {}], ['weather', { city: 'Zürich' }]])
       const [first, second] = posted(pair).slice(-2)
       t.match(first, { thinking: { type: 'enabled', budget_tokens: 12_800 }, max_tokens: 64_000 })
-      // It rebuilds tool calls from id, name and arguments: without the thoughts, thinking has to pause.
+      // This client rebuilds tool calls from id, name and arguments; without the thoughts, thinking pauses.
       const isLossy = name === forgetful
       t.equal(second?.thinking === undefined, isLossy)
       t.match(second?.messages, [
@@ -100,7 +100,7 @@ for (const [name, connect] of Object.entries(roundTrips)) {
   })
 }
 
-t.test('every token is billed at its price, whole or streamed, and debited from the balance', async t => {
+t.test('every token is charged at its price, whole or streamed', async t => {
   const { gateway, server } = await started(t)
   const post = (more: object) => fetch(`${gateway.url}/chat/completions`, {
     method: 'POST',
@@ -140,7 +140,7 @@ t.test('models are listed under both names, with prices, from all pages', async 
   t.match(gateway.app.models.resolve('claude-of-tomorrow')?.deployments, [{ provider: 'anthropic', model: 'claude-of-tomorrow' }])
 })
 
-t.test('legacy completions are mapped onto chat', async t => {
+t.test('legacy completions are mapped to chat', async t => {
   const { gateway, server } = pair
   server.script(reply({ said: ['world'] }))
   const answer = await fetch(`${gateway.url}/completions`, {

@@ -31,7 +31,7 @@ const spent = async ({ app }: Gateway): Promise<number> => {
   return entries.reduce((sum, { amount }) => sum + amount, 0)
 }
 
-t.test('the same request is answered from memory, byte for byte, and costs nothing', async t => {
+t.test('a repeated request gets the cached answer, byte for byte, for free', async t => {
   const { upstream, gateway } = await start(t)
   const first = await ask(gateway, question, 'on')
   t.match(first, { status: 200, headers: { 'x-tollgate-cache': 'miss' } })
@@ -57,7 +57,7 @@ t.test('the same request is answered from memory, byte for byte, and costs nothi
   t.equal(upstream.requests.length, 2)
 })
 
-t.test('a stream is given again as a stream', async t => {
+t.test('a stream is replayed as a stream', async t => {
   const { upstream, gateway } = await start(t)
   const streamed = { ...question, stream: true, stream_options: { include_usage: true } }
   const first = await ask(gateway, streamed, 'on')
@@ -69,7 +69,7 @@ t.test('a stream is given again as a stream', async t => {
   t.equal(upstream.requests.length, 2)
 })
 
-t.test('answers never pass from one account to another', async t => {
+t.test('answers are never shared between accounts', async t => {
   const { upstream, gateway } = await start(t)
   await ask(gateway, question, 'on')
   await gateway.app.accounts.create({ id: 'other' })
@@ -80,7 +80,7 @@ t.test('answers never pass from one account to another', async t => {
   t.equal(upstream.requests.length, 2)
 })
 
-t.test('what broke off, failed or is left to chance is not kept', async t => {
+t.test('broken, failed and non-deterministic answers are not cached', async t => {
   const { upstream, gateway } = await start(t)
   upstream.script(scripts.empty(500))
   t.match(await ask(gateway, question, 'on'), { status: 502 })
@@ -93,7 +93,7 @@ t.test('what broke off, failed or is left to chance is not kept', async t => {
   }
 })
 
-t.test('a model may be configured to be kept, and a client may refuse or renew', async t => {
+t.test('a model can be configured for caching, and a client can bypass or renew a cached answer', async t => {
   const { upstream, gateway } = await start(t, 60)
   const labels = []
   for (const wish of [undefined, undefined, 'no-store', 'no-cache', 'max-age=60']) {
@@ -104,7 +104,7 @@ t.test('a model may be configured to be kept, and a client may refuse or renew',
   t.match(await ask(gateway, question, 'perhaps'), { status: 400 })
 })
 
-t.test('the legacy endpoint is kept too, apart from chat', async t => {
+t.test('legacy completions are cached too, separately from chat', async t => {
   const { gateway } = await start(t)
   const legacy = { model: 'chat', prompt: 'Hello', seed: 1 }
   const first = await ask(gateway, legacy, 'on', '/completions')

@@ -3,8 +3,7 @@ import OpenAIv4 from 'openai-v4'
 import type { Gateway } from '../helper.ts'
 
 /**
- * The official SDK in each major version that apps use; without retries, so that each test sees the first
- * answer.
+ * The official SDK in each major version in use; without retries, so that each test sees the first answer.
  */
 export const clients = {
   'openai 7': (gateway: Address) => new OpenAI(optionsFor(gateway)),

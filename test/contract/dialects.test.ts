@@ -21,7 +21,7 @@ const providers = [
   providerAt(oldAzure, { id: 'azure-old', dialect: 'azure' })
 ]
 
-/** A gateway before the same server in every dialect: `groq:some-model` is `some-model` at `groq`. */
+/** A gateway with one server under every dialect: `groq:some-model` is `some-model` at `groq`. */
 const gateway = await startGateway(t, {
   config: {
     ...configFor(providerAt(upstream.url)),
@@ -50,14 +50,14 @@ async function post (dialect: string, body: object, model = 'some-model') {
   }
 }
 
-/** What the server is sent, and what the client is told was dropped. */
+/** The request that the server gets, and the parameters reported as dropped. */
 async function sent (dialect: string, body: object, model?: string) {
   const { dropped } = await post(dialect, body, model)
   const seen = upstream.requests.at(-1)
   return { body: seen?.body ?? {}, dropped, path: seen?.path, headers: seen?.headers ?? {} }
 }
 
-/** The answer, whole and streamed, when each choice of the server's own is edited. */
+/** The answer, whole and streamed, after an edit of each choice of the server. */
 async function answered (
   t: Test, dialect: string, edit: (said: Completion) => Completion, body: object = {}
 ) {
@@ -69,7 +69,7 @@ async function answered (
   return { whole: whole.body, streamed: streamed.events }
 }
 
-/** The same with other members in what each choice says. */
+/** The same with other members in each message. */
 const saying = (change: (said: Record<string, unknown>) => object) => (body: Completion): Completion => ({
   ...body,
   choices: body.choices.map(choice => {
@@ -79,7 +79,7 @@ const saying = (change: (said: Record<string, unknown>) => object) => (body: Com
   })
 })
 
-t.test('OpenAI, Azure: reasoning models get no sampling parameters, and developer for system messages', async t => {
+t.test('OpenAI, Azure: reasoning models get no sampling parameters, and developer instead of system messages', async t => {
   const system = { messages: [{ role: 'system', content: 'Be brief.' }, ...messages] }
   const sampling = {
     temperature: 0.5, top_p: 0.5, logprobs: true, top_logprobs: 2, presence_penalty: 1, frequency_penalty: 1
@@ -114,7 +114,7 @@ t.test('Azure: the api-key header, and api-version unless the URL has one', asyn
   t.equal(gateway.lines.at(-1)?.used, 'some-model-2025-08-07', 'the empty name in the opening chunk is none')
 })
 
-t.test('Mistral: names of fields, tool choice and prefill', async t => {
+t.test('Mistral: field names, tool choice and prefill', async t => {
   const { body, dropped } = await sent('mistral', {
     messages: [{ role: 'developer', content: 'x' }, ...messages, { role: 'assistant', content: 'Once' }],
     tool_choice: 'required',
@@ -229,7 +229,7 @@ connected.apply(providers)
 t.teardown(() => connected.close())
 const { signal } = new AbortController()
 
-/** What the provider itself makes of an answer. */
+/** The provider's own report of an answer. */
 async function asked (dialect: string, script: Script, stream = false) {
   upstream.script(script)
   const request = { model: 'm', messages: [{ role: 'user' as const, content: 'Hi' }], stream }
@@ -245,7 +245,7 @@ const priced: [string, object, number][] = [
   ['xai', { cost_in_usd_ticks: 37_756_000 }, 3_775_600]
 ]
 for (const [dialect, cost, nano] of priced) {
-  t.test(`${dialect}: the reported cost is billed`, async t => {
+  t.test(`${dialect}: the reported cost is charged`, async t => {
     const add = (body: Completion): Completion =>
       body.usage == null ? body : { ...body, usage: { ...body.usage, ...cost } }
     const whole = await asked(dialect, reply({}, { completion: add }))
@@ -259,7 +259,7 @@ for (const [dialect, cost, nano] of priced) {
 
 for (const dialect of ['xai', 'gemini']) {
   t.test(`${dialect}: reasoning is part of the completion`, async t => {
-    // The figures of xAI's own documentation.
+    // The figures of xAI's documentation.
     const usage = {
       prompt_tokens: 32,
       completion_tokens: 9,

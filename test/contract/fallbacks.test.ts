@@ -18,7 +18,7 @@ const cheap: Price = { ...price, inputPico: 500_000, outputPico: 2_000_000 }
 const dear: Price = { ...price, inputPico: 2_000_000, outputPico: 8_000_000 }
 const usualNano = 8 * 1000 + 377 * 4000
 const requests = { ...requestsDefaults, backoffMs: 10 }
-/** Opens for none of the tests that are about other things. */
+/** Never opens in the tests of other features. */
 const patient = { ...breakerDefaults, failures: 100 }
 const messages = [{ role: 'user', content: 'Hello, world!' }]
 
@@ -62,7 +62,7 @@ function other (id: string, at: Price | null): (model: ModelConfig) => ModelConf
   })
 }
 
-t.test('what fails at one deployment is answered by the next, and told', async t => {
+t.test('a request that fails at one deployment is answered by the next, and the headers say so', async t => {
   const shop = await open(t)
   for (const stream of [false, true]) {
     const failing: Script[] = [
@@ -94,7 +94,7 @@ t.test('each deployment is charged at its own price', async t => {
   t.strictSame(await charged(shop), [['chat', usualNano / 2], ['chat', usualNano * 2]])
 })
 
-t.test('a wrong request is tried nowhere else', async t => {
+t.test('an invalid request is not tried elsewhere', async t => {
   const shop = await open(t)
   for (const status of [400, 413]) {
     shop.one.script(refusal(status))
@@ -107,7 +107,7 @@ t.test('a wrong request is tried nowhere else', async t => {
   t.equal(shop.two.requests.length, 0)
 })
 
-t.test('the same deployment is asked again after the time that it names', async t => {
+t.test('a deployment is retried after its retry-after', async t => {
   const shop = await open(t, { models: model => [other('chat', price)(model)] })
   shop.two.script(refusal(429, {}, retryAfter.ms(150)), refusal(503))
   const startedMs = performance.now()
@@ -117,7 +117,7 @@ t.test('the same deployment is asked again after the time that it names', async 
   t.equal(headers['x-tollgate-attempts'], '3')
 })
 
-t.test('when all fail the client hears what helps most', async t => {
+t.test('when all deployments fail, the client gets the most useful error', async t => {
   const shop = await open(t)
   shop.one.always(refusal(401))
   shop.two.always(refusal(429, {}, retryAfter.seconds(30)))
@@ -130,7 +130,7 @@ t.test('when all fail the client hears what helps most', async t => {
   t.strictSame(await charged(shop), [])
 })
 
-t.test('a stream that has begun is not begun again', async t => {
+t.test('a stream that has begun is not retried', async t => {
   const shop = await open(t)
   shop.one.script(scripts.resetAfter(3))
   const { status, text } = await post(shop, { stream: true })
@@ -143,7 +143,7 @@ t.test('a stream that has begun is not begun again', async t => {
   t.ok(Number(entries[0]?.[1]) > 0, 'what came is paid for')
 })
 
-t.test('fallbacks stand in, at their own price, unless they are dearer', async t => {
+t.test('fallbacks answer at their own price, unless they are more expensive', async t => {
   const models = (model: ModelConfig) => [
     { ...model, deployments: model.deployments.slice(0, 1), fallbacks: ['dear', 'nothing', 'unpriced', 'cheap'] },
     other('dear', dear)(model), other('cheap', cheap)(model), other('unpriced', null)(model)
@@ -162,7 +162,7 @@ t.test('fallbacks stand in, at their own price, unless they are dearer', async t
   t.strictSame(await charged(generous), [['dear', usualNano * 2]])
 })
 
-t.test('a client may name its own fallbacks, which no provider sees', async t => {
+t.test('a client can name its own fallbacks, which are not sent to providers', async t => {
   const models = (model: ModelConfig) => [
     { ...model, deployments: model.deployments.slice(0, 1), fallbacks: ['cheap'] },
     other('cheap', cheap)(model), other('alike', price)(model)
@@ -186,7 +186,7 @@ async function keyFor ({ gateway: { app } }: Shop, model: string): Promise<strin
   return key
 }
 
-t.test('a deployment that keeps failing is left alone, and found again', async t => {
+t.test('the circuit breaker of a failing deployment opens, and closes again', async t => {
   const breaker = { ...breakerDefaults, failures: 3, openMs: 150 }
   const limits = { ...requests, retries: 0 }
   const shop = await open(t, { breaker, requests: limits, models: model => [other('chat', price)(model)] })
@@ -205,7 +205,7 @@ t.test('a deployment that keeps failing is left alone, and found again', async t
   t.equal((await post(shop)).status, 200)
 })
 
-t.test('a short outage is waited for', async t => {
+t.test('requests wait for the end of a short outage', async t => {
   const breaker = { ...breakerDefaults, failures: 2, openMs: 200 }
   const shop = await open(t, { breaker, requests: { ...requests, retries: 2 }, models: model => [other('chat', price)(model)] })
   shop.two.script(refusal(500), refusal(500))
@@ -214,7 +214,7 @@ t.test('a short outage is waited for', async t => {
   t.equal(headers['x-tollgate-attempts'], '3')
 })
 
-t.test('an outage is waited for to its end, however early a timer is', async t => {
+t.test('requests wait for the whole outage, even if a timer fires early', async t => {
   const breaker = { ...breakerDefaults, failures: 1, openMs: 20 }
   const shop = await open(t, { breaker, requests: { ...requests, retries: 1 }, models: model => [other('chat', price)(model)] })
   for (let i = 0; i < 20; i++) {
@@ -225,7 +225,7 @@ t.test('an outage is waited for to its end, however early a timer is', async t =
   }
 })
 
-t.test('an outage that ends while a fallback is tried is over', async t => {
+t.test('a deployment that recovers while a fallback is tried is called again', async t => {
   const breaker = { ...breakerDefaults, failures: 1, openMs: 20 }
   const models = (model: ModelConfig) => [
     { ...model, deployments: model.deployments.slice(0, 1), fallbacks: ['other'] }, other('other', price)(model)
@@ -238,7 +238,7 @@ t.test('an outage that ends while a fallback is tried is over', async t => {
   t.match(headers, { 'x-tollgate-provider': 'one', 'x-tollgate-attempts': '3' })
 })
 
-t.test('a deployment that is silent may be helped by a second one, and one answer is paid', async t => {
+t.test('a slow deployment is hedged by a second one, and one answer is charged', async t => {
   const shop = await open(t, { requests: { ...requests, hedgeAfterMs: 40 } })
   for (const stream of [false, true]) {
     shop.one.script(scripts.silent())
@@ -254,7 +254,7 @@ t.test('a deployment that is silent may be helped by a second one, and one answe
   t.equal((await charged(shop)).length, 2)
 })
 
-t.test('what a provider may have worked on is not sent again where the operator does not want it', async t => {
+t.test('a request that a provider may have processed is not retried if the operator forbids it', async t => {
   const shop = await open(t, { requests: { ...requests, retryUnsure: false } })
   for (const script of [scripts.resetBeforeHeaders(), scripts.silent(), scripts.malformedJson()]) {
     shop.one.script(script)
@@ -265,7 +265,7 @@ t.test('what a provider may have worked on is not sent again where the operator 
   t.equal((await post(shop)).status, 200, 'a refusal was not worked on')
 })
 
-t.test('providers that are probed are missed, and found again, without a request', async t => {
+t.test('probes notice the failure and the recovery of a provider without requests', async t => {
   const breaker = { ...breakerDefaults, openMs: 60_000, probeEveryMs: 100 }
   const shop = await open(t, { breaker, models: model => [other('chat', price)(model)] })
   await post(shop)
@@ -282,7 +282,7 @@ t.test('providers that are probed are missed, and found again, without a request
   t.equal(shop.two.requests.filter(({ method }) => method === 'POST').length, 1)
 })
 
-t.test('speed is measured, of whole answers and of streams', async t => {
+t.test('the speed of whole answers and of streams is measured', async t => {
   const shop = await open(t)
   for (const stream of [false, true, true]) await post(shop, { stream })
   const { deployments } = shop.gateway.app

@@ -6,7 +6,7 @@ import { forgetful, roundTrips, type RunnableTool } from './clients.ts'
 
 const server = await startGemini()
 t.teardown(() => server.close())
-// A gateway that knows no more than a key and an address, as in `GEMINI_API_KEY=… npm start`.
+// A gateway configured only by a key and a URL, as in `GEMINI_API_KEY=… npm start`.
 const gateway = await startGateway(t, { env: { GEMINI_API_KEY: 'gm-key', GEMINI_BASE_URL: server.baseUrl } })
 
 const posted = () => server.requests.filter(({ method }) => method === 'POST').map(({ body }) => body)
@@ -47,7 +47,7 @@ for (const [name, connect] of Object.entries(roundTrips)) {
       t.same(ran.toSorted(), [['get_time', {}], ['get_weather', { city: 'Zürich', days: 2 }]])
       const [first, second] = posted().slice(-2)
       t.match(first, { generationConfig: { thinkingConfig: { thinkingLevel: 'LOW' } } })
-      // It rebuilds tool calls from id, name and arguments; Google has a word for a signature that is lost.
+      // It rebuilds tool calls from id, name and arguments; Google defines a value for a lost signature.
       const isLossy = name === forgetful
       t.match(second?.contents, [
         { role: 'user' },

@@ -32,7 +32,7 @@ async function startPair (
   return { server, gateway: await startGateway(t, { config }) }
 }
 
-// Most tests share one gateway: each of them looks at its own requests alone.
+// Most tests share one gateway; each looks only at its own requests.
 const shared = await startPair(t)
 
 const messages = [{ role: 'user' as const, content: 'Hi' }]
@@ -52,7 +52,7 @@ async function post ({ gateway }: Pair, body: object = {}, path = '/chat/complet
   }
 }
 
-/** The helper that puts a stream together; it has moved between the major versions. */
+/** The SDK's stream helper, which moved between major versions. */
 function streamHelper (client: OpenAI): OpenAI['chat']['completions']['stream'] {
   const { completions }: OpenAI['chat'] = 'stream' in client.chat.completions ? client.chat : Reflect.get(client.beta, 'chat')
   return completions.stream.bind(completions)
@@ -91,7 +91,7 @@ for (const name of clientNames) {
     t.equal(server.requests.at(-1)?.path, '/v1beta/models/gemini-3.5-flash:streamGenerateContent?alt=sse')
   })
 
-  t.test(`${name} calls tools and sends the results, signatures and all`, async t => {
+  t.test(`${name} calls tools and sends the results with their signatures`, async t => {
     const { gateway, server } = shared
     const client = clients[name](gateway)
     const tools = ['get_weather', 'get_time'].map(name => ({
@@ -250,7 +250,7 @@ t.test('an error of the service becomes the client\'s error', async t => {
   t.notMatch(text, 'gm-wrong')
 })
 
-t.test('a stream that fails ends with an error event, without [DONE]', async t => {
+t.test('a failed stream ends with an error event and without [DONE]', async t => {
   const timeouts = { connectMs: 1000, firstByteMs: 5000, idleMs: 200, totalMs: 20_000 }
   const pair = await startPair(t, { timeouts })
   const error = (code: number, status: string) => `data: ${JSON.stringify({ error: { code, message: 'x', status } })}\r\n\r\n`
@@ -314,7 +314,7 @@ t.test('a client that disconnects aborts the request to Gemini', async t => {
   t.ok(seen.aborted)
 })
 
-t.test('usage is billed, also of a stream that broke off', async t => {
+t.test('usage is charged, even for a stream that broke off', async t => {
   const price = {
     inputPico: 1_500_000,
     outputPico: 9_000_000,
@@ -330,14 +330,14 @@ t.test('usage is billed, also of a stream that broke off', async t => {
   )
   const { headers } = await post(pair)
   t.equal(headers['x-tollgate-cost'], '0.000819', '12 tokens in, 89 out')
-  // 7 tokens at the full price, 4 at that of cached ones, 9 out.
+  // 7 tokens at the full price, 4 at the cached price, 9 output tokens.
   t.equal((await post(pair)).headers['x-tollgate-cost'], '0.0000921')
   await post(pair, { stream: true })
   const line = await pair.gateway.line(({ completionTokens }) => completionTokens === 88)
   t.match(line, { promptTokens: 12 }, 'as far as it got')
 })
 
-t.test('dropped fields are reported, unsupported ones refused before anything is sent', async t => {
+t.test('dropped fields are reported, and unsupported ones refused before the call', async t => {
   const pair = shared
   const { headers } = await post(pair, { logit_bias: { 1: 1 }, user: 'u' })
   t.equal(headers['x-tollgate-dropped-params'], 'logit_bias, user')
@@ -346,14 +346,14 @@ t.test('dropped fields are reported, unsupported ones refused before anything is
   t.same(pair.server.requests.at(-1)?.body, { contents: [{ role: 'user', parts: [{ text: 'Hi' }] }] })
 })
 
-t.test('an image named by URL is fetched and sent along', async t => {
+t.test('an image URL is fetched, and the image is sent', async t => {
   const png = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64')
   const image = sequence(head({ 'content-type': 'text/html' }), send([png]), finish)
   const images = await startUpstream({ route: () => image })
   t.teardown(() => images.close())
   const server = await startGemini()
   t.teardown(() => server.close())
-  // The real thing, save that it takes the local server for one that it may reach.
+  // The real download, with the local server as a trusted origin.
   const origins = new Set([new URL(images.url).origin])
   const { download, close } = createDownloader({ trustedOrigins: () => origins })
   t.teardown(close)
@@ -381,7 +381,7 @@ t.test('an image at a private address is not fetched for a client', async t => {
   t.equal(pair.server.requests.length, before)
 })
 
-t.test('legacy completions are mapped onto chat', async t => {
+t.test('legacy completions are mapped to chat', async t => {
   const pair = shared
   pair.server.script(says(fixtures.text), says(fixtures.text))
   const { body } = await post(pair, { messages: undefined, prompt: 'Hi' }, '/completions')

@@ -6,7 +6,7 @@ import { configFor, providerAt, startGateway, type Gateway } from '../helper.ts'
 import { picture, startImageServer, type ImageServer, type Reply, type Seen } from '../image-server.ts'
 import { emptyPrice } from '../../services/catalogue/models.ts'
 
-/** A gateway whose one model, `picture`, is made by a local server. */
+/** A gateway whose only model, `picture`, is served by a local server. */
 export interface Shop { gateway: Gateway, server: ImageServer }
 
 export const images: ImageAbilities = {

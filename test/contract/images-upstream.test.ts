@@ -8,7 +8,7 @@ import { startImageServer, type Reply } from '../image-server.ts'
 import { billing, images, made, openShop, perImage, png, post } from './image-shop.ts'
 import { emptyPrice } from '../../services/catalogue/models.ts'
 
-t.test('a part of what was asked for is an answer, and is charged as that part', async t => {
+t.test('a partial answer is delivered, and only its images are charged', async t => {
   const shop = await openShop(t, ({ path }, url) => {
     if (path.startsWith('/bad')) return { bytes: Buffer.from('<html></html>') }
     if (path.startsWith('/good')) return { bytes: png }
@@ -24,7 +24,7 @@ t.test('a part of what was asked for is an answer, and is charged as that part',
   t.match(await sharp(await image.body.arrayBuffer()).metadata(), { width: 64, height: 64 })
 })
 
-t.test('a provider that knows only ratios or formats of its own is made up for', async t => {
+t.test('images are converted for a provider with other ratios or formats', async t => {
   const shop = await openShop(t, () => made())
   const { body } = await post(shop, { size: '96x64', output_format: 'webp' })
   const image = await request(body.data[0]?.url ?? '')
@@ -32,7 +32,7 @@ t.test('a provider that knows only ratios or formats of its own is made up for',
   t.match(await sharp(await image.body.arrayBuffer()).metadata(), { width: 96, height: 64, format: 'webp' })
 })
 
-t.test('who cannot pay is told before anything is made', async t => {
+t.test('an account without money gets 402 before the provider is called', async t => {
   const dear = { ...images, prices: [] }
   const shop = await openShop(t, ({ body }) => made(Number(body.n)),
     { model: { ...perImage, images: dear, price: { ...emptyPrice, imageNano: 150_000_000 } } })
@@ -43,12 +43,12 @@ t.test('who cannot pay is told before anything is made', async t => {
   t.match(await billing(shop), { total_spent: 0.9, held: 0 })
 })
 
-t.test('a model without a price is not sold', async t => {
+t.test('a model without a price is refused', async t => {
   const shop = await openShop(t, () => made(), { model: { kind: 'image', price: null } })
   t.match(await post(shop), { status: 400, body: { error: { code: 'model_not_priced', param: 'model' } } })
 })
 
-t.test('a gateway that closes gives up what nobody waits for, and gives the money back', async t => {
+t.test('a closing gateway aborts generations without a client and releases their holds', async t => {
   const database = await createDatabase(t, 'sqlite')
   const shop = await openShop(t, () => ({ hang: true }), { database })
   const leaving = new AbortController()
@@ -63,7 +63,7 @@ t.test('a gateway that closes gives up what nobody waits for, and gives the mone
   t.same(await store.all('select sum(held) as held, sum(spent) as spent from account'), [{ held: 0, spent: 0 }])
 })
 
-t.test('another place of the same model is tried when the first one has made nothing', async t => {
+t.test('another deployment is tried if the first one made nothing', async t => {
   const other = await startImageServer(t, () => made())
   const replies: Reply[] = [{ status: 401, json: {} }, { status: 400, json: {} }, { status: 429, json: {} }]
   const shop = await openShop(t, () => replies.shift() ?? made(), {
@@ -89,7 +89,7 @@ t.test('another place of the same model is tried when the first one has made not
   t.equal(deployments.expected('second', 'other').errorRate, 0)
 })
 
-t.test('a place that keeps failing is left alone', async t => {
+t.test('the circuit breaker of a failing deployment opens', async t => {
   const shop = await openShop(t, () => ({ status: 500, json: {} }), {
     config: config => ({ ...config, breaker: { ...breakerDefaults, failures: 2 } })
   })
@@ -102,7 +102,7 @@ t.test('a place that keeps failing is left alone', async t => {
   t.match(await billing(shop), { total_spent: 0, held: 0 })
 })
 
-t.test('a client that names a deadline is answered by then, and pays nothing', async t => {
+t.test('a request that exceeds the client\'s deadline gets 504 and is free', async t => {
   const shop = await openShop(t, () => ({ hang: true }))
   const answer = await request(`${shop.gateway.url}/images/generations`, {
     method: 'POST',
@@ -115,7 +115,7 @@ t.test('a client that names a deadline is answered by then, and pays nothing', a
   t.match(await billing(shop), { total_spent: 0, held: 0 })
 })
 
-t.test('names of fields that no header may carry are no trouble', async t => {
+t.test('field names that are not allowed in headers are left out', async t => {
   const shop = await openShop(t, () => made(), { provider: { dialect: 'together' } })
   const odd = Object.fromEntries(['a\r\nx: y', 'ü', 'x'.repeat(10_000), 'style'].map(name => [name, 'vivid']))
   const { status, headers } = await post(shop, odd)

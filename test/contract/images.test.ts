@@ -7,7 +7,7 @@ import { clientNames, clients, errorClasses } from './clients.ts'
 
 const isImagesResponse = compileOpenAi('ImagesResponse')
 
-/** What is behind an address, fetched as anybody would: without a key. */
+/** Fetches a URL without a key. */
 async function fetchImage (url: string | undefined) {
   const answer = await request(url ?? '')
   const bytes = Buffer.from(await answer.body.arrayBuffer())
@@ -28,7 +28,7 @@ for (const name of clientNames) {
     const client = clients[name](gateway)
     const model = 'sandbox-image'
 
-    t.test('as addresses that anybody can open', async t => {
+    t.test('as URLs that need no key', async t => {
       const size = '320x200' as '1024x1024'
       const { data, response } = await client.images.generate({ model, prompt: 'A red fox', n: 3, size }).withResponse()
       t.ok(isImagesResponse(data), JSON.stringify(isImagesResponse.errors))
@@ -44,7 +44,7 @@ for (const name of clientNames) {
       t.match(await gateway.line(({ images }) => images === 3), { asked: model, costUsd: 0.006, status: 200 })
     })
 
-    t.test('in the size and format that OpenAI has by default, and in every other', async t => {
+    t.test('in OpenAI\'s default size and format, and in every other', async t => {
       const usual = await client.images.generate({ model, prompt: 'A fox' })
       t.ok(isImagesResponse(usual))
       t.match(usual, { size: '1024x1024', output_format: 'png' })
@@ -75,7 +75,7 @@ for (const name of clientNames) {
       t.match(await sharp(Buffer.from(image?.b64_json ?? '', 'base64')).metadata(), { width: 256, height: 256 })
     })
 
-    t.test('and hears of failures as OpenAI tells them', async t => {
+    t.test('with failures in OpenAI\'s shape', async t => {
       const { BadRequestError, NotFoundError, RateLimitError } = errorClasses[name]
       const attempt = (more: object) => client.images.generate({ model, prompt: 'A fox', ...more })
         .then(() => null, (error: unknown) => error)
@@ -95,7 +95,7 @@ for (const name of clientNames) {
   })
 }
 
-t.test('fields that mean nothing to the provider are named', async t => {
+t.test('fields that the provider does not support are reported', async t => {
   const gateway = await startGateway(t)
   const { headers } = await post(gateway, { size: '64x64', style: 'vivid', user: 'u', width: 5000, quality: 'low' })
   t.equal(headers['x-tollgate-dropped-params'], 'style, user, width')
@@ -107,7 +107,7 @@ t.test('fields that mean nothing to the provider are named', async t => {
   t.match(await chat.body.json(), { error: { param: 'model' } }, 'an image model does not chat')
 })
 
-t.test('the price depends on size and quality, and an address ends with its signature', async t => {
+t.test('the price depends on size and quality, and a URL with a changed signature is refused', async t => {
   const gateway = await startGateway(t)
   const costOf = async (body: object) => (await post(gateway, body)).headers['x-tollgate-cost']
   t.equal(await costOf({ size: '64x64', quality: 'low' }), '0.001')

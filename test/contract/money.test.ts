@@ -43,10 +43,10 @@ const entriesOf = async ({ gateway }: Shop) => {
     "select amount, kind, estimated, ref from entry where kind = 'usage' order by seq")
 }
 
-/** 8 prompt tokens at 1 µ$ and 377 completion tokens at 4 µ$: what the upstream reports unless told. */
+/** 8 prompt tokens at 1 µ$ and 377 completion tokens at 4 µ$: the upstream's default usage. */
 const usualNano = 8 * 1000 + 377 * 4000
 
-t.test('an answer is charged what the provider says was used, whole or streamed', async t => {
+t.test('an answer is charged by the provider\'s usage, whole or streamed', async t => {
   const shop = await openShop(t)
   const whole = await post(shop, {})
   t.equal(whole.headers['x-tollgate-cost'], '0.001516')
@@ -58,7 +58,7 @@ t.test('an answer is charged what the provider says was used, whole or streamed'
   t.match(await shop.gateway.line(({ costUsd }) => costUsd !== undefined), { costUsd: 0.001516 })
 })
 
-t.test('cached tokens have their own price, zero is a value, n answers are n answers', async t => {
+t.test('cached tokens have their own price, zero usage is free, n choices are charged', async t => {
   const shop = await openShop(t)
   shop.upstream.script(reply({ usage: { prompt: 100, completion: 10, cached: 80, reasoning: 7 } }))
   t.equal((await post(shop, {})).headers['x-tollgate-cost'], '0.00008')
@@ -69,7 +69,7 @@ t.test('cached tokens have their own price, zero is a value, n answers are n ans
   t.equal((await entriesOf(shop)).length, 2, 'nothing is booked for nothing')
 })
 
-t.test('a long prompt costs its tier, and tokens of audio their own price', async t => {
+t.test('a long prompt has the price of its tier, and audio tokens have their own price', async t => {
   const tiers = [{ aboveTokens: 1000, inputPico: 2_000_000, outputPico: 6_000_000 }]
   const shop = await openShop(t, { price: { ...price, audioInputPico: 3_000_000, tiers } })
   shop.upstream.script(reply({ usage: { prompt: 1001, completion: 10 } }))
@@ -82,7 +82,7 @@ t.test('a long prompt costs its tier, and tokens of audio their own price', asyn
   t.equal((await post(shop, {})).headers['x-tollgate-cost'], '0.00026')
 })
 
-t.test('what fails before anything came costs nothing', async t => {
+t.test('a request that fails before any output is free', async t => {
   const shop = await openShop(t)
   const failures: Script[] = [
     refusal(400), refusal(429), refusal(500),
@@ -98,7 +98,7 @@ t.test('what fails before anything came costs nothing', async t => {
   t.match(await billing(shop), { balance: 1, total_spent: 0, held: 0 })
 })
 
-t.test('what breaks off, or tells no usage, is charged by an estimate that is marked as one', async t => {
+t.test('an answer that breaks off or has no usage is charged by an estimate, marked as such', async t => {
   const shop = await openShop(t)
   shop.upstream.script(scripts.noUsage(), scripts.noUsage(), scripts.resetAfter(5))
   for (const stream of [false, true, true]) await post(shop, { stream })
@@ -111,7 +111,7 @@ t.test('what breaks off, or tells no usage, is charged by an estimate that is ma
   t.equal((await billing(shop)).held, 0)
 })
 
-t.test('a client that leaves pays for what was made for it', async t => {
+t.test('a client that disconnects pays for the output made for it', async t => {
   const shop = await openShop(t)
   for (const [script, stream] of [[scripts.stalledAfter(4), true], [scripts.silent(), false]] as const) {
     shop.upstream.script(script)
@@ -134,7 +134,7 @@ t.test('a client that leaves pays for what was made for it', async t => {
   t.equal((await billing(shop)).held, 0)
 })
 
-t.test('without money there is a 402 that names balance, held and needed, and is not tried again', async t => {
+t.test('an account without money gets a 402 that names balance, held and needed, and is not retried', async t => {
   const shop = await openShop(t)
   const { status, headers, text } = await post(shop, { max_tokens: 1000, n: 128 })
   t.equal(status, 200, 'a cent more than half a dollar is there')
@@ -150,7 +150,7 @@ t.test('without money there is a 402 that names balance, held and needed, and is
   t.equal(poor.upstream.requests.length, 0, 'the provider was not called')
 })
 
-t.test('an account that runs dry gets shorter answers, then none, and never goes below zero', async t => {
+t.test('an account that runs out of money gets shorter answers, then none, and never goes below zero', async t => {
   const shop = await openShop(t, { price: { ...price, outputPico: 1_000_000_000 }, maxOutput: 5000 })
   const limits: unknown[] = []
   let status = 200
@@ -170,7 +170,7 @@ t.test('an account that runs dry gets shorter answers, then none, and never goes
   t.equal(Math.round((balance + spent) * 1e9), 1e9)
 })
 
-t.test('a model without a price is not sold, one with the price 0 is free', async t => {
+t.test('a model without a price is refused, one with the price 0 is free', async t => {
   const unpriced = await openShop(t, { price: null })
   const refused = await post(unpriced, {})
   t.equal(refused.status, 400)
@@ -181,7 +181,7 @@ t.test('a model without a price is not sold, one with the price 0 is free', asyn
   t.match(await billing(free), { balance: 1, total_spent: 0 })
 })
 
-t.test('legacy completions are charged alike, mapped or not', async t => {
+t.test('legacy completions are charged the same, mapped to chat or not', async t => {
   for (const dialect of ['compatible', 'groq']) {
     const shop = await openShop(t, {}, { dialect })
     shop.upstream.always(reply({ usage: { prompt: 5, completion: 10 } }))

@@ -4,7 +4,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 const folder = new URL('../fixtures/openai-schemas/', import.meta.url)
 const ajv = new Ajv2020({ strict: false, validateFormats: false })
 
-/** A check against OpenAI's published specification; returns what is wrong, null when nothing is. */
+/** Checks a value against OpenAI's published specification; returns the violation or null. */
 export function openaiSchema (name: string): (value: unknown) => string | null {
   const schema = JSON.parse(readFileSync(new URL(`${name}.json`, folder), 'utf8'))
   const validate = ajv.getSchema(schema.$id) ?? ajv.compile(schema)

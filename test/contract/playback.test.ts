@@ -9,7 +9,7 @@ const skip = executablePath === undefined ? 'there is no Chromium on this machin
 
 interface Played { currentTime: number, sought: number }
 
-/** Runs within the page. */
+/** Runs in the page. */
 const playAndSeek = `(async () => {
   const video = document.querySelector('video')
   await video.play()
@@ -21,7 +21,7 @@ const playAndSeek = `(async () => {
   return { duration, videoWidth, videoHeight, currentTime, sought: video.currentTime, error: video.error }
 })()`
 
-t.test('a video plays in a browser that has nothing but its address, and can be sought', { skip }, async t => {
+t.test('a video plays in a browser by its URL alone, and seeking works', { skip }, async t => {
   const { url, headers } = await startGateway(t, { config: configFromEnvironment({}) })
   const answer = await fetch(`${url}/chat/completions`, {
     method: 'POST',
@@ -40,7 +40,7 @@ t.test('a video plays in a browser that has nothing but its address, and can be 
   const browser = await chromium.launch({ ...executablePath !== undefined && { executablePath }, args: ['--no-sandbox'] })
   t.teardown(() => browser.close())
   const page = await browser.newPage()
-  // Of another origin, as the page of an app is.
+  // Another origin, like the page of an app.
   await page.setContent(`<video src="${content.replaceAll('&', '&amp;')}" muted></video>`)
   const played = await page.evaluate<Played>(playAndSeek)
   t.match(played, { duration: 4, videoWidth: 320, videoHeight: 180, sought: 3, error: null })

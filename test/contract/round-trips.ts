@@ -3,7 +3,7 @@ import { generateText, jsonSchema, Output, stepCountIs, streamText, tool } from 
 import OpenAI from 'openai'
 import type { Gateway } from '../helper.ts'
 
-/** A tool that the model may call; a client runs it and gives its result back by its own means. */
+/** A tool that the model may call; the client runs it and returns its result in its own way. */
 export interface RunnableTool {
   name: string
   schema: { type: 'object', properties: Record<string, unknown> }
@@ -20,38 +20,38 @@ export interface Question {
   stream: boolean
 }
 
-/** What a client made of the answer; of the last one, where tools were called in between. */
+/** The answer as the client reports it; the last one, if tools were called. */
 export interface Heard {
   text: string
   reasoning: string
-  /** OpenAI's word. */
+  /** OpenAI's value. */
   finish: string
   tokens: { prompt: number, completion: number }
 }
 
-/** The same few things done with one client, in the way that its users do them. */
+/** The same tasks with one client, in its idiomatic way. */
 export interface RoundTrip {
-  /** Asks, and runs the tools that are called until the model has its answer. */
+  /** Sends a prompt, and runs tools until the model answers. */
   ask (question: Question): Promise<Heard>
-  /** Asks for an object that follows a schema. */
+  /** Requests an object that follows a schema. */
   extract (model: string, prompt: string, schema: Record<string, unknown>): Promise<unknown>
-  /** The status that a failed request has for the client. */
+  /** The status of a failed request as the client reports it. */
   failure (model: string): Promise<number | undefined>
 }
 
 type Address = Pick<Gateway, 'url' | 'key'>
 
-/** The client that keeps of an answer no more than OpenAI says is in it. */
+/** The client that drops every field that is not OpenAI's. */
 export const forgetful = 'openai, forgetful'
 
-/** The clients most apps are built with; none tries anything again. */
+/** The most common clients, without retries. */
 export const roundTrips: Readonly<Record<string, (gateway: Address) => RoundTrip>> = {
   openai: openAI, 'vercel ai': vercelAI, [forgetful]: address => openAI(address, withoutExtras)
 }
 
 type Message = OpenAI.ChatCompletionMessage
 
-/** What a client gives back that rebuilds tool calls from id, name and arguments. */
+/** The message of a client that rebuilds tool calls from id, name and arguments. */
 function withoutExtras ({ role, content, refusal, tool_calls: calls }: Message): Message {
   const message = { role, content, refusal }
   if (calls === undefined) return message
@@ -140,7 +140,7 @@ function vercelAI ({ url, key }: Address): RoundTrip {
   }
 }
 
-/** A streamed answer put together by the client, save what was thought: of that it keeps the last piece. */
+/** A streamed answer as assembled by the client, except the thoughts, of which it keeps the last piece. */
 async function gatherOpenAI (
   client: OpenAI, body: OpenAI.ChatCompletionCreateParamsNonStreaming
 ): Promise<OpenAI.ChatCompletion> {

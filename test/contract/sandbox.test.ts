@@ -93,7 +93,7 @@ for (const name of clientNames) {
       t.type(JSON.parse(choice?.message.content ?? ''), 'object')
     })
 
-    t.test('legacy completions, whole and streamed, are mapped onto chat', async t => {
+    t.test('legacy completions, whole and streamed, are mapped to chat', async t => {
       const completion = await client.completions.create({ model: 'sandbox-chat', prompt: ['One', 'Two'], n: 2 })
       t.equal(invalidLegacy(completion), null)
       t.same(completion.choices.map(({ index }) => index), [0, 1, 2, 3])

@@ -3,7 +3,7 @@ import type { FastifyInstance, RouteOptions } from 'fastify'
 import t from 'tap'
 import { buildGateway } from '../helper.ts'
 
-/** The routes whose answers no serializer checks: relayed by a provider, files, text, and documents. */
+/** The routes whose answers have no serializer: relayed answers, files, text, and documents. */
 const passThrough = [
   'GET /admin/usage', 'GET /docs', 'GET /docs/', 'GET /docs/js/scalar.js', 'GET /metrics', 'GET /openapi.json',
   'GET /v1/media/:name', 'HEAD /v1/media/:name', 'POST /v1/chat/completions', 'POST /v1/completions'

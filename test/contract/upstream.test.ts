@@ -28,7 +28,7 @@ async function post ({ gateway }: Pair, body: object, path = '/chat/completions'
   return { status: answer.statusCode, headers: answer.headers, text, events: eventsOf(text) }
 }
 
-/** The data of each event; JSON where it is JSON. */
+/** The data of each event, parsed if it is JSON. */
 function eventsOf (text: string) {
   return text.split('\n\n').filter(block => block.startsWith('data:'))
     .map(block => block.slice(6)).map(data => data === '[DONE]' ? data : JSON.parse(data))
@@ -77,7 +77,7 @@ t.test('bytes pass unchanged in both directions', async t => {
   t.equal(await answer.body.text(), `${JSON.stringify(completion(seen), null, 2)}\n`)
 })
 
-t.test('usage is hidden from a client that did not ask, and shown to one that did', async t => {
+t.test('usage is sent only to clients that requested it', async t => {
   const pair = await startPair(t)
   const { upstream } = pair
   const { mergedUsage, slowBytes, splitAnywhere, onePacket } = scripts
@@ -218,7 +218,7 @@ t.test('timeouts have distinct errors, and nothing is left open', async t => {
   }
 })
 
-t.test('comments pass, a flood of them does not', async t => {
+t.test('comments pass, but not a flood of them', async t => {
   const pair = await startPair(t)
   const flood = Array.from({ length: 40 }, () => Buffer.from(`: ${'x'.repeat(16 * 1024)}\n\n`))
   pair.upstream.script(sequence(head({ 'content-type': 'text/event-stream' }), send(flood), ({ request }) => request.closed))
@@ -227,7 +227,7 @@ t.test('comments pass, a flood of them does not', async t => {
   t.match((await post(pair, { stream: true })).text, ': OPENROUTER PROCESSING\n\n')
 })
 
-t.test('an endless answer is a failure', async t => {
+t.test('an answer over the size limit is a failure', async t => {
   const timeouts = { connectMs: 1000, firstByteMs: 5000, idleMs: 5000, totalMs: 600_000 }
   const pair = await startPair(t, { timeouts })
   const answers: [Script, boolean][] = [[scripts.endless(), false], [scripts.endlessEvent(), true]]
@@ -308,7 +308,7 @@ t.test('legacy completions go to a provider that has the endpoint', async t => {
   t.ok(streamed.events.slice(0, -1).every(event => event.object === 'text_completion' && !event.usage))
 })
 
-t.test('legacy completions are mapped onto chat for a provider without the endpoint', async t => {
+t.test('legacy completions are mapped to chat for a provider without the endpoint', async t => {
   const pair = await startPair(t, { dialect: 'groq' })
   pair.upstream.script(scripts.groqUsage({ text: 'fine' }))
   const streamed = await post(pair, { messages: undefined, prompt: 'How?', stream: true, user: 'u1' }, '/completions')
@@ -322,7 +322,7 @@ t.test('legacy completions are mapped onto chat for a provider without the endpo
   }
 })
 
-t.test('dialects: other names, dropped fields, other finish reasons, usage elsewhere', async t => {
+t.test('dialects: renamed and dropped fields, other finish reasons, other places of usage', async t => {
   const openai = await startPair(t, { dialect: 'openai' })
   await post(openai, { max_tokens: 5 })
   t.match((await openai.upstream.nextRequest()).body, { max_completion_tokens: 5, max_tokens: undefined })

@@ -16,7 +16,7 @@ import type { StartProxy } from '../proxies.ts'
 import { startVideoProvider } from '../servers/video-provider.ts'
 import { emptyPrice, modelFromCatalogue } from '../../services/catalogue/models.ts'
 
-// A second stands for the minutes after which clients and proxies give up.
+// Clients and proxies give up after a second here, instead of minutes.
 
 const run = promisify(execFile)
 const videoMs = 1_800
@@ -45,7 +45,7 @@ async function start (t: Test, settings: Partial<VideoSettings> = {}): Promise<G
   return gateway
 }
 
-/** Asks for a video that takes a while; as `name` is part of it, for another one each time. */
+/** Requests a slow video; `name` is part of the prompt, so each request is for another one. */
 function requestFor (name: string) {
   return {
     model: 'film', messages: [{ role: 'user' as const, content: `a red ball for ${name}, takes ${videoMs}` }], video: { seconds: 4 }
@@ -96,7 +96,7 @@ const clients: Record<string, Client> = {
   }
 }
 
-t.test('every client gets a video that takes longer than it bears silence, directly and through proxies', async t => {
+t.test('every client gets a video that takes longer than its idle timeout, directly and through proxies', async t => {
   const gateway = await start(t)
   const port = Number(new URL(gateway.url).port)
   const ways: Record<string, StartProxy> = { directly: async () => port, ...proxies }
@@ -111,7 +111,7 @@ t.test('every client gets a video that takes longer than it bears silence, direc
   await checkOneEach(t, gateway, asked.length)
 })
 
-t.test('a client that gives up on the first answer gets the video by its own retries, and pays once', async t => {
+t.test('a client that gives up on the first answer gets the video by its retries, and pays once', async t => {
   const gateway = await start(t, { heartbeat: false, maxHoldMs: 700 })
   const { url: baseURL, key: apiKey } = gateway
   const retrying: Record<string, (body: Body) => Promise<Completion>> = {
