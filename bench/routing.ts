@@ -4,7 +4,7 @@ import type { ModelConfig } from '../services/catalogue/types.ts'
 import { createRouter, type Router } from '../services/routing/router.ts'
 import type { Measurement } from './measure.ts'
 import { quantileOf, spreadOf } from './statistics.ts'
-import { fixedOffer } from '../test/services/routing/offer.ts'
+import { fixedCatalogue } from '../test/services/routing/fixed-catalogue.ts'
 import type { RoutingRequest } from '../services/routing/types.ts'
 import { assumedCapabilities } from '../services/catalogue/models.ts'
 
@@ -99,7 +99,7 @@ function createBenchRouter (): Router {
   const models = Array.from({ length: modelCount }, (_, index) => benchModel(index))
   const speed = { firstTokenMs: 500, tokensPerSecond: 80 }
   return createRouter({
-    catalogue: fixedOffer(models),
+    catalogue: fixedCatalogue(models),
     deployments: { isAvailable: () => true, expected: () => speed }
   })
 }

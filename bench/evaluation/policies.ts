@@ -6,7 +6,7 @@ import type { TrainingRow, TrainingData } from '../../tools/routing/data.ts'
 import { hullOf, qualityAt, type CostPoint } from './metrics.ts'
 import { toCatalogueModel, type WeightsOf } from './scorers.ts'
 import { answeredBy, costOf, type EvaluationPool } from './tables.ts'
-import { fixedOffer } from '../../test/services/routing/offer.ts'
+import { fixedCatalogue } from '../../test/services/routing/fixed-catalogue.ts'
 
 /** What a policy costs and reaches on a pool; `gain` is by how much that is over the single models' hull. */
 export interface PolicyLine extends CostPoint {
@@ -89,7 +89,7 @@ function chosenBy (router: Router, { messages }: TrainingRow, policy: string): s
 function routerOf (models: readonly ModelConfig[], weights: RouterWeights): Router {
   return createRouter({
     weights,
-    catalogue: fixedOffer(models),
+    catalogue: fixedCatalogue(models),
     deployments: { isAvailable: () => true, expected: (_provider, _model, seed = usualSpeed) => seed }
   })
 }

@@ -3,7 +3,7 @@ import type { Static } from '@sinclair/typebox'
 import { picoFromUsdPerMillion } from '../../services/shared/money.ts'
 import type { CataloguePrice, CatalogueRow, CatalogueTier } from '../../services/catalogue/catalogue-file.ts'
 
-/** What a model of models.dev reads or makes. */
+/** The media that a model of models.dev reads or generates. */
 export const sourceMedium = Type.Union([
   Type.Literal('text'), Type.Literal('image'), Type.Literal('audio'), Type.Literal('video'), Type.Literal('pdf')
 ])
@@ -16,7 +16,7 @@ const rates = {
   output: usd,
   cache_read: Type.Optional(usd),
   cache_write: Type.Optional(usd),
-  // Two spellings of the same that some providers have.
+  // Other spellings of the same two, used by some providers.
   cached_input: Type.Optional(usd),
   cached_write: Type.Optional(usd)
 }
@@ -37,43 +37,43 @@ export const sourceCost = Type.Object({
 })
 export type SourceCost = Static<typeof sourceCost>
 
-/** What can be sold by the token. */
+/** The price of a model by the token. */
 type Cost = Pick<CatalogueRow, 'price' | 'tiers'>
 
 /**
- * Reads a cost to the last digit. A price that does not hold for everything a request can use is left out
- * whole, and `note` is told why.
+ * Reads a cost without rounding. A price that does not cover everything a request can use is omitted, and
+ * `note` is called with the reason.
  */
 export function readCost (
   cost: SourceCost | undefined, output: readonly SourceMedium[], note: (text: string) => void
 ): Cost {
   if (cost === undefined) return {}
-  const obstacle = obstacleIn(cost, output)
-  if (obstacle !== null) {
-    note(`price left out: ${obstacle}`)
+  const reason = reasonToOmit(cost, output)
+  if (reason !== null) {
+    note(`price omitted: ${reason}`)
     return {}
   }
   const price = { ...toPrice(cost), ...toAudioPrice(cost) }
   if (price.cacheWritePico !== undefined && price.cacheWritePico < price.inputPico) {
-    note('cache_write left out: it is a fee for storage, on top of the input')
+    note('cache_write omitted: it is a storage fee on top of the input price')
     return { price: { ...price, cacheWritePico: undefined }, tiers: toTiers(cost) }
   }
   return { price, tiers: toTiers(cost) }
 }
 
-/** Why a cost cannot be a price by the token; null when it can. */
-function obstacleIn (cost: SourceCost, output: readonly SourceMedium[]): string | null {
+/** Why a cost cannot be expressed as a price by the token; null if it can. */
+function reasonToOmit (cost: SourceCost, output: readonly SourceMedium[]): string | null {
   const unknown = Object.keys(cost).filter(key => !Object.hasOwn(sourceCost.properties, key))
-  if (unknown.length > 0) return `there are charges besides, ${unknown.join(', ')}`
+  if (unknown.length > 0) return `it has other charges, ${unknown.join(', ')}`
   const otherTier = cost.tiers?.find(({ tier: { type = 'context' } }) => type !== 'context')
   if (otherTier !== undefined) return `its tiers are by ${otherTier.tier.type}`
   const inexact = [cost, ...cost.tiers ?? [], ...toArray(cost.context_over_200k)].flatMap(digitsOf)
     .find(digits => !isPrice(digits))
   if (inexact !== undefined) return `${inexact} has more than 6 decimals`
-  if (Number(cost.reasoning ?? cost.output) !== Number(cost.output)) return 'reasoning costs other than the answer'
+  if (Number(cost.reasoning ?? cost.output) !== Number(cost.output)) return 'reasoning has a price of its own'
   const isFree = pico(cost.output) === 0
-  if (isFree && pico(cost.input) > 0) return 'the output has none'
-  if (isFree && output.some(medium => medium !== 'text')) return 'the source knows none for what is no text'
+  if (isFree && pico(cost.input) > 0) return 'the output price is missing'
+  if (isFree && output.some(medium => medium !== 'text')) return 'the price of output other than text is missing'
   return null
 }
 
@@ -89,13 +89,13 @@ function toPrice (rates: Rates): CataloguePrice {
 }
 
 function toTiers ({ tiers, context_over_200k: over200k }: SourceCost): CatalogueTier[] | undefined {
-  // The newer field says the same and more.
+  // `tiers` is the newer field and includes the older one.
   if (tiers === undefined) return over200k && [{ aboveTokens: 200_000, ...toPrice(over200k) }]
   return tiers.map(rates => ({ aboveTokens: Number(rates.tier.size), ...toPrice(rates) }))
     .toSorted((one, other) => one.aboveTokens - other.aboveTokens)
 }
 
-/** What audio costs, where that is not what text costs. */
+/** The prices of audio that differ from those of text. */
 function toAudioPrice (cost: SourceCost): Pick<CataloguePrice, 'audioInputPico' | 'audioOutputPico'> {
   const { input_audio: input, output_audio: output } = cost
   return {

@@ -9,9 +9,9 @@ const limits = { bytes: 64 * 1024 * 1024, downloadMs: 60_000 }
 const dataFile = fileURLToPath(new URL('../../services/catalogue/models.json', import.meta.url))
 
 await new Command('catalogue')
-  .description('Writes the catalogue of known models anew from the open data of models.dev.')
+  .description('Refreshes the catalogue of known models from the open data of models.dev.')
   .argument('[source]', 'file or URL', 'https://models.dev/api.json')
-  .option('--output <file>', 'where to write', dataFile)
+  .option('--output <file>', 'file to write', dataFile)
   .action(refresh)
   .parseAsync()
 
@@ -32,7 +32,7 @@ async function refresh (source: string, { output }: { output: string }): Promise
 
 async function download (url: string): Promise<string> {
   const response = await fetch(url, { signal: AbortSignal.timeout(limits.downloadMs) })
-  if (!response.ok || response.body === null) throw new Error(`${url} answers ${response.status}`)
+  if (!response.ok || response.body === null) throw new Error(`${url} answered ${response.status}`)
   const parts: Uint8Array[] = []
   let bytes = 0
   for await (const part of response.body) {

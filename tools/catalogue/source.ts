@@ -6,26 +6,26 @@ import type { SourceMedium } from './cost.ts'
 import type { CatalogueRow, Feature, Modality } from '../../services/catalogue/catalogue-file.ts'
 import sourceNames from './source-names.json' with { type: 'json' }
 
-/** What was read from models.dev. */
+/** The data of models.dev. */
 export interface CatalogueSource {
-  /** The day it stands for, when it says so. */
+  /** The date of the data, if it is stated. */
   date: string | null
   providers: Record<string, Record<string, CatalogueRow>>
-  /** Prices that were left out and why, and providers of which it knows nothing; one line each. */
+  /** Omitted prices with the reason, and providers without data; one line each. */
   notes: string[]
 }
 
 /**
  * Reads the JSON of models.dev, either as https://models.dev/api.json or under `providers` beside a date
- * `asOf`. Only the providers of the given ids are taken. Prices are read from their digits, never rounded:
- * one that does not fit is left out. Throws SyntaxError for what is no JSON, TypeError for another structure.
+ * `asOf`. Only the given providers are read. Prices are parsed from their digits, never rounded; one that
+ * does not fit is omitted. Throws SyntaxError for invalid JSON, TypeError for another structure.
  */
 export function readCatalogueSource (text: string, providerIds: readonly string[]): CatalogueSource {
   const file: unknown = JSON.parse(text, keepDigits)
   const { asOf = null, providers } = Value.Check(datedFile, file) ? file : { providers: file }
   const all = checked(Type.Record(Type.String(), Type.Unknown()), providers, 'The source')
   const notes: string[] = []
-  const taken: CatalogueSource['providers'] = {}
+  const selected: CatalogueSource['providers'] = {}
   for (const id of providerIds.toSorted()) {
     const found = all[sourceName(id)]
     if (found === undefined) {
@@ -36,12 +36,12 @@ export function readCatalogueSource (text: string, providerIds: readonly string[
     const rows = Object.entries(models).map(([name, model]) => {
       return [name, toRow(name, model, note => notes.push(`${id}/${name}: ${note}`))] as const
     })
-    taken[id] = Object.fromEntries(rows)
+    selected[id] = Object.fromEntries(rows)
   }
-  return { date: asOf, providers: taken, notes }
+  return { date: asOf, providers: selected, notes }
 }
 
-/** Numbers come as the text of their digits. */
+/** Numbers are strings of digits; see `keepDigits`. */
 const count = Type.String({ pattern: '^\\d+$' })
 const day = Type.String({ pattern: '^\\d{4}-\\d\\d(-\\d\\d)?$' })
 
@@ -64,7 +64,7 @@ const sourceProvider = Type.Object({ models: Type.Record(Type.String(), sourceMo
 
 const datedFile = Type.Object({ asOf: day, providers: Type.Unknown() })
 
-/** A reviver that keeps each number as the text it stands there as. */
+/** A JSON reviver that returns each number as its source text. */
 function keepDigits (_key: string, value: unknown, context?: { source: string }): unknown {
   return typeof value === 'number' ? context?.source : value
 }
@@ -76,7 +76,7 @@ function sourceName (id: string): string {
 function checked<Schema extends TSchema> (schema: Schema, value: unknown, name: string): Static<Schema> {
   if (Value.Check(schema, value)) return value
   const error = Value.Errors(schema, value).First()
-  throw new TypeError(`${name} does not have the form of models.dev at ${error?.path}: ${error?.message}`)
+  throw new TypeError(`${name} does not have the structure of models.dev at ${error?.path}: ${error?.message}`)
 }
 
 function toRow (name: string, model: SourceModel, note: (text: string) => void): CatalogueRow {
@@ -99,13 +99,13 @@ function toRow (name: string, model: SourceModel, note: (text: string) => void):
   }
 }
 
-/** A model that makes text and something else besides belongs to what its name says, else to chat. */
+/** The name decides the kind of a model that generates text and another medium; the default is chat. */
 function kindOf (name: string, { input, output }: SourceModel['modalities']): CatalogueRow['kind'] {
   if (!input.includes('text') || /embed|rerank|(^|[/-])bge-/i.test(name)) return 'other'
-  const made = (['image', 'video', 'audio'] as const).find(medium => {
+  const generated = (['image', 'video', 'audio'] as const).find(medium => {
     return output.includes(medium) && (!output.includes('text') || name.toLowerCase().includes(medium))
   })
-  if (made !== undefined) return made === 'audio' ? 'other' : made
+  if (generated !== undefined) return generated === 'audio' ? 'other' : generated
   return output.includes('text') ? 'chat' : 'other'
 }
 
@@ -130,7 +130,7 @@ function toModality (medium: SourceMedium): Modality {
   return medium === 'pdf' ? 'file' : medium
 }
 
-/** The source writes 0 for what it does not know. */
+/** The source writes 0 for unknown limits. */
 function toLimit (digits: string): number | undefined {
   const tokens = Number(digits)
   return tokens > 0 && Number.isSafeInteger(tokens) ? tokens : undefined

@@ -1,9 +1,6 @@
 import type { CatalogueFile } from '../../services/catalogue/catalogue-file.ts'
 
-/**
- * Prints the data file: always the same text for the same content, a line for each model so that a refresh
- * shows which ones have changed.
- */
+/** Formats the data file deterministically, with a line for each model, so that diffs show which changed. */
 export function catalogueText ({ providers, ...head }: CatalogueFile): string {
   const lines = Object.entries(head).map(([key, value]) => `${JSON.stringify(key)}: ${JSON.stringify(value)},`)
   const sections = byName(providers).map(([id, models]) => {

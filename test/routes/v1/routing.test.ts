@@ -75,7 +75,7 @@ async function start (t: Test) {
   }
 }
 
-t.test('auto chooses a model, says why, and logs it', async t => {
+t.test('auto selects a model, reports the reason and logs it', async t => {
   const { client, upstream, line } = await start(t)
   const { response, data } = await client.chat.completions.create({
     model: 'auto:quality', messages
@@ -99,7 +99,7 @@ t.test('a stream is routed too', async t => {
   t.ok(text)
 })
 
-t.test('when the chosen model fails before the first byte the next one answers, whatever it costs', async t => {
+t.test('if the first model fails before the first byte, the next one answers, whatever it costs', async t => {
   const { post, upstream } = await start(t)
   upstream.always(async exchange => {
     await (exchange.request.body?.model === 'up-small' ? refusal(503) : reply())(exchange)
@@ -110,7 +110,7 @@ t.test('when the chosen model fails before the first byte the next one answers, 
   t.match(answer.headers.get('x-tollgate-route'), /model="large", reason=fallback/)
 })
 
-t.test('what no model can do is refused with the constraint that removed each', async t => {
+t.test('a request for which no model qualifies is rejected with the constraint that removed each', async t => {
   const { post, upstream } = await start(t)
   const body = { model: 'auto', messages, max_tokens: 200_000 }
   for (const path of ['/chat/completions', '/routing/decisions']) {
@@ -133,7 +133,7 @@ t.test('a request that names a model is not routed', async t => {
   t.equal(response.headers.get('x-tollgate-route'), null)
 })
 
-t.test('decisions show the whole table, cost nothing and call nobody', async t => {
+t.test('decisions list every model, cost nothing and call no provider', async t => {
   const { post, upstream, url, headers } = await start(t)
   const image = {
     role: 'user',
@@ -152,16 +152,16 @@ t.test('decisions show the whole table, cost nothing and call nobody', async t =
     { model: 'film', excluded_by: 'kind' }
   ])
   const restricted = await post('/routing/decisions', {
-    model: 'auto:cost', messages, candidates: ['large', 'nobody']
+    model: 'auto:cost', messages, candidates: ['large', 'missing']
   })
   t.equal(restricted.body.model, 'large')
-  t.match(restricted.body.candidates, [{ model: 'large' }, { model: 'nobody', excluded_by: 'unknown' }])
+  t.match(restricted.body.candidates, [{ model: 'large' }, { model: 'missing', excluded_by: 'unknown' }])
   t.equal(upstream.requests.length, 0)
   const billing = await fetch(`${url}/dashboard/billing`, { headers })
   t.match(await billing.json(), { total_spent: 0, held: 0 })
 })
 
-t.test('feedback is stored, and only of requests of the same key', async t => {
+t.test('feedback is stored for requests of the same key only', async t => {
   const { app, post } = await start(t)
   const answer = await post('/chat/completions', { model: 'auto:quality', messages })
   const id = answer.headers.get('x-request-id') ?? ''
@@ -176,7 +176,7 @@ t.test('feedback is stored, and only of requests of the same key', async t => {
   await app.store.run('delete from routing_feedback')
   await createFeedbackStore(app.store).storeScore(id, key, 0.5)
   t.match(await readFeedback(app.store), [{ requestId: id, model: 'large', score: 0.5, expected: Number }],
-    'a score that comes to another node teaches as much')
+    'a score that another node receives has the expected quality too')
   for (const score of [-0.1, 1.1, 'good', null]) {
     t.match(await post(
       '/routing/feedback', { id, score }

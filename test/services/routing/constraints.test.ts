@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
 import { thrown } from '../../thrown.ts'
-import { ask, modelOf, policiesWith, routerOf, type ModelFacts } from './helper.ts'
+import { routingRequest, modelOf, policiesWith, routerOf, type ModelFacts } from './helper.ts'
 import type { RoutingRequest } from '../../../services/routing/types.ts'
 import { assumedCapabilities } from '../../../services/catalogue/models.ts'
 
@@ -21,67 +21,67 @@ const tool = { type: 'function' as const, function: { name: 'find' } }
 interface Case {
   constraint: string
   model?: Partial<ModelFacts>
-  asked?: Partial<ChatCompletionRequest>
-  question?: Partial<RoutingRequest>
+  request?: Partial<ChatCompletionRequest>
+  routing?: Partial<RoutingRequest>
 }
 
 const cases: Case[] = [
   { constraint: 'kind', model: { kind: 'video' } },
   { constraint: 'kind', model: { kind: 'image' } },
-  { constraint: 'key', question: { mayUse: id => id !== 'unfit' } },
+  { constraint: 'key', routing: { mayUse: id => id !== 'unfit' } },
   { constraint: 'price', model: { price: null } as Partial<ModelFacts> },
   {
     constraint: 'context_window',
     model: { contextWindow: 1000 },
-    asked: {
+    request: {
       messages: [{ role: 'user', content: 'word '.repeat(2000) }]
     }
   },
-  { constraint: 'context_window', model: { contextWindow: 1000 }, asked: { max_tokens: 2000 } },
+  { constraint: 'context_window', model: { contextWindow: 1000 }, request: { max_tokens: 2000 } },
   {
     constraint: 'context_window',
     model: { contextWindow: null },
-    asked: {
+    request: {
       messages: [{ role: 'user', content: 'word '.repeat(9000) }]
     }
   },
-  { constraint: 'max_output', model: { maxOutput: 1000 }, asked: { max_completion_tokens: 2000 } },
+  { constraint: 'max_output', model: { maxOutput: 1000 }, request: { max_completion_tokens: 2000 } },
   {
     constraint: 'vision',
     model: without('vision'),
-    asked: parts({
+    request: parts({
       type: 'image_url', image_url: { url: 'https://x.test/a.png' }
     })
   },
   {
     constraint: 'audio',
     model: without('audio'),
-    asked: parts({
+    request: parts({
       type: 'input_audio', input_audio: { data: 'AA==', format: 'wav' }
     })
   },
-  { constraint: 'audio', model: without('audio'), asked: { modalities: ['text', 'audio'] } },
+  { constraint: 'audio', model: without('audio'), request: { modalities: ['text', 'audio'] } },
   {
     constraint: 'files',
     model: without('files'),
-    asked: parts({
+    request: parts({
       type: 'file', file: { file_data: 'data:;base64,AA==' }
     })
   },
-  { constraint: 'tools', model: without('tools'), asked: { tools: [tool] } },
+  { constraint: 'tools', model: without('tools'), request: { tools: [tool] } },
   {
     constraint: 'json_schema',
     model: without('jsonSchema'),
-    asked: {
+    request: {
       response_format: { type: 'json_schema', json_schema: { name: 'a' } }
     }
   },
-  { constraint: 'streaming', model: without('streaming'), asked: { stream: true } }
+  { constraint: 'streaming', model: without('streaming'), request: { stream: true } }
 ]
 
-for (const { constraint, model = {}, asked = {}, question = {} } of cases) {
-  t.test(`${constraint} removes ${JSON.stringify(model)} from ${JSON.stringify(asked).slice(0, 60)}`, async t => {
-    // It would be chosen: it is free and the other one is not.
+for (const { constraint, model = {}, request = {}, routing = {} } of cases) {
+  t.test(`${constraint} removes ${JSON.stringify(model)} from ${JSON.stringify(request).slice(0, 60)}`, async t => {
+    // Without the constraint it would go first: it is free, and the other one is not.
     const unfit = {
       ...modelOf({
         id: 'unfit',
@@ -102,10 +102,10 @@ for (const { constraint, model = {}, asked = {}, question = {} } of cases) {
       }
     })
     const router = routerOf({ models: [unfit, fit] })
-    const decision = router.decide(ask(asked, question))
+    const decision = router.decide(routingRequest(request, routing))
     t.equal(decision.candidates.map(({ id }) => id).join(), 'fit')
     t.strictSame(decision.excluded(), [{ model: 'unfit', constraint }])
-    const refused = thrown(() => routerOf({ models: [unfit] }).decide(ask(asked, question)))
+    const refused = thrown(() => routerOf({ models: [unfit] }).decide(routingRequest(request, routing)))
     t.match(refused, {
       status: 400,
       code: 'no_model_qualifies',
@@ -116,42 +116,44 @@ for (const { constraint, model = {}, asked = {}, question = {} } of cases) {
   })
 }
 
-t.test('a deployment that fails is left alone until it works again', async t => {
-  const speeds = { good: { works: true } }
-  const router = routerOf({ models: [modelOf({ id: 'good' })], speeds })
-  t.equal(router.decide(ask('hello')).candidates[0]?.id, 'good')
-  speeds.good.works = false
+t.test('a failing deployment is excluded until it recovers', async t => {
+  const states = { good: { works: true } }
+  const router = routerOf({ models: [modelOf({ id: 'good' })], states })
+  t.equal(router.decide(routingRequest('hello')).candidates[0]?.id, 'good')
+  states.good.works = false
   t.match(thrown(
-    () => router.decide(ask('hello'))
+    () => router.decide(routingRequest('hello'))
   ), { status: 400, message: /`good` is failing at the moment \(health\)/ })
 })
 
-t.test('the list of a policy, its ceiling and the candidates of a request are kept', async t => {
+t.test('the models and ceiling of a policy and the candidates of a request are respected', async t => {
   const models = [modelOf({
     id: 'cheap', input: 0.1, output: 0.1
   }), modelOf({ id: 'dear', input: 100, output: 100 })]
   const listed = routerOf({ models, policies: policiesWith('auto', { models: ['de*'] }) })
-  t.strictSame(listed.decide(ask('hello')).excluded(), [{ model: 'cheap', constraint: 'policy' }])
+  t.strictSame(listed.decide(routingRequest('hello')).excluded(), [{ model: 'cheap', constraint: 'policy' }])
   const capped = routerOf({ models, policies: policiesWith('auto:quality', { ceilingNano: 1_000_000 }) })
-  const decision = capped.decide(ask({ max_tokens: 1000 }, { model: 'auto:quality' }))
+  const decision = capped.decide(routingRequest({ max_tokens: 1000 }, { model: 'auto:quality' }))
   t.strictSame(decision.excluded(), [{ model: 'dear', constraint: 'ceiling' }])
-  const chosen = routerOf({ models }).decide(ask('hello', { candidates: ['dear', 'nobody'] }))
+  const chosen = routerOf({ models }).decide(routingRequest('hello', { candidates: ['dear', 'missing'] }))
   t.equal(chosen.candidates.map(({ id }) => id).join(), 'dear')
-  t.strictSame(chosen.excluded(), [{ model: 'nobody', constraint: 'unknown' }])
+  t.strictSame(chosen.excluded(), [{ model: 'missing', constraint: 'unknown' }])
 })
 
-t.test('a model that costs more than is left goes out, unless all do, which admission will say', async t => {
+t.test('models that exceed the credit are excluded, unless all do, so that the hold answers 402', async t => {
   const models = [modelOf({
     id: 'cheap', input: 0.1, output: 0.1
   }), modelOf({ id: 'dear', input: 100, output: 100 })]
   const router = routerOf({ models })
-  t.equal(router.decide(ask({ max_tokens: 100 }, { availableNano: 1_000_000 })).candidates.length, 1)
-  t.equal(router.decide(ask({ max_tokens: 100 }, { availableNano: 1 })).candidates.length, 2)
+  const possible = (availableNano: number) =>
+    router.decide(routingRequest({ max_tokens: 100 }, { availableNano })).candidates.length
+  t.equal(possible(1_000_000), 1)
+  t.equal(possible(1), 2)
 })
 
-t.test('a policy that does not exist is a model that does not exist', async t => {
+t.test('an unknown policy is answered as an unknown model', async t => {
   const router = routerOf({ models: [modelOf({ id: 'one' })] })
-  t.match(thrown(() => router.decide(ask(
+  t.match(thrown(() => router.decide(routingRequest(
     'hello', { model: 'auto:nothing' }
   ))), { status: 404, code: 'model_not_found' })
 })

@@ -4,10 +4,10 @@ import { fitOffsets } from '../../../services/routing/feedback/fit-offsets.ts'
 import { readFeedback, readOffsets, writeOffsets } from '../../../services/routing/feedback/rows.ts'
 import { trainOnFeedback } from '../../../services/admin/routing-feedback.ts'
 import { forEachEngine } from '../../engines.ts'
-import { ask, modelOf, routerOf } from './helper.ts'
+import { routingRequest, modelOf, routerOf } from './helper.ts'
 import type { FeedbackScore } from '../../../services/routing/feedback/types.ts'
 
-/** Scores of a model whose answers are worse than expected, and of one that is as expected. */
+/** Scores of a model that is worse than expected, and of one that is as expected. */
 function scores (count: number): FeedbackScore[] {
   return Array.from({ length: count }, (_, at) => ({
     requestId: `req_${at}`,
@@ -18,7 +18,7 @@ function scores (count: number): FeedbackScore[] {
   }))
 }
 
-t.test('what is learned holds on scores that were held back', async t => {
+t.test('fitted offsets improve the predictions of held-out scores', async t => {
   const { offsets, before, after, heldOut, trainedOn } = fitOffsets(scores(2000))
   t.equal(heldOut + trainedOn, 2000)
   t.ok(heldOut > 300 && heldOut < 500)
@@ -29,7 +29,7 @@ t.test('what is learned holds on scores that were held back', async t => {
   t.ok(Math.abs(offsetOf('fair')) < 0.15)
 })
 
-t.test('a few opinions hardly move anything', async t => {
+t.test('a few scores hardly change anything', async t => {
   const [offset] = fitOffsets([{ requestId: 'a', model: 'm', domain: 'chat', expected: 0.8, score: 0 }]).offsets
   t.ok(offset === undefined || offset.logOdds > -0.15)
   t.strictSame(fitOffsets([]), {
@@ -41,17 +41,17 @@ t.test('a few opinions hardly move anything', async t => {
   })
 })
 
-t.test('offsets move the choice', async t => {
+t.test('offsets change the ranking', async t => {
   const models = [modelOf({ id: 'one' }), modelOf({ id: 'two' })]
   const domains = ['code', 'math', 'tools', 'knowledge', 'extraction', 'chat', 'multilingual', 'long_context']
   const byModel = new Map([['one', new Map(domains.map(domain => [domain, -0.8]))]])
   const first = (offsets = { version: 0, byModel: new Map() }) =>
-    routerOf({ models, offsets }).decide(ask('Tell me a story.')).candidates[0]?.id
+    routerOf({ models, offsets }).decide(routingRequest('Tell me a story.')).candidates[0]?.id
   t.equal(first(), 'one')
   t.equal(first({ version: 1, byModel }), 'two')
 })
 
-forEachEngine(t, 'feedback is kept, learned from on demand, and in force only when that is wanted', async (t, database) => {
+forEachEngine(t, 'feedback is stored, and training activates offsets only if asked to', async (t, database) => {
   const store = await database.open()
   const feedback = createFeedbackStore(store)
   for (const { requestId, score, ...expected } of scores(60)) {
@@ -60,7 +60,7 @@ forEachEngine(t, 'feedback is kept, learned from on demand, and in force only wh
   }
   await feedback.storeScore('req_of_another_node', 'key', 1)
   await t.rejects(feedback.storeScore('req_1', 'another', 1), /no request/)
-  t.equal((await readFeedback(store)).length, 60, 'a score without an expectation teaches nothing')
+  t.equal((await readFeedback(store)).length, 60, 'a score without an expected quality is not read')
   const routed = 'policy="auto", model="x", reason=best_balance, quality=0.812, confidence=0.70, domain=long_context'
   for (const [request, key] of [['req_of_another_node', 'key'], ['req_of_another_node', 'key'], ['req_1', 'key']]) {
     await store.run(`insert into request_log (request, at, api_key, account, route, model, provider, status, outcome,
@@ -71,11 +71,11 @@ forEachEngine(t, 'feedback is kept, learned from on demand, and in force only wh
   const [latest, ...rest] = (await readFeedback(store)).filter(({ requestId }) => requestId === 'req_of_another_node')
   t.strictSame([latest, rest], [{
     requestId: 'req_of_another_node', model: 'fair', score: 1, domain: 'long_context', expected: 0.812
-  }, []], 'what another node expected is in the request log, for its own key')
+  }, []], 'the expected quality of another node comes from the request log of the same key')
   await store.run('delete from request_log')
 
-  const lesson = await trainOnFeedback(store, false, 1)
-  t.match(lesson, { applied: false, offsets: [{ model: 'fair' }, { model: 'overrated' }] })
+  const training = await trainOnFeedback(store, false, 1)
+  t.match(training, { applied: false, offsets: [{ model: 'fair' }, { model: 'overrated' }] })
   t.equal((await readOffsets(store)).byModel.size, 0)
   await trainOnFeedback(store, true, 2)
   const { version, byModel } = await readOffsets(store)

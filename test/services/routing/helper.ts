@@ -5,7 +5,7 @@ import { builtInPolicies } from '../../../services/config/read/policies.ts'
 import { createRouter, type Router } from '../../../services/routing/router.ts'
 import { loadWeights } from '../../../services/routing/scoring/weights.ts'
 import { createStickyModels } from '../../../services/routing/sticky.ts'
-import { fixedOffer } from './offer.ts'
+import { fixedCatalogue } from './fixed-catalogue.ts'
 import type { DeploymentStates, RoutingRequest } from '../../../services/routing/types.ts'
 import type { FeedbackOffsets } from '../../../services/routing/feedback/types.ts'
 import { assumedCapabilities } from '../../../services/catalogue/models.ts'
@@ -17,7 +17,7 @@ export interface ModelFacts extends Partial<Omit<ModelConfig, 'price'>> {
   id: string, input?: number, output?: number
 }
 
-/** A model that can do everything, unless told otherwise. */
+/** A model with all capabilities, with some fields replaced. */
 export function modelOf ({ id, input = 1, output = 2, ...more }: ModelFacts): ModelConfig {
   return {
     id,
@@ -41,32 +41,32 @@ export function modelOf ({ id, input = 1, output = 2, ...more }: ModelFacts): Mo
   }
 }
 
-interface RouterFacts {
+interface TestRouterOptions {
   models: readonly ModelConfig[]
   policies?: readonly PolicyConfig[]
   /** By model: milliseconds to the first token, tokens per second, and whether it works. */
-  speeds?: Readonly<Record<string, { firstTokenMs?: number, tokensPerSecond?: number, works?: boolean }>>
+  states?: Readonly<Record<string, { firstTokenMs?: number, tokensPerSecond?: number, works?: boolean }>>
   offsets?: FeedbackOffsets
   clock?: () => number
 }
 
-export function routerOf ({ models, policies, speeds = {}, offsets, clock }: RouterFacts): Router {
+export function routerOf ({ models, policies, states = {}, offsets, clock }: TestRouterOptions): Router {
   const deployments: DeploymentStates = {
-    isAvailable: ({ model }) => speeds[model]?.works ?? true,
+    isAvailable: ({ model }) => states[model]?.works ?? true,
     expected: (_, model) => ({
-      firstTokenMs: speeds[model]?.firstTokenMs ?? 500, tokensPerSecond: speeds[model]?.tokensPerSecond ?? 80
+      firstTokenMs: states[model]?.firstTokenMs ?? 500, tokensPerSecond: states[model]?.tokensPerSecond ?? 80
     })
   }
   return createRouter({
-    catalogue: fixedOffer(models, { policies, offsets }),
+    catalogue: fixedCatalogue(models, { policies, offsets }),
     deployments,
     weights,
     ...(clock === undefined ? {} : { stickyModels: createStickyModels({ clock }) })
   })
 }
 
-/** A question of the key `key`; a text stands for a conversation of one message. */
-export function ask (
+/** A routing request of the key `key`; a string is a conversation of one message. */
+export function routingRequest (
   asked: string | Partial<ChatCompletionRequest>, more: Partial<RoutingRequest> & { model?: string } = {}
 ): RoutingRequest {
   const { model = 'auto', ...rest } = more
@@ -78,7 +78,7 @@ export function ask (
   return { request, key: 'key', mayUse: () => true, conversation: null, candidates: null, availableNano: null, ...rest }
 }
 
-/** The builtin policies, one of them changed. */
+/** The built-in policies, with one of them changed. */
 export function policiesWith (id: string, change: Partial<PolicyConfig>): PolicyConfig[] {
   return builtInPolicies().map(policy => policy.id === id ? { ...policy, ...change } : policy)
 }

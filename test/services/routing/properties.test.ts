@@ -5,7 +5,7 @@ import type { ModelConfig, PolicyConfig } from '../../../services/catalogue/type
 import { GatewayError } from '../../../services/shared/errors.ts'
 import { domains } from '../../../services/routing/scoring/weights.ts'
 import { extractFeatures } from '../../../services/routing/request-features.ts'
-import { ask, modelOf, policiesWith, routerOf } from './helper.ts'
+import { routingRequest, modelOf, policiesWith, routerOf } from './helper.ts'
 
 const ids = Array.from({ length: 12 }, (_, at) => `m${at}`)
 const policyIds = ['auto', 'auto:cost', 'auto:quality', 'auto:speed']
@@ -96,13 +96,13 @@ function isAllowed (one: Facts, asked: Asked, promptTokens: number, mayUse: read
     (asked.max_tokens ?? 0) <= (one.maxOutput ?? Infinity)
 }
 
-t.test('no constraint is ever violated, and nothing is refused that a model could take', async t => {
+t.test('no constraint is ever violated, and no request is rejected that a model could take', async t => {
   let answered = 0
   const property = fc.property(catalogue, request, policy, fc.subarray(ids, { minLength: 4 }),
     (facts, asked, id, mayUse) => {
       const policies = policiesWith(id, { models: ids.filter(one => one !== 'm0') })
       const router = routerAmong(facts, policies)
-      const question = ask(toRequest(asked), { model: id, mayUse: one => mayUse.includes(one) })
+      const question = routingRequest(toRequest(asked), { model: id, mayUse: one => mayUse.includes(one) })
       const { promptTokens } = extractFeatures(question.request)
       const allowed = facts.filter(one => isAllowed(one, asked, promptTokens, mayUse)).map(one => one.id)
       try {
@@ -126,7 +126,7 @@ t.test('no request costs more than the ceiling of its policy', async t => {
     min: 1, max: 10_000_000
   }), (facts, asked, ceilingNano) => {
     const router = routerOf({ models: toModels(facts), policies: policiesWith('auto', { ceilingNano }) })
-    const question = ask(toRequest({ ...asked, max_tokens: 400 }))
+    const question = routingRequest(toRequest({ ...asked, max_tokens: 400 }))
     const { promptTokens } = extractFeatures(question.request)
     try {
       return router.decide(question).candidates.every(({ price }) => {
@@ -153,12 +153,12 @@ const usable = fc.uniqueArray(useful, { minLength: 2, maxLength: 8, selector: ({
 
 /** A router among these models, each as fast as it says. */
 function routerAmong (facts: readonly Facts[], policies?: PolicyConfig[]) {
-  const speeds = Object.fromEntries(facts.map(one => [one.id, one]))
-  return routerOf({ models: toModels(facts), speeds, ...(policies === undefined ? {} : { policies }) })
+  const states = Object.fromEntries(facts.map(one => [one.id, one]))
+  return routerOf({ models: toModels(facts), states, ...(policies === undefined ? {} : { policies }) })
 }
 
 function chosenFrom (facts: readonly Facts[], text: string, id: string): string {
-  return routerAmong(facts).decide(ask(text, { model: id })).candidates[0]?.id ?? ''
+  return routerAmong(facts).decide(routingRequest(text, { model: id })).candidates[0]?.id ?? ''
 }
 
 const better: Record<string, (one: Facts, by: number) => Facts> = {
@@ -170,7 +170,7 @@ const better: Record<string, (one: Facts, by: number) => Facts> = {
 }
 
 for (const [name, improve] of Object.entries(better)) {
-  t.test(`a model that becomes ${name} is not left for another one, nor one that becomes the opposite chosen`, async t => {
+  t.test(`a model that becomes ${name} stays the first, and one that becomes the opposite does not become it`, async t => {
     const factor = fc.integer({ min: 2, max: 30 })
     const property = fc.property(usable, text, policy, factor, fc.nat(),
       (facts, text, id, by, at) => {
@@ -183,7 +183,7 @@ for (const [name, improve] of Object.entries(better)) {
   })
 }
 
-t.test('the same request gives the same choice, in whatever order the models come', async t => {
+t.test('the decision does not depend on the order of the models', async t => {
   const property = fc.property(usable, text, policy, fc.nat(), (facts, text, id, turn) => {
     const choices = new Set<string>()
     const rotated = [...facts.slice(turn % facts.length), ...facts.slice(0, turn % facts.length)]
@@ -194,10 +194,10 @@ t.test('the same request gives the same choice, in whatever order the models com
   t.pass()
 })
 
-t.test('auto:cost never expects to spend more than auto, nor auto:quality to answer worse than any', async t => {
+t.test('auto:cost never expects a higher cost than auto, nor auto:quality a lower quality than any policy', async t => {
   const property = fc.property(usable, fc.lorem({ maxCount: 30 }), (facts, text) => {
     const router = routerAmong(facts)
-    const first = (id: string) => router.decide(ask(text, { model: id })).ranked[0]
+    const first = (id: string) => router.decide(routingRequest(text, { model: id })).ranked[0]
     const isCheaper = (first('auto:cost')?.costNano ?? 0) <= (first('auto')?.costNano ?? 0)
     const best = first('auto:quality')?.quality ?? 0
     return isCheaper && policyIds.every(id => best >= (first(id)?.quality ?? 0))

@@ -3,7 +3,7 @@ import type { ChatMessage } from '../../../schemas/openai/chat-messages.ts'
 import { routeHeader } from '../../../services/routing/describe.ts'
 import { createProfile } from '../../../services/routing/scoring/profile.ts'
 import { domains } from '../../../services/routing/scoring/weights.ts'
-import { ask, modelOf, policiesWith, routerOf, weights, type ModelFacts } from './helper.ts'
+import { routingRequest, modelOf, policiesWith, routerOf, weights, type ModelFacts } from './helper.ts'
 
 const everywhere = (share: number) => ({
   quality: Object.fromEntries(domains.map(
@@ -17,12 +17,12 @@ const models = [best, cheap, middle]
 const text = 'Explain how a combustion engine works and compare it with an electric motor.'
 const firstOf = (
   router: ReturnType<typeof routerOf>, policy: string
-) => router.decide(ask(text, { model: policy })).candidates[0]?.id
+) => router.decide(routingRequest(text, { model: policy })).candidates[0]?.id
 
-t.test('each policy chooses by its own measure, and says so', async t => {
+t.test('each policy ranks by its own criterion and reports the reason', async t => {
   const router = routerOf({
     models,
-    speeds: {
+    states: {
       cheap: { firstTokenMs: 900 },
       middle: {
         firstTokenMs: 50, tokensPerSecond: 900
@@ -35,11 +35,11 @@ t.test('each policy chooses by its own measure, and says so', async t => {
   t.equal(firstOf(router, 'auto:speed'), 'middle')
   const reasons = [
     'auto', 'auto:cost', 'auto:quality', 'auto:speed'
-  ].map(model => router.decide(ask(text, { model })).reason)
+  ].map(model => router.decide(routingRequest(text, { model })).reason)
   t.strictSame(reasons, ['best_balance', 'cheapest_good_enough', 'best_quality', 'fastest_good_enough'])
 })
 
-t.test('the operator sets the trade-off of a policy by one number', async t => {
+t.test('one weight in the configuration sets the trade-off of a policy', async t => {
   const firstAt = (costWeight: number) => firstOf(routerOf({
     models, policies: policiesWith('auto', { costWeight })
   }), 'auto')
@@ -47,17 +47,17 @@ t.test('the operator sets the trade-off of a policy by one number', async t => {
   t.equal(firstAt(10), 'cheap')
 })
 
-t.test('a model far from good enough is not chosen for its price', async t => {
+t.test('a low price does not outweigh insufficient quality', async t => {
   const router = routerOf({ models: [{ ...cheap, quality: everywhere(0.2).quality }, middle] })
   t.equal(firstOf(router, 'auto:cost'), 'middle')
 })
 
-t.test('what is known of a model comes from the operator, the training data or the catalogue, in this order', async t => {
+t.test('a profile comes from the operator, the training data or the catalogue, in this order', async t => {
   const known = (id: string, more = {}) => routerOf({
     models: [
       modelOf({ id, ...more })
     ]
-  }).decide(ask('Prove that there are infinitely many primes.')).ranked[0]?.quality ?? 0
+  }).decide(routingRequest('Prove that there are infinitely many primes.')).ranked[0]?.quality ?? 0
   t.ok(known('gpt-4o-2024-08-06') > known('llama-3.1-8b') + 0.1, 'trained')
   t.ok(known('some/Meta-Llama-3.1-8B-Instruct') === known('llama-3.1-8b'), 'under its other names too')
   t.ok(known(
@@ -78,52 +78,52 @@ const called: ChatMessage = {
 }
 const result: ChatMessage = { role: 'tool', tool_call_id: 'c', content: '42' }
 
-t.test('a conversation stays with its model while another one is only a little better', async t => {
+t.test('a conversation sticks to its model while another one is only slightly better', async t => {
   const twin = modelOf({ id: 'a-twin', input: 0.99, output: 3.96, ...everywhere(0.86) })
   const router = routerOf({ models: [middle, twin] })
-  const first = router.decide(ask({ messages: [asked] }))
+  const first = router.decide(routingRequest({ messages: [asked] }))
   t.equal(first.candidates[0]?.id, 'a-twin')
   router.stick(first, 'middle')
-  const second = router.decide(ask({
+  const second = router.decide(routingRequest({
     messages: [asked, answered, {
       role: 'user', content: 'And its cost?'
     }]
   }))
   t.match(second, { reason: 'conversation', isSticky: true })
   t.equal(second.candidates[0]?.id, 'middle')
-  t.equal(router.decide(ask(
+  t.equal(router.decide(routingRequest(
     { messages: [asked, answered, asked] }, { key: 'another' }
   )).isSticky, false, 'a conversation belongs to its key')
   router.unstick(second)
-  t.equal(router.decide(ask({
+  t.equal(router.decide(routingRequest({
     messages: [asked, answered, asked]
   })).candidates[0]?.id, 'a-twin', 'after a failure it may leave')
 })
 
-t.test('it leaves for one that is much better, and when its model no longer qualifies', async t => {
+t.test('it switches to a much better model, and when its model no longer qualifies', async t => {
   const router = routerOf({ models })
-  const first = router.decide(ask({ messages: [asked] }, { model: 'auto:quality' }))
+  const first = router.decide(routingRequest({ messages: [asked] }, { model: 'auto:quality' }))
   router.stick(first, 'cheap')
-  t.equal(router.decide(ask({
+  t.equal(router.decide(routingRequest({
     messages: [asked, answered, asked]
   }, { model: 'auto:quality' })).candidates[0]?.id, 'best')
   const blind = { ...middle, id: 'blind', capabilities: { ...middle.capabilities, vision: false } }
   const seeing = routerOf({ models: [blind, cheap] })
-  seeing.stick(seeing.decide(ask({ messages: [asked] })), 'blind')
+  seeing.stick(seeing.decide(routingRequest({ messages: [asked] })), 'blind')
   const image: ChatMessage = {
     role: 'user',
     content: [{
       type: 'image_url', image_url: { url: 'https://a.test/b.png' }
     }]
   }
-  t.equal(seeing.decide(ask({ messages: [asked, answered, image] })).candidates[0]?.id, 'cheap')
+  t.equal(seeing.decide(routingRequest({ messages: [asked, answered, image] })).candidates[0]?.id, 'cheap')
 })
 
-t.test('in the middle of a tool loop it never goes to a lesser model', async t => {
+t.test('a tool loop never switches to a worse model', async t => {
   const router = routerOf({ models })
   const loop = { messages: [asked, called, result] }
-  const decide = (more = {}) => router.decide(ask(loop, { model: 'auto:cost', ...more }))
-  router.stick(router.decide(ask({ messages: [asked] }, { model: 'auto:cost' })), 'middle')
+  const decide = (more = {}) => router.decide(routingRequest(loop, { model: 'auto:cost', ...more }))
+  router.stick(router.decide(routingRequest({ messages: [asked] }, { model: 'auto:cost' })), 'middle')
   t.match(decide(), { reason: 'tool_loop', isSticky: true })
   t.equal(decide().candidates[0]?.id, 'middle')
   t.equal(decide({
@@ -131,29 +131,30 @@ t.test('in the middle of a tool loop it never goes to a lesser model', async t =
   }).candidates[0]?.id, 'best', 'not even when its model is gone')
 })
 
-t.test('an hour later, or by another name, it is another conversation', async t => {
+t.test('after an hour, or under another name, it is another conversation', async t => {
   let nowMs = 1
   const router = routerOf({ models, clock: () => nowMs })
   const next = { messages: [asked, answered, asked] }
-  const first = router.decide(ask({ messages: [asked] }, { conversation: 'mine' }))
+  const first = router.decide(routingRequest({ messages: [asked] }, { conversation: 'mine' }))
   router.stick(first, first.candidates[0]?.id ?? '')
-  t.equal(router.decide(ask(next, { conversation: 'mine' })).isSticky, true)
-  t.equal(router.decide(ask(next, { conversation: 'yours' })).isSticky, false)
+  t.equal(router.decide(routingRequest(next, { conversation: 'mine' })).isSticky, true)
+  t.equal(router.decide(routingRequest(next, { conversation: 'yours' })).isSticky, false)
   nowMs += 3_600_001
-  t.equal(router.decide(ask(next, { conversation: 'mine' })).isSticky, false)
+  t.equal(router.decide(routingRequest(next, { conversation: 'mine' })).isSticky, false)
 })
 
-t.test('what is in the provider\'s cache is cheaper to ask again', async t => {
+t.test('tokens in the provider\'s cache reduce the estimated cost', async t => {
   const cached = { ...middle, price: { ...middle.price, cacheReadPico: 1000 } } as typeof middle
   const router = routerOf({ models: [cached] })
   const long = { messages: [{ role: 'user' as const, content: 'word '.repeat(5000) }, answered, asked] }
-  const before = router.decide(ask(long))
+  const before = router.decide(routingRequest(long))
   router.stick(before, 'middle')
-  t.ok((router.decide(ask(long)).ranked[0]?.costNano ?? Infinity) < (before.ranked[0]?.costNano ?? 0) / 2)
+  const after = router.decide(routingRequest(long))
+  t.ok((after.ranked[0]?.costNano ?? Infinity) < (before.ranked[0]?.costNano ?? 0) / 2)
 })
 
-t.test('the header is a dictionary that says what was decided', async t => {
-  const decision = routerOf({ models }).decide(ask(text))
+t.test('the header is a dictionary that describes the decision', async t => {
+  const decision = routerOf({ models }).decide(routingRequest(text))
   const header = routeHeader(decision, decision.candidates[0]?.id ?? '')
   t.match(header, /^policy="auto", model="\w+", reason=best_balance, quality=0\.\d{3}, cost="0\.\d+", confidence=[01]\.\d\d, domain=\w+$/)
   t.match(routeHeader(decision, decision.candidates[1]?.id ?? ''), /reason=fallback/)
@@ -162,9 +163,9 @@ t.test('the header is a dictionary that says what was decided', async t => {
   }, 'ü"'), /policy="auto:\\"x\\\\", model="%C3%BC\\""/)
 })
 
-t.test('a request is understood from its last words and those before them', async t => {
+t.test('the domain of a request is that of its last user message, or of the one before a short one', async t => {
   const router = routerOf({ models })
-  const domainOf = (...messages: ChatMessage[]) => router.decide(ask({ messages })).domain
+  const domainOf = (...messages: ChatMessage[]) => router.decide(routingRequest({ messages })).domain
   const user = (content: string): ChatMessage => ({ role: 'user', content })
   t.equal(domainOf(user(
     'Write a python function that merges two sorted lists and returns the result.'
@@ -181,7 +182,7 @@ t.test('a request is understood from its last words and those before them', asyn
   t.equal(domainOf(user('word '.repeat(60_000))), 'long_context')
 })
 
-t.test('of models that nobody has measured the cheaper one is expected to be faster', async t => {
+t.test('of unmeasured models the cheaper one is expected to be faster', async t => {
   const facts = [
     { id: 'plain', input: 0.1, output: 0.4 }, { id: 'dear', input: 10, output: 40 }, { id: 'free', input: 0, output: 0 }
   ]
@@ -189,7 +190,7 @@ t.test('of models that nobody has measured the cheaper one is expected to be fas
   const [plain, dear, free] = facts.map(seedOf)
   t.ok(plain && dear && plain.firstTokenMs < dear.firstTokenMs)
   t.ok(plain && dear && plain.tokensPerSecond > dear.tokensPerSecond)
-  t.equal(free, null, 'nothing is known of it')
+  t.equal(free, null, 'without a price nothing is known')
   const measured = createProfile({ ...modelOf({ id: 'gpt-4o-mini', output: 100 }), names: ['gpt-4o-mini'] }, weights).seed
-  t.strictSame(Object.values(measured ?? {}), weights.speeds['gpt-4o-mini'], 'what was measured counts more')
+  t.strictSame(Object.values(measured ?? {}), weights.speeds['gpt-4o-mini'], 'a measured speed takes precedence')
 })

@@ -5,8 +5,8 @@ import { createStatisticsExchange } from '../../../services/deployments/share-st
 import { createRouter } from '../../../services/routing/router.ts'
 import type { Store } from '../../../services/store/store.ts'
 import { forEachEngine } from '../../engines.ts'
-import { ask, modelOf, weights } from './helper.ts'
-import { fixedOffer } from './offer.ts'
+import { routingRequest, modelOf, weights } from './helper.ts'
+import { fixedCatalogue } from './fixed-catalogue.ts'
 
 const sharedEveryMs = 3000
 const quality = { quality: { chat: 0.8, knowledge: 0.8, code: 0.8, math: 0.8, tools: 0.8, extraction: 0.8 } }
@@ -21,13 +21,13 @@ function createNode (store: Store, name: string, clock: () => number) {
   const deployments = createDeployments({ config, clock, monotonic: clock })
   const sharing = createStatisticsExchange({ store, deployments, node: name, clock })
   const router = createRouter({
-    catalogue: fixedOffer(models),
+    catalogue: fixedCatalogue(models),
     deployments,
     weights
   })
   return {
     sharing,
-    choose: () => router.decide(ask(
+    choose: () => router.decide(routingRequest(
       'Write a short story about a fox.', { model: 'auto:speed' }
     )).candidates[0]?.id ?? '',
     call (model: string, world: World) {
@@ -39,7 +39,7 @@ function createNode (store: Store, name: string, clock: () => number) {
   }
 }
 
-forEachEngine(t, 'auto:speed leaves a deployment that becomes slow within 10 s on both nodes, and comes back', async (t, database) => {
+forEachEngine(t, 'auto:speed avoids a deployment that becomes slow within 10 s on both nodes, and returns to it', async (t, database) => {
   const store = await database.open()
   let nowMs = 1_000_000
   const clock = () => nowMs

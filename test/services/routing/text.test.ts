@@ -6,11 +6,11 @@ import { signalNames, writeSignals } from '../../../services/routing/text/signal
 import { unpackWeights, type WeightsFile } from '../../../services/routing/scoring/weights.ts'
 import { extractFeatures } from '../../../services/routing/request-features.ts'
 import { thrown } from '../../thrown.ts'
-import { ask } from './helper.ts'
+import { routingRequest } from './helper.ts'
 
 const file = new URL('../../../services/routing/scoring/router.json', import.meta.url)
 
-t.test('the weights are small, and only good for the texts as they are read now', async t => {
+t.test('the weights file is small and rejects other signals', async t => {
   t.ok(statSync(file).size <= 256 * 1024, `${statSync(file).size} bytes`)
   const weights: WeightsFile = JSON.parse(readFileSync(file, 'utf8'))
   t.equal(unpackWeights(weights).bucketTraits.length, bucketCount * weights.traits.kinds.length)
@@ -27,7 +27,7 @@ t.test('a text is counted by its form', async t => {
   t.ok(out.every(Number.isFinite))
 })
 
-t.test('nothing is left over from the text before, whatever it was', async t => {
+t.test('a reading does not depend on the texts before it', async t => {
   const reader = createTextReader()
   const snapshot = (text: string) => {
     const { buckets, counts, size, kinds, categories, words } = reader.read(text)
@@ -40,7 +40,7 @@ t.test('nothing is left over from the text before, whatever it was', async t => 
   t.equal(snapshot('').words, 0)
 })
 
-t.test('of a long text its beginning and end are read, of short ones what came before', async t => {
+t.test('the beginning and end of a long message are read, and the message before a short one', async t => {
   const long = `${'a'.repeat(9000)} the question`
   const focus = promptText([{ role: 'user', content: long }])
   t.ok(focus.length <= 6001 && focus.endsWith('the question'))
@@ -50,7 +50,8 @@ t.test('of a long text its beginning and end are read, of short ones what came b
 })
 
 t.test('tokens are estimated from the whole conversation', async t => {
-  const tokensOf = (asked: Parameters<typeof ask>[0]) => extractFeatures(ask(asked).request).promptTokens
+  const tokensOf = (body: Parameters<typeof routingRequest>[0]) =>
+    extractFeatures(routingRequest(body).request).promptTokens
   t.ok(tokensOf('word '.repeat(1000)) > 1000 && tokensOf('word '.repeat(1000)) < 2000)
   t.ok(tokensOf('漢'.repeat(1000)) > 800)
   const user = { role: 'user' as const, content: 'word '.repeat(100) }

@@ -8,8 +8,8 @@ import type { RoutingRequest } from '../../../services/routing/types.ts'
 const soon = { afterMs: 0, everyMs: 0 }
 const router = routerOf({ models: [modelOf({ id: 'small' }), modelOf({ id: 'large', input: 10, output: 30 })] })
 
-/** Practises with `decide` until it is through, and returns what was asked and what failed. */
-async function practised (decisions: number, decide: Router['decide']) {
+/** Warms up with `decide` to the end, and returns the requests and errors. */
+async function warmUpWith (decisions: number, decide: Router['decide']) {
   const questions: RoutingRequest[] = []
   const errors: unknown[] = []
   const { promise, resolve } = Promise.withResolvers<void>()
@@ -22,7 +22,7 @@ async function practised (decisions: number, decide: Router['decide']) {
     errors.push(error)
     resolve()
   }
-  // Practice keeps no process alive; this does until it is through.
+  // The warm-up itself does not keep the process alive.
   const alive = setInterval(() => {}, 1000)
   warmUpRouter({ decide: noted }, { ...soon, decisions, onError })
   await promise
@@ -30,8 +30,8 @@ async function practised (decisions: number, decide: Router['decide']) {
   return { questions, errors }
 }
 
-t.test('questions of all policies and of very different lengths are decided', async t => {
-  const { questions, errors } = await practised(80, router.decide)
+t.test('synthetic requests cover all policies and very different lengths', async t => {
+  const { questions, errors } = await warmUpWith(80, router.decide)
   t.strictSame(errors, [])
   const lengths = questions.map(({ request: { messages } }) => JSON.stringify(messages).length)
   t.ok(Math.min(...lengths) < 250 && Math.max(...lengths) > 4000, `${Math.min(...lengths)} to ${Math.max(...lengths)}`)
@@ -39,16 +39,16 @@ t.test('questions of all policies and of very different lengths are decided', as
   t.ok(new Set(questions.map(({ request }) => JSON.stringify(request))).size > 70)
 })
 
-t.test('it goes on where no model qualifies, and ends with any other failure', async t => {
-  const refusing = await practised(3, () => { throw GatewayError.modelNotFound('auto') })
+t.test('it continues if no model qualifies, and stops at any other error', async t => {
+  const refusing = await warmUpWith(3, () => { throw GatewayError.modelNotFound('auto') })
   t.equal(refusing.questions.length, 3)
   t.strictSame(refusing.errors, [])
-  const failing = await practised(3, () => { throw new Error('broken') })
+  const failing = await warmUpWith(3, () => { throw new Error('broken') })
   t.equal(failing.questions.length, 1)
   t.match(failing.errors, [{ message: 'broken' }])
 })
 
-t.test('it can be ended before it has begun', async t => {
+t.test('it can be stopped before it starts', async t => {
   let made = 0
   const decide: Router['decide'] = question => {
     made++

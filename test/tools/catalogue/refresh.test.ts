@@ -18,7 +18,7 @@ async function refresh (t: { testdir (): string }, source: string): Promise<Refr
   return { text: readFileSync(output, 'utf8'), said: stdout }
 }
 
-t.test('a file becomes the catalogue, and what is left out is told', async t => {
+t.test('a file is converted to the catalogue, and omitted prices are reported', async t => {
   const { text, said } = await refresh(t, fixture)
   t.match(JSON.parse(text), {
     source: 'https://models.dev',
@@ -28,11 +28,11 @@ t.test('a file becomes the catalogue, and what is left out is told', async t => 
   })
   t.notOk('vercel' in JSON.parse(text).providers, 'known providers only')
   t.match(said, 'cerebras: no data')
-  t.match(said, 'perplexity/sonar-deep-research: price left out')
+  t.match(said, 'perplexity/sonar-deep-research: price omitted')
   t.match(said, /\d+ models of \d+ providers\n$/)
 })
 
-t.test('an address does as well, and one that fails leaves the file alone', async t => {
+t.test('a URL works too, and a failed download leaves the file unchanged', async t => {
   const server = createServer((request, response) => {
     if (request.url === '/api.json') return response.end(readFileSync(fixture))
     response.writeHead(500).end()
@@ -43,5 +43,5 @@ t.test('an address does as well, and one that fails leaves the file alone', asyn
   const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`
   const { text } = await refresh(t, `${url}/api.json`)
   t.equal(text, (await refresh(t, fixture)).text)
-  await t.rejects(refresh(t, `${url}/other`), /other answers 500/)
+  await t.rejects(refresh(t, `${url}/other`), /other answered 500/)
 })

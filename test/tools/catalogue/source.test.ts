@@ -57,7 +57,7 @@ t.test('no price loses a digit against its source', async (t) => {
   t.ok(compared > 15, `${compared} compared`)
 })
 
-t.test('a price with at most six decimals is kept, and no other one is rounded', async (t) => {
+t.test('a price with at most six decimals is exact, and no other one is rounded', async (t) => {
   const pico = fc.bigInt({ min: 0n, max: 9_007_199_254_740n })
   t.doesNotThrow(() => fc.assert(fc.property(pico, fc.boolean(), fc.nat(4), (price, quoted, zeros) => {
     const digits = String(price).padStart(7, '0')
@@ -74,7 +74,7 @@ t.test('a price with at most six decimals is kept, and no other one is rounded',
   })))
 })
 
-t.test('the form of models.dev/api.json is read, where numbers are numbers and abilities have fields', async (t) => {
+t.test('the format of models.dev/api.json is read, with plain numbers and a field per capability', async (t) => {
   const row = rowOf(`,"reasoning":false,"tool_call":true,"structured_output":true,"temperature":false,"attachment":true,
     "cost":{"input":1e-1,"output":0.4,"context_over_200k":{"input":0.2,"output":0.8}},"status":"deprecated"`)
   t.match(row, {
@@ -93,11 +93,11 @@ t.test('the form of models.dev/api.json is read, where numbers are numbers and a
   t.equal(source.date, '2026-07-02')
 })
 
-t.test('a price that does not hold for all a request can use is left out whole, and told', async (t) => {
+t.test('a price that does not cover everything a request can use is omitted and reported', async (t) => {
   const cases = [
-    ['{"input":1,"output":2,"request":5}', 'charges besides, request'],
-    ['{"input":1,"output":2,"reasoning":3}', 'reasoning costs other'],
-    ['{"input":1,"output":0}', 'the output has none'],
+    ['{"input":1,"output":2,"request":5}', 'other charges, request'],
+    ['{"input":1,"output":2,"reasoning":3}', 'reasoning has a price of its own'],
+    ['{"input":1,"output":0}', 'the output price is missing'],
     ['{"input":1,"output":0.0000001}', '0.0000001 has more than 6 decimals'],
     ['{"input":1,"output":2,"tiers":[{"input":1,"output":2,"tier":{"type":"time","size":5}}]}', 'tiers are by time']
   ]
@@ -106,17 +106,17 @@ t.test('a price that does not hold for all a request can use is left out whole, 
     t.equal(providers.p?.m?.price, undefined, cost)
     t.equal(providers.p?.m?.tiers, undefined, cost)
     t.equal(notes.length, 1)
-    t.match(notes[0], 'p/m: price left out: ')
+    t.match(notes[0], 'p/m: price omitted: ')
     t.match(notes[0], why)
   }
-  t.match(source.notes.join('\n'), 'vercel/inception/mercury-2: price left out: 0.024999999999999998')
-  t.match(source.notes.join('\n'), 'openrouter/google/lyria-3-pro-preview: price left out')
+  t.match(source.notes.join('\n'), 'vercel/inception/mercury-2: price omitted: 0.024999999999999998')
+  t.match(source.notes.join('\n'), 'openrouter/google/lyria-3-pro-preview: price omitted')
   t.same(readCatalogueSource(withModel(',"cost":{"input":1,"output":2,"reasoning":2.0}'), ['p']).notes, [])
   t.strictSame(rowOf(',"cost":{"input":1,"output":2,"cache_write":1}')?.price?.cacheWritePico, 1_000_000)
   t.strictSame(rowOf(',"cost":{"input":1,"output":2,"cache_write":0.99}')?.price?.cacheWritePico, undefined)
 })
 
-t.test('audio has a price of its own where it costs other than text', async (t) => {
+t.test('audio has its own price if it differs from that of text', async (t) => {
   t.match(source.providers.gemini?.['gemini-2.5-flash'],
     { input: ['text', 'image', 'audio', 'video', 'file'], price: { inputPico: 300_000, audioInputPico: 1_000_000 } })
   const rates = '"input":1,"output":2,"input_audio":1,"output_audio":2.5'
@@ -127,7 +127,7 @@ t.test('audio has a price of its own where it costs other than text', async (t) 
   t.equal(rowOf(',"cost":{"input":1,"output":2,"input_audio":0.0000001}')?.price, undefined, 'one that cannot be held')
 })
 
-t.test('a model is of the kind of what it makes', async (t) => {
+t.test('the output of a model decides its kind', async (t) => {
   const kinds = Object.entries(source.providers).flatMap(([id, rows]) => {
     return Object.entries(rows).map(([name, { kind }]) => `${kind} ${id}/${name}`)
   })
@@ -145,16 +145,16 @@ t.test('a model is of the kind of what it makes', async (t) => {
   ])
 })
 
-t.test('only the providers asked for are taken, and those without data are named', async (t) => {
+t.test('only the given providers are read, and those without data are reported', async (t) => {
   const { providers, notes } = readCatalogueSource(fixture, ['together', 'openai', 'nobody'])
   t.same(Object.keys(providers), ['openai', 'together'])
   t.same(notes, ['nobody: no data'])
 })
 
-t.test('another structure is refused, and said where', async (t) => {
+t.test('another structure is rejected with its location', async (t) => {
   t.throws(() => readCatalogueSource('{', ['p']), SyntaxError)
   t.throws(() => readCatalogueSource('[]', ['p']), TypeError)
-  t.throws(() => readCatalogueSource('{"p":{}}', ['p']), { message: /^p does not have the form.* at \/models/ })
+  t.throws(() => readCatalogueSource('{"p":{}}', ['p']), { message: /^p does not have the structure.* at \/models/ })
   t.throws(() => rowOf(',"cost":{"input":-1,"output":2}'), { message: /\/models\/m\/cost/ })
 })
 

@@ -11,7 +11,7 @@ import { createProfile } from '../../../services/routing/scoring/profile.ts'
 import { predictQuality } from '../../../services/routing/scoring/quality.ts'
 import { modelOf } from '../../services/routing/helper.ts'
 
-/** Two models: one answers all, the other only what is not about the sea. */
+/** Rows of two models: one answers everything, the other only texts that are not about the sea. */
 function rowsOf (count: number): TrainingRow[] {
   const random = createRandom(3)
   const words = 'house tree road hill cloud river stone field garden tower'.split(' ')
@@ -30,7 +30,7 @@ function rowsOf (count: number): TrainingRow[] {
 
 const data: TrainingData = { rows: rowsOf(600), models: {}, defaultOutput: {}, speeds: [], programming: [] }
 
-t.test('training finds out which texts need the better model, and is the same each time', async t => {
+t.test('training learns which texts need the better model, and is deterministic', async t => {
   const file = train(data, data.rows, { penalty: 1 })
   t.strictSame(train(data, data.rows, { penalty: 1 }), file)
   const weights = unpackWeights(file)
@@ -46,7 +46,7 @@ t.test('training finds out which texts need the better model, and is the same ea
   t.ok((file.models.strong?.verbosity ?? 0) > (file.models.weak?.verbosity ?? 0))
 })
 
-t.test('scores are drawn to the mean of their subject, where a benchmark has several', async t => {
+t.test('scores shrink to the mean of their subject if a benchmark has several', async t => {
   const rows = (subjects: number) => data.rows.map((row, at) => ({ ...row, sub: `subject ${at % subjects}` }))
   const chosen = data.rows.map((_, at) => at)
   const spread = (subjects: number) => {
@@ -56,22 +56,22 @@ t.test('scores are drawn to the mean of their subject, where a benchmark has sev
     return { noise, off: off.reduce((sum, one) => sum + one, 0) / off.length }
   }
   const [few, many] = [spread(2), spread(10)]
-  t.equal(few.noise, 1, 'two parts are no subjects')
-  t.ok(Math.abs(many.noise - 0.5) < 1e-9, 'a mean of sixty counts as much as a row itself')
+  t.equal(few.noise, 1, 'two parts do not count as subjects')
+  t.ok(Math.abs(many.noise - 0.5) < 1e-9, 'the mean of sixty rows weighs as much as a row itself')
   t.ok(Math.abs(many.off - few.off / 2) < 1e-9, `${many.off} ${few.off}`)
 })
 
-t.test('ridge solves what has a solution', async t => {
+t.test('ridge solves a system that has a solution', async t => {
   const [constant = 0, slope = 0] = ridge([[1, 1], [1, 2], [1, 3]], [5, 7, 9], 1e-9)
   t.ok(Math.abs(constant - 3) < 1e-6 && Math.abs(slope - 2) < 1e-6)
 })
 
-t.test('the measures of the papers', async t => {
+t.test('the metrics match the papers', async t => {
   const random = createRandom(1)
   const strong = Array.from({ length: 4000 }, () => 1)
   const weak = strong.map(() => random() < 0.5 ? 1 : 0)
   t.ok(Math.abs(pairMetrics(strong.map(random), strong, weak).apgr - 0.5) < 0.02, 'random mixing has one half')
   const known = pairMetrics(weak.map(one => 1 - one + random() * 1e-6), strong, weak)
-  t.ok(known.apgr > 0.7 && known.cpt50 < 30 && known.cpt80 < 45, 'who knows the answers needs few strong calls')
+  t.ok(known.apgr > 0.7 && known.cpt50 < 30 && known.cpt80 < 45, 'an oracle needs few calls of the strong model')
   t.equal(averageQuality([{ cost: 0, quality: 0 }, { cost: 1, quality: 1 }, { cost: 0.5, quality: 0.2 }], 0, 1).toFixed(3), '0.500')
 })

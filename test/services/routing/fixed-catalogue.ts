@@ -4,11 +4,15 @@ import { noOffsets } from '../../../services/routing/feedback/rows.ts'
 import type { RoutingCatalogue } from '../../../services/routing/router.ts'
 import type { FeedbackOffsets } from '../../../services/routing/feedback/types.ts'
 
-interface OfferFacts { policies?: readonly PolicyConfig[] | undefined, offsets?: FeedbackOffsets | undefined }
+interface FixedCatalogueOptions {
+  policies?: readonly PolicyConfig[] | undefined
+  offsets?: FeedbackOffsets | undefined
+}
 
-/** An offer of models that never changes; names stand for themselves. */
-export function fixedOffer (
-  models: readonly ModelConfig[], { policies = builtInPolicies(), offsets = noOffsets }: OfferFacts = {}
+/** A catalogue of models that never changes and has no aliases. */
+export function fixedCatalogue (
+  models: readonly ModelConfig[],
+  { policies = builtInPolicies(), offsets = noOffsets }: FixedCatalogueOptions = {}
 ): RoutingCatalogue {
   return {
     version: () => 1,
