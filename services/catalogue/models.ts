@@ -146,10 +146,7 @@ export function isServable (provider: string, upstream: string): boolean {
   return catalogueModel(provider, upstream)?.kind !== null
 }
 
-/**
- * The models a provider offers until it has listed its own: the catalogue's, if its list is to be fetched or
- * it has none.
- */
+/** The models a provider offers until it has listed its own. */
 export function initialModelNames ({ id, discover }: Pick<ProviderConfig, 'id' | 'discover'>): string[] {
   const known = knownProviders.find((provider) => provider.id === id)
   // A provider with a server for each customer runs a selection of the models there.

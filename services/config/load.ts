@@ -5,9 +5,7 @@ import { configFromEnvironment } from './environment/environment.ts'
 
 export const maxFileBytes = 4 * 1024 * 1024
 
-/**
- * Reads the operator's file, or the environment without a path; see `parseConfig`. Rejects with ConfigError.
- */
+/** Reads the operator's file, or the environment without a path. Rejects with ConfigError. */
 export async function loadConfig (
   { path, env }: { path: string | null, env: NodeJS.ProcessEnv }
 ): Promise<GatewayConfig> {

@@ -14,10 +14,7 @@ export interface OpenBudget {
   next: string | null
 }
 
-/**
- * Names the accounts of a key's budget for the period of a time, and for the next one; without a period they
- * are one account.
- */
+/** Names the budget's accounts of this period and the next; without a period they are one. */
 export function budgetAccounts (key: string, { period }: Budget, at: number): OpenBudget & { next: string } {
   const base = `${budgetPrefix}${key}`
   if (period === null) return { account: base, endsAt: Infinity, next: base }
@@ -43,10 +40,7 @@ export function createBudgets (store: Store) {
   }
 
   return {
-    /**
-     * Creates the account of the budget and, shortly before the period ends, the next one, so that no request
-     * waits for it. Throws StoreUnavailable.
-     */
+    /** Also creates the next period's account, shortly before, so that no request waits for it. */
     async open (key: StoredKey, at: number): Promise<OpenBudget | null> {
       const { budget } = key
       if (budget === null || key.revokedAt !== null) return null

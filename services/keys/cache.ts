@@ -26,10 +26,7 @@ const maxWaiting = 10_000
 /** Recent lookups of key ids. */
 export type KeyCache = ReturnType<typeof createKeyCache>
 
-/**
- * Creates the cache of a store's keys. A flood of made-up keys evicts no valid one, as unknown ids have a
- * cache of their own.
- */
+/** A flood of made-up keys evicts no valid one, as unknown ids have a cache of their own. */
 export function createKeyCache (store: Store, clock: () => number) {
   const keys = new LRUCache<string, CachedKey>({ max: maxKeys })
   const unknownUntil = new LRUCache<string, number>({ max: maxUnknownIds })
@@ -73,8 +70,7 @@ export function createKeyCache (store: Store, clock: () => number) {
     },
 
     /**
-     * Queries the database, once for all concurrent calls; while it is unavailable, returns an entry of the
-     * last minute, or throws StoreUnavailable.
+     * Queries the database, once for all concurrent calls; in an outage, returns an entry of the last minute.
      */
     async load (id: string): Promise<CachedKey | null> {
       try {

@@ -32,9 +32,8 @@ export function createKeyChanges (
 
   return {
     /**
-     * Applies in every process within 2 s. A new limit counts what the present period has spent; a new period
-     * starts with nothing spent. Throws GatewayError 400 for a wrong field, 404 for an unknown key, 409 for a
-     * revoked one.
+     * Applies in every process within 2 s. A new limit counts what the present period has spent. Throws
+     * GatewayError 400 for a wrong field, 404 for an unknown key, 409 for a revoked one.
      */
     update: (id: string, changes: Partial<KeySettings>) => change<ListedKey>(id, async (queries, key) => {
       const { label = key.label, models = key.models } = changes
@@ -47,9 +46,8 @@ export function createKeyChanges (
     }),
 
     /**
-     * Returns the new `key`, which cannot be shown again. The present secret stays valid for `graceMs`, an
-     * older one ends now. Throws GatewayError 400 for a wrong `graceMs`, 404 for an unknown key, 409 for a
-     * revoked one.
+     * Returns the new `key`; the present secret stays valid for `graceMs`, an older one ends now. Throws
+     * GatewayError 400 for a wrong `graceMs`, 404 for an unknown key, 409 for a revoked one.
      */
     async rotate (id: string, { graceMs = defaultGraceMs }: { graceMs?: number } = {}): Promise<RotatedKey> {
       refuseWrongGrace(graceMs)

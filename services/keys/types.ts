@@ -50,8 +50,6 @@ export interface KeyRecord extends Readonly<Omit<KeySettings, 'limits'>> {
   /** Its own limits and those of its accounts, without the empty ones. */
   readonly limits: readonly ScopedLimits[]
   mayUse (model: string): boolean
-  /**
-   * The accounts that a request must fit into at `now`: the one that pays, its parents, and the key's budget.
-   */
+  /** The accounts that must cover a request: the one that pays, its parents, and the key's budget. */
   chainAt (now: number): readonly string[]
 }

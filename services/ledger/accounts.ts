@@ -37,19 +37,13 @@ export const budgetPrefix = 'budget:'
 
 const idPattern = /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/
 
-/**
- * Accounts and their credits. `queries` makes a method part of the caller's transaction. Methods throw
- * StoreUnavailable.
- */
+/** `queries` makes a method part of the caller's transaction. Methods throw StoreUnavailable. */
 export type Accounts = ReturnType<typeof createAccounts>
 
 /** Creates the accounts of a store. `clock` gives milliseconds since 1970. */
 export function createAccounts (store: Store, clock: () => number = Date.now) {
   return {
-    /**
-     * Returns false if the id exists already. Throws GatewayError 400 for an invalid id or parent, or too
-     * many parents.
-     */
+    /** False if the id exists. Throws GatewayError 400 for an invalid id or parent, or too many parents. */
     async create (account: NewAccount, queries: Queries = store): Promise<boolean> {
       const { id, name = id, parent = null, limits = noLimits } = account
       if (!idPattern.test(id) || ownAccounts.includes(id) || id.startsWith(budgetPrefix)) {

@@ -59,10 +59,7 @@ export function createCorrections (store: Store, clock: () => number = Date.now)
         await refund(statements, queries, { id, entry, amountNano, at }))
     },
 
-    /**
-     * Changes an account's credits. Throws GatewayError 404 for an unknown account, 400 when more would be
-     * taken than is available.
-     */
+    /** Throws GatewayError 404 for an unknown account, 400 when more would be taken than is available. */
     async adjust ({ id, account, amountNano, reason, at = clock() }: Adjustment): Promise<boolean> {
       if (assertSafe(amountNano) === 0) throw new RangeError('An adjustment must not be zero')
       if (reason.length === 0 || reason.length > maxReasonLength) {

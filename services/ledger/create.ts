@@ -17,10 +17,7 @@ import type { NodeContext } from './types.ts'
 
 export interface LedgerContext extends Partial<Pick<NodeContext, 'timers' | 'clock' | 'monotonic' | 'log'>> {
   store: Store
-  /**
-   * Random by default. A given id must belong to one process at a time: a process that starts under it
-   * releases what the one before held.
-   */
+  /** Random by default. Belongs to one process at a time: a new one releases what the last one held. */
   nodeId?: string
   liveness?: NodeLiveness
   options?: Partial<LedgerOptions>

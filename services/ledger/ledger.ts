@@ -2,10 +2,7 @@
 export interface Reservation {
   /** Never chosen by a client: while a hold is open, the same id is the same hold, charged once. */
   id: string
-  /**
-   * Accounts that must each cover the amount: the paying one, its parents, then the key's budget if it has
-   * one.
-   */
+  /** Accounts that must cover the amount: the paying one, its parents, then the key's budget. */
   chain: readonly string[]
   /** Id of the API key; once it has ended, the database rejects a durable hold. */
   key: string
@@ -39,9 +36,7 @@ export interface Posting {
 export interface Hold {
   readonly id: string
   readonly amountNano: number
-  /**
-   * Charges the posting and releases the rest. Resolves once it is on disk, which requests need not await.
-   */
+  /** Charges the posting and releases the rest. Requests need not await that it is on disk. */
   settle (posting: Posting): Promise<void>
   /** Resolves once it is on disk if the hold was durable. */
   release (): Promise<void>

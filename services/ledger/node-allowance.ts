@@ -117,10 +117,7 @@ export function createBalances (store: Store, currentTerm: () => Term | null) {
   }
 
   return {
-    /**
-     * `heldNano` is what requests hold, those of other nodes as last written; spare money of nodes counts as
-     * available. Throws GatewayError 404.
-     */
+    /** `heldNano` excludes what nodes have spare. Throws GatewayError 404. */
     async balance (account: string): Promise<AccountBalance> {
       const { creditsNano, spentNano, heldNano: inRows, spareNano, allowanceNano } = await read(account)
       const heldNano = inRows - spareNano - allowanceNano + (known(account)?.inFlightNano ?? 0)

@@ -2,10 +2,7 @@ import type { Store } from '../store/store.ts'
 
 /** Every limit and time of a ledger. Amounts are integer nano-USD. */
 export interface LedgerOptions {
-  /**
-   * How much a node keeps spare so that the next request need not wait for the database; at most an eighth of
-   * what the account has left.
-   */
+  /** The money a node keeps spare for coming requests; at most an eighth of what the account has left. */
   chunkNano: number
   /** A reservation above this amount gets a durable hold. */
   durableOverNano: number

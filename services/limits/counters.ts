@@ -83,10 +83,7 @@ export function createCounters (
   }, onError)
 
   return {
-    /**
-     * Exchanges the requests of due counters for grants, one transaction at a time. False if the store was
-     * unavailable.
-     */
+    /** Exchanges due requests for grants, one transaction at a time. False in an outage of the store. */
     exchange,
     markDue (counter: LimitCounter): void { due.add(counter) },
 

@@ -6,10 +6,7 @@ import { legacyMaxTokens, typicalTokens } from '../billing/token-guess.ts'
 /** Inline data above this length is binary content, not text. */
 const maxTextLength = 2000
 
-/**
- * Estimates the tokens of a text request: one for every four bytes of text, plus the longest answer. 0 for
- * other requests.
- */
+/** Estimates the tokens of a text request with its longest answer; 0 for other requests. */
 export function tokensReserved (body: unknown, bodyBytes: number): number {
   if (!isTextRequest(body)) return 0
   const defaultLimit = 'messages' in body ? 0 : legacyMaxTokens

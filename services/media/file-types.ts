@@ -12,9 +12,7 @@ export function detectMediaType (head: Buffer): MediaFileType | null {
 const image = (extension: string, mime = `image/${extension}`): MediaFileType => ({ kind: 'image', mime, extension })
 const video = (extension: string, mime = `video/${extension}`): MediaFileType => ({ kind: 'video', mime, extension })
 
-/**
- * Magic numbers, as latin1 text. Sources: the formats' specifications; ISO brands registered at mp4ra.org.
- */
+/** Magic numbers, in latin1. Sources: the formats' specifications; ISO brands at mp4ra.org. */
 const types: readonly { type: MediaFileType, matches: (head: string) => boolean }[] = [
   { type: image('png'), matches: head => head.startsWith('\x89PNG\r\n\x1a\n') },
   { type: image('jpg', 'image/jpeg'), matches: head => head.startsWith('\xff\xd8\xff') },

@@ -39,10 +39,7 @@ export function startGarbageCollection (
 /** Up to 10 % less, so that nodes started together drift apart. */
 const withJitter = (ms: number): number => ms * (1 - Math.random() / 10)
 
-/**
- * Deletes expired media in batches and returns their number. The row goes first: after a crash in between the
- * blob is an orphan.
- */
+/** Returns the number deleted. Rows go first: after a crash in between the blob is an orphan. */
 export async function deleteExpiredMedia (
   { store, blobs, clock = Date.now }: CollectionOptions, signal: AbortSignal = neverAborted
 ): Promise<number> {
@@ -56,9 +53,7 @@ export async function deleteExpiredMedia (
   return deleted
 }
 
-/**
- * Deletes blobs without a row and returns their number; of nodes with a shared blob store only one does it.
- */
+/** Deletes blobs without a row and returns their number; one node does it for a shared store. */
 export async function deleteOrphanBlobs (
   { store, blobs, clock = Date.now }: CollectionOptions, signal: AbortSignal = neverAborted
 ): Promise<number> {

@@ -20,10 +20,7 @@ type Body = AsyncIterable<Uint8Array> | Uint8Array
 /** Covers the metadata that may precede the dimensions in a JPEG file. */
 const headBytes = 512 * 1024
 
-/**
- * Writes a body to a new file, deleted on failure. Throws MediaRejected, MediaUnavailable, or the body's
- * error.
- */
+/** Writes a body to a file. Throws MediaRejected, MediaUnavailable, or the body's error. */
 export async function writeTempFile (
   path: string, body: Body, { kind, maxBytes }: Pick<PutMediaOptions, 'kind'> & { maxBytes: number }
 ): Promise<TempFile> {

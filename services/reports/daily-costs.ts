@@ -14,10 +14,7 @@ export interface DayCosts {
 const dayMs = 86_400_000
 const maxRows = 10_000
 
-/**
- * Returns the costs of every day, also without costs. Throws GatewayError 400 for more than 10,000 rows,
- * StoreUnavailable.
- */
+/** Throws GatewayError 400 for more than 10,000 rows, StoreUnavailable. */
 export async function dailyCosts (
   store: Pick<Store, 'all' | 'engine'>,
   { from, to, account, key }: Pick<UsageSelection, 'from' | 'to' | 'account' | 'key'>
@@ -47,10 +44,7 @@ export interface DateRange { from: number, to: number }
 
 const maxDays = 100
 
-/**
- * Parses a range of at most 100 days, by default those up to today. As with OpenAI, `end_date` is excluded.
- * Throws GatewayError 400.
- */
+/** Parses a range, by default the last 100 days, without `end_date`. Throws GatewayError 400. */
 export function readDateRange ({ start_date: start, end_date: end }: GivenDates, now: number): DateRange {
   const to = end === undefined ? Math.floor(now / dayMs + 1) * dayMs : readDate('end_date', end)
   const from = start === undefined ? Math.max(0, to - maxDays * dayMs) : readDate('start_date', start)

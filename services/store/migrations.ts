@@ -32,10 +32,7 @@ export async function migrate (engine: Store['engine'], queries: ScriptQueries):
   return missing.map(({ name }) => name)
 }
 
-/**
- * A line `-- engine: sqlite` or `-- engine: postgres` starts lines for that engine only, `-- engine: all`
- * ends them.
- */
+/** Returns the lines for an engine: those after `-- engine: <engine>` or `-- engine: all`. */
 export function sqlFor (engine: Store['engine'], sql: string): string {
   let section = 'all'
   const kept = sql.split('\n').filter((line) => {

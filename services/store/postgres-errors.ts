@@ -28,10 +28,7 @@ export function isRetryable (error: unknown): boolean {
   return false
 }
 
-/**
- * Whether a prepared statement is lost, or a migration has changed its result columns. The message is
- * localised, the routine is not.
- */
+/** The statement is lost, or its columns have changed. The message is localised, the routine is not. */
 export function isStaleStatement (error: unknown): boolean {
   if (!(error instanceof DatabaseError)) return false
   return error.code === unknownStatement ||

@@ -13,13 +13,9 @@ const maxAttempts = 10
 const maxBackoffMs = 20
 
 /**
- * Opens the Postgres database at `url`, see `readPostgresAddress`, and migrates it. Waits for a server that
- * cannot be reached, so that both may start at the same time. Throws StoreUnavailable if it stays
- * unreachable, an Error if the address is invalid, the server refuses the connection or a newer version has
- * written the database.
- *
- * Transactions run concurrently under READ COMMITTED: a statement sees what was committed before it began,
- * and an update of a row waits for the transaction that changed it first.
+ * Opens and migrates the Postgres database at `url`. Throws StoreUnavailable if it stays unreachable, an
+ * Error if the address is invalid, the server refuses the connection or a newer version has written the
+ * database.
  */
 export async function openPostgres (
   url: string, { log, startTimeoutMs = defaultStartTimeoutMs }: { log: Log, startTimeoutMs?: number }
@@ -38,10 +34,7 @@ export async function openPostgres (
   }
 }
 
-/**
- * Retries after serialization failures and deadlocks, with jittered backoff. Throws StoreUnavailable when it
- * never succeeds.
- */
+/** Retries after conflicts with other transactions. Throws StoreUnavailable when it never succeeds. */
 async function withRetries<T> (attempt: () => Promise<T>): Promise<T> {
   return await retry(attempt, (error, attempts) => {
     if (!isRetryable(error)) throw error

@@ -7,9 +7,7 @@ const maxStatements = 500
 /** SQLite's own wait for a lock blocks the event loop; longer waits are up to `retryWhileBusy`. */
 const blockingTimeoutMs = 10
 
-/**
- * Opens a connection, whose synchronous methods throw StoreUnavailable, SQLite's own errors or RangeError.
- */
+/** Opens a connection. Its methods throw StoreUnavailable, SQLite's own errors or RangeError. */
 export interface SqliteConnection {
   all<Row> (sql: string, params?: readonly Value[]): Row[]
   get<Row> (sql: string, params?: readonly Value[]): Row | undefined

@@ -13,10 +13,7 @@ import { toParsed } from './to-parsed.ts'
 
 type ParsedModel = Parsed<typeof ModelEntry>
 
-/**
- * Returns the file's models, completed from the catalogue. Reports ids that are duplicate or reserved, and
- * unknown providers.
- */
+/** Returns the file's models, completed from the catalogue. Reports wrong ids and unknown providers. */
 export function readModels (
   { models, providers }: CheckedFile, providerIds: ReadonlySet<string>, document: YamlDocument
 ): ModelConfig[] {

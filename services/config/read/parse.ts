@@ -12,10 +12,7 @@ import { readProviders } from './providers.ts'
 import { toParsed } from './to-parsed.ts'
 import { initialModelNames } from '../../catalogue/models.ts'
 
-/**
- * Returns what the gateway serves. `source` names the file in problems. Throws ConfigError with every
- * problem.
- */
+/** Returns what the file called `source` configures. Throws ConfigError with every problem. */
 export function parseConfig (text: string, env: NodeJS.ProcessEnv, source = 'gateway.yaml'): GatewayConfig {
   const document = parseYaml(text, env)
   const file = checkStructure(document)

@@ -7,10 +7,7 @@ import type { Path } from '../yaml/path.ts'
 /** Where a value stands in the file, for the exact digits of money. */
 export interface Place { document: YamlDocument, path: Path }
 
-/**
- * Turns a checked part of the file, with its defaults, into what code reads; see `Parsed`. Reports amounts of
- * money with too many digits.
- */
+/** Turns a checked part of the file into what code reads. Reports money with too many digits. */
 export function toParsed<Schema extends TSchema> (
   schema: Schema, value: unknown, place?: Place
 ): Parsed<Schema>

@@ -51,10 +51,7 @@ export function parseYaml (text: string, env: NodeJS.ProcessEnv) {
       const node = locate(document, path)
       return isScalar(node) && filled.has(node) && convertScalar(node, type)
     },
-    /**
-     * Adds a problem at a path, or the closest one above that exists, unless there is one at or below it
-     * already: one cause is reported once.
-     */
+    /** Adds a problem at a path, unless there is one at or below it: one cause is reported once. */
     report,
     /** All problems so far, in the order of the file. */
     problems (): Problem[] {

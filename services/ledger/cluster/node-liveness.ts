@@ -19,10 +19,7 @@ export interface NodeLiveness {
 
 type Clocks = Pick<NodeContext, 'clock' | 'monotonic'>
 
-/**
- * Creates the liveness that suits a store: lock files on SQLite, whose nodes share a machine; heartbeats on
- * Postgres and in memory.
- */
+/** Uses lock files on SQLite, whose nodes share a machine; heartbeats on Postgres and in memory. */
 export async function createNodeLiveness (
   store: Store, options: LedgerOptions, clocks: Clocks
 ): Promise<NodeLiveness> {

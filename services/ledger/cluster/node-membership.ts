@@ -23,10 +23,7 @@ interface NodeMembershipContext extends NodeContext {
 
 export type NodeMembership = Readonly<ReturnType<typeof createNodeMembership>>
 
-/**
- * Creates this node as a member of the cluster, under a lease that its heartbeat renews. Methods throw
- * StoreUnavailable.
- */
+/** Creates this node's membership, a lease that its heartbeat renews. Methods throw StoreUnavailable. */
 export function createNodeMembership (context: NodeMembershipContext) {
   const { store, node, liveness, staleHolds, releaseDeadNodes, onReleased } = context
   const { options, clock, monotonic } = context
@@ -59,10 +56,7 @@ export function createNodeMembership (context: NodeMembershipContext) {
   const membership = {
     /** Null until the node has joined. */
     term: null as Term | null,
-    /**
-     * Until when reservations may be granted from memory: the end of the lease less a margin; monotonic
-     * clock.
-     */
+    /** Until when to grant from memory: the end of the lease less a margin; monotonic clock. */
     grantUntilMs: -Infinity,
 
     /** Returns the present term, or begins one. */

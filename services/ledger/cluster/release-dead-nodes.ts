@@ -11,10 +11,7 @@ const heldForRequests = "kind in ('node', 'request') and state = 0"
 
 export type StaleHolds = ReturnType<typeof createStaleHolds>
 
-/**
- * Creates the release of what dead nodes hold, and of durable holds that have expired. Methods throw
- * StoreUnavailable.
- */
+/** Creates the release of dead nodes' and expired holds. Methods throw StoreUnavailable. */
 export function createStaleHolds (store: Store) {
   const statements = createStatements(store.engine)
   const ids = createJsonIds(store.engine)
@@ -35,10 +32,7 @@ export function createStaleHolds (store: Store) {
           select 1 from hold where owner = node.id and ${heldForRequests})`, [except])
     },
 
-    /**
-     * Runs in a transaction that raises the node's epoch, so that nothing it still writes under the old one
-     * is accepted.
-     */
+    /** Runs in a transaction that raises the epoch, so that no write under the old one is accepted. */
     async releaseNode (queries: Queries, node: string, state: 2 | 3, nowMs: number): Promise<Released[]> {
       const accounts = await queries.all<{ account: string }>(
         `select distinct account from hold where owner = $1 and ${heldForRequests}`, [node])

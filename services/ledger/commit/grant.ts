@@ -74,10 +74,7 @@ interface GrantResult {
   readonly refused: { reservation: PendingReservation, error: GatewayError }[]
 }
 
-/**
- * Grants reservations in their order, each on all accounts of its chain or on none. Synchronous, so nothing
- * is granted from memory in between.
- */
+/** Grants in order, on a whole chain or not at all; synchronous, so memory grants nothing in between. */
 export function grant (
   reservations: readonly PendingReservation[], accounts: ReadonlyMap<string, AccountState>
 ): GrantResult {

@@ -1,10 +1,7 @@
 import { shortageError, shortages, type LockedReservation } from './grant.ts'
 import type { Committed, Transaction } from './transaction.ts'
 
-/**
- * Asks other nodes for their spare money. A reservation is refused only if that would not be enough, or has
- * not come back within `peerSpareMs`.
- */
+/** Refuses what other nodes' spare money would not cover, or did not within `peerSpareMs`. */
 export async function requestPeerSpare (
   { statements, queries, term, options, sentAtMs }: Transaction, short: readonly LockedReservation[],
   nowMs: number

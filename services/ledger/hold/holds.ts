@@ -19,9 +19,7 @@ const retryMs = 50
 
 export type Holds = ReturnType<typeof createHolds>
 
-/**
- * Creates the holds of this node: granted from memory where its allowances suffice, else by the next commit.
- */
+/** Creates the holds of this node, from memory where its allowances suffice, else by the next commit. */
 export function createHolds (context: HoldsContext) {
   const { membership, queue, options, timers, clock, monotonic, log, counts } = context
   /** Fresh ones are only counted. */

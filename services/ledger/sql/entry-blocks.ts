@@ -21,10 +21,7 @@ const recordBlock = `
     select seq, at from entry where seq > coalesce((select max(last) from entry_block), 0) order by seq limit $1
   ) having count(*) = $1`
 
-/**
- * Returns the `from` clause for the entries of a period, whose start and exclusive end are `$1` and `$2`, in
- * ms since 1970.
- */
+/** Returns the `from` clause for entries from `$1` up to, excluding, `$2`; ms since 1970. */
 export function entriesOfPeriod (engine: Store['engine']): string {
   if (engine === 'postgres') return 'entry'
   return `(

@@ -4,9 +4,7 @@ import { durableHoldStatements } from './durable-holds.ts'
 import { entryStatements } from './entries.ts'
 import { nodeStatements } from './nodes.ts'
 
-/**
- * The statements of a commit; each takes the queries of its transaction. Those that write rows accept none.
- */
+/** The statements of a commit, in the transaction of the given queries. */
 export type Statements = ReturnType<typeof createStatements>
 
 /** Creates the statements for one engine, their texts once, since prepared statements are found by text. */
