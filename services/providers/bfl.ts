@@ -10,16 +10,10 @@ import { poll } from '../upstream/poll.ts'
 import type { Connection } from '../upstream/exchange.ts'
 
 const pace = { firstMs: 200, longestMs: 1500, deadlineMs: 300_000 }
-/** What one credit costs, in nano-USD. */
 const creditNano = 10_000_000
 
-/**
- * Generates FLUX images: submit, then poll the URL in the response, which is on a server of the region that
- * runs the request. Source: BFL API v1.
- */
-export function createBflImages (
-  { baseUrl, connection, apiKey, headers, connect }: Upstream
-): ImageProvider {
+/** Generates FLUX images: submit, then poll the URL in the response. Source: BFL API v1. */
+export function createBflImages ({ baseUrl, connection, apiKey, headers, connect }: Upstream): ImageProvider {
   const allHeaders = { ...(apiKey === null ? {} : { 'x-key': apiKey }), ...headers }
   const clientOf = (to: Connection): JsonClient => {
     return createJsonClient({ connection: to, headers: allHeaders, apiKey, refine })

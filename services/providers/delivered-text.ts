@@ -1,10 +1,7 @@
 const maxKeptBytes = 256 * 1024
 const firstBytes = 1024
 
-/**
- * Collects the text of an event stream without parsing it, for an estimate if the provider reports no usage:
- * a few bytes per token, in one buffer.
- */
+/** Collects the text of an event stream, for an estimate if the provider reports no usage. */
 export class DeliveredText {
   #kept = Buffer.alloc(0)
   #bytes = 0
@@ -14,7 +11,6 @@ export class DeliveredText {
     for (let i = 0; i + 1 < places.length; i += 2) this.#keep(piece, places[i] ?? 0, places[i + 1] ?? 0)
   }
 
-  /** Adds a text. */
   takeText (text: string): void {
     const bytes = Buffer.from(JSON.stringify(text))
     this.#keep(bytes, 1, bytes.length - 1)

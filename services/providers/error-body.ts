@@ -21,10 +21,7 @@ export function upstreamErrorFrom (
   return new UpstreamError(error.kind, 'yes', masked(error.message, secret), details)
 }
 
-/**
- * The error of an error object, or of a text in its place, of the shape `{message, type, param, code}`. With
- * status 200 the object's own `code` or `status` counts. Source: OpenAI specification, `ErrorResponse`.
- */
+/** The error of an error object or text; with status 200, the object's own code or status counts. */
 export function errorFromFields (error: unknown, status: number): UpstreamError {
   const fields = isObject(error) ? error : { message: error }
   const code = textOf(fields.code)

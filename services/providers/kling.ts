@@ -8,7 +8,6 @@ import type { VideoProvider, VideoTask } from './provider-video.ts'
 import type { Upstream } from './provider.ts'
 import { createVideoProvider, readJobHandle, type VideoDialect } from './video-jobs/dialect.ts'
 
-/** Source: Kling AI API, error codes. */
 const codes = {
   1000: 'auth',
   1001: 'auth',

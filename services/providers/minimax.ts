@@ -6,7 +6,6 @@ import type { VideoProvider } from './provider-video.ts'
 import type { Upstream } from './provider.ts'
 import { createVideoProvider } from './video-jobs/dialect.ts'
 
-/** Source: MiniMax error codes. */
 const codes = {
   1002: 'rate',
   1004: 'auth',

@@ -3,7 +3,6 @@ import type { ImageGenerationRequest } from '../../schemas/openai/images-generat
 /** One call for images. Size, quality and count are already checked against the model. */
 export interface ImageCall {
   request: ImageGenerationRequest
-  /** The model's name at the provider. */
   model: string
   /** How many images to generate, whatever the upstream's limit per call is. */
   count: number
@@ -29,7 +28,6 @@ export interface ImageAnswer {
   usage: ImageUsage | null
   /** The cost reported by the provider, in nano-USD; null: not reported. */
   costNano: number | null
-  /** Names of request fields that were dropped. */
   dropped: readonly string[]
   /** Options that were left to the provider, as it reports them. */
   chosen?: ChosenOptions
@@ -45,12 +43,10 @@ export type ImageProvider = (call: ImageCall) => Promise<ImageAnswer>
 
 export const sizeText = ({ width, height }: ImageSize): string => `${width}x${height}`
 
-/** The options of a request, resolved against the model. */
 export interface ImageOptions {
   count: number
   /** Null: the provider's default; so for the quality. */
   size: ImageSize | null
   quality: string | null
-  /** Names of request fields that this model ignores. */
   dropped: readonly string[]
 }

@@ -3,7 +3,6 @@ import type { Exchange } from '../upstream/exchange.ts'
 
 /** One video to generate. Length, size and frames are already checked against the model. */
 export interface VideoTask {
-  /** The model's name at the provider. */
   model: string
   prompt: string
   /** Null: the provider's default; so for all that follows. */
@@ -39,10 +38,7 @@ export type VideoState =
   }
   | { state: 'failed' | 'cancelled', error: UpstreamError }
 
-/**
- * A finished video: a public URL; or, where the provider's key is needed, a function that opens it, which
- * resolves with status 200 or throws UpstreamError.
- */
+/** A public URL; or, where the key is needed, a function that opens it or throws UpstreamError. */
 export type VideoFile = { url: string } | { open (signal: AbortSignal): Promise<Exchange> }
 
 /**
@@ -61,10 +57,7 @@ export interface VideoProvider {
   readonly frameFormat?: 'url' | 'bytes'
   submit (task: VideoTask, signal: AbortSignal): Promise<{ handle: string }>
   poll (handle: string, signal: AbortSignal): Promise<VideoState>
-  /**
-   * Resolves when the provider accepted the request, and also if the job has ended. Some providers delete a
-   * finished video, so it is only for jobs without a client.
-   */
+  /** Resolves also if the job has ended. Only for jobs without a client: some providers delete the video. */
   cancel?: (handle: string, signal: AbortSignal) => Promise<void>
   /** The handle of the job with this `submitKey`; null if there is certainly none. Throws if unknown. */
   find?: (task: VideoTask, signal: AbortSignal) => Promise<string | null>

@@ -7,10 +7,7 @@ import { DeliveredText } from './delivered-text.ts'
 import type { ImageProvider } from './provider-image.ts'
 import type { VideoProvider } from './provider-video.ts'
 
-/**
- * Tokens of one call as the provider counted them. `prompt` includes cached tokens, `completion` includes
- * reasoning.
- */
+/** Counted by the provider. `prompt` includes cached tokens, `completion` includes reasoning. */
 export interface Usage {
   prompt: number
   completion: number
@@ -48,7 +45,6 @@ export interface StreamReport {
   model: string | null
   /** The text sent so far, for an estimate in case the provider reports no usage. */
   delivered: DeliveredText
-  /** Names of request fields that were dropped. */
   dropped: readonly string[]
 }
 
@@ -57,7 +53,6 @@ export function createReport (dropped: readonly string[] = []): StreamReport {
   return { usage: null, model: null, delivered: new DeliveredText(), dropped }
 }
 
-/** OpenAI's finish reasons. */
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'function_call'
 
 /**
@@ -95,7 +90,6 @@ export interface ChatApi {
   chat (call: ChatCall): Promise<ChatAnswer>
   /** Legacy text completions; absent where the upstream has no such endpoint. */
   complete?: (call: CompletionCall) => Promise<CompletionAnswer>
-  /** Ids of the upstream's models. */
   models?: (signal: AbortSignal) => Promise<string[]>
 }
 
@@ -108,7 +102,6 @@ export interface Provider extends Partial<ChatApi> {
   close (): Promise<void>
 }
 
-/** A provider that chats. */
 export type ChatProvider = Provider & ChatApi
 
 /** What a part of a provider is created from. */

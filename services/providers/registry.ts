@@ -83,15 +83,11 @@ export function createProvider (
   }
 }
 
-/** The providers of the running configuration. */
 export interface Providers {
   get (id: string): Provider | undefined
   /** The origin of a provider's base URL; undefined when it has none. */
   originOf (id: string): string | undefined
-  /**
-   * Replaces the providers. Unchanged ones keep their connections; calls that run on replaced or removed ones
-   * finish undisturbed.
-   */
+  /** Replaces the providers. Unchanged ones keep their connections; running calls finish. */
   apply (configs: readonly ProviderConfig[]): void
   /** Resolves when every call has finished and every connection is closed. */
   close (): Promise<void>

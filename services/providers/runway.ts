@@ -11,10 +11,7 @@ import { createVideoProvider } from './video-jobs/dialect.ts'
 const apiVersion = '2024-11-06'
 const codes = {} as const
 
-/**
- * Runway, which also offers other vendors' models. It charges in credits, so no cost is reported. Source: npm
- * @runwayml/sdk 4.20; docs.dev.runwayml.com, task failures.
- */
+/** Runway, which charges in credits. Source: npm @runwayml/sdk 4.20; docs.dev.runwayml.com. */
 export function createRunwayVideos (upstream: Upstream): VideoProvider {
   const client = createVideoClient(upstream, { auth: bearerAuth, headers: { 'x-runway-version': apiVersion }, codes })
   return createVideoProvider(client, {

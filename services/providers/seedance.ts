@@ -9,10 +9,7 @@ const codes = {
   AuthenticationError: 'auth', AccountOverdueError: 'quota', ModelNotOpen: 'not_found', ServerOverloaded: 'overloaded'
 } as const
 
-/**
- * Seedance at BytePlus or Volcengine. A failed task is reported with status 200 and an `error`. Source: npm
- * @ai-sdk/bytedance.
- */
+/** Seedance at BytePlus or Volcengine. Source: npm @ai-sdk/bytedance. */
 export function createSeedanceVideos (upstream: Upstream): VideoProvider {
   const client = createVideoClient(upstream, { auth: bearerAuth, codes })
   const tasks = '/contents/generations/tasks'

@@ -15,10 +15,7 @@ const codes = {
   ModelNotFound: 'not_found'
 } as const
 
-/**
- * Wan at Alibaba's Model Studio (DashScope). Only queued tasks can be cancelled. Source: npm @ai-sdk/alibaba
- * 2.
- */
+/** Wan at Alibaba's Model Studio. Only queued tasks can be cancelled. Source: npm @ai-sdk/alibaba 2. */
 export function createWanVideos (upstream: Upstream): VideoProvider {
   const client = createVideoClient(upstream, { auth: bearerAuth, codes })
   return createVideoProvider(client, {

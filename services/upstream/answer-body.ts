@@ -2,7 +2,6 @@ import { UpstreamError } from '../shared/errors.ts'
 import { isObject, type JsonObject } from '../shared/json.ts'
 import type { Exchange } from './exchange.ts'
 
-/** Default limit of a whole answer. */
 export const maxAnswerBytes = 64 * 1024 * 1024
 const maxErrorBytes = 256 * 1024
 

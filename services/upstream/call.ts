@@ -240,7 +240,6 @@ export class UpstreamCall implements Exchange, Dispatcher.DispatchHandler, Watch
   }
 }
 
-/** A handler that passes the decoded answer to `handler`. */
 function decoderFor (handler: Dispatcher.DispatchHandler): Dispatcher.DispatchHandler {
   let decoder = handler
   const capture = (_: Dispatcher.DispatchOptions, wrapped: Dispatcher.DispatchHandler): boolean => {

@@ -16,10 +16,7 @@ export interface UpstreamRequest {
   signal: AbortSignal
 }
 
-/**
- * One answer of an upstream. Its body must be read, iterated, piped or cancelled. All methods throw
- * UpstreamError.
- */
+/** One answer, whose body must be read, iterated, piped or cancelled. Methods throw UpstreamError. */
 export interface Exchange extends AsyncIterable<Buffer> {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
@@ -27,7 +24,6 @@ export interface Exchange extends AsyncIterable<Buffer> {
   read (limitBytes: number): Promise<Buffer>
   /** Pushes every chunk to the sink as it arrives, beginning with those already received. */
   pipeTo (sink: ChunkSink): void
-  /** Continues after the sink was full. */
   resume (): void
   /** Discards the rest of the body and closes the connection. */
   cancel (): void

@@ -1,6 +1,5 @@
 import { UpstreamError } from '../shared/errors.ts'
 
-/** Longest single event an upstream may send. */
 export const maxEventBytes = 16 * 1024 * 1024
 
 const lineFeed = 0x0a

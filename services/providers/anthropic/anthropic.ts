@@ -1,7 +1,8 @@
 import { isText } from '../../shared/json.ts'
 import { isEventStream, notAStream, readObject } from '../../upstream/answer-body.ts'
-import { createReport } from '../provider.ts'
-import type { ChatAnswer, ChatApi, ChatCall, StreamReport, Upstream } from '../provider.ts'
+import {
+  createReport, type ChatAnswer, type ChatApi, type ChatCall, type StreamReport, type Upstream
+} from '../provider.ts'
 import { readUsage } from '../usage.ts'
 import { toCompletion } from './completion.ts'
 import { readAnthropicError } from './errors.ts'
@@ -14,13 +15,9 @@ const version = '2023-06-01'
 /** Models in a page, and most pages read. */
 const pages = { size: 1000, most: 20 }
 
-/**
- * Chat over Anthropic's Messages API. Requests and answers are translated; a field it lacks is dropped and
- * reported, or refused. Source: @anthropic-ai/sdk 1.12.0, API version 2023-06-01.
- */
+/** Chat over Anthropic's Messages API. Source: @anthropic-ai/sdk 1.12.0, API version 2023-06-01. */
 export function createAnthropic ({ baseUrl, apiKey, headers, connect }: Upstream): ChatApi {
   const connection = connect(withVersion(baseUrl))
-  // The operator's headers may name another version.
   const own = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
   const getHeaders = { ...(apiKey === null ? {} : { 'x-api-key': apiKey }), 'anthropic-version': version, ...own }
   const postHeaders = { 'content-type': 'application/json', ...getHeaders }

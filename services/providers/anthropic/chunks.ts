@@ -11,7 +11,6 @@ import type { ThinkingBlock } from './wire.ts'
 /** OpenAI's format has no field for thoughts; these are the ones most clients read. */
 type Delta = ChatCompletionDelta & { reasoning_content?: string, reasoning_details?: JsonObject[] }
 
-/** A content block between its start and stop events. */
 type OpenBlock =
   { type: 'tool', index: number, input: unknown, isEmpty: boolean } |
   { type: 'thought', thought: ThinkingBlock }
@@ -38,7 +37,6 @@ export class MessageChunks {
     this.#report = report
   }
 
-  /** The chunks of one event; none for an unknown type. */
   take (event: JsonObject): ChatCompletionChunk[] {
     switch (event.type) {
       case 'message_start': return this.#start(event.message)

@@ -10,15 +10,10 @@ import type { Block, AnthropicCacheControl, TextBlock, ThinkingBlock, ToolResult
 export interface Conversation {
   system: TextBlock[]
   turns: Turn[]
-  /** Names of fields that were dropped. */
   dropped: Set<string>
 }
 
-/**
- * Converts OpenAI messages to Anthropic's: system messages at the start become the system prompt, adjacent
- * messages of one role are merged, and tool results come first in their message. Empty texts, which the API
- * refuses, are left out. Throws UpstreamError (400) for what cannot be converted.
- */
+/** Converts OpenAI messages to Anthropic's turns. Throws UpstreamError (400) for what has no equivalent. */
 export function convertToMessages (messages: readonly ChatMessage[]): Conversation {
   const found = messages.findIndex(({ role }) => role !== 'system' && role !== 'developer')
   const start = found === -1 ? messages.length : found
@@ -132,10 +127,7 @@ function cached<One extends Block> (blocks: One[], from: object, dropped: Set<st
   return [...blocks.slice(0, -1), { ...last, cache_control: control }]
 }
 
-/**
- * Reads Anthropic's `cache_control` or OpenAI's `prompt_cache_breakpoint`. A TTL above five minutes is
- * dropped, because its writes cost more than the model's one price for cache writes.
- */
+/** Reads `cache_control` or `prompt_cache_breakpoint`. Longer TTLs are dropped: their writes cost more. */
 export function cacheControlIn (from: object, dropped: Set<string>): AnthropicCacheControl | null {
   const { cache_control: own, prompt_cache_breakpoint: breakpoint } = fieldsOf(from)
   if (isObject(own) && own.ttl !== undefined && own.ttl !== '5m') dropped.add('cache_control.ttl')

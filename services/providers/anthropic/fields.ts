@@ -33,9 +33,7 @@ function asks (name: string, value: unknown): boolean {
   return !isObject(value) || Object.keys(value).length > 0
 }
 
-/**
- * Throws UpstreamError (400) for fields that cannot be dropped without changing the meaning of the request.
- */
+/** Throws UpstreamError (400) for fields without which the request would mean something else. */
 export function refuseUnsupportedFields (request: ChatCompletionRequest): void {
   if ((request.n ?? 1) > 1) throw unsupportedFeature('n', '`n` above 1; send separate requests')
   if (request.logprobs === true) throw unsupportedFeature('logprobs', '`logprobs`')

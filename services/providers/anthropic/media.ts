@@ -10,9 +10,7 @@ export function imageBlock ({ image_url: { url } }: ImagePart, param: string): I
   return { type: 'image', source: { type: 'url', url } }
 }
 
-/**
- * A file part as a block: PDF, text or image inline, or a PDF by URL. Throws UpstreamError (400) otherwise.
- */
+/** A file part as a block. Throws UpstreamError (400) for what is no PDF, text or image. */
 export function fileBlock (
   { file: { file_data: data, filename } }: FilePart, param: string
 ): DocumentBlock | ImageBlock {

@@ -29,10 +29,7 @@ const budgeted: AnthropicTraits = { ...adaptive, maxOutput: 64_000, thinking: 'b
 const unstructured: AnthropicTraits = { ...budgeted, structured: false }
 const early: AnthropicTraits = { ...unstructured, maxOutput: 4096, thinking: 'none' }
 
-/**
- * Model families; the first match counts. Source: @ai-sdk/anthropic 4.0.105, model catalogue; mythos is
- * assumed to behave as fable of the same number.
- */
+/** The first match counts; mythos is assumed to behave as fable. Source: @ai-sdk/anthropic 4.0.105. */
 const families: readonly [RegExp, AnthropicTraits][] = [
   [/sonnet-5-5/, { ...unforced, noThinking: 'between_tools' }],
   [/opus-5-5/, unforced],

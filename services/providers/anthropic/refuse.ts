@@ -1,9 +1,6 @@
 import { UpstreamError } from '../../shared/errors.ts'
 
-/**
- * The 400 for a feature that the Messages API lacks and that cannot be dropped. Nothing was sent, so another
- * provider may be tried.
- */
+/** The 400 for a feature that the Messages API lacks; another provider may be tried. */
 export function unsupportedFeature (param: string, what: string): UpstreamError {
   const message = `This model is served by a provider that cannot take ${what}.`
   return new UpstreamError('bad_request', 'no', message, { status: 400, param, code: 'unsupported_parameter' })

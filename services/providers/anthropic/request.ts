@@ -13,7 +13,6 @@ type Asked = Pick<ChatCall, 'request' | 'model' | 'outputLimit' | 'maxOutput'>
 
 interface Translation {
   body: MessagesRequest
-  /** Names of fields that were dropped. */
   dropped: string[]
 }
 

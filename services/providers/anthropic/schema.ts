@@ -12,10 +12,7 @@ const formats = new Set([
 ])
 const maxOptional = 24
 
-/**
- * Reduces a schema to the subset that answers can be constrained to; other constraints go into descriptions.
- * Null if it does not fit: open objects, recursion, or too many optional properties.
- */
+/** A schema in the subset that answers can be constrained to; null if it does not fit. */
 export function adaptSchema (schema: JsonObject): JsonObject | null {
   const state: State = { root: schema, path: [], optional: 0, fits: true }
   check(schema, state)

@@ -18,10 +18,7 @@ interface StreamOptions {
 const maxPingBytes = 256 * 1024
 const defaultQuietMs = 15_000
 
-/**
- * The chunks of a streamed message, the last one with the usage. Throws UpstreamError when the provider
- * reports an error, sends a malformed event or too many pings, or ends before `message_stop`.
- */
+/** The chunks of a message, usage last. Throws UpstreamError for an error, or a malformed or cut stream. */
 export async function * readMessageStream (
   exchange: Exchange, report: StreamReport, { secret, quietMs = defaultQuietMs }: StreamOptions
 ): AsyncGenerator<ChatCompletionChunk, void, undefined> {

@@ -17,9 +17,7 @@ export function toReasoningDetail (block: ThinkingBlock, index: number): JsonObj
     : { type: 'reasoning.encrypted', data: block.data, format, index }
 }
 
-/**
- * The blocks in `reasoning_details`, whole or in the pieces of a stream; those of other models are skipped.
- */
+/** The thinking blocks in `reasoning_details`; details of other models are skipped. */
 export function fromReasoningDetails (details: unknown): ThinkingBlock[] {
   if (!Array.isArray(details)) return []
   const blocks = new Map<unknown, ThinkingBlock>()

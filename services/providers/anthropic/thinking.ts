@@ -19,10 +19,7 @@ const leastBudget = 1024
 /** The share of `max_tokens` for thinking, by effort. */
 const shares = { minimal: 0.1, low: 0.2, medium: 0.5, high: 0.8, xhigh: 0.8, max: 0.8 }
 
-/**
- * The thinking configuration of a request; what the model lacks is added to `dropped`. Anthropic's own
- * `thinking` field passes unchanged.
- */
+/** Thinking as requested, or Anthropic's own `thinking` field; adds to `dropped` what the model lacks. */
 export function readThinking (question: Question, dropped: Set<string>): Thought {
   const { request, traits } = question
   const own = ownThinking(request)

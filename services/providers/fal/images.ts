@@ -9,7 +9,6 @@ import { imageFromUrl } from '../image-api/generated-image.ts'
 import { poll } from '../../upstream/poll.ts'
 import { appPath, modelPath } from './paths.ts'
 
-/** Most images take seconds; ten minutes allow for a cold model. */
 const pace = { firstMs: 100, longestMs: 2000, deadlineMs: 600_000 }
 /** How long fal stores an image; the gateway downloads it at once. */
 const lifetimeS = 3600

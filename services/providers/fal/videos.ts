@@ -10,10 +10,7 @@ import { appPath, modelPath } from './paths.ts'
 
 const codes = { content_policy_violation: 'moderated' } as const
 
-/**
- * Fal's queue. A model is a path, e.g. `fal-ai/kling-video/v3/pro/text-to-video`; its jobs are addressed by
- * the path's first two parts. Source: npm @fal-ai/client 1.10, docs.fal.ai.
- */
+/** Fal's queue; a model is a path. Source: npm @fal-ai/client 1.10, docs.fal.ai. */
 export function createFalVideos (upstream: Upstream): VideoProvider {
   const client = createVideoClient(upstream, { auth: apiKey => ({ authorization: `Key ${apiKey}` }), codes })
   return createVideoProvider(client, {

@@ -23,10 +23,7 @@ export function responseHead ({ responseId, modelVersion, createTime }: JsonObje
 
 type Choice = ChatCompletion['choices'][number]
 
-/**
- * A whole response as a chat completion; `isLegacy` returns calls as `function_call`. Throws UpstreamError
- * when it has no candidates.
- */
+/** A whole response as a chat completion. Throws UpstreamError when it has no candidates. */
 export function toChatCompletion (response: JsonObject, model: string, isLegacy: boolean): ChatCompletion {
   const candidates = readCandidates(response)
   const refusal = promptRefusal(response)

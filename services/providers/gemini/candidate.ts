@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import type { ChatLogprobs } from '../../../schemas/openai/chat-completions.ts'
 import { isObject, type JsonObject } from '../../shared/json.ts'
 
-/** The content of one candidate of a whole or partial response. */
 export interface CandidateContent {
   index: number
   text: string
@@ -23,10 +22,7 @@ export interface CandidateContent {
 /** `args` is JSON. */
 export interface CandidateCall { id: string, name: string, args: string, signature: string | null }
 
-/**
- * The candidates of a response. Malformed parts are skipped. Source: @google/genai 3.1.0,
- * `GenerateContentResponse`.
- */
+/** The candidates of a response, without malformed parts. Source: @google/genai 3.1.0. */
 export function readCandidates (response: JsonObject): CandidateContent[] {
   return Array.isArray(response.candidates) ? response.candidates.filter(isObject).map(read) : []
 }
@@ -78,10 +74,7 @@ function readPart (part: JsonObject, result: CandidateContent): void {
 type TokenLogprob = NonNullable<ChatLogprobs['content']>[number]
 type TopLogprob = TokenLogprob['top_logprobs'][number]
 
-/**
- * Log probabilities in OpenAI's form; null when there are none. Source: @google/genai 3.1.0,
- * `LogprobsResult`.
- */
+/** Log probabilities in OpenAI's form. Source: @google/genai 3.1.0, `LogprobsResult`. */
 function logprobsOf (result: unknown): ChatLogprobs | null {
   if (!isObject(result) || !Array.isArray(result.chosenCandidates)) return null
   const top = Array.isArray(result.topCandidates) ? result.topCandidates : []

@@ -19,7 +19,6 @@ type Choice = ChatCompletionChunk['choices'][number]
 /** OpenAI's delta with the extensions that other gateways use. */
 type Delta = Choice['delta'] & { reasoning_content?: string, images?: JsonObject[] }
 
-/** The state of one choice. */
 interface ChoiceState {
   calls: number
   /** Whether its first chunk, with the role, was sent. */
@@ -47,7 +46,6 @@ export class ResponseChunks {
     return this.#head?.model ?? null
   }
 
-  /** The chunks of one more response. */
   chunks (response: JsonObject): ChatCompletionChunk[] {
     this.#head ??= responseHead(response, this.#options.model)
     this.#promptRefusal ??= promptRefusal(response)
@@ -104,9 +102,7 @@ export class ResponseChunks {
     return deltas
   }
 
-  /**
-   * The role is sent with the first content and not earlier, so that a failure before it keeps its status.
-   */
+  /** The role is sent with the first content, so that a failure before it keeps its status. */
   #open (index: number, choice: ChoiceState): ChatCompletionChunk[] {
     if (choice.isOpen) return []
     choice.isOpen = true
@@ -127,7 +123,6 @@ export class ResponseChunks {
     return this.#chunk({ index, delta, logprobs, finish_reason: null })
   }
 
-  /** A chunk with one choice, or the usage chunk. */
   #chunk (choice?: Choice): ChatCompletionChunk {
     const head = this.#head ?? responseHead({}, this.#options.model)
     if (choice !== undefined) return { ...head, object: 'chat.completion.chunk', choices: [choice] }

@@ -7,10 +7,7 @@ import { unsupportedField, type Content, type FunctionCallPart, type FunctionRes
 
 interface Conversation { contents: Content[], system: string }
 
-/**
- * Converts messages to alternating turns, and joins the system messages. Throws UpstreamError (400) for what
- * the model does not support.
- */
+/** Converts messages to alternating turns. Throws UpstreamError (400) for what the model does not support. */
 export async function convertToContents (
   messages: readonly ChatMessage[], traits: GeminiTraits, readPart: ReadPart
 ): Promise<Conversation> {

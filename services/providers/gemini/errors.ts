@@ -4,11 +4,7 @@ import { masked, readErrorBody, retryAfterMsOf } from '../../upstream/answer-bod
 import type { Exchange } from '../../upstream/exchange.ts'
 import { kindByStatus } from '../../upstream/status-kinds.ts'
 
-/**
- * The error in a body, null when it carries none: `{"error": {code, message, status, details}}`, alone or
- * first in a list. `httpStatus` is that of the answer. Source: google.rpc.Status and
- * google.rpc.error_details.
- */
+/** The error in a body; null: none. Source: google.rpc.Status and google.rpc.error_details. */
 export function geminiErrorIn (body: unknown, httpStatus: number): UpstreamError | null {
   const first: unknown = Array.isArray(body) ? body[0] : body
   const error = isObject(first) ? first.error : undefined

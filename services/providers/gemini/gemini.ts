@@ -1,7 +1,6 @@
 import { isObject, type JsonObject } from '../../shared/json.ts'
 import { isEventStream, maxAnswerBytes, notAStream, objectOf, parseAnswer } from '../../upstream/answer-body.ts'
-import { createReport } from '../provider.ts'
-import type { ChatAnswer, ChatApi, ChatCall, Upstream } from '../provider.ts'
+import { createReport, type ChatAnswer, type ChatApi, type ChatCall, type Upstream } from '../provider.ts'
 import { readUsage } from '../usage.ts'
 import { toChatCompletion } from './answer.ts'
 import { geminiErrorIn, readGeminiError } from './errors.ts'
@@ -12,10 +11,7 @@ import type { Exchange } from '../../upstream/exchange.ts'
 
 const maxPages = 20
 
-/**
- * Chat over Google's own Gemini API, below `…/v1beta`. Source: ai.google.dev, REST reference, and
- * @google/genai 3.1.0.
- */
+/** Chat over Google's Gemini API, below `…/v1beta`. Source: ai.google.dev, and @google/genai 3.1.0. */
 export function createGemini ({ apiKey, headers, connection, download }: Upstream): ChatApi {
   const ownHeaders = { ...(apiKey === null ? {} : { 'x-goog-api-key': apiKey }), ...headers }
   const postHeaders = { ...ownHeaders, 'content-type': 'application/json', accept: '*/*' }
@@ -75,7 +71,6 @@ function pathOf (model: string): string {
   return `${kind}/${encodeURIComponent(name)}`
 }
 
-/** The models that generate content, without the `models/` prefix. */
 function namesIn ({ models }: JsonObject): string[] {
   const names: string[] = []
   for (const model of Array.isArray(models) ? models : []) {

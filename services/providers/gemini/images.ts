@@ -8,10 +8,7 @@ import { createJsonClient } from '../image-api/json-client.ts'
 import { imageFromBase64 } from '../image-api/generated-image.ts'
 import type { Upstream } from '../provider.ts'
 
-/**
- * Generates images with `generateContent`, one per call. A size becomes the nearest ratio and `1K`, `2K` or
- * `4K`. Source: Gemini API v1beta, `GenerationConfig.imageConfig`.
- */
+/** Generates images with `generateContent`. Source: Gemini API v1beta, `GenerationConfig.imageConfig`. */
 export function createGeminiImages ({ connection, apiKey, headers }: Upstream): ImageProvider {
   const auth: Record<string, string> = apiKey === null ? {} : { 'x-goog-api-key': apiKey }
   const client = createJsonClient({ connection, headers: { ...auth, ...headers }, apiKey, refine })

@@ -2,7 +2,6 @@ import type { FinishReason } from '../provider.ts'
 import { UpstreamError } from '../../shared/errors.ts'
 import { isObject, type JsonObject } from '../../shared/json.ts'
 
-/** `failure`: the model produced no answer. */
 type Meaning = FinishReason | 'failure'
 
 /** Gemini's finish reasons as OpenAI's. Source: @google/genai 3.1.0, `FinishReason`. */
@@ -29,20 +28,14 @@ const meanings: Readonly<Record<string, Meaning>> = {
 }
 
 interface Ending {
-  /** Gemini's finish reason. */
   finish: string
   finishMessage: string
   hasCalls: boolean
-  /** Whether the choice has no visible content. */
   isEmpty: boolean
-  /** The client uses the legacy `functions`. */
   isLegacy: boolean
 }
 
-/**
- * The finish reason of a choice, and the refusal text if the whole answer was withheld. Throws UpstreamError
- * when the model failed without any output.
- */
+/** How a choice ends, and its refusal text. Throws UpstreamError when the model failed without output. */
 export function mapFinishReason (
   { finish, finishMessage, hasCalls, isEmpty, isLegacy }: Ending
 ): { reason: FinishReason, refusal: string | null } {

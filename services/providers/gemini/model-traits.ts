@@ -4,9 +4,7 @@ import type { ThinkingConfig } from './wire.ts'
 export interface GeminiTraits {
   /** Thinking configuration by OpenAI's effort; null: thinking is not configurable. */
   efforts: Readonly<Record<GeminiEffort, ThinkingConfig>> | null
-  /** Whether thinking can be turned off. */
   canStopThinking: boolean
-  /** Whether the model accepts system instructions. */
   takesSystem: boolean
   /** Whether a replayed function call must carry the signature of the thought that led to it. */
   wantsSignatures: boolean
@@ -53,10 +51,7 @@ const flash25: GeminiTraits = {
   ...older, efforts: budgets(0, 24_576), canStopThinking: true, takesPenalties: false
 }
 
-/**
- * Traits by model name; the first match counts. An unknown name is assumed to be a newer model. Source:
- * ai.google.dev, "Thinking" and "OpenAI compatibility"; @ai-sdk/google 4.0.121.
- */
+/** The first match counts. Source: ai.google.dev, "Thinking"; @ai-sdk/google 4.0.121. */
 const rows: readonly [RegExp, GeminiTraits][] = [
   [/^gemma-/, { ...older, takesSystem: false }],
   [/^gemini-(1|2\.0|pro)\b/, older],

@@ -10,14 +10,10 @@ import { unsupportedField, type GenerateContentRequest, type GenerationConfig, t
 
 interface Translated {
   body: GenerateContentRequest
-  /** Names of fields that were dropped. */
   dropped: string[]
 }
 
-/**
- * Translates a chat request to a `generateContent` request. Throws UpstreamError (400) for fields that have
- * no equivalent and cannot be dropped. Source: @google/genai 3.1.0, `GenerateContentParameters`.
- */
+/** Translates a request. Throws UpstreamError (400) for what has no equivalent. Source: @google/genai 3.1. */
 export async function toGenerateContentRequest (
   { request, model, outputLimit }: Pick<ChatCall, 'request' | 'model' | 'outputLimit'>, readPart: ReadPart
 ): Promise<Translated> {
@@ -90,10 +86,7 @@ function topKOf (request: ChatCompletionRequest): number | undefined {
   return typeof value === 'number' ? value : undefined
 }
 
-/**
- * Thinking as set by `reasoning_effort` and `include_reasoning` (default: true with an effort), or by the
- * `extra_body` of Google's own OpenAI-compatible endpoint.
- */
+/** Thinking by `reasoning_effort` and `include_reasoning`, or by `extra_body` as at Google. */
 function thinkingOf (
   request: ChatCompletionRequest, traits: GeminiTraits, dropped: string[]
 ): ThinkingConfig {

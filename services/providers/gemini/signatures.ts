@@ -13,10 +13,7 @@ export function extraContent (signature: string): { extra_content: JsonObject } 
   return { extra_content: { google: { thought_signature: signature } } }
 }
 
-/**
- * The signature in a tool call or message that a client sent back; null if there is none or it is another
- * provider's (Gemini's are base64).
- */
+/** The signature that a client sent back; null if there is none or it is another provider's. */
 export function signatureIn (carrier: object): string | null {
   const extra = 'extra_content' in carrier ? carrier.extra_content : undefined
   const google = isObject(extra) ? extra.google : undefined

@@ -6,10 +6,7 @@ import { unsupportedField, type FunctionCallingConfig, type FunctionDeclaration,
 
 type Tools = Pick<GenerateContentRequest, 'tools' | 'toolConfig'>
 
-/**
- * The functions a model may call, and whether it must. Throws UpstreamError (400) for tools that are no
- * functions. `strict` enforces the parameters' schema, as at OpenAI.
- */
+/** The functions a model may call, and whether it must. Throws UpstreamError (400) for other tools. */
 export function toolsOf (request: ChatCompletionRequest): Tools {
   const { tools = [], functions = [] } = request
   const declared = [

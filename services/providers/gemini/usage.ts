@@ -1,10 +1,7 @@
 import type { CompletionUsage } from '../../../schemas/openai/usage.ts'
 import { isObject } from '../../shared/json.ts'
 
-/**
- * Gemini's counts in OpenAI's form: tool results count as prompt, thoughts as completion. Null when there are
- * none. Source: @google/genai 3.1.0, `GenerateContentResponseUsageMetadata`.
- */
+/** Gemini's counts in OpenAI's form: thoughts count as completion. Source: @google/genai 3.1.0. */
 export function usageOf (metadata: unknown): CompletionUsage | null {
   if (!isObject(metadata)) return null
   if (metadata.promptTokenCount === undefined && metadata.totalTokenCount === undefined) return null

@@ -1,7 +1,6 @@
 import { isObject, type JsonObject } from '../../shared/json.ts'
 import { createVideoClient, type VideoClient } from '../video-jobs/client.ts'
-import { readErrorDetail, objectField, textOrNull } from '../video-jobs/errors.ts'
-import type { ProviderErrorDetail } from '../video-jobs/errors.ts'
+import { readErrorDetail, objectField, textOrNull, type ProviderErrorDetail } from '../video-jobs/errors.ts'
 import { aspectRatioFor, withoutNulls, frameBytes, resolutionFor } from '../video-jobs/fields.ts'
 import type { FrameImage, VideoFile, VideoProvider } from '../provider-video.ts'
 import type { Upstream } from '../provider.ts'

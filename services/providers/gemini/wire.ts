@@ -58,7 +58,6 @@ export interface GenerationConfig {
   thinkingConfig?: ThinkingConfig
 }
 
-/** Body of `generateContent` and `streamGenerateContent`. */
 export interface GenerateContentRequest {
   contents: Content[]
   systemInstruction?: { parts: { text: string }[] }

@@ -1,10 +1,7 @@
 import { UpstreamError } from '../../shared/errors.ts'
 import type { ImageAnswer, ImageUsage } from '../provider-image.ts'
 
-/**
- * Generates `count` images in parallel calls of at most `perCall` each and merges the results. Failed calls
- * are not repeated; if all failed, throws the most informative UpstreamError.
- */
+/** Generates `count` images in parallel calls of at most `perCall`. Throws if all of them failed. */
 export async function fanOut (
   count: number, perCall: number, generate: (count: number) => Promise<ImageAnswer>
 ): Promise<ImageAnswer> {

@@ -19,10 +19,7 @@ export function readImageUsage (usage: unknown): ImageUsage | null {
   }
 }
 
-/**
- * The charge in a `usage` object, in nano-USD: from `cost` in USD or `cost_in_usd_ticks` of 0.1 nano-USD;
- * null if absent.
- */
+/** The charge in a `usage` object, in nano-USD: `cost` in USD, or `cost_in_usd_ticks` of 0.1 nano-USD. */
 export function readImageCost (usage: unknown): number | null {
   if (!isObject(usage)) return null
   const { cost, cost_in_usd_ticks: ticks } = usage

@@ -16,11 +16,8 @@ export interface Dialect {
   maxTokensField: 'max_tokens' | 'max_completion_tokens' | null
   /** Request fields the upstream refuses: dropped, and named in a response header. */
   drop: readonly string[]
-  /** New names of request fields. */
   rename: Readonly<Record<string, string>>
-  /** New names of message roles. */
   roles: Readonly<Record<string, string>>
-  /** New names of `tool_choice` values. */
   toolChoices: Readonly<Record<string, string>>
   /** Fields added to a final assistant message so that the answer continues it. */
   prefill: Readonly<Record<string, unknown>>
@@ -38,9 +35,7 @@ export interface Dialect {
   reasoningApart: boolean
   /** Path of the reported cost, and its units per US dollar; null: not reported. */
   cost: { path: readonly string[], unitsPerUsd: number } | null
-  /** Whether `stream_options.include_usage` may be sent. */
   streamUsage: boolean
-  /** Whether the legacy `/completions` endpoint exists. */
   completions: boolean
   /** Prefix to remove from the names in the list of models. */
   modelPrefix: string

@@ -1,10 +1,6 @@
-/**
- * How an OpenAI-compatible server differs in image generation. Source: the OpenAI specification, and the SDKs
- * together-ai 0.52, @ai-sdk/xai 3.0 and @openrouter/sdk 1.3.
- */
+/** How a server generates images. Source: SDKs together-ai 0.52, @ai-sdk/xai 3.0, @openrouter/sdk 1.3. */
 export interface ImageDialect {
   path: string
-  /** Most images in one call. */
   perCall: number
   /** Whether a size is sent as `size`, as `width` and `height`, or as the nearest ratio and a resolution. */
   size: 'size' | 'sides' | 'ratio'
@@ -18,7 +14,6 @@ const compatible: ImageDialect = {
   path: '/images/generations', perCall: 10, size: 'size', bytesFormat: 'b64_json', drop: []
 }
 
-/** One row per kind of server. */
 export const imageDialects = {
   compatible,
   /** Always sends bytes, and refuses `response_format`. */

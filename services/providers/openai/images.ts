@@ -12,10 +12,7 @@ import { createJsonClient } from '../image-api/json-client.ts'
 import { imageFromUrl, imageFromBase64 } from '../image-api/generated-image.ts'
 import { upstreamErrorIn } from './translate.ts'
 
-/**
- * Image generation in OpenAI's wire format, in one dialect. Source: OpenAI specification, `createImage`, and
- * each row of image-dialects.ts.
- */
+/** Images in OpenAI's wire format, in one dialect. Source: OpenAI specification, `createImage`. */
 export function createOpenAIImages (
   { apiKey, headers, connection }: Upstream, dialect: Dialect
 ): ImageProvider {

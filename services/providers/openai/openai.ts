@@ -46,10 +46,7 @@ function mediaUrl (baseUrl: string, { mediaBase }: Dialect): string | null {
   return baseUrl.slice(0, baseUrl.length - mediaBase.replaces.length) + mediaBase.by
 }
 
-/**
- * Chat in OpenAI's wire format, in one dialect. Requests and answers pass as bytes unless something has to
- * change. Source: OpenAI specification, and each row of dialects.ts.
- */
+/** Chat in OpenAI's wire format. Requests and answers pass as bytes unless something must change. */
 function createOpenAI ({ apiKey, headers, connection }: Upstream, dialect: Dialect): ChatApi {
   const ownHeaders = {
     ...(apiKey === null ? {} : { [dialect.auth.header]: dialect.auth.prefix + apiKey }),
@@ -105,7 +102,6 @@ function readJson<Body, Chunk> (
   return { kind: 'json', body: body as Body, text: body === received ? text : JSON.stringify(body), report }
 }
 
-/** The text of a choice of a whole answer, for an estimate of its tokens. */
 function textOf (choice: unknown): string {
   if (!isObject(choice)) return ''
   if (isText(choice.text)) return choice.text

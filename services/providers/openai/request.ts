@@ -5,7 +5,6 @@ import type { Dialect, ReasoningRow } from './dialects.ts'
 interface RequestEdits {
   /** Members of the body to set (a value) or leave out (undefined). */
   edits: Map<string, unknown>
-  /** Names of fields that were dropped. */
   dropped: string[]
   /** The gateway requests usage for itself; it must be hidden from the client. */
   hideUsage: boolean
@@ -57,7 +56,6 @@ function drop (
   return present.filter(name => fields[name] !== null)
 }
 
-/** Translates messages and `tool_choice`. */
 function rewriteChat (
   request: ChatCall['request'] | CompletionCall['request'], dialect: Dialect, row: ReasoningRow | undefined,
   edits: Map<string, unknown>

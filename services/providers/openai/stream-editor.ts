@@ -51,7 +51,6 @@ export class StreamEditor {
     return kept.length === 1 && kept[0] !== undefined ? kept[0] : Buffer.concat(kept)
   }
 
-  /** One event as the client may see it; null when it must not. */
   #editEvent (bytes: Buffer): Buffer | null {
     const [event] = eventsIn(bytes)
     if (event === undefined || event.data === '[DONE]') return bytes
@@ -79,10 +78,7 @@ export class StreamEditor {
   }
 }
 
-/**
- * Overwrites members of objects, and the comma beside each, with spaces: the JSON stays valid and no byte
- * has to move. `places` has the start and the exclusive end of each member in turn.
- */
+/** Overwrites members and a comma beside each with spaces; `places`: each start and exclusive end. */
 export function blankMembers (piece: Buffer, places: readonly number[]): void {
   for (let index = 0; index < places.length; index += 2) {
     const [start = 0, end = 0] = [places[index], places[index + 1]]

@@ -69,7 +69,6 @@ export async function relayStream (
 async function pipe (exchange: Exchange, relay: Relay, sink: EventSink): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
 
-  /** Writes what is ready; returns whether the sink takes more. */
   function forward (): boolean {
     let isFree = true
     for (let piece = relay.take(); piece !== undefined; piece = relay.take()) isFree = sink.write(piece)
@@ -110,7 +109,6 @@ async function pipe (exchange: Exchange, relay: Relay, sink: EventSink): Promise
 
 /** The state of one relayed stream: takes chunks, gives pieces that the client may see. */
 class Relay {
-  /** Whether the upstream has sent all that counts. */
   isDone = false
   /** Why no pieces follow those that are ready. */
   failure: UpstreamError | null = null
@@ -131,12 +129,10 @@ class Relay {
     return this.#ready.length > 0
   }
 
-  /** The next piece; undefined when none is ready. */
   take (): Buffer | undefined {
     return this.#ready.shift()
   }
 
-  /** Drops the ready pieces that hold comments alone. */
   dropComments (): void {
     this.#ready = this.#ready.filter(piece => !isAllComments(piece))
   }

@@ -28,10 +28,7 @@ export function translationMarks ({ finishReasons, reasoningField, contentParts 
   return marks.map(mark => Buffer.from(mark))
 }
 
-/**
- * A whole answer or a chunk in OpenAI's form: finish reasons, thoughts in `reasoning_content`, content as
- * text. The same object when nothing has to change.
- */
+/** An answer or a chunk in OpenAI's form; the same object when nothing has to change. */
 export function translateAnswer (body: JsonObject, dialect: Dialect): JsonObject {
   const before: unknown[] = Array.isArray(body.choices) ? body.choices : []
   const choices = before.map(choice => isObject(choice) ? translateChoice(choice, dialect) : choice)

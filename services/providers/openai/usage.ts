@@ -14,10 +14,7 @@ export function readDialectUsage (body: JsonObject, dialect: Dialect): Usage | n
   return { ...usage, costNano: Math.round(cost * nanoPerUsd / dialect.cost.unitsPerUsd) }
 }
 
-/**
- * The body with reasoning tokens counted in the completion, as OpenAI does: they are what the total exceeds
- * the other two by. The same object when nothing changes.
- */
+/** The body with reasoning tokens counted in the completion, as OpenAI does; the same if they are. */
 export function countReasoning (body: JsonObject, { reasoningApart }: Dialect): JsonObject {
   const { usage } = body
   if (!reasoningApart || !isObject(usage)) return body

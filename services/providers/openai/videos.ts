@@ -13,10 +13,7 @@ interface OpenAIVideos {
   result (answer: JsonObject, content: () => ReturnType<VideoClient['openFile']>): Promise<Partial<JobStatus>>
 }
 
-/**
- * OpenAI's API, still offered by self-hosted servers and gateways: the video is fetched with the key. Source:
- * OpenAI specification, `CreateVideoJsonBody` and `VideoResource`.
- */
+/** Still offered by self-hosted servers. Source: OpenAI specification, `CreateVideoJsonBody`. */
 const openai: OpenAIVideos = {
   body: (task) => withoutNulls({
     model: task.model,

@@ -9,10 +9,7 @@ const codes = {} as const
 const ticksPerNano = 10
 const ratios = ['16:9', '9:16', '1:1', '4:3', '3:4', '3:2', '2:3']
 
-/**
- * xAI's `/videos/generations`. A poll of a running job returns 202, mostly with an empty body. Source: npm
- * @ai-sdk/xai 5.
- */
+/** xAI's `/videos/generations`; a running job answers 202 with an empty body. Source: npm @ai-sdk/xai 5. */
 export function createXaiVideos (upstream: Upstream): VideoProvider {
   const client = createVideoClient(upstream, { auth: bearerAuth, codes })
   return createVideoProvider(client, {

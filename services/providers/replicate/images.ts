@@ -14,13 +14,8 @@ const pace = { firstMs: 200, longestMs: 2000, deadlineMs: 600_000 }
 const cancelMs = 5000
 const waitS = 30
 
-/**
- * Generates images by predictions of models `owner/name` or `owner/name:version`. Source: npm replicate 1.4
- * and the input schemas of the most used image models.
- */
-export function createReplicateImages (
-  { apiKey, headers, connection }: Upstream
-): ImageProvider {
+/** Images by predictions. Source: npm replicate 1.4, and the schemas of the most used models. */
+export function createReplicateImages ({ apiKey, headers, connection }: Upstream): ImageProvider {
   const auth: Record<string, string> = apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }
   const client = createJsonClient({ connection, headers: { ...auth, ...headers }, apiKey })
   return call => {

@@ -1,7 +1,4 @@
-/**
- * A 5 × 7 bitmap font: seven rows per glyph, each row a base-32 digit. Independent of installed fonts, so
- * that an image is the same on every machine.
- */
+/** A 5 × 7 font that is the same on every machine: a character, then seven rows in base 32. */
 const glyphs: Readonly<Record<string, string>> = {
   A: 'ehhvhhh',
   B: 'uhhuhhu',

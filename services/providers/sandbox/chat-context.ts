@@ -1,7 +1,6 @@
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
 import type { ChatMessage } from '../../../schemas/openai/chat-messages.ts'
 
-/** The parts of a request's messages that the reply uses. */
 export interface ChatContext {
   /** The first system or developer message, truncated; empty if there is none. */
   instructions: string
@@ -14,10 +13,8 @@ export interface ChatContext {
   toolResults: ToolResult[]
 }
 
-/** The number of non-text parts of a message, by kind. */
 export interface AttachmentCounts { image: number, audio: number, file: number, video: number }
 
-/** A tool result with the name of the tool. */
 export interface ToolResult { name: string, content: string }
 
 /** Reads the messages of a validated request. */

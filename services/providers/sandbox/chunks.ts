@@ -14,10 +14,7 @@ export interface ReplyStreamOptions {
   top: number | null
 }
 
-/**
- * Streams the replies as chunks, the choices interleaved, the usage last. Throws UpstreamError `aborted` when
- * the signal aborts. Source: OpenAI specification, schema `CreateChatCompletionStreamResponse`.
- */
+/** The replies as chunks, choices interleaved, usage last. Throws UpstreamError `aborted`. */
 export async function * streamReplies (
   head: CompletionHead, replies: readonly Reply[], usage: CompletionUsage, options: ReplyStreamOptions
 ): AsyncGenerator<ChatCompletionChunk, void, undefined> {

@@ -7,10 +7,7 @@ import type { Reply, ReplyCall } from './reply.ts'
 /** The fields that a completion and its chunks share. `created` is in Unix seconds. */
 export interface CompletionHead { id: string, created: number, model: string, system_fingerprint: string }
 
-/**
- * The replies as a chat completion. `top` is the number of `top_logprobs` per token, null for no log
- * probabilities. Source: OpenAI specification, schema `CreateChatCompletionResponse`.
- */
+/** The replies as a chat completion, with `top` likeliest tokens each; null: no log probabilities. */
 export function buildCompletion (
   head: CompletionHead, replies: readonly Reply[], usage: CompletionUsage, top: number | null
 ): ChatCompletion {

@@ -1,5 +1,4 @@
-import { UpstreamError } from '../../shared/errors.ts'
-import type { UpstreamErrorKind } from '../../shared/errors.ts'
+import { UpstreamError, type UpstreamErrorKind } from '../../shared/errors.ts'
 
 /** Faults requested by a user message of the form `sandbox:…`. */
 export interface Directive {
@@ -10,10 +9,7 @@ export interface Directive {
   breakOff: UpstreamError | null
 }
 
-/**
- * Parses `sandbox:error <name>` with a name of the table below, `sandbox:error mid-stream` and
- * `sandbox:delay <milliseconds>`. A text that merely contains a directive has no effect.
- */
+/** Parses `sandbox:error <name>` and `sandbox:delay <milliseconds>`, if the text is nothing else. */
 export function readDirective (text: string): Directive {
   const [, verb, name = ''] = /^sandbox:(error|delay) ([\w-]{1,20})$/.exec(text.trim()) ?? []
   if (verb === 'delay' && /^\d+$/.test(name)) return { ...nothing, delayMs: Math.min(Number(name), maxDelayMs) }
@@ -27,7 +23,6 @@ export function readDirective (text: string): Directive {
   return { ...nothing, error: new UpstreamError(kind, sent, message, { ...details, shouldRetry: false }) }
 }
 
-/** The longest delay a directive can request. */
 export const maxDelayMs = 600_000
 
 const nothing: Directive = { error: null, delayMs: 0, breakOff: null }

@@ -43,10 +43,7 @@ const maxLetters = 120
 const lettersPerLine = 24
 const maxShapes = 7
 
-/**
- * Draws a deterministic SVG image of a prompt: the colours and shapes it names, or ones derived from its
- * hash, and its text as a caption. `index` distinguishes the images of one request.
- */
+/** A deterministic image with the prompt's colours, shapes and text; images of one request differ. */
 export function drawSvg (prompt: string, { width, height }: ImageSize, index: number): string {
   const random = randomFrom(prompt, index)
   const words = prompt.toLowerCase().match(/[a-z]+/g) ?? []

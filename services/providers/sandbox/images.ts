@@ -6,10 +6,7 @@ import { throwIfAborted, delay } from './delay.ts'
 
 const defaultSize = { width: 1024, height: 1024 }
 
-/**
- * Draws images in this process, deterministically. Throws UpstreamError if the prompt is an error directive
- * (see directives.ts) and if the call is aborted.
- */
+/** Draws images deterministically. Throws UpstreamError for an error directive, or `aborted`. */
 export async function generateSandboxImages (call: ImageCall): Promise<ImageAnswer> {
   const { request, size, count, signal } = call
   const { error, delayMs, breakOff } = readDirective(request.prompt)

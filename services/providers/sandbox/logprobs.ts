@@ -1,10 +1,7 @@
 import type { ChatLogprobs } from '../../../schemas/openai/chat-completions.ts'
 import { fnv1aHash } from './hash.ts'
 
-/**
- * Deterministic fake log probabilities of tokens: each with its UTF-8 bytes and the `top` likeliest tokens,
- * itself first. `from` is the position of the first token in its choice.
- */
+/** Deterministic log probabilities, each with the `top` likeliest tokens; `from`: the place of the first. */
 export function fakeLogprobs (tokens: readonly string[], top: number, from = 0): ChatLogprobs {
   return { content: tokens.map((token, i) => logprobOf(token, top, from + i)), refusal: null }
 }

@@ -49,7 +49,6 @@ function specificWords (text: string): string[] {
 /** How a tool was declared: in `tools` as a function or custom tool, or in the deprecated `functions`. */
 export type ToolForm = 'function' | 'custom' | 'legacy'
 
-/** A tool of the request. */
 export interface DeclaredTool {
   form: ToolForm
   name: string

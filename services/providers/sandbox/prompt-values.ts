@@ -1,6 +1,4 @@
-/**
- * Values in a prompt for use in tool arguments, in the order of the text. A value is removed when it is used.
- */
+/** Values in a prompt for tool arguments, in the order of the text; each is removed when used. */
 export interface PromptValues {
   text: string
   quotes: string[]

@@ -1,10 +1,7 @@
 import type { AttachmentCounts, ChatContext, ToolResult } from './chat-context.ts'
 import { joinList, truncate, topicWords } from './words.ts'
 
-/**
- * A few sentences about the conversation, determined by it and by `variant`; variants below `variantCount`
- * differ.
- */
+/** A few sentences about the conversation; variants below `variantCount` differ. */
 export function prose (context: ChatContext, variant: number): string {
   const { toolResults } = context
   const pick = picker(variant)

@@ -6,10 +6,8 @@ import { fnv1aHash } from './hash.ts'
 import { jsonProse, prose, variantCount } from './prose.ts'
 import { sampleSchema } from './sample-schema.ts'
 import { countSandboxTokens, splitTokens } from './tokens.ts'
-import { planCalls } from './tools.ts'
-import type { PlannedCall } from './tools.ts'
+import { planCalls, type PlannedCall } from './tools.ts'
 
-/** One choice of an answer, before it takes OpenAI's form. */
 export interface Reply {
   index: number
   /** The text as tokens; null if the reply is tool calls. */
@@ -28,16 +26,10 @@ export interface ReplyCall {
   input: string[]
 }
 
-/** Upper limit of the tokens of a reply. */
 export const maxReplyTokens = 16_384
 
-/**
- * Composes choice `index` of a completion; choices differ where the request allows it. Throws UpstreamError
- * if the request forces a tool it does not declare.
- */
-export function composeReply (
-  request: ChatCompletionRequest, context: ChatContext, index: number
-): Reply {
+/** Choice `index` of a completion. Throws UpstreamError if a tool is forced that is not declared. */
+export function composeReply (request: ChatCompletionRequest, context: ChatContext, index: number): Reply {
   const limit = request.max_completion_tokens ?? request.max_tokens ?? maxReplyTokens
   const maxTokens = Math.min(limit, maxReplyTokens)
   const echo = echoOf(context.userText)

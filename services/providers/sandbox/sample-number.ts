@@ -1,10 +1,7 @@
 import type { PromptValues } from './prompt-values.ts'
-import { numberIn } from './schema.ts'
-import type { Schema } from './schema.ts'
+import { numberIn, type Schema } from './schema.ts'
 
-/**
- * A number within a schema's bounds: the first number of the prompt that fits, else one near the lower bound.
- */
+/** The first number of the prompt that fits the schema's bounds, else one near the lower bound. */
 export function sampleNumber (schema: Schema, values: PromptValues, variant: number): number {
   const range = rangeOf(schema)
   const named = values.numbers.findIndex(number => fits(number, range))

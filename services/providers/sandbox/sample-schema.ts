@@ -1,8 +1,7 @@
 import type { PromptValues } from './prompt-values.ts'
 import { sampleNumber } from './sample-number.ts'
 import { sampleString } from './sample-string.ts'
-import { flatten, isSchema, numberIn, isRecursive, stringsIn } from './schema.ts'
-import type { Schema, Scope } from './schema.ts'
+import { flatten, isSchema, numberIn, isRecursive, stringsIn, type Schema, type Scope } from './schema.ts'
 import { wordsOf } from './words.ts'
 
 /**

@@ -1,13 +1,9 @@
 import type { PromptValues } from './prompt-values.ts'
 import { samplePattern } from './sample-pattern.ts'
-import { numberIn } from './schema.ts'
-import type { Schema } from './schema.ts'
+import { numberIn, type Schema } from './schema.ts'
 import { truncate, wordsOf } from './words.ts'
 
-/**
- * A string with a schema's format, pattern or length. An unconstrained string comes from the prompt: a
- * quotation, the prompt itself if the property's name suggests a text, or a name; else it is a placeholder.
- */
+/** A string with a schema's format, pattern or length; from the prompt if it is unconstrained. */
 export function sampleString (schema: Schema, name: string, values: PromptValues, variant: number): string {
   const least = Math.min(numberIn(schema, 'minLength') ?? 0, maxCharacters)
   const most = Math.min(numberIn(schema, 'maxLength') ?? maxCharacters, maxCharacters)

@@ -7,10 +7,7 @@ export interface Scope { root: unknown, active: Set<string>, remaining: number }
 /** A schema without `$ref`, `allOf`, `anyOf` and `oneOf`, and the references followed to build it. */
 export interface FlatSchema { schema: Schema, refs: string[] }
 
-/**
- * Resolves references and merges combinations into one plain schema whose values satisfy the original. Of the
- * alternatives it takes the first that is neither null nor recursive.
- */
+/** Merges references and combinations into one plain schema, whose values satisfy the original. */
 export function flatten (schema: unknown, scope: Scope, depth = 0): FlatSchema {
   if (!isSchema(schema) || depth > maxReferences || scope.remaining-- <= 0) return { schema: {}, refs: [] }
   const { $ref: ref, allOf, anyOf, oneOf, ...plain } = schema

@@ -1,8 +1,10 @@
 import { UpstreamError } from '../../shared/errors.ts'
 import type { JsonObject } from '../../shared/json.ts'
 import { masked, objectOf, parseAnswer, readErrorBody, retryAfterMsOf } from '../../upstream/answer-body.ts'
-import { badReply, readErrorDetail, truncateMessage, errorKindOf, asMaybeSent, sentForKind } from './errors.ts'
-import type { ProviderErrorDetail, ErrorKindByCode } from './errors.ts'
+import {
+  badReply, readErrorDetail, truncateMessage, errorKindOf, asMaybeSent, sentForKind,
+  type ProviderErrorDetail, type ErrorKindByCode
+} from './errors.ts'
 import type { VideoFile } from '../provider-video.ts'
 import type { Upstream } from '../provider.ts'
 import type { Exchange, UpstreamRequest } from '../../upstream/exchange.ts'

@@ -1,8 +1,9 @@
 import { UpstreamError } from '../../shared/errors.ts'
 import type { JsonObject } from '../../shared/json.ts'
 import type { SubmitRequest, VideoClient } from './client.ts'
-import { badReply, jobError, asMaybeSent, textOrNull } from './errors.ts'
-import type { ProviderErrorDetail, ErrorKindByCode } from './errors.ts'
+import {
+  badReply, jobError, asMaybeSent, textOrNull, type ProviderErrorDetail, type ErrorKindByCode
+} from './errors.ts'
 import type { Polling, VideoFile, VideoProvider, VideoState, VideoTask } from '../provider-video.ts'
 
 /** How one provider expresses the operations that all of them share. */

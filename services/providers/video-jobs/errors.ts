@@ -5,7 +5,6 @@ import { kindByCommonStatus } from '../../upstream/status-kinds.ts'
 /** Code and message of a provider's error. */
 export interface ProviderErrorDetail { code: string | null, message: string | null }
 
-/** Meaning of the provider's own error codes. */
 export type ErrorKindByCode = Readonly<Record<string, UpstreamErrorKind>>
 
 /** Reads code and message from an error body in any of the common shapes. */

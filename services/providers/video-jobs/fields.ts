@@ -19,13 +19,10 @@ export function aspectRatioFor ({ aspectRatio, size }: VideoTask, ratios: readon
   return nearestAspectRatio(size, ratios) ?? null
 }
 
-/** Aspect ratios that most providers support. */
 export const commonAspectRatios = ['16:9', '9:16', '1:1', '4:3', '3:4', '21:9']
 
 /** The resolution nearest to the requested size; null if none is requested. */
-export function resolutionFor (
-  { size }: VideoTask, names: readonly ResolutionName[]
-): ResolutionName | null {
+export function resolutionFor ({ size }: VideoTask, names: readonly ResolutionName[]): ResolutionName | null {
   return size && nearest(names, size.width * size.height, name => pixels[name])
 }
 
@@ -51,7 +48,6 @@ const pixels = {
   '4k': 3840 * 2160
 }
 
-/** A provider's name of a resolution. */
 export type ResolutionName = keyof typeof pixels
 
 function quotient (ratio: string): number {

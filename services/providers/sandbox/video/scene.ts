@@ -11,7 +11,6 @@ export interface Scene {
   last: string | null
 }
 
-/** Frame rate of the video. */
 export const framesPerSecond = 15
 
 /** RGB, 0 to 255. */
@@ -32,7 +31,6 @@ export interface Shape {
   phase: number
 }
 
-/** What a painter draws. */
 export interface Drawing { width: number, height: number, top: Colour, bottom: Colour, shapes: Shape[] }
 
 /** The drawing of a scene: colours and shapes of the prompt; the rest is random, seeded by it. */

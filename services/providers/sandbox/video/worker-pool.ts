@@ -3,19 +3,13 @@ import { Worker } from 'node:worker_threads'
 
 /** Worker threads that reply to each message with one message. */
 export interface WorkerPool {
-  /**
-   * Sends `task` to an idle or new worker and returns its parsed reply. If `parse` returns null, the worker
-   * fails or the signal aborts, terminates the worker and throws.
-   */
+  /** Sends `task` to a worker. If `parse` returns null, it fails or the signal aborts: ends it and throws. */
   run<T> (task: unknown, signal: AbortSignal, parse: (reply: unknown) => T | null): Promise<T>
 }
 
 const idleMs = 30_000
 
-/**
- * Creates a pool that reuses idle workers: besides its start-up time, each new thread costs a malloc arena
- * that is never returned. Idle workers do not keep the process alive.
- */
+/** A pool that reuses idle workers: each new thread costs a malloc arena that is never returned. */
 export function createWorkerPool (program: URL): WorkerPool {
   const idle = new Map<Worker, NodeJS.Timeout>()
 

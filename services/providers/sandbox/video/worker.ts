@@ -3,8 +3,7 @@ import { parentPort } from 'node:worker_threads'
 import type * as Encoder from 'h264-mp4-encoder'
 import { createPainter } from './paint.ts'
 import { readImage } from './read-image.ts'
-import { framesPerSecond, drawScene } from './scene.ts'
-import type { Scene } from './scene.ts'
+import { framesPerSecond, drawScene, type Scene } from './scene.ts'
 
 /** A worker that replies to a scene with the bytes of an MP4 file, or with an error message. */
 
