@@ -110,6 +110,16 @@ t.test('no two files import each other, not even through others', async t => {
   t.equal(cycleIn(file => imports.get(file) ?? [], sources), null)
 })
 
+t.test('an exported name is declared in one file', async t => {
+  const filesOf = new Map<string, Set<string>>()
+  for (const file of sources.filter(file => !file.startsWith('tools/'))) {
+    for (const [, name = ''] of textOf(file).matchAll(/^export (?:async )?(?:function\*?|class|interface|type|const) (\w+)/gm)) {
+      filesOf.set(name, (filesOf.get(name) ?? new Set()).add(file))
+    }
+  }
+  t.same([...filesOf].filter(([, files]) => files.size > 1).map(([name, files]) => [name, ...files]), [])
+})
+
 t.test('services know nothing of Fastify, and schemas of nothing but TypeBox', async t => {
   const wrong = sources.filter(file => {
     const packages = importsOf(textOf(file)).filter(name => !name.startsWith('.') && !name.startsWith('node:'))

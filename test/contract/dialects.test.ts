@@ -269,7 +269,7 @@ for (const dialect of ['xai', 'gemini']) {
     const edit = (body: Completion): Completion => body.usage == null ? body : { ...body, usage }
     const { whole, streamed } = await answered(t, dialect, edit, { stream_options: undefined })
     t.match(whole.usage, { completion_tokens: 103, total_tokens: 135 })
-    t.ok(streamed.every(event => event.usage === undefined), 'hidden where nobody asked')
+    t.ok(streamed.every(event => event.usage === undefined), 'hidden unless requested')
     const counted = gateway.lines.filter(line => line.provider === dialect && line.completionTokens === 103)
     t.equal(counted.length, 2)
     upstream.script(reply({}, { chunks: chunks => chunks.map(edit) }))

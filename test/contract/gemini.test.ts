@@ -246,7 +246,7 @@ t.test('an error of the service becomes the client\'s error', async t => {
   }
   const wrongKey = await startPair(t, { apiKey: 'gm-wrong' })
   const { status, text } = await post(wrongKey)
-  t.match({ status, text }, { status: 502, text: /upstream_auth/ }, 'a wrong key is told as an invalid argument')
+  t.match({ status, text }, { status: 502, text: /upstream_auth/ }, 'Gemini reports a wrong key as an invalid argument')
   t.notMatch(text, 'gm-wrong')
 })
 

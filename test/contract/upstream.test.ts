@@ -108,7 +108,7 @@ t.test('however the network cuts a stream, the client reads the same text', asyn
     'no usage': scripts.noUsage({ text }),
     'no [DONE]': scripts.noDone({ text }),
     'data after [DONE]': scripts.dataAfterDone({ text }),
-    'gzip nobody asked for': scripts.gzip({ text }),
+    'unrequested gzip': scripts.gzip({ text }),
     ...Object.fromEntries([1, 2, 3, 4, 5].map(seed => [`cut by seed ${seed}`, scripts.splitAnywhere(seed, { text })]))
   }
   for (const [name, script] of Object.entries(answers)) {

@@ -115,8 +115,8 @@ t.test('a client that gives up on the first answer gets the video by its retries
   const gateway = await start(t, { heartbeat: false, maxHoldMs: 700 })
   const { url: baseURL, key: apiKey } = gateway
   const retrying: Record<string, (body: Body) => Promise<Completion>> = {
-    'openai 7, told to come back': body => new OpenAI({ baseURL, apiKey, maxRetries: 6 }).chat.completions.create(body),
-    'openai 4, told to come back': body => new OpenAIv4({ baseURL, apiKey, maxRetries: 6 }).chat.completions.create(body),
+    'openai 7, with retries': body => new OpenAI({ baseURL, apiKey, maxRetries: 6 }).chat.completions.create(body),
+    'openai 4, with retries': body => new OpenAIv4({ baseURL, apiKey, maxRetries: 6 }).chat.completions.create(body),
     'openai 7, out of time': body => new OpenAI({ baseURL, apiKey, timeout: 600, maxRetries: 6 }).chat.completions.create(body),
     'openai 4, out of time': body => new OpenAIv4({ baseURL, apiKey, timeout: 600, maxRetries: 6 }).chat.completions.create(body),
     curl: async body => JSON.parse((await run('curl', [
