@@ -38,7 +38,7 @@ export async function startServer (program: Program, nodeOptions: string[] = [])
 export function startWorker<Order extends object, Result> (program: Program) {
   const child = spawnNode(program, 'inherit')
   return {
-    ask: (order: Order) => request<Result>(child, order),
+    run: (order: Order) => request<Result>(child, order),
     [Symbol.asyncDispose]: () => stop(child)
   }
 }

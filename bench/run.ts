@@ -80,7 +80,7 @@ async function measureRunning (
   await using generator = startWorker<LoadOrder, LoadResult>(loadProgram)
   await using bare = await startServer(programs.bare)
   await using subject = await startServer(programs.subject)
-  const load: Load = (order) => generator.ask(order)
+  const load: Load = (order) => generator.run(order)
   const measurements: Measurement[] = []
   for (const [name, scenario] of Object.entries(scenarios)) {
     if (!selected.includes(name)) continue

@@ -67,13 +67,13 @@ export function routerOf ({ models, policies, states = {}, offsets, clock }: Tes
 
 /** A routing request of the key `key`; a string is a conversation of one message. */
 export function routingRequest (
-  asked: string | Partial<ChatCompletionRequest>, more: Partial<RoutingRequest> & { model?: string } = {}
+  body: string | Partial<ChatCompletionRequest>, more: Partial<RoutingRequest> & { model?: string } = {}
 ): RoutingRequest {
   const { model = 'auto', ...rest } = more
   const request: ChatCompletionRequest = {
     model,
-    messages: [{ role: 'user', content: typeof asked === 'string' ? asked : 'What is a gateway?' }],
-    ...(typeof asked === 'string' ? {} : asked)
+    messages: [{ role: 'user', content: typeof body === 'string' ? body : 'What is a gateway?' }],
+    ...(typeof body === 'string' ? {} : body)
   }
   return { request, key: 'key', mayUse: () => true, conversation: null, candidates: null, availableNano: null, ...rest }
 }

@@ -56,7 +56,7 @@ const text = fc.lorem({ maxCount: 30 })
 type Value<Source> = Source extends fc.Arbitrary<infer Found> ? Found : never
 type Sizes = 'contextWindow' | 'maxOutput'
 type Facts = Omit<Value<typeof model>, Sizes> & Pick<ModelConfig, Sizes>
-type Asked = Omit<Value<typeof request>, 'max_tokens'> & { max_tokens: number | undefined }
+type RequestFacts = Omit<Value<typeof request>, 'max_tokens'> & { max_tokens: number | undefined }
 
 function toModels (facts: readonly Facts[]): ModelConfig[] {
   return facts.map(({ isPriced, quality, firstTokenMs, tokensPerSecond, works, ...rest }) => {
@@ -67,7 +67,7 @@ function toModels (facts: readonly Facts[]): ModelConfig[] {
 }
 
 function toRequest (
-  { text: once, times, part, schema, tools, max_tokens: most, stream }: Asked
+  { text: once, times, part, schema, tools, max_tokens: most, stream }: RequestFacts
 ): Partial<ChatCompletionRequest> {
   const text = once.repeat(times)
   const content = part === null
@@ -83,30 +83,32 @@ function toRequest (
 }
 
 /** Written again from what is promised, not from how it is done. */
-function isAllowed (one: Facts, asked: Asked, promptTokens: number, mayUse: readonly string[]): boolean {
+function isAllowed (
+  one: Facts, body: RequestFacts, promptTokens: number, mayUse: readonly string[]
+): boolean {
   const { capabilities: can } = one
   return one.kind === 'chat' && one.isPriced && one.works && mayUse.includes(one.id) && one.id !== 'm0' &&
-    (asked.part !== 'image_url' || can.vision) && (asked.part !== 'input_audio' || can.audio) &&
-    (asked.part !== 'file' || can.files) && (
-    !asked.tools || can.tools
-  ) && (!asked.schema || can.jsonSchema) &&
+    (body.part !== 'image_url' || can.vision) && (body.part !== 'input_audio' || can.audio) &&
+    (body.part !== 'file' || can.files) && (
+    !body.tools || can.tools
+  ) && (!body.schema || can.jsonSchema) &&
     (
-      !asked.stream || can.streaming
-    ) && promptTokens + (asked.max_tokens ?? 0) <= (one.contextWindow ?? 8192) &&
-    (asked.max_tokens ?? 0) <= (one.maxOutput ?? Infinity)
+      !body.stream || can.streaming
+    ) && promptTokens + (body.max_tokens ?? 0) <= (one.contextWindow ?? 8192) &&
+    (body.max_tokens ?? 0) <= (one.maxOutput ?? Infinity)
 }
 
 t.test('no constraint is ever violated, and no request is rejected that a model could take', async t => {
   let answered = 0
   const property = fc.property(catalogue, request, policy, fc.subarray(ids, { minLength: 4 }),
-    (facts, asked, id, mayUse) => {
+    (facts, body, id, mayUse) => {
       const policies = policiesWith(id, { models: ids.filter(one => one !== 'm0') })
       const router = routerAmong(facts, policies)
-      const question = routingRequest(toRequest(asked), { model: id, mayUse: one => mayUse.includes(one) })
-      const { promptTokens } = extractFeatures(question.request)
-      const allowed = facts.filter(one => isAllowed(one, asked, promptTokens, mayUse)).map(one => one.id)
+      const routing = routingRequest(toRequest(body), { model: id, mayUse: one => mayUse.includes(one) })
+      const { promptTokens } = extractFeatures(routing.request)
+      const allowed = facts.filter(one => isAllowed(one, body, promptTokens, mayUse)).map(one => one.id)
       try {
-        const decision = router.decide(question)
+        const decision = router.decide(routing)
         answered++
         const chosen = decision.candidates.map(one => one.id)
         const listed = new Set([...chosen, ...decision.excluded().map(one => one.model)])
@@ -114,7 +116,7 @@ t.test('no constraint is ever violated, and no request is rejected that a model 
       } catch (error) {
         if (!(error instanceof GatewayError) || error.status !== 400) throw error
         // A window must hold an answer as well, so it may be too small by that.
-        return allowed.every(one => error.message.includes(`\`${one}\``) && asked.max_tokens === undefined)
+        return allowed.every(one => error.message.includes(`\`${one}\``) && body.max_tokens === undefined)
       }
     })
   fc.assert(property, { numRuns: 150 })
@@ -124,12 +126,12 @@ t.test('no constraint is ever violated, and no request is rejected that a model 
 t.test('no request costs more than the ceiling of its policy', async t => {
   const property = fc.property(catalogue, request, fc.integer({
     min: 1, max: 10_000_000
-  }), (facts, asked, ceilingNano) => {
+  }), (facts, body, ceilingNano) => {
     const router = routerOf({ models: toModels(facts), policies: policiesWith('auto', { ceilingNano }) })
-    const question = routingRequest(toRequest({ ...asked, max_tokens: 400 }))
-    const { promptTokens } = extractFeatures(question.request)
+    const routing = routingRequest(toRequest({ ...body, max_tokens: 400 }))
+    const { promptTokens } = extractFeatures(routing.request)
     try {
-      return router.decide(question).candidates.every(({ price }) => {
+      return router.decide(routing).candidates.every(({ price }) => {
         return (promptTokens * (price?.inputPico ?? 0) + 400 * (price?.outputPico ?? 0)) / 1000 <= ceilingNano
       })
     } catch (error) {

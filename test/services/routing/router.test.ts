@@ -67,7 +67,7 @@ t.test('a profile comes from the operator, the training data or the catalogue, i
   t.ok(known('llama-3.1-8b', everywhere(0.99)) > known('gpt-4o-2024-08-06'), 'the operator knows better')
 })
 
-const asked: ChatMessage = { role: 'user', content: text }
+const userMessage: ChatMessage = { role: 'user', content: text }
 const answered: ChatMessage = { role: 'assistant', content: 'It burns fuel.' }
 const called: ChatMessage = {
   role: 'assistant',
@@ -81,49 +81,49 @@ const result: ChatMessage = { role: 'tool', tool_call_id: 'c', content: '42' }
 t.test('a conversation sticks to its model while another one is only slightly better', async t => {
   const twin = modelOf({ id: 'a-twin', input: 0.99, output: 3.96, ...everywhere(0.86) })
   const router = routerOf({ models: [middle, twin] })
-  const first = router.decide(routingRequest({ messages: [asked] }))
+  const first = router.decide(routingRequest({ messages: [userMessage] }))
   t.equal(first.candidates[0]?.id, 'a-twin')
   router.stick(first, 'middle')
   const second = router.decide(routingRequest({
-    messages: [asked, answered, {
+    messages: [userMessage, answered, {
       role: 'user', content: 'And its cost?'
     }]
   }))
   t.match(second, { reason: 'conversation', isSticky: true })
   t.equal(second.candidates[0]?.id, 'middle')
   t.equal(router.decide(routingRequest(
-    { messages: [asked, answered, asked] }, { key: 'another' }
+    { messages: [userMessage, answered, userMessage] }, { key: 'another' }
   )).isSticky, false, 'a conversation belongs to its key')
   router.unstick(second)
   t.equal(router.decide(routingRequest({
-    messages: [asked, answered, asked]
+    messages: [userMessage, answered, userMessage]
   })).candidates[0]?.id, 'a-twin', 'after a failure it may leave')
 })
 
 t.test('it switches to a much better model, and when its model no longer qualifies', async t => {
   const router = routerOf({ models })
-  const first = router.decide(routingRequest({ messages: [asked] }, { model: 'auto:quality' }))
+  const first = router.decide(routingRequest({ messages: [userMessage] }, { model: 'auto:quality' }))
   router.stick(first, 'cheap')
   t.equal(router.decide(routingRequest({
-    messages: [asked, answered, asked]
+    messages: [userMessage, answered, userMessage]
   }, { model: 'auto:quality' })).candidates[0]?.id, 'best')
   const blind = { ...middle, id: 'blind', capabilities: { ...middle.capabilities, vision: false } }
   const seeing = routerOf({ models: [blind, cheap] })
-  seeing.stick(seeing.decide(routingRequest({ messages: [asked] })), 'blind')
+  seeing.stick(seeing.decide(routingRequest({ messages: [userMessage] })), 'blind')
   const image: ChatMessage = {
     role: 'user',
     content: [{
       type: 'image_url', image_url: { url: 'https://a.test/b.png' }
     }]
   }
-  t.equal(seeing.decide(routingRequest({ messages: [asked, answered, image] })).candidates[0]?.id, 'cheap')
+  t.equal(seeing.decide(routingRequest({ messages: [userMessage, answered, image] })).candidates[0]?.id, 'cheap')
 })
 
 t.test('a tool loop never switches to a worse model', async t => {
   const router = routerOf({ models })
-  const loop = { messages: [asked, called, result] }
+  const loop = { messages: [userMessage, called, result] }
   const decide = (more = {}) => router.decide(routingRequest(loop, { model: 'auto:cost', ...more }))
-  router.stick(router.decide(routingRequest({ messages: [asked] }, { model: 'auto:cost' })), 'middle')
+  router.stick(router.decide(routingRequest({ messages: [userMessage] }, { model: 'auto:cost' })), 'middle')
   t.match(decide(), { reason: 'tool_loop', isSticky: true })
   t.equal(decide().candidates[0]?.id, 'middle')
   t.equal(decide({
@@ -134,8 +134,8 @@ t.test('a tool loop never switches to a worse model', async t => {
 t.test('after an hour, or under another name, it is another conversation', async t => {
   let nowMs = 1
   const router = routerOf({ models, clock: () => nowMs })
-  const next = { messages: [asked, answered, asked] }
-  const first = router.decide(routingRequest({ messages: [asked] }, { conversation: 'mine' }))
+  const next = { messages: [userMessage, answered, userMessage] }
+  const first = router.decide(routingRequest({ messages: [userMessage] }, { conversation: 'mine' }))
   router.stick(first, first.candidates[0]?.id ?? '')
   t.equal(router.decide(routingRequest(next, { conversation: 'mine' })).isSticky, true)
   t.equal(router.decide(routingRequest(next, { conversation: 'yours' })).isSticky, false)
@@ -146,7 +146,7 @@ t.test('after an hour, or under another name, it is another conversation', async
 t.test('tokens in the provider\'s cache reduce the estimated cost', async t => {
   const cached = { ...middle, price: { ...middle.price, cacheReadPico: 1000 } } as typeof middle
   const router = routerOf({ models: [cached] })
-  const long = { messages: [{ role: 'user' as const, content: 'word '.repeat(5000) }, answered, asked] }
+  const long = { messages: [{ role: 'user' as const, content: 'word '.repeat(5000) }, answered, userMessage] }
   const before = router.decide(routingRequest(long))
   router.stick(before, 'middle')
   const after = router.decide(routingRequest(long))

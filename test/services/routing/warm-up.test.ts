@@ -10,13 +10,13 @@ const router = routerOf({ models: [modelOf({ id: 'small' }), modelOf({ id: 'larg
 
 /** Warms up with `decide` to the end, and returns the requests and errors. */
 async function warmUpWith (decisions: number, decide: Router['decide']) {
-  const questions: RoutingRequest[] = []
+  const received: RoutingRequest[] = []
   const errors: unknown[] = []
   const { promise, resolve } = Promise.withResolvers<void>()
-  const noted: Router['decide'] = question => {
-    questions.push(question)
-    if (questions.length === decisions) resolve()
-    return decide(question)
+  const noted: Router['decide'] = routing => {
+    received.push(routing)
+    if (received.length === decisions) resolve()
+    return decide(routing)
   }
   const onError = (error: unknown): void => {
     errors.push(error)
@@ -27,32 +27,32 @@ async function warmUpWith (decisions: number, decide: Router['decide']) {
   warmUpRouter({ decide: noted }, { ...soon, decisions, onError })
   await promise
   clearInterval(alive)
-  return { questions, errors }
+  return { received, errors }
 }
 
 t.test('synthetic requests cover all policies and very different lengths', async t => {
-  const { questions, errors } = await warmUpWith(80, router.decide)
+  const { received, errors } = await warmUpWith(80, router.decide)
   t.strictSame(errors, [])
-  const lengths = questions.map(({ request: { messages } }) => JSON.stringify(messages).length)
+  const lengths = received.map(({ request: { messages } }) => JSON.stringify(messages).length)
   t.ok(Math.min(...lengths) < 250 && Math.max(...lengths) > 4000, `${Math.min(...lengths)} to ${Math.max(...lengths)}`)
-  t.equal(new Set(questions.map(({ request }) => request.model)).size, 4)
-  t.ok(new Set(questions.map(({ request }) => JSON.stringify(request))).size > 70)
+  t.equal(new Set(received.map(({ request }) => request.model)).size, 4)
+  t.ok(new Set(received.map(({ request }) => JSON.stringify(request))).size > 70)
 })
 
 t.test('it continues if no model qualifies, and stops at any other error', async t => {
   const refusing = await warmUpWith(3, () => { throw GatewayError.modelNotFound('auto') })
-  t.equal(refusing.questions.length, 3)
+  t.equal(refusing.received.length, 3)
   t.strictSame(refusing.errors, [])
   const failing = await warmUpWith(3, () => { throw new Error('broken') })
-  t.equal(failing.questions.length, 1)
+  t.equal(failing.received.length, 1)
   t.match(failing.errors, [{ message: 'broken' }])
 })
 
 t.test('it can be stopped before it starts', async t => {
   let made = 0
-  const decide: Router['decide'] = question => {
+  const decide: Router['decide'] = routing => {
     made++
-    return router.decide(question)
+    return router.decide(routing)
   }
   await warmUpRouter({ decide }, { ...soon, onError: error => t.error(error) }).stop()
   await new Promise(resolve => { setTimeout(resolve, 20) })

@@ -146,9 +146,9 @@ t.test('the output of a model decides its kind', async (t) => {
 })
 
 t.test('only the given providers are read, and those without data are reported', async (t) => {
-  const { providers, notes } = readCatalogueSource(fixture, ['together', 'openai', 'nobody'])
+  const { providers, notes } = readCatalogueSource(fixture, ['together', 'openai', 'missing'])
   t.same(Object.keys(providers), ['openai', 'together'])
-  t.same(notes, ['nobody: no data'])
+  t.same(notes, ['missing: no data'])
 })
 
 t.test('another structure is rejected with its location', async (t) => {

@@ -3,6 +3,7 @@ import { averageQuality, pairMetrics } from '../../../bench/evaluation/metrics.t
 import { createRandom, type TrainingRow, type TrainingData } from '../../../tools/routing/data.ts'
 import { toExamples } from '../../../tools/routing/examples.ts'
 import { residualsOf } from '../../../tools/routing/residuals.ts'
+import { principal } from '../../../tools/routing/principal.ts'
 import { ridge } from '../../../tools/routing/ridge.ts'
 import { train } from '../../../tools/routing/train.ts'
 import { unpackWeights } from '../../../services/routing/scoring/weights.ts'
@@ -64,6 +65,25 @@ t.test('scores shrink to the mean of their subject if a benchmark has several', 
 t.test('ridge solves a system that has a solution', async t => {
   const [constant = 0, slope = 0] = ridge([[1, 1], [1, 2], [1, 3]], [5, 7, 9], 1e-9)
   t.ok(Math.abs(constant - 3) < 1e-6 && Math.abs(slope - 2) < 1e-6)
+})
+
+t.test('ridge returns no coefficients for no rows, and a penalty shrinks all but the constant', async t => {
+  t.strictSame(ridge([], [], 1), [])
+  const [constant = 0, slope = 0] = ridge([[1, -1], [1, 1]], [1, 5], 1e9)
+  t.ok(Math.abs(constant - 3) < 1e-6 && Math.abs(slope) < 1e-6)
+})
+
+t.test('principal components are orthogonal unit vectors, the one of the largest variance first', async t => {
+  const coordinates = [[3, 4, 0], [-3, -4, 0], [-0.4, 0.3, 0], [0.4, -0.3, 0]]
+  const points = coordinates.map(point => Float64Array.from(point))
+  const found = principal(points, 2, 1)
+  const expected = [[0.6, 0.8, 0], [0.8, -0.6, 0]]
+  t.equal(found.length, 2)
+  found.forEach((direction, at) => {
+    const cosine = direction.reduce((sum, value, axis) => sum + value * (expected[at]?.[axis] ?? 0), 0)
+    t.ok(Math.abs(Math.abs(cosine) - 1) < 1e-9, `${direction}`)
+  })
+  t.strictSame(principal(points, 2, 1), found, 'the same seed gives the same signs')
 })
 
 t.test('the metrics match the papers', async t => {
