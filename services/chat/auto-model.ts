@@ -8,30 +8,22 @@ import type { Router } from '../routing/router.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { leastAvailable } from '../billing/chat-quote.ts'
 
-/** The model selected for a request, and its fallbacks. */
-export interface SelectedModel {
-  model: string
-  fallbacks: readonly string[]
-  /** Makes the model that answered sticky; returns the value of `x-tollgate-route`. */
-  answered (model: string): string
-  /** Removes the sticky model, because none answered. */
-  failed (): void
-}
-
 /** Selects the model of requests to `auto` and the other policies. */
-export interface AutoModel {
-  /** Throws GatewayError 400 when no model qualifies, 404 for an unknown policy or a legacy completion. */
-  select (incoming: Incoming<ChatCompletionRequest | CompletionRequest>): Promise<SelectedModel>
-}
+export type AutoModel = ReturnType<typeof createAutoModel>
 
 const maxFallbacks = 2
 
 /** Creates an `AutoModel` that selects among the models that the key may use and its accounts can pay. */
 export function createAutoModel (
   router: Router, feedback: FeedbackStore, ledger: Pick<Ledger, 'availableHint'>
-): AutoModel {
+) {
   return {
-    async select ({ request, requestId, payer, mayUse, conversation }) {
+    /**
+     * Returns a model and its fallbacks. Throws GatewayError 400 when no model qualifies, 404 for an unknown
+     * policy or a legacy completion.
+     */
+    async select (incoming: Incoming<ChatCompletionRequest | CompletionRequest>) {
+      const { request, requestId, payer, mayUse, conversation } = incoming
       if (!('messages' in request)) throw GatewayError.modelNotFound(request.model)
       const decision = router.decide({
         request,
@@ -45,7 +37,8 @@ export function createAutoModel (
       return {
         model: first ?? request.model,
         fallbacks: others.slice(0, maxFallbacks),
-        answered (model) {
+        /** Makes the model that answered sticky; returns the value of `x-tollgate-route`. */
+        answered (model: string): string {
           router.stick(decision, model)
           const expected = decision.ranked.find(({ id }) => id === model)?.quality
           if (expected !== undefined) {
@@ -53,7 +46,8 @@ export function createAutoModel (
           }
           return routeHeader(decision, model)
         },
-        failed: () => router.unstick(decision)
+        /** Removes the sticky model, because none answered. */
+        failed (): void { router.unstick(decision) }
       }
     }
   }

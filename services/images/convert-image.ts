@@ -4,7 +4,7 @@ import { dimensionLimits, readDimensions } from '../media/dimensions.ts'
 import { detectMediaType } from '../media/file-types.ts'
 import type { ImageSize } from '../providers/provider-image.ts'
 
-interface Conversion {
+export interface Conversion {
   size: ImageSize | null
   format: ImageGenerationRequest['output_format']
   /** 0 to 100; of JPEG and WebP. */

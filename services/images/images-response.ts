@@ -3,18 +3,10 @@ import type { MediaStore } from '../media/media.ts'
 import type { ImageAnswer } from '../providers/provider-image.ts'
 import type { StoredImage } from './store-images.ts'
 
-interface ResponseOptions {
-  request: ImageGenerationRequest
-  answer: ImageAnswer
-  stored: readonly StoredImage[]
-  media: MediaStore
-  /** Where the client reaches the API. */
-  baseUrl: string
-}
-
 /** The response body: addresses of the stored images, or their bytes. */
 export async function imagesResponse (
-  { request, answer, stored, media, baseUrl }: ResponseOptions
+  { request, baseUrl }: { request: ImageGenerationRequest, baseUrl: string },
+  answer: ImageAnswer, stored: readonly StoredImage[], media: MediaStore
 ): Promise<ImagesResponse> {
   const wantsBytes = request.response_format === 'b64_json'
   const data = await Promise.all(stored.map(async image => ({

@@ -17,16 +17,7 @@ export interface IncomingImages extends Incoming<ImageGenerationRequest> {
   baseUrl: string
 }
 
-/** The use case behind images. */
-export interface Images {
-  /**
-   * Serves `POST /v1/images/generations`; throws GatewayError, UpstreamError, MediaUnavailable or
-   * StoreUnavailable. If the client disconnects, the call of the provider goes on and is charged.
-   */
-  generate (incoming: IncomingImages): Promise<void>
-  /** Aborts what is still being made; resolves when all of it is settled. */
-  close (): Promise<void>
-}
+export type Images = ReturnType<typeof createImages>
 
 interface ImagesOptions {
   catalogue: Catalogue
@@ -47,7 +38,7 @@ const limits: RetryLimits = {
 }
 
 /** Creates the use case: plan, hold the money, call until a candidate answers, store, settle, deliver. */
-export function createImages (options: ImagesOptions): Images {
+export function createImages (options: ImagesOptions) {
   const { catalogue, holds, media, onLate } = options
   const running = new Map<AbortController, Promise<void>>()
 
@@ -77,8 +68,7 @@ export function createImages (options: ImagesOptions): Images {
       // Images for a client that has disconnected are not stored, because nobody has their addresses.
       const isWanted = !incoming.signal.aborted
       const stored = isWanted ? await storeAll(incoming, candidate, answer, signal) : []
-      const { baseUrl } = incoming
-      const body = isWanted ? await imagesResponse({ request, answer, stored, media, baseUrl }) : null
+      const body = isWanted ? await imagesResponse(incoming, answer, stored, media) : null
       trace.images = isWanted ? stored.length : answer.images.length
       trace.costNano = hold.settle(() => candidate.quote.chargeFor({ answer, delivered: trace.images ?? 0 }))
       if (body === null || incoming.signal.aborted) return onLate(trace, requestId)
@@ -97,20 +87,20 @@ export function createImages (options: ImagesOptions): Images {
   ): Promise<StoredImage[]> {
     const { size, output_format: format, output_compression: compression } = request
     return await storeImages(images, {
-      media,
-      download: options.download,
+      ...options,
       account: payer.chain[0] ?? '',
       provider: provider.id,
-      size: size != null && size !== 'auto' ? wanted.size : null,
-      format,
-      compression,
-      signal,
-      onLost: options.onLost
+      conversion: { size: size != null && size !== 'auto' ? wanted.size : null, format, compression },
+      signal
     })
   }
 
   return {
-    async generate (incoming) {
+    /**
+     * Serves `POST /v1/images/generations`; throws GatewayError, UpstreamError, MediaUnavailable or
+     * StoreUnavailable. If the client disconnects, the call of the provider goes on and is charged.
+     */
+    async generate (incoming: IncomingImages): Promise<void> {
       const controller = new AbortController()
       const stop = abortForReasons(incoming, controller)
       const work = serve(incoming, controller.signal)
@@ -122,7 +112,8 @@ export function createImages (options: ImagesOptions): Images {
         stop()
       }
     },
-    async close () {
+    /** Aborts what is still being made; resolves when all of it is settled. */
+    async close (): Promise<void> {
       const works = [...running.values()]
       for (const controller of running.keys()) controller.abort(GatewayError.unavailable('The gateway is shutting down.'))
       await Promise.allSettled(works)

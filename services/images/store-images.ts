@@ -1,23 +1,20 @@
-import type { ImageGenerationRequest } from '../../schemas/openai/images-generations.ts'
 import { GatewayError, UpstreamError } from '../shared/errors.ts'
 import { MediaRejected } from '../media/errors.ts'
 import type { Download, MediaStore, StoredMedia } from '../media/media.ts'
-import type { ImageSize, GeneratedImage } from '../providers/provider-image.ts'
-import { convertImage } from './convert-image.ts'
+import type { GeneratedImage } from '../providers/provider-image.ts'
+import { convertImage, type Conversion } from './convert-image.ts'
 
 /** An image in the media store. */
 export interface StoredImage { media: StoredMedia, revisedPrompt: string | null }
 
-export interface StoreImagesOptions {
+interface StoreImagesOptions {
   media: MediaStore
   download: Download
   account: string
   /** The provider whose addresses are fetched. */
   provider: string
   /** What the client asked for explicitly; the image is converted if the provider made something else. */
-  size: ImageSize | null
-  format: ImageGenerationRequest['output_format']
-  compression: ImageGenerationRequest['output_compression']
+  conversion: Conversion
   signal: AbortSignal
   /** Receives the errors of images that were made but cannot be stored. */
   onLost: (error: unknown) => void
@@ -50,10 +47,10 @@ function isImageAtFault (error: unknown): boolean {
 }
 
 async function store (image: GeneratedImage, options: StoreImagesOptions): Promise<StoredImage> {
-  const { media, account, size, format, compression } = options
+  const { media, account, conversion } = options
   const body = await bodyOf(image, options)
-  const isExplicit = size !== null || format != null
-  const bytes = isExplicit ? await convertImage(await collect(body), { size, format, compression }) : body
+  const isExplicit = conversion.size !== null || conversion.format != null
+  const bytes = isExplicit ? await convertImage(await collect(body), conversion) : body
   const stored = await media.put(bytes, { kind: 'image', account, maxBytes: maxImageBytes })
   return { media: stored, revisedPrompt: image.revisedPrompt }
 }

@@ -168,7 +168,13 @@ function newJob (id: string, order: VideoOrder, hold: Job['hold'], owner: string
   const { payer: { chain, key }, model, candidates, task, price, deadlineMs, identity, baseUrl } = order
   const [account = ''] = chain
   const nowMs = Date.now()
+  const notSubmitted = { state: 'submitting' as const, handle: null, progress: null, submittedAt: null }
+  const notEnded = { costNano: null, videos: [], failure: null, finishedAt: null, expiresAt: null }
+  const awaited = { waiter, waiterLeftAt: null, delivered: false, cancel: false }
   return {
+    ...notSubmitted,
+    ...notEnded,
+    ...awaited,
     id,
     account,
     apiKey: key,
@@ -180,27 +186,14 @@ function newJob (id: string, order: VideoOrder, hold: Job['hold'], owner: string
     bodyHash: identity.bodyHash,
     task,
     baseUrl,
-    state: 'submitting',
     owner,
     fence: 0,
-    handle: null,
-    progress: null,
     // The intent to submit is on disk before anything is sent.
     attempts: 1,
     deadlineAt: nowMs + deadlineMs,
     hold,
     secondNano: price.secondNano,
     seconds: price.seconds,
-    costNano: null,
-    waiter,
-    waiterLeftAt: null,
-    delivered: false,
-    cancel: false,
-    videos: [],
-    failure: null,
-    createdAt: nowMs,
-    submittedAt: null,
-    finishedAt: null,
-    expiresAt: null
+    createdAt: nowMs
   }
 }

@@ -70,19 +70,9 @@ export interface Job {
 }
 
 /** The part of a job that its owner keeps in memory; the rest is read when needed. */
-export interface LiveJob {
-  readonly id: string
-  readonly fence: number
+export interface LiveJob extends Pick<Job, 'id' | 'fence' | 'candidates' | 'candidate' | 'handle' | 'progress' |
+  'attempts' | 'createdAt' | 'submittedAt' | 'deadlineAt' | 'cancel'> {
   state: LiveState
-  readonly candidates: readonly JobCandidate[]
-  candidate: number
-  handle: string | null
-  progress: number | null
-  attempts: number
-  readonly createdAt: number
-  submittedAt: number | null
-  readonly deadlineAt: number
-  cancel: boolean
   /** Whether it is unknown if the provider has received it. */
   inDoubt: boolean
   /** Consecutive failures of the current step. */
@@ -91,28 +81,13 @@ export interface LiveJob {
   writtenAt: number
 }
 
-/** The part of a stored job that its owner keeps in memory. `isNew`: no submit can have begun. */
+/** Returns the live part of a stored job. `isNew`: no submit can have begun. */
 export function toLive (job: Job, state: LiveState, isNew: boolean): LiveJob {
-  const { id, fence, candidates, candidate, handle, progress, attempts, cancel } = job
-  const { createdAt, submittedAt, deadlineAt } = job
+  const { id, fence, candidates, candidate, handle, progress, attempts, createdAt, submittedAt } = job
+  const stored = { id, fence, candidates, candidate, handle, progress, attempts, createdAt, submittedAt }
+  const { deadlineAt, cancel } = job
   const inDoubt = !isNew && state === 'submitting' && attempts > 0
-  return {
-    id,
-    fence,
-    state,
-    candidates,
-    candidate,
-    handle,
-    progress,
-    attempts,
-    createdAt,
-    submittedAt,
-    deadlineAt,
-    cancel,
-    inDoubt,
-    failures: 0,
-    writtenAt: createdAt
-  }
+  return { ...stored, deadlineAt, cancel, state, inDoubt, failures: 0, writtenAt: createdAt }
 }
 
 export function isLive (state: JobState): state is LiveState {

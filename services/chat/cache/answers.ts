@@ -14,20 +14,13 @@ export interface CachedAnswer {
 }
 
 /** Answers in the memory of this process, with LRU eviction. */
-export interface CachedAnswers {
-  /** The longest answer that is stored, in bytes. */
-  readonly maxAnswerBytes: number
-  get (key: string): CachedAnswer | undefined
-  set (key: string, answer: CachedAnswer, ttlMs: number): void
-  /** The size of all answers, in bytes. */
-  readonly bytes: number
-}
+export type CachedAnswers = ReturnType<typeof createCachedAnswers>
 
 /** Memory of an entry besides its bytes, roughly. */
 const overheadBytes = 1024
 
 /** Creates a cache of at most `maxBytes`. No answer may take more than an eighth of it. */
-export function createCachedAnswers (maxBytes: number): CachedAnswers {
+export function createCachedAnswers (maxBytes: number) {
   const maxAnswerBytes = Math.floor(maxBytes / 8) - overheadBytes
   const answers = new LRUCache<string, CachedAnswer>({
     maxSize: maxBytes,
@@ -35,10 +28,10 @@ export function createCachedAnswers (maxBytes: number): CachedAnswers {
   })
   return {
     maxAnswerBytes,
-    get: key => answers.get(key),
-    set (key, answer, ttlMs) {
+    get: (key: string): CachedAnswer | undefined => answers.get(key),
+    set (key: string, answer: CachedAnswer, ttlMs: number): void {
       if (answer.bytes.byteLength <= maxAnswerBytes) answers.set(key, answer, { ttl: ttlMs })
     },
-    get bytes () { return answers.calculatedSize }
+    get bytes (): number { return answers.calculatedSize }
   }
 }

@@ -1,4 +1,5 @@
 import type { ModelConfig } from '../../catalogue/types.ts'
+import type { Delivery } from '../../requests/delivery.ts'
 import type { Incoming } from '../../requests/incoming.ts'
 import { cacheHeader, type CacheControl } from '../../requests/request-headers.ts'
 import type { Chat } from '../chat.ts'
@@ -39,7 +40,7 @@ export function createCachedChat (options: CachedChatOptions): Chat {
     const control = cacheControlOf(incoming, resolve(incoming.request.model)?.model)
     if (control === null) return serveNew(incoming)
     if (!isDeterministic(incoming.request) || !(control.read || control.store)) {
-      return serveNew(labelled(incoming, 'bypass'))
+      return serveNew({ ...incoming, delivery: labelled(incoming.delivery, 'bypass') })
     }
     const { request, payer: { chain: [account = ''] }, trace } = incoming
     const key = requestKey({ account, endpoint, request })
@@ -49,7 +50,7 @@ export function createCachedChat (options: CachedChatOptions): Chat {
     if (cached !== undefined && mayGet(cached, incoming) && nowMs - cached.atMs < maxAgeMs) {
       return replay(cached, incoming, nowMs)
     }
-    const delivery = recording(incoming.delivery, { [cacheHeader]: 'miss' }, answers.maxAnswerBytes, answer => {
+    const delivery = recording(labelled(incoming.delivery, 'miss'), answers.maxAnswerBytes, answer => {
       const { model, provider, upstreamModel, failure } = trace
       if (!control.store || model === null || failure !== null) return
       const ttlMs = control.maxAgeMs ?? defaultTtlMs
@@ -78,16 +79,11 @@ function cacheControlOf (
   return maxAgeMs === null ? null : { read: true, store: true, maxAgeMs }
 }
 
-function labelled<Request> (incoming: Incoming<Request>, label: string): Incoming<Request> {
-  const { delivery, delivery: { json, stream } } = incoming
-  const extra = { [cacheHeader]: label }
+function labelled (delivery: Delivery, label: string): Delivery {
   return {
-    ...incoming,
-    delivery: {
-      ...delivery,
-      json: (headers, body, text) => json({ ...headers, ...extra }, body, text),
-      stream: (headers, events) => stream({ ...headers, ...extra }, events)
-    }
+    ...delivery,
+    json: (headers, body, text) => delivery.json({ ...headers, [cacheHeader]: label }, body, text),
+    stream: (headers, events) => delivery.stream({ ...headers, [cacheHeader]: label }, events)
   }
 }
 

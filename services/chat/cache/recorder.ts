@@ -1,26 +1,25 @@
 import type { Delivery, Events } from '../../requests/delivery.ts'
 import { doneEvent } from '../../upstream/sse.ts'
 
-/** What went through a delivery, whole. */
-export interface Recorded { kind: 'json' | 'events', bytes: Uint8Array, headers: Record<string, string> }
+interface Recorded { kind: 'json' | 'events', bytes: Uint8Array, headers: Record<string, string> }
 
 /**
- * A delivery that adds headers and lets `onWhole` hear of an answer once all of it is out: of a stream only
- * when it came to its proper end. Nothing longer than `maxBytes` is collected.
+ * A delivery that passes an answer to `onWhole` once all of it is out, a stream only if it came to its proper
+ * end. Nothing longer than `maxBytes` is collected.
  */
 export function recording (
-  delivery: Delivery, extra: Record<string, string>, maxBytes: number, onWhole: (answer: Recorded) => void
+  delivery: Delivery, maxBytes: number, onWhole: (answer: Recorded) => void
 ): Delivery {
   return {
     ...delivery,
     json (headers, body, text) {
       onWhole({ kind: 'json', bytes: Buffer.from(text ?? JSON.stringify(body)), headers })
-      delivery.json({ ...headers, ...extra }, body, text)
+      delivery.json(headers, body, text)
     },
     async stream (headers, events) {
       const pieces: Uint8Array[] = []
       let length = 0
-      await delivery.stream({ ...headers, ...extra }, watched(events, piece => {
+      await delivery.stream(headers, watched(events, piece => {
         length += piece.byteLength
         if (length <= maxBytes) pieces.push(Uint8Array.from(piece))
         else pieces.length = 0

@@ -83,14 +83,22 @@ export function failureFrom ({ status, type, code, param, message }: GatewayErro
   return { status, type, code, param, message }
 }
 
-/** It is unknown whether the provider received the job. */
-export const submitUnknown: End = {
-  state: 'failed',
-  failure: failureFrom(GatewayError.badGateway(
-    'The connection to the provider was lost while the video was requested, so it is unknown whether the ' +
-    'provider makes it. You were not charged.', { code: 'upstream_submit_unknown' })),
-  mayBeCharged: true
+function badGatewayEnd (code: string, message: string, mayBeCharged = true): End {
+  return { state: 'failed', failure: failureFrom(GatewayError.badGateway(message, { code })), mayBeCharged }
 }
+
+export const submitUnknown = badGatewayEnd('upstream_submit_unknown',
+  'The connection to the provider was lost while the video was requested, so it is unknown whether the ' +
+  'provider makes it. You were not charged.')
+
+export const resultLost = badGatewayEnd('upstream_result_lost',
+  'The video was made, but could not be downloaded from the provider. You were not charged.')
+
+export const jobLost = badGatewayEnd('upstream_job_lost',
+  'The provider does not know the video any more. You were not charged.')
+
+/** No provider received the job, or none is configured. */
+export const noProvider = badGatewayEnd('no_provider', 'No provider can make this video at the moment.', false)
 
 /** The provider took too long. */
 export const tooLate: End = {
@@ -98,29 +106,6 @@ export const tooLate: End = {
   failure: failureFrom(GatewayError.badGateway('The provider did not make the video in time. You were not charged.',
     { status: 504, code: 'video_timeout' })),
   mayBeCharged: true
-}
-
-/** The video was made but could not be downloaded. */
-export const resultLost: End = {
-  state: 'failed',
-  failure: failureFrom(GatewayError.badGateway('The video was made, but could not be downloaded from the provider. ' +
-    'You were not charged.', { code: 'upstream_result_lost' })),
-  mayBeCharged: true
-}
-
-/** The provider does not know the job any more. */
-export const jobLost: End = {
-  state: 'failed',
-  failure: failureFrom(GatewayError.badGateway('The provider does not know the video any more. You were not charged.',
-    { code: 'upstream_job_lost' })),
-  mayBeCharged: true
-}
-
-/** No provider received the job, or none is configured. */
-export const noProvider: End = {
-  state: 'failed',
-  failure: failureFrom(GatewayError.badGateway('No provider can make this video at the moment.', { code: 'no_provider' })),
-  mayBeCharged: false
 }
 
 /** Cancelled by an operator, or because no client waits. */
