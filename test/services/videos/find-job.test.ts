@@ -1,0 +1,230 @@
+import t, { type Test } from 'tap'
+import { createJobHolds } from '../../../services/ledger/hold/job-holds.ts'
+import type { Ledger } from '../../../services/ledger/ledger.ts'
+import type { Store } from '../../../services/store/store.ts'
+import { createJobFinder, type VideoOrder } from '../../../services/videos/find-job.ts'
+import type { Job } from '../../../services/videos/job.ts'
+import { createJobRows, type JobRows } from '../../../services/videos/rows.ts'
+import { createWaiterIds } from '../../../services/videos/waiter-ids.ts'
+import { forEachEngine } from '../../engines.ts'
+import { rejection } from '../../thrown.ts'
+import { assertBooks, createBooks, rowOf, startLedger } from '../ledger/helper.ts'
+import { createNetwork } from '../ledger/simulation.ts'
+import { jobsIn } from './studio.ts'
+
+const maxNano = 400
+
+interface NodeOptions {
+  /** Called before money is held. */
+  beforeHold? (): Promise<unknown>
+  /** Called when money is held. */
+  afterHold? (): Promise<unknown> | void
+  rows?: (rows: JobRows) => JobRows
+}
+
+/** A node that finds jobs for requests; its connection can fail. */
+async function startNode (t: Test, store: Store, options: NodeOptions = {}) {
+  const connection = createNetwork(store).connect()
+  const { ledger } = startLedger(t, store)
+  // Sends the node's first heartbeat.
+  await ledger.balance('acme')
+  const waiterIds = createWaiterIds(ledger.node)
+  const begun: Job[] = []
+  const doubted: string[] = []
+  const rows = createJobRows(connection, ledger.node)
+  const reserve: Ledger['reserve'] = async reservation => {
+    await options.beforeHold?.()
+    const hold = await ledger.reserve(reservation)
+    await options.afterHold?.()
+    return hold
+  }
+  const find = createJobFinder({
+    store: connection,
+    rows: options.rows?.(rows) ?? rows,
+    holds: createJobHolds(store.engine),
+    ledger: { node: ledger.node, reserve, forget: id => ledger.forget(id) },
+    takeoverMs: 10_000,
+    waiterIds,
+    begin: job => { begun.push(job) },
+    onDoubt: id => { doubted.push(id) }
+  })
+  return {
+    begun,
+    doubted,
+    connection,
+    waiterIds,
+    node: ledger.node,
+    find: async (order: VideoOrder, waiterId = waiterIds.acquire()) => await find(order, waiterId)
+  }
+}
+
+function order (identity: Partial<VideoOrder['identity']> = {}, more: Partial<VideoOrder> = {}): VideoOrder {
+  return {
+    payer: { key: 'key', chain: ['acme'] },
+    model: 'film',
+    candidates: [{ provider: 'p', model: 'm' }],
+    task: {
+      prompt: 'a ball', seconds: 4, size: null, aspectRatio: null, seed: null, audio: null, firstFrame: null, lastFrame: null
+    },
+    price: { secondNano: 100, seconds: 4, maxNano },
+    deadlineMs: 60_000,
+    identity: { key: null, retryCount: 0, bodyHash: 'hash', ...identity },
+    baseUrl: 'https://gateway.example/v1',
+    ...more
+  }
+}
+
+const named = (key: string) => order({ key })
+
+forEachEngine(t, 'a request without a job gets one, whose money is held until it ends', async (t, { open }) => {
+  const store = await open()
+  await createBooks(store, { acme: 1000 })
+  const { find, begun, node } = await startNode(t, store)
+  const job = await find(order(), `${node} 7`)
+  t.match(job, { state: 'submitting', attempts: 1, waiter: `${node} 7`, owner: node, hold: { amountNano: maxNano } })
+  t.same(begun, [job])
+  t.same(await jobsIn(store), [job])
+  t.match(await store.all('select amount, expires_at from hold where id = $1', [job.id]), [{ amount: maxNano, expires_at: null }])
+  t.match(await rowOf(store), { held: maxNano })
+})
+
+forEachEngine(t, 'a free video holds nothing', async (t, { open }) => {
+  const store = await open()
+  await createBooks(store, { acme: 0 })
+  const { find } = await startNode(t, store)
+  const job = await find(order({}, { price: { secondNano: 0, seconds: 4, maxNano: 0 } }))
+  t.equal(job.hold, null)
+  t.match(await rowOf(store), { held: 0 })
+})
+
+forEachEngine(t, 'a request that cannot be paid gets no job', async (t, { open }) => {
+  const store = await open()
+  await createBooks(store, { acme: maxNano - 1 })
+  const { find, begun } = await startNode(t, store)
+  t.match(await rejection(find(order())), { status: 402 })
+  t.same(begun, [])
+  t.same(await jobsIn(store), [])
+})
+
+forEachEngine(t, 'requests with one Idempotency-Key at once get one job, and hold its money once', async (t, { open }) => {
+  const store = await open()
+  await createBooks(store, { acme: maxNano })
+  const { find, begun } = await startNode(t, store)
+  const jobs = await Promise.all(Array.from({ length: 5 }, () => find(named('mine'))))
+  t.equal(new Set(jobs.map(({ id }) => id)).size, 1)
+  t.equal(begun.length, 1)
+  t.match(await rowOf(store), { held: maxNano })
+})
+
+forEachEngine(t, 'of two nodes that create the job of a key at once, one does, and the other joins', async (t, { open }) => {
+  const store = await open()
+  await createBooks(store, { acme: 1000 })
+  const bothHold = Promise.withResolvers<void>()
+  let holding = 0
+  const afterHold = async () => {
+    if (++holding === 2) bothHold.resolve()
+    await bothHold.promise
+  }
+  const nodes = [await startNode(t, store, { afterHold }), await startNode(t, store, { afterHold })]
+  const jobs = await Promise.all(nodes.map(({ find }) => find(named('mine'))))
+  t.equal(new Set(jobs.map(({ id }) => id)).size, 1)
+  t.equal(nodes.flatMap(({ begun }) => begun).length, 1)
+  t.match(await rowOf(store), { held: maxNano }, 'the other hold is released')
+  await assertBooks(t, store)
+})
+
+forEachEngine(t, 'a request whose money another node holds for the same key joins that job', async (t, { open }) => {
+  const store = await open()
+  await createBooks(store, { acme: maxNano })
+  const first = await startNode(t, store)
+  const other = await startNode(t, store, { beforeHold: async () => await first.find(named('mine')) })
+  const job = await other.find(named('mine'))
+  t.same(first.begun.map(({ id }) => id), [job.id])
+  t.same(other.begun, [])
+
+  t.match(await rejection(other.find(named('another'))), { status: 402 }, 'another key is another video')
+})
+
+forEachEngine(t, 'a key is that of one request, until its job has expired', async (t, { open }) => {
+  const store = await open()
+  await createBooks(store, { acme: 1000 })
+  const { find } = await startNode(t, store)
+  const job = await find(named('mine'))
+  t.equal((await find(named('mine'))).id, job.id)
+  t.match(await rejection(find(order({ key: 'mine', bodyHash: 'other' }))),
+    { status: 422, code: 'idempotency_key_reused', headers: { 'x-should-retry': 'false' } })
+  await store.run('update job set expires_at = 1')
+  t.not((await find(order({ key: 'mine', bodyHash: 'other' }))).id, job.id)
+})
+
+forEachEngine(t, 'without a key, a job is joined once its client has left, by a retry also before', async (t, { open }) => {
+  const store = await open()
+  await createBooks(store, { acme: 1000 })
+  const { find, waiterIds } = await startNode(t, store)
+  const first = waiterIds.acquire()
+  const job = await find(order(), first)
+  t.not((await find(order({ bodyHash: 'other' }))).id, job.id)
+  const retrying = waiterIds.acquire()
+  t.match(await find(order({ retryCount: 1 }), retrying), { id: job.id, waiter: retrying })
+  waiterIds.release(retrying)
+  const next = waiterIds.acquire()
+  t.match(await find(order(), next), { id: job.id, waiter: next })
+  t.not((await rejection(find(order()))), null, 'while a client waits, the same request is for another video, and cannot be paid')
+})
+
+forEachEngine(t, 'a client that waits on another node is left alone while that node lives', async (t, { open }) => {
+  const store = await open()
+  await createBooks(store, { acme: 1000 })
+  const [one, other] = [await startNode(t, store), await startNode(t, store)]
+  const job = await one.find(order())
+  t.not((await other.find(order())).id, job.id)
+  await store.run('update job set waiter = null where id <> $1', [job.id])
+  await store.run("update job set body_hash = 'other' where id <> $1", [job.id])
+  await store.run("update job set waiter = 'gone 1' where id = $1", [job.id])
+  t.equal((await other.find(order())).id, job.id, 'its node is not known')
+  await store.run("insert into node (id, epoch, heartbeat_at) values ('dead', 1, $1)", [Date.now() - 10_100])
+  await store.run("update job set waiter = 'dead 1' where id = $1", [job.id])
+  t.equal((await other.find(order())).id, job.id, 'its heartbeat is overdue')
+})
+
+forEachEngine(t, 'of two requests that could join a job, one does', async (t, { open }) => {
+  const store = await open()
+  await createBooks(store, { acme: 2 * maxNano })
+  const { find, waiterIds, begun } = await startNode(t, store)
+  const first = waiterIds.acquire()
+  const job = await find(order(), first)
+  waiterIds.release(first)
+  const jobs = await Promise.all([find(order()), find(order())])
+  t.equal(jobs.filter(({ id }) => id === job.id).length, 1)
+  t.equal(begun.length, 2)
+})
+
+forEachEngine(t, 'a job of which it is unknown whether it was stored is reported, and its money is not lost', async (t, { open }) => {
+  const store = await open()
+  await createBooks(store, { acme: 2 * maxNano })
+  for (const [weather, stored] of [['answer lost', 1], ['away', 0]] as const) {
+    const node = await startNode(t, store, { afterHold: () => { node.connection.weather = weather } })
+    t.match(await rejection(node.find(order({ bodyHash: weather }))), { name: 'StoreUnavailable' })
+    t.same(node.begun, [])
+    const [id = ''] = node.doubted
+    t.equal((await jobsIn(store)).filter(job => job.id === id).length, stored)
+    const holds = await store.all<{ expiresAt: number | null }>(
+      'select expires_at as "expiresAt" from hold where id = $1', [id])
+    t.equal(holds.length, 1)
+    t.equal(holds[0]?.expiresAt === null, stored === 1, 'without a job, the hold expires')
+  }
+})
+
+forEachEngine(t, 'a key that changes hands too often is answered with 503, and nothing stays held', async (t, { open }) => {
+  const store = await open()
+  await createBooks(store, { acme: 1000 })
+  let inserts = 0
+  const insert = async () => {
+    inserts++
+    return false
+  }
+  const { find } = await startNode(t, store, { rows: rows => ({ ...rows, insert }) })
+  t.match(await rejection(find(named('mine'))), { status: 503 })
+  t.equal(inserts, 5)
+  t.match(await rowOf(store), { held: 0 })
+})
