@@ -15,7 +15,6 @@ export interface CatalogueRow {
   input: Modality[]
   output: Modality[]
   features: Feature[]
-  /** Whether requests may set a temperature. */
   temperature?: boolean
   contextWindow?: number
   maxOutput?: number
@@ -38,7 +37,6 @@ export interface CataloguePrice {
   outputPico: number
   cacheReadPico?: number
   cacheWritePico?: number
-  /** Price of audio tokens, if it differs. */
   audioInputPico?: number
   audioOutputPico?: number
 }

@@ -10,7 +10,6 @@ export interface KnownProvider {
   baseUrl: string | null
   /** Environment variables of the key; the first one that is set counts. */
   keys: readonly string[]
-  /** Environment variable that overrides the base URL. */
   baseUrlVariable: string
   /** Environment variable with the customer's own origin, and where the API begins on it. */
   endpoint?: { variable: string, path: string }
@@ -18,13 +17,10 @@ export interface KnownProvider {
   claims: readonly string[]
   /** Whether every model of its list can be called. */
   discover: boolean
-  /** The variables of a key that is a pair. */
   pair?: { key: string, secret: string }
-  /** Set if it generates images or videos only. */
   mediaOnly?: true
 }
 
-/** One row per service. */
 export const knownProviders: readonly KnownProvider[] = [
   row('openai', 'OPENAI', 'https://api.openai.com/v1',
     { dialect: 'openai', claims: ['gpt-*', 'o1*', 'o3*', 'o4*', 'chatgpt-*', 'ft:gpt-*'] }),

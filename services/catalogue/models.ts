@@ -15,7 +15,6 @@ export interface CatalogueModel extends
   output: readonly Modality[]
   /** The same as in `price`. */
   tiers: readonly CatalogueTier[]
-  /** Whether requests may set a temperature; null: not known. */
   temperature: boolean | null
   /** Date of its latest training data, e.g. `2024-04`; null: not known. */
   knowledge: string | null

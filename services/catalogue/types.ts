@@ -37,7 +37,6 @@ export interface ModelConfig extends Pick<Fields, Needed>, Partial<Omit<Fields, 
   quality: Partial<Record<Domain, number>>
 }
 
-/** A model at a provider. */
 export interface DeploymentConfig extends DeploymentPlacement {
   /** Absent: the price of the model; null: not known, so the deployment is not used. */
   price?: Price | null

@@ -58,7 +58,6 @@ export function createDeployments ({
       const found = known.peek(`${provider}/${model}`)
       return found?.statistics.expected(prior) ?? { ...prior, errorRate: 0, calls: 0 }
     },
-    /** All deployments in memory, the most recently used first. */
     list: (): Deployment[] => [...known.values()]
   }
 }

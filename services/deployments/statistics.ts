@@ -12,10 +12,8 @@ interface DecayingSums {
 }
 
 export interface ExpectedPerformance {
-  /** Milliseconds to the first token. */
   firstTokenMs: number
   tokensPerSecond: number
-  /** Share of calls that fail, 0 to 1. */
   errorRate: number
   /** How many recent calls this rests on; near 0 it equals the prior. */
   calls: number
@@ -112,7 +110,6 @@ export function createStatistics (clock: () => number) {
       return { ...own, sums: { ...own.sums } }
     },
 
-    /** Replaces what is known of the other nodes, by id. */
     mergeRemote (others: ReadonlyMap<string, NodeStatistics>): void {
       const now = clock()
       const sums = emptySums()

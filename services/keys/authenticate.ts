@@ -16,7 +16,7 @@ export function createAuthenticator (
     const { record } = found
     if (record.revokedAt !== null) throw revokedKey(key)
     if (!isSecretValid(found, secretSha256, now)) throw rotatedKey(key)
-    if (hasExpired(record, now)) throw expiredKey(key)
+    if (record.expiresAt !== null && record.expiresAt <= now) throw expiredKey(key)
     if (record.role !== role) throw wrongRole(key, role)
     reportUse(found, now)
     return record
@@ -53,7 +53,6 @@ export function createAuthenticator (
   }
 }
 
-/** Whether a secret is the present or the previous one of a key, valid or not. */
 function belongsTo ({ secretSha256, previous }: CachedKey, given: Buffer): boolean {
   if (timingSafeEqual(secretSha256, given)) return true
   return previous !== null && timingSafeEqual(previous.secretSha256, given)
@@ -63,8 +62,4 @@ function belongsTo ({ secretSha256, previous }: CachedKey, given: Buffer): boole
 function isSecretValid ({ secretSha256, previous }: CachedKey, given: Buffer, now: number): boolean {
   if (timingSafeEqual(secretSha256, given)) return true
   return previous !== null && now < previous.until && timingSafeEqual(previous.secretSha256, given)
-}
-
-function hasExpired ({ expiresAt }: KeyRecord, now: number): boolean {
-  return expiresAt !== null && expiresAt <= now
 }

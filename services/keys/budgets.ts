@@ -62,11 +62,9 @@ export async function updateBudgetLimit (
     "update account set credits = $3 where id in ($1, $2) and kind = 'budget'", [account, next, budget.limitNano])
 }
 
-interface NewBudgetAccount { id: string, key: string, limitNano: number, at: number }
-
 /** Locks the key, so that a concurrent change of its limit is not missed. */
 async function insertBudgetAccount (
-  queries: Queries, { id, key, limitNano, at }: NewBudgetAccount
+  queries: Queries, { id, key, limitNano, at }: { id: string, key: string, limitNano: number, at: number }
 ): Promise<void> {
   const present = await lockKey(queries, key)
   await queries.run(`

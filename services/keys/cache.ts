@@ -23,10 +23,9 @@ const maxKeys = 10_000
 const maxUnknownIds = 10_000
 const maxWaiting = 10_000
 
-/** Recent lookups of key ids. */
 export type KeyCache = ReturnType<typeof createKeyCache>
 
-/** A flood of made-up keys evicts no valid one, as unknown ids have a cache of their own. */
+/** Creates the cache of a store's keys, and of unknown ids apart: made-up keys evict no valid one. */
 export function createKeyCache (store: Store, clock: () => number) {
   const keys = new LRUCache<string, CachedKey>({ max: maxKeys })
   const unknownUntil = new LRUCache<string, number>({ max: maxUnknownIds })

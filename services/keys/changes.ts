@@ -6,13 +6,9 @@ import { refuseWrongGrace, refuseWrongSettings } from './settings.ts'
 import { createToken, hashSecret } from './token.ts'
 import type { KeySettings, ListedKey, StoredKey } from './types.ts'
 
-/** A key with its new secret; the previous one is valid until `previousUntil`. */
-export interface RotatedKey { id: string, key: string, previousUntil: number }
-
 const defaultGraceMs = 24 * 3_600_000
 
 /** Creates the changes of existing keys. Methods throw StoreUnavailable. */
-/** Creates the changes of a store's keys. */
 export function createKeyChanges (
   { store, clock, onChange }: { store: Store, clock: () => number, onChange: (id: string) => void }
 ) {
@@ -49,7 +45,7 @@ export function createKeyChanges (
      * Returns the new `key`; the present secret stays valid for `graceMs`, an older one ends now. Throws
      * GatewayError 400 for a wrong `graceMs`, 404 for an unknown key, 409 for a revoked one.
      */
-    async rotate (id: string, { graceMs = defaultGraceMs }: { graceMs?: number } = {}): Promise<RotatedKey> {
+    async rotate (id: string, { graceMs = defaultGraceMs }: { graceMs?: number } = {}) {
       refuseWrongGrace(graceMs)
       return await change(id, async (queries) => {
         const { secret, key } = createToken(id)

@@ -19,13 +19,12 @@ export interface KeyToCreate extends Partial<KeySettings> {
   role?: KeyRole
 }
 
-/** API keys. Methods throw StoreUnavailable. */
 export type Keys = ReturnType<typeof createKeys>
 
 const defaultListed = 1_000
 const maxListed = 10_000
 
-/** Creates the keys of a store. `clock` returns milliseconds since 1970. */
+/** Creates the keys of a store. Methods throw StoreUnavailable. */
 export function createKeys (store: Store, clock: () => number = Date.now) {
   const cache = createKeyCache(store, clock)
   const authenticator = createAuthenticator({

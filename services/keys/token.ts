@@ -3,9 +3,6 @@ import { hash, randomBytes } from 'node:crypto'
 /** `sk-tg-<id>-<secret>`: the id selects the key's row, only the client knows the secret. */
 export interface Token { id: string, secret: string }
 
-/** A key as it is checked: by the hash of its secret. */
-export interface Credential { id: string, secretSha256: Buffer }
-
 const prefix = 'sk-tg-'
 const idBytes = 8
 const secretBytes = 24
@@ -18,7 +15,7 @@ export function createToken (id = randomBytes(idBytes).toString('hex')): Token &
 }
 
 /** Parses a key; null if it is malformed. */
-export function readKey (key: string): Credential | null {
+export function readKey (key: string): { id: string, secretSha256: Buffer } | null {
   const [, id, secret] = pattern.exec(key) ?? []
   return id === undefined || secret === undefined ? null : { id, secretSha256: hashSecret(secret) }
 }

@@ -37,10 +37,12 @@ export const budgetPrefix = 'budget:'
 
 const idPattern = /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/
 
-/** `queries` makes a method part of the caller's transaction. Methods throw StoreUnavailable. */
 export type Accounts = ReturnType<typeof createAccounts>
 
-/** Creates the accounts of a store. `clock` gives milliseconds since 1970. */
+/**
+ * Creates the accounts of a store; `queries` makes a method part of the caller's transaction. Methods throw
+ * StoreUnavailable.
+ */
 export function createAccounts (store: Store, clock: () => number = Date.now) {
   return {
     /** False if the id exists. Throws GatewayError 400 for an invalid id or parent, or too many parents. */

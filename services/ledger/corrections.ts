@@ -37,13 +37,12 @@ interface Booked { kind: string, debit: string, credit: string, amount: number, 
 
 const maxReasonLength = 500
 
-/**
- * Corrections by operators. Methods return false if this id was booked before, and throw StoreUnavailable,
- * RangeError for unsafe integers, GatewayError 409 when the id belongs to another posting.
- */
 export type Corrections = ReturnType<typeof createCorrections>
 
-/** Creates the corrections of a store's books. `clock` gives milliseconds since 1970. */
+/**
+ * Creates the corrections by operators. Methods return false if this id was booked before, and throw
+ * StoreUnavailable, RangeError for unsafe integers, GatewayError 409 when the id belongs to another posting.
+ */
 export function createCorrections (store: Store, clock: () => number = Date.now) {
   const statements = createStatements(store.engine)
   return {

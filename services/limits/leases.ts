@@ -4,6 +4,7 @@ import type { Queries, Store } from '../store/store.ts'
 /** How long slots belong to a node without another heartbeat. */
 export const slotLeaseMs = 15_000
 
+/** Creates the leases of one node on slots; methods run in the caller's transaction. */
 export function createSlotLeases (engine: Store['engine'], node: string) {
   const scopes = createJsonRows<{ scope: string }>(engine, { scope: 'text' })
   const leased = createJsonRows<{ scope: string, slots: number, expires: number }>(engine,

@@ -38,9 +38,7 @@ export async function writeTempFile (
   }
 }
 
-interface Written { head: Buffer, type: MediaFileType, bytes: number, sha256: string }
-
-async function write (file: FileHandle, body: Body, kind: PutMediaOptions['kind'], maxBytes: number): Promise<Written> {
+async function write (file: FileHandle, body: Body, kind: PutMediaOptions['kind'], maxBytes: number) {
   const hash = createHash('sha256')
   const head: Uint8Array[] = []
   let bytes = 0

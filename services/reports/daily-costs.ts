@@ -39,13 +39,10 @@ function costsOf (startsAt: number, rows: readonly UsageTotals[]): DayCosts {
 /** Dates such as `2026-11-21`, in UTC. */
 export interface GivenDates { start_date?: string | undefined, end_date?: string | undefined }
 
-/** Midnights UTC, in milliseconds since 1970; `from` is included, `to` is not. */
-export interface DateRange { from: number, to: number }
-
 const maxDays = 100
 
-/** Parses a range, by default the last 100 days, without `end_date`. Throws GatewayError 400. */
-export function readDateRange ({ start_date: start, end_date: end }: GivenDates, now: number): DateRange {
+/** Parses a range of midnights, by default the last 100 days, without `end_date`. Throws GatewayError 400. */
+export function readDateRange ({ start_date: start, end_date: end }: GivenDates, now: number) {
   const to = end === undefined ? Math.floor(now / dayMs + 1) * dayMs : readDate('end_date', end)
   const from = start === undefined ? Math.max(0, to - maxDays * dayMs) : readDate('start_date', start)
   if (from >= to) refuse('end_date', 'must be after \'start_date\'')

@@ -1,11 +1,5 @@
 import type { Store, Value } from './store.ts'
 
-interface JsonRows<Row extends Record<string, Value>> {
-  /** A subquery for a `from` clause, which has to name it. */
-  readonly sql: string
-  parameter (rows: readonly Row[]): string
-}
-
 /**
  * Describes rows by their columns, in the JSON form that the engine unpacks fastest. A statement takes them
  * as its first parameter, one text whatever their number: it stays prepared, and no limit on parameters
@@ -13,7 +7,7 @@ interface JsonRows<Row extends Record<string, Value>> {
  */
 export function createJsonRows<Row extends Record<string, Value>> (
   engine: Store['engine'], columns: Record<keyof Row & string, 'text' | 'bigint'>
-): JsonRows<Row> {
+): { readonly sql: string, parameter (rows: readonly Row[]): string } {
   const names = Object.keys(columns)
   if (engine === 'sqlite') {
     const unpacked = names.map((name, index) => `value ->> ${index} as ${name}`)

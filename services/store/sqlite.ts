@@ -35,9 +35,9 @@ function createStore (
   const lock = createWriteLock({ maxWaitMs: busyTimeoutMs, maxWaiting: maxWaitingWrites })
   const write = <T>(statement: () => T) => lock.run(() => retryWhileBusy(statement, busyTimeoutMs))
 
-  // The reader is read-only, so a write mistaken for a read fails.
+  // A write returns rows only by a `returning` clause. The reader is read-only, so a mistake fails.
   const query = <T>(sql: string, ask: (connection: SqliteConnection) => T): Promise<T> =>
-    reader === null || isWriting(sql)
+    reader === null || /\breturning\b/i.test(sql)
       ? write(() => ask(writer))
       : retryWhileBusy(() => ask(reader), busyTimeoutMs)
 
@@ -52,11 +52,6 @@ function createStore (
       writer.close()
     })
   }
-}
-
-/** In this SQL, a write returns rows only by a `returning` clause. */
-function isWriting (sql: string): boolean {
-  return /\breturning\b/i.test(sql)
 }
 
 /**

@@ -4,7 +4,6 @@ import { Agent, request, type Dispatcher } from 'undici'
 import type { ProviderConfig } from '../../catalogue/types.ts'
 import { newProvider } from '../new-provider.ts'
 
-/** An address where a model server may listen. */
 interface LocalCandidate { id: string, dialect: string, baseUrl: string }
 
 const defaultCandidates: readonly LocalCandidate[] = [

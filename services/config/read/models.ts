@@ -11,8 +11,6 @@ import { readImages, readVideo } from './abilities.ts'
 import { complete } from './complete.ts'
 import { toParsed } from './to-parsed.ts'
 
-type ParsedModel = Parsed<typeof ModelEntry>
-
 /** Returns the file's models, completed from the catalogue. Reports wrong ids and unknown providers. */
 export function readModels (
   { models, providers }: CheckedFile, providerIds: ReadonlySet<string>, document: YamlDocument
@@ -62,7 +60,7 @@ function readModel (
 }
 
 function readDeployments (
-  { id, provider, model, deployments, price }: ParsedModel,
+  { id, provider, model, deployments, price }: Parsed<typeof ModelEntry>,
   path: Path,
   providerIds: ReadonlySet<string> | null,
   document: YamlDocument
@@ -100,7 +98,6 @@ function checkProvider (id: string, path: Path, known: ReadonlySet<string> | nul
   document.report(path, `is not a known provider${hint}; list it, or set its key in the environment`)
 }
 
-/** Completes a price of the file, field by field, with a known one. */
 function readPrice ({ tiers, ...own }: Parsed<typeof PriceEntry>, known: Price | null): Price {
   const ownTiers = tiers?.map(({ above, ...prices }) => ({ aboveTokens: above, ...prices }))
     .toSorted((one, other) => one.aboveTokens - other.aboveTokens)

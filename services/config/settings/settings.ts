@@ -5,9 +5,7 @@ import * as parse from './parsers.ts'
 
 /** An environment variable, as the settings table of the README shows it. */
 interface Variable<Value> {
-  /** The default as an operator would write it; null if there is none. */
   default: string | null
-  /** The column "default" of the README. */
   shownDefault: string
   description: string
   parse: (text: string) => Value

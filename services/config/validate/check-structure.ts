@@ -9,7 +9,6 @@ import { explainError } from './explain-error.ts'
 import type { YamlDocument } from '../yaml/document.ts'
 import type { Path } from '../yaml/path.ts'
 
-/** A valid entry, and its place in the file. */
 export interface ConfigEntry<Item> { item: Item, path: Path }
 
 export interface Entries<Item> {
@@ -20,7 +19,6 @@ export interface Entries<Item> {
   complete: boolean
 }
 
-/** The valid parts of the file, with defaults. */
 export interface CheckedFile {
   environmentProviders: boolean
   providers: Entries<ProviderEntry>
@@ -55,7 +53,6 @@ export function checkStructure (document: YamlDocument): CheckedFile {
   }
 }
 
-/** The plain values of the document with defaults, and with numbers and booleans from the environment. */
 function readFile (document: YamlDocument): unknown {
   const file = Value.Default(GatewayFile, document.value() ?? {})
   const converted = [...Value.Errors(GatewayFile, file)].filter(({ type, path }) => {

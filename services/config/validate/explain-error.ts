@@ -4,12 +4,10 @@ import { suggest } from './suggest.ts'
 import type { YamlDocument } from '../yaml/document.ts'
 import type { Path } from '../yaml/path.ts'
 
-interface Explanation { path: Path, message: string, at: 'key' | 'value' }
-
 /** Turns a schema error into a message for the operator, which never quotes a value. */
 export function explainError (
   { type, schema, message }: ValueError, path: Path, document: YamlDocument
-): Explanation {
+): { path: Path, message: string, at: 'key' | 'value' } {
   if (type === ValueErrorType.ObjectAdditionalProperties) {
     const hint = suggest(String(path.at(-1)), Object.keys(schema.properties ?? {}))
     return { path, message: `is not a known key${hint}`, at: 'key' }

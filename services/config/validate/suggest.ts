@@ -1,4 +1,3 @@
-/** Longer words get no suggestion. */
 const maxLength = 64
 
 /** Returns ` (did you mean "x"?)` for the candidate closest to a misspelt word, else an empty string. */

@@ -1,7 +1,6 @@
 import { existsSync, lstatSync, readlinkSync, realpathSync, watch, type FSWatcher } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 
-/** As in Linux. */
 const maxLinks = 40
 
 /** Calls `onEvent` whenever something changes in the directory of a path, or of a link it goes through. */

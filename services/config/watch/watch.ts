@@ -67,7 +67,6 @@ export function watchConfig<Config> (
   return { reload, close }
 }
 
-/** Calls `act` once nothing has been scheduled for a while. */
 function debounce (act: () => void): { schedule: () => void, cancel: () => void } {
   let timer: NodeJS.Timeout | undefined
   let firstMs = 0

@@ -8,7 +8,6 @@ const limits = { depth: 32, aliases: 10_000, problems: 1_000 }
 
 interface Finding { path: Path, message: string, range: Range }
 
-/** A YAML text with the environment substituted, and the problems found in it. */
 export type YamlDocument = ReturnType<typeof parseYaml>
 
 /** Parses a YAML text and substitutes `${NAME}`. Never throws: syntax errors are among the problems. */
@@ -31,7 +30,6 @@ export function parseYaml (text: string, env: NodeJS.ProcessEnv) {
   return {
     /** The syntax is correct: an absent key is really absent. */
     sound: soundUntil === Infinity,
-    /** Returns plain values, without the keys that have none. */
     value: (): unknown => toPlain(document, report),
     has: (path: Path): boolean => locate(document, path) !== undefined,
     /** The text of the scalar at a path before substitution; empty if there is none. */
@@ -53,7 +51,6 @@ export function parseYaml (text: string, env: NodeJS.ProcessEnv) {
     },
     /** Adds a problem at a path, unless there is one at or below it: one cause is reported once. */
     report,
-    /** All problems so far, in the order of the file. */
     problems (): Problem[] {
       const syntax = errors.map(({ pos, code, message }): Finding => {
         return { path: [], range: pos, message: explain(code, message) }
@@ -124,7 +121,6 @@ function toProblem ({ path, message, range }: Finding, lines: LineCounter): Prob
   return { path: formatPath(path), line: Math.max(1, line), column: Math.max(1, col), message }
 }
 
-/** Whether a syntax error may change the meaning of the text around it. */
 function distorts ({ name, code }: YAMLError): boolean {
   return name === 'YAMLParseError' && code !== 'DUPLICATE_KEY'
 }

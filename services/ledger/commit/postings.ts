@@ -32,7 +32,7 @@ export type Postings = ReturnType<typeof createPostings>
 export function createPostings (settlements: readonly Settlement[], known: KnownHolds) {
   const { term, durable } = known
   const rowsOf = ({ id, grant }: OpenHold) => grant === null ? durable.get(id) ?? noRows : noRows
-  const decided: Decided[] = []
+  const decided: { settlement: Settlement, outcome: Outcome, entry: EntryRow | null }[] = []
   const entries: EntryRow[] = []
   const chains = new Set<readonly string[]>()
   for (const settlement of settlements) {
@@ -89,8 +89,6 @@ export function createPostings (settlements: readonly Settlement[], known: Known
 export const noChange: Readonly<BalanceChange> = {
   postedNano: 0, suspendedNano: 0, spentNano: 0, releasedNano: 0, sequence: 0
 }
-
-interface Decided { settlement: Settlement, outcome: Outcome, entry: EntryRow | null }
 
 const noRows: readonly DurableRow[] = []
 

@@ -1,7 +1,7 @@
 import { shortageError, shortages, type LockedReservation } from './grant.ts'
 import type { Committed, Transaction } from './transaction.ts'
 
-/** Refuses what other nodes' spare money would not cover, or did not within `peerSpareMs`. */
+/** Asks other nodes for spare money. Refuses what that would not cover, or did not in `peerSpareMs`. */
 export async function requestPeerSpare (
   { statements, queries, term, options, sentAtMs }: Transaction, short: readonly LockedReservation[],
   nowMs: number

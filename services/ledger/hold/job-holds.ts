@@ -12,10 +12,9 @@ export interface JobHold {
   amountNano: number
 }
 
-/** Ends the holds of jobs within the transaction that ends the job. Methods are idempotent. */
 export type JobHolds = ReturnType<typeof createJobHolds>
 
-/** Creates the job holds of one engine; their rows are those that the ledger itself would write. */
+/** Ends holds of jobs, with the rows of the ledger, within the transaction that ends the job; idempotent. */
 export function createJobHolds (engine: Store['engine']) {
   const statements = createStatements(engine)
 
