@@ -14,10 +14,8 @@ const creditNano = 10_000_000
 
 /** Generates FLUX images: submit, then poll the URL in the response. Source: BFL API v1. */
 export function createBflImages ({ baseUrl, connection, apiKey, headers, connect }: Upstream): ImageProvider {
-  const allHeaders = { ...(apiKey === null ? {} : { 'x-key': apiKey }), ...headers }
-  const clientOf = (to: Connection): JsonClient => {
-    return createJsonClient({ connection: to, headers: allHeaders, apiKey, refine })
-  }
+  const clientOf = (connection: Connection): JsonClient =>
+    createJsonClient({ connection, apiKey, headers }, { auth: apiKey => ({ 'x-key': apiKey }), refine })
   const client = clientOf(connection)
   const prefix = new URL(baseUrl).pathname.replace(/\/$/, '')
 

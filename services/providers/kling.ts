@@ -76,7 +76,6 @@ function handleOf (id: string, task: VideoTask): string {
 }
 
 const dialect: VideoDialect = {
-  codes,
   submit (task) {
     const hasFrame = actionOf(task) === 'image2video'
     const resolution = resolutionFor(task, ['720p', '1080p'])

@@ -1,18 +1,16 @@
-import { bearerAuth, createVideoClient } from './video-jobs/client.ts'
+import { createVideoClient } from './video-jobs/client.ts'
 import { objectField, textOrNull } from './video-jobs/errors.ts'
 import { aspectRatioFor, withoutNulls, frameHttpUrl, resolutionFor } from './video-jobs/fields.ts'
 import type { FrameImage, VideoProvider, VideoTask } from './provider-video.ts'
 import type { Upstream } from './provider.ts'
 import { createVideoProvider } from './video-jobs/dialect.ts'
 
-const codes = {} as const
 const ratios = ['1:1', '16:9', '9:16', '4:3', '3:4', '21:9', '9:21']
 
 /** Luma's Dream Machine. It accepts images as URLs only. Source: npm lumaai 1.19. */
 export function createLumaVideos (upstream: Upstream): VideoProvider {
-  const client = createVideoClient(upstream, { auth: bearerAuth, codes })
+  const client = createVideoClient(upstream)
   return createVideoProvider(client, {
-    codes,
     frameFormat: 'url',
     submit: task => ({
       path: '/generations/video',
@@ -26,7 +24,6 @@ export function createLumaVideos (upstream: Upstream): VideoProvider {
         keyframes: keyframesOf(task)
       })
     }),
-    jobId: answer => answer.id,
     pollPath: handle => `/generations/${handle}`,
     states: { queued: 'queued', dreaming: 'running', completed: 'succeeded', failed: 'failed' },
     read: answer => ({

@@ -1,5 +1,5 @@
 import { isObject } from '../shared/json.ts'
-import { bearerAuth, createVideoClient } from './video-jobs/client.ts'
+import { createVideoClient } from './video-jobs/client.ts'
 import { readErrorDetail, objectField, textOrNull } from './video-jobs/errors.ts'
 import { aspectRatioFor, commonAspectRatios, contentParts, resolutionFor, withoutNulls } from './video-jobs/fields.ts'
 import type { VideoProvider } from './provider-video.ts'
@@ -18,9 +18,8 @@ const codes = {
 
 /** MiniMax's second video API. Source: npm @ai-sdk/minimax 3. */
 export function createMiniMaxVideos (upstream: Upstream): VideoProvider {
-  const client = createVideoClient(upstream, { auth: bearerAuth, codes, errorIn })
+  const client = createVideoClient(upstream, { codes, errorIn })
   return createVideoProvider(client, {
-    codes,
     submit: task => ({
       path: '/video_generation',
       body: withoutNulls({

@@ -83,22 +83,14 @@ export function createProvider (
   }
 }
 
-export interface Providers {
-  get (id: string): Provider | undefined
-  /** The origin of a provider's base URL; undefined when it has none. */
-  originOf (id: string): string | undefined
-  /** Replaces the providers. Unchanged ones keep their connections; running calls finish. */
-  apply (configs: readonly ProviderConfig[]): void
-  /** Resolves when every call has finished and every connection is closed. */
-  close (): Promise<void>
-}
+export type Providers = ReturnType<typeof createProviders>
 
 interface Connected { provider: Provider, origin: string | undefined, fingerprint: string }
 
-/** No providers yet. `onError` receives the errors of connections that do not close. */
+/** The providers of the running configuration, none yet. `onError`: for connections that do not close. */
 export function createProviders (
   deadlines: Deadlines, onError: (error: unknown) => void, download: Download | null = null
-): Providers {
+) {
   let connected = new Map<string, Connected>()
   const closing = new Set<Promise<void>>()
 
@@ -108,9 +100,11 @@ export function createProviders (
   }
 
   return {
-    get: id => connected.get(id)?.provider,
-    originOf: id => connected.get(id)?.origin,
-    apply (configs) {
+    get: (id: string): Provider | undefined => connected.get(id)?.provider,
+    /** The origin of a provider's base URL; undefined when it has none. */
+    originOf: (id: string): string | undefined => connected.get(id)?.origin,
+    /** Replaces the providers. Unchanged ones keep their connections; running calls finish. */
+    apply (configs: readonly ProviderConfig[]): void {
       const next = new Map<string, Connected>()
       for (const config of configs) {
         const fingerprint = JSON.stringify(config)
@@ -126,7 +120,8 @@ export function createProviders (
       connected = next
       retired.forEach(retire)
     },
-    async close () {
+    /** Resolves when every call has finished and every connection is closed. */
+    async close (): Promise<void> {
       for (const one of connected.values()) retire(one)
       connected = new Map()
       await Promise.all(closing)

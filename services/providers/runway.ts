@@ -1,4 +1,4 @@
-import { bearerAuth, createVideoClient } from './video-jobs/client.ts'
+import { createVideoClient } from './video-jobs/client.ts'
 import { textOrNull } from './video-jobs/errors.ts'
 import {
   aspectRatioFor, commonAspectRatios, formatVideoSize, frameUrl, resolutionFor, sizeForRatio, withoutNulls,
@@ -9,13 +9,10 @@ import type { Upstream } from './provider.ts'
 import { createVideoProvider } from './video-jobs/dialect.ts'
 
 const apiVersion = '2024-11-06'
-const codes = {} as const
-
 /** Runway, which charges in credits. Source: npm @runwayml/sdk 4.20; docs.dev.runwayml.com. */
 export function createRunwayVideos (upstream: Upstream): VideoProvider {
-  const client = createVideoClient(upstream, { auth: bearerAuth, headers: { 'x-runway-version': apiVersion }, codes })
+  const client = createVideoClient(upstream, { headers: { 'x-runway-version': apiVersion } })
   return createVideoProvider(client, {
-    codes,
     // Runway asks for at most one poll per task every five seconds.
     polling: { minMs: 5_000 },
     submit (task) {
@@ -33,7 +30,6 @@ export function createRunwayVideos (upstream: Upstream): VideoProvider {
         })
       }
     },
-    jobId: answer => answer.id,
     pollPath: handle => `/tasks/${handle}`,
     states: {
       PENDING: 'queued',

@@ -1,4 +1,4 @@
-import { bearerAuth, createVideoClient } from './video-jobs/client.ts'
+import { createVideoClient } from './video-jobs/client.ts'
 import { readErrorDetail, objectField } from './video-jobs/errors.ts'
 import { aspectRatioFor, commonAspectRatios, contentParts, resolutionFor, withoutNulls } from './video-jobs/fields.ts'
 import type { VideoProvider } from './provider-video.ts'
@@ -11,10 +11,9 @@ const codes = {
 
 /** Seedance at BytePlus or Volcengine. Source: npm @ai-sdk/bytedance. */
 export function createSeedanceVideos (upstream: Upstream): VideoProvider {
-  const client = createVideoClient(upstream, { auth: bearerAuth, codes })
+  const client = createVideoClient(upstream, { codes })
   const tasks = '/contents/generations/tasks'
   return createVideoProvider(client, {
-    codes,
     submit: task => ({
       path: tasks,
       body: withoutNulls({
@@ -28,7 +27,6 @@ export function createSeedanceVideos (upstream: Upstream): VideoProvider {
         watermark: false
       })
     }),
-    jobId: answer => answer.id,
     pollPath: handle => `${tasks}/${handle}`,
     states: {
       queued: 'queued',

@@ -3,8 +3,7 @@ import type { Usage } from './provider.ts'
 
 /** Token counts in an OpenAI answer or chunk, at `path` or in `usage`; null when there are none. */
 export function readUsage (body: JsonObject, path: readonly string[] = ['usage']): Usage | null {
-  let found: unknown = body
-  for (const key of path) found = isObject(found) ? found[key] : undefined
+  const found = valueAt(body, path)
   const usage = isObject(found) ? found : body.usage
   if (!isObject(usage)) return null
   const total = countOf(usage.total_tokens)
@@ -22,6 +21,11 @@ export function readUsage (body: JsonObject, path: readonly string[] = ['usage']
     reasoning: countOf(completionDetails.reasoning_tokens),
     ...audioIn(promptDetails.audio_tokens, completionDetails.audio_tokens)
   }
+}
+
+/** The value at a path of keys; undefined if there is none. */
+export function valueAt (body: JsonObject, path: readonly string[]): unknown {
+  return path.reduce<unknown>((found, key) => isObject(found) ? found[key] : undefined, body)
 }
 
 /** Most answers report zero audio tokens. */

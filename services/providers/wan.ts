@@ -1,5 +1,5 @@
 import type { JsonObject } from '../shared/json.ts'
-import { bearerAuth, createVideoClient } from './video-jobs/client.ts'
+import { createVideoClient } from './video-jobs/client.ts'
 import { readErrorDetail, objectField } from './video-jobs/errors.ts'
 import { aspectRatioFor, withoutNulls, frameUrl, resolutionFor, formatVideoSize, commonAspectRatios } from './video-jobs/fields.ts'
 import type { VideoProvider, VideoTask } from './provider-video.ts'
@@ -17,9 +17,8 @@ const codes = {
 
 /** Wan at Alibaba's Model Studio. Only queued tasks can be cancelled. Source: npm @ai-sdk/alibaba 2. */
 export function createWanVideos (upstream: Upstream): VideoProvider {
-  const client = createVideoClient(upstream, { auth: bearerAuth, codes })
+  const client = createVideoClient(upstream, { codes })
   return createVideoProvider(client, {
-    codes,
     submit: task => ({
       path: '/services/aigc/video-generation/video-synthesis',
       headers: { 'x-dashscope-async': 'enable' },

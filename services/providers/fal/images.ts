@@ -7,7 +7,7 @@ import type { Upstream } from '../provider.ts'
 import { createJsonClient, type JsonClient } from '../image-api/json-client.ts'
 import { imageFromUrl } from '../image-api/generated-image.ts'
 import { poll } from '../../upstream/poll.ts'
-import { appPath, modelPath } from './paths.ts'
+import { modelPath, appPath } from './videos.ts'
 
 const pace = { firstMs: 100, longestMs: 2000, deadlineMs: 600_000 }
 /** How long fal stores an image; the gateway downloads it at once. */
@@ -15,10 +15,8 @@ const lifetimeS = 3600
 const cancelMs = 5000
 
 /** Generates images through fal's queue: submit, poll, fetch the result. Source: npm @fal-ai/client 1.10. */
-export function createFalImages ({ apiKey, headers, connection }: Upstream): ImageProvider {
-  const auth: Record<string, string> = apiKey === null ? {} : { authorization: `Key ${apiKey}` }
-  const own = { ...auth, ...headers }
-  const client = createJsonClient({ connection, headers: own, apiKey, refine })
+export function createFalImages (upstream: Upstream): ImageProvider {
+  const client = createJsonClient(upstream, { auth: apiKey => ({ authorization: `Key ${apiKey}` }), refine })
   return call => {
     const { passed, dropped } = onlyFields(call.request, ['seed', 'negative_prompt', 'output_format'])
     // Not every model supports WebP; the gateway converts.

@@ -6,7 +6,6 @@ import { aspectRatioFor, withoutNulls, frameUrl, resolutionFor, commonAspectRati
 import type { VideoProvider, VideoTask } from '../provider-video.ts'
 import type { Upstream } from '../provider.ts'
 import { createVideoProvider, type JobStatus } from '../video-jobs/dialect.ts'
-import { appPath, modelPath } from './paths.ts'
 
 const codes = { content_policy_violation: 'moderated' } as const
 
@@ -14,7 +13,6 @@ const codes = { content_policy_violation: 'moderated' } as const
 export function createFalVideos (upstream: Upstream): VideoProvider {
   const client = createVideoClient(upstream, { auth: apiKey => ({ authorization: `Key ${apiKey}` }), codes })
   return createVideoProvider(client, {
-    codes,
     polling: { minMs: 1_000, maxMs: 10_000 },
     submit: task => ({ path: `/${modelPath(task.model)}`, body: bodyOf(task) }),
     jobId: answer => answer.request_id,
@@ -66,4 +64,15 @@ function bodyOf (task: VideoTask): JsonObject {
     seed: task.seed,
     generate_audio: task.audio
   })
+}
+
+/** The URL path of a model, without a leading slash. */
+export function modelPath (model: string): string {
+  return model.split('/').map(encodeURIComponent).join('/')
+}
+
+/** The path of the app that owns a model's requests: `owner/alias`, behind a namespace for some owners. */
+export function appPath (model: string): string {
+  const isNamespaced = /^(workflows|comfy)\//.test(model)
+  return modelPath(model.split('/').slice(0, isNamespaced ? 3 : 2).join('/'))
 }

@@ -9,9 +9,8 @@ import { imageFromBase64 } from '../image-api/generated-image.ts'
 import type { Upstream } from '../provider.ts'
 
 /** Generates images with `generateContent`. Source: Gemini API v1beta, `GenerationConfig.imageConfig`. */
-export function createGeminiImages ({ connection, apiKey, headers }: Upstream): ImageProvider {
-  const auth: Record<string, string> = apiKey === null ? {} : { 'x-goog-api-key': apiKey }
-  const client = createJsonClient({ connection, headers: { ...auth, ...headers }, apiKey, refine })
+export function createGeminiImages (upstream: Upstream): ImageProvider {
+  const client = createJsonClient(upstream, { auth: apiKey => ({ 'x-goog-api-key': apiKey }), refine })
 
   return call => {
     const { passed: { seed }, dropped } = onlyFields(call.request, ['seed'])

@@ -17,7 +17,6 @@ const codes = {
 export function createVeoVideos (upstream: Upstream): VideoProvider {
   const api = createVideoClient(upstream, { auth: apiKey => ({ 'x-goog-api-key': apiKey }), codes })
   return createVideoProvider(api, {
-    codes,
     polling: { minMs: 5_000 },
     frameFormat: 'bytes',
     submit: task => ({

@@ -2,39 +2,39 @@ import type { UpstreamError } from '../../shared/errors.ts'
 import type { JsonObject } from '../../shared/json.ts'
 import { masked, readErrorBody, readObject } from '../../upstream/answer-body.ts'
 import { upstreamErrorFrom } from '../error-body.ts'
-import type { Connection, Exchange } from '../../upstream/exchange.ts'
+import type { Exchange } from '../../upstream/exchange.ts'
+import type { Upstream } from '../provider.ts'
 
 type Headers = Record<string, string>
 
-/** HTTP client of an API that speaks JSON objects. All methods throw UpstreamError. */
-export interface JsonClient {
-  get (path: string, signal: AbortSignal): Promise<JsonObject>
-  post (path: string, body: JsonObject, signal: AbortSignal, headers?: Headers): Promise<JsonObject>
-  put (path: string, signal: AbortSignal): Promise<void>
-}
-
 interface JsonClientOptions {
-  connection: Connection
-  headers: Headers
-  apiKey: string | null
+  auth: (apiKey: string) => Headers
   /** Refines an error by the provider's own error format; `body` is the parsed response. */
   refine?: (error: UpstreamError, body: unknown) => UpstreamError
 }
 
+export type JsonClient = ReturnType<typeof createJsonClient>
+
 /** Enough for ten large images in base64. */
 const maxAnswerBytes = 256 * 1024 * 1024
 
-/** Creates a client that limits response sizes and redacts the key in errors. */
+/**
+ * HTTP client of an API that speaks JSON objects. It authenticates, limits response sizes and redacts the key
+ * in errors. Its methods throw UpstreamError.
+ */
 export function createJsonClient (
-  { connection, headers, apiKey, refine = error => error }: JsonClientOptions
-): JsonClient {
+  { connection, apiKey, headers }: Pick<Upstream, 'connection' | 'apiKey' | 'headers'>,
+  { auth, refine = error => error }: JsonClientOptions
+) {
+  const own = { ...(apiKey === null ? {} : auth(apiKey)), ...headers }
+
   async function send (
     method: 'GET' | 'POST' | 'PUT', path: string, signal: AbortSignal, body?: JsonObject, more?: Headers
   ): Promise<Exchange> {
     const exchange = await connection.send({
       method,
       path,
-      headers: { accept: 'application/json', ...(body && { 'content-type': 'application/json' }), ...headers, ...more },
+      headers: { accept: 'application/json', ...(body && { 'content-type': 'application/json' }), ...own, ...more },
       ...(body === undefined ? {} : { body: Buffer.from(JSON.stringify(body)) }),
       signal
     })
@@ -44,9 +44,13 @@ export function createJsonClient (
   }
 
   return {
-    get: async (path, signal) => await readObject(await send('GET', path, signal), maxAnswerBytes),
-    post: async (path, body, signal, more) => await readObject(await send('POST', path, signal, body, more), maxAnswerBytes),
-    async put (path, signal) {
+    async get (path: string, signal: AbortSignal): Promise<JsonObject> {
+      return await readObject(await send('GET', path, signal), maxAnswerBytes)
+    },
+    async post (path: string, body: JsonObject, signal: AbortSignal, more?: Headers): Promise<JsonObject> {
+      return await readObject(await send('POST', path, signal, body, more), maxAnswerBytes)
+    },
+    async put (path: string, signal: AbortSignal): Promise<void> {
       const exchange = await send('PUT', path, signal)
       exchange.cancel()
     }

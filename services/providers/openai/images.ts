@@ -13,12 +13,9 @@ import { imageFromUrl, imageFromBase64 } from '../image-api/generated-image.ts'
 import { upstreamErrorIn } from './translate.ts'
 
 /** Images in OpenAI's wire format, in one dialect. Source: OpenAI specification, `createImage`. */
-export function createOpenAIImages (
-  { apiKey, headers, connection }: Upstream, dialect: Dialect
-): ImageProvider {
-  const { images } = dialect
-  const auth = apiKey === null ? {} : { [dialect.auth.header]: dialect.auth.prefix + apiKey }
-  const client = createJsonClient({ connection, headers: { ...auth, ...headers }, apiKey })
+export function createOpenAIImages (upstream: Upstream, dialect: Dialect): ImageProvider {
+  const { images, auth: { header, prefix } } = dialect
+  const client = createJsonClient(upstream, { auth: apiKey => ({ [header]: prefix + apiKey }) })
 
   return call => fanOut(call.count, images.perCall, async count => {
     const refused = isGptImage(call.model) ? [...images.drop, 'style'] : images.drop

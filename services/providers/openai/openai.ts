@@ -10,8 +10,7 @@ import { dialects, type Dialect } from './dialects.ts'
 import { createOpenAIImages } from './images.ts'
 import { requestEdits } from './request.ts'
 import { relayStream } from './stream.ts'
-import { translateAnswer, upstreamErrorIn } from './translate.ts'
-import { readDialectUsage, countReasoning } from './usage.ts'
+import { translateAnswer, upstreamErrorIn, readDialectUsage, countReasoning } from './translate.ts'
 
 /** The parts of a provider that speaks OpenAI's wire format. Throws RangeError for an unknown dialect. */
 export function openaiParts (name: string): ProviderParts {

@@ -1,17 +1,14 @@
-import { bearerAuth, createVideoClient } from '../video-jobs/client.ts'
+import { createVideoClient } from '../video-jobs/client.ts'
 import { readErrorDetail, objectField } from '../video-jobs/errors.ts'
 import { withoutNulls, frameUrl, formatVideoSize } from '../video-jobs/fields.ts'
 import type { FrameImage, VideoProvider, VideoTask } from '../provider-video.ts'
 import type { Upstream } from '../provider.ts'
 import { createVideoProvider, costNanoFromUsd } from '../video-jobs/dialect.ts'
 
-const codes = {} as const
-
 /** OpenRouter's `/videos`: many providers' models in one form. Source: npm @openrouter/sdk 1.3. */
 export function createOpenRouterVideos (upstream: Upstream): VideoProvider {
-  const api = createVideoClient(upstream, { auth: bearerAuth, codes })
+  const api = createVideoClient(upstream)
   return createVideoProvider(api, {
-    codes,
     submit: task => ({
       path: '/videos',
       body: withoutNulls({
@@ -25,7 +22,6 @@ export function createOpenRouterVideos (upstream: Upstream): VideoProvider {
         frame_images: framesOf(task)
       })
     }),
-    jobId: answer => answer.id,
     pollPath: handle => `/videos/${handle}`,
     states: {
       pending: 'queued',

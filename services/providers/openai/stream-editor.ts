@@ -4,8 +4,7 @@ import { encodeEvent, eventsIn } from '../../upstream/sse.ts'
 import type { StreamReport } from '../provider.ts'
 import type { Dialect } from './dialects.ts'
 import type { PieceScan } from './piece-scan.ts'
-import { translationMarks, translateAnswer, upstreamErrorIn } from './translate.ts'
-import { readDialectUsage, countReasoning } from './usage.ts'
+import { translationMarks, translateAnswer, upstreamErrorIn, readDialectUsage, countReasoning } from './translate.ts'
 
 export interface RelayOptions {
   dialect: Dialect

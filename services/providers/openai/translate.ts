@@ -1,8 +1,9 @@
 import { UpstreamError } from '../../shared/errors.ts'
 import { isObject, type JsonObject } from '../../shared/json.ts'
 import { errorFromFields } from '../error-body.ts'
-import type { FinishReason } from '../provider.ts'
+import type { FinishReason, Usage } from '../provider.ts'
 import type { Dialect } from './dialects.ts'
+import { readUsage, valueAt } from '../usage.ts'
 
 /** The error that a body with status 200 carries; null when it carries none. */
 export function upstreamErrorIn (body: JsonObject, dialect: Dialect): UpstreamError | null {
@@ -64,4 +65,23 @@ function textIn (part: unknown): string {
   const { text, thinking } = part
   if (Array.isArray(thinking)) return thinking.map(textIn).join('')
   return typeof text === 'string' ? text : typeof thinking === 'string' ? thinking : ''
+}
+
+/** The usage in an answer or chunk, with its reported cost if any; null: none. */
+export function readDialectUsage (body: JsonObject, dialect: Dialect): Usage | null {
+  const usage = readUsage(countReasoning(body, dialect), dialect.usagePath)
+  if (usage === null || dialect.cost === null) return usage
+  const cost = valueAt(body, dialect.cost.path)
+  if (typeof cost !== 'number' || !(cost >= 0)) return usage
+  return { ...usage, costNano: Math.round(cost * 1e9 / dialect.cost.unitsPerUsd) }
+}
+
+/** The body with reasoning tokens counted in the completion, as OpenAI does; the same if they are. */
+export function countReasoning (body: JsonObject, { reasoningApart }: Dialect): JsonObject {
+  const { usage } = body
+  if (!reasoningApart || !isObject(usage)) return body
+  const { prompt_tokens: prompt, completion_tokens: completion = 0, total_tokens: total } = usage
+  if (typeof prompt !== 'number' || typeof completion !== 'number' || typeof total !== 'number') return body
+  if (total <= prompt + completion) return body
+  return { ...body, usage: { ...usage, completion_tokens: total - prompt } }
 }

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../shared/json.ts'
-import { bearerAuth, createVideoClient, type VideoClient } from '../video-jobs/client.ts'
+import { createVideoClient, type VideoClient } from '../video-jobs/client.ts'
 import { readErrorDetail, objectField } from '../video-jobs/errors.ts'
 import { withoutNulls, frameUrl, sizeForRatio, formatVideoSize } from '../video-jobs/fields.ts'
 import type { VideoProvider, VideoTask } from '../provider-video.ts'
@@ -56,11 +56,9 @@ function createProvider (upstream: Upstream, { body, result }: OpenAIVideos): Vi
   const codes = {
     insufficient_quota: 'quota', model_not_found: 'not_found', rate_limit_exceeded: 'rate', invalid_api_key: 'auth'
   } as const
-  const api = createVideoClient(upstream, { auth: bearerAuth, codes })
+  const api = createVideoClient(upstream, { codes })
   return createVideoProvider(api, {
-    codes,
     submit: task => ({ path: '/videos', body: body(task) }),
-    jobId: answer => answer.id,
     pollPath: handle => `/videos/${handle}`,
     // Some gateways use other names.
     states: {

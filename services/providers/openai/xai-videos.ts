@@ -1,19 +1,17 @@
-import { bearerAuth, createVideoClient } from '../video-jobs/client.ts'
+import { createVideoClient } from '../video-jobs/client.ts'
 import { readErrorDetail, objectField } from '../video-jobs/errors.ts'
 import { aspectRatioFor, withoutNulls, frameUrl, resolutionFor } from '../video-jobs/fields.ts'
 import type { VideoProvider } from '../provider-video.ts'
 import type { Upstream } from '../provider.ts'
 import { createVideoProvider } from '../video-jobs/dialect.ts'
 
-const codes = {} as const
 const ticksPerNano = 10
 const ratios = ['16:9', '9:16', '1:1', '4:3', '3:4', '3:2', '2:3']
 
 /** xAI's `/videos/generations`; a running job answers 202 with an empty body. Source: npm @ai-sdk/xai 5. */
 export function createXaiVideos (upstream: Upstream): VideoProvider {
-  const client = createVideoClient(upstream, { auth: bearerAuth, codes })
+  const client = createVideoClient(upstream)
   return createVideoProvider(client, {
-    codes,
     submit: task => ({
       path: '/videos/generations',
       body: withoutNulls({

@@ -7,17 +7,17 @@ import type { Upstream } from '../provider.ts'
 import { nearestAspectRatio } from '../image-api/aspect-ratio.ts'
 import { createJsonClient, type JsonClient } from '../image-api/json-client.ts'
 import { imageFromUrl } from '../image-api/generated-image.ts'
+import { bearerAuth } from '../video-jobs/client.ts'
 import { poll } from '../../upstream/poll.ts'
-import { predictionRequest } from './predictions.ts'
+import { predictionRequest } from './videos.ts'
 
 const pace = { firstMs: 200, longestMs: 2000, deadlineMs: 600_000 }
 const cancelMs = 5000
 const waitS = 30
 
 /** Images by predictions. Source: npm replicate 1.4, and the schemas of the most used models. */
-export function createReplicateImages ({ apiKey, headers, connection }: Upstream): ImageProvider {
-  const auth: Record<string, string> = apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }
-  const client = createJsonClient({ connection, headers: { ...auth, ...headers }, apiKey })
+export function createReplicateImages (upstream: Upstream): ImageProvider {
+  const client = createJsonClient(upstream, { auth: bearerAuth })
   return call => {
     const { passed, dropped } = onlyFields(call.request, ['seed', 'negative_prompt', 'output_format', 'output_compression'])
     const { output_format: format, output_compression: quality, ...input } = passed

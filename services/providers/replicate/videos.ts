@@ -1,13 +1,10 @@
 import { isObject, type JsonObject } from '../../shared/json.ts'
-import { bearerAuth, createVideoClient, type VideoClient } from '../video-jobs/client.ts'
+import { createVideoClient, type VideoClient } from '../video-jobs/client.ts'
 import { badReply, readErrorDetail, objectField, textOrNull } from '../video-jobs/errors.ts'
 import { aspectRatioFor, withoutNulls, frameUrl, resolutionFor, commonAspectRatios } from '../video-jobs/fields.ts'
 import type { VideoProvider, VideoTask } from '../provider-video.ts'
 import type { Upstream } from '../provider.ts'
 import { createVideoProvider } from '../video-jobs/dialect.ts'
-import { predictionRequest } from './predictions.ts'
-
-const codes = {} as const
 
 /**
  * Replicate. A model is `<owner>/<name>` or `<owner>/<name>:<version>`. Predictions have no client-side id,
@@ -15,12 +12,10 @@ const codes = {} as const
  * replicate 1.4; replicate.com, predictions and data retention.
  */
 export function createReplicateVideos (upstream: Upstream): VideoProvider {
-  const client = createVideoClient(upstream, { auth: bearerAuth, codes })
+  const client = createVideoClient(upstream)
   const provider = createVideoProvider(client, {
-    codes,
     polling: { minMs: 1_000, maxMs: 10_000 },
     submit: task => predictionRequest(task.model, inputOf(task)),
-    jobId: answer => answer.id,
     pollPath: handle => `/predictions/${handle}`,
     states: {
       starting: 'queued',
@@ -82,4 +77,12 @@ async function find (task: VideoTask, client: VideoClient, signal: AbortSignal):
     path = `/predictions?cursor=${encodeURIComponent(cursor)}`
   }
   throw badReply('lists too many predictions to search')
+}
+
+/** Path and body that create a prediction; a model is `<owner>/<name>` or `<owner>/<name>:<version>`. */
+export function predictionRequest (model: string, input: JsonObject): { path: string, body: JsonObject } {
+  const [name = '', version] = model.split(':')
+  const modelPath = name.split('/').map(encodeURIComponent).join('/')
+  const path = version === undefined ? `/models/${modelPath}/predictions` : '/predictions'
+  return { path, body: withoutNulls({ version, input }) }
 }

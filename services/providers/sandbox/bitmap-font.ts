@@ -1,49 +1,10 @@
 /** A 5 × 7 font that is the same on every machine: a character, then seven rows in base 32. */
-const glyphs: Readonly<Record<string, string>> = {
-  A: 'ehhvhhh',
-  B: 'uhhuhhu',
-  C: 'ehggghe',
-  D: 'uhhhhhu',
-  E: 'vgguggv',
-  F: 'vgguggg',
-  G: 'ehgnhhe',
-  H: 'hhhvhhh',
-  I: 'e44444e',
-  J: '72222ic',
-  K: 'hikokih',
-  L: 'ggggggv',
-  M: 'hrllhhh',
-  N: 'hhpljhh',
-  O: 'ehhhhhe',
-  P: 'uhhuggg',
-  Q: 'ehhhlid',
-  R: 'uhhukih',
-  S: 'fgge11u',
-  T: 'v444444',
-  U: 'hhhhhhe',
-  V: 'hhhhha4',
-  W: 'hhhllla',
-  X: 'hha4ahh',
-  Y: 'hhha444',
-  Z: 'v1248gv',
-  0: 'ehjlphe',
-  1: '4c4444e',
-  2: 'eh1248v',
-  3: 'v2421he',
-  4: '26aiv22',
-  5: 'vgu11he',
-  6: '68guhhe',
-  7: 'v124888',
-  8: 'ehhehhe',
-  9: 'ehhf12c',
-  '.': '00000cc',
-  ',': '0000c48',
-  '!': '4444404',
-  '?': 'eh12404',
-  '-': '000e000',
-  ':': '0cc0cc0',
-  '\'': '4480000'
-}
+const glyphs: Readonly<Record<string, string>> = Object.fromEntries(`
+  Aehhvhhh Buhhuhhu Cehggghe Duhhhhhu Evgguggv Fvgguggg Gehgnhhe Hhhhvhhh Ie44444e J72222ic Khikokih
+  Lggggggv Mhrllhhh Nhhpljhh Oehhhhhe Puhhuggg Qehhhlid Ruhhukih Sfgge11u Tv444444 Uhhhhhhe Vhhhhha4
+  Whhhllla Xhha4ahh Yhhha444 Zv1248gv 0ehjlphe 14c4444e 2eh1248v 3v2421he 426aiv22 5vgu11he 668guhhe
+  7v124888 8ehhehhe 9ehhf12c .00000cc ,0000c48 !4444404 ?eh12404 -000e000 :0cc0cc0 '4480000
+`.trim().split(/\s+/).map(glyph => [glyph.charAt(0), glyph.slice(1)]))
 
 const unknown = 'vhhhhhv'
 const advance = 6

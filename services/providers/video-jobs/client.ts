@@ -9,27 +9,19 @@ import type { VideoFile } from '../provider-video.ts'
 import type { Upstream } from '../provider.ts'
 import type { Exchange, UpstreamRequest } from '../../upstream/exchange.ts'
 
-export interface VideoClientOptions {
-  auth: (apiKey: string) => Record<string, string>
+interface VideoClientOptions {
+  /** Default: a bearer token. */
+  auth?: (apiKey: string) => Record<string, string>
   headers?: Record<string, string>
-  codes: ErrorKindByCode
+  /** Default: none. */
+  codes?: ErrorKindByCode
   /** Reads the error of a response with status 200, for providers that send such. */
   errorIn?: (body: JsonObject) => ProviderErrorDetail | null
 }
 
 export interface SubmitRequest { path: string, body: JsonObject, headers?: Record<string, string> }
 
-/** HTTP client of a video API. All methods throw UpstreamError. */
-export interface VideoClient {
-  /** Starts a job. `sent` of its errors is as VideoProvider specifies. */
-  submit (request: SubmitRequest, signal: AbortSignal): Promise<JsonObject>
-  /** Null for an empty body: no news yet. */
-  get (path: string, signal: AbortSignal): Promise<JsonObject | null>
-  /** Cancels a job; ignores that it has already ended. */
-  cancel (method: 'POST' | 'PUT' | 'DELETE', path: string, signal: AbortSignal): Promise<void>
-  /** A video that needs the API key. A redirect is returned as a public URL, without the key. */
-  openFile (path: string, signal: AbortSignal): Promise<VideoFile>
-}
+export type VideoClient = ReturnType<typeof createVideoClient>
 
 const limits = { answerBytes: 4 * 1024 * 1024, errorBytes: 256 * 1024 }
 const alreadyEnded = new Set([400, 404, 409, 410, 422])
@@ -37,11 +29,13 @@ const alreadyEnded = new Set([400, 404, 409, 410, 422])
 /** The `authorization` header with the key as a bearer token. */
 export const bearerAuth = (apiKey: string) => ({ authorization: `Bearer ${apiKey}` })
 
-/** Creates a client that authenticates, limits response sizes and redacts the key in errors. */
-export function createVideoClient (
-  { apiKey, headers, connection }: Upstream, options: VideoClientOptions
-): VideoClient {
-  const { auth, codes, errorIn } = options
+/**
+ * HTTP client of a video API. It authenticates, limits response sizes and redacts the key in errors. Its
+ * methods throw UpstreamError.
+ */
+export function createVideoClient (upstream: Upstream, options: VideoClientOptions = {}) {
+  const { apiKey, headers, connection } = upstream
+  const { auth = bearerAuth, codes = {}, errorIn } = options
 
   async function send ({ headers: own, ...request }: Omit<UpstreamRequest, 'headers'> & Partial<UpstreamRequest>) {
     const key = apiKey === null ? {} : auth(apiKey)
@@ -74,7 +68,9 @@ export function createVideoClient (
   }
 
   return {
-    async submit ({ path, body, headers = {} }, signal) {
+    codes,
+    /** Starts a job. `sent` of its errors is as VideoProvider specifies. */
+    async submit ({ path, body, headers = {} }: SubmitRequest, signal: AbortSignal): Promise<JsonObject> {
       const bytes = Buffer.from(JSON.stringify(body))
       const json = { 'content-type': 'application/json', ...headers }
       const exchange = await send({ method: 'POST', path, headers: json, body: bytes, signal })
@@ -86,7 +82,8 @@ export function createVideoClient (
       if (answer === null) throw asMaybeSent(badReply('is empty'))
       return answer
     },
-    async get (path, signal) {
+    /** Null for an empty body: no news yet. */
+    async get (path: string, signal: AbortSignal): Promise<JsonObject | null> {
       const exchange = await send({ method: 'GET', path, signal })
       if (!isSuccess(exchange)) throw await readError(exchange)
       const answer = await read(exchange)
@@ -94,12 +91,14 @@ export function createVideoClient (
       if (error !== null) throw error
       return answer
     },
-    async cancel (method, path, signal) {
+    /** Cancels a job; ignores that it has already ended. */
+    async cancel (method: 'POST' | 'PUT' | 'DELETE', path: string, signal: AbortSignal): Promise<void> {
       const exchange = await send({ method, path, signal })
       if (!isSuccess(exchange) && !alreadyEnded.has(exchange.status)) throw await readError(exchange)
       await exchange.read(limits.errorBytes)
     },
-    async openFile (path, signal) {
+    /** A video that needs the API key. A redirect is returned as a public URL, without the key. */
+    async openFile (path: string, signal: AbortSignal): Promise<VideoFile> {
       const open = async (signal: AbortSignal, headers: Record<string, string> = {}) =>
         await send({ method: 'GET', path, headers: { accept: '*/*', ...headers }, signal })
       // Request one byte, to learn whether the provider redirects.

@@ -11,7 +11,8 @@ export interface VideoDialect {
   polling?: Partial<Polling>
   frameFormat?: VideoProvider['frameFormat']
   submit (task: VideoTask): SubmitRequest
-  jobId (answer: JsonObject): unknown
+  /** Default: the answer's `id`. */
+  jobId?: (answer: JsonObject) => unknown
   /** The handle to store with the job; default: the id, encoded for a path. */
   handle?: (id: string, task: VideoTask) => string
   pollPath (handle: string): string
@@ -19,7 +20,6 @@ export interface VideoDialect {
   states: Readonly<Record<string, VideoState['state']>>
   read (answer: JsonObject, handle: string, signal: AbortSignal): JobStatus | Promise<JobStatus>
   cancel?: (handle: string) => { method: 'POST' | 'PUT' | 'DELETE', path: string }
-  codes: ErrorKindByCode
 }
 
 /** The fields of a poll's response, unvalidated. */
@@ -50,7 +50,7 @@ export function createVideoProvider (client: VideoClient, dialect: VideoDialect)
     async poll (handle, signal) {
       const answer = await client.get(dialect.pollPath(handle), signal)
       if (answer === null) return { state: 'running', progress: null }
-      return toState(await dialect.read(answer, handle, signal), dialect)
+      return toState(await dialect.read(answer, handle, signal), dialect.states, client.codes)
     },
     ...(cancel && {
       async cancel (handle: string, signal: AbortSignal) {
@@ -63,13 +63,15 @@ export function createVideoProvider (client: VideoClient, dialect: VideoDialect)
 
 /** The handle in the response to a submit. Throws UpstreamError with `sent: 'maybe'` if there is none. */
 export function readJobHandle (answer: JsonObject, task: VideoTask, { jobId, handle }: VideoDialect): string {
-  const id = textOrNull(jobId(answer))
+  const id = textOrNull(jobId === undefined ? answer.id : jobId(answer))
   const isPath = id !== null && id.split('/').every(part => part !== '' && part !== '.' && part !== '..')
   if (!isPath || id.length > 512) throw asMaybeSent(badReply('has no job id'))
   return handle?.(id, task) ?? encodeURIComponent(id)
 }
 
-function toState (reading: JobStatus, { states, codes }: VideoDialect): VideoState {
+function toState (
+  reading: JobStatus, states: VideoDialect['states'], codes: ErrorKindByCode
+): VideoState {
   const status = textOrNull(reading.status)
   if (status === null) throw badReply('has no job state')
   const state = states[status] ?? 'running'

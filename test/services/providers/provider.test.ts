@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { DeliveredText } from '../../../services/providers/delivered-text.ts'
 import { PieceScan } from '../../../services/providers/openai/piece-scan.ts'
+import { DeliveredText } from '../../../services/providers/provider.ts'
 
 t.test('the text of chunks is collected as it was written', async () => {
   fc.assert(fc.property(fc.array(fc.string({ unit: 'grapheme', minLength: 1 }), { maxLength: 20 }), texts => {
