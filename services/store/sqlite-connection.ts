@@ -7,17 +7,10 @@ const maxStatements = 500
 /** SQLite's own wait for a lock blocks the event loop; longer waits are up to `retryWhileBusy`. */
 const blockingTimeoutMs = 10
 
-/** Opens a connection. Its methods throw StoreUnavailable, SQLite's own errors or RangeError. */
-export interface SqliteConnection {
-  all<Row> (sql: string, params?: readonly Value[]): Row[]
-  get<Row> (sql: string, params?: readonly Value[]): Row | undefined
-  run (sql: string, params?: readonly Value[]): number
-  script (sql: string): void
-  inTransaction (): boolean
-  close (): void
-}
+export type SqliteConnection = ReturnType<typeof connect>
 
-export function connect (path: string, { readOnly = false } = {}): SqliteConnection {
+/** Opens a connection. Its methods throw StoreUnavailable, SQLite's own errors or RangeError. */
+export function connect (path: string, { readOnly = false } = {}) {
   const database = open(path, readOnly)
   const statements = new LRUCache<string, StatementSync>({ max: maxStatements })
 
@@ -31,14 +24,16 @@ export function connect (path: string, { readOnly = false } = {}): SqliteConnect
 
   return {
     // Callers assert the row type; it cannot be checked here.
-    all: <Row>(sql: string, params: readonly Value[] = []) =>
+    all: <Row>(sql: string, params: readonly Value[] = []): Row[] =>
       attempt(() => prepared(sql).all(...toBindable(params)) as Row[]),
-    get: <Row>(sql: string, params: readonly Value[] = []) =>
+    get: <Row>(sql: string, params: readonly Value[] = []): Row | undefined =>
       attempt(() => prepared(sql).get(...toBindable(params)) as Row | undefined),
-    run: (sql, params = []) => attempt(() => Number(prepared(sql).run(...toBindable(params)).changes)),
-    script: (sql) => attempt(() => database.exec(sql)),
-    inTransaction: () => database.isOpen && database.isTransaction,
-    close: () => {
+    run: (sql: string, params: readonly Value[] = []): number =>
+      attempt(() => Number(prepared(sql).run(...toBindable(params)).changes)),
+    /** Runs several statements. */
+    script: (sql: string): void => attempt(() => database.exec(sql)),
+    inTransaction: (): boolean => database.isOpen && database.isTransaction,
+    close: (): void => {
       if (database.isOpen) database.close()
     }
   }
