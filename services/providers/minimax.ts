@@ -33,14 +33,6 @@ export function createMiniMaxVideos (upstream: Upstream): VideoProvider {
     }),
     jobId: answer => answer.task_id,
     pollPath: handle => `/query/video_generation/${handle}`,
-    states: {
-      queued: 'queued',
-      running: 'running',
-      succeeded: 'succeeded',
-      failed: 'failed',
-      expired: 'failed',
-      cancelled: 'cancelled'
-    },
     read (answer) {
       const task = objectField(answer, 'task')
       const usage = objectField(task, 'usage')

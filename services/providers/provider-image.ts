@@ -30,13 +30,11 @@ export interface ImageAnswer {
   costNano: number | null
   dropped: readonly string[]
   /** Options that were left to the provider, as it reports them. */
-  chosen?: ChosenOptions
+  chosen?: { quality?: string, background?: string }
 }
 
 /** Tokens of a call. `output` counts the images, `outputText` text and thoughts. */
 export interface ImageUsage { inputText: number, inputImage: number, output: number, outputText: number }
-
-export interface ChosenOptions { quality?: string, background?: string }
 
 /** Generates images. Throws UpstreamError, of kind `moderated` when the prompt was refused. */
 export type ImageProvider = (call: ImageCall) => Promise<ImageAnswer>

@@ -28,14 +28,6 @@ export function createSeedanceVideos (upstream: Upstream): VideoProvider {
       })
     }),
     pollPath: handle => `${tasks}/${handle}`,
-    states: {
-      queued: 'queued',
-      running: 'running',
-      succeeded: 'succeeded',
-      failed: 'failed',
-      expired: 'failed',
-      cancelled: 'cancelled'
-    },
     read: answer => ({
       // An error without a status is an error of the poll, not of the task.
       status: answer.status,

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { UpstreamError } from '../shared/errors.ts'
 
 /** The wait before the first poll, the longest one it grows to, and the deadline; in ms. */
-export interface PollPace { firstMs: number, longestMs: number, deadlineMs: number }
+interface PollPace { firstMs: number, longestMs: number, deadlineMs: number }
 
 /**
  * Polls until `check` resolves with an answer that is not null. A poll that fails on the way is repeated, one

@@ -14,7 +14,7 @@ const pricedFields = new Set([
 ])
 
 /** The request fields to pass on unchanged, and the names of those left out. */
-export interface FieldSelection { passed: JsonObject, dropped: string[] }
+interface FieldSelection { passed: JsonObject, dropped: string[] }
 
 /** Passes on all fields except those in `refused` and those that change the price. */
 export function withoutFields (request: ImageGenerationRequest, refused: readonly string[]): FieldSelection {

@@ -23,14 +23,6 @@ export function createOpenRouterVideos (upstream: Upstream): VideoProvider {
       })
     }),
     pollPath: handle => `/videos/${handle}`,
-    states: {
-      pending: 'queued',
-      in_progress: 'running',
-      completed: 'succeeded',
-      failed: 'failed',
-      expired: 'failed',
-      cancelled: 'cancelled'
-    },
     async read ({ status, error, usage }, handle, signal) {
       // Of the addresses in the answer it is not known whether they need the key; the content does.
       const files = status === 'completed' ? [await api.openFile(`/videos/${handle}/content?index=0`, signal)] : []

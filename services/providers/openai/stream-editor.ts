@@ -78,7 +78,7 @@ export class StreamEditor {
 }
 
 /** Overwrites members and a comma beside each with spaces; `places`: each start and exclusive end. */
-export function blankMembers (piece: Buffer, places: readonly number[]): void {
+function blankMembers (piece: Buffer, places: readonly number[]): void {
   for (let index = 0; index < places.length; index += 2) {
     const [start = 0, end = 0] = [places[index], places[index + 1]]
     let before = start - 1

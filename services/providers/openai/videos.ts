@@ -60,18 +60,6 @@ function createProvider (upstream: Upstream, { body, result }: OpenAIVideos): Vi
   return createVideoProvider(api, {
     submit: task => ({ path: '/videos', body: body(task) }),
     pollPath: handle => `/videos/${handle}`,
-    // Some gateways use other names.
-    states: {
-      queued: 'queued',
-      pending: 'queued',
-      in_progress: 'running',
-      processing: 'running',
-      completed: 'succeeded',
-      succeeded: 'succeeded',
-      failed: 'failed',
-      expired: 'failed',
-      cancelled: 'cancelled'
-    },
     async read (answer, handle, signal) {
       const { status, progress, seconds, error } = answer
       const isDone = status === 'completed' || status === 'succeeded'

@@ -7,7 +7,7 @@ import type { Reply, ReplyCall } from './reply.ts'
 import { throwIfAborted, delay } from './delay.ts'
 
 /** `top` is as in buildCompletion. */
-export interface ReplyStreamOptions {
+interface ReplyStreamOptions {
   pieceMs: number
   signal: AbortSignal
   breakOff: UpstreamError | null

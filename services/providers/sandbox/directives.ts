@@ -23,7 +23,7 @@ export function readDirective (text: string): Directive {
   return { ...nothing, error: new UpstreamError(kind, sent, message, { ...details, shouldRetry: false }) }
 }
 
-export const maxDelayMs = 600_000
+const maxDelayMs = 600_000
 
 const nothing: Directive = { error: null, delayMs: 0, breakOff: null }
 

@@ -26,7 +26,7 @@ export interface ReplyCall {
   input: string[]
 }
 
-export const maxReplyTokens = 16_384
+const maxReplyTokens = 16_384
 
 /** Choice `index` of a completion. Throws UpstreamError if a tool is forced that is not declared. */
 export function composeReply (request: ChatCompletionRequest, context: ChatContext, index: number): Reply {

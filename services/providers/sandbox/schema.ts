@@ -5,7 +5,7 @@ export type Schema = Record<string, unknown>
 export interface Scope { root: unknown, active: Set<string>, remaining: number }
 
 /** A schema without `$ref`, `allOf`, `anyOf` and `oneOf`, and the references followed to build it. */
-export interface FlatSchema { schema: Schema, refs: string[] }
+interface FlatSchema { schema: Schema, refs: string[] }
 
 /** Merges references and combinations into one plain schema, whose values satisfy the original. */
 export function flatten (schema: unknown, scope: Scope, depth = 0): FlatSchema {

@@ -7,7 +7,7 @@ import { countSandboxTokens } from './tokens.ts'
  * Counts prompt tokens: 3 for the reply and 4 per message, plus the messages' texts, names and calls, a flat
  * number per attachment, and the tools and response format as JSON.
  */
-export function countPrompt (request: ChatCompletionRequest): number {
+function countPrompt (request: ChatCompletionRequest): number {
   const { messages, tools, functions, response_format: format } = request
   let tokens = 3 + countJson(tools) + countJson(functions) + countJson(format)
   for (const message of messages) {

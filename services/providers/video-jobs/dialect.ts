@@ -16,8 +16,8 @@ export interface VideoDialect {
   /** The handle to store with the job; default: the id, encoded for a path. */
   handle?: (id: string, task: VideoTask) => string
   pollPath (handle: string): string
-  /** Meaning of the provider's states. Unknown states count as `running`, until the deadline. */
-  states: Readonly<Record<string, VideoState['state']>>
+  /** Meaning of the provider's states; default: `usualStates`. Unknown ones count as `running`. */
+  states?: Readonly<Record<string, VideoState['state']>>
   read (answer: JsonObject, handle: string, signal: AbortSignal): JobStatus | Promise<JobStatus>
   cancel?: (handle: string) => { method: 'POST' | 'PUT' | 'DELETE', path: string }
 }
@@ -35,11 +35,21 @@ export interface JobStatus {
   error?: ProviderErrorDetail
 }
 
+const usualStates: NonNullable<VideoDialect['states']> = {
+  queued: 'queued',
+  pending: 'queued',
+  completed: 'succeeded',
+  succeeded: 'succeeded',
+  failed: 'failed',
+  expired: 'failed',
+  cancelled: 'cancelled'
+}
+
 const defaultPolling: Polling = { minMs: 3_000, maxMs: 15_000, deadlineMs: 30 * 60_000 }
 
 /** A video provider that submits, polls and cancels in a dialect. Its methods throw UpstreamError. */
 export function createVideoProvider (client: VideoClient, dialect: VideoDialect): VideoProvider {
-  const { cancel, frameFormat } = dialect
+  const { cancel, frameFormat, states = usualStates } = dialect
   return {
     polling: { ...defaultPolling, ...dialect.polling },
     submitsOnce: false,
@@ -50,7 +60,7 @@ export function createVideoProvider (client: VideoClient, dialect: VideoDialect)
     async poll (handle, signal) {
       const answer = await client.get(dialect.pollPath(handle), signal)
       if (answer === null) return { state: 'running', progress: null }
-      return toState(await dialect.read(answer, handle, signal), dialect.states, client.codes)
+      return toState(await dialect.read(answer, handle, signal), states, client.codes)
     },
     ...(cancel && {
       async cancel (handle: string, signal: AbortSignal) {
@@ -69,9 +79,7 @@ export function readJobHandle (answer: JsonObject, task: VideoTask, { jobId, han
   return handle?.(id, task) ?? encodeURIComponent(id)
 }
 
-function toState (
-  reading: JobStatus, states: VideoDialect['states'], codes: ErrorKindByCode
-): VideoState {
+function toState (reading: JobStatus, states: typeof usualStates, codes: ErrorKindByCode): VideoState {
   const status = textOrNull(reading.status)
   if (status === null) throw badReply('has no job state')
   const state = states[status] ?? 'running'
