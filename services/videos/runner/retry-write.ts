@@ -10,7 +10,7 @@ const longestPauseMs = 2_000
  * must be idempotent. Throws what is not an outage, and StoreUnavailable once the node is closing.
  */
 export async function retryWrite<T> (
-  { closing, log }: RunnerContext, id: string, write: () => Promise<T>
+  { closing, log }: Pick<RunnerContext, 'closing' | 'log'>, id: string, write: () => Promise<T>
 ): Promise<T> {
   return await retry(write, (err, attempts) => {
     if (!(err instanceof StoreUnavailable) || closing.aborted) throw err
