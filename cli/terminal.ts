@@ -9,18 +9,14 @@ export interface Terminal {
   serve (): Promise<void>
 }
 
-/** The exit codes of the process. */
 export const exitCodes = {
   success: 0,
   /** The gateway refused, or the ledger is inconsistent. */
   failure: 1,
-  /** The command line is invalid. */
   usage: 2,
-  /** The database is unavailable. */
   unavailable: 3
 } as const
 
-/** The exit code of the running command. */
 export interface Outcome { exitCode: number }
 
 /** Joins the lines of a message, so that scripts find one error in one line. */

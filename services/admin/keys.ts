@@ -11,7 +11,6 @@ import { mergeLimits, toLimitSet } from './limits.ts'
 import { readPage, type Page, type PageRequest } from './page.ts'
 
 export interface KeyRequest extends PageRequest {
-  /** Only keys of this account. */
   account?: string | undefined
 }
 

@@ -3,7 +3,6 @@ import { GatewayError } from '../shared/errors.ts'
 /** One page of a list. `next`, passed as `after`, continues the list; null on the last page. */
 export interface Page<Item> { object: 'list', data: Item[], has_more: boolean, next: string | null }
 
-/** Which page of a list to return. */
 export interface PageRequest {
   /** 1 to `maxPageSize`; default 100. */
   limit?: number | undefined
@@ -17,7 +16,6 @@ export interface TimeRange {
   to?: number | undefined
 }
 
-/** The most items on one page. */
 export const maxPageSize = 1_000
 const defaultPageSize = 100
 const maxCursorLength = 2_000

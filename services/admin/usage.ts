@@ -6,7 +6,6 @@ import type { Administration } from './administration.ts'
 import { amountFields, amountText } from './amounts.ts'
 import { allPages, readPage, type Page, type PageRequest, type TimeRange } from './page.ts'
 
-/** Which usage to report, and how to group it. */
 export interface UsageFilter extends TimeRange {
   by: readonly UsageDimension[]
   account?: string | undefined

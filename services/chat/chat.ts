@@ -20,7 +20,6 @@ import type { AutoModel } from './auto-model.ts'
 import { encodeChunks } from './encode-chunks.ts'
 import { completeByChat } from './legacy.ts'
 
-/** The use case behind chat and legacy completions. */
 export interface Chat {
   /**
    * Serves `POST /v1/chat/completions`; throws GatewayError, UpstreamError or StoreUnavailable before the
@@ -37,7 +36,6 @@ interface ChatOptions {
   config: () => { requests: RequestsConfig }
   ledger: Pick<Ledger, 'availableHint'>
   holds: RequestHolds
-  /** Chooses the model of requests that leave it to the gateway. */
   autoModel: AutoModel
   /** Receives every call that failed, also when another one then succeeds. */
   onFailure: (requestId: string, candidate: Candidate, error: UpstreamError) => void

@@ -4,7 +4,6 @@ import type { Download, MediaStore, StoredMedia } from '../media/media.ts'
 import type { GeneratedImage } from '../providers/provider-image.ts'
 import { convertImage, type Conversion } from './convert-image.ts'
 
-/** An image in the media store. */
 export interface StoredImage { media: StoredMedia, revisedPrompt: string | null }
 
 interface StoreImagesOptions {
@@ -20,9 +19,7 @@ interface StoreImagesOptions {
   onLost: (error: unknown) => void
 }
 
-/** Most bytes of one image. */
 const maxImageBytes = 64 * 1024 * 1024
-/** How long the download of one image may take. */
 const fetchMs = 120_000
 
 /**

@@ -96,7 +96,6 @@ export async function createVideoService (options: VideoServiceOptions) {
     },
     release: videos.release,
     get longPolls (): number { return videos.longPolls },
-    /** Jobs that this node runs. */
     get running (): number { return runner.size },
     /** Ends the long polls and hands the jobs over to other nodes. */
     async close (): Promise<void> {

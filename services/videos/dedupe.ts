@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 import type { Job } from './job.ts'
 import type { JobTask } from '../providers/provider-video.ts'
 
-/** What identifies a repeated request. */
 export interface RequestIdentity {
   /** The header `Idempotency-Key`; null if absent. */
   key: string | null

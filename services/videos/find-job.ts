@@ -33,7 +33,6 @@ interface JobFinderContext {
   /** A node whose heartbeat is older is dead. */
   takeoverMs: number
   waiterIds: WaiterIds
-  /** Receives new jobs. */
   begin (job: Job): void
   /** Receives the id of a job that may or may not have been inserted. */
   onDoubt (id: string): void

@@ -18,7 +18,6 @@ const columnOf = (name: Name) => otherColumns[name] ?? name.replace(/[A-Z]/g, le
 /** All columns of the table `job`, as a statement selects a `JobRow`. */
 export const columns = names.map(name => `${columnOf(name)} as "${name}"`).join(', ')
 
-/** A selected row of the table `job`. */
 export interface JobRow extends Pick<Job, Exclude<Name & keyof Job, keyof Encoded>>, Encoded {}
 
 interface Encoded {
@@ -34,7 +33,6 @@ interface Encoded {
   failure: string | null
 }
 
-/** What a change of a job may set. */
 export type JobChange = Partial<Pick<Job, 'state' | 'candidate' | 'handle' | 'progress' | 'attempts' | 'task' |
   'costNano' | 'videos' | 'failure' | 'submittedAt' | 'finishedAt' | 'expiresAt'>>
 

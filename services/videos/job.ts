@@ -12,7 +12,6 @@ export type JobState = LiveState | FinalState
 /** A deployment that can make the video. */
 export interface JobCandidate { provider: string, model: string }
 
-/** A finished video. */
 export interface JobVideo {
   /** Id of the stored media; null if it could not be stored and `url` is the provider's. */
   media: string | null
@@ -36,7 +35,6 @@ export interface Job {
   chain: readonly string[]
   model: string
   candidates: readonly JobCandidate[]
-  /** Index of the candidate that runs it. */
   candidate: number
   dedupe: string | null
   bodyHash: string
@@ -77,7 +75,6 @@ export interface LiveJob extends Pick<Job, 'id' | 'fence' | 'candidates' | 'cand
   inDoubt: boolean
   /** Consecutive failures of the current step. */
   failures: number
-  /** When progress was last written. */
   writtenAt: number
 }
 

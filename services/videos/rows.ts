@@ -3,7 +3,6 @@ import type { Queries, Store } from '../store/store.ts'
 import type { Job, LiveJob } from './job.ts'
 import { columns, toColumns, toJob, type JobChange, type JobRow } from './job-row.ts'
 
-/** The statements on the table `job`. */
 export type JobRows = ReturnType<typeof createJobRows>
 
 const maxAdopted = 500
@@ -29,7 +28,6 @@ export function createJobRows (store: Store, node: string) {
       return row && toJob(row)
     },
 
-    /** The job with an account's Idempotency-Key. */
     async named (account: string, dedupe: string): Promise<Job | undefined> {
       const row = await store.get<JobRow>(
         `select ${columns} from job where account = $1 and dedupe = $2`, [account, dedupe])
@@ -106,12 +104,10 @@ export function createJobRows (store: Store, node: string) {
       return rows.map(toJob)
     },
 
-    /** Gives up all jobs of this node. */
     async abandon (): Promise<void> {
       await store.run('update job set owner = null where owner = $1 and finished_at is null', [node])
     },
 
-    /** The given jobs that have ended. */
     async finished (list: readonly string[]): Promise<Job[]> {
       const rows = await store.all<JobRow>(`
         select ${columns} from job where finished_at is not null and id in (select id from ${ids.sql} as given)`,

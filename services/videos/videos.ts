@@ -20,7 +20,6 @@ import type { Models } from '../models/models.ts'
 import type { WaiterIds } from './waiter-ids.ts'
 import type { WaiterRegistry } from './waiter-registry.ts'
 
-/** A request for a video. */
 export interface VideoIncoming
   extends Pick<Incoming<ChatCompletionRequest>, 'request' | 'payer' | 'mayUse' | 'trace' | 'delivery'>, RetryOptions {
   /** Where the client reaches the API, e.g. `https://gateway.example.com/v1`. */
@@ -152,7 +151,6 @@ export function createVideos (context: VideosContext) {
     async idle (): Promise<void> {
       await Promise.all(writing)
     },
-    /** Long polls in progress. */
     get longPolls (): number { return open.size }
   }
 }

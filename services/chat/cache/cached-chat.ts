@@ -12,7 +12,6 @@ interface CachedChatOptions {
   answers: CachedAnswers
   /** Called for each request, because the configuration may change. */
   resolve: (model: string) => { model: ModelConfig } | undefined
-  /** The time in milliseconds since 1970. */
   clock?: () => number
 }
 

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 
-/** What tells requests apart. */
 export interface KeyedRequest {
   /** The account that pays; answers never pass from one to another. */
   account: string

@@ -33,7 +33,6 @@ export function createDueQueue<Item extends object> () {
     }
   }
 
-  /** The first entry that is not stale. */
   function first (): Entry<Item> | undefined {
     for (let entry = heap[0]; entry !== undefined; entry = heap[0]) {
       if (current.get(entry.item) === entry) return entry

@@ -16,11 +16,8 @@ export interface Timing {
   /** The first backoff, which doubles up to `maxBackoffMs`. */
   backoffMs: number
   maxBackoffMs: number
-  /** Between two writes of progress. */
   progressMs: number
-  /** Timeout of one upstream call. */
   callMs: number
-  /** Timeout of copying one video. */
   copyMs: number
   /** How long a finished job answers repeated requests, and how long operators see it. */
   keepMs: number
@@ -42,7 +39,6 @@ export const defaultTiming: Timing = {
   watchMs: 1_000
 }
 
-/** The dependencies of a job's steps. */
 export interface RunnerContext {
   store: Store
   rows: JobRows

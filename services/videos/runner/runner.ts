@@ -113,7 +113,6 @@ export function createRunner (context: RunnerContext, isFenced: () => boolean, o
       }
       plan()
     },
-    /** Jobs that this node owns. */
     get size (): number { return jobs.size },
     /** Starts nothing more; waits up to `maxMs` for submits in progress. */
     async stop (maxMs: number): Promise<void> {
@@ -127,7 +126,6 @@ export function createRunner (context: RunnerContext, isFenced: () => boolean, o
       await Promise.race([Promise.all(submits), limit.promise])
       clearTimeout(timeout)
     },
-    /** Resolves when no step is running. */
     async idle (): Promise<void> {
       await Promise.all(busy.values())
     }
