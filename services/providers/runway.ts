@@ -8,10 +8,9 @@ import type { VideoProvider, VideoTask } from './provider-video.ts'
 import type { Upstream } from './provider.ts'
 import { createVideoProvider } from './video-jobs/dialect.ts'
 
-const apiVersion = '2024-11-06'
 /** Runway, which charges in credits. Source: npm @runwayml/sdk 4.20; docs.dev.runwayml.com. */
 export function createRunwayVideos (upstream: Upstream): VideoProvider {
-  const client = createVideoClient(upstream, { headers: { 'x-runway-version': apiVersion } })
+  const client = createVideoClient(upstream, { headers: { 'x-runway-version': '2024-11-06' } })
   return createVideoProvider(client, {
     // Runway asks for at most one poll per task every five seconds.
     polling: { minMs: 5_000 },

@@ -70,7 +70,5 @@ function createProvider (upstream: Upstream, { body, result }: OpenAIVideos): Vi
   })
 }
 
-export const createOpenAIVideos = (upstream: Upstream): VideoProvider =>
-  createProvider(upstream, openai)
-export const createTogetherVideos = (upstream: Upstream): VideoProvider =>
-  createProvider(upstream, together)
+export const createOpenAIVideos = (upstream: Upstream): VideoProvider => createProvider(upstream, openai)
+export const createTogetherVideos = (upstream: Upstream): VideoProvider => createProvider(upstream, together)
