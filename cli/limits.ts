@@ -3,11 +3,7 @@ import type { GivenLimits, LimitSet } from '../schemas/admin/shared.ts'
 import { maxLimit } from '../services/shared/limits.ts'
 
 /** False: the limit is removed. */
-export interface LimitOptions {
-  rpm?: number | false
-  tpm?: number | false
-  concurrent?: number | false
-}
+export interface LimitOptions { rpm?: number | false, tpm?: number | false, concurrent?: number | false }
 
 /** Adds the options that set limits. */
 export function withLimits (command: Command): Command {

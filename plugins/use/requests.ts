@@ -19,11 +19,7 @@ declare module 'fastify' {
 /** Offers models, providers, health and holds to the use cases. */
 export default fp(async app => {
   app.decorate('requests', {
-    catalogue: {
-      resolve: app.models.resolve,
-      provider: app.providers.get,
-      deployments: app.deployments
-    },
+    catalogue: { resolve: app.models.resolve, provider: app.providers.get, deployments: app.deployments },
     holds: createRequestHolds({
       ledger: app.ledger,
       newId: createIds('hold_'),

@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { createAdministration } from '../../services/admin/administration.ts'
-import type { Administration } from '../../services/admin/administration.ts'
+import { createAdministration, type Administration } from '../../services/admin/administration.ts'
 import accounts from './accounts.ts'
 import entries from './entries.ts'
 import jobs from './jobs.ts'

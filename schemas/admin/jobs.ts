@@ -1,5 +1,4 @@
-import { Type } from '@sinclair/typebox'
-import type { Static } from '@sinclair/typebox'
+import { Type, type Static } from '@sinclair/typebox'
 import { Closed, Id, ListOf, Nano, Paging, Usd } from './shared.ts'
 import { Nullable, NullableDecimal, StringEnum } from '../shared/combinators.ts'
 

@@ -1,5 +1,4 @@
-import { Type } from '@sinclair/typebox'
-import type { Static } from '@sinclair/typebox'
+import { Type, type Static } from '@sinclair/typebox'
 import { Nullable } from '../shared/combinators.ts'
 
 const Found = Nullable(Type.Unsafe<string | number>({ type: ['string', 'number'] }))

@@ -1,5 +1,4 @@
-import { Type } from '@sinclair/typebox'
-import type { Static, TObject, TProperties, TSchema } from '@sinclair/typebox'
+import { Type, type Static, type TObject, type TProperties, type TSchema } from '@sinclair/typebox'
 import { ExactDecimal, Nullable } from '../shared/combinators.ts'
 
 /** An object that takes no fields but its own: of operators, a typo must not pass. */

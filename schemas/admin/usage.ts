@@ -1,5 +1,4 @@
-import { Type } from '@sinclair/typebox'
-import type { Static } from '@sinclair/typebox'
+import { Type, type Static } from '@sinclair/typebox'
 import { Closed, ListOf, Nano, SummedBy, SumQuery, Usd } from './shared.ts'
 import { StringEnum } from '../shared/combinators.ts'
 
@@ -23,8 +22,5 @@ export type UsageRow = Static<typeof UsageRow>
 export const UsageList = ListOf(UsageRow)
 
 /** Query of `GET /admin/usage`. CSV has no pages but every row. */
-export const UsageQuery = Closed({
-  ...SumQuery,
-  format: Type.Optional(StringEnum(['json', 'csv']))
-})
+export const UsageQuery = Closed({ ...SumQuery, format: Type.Optional(StringEnum(['json', 'csv'])) })
 export type UsageQuery = Static<typeof UsageQuery>

@@ -1,5 +1,4 @@
-import { Type } from '@sinclair/typebox'
-import type { Static } from '@sinclair/typebox'
+import { Type, type Static } from '@sinclair/typebox'
 import { ChatMessage, FunctionCall, TextContent, ToolCall } from './chat-messages.ts'
 import { FunctionCallChoice, FunctionDefinition, ResponseFormat, Tool, ToolChoice } from './chat-tools.ts'
 import { MapOf, Nullable, StringEnum } from '../shared/combinators.ts'

@@ -1,5 +1,4 @@
-import { Type } from '@sinclair/typebox'
-import type { Static } from '@sinclair/typebox'
+import { Type, type Static } from '@sinclair/typebox'
 import { Nullable, StringEnum, StringOrItems, Tagged } from '../shared/combinators.ts'
 
 // Source: OpenAI specification 2.3.0, ChatCompletionRequestMessage. Objects are open: fields not listed here

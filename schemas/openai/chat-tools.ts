@@ -1,5 +1,4 @@
-import { Type } from '@sinclair/typebox'
-import type { Static } from '@sinclair/typebox'
+import { Type, type Static } from '@sinclair/typebox'
 import { MapOf, Nullable, StringEnum, StringEnumOr, Tagged } from '../shared/combinators.ts'
 
 const JsonSchema = MapOf(Type.Unknown())

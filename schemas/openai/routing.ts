@@ -1,5 +1,4 @@
-import { Type } from '@sinclair/typebox'
-import type { Static } from '@sinclair/typebox'
+import { Type, type Static } from '@sinclair/typebox'
 import { ChatCompletionRequest } from './chat-completions.ts'
 import { Nullable } from '../shared/combinators.ts'
 
@@ -9,9 +8,7 @@ const open = { additionalProperties: true } as const
 export const RoutingQuestion = Type.Composite([
   ChatCompletionRequest,
   Type.Object({
-    candidates: Type.Optional(Nullable(Type.Array(
-      Type.String(), { minItems: 1, maxItems: 1000 }
-    )))
+    candidates: Type.Optional(Nullable(Type.Array(Type.String(), { minItems: 1, maxItems: 1000 })))
   })
 ])
 export type RoutingQuestion = Static<typeof RoutingQuestion>
@@ -21,9 +18,7 @@ const RoutingCandidate = Type.Object({
   quality: Nullable(Type.Number({ description: 'Expected chance of a good answer, 0 to 1.' })),
   cost_usd: Nullable(Type.Number({ description: 'Expected cost of the request.' })),
   latency_ms: Nullable(Type.Number({ description: 'Expected time until the whole answer has arrived.' })),
-  score: Nullable(Type.Number({
-    description: 'Weighted sum under the policy; the highest goes first.'
-  })),
+  score: Nullable(Type.Number({ description: 'Weighted sum under the policy; the highest goes first.' })),
   excluded_by: Nullable(Type.String({ description: 'The constraint that removed the model; null for a candidate.' }))
 }, open)
 

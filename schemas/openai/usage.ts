@@ -1,5 +1,4 @@
-import { Type } from '@sinclair/typebox'
-import type { Static } from '@sinclair/typebox'
+import { Type, type Static } from '@sinclair/typebox'
 
 const Tokens = Type.Number()
 

@@ -1,5 +1,4 @@
-import { Type } from '@sinclair/typebox'
-import type { Static, TObject, TSchema, TUnsafe } from '@sinclair/typebox'
+import { Type, type Static, type TObject, type TSchema, type TUnsafe } from '@sinclair/typebox'
 
 // Unions are written as one `type` list or one discriminator instead of `anyOf`: a validator then reports the
 // one field that is wrong, not a pile of branches that all failed.

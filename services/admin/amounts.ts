@@ -4,10 +4,7 @@ import { GatewayError } from '../shared/errors.ts'
 import { assertSafe, nanoFromUsd, usdText } from '../shared/money.ts'
 
 /** An amount in a request: exactly one of the two fields. */
-export interface AmountInput {
-  amount_usd?: number | undefined
-  amount_nano?: number | undefined
-}
+export interface AmountInput { amount_usd?: number | undefined, amount_nano?: number | undefined }
 
 /** Returns integer nano-USD; undefined without an amount. Throws GatewayError 400, which names the field. */
 export function nanoOf ({ amount_usd: usd, amount_nano: nano }: AmountInput): number | undefined {

@@ -10,9 +10,7 @@ import { amountFields, requiredNanoOf, withinRange } from './amounts.ts'
 import { mergeLimits, toLimitSet } from './limits.ts'
 import { readPage, type Page, type PageRequest } from './page.ts'
 
-export interface KeyRequest extends PageRequest {
-  account?: string | undefined
-}
+export interface KeyRequest extends PageRequest { account?: string | undefined }
 
 /** Creates a key and returns it with its secret. Throws GatewayError 400 for a wrong account or setting. */
 export async function createKey (

@@ -11,10 +11,7 @@ export interface PageRequest {
 }
 
 /** The time range of a list, in milliseconds: `from` is included, `to` is not. */
-export interface TimeRange {
-  from?: number | undefined
-  to?: number | undefined
-}
+export interface TimeRange { from?: number | undefined, to?: number | undefined }
 
 export const maxPageSize = 1_000
 const defaultPageSize = 100

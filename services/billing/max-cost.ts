@@ -2,8 +2,7 @@ import type { ChatCompletionRequest } from '../../schemas/openai/chat-completion
 import type { CompletionRequest } from '../../schemas/openai/completions.ts'
 import type { ModelConfig } from '../catalogue/types.ts'
 import { assertSafe } from '../shared/money.ts'
-import type { TokenPrice } from './token-price.ts'
-import { highestRates } from './token-price.ts'
+import { highestRates, type TokenPrice } from './token-price.ts'
 import { legacyMaxTokens, tokenBounds } from './token-guess.ts'
 
 /** The most that a request may cost, and the output limit that keeps it there. */

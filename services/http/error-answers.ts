@@ -3,8 +3,7 @@ import { missingKey } from '../keys/errors.ts'
 import { MediaRejected, MediaUnavailable } from '../media/errors.ts'
 import { StoreUnavailable } from '../store/store.ts'
 import { fromUpstream } from './upstream-errors.ts'
-import { quote, toGatewayError } from './validation.ts'
-import type { SchemaError } from './validation.ts'
+import { quote, toGatewayError, type SchemaError } from './validation.ts'
 
 /** What is needed of a request to say what was wrong with it. */
 export interface FailedRequest {

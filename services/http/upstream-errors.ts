@@ -1,5 +1,4 @@
-import { GatewayError } from '../shared/errors.ts'
-import type { UpstreamError, UpstreamErrorKind } from '../shared/errors.ts'
+import { GatewayError, type UpstreamError, type UpstreamErrorKind } from '../shared/errors.ts'
 
 /**
  * The answer to the client for a provider call that failed. The provider's own words reach the client only

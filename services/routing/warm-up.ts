@@ -1,8 +1,7 @@
 import { GatewayError } from '../shared/errors.ts'
 import type { Router } from './router.ts'
 import type { RoutingRequest } from './types.ts'
-import type { Periodic } from '../shared/timers.ts'
-import { periodically } from '../shared/timers.ts'
+import { periodically, type Periodic } from '../shared/timers.ts'
 
 interface WarmUpOptions {
   onError: (error: unknown) => void

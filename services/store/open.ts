@@ -7,9 +7,7 @@ import type { Store } from './store.ts'
  * `postgres://user:password@host:port/database?pool=<connections>`. Throws an Error for other addresses,
  * StoreUnavailable when the database cannot be used.
  */
-export async function openStore (
-  url: string, { log = processWarnings }: { log?: Log } = {}
-): Promise<Store> {
+export async function openStore (url: string, { log = processWarnings }: { log?: Log } = {}): Promise<Store> {
   const [, scheme, rest = ''] = /^([a-z][a-z0-9+.-]*):(?:\/\/)?(.*)$/is.exec(url) ?? []
   switch (scheme?.toLowerCase()) {
     case 'sqlite':

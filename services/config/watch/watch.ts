@@ -21,9 +21,7 @@ const debounceTime = { ms: 100, maxMs: 1000 }
  * Watches the directory of a file, because editors and Kubernetes replace the file. Without `running`, start
  * watching before the first load, so that no change is missed.
  */
-export function watchConfig<Config> (
-  { path, load, onChange, onError, running }: WatchOptions<Config>
-) {
+export function watchConfig<Config> ({ path, load, onChange, onError, running }: WatchOptions<Config>) {
   let loaded: string | null = null
   let closed = false
   let queue = Promise.resolve()

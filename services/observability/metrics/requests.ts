@@ -57,14 +57,7 @@ export function countRequests (registry: Registry): (finished: RequestSummary) =
 const other = 'other'
 
 function createCell (labels: Cell['labels']): Cell {
-  return {
-    labels,
-    outcomes: new Map(),
-    promptTokens: 0,
-    completionTokens: 0,
-    costNano: 0,
-    attempts: 0
-  }
+  return { labels, outcomes: new Map(), promptTokens: 0, completionTokens: 0, costNano: 0, attempts: 0 }
 }
 
 const names = ['route', 'model', 'provider'] as const

@@ -1,8 +1,6 @@
 import type { RequestSummary } from '../../requests/request-summary.ts'
-import { StoreUnavailable } from '../../store/store.ts'
-import type { Store } from '../../store/store.ts'
-import { createInsert, prune, toLoggedRequest } from './rows.ts'
-import type { LoggedRequest } from './rows.ts'
+import { StoreUnavailable, type Store } from '../../store/store.ts'
+import { createInsert, prune, toLoggedRequest, type LoggedRequest } from './rows.ts'
 import { periodically } from '../../shared/timers.ts'
 
 export interface RequestLogOptions {

@@ -125,10 +125,7 @@ export class MessageChunks {
     // The usage is final here, even if the stream breaks off before `message_stop`.
     this.#report.usage = readUsage({ usage: toUsage(this.#counts) })
     const refusal = refusalText(reason, details)
-    return [
-      ...this.#deltas(...refusal === null ? [] : [{ refusal }]),
-      this.#chunk({}, mapStopReason(reason))
-    ]
+    return [...this.#deltas(...refusal === null ? [] : [{ refusal }]), this.#chunk({}, mapStopReason(reason))]
   }
 
   #stop (): ChatCompletionChunk[] {

@@ -7,11 +7,7 @@ import { invalid, unsupportedFeature } from './refuse.ts'
 import { fromReasoningDetails, fromExtraContent } from './thinking-signature.ts'
 import type { Block, AnthropicCacheControl, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock, Turn } from './wire.ts'
 
-export interface Conversation {
-  system: TextBlock[]
-  turns: Turn[]
-  dropped: Set<string>
-}
+export interface Conversation { system: TextBlock[], turns: Turn[], dropped: Set<string> }
 
 /** Converts OpenAI messages to Anthropic's turns. Throws UpstreamError (400) for what has no equivalent. */
 export function convertToMessages (messages: readonly ChatMessage[]): Conversation {

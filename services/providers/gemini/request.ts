@@ -8,10 +8,7 @@ import { geminiSchema } from './schema.ts'
 import { toolsOf } from './tools.ts'
 import { unsupportedField, type GenerateContentRequest, type GenerationConfig, type ThinkingConfig } from './wire.ts'
 
-interface Translated {
-  body: GenerateContentRequest
-  dropped: string[]
-}
+interface Translated { body: GenerateContentRequest, dropped: string[] }
 
 /** Translates a request. Throws UpstreamError (400) for what has no equivalent. Source: @google/genai 3.1. */
 export async function toGenerateContentRequest (

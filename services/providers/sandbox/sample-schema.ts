@@ -20,10 +20,7 @@ export function sampleSchema (schema: unknown, values: PromptValues, variant: nu
 
 interface Task { schema: unknown, name: string, variant: number }
 
-interface Sampling extends Scope {
-  values: PromptValues
-  mentioned: ReadonlySet<string>
-}
+interface Sampling extends Scope { values: PromptValues, mentioned: ReadonlySet<string> }
 
 const maxValues = 2_000
 const maxItems = 100
