@@ -9,7 +9,6 @@ import { typicalTokens } from './token-guess.ts'
 import { tokenCostNano, tokenPriceOf, type TokenPrice } from './token-price.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 
-/** A request for text at one candidate. */
 export interface ChatSale {
   request: ChatCompletionRequest | CompletionRequest
   /** The length of the request as received. */
@@ -38,7 +37,6 @@ export async function quoteChat (sale: ChatSale): Promise<ChatQuote> {
 
 const free: Charge = { amountNano: 0, usage: {}, estimated: false }
 
-/** Whether nothing it can be used for costs anything. */
 function isFree (price: TokenPrice): boolean {
   const { inputPico, outputPico, audioInputPico = 0, audioOutputPico = 0, tiers } = price
   return inputPico === 0 && outputPico === 0 && audioInputPico === 0 && audioOutputPico === 0 &&
@@ -63,7 +61,6 @@ function toCharge (tokens: Usage, price: TokenPrice, estimated: boolean): Charge
   return { amountNano: tokenCostNano(tokens, price), usage: countsOf(tokens), estimated }
 }
 
-/** The counts that are booked. */
 function countsOf (usage: Usage): Record<string, number> {
   const { prompt, completion, cachedRead, cacheWrite, reasoning, audioInput, audioOutput } = usage
   const counts: Record<string, number> = { prompt, completion }

@@ -9,9 +9,9 @@ import type {
 } from '../providers/provider.ts'
 import { eventsIn } from '../upstream/sse.ts'
 
-/** Prompts in one request; each becomes a chat of its own. */
+/** Prompts in one request; each becomes one chat request. */
 const maxPrompts = 20
-/** The legacy endpoint's own default; chat would write on until the model stops. */
+/** The default of the legacy endpoint; chat has none. */
 const defaultMaxTokens = 16
 
 /**
@@ -30,7 +30,7 @@ export async function completeByChat (
   const report = createReport()
   const choicesPerPrompt = call.request.n ?? 1
   if (call.request.stream === true) {
-    // The first answer is awaited here, so that a failure before the first byte keeps its status.
+    // Awaited here, so that a failure before the first byte keeps its status.
     const first = calls[0] && await provider.chat(calls[0])
     const chunks = streamAll(async index => {
       const next = calls[index]
@@ -65,15 +65,14 @@ function unmappable (param: string, what: string): GatewayError {
   return GatewayError.invalidRequest(message, { param, code: 'unsupported_parameter' })
 }
 
-/** The chat request with the same meaning. Fields of the legacy endpoint alone are left behind. */
+/** The equivalent chat request, without the fields that only the legacy endpoint has. */
 function chatRequest (request: CompletionRequest, prompt: string): ChatCompletionRequest {
   const { prompt: _, echo, suffix, best_of: bestOf, logprobs, max_tokens: maxTokens, ...shared } = request
   return {
     ...shared,
     messages: [{ role: 'user', content: prompt }],
-    // Zero asks for nothing, which chat cannot express.
+    // Chat has no equivalent of 0.
     max_tokens: Math.max(1, maxTokens ?? defaultMaxTokens),
-    // The usage of all prompts is summed up here; whether the client sees it is decided later.
     ...(request.stream === true ? { stream_options: { include_usage: true } } : {})
   }
 }
@@ -101,7 +100,7 @@ function wholeBody (answer: ChatAnswer): ChatCompletion {
   return answer.body
 }
 
-/** The streams of all prompts one after the other, in the legacy form, with one usage chunk at the end. */
+/** The streams of all prompts, one after the other, as legacy chunks with one usage chunk at the end. */
 async function * streamAll (
   answerTo: (index: number) => Promise<ChatAnswer | undefined>, choicesPerPrompt: number, report: StreamReport
 ): AsyncGenerator<Completion, void, undefined> {
@@ -122,7 +121,6 @@ async function * streamAll (
   if (head !== undefined) yield { ...head, choices: [], usage: sumUsage(usages) }
 }
 
-/** The chunks of a streamed answer, whichever form it came in. */
 async function * chunksOf (answer: ChatAnswer): AsyncGenerator<ChatCompletionChunk, void, undefined> {
   if (answer.kind === 'json') throw new TypeError('A stream request was answered without one.')
   if (answer.kind === 'chunks') return yield * answer.chunks

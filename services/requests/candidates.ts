@@ -22,7 +22,7 @@ export interface Candidate<P extends Provider = Provider> {
   health: Deployment
 }
 
-/** Models, providers and the health of deployments; all may be replaced while requests run. */
+/** All may be replaced while requests run. */
 export interface Catalogue {
   resolve (model: string): ResolvedModel | undefined
   provider (id: string): Provider | undefined
@@ -32,7 +32,6 @@ export interface Catalogue {
 /** What decides which candidates a request has. */
 export interface PlanRequest<K extends Kind> {
   kind: K
-  /** The id of the model asked for. */
   model: string
   /** Models the client accepts instead; null: those of the operator. */
   fallbacks?: readonly string[] | null

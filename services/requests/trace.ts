@@ -14,9 +14,7 @@ export interface Trace {
   /** Upstream calls. */
   attempts: number
   report: StreamReport | null
-  /** Images made. */
   images: number | null
-  /** Id of the job that makes a video. */
   job: string | null
   /** When the first byte was sent, on the clock of `performance.now()`. */
   firstByteAtMs: number | null

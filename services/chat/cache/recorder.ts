@@ -30,7 +30,7 @@ export function recording (
   }
 }
 
-/** The same events; `see` gets each piece before it goes on. */
+/** The same events; `see` receives each piece before it is passed on. */
 function watched (events: Events, see: (piece: Uint8Array) => void): Events {
   async function * pieces (): AsyncGenerator<Uint8Array> {
     for await (const piece of events) {

@@ -7,10 +7,10 @@ export interface KeyedRequest {
   request: object
 }
 
-/** Fields that say who asks, not what: no answer depends on them, nor tells of them. */
+/** Fields on which no answer depends. */
 const idle = new Set(['user', 'safety_identifier', 'prompt_cache_key'])
 
-/** A digest that two requests share only when they mean the same: the order of members does not matter. */
+/** A digest of a request that does not depend on the order of its members. */
 export function requestKey ({ account, endpoint, request }: KeyedRequest): string {
   const asked = Object.entries(request).filter(([name]) => !idle.has(name))
   const text = JSON.stringify([account, endpoint, sorted(Object.fromEntries(asked))])
@@ -20,12 +20,12 @@ export function requestKey ({ account, endpoint, request }: KeyedRequest): strin
 function sorted (value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted)
   if (typeof value !== 'object' || value === null) return value
-  // Pairs, because names that are digits keep an order of their own in an object.
+  // Pairs, because objects order numeric names on their own.
   const names = Object.keys(value).sort()
   return { pairs: names.map(name => [name, sorted(Reflect.get(value, name))]) }
 }
 
-/** Whether the same request has the same answer, as far as its client can say so. */
+/** Whether the client asks for a reproducible answer. */
 export function isDeterministic (request: { temperature?: number | null, seed?: number | null }): boolean {
   return request.temperature === 0 || request.seed != null
 }
