@@ -18,16 +18,23 @@ declare module 'fastify' {
 
 /** Offers models, providers, health and holds to the use cases. */
 export default fp(async app => {
+  let excessCount = 0
+  app.metrics.counter(
+    { name: 'request_excess_total', help: 'Requests that cost more than their hold; only the hold was charged.' },
+    () => excessCount)
   app.decorate('requests', {
     catalogue: { resolve: app.models.resolve, provider: app.providers.get, deployments: app.deployments },
     holds: createRequestHolds({
       ledger: app.ledger,
       newId: createIds('hold_'),
       onError: error => app.log.error(error, 'a request could not be booked'),
-      onExcess: excess => app.log.warn(excess, 'a request cost more than its hold; only the hold was charged')
+      onExcess: excess => {
+        excessCount++
+        app.log.warn(excess, 'a request cost more than its hold; only the hold was charged')
+      }
     }),
     onFailure (id, { provider, deployment: { model } }, { kind, sent, details: { status } }) {
       app.log.warn({ reqId: id, provider: provider.id, model, kind, sent, status }, 'a call of a provider failed')
     }
   })
-}, { name: 'requests', dependencies: ['models', 'providers', 'deployments', 'ledger'] })
+}, { name: 'requests', dependencies: ['models', 'providers', 'deployments', 'ledger', 'metrics'] })

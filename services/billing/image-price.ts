@@ -21,7 +21,7 @@ interface ImageOrder {
 
 /** Tokens a provider may put around a prompt. */
 const framingTokens = 64
-/** Tokens of one image of a model of which nothing is known: a large one of the best quality. */
+/** Tokens of one image of an unknown model: a large one of the best quality. */
 const unknownTokens = 8192
 /** Tokens of thoughts and words that may come with an image, where these have a price of their own. */
 const wordsTokens = 4096

@@ -26,7 +26,7 @@ interface MaxCostInput {
 const floorNano = 10_000_000
 /** The shortest output limit that is worth a call. */
 const minOutput = 16
-/** The output limit of a model of which nothing is known. */
+/** The output limit of an unknown model. */
 const unknownMaxOutput = 32_768
 
 /** Bounds what a request may cost. The body has at least as many bytes as its text has tokens. */
@@ -103,7 +103,7 @@ function fileBound (data: string | undefined): number {
   return data === undefined || /^https?:/i.test(data) ? tokenBounds.linkedFile : tokenBounds.file
 }
 
-/** How many answers are generated, all of which are charged. */
+/** How many answers are generated and charged. */
 function answersOf (request: ChatCompletionRequest | CompletionRequest): number {
   const each = request.n ?? 1
   if (isChat(request)) return each

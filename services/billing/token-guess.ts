@@ -10,7 +10,7 @@ export const tokenBounds = {
   /** One image of any size, and one file beyond its bytes: its pages are read as images too. */
   image: 50_000,
   file: 50_000,
-  /** A file of which only the address is known, at a model whose context window is unknown. */
+  /** A file given by its address, at a model whose context window is unknown. */
   linkedFile: 1_000_000,
   /** Fewest base64 characters per token of audio; the lowest bit rate of MP3 has five times as many. */
   audioCharsPerToken: 8

@@ -24,5 +24,5 @@ export function videoCostNano (secondNano: number, seconds: number): number {
   return assertSafe(Math.ceil(Math.round(seconds * 1e6) * secondNano / 1e6))
 }
 
-/** Lengths that are assumed of a model of which nothing is known, in seconds. */
+/** Lengths assumed for an unknown model, in seconds. */
 export const unknownModel = { seconds: 15, mostSeconds: 60 }

@@ -22,7 +22,7 @@ interface ImageRow {
   unpriced?: true
 }
 
-/** An image model of which nothing is known. */
+/** An unknown image model. */
 export const unknownImages: ImageAbilities = {
   sizes: null,
   sizeRange: null,

@@ -99,7 +99,7 @@ function toPrice ({ price, tiers, images }: RowWithImages): Price | null {
   return { ...emptyPrice, ...price, imageNano, ...(tiers && { tiers }) }
 }
 
-/** A price of which nothing is known. */
+/** A price without any rates. */
 export const emptyPrice: Price = {
   inputPico: null,
   outputPico: null,

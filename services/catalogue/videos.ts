@@ -18,7 +18,7 @@ export function knownVideoModelNames (provider: string): string[] {
   return Object.keys(rowsOf(provider))
 }
 
-/** A video model of which nothing is known. */
+/** An unknown video model. */
 export const unknownVideo: VideoAbilities = {
   seconds: null,
   defaultSeconds: null,

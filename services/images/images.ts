@@ -65,7 +65,7 @@ export function createImages (options: ImagesOptions) {
         onFailure: (candidate, error) => options.onFailure(requestId, candidate, error),
         random: Math.random
       })
-      // Images for a client that has disconnected are not stored, because nobody has their addresses.
+      // Not stored for a client that has disconnected, which never receives the addresses.
       const isWanted = !incoming.signal.aborted
       const stored = isWanted ? await storeAll(incoming, candidate, answer, signal) : []
       const body = isWanted ? await imagesResponse(incoming, answer, stored, media) : null
