@@ -65,14 +65,20 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
   await app.register(ops.requestLog, settings.requestLog)
   await app.register(core.accounts)
   await app.register(ops.firstKey, { startingCreditNano: settings.startingCreditNano })
-  await app.register(core.ledger, { takeoverMs: config.video.takeoverAfterMs })
+  await app.register(core.ledger, {
+    takeoverMs: config.video.takeoverAfterMs,
+    // The ledger closes after the models, so it is registered before them.
+    deadlineMs: () => (app.hasDecorator('models') ? app.models.config() : config).requests.deadlineMs
+  })
+  await app.register(ops.usageRollUp)
   await app.register(http.baseUrl, { publicBaseUrl: settings.publicBaseUrl })
   await app.register(core.media, settings.media)
   await app.register(core.providers, { trustedOrigins: settings.trustedOrigins })
   await app.register(core.models, { config })
+  await app.register(core.alerts, { trustedOrigins: settings.trustedOrigins })
   await app.register(core.deployments)
   await app.register(http.jsonBody)
-  await app.register(core.limits)
+  await app.register(core.limits, { billingPerMinute: settings.billingPerMinute })
   await app.register(http.sseReply)
   await app.register(http.incoming)
   await app.register(core.routing)

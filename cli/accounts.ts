@@ -1,21 +1,24 @@
-import type { Command } from 'commander'
-import type { Account } from '../schemas/admin/accounts.ts'
-import { createAccount, listAccounts, updateAccount } from '../services/admin/accounts.ts'
+import { Option, type Command } from 'commander'
+import type { Account, AccountChange } from '../schemas/admin/accounts.ts'
+import { budgetPeriods } from '../schemas/admin/keys.ts'
+import {
+  closeAccount, createAccount, freezeAccount, listAccounts, unfreezeAccount, updateAccount
+} from '../services/admin/accounts.ts'
 import { amountText } from '../services/admin/amounts.ts'
 import type { PageRequest } from '../services/admin/page.ts'
 import type { Column } from '../services/admin/format/columns.ts'
 import { limitsOf, limitsText, withLimits, withoutLimits, type LimitOptions } from './limits.ts'
-import { withJson, withPaging } from './options.ts'
+import { parseAmount, withJson, withPaging } from './options.ts'
 import type { JsonOption, Session } from './session.ts'
 
-/** Adds `accounts create`, `list` and `update`. */
+/** Adds `accounts create`, `list`, `update`, `freeze`, `unfreeze` and `close`. */
 export function addAccountCommands (program: Command, session: Session): void {
   const accounts = program.command('accounts').description('manage the accounts that pay for requests')
 
   withLimits(withJson(accounts.command('create <id>')))
     .description('create an account without credit')
     .option('--name <name>', 'display name (default: the id)')
-    .option('--parent <account>', 'parent account, which also pays for the requests of this one')
+    .option('--parent <account>', 'the account that this one is a part of')
     .action(async (id: string, { name, parent, ...options }: CreateOptions) => {
       const given = { id, ...(name && { name }), ...(parent && { parent }), ...limitsOf(options) }
       const { account, created } = await session.administer(async (administration) =>
@@ -26,10 +29,43 @@ export function addAccountCommands (program: Command, session: Session): void {
     })
 
   withoutLimits(withLimits(withJson(accounts.command('update <id>'))))
-    .description('change the limits of an account; omitted limits stay as they are')
-    .action(async (id: string, options: JsonOption & LimitOptions) =>
-      await session.show(options, administration => updateAccount(administration, id, limitsOf(options)),
-        account => `Updated the account ${account.id}.\n`))
+    .description('change an account; what is omitted stays as it is')
+    .option('--name <name>', 'display name')
+    .option('--parent <account>', 'move it, with its money, below another account; it must be frozen')
+    .option('--no-parent', 'move it out of its parent')
+    .option('--soft-budget <amount>', 'report at thresholds of this amount in US dollars; refuses nothing', parseAmount)
+    .addOption(new Option('--period <period>', 'how often its soft budget restarts').choices(budgetPeriods))
+    .option('--no-soft-budget', 'remove its soft budget')
+    .option('--low-balance <amount>', 'report a balance below this amount in US dollars', parseAmount)
+    .option('--no-low-balance', 'report a low balance as the configuration says')
+    .action(async (id: string, { name, parent, ...options }: UpdateOptions, command: Command) => {
+      const moved = parent === undefined ? {} : { parent: parent === false ? null : parent }
+      const watched = watchedOf(options, command)
+      const change = { ...(name !== undefined && { name }), ...moved, ...limitsOf(options), ...watched }
+      await session.show(options, administration => updateAccount(administration, id, change),
+        account => `Updated the account ${account.id}.\n`)
+    })
+
+  withReason(withJson(accounts.command('freeze <id>')))
+    .description('refuse the requests of an account and of those below it, within two seconds')
+    .action(async (id: string, { json, ...given }: ReasonOptions) =>
+      await session.show({ json }, administration => freezeAccount(administration, id, given),
+        account => `Froze the account ${account.id}.\n`))
+
+  withReason(withJson(accounts.command('unfreeze <id>')))
+    .description('let the requests of a frozen account pass again')
+    .action(async (id: string, { json, ...given }: ReasonOptions) =>
+      await session.show({ json }, administration => unfreezeAccount(administration, id, given),
+        account => `The account ${account.id} is active again.\n`))
+
+  withReason(withJson(accounts.command('close <id>')))
+    .description('close an account for good; it must be empty')
+    .option('--take-out', 'give what is left to its parent, or take it out of the books')
+    .action(async (id: string, { json, takeOut = false, ...given }: ClosingOptions) => {
+      const closing = { take_out: takeOut, ...given }
+      await session.show({ json }, administration => closeAccount(administration, id, closing),
+        account => `Closed the account ${account.id}.\n`)
+    })
 
   withPaging(withJson(accounts.command('list')))
     .description('list the accounts and their balances in US dollars')
@@ -37,6 +73,32 @@ export function addAccountCommands (program: Command, session: Session): void {
       await session.list(options, columns, administration => listAccounts(administration, options)))
 }
 
+/** False: it is removed. */
+interface WatchedOptions {
+  softBudget?: number | false
+  period?: typeof budgetPeriods[number]
+  lowBalance?: number | false
+}
+
+function watchedOf (
+  { softBudget, period = undefined, lowBalance }: WatchedOptions, command: Command
+): Pick<AccountChange, 'soft_budget' | 'low_balance'> {
+  if (period !== undefined && typeof softBudget !== 'number') command.error('--period requires --soft-budget')
+  return {
+    ...(softBudget === false && { soft_budget: null }),
+    ...(typeof softBudget === 'number' && { soft_budget: { amount_nano: softBudget, period: period ?? null } }),
+    ...(lowBalance === false && { low_balance: null }),
+    ...(typeof lowBalance === 'number' && { low_balance: { amount_nano: lowBalance } })
+  }
+}
+
+function withReason (command: Command): Command {
+  return command.option('--reason <text>', 'the reason, recorded in the audit log')
+}
+
+type ReasonOptions = JsonOption & { reason?: string }
+type ClosingOptions = ReasonOptions & { takeOut?: boolean }
+type UpdateOptions = JsonOption & LimitOptions & WatchedOptions & { name?: string, parent?: string | false }
 type CreateOptions = JsonOption & LimitOptions & { name?: string, parent?: string }
 
 const columns: Column<Account>[] = [
@@ -47,5 +109,6 @@ const columns: Column<Account>[] = [
   { name: 'spent', numeric: true, cell: (account) => amountText(account.spent_nano) },
   { name: 'held', numeric: true, cell: (account) => amountText(account.held_nano) },
   { name: 'available', numeric: true, cell: (account) => amountText(account.available_nano) },
+  { name: 'state', cell: ({ state }) => state },
   { name: 'limits', cell: ({ limits }) => limitsText(limits) }
 ]

@@ -3,13 +3,16 @@ import type { Account } from '../schemas/admin/accounts.ts'
 import { getAccount } from '../services/admin/accounts.ts'
 import type { Administration } from '../services/admin/administration.ts'
 import { amountText } from '../services/admin/amounts.ts'
-import { addAdjustment, addDeposit, addRefund, type Booked } from '../services/admin/credits.ts'
-import { parseAmount, withJson } from './options.ts'
+import {
+  addAdjustment, addDeposit, addRefund, addTransfer, addWithdrawal, type Booked
+} from '../services/admin/credits.ts'
+import { parseAmount, parseAmountOrAll, withJson } from './options.ts'
 import type { JsonOption, Session } from './session.ts'
 
 type PostingOptions = JsonOption & { id?: string }
+type ReasonedOptions = PostingOptions & { reason: string }
 
-/** Adds `credits add`, `credits refund` and `credits adjust`. */
+/** Adds `credits add`, `withdraw`, `transfer`, `refund` and `adjust`. */
 export function addCreditCommands (program: Command, session: Session): void {
   const credits = program.command('credits').description('manage the credits of accounts, in US dollars')
 
@@ -19,6 +22,24 @@ export function addCreditCommands (program: Command, session: Session): void {
     .action(async (account: string, nano: number, { json, ...posted }: PostingOptions) =>
       await book(session, { json }, account, async (administration) =>
         await addDeposit(administration, account, { ...posted, amount_nano: nano })))
+
+  posting(credits, 'withdraw <account>')
+    .description('pay credits out of an account, also while requests run')
+    .argument('<amount>', 'amount in US dollars, or all that is neither held nor allocated: all', parseAmountOrAll)
+    .requiredOption('--reason <text>', 'the reason, recorded in the ledger')
+    .action(async (account: string, amount: number | 'all', { json, ...posted }: ReasonedOptions) =>
+      await book(session, { json }, account, async (administration) =>
+        await addWithdrawal(administration, account, { ...posted, ...amountOf(amount) })))
+
+  posting(credits, 'transfer <from> <to>')
+    .description('move credits to another account, or allocate them to one below')
+    .argument('<amount>', 'amount in US dollars, or all that is neither held nor allocated: all', parseAmountOrAll)
+    .option('--reason <text>', 'the reason, recorded in the ledger')
+    .action(async (from: string, to: string, amount: number | 'all', options: PostingOptions & { reason?: string }) => {
+      const { json, ...posted } = options
+      await book(session, { json }, from, async (administration) =>
+        await addTransfer(administration, from, { ...posted, to, ...amountOf(amount) }))
+    })
 
   posting(credits, 'refund <account> <entry>')
     .description('refund the charge of a request; `tollgate ledger entries` lists the ids of entries')
@@ -34,9 +55,13 @@ export function addCreditCommands (program: Command, session: Session): void {
     .description('correct the credits of an account')
     .argument('<amount>', 'amount in US dollars; a negative amount removes credits', parseAmount)
     .requiredOption('--reason <text>', 'the reason, recorded in the ledger')
-    .action(async (account: string, nano: number, { json, ...posted }: PostingOptions & { reason: string }) =>
+    .action(async (account: string, nano: number, { json, ...posted }: ReasonedOptions) =>
       await book(session, { json }, account, async (administration) =>
         await addAdjustment(administration, account, { ...posted, amount_nano: nano })))
+}
+
+function amountOf (amount: number | 'all') {
+  return amount === 'all' ? { amount } : { amount_nano: amount }
 }
 
 function posting (credits: Command, nameAndArguments: string): Command {

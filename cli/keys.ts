@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander'
-import { budgetPeriods, type Key, type KeyChange, type KeyWithSecret } from '../schemas/admin/keys.ts'
+import { budgetPeriods, keyRoles, type Key, type KeyChange, type KeyWithSecret } from '../schemas/admin/keys.ts'
 import { isoTime } from '../services/shared/iso-time.ts'
 import { amountText } from '../services/admin/amounts.ts'
 import { createKey, listKeys, revokeKey, rotateKey, updateKey, type KeyRequest } from '../services/admin/keys.ts'
@@ -15,9 +15,10 @@ export function addKeyCommands (program: Command, session: Session): void {
   withSettings(withJson(keys.command('create')))
     .description('create a key and print it; it cannot be shown again')
     .option('--account <account>', 'account that pays for its requests', 'default')
-    .option('--admin', 'create an admin key, for the admin API only')
-    .action(async ({ account, admin = false, ...options }: CreateOptions, command: Command) => {
-      const given = { account, role: admin ? 'admin' as const : 'user' as const, ...toSettings(options, command) }
+    .addOption(new Option('--role <role>', 'user, or for a key of the admin API: owner (everything), operator (keys, ' +
+      'accounts, jobs), finance (credits, books), viewer (reads)').choices(keyRoles).default('user'))
+    .action(async ({ account, role, ...options }: CreateOptions, command: Command) => {
+      const given = { account, role, ...toSettings(options, command) }
       await session.show(options, administration => createKey(administration, given), secretOf)
     })
 
@@ -53,7 +54,7 @@ export function addKeyCommands (program: Command, session: Session): void {
         key => `Revoked the key ${key.id}.\n`))
 }
 
-type CreateOptions = JsonOption & SettingsOptions & { account: string, admin?: boolean }
+type CreateOptions = JsonOption & SettingsOptions & { account: string, role: typeof keyRoles[number] }
 
 /** False: the setting is removed. */
 interface SettingsOptions extends LimitOptions {

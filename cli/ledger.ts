@@ -2,20 +2,23 @@ import { Option, type Command } from 'commander'
 import { entryKinds, type Entry } from '../schemas/admin/entries.ts'
 import type { LedgerCheck } from '../schemas/admin/ledger.ts'
 import { amountText } from '../services/admin/amounts.ts'
-import { listEntries, runLedgerCheck, type EntryRequest } from '../services/admin/entries.ts'
+import { entriesCsv, listEntries, runLedgerCheck, type EntryRequest } from '../services/admin/entries.ts'
 import type { Column } from '../services/admin/format/columns.ts'
 import { toTable } from '../services/admin/format/table.ts'
 import { parseTime, withJson, withPaging } from './options.ts'
 import type { JsonOption, Session } from './session.ts'
+import { addSuspenseCommands } from './suspense.ts'
 
-/** Adds `ledger check` and `ledger entries`. */
+/** Adds `ledger check`, `ledger entries` and `ledger suspense`. */
 export function addLedgerCommands (program: Command, session: Session): void {
   const ledger = program.command('ledger').description('inspect the ledger')
 
   withJson(ledger.command('check'))
     .description('check that the ledger is consistent; exits with 1 if it is not')
-    .action(async (options: JsonOption) => {
-      const check = await session.administer(runLedgerCheck)
+    .option('--full', 'check everything, not only what is new since the last check')
+    .action(async (options: JsonOption & { full?: boolean }) => {
+      const scope = options.full === true ? 'all' : 'new'
+      const check = await session.administer(administration => runLedgerCheck(administration, scope))
       session.print(options, check, () => report(check))
       if (!check.ok) session.fail()
     })
@@ -26,12 +29,25 @@ export function addLedgerCommands (program: Command, session: Session): void {
     .addOption(new Option('--kind <kind>', 'only entries of this kind').choices(entryKinds))
     .option('--from <time>', 'only entries from this time on', parseTime)
     .option('--to <time>', 'only entries before this time', parseTime)
-    .action(async (options: JsonOption & EntryRequest) =>
-      await session.list(options, entryColumns, administration => listEntries(administration, options)))
+    .addOption(new Option('--csv', 'print all rows as CSV').conflicts(['json', 'limit', 'after']))
+    .action(async ({ json, csv = false, limit, after, ...filter }: EntryOptions) => {
+      if (csv) {
+        return await session.administer(administration => session.stream(entriesCsv(administration, filter)))
+      }
+      await session.list({ json }, entryColumns,
+        administration => listEntries(administration, { ...filter, limit, after }))
+    })
+
+  addSuspenseCommands(ledger, session)
 }
 
+type EntryOptions = JsonOption & EntryRequest & { csv?: boolean }
+
 function report ({ ok, violations }: LedgerCheck): string {
-  return ok ? 'The books add up.\n' : toTable(violationColumns, violations)
+  if (ok) return 'The books add up.\n'
+  const byRule = new Map(violations.map(({ rule, meaning, advice }) => [rule, `${meaning} ${advice}`]))
+  const explained = [...byRule].map(([rule, text]) => `\n${rule}\n  ${text}\n`)
+  return toTable(violationColumns, violations) + explained.join('')
 }
 
 const violationColumns: Column<LedgerCheck['violations'][number]>[] = [

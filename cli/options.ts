@@ -1,8 +1,9 @@
 import { InvalidArgumentError, type Command } from 'commander'
-import type { UsageDimension } from '../services/reports/usage.ts'
+import { isTagName, type UsageDimension } from '../services/reports/dimensions.ts'
 import { readIsoTime } from '../services/shared/iso-time.ts'
 import { nanoFromUsd } from '../services/shared/money.ts'
 import { maxPageSize } from '../services/admin/page.ts'
+import { toReconciliationDimensions } from '../services/admin/reconciliation.ts'
 import { toDimensions } from '../services/admin/usage.ts'
 
 /** Adds `--json` to a command. */
@@ -22,6 +23,11 @@ export function parseAmount (text: string): number {
   return parsed(() => nanoFromUsd(text))
 }
 
+/** Parses an amount, or `all`. */
+export function parseAmountOrAll (text: string): number | 'all' {
+  return text === 'all' ? text : parseAmount(text)
+}
+
 /** Parses an ISO 8601 date or time to milliseconds since 1970. */
 export function parseTime (text: string): number {
   return parsed(() => readIsoTime(text))
@@ -37,8 +43,27 @@ export function parseDuration (text: string): number {
 const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 }
 
 /** Parses the dimensions of a usage report, e.g. `key,day`. */
-export function parseDimensions (text: string): UsageDimension[] {
+export function parseUsageDimensions (text: string): UsageDimension[] {
   return parsed(() => toDimensions(text))
+}
+
+/** Parses the dimensions of a reconciliation, e.g. `provider,day`. */
+export function parseReconciliationDimensions (text: string): ReturnType<typeof toReconciliationDimensions> {
+  return parsed(() => toReconciliationDimensions(text))
+}
+
+/** Parses a share such as `0.05`. */
+export function parseShare (text: string): number {
+  const share = Number(text)
+  if (text.trim() !== '' && share >= 0 && share <= 1) return share
+  throw new InvalidArgumentError('Expected a number from 0 to 1.')
+}
+
+/** Parses a tag and its value, e.g. `project=alpha`. */
+export function parseTag (text: string): { name: string, value: string } {
+  const [, name = '', value = ''] = /^([^=]+)=(.*)$/s.exec(text) ?? []
+  if (!isTagName(name)) throw new InvalidArgumentError('Expected a tag such as project=alpha.')
+  return { name, value }
 }
 
 /** Parses a comma-separated list and appends it to `before`, as an option may be repeated. */

@@ -1,12 +1,17 @@
 import { Command } from 'commander'
 import { addAccountCommands } from './accounts.ts'
+import { addAlertsCommand } from './alerts.ts'
+import { addAuditCommand } from './audit.ts'
+import { addBooksCommands } from './books.ts'
 import { addCreditCommands } from './credits.ts'
 import { addJobCommands } from './jobs.ts'
 import { addKeyCommands } from './keys.ts'
 import { addLedgerCommands } from './ledger.ts'
+import { addMigrateCommand } from './migrate.ts'
 import { addRouteCommands } from './route.ts'
 import { createSession } from './session.ts'
 import { oneLine, type Outcome, type Terminal } from './terminal.ts'
+import { addReconciliationCommand } from './reconciliation.ts'
 import { addUsageCommand } from './usage.ts'
 
 /** Builds the commands of the CLI, which write their exit code to `outcome`. */
@@ -31,8 +36,13 @@ export function createProgram (terminal: Terminal, outcome: Outcome): Command {
   addAccountCommands(program, session)
   addCreditCommands(program, session)
   addUsageCommand(program, session)
+  addReconciliationCommand(program, session)
   addLedgerCommands(program, session)
+  addBooksCommands(program, session)
+  addAlertsCommand(program, session)
+  addAuditCommand(program, session)
   addJobCommands(program, session)
+  addMigrateCommand(program, session)
   addRouteCommands(program, session, terminal.env)
   return program
 }

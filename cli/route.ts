@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { InvalidArgumentError, type Command } from 'commander'
 import type { ChatCompletionRequest } from '../schemas/openai/chat-completions.ts'
 import type { RoutingDecision } from '../schemas/openai/routing.ts'
+import type { Administration } from '../services/admin/administration.ts'
 import type { FeedbackTraining } from '../services/admin/routing-feedback.ts'
 import type { Column } from '../services/admin/format/columns.ts'
 import { toTable } from '../services/admin/format/table.ts'
@@ -36,7 +37,9 @@ export function addRouteCommands (program: Command, session: Session, env: NodeJ
     .option('--apply', 'apply the corrections on all gateways of this database')
     .action(async ({ apply = false, ...options }: JsonOption & { apply?: boolean }) => {
       const { trainOnFeedback } = await import('../services/admin/routing-feedback.ts')
-      await session.show(options, ({ store }) => trainOnFeedback(store, apply, Date.now()), trainingReport)
+      const train = (administration: Administration) =>
+        trainOnFeedback(administration, apply, administration.store.clock())
+      await session.show(options, train, trainingReport)
     })
 }
 

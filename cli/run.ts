@@ -24,14 +24,15 @@ function messageOf (error: unknown): string {
   if (!(error instanceof StoreUnavailable)) {
     return error instanceof Error ? error.message || error.name : String(error)
   }
-  // The causes say why the database cannot be reached.
-  const messages: string[] = []
+  // The causes say why the database cannot be used.
+  let text = ''
   let cause: unknown = error
-  while (cause instanceof Error && messages.length < maxCauses) {
-    if (cause.message !== '') messages.push(cause.message.replace(/\.$/, ''))
+  for (let causes = 0; cause instanceof Error && causes < maxCauses; causes++) {
+    const message = cause.message.replace(/\.$/, '')
+    if (!text.includes(message)) text += text === '' ? message : `: ${message}`
     cause = cause.cause
   }
-  return `${messages.join(': ')}. Check DATABASE_URL.`
+  return `${text}. Check DATABASE_URL.`
 }
 
 const maxCauses = 3

@@ -6,9 +6,10 @@ import { createAccounts } from '../services/ledger/accounts.ts'
 import { createAdministration, type Administration } from '../services/admin/administration.ts'
 import type { Page } from '../services/admin/page.ts'
 import { processWarnings } from '../services/shared/log.ts'
-import { openStore } from '../services/store/open.ts'
+import { migrateDatabase, openStore } from '../services/store/open.ts'
 import type { Column } from '../services/admin/format/columns.ts'
 import { toTable } from '../services/admin/format/table.ts'
+import { cliActor } from './actor.ts'
 import { exitCodes, type Outcome, type Terminal } from './terminal.ts'
 
 export type Session = ReturnType<typeof createSession>
@@ -19,23 +20,32 @@ type Work<Result> = (administration: Administration) => Promise<Result>
 export function createSession (terminal: Terminal, outcome: Outcome) {
   const { stdout, stderr } = terminal
   const warn = (message: string) => { stderr.write(`tollgate: ${message}\n`) }
+  const log = { ...processWarnings, warn: (_details: object, message: string) => warn(message) }
 
   return {
-    /** Opens the database of the environment, runs `work`, and closes it. */
+    /**
+     * Opens the database of the environment, runs `work`, and closes it. Throws an Error for an older
+     * database: the nodes that use it may be older, too.
+     */
     async administer<Result> (work: Work<Result>): Promise<Result> {
       const { databaseUrl } = readSettings(terminal.env)
       const path = /^sqlite:(?!:memory:$)(.+)$/.exec(databaseUrl)?.[1]
       const isNew = path !== undefined && !existsSync(path)
-      const log = { ...processWarnings, warn: (_details: object, message: string) => warn(message) }
-      const store = await openStore(databaseUrl, { log })
+      const store = await openStore(databaseUrl, { log, migrations: 'refuse' })
       // Explains the empty list to a user in the wrong folder.
       if (isNew) warn(`created a new database at ${path}; set DATABASE_URL to use another one`)
       try {
         const keys = createKeys(store)
-        return await work(createAdministration({ store, keys, accounts: createAccounts(store) }))
+        const accounts = createAccounts(store)
+        return await work(createAdministration({ actor: cliActor(), store, keys, accounts }))
       } finally {
         await store.close()
       }
+    },
+
+    /** Migrates the database of the environment, and returns the names of the migrations it lacked. */
+    async migrate (): Promise<string[]> {
+      return await migrateDatabase(readSettings(terminal.env).databaseUrl, log)
     },
 
     /** Prints a result as JSON with `--json`, else as text. */

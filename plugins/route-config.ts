@@ -1,3 +1,4 @@
+import type { Permission } from '../services/keys/roles.ts'
 import type { Operation } from '../services/requests/request-summary.ts'
 
 declare module 'fastify' {
@@ -7,6 +8,8 @@ declare module 'fastify' {
     passThrough?: boolean
     /** The body is a prompt whose tokens count against the limits of the key. */
     countsTokens?: boolean
+    /** What an operator needs to enter a route under `/admin`; `own` unless it is declared. */
+    permission?: Permission
     /** What the route does, for the spans of its requests. */
     operation?: Operation
     /** The schema of the events of an answer that is streamed. */

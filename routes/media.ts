@@ -53,8 +53,9 @@ const media: FastifyPluginAsyncTypebox = async app => {
       config: { passThrough: true },
       schema: { tags: ['Models'], summary: 'Fetch a generated image or video', params, querystring, response },
       handler: async ({ headers, query, params: { name }, log }, reply) => {
-        const found = await resolveSignedUrl(app.media, { name, exp: query.exp, sig: query.sig }, Date.now())
-        const answer = mediaResponse(found, headers, Date.now())
+        const nowMs = app.store.clock()
+        const found = await resolveSignedUrl(app.media, { name, exp: query.exp, sig: query.sig }, nowMs)
+        const answer = mediaResponse(found, headers, nowMs)
         reply.code(answer.status).headers(answer.headers)
         if (method === 'HEAD' || answer.status === 304) return reply.send(undefined)
         return reply.send(await open(found, log, answer.range))

@@ -1,5 +1,5 @@
 import { globSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import t from 'tap'
 import { importedFiles, importsOf } from '../tools/imports.ts'
 
@@ -26,14 +26,16 @@ const serviceFolders: Record<string, string[]> = {
   upstream: ['catalogue', 'shared'],
   media: ['store', 'shared'],
   config: ['catalogue', 'media', 'shared'],
-  ledger: ['store', 'shared'],
-  keys: ['ledger', 'store', 'shared'],
+  audit: ['store', 'shared'],
+  ledger: ['audit', 'store', 'shared'],
+  keys: ['audit', 'ledger', 'store', 'shared'],
   providers: ['catalogue', 'media', 'upstream', 'shared'],
   models: ['catalogue', 'providers', 'shared'],
   deployments: ['catalogue', 'providers', 'store', 'shared'],
   billing: ['catalogue', 'ledger', 'providers', 'shared'],
   limits: ['billing', 'store', 'shared'],
   reports: ['keys', 'ledger', 'store', 'shared'],
+  alerts: ['keys', 'ledger', 'media', 'reports', 'store', 'shared'],
   routing: ['billing', 'catalogue', 'store', 'shared'],
   requests: ['billing', 'catalogue', 'deployments', 'keys', 'ledger', 'models', 'providers', 'shared'],
   chat: ['billing', 'catalogue', 'ledger', 'providers', 'requests', 'routing', 'upstream', 'shared'],
@@ -42,7 +44,7 @@ const serviceFolders: Record<string, string[]> = {
   videos: ['billing', 'catalogue', 'http', 'ledger', 'media', 'models', 'providers', 'requests', 'store', 'shared'],
   observability: ['deployments', 'ledger', 'requests', 'store', 'videos', 'shared'],
   admin: [
-    'config', 'deployments', 'keys', 'ledger', 'models', 'observability', 'reports', 'routing', 'store', 'videos', 'shared'
+    'audit', 'config', 'deployments', 'keys', 'ledger', 'models', 'observability', 'reports', 'routing', 'store', 'videos', 'shared'
   ]
 }
 
@@ -137,4 +139,9 @@ t.test('only the composition root reads the environment', async t => {
 t.test('core code names no provider', async t => {
   const core = sources.filter(file => !/^(services\/(providers|config|catalogue)|schemas\/config|tools|cli)\//.test(file))
   t.same(core.filter(file => /['"`](groq|mistral|anthropic|gemini|openrouter|deepseek)/.test(textOf(file))), [])
+})
+
+t.test('migrations are numbered without gaps', async t => {
+  const files = globSync('services/store/migrations/*.sql', { cwd: root }).sort()
+  t.same(files.map(file => Number(basename(file).slice(0, 3))), files.map((_, index) => index + 1))
 })

@@ -4,14 +4,17 @@ import { openStore } from '../services/store/open.ts'
 import type { Store } from '../services/store/store.ts'
 import { sharedPostgres } from './postgres.ts'
 import { temporaryFolder } from './process.ts'
+import { openWithClock } from './store-clock.ts'
 
 /** An empty database of one engine, removed when the test ends. */
 export interface Database {
   engine: Store['engine']
   /** For `openStore`, or `DATABASE_URL` of another process; on Postgres it already has a query. */
   url: string
-  /** Opens a store as another node would; it is closed when the test ends. */
-  open (): Promise<Store>
+  /**
+   * Opens a store as another node would; it is closed when the test ends. `clock` replaces the database's.
+   */
+  open (clock?: () => number): Promise<Store>
 }
 
 const engines: readonly Store['engine'][] = ['sqlite', 'postgres']
@@ -33,8 +36,8 @@ export async function createDatabase (t: Test, engine: Store['engine']): Promise
   return {
     engine,
     url,
-    open: async () => {
-      const store = await openStore(url)
+    open: async (clock) => {
+      const store = clock === undefined ? await openStore(url) : await openWithClock(url, clock)
       t.teardown(() => store.close())
       return store
     }

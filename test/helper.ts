@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import pino from 'pino'
-import { breakerDefaults, requestsDefaults, videoDefaults } from '../services/config/defaults.ts'
+import { breakerDefaults, requestsDefaults, blockDefaults } from '../services/config/defaults.ts'
 import { build } from '../fastify.config.ts'
 import type { GatewayConfig, ModelConfig, ProviderConfig } from '../services/catalogue/types.ts'
 import { configFromEnvironment } from '../services/config/environment/environment.ts'
@@ -108,7 +108,7 @@ export function configFor (provider: ProviderConfig, more: Partial<ModelConfig> 
   const model = { ...modelFromCatalogue(provider.id, 'gpt-5-nano'), id: 'chat', deployments: [deployment], price: free, ...more }
   const requests = { ...requestsDefaults, retries: 0 }
   const breaker = { ...breakerDefaults, failures: 1000, minRequests: 1000 }
-  return { providers: [provider], models: [model], policies: [], requests, breaker, video: videoDefaults }
+  return { ...blockDefaults, providers: [provider], models: [model], policies: [], requests, breaker }
 }
 
 function createLog () {

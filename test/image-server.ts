@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import sharp from 'sharp'
 import type { ProviderConfig } from '../services/catalogue/types.ts'
 import { newProvider } from '../services/config/new-provider.ts'
-import { Deadlines } from '../services/shared/deadline-timer.ts'
+import { Deadlines } from '../services/shared/timers.ts'
 import type { ImageCall } from '../services/providers/provider-image.ts'
 import { createProvider } from '../services/providers/registry.ts'
 

@@ -34,7 +34,7 @@ t.test('a first start prints a key and a command that works when pasted; a secon
   first.child.kill('SIGTERM')
   t.equal(await first.exited, 0)
 
-  const second = await spawnGateway(t, {}, first.folder)
+  const second = await spawnGateway(t, {}, { folder: first.folder })
   const again = await addressOf(second)
   t.equal(again.key, '')
   t.equal((await ask(again.url, key, { model: 'sandbox-chat' })).statusCode, 200, 'the first key still works')
@@ -104,7 +104,7 @@ t.test('a second address behaves like the first', async t => {
   gateway.child.kill('SIGTERM')
   t.ok((await reading).endsWith('data: [DONE]\n\n'), 'a stream there ends properly too')
   t.equal(await gateway.exited, 0)
-  const { url: again } = await addressOf(await spawnGateway(t, {}, gateway.folder))
+  const { url: again } = await addressOf(await spawnGateway(t, {}, { folder: gateway.folder }))
   const billing = await request(`${again}/dashboard/billing`, { headers: { authorization: `Bearer ${key}` } })
   const { total_spent: spent } = await billing.body.json() as { total_spent: number }
   t.ok(spent > 0, 'and is paid for')
@@ -148,7 +148,7 @@ models:
   - { id: ${model}, provider: up, model: gpt-5-nano, price: { input: 0, output: 0 } }
 `
   await writeFile(path, config('first'))
-  const gateway = await spawnGateway(t, {}, folder)
+  const gateway = await spawnGateway(t, {}, { folder })
   const { url, key } = await addressOf(gateway)
   const statusOf = async (model: string) => {
     const answer = await ask(url, key, { model })
@@ -196,7 +196,7 @@ t.test('an address in use stops the start with a message', async t => {
 t.test('an invalid configuration stops the start with a message', async t => {
   const folder = await temporaryFolder(t)
   await writeFile(join(folder, 'gateway.yaml'), 'models:\n  - { id: a, provider: nobody }\n  - { id: b, kind: cat }\n')
-  const gateway = await spawnGateway(t, {}, folder)
+  const gateway = await spawnGateway(t, {}, { folder })
   t.equal(await gateway.exited, 1)
   t.match(gateway.output(), /:2:24 models\[0\].provider: is not a\s+known provider/)
   t.match(gateway.output(), /:3:/)

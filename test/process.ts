@@ -42,13 +42,21 @@ export function withoutHooks (command: string, ...args: string[]): [string, stri
   return ['/usr/bin/env', ['-u', 'NODE_OPTIONS', command, ...args]]
 }
 
+interface Start {
+  /** Its working directory; a new one by default. */
+  folder?: string
+  /** A module that is loaded before the gateway. */
+  preload?: string
+}
+
 /** Starts the gateway as `npm start` does, with `env` as its whole environment. */
 export async function spawnGateway (
-  t: Teardown, env: Record<string, string> = {}, folder?: string
+  t: Teardown, env: Record<string, string> = {}, { folder, preload }: Start = {}
 ): Promise<GatewayProcess> {
   const cwd = folder ?? await temporaryFolder(t)
   const root = join(import.meta.dirname, '..')
-  const program = ['--import', join(root, 'bin', 'compile-cache.js'), join(root, 'bin', 'serve.ts')]
+  const first = preload === undefined ? [] : ['--import', preload]
+  const program = [...first, '--import', join(root, 'bin', 'compile-cache.js'), join(root, 'bin', 'serve.ts')]
   const child = spawn(...withoutHooks(process.execPath, ...program), {
     cwd, env: { ...usual, ...env }, stdio: ['ignore', 'pipe', 'pipe']
   })

@@ -5,6 +5,7 @@ import fp from 'fastify-plugin'
 import { createKeys, type Keys } from '../../services/keys/keys.ts'
 import { GatewayError } from '../../services/shared/errors.ts'
 import { incorrectKey, missingKey } from '../../services/keys/errors.ts'
+import type { Operator } from '../../services/keys/roles.ts'
 import type { KeyRecord } from '../../services/keys/types.ts'
 
 declare module 'fastify' {
@@ -13,13 +14,15 @@ declare module 'fastify' {
     keys: Keys
     /** An onRequest hook for scopes that need a user's key: sets `request.apiKey` or ends in 401 or 503. */
     authenticate: onRequestHookHandler
-    /** An onRequest hook for scopes that only operators may enter: ends in 401 or 503 for everybody else. */
+    /** An onRequest hook for scopes of operators: sets `request.actor` or ends in 401 or 503. */
     authenticateAdmin: onRequestHookHandler
   }
 
   interface FastifyRequest {
     /** The key of the request; set only behind `app.authenticate`. */
     apiKey: KeyRecord
+    /** The operator; set only behind `app.authenticateAdmin`. */
+    actor: Operator
   }
 }
 
@@ -33,6 +36,7 @@ export default fp<AuthOptions>(async (app, { adminKey = null }) => {
   const keys = createKeys(app.store)
   app.decorate('keys', keys)
   app.decorateRequest('apiKey')
+  app.decorateRequest('actor')
   await app.register(bearerAuth, { addHook: false, keys: [] })
   const createVerifier = app.verifyBearerAuthFactory
   if (createVerifier === undefined) throw new Error('@fastify/bearer-auth has not decorated the server')
@@ -46,13 +50,14 @@ export default fp<AuthOptions>(async (app, { adminKey = null }) => {
   }))
 
   const expected = adminKey === null ? null : sha256(adminKey)
-  app.decorate('authenticateAdmin', verifyWith(async key => {
+  app.decorate('authenticateAdmin', verifyWith(async (key, request) => {
     if (key === '') throw missingKey()
     // Digests have one length, so the comparison does not reveal that of the key.
-    if (expected !== null && timingSafeEqual(expected, sha256(key))) return true
+    const isExpected = expected !== null && timingSafeEqual(expected, sha256(key))
+    if (isExpected) return setActor(request, environmentActor)
     try {
-      await keys.authenticate(key, 'admin')
-      return true
+      const { id, label, role } = await keys.authenticateAdmin(key)
+      return setActor(request, { id: `key:${id}`, label, role })
     } catch (error) {
       throw error instanceof GatewayError ? incorrectKey(key) : error
     }
@@ -61,6 +66,13 @@ export default fp<AuthOptions>(async (app, { adminKey = null }) => {
 
 function setKey (request: { apiKey: KeyRecord }, record: KeyRecord): true {
   request.apiKey = record
+  return true
+}
+
+const environmentActor: Operator = { id: 'env', label: null, role: 'owner' }
+
+function setActor (request: { actor: Operator }, actor: Operator): true {
+  request.actor = actor
   return true
 }
 

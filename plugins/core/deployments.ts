@@ -21,7 +21,7 @@ interface DeploymentsOptions {
 /** Keeps health and speed of deployments, shares them between nodes, and probes providers if configured. */
 export default fp<DeploymentsOptions>(async (app, { shareEveryMs = 3000 }) => {
   const { config } = app.models
-  const deployments = createDeployments({ config })
+  const deployments = createDeployments({ config, clock: app.store.clock })
   app.decorate('deployments', deployments)
   showDeployments(app.metrics, deployments)
 

@@ -1,4 +1,5 @@
 export { default as accounts } from './accounts.ts'
+export { default as alerts } from './alerts.ts'
 export { default as auth } from './auth.ts'
 export { default as deployments } from './deployments.ts'
 export { default as ledger } from './ledger.ts'

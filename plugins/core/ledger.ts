@@ -1,8 +1,11 @@
 import fp from 'fastify-plugin'
-import { checkLedger } from '../../services/ledger/check.ts'
+import { checkBooks } from '../../services/ledger/check.ts'
+import { explanations } from '../../services/ledger/check/explanations.ts'
 import { createLedger } from '../../services/ledger/create.ts'
 import type { Ledger } from '../../services/ledger/ledger.ts'
-import { showLedger } from '../../services/observability/metrics/gateway.ts'
+import { showLedger, showSuspense } from '../../services/observability/metrics/gateway.ts'
+import { periodically } from '../../services/shared/timers.ts'
+import { claimChore } from '../../services/store/chores.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -16,40 +19,48 @@ declare module 'fastify' {
 const hourMs = 3_600_000
 
 interface LedgerPluginOptions {
+  /** The running configuration's time limit of a request. */
+  deadlineMs: () => number
   checkEveryMs?: number
   /** How long a node is silent before others take over its jobs; the heartbeat is a fraction of it. */
   takeoverMs?: number | undefined
 }
 
 const maxHeartbeatMs = 3_000
+/** Work for a request that goes on after its deadline, until it is charged. */
+const afterDeadlineMs = 120_000
 
-/** Decorates `app.ledger`, and checks the books every hour. Violations are logged, never repaired. */
-export default fp<LedgerPluginOptions>(async (app, { checkEveryMs = hourMs, takeoverMs = Infinity }) => {
+/** Decorates `app.ledger`; each hour one node checks the books. Violations are logged, never repaired. */
+export default fp<LedgerPluginOptions>(async (app, pluginOptions) => {
+  const { deadlineMs, checkEveryMs = hourMs, takeoverMs = Infinity } = pluginOptions
   const options = { heartbeatMs: Math.min(maxHeartbeatMs, takeoverMs / 5) }
   const onWrite = app.metrics.histogram({
     name: 'ledger_flush_seconds',
     help: 'Time to commit a batch of the ledger.',
     bounds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
   })
-  const ledger = createLedger({ store: app.store, log: app.log, options, onWrite })
+  const ledger = createLedger({
+    store: app.store, log: app.log, options, onWrite, requestMs: () => deadlineMs() + afterDeadlineMs
+  })
   app.decorate('ledger', ledger)
 
   let found = 0
-  async function check (): Promise<void> {
-    try {
-      const violations = await checkLedger(app.store)
-      found += violations.length
-      for (const violation of violations) app.log.error({ violation }, 'the books do not add up')
-    } catch (error) {
-      app.log.warn({ err: error }, 'the books could not be checked')
+  const checks = periodically(() => checkEveryMs, async signal => {
+    if (!await claimChore(app.store, 'ledger-check', checkEveryMs)) return
+    const { violations } = await checkBooks(app.store, { signal })
+    found += violations.length
+    for (const violation of violations) {
+      app.log.error({ violation, ...explanations[violation.rule] }, 'the books do not add up')
     }
-  }
+  }, err => app.log.warn({ err }, 'the books could not be checked'))
   app.decorate('ledgerViolations', () => found)
   showLedger(app.metrics, ledger, () => found)
-  const timer = setInterval(check, checkEveryMs).unref()
+  showSuspense(app.metrics, app.store)
 
+  // Their clients try again, at another node.
+  app.addHook('preClose', async () => ledger.refuseWaiting())
   app.addHook('onClose', async () => {
-    clearInterval(timer)
+    await checks.stop()
     await ledger.close()
   })
 }, { name: 'ledger', dependencies: ['store', 'metrics'] })

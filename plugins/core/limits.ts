@@ -1,14 +1,17 @@
-import type { FastifyReply, FastifyRequest, preHandlerHookHandler } from 'fastify'
+import type { FastifyReply, FastifyRequest, preHandlerAsyncHookHandler, preHandlerHookHandler } from 'fastify'
 import fp from 'fastify-plugin'
+import { inactiveAccount } from '../../services/keys/errors.ts'
 import { createIds } from '../../services/shared/ids.ts'
 import { createRateLimiter, type Admission } from '../../services/limits/limits.ts'
 import { tokensReserved } from '../../services/limits/tokens.ts'
-import { limitKinds } from '../../services/shared/limits.ts'
+import { limitKinds, noLimits } from '../../services/shared/limits.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** A preHandler hook for routes that do work for a key: ends in 429 when a limit is used up. */
+    /** A preHandler hook for routes that do work for a key: 429 beyond a limit, 403 for a frozen account. */
     keepLimits: preHandlerHookHandler
+    /** A preHandler hook for what a key may ask about its own money: 429 beyond a limit of its own. */
+    keepBillingLimit: preHandlerAsyncHookHandler
   }
 }
 
@@ -16,7 +19,7 @@ declare module 'fastify' {
  * Offers `app.keepLimits`. It comes after the body has been validated, so what is refused for itself does not
  * count; nor does what ends in an error before a provider was called.
  */
-export default fp(async app => {
+export default fp<{ billingPerMinute: number }>(async (app, { billingPerMinute }) => {
   const limits = createRateLimiter({
     store: app.store,
     node: createIds('node_')(),
@@ -26,7 +29,8 @@ export default fp(async app => {
     () => limitKinds.map(kind => ({ labels: { kind }, value: limits.refused[kind] })))
 
   app.decorate('keepLimits', function keepLimits (request, reply, done) {
-    const scopes = request.apiKey.limits
+    const { limits: scopes, accountState } = request.apiKey
+    if (accountState !== 'active') return done(inactiveAccount(accountState))
     if (scopes.length === 0) return done()
     const { countsTokens = false } = request.routeOptions.config
     const tokens = countsTokens ? tokensReserved(request.body, request.jsonText?.bytes.length ?? 0) : 0
@@ -39,6 +43,11 @@ export default fp(async app => {
       begin(request, reply, admission)
       done()
     }).catch(done)
+  })
+  app.decorate('keepBillingLimit', async function keepBillingLimit ({ apiKey }, reply) {
+    const scope = `billing requests of key:${apiKey.id}`
+    const admission = await limits.admit([{ ...noLimits, scope, requestsPerMinute: billingPerMinute }], 0)
+    reply.headers(admission.headers)
   })
   app.addHook('onClose', async () => { await limits.close() })
 }, { name: 'limits', dependencies: ['store', 'auth', 'trace', 'metrics', 'json-body'] })

@@ -2,7 +2,7 @@ import fp from 'fastify-plugin'
 import { createDownloader } from '../../services/media/download.ts'
 import type { Download } from '../../services/media/media.ts'
 import { createProviders, type Providers } from '../../services/providers/registry.ts'
-import { Deadlines } from '../../services/shared/deadline-timer.ts'
+import { Deadlines } from '../../services/shared/timers.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {

@@ -1,9 +1,12 @@
 import type { ServerResponse } from 'node:http'
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { overloaded } from '../../services/http/load.ts'
 import type { Incoming } from '../../services/requests/incoming.ts'
 import type { ActiveMember } from '../../services/shared/active-set.ts'
+import type { Tags } from '../../services/ledger/ledger.ts'
+import { createTagReader, tagsHeader } from '../../services/requests/tags.ts'
+import { isObject } from '../../services/shared/json.ts'
 import { readRequestOptions } from '../../services/requests/request-headers.ts'
 
 declare module 'fastify' {
@@ -20,6 +23,12 @@ export class RequestAbort extends AbortController implements ActiveMember {
 
 /** Turns validated requests into what the use cases take. */
 export default fp(async app => {
+  const names = () => app.models.config().usage.tags
+  const readTags = createTagReader({ names, clock: () => app.store.clock() })
+  const tagsOf = ({ apiKey: { account }, body, headers }: FastifyRequest): Tags | null => {
+    if (names().length === 0) return null
+    return readTags({ account, metadata: isObject(body) ? body.metadata : null, header: headers[tagsHeader] })
+  }
   app.decorateReply('incoming', function <Body> (this: ReplyWith<Body>): Incoming<Body> {
     const { request, raw } = this
     const { apiKey, body, trace } = request
@@ -31,7 +40,7 @@ export default fp(async app => {
       request: body,
       text: request.jsonText,
       requestId: request.id,
-      payer: { key: apiKey.id, chain: apiKey.chainAt(Date.now()) },
+      payer: { key: apiKey.id, chain: apiKey.chainAt(app.store.clock()), tags: tagsOf(request) },
       mayUse: model => apiKey.mayUse(model),
       signal: abort.signal,
       giveUp: reason => abort.abort(reason),
@@ -39,7 +48,7 @@ export default fp(async app => {
       delivery: this.toDelivery(abort.signal)
     }
   })
-}, { name: 'incoming', dependencies: ['auth', 'json-body', 'overload', 'trace', 'graceful-close', 'sse-reply'] })
+}, { name: 'incoming', dependencies: ['store', 'models', 'auth', 'json-body', 'overload', 'trace', 'graceful-close', 'sse-reply'] })
 
 type ReplyWith<Body> = FastifyReply & { request: { body: Body } }
 

@@ -1,5 +1,5 @@
 import fp from 'fastify-plugin'
-import { JsonText } from '../../services/shared/json-text.ts'
+import { JsonText } from '../../services/shared/json.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

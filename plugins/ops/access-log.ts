@@ -25,6 +25,7 @@ function lineOf (finished: RequestSummary): object {
     used: trace.report?.model ?? trace.upstreamModel ?? undefined,
     promptTokens: usage?.prompt,
     completionTokens: usage?.completion,
+    isCut: trace.report?.isCut === true ? true : undefined,
     images: trace.images ?? undefined,
     job: trace.job ?? undefined,
     costUsd: trace.costNano === null ? undefined : usdFromNano(trace.costNano),

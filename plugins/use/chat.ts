@@ -3,6 +3,8 @@ import { createAutoModel } from '../../services/chat/auto-model.ts'
 import { createCachedAnswers } from '../../services/chat/cache/answers.ts'
 import { createCachedChat } from '../../services/chat/cache/cached-chat.ts'
 import { createChat, type Chat } from '../../services/chat/chat.ts'
+import { createDrains } from '../../services/requests/drains.ts'
+import { usdFromNano } from '../../services/shared/money.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -13,8 +15,21 @@ declare module 'fastify' {
 
 /** Offers the use case of chat, with a cache of answers unless `cacheBytes` is 0. */
 export default fp<{ cacheBytes: number }>(async (app, { cacheBytes }) => {
+  const drains = createDrains({ running: app.running })
+  let abandonedNano = 0
+  const { gauge, counter } = app.metrics
+  gauge({ name: 'abandoned_calls', help: 'Calls of providers that go on although their client has left.' },
+    () => drains.count)
+  counter({ name: 'abandoned_cost_usd_total', help: 'Charges for whole answers whose client had left, in US dollars.' },
+    () => abandonedNano / 1e9)
   const chat = createChat({
     ...app.requests,
+    drains,
+    onAbandoned (id, { model, provider, costNano }) {
+      abandonedNano += costNano ?? 0
+      const costUsd = costNano === null ? null : usdFromNano(costNano)
+      app.log.info({ reqId: id, model, provider, costUsd }, 'the client of an answer had left')
+    },
     ledger: app.ledger,
     config: app.models.config,
     autoModel: createAutoModel(app.router, app.routingFeedback, app.ledger)
@@ -23,4 +38,6 @@ export default fp<{ cacheBytes: number }>(async (app, { cacheBytes }) => {
   app.decorate('chat', cacheBytes === 0
     ? chat
     : createCachedChat({ chat, answers: createCachedAnswers(cacheBytes), resolve }))
-}, { name: 'chat', dependencies: ['requests', 'models', 'ledger', 'routing'] })
+  // Before the connections and the ledger are closed.
+  app.addHook('onClose', async () => { await chat.idle() })
+}, { name: 'chat', dependencies: ['requests', 'models', 'ledger', 'routing', 'metrics', 'graceful-close'] })

@@ -17,6 +17,7 @@ export default fp(async app => {
   }, () => lateNano / 1e9)
   const images = createImages({
     ...app.requests,
+    config: app.models.config,
     media: app.media,
     download: app.download,
     onLost: error => app.log.error(error, 'an image could not be stored'),
@@ -28,4 +29,4 @@ export default fp(async app => {
   app.decorate('images', images)
   // Before the connections and the ledger are closed.
   app.addHook('onClose', async () => { await images.close() })
-}, { name: 'images', dependencies: ['requests', 'media', 'providers', 'metrics'] })
+}, { name: 'images', dependencies: ['requests', 'models', 'media', 'providers', 'metrics'] })

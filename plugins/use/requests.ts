@@ -1,7 +1,9 @@
 import fp from 'fastify-plugin'
+import { createCostWatch, type CostWatch } from '../../services/requests/cost-watch.ts'
 import { createRequestHolds, type RequestHolds } from '../../services/requests/request-hold.ts'
 import type { Candidate, Catalogue } from '../../services/requests/candidates.ts'
 import { createIds } from '../../services/shared/ids.ts'
+import { countCostMismatches } from '../../services/observability/metrics/gateway.ts'
 import type { UpstreamError } from '../../services/shared/errors.ts'
 
 declare module 'fastify' {
@@ -10,6 +12,8 @@ declare module 'fastify' {
     requests: {
       catalogue: Catalogue
       holds: RequestHolds
+      /** Compares what a provider reports that a request has cost with what was expected. */
+      onReportedCost: CostWatch
       /** Logs a call of a provider that failed. */
       onFailure (requestId: string, candidate: Candidate, error: UpstreamError): void
     }
@@ -18,21 +22,20 @@ declare module 'fastify' {
 
 /** Offers models, providers, health and holds to the use cases. */
 export default fp(async app => {
-  let excessCount = 0
-  app.metrics.counter(
-    { name: 'request_excess_total', help: 'Requests that cost more than their hold; only the hold was charged.' },
-    () => excessCount)
+  const onReportedCost = createCostWatch({
+    tolerance: () => app.models.config().usage.costTolerance,
+    log: app.log,
+    onMismatch: countCostMismatches(app.metrics)
+  })
   app.decorate('requests', {
     catalogue: { resolve: app.models.resolve, provider: app.providers.get, deployments: app.deployments },
     holds: createRequestHolds({
       ledger: app.ledger,
       newId: createIds('hold_'),
       onError: error => app.log.error(error, 'a request could not be booked'),
-      onExcess: excess => {
-        excessCount++
-        app.log.warn(excess, 'a request cost more than its hold; only the hold was charged')
-      }
+      onReportedCost
     }),
+    onReportedCost,
     onFailure (id, { provider, deployment: { model } }, { kind, sent, details: { status } }) {
       app.log.warn({ reqId: id, provider: provider.id, model, kind, sent, status }, 'a call of a provider failed')
     }

@@ -24,7 +24,7 @@ interface VideosOptions { releaseMs: number, timing?: Partial<Timing> }
 
 /** Offers `app.videos`; when the server closes, long polls are ended after `releaseMs`. */
 export default fp<VideosOptions>(async (app, { releaseMs, timing = {} }) => {
-  const { store, ledger, media, download, models, log, requests: { catalogue } } = app
+  const { store, ledger, media, download, models, log, requests: { catalogue, onReportedCost } } = app
   app.decorate('videos', await createVideoService({
     store,
     ledger,
@@ -35,6 +35,7 @@ export default fp<VideosOptions>(async (app, { releaseMs, timing = {} }) => {
     onEnd: countJobs(app.metrics),
     models,
     catalogue,
+    onReportedCost,
     settings: () => models.config().video
   }))
   showJobs(app.metrics, store)

@@ -1,49 +1,75 @@
+import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Account, AccountChange, AccountList, AccountQuery, NewAccount } from '../../schemas/admin/accounts.ts'
+import {
+  Account, AccountChange, AccountList, AccountQuery, Closing, Freezing, NewAccount
+} from '../../schemas/admin/accounts.ts'
 import { ById } from '../../schemas/admin/shared.ts'
 import { errorResponses } from '../../schemas/openai/error.ts'
-import { createAccount, getAccount, listAccounts, updateAccount } from '../../services/admin/accounts.ts'
+import {
+  closeAccount, createAccount, freezeAccount, getAccount, listAccounts, unfreezeAccount, updateAccount
+} from '../../services/admin/accounts.ts'
 import { toPageRequest } from './query.ts'
 
-/** `GET` and `POST /admin/accounts`, `GET` and `PATCH /admin/accounts/:id`. */
+/** The routes of accounts, but for those that book money. */
 const accounts: FastifyPluginAsyncTypebox = async app => {
-  const { administration } = app
-
+  const one = { params: ById, response: { 200: Account, ...errorResponses } }
   app.get('/accounts', {
+    config: { permission: 'read' },
     schema: {
       summary: 'List the accounts and what they have',
       querystring: AccountQuery,
       response: { 200: AccountList, ...errorResponses }
     }
-  }, async ({ query }) => await listAccounts(administration, toPageRequest(query)))
+  }, async ({ query, administration }) => await listAccounts(administration, toPageRequest(query)))
 
   app.post('/accounts', {
+    config: { permission: 'operate' },
     schema: {
       summary: 'Create an account; the same one again changes nothing',
       body: NewAccount,
       response: { 200: Account, 201: Account, ...errorResponses }
     }
-  }, async ({ body }, reply) => {
+  }, async ({ body, administration }, reply) => {
     const { account, created } = await createAccount(administration, body)
     return reply.code(created ? 201 : 200).send(account)
   })
 
   app.get('/accounts/:id', {
-    schema: {
-      summary: 'Show an account and what it has',
-      params: ById,
-      response: { 200: Account, ...errorResponses }
-    }
-  }, async ({ params }) => await getAccount(administration, params.id))
+    config: { permission: 'read' },
+    schema: { summary: 'Show an account and what it has', ...one }
+  }, async ({ params, administration }) => await getAccount(administration, params.id))
 
   app.patch('/accounts/:id', {
+    config: { permission: 'operate' },
     schema: {
-      summary: 'Change the limits of an account; what is absent stays',
-      params: ById,
+      summary: 'Rename an account, change its limits or move it to another parent; what is absent stays',
       body: AccountChange,
-      response: { 200: Account, ...errorResponses }
+      ...one
     }
-  }, async ({ params, body }) => await updateAccount(administration, params.id, body))
+  }, async ({ params, body, administration }) => await updateAccount(administration, params.id, body))
+
+  app.post('/accounts/:id/freeze', {
+    config: { permission: 'operate' },
+    schema: { summary: 'Refuse the requests of an account and of those below it', body: Freezing, ...one },
+    preValidation: withoutBody
+  }, async ({ params, body, administration }) => await freezeAccount(administration, params.id, body))
+
+  app.post('/accounts/:id/unfreeze', {
+    config: { permission: 'operate' },
+    schema: { summary: 'Let the requests of a frozen account pass again', body: Freezing, ...one },
+    preValidation: withoutBody
+  }, async ({ params, body, administration }) => await unfreezeAccount(administration, params.id, body))
+
+  app.post('/accounts/:id/close', {
+    config: { permission: 'own' },
+    schema: { summary: 'Close an account for good', body: Closing, ...one },
+    preValidation: withoutBody
+  }, async ({ params, body, administration }) => await closeAccount(administration, params.id, body))
 }
 
 export default accounts
+
+/** A request may have no body: none of its fields is required. */
+async function withoutBody (request: FastifyRequest): Promise<void> {
+  request.body ??= {}
+}

@@ -1,21 +1,29 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { EntryList, EntryQuery } from '../../schemas/admin/entries.ts'
 import { errorResponses } from '../../schemas/openai/error.ts'
-import { listEntries } from '../../services/admin/entries.ts'
-import { toPageRequest, toPeriod } from './query.ts'
+import { entriesCsv, listEntries } from '../../services/admin/entries.ts'
+import { Csv, toCsvBody, wantsCsv } from '../csv.ts'
+import { refusePaging, toPageRequest, toPeriod } from './query.ts'
 
-/** `GET /admin/entries`: the lines of the books, newest first. */
+const formats = { 'application/json': { schema: EntryList }, 'text/csv': { schema: Csv } }
+
+/** `GET /admin/entries`, newest first; JSON, or CSV when `format` or `Accept` say so. */
 const entries: FastifyPluginAsyncTypebox = async app => {
   app.get('/entries', {
+    config: { permission: 'read', passThrough: true },
     schema: {
       summary: 'List the lines of the books',
       querystring: EntryQuery,
-      response: { 200: EntryList, ...errorResponses }
+      response: { 200: { description: 'One page as JSON, all as CSV', content: formats }, ...errorResponses }
     }
-  }, async ({ query }) => {
+  }, async ({ query, headers, administration }, reply) => {
     const { account, kind } = query
-    const request = { ...toPageRequest(query), ...toPeriod(query), account, kind }
-    return await listEntries(app.administration, request)
+    const request = { ...toPeriod(query), account, kind }
+    if (!wantsCsv(query.format, headers.accept)) {
+      return await listEntries(administration, { ...request, ...toPageRequest(query) })
+    }
+    refusePaging(query)
+    return await toCsvBody(reply, 'entries', entriesCsv(administration, request))
   })
 }
 

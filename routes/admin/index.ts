@@ -1,28 +1,45 @@
 import type { FastifyInstance } from 'fastify'
+import { requirePermission, rolesWith } from '../../services/keys/roles.ts'
 import { createAdministration, type Administration } from '../../services/admin/administration.ts'
 import accounts from './accounts.ts'
+import alerts from './alerts.ts'
+import audit from './audit.ts'
+import books from './books.ts'
 import entries from './entries.ts'
 import jobs from './jobs.ts'
 import keys from './keys.ts'
 import ledger from './ledger.ts'
+import me from './me.ts'
 import postings from './postings.ts'
+import reconciliation from './reconciliation.ts'
 import requests from './requests.ts'
+import suspense from './suspense.ts'
 import usage from './usage.ts'
 
 declare module 'fastify' {
-  interface FastifyInstance {
-    /** What operators work with; there only under `/admin`. */
+  interface FastifyRequest {
+    /** What the operator of the request works with; set only under `/admin`. */
     administration: Administration
   }
 }
 
 /** Everything under `/admin`, for admin keys alone. */
 export default async function admin (app: FastifyInstance): Promise<void> {
-  app.decorate('administration', createAdministration(app))
+  const administration = createAdministration(app)
+  app.decorateRequest('administration', {
+    getter () { return { ...administration, actor: this.actor } }
+  })
   app.addHook('onRoute', route => {
-    route.schema = { tags: ['Administration'], security: [{ adminKey: [] }], ...route.schema }
+    const description = `For the roles ${rolesWith(route.config?.permission ?? unlessDeclared)}.`
+    route.schema = { tags: ['Administration'], description, security: [{ adminKey: [] }], ...route.schema }
   })
   app.addHook('onRequest', app.authenticateAdmin)
-  const all = [accounts, postings, entries, keys, usage, requests, ledger, jobs]
+  app.addHook('onRequest', async ({ actor, routeOptions }) => {
+    requirePermission(actor, routeOptions.config.permission ?? unlessDeclared)
+  })
+  const money = [accounts, postings, books, entries, usage, reconciliation, ledger, suspense]
+  const all = [me, ...money, keys, requests, jobs, audit, alerts]
   for (const routes of all) await app.register(routes)
 }
+
+const unlessDeclared = 'own'

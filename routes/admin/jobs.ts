@@ -7,27 +7,29 @@ import { toPageRequest } from './query.ts'
 
 /** `GET /admin/jobs`, `GET /admin/jobs/:id` and `POST /admin/jobs/:id/cancel`. */
 const jobs: FastifyPluginAsyncTypebox = async app => {
-  const { administration } = app
   const one = { params: ById, response: { 200: AdminJob, ...errorResponses } }
 
   app.get('/jobs', {
+    config: { permission: 'read' },
     schema: {
       summary: 'List the jobs of video models, the newest first',
       querystring: JobQuery,
       response: { 200: AdminJobList, ...errorResponses }
     }
-  }, async ({ query }) => {
+  }, async ({ query, administration }) => {
     const { account, model, state, delivered } = query
     return await listJobs(administration, { ...toPageRequest(query), account, model, state, delivered })
   })
 
   app.get('/jobs/:id', {
+    config: { permission: 'read' },
     schema: { summary: 'Show a job', ...one }
-  }, async ({ params }) => await getJob(administration, params.id))
+  }, async ({ params, administration }) => await getJob(administration, params.id))
 
   app.post('/jobs/:id/cancel', {
+    config: { permission: 'operate' },
     schema: { summary: 'End a job; its client pays nothing', ...one }
-  }, async ({ params }) => await cancelJob(administration, params.id))
+  }, async ({ params, administration }) => await cancelJob(administration, params.id))
 }
 
 export default jobs

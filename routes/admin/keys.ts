@@ -10,30 +10,35 @@ import { toPageRequest } from './query.ts'
  * `…/revoke`.
  */
 const keys: FastifyPluginAsyncTypebox = async app => {
-  const { administration } = app
   const one = { params: ById, response: { 200: Key, ...errorResponses } }
 
   app.get('/keys', {
+    config: { permission: 'read' },
     schema: { summary: 'List the keys', querystring: KeyQuery, response: { 200: KeyList, ...errorResponses } }
-  }, async ({ query }) => await listKeys(administration, { ...toPageRequest(query), account: query.account }))
+  }, async ({ query, administration }) =>
+    await listKeys(administration, { ...toPageRequest(query), account: query.account }))
 
   app.post('/keys', {
+    config: { permission: 'operate' },
     schema: {
       summary: 'Create a key; its secret is in this answer alone',
       body: NewKey,
       response: { 201: KeyWithSecret, ...errorResponses }
     }
-  }, async ({ body }, reply) => reply.code(201).send(await createKey(administration, body)))
+  }, async ({ body, administration }, reply) => reply.code(201).send(await createKey(administration, body)))
 
   app.get('/keys/:id', {
+    config: { permission: 'read' },
     schema: { summary: 'Show a key', ...one }
-  }, async ({ params }) => await getKey(administration, params.id))
+  }, async ({ params, administration }) => await getKey(administration, params.id))
 
   app.patch('/keys/:id', {
+    config: { permission: 'operate' },
     schema: { summary: 'Change the settings of a key; what is absent stays', body: KeyChange, ...one }
-  }, async ({ params, body }) => await updateKey(administration, params.id, body))
+  }, async ({ params, body, administration }) => await updateKey(administration, params.id, body))
 
   app.post('/keys/:id/rotate', {
+    config: { permission: 'operate' },
     schema: {
       summary: 'Give a key a new secret; the one until now works for some time yet',
       params: ById,
@@ -42,11 +47,12 @@ const keys: FastifyPluginAsyncTypebox = async app => {
     },
     // There is nothing that has to be said.
     preValidation: async request => { request.body ??= {} }
-  }, async ({ params, body }) => await rotateKey(administration, params.id, body))
+  }, async ({ params, body, administration }) => await rotateKey(administration, params.id, body))
 
   app.post('/keys/:id/revoke', {
+    config: { permission: 'operate' },
     schema: { summary: 'End a key for good', ...one }
-  }, async ({ params }) => await revokeKey(administration, params.id))
+  }, async ({ params, administration }) => await revokeKey(administration, params.id))
 }
 
 export default keys

@@ -1,16 +1,18 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { LedgerCheck } from '../../schemas/admin/ledger.ts'
+import { LedgerCheck, LedgerCheckQuery } from '../../schemas/admin/ledger.ts'
 import { errorResponses } from '../../schemas/openai/error.ts'
 import { runLedgerCheck } from '../../services/admin/entries.ts'
 
 /** `POST /admin/ledger/check`: what is wrong with the books is an answer, not an error. */
 const ledger: FastifyPluginAsyncTypebox = async app => {
   app.post('/ledger/check', {
+    config: { permission: 'read' },
     schema: {
       summary: 'Check that the books agree with themselves',
+      querystring: LedgerCheckQuery,
       response: { 200: LedgerCheck, ...errorResponses }
     }
-  }, async () => await runLedgerCheck(app.administration))
+  }, async ({ administration, query }) => await runLedgerCheck(administration, query.scope))
 }
 
 export default ledger

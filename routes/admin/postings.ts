@@ -1,10 +1,15 @@
+import type { FastifyReply } from 'fastify'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { NewAdjustment, NewDeposit, NewRefund, PostingHeaders } from '../../schemas/admin/accounts.ts'
+import {
+  NewAdjustment, NewDeposit, NewRefund, NewTransfer, NewWithdrawal, PostingHeaders
+} from '../../schemas/admin/accounts.ts'
 import { Entry } from '../../schemas/admin/entries.ts'
 import { ById } from '../../schemas/admin/shared.ts'
 import { errorResponses } from '../../schemas/openai/error.ts'
 import { GatewayError } from '../../services/shared/errors.ts'
-import { addAdjustment, addDeposit, addRefund } from '../../services/admin/credits.ts'
+import {
+  addAdjustment, addDeposit, addRefund, addTransfer, addWithdrawal, type Booked
+} from '../../services/admin/credits.ts'
 
 /** What all three have in common. A posting that was booked before is answered with 200. */
 const shared = {
@@ -13,33 +18,46 @@ const shared = {
   response: { 200: Entry, 201: Entry, ...errorResponses }
 }
 
-/** `POST /admin/accounts/:id/deposits`, `…/refunds` and `…/adjustments`. */
+/** `POST /admin/accounts/:id/deposits`, `…/withdrawals`, `…/transfers`, `…/refunds` and `…/adjustments`. */
 const postings: FastifyPluginAsyncTypebox = async app => {
-  const { administration } = app
+  const config = { permission: 'money' } as const
 
   app.post('/accounts/:id/deposits', {
+    config,
     schema: { summary: 'Book money into an account', body: NewDeposit, ...shared }
-  }, async ({ params, body, headers }, reply) => {
-    const { entry, created } = await addDeposit(administration, params.id, named(body, headers))
-    return reply.code(created ? 201 : 200).send(entry)
-  })
+  }, async ({ params, body, headers, administration }, reply) =>
+    send(reply, await addDeposit(administration, params.id, named(body, headers))))
+
+  app.post('/accounts/:id/withdrawals', {
+    config,
+    schema: { summary: 'Pay money out of an account, also while requests run', body: NewWithdrawal, ...shared }
+  }, async ({ params, body, headers, administration }, reply) =>
+    send(reply, await addWithdrawal(administration, params.id, named(body, headers))))
+
+  app.post('/accounts/:id/transfers', {
+    config,
+    schema: { summary: 'Move money to another account, or allocate it to one below', body: NewTransfer, ...shared }
+  }, async ({ params, body, headers, administration }, reply) =>
+    send(reply, await addTransfer(administration, params.id, named(body, headers))))
 
   app.post('/accounts/:id/refunds', {
+    config,
     schema: { summary: 'Give back what a request was charged', body: NewRefund, ...shared }
-  }, async ({ params, body, headers }, reply) => {
-    const { entry, created } = await addRefund(administration, params.id, named(body, headers))
-    return reply.code(created ? 201 : 200).send(entry)
-  })
+  }, async ({ params, body, headers, administration }, reply) =>
+    send(reply, await addRefund(administration, params.id, named(body, headers))))
 
   app.post('/accounts/:id/adjustments', {
+    config,
     schema: { summary: 'Add to the credits of an account or take from them', body: NewAdjustment, ...shared }
-  }, async ({ params, body, headers }, reply) => {
-    const { entry, created } = await addAdjustment(administration, params.id, named(body, headers))
-    return reply.code(created ? 201 : 200).send(entry)
-  })
+  }, async ({ params, body, headers, administration }, reply) =>
+    send(reply, await addAdjustment(administration, params.id, named(body, headers))))
 }
 
 export default postings
+
+function send (reply: FastifyReply, { entry, created }: Booked): FastifyReply {
+  return reply.code(created ? 201 : 200).send(entry)
+}
 
 /** Returns the posting under the name that body or header give it, 400 when they differ. */
 function named<Body extends { id?: string }> (body: Body, headers: PostingHeaders): Body {

@@ -16,12 +16,6 @@ export function toPeriod ({ from, to }: { from?: string, to?: string }): { from?
   }
 }
 
-/** Whether an answer shall be CSV: when `format` says so, else when `Accept` names it first. */
-export function wantsCsv (format: 'json' | 'csv' | undefined, accept = ''): boolean {
-  if (format !== undefined) return format === 'csv'
-  return /^\s*text\/csv\b/i.test(accept)
-}
-
 /** Throws GatewayError 400 when a page is asked for of what has none. */
 export function refusePaging (query: { limit?: string, after?: string }): void {
   for (const param of ['limit', 'after'] as const) {

@@ -1,13 +1,13 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { RequestTotalsList, RequestTotalsQuery } from '../../schemas/admin/requests.ts'
 import { errorResponses } from '../../schemas/openai/error.ts'
-import { listRequests } from '../../services/admin/requests.ts'
-import { toDimensions } from '../../services/admin/usage.ts'
+import { listRequests, toRequestDimensions } from '../../services/admin/requests.ts'
 import { toPageRequest, toPeriod } from './query.ts'
 
 /** `GET /admin/requests`: how requests went, summed up out of the request log. */
 const requests: FastifyPluginAsyncTypebox = async app => {
   app.get('/requests', {
+    config: { permission: 'read' },
     schema: {
       summary: 'Sum up latencies, errors, tokens and cost by key, model and day',
       querystring: RequestTotalsQuery,
@@ -16,7 +16,7 @@ const requests: FastifyPluginAsyncTypebox = async app => {
   }, async ({ query }) => {
     const { account, key, model } = query
     await app.flushRequestLog()
-    const filter = { by: toDimensions(query.by), ...toPeriod(query), account, key, model }
+    const filter = { by: toRequestDimensions(query.by), ...toPeriod(query), account, key, model }
     return await listRequests(app.store, { ...filter, ...toPageRequest(query) })
   })
 }

@@ -1,46 +1,48 @@
-import { Readable } from 'node:stream'
-import { Type, type FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { UsageList, UsageQuery } from '../../schemas/admin/usage.ts'
 import { errorResponses } from '../../schemas/openai/error.ts'
-import { listUsage, toDimensions, usageCsv } from '../../services/admin/usage.ts'
-import { refusePaging, toPageRequest, toPeriod, wantsCsv } from './query.ts'
+import { withinRange } from '../../services/admin/amounts.ts'
+import { listUsage, toDimensions, usageCsv, type UsageReport } from '../../services/admin/usage.ts'
+import { Csv, toCsvBody, wantsCsv } from '../csv.ts'
+import { refusePaging, toPageRequest, toPeriod } from './query.ts'
 
-const formats = {
-  'application/json': { schema: UsageList },
-  'text/csv': { schema: Type.Unsafe<Readable>({ type: 'string' }) }
-}
+const formats = { 'application/json': { schema: UsageList }, 'text/csv': { schema: Csv } }
 
 /** `GET /admin/usage`: what was used, summed up; JSON, or CSV when `format` or `Accept` say so. */
 const usage: FastifyPluginAsyncTypebox = async app => {
   app.get('/usage', {
-    config: { passThrough: true },
+    config: { permission: 'read', passThrough: true },
     schema: {
-      summary: 'Sum up what was used by key, model and day',
+      summary: 'Sum up what was used and what it cost',
       querystring: UsageQuery,
       response: { 200: { description: 'One page as JSON, all as CSV', content: formats }, ...errorResponses }
     }
-  }, async ({ query, headers }, reply) => {
-    const { account, key, model } = query
-    const filter = { by: toDimensions(query.by), ...toPeriod(query), account, key, model }
+  }, async ({ query, headers, administration }, reply) => {
+    const report = toReport(query)
     if (!wantsCsv(query.format, headers.accept)) {
-      return await listUsage(app.administration, { ...filter, ...toPageRequest(query) })
+      return await listUsage(administration, { ...report, ...toPageRequest(query) })
     }
     refusePaging(query)
-    const csv = await begun(usageCsv(app.administration, filter))
-    return reply
-      .type('text/csv; charset=utf-8')
-      .header('content-disposition', 'attachment; filename="usage.csv"')
-      .send(Readable.from(csv))
+    return await toCsvBody(reply, 'usage', usageCsv(administration, report))
   })
 }
 
 export default usage
 
-/** Waits for the first piece, so that what fails at once is an error and not the end of an answer. */
-async function begun (pieces: AsyncGenerator<string>): Promise<AsyncGenerator<string>> {
-  const first = await pieces.next()
-  return (async function * () {
-    if (first.done !== true) yield first.value
-    yield * pieces
-  })()
+/** Throws GatewayError 400. */
+function toReport (query: UsageQuery): UsageReport {
+  const { by, children, estimated, tag, account, key, label, model, provider } = query
+  const [, name = '', value = ''] = /^([^=]+)=(.*)$/s.exec(tag ?? '') ?? []
+  return {
+    by: withinRange('by', () => toDimensions(by)),
+    ...toPeriod(query),
+    children: children === 'true',
+    account,
+    key,
+    label,
+    model,
+    provider,
+    estimated: estimated === undefined ? undefined : estimated === 'true',
+    tag: tag === undefined ? undefined : { name, value }
+  }
 }

@@ -15,7 +15,7 @@ const dashboardBillingSubscription: FastifyPluginAsyncTypebox = async app => {
   app.get('/dashboard/billing/subscription', {
     schema: { tags: ['Billing'], summary: 'Show what the key may spend', response: { 200: BillingSubscription, ...errorResponses } }
   }, async ({ apiKey }) => {
-    const limit = exactUsd(await spendingLimit(apiKey, Date.now(), app.ledger.balance))
+    const limit = exactUsd(await spendingLimit(apiKey, app.store.clock(), app.ledger.balance))
     return {
       object: 'billing_subscription' as const,
       has_payment_method: true,

@@ -1,34 +1,48 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { BillingUsage, BillingUsageQuery } from '../../schemas/openai/billing.ts'
 import { errorResponses } from '../../schemas/openai/error.ts'
-import { dailyCosts, readDateRange } from '../../services/reports/daily-costs.ts'
+import { clientUsageCsv } from '../../services/admin/usage.ts'
 import { exactCents } from '../../services/reports/exact-json.ts'
+import { parseOwnDimensions, splitOwnDimensions } from '../../services/reports/own-dimensions.ts'
+import { periodCosts, readDateRange, type PeriodCosts } from '../../services/reports/period-costs.ts'
+import { Csv, toCsvBody, wantsCsv } from '../csv.ts'
+
+const formats = { 'application/json': { schema: BillingUsage }, 'text/csv': { schema: Csv } }
 
 /**
- * `GET /dashboard/billing/usage`, for clients of older gateways: what was spent day by day, in cents; by the
- * key alone when it has a budget of its own, else by its account.
+ * `GET /dashboard/billing/usage`, for clients of older gateways: what was spent, in cents, or as CSV with
+ * tokens; by the key alone when it has a budget of its own or `scope` says so, else by its account.
  */
 const dashboardBillingUsage: FastifyPluginAsyncTypebox = async app => {
   app.get('/dashboard/billing/usage', {
+    config: { passThrough: true },
     schema: {
       tags: ['Billing'],
       summary: 'Show what was spent day by day',
       querystring: BillingUsageQuery,
-      response: { 200: BillingUsage, ...errorResponses }
+      response: { 200: { description: 'In cents as JSON, with tokens as CSV', content: formats }, ...errorResponses }
     }
-  }, async ({ query, apiKey: { id, account, budget } }) => {
-    const range = readDateRange(query, Date.now())
+  }, async ({ query, headers, apiKey: { id, account, budget } }, reply) => {
+    const range = readDateRange(query, app.store.clock())
+    const by = parseOwnDimensions(query.by)
+    const scope = budget !== null || query.scope === 'key' ? { key: id } : { account }
     await app.ledger.flush()
-    const days = await dailyCosts(app.store, { ...range, ...(budget === null ? { account } : { key: id }) })
-    return {
-      object: 'list' as const,
-      total_usage: exactCents(days.reduce((sum, { amountNano }) => sum + amountNano, 0)),
-      daily_costs: days.map(({ startsAt, models }) => ({
-        timestamp: startsAt / 1000,
-        line_items: models.map(({ model, amountNano }) => ({ name: model, cost: exactCents(amountNano) }))
-      }))
+    if (wantsCsv(query.format, headers.accept)) {
+      return await toCsvBody(reply, 'usage', clientUsageCsv(app.store, { ...range, ...scope, by }))
     }
+    return toBillingUsage(await periodCosts(app.store, { ...range, ...scope, ...splitOwnDimensions(by) }))
   })
 }
 
 export default dashboardBillingUsage
+
+function toBillingUsage (periods: readonly PeriodCosts[]): BillingUsage {
+  return {
+    object: 'list',
+    total_usage: exactCents(periods.reduce((sum, { amountNano }) => sum + amountNano, 0)),
+    daily_costs: periods.map(({ startsAt, items }) => ({
+      timestamp: startsAt / 1000,
+      line_items: items.map(({ name, amountNano }) => ({ name, cost: exactCents(amountNano) }))
+    }))
+  }
+}

@@ -2,26 +2,29 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Billing } from '../../schemas/openai/billing.ts'
 import { errorResponses } from '../../schemas/openai/error.ts'
 import { exactUsd } from '../../services/reports/exact-json.ts'
+import { availableTo } from '../../services/reports/spending-limit.ts'
 import subscription from './dashboard-billing-subscription.ts'
 import usage from './dashboard-billing-usage.ts'
 
 /**
- * `GET /dashboard/billing`: what the key's account has left and has spent, in USD, exact to the nano-dollar.
+ * `GET /dashboard/billing`: what the key's account has left and has spent, and what is available to the key,
+ * in USD, exact to the nano-dollar.
  */
 const dashboardBilling: FastifyPluginAsyncTypebox = async app => {
+  app.addHook('preHandler', app.keepBillingLimit)
   await app.register(subscription)
   await app.register(usage)
 
   app.get('/dashboard/billing', {
     schema: { tags: ['Billing'], summary: 'Show the balance of the key\'s account', response: { 200: Billing, ...errorResponses } }
-  }, async request => {
-    const balance = await app.ledger.balance(request.apiKey.account)
-    const { creditsNano, spentNano, heldNano, availableNano } = balance
+  }, async ({ apiKey }) => {
+    const { creditsNano, spentNano, heldNano } = await app.ledger.balance(apiKey.account)
+    const availableNano = await availableTo(apiKey, Date.now(), app.ledger.balance)
     return {
       balance: exactUsd(creditsNano - spentNano),
       currency: 'usd' as const,
       total_spent: exactUsd(spentNano),
-      available: exactUsd(availableNano),
+      available: exactUsd(Math.max(0, availableNano)),
       held: exactUsd(heldNano)
     }
   })

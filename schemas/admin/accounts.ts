@@ -1,16 +1,28 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Closed, GivenAmount, GivenLimits, Id, LimitSet, ListOf, Nano, Paging, Usd } from './shared.ts'
-import { Nullable } from '../shared/combinators.ts'
+import { Nullable, StringEnum } from '../shared/combinators.ts'
 
-/** An account: balance = credits − spent, available = balance − held. */
+const SoftPeriod = Nullable(StringEnum(['day', 'week', 'month']))
+
+/**
+ * An account: balance = credits − spent. Its figures include those of the accounts below it. Available is
+ * what is not held, on the account and on its parents.
+ */
 export const Account = Type.Object({
   object: Type.Literal('account'),
   id: Type.String(),
   name: Type.String(),
   parent: Nullable(Type.String()),
+  state: StringEnum(['active', 'frozen', 'closed']),
   created_at: Type.String(),
+  frozen_at: Nullable(Type.String()),
+  closed_at: Nullable(Type.String()),
   /** Of all its keys and of the accounts that are part of it, together. */
   limits: LimitSet,
+  /** What it should not spend more than, in each period or in total; reported to operators, never refused. */
+  soft_budget: Nullable(Type.Object({ amount_usd: Usd, amount_nano: Nano, period: SoftPeriod })),
+  /** The balance below which operators are told; null: that of the configuration. */
+  low_balance: Nullable(Type.Object({ amount_usd: Usd, amount_nano: Nano })),
   credits_usd: Usd,
   credits_nano: Nano,
   spent_usd: Usd,
@@ -19,6 +31,9 @@ export const Account = Type.Object({
   held_nano: Nano,
   balance_usd: Usd,
   balance_nano: Nano,
+  /** What of the balance belongs to the accounts below. */
+  allocated_usd: Usd,
+  allocated_nano: Nano,
   available_usd: Usd,
   available_nano: Nano
 })
@@ -38,9 +53,25 @@ export const NewAccount = Closed({
 })
 export type NewAccount = Static<typeof NewAccount>
 
-/** Body of `PATCH /admin/accounts/:id`; what is absent stays as it is. */
-export const AccountChange = Closed({ limits: Type.Optional(GivenLimits) })
+/** Body of `PATCH /admin/accounts/:id`; what is absent stays as it is. Only a frozen account can be moved. */
+export const AccountChange = Closed({
+  name: Type.Optional(AccountName),
+  parent: Type.Optional(Nullable(Id)),
+  limits: Type.Optional(GivenLimits),
+  soft_budget: Type.Optional(Nullable(Closed({ ...GivenAmount, period: Type.Optional(SoftPeriod) }))),
+  low_balance: Type.Optional(Nullable(Closed(GivenAmount)))
+})
 export type AccountChange = Static<typeof AccountChange>
+
+const Reason = Type.String({ minLength: 1, maxLength: 500 })
+
+/** Body of `POST /admin/accounts/:id/freeze` and `…/unfreeze`. */
+export const Freezing = Closed({ reason: Type.Optional(Reason) })
+export type Freezing = Static<typeof Freezing>
+
+/** Body of `POST /admin/accounts/:id/close`: whether what is left goes to the parent, or out of the books. */
+export const Closing = Closed({ take_out: Type.Optional(Type.Boolean()), reason: Type.Optional(Reason) })
+export type Closing = Static<typeof Closing>
 
 export const AccountQuery = Closed(Paging)
 
@@ -63,6 +94,19 @@ export type NewRefund = Static<typeof NewRefund>
 export const NewAdjustment = Closed({
   id: Type.Optional(PostingId),
   ...GivenAmount,
-  reason: Type.String({ minLength: 1, maxLength: 500 })
+  reason: Reason
 })
 export type NewAdjustment = Static<typeof NewAdjustment>
+
+/** The amount to take: as always, or `amount: "all"` for all that is neither held nor allocated. */
+const AmountToTake = { ...GivenAmount, amount: Type.Optional(Type.Literal('all')) }
+
+/** Body of `POST /admin/accounts/:id/withdrawals`. */
+export const NewWithdrawal = Closed({ id: Type.Optional(PostingId), ...AmountToTake, reason: Reason })
+export type NewWithdrawal = Static<typeof NewWithdrawal>
+
+/** Body of `POST /admin/accounts/:id/transfers`; to an account below, it is an allocation. */
+export const NewTransfer = Closed({
+  id: Type.Optional(PostingId), to: Id, ...AmountToTake, reason: Type.Optional(Reason)
+})
+export type NewTransfer = Static<typeof NewTransfer>

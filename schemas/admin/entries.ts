@@ -2,7 +2,9 @@ import { Type, type Static } from '@sinclair/typebox'
 import { Closed, Id, Instant, ListOf, Nano, Paging, Usd } from './shared.ts'
 import { MapOf, Nullable, StringEnum } from '../shared/combinators.ts'
 
-export const entryKinds = ['deposit', 'usage', 'refund', 'adjust', 'suspense'] as const
+export const entryKinds = [
+  'deposit', 'withdraw', 'transfer', 'adjust', 'usage', 'refund', 'suspense'
+] as const
 export const EntryKind = StringEnum(entryKinds)
 
 /** One line of the books: an amount that moved from `debit` to `credit`. It never changes. */
@@ -10,6 +12,8 @@ export const Entry = Type.Object({
   object: Type.Literal('entry'),
   id: Type.String(),
   at: Type.String(),
+  /** The month of the books in which it counts: that of `at`, or a later one if that was closed. */
+  month: Type.String(),
   kind: EntryKind,
   debit: Type.String(),
   credit: Type.String(),
@@ -17,24 +21,33 @@ export const Entry = Type.Object({
   amount_nano: Nano,
   key: Nullable(Type.String()),
   model: Nullable(Type.String()),
+  provider: Nullable(Type.String()),
   /** The request or job that was charged. */
   ref: Nullable(Type.String()),
   /** Tokens, images or seconds. */
   usage: Nullable(MapOf(Type.Number())),
+  tags: Nullable(MapOf(Type.String())),
+  /** What the operator pays for it, by the cost price in `gateway.yaml`; null: not known. */
+  provider_cost_nano: Nullable(Nano),
+  /** What the provider says that it costs; null: it does not say. */
+  reported_cost_nano: Nullable(Nano),
   estimated: Type.Boolean(),
   /** The entry that a refund takes back. */
   reverses: Nullable(Type.String()),
-  reason: Nullable(Type.String())
+  reason: Nullable(Type.String()),
+  /** Who booked it: `key:<id>`, `cli:<user>`, `env` or `gateway`; null if it is not known. */
+  actor: Nullable(Type.String())
 })
 export type Entry = Static<typeof Entry>
 
 export const EntryList = ListOf(Entry)
 
-/** Query of `GET /admin/entries`; from `from` on, before `to`. */
+/** Query of `GET /admin/entries`; from `from` on, before `to`. CSV has no pages but every row. */
 export const EntryQuery = Closed({
   ...Paging,
   account: Type.Optional(Id),
   kind: Type.Optional(EntryKind),
   from: Type.Optional(Instant),
-  to: Type.Optional(Instant)
+  to: Type.Optional(Instant),
+  format: Type.Optional(StringEnum(['json', 'csv']))
 })

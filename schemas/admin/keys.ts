@@ -6,7 +6,22 @@ import { Nullable, StringEnum } from '../shared/combinators.ts'
 export const budgetPeriods = ['day', 'week', 'month'] as const
 const Period = Nullable(StringEnum(budgetPeriods))
 
-const Role = StringEnum(['user', 'admin'])
+export const adminRoles = ['owner', 'operator', 'finance', 'viewer'] as const
+export const permissions = ['read', 'operate', 'money', 'own'] as const
+
+/** A key of a user, or the role of an admin key. */
+export const keyRoles = ['user', ...adminRoles] as const
+const Role = StringEnum(keyRoles)
+
+/** Who an admin key belongs to, and what its role may do. */
+export const Me = Type.Object({
+  object: Type.Literal('operator'),
+  /** `key:<id>`, or `env` for TOLLGATE_ADMIN_KEY: the name in the audit log. */
+  actor: Type.String(),
+  label: Nullable(Type.String()),
+  role: StringEnum(adminRoles),
+  permissions: Type.Array(StringEnum(permissions))
+})
 
 /** A key's budget and what of it is used up; without a period it is one for all time. */
 const Budget = Type.Object({

@@ -3,15 +3,25 @@ import { Nullable } from '../shared/combinators.ts'
 
 const Found = Nullable(Type.Unsafe<string | number>({ type: ['string', 'number'] }))
 
+const Scope = Type.Union([Type.Literal('new'), Type.Literal('all')], {
+  description: '`new`: what was booked since the last check that found nothing, and all balances; `all`: everything'
+})
+
+export const LedgerCheckQuery = Type.Object({ scope: Type.Optional(Scope) })
+
 /** What the check of the books has found; `ok` when there is no violation. */
 export const LedgerCheck = Type.Object({
   object: Type.Literal('ledger_check'),
   ok: Type.Boolean(),
+  scope: Scope,
+  checked_entries: Type.Integer(),
   violations: Type.Array(Type.Object({
     rule: Type.String(),
     subject: Type.String(),
     expected: Found,
-    found: Found
+    found: Found,
+    meaning: Type.String(),
+    advice: Type.String()
   }))
 })
 export type LedgerCheck = Static<typeof LedgerCheck>

@@ -72,8 +72,13 @@ export type GivenLimits = Static<typeof GivenLimits>
 export const Usd = ExactDecimal()
 export const Nano = Type.Integer()
 
-/** An amount in a request: one of the two fields, the first with at most 9 decimals. */
+/** US dollars with at most 9 decimals; as text every amount is exact. */
+const GivenUsd = Type.Unsafe<number | string>({
+  type: ['number', 'string'], pattern: '^-?\\d{1,30}(\\.\\d{1,30})?$', examples: [12.5, '9007199.254740991']
+})
+
+/** An amount in a request: one of the two fields. */
 export const GivenAmount = {
-  amount_usd: Type.Optional(Type.Number()),
+  amount_usd: Type.Optional(GivenUsd),
   amount_nano: Type.Optional(Type.Integer())
 }

@@ -1,9 +1,11 @@
 /* eslint no-template-curly-in-string: off -- `${NAME}` is the file's own syntax */
 import { Type, type Static } from '@sinclair/typebox'
+import { AlertsBlock } from './alerts.ts'
 import { flag, strict, usd, type Parsed } from './fields.ts'
 import { ModelEntry } from './models.ts'
 import { ProviderEntry } from './providers.ts'
 import { BreakerEntry, RequestsEntry } from './requests.ts'
+import { UsageBlock } from './usage.ts'
 import { VideoBlock } from './video.ts'
 
 const weight = (of: string) => Type.Optional(Type.Number({
@@ -42,7 +44,9 @@ export const GatewayFile = Type.Object({
   policies: Type.Array(PolicyEntry, { maxItems: 100, default: [], description: 'How `auto` chooses.' }),
   requests: RequestsEntry,
   breaker: BreakerEntry,
-  video: VideoBlock
+  video: VideoBlock,
+  usage: UsageBlock,
+  alerts: AlertsBlock
 }, {
   ...strict,
   title: 'Tollgate configuration',

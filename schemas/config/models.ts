@@ -17,23 +17,51 @@ const TierEntry = Type.Object({
   ...tokenPrices
 }, { ...strict, description: 'Prices of all tokens of a request with a long prompt.' })
 
+const ServiceTierEntry = Type.Object({
+  name: Type.String({ pattern: '^[a-z][a-z_]{0,31}$', description: 'The value of `service_tier`.', examples: ['flex'] }),
+  input: usdPerMillion('prompt tokens'),
+  output: usdPerMillion('completion tokens'),
+  ...tokenPrices,
+  tiers: Type.Optional(Type.Array(TierEntry, { maxItems: 16, description: 'Prices of long prompts at this tier.' }))
+}, { ...strict, description: 'Prices of requests with this `service_tier`.' })
+
 /** `price` of a model or a deployment. */
 export const PriceEntry = Type.Object({
   input: Type.Optional(usdPerMillion('prompt tokens')),
   output: Type.Optional(usdPerMillion('completion tokens')),
   ...tokenPrices,
   audio_input: Type.Optional(usdPerMillion('audio tokens of the prompt. Default: `input`')),
-  audio_output: Type.Optional(usdPerMillion('audio tokens of the completion. Default: `output`')),
+  audio_output: Type.Optional(usdPerMillion(
+    'audio tokens of the completion. Default: requests for audio are refused, unless the model is free')),
   tiers: Type.Optional(Type.Array(TierEntry, {
     maxItems: 16,
     description: "Prices of long prompts. Default: the catalogue's, unless `input` or `output` is set here."
   })),
+  service_tiers: Type.Optional(Type.Array(ServiceTierEntry, {
+    maxItems: 8,
+    description: 'Prices of other service tiers than the standard one, which are refused without. `fast` is `priority`.'
+  })),
+  search: Type.Optional(usd('web search of the provider; without it, requests that search are refused')),
+  max_searches: Type.Optional(count(
+    'Most searches of one answer: their price is held, and charged if the provider does not count them. Default: 1.',
+    1, 1000)),
   image: Type.Optional(usd('image')),
   second: Type.Optional(usd('second of video'))
 }, {
   ...strict,
   minProperties: 1,
   description: 'Prices in USD. What has no price, here or in the catalogue, cannot be sold; write 0 for what is free.'
+})
+
+/** `cost` of a model or a deployment. */
+const CostEntry = Type.Object({
+  ...PriceEntry.properties,
+  tiers: Type.Optional(Type.Array(TierEntry, { maxItems: 16, description: 'What long prompts cost you.' }))
+}, {
+  ...strict,
+  minProperties: 1,
+  description: 'What you pay the provider, in the units of `price`; only for reports of costs and margins. ' +
+    'Default: what the provider reports, if it does.'
 })
 
 export const deploymentDefaults = { weight: 1, priority: 0 } as const
@@ -44,6 +72,7 @@ const DeploymentEntry = Type.Object({
   provider: Type.String({ minLength: 1, maxLength: 64, description: 'Id of a provider.' }),
   model: Type.Optional(Type.String({ minLength: 1, maxLength: 512, description: upstreamModel })),
   price: Type.Optional(PriceEntry),
+  cost: Type.Optional(CostEntry),
   weight: Type.Number({
     minimum: 0,
     maximum: 1_000_000,
@@ -96,6 +125,7 @@ export const ModelEntry = Type.Object({
     minItems: 1, maxItems: 100, description: 'The providers that run it, instead of `provider` and `model`.'
   })),
   price: Type.Optional(PriceEntry),
+  cost: Type.Optional(CostEntry),
   context_window: Type.Optional(count('Most tokens of prompt and completion together.', 1, 1_000_000_000)),
   max_output: Type.Optional(count('Most tokens of one completion.', 1, 1_000_000_000)),
   capabilities: Type.Optional(CapabilitiesEntry),
@@ -123,7 +153,7 @@ export const ModelEntry = Type.Object({
 export type ModelEntry = Static<typeof ModelEntry>
 
 /** A model at a provider. Price absent: that of the model; null: not known, so the deployment is not used. */
-export type DeploymentPlacement = Known<Omit<DeploymentEntry, 'price'>, 'model'>
+export type DeploymentPlacement = Known<Omit<DeploymentEntry, 'price' | 'cost'>, 'model'>
 
 /** A domain of `quality`. */
 export type Domain = keyof Static<typeof QualityEntry>

@@ -10,8 +10,9 @@ const protocolNames = [
 export type Protocol = typeof protocolNames[number]
 
 const dialectNames = [
-  'openai', 'azure', 'openrouter', 'groq', 'together', 'mistral', 'deepseek', 'xai', 'gemini', 'vllm', 'sglang',
-  'llamacpp', 'ollama', 'lmstudio', 'compatible'
+  'openai', 'azure', 'openrouter', 'groq', 'together', 'mistral', 'deepseek', 'xai', 'gemini', 'perplexity', 'fireworks',
+  'cerebras', 'nvidia', 'deepinfra', 'moonshot', 'huggingface', 'litellm', 'vllm', 'sglang', 'llamacpp', 'ollama', 'lmstudio',
+  'compatible'
 ] as const
 
 const Timeouts = Type.Object({
@@ -63,6 +64,12 @@ export const ProviderEntry = Type.Object({
       'Default: those known for this id.',
     examples: [['gpt-*', 'o3*']]
   })),
+  allow_fields: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
+    maxItems: 64,
+    description: 'Request fields to pass on although they change the price. What they cost beyond the price of the ' +
+      'model is not charged to the client.',
+    examples: [['provider']]
+  })),
   discover: flag("Whether to fetch the provider's list of models and offer them as `<provider>/<model>`.", false),
   video_ms: Type.Optional(count('Sandbox only: how long a video takes, in milliseconds. Default: 5000.', 0, 600_000))
 }, { ...strict, description: 'A server that runs models.' })
@@ -71,8 +78,9 @@ export type ProviderEntry = Static<typeof ProviderEntry>
 type Fields = Known<Parsed<typeof ProviderEntry>, 'protocol' | 'baseUrl' | 'claims'>
 
 /** Completed with what is known. `baseUrl` has no trailing slash, and is empty for the sandbox. */
-export interface ProviderConfig extends Omit<Fields, 'dialect' | 'videoMs'> {
+export interface ProviderConfig extends Omit<Fields, 'dialect' | 'videoMs' | 'allowFields'> {
   /** Name of a row in services/providers/openai/dialects.ts; only for the protocol `openai`. */
   dialect: string
   videoMs?: number | null
+  allowFields?: string[] | null
 }

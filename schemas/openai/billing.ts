@@ -1,5 +1,5 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { ExactDecimal } from '../shared/combinators.ts'
+import { ExactDecimal, StringEnum } from '../shared/combinators.ts'
 
 const open = { additionalProperties: true } as const
 
@@ -7,14 +7,18 @@ const usd = { description: 'US dollars, exact to the ninth decimal.' }
 const cents = { description: 'US cents, exact to the seventh decimal.' }
 
 /**
- * What the account of a key has: `balance` and `total_spent` add up to what was paid in, `available` and what
- * is `held` for requests that are still running to `balance`.
+ * What the account of a key has: `balance` and `total_spent` add up to what was paid in; of `balance`, `held`
+ * is for requests that are still running. `available` is what the key may spend now: the least that the
+ * account, those above it and the budget of the key have left.
  */
 export const Billing = Type.Object({
   balance: ExactDecimal(usd),
   currency: Type.Literal('usd'),
   total_spent: ExactDecimal(usd),
-  available: ExactDecimal(usd),
+  available: ExactDecimal({
+    description: 'What the key may spend now, in US dollars: the least that its account, those above it and its ' +
+      'budget have left.'
+  }),
   held: ExactDecimal(usd)
 }, open)
 export type Billing = Static<typeof Billing>
@@ -33,7 +37,14 @@ export type BillingSubscription = Static<typeof BillingSubscription>
 /** Query of `GET /v1/dashboard/billing/usage`: dates such as `2026-11-21`; `end_date` itself is not meant. */
 export const BillingUsageQuery = Type.Object({
   start_date: Type.Optional(Type.String({ maxLength: 64 })),
-  end_date: Type.Optional(Type.String({ maxLength: 64 }))
+  end_date: Type.Optional(Type.String({ maxLength: 64 })),
+  by: Type.Optional(Type.String({
+    maxLength: 300,
+    description: 'What costs are summed up by: day, week or month, and model, estimated or tag:<name>, separated by ' +
+      'commas. JSON has one of each at most, CSV any. Default: day,model.'
+  })),
+  scope: Type.Optional(StringEnum(['key'])),
+  format: Type.Optional(StringEnum(['json', 'csv']))
 }, open)
 export type BillingUsageQuery = Static<typeof BillingUsageQuery>
 
@@ -42,7 +53,7 @@ export const BillingUsage = Type.Object({
   object: Type.Literal('list'),
   total_usage: ExactDecimal(cents),
   daily_costs: Type.Array(Type.Object({
-    timestamp: Type.Integer({ description: 'The beginning of the day in UTC, in Unix seconds.' }),
+    timestamp: Type.Integer({ description: 'The beginning of the day, week or month in UTC, in Unix seconds.' }),
     line_items: Type.Array(Type.Object({ name: Type.String(), cost: ExactDecimal(cents) }, open))
   }, open))
 }, open)

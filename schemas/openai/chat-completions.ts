@@ -30,7 +30,8 @@ const WebSearchOptions = Type.Object({
 
 /** Tollgate's own: what a video model shall make. What is absent is the model's choice. */
 const VideoOptions = Type.Object({
-  seconds: Type.Optional(Nullable(Type.Number({ exclusiveMinimum: 0, maximum: 3600 }))),
+  // Providers make no shorter ones, and would make one of their usual length at the price of a fraction.
+  seconds: Type.Optional(Nullable(Type.Number({ minimum: 1, maximum: 3600 }))),
   size: Type.Optional(Nullable(Type.String({ pattern: '^[1-9]\\d{1,4}x[1-9]\\d{1,4}$' }))),
   aspect_ratio: Type.Optional(Nullable(Type.String({ pattern: '^\\d{1,3}:\\d{1,3}$' }))),
   seed: Type.Optional(Nullable(Type.Integer())),

@@ -8,7 +8,15 @@ const Pricing = Type.Object({
   cache_read: usd('1 million prompt tokens that were cached; absent: as input'),
   cache_write: usd('1 million prompt tokens put into the cache; absent: as input'),
   image: usd('image'),
-  second: usd('second of video')
+  second: usd('second of video'),
+  search: usd('web search; absent: requests that search are refused'),
+  service_tiers: Type.Optional(Type.Array(Type.Object({
+    name: Type.String(),
+    input: Type.String(),
+    output: Type.String(),
+    cache_read: usd('1 million prompt tokens that were cached'),
+    cache_write: usd('1 million prompt tokens put into the cache')
+  }), { description: 'Prices of requests with this `service_tier`; other tiers are refused.' }))
 }, { description: 'What is absent has no price. The names and units are those of `price` in gateway.yaml.' })
 
 const Modality = Type.Union(['text', 'image', 'audio', 'video', 'file'].map(name => Type.Literal(name)))

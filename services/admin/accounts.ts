@@ -1,14 +1,15 @@
 import { isDeepStrictEqual } from 'node:util'
 import { AccountName } from '../../schemas/admin/accounts.ts'
-import type { Account, AccountChange, NewAccount } from '../../schemas/admin/accounts.ts'
+import type { Account, AccountChange, Closing, Freezing, NewAccount } from '../../schemas/admin/accounts.ts'
 import { GatewayError } from '../shared/errors.ts'
-import { isoTime } from '../shared/iso-time.ts'
 import { unknownAccount } from '../ledger/errors.ts'
-import type { Limits } from '../shared/limits.ts'
+import { toLimitSet } from '../shared/limits.ts'
+import { accountColumns, toAccount, type StoredAccount } from './account-rows.ts'
+import type { WatchedAmounts } from '../ledger/account-changes.ts'
 import type { Administration } from './administration.ts'
-import { amountFields } from './amounts.ts'
+import { requiredNanoOf } from './amounts.ts'
 import { assertFits } from './assert-fits.ts'
-import { mergeLimits, toLimitSet } from './limits.ts'
+import { mergeLimits } from './limits.ts'
 import { readPage, type Page, type PageRequest } from './page.ts'
 
 /**
@@ -20,7 +21,8 @@ export async function createAccount (
 ): Promise<{ account: Account, created: boolean }> {
   assertFits(AccountName, name, 'name')
   const limits = mergeLimits(given)
-  const created = await administration.accounts.create({ id, name, parent, limits })
+  const { accounts, actor } = administration
+  const created = await accounts.create({ id, name, parent, limits, actor })
   const account = await getAccount(administration, id)
   const isSame = account.name === name && account.parent === parent &&
     isDeepStrictEqual(account.limits, toLimitSet(limits))
@@ -32,19 +34,73 @@ export async function createAccount (
 /** Returns an account with its balances. Throws GatewayError 404. */
 export async function getAccount ({ store, flush }: Administration, id: string): Promise<Account> {
   await flush()
-  const row = await store.get<AccountRow>(`select ${columns} from account where kind = 'account' and id = $1`, [id])
+  const row = await store.get<StoredAccount>(`select ${accountColumns} from account where kind = 'account' and id = $1`, [id])
   if (row === undefined) throw unknownAccount(id)
   return toAccount(row)
 }
 
-/** Changes the given limits. Throws GatewayError 404. */
+/**
+ * Changes name and limits, and moves the account to another parent. Throws GatewayError 404, and what
+ * `createAccountMoves` throws.
+ */
 export async function updateAccount (
-  administration: Administration, id: string, { limits }: AccountChange
+  administration: Administration, id: string, change: AccountChange
 ): Promise<Account> {
-  const { limits: before } = await getAccount(administration, id)
-  if (limits !== undefined) {
-    await administration.accounts.limit(id, mergeLimits({ ...before, ...limits }))
+  const { accounts, actor } = administration
+  const { name, limits = {}, parent } = change
+  const watched = toWatchedChange(change)
+  if (name !== undefined) assertFits(AccountName, name, 'name')
+  if (parent !== undefined) await accounts.move(id, parent, actor)
+  await accounts.update(id, before => ({
+    ...before, ...watched, name: name ?? before.name, limits: mergeLimits(limits, before.limits)
+  }), actor)
+  return await getAccount(administration, id)
+}
+
+function toWatchedChange (
+  { soft_budget: budget, low_balance: low }: AccountChange
+): Partial<WatchedAmounts> {
+  return {
+    ...(budget !== undefined && { softBudget: budget === null ? null : toSoftBudget(budget) }),
+    ...(low !== undefined && { lowBalanceNano: low === null ? null : notNegative('low_balance', requiredNanoOf(low)) })
   }
+}
+
+function toSoftBudget (
+  { period = null, ...given }: NonNullable<AccountChange['soft_budget']>
+): WatchedAmounts['softBudget'] {
+  const limitNano = requiredNanoOf(given)
+  if (limitNano > 0) return { limitNano, period }
+  throw GatewayError.invalidValue('soft_budget', 'must be above zero')
+}
+
+function notNegative (param: string, nano: number): number {
+  if (nano >= 0) return nano
+  throw GatewayError.invalidValue(param, 'must not be below zero')
+}
+
+/** Refuses the requests of an account. Throws GatewayError 404, 409 for a closed one. */
+export async function freezeAccount (
+  administration: Administration, id: string, { reason }: Freezing
+): Promise<Account> {
+  await administration.accounts.freeze(id, reason ?? null, administration.actor)
+  return await getAccount(administration, id)
+}
+
+/** Lets the requests of a frozen account pass again. Throws GatewayError 404, 409 for a closed one. */
+export async function unfreezeAccount (
+  administration: Administration, id: string, { reason }: Freezing
+): Promise<Account> {
+  await administration.accounts.unfreeze(id, reason ?? null, administration.actor)
+  return await getAccount(administration, id)
+}
+
+/** Closes an account for good. Throws GatewayError 404, 409 while something is held or left on it. */
+export async function closeAccount (
+  administration: Administration, id: string, { take_out: takeOut = false, reason }: Closing
+): Promise<Account> {
+  await administration.flush()
+  await administration.accounts.close(id, { takeOut, reason: reason ?? null }, administration.actor)
   return await getAccount(administration, id)
 }
 
@@ -55,47 +111,10 @@ export async function listAccounts (
   await flush()
   return await readPage(request, {
     example: [''],
-    read: (after, limit) => store.all<AccountRow>(
-      `select ${columns} from account where kind = 'account' and id > $1 order by id limit $2`,
+    read: (after, limit) => store.reports.all<StoredAccount>(
+      `select ${accountColumns} from account where kind = 'account' and id > $1 order by id limit $2`,
       [after?.[0] ?? '', limit]),
     toItem: toAccount,
     cursorOf: ({ id }) => [id]
   })
-}
-
-interface AccountRow extends Limits {
-  id: string
-  name: string
-  parent: string | null
-  createdAt: number
-  creditsNano: number
-  spentNano: number
-  heldNano: number
-}
-
-// What a node holds in reserve for future requests counts as available.
-const columns = `
-  id, name, parent, requests_per_minute as "requestsPerMinute", tokens_per_minute as "tokensPerMinute",
-  concurrent_requests as "concurrentRequests", created_at as "createdAt", credits as "creditsNano", spent as "spentNano",
-  held - (
-    select cast(coalesce(sum(spare), 0) as bigint) from hold
-    where hold.account = account.id and hold.kind = 'node' and hold.state = 0
-  ) as "heldNano"`
-
-function toAccount (
-  { id, name, parent, createdAt, creditsNano, spentNano, heldNano, ...limits }: AccountRow
-): Account {
-  return {
-    object: 'account',
-    id,
-    name,
-    parent,
-    created_at: isoTime(createdAt),
-    limits: toLimitSet(limits),
-    ...amountFields('credits', creditsNano),
-    ...amountFields('spent', spentNano),
-    ...amountFields('held', heldNano),
-    ...amountFields('balance', creditsNano - spentNano),
-    ...amountFields('available', creditsNano - spentNano - heldNano)
-  }
 }

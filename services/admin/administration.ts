@@ -1,28 +1,41 @@
+import { gatewayActor } from '../audit/audit.ts'
 import type { Keys } from '../keys/keys.ts'
+import type { Operator } from '../keys/roles.ts'
 import type { Accounts } from '../ledger/accounts.ts'
 import { createCorrections, type Corrections } from '../ledger/corrections.ts'
+import { createSuspense, type Suspense } from '../ledger/suspense.ts'
+import { createTransfers, type Transfers } from '../ledger/transfers.ts'
 import type { Store } from '../store/store.ts'
 
 /** What the CLI and the admin API operate on. */
 export interface Administration {
+  /** Who makes the changes. */
+  actor: Operator
   store: Store
   keys: Keys
   accounts: Accounts
   corrections: Corrections
+  suspense: Suspense
+  transfers: Transfers
   /** Writes pending ledger entries of this process; called before the ledger is read. */
   flush (): Promise<void>
 }
 
-/** Creates an administration. Without a ledger, as in the CLI, there is nothing to flush. */
+/** Creates the administration of one actor. Without a ledger, as in the CLI, there is nothing to flush. */
 export function createAdministration (
-  { store, keys, accounts, ledger }:
-  Pick<Administration, 'store' | 'keys' | 'accounts'> & { ledger?: Pick<Administration, 'flush'> }
+  { actor = gateway, store, keys, accounts, ledger }: Pick<Administration, 'store' | 'keys' | 'accounts'> &
+  { actor?: Operator, ledger?: Pick<Administration, 'flush'> }
 ): Administration {
   return {
+    actor,
     store,
     keys,
     accounts,
     corrections: createCorrections(store),
+    suspense: createSuspense(store),
+    transfers: createTransfers(store),
     flush: async () => { await ledger?.flush() }
   }
 }
+
+const gateway: Operator = { ...gatewayActor, role: 'owner' }

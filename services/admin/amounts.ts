@@ -4,15 +4,24 @@ import { GatewayError } from '../shared/errors.ts'
 import { assertSafe, nanoFromUsd, usdText } from '../shared/money.ts'
 
 /** An amount in a request: exactly one of the two fields. */
-export interface AmountInput { amount_usd?: number | undefined, amount_nano?: number | undefined }
+export interface AmountInput { amount_usd?: number | string | undefined, amount_nano?: number | undefined }
 
 /** Returns integer nano-USD; undefined without an amount. Throws GatewayError 400, which names the field. */
 export function nanoOf ({ amount_usd: usd, amount_nano: nano }: AmountInput): number | undefined {
   if (usd !== undefined && nano !== undefined) {
     throw GatewayError.invalidRequest('Give either \'amount_usd\' or \'amount_nano\', not both.', { param: 'amount_nano' })
   }
-  if (usd !== undefined) return withinRange('amount_usd', () => nanoFromUsd(usd))
+  if (usd !== undefined) return withinRange('amount_usd', () => nanoFromUsd(exactly(usd)))
   return nano === undefined ? undefined : withinRange('amount_nano', () => assertSafe(nano))
+}
+
+/** From here on, the numbers of JavaScript are further apart than a nano-dollar. */
+const coarseUsd = 2 ** 23
+
+/** Throws RangeError for a number that may have been rounded. */
+function exactly (usd: number | string): number | string {
+  if (typeof usd === 'string' || Number.isInteger(usd) || Math.abs(usd) < coarseUsd) return usd
+  throw new RangeError(`expected text for an amount above $${coarseUsd} with decimals, such as "9007199.254740991"`)
 }
 
 /** The same for a required amount. */

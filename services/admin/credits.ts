@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { PostingId } from '../../schemas/admin/accounts.ts'
-import type { NewAdjustment, NewDeposit, NewRefund } from '../../schemas/admin/accounts.ts'
+import type {
+  NewAdjustment, NewDeposit, NewRefund, NewTransfer, NewWithdrawal
+} from '../../schemas/admin/accounts.ts'
 import type { Entry } from '../../schemas/admin/entries.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { getAccount } from './accounts.ts'
@@ -21,8 +23,9 @@ export async function addDeposit (
 ): Promise<Booked> {
   const amountNano = requiredNanoOf(given)
   if (amountNano <= 0) throw notPositive(given)
+  const { accounts, actor } = administration
   await getAccount(administration, account)
-  return await book(administration, id, () => administration.accounts.deposit({ id, account, amountNano }))
+  return await book(administration, id, () => accounts.deposit({ id, account, amountNano, actor }))
 }
 
 /**
@@ -37,7 +40,8 @@ export async function addRefund (
   await getAccount(administration, account)
   await administration.flush()
   await refuseForeignEntry(administration, account, entry)
-  const refund = { id, entry, ...(amountNano === undefined ? {} : { amountNano }) }
+  const { actor } = administration
+  const refund = { id, entry, ...(amountNano === undefined ? {} : { amountNano }), actor }
   return await book(administration, id, () => administration.corrections.refund(refund))
 }
 
@@ -53,8 +57,42 @@ export async function addAdjustment (
     throw GatewayError.invalidValue(fieldOf(given), 'an adjustment must not be zero')
   }
   await getAccount(administration, account)
-  const adjustment = { id, account, amountNano, reason }
+  const adjustment = { id, account, amountNano, reason, actor: administration.actor }
   return await book(administration, id, () => administration.corrections.adjust(adjustment))
+}
+
+/**
+ * Pays credits out. Throws GatewayError 400 for more than is free, 404 for an unknown account, 409 for a
+ * closed one or if the id belongs to another posting.
+ */
+export async function addWithdrawal (
+  administration: Administration, account: string, { id = randomUUID(), reason, ...given }: NewWithdrawal
+): Promise<Booked> {
+  const { transfers, actor } = administration
+  const amountNano = amountToTake(given)
+  await getAccount(administration, account)
+  return await book(administration, id, () => transfers.withdraw({ id, account, amountNano, reason, actor }))
+}
+
+/** Moves credits to another account. Throws as `addWithdrawal` does. */
+export async function addTransfer (
+  administration: Administration, from: string, { id = randomUUID(), to, reason, ...given }: NewTransfer
+): Promise<Booked> {
+  const { transfers, actor } = administration
+  const amountNano = amountToTake(given)
+  await getAccount(administration, from)
+  const transfer = { id, from, to, amountNano, reason: reason ?? null, actor }
+  return await book(administration, id, () => transfers.transfer(transfer))
+}
+
+function amountToTake ({ amount, ...given }: GivenToTake): number | 'all' {
+  if (amount === undefined) {
+    const amountNano = requiredNanoOf(given)
+    if (amountNano <= 0) throw notPositive(given)
+    return amountNano
+  }
+  if (nanoOf(given) === undefined) return amount
+  throw GatewayError.invalidRequest('Give either \'amount\' or an amount in one unit, not both.', { param: 'amount' })
 }
 
 async function book (
@@ -80,6 +118,7 @@ async function refuseForeignEntry (
     { param: 'entry', code: 'entry_not_found' })
 }
 
+type GivenToTake = Pick<NewWithdrawal, 'amount' | 'amount_usd' | 'amount_nano'>
 type Given = Pick<NewDeposit, 'amount_usd' | 'amount_nano'>
 
 function notPositive (given: Given): GatewayError {

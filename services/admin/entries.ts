@@ -1,18 +1,24 @@
 import type { Entry } from '../../schemas/admin/entries.ts'
 import type { LedgerCheck } from '../../schemas/admin/ledger.ts'
-import { checkLedger } from '../ledger/check.ts'
+import { gatewayActor } from '../audit/audit.ts'
+import { checkBooks, type CheckScope } from '../ledger/check.ts'
+import { explanations } from '../ledger/check/explanations.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { isoTime } from '../shared/iso-time.ts'
+import { lateUntilSql, monthAt } from '../ledger/books/months.ts'
 import { entriesOfPeriod } from '../ledger/sql/entry-blocks.ts'
+import { readUsageText } from '../ledger/booked-usage.ts'
 import { entryId, entryIdSql, whereEntryId } from '../ledger/entry-id.ts'
 import type { Value } from '../store/store.ts'
 import { whereClause } from '../store/where-clause.ts'
 import type { Administration } from './administration.ts'
-import { amountFields } from './amounts.ts'
-import { readPage, type Page, type PageRequest, type TimeRange } from './page.ts'
+import { amountFields, amountText } from './amounts.ts'
+import type { Column } from './format/columns.ts'
+import { toCsv } from './format/csv.ts'
+import { allPages, readPage, type Page, type PageRequest, type TimeRange } from './page.ts'
 
 export interface EntryRequest extends PageRequest, TimeRange {
-  /** Entries that debit or credit this account. */
+  /** Entries that count for this account, also those of accounts below it. */
   account?: string | undefined
   kind?: Entry['kind'] | undefined
 }
@@ -35,16 +41,45 @@ export async function listEntries (
         ['at >= ?', from ?? 0],
         ['at < ?', to ?? Number.MAX_SAFE_INTEGER],
         ['seq < ?', after?.[0]],
-        ['(debit = ? or credit = ?)', account],
+        [countsFor, account],
         ['kind = ?', kind]
       ], params)
       const rows = `select ${columns} from ${source} where ${where} order by seq desc limit $${params.push(limit)}`
-      return await store.all<EntryRow>(rows, params)
+      return await store.reports.all<EntryRow>(rows, params)
     },
     toItem: toEntry,
     cursorOf: ({ seq }) => [seq]
   })
 }
+
+const countsFor = `(
+  debit = ? or credit = ? or seq in (select entry from movement where movement.account = ?)
+  or kind in ('usage', 'refund') and chain in (select id from chain where chain.account = ?))`
+
+/** Lists all entries of a request as CSV, newest first. */
+export async function * entriesCsv (
+  administration: Administration, request: Omit<EntryRequest, 'limit' | 'after'>
+): AsyncGenerator<string, void, undefined> {
+  yield * toCsv(csvColumns, allPages(page => listEntries(administration, { ...request, ...page })))
+}
+
+const csvColumns: Column<Entry>[] = [
+  { name: 'id', cell: ({ id }) => id },
+  { name: 'at', cell: ({ at }) => at },
+  { name: 'month', cell: ({ month }) => month },
+  { name: 'kind', cell: ({ kind }) => kind },
+  { name: 'debit', cell: ({ debit }) => debit },
+  { name: 'credit', cell: ({ credit }) => credit },
+  { name: 'amount_usd', numeric: true, cell: entry => amountText(entry.amount_nano) },
+  { name: 'key', cell: ({ key }) => key ?? '' },
+  { name: 'model', cell: ({ model }) => model ?? '' },
+  { name: 'provider', cell: ({ provider }) => provider ?? '' },
+  { name: 'ref', cell: ({ ref }) => ref ?? '' },
+  { name: 'estimated', cell: ({ estimated }) => estimated ? 'yes' : '' },
+  { name: 'reverses', cell: ({ reverses }) => reverses ?? '' },
+  { name: 'reason', cell: ({ reason }) => reason ?? '' },
+  { name: 'actor', cell: ({ actor }) => actor ?? '' }
+]
 
 /** Returns one ledger entry. Throws GatewayError 404. */
 export async function getEntry ({ store }: Administration, id: string): Promise<Entry> {
@@ -55,11 +90,19 @@ export async function getEntry ({ store }: Administration, id: string): Promise<
     { code: 'entry_not_found' })
 }
 
-/** Checks the consistency of the ledger without changing anything. Throws StoreUnavailable. */
-export async function runLedgerCheck ({ store, flush }: Administration): Promise<LedgerCheck> {
+/** Checks the consistency of the ledger, and repairs nothing. Throws StoreUnavailable. */
+export async function runLedgerCheck (
+  { store, flush }: Administration, scope: CheckScope = 'new'
+): Promise<LedgerCheck> {
   await flush()
-  const violations = await checkLedger(store)
-  return { object: 'ledger_check', ok: violations.length === 0, violations }
+  const { violations, ...checked } = await checkBooks(store, { scope })
+  return {
+    object: 'ledger_check',
+    ok: violations.length === 0,
+    scope: checked.scope,
+    checked_entries: checked.entries,
+    violations: violations.map(violation => ({ ...violation, ...explanations[violation.rule] }))
+  }
 }
 
 interface EntryRow {
@@ -72,25 +115,38 @@ interface EntryRow {
   amountNano: number
   key: string | null
   model: string | null
+  provider: string | null
   ref: string | null
   usage: string | null
   estimated: number
   reverses: number | null
   reason: string | null
+  actor: string | null
+  lateUntil: number | null
 }
 
 const columns = `
-  seq, ${entryIdSql()} as id, at, kind, debit, credit, amount as "amountNano", api_key as "key", model, ref, usage, estimated,
-  reverses, reason`
+  seq, ${entryIdSql()} as id, at, kind, debit, credit, amount as "amountNano", api_key as "key", model, provider, ref, usage,
+  estimated, reverses, reason, actor, ${lateUntilSql} as "lateUntil"`
 
-function toEntry ({ seq: _, at, amountNano, usage, estimated, reverses, ...row }: EntryRow): Entry {
+function toEntry (
+  { seq: _, at, lateUntil, amountNano, usage, estimated, reverses, ...row }: EntryRow
+): Entry {
   return {
     object: 'entry',
     ...row,
     at: isoTime(at),
+    month: monthAt(lateUntil ?? at).name,
     ...amountFields('amount', amountNano),
-    usage: usage === null ? null : JSON.parse(usage),
+    ...usageFields(usage),
     estimated: estimated === 1,
+    actor: row.actor ?? (row.kind === 'usage' || row.kind === 'suspense' ? gatewayActor.id : null),
     reverses: reverses === null ? null : entryId(reverses)
   }
+}
+
+function usageFields (text: string | null): Pick<Entry, 'usage' | 'tags' | 'provider_cost_nano' | 'reported_cost_nano'> {
+  if (text === null) return { usage: null, tags: null, provider_cost_nano: null, reported_cost_nano: null }
+  const { counts, costNano, reportedNano, tags } = readUsageText(text)
+  return { usage: counts, tags, provider_cost_nano: costNano, reported_cost_nano: reportedNano }
 }

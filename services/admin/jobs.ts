@@ -1,4 +1,5 @@
 import type { AdminJob, JobQuery } from '../../schemas/admin/jobs.ts'
+import { recordChange } from '../audit/audit.ts'
 import { exactUsd } from '../reports/exact-json.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { isoTime, isoTimeOrNull } from '../shared/iso-time.ts'
@@ -36,7 +37,7 @@ export async function listJobs (
         ['delivered = ?', delivered === undefined ? undefined : Number(delivered === 'yes')]
       ], params)
       const isLive = state === 'live' ? 'and finished_at is null' : ''
-      return await store.all<JobRow>(
+      return await store.reports.all<JobRow>(
         `select ${columns} from job where ${where} ${isLive} order by created_at desc, id desc limit $1`, params)
     },
     toItem: row => toAdminJob(toJob(row)),
@@ -56,10 +57,16 @@ export async function getJob ({ store }: Administration, id: string): Promise<Ad
  * GatewayError 404 for an unknown job, 409 for a finished one.
  */
 export async function cancelJob (administration: Administration, id: string): Promise<AdminJob> {
-  const changed = await administration.store.run(
-    'update job set cancel = 1 where id = $1 and finished_at is null', [id])
+  const { store, actor } = administration
+  const changed = await store.transaction(async queries => {
+    const changed = await queries.run(
+      'update job set cancel = 1 where id = $1 and cancel = 0 and finished_at is null', [id])
+    const change = { actor, action: 'job.cancel', target: `job:${id}`, after: { cancelling: true }, at: store.clock() }
+    if (changed === 1) await recordChange(queries, change)
+    return changed
+  })
   const job = await getJob(administration, id)
-  if (changed === 1) return job
+  if (changed === 1 || job.cancelling) return job
   throw new GatewayError(409, 'invalid_request_error', `The job \`${id}\` cannot be cancelled because it has finished; its state is ${job.state}.`,
     { code: 'job_has_ended' })
 }

@@ -1,13 +1,15 @@
 import type { Key, KeyChange, KeyWithSecret, NewKey, Rotation } from '../../schemas/admin/keys.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { isoTime, isoTimeOrNull, readIsoTime } from '../shared/iso-time.ts'
+import { toLimitSet } from '../shared/limits.ts'
 import { budgetAccounts } from '../keys/budgets.ts'
 import type { KeyToCreate } from '../keys/keys.ts'
-import type { Budget, KeySettings, ListedKey } from '../keys/types.ts'
+import { requirePermission, type Permission } from '../keys/roles.ts'
+import type { Budget, KeyRole, KeySettings, ListedKey } from '../keys/types.ts'
 import { createJsonIds } from '../store/json-rows.ts'
 import type { Administration } from './administration.ts'
 import { amountFields, requiredNanoOf, withinRange } from './amounts.ts'
-import { mergeLimits, toLimitSet } from './limits.ts'
+import { mergeLimits } from './limits.ts'
 import { readPage, type Page, type PageRequest } from './page.ts'
 
 export interface KeyRequest extends PageRequest { account?: string | undefined }
@@ -16,7 +18,10 @@ export interface KeyRequest extends PageRequest { account?: string | undefined }
 export async function createKey (
   administration: Administration, { account, role = 'user', label = '', limits = {}, ...change }: NewKey
 ): Promise<KeyWithSecret> {
-  const settings: KeyToCreate = { account, role, label, limits: mergeLimits(limits), ...toSettings(change) }
+  const { actor } = administration
+  requirePermission(actor, permissionFor(role))
+  const given = { label, limits: mergeLimits(limits), ...toSettings(change) }
+  const settings: KeyToCreate = { account, role, ...given, actor }
   const { id, key } = await administration.keys.create(settings)
   return { ...await getKey(administration, id), key }
 }
@@ -52,12 +57,12 @@ export async function listKeys (
 export async function updateKey (
   administration: Administration, id: string, change: KeyChange
 ): Promise<Key> {
+  const before = await authorizedKey(administration, id)
   const { limits } = change
-  const before = limits === undefined ? null : (await administration.keys.get(id)).limits
   await administration.keys.update(id, {
     ...toSettings(change),
-    ...(limits !== undefined && before !== null && { limits: mergeLimits(limits, before) })
-  })
+    ...(limits !== undefined && { limits: mergeLimits(limits, before.limits) })
+  }, administration.actor)
   return await getKey(administration, id)
 }
 
@@ -65,15 +70,28 @@ export async function updateKey (
 export async function rotateKey (
   administration: Administration, id: string, { grace_seconds: graceS }: Rotation
 ): Promise<KeyWithSecret> {
+  await authorizedKey(administration, id)
   const grace = graceS === undefined ? {} : { graceMs: graceS * 1_000 }
-  const { key } = await administration.keys.rotate(id, grace)
+  const { key } = await administration.keys.rotate(id, grace, administration.actor)
   return { ...await getKey(administration, id), key }
 }
 
 /** Revokes a key; an already revoked one stays as it is. Throws GatewayError 404. */
 export async function revokeKey (administration: Administration, id: string): Promise<Key> {
-  await administration.keys.revoke(id)
+  await authorizedKey(administration, id)
+  await administration.keys.revoke(id, administration.actor)
   return await getKey(administration, id)
+}
+
+/** Only owners manage admin keys: a new secret of an owner's key would make its holder an owner. */
+async function authorizedKey ({ keys, actor }: Administration, id: string): Promise<ListedKey> {
+  const key = await keys.get(id)
+  requirePermission(actor, permissionFor(key.role))
+  return key
+}
+
+function permissionFor (role: KeyRole): Permission {
+  return role === 'user' ? 'operate' : 'own'
 }
 
 function toSettings ({ label, models, budget, expires_at: expiresAt }: KeyChange): Partial<KeySettings> {
@@ -103,14 +121,14 @@ function toTime (text: string): number {
 async function spentOf (
   { store, flush }: Administration, keys: readonly ListedKey[]
 ): Promise<(key: ListedKey) => number> {
-  const now = Date.now()
+  const now = store.clock()
   const accountOf = ({ id, budget }: ListedKey) => budget === null ? '' : budgetAccounts(id, budget, now).account
   const accounts = keys.map(accountOf).filter((id) => id !== '')
   if (accounts.length === 0) return () => 0
 
   await flush()
   const ids = createJsonIds(store.engine)
-  const rows = await store.all<{ id: string, spentNano: number }>(
+  const rows = await store.reports.all<{ id: string, spentNano: number }>(
     `select id, spent as "spentNano" from account where id in (select id from ${ids.sql} as requested)`,
     [ids.parameter(accounts)])
   const spent = new Map(rows.map(({ id, spentNano }) => [id, spentNano]))

@@ -1,14 +1,5 @@
-import type { GivenLimits, LimitSet } from '../../schemas/admin/shared.ts'
+import type { GivenLimits } from '../../schemas/admin/shared.ts'
 import { noLimits, type Limits } from '../shared/limits.ts'
-
-/** Converts limits to the form of the admin API. */
-export function toLimitSet ({ requestsPerMinute, tokensPerMinute, concurrentRequests }: Limits): LimitSet {
-  return {
-    requests_per_minute: requestsPerMinute,
-    tokens_per_minute: tokensPerMinute,
-    concurrent_requests: concurrentRequests
-  }
-}
 
 /** Merges the given limits into those before; null removes a limit, an absent one stays. */
 export function mergeLimits (given: GivenLimits, before: Limits = noLimits): Limits {

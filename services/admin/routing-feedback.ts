@@ -1,6 +1,7 @@
 import { fitOffsets, type PredictionErrors } from '../routing/feedback/fit-offsets.ts'
 import { readFeedback, writeOffsets } from '../routing/feedback/rows.ts'
-import type { Store } from '../store/store.ts'
+import { recordChange } from '../audit/audit.ts'
+import type { Administration } from './administration.ts'
 
 export type FeedbackTraining = Awaited<ReturnType<typeof trainOnFeedback>>
 
@@ -8,9 +9,17 @@ export type FeedbackTraining = Awaited<ReturnType<typeof trainOnFeedback>>
  * Trains on the stored feedback; `apply` activates the result on all nodes. `before` and `after` are the
  * errors on the held-back scores. Throws StoreUnavailable.
  */
-export async function trainOnFeedback (store: Store, apply: boolean, nowMs: number) {
+export async function trainOnFeedback (
+  { store, actor }: Pick<Administration, 'store' | 'actor'>, apply: boolean, nowMs: number
+) {
   const { trainedOn, heldOut, before, after, offsets } = fitOffsets(await readFeedback(store))
-  if (apply) await writeOffsets(store, offsets, nowMs)
+  if (apply) {
+    await store.transaction(async queries => {
+      await writeOffsets(queries, offsets, nowMs)
+      const after = { learned_from: trainedOn, models: [...new Set(offsets.map(({ model }) => model))] }
+      await recordChange(queries, { actor, action: 'routing.train', target: 'routing', after, at: nowMs })
+    })
+  }
   return {
     learned_from: trainedOn,
     held_back: heldOut,

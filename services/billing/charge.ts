@@ -1,16 +1,23 @@
-/** What a request is charged. */
+import type { Price } from '../catalogue/types.ts'
+
+/** What a request is charged, and what it costs the operator. */
 export interface Charge {
   /** Integer nano-USD. */
   amountNano: number
   /** Tokens, images or seconds, as they are booked. */
   usage: Readonly<Record<string, number>>
-  /** Whether the provider reported no usage. */
+  /** Whether the provider did not count all of it. */
   estimated: boolean
+  /** What the operator pays, by the cost price, in nano-USD; absent: not known. */
+  costNano?: number
+  /** What the provider reports that the operator pays, in nano-USD; absent: it does not. */
+  reportedNano?: number
 }
 
 /** What a request may cost at one candidate, and what an answer of it is charged. */
 export interface Quote<Answer> {
   /** The most it may cost, in integer nano-USD: what is held. */
   readonly maxNano: number
-  chargeFor (answer: Answer): Charge | Promise<Charge>
+  /** `cost` is the cost price of the candidate that has answered. */
+  chargeFor (answer: Answer, cost?: Price | null): Charge | Promise<Charge>
 }

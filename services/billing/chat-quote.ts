@@ -1,13 +1,16 @@
 import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
 import type { CompletionRequest } from '../../schemas/openai/completions.ts'
 import type { ModelConfig, Price } from '../catalogue/types.ts'
-import type { StreamReport, Usage } from '../providers/provider.ts'
+import type { HeldOutput } from '../providers/provider.ts'
+import type { StreamReport, Usage } from '../providers/report.ts'
+import type { AnswerLengths } from './answer-lengths.ts'
 import type { Charge, Quote } from './charge.ts'
-import { estimateUsage } from './estimate-usage.ts'
-import { limitOf, maxCost } from './max-cost.ts'
-import { typicalTokens } from './token-guess.ts'
-import { tokenCostNano, tokenPriceOf, type TokenPrice } from './token-price.ts'
-import type { Ledger } from '../ledger/ledger.ts'
+import { estimateWithin } from './estimate-usage.ts'
+import { maxCost, type MaxCost } from './max-cost.ts'
+import { reportedSum } from './provider-cost.ts'
+import { serviceTierPriceOf, tokenCostNano, tokenPriceOf, type TokenPrice } from './token-price.ts'
+import type { AccountMeans, Ledger } from '../ledger/ledger.ts'
+import { outputLimitOf, promptsOf } from '../shared/request-fields.ts'
 
 export interface ChatSale {
   request: ChatCompletionRequest | CompletionRequest
@@ -16,26 +19,72 @@ export interface ChatSale {
   model: ModelConfig
   /** What the model costs at this candidate. */
   price: Price | null
-  /** What the payer can spend now, in nano-USD; needed only if the client set no limit. */
-  available: () => number | Promise<number>
+  /** What the payer has; needed only if the client set no limit. */
+  means: () => Promise<AccountMeans>
+  /** Learns from answers to requests without a limit how much to hold for the next one. */
+  lengths: AnswerLengths
+  /** The service tier that the provider is asked for, if it has a price; absent or null: the standard one. */
+  tier?: string | null
+  /** Whether the provider searches the web for this request. */
+  searches?: boolean
 }
 
 export interface ChatQuote extends Quote<StreamReport> {
   /** The output limit to send to the provider; null: nothing beyond what the client said. */
   readonly outputLimit: number | null
+  /** What the hold covers; null: the model is free. */
+  readonly held: HeldOutput | null
 }
 
 /** Prices a request for text. Throws GatewayError 400 for a model without a price. */
 export async function quoteChat (sale: ChatSale): Promise<ChatQuote> {
-  const { request, bodyBytes, model } = sale
-  const price = tokenPriceOf({ id: model.id, price: sale.price })
-  if (isFree(price)) return { maxNano: 0, outputLimit: null, chargeFor: () => free }
-  const availableNano = limitOf(request) === null ? await sale.available() : 0
-  const { amountNano, outputLimit } = maxCost({ request, bodyBytes, model, price, availableNano })
-  return { maxNano: amountNano, outputLimit, chargeFor: report => chargeFor(sale, price, report) }
+  const { request, bodyBytes, model, lengths, searches = false } = sale
+  const standard = tokenPriceOf({ id: model.id, price: sale.price })
+  const asked = tierPrice(sale, sale.tier)
+  const searchNano = searches ? promptsOf(request) * mostSearchesNano(sale) : 0
+  if (searchNano === 0 && isFree(standard) && (asked === null || isFree(asked))) {
+    return toQuote(sale, standard, { maxNano: 0, outputLimit: null, held: null })
+  }
+  const isUnlimited = outputLimitOf(request) === null
+  const means = isUnlimited ? await sale.means() : noMeans
+  const expectedTokens = isUnlimited ? lengths.expected(model.id) : 0
+  const input = { request, bodyBytes, model, means, expectedTokens, searches }
+  const usual = maxCost({ ...input, price: standard })
+  // A provider may serve the standard tier instead, which its answer says.
+  const most = asked === null ? usual : greater(usual, maxCost({ ...input, price: asked }))
+  const { amountNano, outputLimit, outputTokens: tokens } = most
+  const maxNano = Math.min(amountNano + searchNano, Number.MAX_SAFE_INTEGER)
+  const held: HeldOutput = {
+    tokens, estimate: (request, report) => estimateWithin(request, report, model, tokens)
+  }
+  return toQuote(sale, standard, { maxNano, outputLimit, held })
 }
 
-const free: Charge = { amountNano: 0, usage: {}, estimated: false }
+function toQuote (sale: ChatSale, standard: TokenPrice, bounds: Omit<ChatQuote, 'chargeFor'>): ChatQuote {
+  const { maxNano } = bounds
+  const terms = { standard, maxNano }
+  return { ...bounds, chargeFor: (report, cost = null) => chargeFor(sale, { ...terms, cost }, report) }
+}
+
+function greater (one: MaxCost, other: MaxCost): MaxCost {
+  const limits = [one.outputLimit, other.outputLimit].filter(limit => limit !== null)
+  return {
+    amountNano: Math.max(one.amountNano, other.amountNano),
+    outputTokens: Math.min(one.outputTokens, other.outputTokens),
+    outputLimit: limits.length === 0 ? null : Math.min(...limits)
+  }
+}
+
+function tierPrice ({ price }: ChatSale, tier: string | null | undefined): TokenPrice | null {
+  return price === null || tier == null ? null : serviceTierPriceOf(price, tier)
+}
+
+/** The price of the most searches for one prompt. */
+function mostSearchesNano ({ price }: ChatSale): number {
+  return (price?.maxSearches ?? 1) * (price?.searchNano ?? 0)
+}
+
+const noMeans: AccountMeans = { availableNano: 0, unspentNano: 0 }
 
 function isFree (price: TokenPrice): boolean {
   const { inputPico, outputPico, audioInputPico = 0, audioOutputPico = 0, tiers } = price
@@ -43,40 +92,104 @@ function isFree (price: TokenPrice): boolean {
     (tiers === undefined || tiers.every(isFree))
 }
 
-/** Charges the reported usage, else an estimate from what was sent and what was delivered. */
+/** What one call of a provider has used, and the service tier that it says it was served at. */
+type Used = Pick<StreamReport, 'serviceTier'> & { usage: Usage }
+
+interface Terms { standard: TokenPrice, maxNano: number, cost: Price | null }
+
+/**
+ * Charges the final usage; without it, the latest count and an estimate of what came after it. An estimate
+ * costs at most what is held, because it may be wrong.
+ */
 function chargeFor (
-  { request, bodyBytes }: ChatSale, price: TokenPrice, { usage, delivered }: StreamReport
+  sale: ChatSale, { standard, maxNano, cost }: Terms, report: StreamReport
 ): Charge | Promise<Charge> {
-  if (usage !== null) return toCharge(usage, price, false)
-  const { text } = delivered
-  return estimateUsage(request, text).catch((): Usage => {
-    // The tokenizer has failed.
-    const { bytesPerToken } = typicalTokens
-    const tokensOf = (length: number) => Math.ceil(length / bytesPerToken)
-    return { prompt: tokensOf(bodyBytes), completion: tokensOf(text.length) }
-  }).then(estimate => toCharge(estimate, price, true))
+  const { request, model, lengths } = sale
+  const calls = report.calls ?? [{ request, report }]
+  const counted: Used[] = []
+  for (const { report: { usage, delivered, serviceTier } } of calls) {
+    if (usage !== null && delivered.isEmpty) counted.push({ usage, serviceTier })
+  }
+  const costNano = (used: Used): number => callCostNano(sale, standard, used)
+  if (counted.length === calls.length) {
+    const isPartial = calls.some(({ report }) => report.isPartial)
+    if (outputLimitOf(request) === null && !isPartial) {
+      for (const { usage } of counted) lengths.record(model.id, usage.completion / (request.n ?? 1))
+    }
+    return withCosts(toCharge(counted, costNano, isPartial), sale, cost, counted)
+  }
+  return Promise.all(calls.map(async ({ request, report }): Promise<Used> => {
+    return { usage: await estimateWithin(request, report, model), serviceTier: report.serviceTier }
+  })).then(estimates => {
+    const charge = withCosts(toCharge(estimates, costNano, true), sale, cost, estimates)
+    return { ...charge, amountNano: Math.min(charge.amountNano, maxNano) }
+  })
 }
 
-function toCharge (tokens: Usage, price: TokenPrice, estimated: boolean): Charge {
-  return { amountNano: tokenCostNano(tokens, price), usage: countsOf(tokens), estimated }
+/** The cost of one call, at the price of the tier that served it, with its searches. */
+function callCostNano (sale: ChatSale, standard: TokenPrice, { usage, serviceTier }: Used): number {
+  const asked = isStandard(serviceTier) ? null : tierPrice(sale, sale.tier)
+  const price = tierPrice(sale, serviceTier) ?? asked ?? standard
+  const { searches } = usage
+  const searchNano = searches === undefined
+    ? sale.searches === true ? mostSearchesNano(sale) : 0
+    : searches * (sale.price?.searchNano ?? 0)
+  return Math.min(tokenCostNano(usage, price) + searchNano, Number.MAX_SAFE_INTEGER)
+}
+
+/** Whether a provider says that it has served a request at its standard price. */
+function isStandard (serviceTier: string | null): boolean {
+  return serviceTier === 'default' || serviceTier === 'standard' || serviceTier === 'on_demand'
+}
+
+/** The charge for the usage of each call; a long prompt has the price of its tier. */
+function toCharge (calls: readonly Used[], costNano: (used: Used) => number, estimated: boolean): Charge {
+  const [only, ...more] = calls
+  if (only !== undefined && more.length === 0) {
+    return { amountNano: costNano(only), usage: countsOf(only.usage), estimated }
+  }
+  const usage: Record<string, number> = { prompt: 0, completion: 0 }
+  let amountNano = 0
+  for (const call of calls) {
+    amountNano += costNano(call)
+    for (const [name, count] of Object.entries(countsOf(call.usage))) usage[name] = (usage[name] ?? 0) + count
+  }
+  return { amountNano, usage, estimated }
+}
+
+/** Adds what the operator pays: by the cost price, and as the provider reports it. */
+function withCosts (charge: Charge, sale: ChatSale, cost: Price | null, calls: readonly Used[]): Charge {
+  if (calls[0]?.usage.costNano !== undefined) {
+    const reportedNano = reportedSum(calls.map(({ usage }) => usage))
+    if (reportedNano !== undefined) charge.reportedNano = reportedNano
+  }
+  if (cost === null || cost.inputPico === null || cost.outputPico === null) return charge
+  const standard = tokenPriceOf({ id: sale.model.id, price: cost })
+  const ofOperator = { ...sale, price: cost }
+  const costNano = calls.reduce((sum, call) => sum + callCostNano(ofOperator, standard, call), 0)
+  charge.costNano = Math.min(costNano, Number.MAX_SAFE_INTEGER)
+  return charge
 }
 
 function countsOf (usage: Usage): Record<string, number> {
-  const { prompt, completion, cachedRead, cacheWrite, reasoning, audioInput, audioOutput } = usage
+  const { prompt, completion, cachedRead, cacheWrite, reasoning, audioInput, audioOutput, searches } = usage
   const counts: Record<string, number> = { prompt, completion }
   if (cachedRead !== undefined) counts.cachedRead = cachedRead
   if (cacheWrite !== undefined) counts.cacheWrite = cacheWrite
   if (reasoning !== undefined) counts.reasoning = reasoning
   if (audioInput !== undefined) counts.audioInput = audioInput
   if (audioOutput !== undefined) counts.audioOutput = audioOutput
+  if (searches !== undefined) counts.searches = searches
   return counts
 }
 
-/** What the poorest account of a chain can still spend, in nano-USD, as far as this node knows. */
-export async function leastAvailable (
-  ledger: Pick<Ledger, 'availableHint'>, chain: readonly string[]
-): Promise<number> {
-  let least = Infinity
-  for (const account of chain) least = Math.min(least, await ledger.availableHint(account))
+/** What the poorest account of a chain has, as far as this node knows. */
+export async function leastMeans (ledger: Pick<Ledger, 'means'>, chain: readonly string[]): Promise<AccountMeans> {
+  const least = { availableNano: Infinity, unspentNano: Infinity }
+  for (const account of chain) {
+    const { availableNano, unspentNano } = await ledger.means(account)
+    least.availableNano = Math.min(least.availableNano, availableNano)
+    least.unspentNano = Math.min(least.unspentNano, unspentNano)
+  }
   return least
 }

@@ -1,31 +1,68 @@
 import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
+import type { ChatMessage } from '../../schemas/openai/chat-messages.ts'
 import type { CompletionRequest } from '../../schemas/openai/completions.ts'
-import type { Usage } from '../providers/provider.ts'
+import type { ModelConfig } from '../catalogue/types.ts'
+import type { StreamReport, Usage } from '../providers/report.ts'
+import { promptsOf } from '../shared/request-fields.ts'
 import { countTokens } from './count-tokens.ts'
-import { typicalTokens } from './token-guess.ts'
+import { mediaTokens } from './media-tokens.ts'
+import { generatedTokens, typicalTokens } from './token-guess.ts'
 
-/** Estimates the usage of a call whose provider reported none, from the prompt and what was delivered. */
+/**
+ * The usage of a call whose provider has not counted all of it: what it did count, and an estimate of the
+ * rest, from the prompt and the text that was delivered since.
+ */
 export async function estimateUsage (
-  request: ChatCompletionRequest | CompletionRequest, deliveredText: string
+  request: ChatCompletionRequest | CompletionRequest, { usage, delivered }: Pick<StreamReport, 'usage' | 'delivered'>
 ): Promise<Usage> {
-  return { prompt: await promptTokens(request), completion: await countTokens(deliveredText) }
+  const text = Math.ceil(await countTokens(delivered.text) * delivered.scale)
+  const audio = Math.ceil(text * delivered.spokenShare * generatedTokens.audioPerTranscript)
+  const tokens = text + audio + delivered.images * generatedTokens.image
+  const spoken = audio === 0 ? {} : { audioOutput: (usage?.audioOutput ?? 0) + audio }
+  if (usage === null) return { prompt: await promptTokens(request), completion: tokens, ...spoken }
+  return { ...usage, completion: Math.max(usage.completion, delivered.countedTokens + tokens), ...spoken }
+}
+
+/** An estimate that is no longer than the context window, nor than the tokens held for each answer. */
+export async function estimateWithin (
+  request: ChatCompletionRequest | CompletionRequest, report: StreamReport, { contextWindow }: ModelConfig,
+  tokens = Infinity
+): Promise<Usage> {
+  const usage = await estimateUsage(request, report)
+  return {
+    ...usage,
+    // No prompt is longer than the context window.
+    prompt: Math.min(usage.prompt, contextWindow ?? Infinity),
+    completion: Math.min(usage.completion, tokens * promptsOf(request) * (request.n ?? 1))
+  }
 }
 
 async function promptTokens (request: ChatCompletionRequest | CompletionRequest): Promise<number> {
   if (!('messages' in request)) return await legacyTokens(request.prompt)
-  const texts: string[] = request.tools === undefined ? [] : [JSON.stringify(request.tools)]
+  const { messages, tools, functions, response_format: format } = request
+  const texts = [tools, functions, format].filter(field => field != null).map(field => JSON.stringify(field))
   let other = 0
-  for (const message of request.messages) {
+  for (const message of messages) {
     other += typicalTokens.message
+    texts.push(callsOf(message))
     const { content } = message
     if (typeof content === 'string') texts.push(content)
     if (!Array.isArray(content)) continue
     for (const part of content) {
       if (part.type === 'text') texts.push(part.text)
-      else other += part.type === 'image_url' ? typicalTokens.image : part.type === 'file' ? typicalTokens.file : typicalTokens.audio
+      else if (part.type === 'refusal') texts.push(part.refusal)
+      else other += await mediaTokens(part)
     }
   }
-  return other + await countTokens(texts.join('\n'))
+  return other + await countTokens(texts.filter(text => text !== '').join('\n'))
+}
+
+/** The calls of tools in an earlier answer, as text. */
+function callsOf (message: ChatMessage): string {
+  if (message.role !== 'assistant') return ''
+  const calls = (message.tool_calls ?? []).map(call => call.type === 'function' ? call.function : call.custom)
+  const called = message.function_call == null ? calls : [...calls, message.function_call]
+  return called.map(call => `${call.name} ${'input' in call ? call.input : call.arguments}`).join('\n')
 }
 
 async function legacyTokens (prompt: CompletionRequest['prompt']): Promise<number> {

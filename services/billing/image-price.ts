@@ -1,16 +1,17 @@
-import type { ImageAbilities, ModelConfig } from '../catalogue/types.ts'
+import type { ImageAbilities, ModelConfig, Price } from '../catalogue/types.ts'
 import { notPriced } from './token-price.ts'
-import { assertSafe } from '../shared/money.ts'
+import { nanoFromPico } from '../shared/money.ts'
 import type { Charge, Quote } from './charge.ts'
 import type { ImageAnswer, ImageUsage, ImageOptions } from '../providers/provider-image.ts'
 import { sizeText } from '../providers/provider-image.ts'
+import { imagesCostNano } from './provider-cost.ts'
 
 /** An answer of a provider, and how many of its images reach the client. */
 export interface DeliveredImages { answer: ImageAnswer, delivered: number }
 
 /** `maxNano` is exact where the price is per image. */
 export interface ImageQuote extends Quote<DeliveredImages> {
-  chargeFor (images: DeliveredImages): Charge
+  chargeFor (images: DeliveredImages, cost?: Price | null): Charge
 }
 
 interface ImageOrder {
@@ -25,19 +26,28 @@ const framingTokens = 64
 const unknownTokens = 8192
 /** Tokens of thoughts and words that may come with an image, where these have a price of their own. */
 const wordsTokens = 4096
-const picoPerNano = 1000
 
 /** Prices a request for images. Throws GatewayError 400 for a model without a price. */
 export function quoteImages (order: ImageOrder): ImageQuote {
   const perImageNano = imagePriceNano(order)
-  return perImageNano === null ? quoteByTokens(order) : quoteByImage(perImageNano, order.wanted.count)
+  const { maxNano, chargeFor } = perImageNano === null
+    ? quoteByTokens(order)
+    : quoteByImage(perImageNano, order.wanted.count)
+  return { maxNano, chargeFor: (images, cost = null) => withCosts(chargeFor(images), images, cost) }
+}
+
+function withCosts (charge: Charge, { answer }: DeliveredImages, cost: Price | null): Charge {
+  const costNano = imagesCostNano(cost, answer)
+  if (costNano !== undefined) charge.costNano = costNano
+  if (answer.costNano !== null) charge.reportedNano = answer.costNano
+  return charge
 }
 
 function quoteByImage (perImageNano: number, count: number): ImageQuote {
   return {
-    maxNano: assertSafe(perImageNano * count),
+    maxNano: Math.min(perImageNano * count, Number.MAX_SAFE_INTEGER),
     chargeFor: ({ answer: { usage }, delivered }) => ({
-      amountNano: assertSafe(perImageNano * delivered),
+      amountNano: Math.min(perImageNano * delivered, Number.MAX_SAFE_INTEGER),
       usage: { images: delivered, ...countsOf(usage) },
       estimated: false
     })
@@ -65,12 +75,13 @@ function quoteByTokens ({ model: { id, price, images }, wanted, prompt }: ImageO
   }
   const costNano = ({ inputText, inputImage, output, outputText }: ImageUsage, times: number): number => {
     const pico = (inputText + inputImage) * inputPico + output * outputPico + outputText * textOutputPico
-    return Math.ceil(assertSafe(pico * times) / picoPerNano)
+    return nanoFromPico(pico * times)
   }
   return {
     maxNano: costNano(worst, wanted.count),
     chargeFor ({ answer: { usage, costNano: reportedNano, images: made }, delivered }) {
-      const share = (nano: number): number => Math.ceil(nano * delivered / made.length)
+      const share = (nano: number): number =>
+        delivered === made.length ? nano : Math.ceil(nano * delivered / made.length)
       const counts = { images: delivered, ...countsOf(usage) }
       const knownNano = usage === null ? reportedNano : costNano(usage, 1)
       if (knownNano !== null) return { amountNano: share(knownNano), usage: counts, estimated: false }

@@ -1,14 +1,18 @@
 import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
 import type { CompletionRequest } from '../../schemas/openai/completions.ts'
 import type { ModelConfig } from '../catalogue/types.ts'
-import { assertSafe } from '../shared/money.ts'
+import type { AccountMeans } from '../ledger/ledger.ts'
+import { nanoFromPico } from '../shared/money.ts'
+import { outputLimitOf, promptsOf } from '../shared/request-fields.ts'
 import { highestRates, type TokenPrice } from './token-price.ts'
 import { legacyMaxTokens, tokenBounds } from './token-guess.ts'
 
 /** The most that a request may cost, and the output limit that keeps it there. */
 export interface MaxCost {
   amountNano: number
-  /** Tokens per answer to send to the provider because the client set no limit; null: nothing to add. */
+  /** Tokens per answer that the amount covers. */
+  outputTokens: number
+  /** Tokens per answer to send to the provider, where the client set no limit or a higher one; else null. */
   outputLimit: number | null
 }
 
@@ -18,12 +22,13 @@ interface MaxCostInput {
   bodyBytes: number
   model: Pick<ModelConfig, 'contextWindow' | 'maxOutput'>
   price: TokenPrice
-  /** What the payer can spend now, in nano-USD; read only if the client set no limit. */
-  availableNano: number
+  /** What the payer has, and the tokens that an answer may need; read only if the client set no limit. */
+  means: AccountMeans
+  expectedTokens: number
+  /** Whether the provider searches the web, which adds what it finds to the prompt. */
+  searches?: boolean
 }
 
-/** Without a limit from the client, an answer may cost an eighth of what is available, but at least this. */
-const floorNano = 10_000_000
 /** The shortest output limit that is worth a call. */
 const minOutput = 16
 /** The output limit of an unknown model. */
@@ -37,15 +42,21 @@ export function maxCost (input: MaxCostInput): MaxCost {
   const rates = highestRates(input.price, prompt)
   const { outputPico: textPico, audioOutputPico = 0 } = rates
   const outputPico = wantsAudio(request) ? Math.max(textPico, audioOutputPico) : textPico
-  const limit = limitOf(request)
+  const inputNano = nanoFromPico(prompt * highestInput(rates, request))
+  const limit = outputLimitOf(request)
   const modelMax = model.maxOutput ?? model.contextWindow
   const output = limit === null
-    ? Math.min(modelMax ?? unknownMaxOutput, affordable(input, outputPico, answers))
-    : Math.min(limit, modelMax ?? limit)
-  const inputNano = nano(prompt * highestInput(rates, request))
-  const outputNano = nano(output * answers * outputPico)
+    ? Math.min(modelMax ?? unknownMaxOutput, affordable(input, inputNano, outputPico * answers))
+    : Math.min(Math.max(limit, 1), modelMax ?? limit)
+  const outputNano = nanoFromPico((output + predictedBytes(request)) * answers * outputPico)
   const isUnlimited = limit === null && outputPico > 0 && (modelMax === null || output < modelMax)
-  return { amountNano: inputNano + outputNano, outputLimit: isUnlimited ? output : null }
+  const isLowered = limit !== null && output < limit
+  return {
+    // More than any account can have, for limits whose price is beyond safe integers: the ledger answers 402.
+    amountNano: Math.min(inputNano + outputNano, Number.MAX_SAFE_INTEGER),
+    outputTokens: output,
+    outputLimit: isUnlimited || isLowered ? output : null
+  }
 }
 
 /** The highest input rate of this request; writing to a cache may cost more than plain input. */
@@ -64,25 +75,35 @@ function wantsAudio (request: MaxCostInput['request']): boolean {
   return isChat(request) && request.modalities?.includes('audio') === true
 }
 
-const nano = (pico: number): number => Math.ceil(assertSafe(pico) / 1000)
-
-/** The output limit the client set; null if none. */
-export function limitOf (request: ChatCompletionRequest | CompletionRequest): number | null {
-  if (!isChat(request)) return request.max_tokens ?? null
-  return request.max_completion_tokens ?? request.max_tokens ?? null
-}
-
-function affordable ({ availableNano, request }: MaxCostInput, outputPico: number, answers: number): number {
+/**
+ * The tokens per answer to hold for a request without a limit: an eighth of what is available, less the more
+ * is held for others, but at least what an answer may need. Where others hold the money, the request waits.
+ */
+function affordable (
+  { request, means, expectedTokens }: MaxCostInput, inputNano: number, picoPerToken: number
+): number {
   if (!isChat(request)) return legacyMaxTokens
-  if (outputPico === 0) return Infinity
-  const budgetNano = Math.max(floorNano, Math.floor(availableNano / 8))
-  return Math.max(minOutput, Math.floor(budgetNano * 1000 / (outputPico * answers)))
+  if (picoPerToken === 0) return Infinity
+  const { availableNano, unspentNano } = means
+  const tokensFor = (nano: number): number => Math.floor(nano * 1000 / picoPerToken)
+  const freeShare = unspentNano === 0 ? 0 : availableNano / unspentNano
+  const roomy = tokensFor((availableNano - inputNano) / 8 * freeShare ** 3)
+  // Half, so that a scarce account still serves two requests at once.
+  const scarce = tokensFor((unspentNano - inputNano) / 2)
+  return Math.max(minOutput, roomy, Math.min(expectedTokens, scarce))
 }
 
-function promptBound ({ request, bodyBytes }: MaxCostInput): number {
-  if (!isChat(request)) return bodyBytes * Math.max(1, request.best_of ?? 1)
-  let tokens = bodyBytes + request.messages.length * tokenBounds.message
-  if (request.tools !== undefined) tokens += tokenBounds.tools
+/** The tokens of a prediction that the answer does not contain are charged as output too. */
+function predictedBytes (request: MaxCostInput['request']): number {
+  const { content } = (isChat(request) ? request.prediction : null) ?? {}
+  return content === undefined ? 0 : Buffer.byteLength(typeof content === 'string' ? content : JSON.stringify(content))
+}
+
+function promptBound ({ request, bodyBytes, searches = false }: MaxCostInput): number {
+  const found = searches ? tokenBounds.searches : 0
+  if (!isChat(request)) return (bodyBytes + found) * Math.max(1, request.best_of ?? 1)
+  let tokens = bodyBytes + found + request.messages.length * tokenBounds.message
+  if (request.tools !== undefined || request.functions !== undefined) tokens += tokenBounds.tools
   for (const { content } of request.messages) {
     if (!Array.isArray(content)) continue
     for (const part of content) {
@@ -91,6 +112,7 @@ function promptBound ({ request, bodyBytes }: MaxCostInput): number {
         tokens += Math.ceil(part.input_audio.data.length * (1 / tokenBounds.audioCharsPerToken - 1))
       }
       if (part.type === 'file') tokens += fileBound(part.file.file_data)
+      if (part.type === 'video_url') tokens += tokenBounds.linkedFile
       if (part.type !== 'image_url') continue
       tokens += tokenBounds.image - (part.image_url.url.startsWith('data:') ? part.image_url.url.length : 0)
     }
@@ -106,10 +128,7 @@ function fileBound (data: string | undefined): number {
 /** How many answers are generated and charged. */
 function answersOf (request: ChatCompletionRequest | CompletionRequest): number {
   const each = request.n ?? 1
-  if (isChat(request)) return each
-  const { prompt, best_of: bestOf } = request
-  const prompts = Array.isArray(prompt) && typeof prompt[0] !== 'number' ? prompt.length : 1
-  return prompts * Math.max(each, bestOf ?? 1)
+  return isChat(request) ? each : promptsOf(request) * Math.max(each, request.best_of ?? 1)
 }
 
 function isChat (request: ChatCompletionRequest | CompletionRequest): request is ChatCompletionRequest {

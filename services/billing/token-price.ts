@@ -1,7 +1,7 @@
 import type { ModelConfig, Price, PriceTier } from '../catalogue/types.ts'
 import { GatewayError } from '../shared/errors.ts'
-import { assertSafe } from '../shared/money.ts'
-import type { Usage } from '../providers/provider.ts'
+import { nanoFromPico } from '../shared/money.ts'
+import type { Usage } from '../providers/report.ts'
 
 /** The rates of a model that is sold by the token, in integer pico-USD per token. */
 export interface TokenPrice extends Rates {
@@ -19,9 +19,9 @@ interface Rates {
   audioOutputPico?: number
 }
 
-interface TokenTier extends Rates { aboveTokens: number }
+type RatesOfPrice = Partial<Pick<Price, 'cacheReadPico' | 'cacheWritePico' | 'audioInputPico' | 'audioOutputPico'>>
 
-const picoPerNano = 1000
+interface TokenTier extends Rates { aboveTokens: number }
 
 /**
  * The rates of a model; cached tokens and audio without a rate of their own cost as much as others. Throws
@@ -34,7 +34,21 @@ export function tokenPriceOf ({ id, price }: Pick<ModelConfig, 'id' | 'price'>):
   return { ...base, tiers: price.tiers.map(tier => toTier(tier, base)) }
 }
 
-function toRates (price: Price, inputPico: number, outputPico: number): Rates {
+/** The rates at a service tier, audio as at the standard one; null if the tier has no price. */
+export function serviceTierPriceOf (price: Price, tier: string): TokenPrice | null {
+  const own = price.serviceTiers?.find(({ name }) => name === serviceTierName(tier))
+  if (own === undefined) return null
+  const { audioInputPico, audioOutputPico } = price
+  const base = toRates({ ...own, audioInputPico, audioOutputPico }, own.inputPico, own.outputPico)
+  return own.tiers == null ? base : { ...base, tiers: own.tiers.map(tier => toTier(tier, base)) }
+}
+
+/** The name of a service tier in the configuration. OpenAI takes `fast` for `priority`. */
+export function serviceTierName (tier: string): string {
+  return tier === 'fast' ? 'priority' : tier
+}
+
+function toRates (price: RatesOfPrice, inputPico: number, outputPico: number): Rates {
   const rates: Rates = {
     inputPico,
     outputPico,
@@ -84,7 +98,7 @@ const rateNames = [
   'inputPico', 'outputPico', 'cacheReadPico', 'cacheWritePico', 'audioInputPico', 'audioOutputPico'
 ] as const
 
-/** The cost of a call in nano-USD: an exact sum in pico-USD, rounded up once. */
+/** The cost of a call in nano-USD: an exact sum in pico-USD, rounded up once, see `nanoFromPico`. */
 export function tokenCostNano (usage: Usage, price: TokenPrice): number {
   const rates = price.tiers == null ? price : ratesFor(price, usage.prompt)
   const read = Math.min(usage.cachedRead ?? 0, usage.prompt)
@@ -99,7 +113,7 @@ export function tokenCostNano (usage: Usage, price: TokenPrice): number {
   if (usage.audioOutput !== undefined && rates.audioOutputPico !== undefined) {
     pico += Math.min(usage.audioOutput, usage.completion) * (rates.audioOutputPico - rates.outputPico)
   }
-  return Math.ceil(assertSafe(pico) / picoPerNano)
+  return nanoFromPico(pico)
 }
 
 /** How to write a price in gateway.yaml. */

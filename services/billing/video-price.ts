@@ -1,5 +1,4 @@
 import type { ModelConfig } from '../catalogue/types.ts'
-import { assertSafe } from '../shared/money.ts'
 import { notPriced } from './token-price.ts'
 import type { JobTask } from '../providers/provider-video.ts'
 
@@ -18,10 +17,10 @@ export function priceOf (model: ModelConfig, task: JobTask): VideoPrice {
   return { secondNano, seconds, maxNano: videoCostNano(secondNano, seconds) }
 }
 
-/** Seconds at a price, rounded up to the next nano-USD. */
+/** Seconds at a price, rounded up to the next nano-USD; at most the largest safe integer. */
 export function videoCostNano (secondNano: number, seconds: number): number {
   // A length such as 4.8 is not exact in binary, so lengths are rounded to microseconds first.
-  return assertSafe(Math.ceil(Math.round(seconds * 1e6) * secondNano / 1e6))
+  return Math.min(Math.ceil(Math.round(seconds * 1e6) * secondNano / 1e6), Number.MAX_SAFE_INTEGER)
 }
 
 /** Lengths assumed for an unknown model, in seconds. */

@@ -1,14 +1,16 @@
+import type { AlertSettings } from '../../schemas/config/alerts.ts'
 import type { PolicyConfig } from '../../schemas/config/config.ts'
 import type { Known, Parsed } from '../../schemas/config/fields.ts'
 import type { ImagePrice, SizeRange } from '../../schemas/config/images.ts'
 import type { Capabilities, DeploymentPlacement, Domain, ModelEntry } from '../../schemas/config/models.ts'
 import type { ProviderConfig, TimeoutsMs } from '../../schemas/config/providers.ts'
 import type { BreakerConfig, RequestsConfig } from '../../schemas/config/requests.ts'
+import type { UsageSettings } from '../../schemas/config/usage.ts'
 import type { VideoAbilities, VideoSettings } from '../../schemas/config/video.ts'
 
 export type {
   BreakerConfig, Capabilities, Domain, ImagePrice, PolicyConfig, ProviderConfig, RequestsConfig, SizeRange,
-  TimeoutsMs, VideoAbilities, VideoSettings
+  TimeoutsMs, UsageSettings, VideoAbilities, VideoSettings
 }
 
 /** What the gateway serves: the operator's file and the environment, checked and with defaults. */
@@ -19,10 +21,12 @@ export interface GatewayConfig {
   requests: RequestsConfig
   breaker: BreakerConfig
   video: VideoSettings
+  usage: UsageSettings
+  alerts: AlertSettings
 }
 
 /** Keys of the file that a model does not have, or has in another form. */
-type Resolved = 'provider' | 'model' | 'deployments' | 'price' | 'capabilities' | 'images' | 'video' | 'quality'
+type Resolved = 'provider' | 'model' | 'deployments' | 'price' | 'cost' | 'capabilities' | 'images' | 'video' | 'quality'
 type Fields = Known<Omit<Parsed<typeof ModelEntry>, Resolved>, 'kind' | 'ownedBy' | 'created'>
 type Needed = 'id' | 'kind' | 'contextWindow' | 'maxOutput' | 'ownedBy' | 'created'
 
@@ -30,6 +34,8 @@ type Needed = 'id' | 'kind' | 'contextWindow' | 'maxOutput' | 'ownedBy' | 'creat
 export interface ModelConfig extends Pick<Fields, Needed>, Partial<Omit<Fields, Needed>> {
   deployments: DeploymentConfig[]
   price: Price | null
+  /** What the operator pays; absent or null: not known. */
+  cost?: Price | null
   capabilities: Capabilities
   images?: ImageAbilities
   video?: VideoAbilities
@@ -40,6 +46,8 @@ export interface ModelConfig extends Pick<Fields, Needed>, Partial<Omit<Fields, 
 export interface DeploymentConfig extends DeploymentPlacement {
   /** Absent: the price of the model; null: not known, so the deployment is not used. */
   price?: Price | null
+  /** Absent: the cost of the model. */
+  cost?: Price
 }
 
 /** Integer pico-USD per token, integer nano-USD per image and per second of video. Null: not known. */
@@ -54,6 +62,18 @@ export interface Price {
   audioInputPico?: number | null
   audioOutputPico?: number | null
   /** Prices that replace those above for long prompts, in ascending order of length. */
+  tiers?: readonly PriceTier[] | null
+  /** Prices that replace those above at other service tiers. */
+  serviceTiers?: readonly ServiceTierPrice[] | null
+  /** One web search of the provider. */
+  searchNano?: number | null
+  /** Most searches of one answer; absent or null: 1. */
+  maxSearches?: number | null
+}
+
+/** Prices at one service tier. */
+export interface ServiceTierPrice extends Omit<PriceTier, 'aboveTokens'> {
+  name: string
   tiers?: readonly PriceTier[] | null
 }
 

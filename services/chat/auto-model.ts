@@ -6,7 +6,7 @@ import { routeHeader } from '../routing/describe.ts'
 import type { FeedbackStore } from '../routing/feedback/store-feedback.ts'
 import type { Router } from '../routing/router.ts'
 import { GatewayError } from '../shared/errors.ts'
-import { leastAvailable } from '../billing/chat-quote.ts'
+import { leastMeans } from '../billing/chat-quote.ts'
 
 /** Selects the model of requests to `auto` and the other policies. */
 export type AutoModel = ReturnType<typeof createAutoModel>
@@ -15,7 +15,7 @@ const maxFallbacks = 2
 
 /** Creates an `AutoModel` that selects among the models that the key may use and its accounts can pay. */
 export function createAutoModel (
-  router: Router, feedback: FeedbackStore, ledger: Pick<Ledger, 'availableHint'>
+  router: Router, feedback: FeedbackStore, ledger: Pick<Ledger, 'means'>
 ) {
   return {
     /**
@@ -25,13 +25,14 @@ export function createAutoModel (
     async select (incoming: Incoming<ChatCompletionRequest | CompletionRequest>) {
       const { request, requestId, payer, mayUse, conversation } = incoming
       if (!('messages' in request)) throw GatewayError.modelNotFound(request.model)
+      const { availableNano } = await leastMeans(ledger, payer.chain)
       const decision = router.decide({
         request,
         key: payer.key,
         mayUse,
         conversation: conversation ?? request.prompt_cache_key ?? null,
         candidates: null,
-        availableNano: await leastAvailable(ledger, payer.chain)
+        availableNano
       })
       const [first, ...others] = decision.candidates.map(({ id }) => id)
       return {

@@ -1,24 +1,27 @@
 import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
 import type { CompletionRequest } from '../../schemas/openai/completions.ts'
-import { quoteChat, type ChatQuote, leastAvailable } from '../billing/chat-quote.ts'
+import { createAnswerLengths } from '../billing/answer-lengths.ts'
+import { leastMeans, quoteChat, type ChatQuote } from '../billing/chat-quote.ts'
 import type { RequestsConfig } from '../catalogue/types.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import {
-  createReport, type ChatAnswer, type ChatProvider, type CompletionAnswer, type ProviderCall
-} from '../providers/provider.ts'
+import type { ChatAnswer, ChatProvider, CompletionAnswer, ProviderCall } from '../providers/provider.ts'
+import { createReport, type StreamReport } from '../providers/report.ts'
 import { recordStreamEnd } from '../requests/attempt.ts'
 import { planFor, type Candidate, type Catalogue, isPolicy } from '../requests/candidates.ts'
+import { isAbandoned, type Drains } from '../requests/drains.ts'
 import { type Incoming } from '../requests/incoming.ts'
-import type { RequestHold, RequestHolds } from '../requests/request-hold.ts'
+import type { RequestHolds } from '../requests/request-hold.ts'
 import { setCandidate, type Trace, headersOf } from '../requests/trace.ts'
 import { tryCandidates, startDeadline } from '../requests/try-candidates.ts'
 import { GatewayError, UpstreamError } from '../shared/errors.ts'
-import { JsonText } from '../shared/json-text.ts'
+import { JsonText } from '../shared/json.ts'
 import { usdText } from '../shared/money.ts'
 import { peekFirst } from '../upstream/peek-first.ts'
 import type { AutoModel } from './auto-model.ts'
+import { extrasOf, isSame, onlyPriced, type Extras } from './check-pricing.ts'
 import { encodeChunks } from './encode-chunks.ts'
 import { completeByChat } from './legacy.ts'
+import { settleAnswer } from './settle-answer.ts'
 
 export interface Chat {
   /**
@@ -28,34 +31,53 @@ export interface Chat {
   complete (incoming: Incoming<ChatCompletionRequest>): Promise<void>
   /** Serves `POST /v1/completions`, natively or through chat; throws like `complete`. */
   completeText (incoming: Incoming<CompletionRequest>): Promise<void>
+  /** Resolves when no request is being served any more, with or without its client. */
+  idle (): Promise<void>
 }
 
 interface ChatOptions {
   catalogue: Catalogue
   /** Read for each request, because the configuration may change. */
   config: () => { requests: RequestsConfig }
-  ledger: Pick<Ledger, 'availableHint'>
+  ledger: Pick<Ledger, 'means'>
   holds: RequestHolds
   autoModel: AutoModel
+  drains: Drains
   /** Receives every call that failed, also when another one then succeeds. */
   onFailure: (requestId: string, candidate: Candidate, error: UpstreamError) => void
+  /** Receives requests for a whole answer that ended after their client had left. */
+  onAbandoned: (requestId: string, trace: Trace) => void
   /** In [0, 1). */
   random?: () => number
 }
 
 type AnyRequest = ChatCompletionRequest | CompletionRequest
 type Answer = ChatAnswer | CompletionAnswer
+/** The candidate that the hold is for, and what it was asked for. */
+interface Covered { by: Candidate | null, quote: ChatQuote | null, extras: Extras | null }
 type Ask<Request> = (provider: ChatProvider, call: ProviderCall<Request>) => Promise<Answer>
 
 /** Creates the use case: plan the candidates, hold the money, call until one answers, deliver, settle. */
 export function createChat (options: ChatOptions): Chat {
-  const { catalogue, ledger, holds, autoModel, onFailure, random = Math.random } = options
+  const { catalogue, ledger, holds, autoModel, drains, onFailure, random = Math.random } = options
+  let running = 0
+  let onIdle = (): void => {}
+  const lengths = createAnswerLengths()
 
   async function serve<Request extends AnyRequest> (
-    given: Incoming<Request>, ask: Ask<Request>
+    incoming: Incoming<Request>, ask: Ask<Request>
+  ): Promise<void> {
+    const { signal, request } = incoming
+    const limits = options.config().requests
+    if (request.stream === true) return await answer(incoming, ask, limits, signal)
+    const dueMs = performance.now() + limits.deadlineMs
+    return await drains.run(signal, dueMs, callSignal => answer(incoming, ask, limits, callSignal))
+  }
+
+  async function answer<Request extends AnyRequest> (
+    given: Incoming<Request>, ask: Ask<Request>, limits: RequestsConfig, callSignal: AbortSignal
   ): Promise<void> {
     const { trace, signal, payer, requestId, mayUse } = given
-    const limits = options.config().requests
     trace.asked = given.request.model
     const auto = isPolicy(trace.asked) ? await autoModel.select(given) : null
     const { model, fallbacks } = auto ?? { model: trace.asked, fallbacks: given.request.fallbacks }
@@ -63,31 +85,40 @@ export function createChat (options: ChatOptions): Chat {
     const { request, text } = incoming
     const bodyBytes = text.bytes.length
     const allowDearer = auto !== null || limits.allowDearerFallbacks
-    const plan = planFor(
-      { kind: 'chat', model, fallbacks, promptBound: bodyBytes, allowDearer, mayUse }, catalogue)
+    const plan = onlyPriced(planFor(
+      { kind: 'chat', model, fallbacks, promptBound: bodyBytes, allowDearer, mayUse }, catalogue), request)
     const deadline = startDeadline(given, Math.min(given.deadlineMs ?? Infinity, limits.deadlineMs))
-    const hold = holds(payer, requestId)
-    const available = () => leastAvailable(ledger, payer.chain)
-    const covered: { by: Candidate | null, quote: ChatQuote | null } = { by: null, quote: null }
+    const hold = holds(payer, requestId, { signal, dueMs: deadline.dueMs })
+    const means = () => leastMeans(ledger, payer.chain)
+    const covered: Covered = { by: null, quote: null, extras: null }
+    let begunReport: StreamReport | null = null
+    running++
     try {
       const attempt = await tryCandidates<Candidate<ChatProvider>, Answer>({
         plan,
         limits,
         signal,
+        callSignal,
         trace,
         dueMs: deadline.dueMs,
         async cover (candidate) {
           const { model, price } = candidate
-          if (covered.by?.model === model && covered.by.price === price) return
-          Object.assign(covered, { by: null, quote: null })
-          const quote = await quoteChat({ request, bodyBytes, model, price, available })
-          await hold.cover(model.id, quote)
+          const extras = extrasOf(request, candidate)
+          const { by } = covered
+          if (by?.model === model && by.price === price && isSame(extras, covered.extras)) return
+          Object.assign(covered, { by: null, quote: null, extras })
+          const sale = { request, bodyBytes, model, price, means, lengths, ...extras }
+          const quote = await hold.coverQuote(model.id, () => quoteChat(sale))
           Object.assign(covered, { by: candidate, quote })
         },
         async ask ({ provider, deployment, model: { maxOutput } }, signal) {
-          const bounds = { outputLimit: covered.quote?.outputLimit ?? null, maxOutput }
-          return await begun(
-            await ask(provider, { request, text, model: deployment.model, ...bounds, requestId, signal }))
+          const { outputLimit = null, held = null } = covered.quote ?? {}
+          const bounds = { outputLimit, maxOutput, held }
+          const call = { request, text, model: deployment.model, ...bounds, requestId, signal }
+          begunReport = null
+          const answer = await ask(provider, call)
+          begunReport = answer.report
+          return await begun(answer)
         },
         tokensOf: answer => answer.kind === 'json' ? answer.report.usage?.completion ?? 0 : null,
         onFailure: (candidate, error) => onFailure(requestId, candidate, error),
@@ -96,23 +127,31 @@ export function createChat (options: ChatOptions): Chat {
       const { candidate, answer } = attempt
       setCandidate(trace, candidate)
       trace.report = answer.report
+      // Another one at the same price may have answered.
+      covered.by = candidate
+      trace.maxTokens = covered.quote?.outputLimit ?? null
       trace.route = auto?.answered(candidate.model.id) ?? null
-      await deliver(incoming, answer, () => settle(hold, covered.quote, trace))
+      await deliver(incoming, answer, () => {
+        settleAnswer(hold, covered, incoming)
+        return hold.estimated
+      })
       if (answer.kind !== 'json') {
         const isBroken = trace.failure !== null && !signal.aborted
         recordStreamEnd(attempt, isBroken ? 'broken' : answer.report.usage?.completion ?? 0)
       }
     } catch (error) {
       auto?.failed()
-      if (trace.model === null) setCandidate(trace, plan.asked[0])
-      if (signal.reason instanceof GatewayError) throw signal.reason
+      if (trace.model === null) setCandidate(trace, covered.by ?? plan.asked[0])
       // The provider has worked on an answer that no client waits for any more.
-      if (isWorkLost(error)) trace.report ??= createReport()
-      throw error
+      if (isAbandoned(signal) && isWorkLost(error)) trace.report ??= begunReport ?? createReport()
+      throw signal.reason instanceof GatewayError ? signal.reason : error
     } finally {
       deadline.stop()
-      settle(hold, covered.quote, trace)
+      settleAnswer(hold, covered, incoming)
       hold.end()
+      if (hold.estimated !== null) trace.costNano = await hold.estimated
+      if (isAbandoned(signal) && request.stream !== true) options.onAbandoned(requestId, trace)
+      if (--running === 0) onIdle()
     }
   }
 
@@ -120,7 +159,10 @@ export function createChat (options: ChatOptions): Chat {
     complete: incoming => serve(incoming, (provider, call) => provider.chat(call)),
     completeText: incoming => serve(incoming, (provider, call) => {
       return provider.complete?.(call) ?? completeByChat(provider, call)
-    })
+    }),
+    idle: async () => {
+      if (running > 0) await new Promise<void>(resolve => { onIdle = resolve })
+    }
   }
 }
 
@@ -137,29 +179,26 @@ async function begun (answer: Answer): Promise<Answer> {
   return { ...answer, chunks: await peekFirst<unknown>(answer.chunks) } as Answer
 }
 
+/** Whether the gateway gave up a call that the provider has received, rather than the provider failing. */
 function isWorkLost (error: unknown): boolean {
-  return error instanceof UpstreamError && error.kind === 'aborted' && error.sent !== 'no'
+  if (!(error instanceof UpstreamError) || error.sent === 'no') return false
+  return error.kind === 'aborted' || (error.kind === 'timeout' && error.details.status === undefined)
 }
 
 /** Sends the answer. A whole one is settled before, so that the client finds it in its balance. */
 async function deliver (
-  { request, delivery, trace }: Incoming<AnyRequest>, answer: Answer, settleNow: () => void
+  { request, delivery, trace, signal }: Incoming<AnyRequest>, answer: Answer,
+  settleNow: () => Promise<number | null> | null
 ): Promise<void> {
   const headers = headersOf(trace, answer.report.dropped)
   if (answer.kind === 'json') {
-    settleNow()
+    const estimate = settleNow()
+    if (estimate !== null) trace.costNano = await estimate
+    if (isAbandoned(signal)) return
     if (trace.costNano !== null) headers['x-tollgate-cost'] = usdText(trace.costNano)
     return delivery.json(headers, answer.body, answer.text)
   }
   if (answer.kind === 'bytes') return await delivery.stream(headers, answer.events)
   const wantsUsage = request.stream_options?.include_usage === true
   await delivery.stream(headers, encodeChunks(answer.chunks, answer.report, wantsUsage))
-}
-
-/** Charges what was delivered. Nothing is charged for a stream that broke off before its first text. */
-function settle (hold: RequestHold, quote: ChatQuote | null, trace: Trace): void {
-  const { report, failure } = trace
-  if (quote === null || report === null) return
-  if (failure !== null && report.usage === null && report.delivered.isEmpty) return
-  trace.costNano = hold.settle(() => quote.chargeFor(report)) ?? trace.costNano
 }

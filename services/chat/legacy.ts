@@ -1,12 +1,14 @@
-import type { ChatCompletion, ChatCompletionChunk, ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
+import {
+  ChatCompletionRequest, type ChatCompletion, type ChatCompletionChunk
+} from '../../schemas/openai/chat-completions.ts'
 import type { Completion, CompletionRequest } from '../../schemas/openai/completions.ts'
+import { samplingFields } from '../../schemas/openai/sampling.ts'
 import type { CompletionUsage } from '../../schemas/openai/usage.ts'
 import { GatewayError } from '../shared/errors.ts'
-import { JsonText } from '../shared/json-text.ts'
-import { createReport } from '../providers/provider.ts'
-import type {
-  ChatAnswer, ChatProvider, CompletionAnswer, CompletionCall, StreamReport
-} from '../providers/provider.ts'
+import { JsonText } from '../shared/json.ts'
+import { outputLimitOf } from '../shared/request-fields.ts'
+import type { ChatAnswer, ChatProvider, CompletionAnswer, CompletionCall } from '../providers/provider.ts'
+import { createReport, type StreamReport } from '../providers/report.ts'
 import { eventsIn } from '../upstream/sse.ts'
 
 /** Prompts in one request; each becomes one chat request. */
@@ -27,20 +29,33 @@ export async function completeByChat (
     const request = chatRequest(call.request, prompt)
     return { ...call, request, text: JsonText.from(request) }
   })
-  const report = createReport()
+  const parts: NonNullable<StreamReport['calls']> = []
+  const report = { ...createReport(), calls: parts }
+
+  /** Answers one prompt; undefined if there is no such prompt. */
+  async function ask (index: number): Promise<ChatAnswer | undefined> {
+    const next = calls[index]
+    if (next === undefined) return undefined
+    const part = { request: next.request, report: createReport() }
+    parts.push(part)
+    try {
+      const answer = await provider.chat(next)
+      part.report = answer.report
+      return answer
+    } catch (error) {
+      // A prompt at which the provider failed is free, but not one that it read before the client left.
+      if (!next.signal.aborted) parts.splice(parts.indexOf(part), 1)
+      throw error
+    }
+  }
+
   const choicesPerPrompt = call.request.n ?? 1
   if (call.request.stream === true) {
-    // Awaited here, so that a failure before the first byte keeps its status.
-    const first = calls[0] && await provider.chat(calls[0])
-    const chunks = streamAll(async index => {
-      const next = calls[index]
-      return index === 0 ? first : next && await provider.chat(next)
-    }, choicesPerPrompt, report)
-    return { kind: 'chunks', chunks, report }
+    return { kind: 'chunks', chunks: streamAll(ask, choicesPerPrompt, report), report }
   }
-  const answers = await Promise.all(calls.map(one => provider.chat(one)))
-  const body = mergeAnswers(answers, choicesPerPrompt)
-  for (const answer of answers) addUsage(report, answer.report)
+  const answers = await Promise.all(calls.map((_, index) => ask(index)))
+  const body = mergeAnswers(answers.filter(answer => answer !== undefined), choicesPerPrompt)
+  Object.assign(report, totalOf(parts))
   return { kind: 'json', body, text: null, report }
 }
 
@@ -65,14 +80,21 @@ function unmappable (param: string, what: string): GatewayError {
   return GatewayError.invalidRequest(message, { param, code: 'unsupported_parameter' })
 }
 
-/** The equivalent chat request, without the fields that only the legacy endpoint has. */
+const legacyFields = new Set(['prompt', 'echo', 'suffix', 'best_of', 'logprobs'])
+
+/** Whether a field means the same in chat; other fields of chat have not been validated. */
+function isShared (name: string): boolean {
+  return name in samplingFields || !(legacyFields.has(name) || name in ChatCompletionRequest.properties)
+}
+
+/** The equivalent chat request, with the fields that both endpoints have and those that neither lists. */
 function chatRequest (request: CompletionRequest, prompt: string): ChatCompletionRequest {
-  const { prompt: _, echo, suffix, best_of: bestOf, logprobs, max_tokens: maxTokens, ...shared } = request
   return {
-    ...shared,
+    ...Object.fromEntries(Object.entries(request).filter(([name]) => isShared(name))),
+    model: request.model,
     messages: [{ role: 'user', content: prompt }],
     // Chat has no equivalent of 0.
-    max_tokens: Math.max(1, maxTokens ?? defaultMaxTokens),
+    max_tokens: Math.max(1, outputLimitOf(request) ?? defaultMaxTokens),
     ...(request.stream === true ? { stream_options: { include_usage: true } } : {})
   }
 }
@@ -109,15 +131,19 @@ async function * streamAll (
   for (let prompt = 0; ; prompt++) {
     const answer = await answerTo(prompt)
     if (answer === undefined) break
+    let usage: CompletionUsage | null | undefined
     for await (const chunk of chunksOf(answer)) {
       head ??= { id: legacyId(chunk.id), object: 'text_completion', created: chunk.created, model: chunk.model }
-      usages.push(chunk.usage)
+      // Some servers send their count so far with every chunk.
+      usage = chunk.usage ?? usage
       const choices = chunk.choices.filter(choice => choice.finish_reason !== null || choice.delta.content)
       if (choices.length === 0) continue
       yield { ...head, choices: choices.map(choice => legacyChoice(choice, prompt * choicesPerPrompt)) }
     }
+    usages.push(usage)
     report.model ??= answer.report.model
   }
+  Object.assign(report, totalOf(report.calls ?? []))
   if (head !== undefined) yield { ...head, choices: [], usage: sumUsage(usages) }
 }
 
@@ -158,11 +184,13 @@ function sumUsage (usages: (CompletionUsage | null | undefined)[]): CompletionUs
   return total
 }
 
-function addUsage (report: StreamReport, { usage, model }: StreamReport): void {
-  report.model ??= model
-  if (usage === null) return
-  report.usage = {
-    prompt: (report.usage?.prompt ?? 0) + usage.prompt,
-    completion: (report.usage?.completion ?? 0) + usage.completion
+/** The sum of what the calls report; null if one of them was not counted. */
+function totalOf (calls: NonNullable<StreamReport['calls']>): Pick<StreamReport, 'model' | 'usage'> {
+  const total = { prompt: 0, completion: 0 }
+  for (const { report: { usage } } of calls) {
+    total.prompt += usage?.prompt ?? 0
+    total.completion += usage?.completion ?? 0
   }
+  const isCounted = calls.every(({ report: { usage } }) => usage !== null)
+  return { model: calls[0]?.report.model ?? null, usage: isCounted ? total : null }
 }

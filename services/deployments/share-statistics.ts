@@ -27,7 +27,9 @@ const deleteEveryMs = 10 * 60_000
 const maxRows = 20_000
 
 /** Shares the measurements of nodes through the store. */
-export function createStatisticsExchange ({ store, deployments, node, clock = Date.now }: ExchangeOptions) {
+export function createStatisticsExchange (
+  { store, deployments, node, clock = store.clock }: ExchangeOptions
+) {
   const table = createJsonRows<Omit<StatisticsRow, 'node'> & Record<string, string | number>>(store.engine,
     { provider: 'text', model: 'text', at: 'bigint', count: 'bigint', sums: 'text' })
   // SQLite needs a `where` between a select and `on conflict`.

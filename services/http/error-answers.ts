@@ -1,7 +1,7 @@
 import { GatewayError, UpstreamError, unreadableBody } from '../shared/errors.ts'
 import { missingKey } from '../keys/errors.ts'
 import { MediaRejected, MediaUnavailable } from '../media/errors.ts'
-import { StoreUnavailable } from '../store/store.ts'
+import { StoreUnavailable, type StoreProblem } from '../store/store.ts'
 import { fromUpstream } from './upstream-errors.ts'
 import { quote, toGatewayError, type SchemaError } from './validation.ts'
 
@@ -18,7 +18,7 @@ export function errorAnswer (error: unknown, request: FailedRequest = { headers:
   if (error instanceof GatewayError) return error
   if (error instanceof UpstreamError) return fromUpstream(error)
   if (error instanceof StoreUnavailable) {
-    return GatewayError.unavailable('The gateway cannot reach its database. Please try again.', { cause: error })
+    return GatewayError.unavailable(storeProblems[error.problem], { cause: error })
   }
   if (error instanceof MediaUnavailable) {
     return GatewayError.unavailable('The gateway cannot reach its media store. Please try again.', { cause: error })
@@ -32,6 +32,17 @@ export function errorAnswer (error: unknown, request: FailedRequest = { headers:
   if (answer !== undefined) return answer(request)
   if (error.statusCode >= 500) return GatewayError.internal(error)
   return new GatewayError(error.statusCode, 'invalid_request_error', error.message)
+}
+
+const storeProblems: Record<StoreProblem, string> = {
+  unreachable: 'The gateway cannot reach its database. Please try again.',
+  unusable: 'The gateway cannot use its database. Please try again later.',
+  readOnly: 'The gateway\'s database cannot be written. Please try again later.',
+  full: 'The disk of the gateway\'s database is full. Please try again later.',
+  damaged: 'The gateway\'s database is damaged. Please try again later.',
+  busy: 'The gateway\'s database is locked by another process. Please try again.',
+  slow: 'The gateway\'s database did not answer in time. Please ask for less, or try again later.',
+  crowded: 'Too many reports are being made. Please try again later.'
 }
 
 /** 404: nothing is served at this URL. Source: the live service, with the code its newer gateways add. */

@@ -30,7 +30,7 @@ const tags = [
 
 const securitySchemes = {
   key: { type: 'http', scheme: 'bearer', description: 'A key of an account: `sk-tg-…`.' },
-  adminKey: { type: 'http', scheme: 'bearer', description: 'An admin key, or the one in `TOLLGATE_ADMIN_KEY`.' }
+  adminKey: { type: 'http', scheme: 'bearer', description: 'An admin key, or the one in `TOLLGATE_ADMIN_KEY`; its role decides what it may do.' }
 } as const
 
 /** The schema and URL of a route as OpenAPI 3.1 has them; a route without a summary is hidden. */
@@ -75,6 +75,24 @@ const descriptions: Readonly<Record<string, string>> = {
   '4xx': 'The request cannot be served as it is.', '5xx': 'It could not be served now.'
 }
 
+/** The headers of chat answers, whole or streamed, beside OpenAI's own. */
+const answerHeaders: Readonly<Record<string, Json>> = {
+  'x-tollgate-model': { type: 'string', description: 'The model that ran.' },
+  'x-tollgate-provider': { type: 'string', description: 'Its provider.' },
+  'x-tollgate-upstream-model': { type: 'string', description: 'Its name at the provider.' },
+  'x-tollgate-attempts': { type: 'integer', description: 'How often a provider was called.' },
+  'x-tollgate-max-tokens': {
+    type: 'integer',
+    description: 'The output limit in tokens that the gateway has set, if the request had none or a higher one ' +
+      'than the model. An answer that is cut there ends with the `finish_reason` `length`.'
+  },
+  'x-tollgate-cost': { type: 'string', description: 'Cost in US dollars; of whole answers only.' },
+  'x-tollgate-dropped-params': {
+    type: 'string', description: 'Parameters that the provider does not support and did not get.'
+  },
+  'x-tollgate-route': { type: 'string', description: 'The decision of `auto`.' }
+}
+
 /** OpenAPI 3.1 has no schema for streams: the text is described, and what its events hold beside it. */
 function describeResponses (responses: Record<string, Json>, events: unknown): Record<string, Json> {
   const described = Object.entries(responses).map(([status, schema]) => {
@@ -85,7 +103,7 @@ function describeResponses (responses: Record<string, Json>, events: unknown): R
   if (events === undefined) return all
   const whole = { schema: responses['200'] }
   const content = { 'application/json': whole, 'text/event-stream': { schema: streamOf(events) } }
-  return { ...all, 200: { description: 'The answer, or a stream of its parts.', content } }
+  return { ...all, 200: { description: 'The answer, or a stream of its parts.', headers: answerHeaders, content } }
 }
 
 function streamOf (events: unknown): Json {

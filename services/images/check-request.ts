@@ -1,5 +1,6 @@
 import type { ImageGenerationRequest } from '../../schemas/openai/images-generations.ts'
 import type { ImageAbilities, ModelConfig, SizeRange } from '../catalogue/types.ts'
+import { dimensionLimits } from '../media/dimensions.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { sizeText, type ImageSize, type ImageOptions } from '../providers/provider-image.ts'
 
@@ -34,6 +35,10 @@ function wantedSize (
   if (!isChoice(asked)) return abilities?.defaultSize == null ? null : parseSize(abilities.defaultSize)
   const size = parseSize(asked)
   const { sizes = null, sizeRange = null } = abilities ?? {}
+  if (size !== null && isTooLarge(size)) {
+    const { side, pixels } = dimensionLimits
+    refuse('size', `Invalid 'size': an image has at most ${side} pixels a side and ${pixels} in all.`, 'invalid_value')
+  }
   const isSupported = size !== null &&
     ((sizes === null && sizeRange === null) || sizes?.includes(sizeText(size)) === true ||
       isWithin(size, sizeRange))
@@ -41,6 +46,12 @@ function wantedSize (
   throw GatewayError.invalidRequest(
     `Invalid value: '${asked.slice(0, 100)}'. ${supportedSizes(model, sizes, sizeRange)}`,
     { param: 'size', code: 'invalid_value' })
+}
+
+/** An image of this size could not be stored, nor made from a smaller one. */
+function isTooLarge ({ width, height }: ImageSize): boolean {
+  const { side, pixels } = dimensionLimits
+  return width > side || height > side || width * height > pixels
 }
 
 function isWithin ({ width, height }: ImageSize, range: SizeRange | null): boolean {

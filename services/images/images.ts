@@ -1,11 +1,12 @@
 import type { ImageGenerationRequest } from '../../schemas/openai/images-generations.ts'
+import type { GatewayConfig } from '../catalogue/types.ts'
 import type { Download, MediaStore } from '../media/media.ts'
 import type { ImageAnswer } from '../providers/provider-image.ts'
 import type { Candidate, Catalogue } from '../requests/candidates.ts'
 import { type Incoming } from '../requests/incoming.ts'
 import type { RequestHolds } from '../requests/request-hold.ts'
 import { setCandidate, type Trace, headersOf } from '../requests/trace.ts'
-import { tryCandidates, type RetryLimits, startDeadline } from '../requests/try-candidates.ts'
+import { tryCandidates, type RetryLimits } from '../requests/try-candidates.ts'
 import { GatewayError, type UpstreamError } from '../shared/errors.ts'
 import { usdText } from '../shared/money.ts'
 import { planImages, type ImageCandidate } from './image-candidates.ts'
@@ -20,6 +21,8 @@ export interface IncomingImages extends Incoming<ImageGenerationRequest> {
 export type Images = ReturnType<typeof createImages>
 
 interface ImagesOptions {
+  /** The running configuration. */
+  config: () => Pick<GatewayConfig, 'requests'>
   catalogue: Catalogue
   holds: RequestHolds
   media: MediaStore
@@ -39,7 +42,7 @@ const limits: RetryLimits = {
 
 /** Creates the use case: plan, hold the money, call until a candidate answers, store, settle, deliver. */
 export function createImages (options: ImagesOptions) {
-  const { catalogue, holds, media, onLate } = options
+  const { config, catalogue, holds, media, onLate } = options
   const running = new Map<AbortController, Promise<void>>()
 
   async function serve (incoming: IncomingImages, signal: AbortSignal): Promise<void> {
@@ -47,7 +50,8 @@ export function createImages (options: ImagesOptions) {
     trace.asked = request.model
     const plan = planImages(request, incoming.mayUse, catalogue)
     trace.model = plan.model.id
-    const hold = holds(payer, requestId)
+    const dueMs = performance.now() + (incoming.deadlineMs ?? Infinity)
+    const hold = holds(payer, requestId, { signal: incoming.signal, dueMs })
     try {
       const { candidate, answer } = await tryCandidates<ImageCandidate, ImageAnswer>({
         plan,
@@ -69,8 +73,10 @@ export function createImages (options: ImagesOptions) {
       const isWanted = !incoming.signal.aborted
       const stored = isWanted ? await storeAll(incoming, candidate, answer, signal) : []
       const body = isWanted ? await imagesResponse(incoming, answer, stored, media) : null
-      trace.images = isWanted ? stored.length : answer.images.length
-      trace.costNano = hold.settle(() => candidate.quote.chargeFor({ answer, delivered: trace.images ?? 0 }))
+      const delivered = isWanted ? stored.length : answer.images.length
+      trace.images = delivered
+      trace.costNano = hold.settle(
+        () => candidate.quote.chargeFor({ answer, delivered }, candidate.cost), candidate.provider.id)
       if (body === null || incoming.signal.aborted) return onLate(trace, requestId)
       const headers = headersOf(trace, [...candidate.wanted.dropped, ...answer.dropped])
       delivery.json({ ...headers, 'x-tollgate-cost': usdText(trace.costNano ?? 0) }, body, null)
@@ -102,7 +108,7 @@ export function createImages (options: ImagesOptions) {
      */
     async generate (incoming: IncomingImages): Promise<void> {
       const controller = new AbortController()
-      const stop = abortForReasons(incoming, controller)
+      const stop = abortForReasons(incoming, controller, config().requests.deadlineMs)
       const work = serve(incoming, controller.signal)
       running.set(controller, work)
       try {
@@ -122,16 +128,18 @@ export function createImages (options: ImagesOptions) {
 }
 
 /**
- * Aborts when the gateway shuts down or the client's deadline is over, but not when the client disconnects.
- * Returns what ends the watch.
+ * Aborts when the gateway shuts down or the deadline is over, but not when the client disconnects. Returns
+ * what ends the watch.
  */
-function abortForReasons (incoming: IncomingImages, controller: AbortController): () => void {
-  const { signal, deadlineMs } = incoming
+function abortForReasons (
+  { signal, deadlineMs }: IncomingImages, controller: AbortController, maxMs: number
+): () => void {
+  const limitMs = Math.min(deadlineMs ?? Infinity, maxMs)
   const onAbort = (): void => { if (signal.reason instanceof GatewayError) controller.abort(signal.reason) }
   signal.addEventListener('abort', onAbort)
-  const deadline = deadlineMs === null ? null : startDeadline(incoming, deadlineMs)
+  const timer = setTimeout(() => controller.abort(GatewayError.deadlineExceeded(limitMs)), limitMs)
   return () => {
-    deadline?.stop()
+    clearTimeout(timer)
     signal.removeEventListener('abort', onAbort)
   }
 }

@@ -1,8 +1,9 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { CachedKey, KeyCache } from './cache.ts'
-import { expiredKey, incorrectKey, missingKey, revokedKey, rotatedKey, wrongRole } from './errors.ts'
+import { expiredKey, incorrectKey, missingKey, notAdmin, notUser, revokedKey, rotatedKey } from './errors.ts'
 import { readKey } from './token.ts'
-import type { KeyRecord, KeyRole } from './types.ts'
+import type { AdminRole } from './roles.ts'
+import type { KeyRecord } from './types.ts'
 
 const reportUseEveryMs = 60_000
 
@@ -10,14 +11,13 @@ const reportUseEveryMs = 60_000
 export function createAuthenticator (
   { cache, clock, onUse }: { cache: KeyCache, clock: () => number, onUse: (id: string, at: number) => void }
 ) {
-  function check (key: string, secretSha256: Buffer, found: CachedKey | null, role: KeyRole): KeyRecord {
+  function check (key: string, secretSha256: Buffer, found: CachedKey | null): KeyRecord {
     const now = clock()
     if (found === null || !belongsTo(found, secretSha256)) throw incorrectKey(key)
     const { record } = found
     if (record.revokedAt !== null) throw revokedKey(key)
     if (!isSecretValid(found, secretSha256, now)) throw rotatedKey(key)
     if (record.expiresAt !== null && record.expiresAt <= now) throw expiredKey(key)
-    if (record.role !== role) throw wrongRole(key, role)
     reportUse(found, now)
     return record
   }
@@ -34,23 +34,41 @@ export function createAuthenticator (
     onUse(used.record.id, now)
   }
 
+  function find (key: string): KeyRecord | Promise<KeyRecord> {
+    if (key === '') throw missingKey()
+    const credential = readKey(key)
+    if (credential === null) throw incorrectKey(key)
+    const { id, secretSha256 } = credential
+    const found = cache.peek(id, clock())
+    const isConclusive = found === null || (found !== undefined && belongsTo(found, secretSha256))
+    if (isConclusive) return check(key, secretSha256, found)
+    return load(id, secretSha256).then((loaded) => check(key, secretSha256, loaded))
+  }
+
   return {
     /**
-     * Returns the record of a key: at once if it was looked up within the last second, else as a promise.
-     * Throws, or rejects with, GatewayError 401 for an invalid key and StoreUnavailable. A key that was valid
-     * within the last minute keeps working during a database outage.
+     * Returns the record of a user's key: at once if it was looked up within the last second, else as a
+     * promise. Throws, or rejects with, GatewayError 401 for an invalid key and StoreUnavailable. A key that
+     * was valid within the last minute keeps working during a database outage.
      */
-    authenticate (key: string, role: KeyRole = 'user'): KeyRecord | Promise<KeyRecord> {
-      if (key === '') throw missingKey()
-      const credential = readKey(key)
-      if (credential === null) throw incorrectKey(key)
-      const { id, secretSha256 } = credential
-      const found = cache.peek(id, clock())
-      const isConclusive = found === null || (found !== undefined && belongsTo(found, secretSha256))
-      if (isConclusive) return check(key, secretSha256, found, role)
-      return load(id, secretSha256).then((loaded) => check(key, secretSha256, loaded, role))
+    authenticate (key: string): KeyRecord | Promise<KeyRecord> {
+      const found = find(key)
+      return found instanceof Promise ? found.then((record) => userOf(record, key)) : userOf(found, key)
+    },
+
+    /** The same for an admin key. */
+    async authenticateAdmin (key: string): Promise<KeyRecord & { role: AdminRole }> {
+      const record = await find(key)
+      const { role } = record
+      if (role === 'user') throw notAdmin(key)
+      return { ...record, role }
     }
   }
+}
+
+function userOf (record: KeyRecord, key: string): KeyRecord {
+  if (record.role !== 'user') throw notUser(key)
+  return record
 }
 
 function belongsTo ({ secretSha256, previous }: CachedKey, given: Buffer): boolean {

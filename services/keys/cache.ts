@@ -137,12 +137,13 @@ function toCachedKey (key: KeyWithParents, record: KeyRecord, checkedAt: number)
 }
 
 function createRecord (key: KeyWithParents, openBudget: OpenBudget | null): KeyRecord {
-  const { id, role, account, label, models, budget, expiresAt, revokedAt, parents } = key
+  const { id, role, account, accountState, label, models, budget, expiresAt, revokedAt, parents } = key
   const globs = models?.map(compileGlob)
   return Object.freeze({
     id,
     role,
     account,
+    accountState,
     label,
     models,
     budget,

@@ -1,4 +1,7 @@
+import { gatewayActor, recordChange, type Actor } from '../audit/audit.ts'
+import { isoTime } from '../shared/iso-time.ts'
 import type { Queries, Store } from '../store/store.ts'
+import { auditedKey } from './audited-key.ts'
 import { updateBudgetLimit } from './budgets.ts'
 import { alreadyRevoked, unknownKey } from './errors.ts'
 import { lockKey, markKeyRevoked, replaceKeySecret, toListedKey, updateKeySettings } from './rows.ts'
@@ -26,39 +29,57 @@ export function createKeyChanges (
     }
   }
 
+  async function update (
+    queries: Queries, key: StoredKey, changes: Partial<KeySettings>, actor: Actor
+  ): Promise<ListedKey> {
+    const { label = key.label, models = key.models } = changes
+    const { budget = key.budget, expiresAt = key.expiresAt, limits = key.limits } = changes
+    const settings = { label, models, budget, expiresAt, limits }
+    refuseWrongSettings(settings)
+    await updateKeySettings(queries, key.id, settings)
+    if (budget !== null) await updateBudgetLimit(queries, key.id, budget, clock())
+    const updated = { ...key, ...settings }
+    const facts = { before: auditedKey(key), after: auditedKey(updated) }
+    await recordChange(queries, { actor, action: 'key.update', target: `key:${key.id}`, ...facts, at: clock() })
+    return toListedKey(updated)
+  }
+
   return {
     /**
      * Applies in every process within 2 s. A new limit counts what the present period has spent. Throws
      * GatewayError 400 for a wrong field, 404 for an unknown key, 409 for a revoked one.
      */
-    update: (id: string, changes: Partial<KeySettings>) => change<ListedKey>(id, async (queries, key) => {
-      const { label = key.label, models = key.models } = changes
-      const { budget = key.budget, expiresAt = key.expiresAt, limits = key.limits } = changes
-      const settings = { label, models, budget, expiresAt, limits }
-      refuseWrongSettings(settings)
-      await updateKeySettings(queries, id, settings)
-      if (budget !== null) await updateBudgetLimit(queries, id, budget, clock())
-      return toListedKey({ ...key, ...settings })
-    }),
+    async update (id: string, changes: Partial<KeySettings>, actor = gatewayActor): Promise<ListedKey> {
+      return await change(id, (queries, key) => update(queries, key, changes, actor))
+    },
 
     /**
      * Returns the new `key`; the present secret stays valid for `graceMs`, an older one ends now. Throws
      * GatewayError 400 for a wrong `graceMs`, 404 for an unknown key, 409 for a revoked one.
      */
-    async rotate (id: string, { graceMs = defaultGraceMs }: { graceMs?: number } = {}) {
+    async rotate (id: string, { graceMs = defaultGraceMs }: { graceMs?: number } = {}, actor = gatewayActor) {
       refuseWrongGrace(graceMs)
       return await change(id, async (queries) => {
         const { secret, key } = createToken(id)
-        const previousUntil = clock() + graceMs
+        const at = clock()
+        const previousUntil = at + graceMs
         await replaceKeySecret(queries, id, hashSecret(secret).toString('hex'), previousUntil)
+        const after = { previous_until: isoTime(previousUntil) }
+        await recordChange(queries, { actor, action: 'key.rotate', target: `key:${id}`, after, at })
         return { id, key, previousUntil }
       })
     },
 
     /** Applies in every process within 2 s. False if the key is unknown or already revoked. */
-    async revoke (id: string): Promise<boolean> {
+    async revoke (id: string, actor = gatewayActor): Promise<boolean> {
       try {
-        return await markKeyRevoked(store, id, clock())
+        return await store.transaction(async queries => {
+          const at = clock()
+          const isRevoked = await markKeyRevoked(queries, id, at)
+          const after = { revoked_at: isoTime(at) }
+          if (isRevoked) await recordChange(queries, { actor, action: 'key.revoke', target: `key:${id}`, after, at })
+          return isRevoked
+        })
       } finally {
         onChange(id)
       }

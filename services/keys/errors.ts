@@ -1,6 +1,6 @@
 import { GatewayError } from '../shared/errors.ts'
 import { maskKey } from './token.ts'
-import type { KeyRole } from './types.ts'
+import type { AccountStatus } from './types.ts'
 
 const askOperator = 'Ask the operator of this gateway for a valid key.'
 
@@ -33,12 +33,22 @@ export function rotatedKey (key: string): GatewayError {
     `The API key provided has been replaced by a newer one: ${maskKey(key)}. ${askOperator}`)
 }
 
-/** 401, the key masked: it is valid, but `role` is required here. */
-export function wrongRole (key: string, role: KeyRole): GatewayError {
-  const message = role === 'user'
-    ? `The API key provided is an admin key: ${maskKey(key)}. Admin keys work for the admin API only; use a user key.`
-    : `The API key provided is not an admin key: ${maskKey(key)}. ${askOperator}`
-  return GatewayError.unauthorized(message)
+/** 401, the key masked: it is valid, but belongs to an operator. */
+export function notUser (key: string): GatewayError {
+  return GatewayError.unauthorized(`The API key provided is an admin key: ${maskKey(key)}. ` +
+    'Admin keys work for the admin API only; use a user key.')
+}
+
+/** 401, the key masked: it is valid, but belongs to a user. */
+export function notAdmin (key: string): GatewayError {
+  return GatewayError.unauthorized(`The API key provided is not an admin key: ${maskKey(key)}. ${askOperator}`)
+}
+
+/** 403: the key is valid, but an operator has frozen or closed its account. */
+export function inactiveAccount (state: Exclude<AccountStatus, 'active'>): GatewayError {
+  return new GatewayError(403, 'invalid_request_error',
+    `The account of this API key is ${state}. Contact the operator of this gateway.`,
+    { code: `account_${state}`, headers: { 'x-should-retry': 'false' } })
 }
 
 /** 404: no key has this id. */

@@ -1,6 +1,8 @@
+import { gatewayActor, recordChange, type Actor } from '../audit/audit.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { noLimits } from '../shared/limits.ts'
 import type { Queries, Store } from '../store/store.ts'
+import { auditedKey } from './audited-key.ts'
 import { createAuthenticator } from './authenticate.ts'
 import { createKeyCache } from './cache.ts'
 import { createKeyChanges } from './changes.ts'
@@ -17,6 +19,7 @@ export interface KeyToCreate extends Partial<KeySettings> {
   account: string
   label: string
   role?: KeyRole
+  actor?: Actor
 }
 
 export type Keys = ReturnType<typeof createKeys>
@@ -25,7 +28,7 @@ const defaultListed = 1_000
 const maxListed = 10_000
 
 /** Creates the keys of a store. Methods throw StoreUnavailable. */
-export function createKeys (store: Store, clock: () => number = Date.now) {
+export function createKeys (store: Store, clock = store.clock) {
   const cache = createKeyCache(store, clock)
   const authenticator = createAuthenticator({
     cache,
@@ -44,16 +47,22 @@ export function createKeys (store: Store, clock: () => number = Date.now) {
      * Returns a `key` that is not stored and cannot be shown again. `queries` makes it part of the caller's
      * transaction. Throws GatewayError 400 for an unknown account or a wrong field.
      */
-    async create (newKey: KeyToCreate, queries: Queries = store): Promise<{ id: string, key: string }> {
+    async create (newKey: KeyToCreate, queries?: Queries): Promise<{ id: string, key: string }> {
       const { account, role = 'user', label, models = null, budget = null, expiresAt = null, limits = noLimits } = newKey
+      const { actor = gatewayActor } = newKey
       const settings = { label, models, budget, expiresAt, limits }
       refuseWrongSettings(settings)
       const { id, secret, key } = createToken()
       const secretSha256 = hashSecret(secret).toString('hex')
       const row = { id, secretSha256, account, role, createdAt: clock(), ...settings }
-      if (!await insertKey(queries, row)) {
-        throw GatewayError.invalidRequest(`The account \`${account}\` does not exist.`, { param: 'account' })
+      const insert = async (queries: Queries) => {
+        if (!await insertKey(queries, row)) {
+          throw GatewayError.invalidRequest(`The account \`${account}\` does not exist or is closed.`, { param: 'account' })
+        }
+        const after = auditedKey(row)
+        await recordChange(queries, { actor, action: 'key.create', target: `key:${id}`, after, at: row.createdAt })
       }
+      await (queries === undefined ? store.transaction(insert) : insert(queries))
       return { id, key }
     },
 
@@ -67,7 +76,7 @@ export function createKeys (store: Store, clock: () => number = Date.now) {
     /** Lists keys, revoked ones included, newest first; `limit` is 1,000 by default and 10,000 at most. */
     async list (filter: Partial<KeyFilter> = {}): Promise<ListedKey[]> {
       const { account = null, after = null, limit = defaultListed } = filter
-      const keys = await selectKeyPage(store, { account, after, limit: Math.min(limit, maxListed) })
+      const keys = await selectKeyPage(store.reports, { account, after, limit: Math.min(limit, maxListed) })
       return keys.map(toListedKey)
     }
   }

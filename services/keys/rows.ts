@@ -1,11 +1,11 @@
 import { noLimits, type Limits } from '../shared/limits.ts'
-import type { Queries } from '../store/store.ts'
+import type { Queries, Reports } from '../store/store.ts'
 import type { Period } from './periods.ts'
 import type { KeySettings, KeyWithParents, ListedKey, StoredKey } from './types.ts'
 
 export const maxKeysPerQuery = 50
 
-/** Adds a key to an existing account; false when the account does not exist. */
+/** Adds a key to an account; false when the account does not exist or is closed. */
 export async function insertKey (
   queries: Queries, key: Omit<StoredKey, 'previousSha256' | 'previousUntil' | 'revokedAt' | 'lastUsedAt'>
 ): Promise<boolean> {
@@ -14,7 +14,7 @@ export async function insertKey (
     insert into api_key
       (id, secret_sha256, account, role, created_at, label, models, budget_nano, budget_period, expires_at,
         requests_per_minute, tokens_per_minute, concurrent_requests)
-    select $1, $2, id, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13 from account where id = $3 and kind = 'account'`,
+    select $1, $2, id, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13 from account where id = $3 and kind = 'account' and closed_at is null`,
   [id, secretSha256, account, role, createdAt, ...settingValues(key)])
   return inserted === 1
 }
@@ -28,9 +28,10 @@ export async function selectKeysWithParents (
   const rows = ids.length === 1
     ? await queries.all<RowWithParents>(selectOne, ids)
     : await queries.all<RowWithParents>(selectMany, [...ids, ...padding])
-  return rows.map(({ parent1, parent2, parent3, parent4, accountLimits, ...row }) => {
+  return rows.map(({ parent1, parent2, parent3, parent4, accountLimits, accountState, ...row }) => {
     const parents = [parent1, parent2, parent3, parent4].filter((parent) => parent !== null)
-    return { ...toKey(row), parents, accountLimits: readLimits(accountLimits).slice(0, parents.length + 1) }
+    const limits = readLimits(accountLimits).slice(0, parents.length + 1)
+    return { ...toKey(row), parents, accountState, accountLimits: limits }
   })
 }
 
@@ -45,7 +46,7 @@ export interface KeyFilter { account: string | null, after: string | null, limit
 
 /** Returns one page of keys, the newest first. */
 export async function selectKeyPage (
-  queries: Queries, { account, after, limit }: KeyFilter
+  reports: Reports, { account, after, limit }: KeyFilter
 ): Promise<StoredKey[]> {
   const conditions = ['true']
   const params: (string | number)[] = [limit]
@@ -55,7 +56,7 @@ export async function selectKeyPage (
     const createdAt = `(select created_at from api_key where id = ${id})`
     conditions.push(`(created_at < ${createdAt} or (created_at = ${createdAt} and id > ${id}))`)
   }
-  const rows = await queries.all<Row>(`
+  const rows = await reports.all<Row>(`
     select ${columns} from api_key where ${conditions.join(' and ')}
     order by created_at desc, id limit $1`, params)
   return rows.map(toKey)
@@ -122,6 +123,7 @@ interface RowWithParents extends Row {
   parent4: string | null
   /** Three numbers for each of five accounts, separated by commas; an empty one is no limit. */
   accountLimits: string
+  accountState: KeyWithParents['accountState']
 }
 
 const columns = `
@@ -135,7 +137,10 @@ const columns = `
 const withParents = `
   select ${columns},
     owner.parent as parent1, first.parent as parent2, second.parent as parent3, third.parent as parent4,
-    ${['owner', 'first', 'second', 'third', 'fourth'].map(limitsText).join(" || ',' || ")} as "accountLimits"
+    ${['owner', 'first', 'second', 'third', 'fourth'].map(limitsText).join(" || ',' || ")} as "accountLimits",
+    case when owner.closed_at is not null then 'closed'
+      when coalesce(owner.frozen_at, first.frozen_at, second.frozen_at, third.frozen_at, fourth.frozen_at) is not null
+      then 'frozen' else 'active' end as "accountState"
   from api_key
   join account as owner on owner.id = api_key.account
   left join account as first on first.id = owner.parent

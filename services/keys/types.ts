@@ -1,8 +1,9 @@
+import type { keyRoles } from '../../schemas/admin/keys.ts'
 import type { Limits, ScopedLimits } from '../shared/limits.ts'
 import type { Period } from './periods.ts'
 
 /** A user key pays for requests, an admin key manages the gateway; neither can do what the other does. */
-export type KeyRole = 'user' | 'admin'
+export type KeyRole = typeof keyRoles[number]
 
 /** What a key may spend at most, in integer nano-USD: in each period, or in total without one. */
 export interface Budget { readonly limitNano: number, readonly period: Period | null }
@@ -34,11 +35,15 @@ export interface StoredKey extends KeySettings {
 /** A key without the hashes of its secrets. */
 export type ListedKey = Omit<StoredKey, 'secretSha256' | 'previousSha256'>
 
+/** What the operator has made of an account; it is frozen as well when one of its parents is. */
+export type AccountStatus = 'active' | 'frozen' | 'closed'
+
 /** A key with the parents of its account, the nearest first. */
 export interface KeyWithParents extends StoredKey {
   parents: readonly string[]
   /** The limits of its account, then those of each parent. */
   accountLimits: readonly Limits[]
+  accountState: AccountStatus
 }
 
 /** The key of a request, prepared for use. */
@@ -46,6 +51,7 @@ export interface KeyRecord extends Readonly<Omit<KeySettings, 'limits'>> {
   readonly id: string
   readonly role: KeyRole
   readonly account: string
+  readonly accountState: AccountStatus
   readonly revokedAt: number | null
   /** Its own limits and those of its accounts, without the empty ones. */
   readonly limits: readonly ScopedLimits[]

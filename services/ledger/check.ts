@@ -1,110 +1,144 @@
-import type { Queries } from '../store/store.ts'
-import { entryIdSql } from './entry-id.ts'
+import { createJsonIds } from '../store/json-rows.ts'
+import type { Store, Value } from '../store/store.ts'
+import { findLastEntry } from './check/last-entry.ts'
+import { entryRules, holdRules, holdsOfSlice, type Rule, type Violation } from './check/rules.ts'
+import { accountViolations, sumsOfSlice, type AccountSums } from './check/sums.ts'
+import { monthViolations } from './books/check-months.ts'
+import { moveWatermark, readWatermark, unchecked, type Watermark } from './check/watermark.ts'
 
-/** A rule of the books that is broken. */
-export interface Violation {
-  rule: string
-  /** Id of the account, entry or hold. */
-  subject: string
-  /** Money in integer nano-USD. */
-  expected: number | string | null
-  found: number | string | null
+type Reader = Pick<Store, 'engine' | 'reports' | 'clock'>
+
+/** What a check has read and found. */
+export interface CheckedBooks {
+  scope: CheckScope
+  /** How many entries. */
+  entries: number
+  violations: Violation[]
+}
+
+/** The entries since the last check that found nothing, or all. */
+export type CheckScope = 'new' | 'all'
+
+interface CheckOptions {
+  scope?: CheckScope
+  signal?: AbortSignal
 }
 
 const maxViolationsPerRule = 100
+/** Entries or holds in one statement, which takes some 20 ms. */
+const sliceSize = 10_000
+const holdsAtOnce = 1_000
+/** A transaction may end this long after the time that it writes. */
+const marginMs = 3_600_000
 
 /**
- * Returns up to a hundred violations of each rule of the books; requests may go on meanwhile, since each rule
- * is one statement on one snapshot. Throws StoreUnavailable.
+ * Checks all accounts, and the entries and holds since the last check that found nothing, by default; returns
+ * up to a hundred violations of each rule. A check of everything confirms violations. Requests may go on
+ * meanwhile. Throws StoreUnavailable, or the signal's reason.
+ *
+ * Entries cannot be changed without removing their triggers. Whoever does that, or changes a hold that ended
+ * long ago, is seen by a check of everything only, and so is a change of closed months.
  */
-export async function checkLedger (queries: Pick<Queries, 'all'>): Promise<Violation[]> {
-  const violations: Violation[] = []
-  for (const [rule, sql] of Object.entries(rules)) {
-    const rows = await queries.all<Omit<Violation, 'rule'>>(`${sql} order by 1 limit ${maxViolationsPerRule}`)
-    violations.push(...rows.map((row) => ({ rule, ...row })))
+export async function checkBooks (
+  store: Store, { scope = 'new', signal }: CheckOptions = {}
+): Promise<CheckedBooks> {
+  const present = await readWatermark(store)
+  const checkFrom = async (base: Watermark): Promise<CheckedBooks> => {
+    const { violations, entries, next, sums } = await check(store, base, signal)
+    if (violations.length === 0 && next !== null) await moveWatermark(store, { present, base, next, sums })
+    return { scope: base === unchecked ? 'all' : 'new', entries, violations }
   }
-  return violations
+  const checked = scope === 'all' || present.seq === 0 ? null : await checkFrom(present)
+  return checked?.violations.length === 0 ? checked : await checkFrom(unchecked)
 }
 
-/** Budgets have no deposits: their credits are a limit, which may be lowered at will. */
-const rules = {
-  'held is the sum of open holds': `
-    select * from (
-      select id as subject, held as found, (
-        select cast(coalesce(sum(amount), 0) as bigint) from hold where hold.account = account.id and state = 0
-      ) as expected from account
-    ) as compared where found <> expected`,
+/** Checks everything, and remembers nothing. Throws StoreUnavailable. */
+export async function checkLedger (store: Reader): Promise<Violation[]> {
+  return (await check(store, unchecked)).violations
+}
 
-  'spent is usage less refunds': `
-    select * from (
-      select account.id as subject, account.spent as found, cast(coalesce(sum(
-        case entry.kind when 'usage' then entry.amount when 'refund' then -entry.amount end), 0) as bigint) as expected
-      from account
-      left join chain on chain.account = account.id
-      left join entry on entry.chain = chain.id and entry.kind in ('usage', 'refund')
-      group by account.id, account.spent
-    ) as compared where found <> expected`,
+interface Checked extends Omit<CheckedBooks, 'scope'> {
+  /** The watermark after this check; null while entries may still become visible. */
+  next: Watermark | null
+  sums: Iterable<AccountSums>
+}
 
-  'credits are deposits and adjustments': `
-    select * from (
-      select id as subject, credits as found, cast(coalesce(nano, 0) as bigint) as expected
-      from account left join (
-        select moved.account, sum(moved.amount) as nano from (
-          select credit as account, amount from entry where kind in ('deposit', 'adjust')
-          union all select debit, -amount from entry where kind in ('deposit', 'adjust')
-        ) as moved group by moved.account
-      ) as summed on summed.account = account.id where kind = 'account'
-    ) as compared where found <> expected`,
+/**
+ * Entries never change, so those up to `end` are read in slices. What comes later is summed up by the
+ * statement that reads an account, so that it is compared with its entries of the same moment.
+ */
+async function check (store: Reader, from: Watermark, signal?: AbortSignal): Promise<Checked> {
+  const findings = createFindings(store)
+  const checkedAt = store.clock()
+  const { seq: end, isStable } = await findLastEntry(store)
+  const sums = new Map<string, AccountSums>()
+  for (let first = from.seq; first < end; first += sliceSize) {
+    signal?.throwIfAborted()
+    const slice = [first, Math.min(first + sliceSize, end)] as const
+    await findings.read([...entryRules, ...holdRules(holdsOfSlice)], slice)
+    if (isStable) addSums(sums, await sumsOfSlice(store, slice))
+  }
+  await checkHolds(store, findings, from.checkedAt - marginMs)
+  const until = isStable ? end : from.seq
+  const accounts = accountViolations(store, { verified: from.seq, until, between: sums })
+  for await (const violation of accounts) findings.add(violation)
+  if (from === unchecked) for await (const violation of monthViolations(store)) findings.add(violation)
+  return {
+    entries: end - from.seq,
+    violations: findings.list(),
+    next: isStable ? { seq: end, checkedAt } : null,
+    sums: sums.values()
+  }
+}
 
-  'no account is overdrawn': `
-    select id as subject, 0 as expected, credits - spent - held as found
-    from account where kind = 'account' and credits - spent - held < 0`,
+function addSums (sums: Map<string, AccountSums>, more: readonly AccountSums[]): void {
+  for (const { account, spentNano, creditsNano } of more) {
+    const sum = sums.get(account)
+    if (sum === undefined) {
+      sums.set(account, { account, spentNano, creditsNano })
+    } else {
+      sum.spentNano += spentNano
+      sum.creditsNano += creditsNano
+    }
+  }
+}
 
-  'a hold has at most one usage entry': `
-    select hold as subject, 1 as expected, count(*) as found from entry
-    where kind = 'usage' and hold is not null group by hold having count(*) > 1`,
+/** Checks the durable holds that ended since a time; those that entries settled are checked with these. */
+async function checkHolds ({ engine, reports }: Reader, findings: Findings, sinceMs: number): Promise<void> {
+  const ids = createJsonIds(engine)
+  const rules = holdRules(`${ids.sql} as given`)
+  let after: { at: number, id: string } | undefined = { at: sinceMs, id: '' }
+  while (after !== undefined) {
+    const rows: { at: number, id: string }[] = await reports.all(`
+      select resolved_at as at, id from hold
+      where kind <> 'node' and resolved_at is not null and (resolved_at, id) > ($1, $2)
+      order by resolved_at, id limit $3`, [after.at, after.id, holdsAtOnce])
+    await findings.read(rules, [ids.parameter(rows.map(({ id }) => id))])
+    after = rows.length === holdsAtOnce ? rows.at(-1) : undefined
+  }
+}
 
-  'a settled hold has its entry, and no other hold has one': `
-    select * from (
-      select hold.id || ' ' || hold.account as subject, entry.amount as expected, hold.settled as found
-      from hold left join entry on entry.hold = hold.id and entry.kind = 'usage' where hold.kind <> 'node'
-    ) as compared where coalesce(expected, -1) <> coalesce(found, -1)`,
+type Findings = ReturnType<typeof createFindings>
 
-  'the rows of a hold end alike': `
-    select id as subject, min(state) as expected, max(state) as found from hold
-    where kind <> 'node' group by id having min(state) <> max(state)`,
+/** Collects violations, each once. */
+function createFindings ({ reports }: Reader) {
+  const found = new Map<string, Map<string, Violation>>()
 
-  'no entry is refunded by more than it was': `
-    select ${entryIdSql('usage')} as subject, usage.amount as expected, cast(sum(refund.amount) as bigint) as found
-    from entry as usage join entry as refund on refund.reverses = usage.seq
-    group by usage.seq, usage.kind, usage.idempotency_key, usage.amount having sum(refund.amount) > usage.amount`,
+  function add (violation: Violation): void {
+    const ofRule = found.get(violation.rule) ?? new Map<string, Violation>()
+    found.set(violation.rule, ofRule)
+    if (ofRule.size < maxViolationsPerRule) ofRule.set(violation.subject, violation)
+  }
 
-  'every entry is between the right accounts': `
-    select * from (
-      select ${entryIdSql()} as subject, debit || ' to ' || credit as found, case kind
-        when 'deposit' then case when debit = 'funding' and credit in (select id from account) then 'ok' end
-        when 'usage' then case when debit in (select id from account) and credit = 'revenue' then 'ok' end
-        when 'refund' then case when debit = 'revenue' and credit in (select id from account) then 'ok' end
-        when 'suspense' then case when debit = 'suspense' and credit = 'revenue' then 'ok' end
-        when 'adjust' then case
-          when debit = 'funding' and credit in (select id from account) then 'ok'
-          when credit = 'funding' and debit in (select id from account) then 'ok' end
-      end as verdict, kind as expected from entry
-    ) as judged where verdict is null`,
-
-  'every posting names a chain that includes the paying account': `
-    select ${entryIdSql()} as subject, case kind when 'usage' then debit else credit end as expected, chain as found
-    from entry where kind in ('usage', 'refund') and not exists (
-      select 1 from chain where chain.id = entry.chain
-      and chain.account = case entry.kind when 'usage' then entry.debit else entry.credit end)`,
-
-  'customers\' accounts and the gateway\'s own add up to zero': `
-    select * from (
-      select 'all accounts' as subject, 0 as expected, cast(coalesce(sum(
-        case when credit in (select id from account) then amount else 0 end
-        - case when debit in (select id from account) then amount else 0 end
-        + case when credit in ('funding', 'revenue', 'suspense') then amount else 0 end
-        - case when debit in ('funding', 'revenue', 'suspense') then amount else 0 end), 0) as bigint) as found
-      from entry
-    ) as summed where found <> expected`
+  return {
+    add,
+    async read (rules: readonly Rule[], params: readonly Value[]): Promise<void> {
+      for (const { rule, sql } of rules) {
+        const broken = `${sql} order by 1 limit ${maxViolationsPerRule}`
+        const rows = await reports.all<Omit<Violation, 'rule'>>(broken, params)
+        for (const row of rows) add({ rule, ...row })
+      }
+    },
+    list: (): Violation[] => Array.from(found.values(), ofRule => [...ofRule.values()]).flat()
+  }
 }

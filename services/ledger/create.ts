@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { GatewayError } from '../shared/errors.ts'
 import { processWarnings } from '../shared/log.ts'
 import { realTimers, retry } from '../shared/timers.ts'
 import { StoreUnavailable, type Store } from '../store/store.ts'
@@ -7,6 +8,7 @@ import { createNodeMembership } from './cluster/node-membership.ts'
 import { createStaleHolds, type Released } from './cluster/release-dead-nodes.ts'
 import { createCommit } from './commit/commit.ts'
 import { createQueue, type Queue } from './commit/queue.ts'
+import { createSuspenseReport } from './commit/report-suspense.ts'
 import { createWriter } from './commit/writer.ts'
 import { createHolds } from './hold/holds.ts'
 import type { Ledger } from './ledger.ts'
@@ -15,7 +17,7 @@ import { createBalances } from './node-allowance.ts'
 import { withDefaults, type LedgerOptions } from './options.ts'
 import type { NodeContext } from './types.ts'
 
-export interface LedgerContext extends Partial<Pick<NodeContext, 'timers' | 'clock' | 'monotonic' | 'log'>> {
+export interface LedgerContext extends Partial<Pick<NodeContext, 'timers' | 'requestMs' | 'monotonic' | 'log'>> {
   store: Store
   /** Random by default. Belongs to one process at a time: a new one releases what the last one held. */
   nodeId?: string
@@ -26,6 +28,7 @@ export interface LedgerContext extends Partial<Pick<NodeContext, 'timers' | 'clo
 
 const nodeIdPattern = /^[A-Za-z0-9._-]{1,64}$/
 const closeRetryMs = 100
+const usualRequestMs = 600_000
 
 /**
  * Creates the ledger of one node on a store, which it does not close. A node that dies loses the settlements
@@ -34,14 +37,13 @@ const closeRetryMs = 100
  */
 export function createLedger (context: LedgerContext): Ledger {
   const { store, nodeId: node = randomUUID(), log = processWarnings, timers = realTimers } = context
-  const { clock = Date.now, monotonic = () => performance.now() } = context
+  const { requestMs = () => usualRequestMs, monotonic = () => performance.now() } = context
   if (!nodeIdPattern.test(node)) throw new RangeError(`Not an id of a node: ${node.slice(0, 80)}`)
   const options = withDefaults(store.engine, context.options ?? {})
-  const shared = { store, node, options, timers, clock, monotonic, log }
+  const shared = { store, node, options, requestMs: longestSoFar(requestMs), timers, monotonic, log }
   const counts = { overages: 0, suspended: 0, lost: 0 }
 
-  const liveness = once(async () =>
-    context.liveness ?? await createNodeLiveness(store, options, { clock, monotonic }))
+  const liveness = once(async () => context.liveness ?? await createNodeLiveness(store, options, monotonic))
   const staleHolds = createStaleHolds(store)
   const onReleased = (from: string, released: readonly Released[]) => {
     if (released.length > 0) log.warn({ node: from, released }, 'the holds of a dead node were released')
@@ -49,18 +51,20 @@ export function createLedger (context: LedgerContext): Ledger {
   const releaseDeadNodes = async () => {
     for (const other of await staleHolds.otherNodes(node)) {
       const isDead = (await liveness()).isDead(other)
-      if (isDead) onReleased(other.id, await staleHolds.releaseDeadNode(other, clock()) ?? [])
+      if (isDead) onReleased(other.id, await staleHolds.releaseDeadNode(other) ?? [])
     }
   }
   const membership = createNodeMembership({ ...shared, liveness, staleHolds, releaseDeadNodes, onReleased })
-  const writer = createWriter({ commit: createCommit(shared), membership, log, counts })
+  const reportSuspended = createSuspenseReport({ log, counts })
+  const writer = createWriter({ commit: createCommit(shared), membership, log, counts, reportSuspended })
   const queue = createQueue({
     ...shared,
+    clock: store.clock,
     write: timed(writer, monotonic, context.onWrite),
     onOutage: (err) => log.warn({ err, unflushed: queue.unflushed }, 'the ledger cannot be written')
   })
-  const holds = createHolds({ ...shared, membership, queue, counts })
-  const balances = createBalances(store, () => membership.term)
+  const holds = createHolds({ ...shared, membership, queue })
+  const balances = createBalances(store, () => membership.term, holds.askedNano)
   const stopMaintenance = startLedgerMaintenance({
     ...shared, membership, queue, staleHolds, releaseDeadNodes
   })
@@ -69,8 +73,12 @@ export function createLedger (context: LedgerContext): Ledger {
     node,
     reserve: (reservation) => holds.reserve(reservation),
     forget: (id) => holds.forget(id),
-    availableHint: (account) => balances.hint(account),
+    means: (account) => balances.means(account),
     flush: () => queue.flush(),
+    reportSuspended,
+    refuseWaiting () {
+      holds.refuseWaiting(GatewayError.unavailable('The gateway is shutting down.', { code: 'shutting_down' }))
+    },
     async balance (account) {
       // After a restart, what the process before it held is released first.
       await membership.join()
@@ -92,7 +100,17 @@ export function createLedger (context: LedgerContext): Ledger {
     get suspendedCount () { return counts.suspended },
     get lostCount () { return counts.lost },
     get openHoldCount () { return holds.count },
+    get waitingCount () { return holds.waiting },
     get unflushedCount () { return queue.unflushed }
+  }
+}
+
+/** A request may have begun when it was allowed to run longer than now. */
+function longestSoFar (readMs: () => number): () => number {
+  let longestMs = 0
+  return () => {
+    longestMs = Math.max(longestMs, readMs())
+    return longestMs
   }
 }
 

@@ -1,3 +1,5 @@
+import type { EntryRow } from './sql/entries.ts'
+
 /** What one request may cost at most, and whose money it is. */
 export interface Reservation {
   /** Never chosen by a client: while a hold is open, the same id is the same hold, charged once. */
@@ -6,12 +8,16 @@ export interface Reservation {
   chain: readonly string[]
   /** Id of the API key; once it has ended, the database rejects a durable hold. */
   key: string
-  /** Positive integer nano-USD. */
+  /** Integer nano-USD; zero for a free request, which sets no money aside. */
   amountNano: number
   /** Stored as a row of its own, whatever the amount: for work that outlives its request. */
   durable?: boolean
   /** When a durable hold expires; ms since 1970. */
   expiresAt?: number
+  /** Ends the wait for money that is held for others. */
+  signal?: AbortSignal
+  /** When the request must be answered, so that the wait ends before; monotonic clock. */
+  dueMs?: number
   /**
    * The id is used for no other reservation: the hold is not looked up by it, and its entry is recognised by
    * a sequence number, which costs less than an index of ids.
@@ -19,24 +25,38 @@ export interface Reservation {
   fresh?: boolean
 }
 
-/** What a request really cost. */
+/** What a request cost. */
 export interface Posting {
-  /** Integer nano-USD; zero releases the hold without an entry. */
+  /** Integer nano-USD, may be zero; what exceeds the hold goes to suspense. */
   amountNano: number
   /** The request or job the money was spent for; several entries may share one. */
   ref: string
   model: string
+  provider?: string | null
   /** Token counts, images or seconds, stored with the entry. */
   usage: Readonly<Record<string, number>>
   /** The provider reported no usage. */
   estimated: boolean
+  /** What the operator pays for it, by the operator's cost price; in nano-USD. */
+  costNano?: number | undefined
+  /** What the provider says that it costs, in nano-USD. */
+  reportedNano?: number | undefined
+  tags?: Tags | null
 }
+
+/** Names and values by which usage is reported. */
+export type Tags = Readonly<Record<string, string>>
 
 /** Money set aside for one request, until `settle` or `release`; further calls are no-ops. */
 export interface Hold {
   readonly id: string
   readonly amountNano: number
-  /** Charges the posting and releases the rest. Requests need not await that it is on disk. */
+  /** What the account is charged, at most `amountNano`; 0 until the hold is settled. */
+  readonly chargedNano: number
+  /**
+   * Charges the posting and releases the rest. Requests need not await that it is on disk. Throws RangeError,
+   * with the hold still open, for a cost that is not a whole number from 0 to the safe integers.
+   */
   settle (posting: Posting): Promise<void>
   /** Resolves once it is on disk if the hold was durable. */
   release (): Promise<void>
@@ -56,30 +76,45 @@ export interface Ledger {
   /** The id of this node in the table `node`. */
   readonly node: string
   /**
-   * Sets money aside: at once if this node's allowance covers it, else as a promise. Throws, or rejects with,
-   * GatewayError 402 `insufficient_quota` when an account cannot cover the amount, 401 when the key is no
-   * longer valid, StoreUnavailable.
+   * Sets money aside: at once if this node's allowance covers it, else as a promise. Waits a while for money
+   * that is only held for others. Throws, or rejects with, GatewayError 402 `insufficient_quota` when an
+   * account has spent too much to cover the amount, 429 `insufficient_funds_held` when it is still held, 401
+   * when the key is no longer valid; UpstreamError `aborted`; StoreUnavailable.
    */
   reserve (reservation: Reservation): Hold | Promise<Hold>
   /** Drops a durable hold from memory whose job ends it with `JobHolds`. */
   forget (id: string): void
   /** After every settlement of this node; `heldNano` counts only what running requests hold. */
   balance (account: string): Promise<AccountBalance>
-  /** About what this node could still hold for an account, to cap max_tokens; integer nano-USD. */
-  availableHint (account: string): number | Promise<number>
+  /** About what an account has, as far as this node knows, to choose output limits and models. */
+  means (account: string): AccountMeans | Promise<AccountMeans>
   flush (): Promise<void>
+  /** Refuses reservations that wait for held money, now and later, because the gateway stops. */
+  refuseWaiting (): void
   /** Flushes, and releases this node's allowances; later reservations are refused. */
   close (): Promise<void>
-  /** Requests that cost more than their hold. */
+  /** Logs and counts what a committed transaction of `JobHolds` has booked to suspense. */
+  reportSuspended (entries: readonly EntryRow[]): void
+  /** Requests and jobs that cost more than their hold. */
   readonly overageCount: number
-  /** Settlements that came too late to be charged and went to suspense. */
+  /** Settlements that could not be charged and went to suspense. */
   readonly suspendedCount: number
   /** Settlements that the database rejected for good. */
   readonly lostCount: number
   /** Open holds of this node, including reservations that wait for the database. */
   readonly openHoldCount: number
+  /** Reservations that wait for money that other requests hold. */
+  readonly waitingCount: number
   /** Settlements that are not on disk yet. */
   readonly unflushedCount: number
+}
+
+/** Integer nano-USD. */
+export interface AccountMeans {
+  /** What this node could hold now, beside what it is about to hold. */
+  availableNano: number
+  /** The same with what is held for requests that are still running. */
+  unspentNano: number
 }
 
 export interface AccountBalance {

@@ -31,10 +31,10 @@ export function startLedgerMaintenance (context: MaintenanceContext): () => Prom
 
 /** Renews the node's lease, and does what any node may do. */
 async function heartbeat (context: MaintenanceContext): Promise<void> {
-  const { store, membership, staleHolds, releaseDeadNodes, clock, log } = context
+  const { store, membership, staleHolds, releaseDeadNodes, log } = context
   await membership.heartbeat()
   await releaseDeadNodes()
-  const released = await staleHolds.releaseExpired(clock())
+  const released = await staleHolds.releaseExpired()
   if (released.length > 0) log.warn({ released }, 'durable holds expired')
   await recordEntryBlocks(store)
 }

@@ -1,6 +1,6 @@
 import type { Store } from '../store/store.ts'
 import { unknownAccount } from './errors.ts'
-import type { AccountBalance } from './ledger.ts'
+import type { AccountBalance, AccountMeans } from './ledger.ts'
 
 /** What one node may grant of one account without asking the database. Integer nano-USD. */
 export interface NodeAllowance {
@@ -15,8 +15,8 @@ export interface NodeAllowance {
   idle: boolean
   /** Until then another node gets what is spare; monotonic clock. */
   yieldUntilMs: number
-  /** What the account had left beside this allowance at the last commit. */
-  available: { nano: number, atMs: number } | null
+  /** What the account had at the last commit: left beside this allowance, and not spent. */
+  available: { nano: number, unspentNano: number, atMs: number } | null
 }
 
 /** One life of a node, from joining until it leaves or is declared dead. */
@@ -34,7 +34,7 @@ export interface Term {
 
 export interface Grant { readonly term: Term, readonly allowances: readonly NodeAllowance[] }
 
-/** Returns what may be granted at once; negative after requests that cost more than their hold. */
+/** Returns what may be granted at once. */
 function freeNano (allowance: NodeAllowance): number {
   return allowance.grantedNano - allowance.inFlightNano - allowance.postedNano
 }
@@ -75,6 +75,12 @@ export function grantFromMemory (
   return { term, allowances }
 }
 
+/** About what the node could hold now: what is free here, and what the account had at the last commit. */
+export function reachNano ({ allowances }: Term, account: string): number {
+  const allowance = allowances.get(account)
+  return allowance === undefined ? 0 : freeNano(allowance) + Math.max(0, allowance.available?.nano ?? 0)
+}
+
 /** Drops an empty allowance, so that memory holds only accounts in use. */
 export function forgetIfEmpty ({ allowances, dirty }: Term, allowance: NodeAllowance): void {
   const { grantedNano, inFlightNano, postedNano } = allowance
@@ -91,10 +97,15 @@ interface BalanceRow {
   allowanceNano: number
 }
 
-const hintFreshMs = 1_000
+const freshMs = 1_000
 
-/** Creates the balances of a store's accounts. Methods throw StoreUnavailable. */
-export function createBalances (store: Store, currentTerm: () => Term | null) {
+/**
+ * Creates the balances of a store's accounts; `askedNano` is what reservations of this node wait for. Methods
+ * throw StoreUnavailable.
+ */
+export function createBalances (
+  store: Store, currentTerm: () => Term | null, askedNano: (account: string) => number
+) {
   async function read (account: string): Promise<BalanceRow> {
     const row = await store.get<BalanceRow>(`
       select credits as "creditsNano", spent as "spentNano", held as "heldNano",
@@ -109,11 +120,20 @@ export function createBalances (store: Store, currentTerm: () => Term | null) {
 
   const known = (account: string) => currentTerm()?.allowances.get(account)
 
-  async function readHint (account: string): Promise<number> {
-    const { creditsNano, spentNano, heldNano } = await read(account)
+  /** From what the database has: left beside the allowance of this node, and not spent. */
+  function toMeans (account: string, leftNano: number, notSpentNano: number): AccountMeans {
     const allowance = known(account)
     const freeHereNano = allowance === undefined ? 0 : freeNano(allowance)
-    return Math.max(0, creditsNano - spentNano - heldNano + freeHereNano)
+    return {
+      availableNano: Math.max(0, leftNano + freeHereNano - askedNano(account)),
+      unspentNano: Math.max(0, notSpentNano - (allowance?.postedNano ?? 0))
+    }
+  }
+
+  async function readMeans (account: string): Promise<AccountMeans> {
+    const { creditsNano, spentNano, heldNano } = await read(account)
+    const unspentNano = creditsNano - spentNano
+    return toMeans(account, unspentNano - heldNano, unspentNano)
   }
 
   return {
@@ -124,12 +144,13 @@ export function createBalances (store: Store, currentTerm: () => Term | null) {
       return { creditsNano, spentNano, heldNano, availableNano: creditsNano - spentNano - heldNano }
     },
 
-    /** What this node could hold. Answers from memory if what it knows was under 1 s old when last used. */
-    hint (account: string): number | Promise<number> {
+    /** Answers from memory if what is known was under 1 s old when last used. */
+    means (account: string): AccountMeans | Promise<AccountMeans> {
       const allowance = known(account)
-      if (allowance === undefined || allowance.idle || allowance.available === null) return readHint(account)
-      if (allowance.usedAtMs - allowance.available.atMs > hintFreshMs) return readHint(account)
-      return Math.max(0, allowance.available.nano + freeNano(allowance))
+      if (allowance === undefined || allowance.idle || allowance.available === null) return readMeans(account)
+      const { nano, unspentNano, atMs } = allowance.available
+      if (allowance.usedAtMs - atMs > freshMs) return readMeans(account)
+      return toMeans(account, nano, unspentNano)
     }
   }
 }

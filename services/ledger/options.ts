@@ -4,8 +4,6 @@ import type { Store } from '../store/store.ts'
 export interface LedgerOptions {
   /** The money a node keeps spare for coming requests; at most an eighth of what the account has left. */
   chunkNano: number
-  /** A reservation above this amount gets a durable hold. */
-  durableOverNano: number
   /** How long settlements are collected before they are written. */
   flushMs: number
   batchSize: number
@@ -17,14 +15,15 @@ export interface LedgerOptions {
   leaseMs: number
   /** A node stops this much before its lease ends, and others wait this much longer: clocks run unevenly. */
   marginMs: number
-  /** How long a request may run; the holds of a dead node are kept at least this long. */
-  maxRequestMs: number
   /** When a durable hold expires if its reservation does not say. */
   durableMs: number
   /** How long an account is unused on a node before it gives back what is spare. */
   idleMs: number
-  /** How long a reservation waits for other nodes to give back what is spare. */
-  peerSpareMs: number
+  /** How long a reservation waits for money that other requests hold or other nodes have spare. */
+  heldWaitMs: number
+  /** The most reservations that wait for the money of one account, and of all accounts. */
+  maxWaitingForAccount: number
+  maxWaitingForMoney: number
   /** How long `close` tries to write what is left while the database is away. */
   closeMs: number
 }
@@ -40,7 +39,6 @@ export function withDefaults (engine: Store['engine'], given: Partial<LedgerOpti
 const chunks = { sqlite: Number.MAX_SAFE_INTEGER, postgres: 0.05 * nanoPerUsd }
 
 const defaults: Omit<LedgerOptions, 'chunkNano'> = {
-  durableOverNano: 0.05 * nanoPerUsd,
   flushMs: 20,
   batchSize: 500,
   maxUnflushed: 100_000,
@@ -48,9 +46,10 @@ const defaults: Omit<LedgerOptions, 'chunkNano'> = {
   heartbeatMs: 3_000,
   leaseMs: 15_000,
   marginMs: 2_000,
-  maxRequestMs: 600_000,
   durableMs: 3_600_000,
   idleMs: 1_000,
-  peerSpareMs: 1_500,
+  heldWaitMs: 2_000,
+  maxWaitingForAccount: 500,
+  maxWaitingForMoney: 5_000,
   closeMs: 5_000
 }

@@ -1,7 +1,7 @@
 import type { Log } from '../shared/log.ts'
 import type { Timers } from '../shared/timers.ts'
 import type { Store } from '../store/store.ts'
-import type { Posting } from './ledger.ts'
+import type { BoundedCharge } from './hold/bounded-charge.ts'
 import type { Grant } from './node-allowance.ts'
 import type { LedgerOptions } from './options.ts'
 
@@ -11,8 +11,8 @@ export interface NodeContext {
   node: string
   options: LedgerOptions
   timers: Timers
-  /** Milliseconds since 1970. */
-  clock: () => number
+  /** How long a request may run; the configuration may change it. */
+  requestMs: () => number
   /** Milliseconds of a clock that is never set. */
   monotonic: () => number
   log: Log
@@ -24,21 +24,35 @@ export interface OpenHold {
   readonly chain: readonly string[]
   readonly key: string
   readonly amountNano: number
-  /** Null for a durable hold, which has rows of its own. */
+  /** Null for a durable hold, which has rows of its own, and for a free one, which has none. */
   readonly grant: Grant | null
   /** See `Reservation.fresh`. */
   readonly fresh: boolean
 }
+
+/** Whether a hold is of a free request: it set no money aside, so its entry changes no account. */
+export function isFree ({ amountNano }: Pick<OpenHold, 'amountNano'>): boolean {
+  return amountNano === 0
+}
+
+/**
+ * Why an entry is in suspense:
+ * - `over_hold`: what a request cost above its hold.
+ * - `late`: its hold had ended, so its money may have been given to others.
+ * - `rejected`: the database did not accept the charge.
+ * - `unverified`: the provider may charge a job that has failed.
+ */
+export type SuspenseReason = 'over_hold' | 'late' | 'rejected' | 'unverified'
 
 export interface Settlement {
   readonly hold: OpenHold
   /** Its place among the settlements of fresh holds in its term, from 1; 0: the id of the hold counts. */
   readonly sequence: number
   /** Null releases a durable hold unused. */
-  readonly posting: Posting | null
+  readonly charge: BoundedCharge | null
   readonly at: number
-  /** The account cannot be charged, so the entry goes to suspense. */
-  suspended: boolean
+  /** Why the account is not charged and the entry goes to suspense. */
+  suspended: SuspenseReason | null
 }
 
 /** A reservation that waits for the next commit. */
@@ -47,14 +61,11 @@ export interface PendingReservation {
   readonly chain: readonly string[]
   readonly key: string
   readonly amountNano: number
-  /** Null: from the node's allowance. */
-  readonly durable: { readonly kind: 'request' | 'job', readonly expiresAt: number } | null
-  /** When it stops waiting for other nodes; monotonic clock. */
-  giveUpAtMs: number | null
+  /** Null: from the node's allowance. `expiresAt` in ms since 1970. */
+  readonly durable: { readonly expiresAt: number } | null
   /** With a null `grant` for a durable hold, whose amount is that of its rows. */
   granted (grant: Grant | null, amountNano: number): void
   refused (error: unknown): void
-  retry (): void
 }
 
 export interface Batch { readonly settlements: Settlement[], readonly reservations: PendingReservation[] }

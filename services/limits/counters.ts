@@ -10,7 +10,7 @@ export interface CountersOptions {
   store: Store
   /** Unique for each run of a process. */
   node: string
-  /** Milliseconds since 1970; the nodes' clocks should agree to a second. */
+  /** Milliseconds since 1970; that of the store by default, on which the nodes agree. */
   clock?: () => number
   onError: (error: unknown) => void
   maintenanceMs?: number
@@ -24,7 +24,7 @@ const deleteExpiredEveryMs = 600_000
 
 /** Creates the counters of one node, kept in step with the store. */
 export function createCounters (
-  { store, node, clock = Date.now, onError, maintenanceMs = 1000 }: CountersOptions
+  { store, node, clock = store.clock, onError, maintenanceMs = 1000 }: CountersOptions
 ) {
   const counters = new Map<string, LimitCounter>()
   const exchangeAllowances = createAllowanceExchange(store, node)

@@ -31,7 +31,7 @@ const maxRounds = 10
  * - The slots of a node that crashed are free after 15 s.
  */
 export function createRateLimiter (options: CountersOptions) {
-  const { clock = Date.now } = options
+  const { store, clock = store.clock } = options
   const counters = createCounters(options)
   const refused = { requests: 0, tokens: 0, concurrent: 0 }
 

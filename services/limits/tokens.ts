@@ -1,7 +1,7 @@
 import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
 import type { CompletionRequest } from '../../schemas/openai/completions.ts'
-import { limitOf } from '../billing/max-cost.ts'
 import { legacyMaxTokens, typicalTokens } from '../billing/token-guess.ts'
+import { outputLimitOf } from '../shared/request-fields.ts'
 
 /** Inline data above this length is binary content, not text. */
 const maxTextLength = 2000
@@ -10,14 +10,14 @@ const maxTextLength = 2000
 export function tokensReserved (body: unknown, bodyBytes: number): number {
   if (!isTextRequest(body)) return 0
   const defaultLimit = 'messages' in body ? 0 : legacyMaxTokens
-  const answers = (limitOf(body) ?? defaultLimit) * (body.n ?? 1)
+  const answers = (outputLimitOf(body) ?? defaultLimit) * (body.n ?? 1)
   const { bytes, images } = 'messages' in body ? inlineMedia(body) : { bytes: 0, images: 0 }
   return Math.ceil((bodyBytes - bytes) / typicalTokens.bytesPerToken) + images * typicalTokens.image + answers
 }
 
 function isTextRequest (body: unknown): body is ChatCompletionRequest | CompletionRequest {
   if (typeof body !== 'object' || body === null) return false
-  return 'messages' in body || 'prompt' in body
+  return 'messages' in body ? Array.isArray(body.messages) : 'prompt' in body
 }
 
 function inlineMedia ({ messages }: ChatCompletionRequest): { bytes: number, images: number } {

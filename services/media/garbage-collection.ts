@@ -1,7 +1,8 @@
-import type { Store } from '../store/store.ts'
 import { blobKey, idOfBlobKey, type BlobStore } from './blob-store.ts'
 import { deleteExpiredRows, existingIds } from './rows.ts'
 import { periodically } from '../shared/timers.ts'
+import { claimChore } from '../store/chores.ts'
+import type { Store } from '../store/store.ts'
 
 export interface CollectionOptions {
   store: Store
@@ -41,7 +42,7 @@ const withJitter = (ms: number): number => ms * (1 - Math.random() / 10)
 
 /** Returns the number deleted. Rows go first: after a crash in between the blob is an orphan. */
 export async function deleteExpiredMedia (
-  { store, blobs, clock = Date.now }: CollectionOptions, signal: AbortSignal = neverAborted
+  { store, blobs, clock = store.clock }: CollectionOptions, signal: AbortSignal = neverAborted
 ): Promise<number> {
   let deleted = 0
   while (!signal.aborted) {
@@ -55,11 +56,11 @@ export async function deleteExpiredMedia (
 
 /** Deletes blobs without a row and returns their number; one node does it for a shared store. */
 export async function deleteOrphanBlobs (
-  { store, blobs, clock = Date.now }: CollectionOptions, signal: AbortSignal = neverAborted
+  { store, blobs, clock = store.clock }: CollectionOptions, signal: AbortSignal = neverAborted
 ): Promise<number> {
-  const nowMs = clock()
-  if (blobs.shared && !await claimRound(store, nowMs)) return 0
-  const oldMs = nowMs - collectionLimits.orphanAgeMs
+  const { orphansEveryMs, orphanAgeMs } = collectionLimits
+  if (blobs.shared && !await claimChore({ run: store.run, clock }, 'media-orphans', orphansEveryMs)) return 0
+  const oldMs = clock() - orphanAgeMs
   await blobs.deleteStaleTempFiles(oldMs)
   let deleted = 0
   for await (const keys of blobs.listOlderThan(oldMs)) {
@@ -80,13 +81,4 @@ async function withoutRow (store: Store, keys: readonly string[]): Promise<strin
     const id = ids.get(key) ?? null
     return id !== null && !known.has(id)
   })
-}
-
-/** Whether this node runs the round that is due: false when another node has begun it. */
-async function claimRound (store: Store, nowMs: number): Promise<boolean> {
-  const claimed = await store.run(`
-    insert into chore (name, begun_at) values ('media-orphans', $1)
-    on conflict (name) do update set begun_at = excluded.begun_at where chore.begun_at <= $2`,
-  [nowMs, nowMs - collectionLimits.orphansEveryMs / 2])
-  return claimed === 1
 }

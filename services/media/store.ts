@@ -26,7 +26,7 @@ export const maxBytesByKind: Readonly<Record<PutMediaOptions['kind'], number>> =
  * complete blob. Methods also throw StoreUnavailable and MediaUnavailable.
  */
 export function createMediaStore (
-  { store, blobs, signer, retentionMs, clock = Date.now }:
+  { store, blobs, signer, retentionMs, clock = store.clock }:
   { store: Store, blobs: BlobStore, signer: UrlSigner, retentionMs: number, clock?: () => number }
 ): SignedMediaStore {
   return {

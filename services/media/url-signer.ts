@@ -28,7 +28,7 @@ function digest (key: string, id: string, expiresS: string): Buffer {
 const name = 'media-signing-key'
 
 /** The key shared by all nodes on one database, created on first use. Throws StoreUnavailable. */
-export async function sharedSigningKey (store: Store, nowMs: number = Date.now()): Promise<string> {
+export async function sharedSigningKey (store: Store, nowMs: number = store.clock()): Promise<string> {
   await store.run('insert into secret (name, value, created_at) values ($1, $2, $3) on conflict (name) do nothing',
     [name, randomBytes(32).toString('base64url'), nowMs])
   const row = await store.get<{ value: string }>('select value from secret where name = $1', [name])

@@ -1,6 +1,8 @@
 import type { Model } from '../../schemas/openai/models.ts'
 import { assumedCapabilities, catalogueModel, type CatalogueModel } from '../catalogue/models.ts'
-import type { Capabilities, ImageAbilities, ImagePrice, ModelConfig, Price } from '../catalogue/types.ts'
+import type {
+  Capabilities, ImageAbilities, ImagePrice, ModelConfig, Price, ServiceTierPrice
+} from '../catalogue/types.ts'
 import { usdText } from '../shared/money.ts'
 
 /** Describes a model for clients: OpenAI's fields, and what is known of price, limits and capabilities. */
@@ -31,7 +33,20 @@ function describePrice (price: Price) {
     cache_read: usdPerMillion(price.cacheReadPico),
     cache_write: usdPerMillion(price.cacheWritePico),
     image: price.imageNano === null ? null : usdText(price.imageNano),
-    second: price.secondNano === null ? null : usdText(price.secondNano)
+    second: price.secondNano === null ? null : usdText(price.secondNano),
+    search: price.searchNano == null ? null : usdText(price.searchNano),
+    service_tiers: price.serviceTiers?.map(describeServiceTier)
+  })
+}
+
+function describeServiceTier (tier: ServiceTierPrice) {
+  const { name, inputPico, outputPico, cacheReadPico = null, cacheWritePico = null } = tier
+  return present({
+    name,
+    input: usdText(inputPico * 1000),
+    output: usdText(outputPico * 1000),
+    cache_read: usdPerMillion(cacheReadPico),
+    cache_write: usdPerMillion(cacheWritePico)
   })
 }
 

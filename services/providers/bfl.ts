@@ -8,6 +8,7 @@ import { createJsonClient, type JsonClient } from './image-api/json-client.ts'
 import { imageFromUrl } from './image-api/generated-image.ts'
 import { poll } from '../upstream/poll.ts'
 import type { Connection } from '../upstream/exchange.ts'
+import { reportedCost } from './usage.ts'
 
 const pace = { firstMs: 200, longestMs: 1500, deadlineMs: 300_000 }
 const creditNano = 10_000_000
@@ -37,8 +38,7 @@ export function createBflImages ({ baseUrl, connection, apiKey, headers, connect
     const poller = pollerOf(submitted.polling_url)
     const readSample = async () => sampleIn(await poller.client.get(poller.path, call.signal))
     const sample = await poll(readSample, pace, call.signal)
-    const { cost } = submitted
-    const costNano = typeof cost === 'number' && cost >= 0 && cost < 1e6 ? Math.round(cost * creditNano) : null
+    const costNano = reportedCost(submitted.cost, creditNano)
     return { images: [imageFromUrl(sample, null)], usage: null, costNano, dropped }
   }
 

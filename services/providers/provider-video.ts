@@ -38,6 +38,13 @@ export type VideoState =
   }
   | { state: 'failed' | 'cancelled', error: UpstreamError }
 
+const daySeconds = 86_400
+
+/** A length in seconds as a provider or a file reports it; null unless it can be one. */
+export function videoLength (seconds: number | null): number | null {
+  return seconds !== null && seconds > 0 && seconds <= daySeconds ? seconds : null
+}
+
 /** A public URL; or, where the key is needed, a function that opens it or throws UpstreamError. */
 export type VideoFile = { url: string } | { open (signal: AbortSignal): Promise<Exchange> }
 

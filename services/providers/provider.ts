@@ -1,24 +1,12 @@
 import type { ChatCompletion, ChatCompletionChunk, ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
 import type { Completion, CompletionRequest } from '../../schemas/openai/completions.ts'
-import type { JsonText } from '../shared/json-text.ts'
+import type { FieldPricing } from '../catalogue/priced-fields.ts'
+import type { JsonText } from '../shared/json.ts'
 import type { Download } from '../media/media.ts'
 import type { Connection } from '../upstream/exchange.ts'
 import type { ImageProvider } from './provider-image.ts'
 import type { VideoProvider } from './provider-video.ts'
-
-/** Counted by the provider. `prompt` includes cached tokens, `completion` includes reasoning. */
-export interface Usage {
-  prompt: number
-  completion: number
-  cachedRead?: number
-  cacheWrite?: number
-  reasoning?: number
-  /** Audio tokens among `prompt` and `completion`; absent: charged as text. */
-  audioInput?: number
-  audioOutput?: number
-  /** The cost reported by the provider, in nano-USD. */
-  costNano?: number
-}
+import type { StreamReport, Usage } from './report.ts'
 
 /** One call of one provider. `request` is the validated body, `text` the same body as received. */
 export interface ProviderCall<Request> {
@@ -26,31 +14,27 @@ export interface ProviderCall<Request> {
   text: JsonText
   /** The model's name at the provider. */
   model: string
-  /** Most tokens of an answer, if the client set no limit and the balance sets one; else null. */
+  /** Most tokens of an answer, if the balance or the model sets a lower limit than the client; else null. */
   outputLimit: number | null
   /** The model's own output limit, where known; the hold covers it. */
   maxOutput?: number | null
+  /** What the hold covers; absent or null: the model is free. */
+  held?: HeldOutput | null
   requestId: string
   /** Aborted when the client disconnects or the gateway gives up; the provider must then free everything. */
   signal: AbortSignal
 }
 
+/** What the hold of a request covers. */
+export interface HeldOutput {
+  /** The most tokens of one answer. */
+  readonly tokens: number
+  /** Estimates what a call whose stream the gateway has ended has used, at most what is held. */
+  estimate (request: ChatCompletionRequest | CompletionRequest, report: StreamReport): Promise<Usage>
+}
+
 export type ChatCall = ProviderCall<ChatCompletionRequest>
 export type CompletionCall = ProviderCall<CompletionRequest>
-
-/** Filled while a byte stream is read; complete when the stream has ended. */
-export interface StreamReport {
-  usage: Usage | null
-  model: string | null
-  /** The text sent so far, for an estimate in case the provider reports no usage. */
-  delivered: DeliveredText
-  dropped: readonly string[]
-}
-
-/** An empty report. */
-export function createReport (dropped: readonly string[] = []): StreamReport {
-  return { usage: null, model: null, delivered: new DeliveredText(), dropped }
-}
 
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'function_call'
 
@@ -95,6 +79,8 @@ export interface ChatApi {
 /** One upstream for the life of one configuration. All methods throw UpstreamError. */
 export interface Provider extends Partial<ChatApi> {
   readonly id: string
+  /** What request fields do to the price; absent: nothing, as only translated fields are sent. */
+  readonly pricing?: FieldPricing
   images?: ImageProvider
   videos?: VideoProvider
   /** Lets running calls finish, then frees the connections. */
@@ -124,48 +110,4 @@ export interface ProviderParts {
   chat?: (upstream: Upstream) => ChatApi
   images?: (upstream: Upstream) => ImageProvider
   videos?: ((upstream: Upstream) => VideoProvider) | undefined
-}
-
-const maxKeptBytes = 256 * 1024
-const firstBytes = 1024
-
-/** Collects the text of an event stream, for an estimate if the provider reports no usage. */
-export class DeliveredText {
-  #kept = Buffer.alloc(0)
-  #bytes = 0
-
-  /** Adds strings of a piece of JSON: `places` has the start and end of each, in turn. */
-  take (piece: Buffer, places: readonly number[]): void {
-    for (let i = 0; i + 1 < places.length; i += 2) this.#keep(piece, places[i] ?? 0, places[i + 1] ?? 0)
-  }
-
-  takeText (text: string): void {
-    const bytes = Buffer.from(JSON.stringify(text))
-    this.#keep(bytes, 1, bytes.length - 1)
-  }
-
-  get isEmpty (): boolean {
-    return this.#bytes === 0
-  }
-
-  get text (): string {
-    try {
-      return String(JSON.parse(`"${this.#kept.toString('utf8', 0, this.#bytes)}"`))
-    } catch {
-      // Invalid JSON; the raw text is good enough for an estimate.
-      return this.#kept.toString('utf8', 0, this.#bytes)
-    }
-  }
-
-  #keep (piece: Buffer, start: number, end: number): void {
-    const bytes = this.#bytes + end - start
-    if (bytes > maxKeptBytes) return
-    if (bytes > this.#kept.length) {
-      const larger = Buffer.allocUnsafe(Math.max(firstBytes, bytes * 2))
-      this.#kept.copy(larger, 0, 0, this.#bytes)
-      this.#kept = larger
-    }
-    piece.copy(this.#kept, this.#bytes, start, end)
-    this.#bytes = bytes
-  }
 }

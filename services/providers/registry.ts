@@ -1,7 +1,8 @@
 import type { Protocol } from '../../schemas/config/providers.ts'
+import { fieldPricing } from '../catalogue/priced-fields.ts'
 import type { ProviderConfig } from '../catalogue/types.ts'
 import type { Download } from '../media/media.ts'
-import type { Deadlines } from '../shared/deadline-timer.ts'
+import type { Deadlines } from '../shared/timers.ts'
 import { createConnection } from '../upstream/connection.ts'
 import type { Connection } from '../upstream/exchange.ts'
 import { createAnthropic } from './anthropic/anthropic.ts'
@@ -75,6 +76,7 @@ export function createProvider (
   const { chat, images, videos } = typeof row === 'function' ? row(config) : row
   return {
     id,
+    ...(config.protocol === 'openai' ? { pricing: fieldPricing(config) } : {}),
     ...chat?.(open(timeouts)),
     // An image's first byte arrives when the image is finished.
     images: images?.(open({ ...timeouts, firstByteMs: timeouts.totalMs })),

@@ -18,6 +18,8 @@ export interface Candidate<P extends Provider = Provider> {
   provider: P
   /** What it costs there; null: it cannot be sold. */
   price: Price | null
+  /** What the operator pays there; null: not known. */
+  cost: Price | null
   /** Its circuit breaker and its statistics. */
   health: Deployment
 }
@@ -77,17 +79,26 @@ function * fallbacksOf<K extends Kind> (
   model: ModelConfig, asked: readonly Candidate<ProviderOf<K>>[], catalogue: Catalogue
 ): Generator<Candidate<ProviderOf<K>>[]> {
   const prices = asked.map(({ price }) => price).filter(price => price !== null)
+  const mostFeeNano = Math.max(...asked.map(searchFeeNano))
   const seen = new Set([model.id])
   for (const id of fallbacks ?? model.fallbacks ?? []) {
     const found = catalogue.resolve(id)
     if (found === undefined || seen.has(found.model.id)) continue
     seen.add(found.model.id)
     if (found.model.kind !== kind || !mayUse(found.model.id)) continue
-    const candidates = candidatesOf(found, kind, catalogue).filter(({ price }) => {
-      return price !== null && (allowDearer || !isMoreExpensive(price, prices, promptBound))
+    const candidates = candidatesOf(found, kind, catalogue).filter(candidate => {
+      const { price } = candidate
+      if (price === null || allowDearer) return price !== null
+      return !isMoreExpensive(price, prices, promptBound) && searchFeeNano(candidate) <= mostFeeNano
     })
     if (candidates.length > 0) yield candidates
   }
+}
+
+/** What the searches of a model that always searches may cost. */
+function searchFeeNano ({ provider: { pricing }, deployment, price }: Candidate): number {
+  if (pricing?.alwaysSearches(deployment.model) !== true) return 0
+  return (price?.searchNano ?? 0) * (price?.maxSearches ?? 1)
 }
 
 function candidatesOf<K extends Kind> (
@@ -98,7 +109,9 @@ function candidatesOf<K extends Kind> (
     const provider = catalogue.provider(deployment.provider)
     if (provider === undefined || !serves(provider, kind)) continue
     const price = deployment.price === undefined ? model.price : deployment.price
-    candidates.push({ model, deployment, provider, price, health: catalogue.deployments.of(deployment) })
+    const cost = deployment.cost ?? model.cost ?? null
+    const health = catalogue.deployments.of(deployment)
+    candidates.push({ model, deployment, provider, price, cost, health })
   }
   return candidates
 }

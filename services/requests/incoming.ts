@@ -1,6 +1,6 @@
 import type { Payer } from '../billing/payer.ts'
 import { GatewayError } from '../shared/errors.ts'
-import type { JsonText } from '../shared/json-text.ts'
+import type { JsonText } from '../shared/json.ts'
 import type { Delivery } from './delivery.ts'
 import type { RequestOptions } from './request-headers.ts'
 import type { Trace } from './trace.ts'

@@ -1,19 +1,24 @@
 import type { Charge, Quote } from '../billing/charge.ts'
 import type { Payer } from '../billing/payer.ts'
 import type { JobHold } from '../ledger/hold/job-holds.ts'
-import type { Hold, Ledger } from '../ledger/ledger.ts'
+import type { Hold, Ledger, Reservation } from '../ledger/ledger.ts'
+import type { CostWatch } from './cost-watch.ts'
+import { GatewayError } from '../shared/errors.ts'
 
 interface RequestHoldsOptions {
   ledger: Pick<Ledger, 'reserve'>
   /** Unique ids for holds. */
   newId: () => string
-  /** Receives writes that failed, which the ledger retries. */
+  /** Receives charges that could not be computed, and writes that failed, which the ledger retries. */
   onError: (error: unknown) => void
-  /** Receives each request that cost more than its hold. Only the hold was charged. */
-  onExcess: (excess: { requestId: string, model: string, heldNano: number, costNano: number }) => void
+  /** Receives what providers report that a request has cost. */
+  onReportedCost?: CostWatch
 }
 
-export type RequestHolds = (payer: Payer, requestId: string) => RequestHold
+/** How long a request may wait for money that is held for others. */
+export type Patience = Pick<Reservation, 'signal' | 'dueMs'>
+
+export type RequestHolds = (payer: Payer, requestId: string, patience?: Patience) => RequestHold
 
 /** Creates the factory of the holds of requests. */
 export function createRequestHolds (options: RequestHoldsOptions): RequestHolds {
@@ -26,56 +31,85 @@ export function createRequestHolds (options: RequestHoldsOptions): RequestHolds 
     written.catch(options.onError)
   }
 
-  return (payer, requestId) => new RequestHold({ ...options, watch }, payer, requestId)
+  return (payer, requestId, patience = {}) =>
+    new RequestHold({ ...options, watch }, payer, requestId, patience)
 }
+
+type MaxPrice = Pick<Quote<never>, 'maxNano'>
+
+const maxQuotes = 3
 
 interface HoldContext extends RequestHoldsOptions { watch: (written: Promise<void>) => void }
 
 /**
  * The money of one request. `cover` holds the most that the candidate about to be called may cost; `settle`
- * charges what it did cost, at most what is held; `end` releases what was not settled.
+ * charges what it did cost; `end` releases what was not settled.
  */
 export class RequestHold {
   readonly #context: HoldContext
   readonly #payer: Payer
   readonly #requestId: string
+  readonly #patience: Patience
   #hold: Hold | null = null
   #model = ''
   #isSettled = false
+  /** Resolves with the amount when an estimated charge has been passed to the ledger; null: there is none. */
+  estimated: Promise<number | null> | null = null
 
-  constructor (context: HoldContext, payer: Payer, requestId: string) {
+  constructor (context: HoldContext, payer: Payer, requestId: string, patience: Patience) {
     this.#context = context
     this.#payer = payer
     this.#requestId = requestId
+    this.#patience = patience
   }
 
   /**
    * Replaces what was held for another candidate. That is released first: an account is never asked for the
    * price of two, and a failed attempt cannot be charged. Throws GatewayError 402 when the money does not
-   * suffice, StoreUnavailable when the database cannot be reached.
+   * suffice, 429 while it is held for others; StoreUnavailable when the database cannot be reached.
    */
-  async cover (model: string, { maxNano }: Pick<Quote<never>, 'maxNano'>): Promise<void> {
+  async cover (model: string, { maxNano }: MaxPrice): Promise<void> {
     this.#release()
     this.#model = model
-    if (maxNano === 0) return
     const { ledger, newId } = this.#context
     const { chain, key } = this.#payer
-    this.#hold = await ledger.reserve({ id: newId(), chain, key, amountNano: maxNano, fresh: true })
+    const reservation = { id: newId(), chain, key, amountNano: maxNano, fresh: true }
+    this.#hold = await ledger.reserve({ ...reservation, ...this.#patience })
   }
 
   /**
-   * Charges the request. Returns the amount in nano-USD, null while it is being estimated or when the request
-   * was settled before.
+   * Covers what `quote` returns. If that follows from the money of the account, which was spent meanwhile,
+   * covers what it returns now. Throws like `cover`.
    */
-  settle (chargeFor: () => Charge | Promise<Charge>): number | null {
+  async coverQuote<Priced extends MaxPrice> (model: string, quote: () => Promise<Priced>): Promise<Priced> {
+    let quoted = await quote()
+    for (let attempts = 1; ; attempts++) {
+      try {
+        await this.cover(model, quoted)
+        return quoted
+      } catch (error) {
+        const isSpent = error instanceof GatewayError && error.status === 402
+        const next = isSpent && attempts < maxQuotes ? await quote() : quoted
+        if (next.maxNano >= quoted.maxNano) throw error
+        quoted = next
+      }
+    }
+  }
+
+  /**
+   * Charges what `provider` answered. Returns the amount that the account is charged, in nano-USD; null
+   * while it is being estimated, when it cannot be computed, or when the request was settled before.
+   */
+  settle (chargeFor: () => Charge | Promise<Charge>, provider: string | null = null): number | null {
     if (this.#isSettled) return null
     this.#isSettled = true
-    const charge = this.#priced(chargeFor)
-    if (!(charge instanceof Promise)) return this.#book(charge)
-    charge.then(estimated => this.#book(estimated), (error: unknown) => {
-      this.#context.onError(error)
-      this.#release()
-    })
+    try {
+      const charge = chargeFor()
+      if (!(charge instanceof Promise)) return this.#book(charge, provider)
+      this.estimated = charge.then(charge => this.#book(charge, provider)).catch(error => this.#giveUp(error))
+    } catch (error) {
+      this.#giveUp(error)
+    }
     return null
   }
 
@@ -85,24 +119,23 @@ export class RequestHold {
     this.#isSettled = true
   }
 
-  /** A charge that cannot be computed must not keep the hold. */
-  #priced (chargeFor: () => Charge | Promise<Charge>): Charge | Promise<Charge> {
-    try {
-      return chargeFor()
-    } catch (error) {
-      return Promise.reject(error)
+  #book (charge: Charge, provider: string | null): number {
+    if (this.#hold === null) return 0
+    const model = this.#model
+    const { tags = null } = this.#payer
+    this.#context.watch(this.#hold.settle({ ...charge, ref: this.#requestId, model, provider, tags }))
+    const { amountNano, costNano: expectedNano = amountNano, reportedNano } = charge
+    if (reportedNano !== undefined) {
+      this.#context.onReportedCost?.({ provider, model, expectedNano, reportedNano })
     }
+    return this.#hold.chargedNano
   }
 
-  #book ({ amountNano: costNano, usage, estimated }: Charge): number {
-    const heldNano = this.#hold?.amountNano ?? 0
-    const amountNano = Math.min(costNano, heldNano)
-    const model = this.#model
-    if (costNano > heldNano) this.#context.onExcess({ requestId: this.#requestId, model, heldNano, costNano })
-    if (this.#hold !== null) {
-      this.#context.watch(this.#hold.settle({ amountNano, ref: this.#requestId, model, usage, estimated }))
-    }
-    return amountNano
+  /** A charge that cannot be computed must not keep the hold. */
+  #giveUp (error: unknown): null {
+    this.#context.onError(error)
+    this.#release()
+    return null
   }
 
   #release (): void {
@@ -117,11 +150,11 @@ export class RequestHold {
  */
 export async function holdForJob (
   ledger: Pick<Ledger, 'reserve' | 'forget'>, { key, chain }: Payer,
-  { id, maxNano, expiresAt }: { id: string, maxNano: number, expiresAt: number }
+  { id, maxNano, expiresAt, ...patience }: { id: string, maxNano: number, expiresAt: number } & Patience
 ): Promise<JobHold | null> {
   if (maxNano === 0) return null
   const hold = { id, chain, key, amountNano: maxNano }
-  await ledger.reserve({ ...hold, durable: true, expiresAt })
+  await ledger.reserve({ ...hold, durable: true, expiresAt, ...patience })
   ledger.forget(id)
   return hold
 }

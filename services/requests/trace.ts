@@ -1,5 +1,5 @@
-import type { StreamReport } from '../providers/provider.ts'
 import type { Candidate } from './candidates.ts'
+import type { StreamReport } from '../providers/report.ts'
 
 /** What came of one request: written by the use case, read by logs and metrics. No prompt and no key. */
 export interface Trace {
@@ -14,6 +14,8 @@ export interface Trace {
   /** Upstream calls. */
   attempts: number
   report: StreamReport | null
+  /** The output limit that the gateway has set, in tokens per answer; null if it set none. */
+  maxTokens: number | null
   images: number | null
   job: string | null
   /** When the first byte was sent, on the clock of `performance.now()`. */
@@ -40,6 +42,7 @@ export function createTrace (): Trace {
     route: null,
     attempts: 0,
     report: null,
+    maxTokens: null,
     images: null,
     job: null,
     firstByteAtMs: null,
@@ -52,7 +55,8 @@ const maxNames = 32
 
 /**
  * The headers that say what was decided: the public id of the model that ran, its provider, its name there,
- * the number of upstream calls, the route of `auto`, and the names of parameters that were dropped.
+ * the number of upstream calls, the route of `auto`, the output limit that the gateway has set, and the names
+ * of parameters that were dropped.
  */
 export function headersOf (trace: Trace, dropped: readonly string[]): Record<string, string> {
   const headers: Record<string, string> = {
@@ -62,6 +66,7 @@ export function headersOf (trace: Trace, dropped: readonly string[]): Record<str
     'x-tollgate-attempts': String(trace.attempts)
   }
   if (trace.route !== null) headers['x-tollgate-route'] = trace.route
+  if (trace.maxTokens !== null) headers['x-tollgate-max-tokens'] = String(trace.maxTokens)
   const names = namesOf(dropped)
   if (names.length > 0) headers['x-tollgate-dropped-params'] = names.join(', ')
   return headers

@@ -18,7 +18,10 @@ export type RetryLimits = Pick<
 export interface Search<C extends Candidate, Answer> extends Call<C, Answer> {
   plan: Plan<C>
   limits: RetryLimits
+  /** Whether the client still waits: no further call begins once it has aborted. */
   signal: AbortSignal
+  /** Aborts the running calls; by default that is `signal` too. */
+  callSignal?: AbortSignal
   trace: Trace
   /** When the request must be answered, on the clock of `performance.now()`. */
   dueMs: number
@@ -71,7 +74,9 @@ async function tryModel<C extends Candidate, Answer> (
     if (next === null || nowMs + next.waitMs >= dueMs) return null
     if (next.waitMs > 0) await pause(next.waitMs, signal)
     const { candidate } = next
-    if (!await isAffordable(search, candidate, state)) {
+    const isCovered = await isAffordable(search, candidate, state)
+    if (signal.aborted) throw abortedBefore(signal.reason)
+    if (!isCovered) {
       schedule.drop(candidate)
       continue
     }
@@ -79,7 +84,7 @@ async function tryModel<C extends Candidate, Answer> (
       const answered = await call(search, candidate, schedule, state.failures)
       if (answered !== null) return answered
     } catch (error) {
-      if (!(error instanceof UpstreamError) || error.kind === 'aborted') throw error
+      if (!(error instanceof UpstreamError) || error.kind === 'aborted' || signal.aborted) throw error
       const meaning = meaningOf(error, schedule.isFallback)
       if (meaning === 'stop' || (!limits.retryUnsure && isUnsure(error))) throw error
       if (meaning === 'model') return null
@@ -106,7 +111,7 @@ async function isAffordable<C extends Candidate> (
 function call<C extends Candidate, Answer> (
   search: Search<C, Answer>, candidate: C, schedule: RetrySchedule<C>, failures: UpstreamError[]
 ): Promise<Attempt<C, Answer> | null> {
-  const { limits: { hedgeAfterMs }, signal, trace } = search
+  const { limits: { hedgeAfterMs }, callSignal = search.signal, trace } = search
 
   async function callOne (one: C, signal: AbortSignal): Promise<Attempt<C, Answer> | null> {
     trace.attempts++
@@ -124,8 +129,8 @@ function call<C extends Candidate, Answer> (
     }
   }
 
-  if (hedgeAfterMs === null) return callOne(candidate, signal)
-  return hedge(hedgeAfterMs, signal, signal => callOne(candidate, signal), () => {
+  if (hedgeAfterMs === null) return callOne(candidate, callSignal)
+  return hedge(hedgeAfterMs, callSignal, signal => callOne(candidate, signal), () => {
     const second = schedule.spare(candidate, performance.now())
     return second && (signal => callOne(second, signal))
   })
@@ -166,8 +171,12 @@ async function pause (waitMs: number, signal: AbortSignal): Promise<void> {
       await sleep(Math.ceil(leftMs), undefined, { signal })
     }
   } catch (cause) {
-    throw new UpstreamError('aborted', 'no', 'The request was aborted while it waited to be tried again.', { cause })
+    throw abortedBefore(cause)
   }
+}
+
+function abortedBefore (cause: unknown): UpstreamError {
+  return new UpstreamError('aborted', 'no', 'The request was aborted while it waited for a call.', { cause })
 }
 
 /** Gives a request up with 504 when it takes longer than `limitMs`, until `stop` is called. */

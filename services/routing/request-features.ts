@@ -1,6 +1,7 @@
 import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
 import type { ChatMessage } from '../../schemas/openai/chat-messages.ts'
 import { typicalTokens } from '../billing/token-guess.ts'
+import { outputLimitOf } from '../shared/request-fields.ts'
 import { promptText, messageText } from './text/prompt-text.ts'
 
 /** What a request needs of a model, and the shape of its conversation. */
@@ -53,7 +54,7 @@ export function extractFeatures (request: ChatCompletionRequest): RequestFeature
     wantsSchema: request.response_format?.type === 'json_schema',
     wantsAudio: request.modalities?.includes('audio') ?? false,
     wantsStream: request.stream === true,
-    maxTokens: request.max_completion_tokens ?? request.max_tokens ?? null,
+    maxTokens: outputLimitOf(request),
     answers: request.n ?? 1
   }
   let tokens = found.tools > 0 ? textTokens(JSON.stringify(tools ?? functions)) : 0

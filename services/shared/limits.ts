@@ -1,3 +1,5 @@
+import type { LimitSet } from '../../schemas/admin/shared.ts'
+
 /** The limits of a key or an account, positive integers; null: no limit. */
 export interface Limits {
   readonly requestsPerMinute: number | null
@@ -23,6 +25,15 @@ export const maxLimit = 1_000_000_000
 export function limitOfKind (limits: Limits, kind: LimitKind): number | null {
   if (kind === 'requests') return limits.requestsPerMinute
   return kind === 'tokens' ? limits.tokensPerMinute : limits.concurrentRequests
+}
+
+/** Converts limits to the form of the admin API. */
+export function toLimitSet ({ requestsPerMinute, tokensPerMinute, concurrentRequests }: Limits): LimitSet {
+  return {
+    requests_per_minute: requestsPerMinute,
+    tokens_per_minute: tokensPerMinute,
+    concurrent_requests: concurrentRequests
+  }
 }
 
 /** Whether any limit is set. */

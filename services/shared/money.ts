@@ -59,6 +59,14 @@ export function decimalText (integer: number, decimals: number): string {
   return `${whole}.${digits.slice(1, end)}`
 }
 
+/**
+ * Rounds pico-USD up to nano-USD. Beyond the safe integers it returns their largest: only a wrong number of a
+ * provider costs so much, and the ledger charges no more than the hold.
+ */
+export function nanoFromPico (pico: number): number {
+  return Math.min(Math.ceil(pico / 1000), Number.MAX_SAFE_INTEGER)
+}
+
 /** Returns a safe integer unchanged. Throws RangeError for every other number. */
 export function assertSafe (amountNano: number): number {
   if (!Number.isSafeInteger(amountNano)) throw new RangeError(`expected whole nano-USD within ±$9,007,199, got ${amountNano}`)

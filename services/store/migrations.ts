@@ -11,12 +11,17 @@ interface Migration { id: number, name: string, sql: string }
 
 const folder = join(import.meta.dirname, 'migrations')
 
+/** Whether an older database is migrated or refused; an empty one gets its tables in any case. */
+export type MigrationPolicy = 'apply' | 'refuse'
+
 /**
  * Applies the migrations that a database lacks and returns their names, in the caller's transaction and under
- * its lock. Throws an Error, before any change, when the database was written by a newer version or its
- * history differs.
+ * its lock. Throws an Error, before any change, when the database was written by a newer version, or by an
+ * older one that is to be refused, or its history differs.
  */
-export async function migrate (engine: Store['engine'], queries: ScriptQueries): Promise<string[]> {
+export async function migrate (
+  engine: Store['engine'], queries: ScriptQueries, policy: MigrationPolicy
+): Promise<string[]> {
   const shipped = await readMigrations()
   await queries.script(
     'create table if not exists migration (id integer primary key, name text not null, applied_at bigint not null)'
@@ -25,6 +30,7 @@ export async function migrate (engine: Store['engine'], queries: ScriptQueries):
   refuseOtherHistory(applied, shipped)
 
   const missing = shipped.slice(applied.length)
+  if (policy === 'refuse' && applied.length > 0 && missing.length > 0) throw olderDatabase(missing)
   for (const { id, name, sql } of missing) {
     await queries.script(sqlFor(engine, sql))
     await queries.run('insert into migration (id, name, applied_at) values ($1, $2, $3)', [id, name, Date.now()])
@@ -41,6 +47,13 @@ export function sqlFor (engine: Store['engine'], sql: string): string {
     return section === 'all' || section === engine
   })
   return kept.join('\n')
+}
+
+function olderDatabase (missing: readonly Migration[]): Error {
+  const names = missing.map(({ id, name }) => `${id} ${name}`).join(', ')
+  return new Error('The database was written by an older version of Tollgate, which may be running; it lacks the ' +
+    `migrations ${names}. Use that version's \`tollgate\`, or migrate the database: run \`npx tollgate migrate\`, ` +
+    'or start this version of the gateway.')
 }
 
 async function readMigrations (): Promise<Migration[]> {

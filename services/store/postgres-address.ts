@@ -10,7 +10,7 @@ const keepAliveAfterMs = 10_000
 /** How much later than the server the client gives up a statement. */
 const answerTimeoutMs = 2_000
 /** After this time, a process that hangs in a transaction loses its locks. */
-const idleInTransactionTimeoutMs = 30_000
+const idleInTransactionTimeoutMs = 5_000
 
 /**
  * Reads a `postgres://` address. Its query may hold `pool` (connections), `connect_timeout` (seconds),

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { ClientBase, QueryConfig, QueryResult } from 'pg'
 import type { ScriptQueries } from './migrations.ts'
-import { isUnavailable, isStaleStatement } from './postgres-errors.ts'
+import { isUnavailable, isStaleStatement, postgresProblem } from './postgres-errors.ts'
 import { toParameter } from './postgres-values.ts'
 import { StoreUnavailable, transactionEnded, type Queries, type Value } from './store.ts'
 
@@ -21,7 +21,7 @@ export function createPostgresConnection (client: ClientBase, names: StatementNa
       if (query.name !== undefined && isStaleStatement(error)) names.replace(query.text, query.name)
       if (!isUnavailable(error)) throw error
       broken = true
-      throw new StoreUnavailable(error)
+      throw new StoreUnavailable(error, { problem: postgresProblem(error) })
     }
   }
 

@@ -1,5 +1,5 @@
 import { DatabaseError } from 'pg'
-import { StoreUnavailable } from './store.ts'
+import { StoreUnavailable, type StoreProblem } from './store.ts'
 
 // Source: https://www.postgresql.org/docs/current/errcodes-appendix.html
 /**
@@ -12,11 +12,23 @@ const conflicts = new Set(['40001', '40P01'])
 const unknownStatement = '26000'
 const featureNotSupported = '0A000'
 
+const problems = new Map<string, StoreProblem>([
+  ['53100', 'full'], ['25006', 'readOnly'], ['XX001', 'damaged'], ['XX002', 'damaged'],
+  // Statements that time out.
+  ['57014', 'slow']
+])
+
 /** Includes every failure of the connection. */
 export function isUnavailable (error: unknown): boolean {
   if (error instanceof DatabaseError) return unavailableCodes.test(error.code ?? '')
   // Else the connection failed, except for values of the wrong kind.
   return !(error instanceof RangeError || error instanceof TypeError)
+}
+
+/** Why the database cannot be used, by an error for which `isUnavailable` holds. */
+export function postgresProblem (error: unknown): StoreProblem {
+  const code = error instanceof DatabaseError ? error.code ?? '' : ''
+  return problems.get(code) ?? 'unreachable'
 }
 
 /** Whether a statement or transaction failed only because of concurrent ones. */

@@ -11,6 +11,8 @@ const idleTimeoutMs = 30_000
 /** Lets a host name that now points to another server take effect. */
 const maxLifetimeS = 3_600
 
+export type ConnectionPool = ReturnType<typeof createConnectionPool>
+
 /** Creates a pool that connects on demand and replaces lost connections. */
 export function createConnectionPool (address: PostgresAddress, log: Log) {
   const names = createStatementNames(maxPrepared)

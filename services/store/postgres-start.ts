@@ -1,7 +1,7 @@
 import { Client } from 'pg'
 import type { Log } from '../shared/log.ts'
 import { retry } from '../shared/timers.ts'
-import { migrate } from './migrations.ts'
+import { migrate, type MigrationPolicy } from './migrations.ts'
 import { statementLimits, type PostgresAddress } from './postgres-address.ts'
 import { createPostgresConnection, inTransaction, createStatementNames } from './postgres-connection.ts'
 import { isUnavailable, reasonOf } from './postgres-errors.ts'
@@ -14,25 +14,28 @@ const migrationTimeoutMs = 10 * 60_000
 const migrationLock = 8_655_742_953
 
 /**
- * Migrates a database, in one process at a time. Throws StoreUnavailable if it is unreachable for
- * `timeoutMs`, an Error if it refuses the connection or cannot be migrated.
+ * Migrates a database, in one process at a time, and returns the names of the migrations. Throws
+ * StoreUnavailable if it is unreachable for `timeoutMs`, an Error if it refuses the connection or cannot be
+ * migrated.
  */
 export async function preparePostgres (
-  address: PostgresAddress, { log, timeoutMs }: { log: Log, timeoutMs: number }
-): Promise<void> {
+  address: PostgresAddress,
+  { log, timeoutMs, migrations }: { log: Log, timeoutMs: number, migrations: MigrationPolicy }
+): Promise<string[]> {
   const deadline = performance.now() + timeoutMs
   let client: Client
   const migrated = await retry(() => {
     client = createClient(address)
-    return migrateOver(client)
+    return migrateOver(client, migrations)
   }, (error, attempts) => {
     if (!(error instanceof StoreUnavailable)) throw error
     const message = `Postgres at ${client.host}:${client.port} cannot be reached: ${reasonOf(error.cause)}`
-    if (performance.now() + retryMs > deadline) throw new StoreUnavailable(error.cause, message)
+    if (performance.now() + retryMs > deadline) throw new StoreUnavailable(error.cause, { message })
     if (attempts === 1) log.warn({ timeoutMs }, `${message}; trying again`)
     return retryMs
   })
   if (migrated.length > 0) log.info({ migrations: migrated }, 'the database was migrated')
+  return migrated
 }
 
 function createClient (address: PostgresAddress): Client {
@@ -47,13 +50,13 @@ function createClient (address: PostgresAddress): Client {
   }
 }
 
-async function migrateOver (client: Client): Promise<string[]> {
+async function migrateOver (client: Client, migrations: MigrationPolicy): Promise<string[]> {
   try {
     await connect(client)
     const connection = createPostgresConnection(client, createStatementNames(0))
     return await inTransaction(connection, async () => {
       await connection.get('select pg_advisory_xact_lock($1)', [migrationLock])
-      return await migrate('postgres', connection)
+      return await migrate('postgres', connection, migrations)
     })
   } finally {
     await client.end()

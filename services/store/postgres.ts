@@ -1,9 +1,11 @@
 import type { Log } from '../shared/log.ts'
 import { retry } from '../shared/timers.ts'
-import { readPostgresAddress } from './postgres-address.ts'
+import type { MigrationPolicy } from './migrations.ts'
+import { readPostgresAddress, type PostgresAddress } from './postgres-address.ts'
+import { startPostgresClock, type PostgresClock } from './postgres-clock.ts'
 import { inTransaction } from './postgres-connection.ts'
 import { isRetryable } from './postgres-errors.ts'
-import { createConnectionPool } from './postgres-pool.ts'
+import { createConnectionPool, type ConnectionPool } from './postgres-pool.ts'
 import { preparePostgres } from './postgres-start.ts'
 import { StoreUnavailable, type Queries, type Store, type Value } from './store.ts'
 
@@ -11,6 +13,11 @@ import { StoreUnavailable, type Queries, type Store, type Value } from './store.
 const defaultStartTimeoutMs = 30_000
 const maxAttempts = 10
 const maxBackoffMs = 20
+/** Enough for an operator and the hourly check: reports cannot use up the connections of requests. */
+const reportConnections = 2
+const reportTimeoutMs = 30_000
+
+interface PostgresOptions { log: Log, startTimeoutMs?: number, migrations?: MigrationPolicy }
 
 /**
  * Opens and migrates the Postgres database at `url`. Throws StoreUnavailable if it stays unreachable, an
@@ -18,20 +25,61 @@ const maxBackoffMs = 20
  * database.
  */
 export async function openPostgres (
-  url: string, { log, startTimeoutMs = defaultStartTimeoutMs }: { log: Log, startTimeoutMs?: number }
+  url: string, { log, startTimeoutMs = defaultStartTimeoutMs, migrations = 'apply' }: PostgresOptions
 ): Promise<Store> {
   const address = readPostgresAddress(url)
-  await preparePostgres(address, { log, timeoutMs: startTimeoutMs })
+  await preparePostgres(address, { log, timeoutMs: startTimeoutMs, migrations })
   const pool = createConnectionPool(address, log)
-  const query = <T>(ask: (queries: Queries) => Promise<T>) => withRetries(() => pool.use(ask))
+  const reports = createConnectionPool(addressOfReports(address), log)
+  const queries = createQueries(pool)
+  const clock = await startClock(pool, () => readClock(queries), log)
   return {
     engine: 'postgres',
+    clock: clock.read,
+    ...queries,
+    reports: createQueries(reports),
+    transaction: (work) => withRetries(() => pool.use((connection) => inTransaction(connection, work))),
+    close: async () => { await Promise.all([clock.stop(), pool.close(), reports.close()]) }
+  }
+}
+
+/** Migrates the database at `url`, and returns the names of the migrations. Throws as `openPostgres`. */
+export async function migratePostgres (url: string, log: Log): Promise<string[]> {
+  const options = { log, timeoutMs: defaultStartTimeoutMs, migrations: 'apply' } as const
+  return await preparePostgres(readPostgresAddress(url), options)
+}
+
+function addressOfReports (address: PostgresAddress): PostgresAddress {
+  // The connection timeout also bounds how long a report waits for others.
+  const config = {
+    ...address.config, fallback_application_name: 'tollgate reports', connectionTimeoutMillis: reportTimeoutMs
+  }
+  return { config, connections: reportConnections, statementTimeoutMs: reportTimeoutMs }
+}
+
+function createQueries (pool: ConnectionPool): Queries {
+  const query = <T>(ask: (queries: Queries) => Promise<T>) => withRetries(() => pool.use(ask))
+  return {
     all: <Row>(sql: string, params?: readonly Value[]) => query((queries) => queries.all<Row>(sql, params)),
     get: <Row>(sql: string, params?: readonly Value[]) => query((queries) => queries.get<Row>(sql, params)),
-    run: (sql, params) => query((queries) => queries.run(sql, params)),
-    transaction: (work) => withRetries(() => pool.use((connection) => inTransaction(connection, work))),
-    close: () => pool.close()
+    run: (sql, params) => query((queries) => queries.run(sql, params))
   }
+}
+
+async function startClock (
+  pool: ConnectionPool, ask: () => Promise<number>, log: Log
+): Promise<PostgresClock> {
+  try {
+    return await startPostgresClock({ ask, log })
+  } catch (error) {
+    await pool.close()
+    throw error
+  }
+}
+
+async function readClock (queries: Queries): Promise<number> {
+  const row = await queries.get<{ now: number }>('select now_ms() as now')
+  return row?.now ?? NaN
 }
 
 /** Retries after conflicts with other transactions. Throws StoreUnavailable when it never succeeds. */

@@ -1,7 +1,7 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { LRUCache } from 'lru-cache'
 import { retry } from '../shared/timers.ts'
-import { StoreUnavailable, type Value } from './store.ts'
+import { StoreUnavailable, type StoreProblem, type Value } from './store.ts'
 
 const maxStatements = 500
 /** SQLite's own wait for a lock blocks the event loop; longer waits are up to `retryWhileBusy`. */
@@ -10,8 +10,10 @@ const blockingTimeoutMs = 10
 export type SqliteConnection = ReturnType<typeof connect>
 
 /** Opens a connection. Its methods throw StoreUnavailable, SQLite's own errors or RangeError. */
-export function connect (path: string, { readOnly = false } = {}) {
+export function connect (path: string, { readOnly = false, clock = Date.now } = {}) {
   const database = open(path, readOnly)
+  // Deterministic for SQLite: evaluated once per statement.
+  database.function('now_ms', { deterministic: true }, () => BigInt(clock()))
   const statements = new LRUCache<string, StatementSync>({ max: maxStatements })
 
   function prepared (sql: string): StatementSync {
@@ -49,7 +51,7 @@ export async function retryWhileBusy<T> (statement: () => T, waitMs: number): Pr
 }
 
 function open (path: string, readOnly: boolean): DatabaseSync {
-  try {
+  return attempt(() => {
     const database = new DatabaseSync(path, { readOnly, timeout: blockingTimeoutMs })
     try {
       if (!readOnly) database.exec(writerSettings)
@@ -58,10 +60,7 @@ function open (path: string, readOnly: boolean): DatabaseSync {
       database.close()
       throw error
     }
-  } catch (error) {
-    if (!isUnavailable(error)) throw error
-    throw new StoreUnavailable(new Error(`Cannot open the SQLite file ${path}`, { cause: error }))
-  }
+  })
 }
 
 // synchronous = NORMAL in WAL mode: commits survive the death of the process; only a power failure may lose
@@ -102,36 +101,28 @@ function attempt<T> (work: () => T): T {
   try {
     return work()
   } catch (error) {
-    throw isUnavailable(error) ? new StoreUnavailable(error) : error
+    const isClosed = error instanceof Error && 'code' in error && error.code === 'ERR_INVALID_STATE'
+    const problem = isClosed ? 'unreachable' : sqliteProblems.get(primaryCode(error))
+    throw problem === undefined ? error : new StoreUnavailable(error, { problem })
   }
 }
 
 // Source: https://sqlite.org/rescode.html
-const resultCodes = {
-  busy: 5,
-  locked: 6,
-  outOfMemory: 7,
-  readOnly: 8,
-  ioError: 10,
-  corrupt: 11,
-  full: 13,
-  cannotOpen: 14,
-  protocol: 15,
-  notADatabase: 26
-}
-const unavailableCodes = new Set(Object.values(resultCodes))
-
-function isUnavailable (error: unknown): boolean {
-  const closed = error instanceof Error && 'code' in error && error.code === 'ERR_INVALID_STATE'
-  return closed || unavailableCodes.has(primaryCode(error))
-}
+const sqliteProblems = new Map<number, StoreProblem>([
+  [5, 'busy'],
+  [6, 'busy'], // locked
+  [7, 'unusable'], // out of memory
+  [8, 'readOnly'],
+  [10, 'unusable'], // I/O error
+  [11, 'damaged'],
+  [13, 'full'],
+  [14, 'unusable'], // cannot be opened
+  [15, 'busy'], // locking protocol
+  [26, 'damaged'] // not a database
+])
 
 function isBusy (error: unknown): boolean {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    const code = primaryCode(cause)
-    if (code === resultCodes.busy || code === resultCodes.locked) return true
-  }
-  return false
+  return error instanceof StoreUnavailable && error.problem === 'busy'
 }
 
 function primaryCode (error: unknown): number {

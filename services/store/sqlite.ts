@@ -1,37 +1,91 @@
 import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { migrate, type ScriptQueries } from './migrations.ts'
+import { migrate, type MigrationPolicy, type ScriptQueries } from './migrations.ts'
 import { connect, retryWhileBusy, type SqliteConnection } from './sqlite-connection.ts'
-import { transactionEnded, type Store, type Value } from './store.ts'
+import { unusableFile } from './sqlite-files.ts'
+import { createReportThread, type ReportLimits, type ReportThread } from './sqlite-reports.ts'
 import { createWriteLock } from './write-lock.ts'
+import { StoreUnavailable, transactionEnded, type Reports, type Store, type Value } from './store.ts'
 
 const maxWaitingWrites = 10_000
+const defaultReportLimits: ReportLimits = { timeoutMs: 30_000, maxWaiting: 100 }
+const defaultBusyTimeoutMs = 5_000
+
+interface SqliteOptions {
+  busyTimeoutMs?: number
+  reportLimits?: ReportLimits
+  migrations?: MigrationPolicy
+  clock?: () => number
+}
 
 /**
  * Opens the SQLite database at `path`, creating what is missing; `:memory:` keeps everything in this process.
  * Throws StoreUnavailable when the file cannot be used, an Error when a newer version has written it.
  * Transactions are asynchronous and a connection has one at a time: writes take the write lock and run on
  * `writer`, so no statement ends up in another's transaction; reads run on `reader`, which sees the last
- * commit (WAL). A database in memory has only the writer.
+ * commit (WAL). Reports have a thread of their own. A database in memory has only the writer. `clock` is the
+ * database's clock.
  */
-export async function openSqlite (path: string, { busyTimeoutMs = 5_000 } = {}): Promise<Store> {
+export async function openSqlite (path: string, options: SqliteOptions = {}): Promise<Store> {
+  const { busyTimeoutMs = defaultBusyTimeoutMs, clock = Date.now } = options
   const inMemory = path === ':memory:'
-  if (!inMemory) await mkdir(dirname(path), { recursive: true })
-  const writer = await retryWhileBusy(() => connect(path), busyTimeoutMs)
+  const { writer } = await openMigrated(path, options)
   try {
-    await inTransaction(writer, busyTimeoutMs, (queries) => migrate('sqlite', queries))
-    const openReader = () => connect(path, { readOnly: true })
+    const openReader = () => connect(path, { readOnly: true, clock })
     const reader = inMemory ? null : await retryWhileBusy(openReader, busyTimeoutMs)
-    return createStore(writer, reader, busyTimeoutMs)
+    const reports = inMemory ? null : createReportThread(path, options.reportLimits ?? defaultReportLimits)
+    return createStore({ writer, reader, reports, busyTimeoutMs, clock })
   } catch (error) {
     writer.close()
-    throw error
+    throw unusableFile(path, error)
   }
 }
 
-function createStore (
-  writer: SqliteConnection, reader: SqliteConnection | null, busyTimeoutMs: number
-): Store {
+/** Migrates the SQLite database at `path`; returns the names of the migrations. Throws as `openSqlite`. */
+export async function migrateSqlite (path: string): Promise<string[]> {
+  const { writer, migrated } = await openMigrated(path, {})
+  writer.close()
+  return migrated
+}
+
+async function openMigrated (
+  path: string, { busyTimeoutMs = defaultBusyTimeoutMs, migrations = 'apply', clock = Date.now }: SqliteOptions
+): Promise<{ writer: SqliteConnection, migrated: string[] }> {
+  let writer: SqliteConnection | undefined
+  try {
+    if (path !== ':memory:') await makeFolder(path)
+    const opened = await retryWhileBusy(() => connect(path, { clock }), busyTimeoutMs)
+    writer = opened
+    const migrated = await inTransaction(opened, busyTimeoutMs, async queries => {
+      const names = await migrate('sqlite', queries, migrations)
+      // Fails now, and not at the first request, where nothing can be written.
+      await queries.run('update migration set name = name where id = 1')
+      return names
+    })
+    return { writer: opened, migrated }
+  } catch (error) {
+    writer?.close()
+    throw unusableFile(path, error)
+  }
+}
+
+async function makeFolder (path: string): Promise<void> {
+  try {
+    await mkdir(dirname(path), { recursive: true })
+  } catch (error) {
+    throw new StoreUnavailable(error, { problem: 'unusable' })
+  }
+}
+
+interface StoreParts {
+  writer: SqliteConnection
+  reader: SqliteConnection | null
+  reports: ReportThread | null
+  busyTimeoutMs: number
+  clock: () => number
+}
+
+function createStore ({ writer, reader, reports, busyTimeoutMs, clock }: StoreParts): Store {
   const lock = createWriteLock({ maxWaitMs: busyTimeoutMs, maxWaiting: maxWaitingWrites })
   const write = <T>(statement: () => T) => lock.run(() => retryWhileBusy(statement, busyTimeoutMs))
 
@@ -41,16 +95,25 @@ function createStore (
       ? write(() => ask(writer))
       : retryWhileBusy(() => ask(reader), busyTimeoutMs)
 
+  const queries: Reports = {
+    all: <Row>(sql: string, params?: readonly Value[]) => query(sql, (from) => from.all<Row>(sql, params)),
+    get: <Row>(sql: string, params?: readonly Value[]) => query(sql, (from) => from.get<Row>(sql, params))
+  }
+
   return {
     engine: 'sqlite',
-    all: <Row>(sql: string, params?: readonly Value[]) => query(sql, (from) => from.all<Row>(sql, params)),
-    get: <Row>(sql: string, params?: readonly Value[]) => query(sql, (from) => from.get<Row>(sql, params)),
+    clock,
+    reports: reports ?? queries,
+    ...queries,
     run: (sql, params) => write(() => writer.run(sql, params)),
     transaction: (work) => lock.run(() => inTransaction(writer, busyTimeoutMs, work)),
-    close: () => lock.run(() => {
-      reader?.close()
-      writer.close()
-    })
+    async close () {
+      await reports?.close()
+      await lock.run(() => {
+        reader?.close()
+        writer.close()
+      })
+    }
   }
 }
 

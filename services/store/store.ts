@@ -13,11 +13,25 @@ export interface Queries {
 }
 
 /**
+ * Reads that may take seconds: on SQLite a thread with a read-only connection of its own, on Postgres a few
+ * connections of their own. Each statement sees one snapshot of what is committed. Methods throw
+ * StoreUnavailable, also when the read takes too long or too many wait.
+ */
+export type Reports = Pick<Queries, 'all' | 'get'>
+
+/**
  * The database. Methods throw StoreUnavailable; a statement or commit during which the connection was lost
  * may have taken effect, so every change is idempotent.
  */
 export interface Store extends Queries {
   readonly engine: 'sqlite' | 'postgres'
+  /** Every read whose time grows with the number of rows goes here, so that no request waits for it. */
+  readonly reports: Reports
+  /**
+   * Milliseconds since 1970 by the database's clock, without a query: nodes agree on it however wrong the
+   * clocks of their machines are. In SQL it is `now_ms()`, which decides who is dead and what has expired.
+   */
+  readonly clock: () => number
   /**
    * Commits when `work` returns, rolls back when it throws or one of its statements failed. On Postgres
    * others run concurrently (READ COMMITTED): lock a row with an update before deciding on what it says.
@@ -28,12 +42,36 @@ export interface Store extends Queries {
   close(): Promise<void>
 }
 
-/** The database cannot be reached or did not answer: a 503 for the client, never a 401. */
+const problems = {
+  unreachable: 'The database cannot be reached.',
+  unusable: 'The database cannot be used.',
+  readOnly: 'The database cannot be written.',
+  full: 'The disk of the database is full.',
+  damaged: 'The database is damaged.',
+  busy: 'Another process keeps the database locked.',
+  slow: 'The database did not answer in time.',
+  crowded: 'Too many reports are waiting.'
+}
+
+/** Why the database cannot be used. */
+export type StoreProblem = keyof typeof problems
+
+/** The database cannot be used, reached or did not answer: a 503 for the client, never a 401. */
 export class StoreUnavailable extends Error {
-  constructor (cause: unknown, message = 'The database cannot be reached.') {
+  readonly problem: StoreProblem
+
+  /** The problem is that of the cause by default. */
+  constructor (cause: unknown, { problem = problemOf(cause), message = problems[problem] }: {
+    problem?: StoreProblem, message?: string
+  } = {}) {
     super(message, { cause })
     this.name = 'StoreUnavailable'
+    this.problem = problem
   }
+}
+
+function problemOf (cause: unknown): StoreProblem {
+  return cause instanceof StoreUnavailable ? cause.problem : 'unreachable'
 }
 
 /** The error of a statement that comes after its transaction. */

@@ -1,6 +1,6 @@
 import { interceptors, type Dispatcher } from 'undici'
 import type { TimeoutsMs } from '../catalogue/types.ts'
-import type { Deadlines, Watched } from '../shared/deadline-timer.ts'
+import type { Deadlines, Watched } from '../shared/timers.ts'
 import { UpstreamError } from '../shared/errors.ts'
 import type { ChunkSink, Exchange } from './exchange.ts'
 import { networkError } from './network-error.ts'
@@ -200,7 +200,8 @@ export class UpstreamCall implements Exchange, Dispatcher.DispatchHandler, Watch
   }
 
   readonly #onAbort = (): void => {
-    this.#fail(new UpstreamError('aborted', 'maybe', 'The request was aborted.'))
+    const sent = this.#controller === undefined ? 'no' : 'maybe'
+    this.#fail(new UpstreamError('aborted', sent, 'The request was aborted.'))
   }
 
   #fail (error: UpstreamError): void {

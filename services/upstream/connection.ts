@@ -1,6 +1,6 @@
 import { Pool } from 'undici'
 import type { TimeoutsMs } from '../catalogue/types.ts'
-import type { Deadlines } from '../shared/deadline-timer.ts'
+import type { Deadlines } from '../shared/timers.ts'
 import { UpstreamCall } from './call.ts'
 import type { Connection } from './exchange.ts'
 

@@ -1,12 +1,12 @@
 import { GatewayError } from '../shared/errors.ts'
 import { createJobHolds } from '../ledger/hold/job-holds.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { withDefaults } from '../ledger/options.ts'
 import { createNodeLiveness } from '../ledger/cluster/node-liveness.ts'
 import type { Log } from '../shared/log.ts'
 import type { Download, MediaStore } from '../media/media.ts'
 import type { VideoSettings } from '../catalogue/types.ts'
 import type { Catalogue } from '../requests/candidates.ts'
+import type { CostWatch } from '../requests/cost-watch.ts'
 import type { Store } from '../store/store.ts'
 import { createJobFinder } from './find-job.ts'
 import { defaultTiming, type RunnerContext, type Timing } from './runner/runner-context.ts'
@@ -24,7 +24,7 @@ export type VideoService = Awaited<ReturnType<typeof createVideoService>>
 
 interface VideoServiceOptions {
   store: Store
-  ledger: Pick<Ledger, 'reserve' | 'forget' | 'node'>
+  ledger: Pick<Ledger, 'reserve' | 'forget' | 'node' | 'reportSuspended'>
   media: MediaStore
   download: Download
   models: Pick<Models, 'resolveVideos'>
@@ -32,6 +32,8 @@ interface VideoServiceOptions {
   settings (): VideoSettings
   log: Log
   timing?: Partial<Timing>
+  /** Receives what providers report that a video has cost. */
+  onReportedCost?: CostWatch
   /** Receives each job that ended on this node. */
   onEnd?: (job: Job) => void
 }
@@ -51,6 +53,7 @@ export async function createVideoService (options: VideoServiceOptions) {
     ...options,
     rows,
     holds: createJobHolds(store.engine),
+    reportSuspended: ledger.reportSuspended,
     timing,
     closing: closing.signal,
     provider: id => options.catalogue.provider(id)?.videos
@@ -61,9 +64,8 @@ export async function createVideoService (options: VideoServiceOptions) {
     waiters.ended(job)
   })
   const waiters = createWaiterRegistry(rows, timing.watchMs, runner.owns, onError)
-  const liveness = await createNodeLiveness(
-    store, withDefaults(store.engine, { leaseMs: takeoverMs, marginMs: 0, maxRequestMs: 0 }),
-    { clock: Date.now, monotonic: () => performance.now() })
+  const lease = { leaseMs: takeoverMs, marginMs: 0 }
+  const liveness = await createNodeLiveness(store, lease, () => performance.now())
   const maintenance = startMaintenance(context, { node, takeoverMs, liveness, runner })
   const findJob = createJobFinder({
     ...context,

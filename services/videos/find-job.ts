@@ -23,6 +23,8 @@ export interface VideoOrder {
   deadlineMs: number
   identity: RequestIdentity
   baseUrl: string
+  /** Aborted when the client disconnects. */
+  signal: AbortSignal
 }
 
 interface JobFinderContext {
@@ -54,7 +56,7 @@ export function createJobFinder (context: JobFinderContext) {
     const { identity, payer } = order
     const [account = ''] = payer.chain
     if (identity.key !== null) return await joinNamed(account, identity.key, identity, waiterId)
-    const nowMs = Date.now()
+    const nowMs = store.clock()
     const alike = await rows.alike(account, identity.bodyHash, {
       sinceMs: nowMs - joinMs.retry, deliveredSinceMs: nowMs - joinMs.delivered, nowMs
     })
@@ -78,8 +80,8 @@ export function createJobFinder (context: JobFinderContext) {
   ): Promise<Job | null> {
     const job = await rows.named(account, key)
     if (job === undefined) return null
-    if (job.expiresAt !== null && job.expiresAt <= Date.now()) {
-      await rows.forgetName(job.id, Date.now())
+    if (job.expiresAt !== null && job.expiresAt <= store.clock()) {
+      await rows.forgetName(job.id, store.clock())
       return null
     }
     if (job.bodyHash !== bodyHash) {
@@ -97,32 +99,33 @@ export function createJobFinder (context: JobFinderContext) {
     nodes.delete(ledger.node)
     const dead = new Set<string>()
     for (const node of nodes) {
-      const seen = await store.get<{ at: number }>(
-        'select heartbeat_at as at from node where id = $1', [node])
-      if (Date.now() - (seen?.at ?? 0) > context.takeoverMs) dead.add(node)
+      const seen = await store.get<{ silentMs: number }>(
+        'select now_ms() - heartbeat_at as "silentMs" from node where id = $1', [node])
+      if ((seen?.silentMs ?? Infinity) > context.takeoverMs) dead.add(node)
     }
     return dead
   }
 
   /** Null when the account has just got a job with that Idempotency-Key. */
   async function create (order: VideoOrder, waiterId: string): Promise<Job | null> {
+    const { payer, price, signal } = order
     const id = newId()
-    const expiresAt = Date.now() + looseHoldMs
+    const expiresAt = store.clock() + looseHoldMs
     let hold: JobHold | null
     try {
-      hold = await holdForJob(ledger, order.payer, { id, maxNano: order.price.maxNano, expiresAt })
+      hold = await holdForJob(ledger, payer, { id, maxNano: price.maxNano, expiresAt, signal })
     } catch (error) {
       // The missing money may be held for the same request, which another node has received.
       const same = await join(order, waiterId)
       if (same === null) throw error
       return same
     }
-    const job = newJob(id, order, hold, ledger.node, waiterId)
+    const job = newJob(order, { id, hold, owner: ledger.node, waiter: waiterId, nowMs: store.clock() })
     try {
       const inserted = await store.transaction(async queries => {
         const isNew = await rows.insert(queries, job)
         if (isNew && hold !== null) await context.holds.keep(queries, id)
-        if (!isNew && hold !== null) await context.holds.release(queries, hold, Date.now())
+        if (!isNew && hold !== null) await context.holds.release(queries, hold, store.clock())
         return isNew
       })
       if (!inserted) return null
@@ -143,8 +146,8 @@ export function createJobFinder (context: JobFinderContext) {
   }
 
   /**
-   * `waiterId` is that of the client that will wait. Throws GatewayError 402 when the money does not suffice,
-   * 422 when the Idempotency-Key was used for another request; StoreUnavailable.
+   * `waiterId` is that of the client that will wait. Throws GatewayError 402 or 429 when the money does not
+   * suffice, 422 when the Idempotency-Key was used for another request; StoreUnavailable.
    */
   return async function findJob (order: VideoOrder, waiterId: string): Promise<Job> {
     const { identity: { key }, payer: { chain } } = order
@@ -163,10 +166,12 @@ export function createJobFinder (context: JobFinderContext) {
   }
 }
 
-function newJob (id: string, order: VideoOrder, hold: Job['hold'], owner: string, waiter: string): Job {
-  const { payer: { chain, key }, model, candidates, task, price, deadlineMs, identity, baseUrl } = order
+type JobStart = Pick<Job, 'id' | 'hold' | 'owner' | 'waiter'> & { nowMs: number }
+
+function newJob (order: VideoOrder, { id, hold, owner, waiter, nowMs }: JobStart): Job {
+  const { payer: { chain, key, tags = null } } = order
+  const { model, candidates, task, price, deadlineMs, identity, baseUrl } = order
   const [account = ''] = chain
-  const nowMs = Date.now()
   const notSubmitted = { state: 'submitting' as const, handle: null, progress: null, submittedAt: null }
   const notEnded = { costNano: null, videos: [], failure: null, finishedAt: null, expiresAt: null }
   const awaited = { waiter, waiterLeftAt: null, delivered: false, cancel: false }
@@ -178,6 +183,7 @@ function newJob (id: string, order: VideoOrder, hold: Job['hold'], owner: string
     account,
     apiKey: key,
     chain,
+    tags,
     model,
     candidates,
     candidate: 0,

@@ -2,7 +2,7 @@ import type { Value } from '../store/store.ts'
 import { finalStates, liveStates, type Job, type JobState } from './job.ts'
 
 const names = [
-  'id', 'account', 'apiKey', 'chain', 'model', 'candidates', 'candidate', 'dedupe', 'bodyHash', 'task', 'baseUrl', 'state',
+  'id', 'account', 'apiKey', 'chain', 'tags', 'model', 'candidates', 'candidate', 'dedupe', 'bodyHash', 'task', 'baseUrl', 'state',
   'owner', 'fence', 'handle', 'progress', 'attempts', 'deadlineAt', 'hold', 'heldNano', 'secondNano', 'seconds', 'costNano',
   'waiter', 'waiterLeftAt', 'delivered', 'cancel', 'videos', 'failure', 'createdAt', 'submittedAt', 'finishedAt', 'expiresAt'
 ] as const
@@ -22,6 +22,7 @@ export interface JobRow extends Pick<Job, Exclude<Name & keyof Job, keyof Encode
 
 interface Encoded {
   chain: string
+  tags: string | null
   candidates: string
   task: string
   state: string
@@ -59,6 +60,7 @@ export function toJob (row: JobRow): Job {
   return {
     ...values,
     chain,
+    tags: row.tags === null ? null : JSON.parse(row.tags),
     candidates: JSON.parse(row.candidates),
     task: JSON.parse(row.task),
     state: stateOf(row.state),

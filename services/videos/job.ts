@@ -1,5 +1,6 @@
 import type { GatewayError } from '../shared/errors.ts'
 import type { JobHold } from '../ledger/hold/job-holds.ts'
+import type { Tags } from '../ledger/ledger.ts'
 import type { JobTask } from '../providers/provider-video.ts'
 
 export const liveStates = ['submitting', 'queued', 'running', 'storing'] as const
@@ -9,8 +10,8 @@ export type LiveState = typeof liveStates[number]
 export type FinalState = typeof finalStates[number]
 export type JobState = LiveState | FinalState
 
-/** A deployment that can make the video. */
-export interface JobCandidate { provider: string, model: string }
+/** A deployment that can make the video; `costNano` is what a second costs the operator, if known. */
+export interface JobCandidate { provider: string, model: string, costNano?: number }
 
 export interface JobVideo {
   /** Id of the stored media; null if it could not be stored and `url` is the provider's. */
@@ -33,6 +34,7 @@ export interface Job {
   account: string
   apiKey: string
   chain: readonly string[]
+  tags: Tags | null
   model: string
   candidates: readonly JobCandidate[]
   candidate: number

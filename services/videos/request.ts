@@ -6,6 +6,7 @@ import { unknownModel } from '../billing/video-price.ts'
 
 const maxPromptLength = 32_000
 const maxPictureBytes = 20 * 1024 * 1024
+const maxSide = 8192
 
 /**
  * Reads what video a chat request asks for: the text of its last user message, the pictures in it, and the
@@ -81,6 +82,7 @@ function readOptions (
   const audio = video?.audio ?? null
   checkSeconds(seconds, model)
   checkChoice('video.size', size, abilities?.sizes, model)
+  if (size !== null) checkSize(toSize(size))
   checkChoice('video.aspect_ratio', aspectRatio, abilities?.aspectRatios, model)
   if (audio === true && abilities?.audio === false) refuse('video.audio', `The model \`${model.id}\` makes no sound.`)
   return {
@@ -106,6 +108,11 @@ function checkChoice (
 ): void {
   if (chosen === null || offered == null || offered.includes(chosen)) return
   refuse(param, `The model \`${id}\` does not make ${chosen}; it makes ${list(offered)}.`)
+}
+
+/** No model makes larger ones; a server that tries to is blocked for long. */
+function checkSize (size: { width: number, height: number }): void {
+  if (Math.max(size.width, size.height) > maxSide) refuse('video.size', `A video has at most ${maxSide} pixels a side.`)
 }
 
 function toSize (text: string): { width: number, height: number } {

@@ -1,6 +1,7 @@
 import { createJsonIds } from '../store/json-rows.ts'
 import type { Queries, Store } from '../store/store.ts'
 import type { Job, LiveJob } from './job.ts'
+import type { OtherNode } from '../ledger/cluster/node-liveness.ts'
 import { columns, toColumns, toJob, type JobChange, type JobRow } from './job-row.ts'
 
 export type JobRows = ReturnType<typeof createJobRows>
@@ -83,10 +84,11 @@ export function createJobRows (store: Store, node: string) {
       [id, node, fence, ...Object.values(set)]) === 1
     },
 
-    /** Nodes that own jobs, and this one. */
-    async owners (): Promise<{ id: string, epoch: number, heartbeatAt: number }[]> {
+    /** Nodes that own jobs, and this one. A job goes on without the requests that wait for it. */
+    async owners (): Promise<OtherNode[]> {
       return await store.all(`
-        select id, epoch, heartbeat_at as "heartbeatAt" from node where id = $1
+        select id, epoch, heartbeat_at as "heartbeatAt", now_ms() - heartbeat_at as "silentMs", 0 as "requestMs"
+        from node where id = $1
         or exists (select 1 from job where job.owner = node.id and finished_at is null)`, [node])
     },
 

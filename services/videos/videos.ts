@@ -4,7 +4,7 @@ import { errorAnswer } from '../http/error-answers.ts'
 import { GatewayError } from '../shared/errors.ts'
 import type { MediaStore } from '../media/media.ts'
 import { usdText } from '../shared/money.ts'
-import { planFor, type Catalogue } from '../requests/candidates.ts'
+import { planFor, type Candidate, type Catalogue } from '../requests/candidates.ts'
 import type { Incoming } from '../requests/incoming.ts'
 import type { RetryOptions } from '../requests/request-headers.ts'
 import { headerText, setCandidate, type Trace } from '../requests/trace.ts'
@@ -12,21 +12,23 @@ import type { FindJob, VideoOrder } from './find-job.ts'
 import { completionOf, errorOf, type Shown } from './answer.ts'
 import { bodyHashOf } from './dedupe.ts'
 import { startLongPoll, type LongPoll } from './long-poll.ts'
-import type { Job } from './job.ts'
+import type { Job, JobCandidate } from './job.ts'
 import { priceOf } from '../billing/video-price.ts'
 import { readTask } from './request.ts'
 import type { JobRows } from './rows.ts'
 import type { Models } from '../models/models.ts'
+import type { Store } from '../store/store.ts'
 import type { WaiterIds } from './waiter-ids.ts'
 import type { WaiterRegistry } from './waiter-registry.ts'
 
 export interface VideoIncoming
-  extends Pick<Incoming<ChatCompletionRequest>, 'request' | 'payer' | 'mayUse' | 'trace' | 'delivery'>, RetryOptions {
+  extends Pick<Incoming<ChatCompletionRequest>, 'request' | 'payer' | 'mayUse' | 'trace' | 'delivery' | 'signal'>, RetryOptions {
   /** Where the client reaches the API, e.g. `https://gateway.example.com/v1`. */
   baseUrl: string
 }
 
 interface VideosContext {
+  store: Pick<Store, 'clock'>
   models: Pick<Models, 'resolveVideos'>
   catalogue: Catalogue
   rows: JobRows
@@ -43,7 +45,7 @@ interface VideosContext {
  * has ended.
  */
 export function createVideos (context: VideosContext) {
-  const { waiters, waiterIds, settings, rows, onError } = context
+  const { store, waiters, waiterIds, settings, rows, onError } = context
   const open = new Set<LongPoll>()
   const writing = new Set<Promise<void>>()
 
@@ -53,7 +55,7 @@ export function createVideos (context: VideosContext) {
   }
 
   function toOrder (incoming: VideoIncoming): VideoOrder {
-    const { request, payer, mayUse, idempotencyKey, retryCount, baseUrl, trace } = incoming
+    const { request, payer, mayUse, idempotencyKey, retryCount, baseUrl, trace, signal } = incoming
     trace.asked = request.model
     const resolved = context.models.resolveVideos(request.model).find(({ model }) => mayUse(model.id))
     if (resolved === undefined) throw GatewayError.modelNotFound(request.model)
@@ -63,12 +65,13 @@ export function createVideos (context: VideosContext) {
     return {
       payer,
       model: model.id,
-      candidates: asked.map(({ deployment: { provider, model } }) => ({ provider, model })),
+      candidates: asked.map(toJobCandidate),
       task,
       price: priceOf(model, task),
       deadlineMs: Math.max(...asked.map(({ provider }) => provider.videos.polling.deadlineMs)),
       identity: { key: idempotencyKey, retryCount, bodyHash: bodyHashOf(model.id, task) },
-      baseUrl
+      baseUrl,
+      signal
     }
   }
 
@@ -82,7 +85,7 @@ export function createVideos (context: VideosContext) {
     // The client disconnected while its job was looked up.
     if (response.raw.destroyed) {
       waiterIds.release(waiterId)
-      return write(rows.leave(id, waiterId, Date.now()))
+      return write(rows.leave(id, waiterId, store.clock()))
     }
     const onJob = (ended: Job): void => { answer(ended, held, baseUrl, trace).catch(onError) }
     const held = startLongPoll({
@@ -97,7 +100,7 @@ export function createVideos (context: VideosContext) {
         waiterIds.release(waiterId)
         const others = waiters.remove(id, onJob)
         if (delivered) write(rows.deliver(id))
-        else if (!others) write(rows.leave(id, waiterId, Date.now()))
+        else if (!others) write(rows.leave(id, waiterId, store.clock()))
       }
     })
     open.add(held)
@@ -163,4 +166,8 @@ function headersOf ({ id, model, candidates, candidate }: Job): Record<string, s
     'x-tollgate-provider': headerText(provider),
     'x-tollgate-upstream-model': headerText(upstreamModel)
   }
+}
+
+function toJobCandidate ({ deployment: { provider, model }, cost }: Candidate): JobCandidate {
+  return { provider, model, ...(cost?.secondNano != null && { costNano: cost.secondNano }) }
 }

@@ -11,12 +11,13 @@ import type { Store } from '../../services/store/store.ts'
 import { createRandom } from '../services/ledger/random.ts'
 import type { Random } from '../services/ledger/random.ts'
 import { checkLife, startWorker, takenBackNano } from './ledger-node.ts'
-import type { Loss, Said } from './ledger-node.ts'
+import type { KillPoint, Loss, Said } from './ledger-node.ts'
 import { startPostgresProcess } from './postgres.ts'
 import type { PostgresProcess } from './postgres.ts'
 import { createReport } from './report.ts'
 
-// Kills processes that spend money, and the database under them, at random moments, and checks the books.
+// Kills processes that spend money, and the database under them, and checks the books: half of the kills at a
+// random moment, half at a kill point before, during or after a random statement.
 
 const { values } = parseArgs({
   options: {
@@ -28,6 +29,8 @@ const { values } = parseArgs({
 const slots = 2
 const creditNano = 3_000_000
 const killAfterMs = { min: 1, max: 250 }
+/** Statements of a life that kills itself; the early ones join the cluster and fill the allowance. */
+const killAtStatement = { min: 1, max: 120 }
 const checkEveryKills = 10
 
 const report = createReport()
@@ -75,13 +78,17 @@ async function killRepeatedly (
   const losses: Loss[] = []
   // On Postgres a restarted node releases its old holds under its own name; on SQLite any process does.
   const nodeOf = (life: number) => store.engine === 'postgres' ? `node-${slot}` : `node-${slot}-${life}`
-  let life = await startWorker(url, nodeOf(0), `${slot}-0`, folder.path)
+  const start = (life: number, killPoint: KillPoint | '') =>
+    startWorker(url, nodeOf(life), `${slot}-${life}`, folder.path, killPoint)
+  let life = await start(0, '')
+  let isAtPoint = false
   for (let lives = 1; lives <= kills; lives++) {
     const accountedNano = await takenBackNano(store, life.node)
-    await sleep(random.integer(killAfterMs.min, killAfterMs.max))
+    if (!isAtPoint) await sleep(random.integer(killAfterMs.min, killAfterMs.max))
     const dead = life
-    const said = await dead.kill()
-    life = await startWorker(url, nodeOf(lives), `${slot}-${lives}`, folder.path)
+    const said = await (isAtPoint ? dead.killedItself() : dead.kill())
+    isAtPoint = lives < kills && random.integer(0, 1) === 1
+    life = await start(lives, isAtPoint ? randomPoint(random) : '')
     losses.push(await checkLife(store, dead, said, accountedNano, report))
     if (lives % checkEveryKills === 0) await checkBooks(store, `after ${lives} kills of node ${slot}`)
     // Sometimes the money runs out.
@@ -92,6 +99,12 @@ async function killRepeatedly (
   }
   await checkAllOnDisk(store, life.prefix, await life.end())
   return losses
+}
+
+function randomPoint (random: Random): KillPoint {
+  const moments = ['before', 'during', 'after'] as const
+  const moment = moments[random.integer(0, 2)] ?? 'after'
+  return `${random.integer(killAtStatement.min, killAtStatement.max)}:${moment}`
 }
 
 /** Kills the database under running nodes, and restarts it once they have noticed. */

@@ -14,6 +14,8 @@ export interface WorkerLife {
   /** Resolves when it finds the database unavailable, or back. */
   hears (database: 'away' | 'back'): Promise<void>
   kill (): Promise<Said>
+  /** Lets it reach its kill point, and waits until it has killed itself there. */
+  killedItself (): Promise<Said>
   /** Waits until it has finished. Throws an Error if it ends in another way. */
   end (): Promise<Said>
 }
@@ -25,14 +27,20 @@ export interface Said {
   onDisk: ReadonlySet<string>
 }
 
-/** Starts a worker and waits until it is ready. Its output is stored in `folder`. */
+/** Where a worker kills itself: at its n-th statement, as `<n>:<before | during | after>`. */
+export type KillPoint = `${number}:${'before' | 'during' | 'after'}`
+
+/**
+ * Starts a worker and waits until it is ready. Its output is stored in `folder`. Without a kill point, it
+ * runs until it gets a signal.
+ */
 export async function startWorker (
-  url: string, node: string, prefix: string, folder: string
+  url: string, node: string, prefix: string, folder: string, killPoint: KillPoint | '' = ''
 ): Promise<WorkerLife> {
   const program = join(import.meta.dirname, 'ledger-worker.ts')
   const path = join(folder, `${prefix}.log`)
   const output = await open(path, 'w')
-  const child = spawn(process.execPath, [program, url, node, prefix], {
+  const child = spawn(process.execPath, [program, url, node, prefix, killPoint], {
     stdio: ['ignore', output.fd, 'inherit', 'ipc']
   })
   await output.close()
@@ -60,6 +68,12 @@ export async function startWorker (
     hears: async (database) => { await once(child, database) },
     async kill () {
       await signal('SIGKILL')
+      return await readSaid(path)
+    },
+    async killedItself () {
+      child.send('arm')
+      await exited
+      if (child.signalCode !== 'SIGKILL') throw new Error(`the worker ${prefix} ended with ${child.exitCode}`)
       return await readSaid(path)
     },
     async end () {

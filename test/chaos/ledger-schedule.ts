@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
-import { openStore } from '../../services/store/open.ts'
 import { runSchedule } from '../services/ledger/schedule.ts'
+import { openWithClock } from '../store-clock.ts'
 import { startPostgresProcess } from './postgres.ts'
 import { createReport } from './report.ts'
 
@@ -28,9 +28,12 @@ async function run (engine: string, url: () => Promise<string>, schedules: numbe
   const started = performance.now()
   const sums = { granted: 0, refused: 0, booked: 0, suspended: 0, lost: 0, crashes: 0, releasedTerms: 0 }
   for (let seed = Number(values.seed); seed < Number(values.seed) + schedules; seed++) {
-    const store = await openStore(await url())
-    const { faults, ...counts } = await runSchedule(store, seed, Number(values.steps))
-    await store.close()
+    await using opened = new AsyncDisposableStack()
+    const { faults, ...counts } = await runSchedule(async (clock) => {
+      const store = await openWithClock(await url(), clock)
+      opened.defer(() => store.close())
+      return store
+    }, seed, Number(values.steps))
     report.check(faults.length === 0, `${engine}, seed ${seed}: ${faults.join('; ')}`)
     for (const [name, value] of Object.entries(counts)) sums[name as keyof typeof sums] += value
   }

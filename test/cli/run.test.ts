@@ -2,6 +2,7 @@ import t from 'tap'
 import type { Test } from 'tap'
 import { openStore } from '../../services/store/open.ts'
 import { temporaryFolder } from '../process.ts'
+import { makeOlderDatabase } from '../services/store/older-database.ts'
 import { createCommandLine, runAt } from './helper.ts'
 import type { CommandLine } from './helper.ts'
 
@@ -25,8 +26,8 @@ onEachEngine('credits are added, adjusted and shown to the last decimal', async 
   t.match(adjusted, { kind: 'adjust', amount_nano: 1 })
   const { out } = await run('accounts', 'list')
   t.equal(out, [
-    'ID    NAME      PARENT       CREDITS  SPENT  HELD     AVAILABLE  LIMITS',
-    'team  The team          12.499999999   0.00  0.00  12.499999999',
+    'ID    NAME      PARENT       CREDITS  SPENT  HELD     AVAILABLE  STATE   LIMITS',
+    'team  The team          12.499999999   0.00  0.00  12.499999999  active',
     ''
   ].join('\n'))
   t.match(await json('ledger', 'entries'), { data: [{ kind: 'adjust', reason: 'oops' }, { id: 'd1' }] })
@@ -50,7 +51,7 @@ onEachEngine('a key is created, changed, rotated and revoked', async (t, { run, 
   t.match(await run('keys', 'list'), { out: /active until 2100-01-01/ })
   t.match(await json('keys', 'revoke', listed.id), { revoked_at: String })
   t.match(await run('keys', 'list'), { out: /revoked 20/ })
-  t.match(await json('keys', 'create', '--admin'), { role: 'admin' })
+  t.match(await json('keys', 'create', '--role', 'owner'), { role: 'owner' })
 })
 
 onEachEngine('a check of an inconsistent ledger exits with 1', async (t, { url, run }) => {
@@ -63,15 +64,41 @@ onEachEngine('a check of an inconsistent ledger exits with 1', async (t, { url, 
   const { code, out } = await run('ledger', 'check')
   t.equal(code, 1)
   t.match(out, /^RULE +SUBJECT +EXPECTED +FOUND\n.* a +1000000000 +1000000001\n/)
+  t.match(out, /\ncredits are the movements of entries\n {2}The account has other credits .*tollgate credits adjust/)
+  t.match(await run('ledger', 'check', '--full'), { code: 1, out })
   const asJson = await run('ledger', 'check', '--json')
   t.equal(asJson.code, 1)
   t.match(JSON.parse(asJson.out), { ok: false, violations: [{ subject: 'a' }] })
 })
 
+onEachEngine('amounts in suspense are listed, cleared and written off', async (t, { url, run, json }) => {
+  await run('accounts', 'create', 'team')
+  await run('credits', 'add', 'team', '1')
+  const store = await openStore(url)
+  await store.run("insert into chain (id, account) values ('team', 'team')")
+  for (const number of [1, 2]) {
+    await store.run(`
+      insert into entry (idempotency_key, at, debit, credit, amount, kind, ref, model, api_key, chain, reason)
+      values ($1, 0, 'suspense', 'revenue', 250000000, 'suspense', $1, 'chat', 'k', 'team', 'over_hold')`, [`req-${number}`])
+  }
+  await store.close()
+  t.match(await run('ledger', 'suspense', 'list', '--state', 'open'),
+    { code: 0, out: /^AT +ID +STATE +REASON +ACCOUNT +AMOUNT .*\n.* entry_\d+ +open +over_hold +team +0\.25 +chat +req-2/ })
+  const [second, first] = (await json('ledger', 'suspense', 'list', '--account', 'team')).data
+  t.match(await run('ledger', 'suspense', 'clear', first.id), { code: 2, err: /--reason/ })
+  const clear = ['ledger', 'suspense', 'clear', first.id, '--reason', 'it was right']
+  t.match(await run(...clear), { code: 0, out: `Cleared: ${first.id}, 0.25 of the account team.\n` })
+  t.match(await run(...clear), { code: 0, out: /^Cleared before: / })
+  t.match(await json('ledger', 'suspense', 'write-off', second.id, '--reason', 'a wrong number'), { state: 'written_off' })
+  t.match(await run('ledger', 'suspense', 'write-off', first.id, '--reason', 'x'), { code: 1, err: /was cleared before/ })
+  t.match(await json('accounts', 'list'), { data: [{ id: 'team', spent_usd: 0.25 }] })
+  t.equal((await run('ledger', 'check')).code, 0)
+})
+
 t.test('an empty usage report is a header, as a table and as CSV', async t => {
   const { run, json } = await createCommandLine(t)
-  t.match(await run('usage', '--by', 'day,model'), { out: /^MODEL +DAY +REQUESTS .* COST USD\n$/ })
-  t.match(await run('usage', '--csv'), { code: 0, out: /^key,model,day,requests,.*,cost_usd\r\n$/ })
+  t.match(await run('usage', '--by', 'day,model'), { out: /^MODEL +DAY +REQUESTS .* COST USD +MARGIN USD\n$/ })
+  t.match(await run('usage', '--csv'), { code: 0, out: /^key,model,day,requests,.*,cost_usd,provider_cost_usd,margin_usd\r\n$/ })
   t.match(await json('usage'), { object: 'list', data: [] })
 })
 
@@ -116,7 +143,7 @@ t.test('an invalid command exits with 2 and prints one line', async t => {
 
 t.test('an unavailable database exits with 3, and a wrong address is reported without its password', async t => {
   const folder = await temporaryFolder(t)
-  t.match(await runAt(`sqlite:${folder}`, ['keys', 'list']), { code: 3, out: '', err: /^tollgate: The database cannot be reached: [^\n]+ Check DATABASE_URL\.\n$/ })
+  t.match(await runAt(`sqlite:${folder}`, ['keys', 'list']), { code: 3, out: '', err: /^tollgate: The database file [^\n]+ cannot be used: [^\n]+\(it is a folder\)\. Check DATABASE_URL\.\n$/ })
   const wrong = await runAt('mysql://user:secret@host', ['keys', 'list'])
   t.match(wrong, { code: 1, out: '', err: /DATABASE_URL: must start with sqlite:/ })
   t.notMatch(wrong.err, 'secret')
@@ -155,4 +182,26 @@ t.test('messages say what was expected', async t => {
     [/The account `b` does not exist/, ['credits', 'add', 'b', '1']]
   ]
   for (const [message, args] of messages) t.match((await run(...args)).err.trim(), message, args.join(' '))
+})
+
+for (const engine of ['sqlite', 'postgres'] as const) {
+  t.test(`a command refuses a database of an older version, until \`migrate\` has migrated it (${engine})`, async t => {
+    const { url, run } = await createCommandLine(t, engine)
+    const account = "insert into account (id, name, currency, created_at) values ('a', 'A', 'usd', 0);"
+    await makeOlderDatabase({ engine, url }, 'usage-days', account)
+    for (let times = 0; times < 2; times++) {
+      t.match(await run('accounts', 'list'), {
+        code: 1, out: '', err: /^tollgate: [^\n]*older version[^\n]* 6 usage-days[^\n]*`npx tollgate migrate`[^\n]*\n$/
+      })
+    }
+    t.match(await run('migrate'), { code: 0, out: /^Applied usage-days/, err: '' })
+    t.match(await run('accounts', 'list'), { code: 0, out: /\na +A/, err: '' })
+  })
+}
+
+onEachEngine('`migrate` makes the tables of an empty database, and changes nothing later', async (t, { run, json }) => {
+  t.match(await run('migrate'), { code: 0, out: /^Applied accounts-and-keys, ledger, .*\.\n$/, err: '' })
+  t.same(await run('migrate'), { code: 0, out: 'The database is up to date.\n', err: '' })
+  t.same(await json('migrate'), { object: 'migrations', applied: [] })
+  t.match(await run('accounts', 'create', 'a'), { code: 0 })
 })

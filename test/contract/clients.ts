@@ -6,12 +6,16 @@ import type { Gateway } from '../helper.ts'
  * The official SDK in each major version in use; without retries, so that each test sees the first answer.
  */
 export const clients = {
-  'openai 7': (gateway: Address) => new OpenAI(optionsFor(gateway)),
+  'openai 7': (gateway: Address, more: Options = {}) => new OpenAI({ ...optionsFor(gateway), ...more }),
   // The two majors have the same methods; the tests are written against the types of the newer one.
-  'openai 4': (gateway: Address) => new OpenAIv4(optionsFor(gateway)) as unknown as OpenAI
+  'openai 4': (gateway: Address, more: Options = {}) =>
+    new OpenAIv4({ ...optionsFor(gateway), ...more } as OptionsOf4) as unknown as OpenAI
 }
 
 type Address = Pick<Gateway, 'url' | 'key'>
+interface Options { maxRetries?: number, fetch?: typeof fetch }
+/** Its type of `fetch` is that of a library. */
+type OptionsOf4 = ConstructorParameters<typeof OpenAIv4>[0]
 
 function optionsFor ({ url, key }: Address) {
   return { baseURL: url, apiKey: key, maxRetries: 0 }

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import sharp from 'sharp'
 import t from 'tap'
 import { request } from 'undici'
@@ -112,6 +113,17 @@ t.test('a request that exceeds the client\'s deadline gets 504 and is free', asy
   t.equal(answer.statusCode, 504)
   t.match(await answer.body.json(), { error: { code: 'deadline_exceeded' } })
   await shop.server.hungUp
+  t.match(await billing(shop), { total_spent: 0, held: 0 })
+})
+
+t.test('the configured deadline applies to images too, also once their client has left', async t => {
+  const shop = await openShop(t, () => ({ hang: true }), {
+    config: config => ({ ...config, requests: { ...config.requests, deadlineMs: 300 } })
+  })
+  t.match(await post(shop), { status: 504, body: { error: { code: 'deadline_exceeded' } } })
+  await shop.server.hungUp
+  await t.rejects(post(shop, {}, AbortSignal.timeout(100)))
+  while ((await billing(shop)).held > 0) await pause(20)
   t.match(await billing(shop), { total_spent: 0, held: 0 })
 })
 

@@ -1,5 +1,6 @@
 import { request } from 'undici'
 import t, { type Test } from 'tap'
+import { checkLedger } from '../../services/ledger/check.ts'
 import type { ModelConfig, ProviderConfig } from '../../services/catalogue/types.ts'
 import { configFor, providerAt, startGateway, type Gateway } from '../helper.ts'
 import { refusal, reply, scripts, startUpstream, type Script, type Upstream } from '../upstream.ts'
@@ -66,8 +67,36 @@ t.test('cached tokens have their own price, zero usage is free, n choices are ch
   t.equal((await post(shop, {})).headers['x-tollgate-cost'], '0')
   shop.upstream.script(reply({ usage: { prompt: 10, completion: 30 } }))
   t.equal((await post(shop, { n: 3 })).headers['x-tollgate-cost'], '0.00013')
-  t.equal((await entriesOf(shop)).length, 2, 'nothing is booked for nothing')
+  t.equal((await entriesOf(shop)).length, 3, 'what costs nothing is booked too')
 })
+
+for (const [completion, usdPerMillion, excessUsd] of [
+  [4_294_967_295, 0.6, 2576.98], [1e8, 10, 1000], [1e9, 10, 10_000]
+] as const) {
+  for (const stream of [false, true]) {
+    const how = stream ? 'streamed' : 'whole'
+    t.test(`a wrong count of ${completion} tokens at $${usdPerMillion} costs the account its hold, ${how}`, async t => {
+      const wrong = { ...price, inputPico: 150_000, cacheReadPico: null, outputPico: usdPerMillion * 1e6 }
+      const shop = await openShop(t, { price: wrong, maxOutput: null, contextWindow: null })
+      shop.upstream.script(reply({ usage: { prompt: 8, completion } }))
+      const answer = await post(shop, { max_tokens: 100, stream })
+      const { balance, held, total_spent: spent } = await billing(shop)
+      t.equal(answer.status, 200)
+      t.match(answer.text, /there!/)
+      if (!stream) t.equal(Number(answer.headers['x-tollgate-cost']), spent)
+      t.ok(spent > 0 && spent < 0.01, `$${spent} of $1 are spent`)
+      t.equal(held, 0)
+      t.equal(balance, Number((1 - spent).toFixed(9)))
+      const { app } = shop.gateway
+      const suspended = await app.store.all<{ amount: number }>("select amount, reason from entry where kind = 'suspense'")
+      t.match(suspended, [{ reason: 'over_hold' }])
+      t.ok(Math.abs((suspended[0]?.amount ?? 0) / 1e9 - excessUsd) < 0.01 * excessUsd, `$${(suspended[0]?.amount ?? 0) / 1e9}`)
+      t.match(await shop.gateway.line(({ msg }) => /cost more than its hold/.test(String(msg))), { reason: 'over_hold' })
+      t.equal(app.ledger.overageCount, 1)
+      t.same(await checkLedger(app.store), [])
+    })
+  }
+}
 
 t.test('a long prompt has the price of its tier, and audio tokens have their own price', async t => {
   const tiers = [{ aboveTokens: 1000, inputPico: 2_000_000, outputPico: 6_000_000 }]
@@ -101,19 +130,23 @@ t.test('a request that fails before any output is free', async t => {
 t.test('an answer that breaks off or has no usage is charged by an estimate, marked as such', async t => {
   const shop = await openShop(t)
   shop.upstream.script(scripts.noUsage(), scripts.noUsage(), scripts.resetAfter(5))
-  for (const stream of [false, true, true]) await post(shop, { stream })
+  const answers = []
+  for (const stream of [false, true, true]) answers.push(await post(shop, { stream }))
   let entries = await entriesOf(shop)
   while (entries.length < 3) entries = await entriesOf(shop)
   t.ok(entries.every(({ estimated }) => estimated === 1))
   const [whole, streamed, broken] = entries.map(({ amount }) => amount)
   t.equal(whole, streamed, 'the same text costs the same either way')
+  t.equal(Number(answers[0]?.headers['x-tollgate-cost']) * 1e9, whole, 'and its client is told what')
   t.ok(Number(broken) > 8000 && Number(broken) < Number(streamed))
   t.equal((await billing(shop)).held, 0)
 })
 
 t.test('a client that disconnects pays for the output made for it', async t => {
   const shop = await openShop(t)
-  for (const [script, stream] of [[scripts.stalledAfter(4), true], [scripts.silent(), false]] as const) {
+  const opened = Promise.withResolvers<void>()
+  const cases = [[scripts.stalledAfter(4), true], [scripts.heldUntil(opened.promise), false]] as const
+  for (const [script, stream] of cases) {
     shop.upstream.script(script)
     const leaving = new AbortController()
     const answer = request(`${shop.gateway.url}/chat/completions`, {
@@ -126,11 +159,14 @@ t.test('a client that disconnects pays for the output made for it', async t => {
     if (stream) await (await answer).body[Symbol.asyncIterator]().next()
     leaving.abort()
     await answer.catch(() => {})
+    if (!stream) opened.resolve()
     await seen.closed
   }
   let entries = await entriesOf(shop)
   while (entries.length < 2) entries = await entriesOf(shop)
-  t.ok(entries.every(({ amount, estimated }) => estimated === 1 && amount >= 8000))
+  const [streamed, whole] = entries
+  t.ok(streamed?.estimated === 1 && streamed.amount >= 8000)
+  t.match(whole, { estimated: 0, amount: usualNano }, 'a whole answer is awaited without its client')
   t.equal((await billing(shop)).held, 0)
 })
 
@@ -150,7 +186,7 @@ t.test('an account without money gets a 402 that names balance, held and needed,
   t.equal(poor.upstream.requests.length, 0, 'the provider was not called')
 })
 
-t.test('an account that runs out of money gets shorter answers, then none, and never goes below zero', async t => {
+t.test('an account with little money gets shorter answers, then none, and never goes below zero', async t => {
   const shop = await openShop(t, { price: { ...price, outputPico: 1_000_000_000 }, maxOutput: 5000 })
   const limits: unknown[] = []
   let status = 200
@@ -160,13 +196,14 @@ t.test('an account that runs out of money gets shorter answers, then none, and n
       limits.push(limit)
       return reply({ usage: { prompt: 8, completion: limit } })(exchange)
     })
-    status = (await post(shop, {})).status
+    const { status: answered, headers } = await post(shop, {})
+    status = answered
+    if (status === 200) t.equal(headers['x-tollgate-max-tokens'], String(limits.at(-1)), 'the client sees its limit')
   }
   t.equal(status, 402)
-  t.equal(limits[0], 125, 'an eighth of a dollar')
-  t.equal(limits.at(-1), 16)
+  t.equal(limits[0], 499, 'half a dollar')
   const { balance, total_spent: spent } = await billing(shop)
-  t.ok(balance >= 0)
+  t.ok(balance >= 0 && balance < 0.0162, 'too little for 16 tokens')
   t.equal(Math.round((balance + spent) * 1e9), 1e9)
 })
 
@@ -181,6 +218,23 @@ t.test('a model without a price is refused, one with the price 0 is free', async
   t.match(await billing(free), { balance: 1, total_spent: 0 })
 })
 
+t.test('two output limits cost no more than the lower one', async t => {
+  for (const dialect of ['compatible', 'vllm', 'llamacpp', 'openrouter', 'groq', 'xai', 'gemini', 'ollama']) {
+    const shop = await openShop(t, { maxOutput: null, contextWindow: null }, { dialect })
+    shop.upstream.always(exchange => {
+      const { n_predict: own, max_tokens: older, max_completion_tokens: newer } = exchange.request.body ?? {}
+      return reply({ usage: { prompt: 8, completion: Number(own ?? older ?? newer) } })(exchange)
+    })
+    const bodies = [
+      { max_tokens: 10_000, max_completion_tokens: 1 }, { max_tokens: 1, max_completion_tokens: 10_000 },
+      { max_tokens: 1, n_predict: 9000 }, { max_completion_tokens: 1, options: { num_predict: 9000 } }
+    ]
+    const answers = await Promise.all(bodies.map(body => post(shop, body)))
+    t.same(answers.map(({ headers }) => headers['x-tollgate-cost']), bodies.map(() => '0.000012'), dialect)
+    t.match(await billing(shop), { total_spent: 4 * 0.000012, held: 0 })
+  }
+})
+
 t.test('legacy completions are charged the same, mapped to chat or not', async t => {
   for (const dialect of ['compatible', 'groq']) {
     const shop = await openShop(t, {}, { dialect })
@@ -191,6 +245,7 @@ t.test('legacy completions are charged the same, mapped to chat or not', async t
     t.equal((await billing(shop)).total_spent, calls * 0.000045)
     await post(shop, { ...body, stream: true }, '/completions')
     t.equal((await billing(shop)).total_spent, calls * 0.00009)
-    t.ok(shop.upstream.requests.every(seen => seen.body?.max_tokens === 16))
+    const limits = shop.upstream.requests.map(({ body }) => body?.max_tokens ?? body?.max_completion_tokens)
+    t.ok(limits.every(limit => limit === 16))
   }
 })

@@ -314,7 +314,7 @@ t.test('legacy completions are mapped to chat for a provider without the endpoin
   const streamed = await post(pair, { messages: undefined, prompt: 'How?', stream: true, user: 'u1' }, '/completions')
   t.equal(streamed.events.map(event => event.choices?.[0]?.text ?? '').join(''), 'fine')
   t.match((await pair.upstream.nextRequest()).body,
-    { messages: [{ role: 'user', content: 'How?' }], max_tokens: 16, user: 'u1' })
+    { messages: [{ role: 'user', content: 'How?' }], max_completion_tokens: 16, user: 'u1' })
   const unmappable = { echo: true, suffix: 's', best_of: 2, logprobs: 1, prompt: [1, 2] }
   for (const [param, value] of Object.entries(unmappable)) {
     const { status, text } = await post(pair, { messages: undefined, prompt: 'x', [param]: value }, '/completions')

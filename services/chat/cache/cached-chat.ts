@@ -65,7 +65,8 @@ export function createCachedChat (options: CachedChatOptions): Chat {
 
   return {
     complete: incoming => serve('chat', incoming, incoming => chat.complete(incoming)),
-    completeText: incoming => serve('completions', incoming, incoming => chat.completeText(incoming))
+    completeText: incoming => serve('completions', incoming, incoming => chat.completeText(incoming)),
+    idle: () => chat.idle()
   }
 }
 

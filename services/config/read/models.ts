@@ -2,7 +2,7 @@ import type { Parsed } from '../../../schemas/config/fields.ts'
 import { defaultCreated, deploymentDefaults, ModelEntry, type PriceEntry } from '../../../schemas/config/models.ts'
 import { catalogueModel } from '../../catalogue/models.ts'
 import { knownVideo } from '../../catalogue/videos.ts'
-import type { Capabilities, DeploymentConfig, ModelConfig, Price } from '../../catalogue/types.ts'
+import type { Capabilities, DeploymentConfig, ModelConfig, Price, PriceTier } from '../../catalogue/types.ts'
 import type { CheckedFile, ConfigEntry } from '../validate/check-structure.ts'
 import { suggest } from '../validate/suggest.ts'
 import type { YamlDocument } from '../yaml/document.ts'
@@ -33,7 +33,7 @@ function readModel (
 ): ModelConfig {
   const parsed = toParsed(ModelEntry, item, { document, path })
   const deployments = readDeployments(parsed, path, providerIds, document)
-  const { provider, model, capabilities, price, images, video, ...own } = parsed
+  const { provider, model, capabilities, price, cost, images, video, ...own } = parsed
   const [first] = deployments
   // Several deployments may differ, so the catalogue counts for a single one.
   const only = deployments.length === 1 ? first : undefined
@@ -48,6 +48,7 @@ function readModel (
     kind: own.kind ?? known?.kind ?? 'chat',
     deployments,
     price: price === null ? knownPrice : readPrice(price, known?.price ?? null),
+    ...(cost !== null && { cost: readPrice(cost, null) }),
     contextWindow: own.contextWindow ?? known?.contextWindow ?? null,
     maxOutput: own.maxOutput ?? known?.maxOutput ?? null,
     capabilities: complete(capabilities ?? unsaid, known?.capabilities ?? textOnly),
@@ -78,11 +79,12 @@ function readDeployments (
   for (const [key, value] of Object.entries({ provider, model })) {
     if (value !== null) document.report([...path, key], 'cannot be combined with deployments', 'key')
   }
-  const read = deployments.map(({ price: own, ...deployment }, index) => {
+  const read = deployments.map(({ price: own, cost, ...deployment }, index) => {
     checkProvider(deployment.provider, [...path, 'deployments', index, 'provider'], providerIds, document)
     const upstream = deployment.model ?? id
     const listed = catalogueModel(deployment.provider, upstream)?.price ?? null
-    return { deployment: { ...deployment, model: upstream }, listed, own: own && readPrice(own, listed) }
+    const placed = { ...deployment, model: upstream, ...(cost !== null && { cost: readPrice(cost, null) }) }
+    return { deployment: placed, listed, own: own && readPrice(own, listed) }
   })
   // A price of the model holds for all its deployments; without one, each has its own or the catalogue's.
   const hasPrices = read.length > 1 && price === null && read.some(({ listed, own }) => listed ?? own)
@@ -98,12 +100,22 @@ function checkProvider (id: string, path: Path, known: ReadonlySet<string> | nul
   document.report(path, `is not a known provider${hint}; list it, or set its key in the environment`)
 }
 
-function readPrice ({ tiers, ...own }: Parsed<typeof PriceEntry>, known: Price | null): Price {
-  const ownTiers = tiers?.map(({ above, ...prices }) => ({ aboveTokens: above, ...prices }))
-    .toSorted((one, other) => one.aboveTokens - other.aboveTokens)
+type PriceFields = Parsed<typeof PriceEntry>
+
+function readPrice ({ tiers, serviceTiers, ...own }: PriceFields, known: Price | null): Price {
   // Known tiers belong to the known prices of tokens, not to the file's.
   const hasOwnPrices = own.inputPico !== null || own.outputPico !== null
-  return { ...complete(own, known ?? {}), tiers: ownTiers ?? (hasOwnPrices ? null : known?.tiers ?? null) }
+  return {
+    ...complete(own, known ?? {}),
+    tiers: readTiers(tiers) ?? (hasOwnPrices ? null : known?.tiers ?? null),
+    serviceTiers: serviceTiers?.map(one => ({ ...one, tiers: readTiers(one.tiers) })) ?? null
+  }
+}
+
+function readTiers (tiers: PriceFields['tiers']): PriceTier[] | null {
+  if (tiers === null) return null
+  return tiers.map(({ above, ...prices }) => ({ aboveTokens: above, ...prices }))
+    .toSorted((one, other) => one.aboveTokens - other.aboveTokens)
 }
 
 const unsaid: { [Key in keyof Capabilities]: null } = {

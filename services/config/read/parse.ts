@@ -1,4 +1,6 @@
+import { AlertsBlock } from '../../../schemas/config/alerts.ts'
 import { BreakerEntry, RequestsEntry } from '../../../schemas/config/requests.ts'
+import { UsageBlock } from '../../../schemas/config/usage.ts'
 import { VideoBlock } from '../../../schemas/config/video.ts'
 import type { GatewayConfig, ModelConfig, ProviderConfig } from '../../catalogue/types.ts'
 import { ConfigError } from '../config-error.ts'
@@ -31,7 +33,9 @@ export function parseConfig (text: string, env: NodeJS.ProcessEnv, source = 'gat
     policies,
     requests: toParsed(RequestsEntry, file.requests),
     breaker: toParsed(BreakerEntry, file.breaker),
-    video: toParsed(VideoBlock, file.video)
+    video: toParsed(VideoBlock, file.video),
+    usage: toParsed(UsageBlock, file.usage),
+    alerts: toParsed(AlertsBlock, file.alerts, { document, path: ['alerts'] })
   }
 }
 

@@ -1,9 +1,11 @@
 import { ProviderEntry, type Protocol } from '../../../schemas/config/providers.ts'
 import type { ProviderConfig } from '../../catalogue/types.ts'
 import { knownProviders } from '../../catalogue/known-providers.ts'
+import { pricedFieldsOf } from '../../catalogue/priced-fields.ts'
 import { notUrl, readUrl } from '../read-url.ts'
 import { sandboxProvider } from '../sandbox.ts'
 import type { CheckedFile, ConfigEntry } from '../validate/check-structure.ts'
+import { suggest } from '../validate/suggest.ts'
 import type { YamlDocument } from '../yaml/document.ts'
 import { toParsed } from './to-parsed.ts'
 
@@ -40,6 +42,7 @@ function readHosted (entry: ConfigEntry<ProviderEntry>, document: YamlDocument):
     document.report([...path, 'api_key'], `is missing; ${item.id} needs one, e.g. api_key: \${${variable}}`)
   }
   checkHeaders(entry, document)
+  checkAllowedFields(entry, dialect, document)
   const baseUrl = readBaseUrl(entry, protocol, dialect, document)
   const claims = item.claims ?? [...known?.claims ?? []]
   return { ...toParsed(ProviderEntry, item), protocol, dialect, baseUrl, claims }
@@ -65,6 +68,19 @@ function readBaseUrl (
   const url = known?.baseUrl ?? ''
   if (url === '') document.report([...path, 'base_url'], 'is missing')
   return url
+}
+
+/** A list of the models of a key could be gone round by a field that runs other models. */
+function checkAllowedFields (
+  { item, path }: ConfigEntry<ProviderEntry>, dialect: string, document: YamlDocument
+) {
+  const fields = pricedFieldsOf(dialect)
+  item.allow_fields?.forEach((name, index) => {
+    const known = fields.find(field => field.name === name)
+    const at = [...path, 'allow_fields', index]
+    if (known === undefined) document.report(at, `is not refused${suggest(name, fields.map(field => field.name))}`)
+    else if (known.effect === 'model') document.report(at, 'cannot be allowed: it runs models that nothing has checked')
+  })
 }
 
 /** Headers that frame the request; other values would break the connection. */

@@ -47,6 +47,8 @@ export const variables = {
   TOLLGATE_MAX_POLLS: variable(parse.positiveInteger, '15000', 'how many of them may wait for videos'),
   TOLLGATE_MAX_LAG_MS: variable(parse.positiveInteger, '1000',
     'event loop delay, averaged over half a second, above which requests get 503'),
+  TOLLGATE_BILLING_RPM: variable(parse.positiveInteger, '60',
+    'requests per minute with which a key may ask for its balance and usage'),
   TOLLGATE_REQUEST_LOG: variable(parse.samplingRate, 'on', 'requests recorded in the database for ' +
     '`GET /admin/requests`: `on`, `off`, or a share such as `0.1`'),
   TOLLGATE_REQUEST_LOG_DAYS: variable(parse.wholeDays, '30', 'retention of these records'),
@@ -117,6 +119,7 @@ export function readSettings (env: NodeJS.ProcessEnv, directory: string = proces
     drainDelayMs: values.TOLLGATE_DRAIN_DELAY_SECONDS,
     storeGraceMs: values.TOLLGATE_STORE_GRACE_SECONDS,
     tracesEndpoint: values.OTEL_EXPORTER_OTLP_ENDPOINT,
+    billingPerMinute: values.TOLLGATE_BILLING_RPM,
     requestLog: { sample: values.TOLLGATE_REQUEST_LOG, keepMs: values.TOLLGATE_REQUEST_LOG_DAYS },
     load: {
       requests: values.TOLLGATE_MAX_REQUESTS,

@@ -1,9 +1,11 @@
 import { Value, ValueErrorType } from '@sinclair/typebox/value'
 import type { Static, TSchema } from '@sinclair/typebox'
+import { AlertsBlock } from '../../../schemas/config/alerts.ts'
 import { GatewayFile, PolicyEntry } from '../../../schemas/config/config.ts'
 import { ModelEntry } from '../../../schemas/config/models.ts'
 import { ProviderEntry } from '../../../schemas/config/providers.ts'
 import { BreakerEntry, RequestsEntry } from '../../../schemas/config/requests.ts'
+import { UsageBlock } from '../../../schemas/config/usage.ts'
 import { VideoBlock } from '../../../schemas/config/video.ts'
 import { explainError } from './explain-error.ts'
 import type { YamlDocument } from '../yaml/document.ts'
@@ -27,6 +29,8 @@ export interface CheckedFile {
   requests: Static<typeof RequestsEntry>
   breaker: Static<typeof BreakerEntry>
   video: Static<typeof VideoBlock>
+  usage: Static<typeof UsageBlock>
+  alerts: Static<typeof AlertsBlock>
 }
 
 /** Most repairs of one entry: each removes what is wrong at one level, and entries have few levels. */
@@ -49,7 +53,9 @@ export function checkStructure (document: YamlDocument): CheckedFile {
     policies: entries('policies', PolicyEntry, file, document),
     requests: section('requests', RequestsEntry, file),
     breaker: section('breaker', BreakerEntry, file),
-    video: section('video', VideoBlock, file)
+    video: section('video', VideoBlock, file),
+    usage: section('usage', UsageBlock, file),
+    alerts: section('alerts', AlertsBlock, file)
   }
 }
 

@@ -3,10 +3,22 @@ import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Store } from '../../store/store.ts'
 import type { LedgerOptions } from '../options.ts'
-import type { NodeContext } from '../types.ts'
 
-/** A node as its row shows it; times are its own clock's, in ms since 1970. */
-export interface OtherNode { id: string, epoch: number, heartbeatAt: number }
+/** A node as its row shows it, by the database's clock. */
+export interface OtherNode {
+  id: string
+  epoch: number
+  /** Milliseconds since 1970. */
+  heartbeatAt: number
+  /** How long ago its last heartbeat was. */
+  silentMs: number
+  /** How long a request of it may run. */
+  requestMs: number
+}
+
+/** The columns of a node's row that make an `OtherNode`. */
+export const otherNodeColumns = `
+  id, epoch, heartbeat_at as "heartbeatAt", now_ms() - heartbeat_at as "silentMs", request_ms as "requestMs"`
 
 /** How nodes show that they are alive, and detect that others are dead. */
 export interface NodeLiveness {
@@ -17,39 +29,39 @@ export interface NodeLiveness {
   leave (): void
 }
 
-type Clocks = Pick<NodeContext, 'clock' | 'monotonic'>
-
 /** Uses lock files on SQLite, whose nodes share a machine; heartbeats on Postgres and in memory. */
 export async function createNodeLiveness (
-  store: Store, options: LedgerOptions, clocks: Clocks
+  store: Store, options: LeaseOptions, monotonic: () => number
 ): Promise<NodeLiveness> {
-  if (store.engine === 'postgres') return createHeartbeatLiveness(options, clocks)
+  if (store.engine === 'postgres') return createHeartbeatLiveness(options, monotonic)
   const main = await store.get<{ file: string }>("select file from pragma_database_list where name = 'main'")
-  if (main === undefined || main.file === '') return createHeartbeatLiveness(options, clocks)
+  if (main === undefined || main.file === '') return createHeartbeatLiveness(options, monotonic)
   return createLockFileLiveness(main.file)
 }
 
+type LeaseOptions = Pick<LedgerOptions, 'leaseMs' | 'marginMs'>
+
 /**
- * A node is dead once its heartbeat has not changed for as long as its lease and its longest request can
- * last, by this node's clock. If it was silent long before this node began to watch, the time of its last
- * heartbeat counts, once it was silent under watch for the lease.
+ * A node is dead once it has been silent for as long as its lease and its longest request can last, by the
+ * database's clock. That clock may jump, so the node must also have been silent under watch for the lease; a
+ * node that has been silent under watch for the whole time is dead in any case.
  */
-export function createHeartbeatLiveness (options: LedgerOptions, { clock, monotonic }: Clocks): NodeLiveness {
-  const { leaseMs, marginMs, maxRequestMs } = options
+export function createHeartbeatLiveness (
+  { leaseMs, marginMs }: LeaseOptions, monotonic: () => number
+): NodeLiveness {
   const watched = new Map<string, { heartbeatAt: number, sinceMs: number }>()
   return {
     enter: async () => {},
-    isDead ({ id, heartbeatAt }) {
+    isDead ({ id, heartbeatAt, silentMs, requestMs }) {
       const now = monotonic()
       const seen = watched.get(id)
       if (seen === undefined || seen.heartbeatAt !== heartbeatAt) {
         watched.set(id, { heartbeatAt, sinceMs: now })
         return false
       }
-      const silentMs = now - seen.sinceMs
-      const silentByClockMs = clock() - heartbeatAt
-      const safeMs = leaseMs + maxRequestMs + marginMs
-      const dead = silentMs >= safeMs || (silentMs >= leaseMs + marginMs && silentByClockMs >= safeMs)
+      const watchedMs = now - seen.sinceMs
+      const safeMs = leaseMs + requestMs + marginMs
+      const dead = watchedMs >= safeMs || (watchedMs >= leaseMs + marginMs && silentMs >= safeMs)
       if (dead) watched.delete(id)
       return dead
     },
@@ -99,7 +111,7 @@ export function createLockFileLiveness (database: string): NodeLiveness {
   }
 }
 
-/** Returns null when another process holds the lock. */
+/** Returns null when another process holds the lock, or deletes the file at this moment. */
 function lockFile (path: string): DatabaseSync | null {
   const lock = new DatabaseSync(path, { timeout: 0 })
   try {
@@ -107,14 +119,16 @@ function lockFile (path: string): DatabaseSync | null {
     return lock
   } catch (error) {
     lock.close()
-    if (isBusy(error)) return null
+    if (isTaken(error)) return null
     throw error
   }
 }
 
-const busy = 5
+/** Source: https://www.sqlite.org/rescode.html. A file that is deleted while it is opened is an I/O error. */
+const codes = { busy: 5, ioError: 10 }
 
-function isBusy (error: unknown): boolean {
-  if (!(error instanceof Error) || !('errcode' in error)) return false
-  return typeof error.errcode === 'number' && (error.errcode & 0xff) === busy
+function isTaken (error: unknown): boolean {
+  if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return false
+  const code = error.errcode & 0xff
+  return code === codes.busy || code === codes.ioError
 }

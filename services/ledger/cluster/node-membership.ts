@@ -26,7 +26,7 @@ export type NodeMembership = Readonly<ReturnType<typeof createNodeMembership>>
 /** Creates this node's membership, a lease that its heartbeat renews. Methods throw StoreUnavailable. */
 export function createNodeMembership (context: NodeMembershipContext) {
   const { store, node, liveness, staleHolds, releaseDeadNodes, onReleased } = context
-  const { options, clock, monotonic } = context
+  const { options, requestMs, monotonic } = context
   const statements = createStatements(store.engine)
   let joining: Promise<Term> | null = null
   let left = false
@@ -35,8 +35,8 @@ export function createNodeMembership (context: NodeMembershipContext) {
     await (await liveness()).enter(node)
     const sentAtMs = monotonic()
     const { epoch, released } = await store.transaction(async (queries) => {
-      const epoch = await nextEpoch(queries, node, clock())
-      return { epoch, released: await staleHolds.releaseNode(queries, node, holdState.revoked, clock()) }
+      const epoch = await nextEpoch(queries, node, requestMs())
+      return { epoch, released: await staleHolds.releaseNode(queries, node, holdState.revoked) }
     })
     // Before anything is granted, so that a restart can use what its killed predecessor held.
     await releaseDeadNodes()
@@ -76,7 +76,7 @@ export function createNodeMembership (context: NodeMembershipContext) {
     async heartbeat (): Promise<void> {
       const term = await membership.join()
       const sentAtMs = monotonic()
-      if (await statements.heartbeat(store, node, term.epoch, clock())) membership.renewed(term, sentAtMs)
+      if (await statements.heartbeat(store, node, term.epoch, requestMs())) membership.renewed(term, sentAtMs)
       else membership.endTerm(term)
     },
 
@@ -98,7 +98,7 @@ export function createNodeMembership (context: NodeMembershipContext) {
         await store.transaction(async (queries) => {
           const fenced = await queries.run(
             'update node set epoch = epoch + 1 where id = $1 and epoch = $2', [node, term.epoch])
-          if (fenced === 1) await staleHolds.releaseNode(queries, node, holdState.released, clock())
+          if (fenced === 1) await staleHolds.releaseNode(queries, node, holdState.released)
         })
       }
       (await liveness()).leave()
@@ -107,11 +107,12 @@ export function createNodeMembership (context: NodeMembershipContext) {
   return membership
 }
 
-async function nextEpoch (queries: Queries, node: string, nowMs: number): Promise<number> {
+async function nextEpoch (queries: Queries, node: string, requestMs: number): Promise<number> {
   const registered = await queries.get<{ epoch: number }>(`
-    insert into node (id, epoch, heartbeat_at) values ($1, 1, $2)
-    on conflict (id) do update set epoch = node.epoch + 1, heartbeat_at = excluded.heartbeat_at
-    returning epoch`, [node, nowMs])
+    insert into node (id, epoch, heartbeat_at, request_ms) values ($1, 1, now_ms(), $2)
+    on conflict (id) do update
+    set epoch = node.epoch + 1, heartbeat_at = excluded.heartbeat_at, request_ms = excluded.request_ms
+    returning epoch`, [node, requestMs])
   if (registered === undefined) throw new StoreUnavailable(new Error('The node could not be registered'))
   return registered.epoch
 }

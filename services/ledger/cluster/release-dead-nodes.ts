@@ -2,12 +2,13 @@ import { createJsonIds } from '../../store/json-rows.ts'
 import type { Queries, Store } from '../../store/store.ts'
 import { holdState } from '../sql/durable-holds.ts'
 import { createStatements } from '../sql/statements.ts'
-import type { OtherNode } from './node-liveness.ts'
+import { otherNodeColumns, type OtherNode } from './node-liveness.ts'
 
 export interface Released { account: string, amountNano: number }
 
 const maxExpiredAtOnce = 500
-const heldForRequests = "kind in ('node', 'request') and state = 0"
+/** Requests end with their node; jobs go on. */
+const heldForRequests = "kind <> 'job' and state = 0"
 
 export type StaleHolds = ReturnType<typeof createStaleHolds>
 
@@ -28,35 +29,37 @@ export function createStaleHolds (store: Store) {
   return {
     async otherNodes (except: string): Promise<OtherNode[]> {
       return await store.all<OtherNode>(`
-        select id, epoch, heartbeat_at as "heartbeatAt" from node where id <> $1 and exists (
+        select ${otherNodeColumns} from node where id <> $1 and exists (
           select 1 from hold where owner = node.id and ${heldForRequests})`, [except])
     },
 
     /** Runs in a transaction that raises the epoch, so that no write under the old one is accepted. */
-    async releaseNode (queries: Queries, node: string, state: 2 | 3, nowMs: number): Promise<Released[]> {
+    async releaseNode (queries: Queries, node: string, state: 2 | 3): Promise<Released[]> {
       const accounts = await queries.all<{ account: string }>(
         `select distinct account from hold where owner = $1 and ${heldForRequests}`, [node])
       await statements.lockAccounts(queries, accounts.map(({ account }) => account), '')
       const released = await queries.all<Released>(`
-        update hold set state = $2, resolved_at = $3, spare = 0, spare_requested = 0
-        where owner = $1 and ${heldForRequests} returning account, amount as "amountNano"`, [node, state, nowMs])
+        update hold set state = $2, resolved_at = now_ms(), spare = 0, spare_requested = 0
+        where owner = $1 and ${heldForRequests} returning account, amount as "amountNano"`, [node, state])
       return await uncount(queries, released)
     },
 
     /** Returns what was released; null if the node has sent a heartbeat since, or another node was faster. */
-    async releaseDeadNode ({ id, epoch, heartbeatAt }: OtherNode, nowMs: number): Promise<Released[] | null> {
+    async releaseDeadNode (
+      { id, epoch, heartbeatAt }: Pick<OtherNode, 'id' | 'epoch' | 'heartbeatAt'>
+    ): Promise<Released[] | null> {
       return await store.transaction(async (queries) => {
         const fenced = await queries.run(
           'update node set epoch = epoch + 1 where id = $1 and epoch = $2 and heartbeat_at = $3', [id, epoch, heartbeatAt])
-        return fenced === 0 ? null : await this.releaseNode(queries, id, holdState.revoked, nowMs)
+        return fenced === 0 ? null : await this.releaseNode(queries, id, holdState.revoked)
       })
     },
 
     /** Releases up to `maxExpiredAtOnce` holds, and returns them. */
-    async releaseExpired (nowMs: number): Promise<Released[]> {
+    async releaseExpired (): Promise<Released[]> {
       const due = await store.all<{ id: string, account: string }>(`
-        select id, account from hold where state = 0 and expires_at is not null and expires_at <= $1
-        order by expires_at limit ${maxExpiredAtOnce}`, [nowMs])
+        select id, account from hold where kind = 'job' and state = 0 and expires_at is not null and expires_at <= now_ms()
+        order by expires_at limit ${maxExpiredAtOnce}`)
       if (due.length === 0) return []
       return await store.transaction(async (queries) => {
         // A hold ends on all accounts of its chain, and the limit may have cut one in two.
@@ -65,9 +68,9 @@ export function createStaleHolds (store: Store) {
           `select distinct account from hold where id in (select id from ${ids.sql} as given)`, [given])
         await statements.lockAccounts(queries, accounts.map(({ account }) => account), '')
         const released = await queries.all<Released>(`
-          update hold set state = ${holdState.revoked}, resolved_at = $2
+          update hold set state = ${holdState.revoked}, resolved_at = now_ms()
           where state = 0 and id in (select id from ${ids.sql} as given)
-          returning account, amount as "amountNano"`, [given, nowMs])
+          returning account, amount as "amountNano"`, [given])
         return await uncount(queries, released)
       })
     }

@@ -5,9 +5,9 @@ import type { AccountRow } from '../sql/accounts.ts'
 import { holdState, type DurableRow } from '../sql/durable-holds.ts'
 import { chainId, type Inserted } from '../sql/entries.ts'
 import { createStatements } from '../sql/statements.ts'
-import type { Batch } from '../types.ts'
+import { isFree, type Batch } from '../types.ts'
 import { insertDurable } from './durable-holds.ts'
-import { applyTo, availableNano, balanceSpare, createAccountState, grant, heldNano, spareNano } from './grant.ts'
+import { applyTo, availableNano, balanceNano, balanceSpare, createAccountState, grant, heldNano, spareNano } from './grant.ts'
 import type { AccountState } from './grant.ts'
 import { createPostings, noChange, type Postings } from './postings.ts'
 import { requestPeerSpare } from './request-peer-spare.ts'
@@ -49,10 +49,9 @@ export function createCommit (context: CommitContext): Commit {
 
 async function write (transaction: Transaction): Promise<Committed & { states: Map<string, AccountState> }> {
   const { statements, queries, batch, dirty, term, options, sentAtMs } = transaction
-  const nowMs = transaction.clock()
   const accounts = accountsOf(batch)
   for (const { account } of dirty) accounts.add(account)
-  const { rows, renewed } = await lock(transaction, accounts, nowMs)
+  const { rows, renewed } = await lock(transaction, accounts)
   const booked = await bookedSequences(transaction, rows)
   const ids = durableIds(batch)
   const durable = ids.length === 0
@@ -66,10 +65,10 @@ async function write (transaction: Transaction): Promise<Committed & { states: M
 
   const reserved = batch.reservations.length === 0
     ? nothingReserved
-    : await reserve(transaction, states, durable, nowMs)
+    : await reserve(transaction, states, durable)
   for (const state of states.values()) balanceSpare(state, options, sentAtMs)
-  if (ids.length > 0) await statements.endDurable(queries, nowMs, postings.ended(inserted))
-  await writeAccounts(transaction, states, nowMs)
+  if (ids.length > 0) await statements.endDurable(queries, postings.ended(inserted))
+  await writeAccounts(transaction, states)
   return { sentAtMs, renewed, states, postings, ...reserved }
 }
 
@@ -77,14 +76,14 @@ const noDurable: ReadonlyMap<string, readonly DurableRow[]> = new Map()
 
 /** Also proves that the term goes on, with a heartbeat where one is needed. Throws TermEnded. */
 async function lock (
-  { store, statements, queries, term, node }: Transaction, accounts: ReadonlySet<string>, nowMs: number
+  { store, statements, queries, term, node, requestMs }: Transaction, accounts: ReadonlySet<string>
 ): Promise<{ rows: AccountRow[], renewed: boolean }> {
   if (store.engine === 'sqlite') {
     // No other transaction writes before this one ends, and all holds of a node end with its term.
     const rows = await statements.lockAccounts(queries, accounts, term.id)
     if (rows.some(({ allowanceState }) => allowanceState === holdState.open)) return { rows, renewed: false }
   }
-  if (!await statements.heartbeat(queries, node, term.epoch, nowMs)) throw new TermEnded(term)
+  if (!await statements.heartbeat(queries, node, term.epoch, requestMs())) throw new TermEnded(term)
   return { rows: await statements.lockAccounts(queries, accounts, term.id), renewed: true }
 }
 
@@ -101,23 +100,22 @@ async function bookedSequences (
   return booked
 }
 
-type Reserved = Pick<Committed, 'granted' | 'refused' | 'deferred' | 'known'>
+type Reserved = Pick<Committed, 'granted' | 'refused' | 'known'>
 
-const nothingReserved: Reserved = { granted: [], refused: [], deferred: [], known: [] }
+const nothingReserved: Reserved = { granted: [], refused: [], known: [] }
 
 async function reserve (
   transaction: Transaction, states: ReadonlyMap<string, AccountState>,
-  durable: ReadonlyMap<string, readonly DurableRow[]>, nowMs: number
+  durable: ReadonlyMap<string, readonly DurableRow[]>
 ): Promise<Reserved> {
   const { reservations } = transaction.batch
   const { granted, short, refused } = grant(reservations.filter(({ id }) => !durable.has(id)), states)
-  const rejected = await insertDurable(transaction, granted, nowMs)
+  const rejected = await insertDurable(transaction, granted)
   const isRejected = new Set(rejected.map(({ reservation }) => reservation))
-  const { deferred, refused: refusedForGood } = await requestPeerSpare(transaction, short, nowMs)
+  const tooShort = await requestPeerSpare(transaction, short)
   return {
     granted: granted.filter(({ reservation }) => !isRejected.has(reservation)),
-    refused: [...refused, ...refusedForGood, ...rejected],
-    deferred,
+    refused: [...refused, ...tooShort, ...rejected],
     known: reservations.flatMap((reservation) => {
       const rows = durable.get(reservation.id)
       return rows === undefined ? [] : [{ reservation, rows }]
@@ -132,14 +130,14 @@ function accountsOf ({ settlements, reservations }: Batch): Set<string> {
     if (chain !== last) for (const account of chain) accounts.add(account)
     last = chain
   }
-  for (const { hold } of settlements) add(hold.chain)
+  for (const { hold } of settlements) if (!isFree(hold)) add(hold.chain)
   for (const { chain } of reservations) add(chain)
   return accounts
 }
 
 function durableIds ({ settlements, reservations }: Batch): string[] {
   const ids: string[] = []
-  for (const { hold } of settlements) if (hold.grant === null) ids.push(hold.id)
+  for (const { hold } of settlements) if (hold.grant === null && !isFree(hold)) ids.push(hold.id)
   for (const { id, durable } of reservations) if (durable !== null) ids.push(id)
   return ids
 }
@@ -152,7 +150,7 @@ async function insertPostings (
 }
 
 async function writeAccounts (
-  { statements, queries, term, node }: Transaction, states: ReadonlyMap<string, AccountState>, nowMs: number
+  { statements, queries, term, node }: Transaction, states: ReadonlyMap<string, AccountState>
 ): Promise<void> {
   const all = [...states.values()]
   const used = all.filter(({ row, change, allowedNano }) =>
@@ -168,14 +166,14 @@ async function writeAccounts (
     spent: state.change.spentNano,
     held: heldNano(state) - state.row.heldNano
   })).filter(({ spent, held }) => spent !== 0 || held !== 0)
-  await statements.writeAllowances(queries, term.id, node, nowMs, allowances)
+  await statements.writeAllowances(queries, term.id, node, allowances)
   await statements.changeAccounts(queries, changes)
 }
 
 function acknowledge (state: AccountState, term: Term, atMs: number): void {
   const { allowance } = state
   applyTo(state)
-  allowance.available = { nano: availableNano(state), atMs }
+  allowance.available = { nano: availableNano(state), unspentNano: balanceNano(state), atMs }
   if (state.grantedNano > 0) Object.assign(allowance, { usedAtMs: atMs, idle: false })
   term.dirty.delete(allowance)
   forgetIfEmpty(term, allowance)

@@ -6,12 +6,12 @@ import type { Committed, Transaction } from './transaction.ts'
 
 /** Inserts the durable holds among what was granted. Returns those rejected because their key has ended. */
 export async function insertDurable (
-  { statements, queries, node }: Transaction, granted: readonly LockedReservation[], nowMs: number
+  { statements, queries, node }: Transaction, granted: readonly LockedReservation[]
 ): Promise<Committed['refused']> {
   const durable = granted.filter(({ reservation }) => reservation.durable !== null)
   if (durable.length === 0) return []
   const rows = durable.flatMap(({ reservation }) => holdRows(reservation))
-  const inserted = await statements.insertDurable(queries, node, nowMs, rows)
+  const inserted = await statements.insertDurable(queries, node, rows)
   const rejected = durable.filter(({ reservation }) => !inserted.has(reservation.id))
   if (rejected.length === 0) return []
 
@@ -29,7 +29,6 @@ export async function insertDurable (
 
 function holdRows ({ id, chain, key, amountNano, durable }: PendingReservation): NewHoldRow[] {
   if (durable === null) return []
-  const { kind, expiresAt } = durable
-  const common = { id, kind, amount: amountNano, api_key: key, expires_at: expiresAt }
+  const common = { id, amount: amountNano, api_key: key, expires_at: durable.expiresAt }
   return chain.map((account) => ({ ...common, account }))
 }

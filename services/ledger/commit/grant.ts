@@ -1,5 +1,6 @@
 import type { GatewayError } from '../../shared/errors.ts'
-import { insufficientQuota, unknownAccount } from '../errors.ts'
+import { budgetPrefix } from '../accounts.ts'
+import { FundsHeld, insufficientQuota, unknownAccount, type ShortOf } from '../errors.ts'
 import type { NodeAllowance } from '../node-allowance.ts'
 import type { LedgerOptions } from '../options.ts'
 import type { AccountRow } from '../sql/accounts.ts'
@@ -33,8 +34,7 @@ export function createAccountState (
     row,
     allowance,
     change,
-    // Requests that cost more than their hold can have used up more than the row has.
-    allowedNano: Math.max(0, allowance.grantedNano - change.postedNano),
+    allowedNano: allowance.grantedNano - change.postedNano,
     grantedNano: 0,
     durableNano: 0
   }
@@ -45,13 +45,17 @@ export function heldNano ({ row, change, allowedNano, durableNano }: AccountStat
   return row.heldNano - row.allowanceNano + allowedNano - change.releasedNano + durableNano
 }
 
-/** What the account has left beside everything that is held. */
-export function availableNano (state: AccountState): number {
-  const { row, change } = state
-  return row.creditsNano - row.spentNano - change.spentNano - heldNano(state)
+/** What the account has not spent. */
+export function balanceNano ({ row, change }: AccountState): number {
+  return row.creditsNano - row.spentNano - change.spentNano
 }
 
-/** What of the allowance no request uses; negative when requests cost more than they held. */
+/** What the account has left beside everything that is held. */
+export function availableNano (state: AccountState): number {
+  return balanceNano(state) - heldNano(state)
+}
+
+/** What of the allowance no request uses. */
 export function spareNano ({ allowance, change, allowedNano, grantedNano }: AccountState): number {
   const stillPostedNano = allowance.postedNano - change.postedNano - change.suspendedNano
   return allowedNano - allowance.inFlightNano - stillPostedNano - grantedNano
@@ -113,26 +117,25 @@ export function balanceSpare (
   if (excessNano < 0 && isUsed) state.allowedNano += Math.min(-excessNano, Math.max(0, availableNano(state)))
 }
 
-/** The accounts that cannot cover the amount. */
-export function shortages (
-  { reservation, states }: LockedReservation
-): { account: string, lackingNano: number }[] {
-  return states.flatMap((state) => {
-    const lackingNano = reservation.amountNano - withinReachNano(state)
-    return lackingNano > 0 ? [{ account: state.row.id, lackingNano }] : []
-  })
+/** Returns 402 if an account has spent too much to cover the amount, else FundsHeld. */
+export function shortageError ({ reservation, states }: LockedReservation): GatewayError {
+  const { amountNano, chain } = reservation
+  const poor = states.find((state) => amountNano > balanceNano(state))
+  if (poor !== undefined) {
+    return insufficientQuota({
+      of: shortOf(chain, poor.row.id),
+      balanceNano: balanceNano(poor),
+      heldNano: heldNano(poor) - Math.max(0, spareNano(poor)),
+      neededNano: amountNano
+    })
+  }
+  const short = states.find((state) => amountNano > withinReachNano(state))
+  return new FundsHeld(short?.row.id ?? chain[0] ?? '', amountNano)
 }
 
-/** Returns the 402, in the figures of the first account that is short. */
-export function shortageError ({ reservation: { amountNano }, states }: LockedReservation): GatewayError {
-  const short = states.find((state) => amountNano > withinReachNano(state)) ?? states[0]
-  if (short === undefined) throw new Error('a reservation has no account')
-  const { row, change } = short
-  return insufficientQuota({
-    balanceNano: row.creditsNano - row.spentNano - change.spentNano,
-    heldNano: heldNano(short) - Math.max(0, spareNano(short)),
-    neededNano: amountNano
-  })
+function shortOf ([payer]: readonly string[], account: string): ShortOf {
+  if (account === payer) return 'account'
+  return account.startsWith(budgetPrefix) ? 'budget' : 'parent'
 }
 
 function takeFromAllowances ({ amountNano }: PendingReservation, states: readonly AccountState[]): boolean {

@@ -1,7 +1,9 @@
+import { usageText } from '../booked-usage.ts'
+import type { Posting } from '../ledger.ts'
 import type { Term } from '../node-allowance.ts'
 import { holdState, type DurableRow, type EndedRow } from '../sql/durable-holds.ts'
 import { chainId, type EntryRow, type Inserted } from '../sql/entries.ts'
-import type { OpenHold, Settlement } from '../types.ts'
+import { isFree, type OpenHold, type Settlement, type SuspenseReason } from '../types.ts'
 
 /**
  * What becomes of a settlement: charged to its accounts; booked to suspense, because its money was given to
@@ -40,7 +42,7 @@ export function createPostings (settlements: readonly Settlement[], known: Known
     const entry = entryOf(settlement, outcome)
     decided.push({ settlement, outcome, entry })
     if (entry === null) continue
-    entries.push(entry)
+    entries.push(entry, ...excessOf(settlement, outcome))
     chains.add(settlement.hold.chain)
   }
 
@@ -53,15 +55,16 @@ export function createPostings (settlements: readonly Settlement[], known: Known
     /** Sums up settlements per account; only entries that were `inserted` are spent. */
     changes (inserted: Inserted): Map<string, BalanceChange> {
       const changes = createChanges()
-      for (const { settlement: { hold, sequence, posting, suspended }, outcome, entry } of decided) {
-        const amountNano = posting?.amountNano ?? 0
+      for (const { settlement: { hold, sequence, charge, suspended }, outcome, entry } of decided) {
+        if (isFree(hold)) continue
+        const amountNano = charge?.amountNano ?? 0
         const isNew = isCharged(outcome, entry, inserted)
         for (const account of hold.chain) {
           const change = changes.of(account)
           // Also where it was booked before: then by a commit whose answer got lost, after which it still
           // counts as posted here.
           if (hold.grant?.term === term) {
-            change[suspended ? 'suspendedNano' : 'postedNano'] += amountNano
+            change[suspended === null ? 'postedNano' : 'suspendedNano'] += amountNano
             if (sequence > change.sequence) change.sequence = sequence
           }
           if (isNew) change.spentNano += amountNano
@@ -76,9 +79,9 @@ export function createPostings (settlements: readonly Settlement[], known: Known
 
     ended (inserted: Inserted): EndedRow[] {
       const rows: EndedRow[] = []
-      for (const { settlement: { hold, posting }, outcome, entry } of decided) {
-        if (hold.grant !== null || outcome === 'skip') continue
-        const settled = isCharged(outcome, entry, inserted) ? posting?.amountNano ?? null : null
+      for (const { settlement: { hold, charge }, outcome, entry } of decided) {
+        if (hold.grant !== null || isFree(hold) || outcome === 'skip') continue
+        const settled = isCharged(outcome, entry, inserted) ? charge?.amountNano ?? null : null
         rows.push({ id: hold.id, state: settled === null ? holdState.released : holdState.settled, settled })
       }
       return rows
@@ -111,34 +114,60 @@ function createChanges () {
 }
 
 function outcomeOf (
-  { hold: { grant, chain: [account = ''] }, sequence, suspended }: Settlement, { term, booked }: KnownHolds,
-  [row]: readonly DurableRow[]
+  { hold, sequence, suspended }: Settlement, { term, booked }: KnownHolds, [row]: readonly DurableRow[]
 ): Outcome {
+  const { grant, chain: [account = ''] } = hold
+  if (isFree(hold)) return suspended === null ? 'charge' : 'skip'
   if (grant !== null) {
     if (sequence > 0 && sequence <= (booked.get(grant.term)?.get(account) ?? 0)) return 'skip'
-    return grant.term === term && !suspended ? 'charge' : 'suspend'
+    return grant.term === term && suspended === null ? 'charge' : 'suspend'
   }
   if (row?.state === holdState.settled || row?.state === holdState.released) return 'skip'
-  return row?.state === holdState.open && !suspended ? 'charge' : 'suspend'
+  return row?.state === holdState.open && suspended === null ? 'charge' : 'suspend'
 }
 
-function entryOf ({ hold, sequence, posting, at }: Settlement, outcome: Outcome): EntryRow | null {
-  if (posting === null || posting.amountNano === 0 || outcome === 'skip') return null
-  const charged = outcome === 'charge'
+function entryOf (settlement: Settlement, outcome: Outcome): EntryRow | null {
+  const { hold, sequence, charge, suspended } = settlement
+  if (charge === null || outcome === 'skip') return null
+  // Suspense is money, so nothing stands there for nothing.
+  if (outcome === 'suspend' && charge.posting.amountNano === 0) return null
+  const { amountNano, excessNano, posting } = charge
+  const isSuspended = outcome === 'suspend'
+  const reason = isSuspended ? suspended ?? 'late' : null
+  // A hold has at most one entry: recognised by the sequence number if it has one.
+  const key = isSuspended || sequence === 0 ? `usage:${hold.id}` : null
+  if (isSuspended || excessNano === 0) return rowOf(settlement, { key, posting, reason })
+  // A report finds the requests that were not charged in full by this member.
+  const usage = { ...posting.usage, excessNano }
+  return rowOf(settlement, { key, posting: { ...posting, amountNano, usage }, reason })
+}
+
+/** What a charged request cost above its hold. */
+function excessOf (settlement: Settlement, outcome: Outcome): EntryRow[] {
+  const { hold, charge } = settlement
+  if (charge === null || charge.excessNano === 0 || outcome !== 'charge') return []
+  const posting = { ...charge.posting, amountNano: charge.excessNano }
+  return [rowOf(settlement, { key: `excess:${hold.id}`, posting, reason: 'over_hold' })]
+}
+
+interface RowParts { key: string | null, posting: Posting, reason: SuspenseReason | null }
+
+function rowOf ({ hold, at }: Settlement, { key, posting, reason }: RowParts): EntryRow {
   return {
-    // A hold has at most one entry: recognised by the sequence number if it has one.
-    idempotency_key: charged && sequence > 0 ? null : `usage:${hold.id}`,
+    idempotency_key: key,
     at,
-    debit: charged ? hold.chain[0] ?? '' : 'suspense',
+    debit: reason === null ? hold.chain[0] ?? '' : 'suspense',
     credit: 'revenue',
     amount: posting.amountNano,
-    kind: charged ? 'usage' : 'suspense',
+    kind: reason === null ? 'usage' : 'suspense',
     ref: posting.ref,
     model: posting.model,
-    usage: JSON.stringify(posting.usage),
+    provider: posting.provider ?? null,
+    usage: usageText(posting),
     estimated: posting.estimated ? 1 : 0,
-    hold: hold.grant === null ? hold.id : null,
+    hold: hold.grant === null && !isFree(hold) ? hold.id : null,
     api_key: hold.key,
-    chain: chainId(hold.chain)
+    chain: chainId(hold.chain),
+    reason
   }
 }

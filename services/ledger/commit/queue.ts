@@ -1,8 +1,10 @@
 import { StoreUnavailable } from '../../store/store.ts'
-import type { Posting } from '../ledger.ts'
+import type { BoundedCharge } from '../hold/bounded-charge.ts'
 import type { Batch, NodeContext, OpenHold, PendingReservation } from '../types.ts'
 
-interface QueueContext extends Pick<NodeContext, 'options' | 'timers' | 'clock'> {
+interface QueueContext extends Pick<NodeContext, 'options' | 'timers'> {
+  /** Milliseconds since 1970. */
+  clock: () => number
   /**
    * Commits a batch, removing from it what is done. Throws StoreUnavailable when the rest has to be tried
    * again, another error when some of it never can be written.
@@ -126,14 +128,14 @@ export function createQueue ({ write, options, timers, clock, onOutage }: QueueC
     },
 
     /**
-     * Ends a hold; without a posting, it is released. The entry's time is when its batch was opened; after a
+     * Ends a hold; without a charge, it is released. The entry's time is when its batch was opened; after a
      * failure, when `settle` was called. Resolves once it is on disk, however long the database is away;
      * rejects if it never can be.
      */
-    settle (hold: OpenHold, posting: Posting | null): Promise<void> {
+    settle (hold: OpenHold, charge: BoundedCharge | null): Promise<void> {
       const batch = openBatch()
       const at = batch.at ?? clock()
-      batch.settlements.push({ hold, sequence: sequenceFor(hold), posting, at, suspended: false })
+      batch.settlements.push({ hold, sequence: sequenceFor(hold), charge, at, suspended: null })
       batch.size++
       queue.unflushed++
       wake(isFull(batch) ? 0 : options.flushMs)

@@ -1,24 +1,13 @@
-import { shortageError, shortages, type LockedReservation } from './grant.ts'
+import { FundsHeld } from '../errors.ts'
+import { shortageError, type LockedReservation } from './grant.ts'
 import type { Committed, Transaction } from './transaction.ts'
 
-/** Asks other nodes for spare money. Refuses what that would not cover, or did not in `peerSpareMs`. */
+/** Refuses reservations, and asks other nodes for their spare money where the missing money is only held. */
 export async function requestPeerSpare (
-  { statements, queries, term, options, sentAtMs }: Transaction, short: readonly LockedReservation[],
-  nowMs: number
-): Promise<Pick<Committed, 'deferred' | 'refused'>> {
-  const result: Pick<Committed, 'deferred' | 'refused'> = { deferred: [], refused: [] }
-  if (short.length === 0) return result
-  const lacking = short.map((locked) => shortages(locked))
-  const accounts = [...new Set(lacking.flat().map(({ account }) => account))]
-  const spare = await statements.requestSpare(queries, term.id, nowMs - options.leaseMs, accounts)
-
-  for (const [index, locked] of short.entries()) {
-    const { reservation } = locked
-    const suffices = lacking[index]?.every(({ account, lackingNano }) =>
-      lackingNano <= (spare.get(account) ?? 0))
-    reservation.giveUpAtMs ??= sentAtMs + options.peerSpareMs
-    if (suffices === true && sentAtMs < reservation.giveUpAtMs) result.deferred.push(reservation)
-    else result.refused.push({ reservation, error: shortageError(locked) })
-  }
-  return result
+  { statements, queries, term, options }: Transaction, short: readonly LockedReservation[]
+): Promise<Committed['refused']> {
+  const refused = short.map((locked) => ({ reservation: locked.reservation, error: shortageError(locked) }))
+  const held = refused.flatMap(({ error }) => error instanceof FundsHeld ? [error.account] : [])
+  if (held.length > 0) await statements.requestSpare(queries, term.id, options.leaseMs, held)
+  return refused
 }

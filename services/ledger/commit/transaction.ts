@@ -14,13 +14,11 @@ export interface Committed {
   postings: Postings
   granted: LockedReservation[]
   refused: { reservation: PendingReservation, error: Error }[]
-  /** Waiting for money that other nodes have spare. */
-  deferred: PendingReservation[]
   /** Reservations whose id has a durable hold already, open or ended. */
   known: { reservation: PendingReservation, rows: readonly DurableRow[] }[]
 }
 
-export type CommitContext = Pick<NodeContext, 'store' | 'node' | 'options' | 'clock' | 'monotonic'>
+export type CommitContext = Pick<NodeContext, 'store' | 'node' | 'options' | 'requestMs' | 'monotonic'>
 
 export interface Transaction extends CommitContext {
   statements: Statements

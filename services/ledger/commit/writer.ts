@@ -2,9 +2,10 @@ import type { Log } from '../../shared/log.ts'
 import { StoreUnavailable } from '../../store/store.ts'
 import { TermEnded, type NodeMembership } from '../cluster/node-membership.ts'
 import { idempotencyConflict } from '../errors.ts'
+import type { Ledger } from '../ledger.ts'
 import { allowanceOf, type Term } from '../node-allowance.ts'
 import { holdState, type DurableRow } from '../sql/durable-holds.ts'
-import type { Batch, PendingReservation, Settlement } from '../types.ts'
+import { isFree, type Batch, type PendingReservation, type Settlement } from '../types.ts'
 import type { Commit } from './commit.ts'
 import type { Committed } from './transaction.ts'
 
@@ -12,7 +13,8 @@ interface WriterContext {
   commit: Commit
   membership: NodeMembership
   log: Log
-  counts: { suspended: number, lost: number }
+  counts: { lost: number }
+  reportSuspended: Ledger['reportSuspended']
 }
 
 const maxTerms = 3
@@ -23,7 +25,7 @@ const maxTerms = 3
  * StoreUnavailable when what is left in the batch is to be tried again, AggregateError when settlements were
  * lost.
  */
-export function createWriter ({ commit, membership, log, counts }: WriterContext) {
+export function createWriter ({ commit, membership, log, counts, reportSuspended }: WriterContext) {
   async function inTerm (batch: Batch, withDirty: (term: Term) => Parameters<Commit>[2]): Promise<void> {
     for (let attempts = 1; ; attempts++) {
       const term = membership.term ?? await membership.join()
@@ -39,12 +41,9 @@ export function createWriter ({ commit, membership, log, counts }: WriterContext
   }
 
   function report (committed: Committed, term: Term): void {
-    const { sentAtMs, renewed, postings, granted, known, refused, deferred } = committed
+    const { sentAtMs, renewed, postings, granted, known, refused } = committed
     if (renewed) membership.renewed(term, sentAtMs)
-    for (const entry of postings.suspended) {
-      counts.suspended++
-      log.error(entry, 'a request was settled too late to be charged and is booked to suspense')
-    }
+    reportSuspended(postings.suspended)
     for (const { reservation } of granted) {
       const { chain, amountNano, durable } = reservation
       const allowances = durable === null ? chain.map((account) => allowanceOf(term, account)) : null
@@ -52,7 +51,6 @@ export function createWriter ({ commit, membership, log, counts }: WriterContext
     }
     for (const { reservation, rows } of known) reportKnown(reservation, rows)
     for (const { reservation, error } of refused) reservation.refused(error)
-    for (const reservation of deferred) reservation.retry()
   }
 
   async function writeOne (item: Batch): Promise<Error | null> {
@@ -62,21 +60,21 @@ export function createWriter ({ commit, membership, log, counts }: WriterContext
       if (error instanceof StoreUnavailable || !(error instanceof Error)) throw error
       for (const reservation of item.reservations) reservation.refused(error)
       const [settlement] = item.settlements
-      if (settlement?.suspended === true) return lose(settlement, error)
       if (settlement !== undefined) {
+        if (settlement.suspended === 'rejected' || isFree(settlement.hold)) return lose(settlement, error)
         log.error({ err: error, hold: settlement.hold.id }, 'a request cannot be charged to its account')
-        settlement.suspended = true
+        settlement.suspended = 'rejected'
         return await writeOne(item)
       }
     }
     return null
   }
 
-  function lose ({ hold, posting }: Settlement, error: Error): Error {
+  function lose ({ hold, charge }: Settlement, error: Error): Error {
     counts.lost++
-    log.error({ err: error, hold: hold.id, chain: hold.chain, posting }, 'a request could not be booked at all')
+    log.error({ err: error, hold: hold.id, chain: hold.chain, posting: charge?.posting }, 'a request could not be booked at all')
     if (hold.grant !== null && hold.grant.term === membership.term) {
-      for (const allowance of hold.grant.allowances) allowance.postedNano -= posting?.amountNano ?? 0
+      for (const allowance of hold.grant.allowances) allowance.postedNano -= charge?.amountNano ?? 0
     }
     return error
   }

@@ -3,25 +3,28 @@ import { StoreUnavailable } from '../../store/store.ts'
 import type { NodeMembership } from '../cluster/node-membership.ts'
 import type { Queue } from '../commit/queue.ts'
 import type { Hold, Posting, Reservation } from '../ledger.ts'
-import { grantFromMemory, type Grant } from '../node-allowance.ts'
+import { grantFromMemory, reachNano, type Grant } from '../node-allowance.ts'
 import type { LedgerOptions } from '../options.ts'
-import type { NodeContext, OpenHold, PendingReservation } from '../types.ts'
+import { isFree, type NodeContext, type OpenHold, type PendingReservation } from '../types.ts'
+import { BoundedCharge } from './bounded-charge.ts'
+import { createLateReservations } from './late-reservations.ts'
 
 interface HoldsContext extends NodeContext {
   membership: NodeMembership
   queue: Queue
-  counts: { overages: number }
 }
 
 const maxChain = 8
 const maxIdLength = 200
-const retryMs = 50
 
 export type Holds = ReturnType<typeof createHolds>
 
-/** Creates the holds of this node, from memory where its allowances suffice, else by the next commit. */
+/**
+ * Creates the holds of this node, from memory where its allowances suffice, else by the next commit. When
+ * other requests hold the money, a reservation waits for them.
+ */
 export function createHolds (context: HoldsContext) {
-  const { membership, queue, options, timers, clock, monotonic, log, counts } = context
+  const { store, membership, queue, options, monotonic, log } = context
   /** Fresh ones are only counted. */
   const known = new Map<string, Hold | Promise<Hold>>()
   let freshCount = 0
@@ -29,32 +32,45 @@ export function createHolds (context: HoldsContext) {
   let closed = false
 
   const ends: HoldEnds = {
-    settle (hold, posting) {
+    settle (hold, charge) {
       drop(hold)
-      const { amountNano } = posting
-      if (amountNano > hold.amountNano) counts.overages++
       if (closed) {
+        const { posting } = charge
         log.error({ hold: hold.id, chain: hold.chain, posting }, 'a hold was settled after the ledger was closed')
         return Promise.resolve()
       }
       for (const allowance of hold.grant?.allowances ?? []) {
         allowance.inFlightNano -= hold.amountNano
-        allowance.postedNano += amountNano
+        allowance.postedNano += charge.amountNano
       }
-      return queue.settle(hold, posting)
+      const written = queue.settle(hold, charge)
+      wake(hold, hold.amountNano - charge.amountNano)
+      return written
     },
 
     release (hold) {
       drop(hold)
-      if (hold.grant === null) return closed ? Promise.resolve() : queue.settle(hold, null)
+      if (isFree(hold)) return Promise.resolve()
+      if (hold.grant === null) {
+        if (closed) return Promise.resolve()
+        const written = queue.settle(hold, null)
+        wake(hold, hold.amountNano)
+        return written
+      }
       const { term, allowances } = hold.grant
       for (const allowance of allowances) {
         allowance.inFlightNano -= hold.amountNano
         term.dirty.add(allowance)
       }
       if (!closed) queue.touch()
+      wake(hold, 0)
       return Promise.resolve()
     }
+  }
+
+  function wake ({ chain, grant }: OpenHold, restNano: number): void {
+    // The rest of a hold from memory is in the allowance already.
+    if (waiters.accounts.size > 0) waiters.wake(chain, grant === null ? restNano : 0)
   }
 
   function drop ({ id, fresh }: OpenHold): void {
@@ -68,35 +84,29 @@ export function createHolds (context: HoldsContext) {
     return hold
   }
 
-  function reserveInDatabase (reservation: Reservation, durable: PendingReservation['durable']): Promise<Hold> {
-    if (queue.outage !== null) throw new StoreUnavailable(queue.outage)
-    if (queue.waiting >= options.maxWaiting) {
-      throw new StoreUnavailable(new Error(`${options.maxWaiting} reservations are waiting`))
-    }
-    const { id, chain, key, amountNano } = reservation
-    const { promise, resolve, reject } = Promise.withResolvers<Hold>()
-    const pending: PendingReservation = {
-      id,
-      chain,
-      key,
-      amountNano,
-      durable,
-      giveUpAtMs: null,
-      granted: (grant, heldNano) => resolve(open(reservation, grant, heldNano)),
-      refused (error) {
-        known.delete(id)
-        // The database may have stored the hold all the same, and nothing is going to use it.
-        if (durable?.kind === 'request' && error instanceof StoreUnavailable) {
-          ends.release({ id, chain, key, amountNano, grant: null, fresh: false })
-        }
-        reject(error)
-      },
-      retry: () => { timers.after(retryMs, () => queue.reserve(pending)) }
-    }
-    known.set(id, promise)
-    queue.reserve(pending)
-    return promise
+  /** A free request needs no money, so its account is neither read nor locked. */
+  function openFree (reservation: Reservation): Hold {
+    const { id, chain, key, fresh = false } = reservation
+    if (!fresh) return open(reservation, null, 0)
+    freshCount++
+    return new GrantedHold({ id, chain, key, amountNano: 0, grant: null, fresh }, ends)
   }
+
+  function takeFromMemory ({ chain, amountNano }: Reservation, durable: PendingReservation['durable']): Grant | null {
+    const { term } = membership
+    const nowMs = monotonic()
+    if (durable !== null || term === null || nowMs >= membership.grantUntilMs) return null
+    return grantFromMemory(term, chain, amountNano, nowMs)
+  }
+
+  const late = createLateReservations({
+    ...context,
+    reachNano: (account) => membership.term === null ? 0 : reachNano(membership.term, account),
+    takeFromMemory,
+    open,
+    refused: ({ id }) => known.delete(id)
+  })
+  const { waiters } = late
 
   return {
     reserve (reservation: Reservation): Hold | Promise<Hold> {
@@ -108,39 +118,47 @@ export function createHolds (context: HoldsContext) {
       if (queue.unflushed >= options.maxUnflushed) {
         throw new StoreUnavailable(new Error(`${queue.unflushed} settlements wait for the database`))
       }
-      const durable = durability(reservation, options, clock)
-      const { term } = membership
-      const nowMs = monotonic()
-      if (durable === null && term !== null && nowMs < membership.grantUntilMs) {
-        const grant = grantFromMemory(term, chain, amountNano, nowMs)
-        if (grant !== null) {
-          if (!fresh) return open(reservation, grant, amountNano)
-          freshCount++
-          return new GrantedHold({ id, chain, key, amountNano, grant, fresh }, ends)
-        }
+      if (amountNano === 0) return openFree(reservation)
+      const durable = durability(reservation, options, store.clock)
+      const contested = waiters.accounts.size === 0 ? undefined : waiters.contested(chain)
+      const grant = contested === undefined ? takeFromMemory(reservation, durable) : null
+      if (grant === null) {
+        const granted = late.reserve(reservation, durable, contested)
+        known.set(id, granted)
+        return granted
       }
-      return reserveInDatabase(reservation, durable)
+      if (!fresh) return open(reservation, grant, amountNano)
+      freshCount++
+      return new GrantedHold({ id, chain, key, amountNano, grant, fresh }, ends)
     },
 
     forget (id: string): void {
       known.delete(id)
     },
 
+    /** Refuses reservations that wait for money, from now on too. */
+    refuseWaiting (error: Error): void {
+      waiters.close(error)
+    },
+
     /** Refuses new reservations; open holds may still end. */
     beginClose (): void {
       closing = true
+      waiters.close(new StoreUnavailable(new Error('The ledger is closed')))
     },
 
     close (): void {
       closed = true
     },
 
-    get count () { return known.size + freshCount }
+    get count () { return known.size + freshCount },
+    get waiting () { return waiters.size },
+    askedNano: late.askedNano
   }
 }
 
 interface HoldEnds {
-  settle (hold: OpenHold, posting: Posting): Promise<void>
+  settle (hold: OpenHold, charge: BoundedCharge): Promise<void>
   release (hold: OpenHold): Promise<void>
 }
 
@@ -149,6 +167,7 @@ class GrantedHold implements Hold {
   readonly #hold: OpenHold
   readonly #ends: HoldEnds
   #ended: Promise<void> | null = null
+  #chargedNano = 0
 
   constructor (hold: OpenHold, ends: HoldEnds) {
     this.#hold = hold
@@ -159,11 +178,13 @@ class GrantedHold implements Hold {
 
   get amountNano () { return this.#hold.amountNano }
 
+  get chargedNano () { return this.#chargedNano }
+
   settle (posting: Posting): Promise<void> {
     if (this.#ended !== null) return this.#ended
-    if (assertSafe(posting.amountNano) < 0) throw new RangeError(`A request cannot cost ${posting.amountNano}`)
-    if (posting.amountNano === 0) return this.release()
-    this.#ended = this.#ends.settle(this.#hold, posting)
+    const charge = new BoundedCharge(this.#hold.amountNano, posting)
+    this.#chargedNano = charge.amountNano
+    this.#ended = this.#ends.settle(this.#hold, charge)
     return this.#ended
   }
 
@@ -174,15 +195,13 @@ class GrantedHold implements Hold {
 }
 
 function durability (
-  { amountNano, durable = false, expiresAt }: Reservation, options: LedgerOptions, clock: () => number
+  { durable = false, expiresAt }: Reservation, { durableMs }: LedgerOptions, clock: () => number
 ): PendingReservation['durable'] {
-  if (durable) return { kind: 'job', expiresAt: expiresAt ?? clock() + options.durableMs }
-  if (amountNano <= options.durableOverNano) return null
-  return { kind: 'request', expiresAt: expiresAt ?? clock() + options.maxRequestMs + options.marginMs }
+  return durable ? { expiresAt: expiresAt ?? clock() + durableMs } : null
 }
 
 function check ({ id, chain, amountNano }: Reservation): void {
-  if (assertSafe(amountNano) <= 0) throw new RangeError(`A reservation must be positive, not ${amountNano}`)
+  if (assertSafe(amountNano) < 0) throw new RangeError(`A reservation cannot be negative: ${amountNano}`)
   if (id.length === 0 || id.length > maxIdLength) {
     throw new RangeError(`An id must have 1 to ${maxIdLength} characters: ${id.slice(0, maxIdLength)}`)
   }

@@ -1,9 +1,12 @@
 import type { Queries, Store } from '../../store/store.ts'
 import { createPostings } from '../commit/postings.ts'
 import type { Posting } from '../ledger.ts'
+import type { EntryRow } from '../sql/entries.ts'
 import { createStatements } from '../sql/statements.ts'
+import { isFree, type Settlement } from '../types.ts'
+import { BoundedCharge } from './bounded-charge.ts'
 
-/** A hold that a job took with `reserve({ durable: true })`. */
+/** A hold that a job took with `reserve({ durable: true })`; of 0 for a free job, which took none. */
 export interface JobHold {
   id: string
   /** The paying account first. */
@@ -12,27 +15,34 @@ export interface JobHold {
   amountNano: number
 }
 
+interface Ending extends Pick<Settlement, 'at' | 'suspended'> { posting: Posting | null }
+
 export type JobHolds = ReturnType<typeof createJobHolds>
 
-/** Ends holds of jobs, with the rows of the ledger, within the transaction that ends the job; idempotent. */
+/**
+ * Ends holds of jobs, with the rows of the ledger, within the transaction that ends the job; idempotent.
+ * Returns the entries in suspense, for `Ledger.reportSuspended` once that transaction is committed.
+ */
 export function createJobHolds (engine: Store['engine']) {
   const statements = createStatements(engine)
 
   async function end (
-    queries: Queries, hold: JobHold, posting: Posting | null, at: number, suspended: boolean
-  ): Promise<void> {
-    await statements.lockAccounts(queries, hold.chain, '')
-    const rows = await statements.readDurable(queries, [hold.id])
-    const settlement = { hold: { ...hold, grant: null, fresh: false }, sequence: 0, posting, at, suspended }
+    queries: Queries, hold: JobHold, { posting, ...ending }: Ending
+  ): Promise<EntryRow[]> {
+    if (!isFree(hold)) await statements.lockAccounts(queries, hold.chain, '')
+    const rows = isFree(hold) ? [] : await statements.readDurable(queries, [hold.id])
+    const charge = posting === null ? null : new BoundedCharge(hold.amountNano, posting)
+    const settlement = { hold: { ...hold, grant: null, fresh: false }, sequence: 0, charge, ...ending }
     const durable = new Map([[hold.id, rows]])
     const postings = createPostings([settlement], { term: null, booked: new Map(), durable })
     await statements.insertChains(queries, [...postings.chains])
     const inserted = await statements.insertEntries(queries, postings.entries)
-    await statements.endDurable(queries, at, postings.ended(inserted))
+    await statements.endDurable(queries, postings.ended(inserted))
     const changes = Array.from(postings.changes(inserted), ([id, { spentNano, releasedNano }]) => ({
       id, spent: spentNano, held: 0 - releasedNano
     }))
     await statements.changeAccounts(queries, changes)
+    return postings.suspended
   }
 
   return {
@@ -40,17 +50,16 @@ export function createJobHolds (engine: Store['engine']) {
     async keep (queries: Queries, id: string): Promise<void> {
       await queries.run('update hold set expires_at = null where id = $1 and state = 0', [id])
     },
-    /** Charges what the job cost, at most what is held, and releases the rest; zero releases everything. */
-    async settle (queries: Queries, hold: JobHold, posting: Posting, at: number): Promise<void> {
-      const amountNano = Math.min(posting.amountNano, hold.amountNano)
-      await end(queries, hold, { ...posting, amountNano }, at, false)
+    /** Charges what the job cost and releases the rest. */
+    async settle (queries: Queries, hold: JobHold, posting: Posting, at: number): Promise<EntryRow[]> {
+      return await end(queries, hold, { posting, at, suspended: null })
     },
-    async release (queries: Queries, hold: JobHold, at: number): Promise<void> {
-      await end(queries, hold, null, at, false)
+    async release (queries: Queries, hold: JobHold, at: number): Promise<EntryRow[]> {
+      return await end(queries, hold, { posting: null, at, suspended: null })
     },
     /** Releases everything, and books to suspense what the provider may charge the operator nevertheless. */
-    async suspend (queries: Queries, hold: JobHold, posting: Posting, at: number): Promise<void> {
-      await end(queries, hold, posting, at, true)
+    async suspend (queries: Queries, hold: JobHold, posting: Posting, at: number): Promise<EntryRow[]> {
+      return await end(queries, hold, { posting, at, suspended: 'unverified' })
     }
   }
 }

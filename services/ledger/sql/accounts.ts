@@ -28,7 +28,7 @@ interface AccountStatements {
   /** In the order of their ids, to avoid deadlocks. */
   lockAccounts (queries: Queries, accounts: Iterable<string>, term: string): Promise<AccountRow[]>
   writeAllowances (
-    queries: Queries, term: string, node: string, nowMs: number, rows: readonly AllowanceRow[]
+    queries: Queries, term: string, node: string, rows: readonly AllowanceRow[]
   ): Promise<void>
   changeAccounts (queries: Queries, rows: readonly ChangeRow[]): Promise<void>
 }
@@ -55,11 +55,11 @@ const ofSqlite: AccountStatements = {
     return rows
   },
 
-  async writeAllowances (queries, term, node, nowMs, rows) {
+  async writeAllowances (queries, term, node, rows) {
     for (const { account, amount, spare, booked_sequence: sequence } of rows) {
       const updated = await queries.run(updateAllowance, [term, account, amount, spare, sequence])
       if (updated > 0) continue
-      await queries.run(insertAllowance, [term, account, node, amount, spare, sequence, nowMs])
+      await queries.run(insertAllowance, [term, account, node, amount, spare, sequence])
     }
   },
 
@@ -73,7 +73,7 @@ const lockAccount = `
   where account.id = $1`
 const updateAllowance = `
   update hold set amount = $3, spare = $4, booked_sequence = $5, spare_requested = 0 where id = $1 and account = $2`
-const insertAllowance = `insert into hold (${allowanceColumns}) values ($1, $2, 'node', $3, $4, $5, $6, $7)`
+const insertAllowance = `insert into hold (${allowanceColumns}) values ($1, $2, 'node', $3, $4, $5, $6, now_ms())`
 const changeAccount = 'update account set spent = spent + $2, held = held + $3 where id = $1'
 
 function ofPostgres (): AccountStatements {
@@ -90,7 +90,7 @@ function ofPostgres (): AccountStatements {
     order by account.id for no key update of account`
   const writeAllowances = `
     insert into hold (${allowanceColumns})
-    select $2, account, 'node', $3, amount, spare, booked_sequence, cast($4 as bigint)
+    select $2, account, 'node', $3, amount, spare, booked_sequence, now_ms()
     from ${allowances.sql} as given where true
     on conflict (id, account) do update set
       amount = excluded.amount, spare = excluded.spare, booked_sequence = excluded.booked_sequence, spare_requested = 0`
@@ -102,8 +102,8 @@ function ofPostgres (): AccountStatements {
       return await queries.all<AccountRow>(lockAccounts, [ids.parameter(accounts), term])
     },
 
-    async writeAllowances (queries, term, node, nowMs, rows) {
-      if (rows.length > 0) await queries.run(writeAllowances, [allowances.parameter(rows), term, node, nowMs])
+    async writeAllowances (queries, term, node, rows) {
+      if (rows.length > 0) await queries.run(writeAllowances, [allowances.parameter(rows), term, node])
     },
 
     async changeAccounts (queries, rows) {

@@ -9,7 +9,6 @@ export interface DurableRow { id: string, account: string, amountNano: number, s
 export interface NewHoldRow extends Record<string, Value> {
   id: string
   account: string
-  kind: 'request' | 'job'
   amount: number
   api_key: string
   expires_at: number
@@ -24,7 +23,7 @@ interface KeyState { id: string, revokedAt: number | null, expiresAt: number | n
 export function durableHoldStatements (engine: Store['engine']) {
   const ids = createJsonIds(engine)
   const holds = createJsonRows<NewHoldRow>(engine, {
-    id: 'text', account: 'text', kind: 'text', amount: 'bigint', api_key: 'text', expires_at: 'bigint'
+    id: 'text', account: 'text', amount: 'bigint', api_key: 'text', expires_at: 'bigint'
   })
   const ended = createJsonRows<EndedRow>(engine, { id: 'text', state: 'bigint', settled: 'bigint' })
   const readDurable = `
@@ -32,13 +31,13 @@ export function durableHoldStatements (engine: Store['engine']) {
     where id in (select id from ${ids.sql} as given) order by id, account`
   const insertDurable = `
     insert into hold (id, account, kind, owner, amount, created_at, expires_at)
-    select id, account, kind, $2, amount, cast($3 as bigint), expires_at from ${holds.sql} as given
+    select id, account, 'job', $2, amount, now_ms(), expires_at from ${holds.sql} as given
     where exists (
       select 1 from api_key where api_key.id = given.api_key and api_key.revoked_at is null
-      and (api_key.expires_at is null or api_key.expires_at > cast($3 as bigint)))
+      and (api_key.expires_at is null or api_key.expires_at > now_ms()))
     returning id`
   const endDurable = `
-    update hold set state = given.state, settled = given.settled, resolved_at = $2
+    update hold set state = given.state, settled = given.settled, resolved_at = now_ms()
     from ${ended.sql} as given where hold.id = given.id and hold.state = 0`
   const readKeys = `
     select id, revoked_at as "revokedAt", expires_at as "expiresAt" from api_key
@@ -50,14 +49,14 @@ export function durableHoldStatements (engine: Store['engine']) {
 
     /** Returns the ids inserted: those whose key is valid. */
     async insertDurable (
-      queries: Queries, node: string, nowMs: number, rows: readonly NewHoldRow[]
+      queries: Queries, node: string, rows: readonly NewHoldRow[]
     ): Promise<Set<string>> {
-      const inserted = await queries.all<{ id: string }>(insertDurable, [holds.parameter(rows), node, nowMs])
+      const inserted = await queries.all<{ id: string }>(insertDurable, [holds.parameter(rows), node])
       return new Set(inserted.map(({ id }) => id))
     },
 
-    async endDurable (queries: Queries, nowMs: number, rows: readonly EndedRow[]): Promise<void> {
-      if (rows.length > 0) await queries.run(endDurable, [ended.parameter(rows), nowMs])
+    async endDurable (queries: Queries, rows: readonly EndedRow[]): Promise<void> {
+      if (rows.length > 0) await queries.run(endDurable, [ended.parameter(rows)])
     },
 
     async readKeys (queries: Queries, keys: Iterable<string>): Promise<KeyState[]> {

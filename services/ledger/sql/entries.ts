@@ -13,11 +13,14 @@ export interface EntryRow extends Record<string, Value> {
   kind: 'usage' | 'suspense'
   ref: string
   model: string
+  provider: string | null
   usage: string
   estimated: number
   hold: string | null
   api_key: string
   chain: string
+  /** A `SuspenseReason`; null for usage. */
+  reason: string | null
 }
 
 export type Inserted = Pick<ReadonlySet<string>, 'has'>
@@ -44,11 +47,13 @@ const entryColumns = {
   kind: 'text',
   ref: 'text',
   model: 'text',
+  provider: 'text',
   usage: 'text',
   estimated: 'bigint',
   hold: 'text',
   api_key: 'text',
-  chain: 'text'
+  chain: 'text',
+  reason: 'text'
 } as const
 const entryColumnNames = Object.keys(entryColumns) as (keyof typeof entryColumns)[]
 
@@ -81,10 +86,12 @@ export function entryStatements (engine: Store['engine']) {
 const usual = { kind: 'usage', credit: 'revenue', estimated: 0, hold: null } as const
 const ofUsual = {
   shared: {
-    columns: ['at', 'debit', 'model', 'api_key', 'chain'],
-    add: ({ at, debit, model, api_key: key, chain }, values) => values.push(at, debit, model, key, chain),
+    columns: ['at', 'debit', 'model', 'provider', 'api_key', 'chain'],
+    add: ({ at, debit, model, provider, api_key: key, chain }, values) =>
+      values.push(at, debit, model, provider, key, chain),
     areAlike: (one, other) => one.at === other.at && one.api_key === other.api_key &&
-      one.model === other.model && one.debit === other.debit && one.chain === other.chain
+      one.model === other.model && one.provider === other.provider && one.debit === other.debit &&
+      one.chain === other.chain
   },
   constants: usual
 } satisfies Partial<RowInsert<EntryRow>>

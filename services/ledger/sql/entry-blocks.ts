@@ -21,11 +21,11 @@ const recordBlock = `
     select seq, at from entry where seq > coalesce((select max(last) from entry_block), 0) order by seq limit $1
   ) having count(*) = $1`
 
-/** Returns the `from` clause for entries from `$1` up to, excluding, `$2`; ms since 1970. */
-export function entriesOfPeriod (engine: Store['engine']): string {
+/** Returns the `from` clause for entries from one parameter up to, excluding, the other; ms since 1970. */
+export function entriesOfPeriod (engine: Store['engine'], from = '$1', to = '$2'): string {
   if (engine === 'postgres') return 'entry'
   return `(
-      select first, last from entry_block where latest >= $1 and earliest < $2
+      select first, last from entry_block where latest >= ${from} and earliest < ${to}
       union all select coalesce(max(last), 0) + 1, ${Number.MAX_SAFE_INTEGER} from entry_block
     ) as block cross join entry on entry.seq between block.first and block.last`
 }

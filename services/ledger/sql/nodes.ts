@@ -4,18 +4,17 @@ import type { Queries, Store } from '../../store/store.ts'
 /** The statements on the terms of nodes, for one engine. */
 export function nodeStatements (engine: Store['engine']) {
   const accounts = createJsonIds(engine)
-  /** Allowances of other live nodes with spare money; `$3` is the oldest heartbeat of a live node. */
-  const peers = `
-    kind = 'node' and state = 0 and spare > 0 and id <> $2 and account in (select id from ${accounts.sql} as given)
-    and exists (select 1 from node where node.id = hold.owner and node.heartbeat_at > $3)`
-  const spareOfPeers = `
-    select account, cast(sum(spare) as bigint) as "spareNano" from hold where ${peers} group by account`
-  const askPeers = `update hold set spare_requested = 1 where ${peers}`
+  /** `$3` is how long a live node may be silent. One without spare money may have some later. */
+  const askPeers = `
+    update hold set spare_requested = 1
+    where kind = 'node' and state = 0 and amount > 0 and spare_requested = 0 and id <> $2
+    and account in (select id from ${accounts.sql} as given)
+    and exists (select 1 from node where node.id = hold.owner and node.heartbeat_at > now_ms() - cast($3 as bigint))`
   return {
     /** Locks the node's row, so that its holds are not released meanwhile; false if they have been. */
-    async heartbeat (queries: Queries, node: string, epoch: number, nowMs: number): Promise<boolean> {
+    async heartbeat (queries: Queries, node: string, epoch: number, requestMs: number): Promise<boolean> {
       const renewed = await queries.run(
-        'update node set heartbeat_at = $3 where id = $1 and epoch = $2', [node, epoch, nowMs])
+        'update node set heartbeat_at = now_ms(), request_ms = $3 where id = $1 and epoch = $2', [node, epoch, requestMs])
       return renewed === 1
     },
 
@@ -26,14 +25,11 @@ export function nodeStatements (engine: Store['engine']) {
       return new Map(rows.map(({ account, sequence }) => [account, sequence]))
     },
 
-    /** Returns how much other nodes have spare, and asks them for it. */
+    /** Asks other nodes for what they have spare; they give it back at their next commit. */
     async requestSpare (
-      queries: Queries, term: string, aliveSinceMs: number, short: readonly string[]
-    ): Promise<Map<string, number>> {
-      const params = [accounts.parameter(short), term, aliveSinceMs]
-      const rows = await queries.all<{ account: string, spareNano: number }>(spareOfPeers, params)
-      if (rows.length > 0) await queries.run(askPeers, params)
-      return new Map(rows.map(({ account, spareNano }) => [account, spareNano]))
+      queries: Queries, term: string, leaseMs: number, short: readonly string[]
+    ): Promise<void> {
+      await queries.run(askPeers, [accounts.parameter(short), term, leaseMs])
     }
   }
 }

@@ -1,5 +1,7 @@
 import type { Deployments } from '../../deployments/deployments.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
+import { readOpenSuspense, type OpenSuspense } from '../../ledger/suspense.ts'
+import type { ReportedCost } from '../../requests/cost-watch.ts'
 import type { Store } from '../../store/store.ts'
 import type { Job } from '../../videos/job.ts'
 import type { Metrics, Reading } from './metrics.ts'
@@ -47,16 +49,51 @@ export function countJobs ({ counter }: Metrics): (job: Pick<Job, 'state' | 'cos
   }
 }
 
+/** Registers what stands in suspense, on all nodes; read at most once in `maxAgeMs`. */
+export function showSuspense (metrics: Metrics, store: Pick<Store, 'reports'>, maxAgeMs = 60_000): void {
+  let last = { atMs: -Infinity, open: Promise.resolve<OpenSuspense>({ count: 0, amountUsd: 0 }) }
+  function read (): Promise<OpenSuspense> {
+    const nowMs = performance.now()
+    if (nowMs - last.atMs <= maxAgeMs) return last.open
+    last = { atMs: nowMs, open: readOpenSuspense(store) }
+    last.open.catch(() => { last.atMs = -Infinity })
+    return last.open
+  }
+  const { gauge } = metrics
+  gauge({ name: 'suspense_entries', help: 'Amounts in suspense that an operator has to clear or write off.' },
+    async () => (await read()).count)
+  gauge({ name: 'suspense_usd', help: 'Their sum in US dollars.' }, async () => (await read()).amountUsd)
+}
+
 /** Registers the metrics of the ledger; `violations` reads how many its checks have found. */
 export function showLedger (metrics: Metrics, ledger: Ledger, violations: () => number): void {
   const { gauge, counter } = metrics
   gauge({ name: 'holds', help: 'Requests that hold money on this node.' }, () => ledger.openHoldCount)
+  gauge({ name: 'ledger_waiting', help: 'Requests that wait for money that other requests hold.' }, () => ledger.waitingCount)
   gauge({ name: 'ledger_unflushed', help: 'Settlements that are not in the database yet.' }, () => ledger.unflushedCount)
-  counter({ name: 'ledger_overages_total', help: 'Requests that cost more than their hold.' },
+  counter({ name: 'ledger_overages_total', help: 'Requests and jobs that cost more than their hold; the excess is in suspense.' },
     () => ledger.overageCount)
-  counter({ name: 'ledger_suspended_total', help: 'Requests that were settled too late to be charged.' },
+  counter({ name: 'ledger_suspended_total', help: 'Requests and jobs that could not be charged and are in suspense.' },
     () => ledger.suspendedCount)
   counter({ name: 'ledger_lost_total', help: 'Settlements that the database rejected permanently.' },
     () => ledger.lostCount)
   counter({ name: 'ledger_violations_total', help: 'Violations found by the hourly checks of the books.' }, violations)
+}
+
+/** Registers the counter of unexpected costs that providers report; returns the function that counts one. */
+export function countCostMismatches (
+  { counter }: Metrics
+): (cost: Pick<ReportedCost, 'provider' | 'model'>) => void {
+  const counts = new Map<string, Reading>()
+  counter({
+    name: 'provider_cost_mismatch_total',
+    help: 'Requests whose provider reported another cost than expected.',
+    labels: ['provider', 'model']
+  }, () => [...counts.values()])
+  return ({ provider, model }) => {
+    const name = `${provider}\n${model}`
+    const reading = counts.get(name) ?? { labels: { provider: provider ?? '', model }, value: 0 }
+    reading.value++
+    if (counts.has(name) || counts.size < maxDeployments) counts.set(name, reading)
+  }
 }

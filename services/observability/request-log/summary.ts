@@ -1,4 +1,4 @@
-import type { Queries, Value } from '../../store/store.ts'
+import type { Store, Value } from '../../store/store.ts'
 
 export type SummaryDimension = 'key' | 'model' | 'day'
 
@@ -59,7 +59,9 @@ type Selected = Omit<SummaryRow, 'averageMs' | 'averageFirstByteMs' | SummaryDim
 }
 
 /** Aggregates the request log. Times are of successful requests. Throws StoreUnavailable. */
-export async function summarize (queries: Pick<Queries, 'all'>, query: SummaryQuery): Promise<SummaryRow[]> {
+export async function summarize (
+  { reports }: Pick<Store, 'reports'>, query: SummaryQuery
+): Promise<SummaryRow[]> {
   const { by, limit } = query
   const params: Value[] = [query.from, query.to]
   const conditions = ['at >= $1', 'at < $2']
@@ -75,7 +77,7 @@ export async function summarize (queries: Pick<Queries, 'all'>, query: SummaryQu
   }
   const columns = by.map((dimension, index) => `${groups[index]} as "${dimension}", `).join('')
   const grouping = by.length === 0 ? '' : `group by ${groups.join(', ')} order by ${groups.join(', ')}`
-  const rows = await queries.all<Selected>(`select ${columns} ${sums} from request_log
+  const rows = await reports.all<Selected>(`select ${columns} ${sums} from request_log
     where ${conditions.join(' and ')} ${grouping} limit $${params.push(limit)}`, params)
   return rows.map(({ key = null, model = null, day = null, good, goodMs, firsts, firstMs, ...row }) => ({
     ...row,

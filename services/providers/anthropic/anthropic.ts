@@ -1,8 +1,8 @@
 import { isText } from '../../shared/json.ts'
 import { isEventStream, notAStream, readObject } from '../../upstream/answer-body.ts'
-import {
-  createReport, type ChatAnswer, type ChatApi, type ChatCall, type StreamReport, type Upstream
-} from '../provider.ts'
+import { recordChoices } from '../generated-text.ts'
+import type { ChatAnswer, ChatApi, ChatCall, Upstream } from '../provider.ts'
+import { createReport, recordUsage, type StreamReport } from '../report.ts'
 import { readUsage } from '../usage.ts'
 import { toCompletion } from './completion.ts'
 import { readAnthropicError } from './errors.ts'
@@ -43,9 +43,10 @@ export function createAnthropic ({ baseUrl, apiKey, headers, connect }: Upstream
 
   async function readWhole (exchange: Exchange, report: StreamReport): Promise<ChatAnswer> {
     const body = toCompletion(await readObject(exchange), apiKey)
-    report.usage = readUsage(body)
     report.model = body.model === '' ? null : body.model
-    if (report.usage === null) report.delivered.takeText(JSON.stringify(body.choices))
+    const usage = readUsage(body)
+    if (usage === null) recordChoices(report, body.choices)
+    else recordUsage(report, usage, false)
     return { kind: 'json', body, text: null, report }
   }
 

@@ -1,6 +1,8 @@
 import type { ChatCompletionChunk, ChatCompletionDelta } from '../../../schemas/openai/chat-completions.ts'
 import { isObject, type JsonObject } from '../../shared/json.ts'
-import type { FinishReason, StreamReport } from '../provider.ts'
+import { recordChunk } from '../generated-text.ts'
+import type { FinishReason } from '../provider.ts'
+import { recordUsage, type StreamReport, type Usage } from '../report.ts'
 import { readUsage } from '../usage.ts'
 import { messageHead, textOf, toThinkingBlock } from './completion.ts'
 import { mapStopReason, refusalText } from './map-stop-reason.ts'
@@ -61,6 +63,9 @@ export class MessageChunks {
     this.#head = messageHead(message)
     if (this.#head.model !== '') this.#report.model = this.#head.model
     this.#counts = updateCounts(this.#counts, message.usage)
+    const usage = this.#usage
+    // The output it counts is sent later, so it covers no text. Some servers do not know the input yet.
+    if (usage !== null && usage.prompt > 0) Object.assign(this.#report, { usage, isPartial: true })
     return []
   }
 
@@ -101,8 +106,6 @@ export class MessageChunks {
     if (delta.type !== 'thinking_delta') return []
     const text = textOf(delta.thinking)
     block.thought.thinking += text
-    // Thoughts are billed too if the message breaks off before its usage is known.
-    this.#report.delivered.takeText(text)
     return this.#deltas(...reasoning(text))
   }
 
@@ -118,26 +121,36 @@ export class MessageChunks {
     return block.isEmpty ? this.#deltas(args(block.index, JSON.stringify(block.input ?? {}))) : []
   }
 
+  /** Its counts are totals; those with a reason to stop are final, even if `message_stop` does not follow. */
   #end ({ delta, usage }: JsonObject): ChatCompletionChunk[] {
     this.#counts = updateCounts(this.#counts, usage)
     const { stop_reason: reason, stop_details: details } = isObject(delta) ? delta : {}
-    if (typeof reason !== 'string') return []
-    // The usage is final here, even if the stream breaks off before `message_stop`.
-    this.#report.usage = readUsage({ usage: toUsage(this.#counts) })
     const refusal = refusalText(reason, details)
-    return [...this.#deltas(...refusal === null ? [] : [{ refusal }]), this.#chunk({}, mapStopReason(reason))]
+    const chunks = typeof reason === 'string'
+      ? [...this.#deltas(...refusal === null ? [] : [{ refusal }]), this.#chunk({}, mapStopReason(reason))]
+      : []
+    const isCounted = isObject(usage) && usage.output_tokens != null
+    if (isCounted && this.#usage !== null) recordUsage(this.#report, this.#usage, chunks.length === 0)
+    return chunks
+  }
+
+  /** Null if the provider has not said how long the prompt is. */
+  get #usage (): Usage | null {
+    return this.#counts.input === null ? null : readUsage({ usage: toUsage(this.#counts) })
   }
 
   #stop (): ChatCompletionChunk[] {
     this.isDone = true
-    const usage = toUsage(this.#counts)
-    return [{ ...this.#head, object: 'chat.completion.chunk', choices: [], usage }]
+    const usage = this.#counts.input === null ? {} : { usage: toUsage(this.#counts) }
+    return [{ ...this.#head, object: 'chat.completion.chunk', choices: [], ...usage }]
   }
 
   #deltas (...deltas: Delta[]): ChatCompletionChunk[] {
     const first = this.#hasBegun ? [] : [this.#chunk({ role: 'assistant', content: '', refusal: null })]
     this.#hasBegun = true
-    return [...first, ...deltas.map(delta => this.#chunk(delta))]
+    const chunks = deltas.map(delta => this.#chunk(delta))
+    for (const chunk of chunks) recordChunk(this.#report, chunk)
+    return [...first, ...chunks]
   }
 
   #chunk (delta: Delta, reason: FinishReason | null = null): ChatCompletionChunk {

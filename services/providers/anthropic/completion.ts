@@ -32,8 +32,14 @@ export function toCompletion (body: unknown, secret: string | null): ChatComplet
       finish_reason: mapStopReason(body.stop_reason),
       logprobs: null
     }],
-    ...(isObject(body.usage) ? { usage: toUsage(updateCounts(noCounts, body.usage)) } : {})
+    ...usageOf(body.usage)
   }
+}
+
+/** Absent if the input was not counted: it would be free. */
+function usageOf (reported: unknown): Pick<ChatCompletion, 'usage'> {
+  const counts = updateCounts(noCounts, reported)
+  return counts.input === null ? {} : { usage: toUsage(counts) }
 }
 
 /** The fields that every chunk of an answer repeats. */

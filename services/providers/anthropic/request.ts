@@ -1,4 +1,5 @@
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
+import { effectiveLimit } from '../../shared/request-fields.ts'
 import type { ChatCall } from '../provider.ts'
 import { cacheControlIn, convertToMessages } from './convert-to-messages.ts'
 import { droppedFields, refuseUnsupportedFields } from './fields.ts'
@@ -51,7 +52,7 @@ function removeThoughts (turns: MessagesRequest['messages']): void {
 
 /** `max_tokens`: the client's limit, the one set by the balance, or the model's own, which caps both. */
 function limitOf ({ request, outputLimit, maxOutput }: Asked, traits: AnthropicTraits): number {
-  const wanted = request.max_completion_tokens ?? request.max_tokens ?? outputLimit
+  const wanted = effectiveLimit({ request, outputLimit })
   const most = maxOutput ?? null
   if (wanted === null) return most ?? traits.maxOutput
   return Math.min(wanted, most ?? wanted)

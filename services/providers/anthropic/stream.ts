@@ -2,10 +2,10 @@ import type { ChatCompletionChunk } from '../../../schemas/openai/chat-completio
 import { UpstreamError } from '../../shared/errors.ts'
 import { isObject, type JsonObject } from '../../shared/json.ts'
 import { EventSplitter, eventsIn, type SseEvent } from '../../upstream/sse.ts'
-import type { StreamReport } from '../provider.ts'
 import { MessageChunks } from './chunks.ts'
 import { anthropicErrorIn } from './errors.ts'
 import type { Exchange } from '../../upstream/exchange.ts'
+import type { StreamReport } from '../report.ts'
 
 interface StreamOptions {
   /** Masked in errors. */

@@ -1,6 +1,8 @@
 import { isObject, type JsonObject } from '../../shared/json.ts'
 import { isEventStream, maxAnswerBytes, notAStream, objectOf, parseAnswer } from '../../upstream/answer-body.ts'
-import { createReport, type ChatAnswer, type ChatApi, type ChatCall, type Upstream } from '../provider.ts'
+import { recordChoices } from '../generated-text.ts'
+import type { ChatAnswer, ChatApi, ChatCall, Upstream } from '../provider.ts'
+import { createReport, recordUsage } from '../report.ts'
 import { readUsage } from '../usage.ts'
 import { toChatCompletion } from './answer.ts'
 import { geminiErrorIn, readGeminiError } from './errors.ts'
@@ -42,10 +44,9 @@ export function createGemini ({ apiKey, headers, connection, download }: Upstrea
     const exchange = await send('POST', `/${pathOf(model)}:generateContent`, signal, body)
     const completion = toChatCompletion(await objectIn(exchange), model, isLegacy)
     report.model = completion.model
-    report.usage = readUsage(completion)
-    if (report.usage === null) {
-      for (const { message } of completion.choices) report.delivered.takeText(JSON.stringify(message))
-    }
+    const usage = readUsage(completion)
+    if (usage === null) recordChoices(report, completion.choices)
+    else recordUsage(report, usage, false)
     return { kind: 'json', body: completion, text: null, report }
   }
 

@@ -7,6 +7,8 @@ import { megapixelsOf, nearestAspectRatio } from '../image-api/aspect-ratio.ts'
 import { createJsonClient } from '../image-api/json-client.ts'
 import { imageFromBase64 } from '../image-api/generated-image.ts'
 import type { Upstream } from '../provider.ts'
+import { tokenCount } from '../usage.ts'
+import { protobufCount } from './usage.ts'
 
 /** Generates images with `generateContent`. Source: Gemini API v1beta, `GenerationConfig.imageConfig`. */
 export function createGeminiImages (upstream: Upstream): ImageProvider {
@@ -71,25 +73,20 @@ function refusalIn (body: JsonObject, candidate: JsonObject | undefined): Upstre
   return new UpstreamError('bad_reply', 'yes', `The provider made no image (${reason || 'no reason given'}).`)
 }
 
+/** Null unless all are counts, and the image has tokens. */
 function usageIn (usage: unknown): ImageUsage | null {
   if (!isObject(usage)) return null
-  const written = countOf(usage.candidatesTokenCount)
+  const inputText = protobufCount(usage.promptTokenCount)
+  const written = protobufCount(usage.candidatesTokenCount)
+  const thoughts = protobufCount(usage.thoughtsTokenCount)
+  if (written === 0 || Number.isNaN(inputText + written + thoughts)) return null
   const output = Math.min(written, imageTokensIn(usage.candidatesTokensDetails) ?? written)
-  return {
-    inputText: countOf(usage.promptTokenCount),
-    inputImage: 0,
-    output,
-    outputText: written - output + countOf(usage.thoughtsTokenCount)
-  }
+  return { inputText, inputImage: 0, output, outputText: written - output + thoughts }
 }
 
-function imageTokensIn (details: unknown): number | null {
+function imageTokensIn (details: unknown): number | undefined {
   const entry = Array.isArray(details) ? details.find(one => isObject(one) && one.modality === 'IMAGE') : undefined
-  return isObject(entry) ? countOf(entry.tokenCount) : null
-}
-
-function countOf (value: unknown): number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : 0
+  return isObject(entry) ? tokenCount(entry.tokenCount) : undefined
 }
 
 /** A wrong key is reported with status 400. */

@@ -1,5 +1,6 @@
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
 import { isObject } from '../../shared/json.ts'
+import { effectiveLimit } from '../../shared/request-fields.ts'
 import type { ChatCall } from '../provider.ts'
 import { convertToContents } from './convert-to-contents.ts'
 import type { ReadPart } from './media.ts'
@@ -47,7 +48,7 @@ function configOf (
   const set = <Key extends keyof GenerationConfig>(key: Key, value: GenerationConfig[Key] | null): void => {
     if (value !== undefined && value !== null) config[key] = value
   }
-  set('maxOutputTokens', request.max_completion_tokens ?? request.max_tokens ?? outputLimit)
+  set('maxOutputTokens', effectiveLimit({ request, outputLimit }))
   set('temperature', request.temperature)
   set('topP', request.top_p)
   set('topK', topKOf(request))

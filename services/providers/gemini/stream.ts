@@ -2,18 +2,20 @@ import type { ChatCompletionChunk } from '../../../schemas/openai/chat-completio
 import { UpstreamError } from '../../shared/errors.ts'
 import { isObject, type JsonObject } from '../../shared/json.ts'
 import { EventSplitter, eventsIn } from '../../upstream/sse.ts'
-import type { StreamReport } from '../provider.ts'
+import { recordChunk } from '../generated-text.ts'
 import { readUsage } from '../usage.ts'
 import { ResponseChunks, type ChunkOptions } from './chunks.ts'
 import { geminiErrorIn } from './errors.ts'
+import { usageOf } from './usage.ts'
 import type { Exchange } from '../../upstream/exchange.ts'
+import { recordEnd, recordUsage, type StreamReport } from '../report.ts'
 
 /** Most bytes of comments between two events. */
 const maxCommentBytes = 256 * 1024
 
 /**
  * The chunks of a stream, the usage last. The report's usage is updated with every response, so that a stream
- * that breaks off is billed so far. Throws UpstreamError for an error, a malformed event, or a stream that
+ * that breaks off is charged so far. Throws UpstreamError for an error, a malformed event, or a stream that
  * ends before its candidates.
  */
 export async function * readChunks (
@@ -24,11 +26,15 @@ export async function * readChunks (
     const failure = geminiErrorIn(response, exchange.status)
     if (failure !== null) throw failure
     const chunks = maker.chunks(response)
-    report.usage = readUsage({ usage: maker.usage }) ?? report.usage
+    for (const chunk of chunks) recordChunk(report, chunk)
+    const usage = readUsage({ usage: usageOf(response.usageMetadata) })
+    if (usage !== null) recordUsage(report, usage, true)
     report.model = maker.model
     yield * chunks
   }
-  yield * maker.end()
+  const endings = maker.end()
+  recordEnd(report)
+  yield * endings
 }
 
 /** The responses; each event holds a whole one. */

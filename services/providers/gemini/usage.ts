@@ -1,19 +1,24 @@
 import type { CompletionUsage } from '../../../schemas/openai/usage.ts'
 import { isObject } from '../../shared/json.ts'
+import { tokenCount } from '../usage.ts'
 
-/** Gemini's counts in OpenAI's form: thoughts count as completion. Source: @google/genai 3.1.0. */
+/**
+ * Gemini's counts in OpenAI's form: thoughts count as completion. Null unless all of them are counts. Source:
+ * @google/genai 3.1.0.
+ */
 export function usageOf (metadata: unknown): CompletionUsage | null {
   if (!isObject(metadata)) return null
   if (metadata.promptTokenCount === undefined && metadata.totalTokenCount === undefined) return null
-  const thoughts = countOf(metadata.thoughtsTokenCount)
-  const prompt = countOf(metadata.promptTokenCount) + countOf(metadata.toolUsePromptTokenCount)
-  const completion = countOf(metadata.candidatesTokenCount) + thoughts
+  const thoughts = protobufCount(metadata.thoughtsTokenCount)
+  const prompt = protobufCount(metadata.promptTokenCount) + protobufCount(metadata.toolUsePromptTokenCount)
+  const completion = protobufCount(metadata.candidatesTokenCount) + thoughts
+  if (Number.isNaN(prompt + completion)) return null
   return {
     prompt_tokens: prompt,
     completion_tokens: completion,
     total_tokens: prompt + completion,
     prompt_tokens_details: {
-      cached_tokens: countOf(metadata.cachedContentTokenCount),
+      cached_tokens: tokenCount(metadata.cachedContentTokenCount) ?? 0,
       ...byModality(metadata.promptTokensDetails)
     },
     completion_tokens_details: { reasoning_tokens: thoughts, ...byModality(metadata.candidatesTokensDetails) }
@@ -29,12 +34,12 @@ function byModality (details: unknown): Record<string, number> {
   for (const detail of Array.isArray(details) ? details : []) {
     if (!isObject(detail) || typeof detail.modality !== 'string') continue
     const name = names[detail.modality]
-    if (name !== undefined) counts[name] = (counts[name] ?? 0) + countOf(detail.tokenCount)
+    if (name !== undefined) counts[name] = (counts[name] ?? 0) + (tokenCount(detail.tokenCount) ?? 0)
   }
   return counts
 }
 
-/** Protobuf omits zeros. */
-function countOf (value: unknown): number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : 0
+/** A count of tokens; protobuf omits zeros. NaN for what is no count. */
+export function protobufCount (value: unknown): number {
+  return tokenCount(value ?? 0) ?? NaN
 }

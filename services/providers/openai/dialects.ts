@@ -2,6 +2,8 @@ import { imageDialects, type ImageDialect } from './image-dialects.ts'
 import { createGeminiImages } from '../gemini/images.ts'
 import { createVeoVideos } from '../gemini/veo.ts'
 import type { FinishReason, ProviderParts } from '../provider.ts'
+import { openRouterCost, perplexityCost, xaiCost, type CostReader } from '../usage.ts'
+import type { GuardKind } from './output-guard.ts'
 import { createXaiVideos } from './xai-videos.ts'
 import { createOpenRouterVideos } from './openrouter-videos.ts'
 import { createOpenAIVideos, createTogetherVideos } from './videos.ts'
@@ -12,8 +14,15 @@ export interface Dialect {
   auth: { header: string, prefix: string }
   /** Query parameters of every request, unless the base URL has them. */
   query: Readonly<Record<string, string>>
-  /** The upstream's name for the output limit; null: the client's own passes. */
-  maxTokensField: 'max_tokens' | 'max_completion_tokens' | null
+  /** The names under which a chat request has its output limit: both where the server may know only one. */
+  limitFields: readonly ('max_tokens' | 'max_completion_tokens')[]
+  /** Whether a legacy completion may have `max_tokens: 0`; elsewhere that can mean no limit. */
+  takesZeroLimit: boolean
+  /**
+   * Whether the gateway ends a stream that is longer than what is held, for servers that may ignore a limit.
+   * `by-event`: every event with text is at least one token; `by-text`: not for certain. Null: they obey.
+   */
+  outputGuard: GuardKind | null
   /** Request fields the upstream refuses: dropped, and named in a response header. */
   drop: readonly string[]
   rename: Readonly<Record<string, string>>
@@ -33,8 +42,10 @@ export interface Dialect {
   usagePath: readonly string[]
   /** Whether reasoning tokens are counted in the total but not in the completion. */
   reasoningApart: boolean
-  /** Path of the reported cost, and its units per US dollar; null: not reported. */
-  cost: { path: readonly string[], unitsPerUsd: number } | null
+  /** Reads the reported cost; null: not reported. */
+  cost: CostReader | null
+  /** Path of the number of web searches, for models whose searches have a price each; null: not reported. */
+  searches: { path: readonly string[], models: RegExp } | null
   streamUsage: boolean
   completions: boolean
   /** Prefix to remove from the names in the list of models. */
@@ -60,7 +71,9 @@ export interface ReasoningRow {
 const base: Dialect = {
   auth: { header: 'authorization', prefix: 'Bearer ' },
   query: {},
-  maxTokensField: null,
+  limitFields: ['max_tokens', 'max_completion_tokens'],
+  takesZeroLimit: false,
+  outputGuard: null,
   drop: [],
   rename: {},
   roles: {},
@@ -73,6 +86,7 @@ const base: Dialect = {
   usagePath: ['usage'],
   reasoningApart: false,
   cost: null,
+  searches: null,
   streamUsage: true,
   completions: true,
   modelPrefix: '',
@@ -80,13 +94,19 @@ const base: Dialect = {
   videos: null
 }
 
+/** Self-hosted servers and gateways still offer OpenAI's video API, which OpenAI has ended. */
+const compatible: Dialect = { ...base, outputGuard: 'by-text', videos: createOpenAIVideos }
+
 /** Servers that run open models, whose chat templates lack the `developer` role. */
-const open: Dialect = { ...base, roles: { developer: 'system' }, reasoningField: 'reasoning' }
+const open: Dialect = {
+  ...base, outputGuard: 'by-event', roles: { developer: 'system' }, reasoningField: 'reasoning'
+}
 
 // Source: @ai-sdk/openai 4.0.118, reasoning models and the fields they refuse.
 const openai: Dialect = {
   ...base,
-  maxTokensField: 'max_completion_tokens',
+  limitFields: ['max_completion_tokens'],
+  takesZeroLimit: true,
   images: imageDialects.openai,
   reasoning: [{
     models: /^(o\d|gpt-5(?!-chat)|gpt-([6-9]|\d\d))/,
@@ -98,8 +118,7 @@ const openai: Dialect = {
 
 /** One row per kind of server, by the name used in `dialect:`. */
 export const dialects: Readonly<Record<string, Dialect>> = {
-  // Self-hosted servers and gateways still offer OpenAI's video API, which OpenAI has ended.
-  compatible: { ...base, videos: createOpenAIVideos },
+  compatible,
   openai,
   // Source: @ai-sdk/azure 4.0.85. Models are named by the customer's deployments.
   azure: { ...openai, auth: { header: 'api-key', prefix: '' }, query: { 'api-version': 'v1' } },
@@ -108,13 +127,15 @@ export const dialects: Readonly<Record<string, Dialect>> = {
     ...base,
     finishReasons: { error: 'error' },
     reasoningField: 'reasoning',
-    cost: { path: ['usage', 'cost'], unitsPerUsd: 1 },
+    cost: openRouterCost,
+    searches: { path: ['usage', 'server_tool_use_details', 'web_search_requests'], models: /^/ },
     images: imageDialects.openrouter,
     videos: createOpenRouterVideos
   },
-  // Source: console.groq.com/docs, OpenAI compatibility.
+  // Source: console.groq.com/docs, OpenAI compatibility; groq-sdk 1.6.0: `max_tokens` is deprecated.
   groq: {
     ...base,
+    limitFields: ['max_completion_tokens'],
     drop: ['logprobs', 'top_logprobs', 'logit_bias'],
     reasoningField: 'reasoning',
     usagePath: ['x_groq', 'usage'],
@@ -122,7 +143,8 @@ export const dialects: Readonly<Record<string, Dialect>> = {
   },
   together: {
     ...open,
-    maxTokensField: 'max_tokens',
+    outputGuard: null,
+    limitFields: ['max_tokens'],
     finishReasons: { eos: 'stop' },
     images: imageDialects.together,
     videos: createTogetherVideos,
@@ -131,7 +153,7 @@ export const dialects: Readonly<Record<string, Dialect>> = {
   // Source: @mistralai/mistralai 2.7.0, `ChatCompletionRequest`; unknown fields are refused.
   mistral: {
     ...base,
-    maxTokensField: 'max_tokens',
+    limitFields: ['max_tokens'],
     drop: [
       'logit_bias', 'logprobs', 'top_logprobs', 'user', 'safety_identifier', 'service_tier', 'store', 'verbosity',
       'prompt_cache_retention', 'prompt_cache_options', 'moderation'
@@ -147,7 +169,7 @@ export const dialects: Readonly<Record<string, Dialect>> = {
   },
   deepseek: {
     ...base,
-    maxTokensField: 'max_tokens',
+    limitFields: ['max_tokens'],
     roles: { developer: 'system' },
     reasoning: [{ models: /reasoner/, drop: ['logprobs', 'top_logprobs'], dropWhileReasoning: [], roles: {} }],
     finishReasons: { insufficient_system_resource: 'error' },
@@ -156,6 +178,8 @@ export const dialects: Readonly<Record<string, Dialect>> = {
   // Source: docs.x.ai, "Reasoning"; the unit of cost is a ten-billionth of a dollar.
   xai: {
     ...base,
+    // Only the newer one counts reasoning tokens.
+    limitFields: ['max_completion_tokens'],
     reasoning: [{
       models: /^grok-(3-mini|code|[4-9])(?!.*non-reasoning)/,
       drop: ['presence_penalty', 'frequency_penalty'],
@@ -163,13 +187,16 @@ export const dialects: Readonly<Record<string, Dialect>> = {
       roles: {}
     }],
     reasoningApart: true,
-    cost: { path: ['usage', 'cost_in_usd_ticks'], unitsPerUsd: 1e10 },
+    cost: xaiCost,
+    searches: { path: ['usage', 'num_sources_used'], models: /^/ },
     images: imageDialects.xai,
     videos: createXaiVideos
   },
-  // Source: ai.google.dev, "OpenAI compatibility"; unknown fields are refused. Signatures pass unchanged.
+  // Source: ai.google.dev, "OpenAI compatibility"; unknown fields are refused, and so are two output limits.
+  // Signatures pass unchanged.
   gemini: {
     ...base,
+    limitFields: ['max_completion_tokens'],
     drop: ['store', 'metadata', 'frequency_penalty', 'top_k'],
     reasoningApart: true,
     completions: false,
@@ -178,9 +205,27 @@ export const dialects: Readonly<Record<string, Dialect>> = {
     nativeImages: createGeminiImages,
     mediaBase: { replaces: '/openai', by: '' }
   },
-  vllm: { ...open, videos: createOpenAIVideos },
+  // Sources: docs.perplexity.ai, docs.fireworks.ai, @cerebras/cerebras_cloud_sdk 1.91.0.
+  perplexity: {
+    ...base,
+    limitFields: ['max_tokens'],
+    cost: perplexityCost,
+    searches: { path: ['usage', 'num_search_queries'], models: /deep-research/ },
+    completions: false
+  },
+  fireworks: { ...base, limitFields: ['max_tokens'] },
+  cerebras: { ...base, limitFields: ['max_completion_tokens'], reasoningField: 'reasoning' },
+  // Sources: docs.api.nvidia.com, deepinfra.com/docs, platform.moonshot.ai/docs, huggingface.co/docs. Some of
+  // their servers refuse fields they do not know.
+  nvidia: { ...compatible, limitFields: ['max_tokens'] },
+  deepinfra: { ...compatible, limitFields: ['max_tokens'] },
+  moonshot: { ...compatible, limitFields: ['max_tokens'] },
+  huggingface: { ...compatible, limitFields: ['max_tokens'] },
+  // Source: docs.litellm.ai; it renames the limit for each provider, and some of these refuse two.
+  litellm: { ...compatible, limitFields: ['max_completion_tokens'] },
+  vllm: { ...open, takesZeroLimit: true, videos: createOpenAIVideos },
   sglang: { ...open, videos: createOpenAIVideos },
   llamacpp: open,
-  ollama: { ...open, maxTokensField: 'max_tokens' },
-  lmstudio: { ...open, maxTokensField: 'max_tokens' }
+  ollama: { ...open, limitFields: ['max_tokens'] },
+  lmstudio: { ...open, limitFields: ['max_tokens'] }
 }

@@ -1,14 +1,17 @@
 import { UpstreamError } from '../../shared/errors.ts'
-import { isObject, isText } from '../../shared/json.ts'
+import { isText } from '../../shared/json.ts'
 import { isEventStream, maxAnswerBytes, notAStream, objectOf, parseAnswer, readObject } from '../../upstream/answer-body.ts'
+import type { Exchange } from '../../upstream/exchange.ts'
 import { readUpstreamError } from '../error-body.ts'
-import { createReport } from '../provider.ts'
-import type {
-  ChatApi, ChatCall, CompletionCall, ProviderAnswer, ProviderCall, ProviderParts, StreamReport, Upstream
-} from '../provider.ts'
+import { recordChoices } from '../generated-text.ts'
+import type { ChatApi, ChatCall, CompletionCall, ProviderAnswer, ProviderCall, ProviderParts, Upstream } from '../provider.ts'
+import { promptsOf } from '../../shared/request-fields.ts'
+import { createReport, recordUsage, type StreamReport } from '../report.ts'
 import { dialects, type Dialect } from './dialects.ts'
 import { createOpenAIImages } from './images.ts'
+import { OutputGuard } from './output-guard.ts'
 import { requestEdits } from './request.ts'
+import type { StreamGuard } from './stream-editor.ts'
 import { relayStream } from './stream.ts'
 import { translateAnswer, upstreamErrorIn, readDialectUsage, countReasoning } from './translate.ts'
 
@@ -45,6 +48,10 @@ function mediaUrl (baseUrl: string, { mediaBase }: Dialect): string | null {
   return baseUrl.slice(0, baseUrl.length - mediaBase.replaces.length) + mediaBase.by
 }
 
+type Call = ProviderCall<ChatCall['request'] | CompletionCall['request']>
+
+interface Sent { exchange: Exchange, dropped: string[], hideUsage: boolean }
+
 /** Chat in OpenAI's wire format. Requests and answers pass as bytes unless something must change. */
 function createOpenAI ({ apiKey, headers, connection }: Upstream, dialect: Dialect): ChatApi {
   const ownHeaders = {
@@ -53,19 +60,45 @@ function createOpenAI ({ apiKey, headers, connection }: Upstream, dialect: Diale
   }
   const postHeaders = { ...ownHeaders, 'content-type': 'application/json', accept: '*/*' }
 
-  async function post<Body, Chunk> (
-    path: string, call: ProviderCall<ChatCall['request'] | CompletionCall['request']>
-  ): Promise<ProviderAnswer<Body, Chunk>> {
-    const { edits, dropped, hideUsage } = requestEdits(call, dialect)
+  /** The dialects of models whose server takes only one name of the output limit, once it has said so. */
+  const oneLimit = new Map<string, Dialect>()
+
+  async function sendAs (path: string, call: Call, as: Dialect): Promise<Sent> {
+    const { edits, dropped, hideUsage } = requestEdits(call, as)
     const body = call.text.with(edits)
     const exchange = await connection.send({ method: 'POST', path, headers: postHeaders, body, signal: call.signal })
-    if (exchange.status !== 200) throw await readUpstreamError(exchange, apiKey)
+    return { exchange, dropped, hideUsage }
+  }
+
+  /** Sends a request; once more, with one name of the output limit, where a server refuses two. */
+  async function sendAccepted (path: string, call: Call): Promise<Sent> {
+    const sent = await sendAs(path, call, oneLimit.get(call.model) ?? dialect)
+    if (sent.exchange.status === 200) return sent
+    const refusal = await readUpstreamError(sent.exchange, apiKey)
+    const isSettled = oneLimit.has(call.model) || dialect.limitFields.length === 1 || !('messages' in call.request)
+    if (isSettled || !isAboutLimitNames(refusal)) throw refusal
+    for (const name of ['max_completion_tokens', 'max_tokens'] as const) {
+      const narrower = { ...dialect, limitFields: [name] }
+      const again = await sendAs(path, call, narrower)
+      if (again.exchange.status === 200) {
+        oneLimit.set(call.model, narrower)
+        return again
+      }
+      const error = await readUpstreamError(again.exchange, apiKey)
+      if (!isAboutLimitNames(error)) throw error
+    }
+    throw refusal
+  }
+
+  async function post<Body, Chunk> (path: string, call: Call): Promise<ProviderAnswer<Body, Chunk>> {
+    const { exchange, dropped, hideUsage } = await sendAccepted(path, call)
     const report = createReport(dropped)
     if (call.request.stream !== true) return readJson(await exchange.read(maxAnswerBytes), report, dialect)
     if (!isEventStream(exchange)) {
       throw upstreamErrorIn(await readObject(exchange), dialect) ?? notAStream()
     }
-    return { kind: 'bytes', events: await relayStream(exchange, report, { dialect, hideUsage }), report }
+    const options = { dialect, hideUsage, guard: guardOf(call, dialect) }
+    return { kind: 'bytes', events: await relayStream(exchange, report, options), report }
   }
 
   return {
@@ -82,6 +115,21 @@ function createOpenAI ({ apiKey, headers, connection }: Upstream, dialect: Diale
   }
 }
 
+const refusedName =
+  /\b(not (supported|permitted|allowed)|un(supported|known|recogni[sz]ed|expected)|extra|both|same time|only one|instead)\b/i
+
+/** Whether a server refuses a name of the output limit, or two at once, and not its value. */
+function isAboutLimitNames ({ message, details: { status } }: UpstreamError): boolean {
+  return (status === 400 || status === 422) && /max_(completion_)?tokens/.test(message) && refusedName.test(message)
+}
+
+function guardOf ({ request, held }: Call, { outputGuard }: Dialect): StreamGuard | null {
+  // With `echo`, the stream has the prompt as well.
+  if (outputGuard === null || held == null || Reflect.get(request, 'echo') === true) return null
+  const output = new OutputGuard(outputGuard, held.tokens, promptsOf(request) * (request.n ?? 1))
+  return { output, estimate: report => held.estimate(request, report) }
+}
+
 function readJson<Body, Chunk> (
   bytes: Buffer, report: StreamReport, dialect: Dialect
 ): ProviderAnswer<Body, Chunk> {
@@ -93,18 +141,12 @@ function readJson<Body, Chunk> (
   if (!Array.isArray(received.choices)) {
     throw new UpstreamError('bad_reply', 'yes', 'The provider\'s answer has no choices.')
   }
-  report.usage = readDialectUsage(received, dialect)
+  const usage = readDialectUsage(received, dialect)
+  if (usage === null) recordChoices(report, received.choices)
+  else recordUsage(report, usage, false)
   report.model = isText(received.model) ? received.model : null
-  if (report.usage === null) received.choices.forEach(choice => report.delivered.takeText(textOf(choice)))
+  report.serviceTier = isText(received.service_tier) ? received.service_tier : null
   const body = translateAnswer(countReasoning(received, dialect), dialect)
   // Passed on unchanged; nothing relies on more than was just checked.
   return { kind: 'json', body: body as Body, text: body === received ? text : JSON.stringify(body), report }
-}
-
-function textOf (choice: unknown): string {
-  if (!isObject(choice)) return ''
-  if (isText(choice.text)) return choice.text
-  const message = isObject(choice.message) ? choice.message : {}
-  const { content, tool_calls: calls } = message
-  return (isText(content) ? content : '') + (calls === undefined ? '' : JSON.stringify(calls))
 }

@@ -3,7 +3,8 @@ import { readErrorDetail, objectField } from '../video-jobs/errors.ts'
 import { withoutNulls, frameUrl, formatVideoSize } from '../video-jobs/fields.ts'
 import type { FrameImage, VideoProvider, VideoTask } from '../provider-video.ts'
 import type { Upstream } from '../provider.ts'
-import { createVideoProvider, costNanoFromUsd } from '../video-jobs/dialect.ts'
+import { createVideoProvider } from '../video-jobs/dialect.ts'
+import { reportedCost } from '../usage.ts'
 
 /** OpenRouter's `/videos`: many providers' models in one form. Source: npm @openrouter/sdk 1.3. */
 export function createOpenRouterVideos (upstream: Upstream): VideoProvider {
@@ -26,7 +27,7 @@ export function createOpenRouterVideos (upstream: Upstream): VideoProvider {
     async read ({ status, error, usage }, handle, signal) {
       // Of the addresses in the answer it is not known whether they need the key; the content does.
       const files = status === 'completed' ? [await api.openFile(`/videos/${handle}/content?index=0`, signal)] : []
-      return { status, files, error: readErrorDetail(error), costNano: costNanoFromUsd(objectField({ usage }, 'usage').cost) }
+      return { status, files, error: readErrorDetail(error), costNano: reportedCost(objectField({ usage }, 'usage').cost, 1e9) }
     }
   })
 }

@@ -8,8 +8,26 @@ const tab = 0x09
 const usageKey = Buffer.from('usage')
 const errorKey = Buffer.from('error')
 const nullValue = Buffer.from('null')
-/** Keys whose values are generated text. */
-const textKeys = ['content', 'arguments', 'reasoning_content', 'text'].map(key => Buffer.from(key))
+/** How the value of an image's address begins. */
+const imageValue = Buffer.from('"data:image/')
+/**
+ * Keys whose values are generated. Sources for reasoning: vLLM, OpenRouter, Groq, Together, Ollama and
+ * llama.cpp; some send the same text under several of its keys. `text` is also that of legacy completions.
+ */
+const keys = {
+  text: ['content', 'refusal', 'arguments', 'input'],
+  reasoning: ['reasoning', 'reasoning_content', 'thinking', 'summary', 'text'],
+  speech: ['transcript'],
+  image: ['url']
+}
+
+interface GeneratedKey { bytes: Buffer, kind: keyof typeof keys }
+
+/** The keys by their length in bytes. */
+const keysByLength: GeneratedKey[][] = []
+for (const kind of ['text', 'reasoning', 'speech', 'image'] as const) {
+  for (const name of keys[kind]) (keysByLength[name.length] ??= []).push({ bytes: Buffer.from(name), kind })
+}
 
 /**
  * Finds what matters in a piece of whole events in one pass over its bytes. Nearly all pieces hold nothing
@@ -23,6 +41,12 @@ export class PieceScan {
   nullUsages: number[] = []
   /** Start and end, in turn, of each generated string, without its quotes. */
   texts: number[] = []
+  /** Bytes of the texts that are transcripts of audio, and generated images. */
+  spokenBytes = 0
+  images = 0
+  /** The key and the index in `texts` of the reasoning found last. */
+  #reasoning: GeneratedKey | null = null
+  #reasoningAt = 0
 
   scan (piece: Uint8Array): void {
     this.hasUsage = false
@@ -30,6 +54,9 @@ export class PieceScan {
     // A new array is cheaper than emptying one.
     if (this.nullUsages.length > 0) this.nullUsages = []
     if (this.texts.length > 0) this.texts = []
+    this.spokenBytes = 0
+    this.images = 0
+    this.#reasoning = null
     for (let at = 0; at < piece.length; at++) {
       if (piece[at] !== quote) continue
       const start = at + 1
@@ -39,16 +66,13 @@ export class PieceScan {
   }
 
   #look (piece: Uint8Array, start: number, end: number): void {
-    switch (end - start) {
-      case 5:
-        if (isAt(piece, start, usageKey)) this.#takeUsage(piece, start, end)
-        this.hasError ||= isAt(piece, start, errorKey)
-        return
-      case 4: case 7: case 9: case 17:
-        for (const key of textKeys) {
-          if (key.length === end - start && isAt(piece, start, key)) this.#takeText(piece, end)
-        }
+    if (end - start === 5) {
+      if (isAt(piece, start, usageKey)) return this.#takeUsage(piece, start, end)
+      this.hasError ||= isAt(piece, start, errorKey)
     }
+    const keys = keysByLength[end - start]
+    if (keys === undefined) return
+    for (const key of keys) if (isAt(piece, start, key.bytes)) return this.#take(piece, end, key)
   }
 
   #takeUsage (piece: Uint8Array, start: number, end: number): void {
@@ -57,9 +81,31 @@ export class PieceScan {
     else this.nullUsages.push(start - 1, at + nullValue.length)
   }
 
-  #takeText (piece: Uint8Array, endOfKey: number): void {
-    const at = valueAfter(piece, endOfKey)
-    if (at !== -1 && piece[at] === quote) this.texts.push(at + 1, endOfString(piece, at + 1))
+  #take (piece: Uint8Array, endOfKey: number, key: GeneratedKey): void {
+    const start = valueAfter(piece, endOfKey)
+    if (start === -1 || piece[start] !== quote) return
+    if (key.kind === 'image') {
+      if (isAt(piece, start, imageValue)) this.images++
+      return
+    }
+    const end = endOfString(piece, start + 1)
+    if (key.kind === 'speech') this.spokenBytes += end - start - 1
+    if (key.kind === 'reasoning') {
+      if (this.#isRepeated(piece, start + 1, end, key)) return
+      this.#reasoning = key
+      this.#reasoningAt = this.texts.length
+    }
+    this.texts.push(start + 1, end)
+  }
+
+  /** Whether the reasoning found before, in the same event under another key, is the same text. */
+  #isRepeated (piece: Uint8Array, start: number, end: number, key: GeneratedKey): boolean {
+    if (this.#reasoning === null || this.#reasoning === key) return false
+    const before = this.texts[this.#reasoningAt] ?? 0
+    const length = (this.texts[this.#reasoningAt + 1] ?? 0) - before
+    if (length !== end - start) return false
+    for (let i = 0; i < length; i++) if (piece[before + i] !== piece[start + i]) return false
+    return !piece.subarray(before, start).includes(lineFeed)
   }
 }
 

@@ -1,5 +1,9 @@
 import type { ChatMessage } from '../../../schemas/openai/chat-messages.ts'
+import {
+  effectiveLimit, type ExtraField, extraFields, lengthRole, withMember
+} from '../../shared/request-fields.ts'
 import type { ChatCall, CompletionCall, ProviderCall } from '../provider.ts'
+import { isObject } from '../../shared/json.ts'
 import type { Dialect, ReasoningRow } from './dialects.ts'
 
 interface RequestEdits {
@@ -12,20 +16,19 @@ interface RequestEdits {
 
 /** The changes that a client's body needs for this upstream; in most requests nearly none. */
 export function requestEdits (
-  { request, model, outputLimit }: ProviderCall<ChatCall['request'] | CompletionCall['request']>,
-  dialect: Dialect
+  call: ProviderCall<ChatCall['request'] | CompletionCall['request']>, dialect: Dialect
 ): RequestEdits {
+  const { request, model } = call
   const edits = new Map<string, unknown>()
   const fields: Record<string, unknown> = request
   if (request.model !== model) edits.set('model', model)
-  limitOutput(fields, dialect, edits)
-  if (outputLimit !== null) edits.set(isChat(fields) ? dialect.maxTokensField ?? 'max_tokens' : 'max_tokens', outputLimit)
+  const unmet = limitOutput(call, dialect, edits)
   for (const [field, name] of Object.entries(dialect.rename)) {
     if (fields[field] === undefined) continue
     edits.set(field, undefined).set(name, fields[field])
   }
   const row = dialect.reasoning.find(({ models }) => models.test(model))
-  const dropped = drop(fields, dialect.drop, edits)
+  const dropped = [...unmet, ...drop(fields, dialect.drop, edits)]
   if (row !== undefined && isChat(fields)) {
     const isReasoning = fields.reasoning_effort !== 'none'
     dropped.push(...drop(fields, row.drop, edits, neutral))
@@ -82,15 +85,45 @@ function messagesFor (
   }))
 }
 
-/** Renames the output limit for the upstream; the newer of OpenAI's two names wins. */
-function limitOutput (fields: Record<string, unknown>, dialect: Dialect, edits: Map<string, unknown>): void {
-  const wanted = dialect.maxTokensField
-  if (wanted === null || !isChat(fields)) return
-  const other = wanted === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens'
-  if (fields[other] === undefined) return
-  edits.set(other, undefined)
-  const limit = fields.max_completion_tokens ?? fields.max_tokens
-  if (limit !== fields[wanted]) edits.set(wanted, limit)
+const bothLimits = ['max_tokens', 'max_completion_tokens'] as const
+const legacyLimits = ['max_tokens'] as const
+
+/**
+ * Sends one output limit, the least of all that were set, under the upstream's own names; nothing else that
+ * bounds the length may exceed it. Returns the names of minimums that were dropped because they do.
+ */
+function limitOutput (
+  call: ProviderCall<ChatCall['request'] | CompletionCall['request']>, dialect: Dialect, edits: Map<string, unknown>
+): string[] {
+  const fields: Record<string, unknown> = call.request
+  const names: readonly string[] = isChat(fields) ? dialect.limitFields : legacyLimits
+  const wanted = effectiveLimit(call)
+  const limit = wanted === 0 && !dialect.takesZeroLimit ? 1 : wanted
+  const most = limit ?? call.maxOutput ?? null
+  for (const name of bothLimits) {
+    if (names.includes(name) && limit !== null) {
+      if (fields[name] !== limit) edits.set(name, limit)
+    } else if (fields[name] !== undefined && !names.includes(name)) edits.set(name, undefined)
+  }
+  const unmet: string[] = []
+  for (const field of extraFields(call.request)) {
+    const role = lengthRole(field)
+    if (role === 'limit') setMember(fields, field, undefined, edits)
+    if (most === null || typeof field.value !== 'number' || field.value <= most) continue
+    if (role === 'budget') setMember(fields, field, most, edits)
+    if (role !== 'minimum') continue
+    setMember(fields, field, undefined, edits)
+    unmet.push(field.path.join('.'))
+  }
+  return unmet
+}
+
+function setMember (
+  fields: Record<string, unknown>, { path: [name = '', ...inner] }: ExtraField, value: unknown,
+  edits: Map<string, unknown>
+): void {
+  const before = edits.get(name) ?? fields[name]
+  edits.set(name, inner.length > 0 && isObject(before) ? withMember(before, inner, value) : value)
 }
 
 function isChat (fields: Record<string, unknown>): boolean {

@@ -1,9 +1,10 @@
 import { UpstreamError } from '../../shared/errors.ts'
 import type { Exchange } from '../../upstream/exchange.ts'
 import { doneEvent, EventSplitter, eventsIn } from '../../upstream/sse.ts'
-import type { EventSink, EventStream, StreamReport } from '../provider.ts'
+import type { EventSink, EventStream } from '../provider.ts'
+import { recordEnd, recordUsage, type StreamReport } from '../report.ts'
 import { PieceScan } from './piece-scan.ts'
-import { StreamEditor, type RelayOptions } from './stream-editor.ts'
+import { StreamEditor, type RelayOptions, type StreamGuard } from './stream-editor.ts'
 
 /** How many pieces are kept to see whether a stream without `[DONE]` ended properly. */
 const tailPieces = 8
@@ -42,12 +43,13 @@ export async function relayStream (
         throw relay.failure
       }
       if (relay.isDone) return { done: true, value }
-      await read()
+      if (relay.isCut) await relay.close(exchange)
+      else await read()
     }
   }
 
   const startedMs = performance.now()
-  while (!relay.hasPieces && !relay.isDone && relay.failure === null) {
+  while (!relay.hasPieces && !relay.isDone && !relay.isCut && relay.failure === null) {
     await read()
     if (performance.now() - startedMs < commentsDroppedMs) relay.dropComments()
   }
@@ -77,8 +79,8 @@ async function pipe (exchange: Exchange, relay: Relay, sink: EventSink): Promise
       exchange.cancel()
     } else if (relay.isDone) {
       resolve()
-      exchange.finish()
-    }
+      if (!relay.isCut) exchange.finish()
+    } else if (relay.isCut) relay.close(exchange).then(forward, leave)
     return isFree
   }
 
@@ -88,10 +90,11 @@ async function pipe (exchange: Exchange, relay: Relay, sink: EventSink): Promise
   }
 
   const isFree = forward()
-  if (relay.failure === null && !relay.isDone) {
+  if (relay.failure === null && !relay.isDone && !relay.isCut) {
     if (!isFree) await sink.drained().catch(leave)
     exchange.pipeTo({
       chunk (bytes) {
+        if (relay.isCut) return true
         relay.push(bytes)
         const isFree = forward()
         if (!isFree) sink.drained().then(() => exchange.resume(), leave)
@@ -101,7 +104,7 @@ async function pipe (exchange: Exchange, relay: Relay, sink: EventSink): Promise
         relay.end()
         forward()
       },
-      fail: reject
+      fail: error => { if (!relay.isCut) reject(error) }
     })
   }
   await promise
@@ -110,11 +113,15 @@ async function pipe (exchange: Exchange, relay: Relay, sink: EventSink): Promise
 /** The state of one relayed stream: takes chunks, gives pieces that the client may see. */
 class Relay {
   isDone = false
+  /** Whether the stream is longer than what is held: it is to be closed. */
+  isCut = false
   /** Why no pieces follow those that are ready. */
   failure: UpstreamError | null = null
   readonly #splitter = new EventSplitter()
   readonly #report: StreamReport
   readonly #editor: StreamEditor
+  readonly #guard: StreamGuard | null
+  readonly #hideUsage: boolean
   readonly #scan = new PieceScan()
   readonly #tail: Buffer[] = []
   #ready: Buffer[] = []
@@ -123,6 +130,8 @@ class Relay {
   constructor (report: StreamReport, options: RelayOptions) {
     this.#report = report
     this.#editor = new StreamEditor(report, options)
+    this.#guard = options.guard ?? null
+    this.#hideUsage = options.hideUsage
   }
 
   get hasPieces (): boolean {
@@ -143,9 +152,23 @@ class Relay {
     this.#commentBytes = piece[0] === colon && isAllComments(piece) ? this.#commentBytes + piece.length : 0
     if (this.#commentBytes > maxCommentBytes) return this.#fail('The provider sent nothing but comments.')
     this.#edit(piece)
-    this.isDone = endsWithDone(piece)
+    this.isDone = !this.isCut && endsWithDone(piece)
+    if (this.isDone) recordEnd(this.#report)
     this.#tail.push(piece)
     if (this.#tail.length > tailPieces) this.#tail.shift()
+  }
+
+  /** Ends the call, and the stream as a server does that has reached its limit. */
+  async close (exchange: Exchange): Promise<void> {
+    exchange.cancel()
+    const report = this.#report
+    report.isCut = true
+    if (this.#guard !== null) {
+      const usage = await this.#guard.estimate(report)
+      recordUsage(report, usage, true)
+      this.#ready.push(...this.#guard.output.closingEvents(this.#editor.head, this.#hideUsage ? null : usage))
+    }
+    this.isDone = true
   }
 
   /** The upstream has ended its body; fails unless a `[DONE]` or a finish reason came before. */
@@ -155,9 +178,13 @@ class Relay {
     // The last event may lack its empty line.
     if (rest.length > 0) this.#edit(Buffer.concat([rest, Buffer.from('\n\n')]))
     const end = Buffer.concat([...this.#tail, rest]).toString()
-    if (this.failure !== null || /^data: ?\[DONE\]/m.test(end)) return
-    if (/"finish_reason":\s*"/.test(end)) this.#ready.push(doneEvent)
-    else this.#fail('The provider\'s stream broke off before it was complete.')
+    if (this.failure !== null) return
+    const hasDone = /^data: ?\[DONE\]/m.test(end)
+    if (!hasDone && !/"finish_reason":\s*"/.test(end)) {
+      return this.#fail('The provider\'s stream broke off before it was complete.')
+    }
+    recordEnd(this.#report)
+    if (!hasDone) this.#ready.push(doneEvent)
   }
 
   /** The events that are whole now, null when there is none; an event without end is a failure. */
@@ -171,12 +198,27 @@ class Relay {
     }
   }
 
-  #edit (piece: Buffer): void {
-    this.#scan.scan(piece)
+  #edit (whole: Buffer): void {
+    this.#scan.scan(whole)
+    const piece = this.#withinHold(whole)
     const visible = this.#editor.edit(piece, this.#scan)
-    if (this.#report.usage === null) this.#report.delivered.take(piece, this.#scan.texts)
+    const { delivered } = this.#report
+    delivered.take(piece, this.#scan.texts, this.#editor.countedTo)
+    if (this.#editor.countedTo === 0) delivered.takeMedia(this.#scan.images, this.#scan.spokenBytes)
     if (visible.length > 0) this.#ready.push(visible)
     this.failure = this.#editor.failure
+    const { usage, isPartial } = this.#report
+    if (isPartial && usage !== null && this.#guard?.output.isExceededBy(usage) === true) this.isCut = true
+  }
+
+  /** The piece without the events that are longer than what is held. */
+  #withinHold (piece: Buffer): Buffer {
+    const end = this.#guard?.output.endIn(piece, this.#scan.texts) ?? -1
+    if (end === -1) return piece
+    this.isCut = true
+    const rest = piece.subarray(0, end)
+    this.#scan.scan(rest)
+    return rest
   }
 
   #fail (message: string): void {

@@ -1,9 +1,10 @@
 import { UpstreamError } from '../../shared/errors.ts'
-import { isObject, type JsonObject } from '../../shared/json.ts'
+import { isObject, isText, type JsonObject } from '../../shared/json.ts'
 import { errorFromFields } from '../error-body.ts'
-import type { FinishReason, Usage } from '../provider.ts'
+import type { FinishReason } from '../provider.ts'
+import type { Usage } from '../report.ts'
 import type { Dialect } from './dialects.ts'
-import { readUsage, valueAt } from '../usage.ts'
+import { readUsage, tokenCount, valueAt } from '../usage.ts'
 
 /** The error that a body with status 200 carries; null when it carries none. */
 export function upstreamErrorIn (body: JsonObject, dialect: Dialect): UpstreamError | null {
@@ -67,13 +68,17 @@ function textIn (part: unknown): string {
   return typeof text === 'string' ? text : typeof thinking === 'string' ? thinking : ''
 }
 
-/** The usage in an answer or chunk, with its reported cost if any; null: none. */
+/** The usage in an answer or chunk, with its reported cost and searches if any; null: none. */
 export function readDialectUsage (body: JsonObject, dialect: Dialect): Usage | null {
-  const usage = readUsage(countReasoning(body, dialect), dialect.usagePath)
-  if (usage === null || dialect.cost === null) return usage
-  const cost = valueAt(body, dialect.cost.path)
-  if (typeof cost !== 'number' || !(cost >= 0)) return usage
-  return { ...usage, costNano: Math.round(cost * 1e9 / dialect.cost.unitsPerUsd) }
+  const { usagePath, cost, searches } = dialect
+  const usage = readUsage(countReasoning(body, dialect), usagePath)
+  if (usage === null) return null
+  const costNano = cost === null || !isObject(body.usage) ? null : cost(body.usage)
+  const isCounted = searches?.models.test(isText(body.model) ? body.model : '') === true
+  const count = isCounted ? tokenCount(valueAt(body, searches.path)) : undefined
+  if (costNano !== null) usage.costNano = costNano
+  if (count !== undefined) usage.searches = count
+  return usage
 }
 
 /** The body with reasoning tokens counted in the completion, as OpenAI does; the same if they are. */

@@ -4,7 +4,8 @@ import { readErrorDetail, objectField } from '../video-jobs/errors.ts'
 import { withoutNulls, frameUrl, sizeForRatio, formatVideoSize } from '../video-jobs/fields.ts'
 import type { VideoProvider, VideoTask } from '../provider-video.ts'
 import type { Upstream } from '../provider.ts'
-import { createVideoProvider, costNanoFromUsd, type JobStatus } from '../video-jobs/dialect.ts'
+import { createVideoProvider, type JobStatus } from '../video-jobs/dialect.ts'
+import { reportedCost } from '../usage.ts'
 
 /** How one server with OpenAI's `/videos` differs from the others. */
 interface OpenAIVideos {
@@ -47,7 +48,7 @@ const together: OpenAIVideos = {
   },
   async result (answer) {
     const { video_url: urls, cost } = objectField(answer, 'outputs')
-    return { urls, costNano: costNanoFromUsd(cost) }
+    return { urls, costNano: reportedCost(cost, 1e9) }
   }
 }
 

@@ -4,8 +4,9 @@ import { aspectRatioFor, withoutNulls, frameUrl, resolutionFor } from '../video-
 import type { VideoProvider } from '../provider-video.ts'
 import type { Upstream } from '../provider.ts'
 import { createVideoProvider } from '../video-jobs/dialect.ts'
+import { reportedCost } from '../usage.ts'
 
-const ticksPerNano = 10
+const nanoPerTick = 0.1
 const ratios = ['16:9', '9:16', '1:1', '4:3', '3:4', '3:2', '2:3']
 
 /** xAI's `/videos/generations`; a running job answers 202 with an empty body. Source: npm @ai-sdk/xai 5. */
@@ -36,7 +37,7 @@ export function createXaiVideos (upstream: Upstream): VideoProvider {
         progress,
         urls: url,
         seconds: duration,
-        costNano: typeof ticks === 'number' && ticks >= 0 ? Math.ceil(ticks / ticksPerNano) : null,
+        costNano: reportedCost(ticks, nanoPerTick),
         error: isClean === false
           ? { code: 'moderation_blocked', message: 'The video was blocked by the provider\'s moderation.' }
           : readErrorDetail(error)

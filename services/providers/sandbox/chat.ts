@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { ChatCompletionChunk } from '../../../schemas/openai/chat-completions.ts'
-import { createReport } from '../provider.ts'
-import type { ChatAnswer, ChatApi, ChatCall, StreamReport, Usage } from '../provider.ts'
+import { effectiveLimit } from '../../shared/request-fields.ts'
+import { recordChunk } from '../generated-text.ts'
+import type { ChatAnswer, ChatApi, ChatCall } from '../provider.ts'
+import { createReport, recordUsage, type StreamReport, type Usage } from '../report.ts'
 import { streamReplies } from './chunks.ts'
 import { buildCompletion, type CompletionHead } from './completion.ts'
 import { readChatContext } from './chat-context.ts'
@@ -24,8 +26,9 @@ export function createSandboxChat ({ pieceMs = 8 } = {}): ChatApi {
 }
 
 async function answer (call: ChatCall, pieceMs: number): Promise<ChatAnswer> {
-  const { model, signal, outputLimit } = call
-  const request = outputLimit === null ? call.request : { ...call.request, max_tokens: outputLimit }
+  const { model, signal } = call
+  const limit = effectiveLimit(call)
+  const request = limit === null ? call.request : { ...call.request, max_completion_tokens: limit }
   const context = readChatContext(request)
   const { error, delayMs, breakOff } = readDirective(context.userText)
   await delay(delayMs, signal)
@@ -56,7 +59,8 @@ async function * reporting (
   chunks: AsyncIterable<ChatCompletionChunk>, report: StreamReport, usage: Usage
 ): AsyncGenerator<ChatCompletionChunk, void, undefined> {
   for await (const chunk of chunks) {
-    if (chunk.choices.length === 0) report.usage = usage
+    if (chunk.choices.length === 0) recordUsage(report, usage, false)
+    else recordChunk(report, chunk)
     yield chunk
   }
 }

@@ -4,7 +4,9 @@ import type { SubmitRequest, VideoClient } from './client.ts'
 import {
   badReply, jobError, asMaybeSent, textOrNull, type ProviderErrorDetail, type ErrorKindByCode
 } from './errors.ts'
-import type { Polling, VideoFile, VideoProvider, VideoState, VideoTask } from '../provider-video.ts'
+import {
+  videoLength, type Polling, type VideoFile, type VideoProvider, type VideoState, type VideoTask
+} from '../provider-video.ts'
 
 /** How one provider expresses the operations that all of them share. */
 export interface VideoDialect {
@@ -93,7 +95,8 @@ function toState (reading: JobStatus, states: typeof usualStates, codes: ErrorKi
   if (state === 'cancelled') return { state, error: failure('The provider cancelled the job.') }
   const videos = reading.files ?? [reading.urls].flat().filter(isHttpUrl).map(url => ({ url }))
   if (videos.length === 0) return { state: 'failed', error: failure('The provider completed the job without a video.') }
-  return { state, videos, seconds: numberOf(reading.seconds), costNano: reading.costNano ?? null }
+  const seconds = videoLength(numberOf(reading.seconds))
+  return { state, videos, seconds, costNano: reading.costNano ?? null }
 }
 
 function isHttpUrl (value: unknown): value is string {
@@ -108,10 +111,4 @@ function progressOf (value: unknown): number | null {
 function numberOf (value: unknown): number | null {
   const number = Number(textOrNull(value) ?? NaN)
   return number >= 0 ? number : null
-}
-
-/** Converts USD to nano-USD, rounded to the nearest integer; null unless a non-negative number. */
-export function costNanoFromUsd (usd: unknown): number | null {
-  const nano = typeof usd === 'number' ? Math.round(usd * 1e9) : NaN
-  return Number.isSafeInteger(nano) && nano >= 0 ? nano : null
 }

@@ -9,8 +9,8 @@ const maxRows = 200_000
  * Reads the scores whose expected quality is known: the node that answered stores it with the score;
  * otherwise it comes from the request log, within its retention. Throws StoreUnavailable.
  */
-export async function readFeedback (queries: Queries): Promise<FeedbackScore[]> {
-  const rows = await queries.all<FeedbackRow>(`
+export async function readFeedback ({ reports }: Pick<Store, 'reports'>): Promise<FeedbackScore[]> {
+  const rows = await reports.all<FeedbackRow>(`
     select f.request_id, f.api_key, f.score, coalesce(f.model, l.model) as model, f.domain, f.expected, l.routed
     from routing_feedback f left join request_log l on f.expected is null and l.routed is not null
       and l.request = f.request_id and l.api_key = f.api_key
@@ -36,18 +36,16 @@ interface FeedbackRow {
   routed: string | null
 }
 
-/** Replaces the active offsets on all nodes. Throws StoreUnavailable. */
+/** Replaces the active offsets on all nodes, in the caller's transaction. Throws StoreUnavailable. */
 export async function writeOffsets (
-  store: Store, offsets: readonly FeedbackOffset[], nowMs: number
+  queries: Queries, offsets: readonly FeedbackOffset[], nowMs: number
 ): Promise<void> {
-  await store.transaction(async queries => {
-    await queries.run('delete from routing_offset')
-    for (const { model, domain, logOdds, scores } of offsets) {
-      await queries.run(
-        'insert into routing_offset (model, domain, log_odds, scores, trained_at) values ($1, $2, $3, $4, $5)',
-        [model, domain, logOdds, scores, nowMs])
-    }
-  })
+  await queries.run('delete from routing_offset')
+  for (const { model, domain, logOdds, scores } of offsets) {
+    await queries.run(
+      'insert into routing_offset (model, domain, log_odds, scores, trained_at) values ($1, $2, $3, $4, $5)',
+      [model, domain, logOdds, scores, nowMs])
+  }
 }
 
 export const noOffsets: FeedbackOffsets = { version: 0, byModel: new Map() }

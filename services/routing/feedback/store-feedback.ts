@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { GatewayError } from '../../shared/errors.ts'
-import type { Queries } from '../../store/store.ts'
+import type { Store } from '../../store/store.ts'
 
 /** The model that answered a routed request, and its expected quality, 0 to 1. */
 export interface RoutedRequest { key: string, model: string, domain: string, expected: number }
@@ -18,7 +18,7 @@ export interface FeedbackStore {
 
 const maxRouted = 20_000
 
-export function createFeedbackStore (queries: Queries, clock: () => number = Date.now): FeedbackStore {
+export function createFeedbackStore (store: Store, clock = store.clock): FeedbackStore {
   const recent = new LRUCache<string, RoutedRequest>({ max: maxRouted })
   return {
     recordRouted (requestId, routed) { recent.set(requestId, routed) },
@@ -26,7 +26,7 @@ export function createFeedbackStore (queries: Queries, clock: () => number = Dat
       const routed = recent.get(requestId)
       if (routed !== undefined && routed.key !== key) throw unknownRequest(requestId)
       const { model = null, domain = null, expected = null } = routed ?? {}
-      await queries.run(upsert, [requestId, key, score, model, domain, expected, clock()])
+      await store.run(upsert, [requestId, key, score, model, domain, expected, clock()])
     }
   }
 }

@@ -3,7 +3,9 @@
 create table node (
   id text primary key,
   epoch bigint not null,
-  heartbeat_at bigint not null
+  heartbeat_at bigint not null,
+  -- How long a request of the node may run: others keep its holds that long after it has fallen silent.
+  request_ms bigint not null default 600000
 );
 
 -- Money set aside: one row per account of the chain, all under one id.
@@ -36,6 +38,8 @@ create table hold (
 create index hold_account on hold (account) where state = 0;
 create index hold_owner on hold (owner) where state = 0;
 create index hold_expiry on hold (expires_at) where state = 0 and expires_at is not null;
+-- The durable holds that ended since the last check.
+create index hold_resolved on hold (resolved_at, id) where kind <> 'node' and resolved_at is not null;
 
 -- The accounts an entry counts for. Requests share few chains, so an entry names its chain instead of
 -- repeating the accounts, and what every account has spent can still be summed exactly.
@@ -62,9 +66,9 @@ create table entry (
   at bigint not null,
   debit text not null,
   credit text not null,
-  amount bigint not null check (amount > 0),
-  kind text not null
-    check (kind = 'usage' or kind = 'deposit' or kind = 'refund' or kind = 'adjust' or kind = 'suspense'),
+  amount bigint not null check (amount > 0 or (amount = 0 and kind = 'usage')),
+  -- Kinds are checked by `tollgate ledger check`: to change a check, SQLite would have to copy the table.
+  kind text not null,
   ref text null,
   model text null,
   usage text null,
@@ -73,19 +77,31 @@ create table entry (
   hold text null,
   api_key text null,
   chain text null,
-  -- The `seq` of the usage entry that a refund takes back.
+  -- The `seq` of the usage entry that a refund takes back, or of the entry in suspense that this one closes.
   reverses bigint null,
-  -- Why an operator has adjusted an account.
+  -- Why an operator has booked it; for suspense a `SuspenseReason` of services/ledger/types.ts.
   reason text null,
-  -- engine: postgres
-  prompt_tokens bigint generated always as (trunc((usage::json ->> 'prompt')::numeric)::bigint) stored,
-  completion_tokens bigint generated always as (trunc((usage::json ->> 'completion')::numeric)::bigint) stored,
-  -- engine: all
+  -- Who booked the entry: `key:<id>` of an admin key, `cli:<user>`, `env` for the key of the environment, or
+  -- `gateway`. Null for usage, which the gateway books.
+  actor text null,
+  provider text null,
   check (kind = 'usage' or idempotency_key is not null)
 );
 create unique index entry_idempotency on entry (idempotency_key) where idempotency_key is not null;
 create unique index entry_hold on entry (hold) where kind = 'usage' and hold is not null;
 create index entry_reverses on entry (reverses) where reverses is not null;
+create index entry_suspense on entry (debit, seq) where kind = 'suspense';
+
+-- By how much an entry of an operator changed the credits of an account. An account's money includes that of the
+-- accounts below it, so an entry may change several, or only one when money stays within a line of accounts.
+create table movement (
+  -- The `seq` of the entry.
+  entry bigint not null,
+  account text not null references account (id),
+  amount bigint not null check (amount <> 0),
+  primary key (entry, account)
+);
+create index movement_account on movement (account, entry);
 
 -- Entries of a period are found by the block they are in: an index of times would cost every request a row.
 -- engine: postgres
@@ -108,6 +124,15 @@ begin
   select raise(abort, 'entry is append-only');
 end;
 
+create trigger movement_no_update before update on movement
+begin
+  select raise(abort, 'movement is append-only');
+end;
+create trigger movement_no_delete before delete on movement
+begin
+  select raise(abort, 'movement is append-only');
+end;
+
 -- engine: postgres
 create function refuse_change () returns trigger language plpgsql as $$
 begin
@@ -118,3 +143,25 @@ create trigger entry_no_change before update or delete on entry
   for each row execute function refuse_change();
 create trigger entry_no_truncate before truncate on entry
   for each statement execute function refuse_change();
+create trigger movement_no_change before update or delete on movement
+  for each row execute function refuse_change();
+create trigger movement_no_truncate before truncate on movement
+  for each statement execute function refuse_change();
+
+-- engine: all
+-- How far the books were checked, in one row: all entries up to `seq`, by a check that began at `checked_at`.
+create table verified_until (
+  id integer primary key check (id = 1),
+  seq bigint not null,
+  checked_at bigint not null
+);
+
+-- What an account, or a budget, has spent and was credited by the entries up to `seq`, for the next check to go
+-- on from: of an account's rows, the last one up to `verified_until.seq` counts.
+create table verified_sum (
+  account text not null,
+  seq bigint not null,
+  spent bigint not null,
+  credits bigint not null,
+  primary key (account, seq)
+);

@@ -1,9 +1,15 @@
 import { GatewayError, type UpstreamError } from '../../shared/errors.ts'
+import { BoundedCharge } from '../../ledger/hold/bounded-charge.ts'
+import type { JobHold, JobHolds } from '../../ledger/hold/job-holds.ts'
 import type { Posting } from '../../ledger/ledger.ts'
+import type { EntryRow } from '../../ledger/sql/entries.ts'
+import type { Queries } from '../../store/store.ts'
 import { fromUpstream } from '../../http/upstream-errors.ts'
 import type { Next, RunnerContext } from './runner-context.ts'
 import type { FinalState, Job, JobFailure, JobVideo, LiveJob } from '../job.ts'
 import { retryWrite } from './retry-write.ts'
+import { videoLength } from '../../providers/provider-video.ts'
+import { secondsCostNano } from '../../billing/provider-cost.ts'
 import { videoCostNano } from '../../billing/video-price.ts'
 
 /** How a job ends. */
@@ -18,54 +24,81 @@ export type End =
 
 /** Ends a job and its hold in one transaction. Idempotent. */
 export async function endJob (context: RunnerContext, live: LiveJob, end: End): Promise<Next> {
-  const { rows, store, log } = context
+  const { rows, store, log, holds } = context
+  let suspended: readonly EntryRow[] = []
   const ended = await retryWrite(context, live.id, () => store.transaction(async queries => {
     const job = await rows.get(live.id, queries)
     if (job === undefined) return undefined
     // What is read here never changes; the update checks that this node still owns the job.
     const posting = postingOf(job, end)
-    const at = Date.now()
+    const at = store.clock()
     const changed = await rows.change(live, {
       state: end.state,
-      costNano: end.state === 'succeeded' ? posting.amountNano : 0,
+      costNano: end.state === 'succeeded' ? new BoundedCharge(holdOf(job).amountNano, posting).amountNano : 0,
       ...(end.state === 'succeeded' ? { videos: end.videos, progress: 100 } : { failure: end.failure }),
       task: withoutFrames(job),
       finishedAt: at,
       expiresAt: at + context.timing.keepMs
     }, queries)
     if (!changed) return undefined
-    if (job.hold !== null) {
-      if (end.state === 'succeeded') await context.holds.settle(queries, job.hold, posting, at)
-      else if (end.mayBeCharged) await context.holds.suspend(queries, job.hold, posting, at)
-      else await context.holds.release(queries, job.hold, at)
-    }
+    suspended = await endHold(holds, queries, holdOf(job), { end, posting, at })
     return await rows.get(live.id, queries)
   }))
   const job = ended ?? await retryWrite(context, live.id, () => rows.get(live.id))
   // The database may have committed this very change without its answer arriving.
   if (job === undefined || job.finishedAt === null) return 'lost'
-  const level = end.state !== 'succeeded' && end.mayBeCharged ? 'error' : 'info'
-  log[level]({ job: job.id, model: job.model, state: job.state, code: job.failure?.code ?? undefined }, 'a job has ended')
+  context.reportSuspended(suspended)
+  if (ended !== undefined) reportCost(context, postingOf(job, end))
+  log.info({ job: job.id, model: job.model, state: job.state, code: job.failure?.code ?? undefined }, 'a job has ended')
   return { ended: job }
 }
 
+/** A free job held nothing, and is booked all the same. */
+function holdOf ({ hold, id, chain, apiKey: key }: Job): JobHold {
+  return hold ?? { id, chain, key, amountNano: 0 }
+}
+
+function reportCost (
+  { onReportedCost }: RunnerContext, { model, provider = null, amountNano, costNano, reportedNano }: Posting
+): void {
+  if (reportedNano === undefined) return
+  onReportedCost?.({ provider, model, expectedNano: costNano ?? amountNano, reportedNano })
+}
+
+interface HoldEnd { end: End, posting: Posting, at: number }
+
+async function endHold (
+  holds: JobHolds, queries: Queries, hold: JobHold, { end, posting, at }: HoldEnd
+): Promise<readonly EntryRow[]> {
+  if (end.state === 'succeeded') return await holds.settle(queries, hold, posting, at)
+  if (end.mayBeCharged) return await holds.suspend(queries, hold, posting, at)
+  return await holds.release(queries, hold, at)
+}
+
 /**
- * What a job is charged: its seconds at the price of its start; if its length is unknown, what the provider
- * reports; never more than the hold.
+ * What a job costs: its seconds at the price of its start; if its length is unknown, what the provider
+ * reports, else what is held.
  */
 function postingOf (job: Job, end: End): Posting {
-  const heldNano = job.hold?.amountNano ?? 0
-  const base = { ref: job.id, model: job.model, estimated: false }
+  const heldNano = holdOf(job).amountNano
+  const { provider = null, costNano: secondCostNano = null } = job.candidates[job.candidate] ?? {}
+  const base = { ref: job.id, model: job.model, provider, tags: job.tags, estimated: false }
   if (end.state !== 'succeeded') return { ...base, amountNano: heldNano, usage: { seconds: job.seconds }, estimated: true }
-  const { seconds, providerCostNano } = end
-  const exactNano = seconds === null ? providerCostNano : videoCostNano(job.secondNano, seconds)
-  const usage = {
-    seconds: Math.min(seconds ?? job.seconds, job.seconds),
-    videos: end.videos.length,
-    ...(providerCostNano === null ? {} : { providerCostNano })
-  }
-  const amountNano = Math.min(exactNano ?? heldNano, heldNano)
-  return { ...base, amountNano, usage, estimated: exactNano === null }
+  const { providerCostNano } = end
+  const length = videoLength(end.seconds)
+  const seconds = length === null ? null : billedSeconds(length, job.seconds)
+  const reportedNano = providerCostNano ?? undefined
+  const unmeasuredNano = heldNano === 0 ? 0 : providerCostNano
+  const exactNano = seconds === null ? unmeasuredNano : videoCostNano(job.secondNano, seconds)
+  const usage = { seconds: seconds ?? job.seconds, videos: end.videos.length }
+  const costNano = secondsCostNano(secondCostNano, usage.seconds)
+  const amountNano = exactNano ?? heldNano
+  return { ...base, amountNano, usage, estimated: exactNano === null, costNano, reportedNano }
+}
+
+/** A video may be some frames longer than it was ordered, which no provider charges. */
+function billedSeconds (seconds: number, orderedSeconds: number): number {
+  return seconds < orderedSeconds + 1 ? Math.min(seconds, orderedSeconds) : seconds
 }
 
 /** The task without the bytes of its frames, which may be megabytes and are not needed again. */

@@ -15,7 +15,7 @@ const checksPerTakeover = 8
  * themselves are written by the ledger.
  */
 export function startMaintenance (
-  { rows, log, timing }: RunnerContext, { node, takeoverMs, liveness, runner }: MaintenanceOptions
+  { store, rows, log, timing }: RunnerContext, { node, takeoverMs, liveness, runner }: MaintenanceOptions
 ) {
   let own = { heartbeatAt: -1, seenMs: performance.now() }
   let prunedMs = -Infinity
@@ -33,7 +33,7 @@ export function startMaintenance (
     runner.cancel(await rows.cancelled())
     if (performance.now() - prunedMs < pruneEveryMs) return
     prunedMs = performance.now()
-    await rows.prune(Date.now() - timing.historyMs)
+    await rows.prune(store.clock() - timing.historyMs)
   }
 
   async function adopt (dead: readonly string[]): Promise<void> {

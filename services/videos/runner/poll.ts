@@ -11,7 +11,7 @@ export async function pollJob (context: RunnerContext, live: LiveJob): Promise<N
   const { handle } = live
   const provider = providerOf(context, live)
   if (handle === null) return await endJob(context, live, noProvider)
-  if (Date.now() >= live.deadlineAt) return await giveUp(context, live, provider, handle)
+  if (context.store.clock() >= live.deadlineAt) return await giveUp(context, live, provider, handle)
   if (provider === undefined) return await unreachable(context, live)
   if (live.cancel) return await cancel(context, live, provider, handle)
   if (live.state === 'queued' && provider.cancel !== undefined && await isAbandoned(context, live)) {
@@ -44,7 +44,7 @@ async function keepPolling (
   context: RunnerContext, live: LiveJob, { state, progress }: Extract<VideoState, { progress: unknown }>,
   provider: VideoProvider
 ): Promise<Next> {
-  const nowMs = Date.now()
+  const nowMs = context.store.clock()
   const isNews = progress !== live.progress && nowMs - live.writtenAt >= context.timing.progressMs
   // Some providers briefly report a running job as queued again.
   const later = live.state === 'running' ? 'running' : state
@@ -66,7 +66,7 @@ async function onPollError (context: RunnerContext, live: LiveJob, error: Upstre
   context.log.warn({ job: live.id, err: error }, 'a job cannot be polled')
   if (kind === 'auth' || status === 401 || status === 403) return await endJob(context, live, failedEnd(error))
   // Right after the submit, parts of the provider may not know the job yet.
-  const ageMs = Date.now() - (live.submittedAt ?? live.createdAt)
+  const ageMs = context.store.clock() - (live.submittedAt ?? live.createdAt)
   if (kind === 'not_found' && ageMs > context.timing.newMs) return await endJob(context, live, jobLost)
   return { after: backoff(context.timing, live.failures, retryAfterMs) }
 }
@@ -107,12 +107,12 @@ async function cancelUpstream (
 }
 
 /** Whether no client on any node has waited for the job for `abandonAfterMs`. */
-async function isAbandoned ({ rows, settings }: RunnerContext, live: LiveJob): Promise<boolean> {
+async function isAbandoned ({ rows, settings, store }: RunnerContext, live: LiveJob): Promise<boolean> {
   const { abandonAfterMs } = settings()
-  if (Date.now() - live.createdAt < abandonAfterMs) return false
+  if (store.clock() - live.createdAt < abandonAfterMs) return false
   const job = await rows.get(live.id)
   if (job === undefined || job.waiter !== null || job.waiterLeftAt === null) return false
-  return Date.now() - job.waiterLeftAt >= abandonAfterMs
+  return store.clock() - job.waiterLeftAt >= abandonAfterMs
 }
 
 function signalOf ({ closing, timing }: RunnerContext): AbortSignal {

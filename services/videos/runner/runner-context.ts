@@ -1,8 +1,10 @@
 import type { VideoSettings } from '../../catalogue/types.ts'
 import type { JobHolds } from '../../ledger/hold/job-holds.ts'
+import type { Ledger } from '../../ledger/ledger.ts'
 import type { Download, MediaStore } from '../../media/media.ts'
 import type { VideoProvider } from '../../providers/provider-video.ts'
 import type { Log } from '../../shared/log.ts'
+import type { CostWatch } from '../../requests/cost-watch.ts'
 import type { Store } from '../../store/store.ts'
 import type { Job } from '../job.ts'
 import type { JobRows } from '../rows.ts'
@@ -43,11 +45,13 @@ export interface RunnerContext {
   store: Store
   rows: JobRows
   holds: JobHolds
+  reportSuspended: Ledger['reportSuspended']
   media: MediaStore
   download: Download
   /** Undefined if no provider with that id makes videos. */
   provider (provider: string): VideoProvider | undefined
   settings (): VideoSettings
+  onReportedCost?: CostWatch | undefined
   timing: Timing
   log: Log
   /** Aborted when the node gives up its jobs. */

@@ -49,7 +49,7 @@ async function send (
 async function submitted (
   context: RunnerContext, live: LiveJob, job: Job, handle: string, { polling }: VideoProvider
 ): Promise<Next> {
-  const submittedAt = Date.now()
+  const submittedAt = context.store.clock()
   const change = { state: 'queued', handle, submittedAt, task: withoutFrames(job) } as const
   if (!await retryWrite(context, live.id, () => context.rows.change(live, change))) {
     context.log.error({ job: live.id, handle }, 'another node took a job over while it was submitted')

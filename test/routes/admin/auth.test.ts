@@ -13,9 +13,9 @@ const endpoints = [
 
 t.test('no endpoint opens to anybody but an admin, and the refusal gives no hint', async t => {
   const { app, key } = await buildAdmin(t)
-  const revoked = await app.keys.create({ account: 'default', label: '', role: 'admin' })
+  const revoked = await app.keys.create({ account: 'default', label: '', role: 'owner' })
   await app.keys.revoke(revoked.id)
-  const expired = await app.keys.create({ account: 'default', label: '', role: 'admin', expiresAt: 1 })
+  const expired = await app.keys.create({ account: 'default', label: '', role: 'owner', expiresAt: 1 })
   const wrong = [
     key, revoked.key, expired.key, `${adminKey}x`, adminKey.slice(0, -1), adminKey.toUpperCase(),
     'sk-tg-0000000000000000-00000000000000000000000000000000', 'nonsense'
@@ -36,7 +36,7 @@ t.test('no endpoint opens to anybody but an admin, and the refusal gives no hint
 
 t.test('the key of the environment and admin keys of the database open it', async t => {
   const { app } = await buildAdmin(t)
-  const { key } = await app.keys.create({ account: 'default', label: '', role: 'admin' })
+  const { key } = await app.keys.create({ account: 'default', label: '', role: 'owner' })
   for (const authorization of [`Bearer ${adminKey}`, `bearer  ${adminKey}`, `Bearer ${key}`]) {
     const answer = await app.inject({ url: '/admin/keys', headers: { authorization } })
     t.equal(answer.statusCode, 200, authorization.slice(0, 10))

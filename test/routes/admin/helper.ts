@@ -25,16 +25,17 @@ export async function buildAdmin (
 ): Promise<AdminGateway> {
   const { url } = await createDatabase(t, engine)
   const { app, key } = await buildGateway(t, { env: { DATABASE_URL: url, TOLLGATE_ADMIN_KEY: adminKey } })
-  return {
-    app,
-    key,
-    async ask (method, path, payload, headers = {}) {
-      const answer = await app.inject({
-        method, url: `/admin${path}`, payload, headers: { authorization: `Bearer ${adminKey}`, ...headers }
-      })
-      const text = answer.body
-      const isJson = String(answer.headers['content-type']).startsWith('application/json')
-      return { status: answer.statusCode, headers: answer.headers, text, body: isJson ? answer.json() : text }
-    }
+  return { app, key, ask: asker(app) }
+}
+
+/** Returns the `ask` of a gateway. */
+export function asker (app: FastifyInstance): AdminGateway['ask'] {
+  return async (method, path, payload, headers = {}) => {
+    const answer = await app.inject({
+      method, url: `/admin${path}`, payload, headers: { authorization: `Bearer ${adminKey}`, ...headers }
+    })
+    const text = answer.body
+    const isJson = String(answer.headers['content-type']).startsWith('application/json')
+    return { status: answer.statusCode, headers: answer.headers, text, body: isJson ? answer.json() : text }
   }
 }

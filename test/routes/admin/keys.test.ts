@@ -33,7 +33,7 @@ t.test('the life of a key', async t => {
 
 t.test('an admin key manages and does not spend', async t => {
   const { app, ask } = await buildAdmin(t)
-  const { body } = await ask('POST', '/keys', { account: 'default', role: 'admin' })
+  const { body } = await ask('POST', '/keys', { account: 'default', role: 'owner' })
   const headers = { authorization: `Bearer ${body.key}` }
   t.equal((await app.inject({ url: '/admin/accounts', headers })).statusCode, 200)
   t.equal((await app.inject({ url: '/v1/models', headers })).statusCode, 401)

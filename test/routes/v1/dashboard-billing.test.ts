@@ -42,6 +42,24 @@ t.test('the balance is what the books say, and what was spent shows at once', as
   t.match((await get()).json(), { available: 11.000000003, held: 0 })
 })
 
+t.test('what is available is the least that account, parents and budget have left', async (t) => {
+  const { app, get, spend, hold, limited } = await open(t, '0.0005')
+  await app.accounts.create({ id: 'child', parent: 'default' })
+  await app.accounts.deposit({ id: 'more', account: 'child', amountNano: 5 * usd })
+  await spend(5 * usd)
+  const { key } = await app.keys.create({ account: 'child', label: '' })
+  t.match((await get('', key)).json(), { balance: 5, available: 0.0005 })
+  const narrow = await limited(usd / 10_000)
+  t.match((await get('', narrow)).json(), { balance: 0.0005, available: 0.0001 })
+  await spend(40_000, narrow)
+  const held = await hold(10_000, narrow)
+  t.match((await get('', narrow)).json(), { balance: 0.00046, available: 0.00005 })
+  await held.release()
+  await spend(450_000)
+  t.match((await get('', narrow)).json(), { available: 0.00001 }, 'no more than the account has')
+  t.match((await get('', key)).json(), { balance: 5, available: 0.00001 })
+})
+
 t.test('the figures are exact where doubles are not', async (t) => {
   const { get, spend } = await open(t, '9007199.254740991')
   for (let round = 1; round <= 5; round++) {
@@ -101,6 +119,37 @@ t.test('the usage of today is in cents, of the account or of a key with a budget
   })
 })
 
+t.test('a key sums up its own usage by period and tag, and exports it', async (t) => {
+  const { app, get, spend, key } = await open(t)
+  const other = (await app.keys.create({ account: 'default', label: '' })).key
+  await spend(usd, other, 'sora')
+  await spend(usd / 10)
+  const { id, chainAt } = await app.keys.authenticate(key)
+  const tagged = await app.ledger.reserve({ id: 'tagged', chain: chainAt(Date.now()), key: id, amountNano: 5 })
+  tagged.settle({
+    amountNano: 5, ref: 'r', model: '=cmd', usage: { prompt: 7, completion: 2 }, estimated: false, costNano: 1, tags: { project: 'x' }
+  })
+  const of = async (query: string) => (await get(`/usage?${query}`)).json()
+  t.match(await of(''), { total_usage: 110.0000005 }, 'of the account')
+  t.match(await of('scope=key'), { total_usage: 10.0000005 })
+  const month = await of('scope=key&by=month,tag:project')
+  t.match(month.daily_costs.at(-1), { line_items: [{ name: '', cost: 10 }, { name: 'x', cost: 0.0000005 }] })
+  t.ok(month.daily_costs.length <= 5)
+  const { headers, body } = await get('/usage?scope=key&format=csv&by=model,tag:project')
+  t.match(headers, { 'content-type': 'text/csv; charset=utf-8', 'content-disposition': /usage\.csv/ })
+  t.equal(body, [
+    'model,tag:project,requests,estimated_requests,prompt_tokens,completion_tokens,cached_tokens,reasoning_tokens,images,' +
+      'seconds,cost_usd',
+    "'=cmd,x,1,0,7,2,0,0,0,0,0.000000005",
+    'gpt,,1,0,1,0,0,0,0,0,0.10',
+    ''
+  ].join('\r\n'), 'without what the operator pays')
+  for (const by of ['key', 'account', 'provider', 'label', 'color', 'day,week', 'model,tag:project']) {
+    const answer = await get(`/usage?by=${by}`)
+    t.match([answer.statusCode, answer.json()], [400, { error: { param: 'by', code: 'invalid_value' } }], by)
+  }
+})
+
 t.test('dates that make no sense are answered like OpenAI answers', async (t) => {
   const { get } = await open(t)
   const cases = [
@@ -115,4 +164,29 @@ t.test('dates that make no sense are answered like OpenAI answers', async (t) =>
     t.match(answer.json(), { error: { message: /^Invalid /, type: 'invalid_request_error', param, code } })
   }
   for (const path of ['', '/subscription', '/usage']) t.equal((await get(path, 'sk-wrong')).statusCode, 401)
+})
+
+t.test('a key may ask for its money only so often, and other requests do not count', async (t) => {
+  const { app, key } = await buildGateway(t, { env: { TOLLGATE_BILLING_RPM: '6' } })
+  const { key: other } = await app.keys.create({ account: 'default', label: '' })
+  const get = async (path: string, of = key) => await app.inject({
+    url: `/v1/${path}`, headers: { authorization: `Bearer ${of}` }
+  })
+  const paths = ['dashboard/billing', 'dashboard/billing/usage', 'dashboard/billing/subscription']
+  for (const path of [...paths, ...paths]) t.match(await get(path), { statusCode: 200 }, path)
+  const refused = await get('dashboard/billing/usage')
+  t.match(refused, {
+    statusCode: 429,
+    headers: { 'retry-after': /^\d+$/, 'retry-after-ms': /^\d+$/, 'x-ratelimit-limit-requests': '6' }
+  })
+  t.match(refused.json(), {
+    error: {
+      message: /^Rate limit reached for billing requests of key `.+` on requests per min \(RPM\): Limit 6, Used 6/,
+      type: 'requests',
+      param: null,
+      code: 'rate_limit_exceeded'
+    }
+  })
+  t.match(await get('models'), { statusCode: 200 })
+  t.match(await get('dashboard/billing', other), { statusCode: 200 })
 })

@@ -3,7 +3,7 @@ import { createKeys } from '../../../services/keys/keys.ts'
 import { createAccounts } from '../../../services/ledger/accounts.ts'
 import { createLedger } from '../../../services/ledger/create.ts'
 import { entryIdSql } from '../../../services/ledger/entry-id.ts'
-import type { Ledger } from '../../../services/ledger/ledger.ts'
+import type { Ledger, Posting } from '../../../services/ledger/ledger.ts'
 import { createAdministration } from '../../../services/admin/administration.ts'
 import type { Administration } from '../../../services/admin/administration.ts'
 import type { Store } from '../../../services/store/store.ts'
@@ -15,7 +15,7 @@ export interface TestAdministration extends Administration {
   spend (request: Spending): Promise<string>
 }
 
-interface Spending {
+interface Spending extends Partial<Omit<Posting, 'model' | 'usage'>> {
   account: string
   key: string
   amountNano: number
@@ -28,15 +28,15 @@ export async function openAdministration (t: Test, store: Store): Promise<TestAd
   const ledger = createLedger({ store })
   t.teardown(() => ledger.close())
   const [keys, accounts] = [createKeys(store), createAccounts(store)]
-  const administration = createAdministration({ store, keys, accounts, ledger })
+  const administration = createAdministration({ actor: { id: 'cli:tester', label: null, role: 'owner' }, store, keys, accounts, ledger })
   let requests = 0
   return {
     ...administration,
     ledger,
-    async spend ({ account, key, amountNano, model = 'chat', usage = { prompt: 3, completion: 5 } }) {
+    async spend ({ account, key, amountNano, model = 'chat', usage = { prompt: 3, completion: 5 }, ...more }) {
       const id = `request-${++requests}`
       const hold = await ledger.reserve({ id, chain: [account], key, amountNano, fresh: true })
-      await hold.settle({ amountNano, ref: id, model, usage, estimated: false })
+      await hold.settle({ amountNano, ref: id, model, usage, estimated: false, ...more })
       const row = await store.get<{ id: string }>(`select ${entryIdSql()} as id from entry where ref = $1`, [id])
       return row?.id ?? ''
     }

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { mergeLimits, toLimitSet } from '../../../services/admin/limits.ts'
-import { noLimits } from '../../../services/shared/limits.ts'
+import { mergeLimits } from '../../../services/admin/limits.ts'
+import { noLimits, toLimitSet } from '../../../services/shared/limits.ts'
 
 const before = { requestsPerMinute: 60, tokensPerMinute: 1000, concurrentRequests: 4 }
 

@@ -5,6 +5,7 @@ import { addDeposit, addRefund } from '../../../services/admin/credits.ts'
 import { createKey } from '../../../services/admin/keys.ts'
 import { listUsage, toDimensions, usageCsv } from '../../../services/admin/usage.ts'
 import type { Store } from '../../../services/store/store.ts'
+import type { Posting } from '../../../services/ledger/ledger.ts'
 import { forEachEngine } from '../../engines.ts'
 import { openAdministration, refusal } from './helper.ts'
 
@@ -24,7 +25,28 @@ async function openWithUsage (t: Test, open: () => Promise<Store>) {
 forEachEngine(t, 'usage is grouped by the requested dimensions', async (t, { open }) => {
   const { admin, key } = await openWithUsage(t, open)
   const byModel = await listUsage(admin, { by: ['model'] })
-  const none = { object: 'usage', key: null, day: null, estimated_requests: 0 }
+  const none = {
+    object: 'usage',
+    account: null,
+    key: null,
+    label: null,
+    provider: null,
+    day: null,
+    week: null,
+    month: null,
+    estimated: null,
+    tags: null,
+    estimated_requests: 0,
+    cached_tokens: 0,
+    reasoning_tokens: 0,
+    images: 0,
+    seconds: 0,
+    costed_requests: 0,
+    provider_cost_usd: null,
+    provider_cost_nano: null,
+    margin_usd: null,
+    margin_nano: null
+  }
   t.same(JSON.parse(JSON.stringify(byModel.data)), [
     {
       ...none,
@@ -66,16 +88,47 @@ forEachEngine(t, 'usage is returned in pages, and as CSV in full', async (t, { o
 
   const csv = await Array.fromAsync(usageCsv(admin, { by: ['model', 'day'] }))
   t.equal(csv.join(''), [
-    'model,day,requests,estimated_requests,prompt_tokens,completion_tokens,cost_usd',
-    `'=big,${today()},1,0,3,5,1.00`,
-    `small,${today()},2,0,6,10,0.000000012`,
+    'model,day,requests,estimated_requests,prompt_tokens,completion_tokens,cached_tokens,reasoning_tokens,images,seconds,' +
+      'cost_usd,provider_cost_usd,margin_usd',
+    `'=big,${today()},1,0,3,5,0,0,0,0,1.00,,`,
+    `small,${today()},2,0,6,10,0,0,0,0,0.000000012,,`,
     ''
   ].join('\r\n'))
 })
 
+forEachEngine(t, 'the cost of providers and the margin cover the requests whose cost is known', async (t, { open }) => {
+  const admin = await openAdministration(t, await open())
+  await createAccount(admin, { id: 'a' })
+  await addDeposit(admin, 'a', { amount_usd: 10 })
+  const spend = (amountNano: number, more: Partial<Posting>) => admin.spend({ account: 'a', key: 'k', amountNano, ...more })
+  await spend(100, { provider: 'p', costNano: 60, tags: { project: '@x' } })
+  await spend(10, { provider: 'p', costNano: 15, reportedNano: 99 })
+  await spend(7, { provider: 'p' })
+  await spend(5, {})
+  t.match(JSON.parse(JSON.stringify((await listUsage(admin, { by: ['provider'] })).data)), [
+    { provider: '', cost_nano: 5, costed_requests: 0, provider_cost_nano: null, margin_nano: null, margin_usd: null },
+    {
+      provider: 'p',
+      cost_nano: 117,
+      costed_requests: 2,
+      provider_cost_nano: 75,
+      provider_cost_usd: 75e-9,
+      margin_nano: 35,
+      margin_usd: 35e-9
+    }
+  ])
+  t.match((await listUsage(admin, { by: ['tag:project', 'estimated', 'account'] })).data, [
+    { tags: { project: '' }, estimated: false, account: 'a', requests: 3 },
+    { tags: { project: '@x' }, estimated: false, account: 'a', requests: 1 }
+  ])
+  const csv = await Array.fromAsync(usageCsv(admin, { by: ['tag:project'] }))
+  t.match(csv.join(''), /^tag:project,requests[^]*\r\n,3,[^]*,0.000000022,0.000000015,-0.000000005\r\n'@x,1,/)
+})
+
 t.test('dimensions are parsed in any order', async t => {
   t.same(toDimensions('day, key'), ['key', 'day'])
+  t.same(toDimensions('tag:a-b_1,label,label'), ['label', 'tag:a-b_1'])
   t.same(toDimensions(), ['key', 'model', 'day'])
-  t.throws(() => toDimensions('key,color'), RangeError)
-  t.throws(() => toDimensions(''), RangeError)
+  const wrong = ['key,color', '', 'tag:', 'tag:1', "tag:a'b", 'tag:a b', 'account,key,label,model,provider,day,week,month,estimated']
+  for (const text of wrong) t.throws(() => toDimensions(text), RangeError, text)
 })

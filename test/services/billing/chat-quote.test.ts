@@ -1,7 +1,8 @@
 import t from 'tap'
 import { quoteChat, type ChatSale } from '../../../services/billing/chat-quote.ts'
+import { createAnswerLengths } from '../../../services/billing/answer-lengths.ts'
 import { modelFromCatalogue } from '../../../services/catalogue/models.ts'
-import { createReport, type Usage } from '../../../services/providers/provider.ts'
+import { createReport, type Usage } from '../../../services/providers/report.ts'
 import { rejection } from '../../thrown.ts'
 
 /** 1000 nano-USD per token of the prompt, 4000 per token of the answer. */
@@ -21,7 +22,8 @@ function sale (more: Partial<ChatSale> = {}): ChatSale {
     bodyBytes: 100,
     model: { ...modelFromCatalogue('p', 'm'), maxOutput: 1000, contextWindow: 8000 },
     price,
-    available: () => { throw new Error('the balance is not needed') },
+    means: () => { throw new Error('the balance is not needed') },
+    lengths: createAnswerLengths(),
     ...more
   }
 }
@@ -40,9 +42,25 @@ t.test('the most it may cost is that of its bytes and of the output limit', asyn
 
 t.test('without a limit, the balance sets one, which goes to the provider', async t => {
   const dear = { ...price, outputPico: 400_000_000 }
-  const available = async () => 800_000_000
-  const { outputLimit } = await quoteChat(sale({ request: unlimited, price: dear, available }))
-  t.equal(outputLimit, 250, 'an eighth of what is available, at 400,000 nano-USD per token')
+  const means = async () => ({ availableNano: 100_000_000, unspentNano: 800_000_000 })
+  const { outputLimit } = await quoteChat(sale({ request: unlimited, price: dear, means }))
+  t.equal(outputLimit, 999, 'half of what is not spent, at 400,000 nano-USD per token')
+})
+
+t.test('reported lengths of answers without a limit decide how much the next one is allowed', async t => {
+  const lengths = createAnswerLengths()
+  const model = { ...modelFromCatalogue('p', 'm'), maxOutput: 64_000, contextWindow: 128_000 }
+  const means = async () => ({ availableNano: 0, unspentNano: 1_000_000_000 })
+  const limitAfter = async (request: ChatSale['request'], usage: Usage) => {
+    for (let answer = 0; answer < 20; answer++) {
+      const { chargeFor } = await quoteChat(sale({ request, model, means, lengths }))
+      await chargeFor(report(usage))
+    }
+    return (await quoteChat(sale({ request: unlimited, model, means, lengths }))).outputLimit
+  }
+  const short = { ...unlimited, max_tokens: 1 }
+  t.equal(await limitAfter(short, { prompt: 1, completion: 1 }), 4096, 'what a client has cut says nothing')
+  t.equal(await limitAfter({ ...unlimited, n: 2 }, { prompt: 1, completion: 3000 }), 8192, '1500 tokens each')
 })
 
 t.test('reported usage is charged, and its counts are booked', async t => {
@@ -54,6 +72,26 @@ t.test('reported usage is charged, and its counts are booked', async t => {
   t.same((await chargeFor(report({ ...counts, costNano: 77 }))).usage, counts, 'not the provider\'s own cost')
 })
 
+t.test('an estimate costs no more than is held, and no prompt is longer than the context window', async t => {
+  const text = 'word '.repeat(100_000)
+  const request = { model: 'm', messages: [{ role: 'user' as const, content: text }], max_tokens: 10 }
+  const { maxNano, chargeFor } = await quoteChat(sale({ request, bodyBytes: text.length }))
+  const delivered = report(null)
+  delivered.delivered.takeText(text)
+  t.match(await chargeFor(delivered), { amountNano: maxNano, usage: { prompt: 8000 }, estimated: true })
+})
+
+t.test('several calls cost the sum, each at its own tier', async t => {
+  const tiers = [{ aboveTokens: 100, inputPico: 2_000_000, outputPico: 4_000_000 }]
+  const { chargeFor } = await quoteChat(sale({ price: { ...price, tiers } }))
+  const request = { model: 'm', messages: [{ role: 'user' as const, content: 'Hello, world!' }] }
+  const callOf = (usage: Usage) => ({ request, report: report(usage) })
+  const calls = [callOf({ prompt: 60, completion: 1 }), callOf({ prompt: 60, completion: 2, cachedRead: 5 })]
+  t.same(await chargeFor({ ...report(null), calls }), {
+    amountNano: 120 * 1000 + 3 * 4000, usage: { prompt: 120, completion: 3, cachedRead: 5 }, estimated: false
+  })
+})
+
 t.test('without reported usage, an estimate of the prompt and of what was delivered is charged', async t => {
   const { chargeFor } = await quoteChat(sale())
   const delivered = report(null)
@@ -62,11 +100,21 @@ t.test('without reported usage, an estimate of the prompt and of what was delive
     { amountNano: 8 * 1000 + 4 * 4000, usage: { prompt: 8, completion: 4 }, estimated: true })
 })
 
-t.test('a free model holds and charges nothing, whatever it reports', async t => {
+t.test('what the operator pays stands beside the charge: by the cost price, and as reported', async t => {
+  const { chargeFor } = await quoteChat(sale())
+  const cost = { ...price, inputPico: 500_000, outputPico: 1_000_000 }
+  const usage = { prompt: 5, completion: 3 }
+  t.match(await chargeFor(report(usage), cost), { amountNano: 17_000, costNano: 5_500 })
+  t.match(await chargeFor(report({ ...usage, costNano: 7 }), cost), { costNano: 5_500, reportedNano: 7 })
+  const charge = await chargeFor(report(usage), null)
+  t.notOk('costNano' in charge || 'reportedNano' in charge)
+})
+
+t.test('a free model holds and charges nothing, and its tokens are booked', async t => {
   const quote = await quoteChat(sale({ request: unlimited, price: free }))
   t.match(quote, { maxNano: 0, outputLimit: null })
   const charge = await quote.chargeFor(report({ prompt: 5, completion: 3 }))
-  t.same(charge, { amountNano: 0, usage: {}, estimated: false })
+  t.same(charge, { amountNano: 0, usage: { prompt: 5, completion: 3 }, estimated: false })
 })
 
 t.test('a model is not free if anything it can be used for costs something', async t => {

@@ -38,7 +38,7 @@ t.test('a price per image is exact before the call, by size and quality', async 
 t.test('what was made is charged, and no more', async t => {
   const { chargeFor } = quoteOf({ ...emptyPrice, imageNano: 40_000_000 }, {}, { count: 4 })
   const due = chargeFor({ answer: answerOf(4, { costNano: 1 }), delivered: 3 })
-  t.same(due, { amountNano: 120_000_000, usage: { images: 3 }, estimated: false })
+  t.same(due, { amountNano: 120_000_000, usage: { images: 3 }, estimated: false, reportedNano: 1 })
 })
 
 t.test('megapixels begun beyond the first have their own price', async t => {
@@ -69,6 +69,19 @@ t.test('a price by the token is held at its worst and settled by what was used',
   const reported = chargeFor({ answer: answerOf(2, { costNano: 77 }), delivered: 2 })
   t.match(reported, { amountNano: 77, estimated: false })
   t.match(chargeFor({ answer: answerOf(1), delivered: 1 }), { amountNano: (7 + 64) * 5000 + 6240 * 40_000, estimated: true }, 'never nothing')
+})
+
+t.test('no number of a provider has a cost that cannot be booked', async t => {
+  const most = 2 ** 32
+  const { chargeFor } = quoteOf({ ...emptyPrice, inputPico: 9e12, outputPico: 9e12 }, {})
+  const usage = { inputText: most, inputImage: most, output: most, outputText: most }
+  for (const answer of [answerOf(3, { usage }), answerOf(3, { costNano: Number.MAX_SAFE_INTEGER })]) {
+    for (const delivered of [1, 3]) {
+      const { amountNano, estimated } = chargeFor({ answer, delivered })
+      t.ok(Number.isSafeInteger(amountNano) && amountNano > 0, String(amountNano))
+      t.equal(estimated, false)
+    }
+  }
 })
 
 t.test('words beside an image have the price of words', async t => {

@@ -7,11 +7,12 @@ import { maxCost } from '../../../services/billing/max-cost.ts'
 
 const price = { inputPico: 150_000, outputPico: 600_000, cacheReadPico: 75_000, cacheWritePico: 150_000 }
 const model = { contextWindow: 128_000, maxOutput: 16_384 }
+const rich = { availableNano: 1e12, unspentNano: 1e12 }
 
 function bound (request: Omit<ChatCompletionRequest, 'model'>, more: object = {}) {
   const body = { model: 'm', ...request }
   const bodyBytes = Buffer.byteLength(JSON.stringify(body))
-  return maxCost({ request: body, bodyBytes, model, price, availableNano: 10_000_000_000, ...more })
+  return maxCost({ request: body, bodyBytes, model, price, means: rich, expectedTokens: 4096, ...more })
 }
 
 const messages = [{ role: 'user' as const, content: 'Hi' }]
@@ -36,19 +37,30 @@ t.test('the client\'s own limit counts, but never more than the model can write'
   t.equal(bound({ messages, max_tokens: 100, n: 3 }).amountNano - short.amountNano, 6 * 150 + 200 * 600)
 })
 
-t.test('without a limit the model\'s own holds, as long as it can be paid', async t => {
+t.test('without a limit the model\'s own holds for the rich; for others what is expected, if it can be paid', async t => {
   t.equal(bound({ messages }).outputLimit, null)
-  const dear = { ...price, outputPico: 60_000_000 }
-  t.equal(bound({ messages }, { price: dear, availableNano: 16 }).outputLimit, 166, 'at least a cent is offered')
-  t.equal(bound({ messages, n: 2 }, { price: dear, availableNano: 16 }).outputLimit, 83)
-  t.equal(bound({ messages }, { price: dear, availableNano: 800_000_000 }).outputLimit, 1666)
+  const limit = (availableUsd: number, unspentUsd: number, request = {}, expectedTokens = 4096) => {
+    const means = { availableNano: availableUsd * 1e9, unspentNano: unspentUsd * 1e9 }
+    const dear = { ...price, outputPico: 10_000_000 }
+    return bound({ messages, ...request }, { price: dear, means, expectedTokens }).outputLimit
+  }
+  t.equal(limit(2, 2), null, 'an eighth of what is available is enough for all 16,384 tokens')
+  t.equal(limit(1, 1), 12_499)
+  t.equal(limit(0.8, 1), 5119, 'less while others hold money')
+  t.equal(limit(0.5, 1), 4096, 'but what an answer may need')
+  t.equal(limit(0, 1), 4096, 'for which it waits')
+  t.equal(limit(0, 1, {}, 9000), 9000)
+  t.equal(limit(0.02, 0.02), 999, 'half of what is left beside the input')
+  t.equal(limit(0.02, 0.02, { n: 2 }), 499)
+  t.equal(limit(0, 0), 16, 'the ledger refuses what is not there')
 })
 
 t.test('a limit is sent to a model of which nothing is known', async t => {
   const unknown = { contextWindow: null, maxOutput: null }
-  t.equal(bound({ messages }, { model: unknown, availableNano: 1e12 }).outputLimit, 32_768)
+  t.equal(bound({ messages }, { model: unknown }).outputLimit, 32_768)
   const free = { inputPico: 0, outputPico: 0, cacheReadPico: 0, cacheWritePico: 0 }
-  t.strictSame(bound({ messages }, { model: unknown, price: free }), { amountNano: 0, outputLimit: null })
+  const most = bound({ messages }, { model: unknown, price: free })
+  t.strictSame(most, { amountNano: 0, outputTokens: 32_768, outputLimit: null })
 })
 
 t.test('an image counts as an image, not as the text that carries it', async t => {
@@ -65,9 +77,9 @@ t.test('a prompt is never longer than the model\'s window', async t => {
 
 t.test('the legacy endpoint writes 16 tokens unless told', async t => {
   const legacy = (more: object) => maxCost({
-    request: { model: 'm', prompt: 'Hi', ...more }, bodyBytes: 30, model, price, availableNano: 1e12
+    request: { model: 'm', prompt: 'Hi', ...more }, bodyBytes: 30, model, price, means: rich, expectedTokens: 4096
   })
-  t.strictSame(legacy({}), { amountNano: 30 * 150 + 16 * 600, outputLimit: 16 })
+  t.strictSame(legacy({}), { amountNano: 30 * 150 + 16 * 600, outputTokens: 16, outputLimit: 16 })
   t.equal(legacy({ max_tokens: 10, best_of: 4, n: 2, prompt: ['a', 'b'] }).amountNano, 4 * 30 * 150 + 80 * 600)
 })
 
@@ -128,4 +140,16 @@ t.test('what a provider adds by itself is covered: instructions for tools, pages
   const far = file({ file_data: 'https://a/b.pdf' })
   t.ok(promptOf(far) > 127_000, 'all that the model can read')
   t.ok(promptOf(far, { model: { contextWindow: null, maxOutput: null } }) >= 1_000_000)
+})
+
+t.test('a prediction, a search and a video are held as what they may become', async t => {
+  const plain = bound({ messages, max_tokens: 10 }).amountNano
+  const prediction = { type: 'content' as const, content: 'x'.repeat(100) }
+  const longer = JSON.stringify({ prediction }).length - 1
+  t.equal(bound({ messages, max_tokens: 10, prediction }).amountNano - plain, longer * 150 + 100 * 600)
+  t.equal(bound({ messages, max_tokens: 10 }, { searches: true }).amountNano, 128_000 * 150 + 10 * 600)
+  const content = [{ type: 'video_url' as const, video_url: { url: 'https://example.com/film.mp4' } }]
+  t.equal(bound({ messages: [{ role: 'user', content }], max_tokens: 10 }).amountNano, 128_000 * 150 + 10 * 600)
+  const functions = [{ name: 'f' }]
+  t.ok(bound({ messages, max_tokens: 10, functions }).amountNano - plain > 1000 * 150, 'as tools do')
 })

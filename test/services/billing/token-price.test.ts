@@ -29,6 +29,16 @@ t.test('known costs', async t => {
   t.equal(tokenCostNano({ prompt: 10, completion: 0, cachedRead: 99 }, price), 750, 'more cached than asked is all cached')
 })
 
+t.test('no count of tokens has a cost that cannot be booked', async t => {
+  const most = 2 ** 32
+  const usage = { prompt: most, completion: most, cachedRead: most, audioInput: most, audioOutput: most }
+  for (const outputPico of [600_000, 9e12]) {
+    const dear = { ...price, outputPico, audioInputPico: 1, audioOutputPico: outputPico }
+    const cost = tokenCostNano(usage, dear)
+    t.ok(Number.isSafeInteger(cost) && cost > 0, String(cost))
+  }
+})
+
 t.test('a price that is not told is not zero', async t => {
   const noInput = { ...none, inputPico: null, outputPico: 1 }
   const noOutput = { ...none, inputPico: 1, outputPico: null }

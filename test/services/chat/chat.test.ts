@@ -6,11 +6,16 @@ import type { AutoModel } from '../../../services/chat/auto-model.ts'
 import { createChat } from '../../../services/chat/chat.ts'
 import { breakerDefaults } from '../../../services/config/defaults.ts'
 import { createDeployments } from '../../../services/deployments/deployments.ts'
-import { createReport, type ChatAnswer, type ChatCall, type Usage } from '../../../services/providers/provider.ts'
+import { recordChunk } from '../../../services/providers/generated-text.ts'
+import type { ChatAnswer, ChatCall } from '../../../services/providers/provider.ts'
+import { createReport, recordUsage, type StreamReport, type Usage } from '../../../services/providers/report.ts'
+import { createDrains } from '../../../services/requests/drains.ts'
 import type { Incoming } from '../../../services/requests/incoming.ts'
 import { createRequestHolds } from '../../../services/requests/request-hold.ts'
 import { createTrace } from '../../../services/requests/trace.ts'
-import { JsonText } from '../../../services/shared/json-text.ts'
+import { ActiveSet } from '../../../services/shared/active-set.ts'
+import { GatewayError } from '../../../services/shared/errors.ts'
+import { JsonText } from '../../../services/shared/json.ts'
 import { rejection } from '../../thrown.ts'
 import { createFakeLedger, failure, limits } from '../requests/helper.ts'
 
@@ -36,18 +41,23 @@ function whole (reported: Usage | null = usage): ChatAnswer {
 }
 
 /** A stream of texts, then the usage or what breaks it off. */
-function stream (texts: readonly string[], end: 'usage' | Error | (() => Promise<Error>)): ChatAnswer {
+function stream (
+  texts: readonly string[], end: 'usage' | Error | (() => Promise<Error>), report: StreamReport = createReport()
+): ChatAnswer {
   const chunk = (more: Partial<Chunk>): Chunk => {
     return { id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [], ...more }
   }
   async function * chunks () {
     for (const content of texts) {
-      yield chunk({ choices: [{ index: 0, delta: { content }, finish_reason: null }] })
+      const piece = chunk({ choices: [{ index: 0, delta: { content }, finish_reason: null }] })
+      recordChunk(report, piece)
+      yield piece
     }
     if (end !== 'usage') throw end instanceof Error ? end : await end()
+    recordUsage(report, usage, false)
     yield chunk({ usage: { prompt_tokens: 5, completion_tokens: 3, total_tokens: 8 } })
   }
-  return { kind: 'chunks', chunks: chunks(), report: createReport() }
+  return { kind: 'chunks', chunks: chunks(), report }
 }
 
 interface TestOptions {
@@ -56,6 +66,8 @@ interface TestOptions {
   /** Their prices where they are not `price`. */
   prices?: Record<string, typeof price>
   autoModel?: AutoModel
+  /** How many calls may go on without their client, and how long. */
+  drains?: { maxCalls?: number, minMs?: number }
 }
 
 /** The use case with one provider for each model; `events` has what happens to the money and the answer. */
@@ -67,6 +79,8 @@ function createTest (providers: Record<string, Provide>, options: TestOptions = 
   const deployments = createDeployments({ config: () => ({ breaker: breakerDefaults }) })
   const sent: { headers?: Record<string, string>, text: string, body?: unknown } = { text: '' }
   const written = Promise.withResolvers<void>()
+  const drains = createDrains({ running: new ActiveSet(), ...options.drains })
+  const abandoned: unknown[] = []
   const chat = createChat({
     catalogue: {
       resolve (id) {
@@ -89,8 +103,10 @@ function createTest (providers: Record<string, Provide>, options: TestOptions = 
     config: () => ({ requests: { ...limits, retries: 0, ...options.requests } }),
     ledger,
     holds: createRequestHolds({
-      ledger, newId: () => 'h', onError: error => t.fail(String(error)), onExcess: () => { events.push('excess') }
+      ledger, newId: () => 'h', onError: error => t.fail(String(error))
     }),
+    drains,
+    onAbandoned: (id, { costNano }) => { abandoned.push([id, costNano]) },
     autoModel: options.autoModel ?? { select: () => { throw new Error('no router') } },
     onFailure: (_id, { model }, { kind }) => { failures.push(`${model.id}: ${kind}`) },
     random: () => 0
@@ -150,6 +166,10 @@ function createTest (providers: Record<string, Provide>, options: TestOptions = 
     trace,
     abort,
     deployments,
+    drains,
+    /** The ids and costs of the requests whose client did not wait. */
+    abandoned,
+    idle: () => chat.idle(),
     /** Resolves with the first piece of a stream. */
     written: written.promise,
     complete: async (more: Partial<ChatCompletionRequest> = {}, options: { deadlineMs?: number } = {}) =>
@@ -219,14 +239,75 @@ t.test('a client that disconnects pays for what was generated for it', async t =
   t.equal(test.deployments.expected('a', 'a-upstream').errorRate, 0, 'the deployment has done nothing wrong')
 })
 
-t.test('a client that disconnects before the answer pays for the prompt that the provider has read', async t => {
+t.test('a client that disconnects before a stream begins pays for the prompt that the provider has read', async t => {
   const test = createTest({ a: untilAborted })
-  const served = rejection(test.complete())
+  const served = rejection(test.complete({ stream: true }))
   setImmediate(() => test.abort.abort())
   t.match(await served, { kind: 'aborted' })
-  await new Promise(setImmediate)
   t.match(test.ledger.postings, [{ estimated: true, usage: { completion: 0 } }])
   t.equal(test.ledger.heldNano, 0)
+})
+
+t.test('what the provider has counted before the first text is charged, whoever waits for it', async t => {
+  const counted = { prompt: 400, completion: 1 }
+  const report = { ...createReport(), usage: counted, isPartial: true }
+  const test = createTest({
+    a: async call => {
+      return stream([], async () => await untilAborted(call).catch((error: Error) => error), report)
+    }
+  })
+  const served = rejection(test.complete({ stream: true, max_tokens: 1000 }))
+  setImmediate(() => test.abort.abort())
+  await served
+  t.match(test.ledger.postings, [{ usage: counted, estimated: true }])
+})
+
+t.test('a whole answer whose client has left is still charged by its usage', async t => {
+  const answered = Promise.withResolvers<ChatAnswer>()
+  const test = createTest({ a: () => answered.promise })
+  const served = rejection(test.complete())
+  setImmediate(() => test.abort.abort())
+  t.match(await served, { kind: 'aborted' }, 'the client is not waited for')
+  t.equal(test.drains.count, 1)
+  t.notOk(test.called[0]?.signal.aborted)
+  answered.resolve(whole())
+  await test.idle()
+  t.match(test.ledger.postings, [{ amountNano: costNano, usage, estimated: false }])
+  t.same(stepsOf(test.events), ['hold', 'call a', `settle ${costNano}`], 'and it is not sent')
+  t.same([test.drains.count, test.abandoned], [0, [['req-1', costNano]]])
+})
+
+t.test('only so many calls go on without their client, and only so long', async t => {
+  for (const drains of [{ maxCalls: 0 }, { minMs: 1 }]) {
+    const test = createTest({ a: untilAborted }, { drains, requests: { deadlineMs: 20 } })
+    const served = rejection(test.complete())
+    setImmediate(() => test.abort.abort())
+    t.match(await served, { kind: 'aborted' })
+    await test.idle()
+    t.match(test.ledger.postings, [{ estimated: true, usage: { completion: 0 } }])
+    t.same([test.ledger.heldNano, test.drains.count], [0, 0])
+  }
+})
+
+t.test('an abandoned call that fails is not charged, and no other one follows', async t => {
+  const answered = Promise.withResolvers<ChatAnswer>()
+  const test = createTest({ a: () => answered.promise }, { requests: { retries: 2, backoffMs: 1 } })
+  const served = rejection(test.complete())
+  setImmediate(() => test.abort.abort())
+  await served
+  answered.reject(failure('overloaded'))
+  await test.idle()
+  t.same(stepsOf(test.events), ['hold', 'call a', 'release'])
+})
+
+t.test('a request that the closing gateway gives up before its answer is not charged', async t => {
+  for (const stream of [true, false]) {
+    const test = createTest({ a: untilAborted })
+    const served = rejection(test.complete({ stream }))
+    setImmediate(() => test.abort.abort(GatewayError.unavailable('The gateway is shutting down.')))
+    t.match(await served, { status: 503 })
+    t.same(stepsOf(test.events), ['hold', 'call a', 'release'])
+  }
 })
 
 t.test('a failure before the first byte is thrown and costs nothing', async t => {
@@ -248,14 +329,32 @@ t.test('a failure that is no provider\'s releases the hold too', async t => {
   t.same(stepsOf(events), ['hold', 'call a', 'release'])
 })
 
-t.test('a request that passes its deadline is given up with 504 and not charged', async t => {
+t.test('a request that passes its deadline is given up with 504, and the work of the provider is charged', async t => {
   for (const [own, operators] of [[20, 60_000], [60_000, 20], [undefined, 20]] as const) {
     const requests = { deadlineMs: operators }
-    const { complete, events, called } = createTest({ a: untilAborted }, { requests })
     const options = own === undefined ? {} : { deadlineMs: own }
-    t.match(await rejection(complete({}, options)), { status: 504, code: 'deadline_exceeded' })
-    t.ok(called[0]?.signal.aborted)
-    t.same(stepsOf(events), ['hold', 'call a', 'release'])
+    const streamed = createTest({ a: untilAborted }, { requests })
+    const refused = rejection(streamed.complete({ stream: true }, options))
+    t.match(await refused, { status: 504, code: 'deadline_exceeded' })
+    t.ok(streamed.called[0]?.signal.aborted)
+    t.match(streamed.ledger.postings, [{ estimated: true, usage: { completion: 0 } }])
+
+    const answered = Promise.withResolvers<ChatAnswer>()
+    const awaited = createTest({ a: () => answered.promise }, { requests })
+    t.match(await rejection(awaited.complete({}, options)), { status: 504, code: 'deadline_exceeded' })
+    answered.resolve(whole())
+    await awaited.idle()
+    t.match(awaited.ledger.postings, [{ amountNano: costNano, estimated: false }])
+  }
+})
+
+t.test('a stream that passes its deadline is charged, even before its first text', async t => {
+  for (const [texts, completion] of [[[''], 0], [['Hello'], 1]] as const) {
+    const { complete, ledger } = createTest({
+      a: async call => stream(texts, async () => await untilAborted(call).catch((error: Error) => error))
+    })
+    await complete({ stream: true }, { deadlineMs: 20 })
+    t.match(ledger.postings, [{ estimated: true, usage: { completion } }])
   }
 })
 
@@ -297,8 +396,7 @@ t.test('an account that cannot cover the request is refused before any call', as
 t.test('an answer that costs more than the hold is charged the hold', async t => {
   const test = createTest({ a: async () => whole({ prompt: 5, completion: 1000 }) })
   await test.complete()
-  t.ok(test.events.includes('excess'))
-  t.match(test.ledger.postings, [{ amountNano: test.heldFor }])
+  t.match(test.ledger.postings, [{ amountNano: 1_005_000 }], 'the ledger books the excess')
   t.equal(test.trace.costNano, test.heldFor)
 })
 

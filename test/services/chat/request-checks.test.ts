@@ -27,6 +27,8 @@ t.test('chat', async t => {
   t.equal(refused({ stream_options: null }), null)
 
   t.equal(refused({ top_logprobs: 2 }), 'top_logprobs')
+  const bestOf = (best: number): object => ({ best_of: best })
+  t.same([refused(bestOf(20)), refused(bestOf(1))], ['best_of', null])
   t.equal(refused({ top_logprobs: 0, logprobs: false }), 'top_logprobs')
   t.equal(refused({ top_logprobs: 2, logprobs: true }), null)
   t.equal(refused({ top_logprobs: null }), null)
@@ -37,6 +39,7 @@ t.test('text completions', async t => {
     checkCompletionRequest({ model: 'm', prompt: 'Hello', ...fields }))
 
   t.equal(refused({ stream_options: {} }), 'stream_options')
+  for (const field of ['messages', 'tools', 'modalities', 'web_search_options']) t.equal(refused({ [field]: 5 }), field)
   t.equal(refused({ n: 3, best_of: 2 }), 'best_of')
   t.equal(refused({ best_of: 2, stream: true }), 'best_of')
   t.equal(refused({ n: 2, best_of: 2, stream: true }), null)

@@ -39,6 +39,13 @@ t.test('a provider known by its id needs a key only', async (t) => {
   }])
 })
 
+t.test('fields that change the price can be allowed, those that run other models cannot', async (t) => {
+  const provider = (fields: string) => `${alone}providers: [{ id: openrouter, api_key: x, allow_fields: [${fields}] }]`
+  t.same(parseConfig(provider('provider, cache_control'), {}).providers[0]?.allowFields, ['provider', 'cache_control'])
+  hasProblem(t, provider('models'), '2:58 providers[0].allow_fields[0]: cannot be allowed: it runs models')
+  hasProblem(t, provider('transform'), '2:58 providers[0].allow_fields[0]: is not refused (did you mean "transforms"?)')
+})
+
 t.test('a dialect sets the base URL of a provider with another id, but not its claims', async (t) => {
   const { providers } = parseConfig('providers: [{ id: mine, dialect: openai, api_key: x }]', {})
   t.match(providers, [{ id: 'mine', baseUrl: 'https://api.openai.com/v1', claims: [] }])
@@ -157,7 +164,8 @@ t.test('a misspelt word gets a suggestion', async (t) => {
   hasProblem(t, 'modles: []', '1:1 modles: is not a known key (did you mean "models"?)')
   hasProblem(t, 'providers: [{ id: a, base_url: "http://a", dialect: olama }]',
     '1:53 providers[0].dialect: must be one of openai, azure, openrouter, groq, together, mistral, deepseek, xai, ' +
-    'gemini, vllm, sglang, llamacpp, ollama, lmstudio, compatible (did you mean "ollama"?)')
+    'gemini, perplexity, fireworks, cerebras, nvidia, deepinfra, moonshot, huggingface, litellm, vllm, sglang, llamacpp, ' +
+    'ollama, lmstudio, compatible (did you mean "ollama"?)')
   hasProblem(t, 'providers: [{ id: groq, api_key: x }]\nmodels: [{ id: m, provider: grok }]',
     '2:29 models[0].provider: is not a known provider (did you mean "groq"?)')
   hasProblem(t, 'zzzzzzzz: 1', '1:1 zzzzzzzz: is not a known key')

@@ -38,7 +38,14 @@ t.test('every route with a method and a summary is in it once, with who may call
   }
   t.match(paths['/v1/models/{id}'], { get: { parameters: [{ name: 'id', in: 'path', required: true }] } })
   t.match(paths['/v1/chat/completions'], {
-    post: { responses: { 200: { content: { 'application/json': {}, 'text/event-stream': {} } } } }
+    post: {
+      responses: {
+        200: {
+          headers: { 'x-tollgate-max-tokens': { schema: { type: 'integer' }, description: /output limit/ } },
+          content: { 'application/json': {}, 'text/event-stream': {} }
+        }
+      }
+    }
   })
   const cost = { properties: { cost_usd: { type: ['number', 'null'], format: 'decimal' } } }
   t.match(paths['/admin/jobs/{id}'], { get: { responses: { 200: { content: { 'application/json': { schema: cost } } } } } })

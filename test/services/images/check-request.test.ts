@@ -37,6 +37,9 @@ t.test('any other size is refused, and the refusal lists what there is', async t
       message: /sides from 256 to 2048, both multiples of 16, at most 3:1, at most 2000000 pixels\.$/
     }, size)
   }
+  for (const size of ['16385x1', '1x99999', '16000x16000']) {
+    t.match(refusal(size, unknownImages), { status: 400, param: 'size', message: /at most 16384 pixels a side/ })
+  }
   t.match(refusal('big', unknownImages), { message: /A size is '<width>x<height>' in pixels, or 'auto'\.$/ })
   t.ok(String(refusal('9'.repeat(5000), listed)).length < 400)
 })

@@ -34,7 +34,7 @@ async function openWithAccount (database: Database): Promise<Store> {
 forEachEngine(t, 'a key is read back as it was inserted, with all settings or none', async (t, database) => {
   const store = await openWithAccount(database)
   t.equal(await hasKeys(store), false)
-  for (const key of [newKey('all'), newKey('none', { ...bare, role: 'admin' })]) {
+  for (const key of [newKey('all'), newKey('none', { ...bare, role: 'owner' })]) {
     t.equal(await insertKey(store, key), true)
     t.same(await selectKey(store, key.id), { ...key, ...unused })
   }
@@ -68,11 +68,16 @@ forEachEngine(t, 'keys are selected with the parents and limits of their account
   const deep = {
     ...newKey('deep', { account: 'fifth' }),
     ...unused,
+    accountState: 'active' as const,
     parents: ['fourth', 'third', 'second', 'top'],
     accountLimits: [tokens(5), noLimits, tokens(3), noLimits, tokens(1)]
   }
   const flat = {
-    ...newKey('flat', { account: 'top', limits: noLimits }), ...unused, parents: [], accountLimits: [tokens(1)]
+    ...newKey('flat', { account: 'top', limits: noLimits }),
+    ...unused,
+    accountState: 'active' as const,
+    parents: [],
+    accountLimits: [tokens(1)]
   }
   t.same(await selectKeysWithParents(store, ['deep']), [deep])
   t.same(await selectKeysWithParents(store, ['flat']), [flat])

@@ -88,14 +88,14 @@ forEachEngine(t, 'wrong settings are refused and change nothing', async (t, data
 
 forEachEngine(t, 'a key of one role is refused where the other is required', async (t, database) => {
   const { keys, key } = await setUp(database)
-  const admin = await keys.create({ account: 'acme', label: 'operator', role: 'admin' })
-  t.match(await keys.get(admin.id), { role: 'admin' })
+  const admin = await keys.create({ account: 'acme', label: 'operator', role: 'owner' })
+  t.match(await keys.get(admin.id), { role: 'owner' })
   for (const attempt of ['first', 'cached']) {
     await t.rejects(async () => await keys.authenticate(admin.key),
       { status: 401, code: 'invalid_api_key', message: /is an admin key/ }, attempt)
-    await t.rejects(async () => await keys.authenticate(key, 'admin'),
+    await t.rejects(async () => await keys.authenticateAdmin(key),
       { status: 401, code: 'invalid_api_key', message: /is not an admin key/ }, attempt)
-    t.match(await keys.authenticate(admin.key, 'admin'), { id: admin.id, role: 'admin' })
+    t.match(await keys.authenticateAdmin(admin.key), { id: admin.id, role: 'owner' })
     t.match(await keys.authenticate(key), { role: 'user' })
   }
   t.equal(cachedRecord(keys, admin.key), undefined)

@@ -5,11 +5,12 @@ import { createLedger } from '../../../services/ledger/create.ts'
 import type { LedgerContext } from '../../../services/ledger/create.ts'
 import { withDefaults } from '../../../services/ledger/options.ts'
 import { createHeartbeatLiveness } from '../../../services/ledger/cluster/node-liveness.ts'
+import { BoundedCharge } from '../../../services/ledger/hold/bounded-charge.ts'
 import type { Hold, Ledger, Posting, Reservation } from '../../../services/ledger/ledger.ts'
 import type { Log } from '../../../services/shared/log.ts'
 import type { Store } from '../../../services/store/store.ts'
 import type { Database } from '../../engines.ts'
-import { createNetwork, createTime } from './simulation.ts'
+import { createNetwork, createTime, type SimulatedTime } from './simulation.ts'
 
 /** A log that is kept: messages by their level. */
 export interface KeptLog extends Log { lines: { level: string, message: string, details: object }[] }
@@ -44,21 +45,27 @@ export function startLedger (t: Test, store: Store, more: Partial<LedgerContext>
 
 /** A store with accounts, and nodes on it in a time of their own. */
 export async function createCluster (database: Database, credits: Record<string, number>) {
-  const store = await database.open()
+  const time = createTime()
+  const store = await database.open(time.clock)
   await createBooks(store, credits)
+  return { store, time, ...createNodes(store, time) }
+}
+
+/** Nodes of a store that was opened with the clock of the given time. */
+export function createNodes (store: Store, time: SimulatedTime) {
   const network = createNetwork(store)
-  const time = createTime(network)
+  time.network = network
   return {
-    store,
     network,
-    time,
     /** Starts a node that others know only by its heartbeat. */
-    node (nodeId: string, { rate = 1, offsetMs = 0, ...options }: NodeOptions = {}) {
-      const clocks = time.clocksOf({ rate, offsetMs })
+    node (nodeId: string, { rate = 1, requestMs = 600_000, ...options }: NodeOptions = {}) {
+      const clocks = time.clocksOf({ rate })
       const connection = network.connect()
       const log = createLog()
-      const liveness = createHeartbeatLiveness(withDefaults(store.engine, options), clocks)
-      const ledger = createLedger({ store: connection, nodeId, log, ...clocks, liveness, options })
+      const liveness = createHeartbeatLiveness(withDefaults(store.engine, options), clocks.monotonic)
+      const ledger = createLedger({
+        store: connection, nodeId, log, ...clocks, requestMs: () => requestMs, liveness, options
+      })
       const crash = () => {
         clocks.stop()
         connection.weather = 'away'
@@ -68,7 +75,7 @@ export async function createCluster (database: Database, credits: Record<string,
   }
 }
 
-type NodeOptions = NonNullable<LedgerContext['options']> & { rate?: number, offsetMs?: number }
+type NodeOptions = NonNullable<LedgerContext['options']> & { rate?: number, requestMs?: number }
 
 let count = 0
 
@@ -79,6 +86,11 @@ export function reservation (amountNano: number, more: Partial<Reservation> = {}
 
 export function posting (amountNano: number, more: Partial<Posting> = {}): Posting {
   return { amountNano, ref: 'req', model: 'a/model', usage: { prompt: 1 }, estimated: false, ...more }
+}
+
+/** A cost, charged to a hold of 100 nano-USD unless said otherwise. */
+export function charge (amountNano: number, heldNano = 100): BoundedCharge {
+  return new BoundedCharge(heldNano, posting(amountNano))
 }
 
 /** Reserves and settles at once, and waits until that is on disk. */

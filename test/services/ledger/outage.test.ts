@@ -111,24 +111,6 @@ forEachEngine(t, 'requests during an outage do not each ask the database', async
   t.equal(ledger.unflushedCount, 0)
 })
 
-forEachEngine(t, 'a durable hold taken in a commit without an answer is released', async (t, database) => {
-  const { store, time, node } = await createCluster(database, { acme: usd })
-  const { ledger, connection } = node('a')
-  const first = Promise.resolve(ledger.reserve(reservation(1)))
-  await time.advance(20);
-  (await first).release()
-  await time.advance(2_500)
-  connection.weather = 'answer lost'
-  const large = t.rejects(async () => await ledger.reserve(reservation(100_000_000)), away)
-  await time.advance(20)
-  await large
-  t.match(await rowOf(store), { held: 100_000_000 })
-  connection.weather = 'well'
-  await time.advance(3_000)
-  t.match(await rowOf(store), { held: 0 })
-  await assertBooks(t, store)
-})
-
 forEachEngine(t, 'the number of items waiting for the database is bounded', async (t, database) => {
   const { time, node } = await createCluster(database, { acme: usd })
   const { ledger, connection } = node('a', { maxUnflushed: 3, maxWaiting: 2 })

@@ -2,7 +2,7 @@ import { createAccounts } from '../../../services/ledger/accounts.ts'
 import { createCorrections } from '../../../services/ledger/corrections.ts'
 import type { Store } from '../../../services/store/store.ts'
 import { checkAccounts, checkEnd } from './world-checks.ts'
-import { createWorld, options } from './world.ts'
+import { createWorld } from './world.ts'
 import type { Grant, ScheduleResult, World } from './world.ts'
 
 const keep = { nodes: 4, waiting: 30 }
@@ -12,8 +12,10 @@ const keep = { nodes: 4, waiting: 30 }
  * of one store, checks after every step that no account is overdrawn, and at the end that every request was
  * charged once, or went to suspense, or died with its node.
  */
-export async function runSchedule (store: Store, seed: number, steps: number): Promise<ScheduleResult> {
-  const world = await createWorld(store, seed, (world) => world.random.weighted(requests)(world))
+export async function runSchedule (
+  open: (clock: () => number) => Promise<Store>, seed: number, steps: number
+): Promise<ScheduleResult> {
+  const world = await createWorld(open, seed, (world) => world.random.weighted(requests)(world))
   for (let step = 0; step < steps; step++) {
     await world.random.weighted(actions)(world)
     await checkAccounts(world, `step ${step}`)
@@ -49,12 +51,13 @@ function reserve (world: World): void {
   if (node === undefined || world.waiting === keep.waiting) return
   const chain = accounts.slice(0, random.integer(1, accounts.length))
   const key = `key-${accounts[0]?.split('-')[1]}`
-  const amountNano = random.next() < 0.1 ? random.integer(300, 3_000) : random.integer(1, 200)
+  const isLarge = random.next() < 0.1
+  const amountNano = random.next() < 0.1 ? 0 : isLarge ? random.integer(300, 3_000) : random.integer(1, 200)
   const durable = random.next() < 0.1
   const fresh = random.next() < 0.6
   const id = nextId()
   const asked = (async () => await node.ledger.reserve({ id, chain, key, amountNano, durable, fresh }))()
-  const inMemory = !durable && amountNano <= options.durableOverNano
+  const inMemory = !durable
   world.waiting++
   asked.then((hold) => {
     result.granted++
@@ -70,7 +73,10 @@ function pickOpen ({ random, grants }: World): Grant | undefined {
 function settle (world: World): void {
   const grant = pickOpen(world)
   if (grant === undefined) return
-  const costNano = world.random.integer(0, grant.hold.amountNano)
+  const { random } = world
+  const { amountNano } = grant.hold
+  // A provider may report more than the request could use.
+  const costNano = random.next() < 0.1 ? amountNano + random.integer(1, 500) : random.integer(0, amountNano)
   grant.ended = true
   grant.settledNano = costNano
   grant.hold.settle({ amountNano: costNano, ref: grant.hold.id, model: 'm', usage: {}, estimated: false })

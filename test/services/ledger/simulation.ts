@@ -6,15 +6,19 @@ interface Due { atMs: number, work: () => void }
 
 /** Time that passes only by `advance`. */
 export interface SimulatedTime {
+  /** What has to be quiet before time goes on; the network of a store. */
+  network: { quiet (): Promise<void> }
+  /** Since the beginning, in ms. */
   now (): number
-  /** The clocks and timers of one node; its clock runs `rate` times as fast and is `offsetMs` ahead. */
-  clocksOf (node: { rate?: number, offsetMs?: number }): NodeClocks
-  /** Lets time pass; whatever is due is done in its order, and awaited as far as `network` carries it. */
+  /** The clock of the database, in ms since 1970. */
+  clock (): number
+  /** The clock and timers of one node, which run `rate` times as fast. */
+  clocksOf (node: { rate?: number }): NodeClocks
+  /** Lets time pass; whatever is due is done in its order, and awaited. */
   advance (ms: number): Promise<void>
 }
 
 export interface NodeClocks {
-  clock: () => number
   monotonic: () => number
   timers: Timers
   /** From now on nothing that this node has planned happens: it is dead. */
@@ -23,8 +27,8 @@ export interface NodeClocks {
 
 const epochMs = 1_800_000_000_000
 
-/** Creates a time at which nothing has happened yet. `network` tells what is still under way. */
-export function createTime (network: { quiet (): Promise<void> }): SimulatedTime {
+/** Creates a time at which nothing has happened yet. */
+export function createTime (): SimulatedTime {
   let nowMs = 0
   const due = new Set<Due>()
 
@@ -37,9 +41,14 @@ export function createTime (network: { quiet (): Promise<void> }): SimulatedTime
   }
 
   return {
+    network: {
+      // A few turns of the event loop are enough without a database.
+      async quiet () { for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate) }
+    },
     now: () => nowMs,
+    clock: () => epochMs + Math.round(nowMs),
 
-    clocksOf ({ rate = 1, offsetMs = 0 }) {
+    clocksOf ({ rate = 1 }) {
       let stopped = false
       const after = (delayMs: number, work: () => void) => {
         const planned = { atMs: nowMs + delayMs / rate, work: () => { if (!stopped) work() } }
@@ -47,7 +56,6 @@ export function createTime (network: { quiet (): Promise<void> }): SimulatedTime
         return () => { due.delete(planned) }
       }
       return {
-        clock: () => Math.round(epochMs + offsetMs + nowMs * rate),
         monotonic: () => nowMs * rate,
         timers: { after, inBackground: after },
         stop: () => { stopped = true }
@@ -56,12 +64,12 @@ export function createTime (network: { quiet (): Promise<void> }): SimulatedTime
 
     async advance (ms) {
       const untilMs = nowMs + ms
-      await network.quiet()
+      await this.network.quiet()
       for (let each = next(untilMs); each !== undefined; each = next(untilMs)) {
         due.delete(each)
         nowMs = Math.max(nowMs, each.atMs)
         each.work()
-        await network.quiet()
+        await this.network.quiet()
       }
       nowMs = untilMs
     }
@@ -109,6 +117,8 @@ export function createNetwork (store: Store, between: () => void = () => {}) {
       })
       const node: NodeStore = {
         engine: store.engine,
+        reports: store.reports,
+        clock: store.clock,
         weather: 'well',
         all: <Row>(...args: Parameters<Store['all']>) => through(() => store.all<Row>(...args)),
         get: <Row>(...args: Parameters<Store['get']>) => through(() => store.get<Row>(...args)),

@@ -33,24 +33,42 @@ async function checkCover ({ store, accounts, nodes, grants, result }: World, wh
  */
 export async function checkEnd ({ store, accounts, grants, result }: World): Promise<void> {
   result.faults.push(...(await checkLedger(store)).map((violation) => JSON.stringify(violation)))
-  const entries = await store.all<{ ref: string, amount: number, kind: string }>(`
+  const entries = await store.all<BookedEntry>(`
     select ref, amount, kind from entry where kind in ('usage', 'suspense')`)
-  const byHold = new Map(entries.map((entry) => [entry.ref, entry]))
-  if (byHold.size < entries.length) result.faults.push(`${entries.length} entries for ${byHold.size} holds`)
+  const byHold = Map.groupBy(entries, ({ ref }) => ref)
   const lost = new Map<Node, number>()
   for (const { hold, node, settledNano } of grants) {
-    const entry = byHold.get(hold.id)
-    if ((entry?.amount ?? 0) > (settledNano ?? 0)) result.faults.push(`${hold.id} was charged ${entry?.amount}`)
+    const booked = byHold.get(hold.id) ?? []
+    const fault = faultIn(booked, hold.amountNano, settledNano)
+    if (fault !== null) result.faults.push(`${hold.id} ${fault}`)
+    const [entry] = booked
+    const isLostFree = hold.amountNano === 0 && settledNano === 0 && entry?.kind !== 'usage' && node.alive
+    if (isLostFree) result.faults.push(`${hold.id} was free and is in no book`)
     if (settledNano === null || settledNano === 0) continue
     if (entry?.kind === 'usage') result.booked++
     else if (entry?.kind === 'suspense') result.suspended++
-    else lost.set(node, (lost.get(node) ?? 0) + settledNano)
+    else lost.set(node, (lost.get(node) ?? 0) + Math.min(settledNano, hold.amountNano))
     if (entry === undefined && node.alive) result.faults.push(`${hold.id} was settled and is in no book`)
-    if (entry !== undefined && entry.amount !== settledNano) result.faults.push(`${hold.id} was booked in part`)
   }
   result.lost = [...lost.values()].reduce((sum, nano) => sum + nano, 0)
   for (const [node, nano] of lost) await checkLoss(store, node, nano, result)
   await checkNothingHeld(store, accounts, grants, result)
+}
+
+interface BookedEntry { ref: string, amount: number, kind: 'usage' | 'suspense' }
+
+/** A hold has one entry, and a second one in suspense for what exceeds it; together they are what it cost. */
+function faultIn (
+  booked: readonly BookedEntry[], heldNano: number, settledNano: number | null
+): string | null {
+  if (booked.length === 0) return null
+  if (settledNano === null) return 'was released and booked'
+  if (new Set(booked.map(({ kind }) => kind)).size < booked.length) return 'was booked twice'
+  const totalNano = booked.reduce((sum, { amount }) => sum + amount, 0)
+  if (totalNano !== settledNano) return `cost ${settledNano} and was booked with ${totalNano}`
+  const charged = booked.find(({ kind }) => kind === 'usage')
+  if (charged === undefined) return null
+  return charged.amount === Math.min(settledNano, heldNano) ? null : `was charged ${charged.amount} of ${heldNano}`
 }
 
 /** The dead take no more with them than was on hold for them. */

@@ -56,17 +56,20 @@ export interface ScheduleResult {
 }
 
 /** Small, so that every limit is met. */
-export const options = { chunkNano: 300, durableOverNano: 400, maxRequestMs: 60_000, peerSpareMs: 500 }
+const options = { chunkNano: 300, heldWaitMs: 500 }
+const requestMs = 60_000
 
 /** Creates accounts and a first node. `interrupt` is called in the middle of transactions. */
 export async function createWorld (
-  store: Store, seed: number, interrupt: (world: World) => void
+  open: (clock: () => number) => Promise<Store>, seed: number, interrupt: (world: World) => void
 ): Promise<World> {
   const random = createRandom(seed)
+  const time = createTime()
+  const store = await open(time.clock)
   const network = createNetwork(store, () => {
     if (world.busy && random.next() < 0.1) interrupt(world)
   })
-  const time = createTime(network)
+  time.network = network
   const accounts = ['paying', 'team', 'budget'].map((name) => `${name}-${seed}`)
   const books = createAccounts(store)
   for (const id of accounts) {
@@ -91,13 +94,18 @@ export async function createWorld (
     waiting: 0,
     nextId: () => `${seed}-r${++ids}`,
     startNode () {
-      const offsetMs = random.integer(-5_000, 5_000)
-      const clocks = time.clocksOf({ rate: 0.9 + random.next() * 0.2, offsetMs })
+      const clocks = time.clocksOf({ rate: 0.9 + random.next() * 0.2 })
       const connection = network.connect()
       const id = `${seed}-${++started}`
-      const liveness = createHeartbeatLiveness(withDefaults(store.engine, options), clocks)
+      const liveness = createHeartbeatLiveness(withDefaults(store.engine, options), clocks.monotonic)
       const ledger = createLedger({
-        store: connection, nodeId: id, log: createLog(), ...clocks, liveness, options
+        store: connection,
+        nodeId: id,
+        log: createLog(),
+        ...clocks,
+        requestMs: () => requestMs,
+        liveness,
+        options
       })
       const node = { id, ledger, connection, alive: true, stop: clocks.stop }
       world.nodes.push(node)

@@ -138,7 +138,14 @@ t.test('without the store, each node admits the limit on its own and no more', a
   const away = new StoreUnavailable(new Error('away'))
   const unused = () => Promise.reject(away)
   const store: Store = {
-    engine: 'sqlite', transaction: unused, run: unused, all: unused, get: unused, close: async () => {}
+    engine: 'sqlite',
+    clock: Date.now,
+    reports: { all: unused, get: unused },
+    transaction: unused,
+    run: unused,
+    all: unused,
+    get: unused,
+    close: async () => {}
   }
   const limits = node(t, store, 'one', { ms: 600_000 })
   const scopes = scope({ requestsPerMinute: 5, concurrentRequests: 5 })

@@ -25,5 +25,5 @@ t.test('inline media count as tokens of their own, not as text', async t => {
 })
 
 t.test('other requests reserve nothing', async t => {
-  for (const body of [null, 'text', 7, {}, { input: 'Hi' }]) t.equal(tokensReserved(body, 400), 0)
+  for (const body of [null, 'text', 7, {}, { input: 'Hi' }, { prompt: 'Hi', messages: 5 }]) t.equal(tokensReserved(body, 400), 0)
 })

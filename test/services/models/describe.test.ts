@@ -20,6 +20,16 @@ t.test('prices are exact decimal text in the units of gateway.yaml, and absent o
     { input: '0.000001', cache_read: '0', second: '0.05' })
 })
 
+t.test('prices of service tiers and searches are shown', async t => {
+  const flex = '{ name: flex, input: 0.5, output: 1, cache_read: 0.1 }'
+  t.same(described(`id: m, price: { input: 1, output: 2, search: 0.01, service_tiers: [${flex}] }`)?.pricing, {
+    input: '1',
+    output: '2',
+    search: '0.01',
+    service_tiers: [{ name: 'flex', input: '0.5', output: '1', cache_read: '0.1' }]
+  })
+})
+
 t.test('limits and capabilities of the file are shown', async t => {
   t.match(described('id: m, context_window: 5, max_output: 6, capabilities: { vision: true, tools: true }'), {
     context_window: 5,

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { newProvider } from '../../../services/config/new-provider.ts'
 import { createProvider, createProviders } from '../../../services/providers/registry.ts'
-import { Deadlines } from '../../../services/shared/deadline-timer.ts'
+import { Deadlines } from '../../../services/shared/timers.ts'
 import { thrown } from '../../thrown.ts'
 
 const signal = new AbortController().signal

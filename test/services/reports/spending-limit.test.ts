@@ -10,6 +10,7 @@ function keyOf (chain: string[], budget: Budget | null = null): KeyRecord {
   return {
     id: 'k',
     role: 'user',
+    accountState: 'active',
     account: chain[0] ?? '',
     label: '',
     models: null,

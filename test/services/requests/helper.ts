@@ -23,7 +23,8 @@ export function candidate (
     close: async () => {}
   }
   const full = { provider: provider.id, model: 'm', weight: 1, priority: 0, ...deployment }
-  return { model: modelFromCatalogue(provider.id, 'm'), deployment: full, provider, price, health: deployments.of(full) }
+  const model = modelFromCatalogue(provider.id, 'm')
+  return { model, deployment: full, provider, price, cost: null, health: deployments.of(full) }
 }
 
 /** A failure of a kind, by default one that an answer with an error status tells of. */
@@ -50,21 +51,25 @@ export function createFakeLedger (creditNano = 1_000_000_000_000) {
     get heldNano () { return [...open.values()].reduce((sum, nano) => sum + nano, 0) },
     /** Each settlement and release resolves with it. */
     written: Promise.resolve(),
-    async availableHint () { return freeNano },
+    async means () { return { availableNano: freeNano, unspentNano: freeNano } },
     forget (id: string) { events.push(`forget ${id}`) },
     reserve ({ id, amountNano }: Reservation): Hold {
       events.push(`hold ${amountNano}`)
       if (amountNano > freeNano) {
-        throw insufficientQuota({ balanceNano: freeNano, heldNano: 0, neededNano: amountNano })
+        throw insufficientQuota({ of: 'account', balanceNano: freeNano, heldNano: 0, neededNano: amountNano })
       }
       freeNano -= amountNano
       open.set(id, amountNano)
+      let chargedNano = 0
       return {
         id,
         amountNano,
+        get chargedNano () { return chargedNano },
         settle: posting => {
+          if (!(posting.amountNano >= 0)) throw new RangeError(`not a cost: ${posting.amountNano}`)
+          chargedNano = Math.min(posting.amountNano, amountNano)
           if (end(id)) events.push(`settle ${posting.amountNano}`)
-          freeNano -= posting.amountNano
+          freeNano -= chargedNano
           postings.push(posting)
           return this.written
         },

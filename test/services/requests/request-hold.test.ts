@@ -12,51 +12,40 @@ function charge (amountNano: number, estimated = false): Charge {
 function createTest (creditNano?: number) {
   const ledger = createFakeLedger(creditNano)
   const errors: unknown[] = []
-  const excesses: object[] = []
   let count = 0
   const holds = createRequestHolds({
     ledger,
     newId: () => `h${++count}`,
-    onError: error => { errors.push(error) },
-    onExcess: excess => { excesses.push(excess) }
+    onError: error => { errors.push(error) }
   })
-  return { ledger, errors, excesses, holds, hold: holds(payer, 'req-1') }
+  return { ledger, errors, holds, hold: holds(payer, 'req-1') }
 }
 
 const settled = () => new Promise(setImmediate)
 
 t.test('a request is charged what it cost, and the rest is released', async t => {
-  const { ledger, excesses, hold } = createTest()
+  const { ledger, hold } = createTest()
   await hold.cover('a/model', { maxNano: 100 })
   t.equal(ledger.heldNano, 100)
-  t.equal(hold.settle(() => charge(60)), 60)
+  t.equal(hold.settle(() => charge(60), 'own'), 60)
   hold.end()
   t.same(ledger.events, ['hold 100', 'settle 60'])
-  t.same(ledger.postings, [{ amountNano: 60, ref: 'req-1', model: 'a/model', usage: { prompt: 1 }, estimated: false }])
-  t.same(excesses, [])
+  const booked = { amountNano: 60, ref: 'req-1', model: 'a/model', usage: { prompt: 1 }, estimated: false }
+  t.same(ledger.postings, [{ ...booked, provider: 'own', tags: null }])
 })
 
-t.test('a request that costs more than its hold is charged the hold, and the excess is reported', async t => {
-  const { ledger, excesses, hold } = createTest()
+t.test('a request that costs more than its hold is charged the hold', async t => {
+  const { ledger, hold } = createTest()
   await hold.cover('a/model', { maxNano: 100 })
   t.equal(hold.settle(() => charge(101)), 100)
-  t.same(ledger.events, ['hold 100', 'settle 100'])
-  t.same(excesses, [{ requestId: 'req-1', model: 'a/model', heldNano: 100, costNano: 101 }])
+  t.same(ledger.events, ['hold 100', 'settle 101'], 'the ledger books the excess')
 })
 
-t.test('a request that costs all of its hold is no excess', async t => {
-  const { excesses, hold } = createTest()
-  await hold.cover('a/model', { maxNano: 100 })
-  t.equal(hold.settle(() => charge(100)), 100)
-  t.same(excesses, [])
-})
-
-t.test('a free candidate holds nothing; a cost all the same is reported and not charged', async t => {
-  const { ledger, excesses, hold } = createTest()
+t.test('a free candidate holds nothing and is charged nothing', async t => {
+  const { ledger, hold } = createTest()
   await hold.cover('free', { maxNano: 0 })
   t.equal(hold.settle(() => charge(5)), 0)
-  t.same(ledger.events, [])
-  t.match(excesses, [{ model: 'free', heldNano: 0, costNano: 5 }])
+  t.same(ledger.events, ['hold 0', 'settle 5'], 'the ledger books the excess')
 })
 
 t.test('another candidate replaces the hold: the first is released before the second is taken', async t => {
@@ -64,7 +53,7 @@ t.test('another candidate replaces the hold: the first is released before the se
   await hold.cover('a/model', { maxNano: 100 })
   await hold.cover('b/model', { maxNano: 80 })
   t.equal(hold.settle(() => charge(90)), 80, 'the second hold bounds the charge')
-  t.same(ledger.events, ['hold 100', 'release 100', 'hold 80', 'settle 80'])
+  t.same(ledger.events, ['hold 100', 'release 100', 'hold 80', 'settle 90'])
   t.match(ledger.postings, [{ model: 'b/model' }])
 })
 
@@ -75,6 +64,17 @@ t.test('a candidate that the account cannot cover leaves nothing held', async t 
   t.equal(ledger.heldNano, 0)
   hold.end()
   t.same(ledger.events, ['hold 100', 'release 100', 'hold 101'])
+})
+
+t.test('a price that follows from the money of the account is asked for again when that was spent', async t => {
+  const quotes = (...amounts: number[]) => async () => ({ maxNano: amounts.shift() ?? 0 })
+  const { hold, ledger } = createTest(100)
+  t.same(await hold.coverQuote('a/model', quotes(400, 200, 100)), { maxNano: 100 })
+  t.equal(ledger.heldNano, 100)
+  const refused = { status: 402, code: 'insufficient_quota' }
+  await t.rejects(hold.coverQuote('a/model', quotes(400, 300, 200, 100)), refused, 'not for ever')
+  await t.rejects(hold.coverQuote('a/model', quotes(400, 400, 1)), refused, 'not if it does not get lower')
+  t.equal(ledger.heldNano, 0)
 })
 
 t.test('a request is settled once', async t => {
@@ -118,6 +118,14 @@ t.test('a charge that cannot be computed is reported and releases the hold', asy
     t.same(errors, [wrong])
     t.same(ledger.events, ['hold 100', 'release 100'])
   }
+})
+
+t.test('a cost that the ledger does not accept is reported and releases the hold', async t => {
+  const { ledger, errors, hold } = createTest()
+  await hold.cover('a/model', { maxNano: 100 })
+  t.equal(hold.settle(() => charge(NaN)), null)
+  t.match(errors, [{ name: 'RangeError' }])
+  t.same(ledger.events, ['hold 100', 'release 100'])
 })
 
 t.test('a write that fails for several requests is reported once', async t => {

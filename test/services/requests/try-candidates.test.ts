@@ -12,7 +12,7 @@ import { rejection } from '../../thrown.ts'
 import { candidate, failure, limits } from './helper.ts'
 
 const quick: RetryLimits = { ...limits, backoffMs: 1, retries: 1 }
-const shortage = insufficientQuota({ balanceNano: 0, heldNano: 0, neededNano: 1 })
+const shortage = insufficientQuota({ of: 'account', balanceNano: 0, heldNano: 0, neededNano: 1 })
 
 type Step = UpstreamError | string | ((signal: AbortSignal) => Promise<string>)
 

@@ -7,6 +7,8 @@ import { forEachEngine } from '../../engines.ts'
 import { routingRequest, modelOf, routerOf } from './helper.ts'
 import type { FeedbackScore } from '../../../services/routing/feedback/types.ts'
 
+const actor = { id: 'cli:tester', label: null, role: 'owner' as const }
+
 /** Scores of a model that is worse than expected, and of one that is as expected. */
 function scores (count: number): FeedbackScore[] {
   return Array.from({ length: count }, (_, at) => ({
@@ -74,10 +76,10 @@ forEachEngine(t, 'feedback is stored, and training activates offsets only if ask
   }, []], 'the expected quality of another node comes from the request log of the same key')
   await store.run('delete from request_log')
 
-  const training = await trainOnFeedback(store, false, 1)
+  const training = await trainOnFeedback({ store, actor }, false, 1)
   t.match(training, { applied: false, offsets: [{ model: 'fair' }, { model: 'overrated' }] })
   t.equal((await readOffsets(store)).byModel.size, 0)
-  await trainOnFeedback(store, true, 2)
+  await trainOnFeedback({ store, actor }, true, 2)
   const { version, byModel } = await readOffsets(store)
   t.equal(version, 2)
   t.ok((byModel.get('overrated')?.get('chat') ?? 0) < -0.1)

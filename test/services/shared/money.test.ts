@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { assertSafe, nanoFromUsd, usdFromNano } from '../../../services/shared/money.ts'
+import { assertSafe, nanoFromPico, nanoFromUsd, usdFromNano } from '../../../services/shared/money.ts'
 
 // From here on neighbouring amounts share a JavaScript number in US dollars.
 const exactLimitNano = 2 ** 23 * 1e9
@@ -38,6 +38,13 @@ t.test('dollars for JSON are the number that is written with the same digits', a
   const parts = fc.tuple(fc.nat({ max: 8_388_607 }), fc.nat({ max: 999_999_999 }))
   fc.assert(fc.property(parts, ([dollars, nano]) =>
     usdFromNano(dollars * 1e9 + nano) === Number(`${dollars}.${String(nano).padStart(9, '0')}`)))
+})
+
+t.test('a cost above the safe integers becomes their largest', async t => {
+  for (const [pico, nano] of [[0, 0], [1, 1], [1000, 1], [1001, 2], [9e15, 9e12], [9.1e15, 9.1e12]]) {
+    t.equal(nanoFromPico(pico ?? 0), nano)
+  }
+  for (const pico of [1e19, 1e300, Infinity]) t.equal(nanoFromPico(pico), Number.MAX_SAFE_INTEGER)
 })
 
 t.test('amounts outside the safe integers are refused', async (t) => {

@@ -86,11 +86,12 @@ forEachEngine(t, 'the ledger\'s tables reject invalid values', async (t, databas
   }
   const entry = (kind: string, amount: number, id = 'null') =>
     store.run(`insert into entry (idempotency_key, at, debit, credit, amount, kind) values (${id}, 4, 'funding', 'a', ${amount}, '${kind}')`)
-  for (const [kind, amount, key] of [['other', 1, "'e'"], ['usage', 0, 'null'], ['adjust', 1, 'null']] as const) {
+  for (const [kind, amount, key] of [['usage', -1, 'null'], ['deposit', 0, "'e'"], ['adjust', 1, 'null']] as const) {
     await t.rejects(entry(kind, amount, key), { message: /constraint/i }, `${kind} ${amount} ${key}`)
   }
   await entry('usage', 1)
   await entry('usage', 1)
+  await entry('usage', 0)
   await entry('adjust', 1, "'e'")
   await t.rejects(entry('deposit', 1, "'e'"), { message: /constraint/i }, 'idempotency keys are unique')
 })

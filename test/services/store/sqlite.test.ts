@@ -92,5 +92,5 @@ t.test('waiting for a lock of another process times out as StoreUnavailable', as
 
 t.test('a file that is not a database cannot be opened, and the error names it', async (t) => {
   const path = join(t.testdir({ 'notes.db': 'this is a text, and long enough to be no header of a database' }), 'notes.db')
-  await t.rejects(openSqlite(path), { name: 'StoreUnavailable', cause: { message: /notes\.db/ } })
+  await t.rejects(openSqlite(path), { name: 'StoreUnavailable', message: /notes\.db/ })
 })

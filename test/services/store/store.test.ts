@@ -200,6 +200,17 @@ for (const [kind, openKind] of Object.entries(kinds)) {
       t.same(await ids(store), [1])
     })
 
+    t.test('its clock is the same in SQL, and stands still during a statement', async (t) => {
+      const store = await open(t)
+      const before = store.clock()
+      const row = await store.get<{ now: number, again: number }>('select now_ms() as now, now_ms() as again')
+      const now = row?.now ?? NaN
+      t.equal(row?.again, now)
+      // The node estimates the clock of Postgres from a round trip.
+      t.ok(now >= before - 100 && now <= store.clock() + 100, `${now - before} ms later`)
+      t.ok(Math.abs(now - Date.now()) < 1_000)
+    })
+
     t.test('a closed store is unavailable', async (t) => {
       const store = await open(t)
       await Promise.all([store.close(), store.close()])

@@ -47,3 +47,20 @@ t.test('the number of waiters is bounded', async (t) => {
   await first
   t.equal(await second, 'second')
 })
+
+t.test('a long row of work leaves time for other events', async (t) => {
+  const lock = createWriteLock({ maxWaitMs: 1_000, maxWaiting: 10 })
+  const work = () => {
+    const untilMs = performance.now() + 5
+    while (performance.now() < untilMs) continue
+  }
+  let [turns, isOver] = [0, false]
+  const turn = () => {
+    turns++
+    if (!isOver) setImmediate(turn)
+  }
+  setImmediate(turn)
+  for (let index = 0; index < 20; index++) await lock.run(work)
+  isOver = true
+  t.ok(turns >= 5, `${turns} turns within 100 ms`)
+})

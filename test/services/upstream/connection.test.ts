@@ -4,7 +4,7 @@ import { createServer as createTcpServer, type AddressInfo, type Socket } from '
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { brotliCompressSync, constants, createGzip, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import t, { type Test } from 'tap'
-import { Deadlines } from '../../../services/shared/deadline-timer.ts'
+import { Deadlines } from '../../../services/shared/timers.ts'
 import { createConnection } from '../../../services/upstream/connection.ts'
 import type { ChunkSink, Connection, Exchange } from '../../../services/upstream/exchange.ts'
 import { rejection } from '../../thrown.ts'
@@ -229,6 +229,20 @@ t.test('a request that was aborted before it was sent reaches no server', async 
   t.equal(deadlines.size, 0)
   await (await get()).read(0)
   t.equal(requests, 1)
+})
+
+t.test('a request that is aborted while all connections are busy was not sent', async t => {
+  const received: IncomingMessage[] = []
+  const { get } = await startPair(t, request => { received.push(request) })
+  const busy = Array.from({ length: 4 }, () => new AbortController())
+  const answers = busy.map(({ signal }) => rejection(get(signal)))
+  const waiting = new AbortController()
+  const waited = rejection(get(waiting.signal))
+  while (received.length < 4) await nextTurn()
+  waiting.abort()
+  t.match(await waited, { kind: 'aborted', sent: 'no' })
+  for (const one of busy) one.abort()
+  for (const answer of answers) t.match(await answer, { kind: 'aborted', sent: 'maybe' })
 })
 
 t.test('an upstream that says nothing, or never ends, is a timeout', async t => {

@@ -10,6 +10,7 @@ const job: Job = {
   account: 'a',
   apiKey: 'k',
   chain: ['a'],
+  tags: null,
   model: 'film',
   candidates: [],
   candidate: 0,

@@ -70,6 +70,7 @@ function order (identity: Partial<VideoOrder['identity']> = {}, more: Partial<Vi
     deadlineMs: 60_000,
     identity: { key: null, retryCount: 0, bodyHash: 'hash', ...identity },
     baseUrl: 'https://gateway.example/v1',
+    signal: new AbortController().signal,
     ...more
   }
 }
@@ -142,7 +143,7 @@ forEachEngine(t, 'a request whose money another node holds for the same key join
   t.same(first.begun.map(({ id }) => id), [job.id])
   t.same(other.begun, [])
 
-  t.match(await rejection(other.find(named('another'))), { status: 402 }, 'another key is another video')
+  t.match(await rejection(other.find(named('another'))), { status: 429 }, 'another key is another video')
 })
 
 forEachEngine(t, 'a key is that of one request, until its job has expired', async (t, { open }) => {

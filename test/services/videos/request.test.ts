@@ -48,6 +48,11 @@ t.test('what a model does not take is refused by name', async t => {
   }
 })
 
+t.test('no size is larger than any model makes', async t => {
+  const oversized = thrown(() => readTask(ask('a', { video: { size: '8194x2' } }), modelWith({ sizes: null })))
+  t.match(oversized, { status: 400, param: 'video.size', message: /8192 pixels a side/ })
+})
+
 t.test('a video costs its longest length at the price that fits it', async t => {
   const model = modelWith({
     maxSeconds: 10,

@@ -192,6 +192,7 @@ async function listen (service: VideoService) {
       mayUse: () => true,
       baseUrl: 'https://gateway.example/v1',
       trace: createTrace(),
+      signal: new AbortController().signal,
       delivery: {
         json () {},
         stream: async () => {},

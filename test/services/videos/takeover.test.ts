@@ -38,6 +38,8 @@ function severable (store: Store): Store & { cut: boolean } {
   const severed = {
     cut: false,
     engine: store.engine,
+    reports: store.reports,
+    clock: store.clock,
     all: guard(store.all) as Store['all'],
     get: guard(store.get) as Store['get'],
     run: guard(store.run),

@@ -26,7 +26,7 @@ async function encode (scene: Scene): Promise<Uint8Array<ArrayBuffer>> {
   const quality = { quantizationParameter: 28, speed: 8, groupOfPictures: 30 }
   Object.assign(encoder, { width, height, frameRate: framesPerSecond, ...quality })
   encoder.initialize()
-  const count = Math.round(seconds * framesPerSecond)
+  const count = Math.max(1, Math.round(seconds * framesPerSecond))
   for (let frame = 0; frame < count; frame++) {
     encoder.addFrameRgba(painter.frame(frame / Math.max(1, count - 1)))
   }

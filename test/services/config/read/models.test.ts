@@ -37,6 +37,46 @@ t.test('the file overrides the catalogue field by field, also within price and c
     { inputPico: 0, outputPico: 0, cacheReadPico: 0 }, 'free is a price')
 })
 
+t.test('service tiers and searches have prices of their own', async (t) => {
+  const tiers = '[{ above: 9, input: 3, output: 4 }, { above: 5, input: 1, output: 2 }]'
+  const flex = `{ name: flex, input: 0.5, output: 1, cache_read: 0.1, tiers: ${tiers} }`
+  t.match(modelOf(`id: m, provider: mine, price: { input: 1, output: 2, service_tiers: [${flex}], search: 0.01 }`)?.price, {
+    inputPico: 1_000_000,
+    serviceTiers: [{
+      name: 'flex',
+      inputPico: 500_000,
+      outputPico: 1_000_000,
+      cacheReadPico: 100_000,
+      cacheWritePico: null,
+      tiers: [{ aboveTokens: 5, inputPico: 1_000_000 }, { aboveTokens: 9, outputPico: 4_000_000 }]
+    }],
+    searchNano: 10_000_000,
+    maxSearches: null
+  })
+})
+
+t.test('the cost price is the file\'s alone, of the model or of a deployment', async (t) => {
+  t.equal(modelOf('id: gpt-4.1, provider: openai')?.cost, undefined)
+  t.match(modelOf('id: gpt-4.1, provider: openai, cost: { input: 1.5, output: 6, image: 0.01, second: 0.5 }')?.cost,
+    { inputPico: 1_500_000, outputPico: 6_000_000, cacheReadPico: null, imageNano: 10_000_000 })
+  const tiers = '[{ above: 9, input: 2, output: 3 }]'
+  t.match(modelOf(`id: gpt-4.1, provider: openai, cost: { input: 0, output: 0, tiers: ${tiers} }`)?.cost,
+    { inputPico: 0, tiers: [{ aboveTokens: 9, inputPico: 2_000_000 }] })
+  const several = modelOf(`id: m, price: { input: 2, output: 2 }, cost: { input: 1, output: 1 }, deployments: [
+    { provider: mine, cost: { input: 0.5, output: 0.5 } }, { provider: openai }]`)
+  t.match(several, { cost: { inputPico: 1_000_000 }, deployments: [{ cost: { inputPico: 500_000 } }, {}] })
+  t.notOk('cost' in (several?.deployments[1] ?? {}))
+})
+
+t.test('usage is reported by the tags that the file names', async (t) => {
+  const usageOf = (text: string) => parseConfig(`environment_providers: false\n${text}`, {}).usage
+  t.same(usageOf(''), { tags: [], costTolerance: 0.05 })
+  t.same(usageOf('usage: { tags: [team, a-b_1], cost_tolerance: 0.2 }'), { tags: ['team', 'a-b_1'], costTolerance: 0.2 })
+  for (const wrong of ['tags: [a b]', 'tags: ["1"]', 'tags: [a, a]', 'tags: [a, b, c, d, e, f, g, h, i]', 'cost_tolerance: 2', 'tag: [a]']) {
+    t.throws(() => usageOf(`usage: { ${wrong} }`), wrong)
+  }
+})
+
 t.test('the catalogue is not used for unknown providers and models, nor for several deployments', async (t) => {
   for (const fields of [
     'id: gpt-4.1, provider: mine', 'id: my-own, provider: openai',

@@ -5,7 +5,6 @@ import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import t from 'tap'
 import type { Test } from 'tap'
-import { withDefaults } from '../../../../services/ledger/options.ts'
 import { createHeartbeatLiveness, createLockFileLiveness } from '../../../../services/ledger/cluster/node-liveness.ts'
 import { openSqlite } from '../../../../services/store/sqlite.ts'
 import { temporaryFolder, withoutHooks } from '../../../process.ts'
@@ -59,8 +58,8 @@ t.test('what a live process on the same file holds stays held', async (t) => {
   const alive = await startHolder(t, path, 'first')
   const store = await openSqlite(path)
   t.teardown(() => store.close())
-  const { ledger } = startLedger(t, store, { options: { heartbeatMs: 20 } })
-  await t.rejects(async () => await ledger.reserve(reservation(351)), { code: 'insufficient_quota' })
+  const { ledger } = startLedger(t, store, { options: { heartbeatMs: 20, heldWaitMs: 100 } })
+  await t.rejects(async () => await ledger.reserve(reservation(351)), { code: 'insufficient_funds_held' })
   const hold = await ledger.reserve(reservation(350))
   await alive.kill()
   // This node looks for dead ones with each heartbeat.
@@ -88,34 +87,36 @@ t.test('two processes cannot have the same node id on one file', async (t) => {
 
 t.test('a node that a copied database mentions is dead', async (t) => {
   const liveness = createLockFileLiveness(await createFile(t))
-  t.equal(liveness.isDead({ id: 'elsewhere', epoch: 1, heartbeatAt: 0 }), true)
+  t.equal(liveness.isDead({ id: 'elsewhere', epoch: 1, heartbeatAt: 0, silentMs: 0, requestMs: 0 }), true)
 })
 
 t.test('without lock files a node is dead once its heartbeat has stood still long enough', async (t) => {
-  const time = { now: 0, ahead: 0 }
-  const options = withDefaults('postgres', { leaseMs: 100, marginMs: 10, maxRequestMs: 1_000 })
-  const clocks = { clock: () => time.now + time.ahead, monotonic: () => time.now }
-  const node = { id: 'n', epoch: 1, heartbeatAt: 0 }
-  const liveness = createHeartbeatLiveness(options, clocks)
+  const lease = { leaseMs: 100, marginMs: 10 }
+  const time = { now: 0 }
+  const liveness = createHeartbeatLiveness(lease, () => time.now)
+  const node = { id: 'n', epoch: 1, heartbeatAt: 0, silentMs: 0, requestMs: 1_000 }
   t.equal(liveness.isDead(node), false)
   time.now = 1_109
-  t.equal(liveness.isDead(node), false)
+  t.equal(liveness.isDead({ ...node, silentMs: 1_109 }), false)
   time.now = 1_110
   t.equal(liveness.isDead({ ...node, heartbeatAt: 1_000 }), false, 'it has just given one')
   time.now = 2_219
-  t.equal(liveness.isDead({ ...node, heartbeatAt: 1_000 }), true)
+  t.equal(liveness.isDead({ ...node, heartbeatAt: 1_000, silentMs: 1_219 }), true)
 
-  const late = createHeartbeatLiveness(options, clocks)
+  const late = createHeartbeatLiveness(lease, () => time.now)
+  const silent = { ...node, silentMs: 5_000 }
   time.now = 5_000
-  t.equal(late.isDead(node), false, 'it has not been watched long enough')
+  t.equal(late.isDead(silent), false, 'it has not been watched long enough')
   time.now = 5_109
-  t.equal(late.isDead(node), false)
+  t.equal(late.isDead(silent), false)
   time.now = 5_110
-  t.equal(late.isDead(node), true, 'long dead by the clock, and silent for a lease')
+  t.equal(late.isDead({ ...silent, silentMs: 1_109 }), false)
+  t.equal(late.isDead({ ...silent, requestMs: 4_891 }), false, 'its requests may run longer')
+  t.equal(late.isDead(silent), true, 'long dead by the clock, and silent for a lease')
 
-  const behind = createHeartbeatLiveness(options, clocks)
-  time.ahead = -10_000
-  t.equal(behind.isDead(node), false)
+  const behind = createHeartbeatLiveness(lease, () => time.now)
+  const ahead = { ...node, silentMs: -10_000 }
+  t.equal(behind.isDead(ahead), false)
   time.now = 6_220
-  t.equal(behind.isDead(node), true, 'a clock that is wrong does not keep money for ever')
+  t.equal(behind.isDead(ahead), true, 'a clock that was set back does not keep money for ever')
 })

@@ -76,16 +76,19 @@ forEachEngine(t, 'a busy node gives back spare money that another one requests',
   await time.advance(50)
 })
 
-forEachEngine(t, 'money held by running requests is refused at once', async (t, database) => {
+forEachEngine(t, 'money held on another node is waited for, and refused only once it is spent', async (t, database) => {
   const { time, node } = await createCluster(database, { acme: 1_000 })
   const [a, b] = [node('a'), node('b')]
   const first = a.ledger.reserve(reservation(800))
   await time.advance(1_900)
   const second = Promise.resolve(b.ledger.reserve(reservation(300)))
-  const refused = t.rejects(second, { code: 'insufficient_quota' })
-  await time.advance(1)
-  await refused;
-  (await first).release()
+  const third = Promise.resolve(b.ledger.reserve(reservation(701)))
+  const refused = t.rejects(third, { code: 'insufficient_quota' })
+  await time.advance(1_000);
+  (await first).settle(posting(300))
+  await time.advance(1_100);
+  (await second).release()
+  await refused
 })
 
 forEachEngine(t, 'a node that cannot reach the database grants its allowance until its lease ends', async (t, database) => {
@@ -199,10 +202,32 @@ forEachEngine(t, 'durable holds that are never ended expire', async (t, database
   await assertBooks(t, store)
 })
 
-forEachEngine(t, 'nodes need no synchronised clocks', async (t, database) => {
+forEachEngine(t, 'a request is charged however long it runs', async (t, database) => {
   const { store, time, node } = await createCluster(database, { acme: usd })
-  const slow = node('slow', { rate: 0.9, offsetMs: -3_600_000 })
-  const fast = node('fast', { rate: 1.1, offsetMs: 3_600_000 })
+  const requestMs = 1_800_000
+  const [long, other] = [node('long', { requestMs }), node('other')]
+  const holds = [long, other].map(({ ledger }) => Promise.resolve(ledger.reserve(reservation(150_000_000))))
+  await time.advance(625_000)
+  for (const hold of await Promise.all(holds)) hold.settle(posting(150_000_000))
+  await time.advance(100)
+  t.match(await rowOf(store), { spent: 300_000_000 })
+  t.match(await store.all("select kind from entry where kind <> 'deposit'"), [{ kind: 'usage' }, { kind: 'usage' }])
+
+  const last = Promise.resolve(long.ledger.reserve(reservation(100_000_000)))
+  await time.advance(2_500)
+  await last
+  long.crash()
+  await time.advance(requestMs)
+  t.match(await rowOf(store), { held: 100_000_000 }, 'others wait for the longest request of a silent node')
+  await time.advance(30_000)
+  t.match(await rowOf(store), { held: 0 })
+  await assertBooks(t, store)
+})
+
+forEachEngine(t, 'nodes need no clocks of the same speed', async (t, database) => {
+  const { store, time, node } = await createCluster(database, { acme: usd })
+  const slow = node('slow', { rate: 0.9 })
+  const fast = node('fast', { rate: 1.1 })
   const holds: Promise<Hold>[] = []
   for (const { ledger } of [slow, fast]) holds.push(Promise.resolve(ledger.reserve(reservation(1_000))))
   await time.advance(untilGoneMs * 2)

@@ -4,7 +4,7 @@ import type { KnownHolds } from '../../../../services/ledger/commit/postings.ts'
 import type { Term } from '../../../../services/ledger/node-allowance.ts'
 import { holdState } from '../../../../services/ledger/sql/durable-holds.ts'
 import type { Settlement } from '../../../../services/ledger/types.ts'
-import { posting } from '../helper.ts'
+import { charge } from '../helper.ts'
 
 const term: Term = { id: 'n/2', epoch: 2, lastSequence: 0, allowances: new Map(), dirty: new Set() }
 const earlier: Term = { ...term, id: 'n/1', epoch: 1 }
@@ -21,9 +21,9 @@ function settlement (more: Partial<Settlement> = {}, of: Term | null = term, fre
   return {
     hold: { id: 'h', chain: ['acme', 'budget'], key: 'key', amountNano: 100, grant, fresh },
     sequence: 0,
-    posting: posting(60),
+    charge: charge(60),
     at: 42,
-    suspended: false,
+    suspended: null,
     ...more
   }
 }
@@ -34,7 +34,7 @@ const durableRows = (state: number) =>
 for (const [name, given, rows, kinds] of [
   ['of this term', settlement(), [], ['usage']],
   ['of an ended term', settlement({}, earlier), [], ['suspense']],
-  ['that cannot be charged', settlement({ suspended: true }), [], ['suspense']],
+  ['that cannot be charged', settlement({ suspended: 'rejected' }), [], ['suspense']],
   ['with the next sequence number', settlement({ sequence: 4 }, term, true), [], ['usage']],
   ['with a sequence number that is booked', settlement({ sequence: 3 }, term, true), [], []],
   ['of an ended term, with a sequence number that is booked', settlement({ sequence: 9 }, earlier, true), [], []],
@@ -44,7 +44,7 @@ for (const [name, given, rows, kinds] of [
   ['of a released durable hold', settlement({}, null), durableRows(holdState.released), []],
   ['of a revoked durable hold', settlement({}, null), durableRows(holdState.revoked), ['suspense']],
   ['of a durable hold that is not stored', settlement({}, null), [], ['suspense']],
-  ['that costs nothing', settlement({ posting: null }, null), durableRows(holdState.open), []]
+  ['that costs nothing', settlement({ charge: null }, null), durableRows(holdState.open), []]
 ] as const) {
   t.test(`a settlement ${name} becomes ${kinds.length === 0 ? 'no entry' : kinds.join()}`, async t => {
     const { entries, suspended } = createPostings([given], { ...known, durable: new Map([['h', rows]]) })
@@ -65,6 +65,40 @@ t.test('only a charge with a sequence number has no idempotency key', async t =>
   t.same(keys(settlement({ sequence: 10 }, earlier, true)), ['usage:h'], 'suspense')
 })
 
+t.test('what exceeds the hold is a second entry, in suspense', async t => {
+  const above = { charge: charge(160) }
+  for (const [given, rows] of [
+    [settlement({ ...above, sequence: 4 }, term, true), []],
+    [settlement(above), []],
+    [settlement(above, null), durableRows(holdState.open)]
+  ] as const) {
+    const { entries, suspended, changes, ended } = createPostings([given], { ...known, durable: new Map([['h', rows]]) })
+    t.match(entries, [
+      { kind: 'usage', debit: 'acme', amount: 100, usage: '{"prompt":1,"excessNano":60}', reason: null },
+      { kind: 'suspense', debit: 'suspense', amount: 60, usage: '{"prompt":1}', reason: 'over_hold', idempotency_key: 'excess:h' }
+    ])
+    t.same(suspended, entries.slice(1))
+    t.match(changes(everything).get('budget'), { spentNano: 100 })
+    t.same(ended(everything).map(({ settled }) => settled), rows.length === 0 ? [] : [100])
+  }
+  t.same(createPostings([settlement({ ...above, sequence: 3 }, term, true)], known).entries, [], 'booked before')
+})
+
+t.test('a charge that goes to suspense goes there whole, with the reason', async t => {
+  for (const [given, reason] of [
+    [settlement({ charge: charge(160) }, earlier), 'late'],
+    [settlement({ charge: charge(160), suspended: 'rejected' }), 'rejected'],
+    [settlement({ charge: charge(160), suspended: 'unverified' }, null), 'unverified']
+  ] as const) {
+    const { entries, changes } = createPostings([given], known)
+    t.match(entries, [{ kind: 'suspense', amount: 160, reason, usage: '{"prompt":1}' }])
+    t.equal(entries.length, 1)
+    t.match(changes(everything).get('acme') ?? { spentNano: 0 }, { spentNano: 0 })
+  }
+  const { changes } = createPostings([settlement({ charge: charge(160), suspended: 'rejected' })], known)
+  t.match(changes(everything).get('acme'), { suspendedNano: 100 }, 'the allowance had given the hold')
+})
+
 t.test('accounts change by what was inserted, allowances by what was settled', async t => {
   const change = { postedNano: 60, suspendedNano: 0, releasedNano: 0, sequence: 0 }
   const { changes } = createPostings([settlement()], known)
@@ -74,7 +108,7 @@ t.test('accounts change by what was inserted, allowances by what was settled', a
   }
   const booked = createPostings([settlement({ sequence: 3 }, term, true)], known)
   t.same(booked.changes(everything).get('acme'), { ...change, spentNano: 0, sequence: 3 })
-  const suspended = createPostings([settlement({ suspended: true })], known)
+  const suspended = createPostings([settlement({ suspended: 'rejected' })], known)
   t.match(suspended.changes(everything).get('acme'), { postedNano: 0, suspendedNano: 60, spentNano: 0 })
   const late = createPostings([settlement({}, earlier)], known)
   t.match(late.changes(everything).get('acme'), { postedNano: 0, suspendedNano: 0, spentNano: 0 })
@@ -85,7 +119,7 @@ t.test('a durable hold is released on every account and ends once', async t => {
   const charged = createPostings([settlement({}, null)], open)
   t.match(charged.changes(everything).get('budget'), { releasedNano: 100, spentNano: 60, postedNano: 0 })
   t.same(charged.ended(everything), [{ id: 'h', state: holdState.settled, settled: 60 }])
-  const unused = createPostings([settlement({ posting: null }, null)], open)
+  const unused = createPostings([settlement({ charge: null }, null)], open)
   t.match(unused.changes(everything).get('budget'), { releasedNano: 100, spentNano: 0 })
   t.same(unused.ended(everything), [{ id: 'h', state: holdState.released, settled: null }])
   const settled = { ...known, durable: new Map([['h', durableRows(holdState.settled)]]) }

@@ -4,7 +4,7 @@ import { withDefaults } from '../../../../services/ledger/options.ts'
 import type { LedgerOptions } from '../../../../services/ledger/options.ts'
 import type { Batch, OpenHold, PendingReservation } from '../../../../services/ledger/types.ts'
 import { StoreUnavailable } from '../../../../services/store/store.ts'
-import { posting } from '../helper.ts'
+import { charge } from '../helper.ts'
 import { createTime } from '../simulation.ts'
 
 const hold: OpenHold = { id: 'h', chain: ['acme'], key: 'key', amountNano: 10, grant: null, fresh: false }
@@ -14,9 +14,9 @@ const away = new StoreUnavailable(new Error('away'))
 function createTest (
   write: (batch: Batch) => Promise<void> = async () => {}, options: Partial<LedgerOptions> = {}
 ) {
-  const quiet = async () => { for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate) }
-  const time = createTime({ quiet })
-  const { clock, timers } = time.clocksOf({})
+  const time = createTime()
+  const { clock } = time
+  const { timers } = time.clocksOf({})
   const batches: [settlements: number, reservations: number][] = []
   const outages: StoreUnavailable[] = []
   const queue = createQueue({
@@ -29,7 +29,7 @@ function createTest (
     timers,
     onOutage: outage => outages.push(outage)
   })
-  return { queue, batches, outages, clock, advance: time.advance }
+  return { queue, batches, outages, clock, advance: (ms: number) => time.advance(ms) }
 }
 
 /** A reservation that keeps what became of it. */
@@ -41,17 +41,15 @@ function pending () {
     key: 'key',
     amountNano: 10,
     durable: null,
-    giveUpAtMs: null,
     granted: () => { outcome.granted++ },
-    refused: error => { outcome.refused.push(error) },
-    retry: () => {}
+    refused: error => { outcome.refused.push(error) }
   }
   return { reservation, outcome }
 }
 
 t.test('settlements alone are collected, and written together', async t => {
   const { queue, batches, advance } = createTest()
-  const settled = [queue.settle(hold, posting(1)), queue.settle(hold, posting(2))]
+  const settled = [queue.settle(hold, charge(1)), queue.settle(hold, charge(2))]
   await advance(19)
   t.same(batches, [])
   t.equal(queue.unflushed, 2)
@@ -63,12 +61,12 @@ t.test('settlements alone are collected, and written together', async t => {
 
 t.test('a reservation, or a full batch, is written at once', async t => {
   const { queue, batches, advance } = createTest()
-  queue.settle(hold, posting(1))
+  queue.settle(hold, charge(1))
   queue.reserve(pending().reservation)
   t.equal(queue.waiting, 1)
   await advance(0)
   t.same(batches, [[1, 1]])
-  for (let count = 0; count < 3; count++) queue.settle(hold, posting(1))
+  for (let count = 0; count < 3; count++) queue.settle(hold, charge(1))
   await advance(0)
   t.same(batches, [[1, 1], [3, 0]])
 })
@@ -80,7 +78,7 @@ t.test('a batch takes what arrives while the one before is written', async t => 
   })
   queue.reserve(pending().reservation)
   await advance(0)
-  for (let count = 0; count < 4; count++) queue.settle(hold, posting(1))
+  for (let count = 0; count < 4; count++) queue.settle(hold, charge(1))
   await advance(100)
   t.same(batches, [[0, 1]], 'one at a time')
   first.resolve()
@@ -91,7 +89,7 @@ t.test('a batch takes what arrives while the one before is written', async t => 
 t.test('during an outage settlements are retried with backoff, reservations refused', async t => {
   let isAway = true
   const { queue, batches, outages, advance } = createTest(async () => { if (isAway) throw away })
-  const settled = queue.settle(hold, posting(1))
+  const settled = queue.settle(hold, charge(1))
   const { reservation, outcome } = pending()
   queue.reserve(reservation)
   await advance(0)
@@ -117,16 +115,16 @@ t.test('settlements carry the time of their batch, after an outage their own', a
     times.push(...settlements.map(({ at }) => at))
   })
   const start = clock()
-  queue.settle(hold, posting(1))
+  queue.settle(hold, charge(1))
   await advance(10)
-  queue.settle(hold, posting(2))
+  queue.settle(hold, charge(2))
   await advance(10)
   t.same(times, [start, start])
 
   isAway = true
-  queue.settle(hold, posting(3))
+  queue.settle(hold, charge(3))
   await advance(30)
-  queue.settle(hold, posting(4))
+  queue.settle(hold, charge(4))
   isAway = false
   await advance(100)
   t.same(times.slice(2), [start + 20, start + 50])
@@ -135,7 +133,7 @@ t.test('settlements carry the time of their batch, after an outage their own', a
 t.test('what the database never accepts rejects, and does not stop the queue', async t => {
   const wrong = new Error('rejected')
   const { queue, advance } = createTest(async () => { throw wrong })
-  const settled = queue.settle(hold, posting(1))
+  const settled = queue.settle(hold, charge(1))
   await advance(20)
   await t.rejects(settled, wrong)
   t.equal(queue.unflushed, 0)
@@ -147,7 +145,7 @@ t.test('touch writes an empty batch, flush does not wait for the pause', async t
   queue.touch()
   await advance(20)
   t.same(batches, [[0, 0]])
-  queue.settle(hold, posting(1))
+  queue.settle(hold, charge(1))
   const flushed = queue.flush()
   await advance(0)
   await flushed
@@ -162,16 +160,16 @@ t.test('fresh holds get sequence numbers in the order of their settlement', asyn
   }, { batchSize: 10 })
   const term = { id: 'n/1', epoch: 1, lastSequence: 6, allowances: new Map(), dirty: new Set<never>() }
   const grant = { term, allowances: [] }
-  queue.settle({ ...hold, grant, fresh: true }, posting(1))
-  queue.settle({ ...hold, grant, fresh: false }, posting(1))
-  queue.settle({ ...hold, grant, fresh: true }, posting(1))
+  queue.settle({ ...hold, grant, fresh: true }, charge(1))
+  queue.settle({ ...hold, grant, fresh: false }, charge(1))
+  queue.settle({ ...hold, grant, fresh: true }, charge(1))
   await advance(20)
   t.same(sequences, [7, 0, 8])
 })
 
 t.test('nothing is written after stop', async t => {
   const { queue, batches, advance } = createTest()
-  queue.settle(hold, posting(1))
+  queue.settle(hold, charge(1))
   await queue.stop()
   await queue.flush()
   await advance(100)

@@ -7,7 +7,7 @@ import { summarize } from '../../../../services/observability/request-log/summar
 import { StoreUnavailable } from '../../../../services/store/store.ts'
 import type { Store } from '../../../../services/store/store.ts'
 import { createTrace } from '../../../../services/requests/trace.ts'
-import { forEachEngine } from '../../../engines.ts'
+import { createDatabase, forEachEngine } from '../../../engines.ts'
 
 const dayMs = 86_400_000
 
@@ -97,6 +97,15 @@ forEachEngine(t, 'what is too old is removed in small batches, the rest stays', 
   time.ms += dayMs + 1
   t.equal(await log.prune(), 1200)
   t.match(await summarize(store, all), [{ requests: 1 }])
+})
+
+t.test('on SQLite, what is too old is found by its time, without reading the rest', async t => {
+  const store = await (await createDatabase(t, 'sqlite')).open()
+  const deletes = t.capture(store, 'run', store.run)
+  await open(t, store).prune()
+  const [sql = '', params] = deletes().at(-1)?.args ?? []
+  const plan = await store.all<{ detail: string }>(`explain query plan ${sql.trim()}`, params)
+  t.ok(plan.some(({ detail }) => detail.includes('USING COVERING INDEX request_log_at (at<?)')), JSON.stringify(plan))
 })
 
 forEachEngine(t, 'a part of the requests stands for all of them; failures are all kept', async (t, database) => {

@@ -1,11 +1,11 @@
 import t from 'tap'
 import type { ChatCompletionChunk } from '../../../../schemas/openai/chat-completions.ts'
 import { readMessageStream } from '../../../../services/providers/anthropic/stream.ts'
-import { createReport } from '../../../../services/providers/provider.ts'
 import { plainText } from '../../../fixtures/anthropic/streams.ts'
 import { encode } from '../../../servers/anthropic.ts'
 import { peekFirst } from '../../../../services/upstream/peek-first.ts'
 import type { Exchange } from '../../../../services/upstream/exchange.ts'
+import { createReport } from '../../../../services/providers/report.ts'
 
 /** An answer whose body is the given events; says how it was left. */
 function exchangeOf (events: readonly object[]): Exchange & { left: string[] } {

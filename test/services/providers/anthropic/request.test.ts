@@ -38,7 +38,7 @@ t.test('a plain request has an output limit and no other defaults', async t => {
   t.same(typed(bodyOf({})), {
     model: 'claude-sonnet-4-6', max_tokens: 128_000, messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }]
   })
-  t.equal(bodyOf({ max_tokens: 5, max_completion_tokens: 7 }).max_tokens, 7)
+  t.equal(bodyOf({ max_tokens: 5, max_completion_tokens: 7 }).max_tokens, 5, 'the lower one')
   t.equal(bodyOf({}, 'claude-3-haiku-20240307').max_tokens, 4096)
   t.equal(bodyOf({}, undefined, { outputLimit: 99, maxOutput: 64_000 }).max_tokens, 99, 'the money\'s limit')
   t.equal(bodyOf({}, undefined, { maxOutput: 64_000 }).max_tokens, 64_000, 'the model\'s, which was held')

@@ -241,7 +241,7 @@ t.test('sampling, limits and log probabilities', async t => {
     ...{ top_k: 40 }
   }, { outputLimit: 99 })
   t.same(generationConfig, {
-    maxOutputTokens: 6,
+    maxOutputTokens: 5,
     temperature: 0,
     topP: 0.5,
     topK: 40,

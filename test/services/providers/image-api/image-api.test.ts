@@ -13,8 +13,11 @@ t.test('reads token counts with the names for images and for chat', async t => {
   t.same(readImageUsage(images), { inputText: 10, inputImage: 40, output: 90, outputText: 10 })
   const chat = { prompt_tokens: 5, completion_tokens: 7 }
   t.same(readImageUsage(chat), { inputText: 5, inputImage: 0, output: 7, outputText: 0 })
-  t.same(readImageUsage({ input_tokens: 1, input_tokens_details: { image_tokens: 9 } }),
-    { inputText: 0, inputImage: 1, output: 0, outputText: 0 }, 'never more than the total')
+  t.same(readImageUsage({ input_tokens: 1, output_tokens: 2, input_tokens_details: { image_tokens: 9 } }),
+    { inputText: 0, inputImage: 1, output: 2, outputText: 0 }, 'never more than the total')
+  for (const usage of [{ input_tokens: 1 }, { output_tokens: 1 }, { input_tokens: 1, output_tokens: 0 }]) {
+    t.equal(readImageUsage(usage), null, 'what is not counted would be free')
+  }
   for (const usage of [null, [], {}, { input_tokens: -1 }, { output_tokens: '7' }]) t.equal(readImageUsage(usage), null)
 })
 

@@ -45,6 +45,25 @@ t.test('text values are not taken for keys', async t => {
   t.match(scan(`data: ${JSON.stringify({ delta: { content } })}\n\n`), { hasUsage: false, hasError: false })
 })
 
+t.test('generated text has many keys, and reasoning under two of them is one text', async t => {
+  const keys = ['content', 'refusal', 'transcript', 'arguments', 'input', 'reasoning', 'reasoning_content', 'thinking', 'summary', 'text']
+  for (const key of keys) t.same(scan(`data: {"a":{"${key}":"x y"}}\n\n`).texts, ['x y'], key)
+  const twice = { content: 'x', reasoning: 'Hm', reasoning_content: 'Hm', reasoning_details: [{ type: 'reasoning.text', text: 'Hm' }] }
+  t.same(scan(`data: ${JSON.stringify({ delta: twice })}\n\n`).texts, ['x', 'Hm'])
+  const other = { reasoning: 'Hm', content: 'Hm', reasoning_details: [{ text: 'So' }] }
+  t.same(scan(`data: ${JSON.stringify({ delta: other })}\n\n`).texts, ['Hm', 'Hm', 'So'])
+  t.same(scan('data: {"reasoning":"a"}\n\ndata: {"text":"a"}\n\n').texts, ['a', 'a'], 'but not in the next event')
+  t.same(scan('data: {"choices":[{"text":"a"},{"text":"a"}]}\n\n').texts, ['a', 'a'], 'nor under the same key')
+  t.same(scan('data: {"input":"a","usage":{},"error":"input"}\n\n'), { hasUsage: true, hasError: true, texts: ['a'] })
+})
+
+t.test('generated images and spoken text are counted', async t => {
+  const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }
+  const link = { type: 'url_citation', url_citation: { url: 'https://example.com', title: 'x' } }
+  const delta = { images: [image, image], annotations: [link], audio: { id: 'a', data: 'AAAA', transcript: 'Hello' } }
+  t.match(found(Buffer.from(`data: ${JSON.stringify({ delta })}\n\n`)), { images: 2, spokenBytes: 5 })
+})
+
 t.test('an unterminated string hides nothing of the next event', async t => {
   t.match(scan('data: {"content":"cut\n\ndata: {"usage":{}}\n\n'), { hasUsage: true })
   t.match(scan('data: {"content":"cut\\'), { texts: ['cut\\'] })

@@ -3,10 +3,11 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { Deadlines } from '../../../../services/shared/deadline-timer.ts'
+import { Deadlines } from '../../../../services/shared/timers.ts'
 import { createConnection } from '../../../../services/upstream/connection.ts'
 import { maxEventBytes } from '../../../../services/upstream/sse.ts'
-import { createReport, type EventStream } from '../../../../services/providers/provider.ts'
+import type { EventStream } from '../../../../services/providers/provider.ts'
+import { createReport } from '../../../../services/providers/report.ts'
 import { dialects } from '../../../../services/providers/openai/dialects.ts'
 import { relayStream } from '../../../../services/providers/openai/stream.ts'
 import { rejection } from '../../../thrown.ts'
@@ -127,6 +128,44 @@ for (const [name, read] of Object.entries(readers)) {
       t.match(hidden.report.usage, counted, how)
       const shown = await relay(body)
       t.equal(await read(shown.stream), body.join(''), how)
+    }
+  })
+
+  t.test(`${name}: usage counts what came before it, whatever it comes with`, async t => {
+    const { relay } = await start(t)
+    const so = (count: number) => ({ usage: { ...usage, completion_tokens: count, total_tokens: 8 + count } })
+    interface Report { completion: number | null, isPartial: boolean, after: string }
+    const cases: Record<string, [string[], Report]> = {
+      'in every chunk': [
+        [chunk({ content: 'a' }, null, so(1)), chunk({ content: 'b' }, null, so(2)), chunk({}, 'stop', so(2)), done],
+        { completion: 2, isPartial: false, after: '' }
+      ],
+      'in every chunk but the last one': [
+        [chunk({ content: 'a' }, null, so(1)), chunk({}, 'stop'), done], { completion: 1, isPartial: false, after: '' }
+      ],
+      'in the first chunk alone': [
+        [chunk({ content: '' }, null, so(0)), text('a'), text('b'), chunk({}, 'stop'), done],
+        { completion: 0, isPartial: true, after: 'ab' }
+      ],
+      'as zero until the end': [
+        [chunk({ content: 'a' }, null, { usage: { prompt_tokens: 0, completion_tokens: 0 } }), text('b')],
+        { completion: null, isPartial: false, after: 'ab' }
+      ],
+      'between the texts of one packet': [
+        [text('a') + chunk({ content: 'b' }, null, so(2)) + text('c') + text('d')],
+        { completion: 2, isPartial: true, after: 'cd' }
+      ],
+      'in every chunk, with a choice that goes on': [
+        [chunk({ content: 'a' }, 'stop', so(1)), event({ ...head, choices: [{ index: 1, delta: { content: 'b' } }] })],
+        { completion: 1, isPartial: false, after: 'b' }
+      ]
+    }
+    for (const [how, [body, expected]] of Object.entries(cases)) {
+      const { stream, report } = await relay(body)
+      await read(stream).catch(() => {})
+      const { completion, isPartial } = expected
+      t.match(report, { usage: completion === null ? null : { prompt: 8, completion }, isPartial }, how)
+      t.equal(report.delivered.text, expected.after, how)
     }
   })
 

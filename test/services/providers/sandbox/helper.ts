@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs'
 import Ajv2020 from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import type { ChatCompletion, ChatCompletionChunk, ChatCompletionRequest } from '../../../../schemas/openai/chat-completions.ts'
-import { JsonText } from '../../../../services/shared/json-text.ts'
-import type { ChatCall, StreamReport } from '../../../../services/providers/provider.ts'
+import { JsonText } from '../../../../services/shared/json.ts'
+import type { ChatCall } from '../../../../services/providers/provider.ts'
+import type { StreamReport } from '../../../../services/providers/report.ts'
 import { createSandboxChat } from '../../../../services/providers/sandbox/chat.ts'
 
 export type Fields = Partial<ChatCompletionRequest>

@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
 import type { ProviderConfig } from '../../../../services/catalogue/types.ts'
 import { newProvider } from '../../../../services/config/new-provider.ts'
-import { Deadlines } from '../../../../services/shared/deadline-timer.ts'
+import { Deadlines } from '../../../../services/shared/timers.ts'
 import { UpstreamError } from '../../../../services/shared/errors.ts'
 import { createProvider } from '../../../../services/providers/registry.ts'
 import type { VideoFile, VideoProvider, VideoTask } from '../../../../services/providers/provider-video.ts'

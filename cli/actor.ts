@@ -1,0 +1,15 @@
+import { userInfo } from 'node:os'
+import type { Operator } from '../services/keys/roles.ts'
+
+/** Returns the user of the operating system, e.g. `cli:root`; a container may know only its number. */
+export function cliActor (): Operator {
+  return { id: `cli:${userName()}`, label: null, role: 'owner' }
+}
+
+function userName (): string {
+  try {
+    return userInfo().username
+  } catch {
+    return `uid-${process.getuid?.() ?? 'unknown'}`
+  }
+}

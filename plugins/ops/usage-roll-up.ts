@@ -1,0 +1,18 @@
+import fp from 'fastify-plugin'
+import { countWaitingEntries, rollUpUsage } from '../../services/reports/roll-up.ts'
+import { periodically } from '../../services/shared/timers.ts'
+
+const usualMs = 5_000
+
+/** Adds new entries to the usage per day every few seconds, with jitter, so that nodes drift apart. */
+export default fp<{ everyMs?: number }>(async (app, { everyMs = usualMs }) => {
+  const { store, log } = app
+  const rollUp = periodically(
+    () => everyMs * (1 - Math.random() / 10),
+    async signal => { await rollUpUsage(store, { signal }) },
+    err => log.warn({ err }, 'usage could not be rolled up')
+  )
+  app.metrics.gauge({ name: 'usage_entries_waiting', help: 'Entries that are not rolled up into usage per day yet.' },
+    () => countWaitingEntries(store))
+  app.addHook('onClose', async () => { await rollUp.stop() })
+}, { name: 'usage-roll-up', dependencies: ['store', 'metrics'] })

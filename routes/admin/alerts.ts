@@ -1,0 +1,19 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { AlertList, AlertQuery } from '../../schemas/admin/alerts.ts'
+import { errorResponses } from '../../schemas/openai/error.ts'
+import { listAlerts } from '../../services/admin/alerts.ts'
+import { toPageRequest } from './query.ts'
+
+/** `GET /admin/alerts`: what was sent to the webhook, newest first. */
+const alerts: FastifyPluginAsyncTypebox = async app => {
+  app.get('/alerts', {
+    config: { permission: 'read' },
+    schema: {
+      summary: 'List the alerts and how their delivery went',
+      querystring: AlertQuery,
+      response: { 200: AlertList, ...errorResponses }
+    }
+  }, async ({ query, administration }) => await listAlerts(administration, toPageRequest(query)))
+}
+
+export default alerts

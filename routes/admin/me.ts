@@ -1,0 +1,15 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Me } from '../../schemas/admin/keys.ts'
+import { errorResponses } from '../../schemas/openai/error.ts'
+import { permissionsOf } from '../../services/keys/roles.ts'
+
+/** `GET /admin/me`: who the audit log names for this admin key, and what its role may do. */
+const me: FastifyPluginAsyncTypebox = async app => {
+  app.get('/me', {
+    config: { permission: 'read' },
+    schema: { summary: 'Show your name and role', response: { 200: Me, ...errorResponses } }
+  }, async ({ actor: { id, label, role } }) =>
+    ({ object: 'operator' as const, actor: id, label, role, permissions: [...permissionsOf(role)] }))
+}
+
+export default me

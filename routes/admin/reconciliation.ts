@@ -1,0 +1,38 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { ReconciliationList, ReconciliationQuery } from '../../schemas/admin/reconciliation.ts'
+import { errorResponses } from '../../schemas/openai/error.ts'
+import { withinRange } from '../../services/admin/amounts.ts'
+import { listReconciliation, reconciliationCsv, toReconciliationDimensions } from '../../services/admin/reconciliation.ts'
+import { Csv, toCsvBody, wantsCsv } from '../csv.ts'
+import { refusePaging, toPageRequest, toPeriod } from './query.ts'
+
+const formats = { 'application/json': { schema: ReconciliationList }, 'text/csv': { schema: Csv } }
+
+/** `GET /admin/reconciliation`: what providers reported that requests have cost, beside what was expected. */
+const reconciliation: FastifyPluginAsyncTypebox = async app => {
+  app.get('/reconciliation', {
+    config: { permission: 'read', passThrough: true },
+    schema: {
+      summary: 'Compare the costs that providers report with those expected',
+      querystring: ReconciliationQuery,
+      response: { 200: { description: 'One page as JSON, all as CSV', content: formats }, ...errorResponses }
+    }
+  }, async ({ query, headers, administration }, reply) => {
+    const { by, account, model, provider, tolerance, format } = query
+    const report = {
+      by: withinRange('by', () => toReconciliationDimensions(by)),
+      ...toPeriod(query),
+      account,
+      model,
+      provider,
+      tolerance: tolerance === undefined ? app.models.config().usage.costTolerance : Number(tolerance)
+    }
+    if (!wantsCsv(format, headers.accept)) {
+      return await listReconciliation(administration, { ...report, ...toPageRequest(query) })
+    }
+    refusePaging(query)
+    return await toCsvBody(reply, 'reconciliation', reconciliationCsv(administration, report))
+  })
+}
+
+export default reconciliation

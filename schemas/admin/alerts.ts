@@ -1,0 +1,26 @@
+import { Type, type Static } from '@sinclair/typebox'
+import { Closed, ListOf, Paging } from './shared.ts'
+import { Nullable, StringEnum } from '../shared/combinators.ts'
+
+/** A message to the webhook: a threshold of a budget was reached, or a balance is low. */
+export const Alert = Type.Object({
+  object: Type.Literal('alert'),
+  /** The `webhook-id` of all its attempts. */
+  id: Type.String(),
+  created_at: Type.String(),
+  type: Type.String(),
+  /** What it says, as it is sent. */
+  data: Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true }),
+  state: StringEnum(['waiting', 'delivered', 'given_up']),
+  attempts: Type.Integer(),
+  next_attempt_at: Nullable(Type.String()),
+  delivered_at: Nullable(Type.String()),
+  /** Why the last attempt failed. */
+  error: Nullable(Type.String())
+})
+export type Alert = Static<typeof Alert>
+
+export const AlertList = ListOf(Alert)
+
+/** Query of `GET /admin/alerts`. */
+export const AlertQuery = Closed(Paging)

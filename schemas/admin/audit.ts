@@ -1,0 +1,38 @@
+import { Type, type Static } from '@sinclair/typebox'
+import { Closed, Instant, ListOf, Paging } from './shared.ts'
+import { Nullable } from '../shared/combinators.ts'
+
+const Facts = Nullable(Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true }))
+
+/** A change by an operator, or by the gateway on its first start. It never changes. */
+export const AuditEvent = Type.Object({
+  object: Type.Literal('audit_event'),
+  id: Type.String(),
+  at: Type.String(),
+  /** `key:<id>` of an admin key, `cli:<user>`, `env` for TOLLGATE_ADMIN_KEY, or `gateway`. */
+  actor: Type.String(),
+  /** The label that the admin key had then. */
+  actor_label: Nullable(Type.String()),
+  /** E.g. `key.update`. */
+  action: Type.String(),
+  /** E.g. `key:0123456789abcdef` or `account:team`. */
+  target: Type.String(),
+  /** The fields that were changed; null for something new. */
+  before: Facts,
+  after: Facts
+})
+export type AuditEvent = Static<typeof AuditEvent>
+
+export const AuditEventList = ListOf(AuditEvent)
+
+const Name = Type.String({ minLength: 1, maxLength: 256 })
+
+/** Query of `GET /admin/audit`; from `from` on, before `to`. */
+export const AuditQuery = Closed({
+  ...Paging,
+  actor: Type.Optional(Name),
+  action: Type.Optional(Name),
+  target: Type.Optional(Name),
+  from: Type.Optional(Instant),
+  to: Type.Optional(Instant)
+})

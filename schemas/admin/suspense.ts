@@ -1,0 +1,52 @@
+import { Type, type Static } from '@sinclair/typebox'
+import { Closed, Id, ListOf, Nano, Paging, Usd } from './shared.ts'
+import { MapOf, Nullable, StringEnum } from '../shared/combinators.ts'
+
+export const suspenseStates = ['open', 'cleared', 'written_off'] as const
+const State = StringEnum(suspenseStates)
+
+/** An amount that no account was charged, and that an operator clears or writes off. */
+export const SuspenseItem = Type.Object({
+  object: Type.Literal('suspense_item'),
+  /** The id of its entry in the books. */
+  id: Type.String(),
+  at: Type.String(),
+  state: State,
+  /**
+   * `over_hold`: the request cost more than was held for it. `late`: its hold had ended. `rejected`: the
+   * database did not accept the charge. `unverified`: the provider may charge a job that has failed.
+   */
+  reason: Nullable(Type.String()),
+  account: Type.String(),
+  key: Nullable(Type.String()),
+  model: Nullable(Type.String()),
+  provider: Nullable(Type.String()),
+  /** The request or job. */
+  ref: Nullable(Type.String()),
+  amount_usd: Usd,
+  amount_nano: Nano,
+  /** The tokens, images or seconds that the provider reported. */
+  usage: Nullable(MapOf(Type.Number())),
+  estimated: Type.Boolean(),
+  /** The entry that closed it, who booked that, when and why. */
+  closing: Nullable(Type.Object({
+    entry: Type.String(),
+    at: Type.String(),
+    actor: Nullable(Type.String()),
+    reason: Nullable(Type.String())
+  }))
+})
+export type SuspenseItem = Static<typeof SuspenseItem>
+
+export const SuspenseList = ListOf(SuspenseItem)
+
+/** Query of `GET /admin/suspense`. */
+export const SuspenseQuery = Closed({
+  ...Paging,
+  state: Type.Optional(State),
+  account: Type.Optional(Id)
+})
+
+/** Body of `POST /admin/suspense/:id/clear` and `…/write-off`. */
+export const SuspenseClosing = Closed({ reason: Type.String({ minLength: 1, maxLength: 500 }) })
+export type SuspenseClosing = Static<typeof SuspenseClosing>

@@ -1,0 +1,99 @@
+import type { Statement } from '../../schemas/admin/books.ts'
+import { sumsBefore, viewBooks } from '../ledger/books/balances.ts'
+import { readMonth } from '../ledger/books/months.ts'
+import { balanceOf, noSums, statementLines, type StatementLine } from '../ledger/books/sums.ts'
+import type { Value } from '../store/store.ts'
+import { whereClause } from '../store/where-clause.ts'
+import { getAccount } from './accounts.ts'
+import type { Administration } from './administration.ts'
+import { amountFields, amountText } from './amounts.ts'
+import type { Column } from './format/columns.ts'
+import { toCsv } from './format/csv.ts'
+import { allPages, readPage, type Page, type PageRequest } from './page.ts'
+
+export interface StatementRequest {
+  /** E.g. `2026-10`, in UTC. */
+  month: string
+  account?: string | undefined
+}
+
+interface AccountOfStatement { id: string, name: string }
+
+/** Lists the statements of a month by account. Throws GatewayError 400, 404, StoreUnavailable. */
+export async function listStatements (
+  administration: Administration, { limit, after, ...request }: StatementRequest & PageRequest
+): Promise<Page<Statement>> {
+  const { list } = await openStatements(administration, request)
+  return await list({ limit, after })
+}
+
+/** Lists the statements of a month as CSV. Throws as `listStatements` does. */
+export async function * statementsCsv (
+  administration: Administration, request: StatementRequest
+): AsyncGenerator<string, void, undefined> {
+  const { list } = await openStatements(administration, request)
+  yield * toCsv(statementColumns, allPages(list))
+}
+
+/** Sums up the entries once, for all pages. */
+async function openStatements (administration: Administration, { month: name, account }: StatementRequest) {
+  const { store, flush } = administration
+  const { startsAt, endsAt } = readMonth(name)
+  if (account !== undefined) await getAccount(administration, account)
+  await flush()
+  const view = await viewBooks(store)
+  const opening = await sumsBefore(store, view, startsAt, account)
+  const closing = await sumsBefore(store, view, endsAt, account)
+  const isClosed = view.closed.some(closed => closed.endsAt >= endsAt)
+
+  function toStatement ({ id, name: accountName }: AccountOfStatement): Statement {
+    const [before, after] = [opening.get(id) ?? noSums, closing.get(id) ?? noSums]
+    const lineOf = (line: StatementLine) => amountFields('amount', after[line] - before[line])
+    return {
+      object: 'statement',
+      account: id,
+      name: accountName,
+      month: name,
+      state: isClosed ? 'closed' : 'open',
+      ...amountFields('opening', balanceOf(before)),
+      movements: {
+        deposits: lineOf('deposits'),
+        withdrawals: lineOf('withdrawals'),
+        transfers_in: lineOf('transfers_in'),
+        transfers_out: lineOf('transfers_out'),
+        adjustments: lineOf('adjustments'),
+        usage: lineOf('usage'),
+        refunds: lineOf('refunds')
+      },
+      ...amountFields('closing', balanceOf(after))
+    }
+  }
+
+  return {
+    async list (page: PageRequest): Promise<Page<Statement>> {
+      return await readPage(page, {
+        example: [''],
+        async read (after, limit) {
+          const params: Value[] = [limit, endsAt]
+          const where = whereClause([['id > ?', after?.[0] ?? ''], ['id = ?', account]], params)
+          return await store.reports.all<AccountOfStatement>(`
+            select id, name from account where kind = 'account' and created_at < $2 and ${where}
+            order by id limit $1`, params)
+        },
+        toItem: toStatement,
+        cursorOf: ({ id }) => [id]
+      })
+    }
+  }
+}
+
+/** The columns of statements. */
+export const statementColumns: Column<Statement>[] = [
+  { name: 'account', cell: ({ account }) => account },
+  { name: 'month', cell: ({ month }) => month },
+  { name: 'state', cell: ({ state }) => state },
+  { name: 'opening_usd', numeric: true, cell: statement => amountText(statement.opening_nano) },
+  ...statementLines.map((line): Column<Statement> => (
+    { name: `${line}_usd`, numeric: true, cell: ({ movements }) => amountText(movements[line].amount_nano) })),
+  { name: 'closing_usd', numeric: true, cell: statement => amountText(statement.closing_nano) }
+]

@@ -1,0 +1,59 @@
+import { entriesOfPeriod } from '../sql/entry-blocks.ts'
+import type { Store } from '../../store/store.ts'
+import { findLastEntry } from '../check/last-entry.ts'
+import { readClosedMonths, type ClosedMonth } from './months.ts'
+import { addRows, combined, sumEntries, type StatementLine, type SumRow, type SumsByAccount } from './sums.ts'
+
+type Reader = Pick<Store, 'engine' | 'reports'>
+
+/** The books at one moment: entries that are booked later change nothing in what is read of it. */
+export interface BooksView {
+  closed: readonly ClosedMonth[]
+  lastEntry: number
+}
+
+/** Looks at the books as they are now. Throws StoreUnavailable. */
+export async function viewBooks (store: Reader): Promise<BooksView> {
+  // The months first: one that is closed meanwhile has entries up to a later one.
+  const closed = await readClosedMonths(store.reports)
+  const { seq } = await findLastEntry(store)
+  return { closed, lastEntry: seq }
+}
+
+/**
+ * Returns what accounts have come to by the entries before a time, in ms since 1970: by the last month that
+ * was closed until then, and the entries after it. In a closed month, only those count that were booked
+ * before it was closed. Throws StoreUnavailable.
+ */
+export async function sumsBefore (
+  store: Reader, { closed, lastEntry }: BooksView, before: number, account?: string
+): Promise<SumsByAccount> {
+  const base = closed.findLast(({ endsAt }) => endsAt <= before) ?? null
+  const within = closed.find(({ endsAt }) => endsAt > before)
+  const baseSums = base === null ? new Map() : await readClosingSums(store, base, account)
+  if (base?.endsAt === before) return baseSums
+  const until = Math.min(lastEntry, within?.lastEntry ?? Infinity)
+  const after = base === null ? 0 : Math.min(base.lastEntry, await lastBefore(store, base.endsAt))
+  return combined(baseSums, await sumEntries(store, { after, until, before, closed: base, account }))
+}
+
+/** Reads what accounts had come to at the end of a closed month. Throws StoreUnavailable. */
+export async function readClosingSums (
+  { reports }: Pick<Store, 'reports'>, { closing }: Pick<ClosedMonth, 'closing'>, account?: string
+): Promise<SumsByAccount> {
+  const sums = new Map<string, Record<StatementLine, number>>()
+  const rows = account === undefined
+    ? await reports.all<SumRow>('select account, line, amount from closing_sum where closing = $1', [closing])
+    : await reports.all<SumRow>(
+      'select account, line, amount from closing_sum where closing = $1 and account = $2', [closing, account])
+  addRows(sums, rows)
+  return sums
+}
+
+/** The number before that of the first entry dated from a time on. */
+async function lastBefore ({ engine, reports }: Reader, at: number): Promise<number> {
+  const first = await reports.get<{ seq: number | null }>(`
+    select min(entry.seq) as seq from ${entriesOfPeriod(engine)} where entry.at >= $1 and entry.at < $2`,
+  [at, Number.MAX_SAFE_INTEGER])
+  return (first?.seq ?? Infinity) - 1
+}

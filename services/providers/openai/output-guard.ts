@@ -1,0 +1,109 @@
+import { isObject, isText, type JsonObject } from '../../shared/json.ts'
+import { doneEvent, encodeEvent, eventsIn } from '../../upstream/sse.ts'
+import type { Usage } from '../report.ts'
+
+/** How a stream's length is judged while it runs; see `Dialect.outputGuard`. */
+export type GuardKind = 'by-event' | 'by-text'
+
+/** Servers may split one step into several events, e.g. where thoughts end and a tool call begins. */
+const freeEvents = 4
+const freeShare = 16
+/** Bytes of JSON per token that no text has on average, however it is cut into events. */
+const longTokenBytes = 32
+const freeBytes = 1024
+/** The same for text whose events may be parts of tokens: most tokens are shorter. */
+const usualTokenBytes = 8
+
+/**
+ * Finds the place where a stream has become longer than what is held, for servers that may ignore a limit.
+ * It errs on the long side: a server that keeps to the limit is never cut.
+ */
+export class OutputGuard {
+  readonly #mostEvents: number
+  readonly #mostBytes: number
+  /** Bytes that the events must have together as well. */
+  readonly #leastBytes: number
+  readonly #choices: number
+  readonly #mostTokens: number
+  readonly #finished = new Set<number>()
+  #events = 0
+  #bytes = 0
+
+  /** `tokens`: the most of one answer; `choices`: the answers of the stream. */
+  constructor (kind: GuardKind, tokens: number, choices: number) {
+    const most = tokens * choices
+    this.#choices = choices
+    this.#mostTokens = most
+    this.#mostEvents = most + freeEvents * choices + Math.floor(most / freeShare)
+    this.#mostBytes = most * longTokenBytes + freeBytes
+    this.#leastBytes = kind === 'by-event' ? 0 : most * usualTokenBytes
+  }
+
+  /**
+   * The place in a piece from which nothing is passed on, at the start of an event; -1: all is. `texts` has
+   * the start and end of each generated text, in turn.
+   */
+  endIn (piece: Buffer, texts: readonly number[]): number {
+    let counted = -1
+    for (let i = 0; i + 1 < texts.length; i += 2) {
+      const [start = 0, end = 0] = [texts[i], texts[i + 1]]
+      if (end === start) continue
+      this.#bytes += end - start
+      // Nearly all pieces have one event with one text.
+      if (counted === -1 || piece.subarray(counted, start).includes('\n\n')) {
+        this.#events++
+        counted = start
+      }
+      if (!this.#isOver()) continue
+      const before = piece.lastIndexOf('\n\n', start)
+      return before === -1 ? 0 : before + 2
+    }
+    if (this.#choices > 1) this.#noteFinished(piece)
+    return -1
+  }
+
+  /** Whether a count of the provider is more than what is held. */
+  isExceededBy (usage: Usage): boolean {
+    return usage.completion > this.#mostTokens
+  }
+
+  #isOver (): boolean {
+    if (this.#bytes > this.#mostBytes) return true
+    return this.#events > this.#mostEvents && this.#bytes > this.#leastBytes
+  }
+
+  #noteFinished (piece: Buffer): void {
+    if (!piece.includes('"finish_reason"')) return
+    for (const { data } of eventsIn(piece)) {
+      if (!/"finish_reason": *"/.test(data)) continue
+      const { choices }: JsonObject = JSON.parse(data)
+      for (const choice of Array.isArray(choices) ? choices : []) {
+        if (isText(choice?.finish_reason)) this.#finished.add(choice.index)
+      }
+    }
+  }
+
+  /**
+   * The events that end the stream as a server does that has reached its limit. `head`: the first chunk;
+   * `usage`: what to tell the client; null: nothing.
+   */
+  closingEvents (head: JsonObject | null, usage: Usage | null): Buffer[] {
+    const { choices: _, usage: __, ...chunk } = head ?? {}
+    const isLegacy = chunk.object === 'text_completion'
+    const indices = Array.from({ length: this.#choices }, (_, index) => index)
+    const choices = indices.filter(index => !this.#finished.has(index)).map(index => {
+      return { index, ...(isLegacy ? { text: '' } : { delta: {} }), logprobs: null, finish_reason: 'length' }
+    })
+    const last = usage === null ? [] : [encodeEvent({ ...chunk, choices: [], usage: usageOf(usage) })]
+    return [encodeEvent({ ...chunk, choices }), ...last, doneEvent]
+  }
+}
+
+function usageOf ({ prompt, completion }: Usage): JsonObject {
+  return { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion }
+}
+
+/** Whether an event is a chunk that can lend its head to the closing events. */
+export function isChunk (body: JsonObject): boolean {
+  return isText(body.object) && Array.isArray(body.choices) && body.choices.every(isObject)
+}

@@ -1,0 +1,50 @@
+import { isCostMismatch } from '../shared/cost-mismatch.ts'
+import type { Log } from '../shared/log.ts'
+
+/** A cost that a provider reported for a request, in nano-USD, beside what was expected. */
+export interface ReportedCost {
+  provider: string | null
+  model: string
+  expectedNano: number
+  reportedNano: number
+}
+
+export type CostWatch = (cost: ReportedCost) => void
+
+interface CostWatchOptions {
+  /** The share by which a reported cost may differ. */
+  tolerance: () => number
+  log: Pick<Log, 'warn'>
+  /** Receives each cost that differs by more. */
+  onMismatch: (cost: ReportedCost) => void
+  monotonic?: () => number
+}
+
+const hourMs = 3_600_000
+const maxNoted = 1_000
+
+/**
+ * Creates the function that compares what providers report with what is expected. A mismatch is logged once
+ * per model of a provider and hour.
+ */
+export function createCostWatch (
+  { tolerance, log, onMismatch, monotonic = () => performance.now() }: CostWatchOptions
+): CostWatch {
+  const notedAtMs = new Map<string, number>()
+
+  function note (cost: ReportedCost): void {
+    const name = `${cost.provider}\n${cost.model}`
+    const nowMs = monotonic()
+    const lastMs = notedAtMs.get(name)
+    if (lastMs !== undefined && nowMs - lastMs < hourMs) return
+    if (notedAtMs.size >= maxNoted) notedAtMs.clear()
+    notedAtMs.set(name, nowMs)
+    log.warn({ ...cost }, 'a provider reports another cost than expected')
+  }
+
+  return cost => {
+    if (!isCostMismatch(cost, tolerance())) return
+    onMismatch(cost)
+    note(cost)
+  }
+}

@@ -1,0 +1,48 @@
+import type { Log } from '../shared/log.ts'
+import { periodically, realTimers, type Timers } from '../shared/timers.ts'
+
+interface ClockOptions {
+  /** Asks the server for its time, in ms since 1970. */
+  ask (): Promise<number>
+  log: Log
+  /** This machine's clock, and one that is never set. */
+  machine?: () => number
+  monotonic?: () => number
+  timers?: Timers
+}
+
+/** The server's clock as this process knows it. */
+export interface PostgresClock {
+  read: () => number
+  stop (): Promise<void>
+}
+
+const measureEveryMs = 10_000
+/** A larger difference shows in logs, certificates and signed requests. */
+const maxDifferenceMs = 5_000
+
+/**
+ * Measures the server's clock now and every ten seconds, and carries it on by the monotonic clock in between,
+ * so that it is known without a query and this machine's clock may be wrong. It errs by half of a round trip.
+ */
+export async function startPostgresClock (options: ClockOptions): Promise<PostgresClock> {
+  const { ask, log, machine = Date.now, monotonic = () => performance.now(), timers = realTimers } = options
+  let aheadMs = 0
+  let isWarned = false
+
+  async function measure (): Promise<void> {
+    const askedMs = monotonic()
+    const serverMs = await ask()
+    aheadMs = serverMs - (askedMs + monotonic()) / 2
+    const differenceMs = Math.round(machine() - read())
+    const isWrong = Math.abs(differenceMs) > maxDifferenceMs
+    if (isWrong && !isWarned) log.warn({ differenceMs }, 'the clock of this machine differs from that of the database')
+    isWarned = isWrong
+  }
+
+  const read = () => Math.floor(monotonic() + aheadMs)
+  await measure()
+  // While the server is away, the last measurement holds.
+  const measuring = periodically(() => measureEveryMs, measure, () => {}, { timers })
+  return { read, stop: () => measuring.stop() }
+}

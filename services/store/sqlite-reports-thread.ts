@@ -1,0 +1,49 @@
+import { setPriority } from 'node:os'
+import { parentPort, workerData } from 'node:worker_threads'
+import { connect, retryWhileBusy, type SqliteConnection } from './sqlite-connection.ts'
+import { StoreUnavailable, type StoreProblem, type Value } from './store.ts'
+
+/** A read, from the gateway's thread to that of the reports. */
+export interface ReportQuestion { method: 'all' | 'get', sql: string, params: readonly Value[] }
+
+/** What came of it: rows, or what is needed to build the error again. */
+export type ReportAnswer = { rows: unknown[] } | {
+  message: string
+  problem: StoreProblem | null
+  isRange: boolean
+  details: Record<string, unknown>
+}
+
+const busyTimeoutMs = 5_000
+const reportPriority = 10
+
+// Requests come first when the processor is short. Only Linux has a priority per thread.
+if (process.platform === 'linux') setPriority(reportPriority)
+
+const path: string = workerData
+let connection: SqliteConnection | null = null
+
+parentPort?.on('message', async (question: ReportQuestion) => {
+  parentPort?.postMessage(await answer(question))
+})
+
+async function answer ({ method, sql, params }: ReportQuestion): Promise<ReportAnswer> {
+  try {
+    return await retryWhileBusy(() => {
+      connection ??= connect(path, { readOnly: true })
+      const rows = method === 'all' ? connection.all(sql, params) : [connection.get(sql, params)]
+      return { rows }
+    }, busyTimeoutMs)
+  } catch (error) {
+    return describe(error)
+  }
+}
+
+function describe (error: unknown): ReportAnswer {
+  const isAway = error instanceof StoreUnavailable
+  const cause = isAway ? error.cause : error
+  const message = cause instanceof Error ? cause.message : String(cause)
+  // An Error's own fields, which are lost when it is copied to another thread.
+  const details = cause instanceof Error ? { ...cause } : {}
+  return { message, problem: isAway ? error.problem : null, isRange: cause instanceof RangeError, details }
+}

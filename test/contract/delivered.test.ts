@@ -1,0 +1,95 @@
+import t, { type Test } from 'tap'
+import { halfClose, reset, stall } from '../upstream.ts'
+import {
+  anthropic, ask, booksOf, compatible, costOf, counted, gemini, openShop, readWords, type Booked, type End,
+  type Protocol, type Shop
+} from './delivery-shop.ts'
+
+// Every end of a stream, with what is booked for it.
+
+const protocols = [
+  compatible('an OpenAI-compatible provider', content => ({ content })),
+  compatible('a provider that counts in every chunk', content => ({ content }), true),
+  compatible('reasoning of vLLM and Groq', reasoning => ({ reasoning })),
+  anthropic,
+  gemini
+]
+const words = 300
+
+interface Ending {
+  end: End
+  /** Sends the request and waits for its end. */
+  live (shop: Shop): Promise<void>
+}
+
+async function readAll (shop: Shop): Promise<void> {
+  const { body } = await ask(shop, { stream: true })
+  await body.text()
+}
+
+async function leave (shop: Shop): Promise<void> {
+  const leaving = new AbortController()
+  const { body } = await ask(shop, { stream: true }, { signal: leaving.signal })
+  await readWords(body, words)
+  leaving.abort()
+}
+
+const endings: Record<string, Ending> = {
+  'is complete': { end: 'complete', live: readAll },
+  'is reset by the provider': { end: reset, live: readAll },
+  'is closed by the provider': { end: halfClose, live: readAll },
+  'ends with an error event': { end: 'error', live: readAll },
+  'is left by its client': { end: stall, live: leave },
+  'passes its deadline': {
+    end: stall,
+    async live (shop) {
+      const { body } = await ask(shop, { stream: true }, { headers: { 'x-tollgate-deadline-ms': '700' } })
+      const text = await body.text()
+      if (!text.includes('deadline_exceeded')) throw new Error(text.slice(-500))
+    }
+  },
+  'is ended by the closing gateway': {
+    end: stall,
+    async live (shop) {
+      const { body } = await ask(shop, { stream: true })
+      const readRest = await readWords(body, words)
+      const closed = shop.gateway.app.close()
+      const text = await readRest()
+      if (!text.includes('shutting down')) throw new Error(text.slice(-500))
+      await closed
+    }
+  }
+}
+
+/** Checks an entry: what the provider has counted exactly, and the rest within 3 %. */
+function check (
+  t: Test, entry: Booked | undefined, { end }: Ending, counts: boolean, { knownEarly }: Protocol
+): void {
+  if (entry === undefined) throw new Error('nothing was booked')
+  const { prompt, completion } = entry.usage
+  const isFinal = end === 'complete' && counts
+  t.equal(prompt, isFinal || (counts && knownEarly !== 'nothing') ? counted.prompt : 8)
+  if (isFinal || (counts && knownEarly === 'all')) t.equal(completion, words + counted.beyondWords)
+  else t.ok(Math.abs(completion / words - 1) < 0.03, `${completion} tokens`)
+  t.equal(entry.estimated, isFinal ? 0 : 1)
+  t.equal(entry.amount, costOf(entry.usage))
+}
+
+for (const protocol of protocols) {
+  for (const counts of [true, false]) {
+    t.test(`${protocol.name}, ${counts ? 'with' : 'without'} usage`, async t => {
+      const shop = await openShop(t, protocol, {}, { TOLLGATE_DRAIN_SECONDS: '0' })
+      let booked = 0
+      for (const [name, ending] of Object.entries(endings)) {
+        await t.test(`a stream that ${name}`, async t => {
+          shop.upstream.script(protocol.stream({ words, end: ending.end, counts }))
+          await ending.live(shop)
+          const { entries, held } = await booksOf(shop, ++booked)
+          t.equal(entries.length, booked, 'one entry')
+          t.equal(held, 0)
+          check(t, entries[booked - 1], ending, counts, protocol)
+        })
+      }
+    })
+  }
+}

@@ -1,0 +1,149 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { picture } from '../image-server.ts'
+import { finish, hangUp, head, reset, send, sequence, stall, startUpstream } from '../upstream.ts'
+import type { Script, Upstream, UpstreamRequest } from '../upstream.ts'
+
+/** JSON text of one value in a usage object; null: the member is missing. */
+export type RawValue = string | null
+
+/** What one call gets. */
+export interface Plan {
+  ending: 'whole' | 'cut' | 'stalled' | 'reset' | 'refused' | 'garbage'
+  /** Of a refusal. */
+  status: number
+  texts: string[]
+  /** The whole usage as JSON text, or its members. */
+  usage: { text: RawValue } | {
+    prompt: RawValue
+    completion: RawValue
+    /** Cached tokens, total tokens or the cost in USD, as the protocol has it. */
+    other: RawValue
+  }
+  /** Whether an object has its members twice, first with the value 1. */
+  isRepeated: boolean
+  /** Whether every chunk of a stream has the usage. */
+  isInEveryChunk: boolean
+  delayMs: number
+}
+
+const png = (await picture(8, 8)).toString('base64')
+
+/** A server of four protocols that answers each call by the plan whose name its prompt has. */
+export async function startHostileProvider (planOf: (name: string) => Plan): Promise<Upstream> {
+  return await startUpstream({
+    route (request) {
+      const [name = ''] = /plan-\d+/.exec(request.bytes.toString()) ?? []
+      return play(request, planOf(name))
+    }
+  })
+}
+
+function play (request: UpstreamRequest, plan: Plan): Script {
+  const { ending, status, delayMs } = plan
+  const wait: Script = async () => { await pause(delayMs) }
+  const isStream = request.body?.['stream'] === true || request.path.includes('streamGenerateContent')
+  const type = isStream ? 'text/event-stream' : 'application/json'
+  if (ending === 'refused') {
+    const refusal = Buffer.from('{"error":{"message":"no"}}')
+    return sequence(wait, head({ 'content-type': 'application/json' }, status), send([refusal]), finish)
+  }
+  if (ending === 'garbage') {
+    const garbage = Buffer.from('data: {"choices":[{')
+    return sequence(wait, head({ 'content-type': type }), send([garbage]), finish)
+  }
+  const texts = isStream ? eventsFor(request, plan) : [bodyFor(request, plan)]
+  const pieces = texts.map(text => Buffer.from(text))
+  const some = pieces.slice(0, Math.ceil(pieces.length / 2))
+  const last = { whole: finish, cut: hangUp, stalled: stall, reset }[ending]
+  return sequence(wait, head({ 'content-type': type }), send(ending === 'whole' ? pieces : isStream ? some : []), last)
+}
+
+/** `router` is OpenAI's with the cost in the usage. */
+export type Protocol = 'chat' | 'router' | 'legacy' | 'image' | 'anthropic' | 'gemini'
+
+function protocolOf ({ path, body }: UpstreamRequest): Protocol {
+  if (path.includes('/messages')) return 'anthropic'
+  if (path.includes('generateContent') || path.includes('GenerateContent')) return 'gemini'
+  if (path.includes('/images/')) return 'image'
+  if (!path.includes('/chat/')) return 'legacy'
+  return body?.['model'] === 'up-router' ? 'router' : 'chat'
+}
+
+const names: Record<Protocol, { prompt: string, completion: string, other: string }> = {
+  chat: { prompt: 'prompt_tokens', completion: 'completion_tokens', other: 'total_tokens' },
+  router: { prompt: 'prompt_tokens', completion: 'completion_tokens', other: 'cost' },
+  legacy: { prompt: 'prompt_tokens', completion: 'completion_tokens', other: 'total_tokens' },
+  image: { prompt: 'input_tokens', completion: 'output_tokens', other: 'cost' },
+  anthropic: { prompt: 'input_tokens', completion: 'output_tokens', other: 'cache_read_input_tokens' },
+  gemini: { prompt: 'promptTokenCount', completion: 'candidatesTokenCount', other: 'cachedContentTokenCount' }
+}
+
+/** The usage as a protocol has it, in JSON; null: there is none. */
+export function usageText ({ usage, isRepeated }: Plan, protocol: Protocol): string | null {
+  if ('text' in usage) return usage.text
+  const own = names[protocol]
+  const all = [[own.prompt, usage.prompt], [own.completion, usage.completion], [own.other, usage.other]]
+  const members = all.flatMap(([name, value]) => value === null ? [] : [`"${name}":${value}`])
+  const first = isRepeated ? [`"${own.prompt}":1`, `"${own.completion}":1`] : []
+  return `{${[...first, ...members].join()}}`
+}
+
+function bodyFor (request: UpstreamRequest, plan: Plan): string {
+  const protocol = protocolOf(request)
+  const usage = usageText(plan, protocol)
+  const text = JSON.stringify(plan.texts.join(''))
+  const withUsage = (name: string) => usage === null ? '' : `,"${name}":${usage}`
+  const head = '"id":"x","created":1,"model":"m"'
+  switch (protocol) {
+    case 'anthropic':
+      return `{"id":"x","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":${text}}],` +
+        `"stop_reason":"end_turn"${withUsage('usage')}}`
+    case 'gemini':
+      return `{"candidates":[{"content":{"parts":[{"text":${text}}]},"finishReason":"STOP","index":0}]${withUsage('usageMetadata')}}`
+    case 'image':
+      return `{"created":1,"data":[{"b64_json":"${png}"}]${withUsage('usage')}}`
+    case 'legacy':
+      return `{${head},"object":"text_completion","choices":[{"text":${text},"index":0,"finish_reason":"stop"}]${withUsage('usage')}}`
+    default:
+      return `{${head},"object":"chat.completion","choices":[{"index":0,` +
+        `"message":{"role":"assistant","content":${text}},"finish_reason":"stop"}]${withUsage('usage')}}`
+  }
+}
+
+function eventsFor (request: UpstreamRequest, plan: Plan): string[] {
+  const protocol = protocolOf(request)
+  const usage = usageText(plan, protocol)
+  const member = (name: string) => usage === null ? '' : `,"${name}":${usage}`
+  const texts = plan.texts.map(text => JSON.stringify(text))
+  if (protocol === 'anthropic') return anthropicEvents(texts, plan.isInEveryChunk ? member('usage') : '', member('usage'))
+  if (protocol === 'gemini') {
+    const chunk = (text: string, more: string) => `{"candidates":[{"content":{"parts":[{"text":${text}}]},"index":0${more}`
+    return [
+      ...texts.map(text => `data: ${chunk(text, '}]')}${plan.isInEveryChunk ? member('usageMetadata') : ''}}\n\n`),
+      `data: ${chunk('""', ',"finishReason":"STOP"}]')}${member('usageMetadata')}}\n\n`
+    ]
+  }
+  const every = plan.isInEveryChunk ? member('usage') : ''
+  const choice = (text: string, reason: string) => protocol === 'legacy'
+    ? `{"index":0,"text":${text},"finish_reason":${reason}}`
+    : `{"index":0,"delta":{"content":${text}},"finish_reason":${reason}}`
+  const chunk = (choices: string, more: string) => `data: {"id":"x","created":1,"model":"m","choices":[${choices}]${more}}\n\n`
+  return [
+    ...texts.map(text => chunk(choice(text, 'null'), every)),
+    chunk(choice('""', '"stop"'), every),
+    chunk('', member('usage')),
+    'data: [DONE]\n\n'
+  ]
+}
+
+function anthropicEvents (texts: string[], first: string, last: string): string[] {
+  const event = (name: string, more: string) => `event: ${name}\ndata: {"type":"${name}"${more}}\n\n`
+  return [
+    event('message_start', `,"message":{"id":"x","type":"message","role":"assistant","model":"m","content":[]${first}}`),
+    event('content_block_start', ',"index":0,"content_block":{"type":"text","text":""}'),
+    ...texts.map(text => event('content_block_delta', `,"index":0,"delta":{"type":"text_delta","text":${text}}`)),
+    event('content_block_stop', ',"index":0'),
+    event('message_delta', `,"delta":{"stop_reason":"end_turn"}${last}`),
+    event('message_stop', '')
+  ]
+}

@@ -1,0 +1,105 @@
+import type { Test } from 'tap'
+import { request } from 'undici'
+import { emptyPrice } from '../../services/catalogue/models.ts'
+import type { GatewayConfig, ModelConfig } from '../../services/catalogue/types.ts'
+import { images } from '../contract/image-shop.ts'
+import { createDatabase } from '../engines.ts'
+import { configFor, providerAt, startGateway, type Gateway } from '../helper.ts'
+import { startHostileProvider, type Plan } from './hostile-provider.ts'
+import type { Exchange } from './money-arbitraries.ts'
+
+/** Of models of text and of images by the token, in pico-USD. */
+export const price = { ...emptyPrice, inputPico: 1_000_000, outputPico: 10_000_000 }
+
+/** A gateway whose providers do what the plan of each request says. */
+export interface Shop {
+  gateway: Gateway
+  plans: Map<string, Plan>
+  /** Requests whose response is open. */
+  open: { count: number }
+}
+
+/** Opens a shop on a database of its own. */
+export async function openShop (t: Test, engine: 'sqlite' | 'postgres'): Promise<Shop> {
+  const plans = new Map<string, Plan>()
+  const upstream = await startHostileProvider(name => plans.get(name) ?? (() => { throw new Error(`no ${name}`) })())
+  t.teardown(() => upstream.close().catch(() => {}))
+  const { url } = await createDatabase(t, engine)
+  const open = { count: 0 }
+  const gateway = await startGateway(t, {
+    config: configAt(upstream.url),
+    env: { DATABASE_URL: url, TOLLGATE_STARTING_CREDIT: '0' }
+  })
+  gateway.app.server.on('request', (_request, response) => {
+    open.count++
+    response.once('close', () => { open.count-- })
+  })
+  return { gateway, plans, open }
+}
+
+function configAt (url: string): GatewayConfig {
+  const timeouts = { connectMs: 500, firstByteMs: 400, idleMs: 400, totalMs: 800 }
+  const at = (id: string, more: object, path = '/v1') =>
+    providerAt(url.replace('/v1', path), { id, timeouts, ...more })
+  const openai = at('openai', {})
+  const providers = [
+    openai, at('openrouter', { dialect: 'openrouter' }), at('anthropic', { protocol: 'anthropic' }),
+    at('google', { protocol: 'gemini' }, '/v1beta')
+  ]
+  const config = configFor(openai, { price, maxOutput: 1000 })
+  const [usual] = config.models
+  if (usual === undefined) throw new Error('no model')
+  const model = (id: string, provider: string, more: Partial<ModelConfig> = {}): ModelConfig => {
+    const deployments = [{ provider, model: `up-${id}`, weight: 1, priority: 0 }]
+    return { ...usual, id, deployments, ...more }
+  }
+  return {
+    ...config,
+    providers,
+    // The provider fails all the time.
+    breaker: { ...config.breaker, failures: 1e9, minRequests: 1e9 },
+    models: [
+      model('chat', 'openai'), model('router', 'openrouter'),
+      model('claude', 'anthropic'), model('gemini', 'google'),
+      model('picture', 'openai', { kind: 'image', price: emptyPrice, images }),
+      model('token-picture', 'openai', { kind: 'image', images: { ...images, prices: [] } })
+    ]
+  }
+}
+
+export interface Answer {
+  id: string
+  exchange: Exchange
+  /** Null: no whole answer arrived. */
+  status: number | null
+  cost: string | undefined
+  text: string
+}
+
+let count = 0
+
+/** Sends a request, and leaves if its client is to. */
+export async function ask ({ gateway, plans }: Shop, key: string, exchange: Exchange): Promise<Answer> {
+  const { model, isLegacy, stream, fields, leavesAfterMs, plan } = exchange
+  const id = `req-${++count}`
+  plans.set(`plan-${count}`, plan)
+  const isImage = model.endsWith('picture')
+  const path = isImage ? '/images/generations' : isLegacy ? '/completions' : '/chat/completions'
+  const prompt = `plan-${count}`
+  const input = isImage || isLegacy ? { prompt } : { messages: [{ role: 'user', content: prompt }] }
+  const signal = leavesAfterMs === null ? null : AbortSignal.timeout(leavesAfterMs)
+  const none = { id, exchange, status: null, cost: undefined, text: '' }
+  try {
+    const { statusCode, headers, body } = await request(gateway.url + path, {
+      method: 'POST',
+      headers: { ...gateway.headers, authorization: `Bearer ${key}`, 'x-request-id': id },
+      body: JSON.stringify({ model, ...input, ...(isImage ? {} : { stream }), ...fields }),
+      signal
+    })
+    const text = await body.text()
+    return { ...none, status: statusCode, cost: headers['x-tollgate-cost']?.toString(), text }
+  } catch (error) {
+    if (error instanceof Error) return none
+    throw error
+  }
+}

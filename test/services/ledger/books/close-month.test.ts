@@ -1,0 +1,192 @@
+import t from 'tap'
+import { createAccounts } from '../../../../services/ledger/accounts.ts'
+import { sumsBefore, viewBooks } from '../../../../services/ledger/books/balances.ts'
+import { monthViolations } from '../../../../services/ledger/books/check-months.ts'
+import { closeMonth } from '../../../../services/ledger/books/close-month.ts'
+import { monthAt, readClosedMonths, readMonth } from '../../../../services/ledger/books/months.ts'
+import { balanceOf, noSums } from '../../../../services/ledger/books/sums.ts'
+import { checkBooks, checkLedger } from '../../../../services/ledger/check.ts'
+import { createCorrections } from '../../../../services/ledger/corrections.ts'
+import { createTransfers } from '../../../../services/ledger/transfers.ts'
+import type { Store } from '../../../../services/store/store.ts'
+import { createDatabase, forEachEngine } from '../../../engines.ts'
+import { createRandom } from '../random.ts'
+
+const refusal = (status: number, code: string) => ({ name: 'GatewayError', status, code })
+const at = (time: string) => Date.parse(time)
+
+/** Books with the accounts org ⊃ team and other, and one posting after another at chosen times. */
+async function openBooks (store: Store) {
+  const accounts = createAccounts(store)
+  await accounts.create({ id: 'org' })
+  await accounts.create({ id: 'team', parent: 'org' })
+  await accounts.create({ id: 'other' })
+  await store.run("insert into chain (id, account) values ('team org', 'team'), ('team org', 'org'), ('other', 'other')")
+  const [corrections, transfers] = [createCorrections(store), createTransfers(store)]
+  let count = 0
+  const id = () => `p${++count}`
+  return {
+    deposit: async (account: string, amountNano: number, at: number) =>
+      await accounts.deposit({ id: id(), account, amountNano, at }),
+    transfer: async (from: string, to: string, amountNano: number, at: number) =>
+      await transfers.transfer({ id: id(), from, to, amountNano, at }),
+    withdraw: async (account: string, amountNano: number, at: number) =>
+      await transfers.withdraw({ id: id(), account, amountNano, at, reason: 'r' }),
+    adjust: async (account: string, amountNano: number, at: number) =>
+      await corrections.adjust({ id: id(), account, amountNano, at, reason: 'r' }),
+    /** A charge, as a commit books it. */
+    spend: async (chain: 'team org' | 'other', amountNano: number, at: number) => await store.transaction(async queries => {
+      const [payer = ''] = chain.split(' ')
+      await queries.run(`insert into entry (at, debit, credit, amount, kind, chain)
+        values ($1, $2, 'revenue', $3, 'usage', $4)`, [at, payer, amountNano, chain])
+      await queries.run('update account set spent = spent + $1 where id in (select account from chain where id = $2)',
+        [amountNano, chain])
+    }),
+    async refund (at: number) {
+      const usage = await store.get<{ seq: number }>(`
+        select seq from entry as usage where kind = 'usage' and not exists (select 1 from entry where reverses = usage.seq)
+        order by seq limit 1`)
+      if (usage !== undefined) await corrections.refund({ id: id(), entry: `entry_${usage.seq}`, at })
+    },
+    async balances (before: number) {
+      const sums = await sumsBefore(store, await viewBooks(store), before)
+      return Object.fromEntries(['org', 'other', 'team'].map(account => [account, balanceOf(sums.get(account) ?? noSums)]))
+    },
+    async violations () {
+      const found = []
+      for await (const violation of monthViolations(store)) found.push(violation)
+      return found
+    }
+  }
+}
+
+forEachEngine(t, 'what comes after a month was closed counts in the next one, whatever its date', async (t, { open }) => {
+  const store = await open()
+  const books = await openBooks(store)
+  await books.deposit('org', 100, at('2026-08-31T23:59:59.999Z'))
+  await books.transfer('org', 'team', 40, at('2026-09-01'))
+  await books.spend('team org', 7, at('2026-09-30T12:00Z'))
+  await books.deposit('other', 5, at('2026-10-02'))
+  t.same(await books.balances(at('2026-09-01')), { org: 100, other: 0, team: 0 })
+  const { month, isNew } = await closeMonth(store, '2026-09')
+  t.match([month, isNew], [{ name: '2026-09', endsAt: at('2026-10-01'), actor: 'gateway' }, true])
+  t.same(await books.balances(at('2026-10-01')), { org: 93, other: 0, team: 33 })
+
+  await books.spend('team org', 3, at('2026-09-30T23:00Z'))
+  await books.adjust('org', -1, at('2026-08-15'))
+  t.same(await books.balances(at('2026-10-01')), { org: 93, other: 0, team: 33 }, 'the month stays')
+  t.same(await books.balances(at('2026-09-15')), { org: 100, other: 0, team: 40 }, 'and each day of it')
+  t.same(await books.balances(at('2026-10-01T00:00:00.001Z')), { org: 89, other: 0, team: 30 })
+  t.same(await books.balances(at('2026-11-01')), { org: 89, other: 5, team: 30 }, 'with what was booked early')
+
+  await closeMonth(store, '2026-10')
+  t.same(await books.balances(at('2026-10-01')), { org: 93, other: 0, team: 33 })
+  t.same(await books.balances(at('2026-11-01')), { org: 89, other: 5, team: 30 })
+  t.same(await checkLedger(store), [])
+})
+
+forEachEngine(t, 'a month is closed once, and only when it is over', async (t, { open }) => {
+  const store = await open()
+  const books = await openBooks(store)
+  await books.deposit('org', 100, at('2026-09-05'))
+  await t.rejects(closeMonth(store, monthAt(store.clock()).name), refusal(409, 'month_not_over'))
+  for (const wrong of ['2026-13', '2026-1', '26-10', '', '1969-12', '2026-10-01']) {
+    await t.rejects(closeMonth(store, wrong), { name: 'GatewayError', status: 400, param: 'month' }, wrong)
+  }
+  const closings = await Promise.all(Array.from({ length: 4 }, () => closeMonth(store, '2026-10')))
+  t.same(closings.map(({ isNew }) => isNew).sort(), [false, false, false, true])
+  t.equal(new Set(closings.map(({ month }) => month.closing)).size, 1)
+  await t.rejects(closeMonth(store, '2026-09'), refusal(409, 'month_closed'), 'it is part of what was closed')
+  t.equal((await readClosedMonths(store.reports)).length, 1)
+  t.same(await store.all("select action, target from audit where action = 'books.close'"), [
+    { action: 'books.close', target: 'books:2026-10' }
+  ])
+  for (const table of ['closed_month', 'closing_sum']) {
+    await t.rejects(store.run(`delete from ${table}`), { message: /append-only/ })
+    await t.rejects(store.run(`update ${table} set closing = 'x'`), { message: /append-only/ })
+  }
+})
+
+forEachEngine(t, 'a closed month that differs from its entries is found', async (t, { open, engine }) => {
+  const store = await open()
+  const books = await openBooks(store)
+  await books.deposit('org', 100, at('2026-09-05'))
+  await closeMonth(store, '2026-09')
+  t.same(await books.violations(), [])
+  await store.run(engine === 'sqlite' ? 'drop trigger closing_sum_no_update' : 'drop trigger closing_sum_no_change on closing_sum')
+  await store.run('update closing_sum set amount = amount + 1')
+  const violation = { rule: 'a closed month has the sums of its entries', subject: '2026-09 org', expected: 100, found: 101 }
+  t.same(await checkLedger(store), [violation])
+  t.same((await checkBooks(store, { scope: 'all' })).violations, [violation])
+})
+
+t.test('on Postgres, a closed month has no entry that becomes visible later', async t => {
+  const store = await (await createDatabase(t, 'postgres')).open()
+  const books = await openBooks(store)
+  await books.deposit('org', 100, at('2026-09-05'))
+  const goOn = Promise.withResolvers<void>()
+  const isBooked = Promise.withResolvers<void>()
+  const late = store.transaction(async queries => {
+    const { seq } = await queries.get<{ seq: number }>(`insert into entry (idempotency_key, at, debit, credit, amount, kind)
+      values ('late', ${at('2026-09-06')}, 'funding', 'other', 5, 'deposit') returning seq`) ?? { seq: 0 }
+    await queries.run('insert into movement (entry, account, amount) values ($1, $2, 5)', [seq, 'other'])
+    await queries.run("update account set credits = credits + 5 where id = 'other'")
+    isBooked.resolve()
+    await goOn.promise
+  })
+  await isBooked.promise
+  await books.deposit('org', 1, at('2026-09-07'))
+  const closing = closeMonth(store, '2026-09')
+  setTimeout(() => goOn.resolve(), 300)
+  await closing
+  await late
+  t.same(await books.balances(at('2026-10-01')), { org: 101, other: 5, team: 0 })
+  t.same(await books.violations(), [])
+})
+
+const seed = Number(process.env.SEED ?? Math.trunc(Math.random() * 2 ** 31))
+
+for (const engine of ['sqlite', 'postgres'] as const) {
+  t.test(`statements agree with each other and with the accounts, seed ${seed} (${engine})`, async t => {
+    const store = await (await createDatabase(t, engine)).open()
+    const books = await openBooks(store)
+    const random = createRandom(seed)
+    const pick = <Item>(items: readonly Item[]): Item => items[random.integer(0, items.length - 1)] as Item
+    const months = ['2026-01', '2026-02', '2026-03', '2026-04', '2026-05', '2026-06'].map(readMonth)
+    for (const account of ['org', 'team', 'other']) await books.deposit(account, 10_000, at('2026-01-01'))
+    const frozen = new Map<number, object>()
+    let next = 0
+    for (let step = 0; step < 150; step++) {
+      const time = at('2026-01-01') + random.integer(0, 181 * 86_400_000)
+      const amount = random.integer(1, 50)
+      await pick([
+        () => books.deposit(pick(['org', 'team', 'other']), amount, time),
+        () => books.transfer('org', 'team', amount, time),
+        () => books.transfer('team', pick(['org', 'other']), amount, time),
+        () => books.transfer('other', 'org', amount, time),
+        () => books.withdraw(pick(['org', 'team', 'other']), amount, time),
+        () => books.adjust(pick(['org', 'team', 'other']), pick([-amount, amount]), time),
+        () => books.spend(pick(['team org', 'other']), amount, time),
+        () => books.spend(pick(['team org', 'other']), amount, time),
+        () => books.refund(time)
+      ])()
+      const month = months[next]
+      if (step % 25 !== 24 || month === undefined) continue
+      // Some months are closed together with the next one.
+      if (random.next() < 0.7) await closeMonth(store, month.name)
+      next++
+      for (const closed of await readClosedMonths(store.reports)) {
+        const balances = await books.balances(closed.endsAt)
+        const middle = await books.balances(closed.endsAt - 10 * 86_400_000)
+        const seen = frozen.get(closed.endsAt)
+        if (seen !== undefined) t.same({ balances, middle }, seen, `${closed.name} stays`)
+        frozen.set(closed.endsAt, { balances, middle })
+      }
+    }
+    const rows = await store.all<{ id: string, balance: number }>(
+      "select id, credits - spent as balance from account where kind = 'account' order by id")
+    const expected = Object.fromEntries(rows.map(({ id, balance }) => [id, balance]))
+    t.same(await books.balances(store.clock()), expected)
+    t.same(await checkLedger(store), [])
+  })
+}

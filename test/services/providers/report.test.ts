@@ -1,0 +1,57 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { PieceScan } from '../../../services/providers/openai/piece-scan.ts'
+import { DeliveredText, createReport, recordEnd, recordUsage } from '../../../services/providers/report.ts'
+
+t.test('the text of chunks is collected as it was written', async () => {
+  fc.assert(fc.property(fc.array(fc.string({ unit: 'grapheme', minLength: 1 }), { maxLength: 20 }), texts => {
+    const delivered = new DeliveredText()
+    for (const content of texts) {
+      const chunk = { id: 'x', choices: [{ index: 0, delta: { content }, finish_reason: null }] }
+      take(delivered, Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`))
+    }
+    return delivered.text === texts.join('') && delivered.isEmpty === (texts.length === 0)
+  }), { numRuns: 200 })
+})
+
+t.test('arguments of tools, reasoning and legacy texts count too, several in one piece', async t => {
+  const delivered = new DeliveredText()
+  const events = [
+    { choices: [{ delta: { tool_calls: [{ index: 0, function: { arguments: '{"a":' } }] } }] },
+    { choices: [{ delta: { tool_calls: [{ index: 0, function: { arguments: '"\\"}' } }] } }] }
+  ]
+  take(delivered, Buffer.from(events.map(event => `data: ${JSON.stringify(event)}\n\n`).join('')))
+  take(delivered, Buffer.from('data: {"choices":[{"text":"!"}]}\n\n'))
+  delivered.takeText('?')
+  t.equal(delivered.text, '{"a":"\\"}!?')
+})
+
+t.test('what is kept has a limit; the length of the rest is known', async t => {
+  for (const [count, text] of [[100, 'x'.repeat(10_000)], [1, '"\n\u0001'.repeat(100_000)], [50_000, 'ä"\u0002']] as const) {
+    const delivered = new DeliveredText()
+    for (let i = 0; i < count; i++) delivered.takeText(text)
+    const kept = delivered.text
+    t.ok(kept.length > 5000 && kept.length <= 64 * 1024)
+    t.ok(text.repeat(count).startsWith(kept.replace(/\ufffd$/, '')), 'no escape sequence is cut')
+    t.ok(Math.abs(kept.length * delivered.scale / (text.length * count) - 1) < 0.01)
+  }
+})
+
+t.test('a count of the provider takes the place of the text before it', async t => {
+  const report = createReport()
+  report.delivered.takeText('Hello')
+  recordUsage(report, { prompt: 3, completion: 9 }, true)
+  t.match([report.delivered.isEmpty, report.delivered.text, report.delivered.countedTokens], [true, '', 9])
+  report.delivered.takeText('more')
+  recordEnd(report)
+  t.equal(report.isPartial, true, 'text after the last count keeps it partial')
+  recordUsage(report, { prompt: 3, completion: 10 }, true)
+  recordEnd(report)
+  t.equal(report.isPartial, false)
+})
+
+function take (delivered: DeliveredText, piece: Buffer): void {
+  const found = new PieceScan()
+  found.scan(piece)
+  delivered.take(piece, found.texts)
+}

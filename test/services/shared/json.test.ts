@@ -1,0 +1,59 @@
+import { isDeepStrictEqual } from 'node:util'
+import fc from 'fast-check'
+import t from 'tap'
+import { JsonText, maxDepth } from '../../../services/shared/json.ts'
+import { thrown } from '../../thrown.ts'
+
+const parse = (text: string) => JsonText.parse(Buffer.from(text))
+const edit = (text: string, edits: Record<string, unknown>) =>
+  Buffer.from(parse(text).with(new Map(Object.entries(edits)))).toString()
+
+t.test('without edits the very bytes come back', async t => {
+  const bytes = Buffer.from(' {"model" : "a", "messages":[ ]}\n')
+  t.equal(JsonText.parse(bytes).with(new Map()), bytes)
+})
+
+t.test('a member is replaced where it stands, and all others keep their spelling', async t => {
+  t.equal(edit('{"temperature":1.0e0,"model":"a","x":"\\u00e9"}', { model: 'b' }), '{"temperature":1.0e0,"model":"b","x":"\\u00e9"}')
+})
+
+t.test('members are added and left out', async t => {
+  t.equal(edit('{"a":1,"b":[2,{"a":3}]}', { a: undefined, c: { d: null } }), '{"b":[2,{"a":3}],"c":{"d":null}}')
+  t.equal(edit('{}', { a: 1 }), '{"a":1}')
+})
+
+t.test('of a key that stands twice, however it is spelled, only the last value reaches the upstream', async t => {
+  t.equal(edit('{"model":"cheap","n":1,"mod\\u0065l":"dear"}', {}), '{"n":1,"mod\\u0065l":"dear"}')
+  t.equal(edit('{"mod\\u0065l":"dear","model":"cheap"}', { model: 'x' }), '{"model":"x"}')
+})
+
+t.test('the text after any edits parses to the edited value', async () => {
+  const json = fc.json()
+  const object = fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue())
+  fc.assert(fc.property(object, object, fc.integer({ min: 0, max: 3 }), (value, edits, indent) => {
+    const changed = edit(JSON.stringify(value, null, indent), edits)
+    return isDeepStrictEqual(JSON.parse(changed), JSON.parse(JSON.stringify({ ...value, ...edits })))
+  }), { numRuns: 300 })
+  const same = fc.property(json, text => isDeepStrictEqual(parse(text).value, JSON.parse(text)))
+  fc.assert(same, { numRuns: 200 })
+})
+
+t.test('what is not JSON is a 400', async t => {
+  for (const text of ['', '{', '{"a":1}x', 'nul', '{"a":}', '\ufeff{}']) {
+    t.match(thrown(() => parse(text)), { status: 400, type: 'invalid_request_error' }, text)
+  }
+  t.match(thrown(() => JsonText.parse(Buffer.from([0x22, 0xff, 0x22]))), { status: 400 }, 'invalid UTF-8')
+})
+
+t.test('nesting has a limit', async t => {
+  const nested = (depth: number) => `{"a":${'['.repeat(depth)}${']'.repeat(depth)}}`
+  t.doesNotThrow(() => parse(nested(maxDepth - 1)))
+  t.match(thrown(() => parse(nested(maxDepth))), { status: 400 })
+  t.match(thrown(() => parse(nested(1_000_000))), { status: 400 })
+})
+
+t.test('prototype keys and lone surrogates are ordinary data', async t => {
+  const text = '{"__proto__":{"polluted":true},"a":"\\ud800"}'
+  t.equal(edit(text, { b: 1 }), '{"__proto__":{"polluted":true},"a":"\\ud800","b":1}')
+  t.notOk('polluted' in {})
+})
