@@ -49,7 +49,6 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     frameworkErrors: http.frameworkErrors,
     clientErrorHandler
   })
-  await app.register(http.requestId)
   await app.register(http.trace)
   await app.register(http.errors)
   await app.register(core.store, { url: settings.databaseUrl })

@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
 import fp from 'fastify-plugin'
 import { createTrace, type Trace } from '../../services/requests/trace.ts'
 
@@ -8,11 +10,24 @@ declare module 'fastify' {
   }
 }
 
-/** Gives each request its trace. */
+const wellFormed = /^[\w.:-]{1,128}$/
+const randomPart = randomBytes(8).toString('hex')
+let count = 0
+
+/** The client's own `x-request-id` when it is 1–128 characters of `A–Z a–z 0–9 _ . : -`, else a new one. */
+export function requestIdOf ({ headers }: Pick<IncomingMessage, 'headers'>): string {
+  const given = headers['x-request-id']
+  if (typeof given === 'string' && wellFormed.test(given)) return given
+  count += 1
+  return `req_${randomPart}${count.toString(16).padStart(8, '0')}`
+}
+
+/** Gives each request its trace, and says its id on every response. */
 export default fp(async app => {
   app.decorateRequest('trace')
-  app.addHook('onRequest', (request, _reply, done) => {
+  app.addHook('onRequest', (request, reply, done) => {
     request.trace = createTrace()
+    reply.header('x-request-id', request.id)
     done()
   })
 }, { name: 'trace' })

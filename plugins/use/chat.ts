@@ -3,7 +3,7 @@ import { createAutoModel } from '../../services/chat/auto-model.ts'
 import { createCachedAnswers } from '../../services/chat/cache/answers.ts'
 import { createCachedChat } from '../../services/chat/cache/cached-chat.ts'
 import { createChat, type Chat } from '../../services/chat/chat.ts'
-import { createDrains } from '../../services/requests/drains.ts'
+import { createDrains } from '../../services/requests/attempt.ts'
 import { usdFromNano } from '../../services/shared/money.ts'
 
 declare module 'fastify' {

@@ -1,5 +1,5 @@
 import type { SuspenseClosing, SuspenseItem } from '../../schemas/admin/suspense.ts'
-import { readUsageText } from '../ledger/booked-usage.ts'
+import { readUsageText } from '../ledger/types.ts'
 import { entryId, whereEntryId } from '../ledger/entry-id.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { isoTime } from '../shared/iso-time.ts'

@@ -1,16 +1,14 @@
 import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
 import type { CompletionRequest } from '../../schemas/openai/completions.ts'
-import { createAnswerLengths } from '../billing/answer-lengths.ts'
-import { leastMeans, quoteChat, type ChatQuote } from '../billing/chat-quote.ts'
+import { createAnswerLengths, leastMeans, quoteChat, type ChatQuote } from '../billing/chat-quote.ts'
 import type { RequestsConfig } from '../catalogue/types.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { ChatAnswer, ChatProvider, CompletionAnswer, ProviderCall } from '../providers/provider.ts'
 import { createReport, type StreamReport } from '../providers/report.ts'
-import { recordStreamEnd } from '../requests/attempt.ts'
-import { planFor, type Candidate, type Catalogue, isPolicy } from '../requests/candidates.ts'
-import { isAbandoned, type Drains } from '../requests/drains.ts'
+import { isAbandoned, recordStreamEnd, type Drains } from '../requests/attempt.ts'
+import { isPolicy, planFor, type Candidate, type Catalogue } from '../requests/candidates.ts'
 import { type Incoming } from '../requests/incoming.ts'
-import type { RequestHolds } from '../requests/request-hold.ts'
+import type { RequestHold, RequestHolds } from '../requests/request-hold.ts'
 import { setCandidate, type Trace, headersOf } from '../requests/trace.ts'
 import { tryCandidates, startDeadline } from '../requests/try-candidates.ts'
 import { GatewayError, UpstreamError } from '../shared/errors.ts'
@@ -18,10 +16,9 @@ import { JsonText } from '../shared/json.ts'
 import { usdText } from '../shared/money.ts'
 import { peekFirst } from '../upstream/peek-first.ts'
 import type { AutoModel } from './auto-model.ts'
-import { extrasOf, isSame, onlyPriced, type Extras } from './check-pricing.ts'
+import { extrasOf, isSame, onlyPriced, type Extras } from './request-checks.ts'
 import { encodeChunks } from './encode-chunks.ts'
 import { completeByChat } from './legacy.ts'
-import { settleAnswer } from './settle-answer.ts'
 
 export interface Chat {
   /**
@@ -201,4 +198,25 @@ async function deliver (
   if (answer.kind === 'bytes') return await delivery.stream(headers, answer.events)
   const wantsUsage = request.stream_options?.include_usage === true
   await delivery.stream(headers, encodeChunks(answer.chunks, answer.report, wantsUsage))
+}
+
+/**
+ * Charges what was delivered. Nothing is charged for a stream that the provider or a closing gateway ended
+ * before its first text.
+ */
+function settleAnswer (
+  hold: RequestHold,
+  { quote, by }: { quote: ChatQuote | null, by: Candidate | null },
+  { trace, signal }: Pick<Incoming<unknown>, 'trace' | 'signal'>
+): void {
+  const { report, failure } = trace
+  if (quote === null || report === null) return
+  if (failure !== null && !isAbandoned(signal) && !hasOutput(report)) return
+  trace.costNano = hold.settle(() => quote.chargeFor(report, by?.cost), trace.provider) ?? trace.costNano
+}
+
+/** Whether the provider has generated anything, as far as is known. */
+function hasOutput ({ usage, isPartial, delivered, calls }: StreamReport): boolean {
+  if (calls !== undefined) return calls.some(({ report }) => hasOutput(report))
+  return (usage !== null && !isPartial) || delivered.countedTokens > 0 || !delivered.isEmpty
 }

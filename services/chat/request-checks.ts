@@ -1,9 +1,12 @@
 import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
 import type { CompletionRequest } from '../../schemas/openai/completions.ts'
+import { serviceTierName, serviceTierPriceOf } from '../billing/token-price.ts'
+import type { FieldPricing, PricedField } from '../catalogue/priced-fields.ts'
+import type { Price } from '../catalogue/types.ts'
+import type { Candidate, Plan } from '../requests/candidates.ts'
 import { GatewayError } from '../shared/errors.ts'
-import {
-  type ExtraField, extraFields, lengthRole, misspelledField, outputLimitOf
-} from '../shared/request-fields.ts'
+import { isObject } from '../shared/json.ts'
+import { extraFields, lengthRole, misspelledField, outputLimitOf, type ExtraField } from '../shared/request-fields.ts'
 
 /** Fields of chat that would be read as such on the way, without having been validated. */
 const chatOnly = [
@@ -106,4 +109,144 @@ const tooLong = (limit: number): string => `must not exceed the output limit of 
 
 function refuseField (path: readonly string[], why: string): never {
   throw GatewayError.invalidValue(path.join('.').slice(0, 200), why)
+}
+
+type AnyRequest = ChatCompletionRequest | CompletionRequest
+
+/** What a request asks of one candidate at a price beside that of the tokens. */
+export interface Extras { tier: string | null, searches: boolean }
+
+/**
+ * Leaves out the candidates that would do something for a request which has no price there, or would run
+ * another model. Throws the first refusal (GatewayError 400) when none of those asked for is left.
+ */
+export function onlyPriced<C extends Candidate> (plan: Plan<C>, request: AnyRequest): Plan<C> {
+  let first: GatewayError | null = null
+  const isPriced = (candidate: C): boolean => {
+    const refusal = refusalOf(request, candidate)
+    first ??= refusal
+    return refusal === null
+  }
+  const asked = plan.asked.filter(isPriced)
+  if (asked.length === 0 && first !== null) throw first
+  return { model: plan.model, asked, fallbacks: () => pricedFallbacks(plan, isPriced) }
+}
+
+function * pricedFallbacks<C extends Candidate> (
+  plan: Plan<C>, isPriced: (candidate: C) => boolean
+): Generator<readonly C[]> {
+  for (const candidates of plan.fallbacks()) {
+    const priced = candidates.filter(isPriced)
+    if (priced.length > 0) yield priced
+  }
+}
+
+/** The service tier and the searches that a candidate is asked for, both priced. */
+export function extrasOf (
+  request: AnyRequest, { provider: { pricing }, deployment }: Pick<Candidate, 'provider' | 'deployment'>
+): Extras {
+  const extras: Extras = { tier: null, searches: pricing?.alwaysSearches(deployment.model) ?? false }
+  if (pricing === undefined) return extras
+  for (const { field, value } of fieldsAsked(request, pricing)) {
+    if (field.effect === 'tier') extras.tier = String(value)
+    if (isSearch(field, value)) extras.searches = true
+  }
+  return extras
+}
+
+/** Whether two candidates are asked for the same. */
+export function isSame (one: Extras, other: Extras | null): boolean {
+  return one.tier === other?.tier && one.searches === other.searches
+}
+
+function isSearch (field: PricedField, value: unknown): boolean {
+  return field.effect === 'search' || field.isSearch?.(value) === true
+}
+
+/** Why a candidate cannot serve a request; null if it can. */
+function refusalOf (request: AnyRequest, candidate: Candidate): GatewayError | null {
+  const { model: { id }, provider: { pricing }, price, deployment } = candidate
+  // What has no price at all is refused when its price is asked for.
+  if (price === null) return null
+  if (wantsAudio(request) && price.audioOutputPico == null && price.outputPico !== 0) {
+    return unpriced('modalities', `The model \`${id}\` has no price for audio`, 'audio_output: …')
+  }
+  if (pricing === undefined) return null
+  if (pricing.alwaysSearches(deployment.model) && price.searchNano == null) {
+    return unpriced('model', `The model \`${id}\` searches the web, which has no price`, 'search: …')
+  }
+  for (const asked of fieldsAsked(request, pricing)) {
+    const refusal = fieldRefusal(asked, id, price)
+    if (refusal !== null) return refusal
+  }
+  return pricing.limitsCacheLifetime && hasCacheLifetime(request)
+    ? refusedField('cache_control.ttl', { name: 'cache_control', effect: 'price' })
+    : null
+}
+
+interface AskedField { field: PricedField, path: readonly string[], value: unknown }
+
+function fieldRefusal ({ field, path, value }: AskedField, model: string, price: Price): GatewayError | null {
+  const param = path.join('.')
+  if (isSearch(field, value)) {
+    if (price.searchNano != null) return null
+    return unpriced(param, `The model \`${model}\` has no price for the web searches of '${param}'`, 'search: …')
+  }
+  if (field.effect !== 'tier') return refusedField(param, field)
+  const tier = String(value).slice(0, 64)
+  if (serviceTierPriceOf(price, tier) !== null) return null
+  return unpriced(param, `The model \`${model}\` has no price for '${param}': '${tier}'`,
+    `service_tiers: [{ name: ${serviceTierName(tier)}, … }]`)
+}
+
+/** The fields of a request that a provider has priced, with values that are not harmless. */
+function fieldsAsked (request: AnyRequest, { fields }: FieldPricing): readonly AskedField[] {
+  const listed: Record<string, unknown> = request
+  const extras = extraFields(request)
+  if (extras.length === 0 && listedNames.every(([name]) => listed[name] == null)) return noFields
+  const named = listedNames.map(([name, folded]) => ({ path: [name], name: folded, value: listed[name] }))
+  return [...named, ...extras].flatMap(({ path, name, value }) => {
+    const field = fields.get(name)
+    return field !== undefined && matters(field, value) ? [{ field, path, value }] : []
+  })
+}
+
+const noFields: readonly AskedField[] = []
+
+/** Priced fields that the gateway's schemas list. */
+const listedNames = [['service_tier', 'servicetier'], ['web_search_options', 'websearchoptions']] as const
+
+function matters (field: PricedField, value: unknown): boolean {
+  if (value === undefined || value === null || (Array.isArray(value) && value.length === 0)) return false
+  return !field.isHarmless(value)
+}
+
+function wantsAudio (request: AnyRequest): boolean {
+  return 'messages' in request && request.modalities?.includes('audio') === true
+}
+
+/** Whether a part of the prompt is to be cached for longer than the five minutes of the usual price. */
+function hasCacheLifetime (request: AnyRequest): boolean {
+  if (!('messages' in request)) return false
+  const cached: object[] = [request, ...request.messages, ...request.tools ?? []]
+  for (const { content } of request.messages) if (Array.isArray(content)) cached.push(...content)
+  return cached.some(part => {
+    const control: unknown = Reflect.get(part, 'cache_control')
+    return isObject(control) && control.ttl !== undefined && control.ttl !== '5m'
+  })
+}
+
+function unpriced (param: string, why: string, form: string): GatewayError {
+  const message = `${why} on this gateway, so it is refused. The operator can set one in gateway.yaml, under the model: price: { ${form} }.`
+  return GatewayError.invalidRequest(message, { param, code: 'parameter_not_priced' })
+}
+
+function refusedField (param: string, { name, effect }: Pick<PricedField, 'name' | 'effect'>): GatewayError {
+  const why = effect === 'model'
+    ? 'runs models that were not checked and priced. Use `fallbacks` for other models'
+    : effect === 'answers'
+      ? 'asks for more answers than are priced. Use `n`'
+      : 'changes what a request costs, and has no price on this gateway. The operator can allow it in gateway.yaml, ' +
+        `under the provider: allow_fields: [${name}]`
+  return GatewayError.invalidRequest(`The field '${param}' ${why}.`, { param, code: 'unsupported_parameter' })
 }

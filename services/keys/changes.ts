@@ -6,7 +6,7 @@ import { updateBudgetLimit } from './budgets.ts'
 import { alreadyRevoked, unknownKey } from './errors.ts'
 import { lockKey, markKeyRevoked, replaceKeySecret, toListedKey, updateKeySettings } from './rows.ts'
 import { refuseWrongGrace, refuseWrongSettings } from './settings.ts'
-import { createToken, hashSecret } from './token.ts'
+import { createToken, hashSecret } from './authenticate.ts'
 import type { KeySettings, ListedKey, StoredKey } from './types.ts'
 
 const defaultGraceMs = 24 * 3_600_000

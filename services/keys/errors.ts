@@ -1,5 +1,4 @@
 import { GatewayError } from '../shared/errors.ts'
-import { maskKey } from './token.ts'
 import type { AccountStatus } from './types.ts'
 
 const askOperator = 'Ask the operator of this gateway for a valid key.'
@@ -61,4 +60,11 @@ export function unknownKey (id: string): GatewayError {
 export function alreadyRevoked (id: string): GatewayError {
   return new GatewayError(409, 'invalid_request_error',
     `The key \`${id}\` has been revoked and cannot be changed; create a new key.`, { code: 'key_revoked' })
+}
+
+/** Shortens a key for messages, e.g. `sk-tg-ab****wxyz`; a short text is masked completely. */
+export function maskKey (key: string): string {
+  const shown = { first: 8, last: 4 }
+  if (key.length < 2 * (shown.first + shown.last)) return '****'
+  return `${key.slice(0, shown.first)}****${key.slice(-shown.last)}`
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { GatewayError } from '../shared/errors.ts'
-import { processWarnings } from '../shared/log.ts'
+import { processWarnings, type Log } from '../shared/log.ts'
 import { realTimers, retry } from '../shared/timers.ts'
 import { StoreUnavailable, type Store } from '../store/store.ts'
 import { createNodeLiveness, type NodeLiveness } from './cluster/node-liveness.ts'
@@ -8,14 +8,13 @@ import { createNodeMembership } from './cluster/node-membership.ts'
 import { createStaleHolds, type Released } from './cluster/release-dead-nodes.ts'
 import { createCommit } from './commit/commit.ts'
 import { createQueue, type Queue } from './commit/queue.ts'
-import { createSuspenseReport } from './commit/report-suspense.ts'
 import { createWriter } from './commit/writer.ts'
 import { createHolds } from './hold/holds.ts'
 import type { Ledger } from './ledger.ts'
 import { startLedgerMaintenance } from './maintenance.ts'
 import { createBalances } from './node-allowance.ts'
 import { withDefaults, type LedgerOptions } from './options.ts'
-import type { NodeContext } from './types.ts'
+import type { NodeContext, SuspenseReason } from './types.ts'
 
 export interface LedgerContext extends Partial<Pick<NodeContext, 'timers' | 'requestMs' | 'monotonic' | 'log'>> {
   store: Store
@@ -147,3 +146,23 @@ function once<T> (work: () => Promise<T>): () => Promise<T> {
     return started
   }
 }
+
+interface SuspenseReportOptions { log: Log, counts: { overages: number, suspended: number } }
+
+/** Creates the function that logs and counts what was booked to suspense, for which an operator decides. */
+function createSuspenseReport ({ log, counts }: SuspenseReportOptions): Ledger['reportSuspended'] {
+  return entries => {
+    for (const entry of entries) {
+      const line = { ...entry, reqId: entry.ref }
+      if (entry.reason === overHold) {
+        counts.overages++
+        log.warn(line, 'a request cost more than its hold; the excess is booked to suspense')
+      } else {
+        counts.suspended++
+        log.error(line, 'a request cannot be charged and is booked to suspense')
+      }
+    }
+  }
+}
+
+const overHold: SuspenseReason = 'over_hold'

@@ -1,7 +1,8 @@
 import type { Log } from '../shared/log.ts'
+import { assertSafe } from '../shared/money.ts'
 import type { Timers } from '../shared/timers.ts'
 import type { Store } from '../store/store.ts'
-import type { BoundedCharge } from './hold/bounded-charge.ts'
+import type { Posting, Tags } from './ledger.ts'
 import type { Grant } from './node-allowance.ts'
 import type { LedgerOptions } from './options.ts'
 
@@ -69,3 +70,45 @@ export interface PendingReservation {
 }
 
 export interface Batch { readonly settlements: Settlement[], readonly reservations: PendingReservation[] }
+
+/**
+ * A posting divided by its hold: the account is charged at most what is held, and the excess goes to
+ * suspense.
+ */
+export class BoundedCharge {
+  readonly posting: Posting
+  /** Private, so that no other object passes for a bounded charge. */
+  readonly #heldNano: number
+
+  /** Throws RangeError for a cost that is not a whole number from 0 to the safe integers. */
+  constructor (heldNano: number, posting: Posting) {
+    if (assertSafe(posting.amountNano) < 0) throw new RangeError(`A request cannot cost ${posting.amountNano}`)
+    this.posting = posting
+    this.#heldNano = heldNano
+  }
+
+  /** What the account is charged, in integer nano-USD. */
+  get amountNano () { return Math.min(this.posting.amountNano, this.#heldNano) }
+
+  get excessNano () { return this.posting.amountNano - this.amountNano }
+}
+
+/** Returns the JSON for the column `usage` of an entry: its counts, costs and tags. */
+export function usageText ({ usage, costNano: cost, reportedNano: reported, tags }: Posting): string {
+  if (cost === undefined && reported === undefined && tags == null) return JSON.stringify(usage)
+  return JSON.stringify({ ...usage, cost, reported, tags: tags ?? undefined })
+}
+
+/** What the column `usage` of an entry says. Costs are in integer nano-USD. */
+export interface EntryUsage {
+  counts: Record<string, number>
+  costNano: number | null
+  reportedNano: number | null
+  tags: Tags | null
+}
+
+/** Reads the text that `usageText` has written. */
+export function readUsageText (text: string): EntryUsage {
+  const { cost, reported, tags, ...counts } = JSON.parse(text)
+  return { counts, costNano: cost ?? null, reportedNano: reported ?? null, tags: tags ?? null }
+}

@@ -8,7 +8,7 @@ import { createJsonClient, type JsonClient } from './image-api/json-client.ts'
 import { imageFromUrl } from './image-api/generated-image.ts'
 import { poll } from '../upstream/poll.ts'
 import type { Connection } from '../upstream/exchange.ts'
-import { reportedCost } from './usage.ts'
+import { reportedCost } from './report.ts'
 
 const pace = { firstMs: 200, longestMs: 1500, deadlineMs: 300_000 }
 const creditNano = 10_000_000

@@ -2,7 +2,7 @@ import type { DeploymentConfig, ModelConfig, Price } from '../catalogue/types.ts
 import type { Deployment, Deployments } from '../deployments/deployments.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { isMoreExpensive } from '../billing/price-compare.ts'
-import type { ResolvedModel } from '../models/registry.ts'
+import type { ResolvedModel } from '../models/models.ts'
 import type { Provider } from '../providers/provider.ts'
 
 /** The part of a provider that serves each kind of model. */

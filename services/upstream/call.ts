@@ -1,8 +1,8 @@
-import { interceptors, type Dispatcher } from 'undici'
+import { interceptors, Pool, type Dispatcher } from 'undici'
 import type { TimeoutsMs } from '../catalogue/types.ts'
-import type { Deadlines, Watched } from '../shared/timers.ts'
 import { UpstreamError } from '../shared/errors.ts'
-import type { ChunkSink, Exchange } from './exchange.ts'
+import type { Deadlines, Watched } from '../shared/timers.ts'
+import type { ChunkSink, Connection, Exchange } from './exchange.ts'
 import { networkError } from './network-error.ts'
 
 /** What may follow the last event of a stream before its connection is given up. */
@@ -11,7 +11,7 @@ const finishLimits = { ms: 1000, bytes: 16 * 1024 }
 const highWaterChunks = 16
 
 /** One request and its answer. `undici` calls the `on…` methods. */
-export class UpstreamCall implements Exchange, Dispatcher.DispatchHandler, Watched, AsyncIterator<Buffer> {
+class UpstreamCall implements Exchange, Dispatcher.DispatchHandler, Watched, AsyncIterator<Buffer> {
   status = 0
   headers: Exchange['headers'] = {}
   dueMs: number
@@ -249,4 +249,33 @@ function decoderFor (handler: Dispatcher.DispatchHandler): Dispatcher.DispatchHa
   }
   interceptors.decompress({ skipErrorResponses: false })(capture)({ method: 'GET', path: '/' }, handler)
   return decoder
+}
+
+interface ConnectionOptions {
+  baseUrl: string
+  timeouts: TimeoutsMs
+  maxConnections: number
+  deadlines: Deadlines
+}
+
+/** Opens a keep-alive pool to one upstream. It follows no redirects, so that no key leaves its origin. */
+export function createConnection (
+  { baseUrl, timeouts, maxConnections, deadlines }: ConnectionOptions
+): Connection {
+  const url = new URL(baseUrl)
+  const prefix = url.pathname.replace(/\/$/, '')
+  const pool = new Pool(url.origin, {
+    connections: maxConnections,
+    connect: { timeout: timeouts.connectMs },
+    headersTimeout: 0,
+    bodyTimeout: 0
+  })
+  return {
+    send ({ method, path, headers, body, signal }) {
+      const call = new UpstreamCall(deadlines, timeouts, signal)
+      pool.dispatch({ method, path: prefix + path + url.search, headers, body: body ?? null }, call)
+      return call.head
+    },
+    close: () => pool.close()
+  }
 }

@@ -1,9 +1,8 @@
-import { usageText } from '../booked-usage.ts'
+import { chainId, type EntryRow, type Inserted } from '../sql/entries.ts'
 import type { Posting } from '../ledger.ts'
 import type { Term } from '../node-allowance.ts'
 import { holdState, type DurableRow, type EndedRow } from '../sql/durable-holds.ts'
-import { chainId, type EntryRow, type Inserted } from '../sql/entries.ts'
-import { isFree, type OpenHold, type Settlement, type SuspenseReason } from '../types.ts'
+import { isFree, usageText, type OpenHold, type Settlement, type SuspenseReason } from '../types.ts'
 
 /**
  * What becomes of a settlement: charged to its accounts; booked to suspense, because its money was given to

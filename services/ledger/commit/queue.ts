@@ -1,6 +1,5 @@
 import { StoreUnavailable } from '../../store/store.ts'
-import type { BoundedCharge } from '../hold/bounded-charge.ts'
-import type { Batch, NodeContext, OpenHold, PendingReservation } from '../types.ts'
+import type { Batch, BoundedCharge, NodeContext, OpenHold, PendingReservation } from '../types.ts'
 
 interface QueueContext extends Pick<NodeContext, 'options' | 'timers'> {
   /** Milliseconds since 1970. */

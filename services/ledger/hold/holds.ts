@@ -5,8 +5,7 @@ import type { Queue } from '../commit/queue.ts'
 import type { Hold, Posting, Reservation } from '../ledger.ts'
 import { grantFromMemory, reachNano, type Grant } from '../node-allowance.ts'
 import type { LedgerOptions } from '../options.ts'
-import { isFree, type NodeContext, type OpenHold, type PendingReservation } from '../types.ts'
-import { BoundedCharge } from './bounded-charge.ts'
+import { BoundedCharge, isFree, type NodeContext, type OpenHold, type PendingReservation } from '../types.ts'
 import { createLateReservations } from './late-reservations.ts'
 
 interface HoldsContext extends NodeContext {

@@ -3,8 +3,7 @@ import { createPostings } from '../commit/postings.ts'
 import type { Posting } from '../ledger.ts'
 import type { EntryRow } from '../sql/entries.ts'
 import { createStatements } from '../sql/statements.ts'
-import { isFree, type Settlement } from '../types.ts'
-import { BoundedCharge } from './bounded-charge.ts'
+import { BoundedCharge, isFree, type Settlement } from '../types.ts'
 
 /** A hold that a job took with `reserve({ durable: true })`; of 0 for a free job, which took none. */
 export interface JobHold {

@@ -1,6 +1,6 @@
 import type { CompletionUsage } from '../../../schemas/openai/usage.ts'
 import { isObject } from '../../shared/json.ts'
-import { tokenCount } from '../usage.ts'
+import { tokenCount } from '../report.ts'
 
 /** Token counts as the API gives them: `input` excludes cache reads and writes. */
 export interface Counts {

@@ -7,7 +7,7 @@ import { megapixelsOf, nearestAspectRatio } from '../image-api/aspect-ratio.ts'
 import { createJsonClient } from '../image-api/json-client.ts'
 import { imageFromBase64 } from '../image-api/generated-image.ts'
 import type { Upstream } from '../provider.ts'
-import { tokenCount } from '../usage.ts'
+import { tokenCount } from '../report.ts'
 import { protobufCount } from './usage.ts'
 
 /** Generates images with `generateContent`. Source: Gemini API v1beta, `GenerationConfig.imageConfig`. */

@@ -3,12 +3,11 @@ import { UpstreamError } from '../../shared/errors.ts'
 import { isObject, type JsonObject } from '../../shared/json.ts'
 import { EventSplitter, eventsIn } from '../../upstream/sse.ts'
 import { recordChunk } from '../generated-text.ts'
-import { readUsage } from '../usage.ts'
+import { readUsage, recordEnd, recordUsage, type StreamReport } from '../report.ts'
 import { ResponseChunks, type ChunkOptions } from './chunks.ts'
 import { geminiErrorIn } from './errors.ts'
 import { usageOf } from './usage.ts'
 import type { Exchange } from '../../upstream/exchange.ts'
-import { recordEnd, recordUsage, type StreamReport } from '../report.ts'
 
 /** Most bytes of comments between two events. */
 const maxCommentBytes = 256 * 1024

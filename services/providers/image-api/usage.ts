@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../shared/json.ts'
-import { reportedCost, tokenCount } from '../usage.ts'
+import { reportedCost, tokenCount } from '../report.ts'
 import type { ImageUsage } from '../provider-image.ts'
 
 /**

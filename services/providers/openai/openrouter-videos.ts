@@ -4,7 +4,7 @@ import { withoutNulls, frameUrl, formatVideoSize } from '../video-jobs/fields.ts
 import type { FrameImage, VideoProvider, VideoTask } from '../provider-video.ts'
 import type { Upstream } from '../provider.ts'
 import { createVideoProvider } from '../video-jobs/dialect.ts'
-import { reportedCost } from '../usage.ts'
+import { reportedCost } from '../report.ts'
 
 /** OpenRouter's `/videos`: many providers' models in one form. Source: npm @openrouter/sdk 1.3. */
 export function createOpenRouterVideos (upstream: Upstream): VideoProvider {

@@ -2,9 +2,8 @@ import { UpstreamError } from '../../shared/errors.ts'
 import { isObject, isText, type JsonObject } from '../../shared/json.ts'
 import { errorFromFields } from '../error-body.ts'
 import type { FinishReason } from '../provider.ts'
-import type { Usage } from '../report.ts'
+import { readUsage, tokenCount, valueAt, type Usage } from '../report.ts'
 import type { Dialect } from './dialects.ts'
-import { readUsage, tokenCount, valueAt } from '../usage.ts'
 
 /** The error that a body with status 200 carries; null when it carries none. */
 export function upstreamErrorIn (body: JsonObject, dialect: Dialect): UpstreamError | null {

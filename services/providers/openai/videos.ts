@@ -5,7 +5,7 @@ import { withoutNulls, frameUrl, sizeForRatio, formatVideoSize } from '../video-
 import type { VideoProvider, VideoTask } from '../provider-video.ts'
 import type { Upstream } from '../provider.ts'
 import { createVideoProvider, type JobStatus } from '../video-jobs/dialect.ts'
-import { reportedCost } from '../usage.ts'
+import { reportedCost } from '../report.ts'
 
 /** How one server with OpenAI's `/videos` differs from the others. */
 interface OpenAIVideos {

@@ -4,7 +4,7 @@ import { aspectRatioFor, withoutNulls, frameUrl, resolutionFor } from '../video-
 import type { VideoProvider } from '../provider-video.ts'
 import type { Upstream } from '../provider.ts'
 import { createVideoProvider } from '../video-jobs/dialect.ts'
-import { reportedCost } from '../usage.ts'
+import { reportedCost } from '../report.ts'
 
 const nanoPerTick = 0.1
 const ratios = ['16:9', '9:16', '1:1', '4:3', '3:4', '3:2', '2:3']

@@ -1,5 +1,5 @@
 import { GatewayError, type UpstreamError } from '../../shared/errors.ts'
-import { BoundedCharge } from '../../ledger/hold/bounded-charge.ts'
+import { BoundedCharge } from '../../ledger/types.ts'
 import type { JobHold, JobHolds } from '../../ledger/hold/job-holds.ts'
 import type { Posting } from '../../ledger/ledger.ts'
 import type { EntryRow } from '../../ledger/sql/entries.ts'

@@ -6,7 +6,7 @@ import auth from '../../../plugins/core/auth.ts'
 import errors from '../../../plugins/http/errors.ts'
 import trace from '../../../plugins/http/trace.ts'
 import store from '../../../plugins/core/store.ts'
-import { createToken } from '../../../services/keys/token.ts'
+import { createToken } from '../../../services/keys/authenticate.ts'
 import { createAccounts } from '../../../services/ledger/accounts.ts'
 
 async function build (t: Test) {

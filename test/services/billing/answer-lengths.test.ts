@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createAnswerLengths } from '../../../services/billing/answer-lengths.ts'
+import { createAnswerLengths } from '../../../services/billing/chat-quote.ts'
 
 function after (...answers: [tokens: number, times: number][]): number {
   const lengths = createAnswerLengths()

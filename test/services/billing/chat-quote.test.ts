@@ -1,6 +1,5 @@
 import t from 'tap'
-import { quoteChat, type ChatSale } from '../../../services/billing/chat-quote.ts'
-import { createAnswerLengths } from '../../../services/billing/answer-lengths.ts'
+import { createAnswerLengths, quoteChat, type ChatSale } from '../../../services/billing/chat-quote.ts'
 import { modelFromCatalogue } from '../../../services/catalogue/models.ts'
 import { createReport, type Usage } from '../../../services/providers/report.ts'
 import { rejection } from '../../thrown.ts'

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createKeys } from '../../../services/keys/keys.ts'
-import { createToken } from '../../../services/keys/token.ts'
+import { createToken } from '../../../services/keys/authenticate.ts'
 import { StoreUnavailable } from '../../../services/store/store.ts'
 import { noLimits } from '../../../services/shared/limits.ts'
 import { forEachEngine } from '../../engines.ts'

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import t from 'tap'
-import { createToken, hashSecret, maskKey, readKey } from '../../../services/keys/token.ts'
+import { createToken, hashSecret, readKey } from '../../../services/keys/authenticate.ts'
+import { maskKey } from '../../../services/keys/errors.ts'
 
 t.test('a new key has an id and a secret, and can be parsed', async (t) => {
   const { id, secret, key } = createToken()

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { StoreUnavailable } from '../../../services/store/store.ts'
-import { createWriteLock } from '../../../services/store/write-lock.ts'
+import { createWriteLock } from '../../../services/store/sqlite.ts'
 
 t.test('work runs one at a time, first come, first served, even if some fails', async (t) => {
   const lock = createWriteLock({ maxWaitMs: 1_000, maxWaiting: 10 })

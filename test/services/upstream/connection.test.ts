@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { brotliCompressSync, constants, createGzip, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { Deadlines } from '../../../services/shared/timers.ts'
-import { createConnection } from '../../../services/upstream/connection.ts'
+import { createConnection } from '../../../services/upstream/call.ts'
 import type { ChunkSink, Connection, Exchange } from '../../../services/upstream/exchange.ts'
 import { rejection } from '../../thrown.ts'
 
