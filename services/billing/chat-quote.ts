@@ -100,7 +100,7 @@ interface Terms { standard: TokenPrice, maxNano: number, cost: Price | null }
 
 /**
  * Charges the final usage; without it, the latest count and an estimate of what came after it. An estimate
- * costs at most what is held, because it may be wrong.
+ * raises the charge to what is held at most, because it may be wrong.
  */
 function chargeFor (
   sale: ChatSale, { standard, maxNano, cost }: Terms, report: StreamReport
@@ -108,11 +108,13 @@ function chargeFor (
   const { request, model, lengths } = sale
   const calls = report.calls ?? [{ request, report }]
   const counted: Used[] = []
+  let isEstimated = false
   for (const { report: { usage, delivered, serviceTier } } of calls) {
-    if (usage !== null && delivered.isEmpty) counted.push({ usage, serviceTier })
+    if (usage !== null) counted.push({ usage, serviceTier })
+    if (usage === null || !delivered.isEmpty) isEstimated = true
   }
   const costNano = (used: Used): number => callCostNano(sale, standard, used)
-  if (counted.length === calls.length) {
+  if (!isEstimated) {
     const isPartial = calls.some(({ report }) => report.isPartial)
     if (outputLimitOf(request) === null && !isPartial) {
       for (const { usage } of counted) lengths.record(model.id, usage.completion / (request.n ?? 1))
@@ -123,7 +125,8 @@ function chargeFor (
     return { usage: await estimateWithin(request, report, model), serviceTier: report.serviceTier }
   })).then(estimates => {
     const charge = withCosts(toCharge(estimates, costNano, true), sale, cost, estimates)
-    return { ...charge, amountNano: Math.min(charge.amountNano, maxNano) }
+    const countedNano = sumOf(counted, costNano)
+    return { ...charge, amountNano: Math.max(countedNano, Math.min(charge.amountNano, maxNano)) }
   })
 }
 
@@ -150,12 +153,14 @@ function toCharge (calls: readonly Used[], costNano: (used: Used) => number, est
     return { amountNano: costNano(only), usage: countsOf(only.usage), estimated }
   }
   const usage: Record<string, number> = { prompt: 0, completion: 0 }
-  let amountNano = 0
   for (const call of calls) {
-    amountNano += costNano(call)
     for (const [name, count] of Object.entries(countsOf(call.usage))) usage[name] = (usage[name] ?? 0) + count
   }
-  return { amountNano, usage, estimated }
+  return { amountNano: sumOf(calls, costNano), usage, estimated }
+}
+
+function sumOf (calls: readonly Used[], costNano: (used: Used) => number): number {
+  return Math.min(calls.reduce((sum, call) => sum + costNano(call), 0), Number.MAX_SAFE_INTEGER)
 }
 
 /** Adds what the operator pays: by the cost price, and as the provider reports it. */
@@ -167,8 +172,7 @@ function withCosts (charge: Charge, sale: ChatSale, cost: Price | null, calls: r
   if (cost === null || cost.inputPico === null || cost.outputPico === null) return charge
   const standard = tokenPriceOf({ id: sale.model.id, price: cost })
   const ofOperator = { ...sale, price: cost }
-  const costNano = calls.reduce((sum, call) => sum + callCostNano(ofOperator, standard, call), 0)
-  charge.costNano = Math.min(costNano, Number.MAX_SAFE_INTEGER)
+  charge.costNano = sumOf(calls, call => callCostNano(ofOperator, standard, call))
   return charge
 }
 

@@ -23,17 +23,22 @@ export async function estimateUsage (
   return { ...usage, completion: Math.max(usage.completion, delivered.countedTokens + tokens), ...spoken }
 }
 
-/** An estimate that is no longer than the context window, nor than the tokens held for each answer. */
+/**
+ * An estimate that is no longer than the context window, nor than the tokens held for each answer. What the
+ * provider has counted is kept, even if it is more.
+ */
 export async function estimateWithin (
-  request: ChatCompletionRequest | CompletionRequest, report: StreamReport, { contextWindow }: ModelConfig,
-  tokens = Infinity
+  request: ChatCompletionRequest | CompletionRequest, report: Pick<StreamReport, 'usage' | 'delivered'>,
+  { contextWindow }: Pick<ModelConfig, 'contextWindow'>, tokens = Infinity
 ): Promise<Usage> {
   const usage = await estimateUsage(request, report)
+  const counted = report.usage
+  const most = tokens * promptsOf(request) * (request.n ?? 1)
   return {
     ...usage,
     // No prompt is longer than the context window.
-    prompt: Math.min(usage.prompt, contextWindow ?? Infinity),
-    completion: Math.min(usage.completion, tokens * promptsOf(request) * (request.n ?? 1))
+    prompt: counted?.prompt ?? Math.min(usage.prompt, contextWindow ?? Infinity),
+    completion: Math.max(counted?.completion ?? 0, Math.min(usage.completion, most))
   }
 }
 

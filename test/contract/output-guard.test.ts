@@ -6,7 +6,7 @@ import { emptyPrice } from '../../services/catalogue/models.ts'
 import type { ModelConfig, Price } from '../../services/catalogue/types.ts'
 import { dialects } from '../../services/providers/openai/dialects.ts'
 import { configFor, providerAt, startGateway } from '../helper.ts'
-import { reply, startUpstream, type Script } from '../upstream.ts'
+import { finish, head, reply, send, sequence, startUpstream, type Script } from '../upstream.ts'
 
 // Servers that ignore an output limit: the gateway stops reading where the hold ends.
 
@@ -107,6 +107,21 @@ t.test('legacy completions end likewise, native and mapped to chat', async t => 
   }
 })
 
+t.test('a server that leaves out `object` gets last events of the right kind all the same', async t => {
+  const { upstream, post } = await start(t, 'vllm')
+  const event = (said: object) =>
+    `data: ${JSON.stringify({ id: 'c1', created: 1, choices: [{ index: 0, ...said, finish_reason: null }] })}\n\n`
+  for (const [object, last, path, body, said] of [
+    ['chat.completion.chunk', { delta: {} }, '/chat/completions', {}, (content: string) => ({ delta: { content } })],
+    ['text_completion', { text: '' }, '/completions', { messages: undefined, prompt: 'Hi' }, (text: string) => ({ text })]
+  ] as const) {
+    const events = [event(said('word')), event(said('word '.repeat(500)))].map(text => Buffer.from(text))
+    upstream.always(sequence(head({ 'content-type': 'text/event-stream' }), send(events), finish))
+    const { chunks } = await post({ ...body, max_tokens: 5 }, path)
+    t.match(chunks.at(-1), { id: 'c1', created: 1, object, choices: [{ index: 0, ...last, finish_reason: 'length' }] })
+  }
+})
+
 t.test('a stream that keeps to its limit is never cut, however its server splits it', async t => {
   const text = 'The quick brown fox jumps over the lazy dog. '.repeat(20)
   for (const [dialect, pieces] of [
@@ -122,19 +137,39 @@ t.test('a stream that keeps to its limit is never cut, however its server splits
   }
 })
 
-t.test('a count of the server above the hold ends the stream too', async t => {
-  const { upstream, post, booked } = await start(t, 'vllm')
-  upstream.always(reply({ text: Array.from({ length: 50 }, () => 'word ') }, {
-    chunks: chunks => chunks.map((chunk, index) => {
-      const tokens = index * 10
-      return { ...chunk, usage: { prompt_tokens: 8, completion_tokens: tokens, total_tokens: 8 + tokens } }
-    })
-  }))
-  const { chunks } = await post({ max_tokens: 100 })
-  t.equal(wordsIn(chunks), 11)
-  t.match(chunks.at(-1), { choices: [{ finish_reason: 'length' }] })
-  t.match(await booked(), [{ amount: 8000 + 400_000, usage: { prompt: 8, completion: 100 } }])
+/** Says words, the n-th with a count of n times `each` tokens. */
+const counting = (each: number): Script => reply({ text: Array.from({ length: 50 }, () => 'word ') }, {
+  chunks: chunks => chunks.map((chunk, index) => {
+    const tokens = index * each
+    return { ...chunk, usage: { prompt_tokens: 8, completion_tokens: tokens, total_tokens: 8 + tokens } }
+  })
 })
+
+t.test('a count of the server above the hold ends the stream too, and is charged', async t => {
+  const { upstream, post, booked } = await start(t, 'vllm')
+  upstream.always(counting(10))
+  const { chunks } = await post({ max_tokens: 100, stream_options: { include_usage: true } })
+  t.equal(wordsIn(chunks), 11)
+  t.match(chunks.at(-2), { choices: [{ finish_reason: 'length' }] })
+  t.match(chunks.at(-1), { choices: [], usage: { prompt_tokens: 8, completion_tokens: 110 } })
+  t.match(await booked(), [{ amount: 8000 + 440_000, usage: { prompt: 8, completion: 110 }, estimated: 1 }])
+})
+
+for (const [dialect, path] of [['vllm', '/chat/completions'], ['vllm', '/completions'], ['compatible', '/completions']] as const) {
+  t.test(`what a cut stream has counted above its hold is in suspense (${dialect}, ${path})`, async t => {
+    const { upstream, post, booked, gateway } = await start(t, dialect)
+    upstream.always(counting(5000))
+    const prompt = path === '/completions' ? { messages: undefined, prompt: 'Hi' } : {}
+    const { chunks } = await post({ max_tokens: 1, ...prompt }, path)
+    t.ok(wordsIn(chunks) < 50)
+    const [entry] = await booked()
+    t.match(entry, { usage: { prompt: 8, completion: 5000 }, estimated: 1 })
+    const suspended = await gateway.app.store.get<{ nano: number }>(
+      "select cast(coalesce(sum(amount), 0) as bigint) as nano from entry where kind = 'suspense'")
+    t.equal((entry?.amount ?? 0) + (suspended?.nano ?? 0), 8 * 1000 + 5000 * 4000)
+    t.ok((suspended?.nano ?? 0) > 0)
+  })
+}
 
 t.test('a dialect whose servers obey, a free model and an echoed prompt have no guard', async t => {
   const long = reply({ text: Array.from({ length: 300 }, () => 'word '), usage: { prompt: 8, completion: 5 } })

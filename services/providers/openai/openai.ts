@@ -127,7 +127,8 @@ function guardOf ({ request, held }: Call, { outputGuard }: Dialect): StreamGuar
   // With `echo`, the stream has the prompt as well.
   if (outputGuard === null || held == null || Reflect.get(request, 'echo') === true) return null
   const output = new OutputGuard(outputGuard, held.tokens, promptsOf(request) * (request.n ?? 1))
-  return { output, estimate: report => held.estimate(request, report) }
+  const object = 'messages' in request ? 'chat.completion.chunk' : 'text_completion'
+  return { output, object, estimate: report => held.estimate(request, report) }
 }
 
 function readJson<Body, Chunk> (

@@ -84,11 +84,11 @@ export class OutputGuard {
   }
 
   /**
-   * The events that end the stream as a server does that has reached its limit. `head`: the first chunk;
-   * `usage`: what to tell the client; null: nothing.
+   * The events that end the stream as a server does that has reached its limit. `head`: the first chunk,
+   * which has at least `object`; `usage`: what to tell the client; null: nothing.
    */
-  closingEvents (head: JsonObject | null, usage: Usage | null): Buffer[] {
-    const { choices: _, usage: __, ...chunk } = head ?? {}
+  closingEvents (head: JsonObject, usage: Usage | null): Buffer[] {
+    const { choices: _, usage: __, ...chunk } = head
     const isLegacy = chunk.object === 'text_completion'
     const indices = Array.from({ length: this.#choices }, (_, index) => index)
     const choices = indices.filter(index => !this.#finished.has(index)).map(index => {
@@ -105,5 +105,5 @@ function usageOf ({ prompt, completion }: Usage): JsonObject {
 
 /** Whether an event is a chunk that can lend its head to the closing events. */
 export function isChunk (body: JsonObject): boolean {
-  return isText(body.object) && Array.isArray(body.choices) && body.choices.every(isObject)
+  return Array.isArray(body.choices) && body.choices.length > 0 && body.choices.every(isObject)
 }

@@ -18,6 +18,8 @@ export interface RelayOptions {
 /** A guard of one stream, and the estimate of what it has used until it was ended. */
 export interface StreamGuard {
   output: OutputGuard
+  /** What a chunk says that it is, where the server leaves that out. */
+  object: 'chat.completion.chunk' | 'text_completion'
   estimate (report: StreamReport): Promise<Usage>
 }
 

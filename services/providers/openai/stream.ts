@@ -166,7 +166,9 @@ class Relay {
     if (this.#guard !== null) {
       const usage = await this.#guard.estimate(report)
       recordUsage(report, usage, true)
-      this.#ready.push(...this.#guard.output.closingEvents(this.#editor.head, this.#hideUsage ? null : usage))
+      const { output, object } = this.#guard
+      const head = { object, ...this.#editor.head }
+      this.#ready.push(...output.closingEvents(head, this.#hideUsage ? null : usage))
     }
     this.isDone = true
   }

@@ -80,6 +80,25 @@ t.test('an estimate costs no more than is held, and no prompt is longer than the
   t.match(await chargeFor(delivered), { amountNano: maxNano, usage: { prompt: 8000 }, estimated: true })
 })
 
+t.test('what the provider has counted is charged in full, however much text came after it', async t => {
+  const { maxNano, chargeFor } = await quoteChat(sale())
+  const text = 'word '.repeat(100_000)
+  const counted = report({ prompt: 9000, completion: 5000 })
+  counted.delivered.takeText(text)
+  const charge = { amountNano: 9000 * 1000 + 5000 * 4000, usage: { prompt: 9000 }, estimated: true }
+  t.ok(charge.amountNano > maxNano)
+  t.match(await chargeFor(counted), charge, 'a count, and an estimate above the hold')
+
+  const request = unlimited
+  const uncounted = report(null)
+  uncounted.delivered.takeText(text)
+  const { amountNano } = charge
+  const calls = [
+    { request, report: report({ prompt: 9000, completion: 5000 }) }, { request, report: uncounted }
+  ]
+  t.match(await chargeFor({ ...report(null), calls }), { amountNano }, 'beside a call without a count')
+})
+
 t.test('several calls cost the sum, each at its own tier', async t => {
   const tiers = [{ aboveTokens: 100, inputPico: 2_000_000, outputPico: 4_000_000 }]
   const { chargeFor } = await quoteChat(sale({ price: { ...price, tiers } }))
@@ -89,6 +108,16 @@ t.test('several calls cost the sum, each at its own tier', async t => {
   t.same(await chargeFor({ ...report(null), calls }), {
     amountNano: 120 * 1000 + 3 * 4000, usage: { prompt: 120, completion: 3, cachedRead: 5 }, estimated: false
   })
+})
+
+t.test('the sum of several calls is a number that the ledger can hold', async t => {
+  const dear = { ...price, outputPico: Number.MAX_SAFE_INTEGER }
+  const { chargeFor } = await quoteChat(sale({ price: dear }))
+  const call = { request: unlimited, report: report({ prompt: 1, completion: 2 ** 32 }) }
+  const uncounted = { request: unlimited, report: report(null) }
+  for (const calls of [[call, call], [call, call, uncounted]]) {
+    t.equal((await chargeFor({ ...report(null), calls })).amountNano, Number.MAX_SAFE_INTEGER)
+  }
 })
 
 t.test('without reported usage, an estimate of the prompt and of what was delivered is charged', async t => {

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { countTokens } from '../../../services/billing/count-tokens.ts'
 import type { UserPart } from '../../../schemas/openai/chat-messages.ts'
-import { estimateUsage } from '../../../services/billing/estimate-usage.ts'
+import { estimateUsage, estimateWithin } from '../../../services/billing/estimate-usage.ts'
 import { createReport, recordUsage, type Usage } from '../../../services/providers/report.ts'
 
 t.test('tokens are counted by a real tokenizer', async t => {
@@ -45,6 +45,15 @@ t.test('what the provider has counted is kept, and only the text after it is est
   report.delivered.takeText('Hello, world!')
   t.strictSame(await estimateUsage(request, report), { prompt: 7, completion: 504 })
   t.strictSame(await estimateUsage(request, reportOf('', { prompt: 0, completion: 0 })), { prompt: 0, completion: 0 })
+})
+
+t.test('bounds apply to what is estimated, not to what the provider has counted', async t => {
+  const request = { model: 'm', messages, n: 2 }
+  const bounds = { contextWindow: 4 }
+  const within = (report: ReturnType<typeof reportOf>) => estimateWithin(request, report, bounds, 1)
+  t.strictSame(await within(reportOf('Hello, world!')), { prompt: 4, completion: 2 })
+  t.strictSame(await within(reportOf('Hello, world!', { prompt: 7, completion: 1 })), { prompt: 7, completion: 2 })
+  t.strictSame(await within(reportOf('Hello, world!', { prompt: 7, completion: 500 })), { prompt: 7, completion: 500 })
 })
 
 t.test('long answers are extrapolated in bounded memory, whatever the pieces', async t => {
