@@ -75,7 +75,7 @@ export function headersOf (trace: Trace, dropped: readonly string[]): Record<str
 /** Names of parameters as a header may carry them; a client can send any text as one. */
 function namesOf (dropped: readonly string[]): string[] {
   if (dropped.length === 0) return []
-  return [...new Set(dropped)].filter(name => /^[\w.-]{1,64}$/.test(name)).slice(0, maxNames)
+  return [...new Set(dropped)].filter(name => /^[\w.[\]-]{1,64}$/.test(name)).slice(0, maxNames)
 }
 
 /** Text as a header may carry it: what is not printable ASCII is percent-encoded. */

@@ -54,7 +54,11 @@ function effortOf (effort: keyof typeof shares, { xhighEffort }: AnthropicTraits
   return effort === 'xhigh' && !xhighEffort ? 'high' : effort
 }
 
-/** The thinking budget; null where the API refuses one: short answers, forced tools, lost thinking blocks. */
+/**
+ * The thinking budget; null where the API refuses one: short answers, forced tools, lost thinking blocks.
+ * Adaptive thinking is compatible with forced tools. Source: platform.claude.com, "Thinking with tool use",
+ * August 2026.
+ */
 function budgetOf (effort: keyof typeof shares, { maxTokens, isForced, turns }: Question): number | null {
   if (isForced || hasLostThoughts(turns) || maxTokens <= leastBudget) return null
   return Math.min(maxTokens - 1, Math.max(leastBudget, Math.floor(maxTokens * shares[effort])))

@@ -4,6 +4,7 @@ import { createVeoVideos } from '../gemini/veo.ts'
 import type { FinishReason, ProviderParts } from '../provider.ts'
 import { openRouterCost, perplexityCost, xaiCost, type CostReader } from '../report.ts'
 import type { GuardKind } from './output-guard.ts'
+import { requestRules, type RequestRules } from './request-rules.ts'
 import { createXaiVideos } from './xai-videos.ts'
 import { createOpenRouterVideos } from './openrouter-videos.ts'
 import { createOpenAIVideos, createTogetherVideos } from './videos.ts'
@@ -23,15 +24,11 @@ export interface Dialect {
    * `by-event`: every event with text is at least one token; `by-text`: not for certain. Null: they obey.
    */
   outputGuard: GuardKind | null
-  /** Request fields the upstream refuses: dropped, and named in a response header. */
-  drop: readonly string[]
-  rename: Readonly<Record<string, string>>
+  /** The parameters it refuses, renames or bounds. */
+  rules: RequestRules
   roles: Readonly<Record<string, string>>
-  toolChoices: Readonly<Record<string, string>>
   /** Fields added to a final assistant message so that the answer continues it. */
   prefill: Readonly<Record<string, unknown>>
-  /** Rules for reasoning models; the first row that matches the model's name counts. */
-  reasoning: readonly ReasoningRow[]
   /** Finish reasons outside OpenAI's list. `error` makes the answer a failure. */
   finishReasons: Readonly<Record<string, FinishReason | 'error'>>
   /** The field with an answer's thoughts, if it is not `reasoning_content`. */
@@ -59,27 +56,15 @@ export interface Dialect {
   nativeImages?: NonNullable<ProviderParts['images']>
 }
 
-export interface ReasoningRow {
-  models: RegExp
-  /** Fields these models refuse, except with their default values. */
-  drop: readonly string[]
-  /** Fields they refuse only while they reason: not with `reasoning_effort: none`. */
-  dropWhileReasoning: readonly string[]
-  roles: Readonly<Record<string, string>>
-}
-
 const base: Dialect = {
   auth: { header: 'authorization', prefix: 'Bearer ' },
   query: {},
   limitFields: ['max_tokens', 'max_completion_tokens'],
   takesZeroLimit: false,
   outputGuard: null,
-  drop: [],
-  rename: {},
+  rules: requestRules.none,
   roles: {},
-  toolChoices: {},
   prefill: {},
-  reasoning: [],
   finishReasons: {},
   reasoningField: null,
   contentParts: false,
@@ -102,18 +87,12 @@ const open: Dialect = {
   ...base, outputGuard: 'by-event', roles: { developer: 'system' }, reasoningField: 'reasoning'
 }
 
-// Source: @ai-sdk/openai 4.0.118, reasoning models and the fields they refuse.
 const openai: Dialect = {
   ...base,
   limitFields: ['max_completion_tokens'],
   takesZeroLimit: true,
   images: imageDialects.openai,
-  reasoning: [{
-    models: /^(o\d|gpt-5(?!-chat)|gpt-([6-9]|\d\d))/,
-    drop: ['presence_penalty', 'frequency_penalty', 'logit_bias'],
-    dropWhileReasoning: ['temperature', 'top_p', 'logprobs', 'top_logprobs'],
-    roles: { system: 'developer' }
-  }]
+  rules: requestRules.openai
 }
 
 /** One row per kind of server, by the name used in `dialect:`. */
@@ -132,11 +111,11 @@ export const dialects: Readonly<Record<string, Dialect>> = {
     images: imageDialects.openrouter,
     videos: createOpenRouterVideos
   },
-  // Source: console.groq.com/docs, OpenAI compatibility; groq-sdk 1.6.0: `max_tokens` is deprecated.
+  // Source: groq-sdk 1.6.0: `max_tokens` is deprecated.
   groq: {
     ...base,
     limitFields: ['max_completion_tokens'],
-    drop: ['logprobs', 'top_logprobs', 'logit_bias'],
+    rules: requestRules.groq,
     reasoningField: 'reasoning',
     usagePath: ['x_groq', 'usage'],
     completions: false
@@ -145,22 +124,17 @@ export const dialects: Readonly<Record<string, Dialect>> = {
     ...open,
     outputGuard: null,
     limitFields: ['max_tokens'],
+    rules: requestRules.together,
     finishReasons: { eos: 'stop' },
     images: imageDialects.together,
     videos: createTogetherVideos,
     mediaBase: { replaces: '/v1', by: '/v2' }
   },
-  // Source: @mistralai/mistralai 2.7.0, `ChatCompletionRequest`; unknown fields are refused.
   mistral: {
     ...base,
     limitFields: ['max_tokens'],
-    drop: [
-      'logit_bias', 'logprobs', 'top_logprobs', 'user', 'safety_identifier', 'service_tier', 'store', 'verbosity',
-      'prompt_cache_retention', 'prompt_cache_options', 'moderation'
-    ],
-    rename: { seed: 'random_seed' },
+    rules: requestRules.mistral,
     roles: { developer: 'system' },
-    toolChoices: { required: 'any' },
     prefill: { prefix: true },
     finishReasons: { model_length: 'length', error: 'error' },
     contentParts: true,
@@ -170,34 +144,27 @@ export const dialects: Readonly<Record<string, Dialect>> = {
   deepseek: {
     ...base,
     limitFields: ['max_tokens'],
+    rules: requestRules.deepseek,
     roles: { developer: 'system' },
-    reasoning: [{ models: /reasoner/, drop: ['logprobs', 'top_logprobs'], dropWhileReasoning: [], roles: {} }],
     finishReasons: { insufficient_system_resource: 'error' },
     completions: false
   },
-  // Source: docs.x.ai, "Reasoning"; the unit of cost is a ten-billionth of a dollar.
   xai: {
     ...base,
     // Only the newer one counts reasoning tokens.
     limitFields: ['max_completion_tokens'],
-    reasoning: [{
-      models: /^grok-(3-mini|code|[4-9])(?!.*non-reasoning)/,
-      drop: ['presence_penalty', 'frequency_penalty'],
-      dropWhileReasoning: [],
-      roles: {}
-    }],
+    rules: requestRules.xai,
     reasoningApart: true,
     cost: xaiCost,
     searches: { path: ['usage', 'num_sources_used'], models: /^/ },
     images: imageDialects.xai,
     videos: createXaiVideos
   },
-  // Source: ai.google.dev, "OpenAI compatibility"; unknown fields are refused, and so are two output limits.
-  // Signatures pass unchanged.
+  // Two output limits are refused; signatures pass unchanged.
   gemini: {
     ...base,
     limitFields: ['max_completion_tokens'],
-    drop: ['store', 'metadata', 'frequency_penalty', 'top_k'],
+    rules: requestRules.gemini,
     reasoningApart: true,
     completions: false,
     modelPrefix: 'models/',
@@ -205,21 +172,23 @@ export const dialects: Readonly<Record<string, Dialect>> = {
     nativeImages: createGeminiImages,
     mediaBase: { replaces: '/openai', by: '' }
   },
-  // Sources: docs.perplexity.ai, docs.fireworks.ai, @cerebras/cerebras_cloud_sdk 1.91.0.
   perplexity: {
     ...base,
     limitFields: ['max_tokens'],
+    rules: requestRules.perplexity,
     cost: perplexityCost,
     searches: { path: ['usage', 'num_search_queries'], models: /deep-research/ },
     completions: false
   },
-  fireworks: { ...base, limitFields: ['max_tokens'] },
-  cerebras: { ...base, limitFields: ['max_completion_tokens'], reasoningField: 'reasoning' },
+  fireworks: { ...base, limitFields: ['max_tokens'], rules: requestRules.fireworks },
+  cerebras: {
+    ...base, limitFields: ['max_completion_tokens'], rules: requestRules.cerebras, reasoningField: 'reasoning'
+  },
   // Sources: docs.api.nvidia.com, deepinfra.com/docs, platform.moonshot.ai/docs, huggingface.co/docs. Some of
   // their servers refuse fields they do not know.
-  nvidia: { ...compatible, limitFields: ['max_tokens'] },
+  nvidia: { ...compatible, limitFields: ['max_tokens'], rules: requestRules.nvidia },
   deepinfra: { ...compatible, limitFields: ['max_tokens'] },
-  moonshot: { ...compatible, limitFields: ['max_tokens'] },
+  moonshot: { ...compatible, limitFields: ['max_tokens'], rules: requestRules.moonshot },
   huggingface: { ...compatible, limitFields: ['max_tokens'] },
   // Source: docs.litellm.ai; it renames the limit for each provider, and some of these refuse two.
   litellm: { ...compatible, limitFields: ['max_completion_tokens'] },

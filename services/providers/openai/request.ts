@@ -4,7 +4,9 @@ import {
 } from '../../shared/request-fields.ts'
 import type { ChatCall, CompletionCall, ProviderCall } from '../provider.ts'
 import { isObject } from '../../shared/json.ts'
-import type { Dialect, ReasoningRow } from './dialects.ts'
+import type { Dialect } from './dialects.ts'
+import { historyFor } from './history.ts'
+import type { ModelRules } from './request-rules.ts'
 
 interface RequestEdits {
   /** Members of the body to set (a value) or leave out (undefined). */
@@ -23,18 +25,13 @@ export function requestEdits (
   const fields: Record<string, unknown> = request
   if (request.model !== model) edits.set('model', model)
   const unmet = limitOutput(call, dialect, edits)
-  for (const [field, name] of Object.entries(dialect.rename)) {
+  const { rules } = dialect
+  for (const [field, name] of Object.entries(rules.rename)) {
     if (fields[field] === undefined) continue
     edits.set(field, undefined).set(name, fields[field])
   }
-  const row = dialect.reasoning.find(({ models }) => models.test(model))
-  const dropped = [...unmet, ...drop(fields, dialect.drop, edits)]
-  if (row !== undefined && isChat(fields)) {
-    const isReasoning = fields.reasoning_effort !== 'none'
-    dropped.push(...drop(fields, row.drop, edits, neutral))
-    if (isReasoning) dropped.push(...drop(fields, row.dropWhileReasoning, edits, neutral))
-  }
-  rewriteChat(request, dialect, row, edits)
+  const dropped = [...unmet, ...drop(fields, rules.drop, edits)]
+  if ('messages' in request) dropped.push(...chatEdits(request, model, dialect, edits))
   const hideUsage = request.stream === true && request.stream_options?.include_usage !== true
   if (hideUsage && dialect.streamUsage) {
     edits.set('stream_options', { ...request.stream_options, include_usage: true })
@@ -46,7 +43,7 @@ export function requestEdits (
 
 /** Default values, which are accepted even where the field is refused. */
 const neutral: Readonly<Record<string, unknown>> = {
-  temperature: 1, top_p: 1, presence_penalty: 0, frequency_penalty: 0, logprobs: false
+  temperature: 1, top_p: 1, presence_penalty: 0, frequency_penalty: 0, logprobs: false, verbosity: 'medium'
 }
 
 /** Drops fields, and returns the names of those that were not null. */
@@ -59,30 +56,97 @@ function drop (
   return present.filter(name => fields[name] !== null)
 }
 
-function rewriteChat (
-  request: ChatCall['request'] | CompletionCall['request'], dialect: Dialect, row: ReasoningRow | undefined,
-  edits: Map<string, unknown>
-): void {
-  if (!('messages' in request)) return
-  const roles = row === undefined ? dialect.roles : { ...dialect.roles, ...row.roles }
-  const messages = messagesFor(request.messages, roles, dialect.prefill)
+/** Edits a chat request by the rules of its dialect and model, and returns the names of what is dropped. */
+function chatEdits (
+  request: ChatCall['request'], model: string, dialect: Dialect, edits: Map<string, unknown>
+): string[] {
+  const { rules } = dialect
+  const fields: Record<string, unknown> = request
+  const row = rules.models.find(({ models }) => models.test(model)) ?? anyModel
+  const dropped = drop(fields, row.drop ?? [], edits, neutral)
+  const refused = fields.reasoning_effort === 'none' ? [] : row.dropWhileReasoning ?? []
+  dropped.push(...drop(fields, refused, edits, neutral))
+  dropped.push(...editValues(fields, row.values ?? rules.values, edits))
+  dropped.push(...clamp(fields, row.bounds ?? rules.bounds, edits))
+  dropped.push(...editEffort(fields, row, row.efforts ?? rules.efforts, edits))
+  const roles = row.roles ?? dialect.roles
+  const messages = messagesFor(request.messages, model, { ...dialect, roles }, dropped)
   if (messages !== null) edits.set('messages', messages)
-  const choice = typeof request.tool_choice === 'string' ? dialect.toolChoices[request.tool_choice] : undefined
-  if (choice !== undefined) edits.set('tool_choice', choice)
+  return dropped
 }
 
-/** The messages with the upstream's roles and prefill; null when nothing changes and they pass as bytes. */
+const anyModel: ModelRules = { models: /^/ }
+
+function editValues (
+  fields: Record<string, unknown>, values: NonNullable<ModelRules['values']>, edits: Map<string, unknown>
+): string[] {
+  const dropped: string[] = []
+  for (const [field, words] of Object.entries(values)) {
+    const value = fields[field]
+    const word = typeof value === 'string' ? words[value] : undefined
+    if (word === undefined || edits.has(field)) continue
+    edits.set(field, word ?? undefined)
+    if (word === null) dropped.push(field)
+  }
+  return dropped
+}
+
+/** Moves numbers into their bounds, and returns their names. */
+function clamp (
+  fields: Record<string, unknown>, bounds: NonNullable<ModelRules['bounds']>, edits: Map<string, unknown>
+): string[] {
+  const moved: string[] = []
+  for (const [field, [least, most]] of Object.entries(bounds)) {
+    const value = fields[field]
+    if (typeof value !== 'number' || edits.has(field) || (value >= least && value <= most)) continue
+    edits.set(field, value < least ? least : most)
+    moved.push(field)
+  }
+  return moved
+}
+
+/** Puts the upstream's members in place of an effort. The client's own members of that name are kept. */
+function editEffort (
+  fields: Record<string, unknown>, { forced }: ModelRules, efforts: NonNullable<ModelRules['efforts']>,
+  edits: Map<string, unknown>
+): string[] {
+  const effort = fields.reasoning_effort
+  const isForced = forced !== undefined && forcesTool(fields.tool_choice)
+  const members = isForced ? forced : typeof effort === 'string' ? efforts[effort] : undefined
+  if (members === undefined || edits.has('reasoning_effort')) return []
+  const isAsked = typeof effort === 'string'
+  if (isAsked) edits.set('reasoning_effort', undefined)
+  for (const [name, value] of Object.entries(members)) {
+    if (name === 'reasoning_effort' || fields[name] === undefined) edits.set(name, value)
+  }
+  const isLost = isForced ? effort !== 'none' : Object.keys(members).length === 0
+  return isAsked && isLost ? ['reasoning_effort'] : []
+}
+
+function forcesTool (choice: unknown): boolean {
+  if (!isObject(choice)) return choice === 'required'
+  const { allowed_tools: allowed } = choice
+  return !isObject(allowed) || allowed.mode === 'required'
+}
+
+/** The messages as the upstream takes them; null when nothing changes and they pass as bytes. */
 function messagesFor (
-  messages: readonly ChatMessage[], roles: Dialect['roles'], prefill: Dialect['prefill']
+  messages: readonly ChatMessage[], model: string, { roles, prefill, rules }: Dialect, dropped: string[]
 ): object[] | null {
-  const last = messages.at(-1)
-  const isPrefilled = last?.role === 'assistant' && Object.keys(prefill).length > 0
-  if (!isPrefilled && !messages.some(({ role }) => roles[role] !== undefined)) return null
-  return messages.map(message => ({
-    ...message,
-    role: roles[message.role] ?? message.role,
-    ...(message === last && isPrefilled ? prefill : {})
-  }))
+  const isPrefilled = messages.at(-1)?.role === 'assistant' && Object.keys(prefill).length > 0
+  const { history } = rules
+  const isRuled = ({ role }: ChatMessage): boolean => {
+    return role === 'assistant' || history?.members?.[role] !== undefined
+  }
+  const isPast = history !== null && messages.some(isRuled)
+  const past = isPast ? historyFor(messages, history, model, dropped) : messages
+  const isSame = past.every((message, index) => message === messages[index])
+  if (isSame && !isPrefilled && !messages.some(({ role }) => roles[role] !== undefined)) return null
+  return past.map((message, index) => {
+    const role = messages[index]?.role ?? ''
+    const isLast = index === messages.length - 1
+    return { ...message, role: roles[role] ?? role, ...(isPrefilled && isLast ? prefill : {}) }
+  })
 }
 
 const bothLimits = ['max_tokens', 'max_completion_tokens'] as const

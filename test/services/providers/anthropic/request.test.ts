@@ -221,6 +221,9 @@ t.test('reasoning effort maps to what the model supports', async t => {
   const lost = ['reasoning_effort']
   t.same(asked('high', old, { max_tokens: 1000 }).dropped, lost, 'too short')
   t.same(asked('high', old, { tools: [f], tool_choice: 'required' }).dropped, lost, 'a forced tool')
+  for (const model of ['claude-sonnet-4-6', 'claude-opus-4-7', 'claude-sonnet-5', 'claude-fable-5']) {
+    t.match(asked('high', model, { tools: [f], tool_choice: 'required' }), { thinking: adaptive, dropped: [] })
+  }
   t.same(asked('high', 'claude-3-haiku-20240307').dropped, lost, 'it never thinks')
   t.same(bodyOf({ thinking: { type: 'enabled', budget_tokens: 2048 } }, old).thinking, { type: 'enabled', budget_tokens: 2048 })
   t.same(asked(null), { thinking: undefined, effort: undefined, dropped: [] })
