@@ -40,7 +40,7 @@ const VideoOptions = Type.Object({
 
 /** Body of `POST /v1/chat/completions`; fields not listed pass through to the provider. */
 export const ChatCompletionRequest = Type.Object({
-  model: Type.String(),
+  model: Type.String({ minLength: 1 }),
   messages: Type.Array(ChatMessage, { minItems: 1 }),
   ...samplingFields,
   max_tokens: Type.Optional(TokenBudget),

@@ -11,7 +11,7 @@ const Prompt = Type.Unsafe<string | string[] | number[] | number[][] | null>({
 
 /** Body of `POST /v1/completions`; fields not listed pass through to the provider. */
 export const CompletionRequest = Type.Object({
-  model: Type.String(),
+  model: Type.String({ minLength: 1 }),
   prompt: Prompt,
   ...samplingFields,
   suffix: Type.Optional(Nullable(Type.String())),

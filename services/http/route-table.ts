@@ -1,6 +1,6 @@
 /** Knows which methods are served at which path. */
 export interface RouteTable {
-  /** Adds a route; `pattern` may hold `:names` and `*`. */
+  /** Adds a route; `pattern` may hold `:name`, `:name(^regular expression$)` and `*`. */
   add (methods: readonly string[], pattern: string): void
   /** The methods served at a path, sorted; none when nothing is. */
   methodsAt (path: string): string[]
@@ -8,14 +8,28 @@ export interface RouteTable {
 
 /** An empty route table. It is asked only about requests that no route took, so it may be slow. */
 export function createRouteTable (): RouteTable {
-  const routes: { pattern: URLPattern, methods: readonly string[] }[] = []
+  const routes: { pattern: RegExp, methods: readonly string[] }[] = []
   return {
     add (methods, pattern) {
-      routes.push({ pattern: new URLPattern({ pathname: pattern }), methods })
+      routes.push({ pattern: toRegExp(pattern), methods })
     },
-    methodsAt (pathname) {
-      const matching = routes.filter(({ pattern }) => pattern.test({ pathname }))
+    methodsAt (path) {
+      const matching = routes.filter(({ pattern }) => pattern.test(path))
       return [...new Set(matching.flatMap(({ methods }) => methods))].sort()
     }
   }
+}
+
+const parameter = /:\w+(?:\(\^(.*)\$\))?|\*/
+
+/** URLPattern would resolve dot segments first, which the router does not. */
+function toRegExp (pattern: string): RegExp {
+  let source = ''
+  let rest = pattern
+  for (let found = parameter.exec(rest); found !== null; found = parameter.exec(rest)) {
+    const [text, own = '[^/]+'] = found
+    source += RegExp.escape(rest.slice(0, found.index)) + (text === '*' ? '.*' : `(?:${own})`)
+    rest = rest.slice(found.index + text.length)
+  }
+  return new RegExp(`^${source}${RegExp.escape(rest)}$`)
 }

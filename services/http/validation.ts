@@ -30,7 +30,7 @@ export function toGatewayError (errors: readonly SchemaError[], data: unknown): 
   const { param, value } = locate(data, error.instancePath)
   const describe = faults.get(error.keyword) ?? otherFault
   const fault = describe(error, param, value)
-  const details = { code: fault.code, param: fault.param ?? (param || null) }
+  const details = { code: fault.code, param: fault.param === undefined ? param || null : fault.param }
   return GatewayError.invalidRequest(fault.message, details)
 }
 
@@ -40,7 +40,7 @@ export function quote (value: unknown): string {
   return text.length > maxQuoted ? `${text.slice(0, maxQuoted)}…` : text
 }
 
-interface Fault { message: string, code: string | null, param?: string }
+interface Fault { message: string, code: string | null, param?: string | null }
 type Describe = (error: SchemaError, param: string, value: unknown) => Fault
 
 const maxQuoted = 64
@@ -51,10 +51,12 @@ const unspecified: SchemaError = { keyword: '', instancePath: '', params: {} }
 const depth = ({ keyword, instancePath }: SchemaError): number =>
   keyword === '' ? 0 : instancePath.split('/').length
 
+const noModel: Fault = { message: 'you must provide a model parameter', code: null, param: null }
+
 const faults = new Map<string, Describe>(Object.entries<Describe>({
   required: ({ params }, parent) => {
     const param = join(parent, String(params.missingProperty))
-    if (param === 'model') return { message: 'you must provide a model parameter', code: null }
+    if (param === 'model') return noModel
     return { message: `Missing required parameter: '${param}'.`, code: 'missing_required_parameter', param }
   },
   type: ({ params }, param, value) => {
@@ -108,6 +110,7 @@ function outOfRange (code: string, words: string, comparison: string): Describe 
 function wrongLength (kind: 'array' | 'string', bound: 'minimum' | 'maximum'): Describe {
   const article = kind === 'array' ? 'an' : 'a'
   return ({ params }, param, value) => {
+    if (param === 'model' && value === '') return noModel
     const length = Array.isArray(value) || typeof value === 'string' ? value.length : 0
     const empty = length === 0 && bound === 'minimum'
     const words = empty ? `empty ${kind}` : `${kind} too ${bound === 'maximum' ? 'long' : 'short'}`

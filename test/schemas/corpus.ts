@@ -97,7 +97,7 @@ export const acceptedBeyondSpecification: Patch[] = [
 
 /** Chat requests that the specification lets through and the live service refuses, as does the gateway. */
 export const refusedBeyondSpecification: Patch[] = [
-  { max_tokens: 0 }, { max_tokens: -1 }, { max_completion_tokens: 0 },
+  { model: '' }, { max_tokens: 0 }, { max_tokens: -1 }, { max_completion_tokens: 0 },
   { logit_bias: { 50256: 101 } }, { logit_bias: { 50256: -101 } }
 ]
 
