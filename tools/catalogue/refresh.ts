@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { Command } from 'commander'
 import { knownProviders } from '../../services/catalogue/known-providers.ts'
+import { corrected } from './corrections.ts'
 import { readCatalogueSource } from './source.ts'
 import { catalogueText } from './text.ts'
 
@@ -24,7 +25,7 @@ async function refresh (source: string, { output }: { output: string }): Promise
     license: 'MIT, Copyright (c) 2025 models.dev; see LICENSE beside this file',
     date: date ?? new Date().toISOString().slice(0, 10),
     units: 'Prices are integer pico-USD per token: the number of USD per million tokens times 1,000,000.',
-    providers
+    providers: corrected(providers)
   }))
   const models = Object.values(providers).flatMap(rows => Object.keys(rows)).length
   process.stdout.write([...notes, `${models} models of ${Object.keys(providers).length} providers`, ''].join('\n'))

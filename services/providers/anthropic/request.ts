@@ -1,6 +1,7 @@
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
 import { effectiveLimit } from '../../shared/request-fields.ts'
 import type { ChatCall } from '../provider.ts'
+import { schemaInstruction } from '../schema-instruction.ts'
 import { cacheControlIn, convertToMessages } from './convert-to-messages.ts'
 import { droppedFields, refuseUnsupportedFields } from './fields.ts'
 import { invalid } from './refuse.ts'
@@ -99,8 +100,7 @@ function readFormat (
   const adapted = schema !== undefined && traits.structured ? adaptSchema(schema) : null
   if (adapted !== null) return { format: { type: 'json_schema', schema: adapted }, instruction: [] }
   dropped.add('response_format')
-  const form = schema === undefined ? '' : ` that follows this JSON Schema:\n${JSON.stringify(schema)}`
-  return { instruction: [{ type: 'text', text: `Answer with one JSON object alone, without a code fence${form || '.'}` }] }
+  return { instruction: [{ type: 'text', text: schemaInstruction(schema) }] }
 }
 
 function outputConfig (

@@ -14,6 +14,8 @@ export interface RequestRules {
   /** Members in place of `reasoning_effort`, by its value; none: the field is dropped. */
   efforts: Readonly<Record<string, Readonly<Record<string, unknown>>>>
   history: HistoryRules | null
+  /** Whether answers can be constrained to a JSON schema; if not, a schema is an instruction. */
+  takesSchemas: boolean
   /** Rules of some of its models; the first row that matches the model's name counts. */
   models: readonly ModelRules[]
 }
@@ -43,7 +45,16 @@ export interface HistoryRules {
 }
 
 const none: RequestRules = {
-  sources: [], read: '2026-11-21', drop: [], rename: {}, values: {}, bounds: {}, efforts: {}, history: null, models: []
+  sources: [],
+  read: '2026-11-21',
+  drop: [],
+  rename: {},
+  values: {},
+  bounds: {},
+  efforts: {},
+  history: null,
+  takesSchemas: true,
+  models: []
 }
 
 /** Fields for OpenAI's own service, which servers with a fixed list of fields refuse. */
@@ -168,10 +179,11 @@ export const requestRules = {
     },
     models: mistralModels
   },
-  // Forced tools: BerriAI/litellm#37470.
+  // Forced tools: BerriAI/litellm#37470; schemas: llm-exe/llm-exe#662.
   deepseek: {
     ...none,
     sources: ['api-docs.deepseek.com, Thinking Mode', '@ai-sdk/deepseek@3.0.56 src/chat'],
+    takesSchemas: false,
     efforts: { none: thinking('disabled') },
     history: {
       thoughts: 'reasoning_content',

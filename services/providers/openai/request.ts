@@ -7,6 +7,7 @@ import { isObject } from '../../shared/json.ts'
 import type { Dialect } from './dialects.ts'
 import { historyFor } from './history.ts'
 import type { ModelRules } from './request-rules.ts'
+import { schemaInstruction } from '../schema-instruction.ts'
 
 interface RequestEdits {
   /** Members of the body to set (a value) or leave out (undefined). */
@@ -72,6 +73,12 @@ function chatEdits (
   const roles = row.roles ?? dialect.roles
   const messages = messagesFor(request.messages, model, { ...dialect, roles }, dropped)
   if (messages !== null) edits.set('messages', messages)
+  if (!rules.takesSchemas && request.response_format?.type === 'json_schema') {
+    const { schema } = request.response_format.json_schema
+    const instruction = { role: 'system', content: schemaInstruction(schema) }
+    edits.set('response_format', { type: 'json_object' }).set('messages', [instruction, ...messages ?? request.messages])
+    dropped.push('response_format')
+  }
   return dropped
 }
 

@@ -2,6 +2,9 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { knownProviders } from '../../../services/catalogue/known-providers.ts'
 import type { CatalogueFile } from '../../../services/catalogue/catalogue-file.ts'
+import { anthropicTraitsOf } from '../../../services/providers/anthropic/model-traits.ts'
+import { geminiTraitsOf } from '../../../services/providers/gemini/model-traits.ts'
+import { corrected } from '../../../tools/catalogue/corrections.ts'
 import { catalogueText } from '../../../tools/catalogue/text.ts'
 import { catalogueModel, catalogueModelNames } from '../../../services/catalogue/models.ts'
 
@@ -18,6 +21,26 @@ t.test('the data file matches the output of the script, is small, and names its 
   t.ok(rows.length > 500)
   const known = new Set(knownProviders.map(({ id }) => id))
   for (const id of Object.keys(file.providers)) t.ok(known.has(id), `${id} is a known provider`)
+})
+
+t.test('capabilities are those that the adapters and the APIs behind them have', async (t) => {
+  t.equal(catalogueText({ ...file, providers: corrected(file.providers) }), text, 'corrections are applied')
+  for (const name of catalogueModelNames('anthropic')) {
+    const { structured, thinking, sampling } = anthropicTraitsOf(name)
+    const capabilities = { jsonSchema: structured, reasoning: thinking !== 'none', tools: true, audio: false }
+    t.match(catalogueModel('anthropic', name), { capabilities, temperature: sampling }, name)
+  }
+  const gemini = catalogueModelNames('gemini').filter(one => /^gemini-(?!.*(image|tts))/.test(one))
+  for (const name of gemini) {
+    const reasoning = geminiTraitsOf(name).efforts !== null
+    t.match(catalogueModel('gemini', name)?.capabilities, { reasoning }, name)
+  }
+  const schemas = (provider: string, name: string): unknown => {
+    return catalogueModel(provider, name)?.capabilities.jsonSchema
+  }
+  t.same([schemas('anthropic', 'claude-sonnet-4-5'), schemas('anthropic', 'claude-sonnet-4-0')], [true, false])
+  t.same([schemas('mistral', 'mistral-large-latest'), schemas('deepseek', 'deepseek-v4-pro')], [true, false])
+  t.equal(catalogueModel('openai', 'gpt-5-pro')?.kind, null, 'only the Responses API serves it')
 })
 
 t.test('every price is an integer of pico-USD, and input and output come together', async (t) => {

@@ -88,6 +88,16 @@ t.test('DeepSeek: thinking is a field of its own, off where a tool is forced', a
   check(t, 'deepseek', 'deepseek-v4-pro', { tools, tool_choice: 'auto' }, { tools, tool_choice: 'auto' })
 })
 
+t.test('DeepSeek: a schema is an instruction', async t => {
+  const schema = { type: 'object', properties: { a: { type: 'string' } } }
+  const format = { type: 'json_schema', json_schema: { name: 'n', schema } }
+  const { members, said, dropped } = sent('deepseek', 'deepseek-v4-pro', { response_format: format })
+  t.same([members, dropped], [{ response_format: { type: 'json_object' } }, ['response_format']])
+  t.match(said, [{ role: 'system', content: `JSON Schema:\n${JSON.stringify(schema)}` }, ...messages])
+  check(t, 'deepseek', 'deepseek-chat', { response_format: { type: 'json_object' } }, { response_format: { type: 'json_object' } })
+  check(t, 'mistral', 'mistral-small-latest', { response_format: format }, { response_format: format })
+})
+
 t.test('Groq, Together, Fireworks, Cerebras, Perplexity, NVIDIA, Gemini: efforts and refused fields', async t => {
   const effort = (value: string): Fields => ({ reasoning_effort: value })
   check(t, 'groq', 'openai/gpt-oss-120b', { ...effort('xhigh'), service_tier: 'default', store: false }, { ...effort('high'), service_tier: 'on_demand' }, ['store'])

@@ -1,0 +1,67 @@
+import { anthropicTraitsOf } from '../../services/providers/anthropic/model-traits.ts'
+import type { CatalogueFile, CatalogueRow, Feature } from '../../services/catalogue/catalogue-file.ts'
+
+/** What the source says of a model and the provider's API does not do, or the other way round. */
+interface Correction {
+  provider: string
+  models: RegExp
+  add?: Feature
+  remove?: Feature
+  /** Whether the model takes a temperature. */
+  temperature?: boolean
+  /** `other`: chat completions do not serve it. */
+  kind?: CatalogueRow['kind']
+}
+
+const corrections: readonly Correction[] = [
+  // @ai-sdk/openai 4.0.118, src/openai-model-catalog.ts: only the Responses API serves these.
+  {
+    provider: 'openai',
+    models: /^gpt-5(\.\d)?-(codex|pro$)(?!-spark)|^(o1|o3)-pro|-deep-research/,
+    kind: 'other'
+  },
+  // The API's first model with schemas is gpt-4o-2024-08-06.
+  { provider: 'openai', models: /^gpt-4o-2024-05-13$/, remove: 'json_schema' },
+  // docs.mistral.ai, "Custom Structured Outputs": all models.
+  { provider: 'mistral', models: /^/, add: 'json_schema' },
+  // llm-exe/llm-exe#662: DeepSeek refuses schemas.
+  { provider: 'deepseek', models: /^/, remove: 'json_schema' },
+  // @perplexity-ai/perplexity_ai 0.38.5: `response_format` of all models.
+  { provider: 'perplexity', models: /^sonar/, add: 'json_schema' },
+  // @ai-sdk/moonshotai 3.0.60: the sampling of Kimi is fixed.
+  { provider: 'moonshot', models: /^kimi-(k2\.[5-9]|k3)/, temperature: false }
+]
+
+type Providers = CatalogueFile['providers']
+
+/** The rows with corrections, and with what the adapter for Anthropic makes of each Claude model. */
+export function corrected (providers: Providers): Providers {
+  return Object.fromEntries(Object.entries(providers).map(([provider, rows]) => {
+    const named = Object.entries(rows).map(([name, row]) => [name, correctedRow(provider, name, row)])
+    return [provider, Object.fromEntries(named)]
+  }))
+}
+
+function correctedRow (provider: string, name: string, row: CatalogueRow): CatalogueRow {
+  if (row.kind !== 'chat') return row
+  const found = corrections.filter(one => one.provider === provider && one.models.test(name))
+  if (provider === 'anthropic') found.push(correctionOfClaude(name))
+  let result = row
+  for (const { add, remove, temperature = result.temperature, kind = result.kind } of found) {
+    const features = order.filter(one => one === add || (result.features.includes(one) && one !== remove))
+    result = { ...result, kind, features, ...(temperature === undefined ? {} : { temperature }) }
+  }
+  return result
+}
+
+const order: readonly Feature[] = ['tools', 'json_schema', 'reasoning']
+
+function correctionOfClaude (name: string): Correction {
+  const { structured, sampling } = anthropicTraitsOf(name)
+  return {
+    provider: 'anthropic',
+    models: /^/,
+    temperature: sampling,
+    ...(structured ? { add: 'json_schema' } : { remove: 'json_schema' })
+  }
+}
