@@ -19,7 +19,7 @@ const routingDecisions: FastifyPluginAsyncTypebox = async app => {
     request: body,
     key: apiKey.id,
     mayUse: model => apiKey.mayUse(model),
-    conversation: readRequestOptions(headers).conversation ?? body.prompt_cache_key ?? null,
+    conversation: readRequestOptions(headers).conversation,
     candidates: body.candidates ?? null,
     availableNano: null
   })))

@@ -77,7 +77,7 @@ const DeploymentEntry = Type.Object({
     minimum: 0,
     maximum: 1_000_000,
     default: deploymentDefaults.weight,
-    description: 'Its share of the requests among deployments of the same priority; 0: only when the others fail.'
+    description: 'Its share of the conversations among deployments of the same priority; 0: only when the others fail.'
   }),
   priority: count('Deployments with a lower number are tried first.', 0, 1_000_000, deploymentDefaults.priority)
 }, { ...strict, description: 'A provider that runs the model.' })

@@ -30,7 +30,7 @@ export function createAutoModel (
         request,
         key: payer.key,
         mayUse,
-        conversation: conversation ?? request.prompt_cache_key ?? null,
+        conversation,
         candidates: null,
         availableNano
       })

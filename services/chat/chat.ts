@@ -5,12 +5,13 @@ import type { RequestsConfig } from '../catalogue/types.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { ChatAnswer, ChatProvider, CompletionAnswer, ProviderCall } from '../providers/provider.ts'
 import { createReport, type StreamReport } from '../providers/report.ts'
-import { isAbandoned, recordStreamEnd, type Drains } from '../requests/attempt.ts'
+import { countCalls, isAbandoned, recordStreamEnd, type Drains } from '../requests/attempt.ts'
 import { isPolicy, planFor, type Candidate, type Catalogue } from '../requests/candidates.ts'
 import { type Incoming } from '../requests/incoming.ts'
 import type { RequestHold, RequestHolds } from '../requests/request-hold.ts'
 import { setCandidate, type Trace, headersOf } from '../requests/trace.ts'
 import { tryCandidates, startDeadline } from '../requests/try-candidates.ts'
+import { conversationId } from '../shared/conversation.ts'
 import { GatewayError, UpstreamError } from '../shared/errors.ts'
 import { JsonText } from '../shared/json.ts'
 import { usdText } from '../shared/money.ts'
@@ -88,6 +89,7 @@ export function createChat (options: ChatOptions): Chat {
     const hold = holds(payer, requestId, { signal, dueMs: deadline.dueMs })
     const means = () => leastMeans(ledger, payer.chain)
     const covered: Covered = { by: null, quote: null, extras: null }
+    const calls = countCalls()
     let begunReport: StreamReport | null = null
     running++
     try {
@@ -108,18 +110,25 @@ export function createChat (options: ChatOptions): Chat {
           const quote = await hold.coverQuote(model.id, () => quoteChat(sale))
           Object.assign(covered, { by: candidate, quote })
         },
-        async ask ({ provider, deployment, model: { maxOutput } }, signal) {
+        async ask ({ provider, deployment, model: { maxOutput }, health }, signal) {
           const { outputLimit = null, held = null } = covered.quote ?? {}
           const bounds = { outputLimit, maxOutput, held }
           const call = { request, text, model: deployment.model, ...bounds, requestId, signal }
           begunReport = null
-          const answer = await ask(provider, call)
-          begunReport = answer.report
-          return await begun(answer)
+          calls.begin(health)
+          try {
+            const answer = await ask(provider, call)
+            begunReport = answer.report
+            return await begun(answer)
+          } catch (error) {
+            calls.failed(health)
+            throw error
+          }
         },
         tokensOf: answer => answer.kind === 'json' ? answer.report.usage?.completion ?? 0 : null,
         onFailure: (candidate, error) => onFailure(requestId, candidate, error),
-        random
+        random,
+        conversation: () => conversationId(payer.key, request, given.conversation)
       })
       const { candidate, answer } = attempt
       setCandidate(trace, candidate)
@@ -144,6 +153,7 @@ export function createChat (options: ChatOptions): Chat {
       throw signal.reason instanceof GatewayError ? signal.reason : error
     } finally {
       deadline.stop()
+      calls.end()
       settleAnswer(hold, covered, incoming)
       hold.end()
       if (hold.estimated !== null) trace.costNano = await hold.estimated

@@ -13,6 +13,8 @@ export interface Deployment {
   readonly name: DeploymentName
   readonly breaker: CircuitBreaker
   readonly statistics: DeploymentStatistics
+  /** Requests of this node that it works on now, streams until their end. */
+  calls: number
 }
 
 interface DeploymentsOptions {
@@ -40,7 +42,8 @@ export function createDeployments ({
     const created = {
       name: { provider, model },
       breaker: createCircuitBreaker({ config, random }),
-      statistics: createStatistics(clock)
+      statistics: createStatistics(clock),
+      calls: 0
     }
     known.set(keyOf(name), created)
     return created

@@ -74,6 +74,31 @@ function recordFailure ({ breaker, statistics }: Deployment, permit: Permit, err
   breaker.failed(permit, nowMs)
 }
 
+/** Counts the calls of one request at their deployments until they fail, or the request ends. */
+export function countCalls () {
+  const counted: Deployment[] = []
+
+  return {
+    begin (health: Deployment): void {
+      health.calls++
+      counted.push(health)
+    },
+
+    failed (health: Deployment): void {
+      const at = counted.indexOf(health)
+      // A call beside the one that answered may fail after the request has ended.
+      if (at === -1) return
+      counted.splice(at, 1)
+      health.calls--
+    },
+
+    end (): void {
+      for (const health of counted) health.calls--
+      counted.length = 0
+    }
+  }
+}
+
 interface DrainsOptions {
   /** What a closing gateway aborts when it has waited long enough. */
   running: ActiveSet<CallAbort>

@@ -134,22 +134,83 @@ function wrongKind (id: string, kind: Kind, asked: Kind): GatewayError {
 export function weightedOrder<C extends Pick<Candidate, 'deployment'>> (
   candidates: readonly C[], random: () => number
 ): readonly C[] {
+  return ordered(candidates, random, sortByRank)
+}
+
+/**
+ * The same order, but the same one for all requests of a conversation, on every node, by weighted rendezvous
+ * hashing: when a deployment is out, only its conversations move, and they return to it. A deployment with
+ * many more calls on this node than its share comes after the others of its priority.
+ * Source: Schindelhauer and Schomaker, "Weighted Distributed Hash Tables", 2005, the logarithmic method.
+ */
+export function conversationOrder<C extends Pick<Candidate, 'deployment' | 'health'>> (
+  candidates: readonly C[], conversation: string, nowMs: number
+): readonly C[] {
+  const hash = hashOf(conversation)
+  const uniform = ({ deployment: { provider, model } }: C): number =>
+    mix(hash ^ mix(hashOf(model, hashOf(provider)))) / 2 ** 32
+  return ordered(candidates, uniform, ranked => busyLast(sortByRank(ranked), nowMs))
+}
+
+interface Ranked<C> { candidate: C, rank: number }
+
+function ordered<C extends Pick<Candidate, 'deployment'>> (
+  candidates: readonly C[], uniform: (candidate: C) => number, sort: (ranked: Ranked<C>[]) => readonly C[]
+): readonly C[] {
   if (candidates.length < 2) return candidates
   const byPriority = Map.groupBy(candidates, ({ deployment }) => deployment.priority)
   const priorities = [...byPriority.keys()].toSorted((one, other) => one - other)
-  return priorities.flatMap(priority => shuffled(byPriority.get(priority) ?? [], random))
+  return priorities.flatMap(priority => {
+    const group = byPriority.get(priority) ?? []
+    if (group.length < 2) return group
+    return sort(group.map(candidate => ({ candidate, rank: rankOf(candidate, uniform(candidate)) })))
+  })
 }
 
-function shuffled<C extends Pick<Candidate, 'deployment'>> (candidates: readonly C[], random: () => number): C[] {
-  const left = [...candidates]
-  const order: C[] = []
-  while (left.length > 0) {
-    const total = left.reduce((sum, { deployment }) => sum + deployment.weight, 0)
-    let point = random() * total
-    const index = left.findIndex(({ deployment }) => (point -= deployment.weight) < 0)
-    order.push(...left.splice(Math.max(0, index), 1))
-  }
-  return order
+/** Exponentially distributed: among several, each is the least as often as its weight says. */
+function rankOf ({ deployment: { weight } }: Pick<Candidate, 'deployment'>, uniform: number): number {
+  return weight > 0 ? -Math.log(1 - uniform) / weight : Infinity
+}
+
+function sortByRank<C> (ranked: Ranked<C>[]): C[] {
+  // Not a difference: two infinite ranks have none.
+  return ranked.sort((one, other) => one.rank < other.rank ? -1 : one.rank > other.rank ? 1 : 0)
+    .map(({ candidate }) => candidate)
+}
+
+/** Calls beyond its share that a deployment always gets, and how many standard deviations more. */
+const spareCalls = 4
+const spareDeviations = 3
+
+/** Puts a deployment behind the others once it has more calls than chance would give it. */
+function busyLast<C extends Pick<Candidate, 'deployment' | 'health'>> (
+  order: readonly C[], nowMs: number
+): readonly C[] {
+  const ready = order.filter(({ deployment: { weight }, health: { breaker } }) =>
+    weight > 0 && breaker.state(nowMs) === 'ready')
+  const calls = ready.reduce((sum, { health }) => sum + health.calls, 1)
+  const weights = ready.reduce((sum, { deployment }) => sum + deployment.weight, 0)
+  const busy = ready.filter(({ deployment: { weight }, health }) => {
+    const share = calls * weight / weights
+    return health.calls >= share + spareDeviations * Math.sqrt(share) + spareCalls
+  })
+  if (busy.length === 0) return order
+  const isFree = (one: C): boolean => one.deployment.weight > 0 && !busy.includes(one)
+  return [...order.filter(isFree), ...busy, ...order.filter(({ deployment: { weight } }) => weight === 0)]
+}
+
+/** FNV-1a over UTF-16 units, going on from another hash. */
+function hashOf (text: string, from = 0x811c9dc5): number {
+  let hash = from
+  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193)
+  return hash
+}
+
+/** Spreads every bit over all others, as an unsigned number: the finalizer of MurmurHash3. */
+function mix (hash: number): number {
+  let mixed = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
+  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35)
+  return (mixed ^ (mixed >>> 16)) >>> 0
 }
 
 /** Whether a model id asks the gateway to choose. */

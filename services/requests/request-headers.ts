@@ -5,7 +5,10 @@ import { GatewayError } from '../shared/errors.ts'
 export interface RequestOptions {
   /** `x-tollgate-deadline-ms`: the longest the client waits; null if absent. */
   deadlineMs: number | null
-  /** `x-tollgate-conversation`: the client's own name of the conversation; null if absent. */
+  /**
+   * The client's own name of the conversation: `x-session-id`, `x-session-affinity` or
+   * `x-tollgate-conversation`, the first that is not empty; else null.
+   */
   conversation: string | null
   /** `x-tollgate-cache`; null if absent. */
   cache: CacheControl | null
@@ -31,7 +34,8 @@ export interface RetryOptions {
 
 export const cacheHeader = 'x-tollgate-cache'
 const deadlineHeader = 'x-tollgate-deadline-ms'
-const conversationHeader = 'x-tollgate-conversation'
+/** The first two are what coding agents and other gateways call it. */
+const conversationHeaders = ['x-session-id', 'x-session-affinity', 'x-tollgate-conversation'] as const
 const maxDeadlineMs = 86_400_000
 const maxCacheS = 7 * 86_400
 const maxConversationLength = 200
@@ -41,7 +45,7 @@ const maxKeyLength = 255
 export function readRequestOptions (headers: IncomingHttpHeaders): RequestOptions {
   return {
     deadlineMs: readDeadline(headers[deadlineHeader]),
-    conversation: textOf(headers[conversationHeader]).slice(0, maxConversationLength) || null,
+    conversation: readConversation(headers),
     cache: readCacheControl(headers[cacheHeader])
   }
 }
@@ -59,6 +63,14 @@ export function readRetryOptions (headers: IncomingHttpHeaders): RetryOptions {
     retryCount: Number.isInteger(retries) && retries > 0 ? retries : 0,
     clientTimeoutMs: timeoutS > 0 && Number.isFinite(timeoutS) ? timeoutS * 1000 : null
   }
+}
+
+function readConversation (headers: IncomingHttpHeaders): string | null {
+  for (const name of conversationHeaders) {
+    const value = headers[name]
+    if (typeof value === 'string' && value !== '') return value.slice(0, maxConversationLength)
+  }
+  return null
 }
 
 function readDeadline (value: string | string[] | undefined): number | null {

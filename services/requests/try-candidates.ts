@@ -3,7 +3,7 @@ import type { RequestsConfig } from '../catalogue/types.ts'
 import { GatewayError, UpstreamError } from '../shared/errors.ts'
 import type { Trace } from './trace.ts'
 import { attempt, type Attempt, type Call } from './attempt.ts'
-import { weightedOrder, type Candidate, type Plan } from './candidates.ts'
+import { conversationOrder, weightedOrder, type Candidate, type Plan } from './candidates.ts'
 import { isUnsure, meaningOf, mostTelling, unavailable } from './classify-failure.ts'
 import { hedge } from './hedge.ts'
 import { createRetrySchedule, type RetrySchedule } from './retry-schedule.ts'
@@ -30,6 +30,8 @@ export interface Search<C extends Candidate, Answer> extends Call<C, Answer> {
   onFailure (candidate: C, error: UpstreamError): void
   /** In [0, 1). */
   random: () => number
+  /** Identifies the conversation, which stays with its deployment; absent: the order is random. */
+  conversation?: () => string
 }
 
 /**
@@ -43,7 +45,7 @@ export async function tryCandidates<C extends Candidate, Answer> (
   const { plan, limits, random } = search
   const state: State = { failures: [], isCovered: false }
   const scheduleOf = (candidates: readonly C[], isFallback: boolean): RetrySchedule<C> => {
-    return createRetrySchedule(weightedOrder(candidates, random), limits, isFallback, random)
+    return createRetrySchedule(orderOf(candidates, search), limits, isFallback, random)
   }
   for (let round = 0; ; round++) {
     const schedule = scheduleOf(plan.asked, false)
@@ -56,6 +58,15 @@ export async function tryCandidates<C extends Candidate, Answer> (
     if (round >= limits.retries || !await waitForHalfOpen(search, schedule.skipped())) break
   }
   throw mostTelling(state.failures) ?? unavailable(plan.asked.map(({ health }) => health))
+}
+
+/** A single candidate needs no hash of the conversation. */
+function orderOf<C extends Candidate> (
+  candidates: readonly C[], { conversation, random }: Pick<Search<C, unknown>, 'conversation' | 'random'>
+): readonly C[] {
+  if (candidates.length < 2) return candidates
+  if (conversation === undefined) return weightedOrder(candidates, random)
+  return conversationOrder(candidates, conversation(), performance.now())
 }
 
 interface State {

@@ -1,4 +1,5 @@
 import type { ModelConfig, PolicyConfig } from '../catalogue/types.ts'
+import { conversationId } from '../shared/conversation.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { noModelQualifies } from './constraints.ts'
 import { filterCandidates } from './filter-candidates.ts'
@@ -9,7 +10,7 @@ import { tradeoffOf } from './policies.ts'
 import { createModelPool, type ModelPool } from './model-pool.ts'
 import { createTextAnalyzer } from './scoring/analyze-text.ts'
 import { loadWeights, type RouterWeights } from './scoring/weights.ts'
-import { conversationKey, createStickyModels, stick, type StickyModels } from './sticky.ts'
+import { createStickyModels, stick, type StickyModels } from './sticky.ts'
 import type { DeploymentStates, RoutingRequest, RouterDecision } from './types.ts'
 import type { FeedbackOffsets } from './feedback/types.ts'
 
@@ -74,7 +75,7 @@ export function createRouter (
 
     const request = extractFeatures(routing.request)
     const text = analyze(request.focus, request)
-    const conversation = conversationKey(routing.key, id, routing.conversation, routing.request)
+    const conversation = `${id} ${conversationId(routing.key, routing.request, routing.conversation)}`
     const sticky = request.hasAnswers ? stickyModels.get(conversation) : undefined
     const context = { request, text, deployments, weights }
     const { possible, excluded } = filterCandidates(

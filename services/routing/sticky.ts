@@ -1,9 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
 import type { RankedModel } from './rank.ts'
 import type { RequestFeatures } from './request-features.ts'
-import { fnvOffset, fnvPrime } from './text/vocabulary.ts'
-import { messageText } from './text/prompt-text.ts'
 import type { RoutingReason } from './types.ts'
 
 /** The model that answered a conversation last, and its estimated quality then. */
@@ -14,7 +11,7 @@ export type StickyModels = Pick<LRUCache<string, StickyModel>, 'get' | 'set' | '
 
 /** A ranked model leaves its conversation only when another one scores better by more than this. */
 const stickyMargin = 0.05
-const limits = { conversations: 20_000, idleMs: 3_600_000, hashedChars: 2000 }
+const limits = { conversations: 20_000, idleMs: 3_600_000 }
 
 export function createStickyModels (
   { clock = () => performance.now() }: { clock?: () => number } = {}
@@ -59,29 +56,4 @@ const reasons: Readonly<Record<string, RoutingReason>> = {
 
 function withFirst (first: RankedModel, ranked: readonly RankedModel[]): RankedModel[] {
   return [first, ...ranked.filter(other => other !== first)]
-}
-
-/**
- * Identifies a conversation of an API key and policy: by the name that the client gives, else by a hash of
- * the messages up to the first one of the user, which every later request repeats.
- */
-export function conversationKey (
-  key: string, policy: string, name: string | null, { messages }: ChatCompletionRequest
-): string {
-  if (name !== null) return `${key} ${policy} ${name}`
-  let fnv = fnvOffset
-  let polynomial = 17
-  for (const { role, content } of messages) {
-    if (role !== 'system' && role !== 'developer' && role !== 'user') continue
-    const text = messageText(content)
-    const end = Math.min(text.length, limits.hashedChars)
-    for (let at = 0; at < end; at++) {
-      const code = text.charCodeAt(at)
-      fnv = Math.imul(fnv ^ code, fnvPrime)
-      polynomial = Math.imul(polynomial, 31) + code | 0
-    }
-    polynomial = Math.imul(polynomial, 31) + text.length | 0
-    if (role === 'user') break
-  }
-  return `${key} ${policy} ${fnv >>> 0} ${polynomial >>> 0}`
 }

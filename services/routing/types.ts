@@ -18,7 +18,7 @@ export interface RoutingRequest {
   /** Id of the API key. */
   key: string
   mayUse (model: string): boolean
-  /** The client's own name of the conversation; null: identified by its first messages. */
+  /** The client's own name of the conversation, from a header; null: see `conversationId`. */
   conversation: string | null
   /** The only models to choose from; null: all that the policy allows. */
   candidates: readonly string[] | null
