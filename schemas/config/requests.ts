@@ -12,7 +12,9 @@ export const RequestsEntry = Type.Object({
   retry_unsure: flag('Whether to retry requests that the provider may have processed, and may charge for.', true),
   hedge_after_ms: Type.Optional(milliseconds('How long to wait for a deployment before a second one of the same ' +
     'price is called as well. The first response counts; both providers may charge. Default: never.')),
-  allow_dearer_fallbacks: flag('Whether a fallback may cost more than the requested model.', false)
+  allow_dearer_fallbacks: flag('Whether a fallback may cost more than the requested model.', false),
+  charge_broken_streams: flag('Whether a stream that its provider or the gateway breaks off is charged by an estimate ' +
+    'of what was delivered; otherwise it is free unless all of it was counted.', true)
 }, { ...strict, default: {}, description: 'Retries, fallbacks and time limits.' })
 export type RequestsConfig = Parsed<typeof RequestsEntry>
 

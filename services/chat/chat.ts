@@ -9,16 +9,15 @@ import { countCalls, isAbandoned, recordStreamEnd, type Drains } from '../reques
 import { isPolicy, planFor, type Candidate, type Catalogue } from '../requests/candidates.ts'
 import { type Incoming } from '../requests/incoming.ts'
 import type { RequestHold, RequestHolds } from '../requests/request-hold.ts'
-import { setCandidate, type Trace, headersOf } from '../requests/trace.ts'
+import { setCandidate, type Trace } from '../requests/trace.ts'
 import { tryCandidates, startDeadline } from '../requests/try-candidates.ts'
 import { conversationId } from '../shared/conversation.ts'
 import { GatewayError, UpstreamError } from '../shared/errors.ts'
 import { JsonText } from '../shared/json.ts'
-import { usdText } from '../shared/money.ts'
 import { peekFirst } from '../upstream/peek-first.ts'
 import type { AutoModel } from './auto-model.ts'
 import { extrasOf, isSame, onlyPriced, type Extras } from './request-checks.ts'
-import { encodeChunks } from './encode-chunks.ts'
+import { deliverAnswer } from './deliver-answer.ts'
 import { completeByChat } from './legacy.ts'
 
 export interface Chat {
@@ -137,8 +136,8 @@ export function createChat (options: ChatOptions): Chat {
       covered.by = candidate
       trace.maxTokens = covered.quote?.outputLimit ?? null
       trace.route = auto?.answered(candidate.model.id) ?? null
-      await deliver(incoming, answer, () => {
-        settleAnswer(hold, covered, incoming)
+      await deliverAnswer(incoming, answer, () => {
+        settleAnswer(hold, covered, incoming, limits)
         return hold.estimated
       })
       if (answer.kind !== 'json') {
@@ -154,7 +153,7 @@ export function createChat (options: ChatOptions): Chat {
     } finally {
       deadline.stop()
       calls.end()
-      settleAnswer(hold, covered, incoming)
+      settleAnswer(hold, covered, incoming, limits)
       hold.end()
       if (hold.estimated !== null) trace.costNano = await hold.estimated
       if (isAbandoned(signal) && request.stream !== true) options.onAbandoned(requestId, trace)
@@ -192,37 +191,27 @@ function isWorkLost (error: unknown): boolean {
   return error.kind === 'aborted' || (error.kind === 'timeout' && error.details.status === undefined)
 }
 
-/** Sends the answer. A whole one is settled before, so that the client finds it in its balance. */
-async function deliver (
-  { request, delivery, trace, signal }: Incoming<AnyRequest>, answer: Answer,
-  settleNow: () => Promise<number | null> | null
-): Promise<void> {
-  const headers = headersOf(trace, answer.report.dropped)
-  if (answer.kind === 'json') {
-    const estimate = settleNow()
-    if (estimate !== null) trace.costNano = await estimate
-    if (isAbandoned(signal)) return
-    if (trace.costNano !== null) headers['x-tollgate-cost'] = usdText(trace.costNano)
-    return delivery.json(headers, answer.body, answer.text)
-  }
-  if (answer.kind === 'bytes') return await delivery.stream(headers, answer.events)
-  const wantsUsage = request.stream_options?.include_usage === true
-  await delivery.stream(headers, encodeChunks(answer.chunks, answer.report, wantsUsage))
-}
-
 /**
  * Charges what was delivered. Nothing is charged for a stream that the provider or a closing gateway ended
- * before its first text.
+ * before its first text, or before its usage if the operator says so.
  */
 function settleAnswer (
   hold: RequestHold,
   { quote, by }: { quote: ChatQuote | null, by: Candidate | null },
-  { trace, signal }: Pick<Incoming<unknown>, 'trace' | 'signal'>
+  { trace, signal }: Pick<Incoming<unknown>, 'trace' | 'signal'>,
+  { chargeBrokenStreams }: Pick<RequestsConfig, 'chargeBrokenStreams'>
 ): void {
   const { report, failure } = trace
   if (quote === null || report === null) return
-  if (failure !== null && !isAbandoned(signal) && !hasOutput(report)) return
+  const isBroken = failure !== null && !isAbandoned(signal)
+  if (isBroken && !(chargeBrokenStreams ? hasOutput(report) : isCounted(report))) return
   trace.costNano = hold.settle(() => quote.chargeFor(report, by?.cost), trace.provider) ?? trace.costNano
+}
+
+/** Whether the provider has counted all of it. */
+function isCounted ({ usage, isPartial, delivered, calls }: StreamReport): boolean {
+  if (calls !== undefined) return calls.every(({ report }) => isCounted(report))
+  return usage !== null && !isPartial && delivered.isEmpty
 }
 
 /** Whether the provider has generated anything, as far as is known. */

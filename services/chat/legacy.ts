@@ -41,6 +41,7 @@ export async function completeByChat (
     try {
       const answer = await provider.chat(next)
       part.report = answer.report
+      report.dropped = [...new Set([...report.dropped, ...answer.report.dropped])]
       return answer
     } catch (error) {
       // A prompt at which the provider failed is free, but not one that it read before the client left.

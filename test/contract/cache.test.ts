@@ -31,7 +31,12 @@ const spent = async ({ app }: Gateway): Promise<number> => {
   return entries.reduce((sum, { amount }) => sum + amount, 0)
 }
 
-t.test('a repeated request gets the cached answer, byte for byte, for free', async t => {
+/** The answer as the cache gives it. */
+function free (answer: { usage: object }): object {
+  return { ...answer, usage: { ...answer.usage, cost: 0 } }
+}
+
+t.test('a repeated request gets the cached answer for free', async t => {
   const { upstream, gateway } = await start(t)
   const first = await ask(gateway, question, 'on')
   t.match(first, { status: 200, headers: { 'x-tollgate-cache': 'miss' } })
@@ -50,7 +55,7 @@ t.test('a repeated request gets the cached answer, byte for byte, for free', asy
       age: /^\d+$/
     }
   })
-  t.equal(second.text, first.text)
+  t.same(JSON.parse(second.text), free(JSON.parse(first.text)))
   t.equal(upstream.requests.length, 1)
   t.equal(await spent(gateway), cost)
   t.notMatch(await ask(gateway, question), { headers: { 'x-tollgate-cache': /./ } }, 'only who asks for it gets it')
@@ -63,7 +68,10 @@ t.test('a stream is replayed as a stream', async t => {
   const first = await ask(gateway, streamed, 'on')
   const second = await ask(gateway, streamed, 'on')
   t.match(second.headers, { 'content-type': /^text\/event-stream/, 'x-tollgate-cache': 'hit' })
-  t.equal(second.text, first.text)
+  const eventsIn = (text: string) => text.trim().split('\n\n').map(event => event.slice('data: '.length))
+  const events = eventsIn(first.text)
+  t.same(eventsIn(second.text).slice(0, -2), events.slice(0, -2))
+  t.same(JSON.parse(eventsIn(second.text).at(-2) ?? ''), free(JSON.parse(events.at(-2) ?? '')))
   t.ok(second.text.endsWith('data: [DONE]\n\n'))
   t.match(await ask(gateway, question, 'on'), { headers: { 'x-tollgate-cache': 'miss' } }, 'a whole answer is another one')
   t.equal(upstream.requests.length, 2)
@@ -109,5 +117,6 @@ t.test('legacy completions are cached too, separately from chat', async t => {
   const legacy = { model: 'chat', prompt: 'Hello', seed: 1 }
   const first = await ask(gateway, legacy, 'on', '/completions')
   const second = await ask(gateway, legacy, 'on', '/completions')
-  t.match(second, { status: first.status, headers: { 'x-tollgate-cache': 'hit' }, text: first.text })
+  t.match(second, { status: first.status, headers: { 'x-tollgate-cache': 'hit' } })
+  t.same(JSON.parse(second.text), free(JSON.parse(first.text)))
 })

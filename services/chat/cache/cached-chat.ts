@@ -3,6 +3,7 @@ import type { Delivery } from '../../requests/delivery.ts'
 import type { Incoming } from '../../requests/incoming.ts'
 import { cacheHeader, type CacheControl } from '../../requests/request-headers.ts'
 import type { Chat } from '../chat.ts'
+import { withoutCost } from '../deliver-answer.ts'
 import type { CachedAnswer, CachedAnswers } from './answers.ts'
 import { recording } from './recorder.ts'
 import { isDeterministic, requestKey, type KeyedRequest } from './request-key.ts'
@@ -53,7 +54,8 @@ export function createCachedChat (options: CachedChatOptions): Chat {
       const { model, provider, upstreamModel, failure } = trace
       if (!control.store || model === null || failure !== null) return
       const ttlMs = control.maxAgeMs ?? defaultTtlMs
-      answers.set(key, { ...answer, model, provider, upstreamModel, atMs: clock() }, ttlMs)
+      const bytes = withoutCost(answer.kind, answer.bytes)
+      answers.set(key, { ...answer, bytes, model, provider, upstreamModel, atMs: clock() }, ttlMs)
     })
     return serveNew({ ...incoming, delivery })
   }

@@ -1,0 +1,190 @@
+import type { ChatCompletionChunk, ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
+import type { Completion, CompletionRequest } from '../../schemas/openai/completions.ts'
+import type { ChatAnswer, CompletionAnswer, EventStream } from '../providers/provider.ts'
+import type { StreamReport } from '../providers/report.ts'
+import { isAbandoned } from '../requests/attempt.ts'
+import type { Incoming } from '../requests/incoming.ts'
+import { headersOf } from '../requests/trace.ts'
+import { isObject, type JsonObject } from '../shared/json.ts'
+import { usdFromNano, usdText } from '../shared/money.ts'
+import { doneEvent, encodeEvent, eventsIn } from '../upstream/sse.ts'
+
+/** Settles a request; resolves with its charge in nano-USD, null if that is not known. */
+type Settle = () => Promise<number | null>
+
+/**
+ * Sends an answer. A whole one is settled before, so that the client finds it in its balance; a stream whose
+ * client asked for usage is settled before its last chunk, which has the cost.
+ */
+export async function deliverAnswer (
+  { request, delivery, trace, signal }: Incoming<ChatCompletionRequest | CompletionRequest>,
+  answer: ChatAnswer | CompletionAnswer, settleNow: () => Promise<number | null> | null
+): Promise<void> {
+  async function settle (): Promise<number | null> {
+    const estimate = settleNow()
+    if (estimate !== null) trace.costNano = await estimate
+    return trace.costNano
+  }
+  const headers = headersOf(trace, answer.report.dropped)
+  if (answer.kind === 'json') {
+    const costNano = await settle()
+    if (isAbandoned(signal)) return
+    if (costNano === null) return delivery.json(headers, answer.body, answer.text)
+    headers['x-tollgate-cost'] = usdText(costNano)
+    const { body, text } = withCost(answer, costNano)
+    return delivery.json(headers, body, text)
+  }
+  const settleLast = request.stream_options?.include_usage === true ? settle : null
+  const { report } = answer
+  if (answer.kind === 'chunks') {
+    return await delivery.stream(headers, encodeChunks(answer.chunks, report, settleLast))
+  }
+  const { events } = answer
+  await delivery.stream(headers, settleLast === null ? events : withCostAtEnd(events, report, settleLast))
+}
+
+/** Costs that providers report to the operator. */
+const providerCosts = new Set(['cost', 'cost_details', 'cost_in_usd_ticks', 'estimated_cost', 'is_byok'])
+
+/**
+ * The usage with what the client was charged in USD, instead of what the provider says. Source of the field:
+ * openrouter.ai/docs, usage accounting, November 2026.
+ */
+function chargedUsage (usage: JsonObject, costNano: number | null): JsonObject {
+  const counts = Object.fromEntries(Object.entries(usage).filter(([name]) => !providerCosts.has(name)))
+  return costNano === null ? counts : { ...counts, cost: usdFromNano(costNano) }
+}
+
+/** The bytes of an answer that went to a client, as one that costs nothing. */
+export function withoutCost (kind: 'json' | 'events', bytes: Uint8Array): Uint8Array {
+  function free (text: string): string {
+    return JSON.stringify(withCost({ body: JSON.parse(text), text: null }, 0).body)
+  }
+  const text = Buffer.from(bytes).toString()
+  if (kind === 'json') return Buffer.from(free(text))
+  const start = 'data: '
+  const blocks = text.split('\n\n').map(block => {
+    const data = block.slice(start.length)
+    return block.startsWith(start) && withUsage(data) !== null ? start + free(data) : block
+  })
+  return Buffer.from(blocks.join('\n\n'))
+}
+
+interface Whole { body: object, text: string | null }
+
+/** A whole answer with its cost, if it has usage. */
+function withCost ({ body, text }: Whole, costNano: number): Whole {
+  const usage: unknown = Reflect.get(body, 'usage')
+  if (!isObject(usage)) return { body, text }
+  const hasOther = Object.keys(usage).some(name => providerCosts.has(name))
+  const spliced = text === null || hasOther ? null : spliceCost(text, costNano)
+  if (spliced !== null) return { body, text: spliced }
+  const costed = { ...body, usage: chargedUsage(usage, costNano) }
+  return { body: costed, text: text === null ? null : JSON.stringify(costed) }
+}
+
+/** Adds the cost to the text of an answer, faster than serializing it again; null where that is not safe. */
+function spliceCost (text: string, costNano: number): string | null {
+  const start = text.lastIndexOf('"usage"')
+  const brace = text.indexOf('{', start)
+  if (text[start - 1] === '\\') return null
+  try {
+    // Valid only if this is the key of a member of the outermost object, and no part of a string.
+    const { usage }: { usage: unknown } = JSON.parse(`{${text.slice(start)}`)
+    if (!isObject(usage) || Object.keys(usage).length === 0) return null
+  } catch {
+    return null
+  }
+  return `${text.slice(0, brace + 1)}"cost":${usdFromNano(costNano)},${text.slice(brace + 1)}`
+}
+
+type Chunk = ChatCompletionChunk | Completion
+
+/**
+ * Translated chunks as an OpenAI event stream. The last chunk carries the usage: it goes to the client only
+ * when that asked for it, in which case all others say `usage: null`.
+ */
+async function * encodeChunks (
+  chunks: AsyncIterable<Chunk>, report: StreamReport, settle: Settle | null
+): AsyncGenerator<Buffer, void, undefined> {
+  let last: Chunk | null = null
+  for await (const chunk of chunks) {
+    report.model ??= chunk.model
+    if (chunk.choices.length === 0) last = chunk
+    else yield encodeEvent(settle === null ? chunk : { ...chunk, usage: null })
+  }
+  if (settle !== null && last !== null) {
+    yield encodeEvent({ ...last, usage: chargedUsage(last.usage ?? {}, await settle()) })
+  }
+  yield doneEvent
+}
+
+/** An event stream whose usage comes in a last chunk of its own, with the cost. */
+function withCostAtEnd (events: EventStream, report: StreamReport, settle: Settle): EventStream {
+  let last: JsonObject | null = null
+  let isDone = false
+
+  /** What of a piece goes out at once. */
+  function visible (piece: Uint8Array): Uint8Array {
+    if (report.usage === null && !endsWithBracket(piece)) return piece
+    const kept: Buffer[] = []
+    for (const { event, data } of eventsIn(Buffer.from(piece))) {
+      const chunk = withUsage(data)
+      if (data === '[DONE]') isDone = true
+      else if (chunk === null) kept.push(eventOf(event, data))
+      else {
+        last = { ...chunk, choices: [] }
+        const hasChoices = Array.isArray(chunk.choices) && chunk.choices.length > 0
+        if (hasChoices) kept.push(encodeEvent({ ...chunk, usage: null }))
+      }
+    }
+    return Buffer.concat(kept)
+  }
+
+  async function end (): Promise<Buffer> {
+    const done = isDone ? [doneEvent] : []
+    if (last === null) return Buffer.concat(done)
+    const usage = chargedUsage(Object(last.usage), await settle())
+    return Buffer.concat([encodeEvent({ ...last, usage }), ...done])
+  }
+
+  return {
+    async * [Symbol.asyncIterator] () {
+      for await (const piece of events) yield visible(piece)
+      yield await end()
+    },
+    async pipeTo (sink) {
+      await events.pipeTo({
+        write (piece) {
+          const now = visible(piece)
+          return now.length === 0 || sink.write(now)
+        },
+        drained: () => sink.drained()
+      })
+      sink.write(await end())
+    }
+  }
+}
+
+const closingBracket = 0x5d
+
+/** Whether a piece may end with `data: [DONE]`. */
+function endsWithBracket (piece: Uint8Array): boolean {
+  return piece[piece.length - 3] === closingBracket
+}
+
+/** The chunk in the data of an event if it has usage, else null. */
+function withUsage (data: string): JsonObject | null {
+  if (!/"usage":\s*\{/.test(data)) return null
+  try {
+    const chunk: unknown = JSON.parse(data)
+    return isObject(chunk) && isObject(chunk.usage) ? chunk : null
+  } catch {
+    return null // The provider's fault, which passes.
+  }
+}
+
+function eventOf (event: string, data: string): Buffer {
+  const name = event === 'message' ? '' : `event: ${event}\n`
+  return Buffer.from(`${name}${data.split('\n').map(line => `data: ${line}\n`).join('')}\n`)
+}
