@@ -7,7 +7,9 @@ const upstreamModel = "The provider's name for the model. Default: the id of the
 
 const tokenPrices = {
   cache_read: Type.Optional(usdPerMillion('prompt tokens read from the prompt cache')),
-  cache_write: Type.Optional(usdPerMillion('prompt tokens written to the prompt cache'))
+  cache_write: Type.Optional(usdPerMillion('prompt tokens written to the prompt cache')),
+  cache_write_1h: Type.Optional(usdPerMillion(
+    'prompt tokens written to a cache for an hour. Default: the greater of `cache_write` and twice `input`'))
 }
 
 const TierEntry = Type.Object({

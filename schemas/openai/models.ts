@@ -7,6 +7,7 @@ const Pricing = Type.Object({
   output: usd('1 million completion tokens'),
   cache_read: usd('1 million prompt tokens that were cached; absent: as input'),
   cache_write: usd('1 million prompt tokens put into the cache; absent: as input'),
+  cache_write_1h: usd('1 million prompt tokens put into the cache for an hour'),
   image: usd('image'),
   second: usd('second of video'),
   search: usd('web search; absent: requests that search are refused'),
@@ -15,7 +16,8 @@ const Pricing = Type.Object({
     input: Type.String(),
     output: Type.String(),
     cache_read: usd('1 million prompt tokens that were cached'),
-    cache_write: usd('1 million prompt tokens put into the cache')
+    cache_write: usd('1 million prompt tokens put into the cache'),
+    cache_write_1h: usd('1 million prompt tokens put into the cache for an hour')
   }), { description: 'Prices of requests with this `service_tier`; other tiers are refused.' }))
 }, { description: 'What is absent has no price. The names and units are those of `price` in gateway.yaml.' })
 

@@ -9,7 +9,7 @@ import { outputLimitOf, promptsOf } from '../shared/request-fields.ts'
 import type { Charge, Quote } from './charge.ts'
 import { estimateWithin } from './estimate-usage.ts'
 import {
-  maxCost, serviceTierPriceOf, tokenCostNano, tokenPriceOf, type MaxCost, type TokenPrice
+  costsNothing, maxCost, serviceTierPriceOf, tokenCostNano, tokenPriceOf, type MaxCost, type TokenPrice
 } from './token-price.ts'
 import { reportedSum } from './provider-cost.ts'
 
@@ -28,6 +28,8 @@ export interface ChatSale {
   tier?: string | null
   /** Whether the provider searches the web for this request. */
   searches?: boolean
+  /** Whether a part of the prompt is put into a cache for an hour. */
+  longCache?: boolean
 }
 
 export interface ChatQuote extends Quote<StreamReport> {
@@ -39,17 +41,17 @@ export interface ChatQuote extends Quote<StreamReport> {
 
 /** Prices a request for text. Throws GatewayError 400 for a model without a price. */
 export async function quoteChat (sale: ChatSale): Promise<ChatQuote> {
-  const { request, bodyBytes, model, lengths, searches = false } = sale
+  const { request, bodyBytes, model, lengths, searches = false, longCache = false } = sale
   const standard = tokenPriceOf({ id: model.id, price: sale.price })
   const asked = tierPrice(sale, sale.tier)
   const searchNano = searches ? promptsOf(request) * mostSearchesNano(sale) : 0
-  if (searchNano === 0 && isFree(standard) && (asked === null || isFree(asked))) {
+  if (searchNano === 0 && costsNothing(standard) && (asked === null || costsNothing(asked))) {
     return toQuote(sale, standard, { maxNano: 0, outputLimit: null, held: null })
   }
   const isUnlimited = outputLimitOf(request) === null
   const means = isUnlimited ? await sale.means() : noMeans
   const expectedTokens = isUnlimited ? lengths.expected(model.id) : 0
-  const input = { request, bodyBytes, model, means, expectedTokens, searches }
+  const input = { request, bodyBytes, model, means, expectedTokens, searches, longCache }
   const usual = maxCost({ ...input, price: standard })
   // A provider may serve the standard tier instead, which its answer says.
   const most = asked === null ? usual : greater(usual, maxCost({ ...input, price: asked }))
@@ -86,12 +88,6 @@ function mostSearchesNano ({ price }: ChatSale): number {
 }
 
 const noMeans: AccountMeans = { availableNano: 0, unspentNano: 0 }
-
-function isFree (price: TokenPrice): boolean {
-  const { inputPico, outputPico, audioInputPico = 0, audioOutputPico = 0, tiers } = price
-  return inputPico === 0 && outputPico === 0 && audioInputPico === 0 && audioOutputPico === 0 &&
-    (tiers === undefined || tiers.every(isFree))
-}
 
 /** What one call of a provider has used, and the service tier that it says it was served at. */
 type Used = Pick<StreamReport, 'serviceTier'> & { usage: Usage }
@@ -177,10 +173,12 @@ function withCosts (charge: Charge, sale: ChatSale, cost: Price | null, calls: r
 }
 
 function countsOf (usage: Usage): Record<string, number> {
-  const { prompt, completion, cachedRead, cacheWrite, reasoning, audioInput, audioOutput, searches } = usage
+  const { prompt, completion, cachedRead, cacheWrite, cacheWrite1h } = usage
+  const { reasoning, audioInput, audioOutput, searches } = usage
   const counts: Record<string, number> = { prompt, completion }
   if (cachedRead !== undefined) counts.cachedRead = cachedRead
   if (cacheWrite !== undefined) counts.cacheWrite = cacheWrite
+  if (cacheWrite1h !== undefined) counts.cacheWrite1h = cacheWrite1h
   if (reasoning !== undefined) counts.reasoning = reasoning
   if (audioInput !== undefined) counts.audioInput = audioInput
   if (audioOutput !== undefined) counts.audioOutput = audioOutput

@@ -19,12 +19,16 @@ interface Rates {
   outputPico: number
   cacheReadPico: number
   cacheWritePico: number
+  /** Absent: a cache for an hour costs as much as one for five minutes. */
+  cacheWrite1hPico?: number
   /** Absent: audio costs as much as text. */
   audioInputPico?: number
   audioOutputPico?: number
 }
 
-type RatesOfPrice = Partial<Pick<Price, 'cacheReadPico' | 'cacheWritePico' | 'audioInputPico' | 'audioOutputPico'>>
+type RatesOfPrice = Partial<Pick<
+  Price, 'cacheReadPico' | 'cacheWritePico' | 'cacheWrite1hPico' | 'audioInputPico' | 'audioOutputPico'
+>>
 
 interface TokenTier extends Rates { aboveTokens: number }
 
@@ -58,22 +62,32 @@ function toRates (price: RatesOfPrice, inputPico: number, outputPico: number): R
     inputPico,
     outputPico,
     cacheReadPico: price.cacheReadPico ?? inputPico,
-    cacheWritePico: price.cacheWritePico ?? inputPico
+    cacheWritePico: price.cacheWritePico ?? inputPico,
+    cacheWrite1hPico: price.cacheWrite1hPico ?? hourCachePico(inputPico, price.cacheWritePico)
   }
   if (price.audioInputPico != null) rates.audioInputPico = price.audioInputPico
   if (price.audioOutputPico != null) rates.audioOutputPico = price.audioOutputPico
   return rates
 }
 
+/**
+ * What a token put into a cache for an hour costs unless its price is set: Anthropic charges twice the input
+ * price, and 1.25 times for five minutes. Source: platform.claude.com, "Prompt caching", November 2026.
+ */
+export function hourCachePico (inputPico: number, cacheWritePico: number | null = null): number {
+  return Math.max(2 * inputPico, cacheWritePico ?? 0)
+}
+
 /** Audio has no tiers of its own: it costs at least its base rate and at least the tier's text rate. */
 function toTier (price: PriceTier, base: Rates): TokenTier {
-  const { aboveTokens, inputPico, outputPico, cacheReadPico, cacheWritePico } = price
+  const { aboveTokens, inputPico, outputPico, cacheReadPico, cacheWritePico, cacheWrite1hPico } = price
   const tier: TokenTier = {
     aboveTokens,
     inputPico,
     outputPico,
     cacheReadPico: cacheReadPico ?? inputPico,
-    cacheWritePico: cacheWritePico ?? inputPico
+    cacheWritePico: cacheWritePico ?? inputPico,
+    cacheWrite1hPico: cacheWrite1hPico ?? hourCachePico(inputPico, cacheWritePico)
   }
   if (base.audioInputPico !== undefined) tier.audioInputPico = Math.max(base.audioInputPico, inputPico)
   if (base.audioOutputPico !== undefined) tier.audioOutputPico = Math.max(base.audioOutputPico, outputPico)
@@ -100,8 +114,13 @@ export function highestRates (price: TokenPrice, promptTokens: number): Rates {
 }
 
 const rateNames = [
-  'inputPico', 'outputPico', 'cacheReadPico', 'cacheWritePico', 'audioInputPico', 'audioOutputPico'
+  'inputPico', 'outputPico', 'cacheReadPico', 'cacheWritePico', 'cacheWrite1hPico', 'audioInputPico', 'audioOutputPico'
 ] as const
+
+/** Whether nothing costs anything, at any length. */
+export function costsNothing (price: TokenPrice): boolean {
+  return rateNames.every(rate => (price[rate] ?? 0) === 0) && (price.tiers?.every(costsNothing) ?? true)
+}
 
 /** The cost of a call in nano-USD: an exact sum in pico-USD, rounded up once, see `nanoFromPico`. */
 export function tokenCostNano (usage: Usage, price: TokenPrice): number {
@@ -110,6 +129,9 @@ export function tokenCostNano (usage: Usage, price: TokenPrice): number {
   const written = Math.min(usage.cacheWrite ?? 0, usage.prompt - read)
   let pico = (usage.prompt - read - written) * rates.inputPico + read * rates.cacheReadPico +
     written * rates.cacheWritePico + usage.completion * rates.outputPico
+  if (usage.cacheWrite1h !== undefined && rates.cacheWrite1hPico !== undefined) {
+    pico += Math.min(usage.cacheWrite1h, written) * (rates.cacheWrite1hPico - rates.cacheWritePico)
+  }
   if (usage.audioInput !== undefined && rates.audioInputPico !== undefined) {
     // Cached audio is reported among the cached tokens, so only the rest can be charged as audio.
     const audio = Math.min(usage.audioInput, usage.prompt - read - written)
@@ -155,6 +177,8 @@ interface MaxCostInput {
   expectedTokens: number
   /** Whether the provider searches the web, which adds what it finds to the prompt. */
   searches?: boolean
+  /** Whether a part of the prompt is put into a cache for an hour. */
+  longCache?: boolean
 }
 
 /** The shortest output limit that is worth a call. */
@@ -170,7 +194,7 @@ export function maxCost (input: MaxCostInput): MaxCost {
   const rates = highestRates(input.price, prompt)
   const { outputPico: textPico, audioOutputPico = 0 } = rates
   const outputPico = wantsAudio(request) ? Math.max(textPico, audioOutputPico) : textPico
-  const inputNano = nanoFromPico(prompt * highestInput(rates, request))
+  const inputNano = nanoFromPico(prompt * highestInput(rates, input))
   const limit = outputLimitOf(request)
   const modelMax = model.maxOutput ?? model.contextWindow
   const output = limit === null
@@ -188,8 +212,8 @@ export function maxCost (input: MaxCostInput): MaxCost {
 }
 
 /** The highest input rate of this request; writing to a cache may cost more than plain input. */
-function highestInput (rates: ReturnType<typeof highestRates>, request: MaxCostInput['request']): number {
-  const text = Math.max(rates.inputPico, rates.cacheWritePico)
+function highestInput (rates: Rates, { request, longCache = false }: MaxCostInput): number {
+  const text = Math.max(rates.inputPico, rates.cacheWritePico, longCache ? rates.cacheWrite1hPico ?? 0 : 0)
   return rates.audioInputPico !== undefined && hasAudio(request) ? Math.max(text, rates.audioInputPico) : text
 }
 

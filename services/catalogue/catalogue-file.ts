@@ -37,6 +37,7 @@ export interface CataloguePrice {
   outputPico: number
   cacheReadPico?: number
   cacheWritePico?: number
+  cacheWrite1hPico?: number
   audioInputPico?: number
   audioOutputPico?: number
 }

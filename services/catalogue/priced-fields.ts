@@ -146,12 +146,20 @@ export interface FieldPricing {
   /** By their folded names, see `foldName`; without those the operator allows. */
   readonly fields: ReadonlyMap<string, PricedField>
   /**
-   * Whether `cache_control` with a longer time to live is refused: such servers pass it on to models that
-   * charge more for it.
+   * What happens to `cache_control` with a longer time to live: `refused` where a server passes it on to
+   * models that charge more for it and does not say how many tokens; `priced` where it says so.
    */
-  readonly limitsCacheLifetime: boolean
+  readonly cacheLifetime: 'refused' | 'priced' | 'ignored'
   /** Whether a model searches the web for every answer, by its name at the provider. */
   alwaysSearches (model: string): boolean
+}
+
+/**
+ * Anthropic's adapter sends only what it translates, with the lifetime of caches: tokens written for an hour
+ * are counted apart. Source: @anthropic-ai/sdk 1.12.0, CacheControlEphemeral and CacheCreation.
+ */
+export const anthropicPricing: FieldPricing = {
+  fields: new Map(), cacheLifetime: 'priced', alwaysSearches: () => false
 }
 
 /** The pricing of the fields of one provider. */
@@ -166,7 +174,7 @@ export function fieldPricing (
   return {
     // Of two rows with the same name the first counts.
     fields: new Map(fields.toReversed().map(field => [foldName(field.name), field])),
-    limitsCacheLifetime: (isOpen || dialect === 'openrouter') && !isAllowed('cache_control'),
+    cacheLifetime: (isOpen || dialect === 'openrouter') && !isAllowed('cache_control') ? 'refused' : 'ignored',
     alwaysSearches: model => pattern !== null && pattern.test(model)
   }
 }

@@ -58,6 +58,8 @@ export interface Price {
   cacheWritePico: number | null
   imageNano: number | null
   secondNano: number | null
+  /** Tokens put into a cache for an hour; absent or null: see `hourCachePico`. */
+  cacheWrite1hPico?: number | null
   /** Audio tokens; absent or null: the price of other tokens. */
   audioInputPico?: number | null
   audioOutputPico?: number | null
@@ -84,6 +86,7 @@ export interface PriceTier {
   outputPico: number
   cacheReadPico?: number | null
   cacheWritePico?: number | null
+  cacheWrite1hPico?: number | null
 }
 
 /** What an image model supports, and its prices. Null: not known, so the provider decides. */

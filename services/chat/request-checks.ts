@@ -114,7 +114,7 @@ function refuseField (path: readonly string[], why: string): never {
 type AnyRequest = ChatCompletionRequest | CompletionRequest
 
 /** What a request asks of one candidate at a price beside that of the tokens. */
-export interface Extras { tier: string | null, searches: boolean }
+export interface Extras { tier: string | null, searches: boolean, longCache: boolean }
 
 /**
  * Leaves out the candidates that would do something for a request which has no price there, or would run
@@ -141,12 +141,14 @@ function * pricedFallbacks<C extends Candidate> (
   }
 }
 
-/** The service tier and the searches that a candidate is asked for, both priced. */
+/** The service tier, the searches and the long caching that a candidate is asked for, all priced. */
 export function extrasOf (
   request: AnyRequest, { provider: { pricing }, deployment }: Pick<Candidate, 'provider' | 'deployment'>
 ): Extras {
-  const extras: Extras = { tier: null, searches: pricing?.alwaysSearches(deployment.model) ?? false }
+  const searches = pricing?.alwaysSearches(deployment.model) ?? false
+  const extras: Extras = { tier: null, searches, longCache: false }
   if (pricing === undefined) return extras
+  if (pricing.cacheLifetime === 'priced') extras.longCache = hasCacheLifetime(request)
   for (const { field, value } of fieldsAsked(request, pricing)) {
     if (field.effect === 'tier') extras.tier = String(value)
     if (isSearch(field, value)) extras.searches = true
@@ -156,7 +158,7 @@ export function extrasOf (
 
 /** Whether two candidates are asked for the same. */
 export function isSame (one: Extras, other: Extras | null): boolean {
-  return one.tier === other?.tier && one.searches === other.searches
+  return one.tier === other?.tier && one.searches === other.searches && one.longCache === other.longCache
 }
 
 function isSearch (field: PricedField, value: unknown): boolean {
@@ -179,7 +181,7 @@ function refusalOf (request: AnyRequest, candidate: Candidate): GatewayError | n
     const refusal = fieldRefusal(asked, id, price)
     if (refusal !== null) return refusal
   }
-  return pricing.limitsCacheLifetime && hasCacheLifetime(request)
+  return pricing.cacheLifetime === 'refused' && hasCacheLifetime(request)
     ? refusedField('cache_control.ttl', { name: 'cache_control', effect: 'price' })
     : null
 }
@@ -201,6 +203,7 @@ function fieldRefusal ({ field, path, value }: AskedField, model: string, price:
 
 /** The fields of a request that a provider has priced, with values that are not harmless. */
 function fieldsAsked (request: AnyRequest, { fields }: FieldPricing): readonly AskedField[] {
+  if (fields.size === 0) return noFields
   const listed: Record<string, unknown> = request
   const extras = extraFields(request)
   if (extras.length === 0 && listedNames.every(([name]) => listed[name] == null)) return noFields
@@ -228,12 +231,18 @@ function wantsAudio (request: AnyRequest): boolean {
 /** Whether a part of the prompt is to be cached for longer than the five minutes of the usual price. */
 function hasCacheLifetime (request: AnyRequest): boolean {
   if (!('messages' in request)) return false
-  const cached: object[] = [request, ...request.messages, ...request.tools ?? []]
-  for (const { content } of request.messages) if (Array.isArray(content)) cached.push(...content)
-  return cached.some(part => {
-    const control: unknown = Reflect.get(part, 'cache_control')
-    return isObject(control) && control.ttl !== undefined && control.ttl !== '5m'
-  })
+  if (isCachedLong(request)) return true
+  for (const message of request.messages) {
+    if (isCachedLong(message)) return true
+    if (Array.isArray(message.content) && message.content.some(isCachedLong)) return true
+  }
+  return request.tools?.some(tool => isCachedLong(tool) || (tool.type === 'function' && isCachedLong(tool.function))) ??
+    false
+}
+
+function isCachedLong (part: object): boolean {
+  const control: unknown = Reflect.get(part, 'cache_control')
+  return isObject(control) && control.ttl !== undefined && control.ttl !== '5m'
 }
 
 function unpriced (param: string, why: string, form: string): GatewayError {

@@ -32,6 +32,7 @@ function describePrice (price: Price) {
     output: usdPerMillion(price.outputPico),
     cache_read: usdPerMillion(price.cacheReadPico),
     cache_write: usdPerMillion(price.cacheWritePico),
+    cache_write_1h: usdPerMillion(price.cacheWrite1hPico ?? null),
     image: price.imageNano === null ? null : usdText(price.imageNano),
     second: price.secondNano === null ? null : usdText(price.secondNano),
     search: price.searchNano == null ? null : usdText(price.searchNano),
@@ -46,7 +47,8 @@ function describeServiceTier (tier: ServiceTierPrice) {
     input: usdText(inputPico * 1000),
     output: usdText(outputPico * 1000),
     cache_read: usdPerMillion(cacheReadPico),
-    cache_write: usdPerMillion(cacheWritePico)
+    cache_write: usdPerMillion(cacheWritePico),
+    cache_write_1h: usdPerMillion(tier.cacheWrite1hPico ?? null)
   })
 }
 

@@ -1,5 +1,5 @@
 import type { Protocol } from '../../schemas/config/providers.ts'
-import { fieldPricing } from '../catalogue/priced-fields.ts'
+import { anthropicPricing, fieldPricing } from '../catalogue/priced-fields.ts'
 import type { ProviderConfig } from '../catalogue/types.ts'
 import type { Download } from '../media/media.ts'
 import type { Deadlines } from '../shared/timers.ts'
@@ -76,13 +76,18 @@ export function createProvider (
   const { chat, images, videos } = typeof row === 'function' ? row(config) : row
   return {
     id,
-    ...(config.protocol === 'openai' ? { pricing: fieldPricing(config) } : {}),
+    ...pricingOf(config),
     ...chat?.(open(timeouts)),
     // An image's first byte arrives when the image is finished.
     images: images?.(open({ ...timeouts, firstByteMs: timeouts.totalMs })),
     videos: videos?.(open(timeouts)),
     close: async () => { await Promise.all(connections.map(connection => connection.close())) }
   }
+}
+
+function pricingOf (config: ProviderConfig): Pick<Provider, 'pricing'> {
+  if (config.protocol === 'openai') return { pricing: fieldPricing(config) }
+  return config.protocol === 'anthropic' ? { pricing: anthropicPricing } : {}
 }
 
 export type Providers = ReturnType<typeof createProviders>

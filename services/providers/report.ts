@@ -7,6 +7,8 @@ export interface Usage {
   completion: number
   cachedRead?: number
   cacheWrite?: number
+  /** Those of `cacheWrite` that are kept for an hour. */
+  cacheWrite1h?: number
   reasoning?: number
   /** Audio tokens among `prompt` and `completion`; absent: charged as text. */
   audioInput?: number
@@ -217,6 +219,7 @@ export function readUsage (body: JsonObject, path: readonly string[] = ['usage']
     completion,
     cachedRead: tokenCount(promptDetails.cached_tokens) ?? tokenCount(usage.prompt_cache_hit_tokens),
     cacheWrite: tokenCount(promptDetails.cache_write_tokens),
+    ...hourCacheIn(promptDetails.cache_write_1h_tokens),
     reasoning: tokenCount(completionDetails.reasoning_tokens),
     ...audioIn(promptDetails.audio_tokens, completionDetails.audio_tokens)
   }
@@ -225,6 +228,11 @@ export function readUsage (body: JsonObject, path: readonly string[] = ['usage']
 /** The value at a path of keys; undefined if there is none. */
 export function valueAt (body: JsonObject, path: readonly string[]): unknown {
   return path.reduce<unknown>((found, key) => isObject(found) ? found[key] : undefined, body)
+}
+
+function hourCacheIn (written: unknown): Pick<Usage, 'cacheWrite1h'> {
+  const cacheWrite1h = tokenCount(written)
+  return cacheWrite1h === undefined ? {} : { cacheWrite1h }
 }
 
 /** Most answers report zero audio tokens. */

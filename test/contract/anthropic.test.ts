@@ -1,5 +1,7 @@
 import t, { type Test } from 'tap'
+import OpenAI from 'openai'
 import { configFromEnvironment } from '../../services/config/environment/environment.ts'
+import { usdText } from '../../services/shared/money.ts'
 import { configFor, providerAt, startGateway, type Gateway } from '../helper.ts'
 import { refusal, reply, startAnthropic } from '../servers/anthropic.ts'
 import type { AnthropicServer } from '../servers/anthropic.ts'
@@ -127,6 +129,72 @@ t.test('every token is charged at its price, whole or streamed', async t => {
   t.equal(await spent(), '0.0027675')
 })
 
+t.test('caches for an hour have a price of their own, which is held, charged and booked', async t => {
+  const { gateway, server } = await started(t)
+  const openai = new OpenAI({ baseURL: gateway.url, apiKey: gateway.key, maxRetries: 0 })
+  const long = { cache_control: { type: 'ephemeral', ttl: '1h' } }
+  const short = { cache_control: { type: 'ephemeral', ttl: '5m' } }
+  const body = {
+    model: 'anthropic/claude-sonnet-4-5',
+    messages: [
+      { role: 'system' as const, content: [{ type: 'text' as const, text: 'Be kind.', ...long }] },
+      { role: 'user' as const, content: [{ type: 'text' as const, text: 'Hi', ...short }] }
+    ],
+    max_tokens: 100
+  }
+  const counted = {
+    input_tokens: 3,
+    cache_read_input_tokens: 20,
+    cache_creation_input_tokens: 50,
+    cache_creation: { ephemeral_5m_input_tokens: 10, ephemeral_1h_input_tokens: 40 },
+    output_tokens: 90
+  }
+  // 3 × $3 + 20 × $0.30 + 10 × $3.75 + 40 × $6 + 90 × $15, each per million.
+  const costNano = 9_000 + 6_000 + 37_500 + 240_000 + 1_350_000
+  const details = { cached_tokens: 20, cache_write_tokens: 50, cache_write_1h_tokens: 40 }
+  server.script(reply({ usage: counted }), reply({ usage: counted }))
+
+  const { data: whole, response } = await openai.chat.completions.create(body).withResponse()
+  t.equal(response.headers.get('x-tollgate-cost'), '0.0016425')
+  t.equal(response.headers.get('x-tollgate-dropped-params'), null)
+  t.match(whole.usage, { prompt_tokens: 73, prompt_tokens_details: details })
+  t.match(posted({ gateway, server }).at(-1), { system: [long], messages: [{ content: [short] }] })
+  t.equal(server.requests.at(-1)?.headers['anthropic-beta'], undefined, 'no beta header')
+  const streamed = openai.chat.completions.stream({ ...body, stream_options: { include_usage: true } })
+  t.match(await streamed.totalUsage(), { prompt_tokens: 73 })
+  t.match((await streamed.finalChatCompletion()).usage, { prompt_tokens_details: details })
+
+  await gateway.line(() => gateway.lines.filter(({ costUsd }) => costUsd === 0.0016425).length === 2)
+  await gateway.app.ledger.flush()
+  const entries = await gateway.app.store.all<{ amount: number, usage: string }>(
+    "select amount, usage from entry where kind = 'usage' order by seq")
+  t.strictSame(entries.map(({ amount }) => amount), [costNano, costNano])
+  const counts = { prompt: 73, completion: 90, cachedRead: 20, cacheWrite: 50, cacheWrite1h: 40 }
+  for (const { usage } of entries) t.match(JSON.parse(usage), counts)
+})
+
+t.test('a prompt that is all written to a cache for an hour costs no more than was held', async t => {
+  const { gateway, server } = await started(t)
+  const text = 'word '.repeat(2000)
+  const control = { cache_control: { type: 'ephemeral', ttl: '1h' } }
+  const messages = [{ role: 'user', content: [{ type: 'text', text, ...control }] }]
+  const body = JSON.stringify({ model: 'anthropic/claude-sonnet-4-5', messages, max_tokens: 1 })
+  const all = body.length
+  server.script(reply({
+    usage: {
+      input_tokens: 0,
+      cache_creation_input_tokens: all,
+      cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: all },
+      output_tokens: 1
+    }
+  }))
+  const answer = await fetch(`${gateway.url}/chat/completions`, { method: 'POST', headers: gateway.headers, body })
+  await answer.text()
+  t.equal(answer.headers.get('x-tollgate-cost'), usdText(all * 6000 + 15_000), 'all of it')
+  await gateway.app.ledger.flush()
+  t.same(await gateway.app.store.all("select * from entry where kind = 'suspense'"), [])
+})
+
 t.test('models are listed under both names, with prices, from all pages', async t => {
   const { gateway, server } = pair
   server.pageSize = 3
@@ -134,7 +202,8 @@ t.test('models are listed under both names, with prices, from all pages', async 
   const answer = await fetch(`${gateway.url}/models`, { headers: gateway.headers })
   const { data } = Object(await answer.json())
   const model = data.find(({ id }: { id: string }) => id === 'anthropic/claude-sonnet-4-5-20250929')
-  t.match(model, { pricing: { input: '3', output: '15', cache_read: '0.3', cache_write: '3.75' }, context_window: 200_000 })
+  const caches = { cache_read: '0.3', cache_write: '3.75', cache_write_1h: '6' }
+  t.match(model, { pricing: { input: '3', output: '15', ...caches }, context_window: 200_000 })
   t.equal(data.filter(({ id }: { id: string }) => id.startsWith('anthropic/')).length, 14)
   t.match(gateway.app.models.resolve('claude-opus-4-6')?.deployments, [{ provider: 'anthropic', model: 'claude-opus-4-6' }])
   t.match(gateway.app.models.resolve('claude-of-tomorrow')?.deployments, [{ provider: 'anthropic', model: 'claude-of-tomorrow' }])

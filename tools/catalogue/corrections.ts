@@ -1,5 +1,6 @@
+import { hourCachePico } from '../../services/billing/token-price.ts'
 import { anthropicTraitsOf } from '../../services/providers/anthropic/model-traits.ts'
-import type { CatalogueFile, CatalogueRow, Feature } from '../../services/catalogue/catalogue-file.ts'
+import type { CatalogueFile, CataloguePrice, CatalogueRow, CatalogueTier, Feature } from '../../services/catalogue/catalogue-file.ts'
 
 /** What the source says of a model and the provider's API does not do, or the other way round. */
 interface Correction {
@@ -51,7 +52,17 @@ function correctedRow (provider: string, name: string, row: CatalogueRow): Catal
     const features = order.filter(one => one === add || (result.features.includes(one) && one !== remove))
     result = { ...result, kind, features, ...(temperature === undefined ? {} : { temperature }) }
   }
-  return result
+  return provider === 'anthropic' ? withHourCache(result) : result
+}
+
+/** The source has the price of caches for five minutes alone. */
+function withHourCache (row: CatalogueRow): CatalogueRow {
+  const { price, tiers } = row
+  if (price?.cacheWritePico === undefined) return row
+  const add = <Rates extends CataloguePrice | CatalogueTier>(rates: Rates): Rates => {
+    return { ...rates, cacheWrite1hPico: hourCachePico(rates.inputPico, rates.cacheWritePico) }
+  }
+  return { ...row, price: add(price), ...(tiers && { tiers: tiers.map(add) }) }
 }
 
 const order: readonly Feature[] = ['tools', 'json_schema', 'reasoning']

@@ -33,7 +33,7 @@ function isMoney (schema: TSchema): schema is TSchema & { [moneyUnit]: MoneyUnit
 }
 
 function camelCase (key: string): string {
-  return key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+  return key.replace(/_([a-z\d])/g, (_, letter: string) => letter.toUpperCase())
 }
 
 const largestUsd = Math.floor(Number.MAX_SAFE_INTEGER / 1e9)

@@ -123,10 +123,17 @@ function cached<One extends Block> (blocks: One[], from: object, dropped: Set<st
   return [...blocks.slice(0, -1), { ...last, cache_control: control }]
 }
 
-/** Reads `cache_control` or `prompt_cache_breakpoint`. Longer TTLs are dropped: their writes cost more. */
+/**
+ * Reads `cache_control` or `prompt_cache_breakpoint`. Both lifetimes need no beta header: the API's stable
+ * types have them. Others have no price and are dropped.
+ */
 export function cacheControlIn (from: object, dropped: Set<string>): AnthropicCacheControl | null {
   const { cache_control: own, prompt_cache_breakpoint: breakpoint } = fieldsOf(from)
-  if (isObject(own) && own.ttl !== undefined && own.ttl !== '5m') dropped.add('cache_control.ttl')
+  if (isObject(own)) {
+    const { ttl } = own
+    if (ttl === '5m' || ttl === '1h') return { type: 'ephemeral', ttl }
+    if (ttl !== undefined) dropped.add('cache_control.ttl')
+  }
   return isObject(own) || isObject(breakpoint) ? { type: 'ephemeral' } : null
 }
 

@@ -1,5 +1,5 @@
 import type { CompletionUsage } from '../../../schemas/openai/usage.ts'
-import { isObject } from '../../shared/json.ts'
+import { isObject, type JsonObject } from '../../shared/json.ts'
 import { tokenCount } from '../report.ts'
 
 /** Token counts as the API gives them: `input` excludes cache reads and writes. */
@@ -8,14 +8,19 @@ export interface Counts {
   input: number | null
   cacheRead: number
   cacheWrite: number
+  /** Those of `cacheWrite` that are kept for an hour. */
+  cacheWrite1h: number
   output: number
   /** Null: not reported. */
   thinking: number | null
 }
 
-export const noCounts: Counts = { input: null, cacheRead: 0, cacheWrite: 0, output: 0, thinking: null }
+export const noCounts: Counts = {
+  input: null, cacheRead: 0, cacheWrite: 0, cacheWrite1h: 0, output: 0, thinking: null
+}
 
 const charged = ['input_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens', 'output_tokens']
+const lifetimes = ['ephemeral_5m_input_tokens', 'ephemeral_1h_input_tokens']
 
 /**
  * The counts after another `usage`, whose fields are totals; absent and null fields keep their value. A field
@@ -23,25 +28,36 @@ const charged = ['input_tokens', 'cache_read_input_tokens', 'cache_creation_inpu
  */
 export function updateCounts (counts: Counts, usage: unknown): Counts {
   if (!isObject(usage)) return counts
-  if (charged.some(name => usage[name] != null && tokenCount(usage[name]) === undefined)) return noCounts
+  const written = isObject(usage.cache_creation) ? usage.cache_creation : {}
+  if (!areCounts(usage, charged) || !areCounts(written, lifetimes)) return noCounts
   const details = isObject(usage.output_tokens_details) ? usage.output_tokens_details : {}
   return {
     input: tokenCount(usage.input_tokens) ?? counts.input,
     cacheRead: tokenCount(usage.cache_read_input_tokens) ?? counts.cacheRead,
     cacheWrite: tokenCount(usage.cache_creation_input_tokens) ?? counts.cacheWrite,
+    cacheWrite1h: tokenCount(written.ephemeral_1h_input_tokens) ?? counts.cacheWrite1h,
     output: tokenCount(usage.output_tokens) ?? counts.output,
     thinking: tokenCount(details.thinking_tokens) ?? counts.thinking
   }
 }
 
+function areCounts (usage: JsonObject, names: readonly string[]): boolean {
+  return names.every(name => usage[name] == null || tokenCount(usage[name]) !== undefined)
+}
+
 /** The counts in OpenAI's form, where the prompt includes cached tokens. */
-export function toUsage ({ input, cacheRead, cacheWrite, output, thinking }: Counts): CompletionUsage {
+export function toUsage (counts: Counts): CompletionUsage {
+  const { input, cacheRead, cacheWrite, cacheWrite1h, output, thinking } = counts
   const prompt = (input ?? 0) + cacheRead + cacheWrite
   return {
     prompt_tokens: prompt,
     completion_tokens: output,
     total_tokens: prompt + output,
-    prompt_tokens_details: { cached_tokens: cacheRead, cache_write_tokens: cacheWrite },
+    prompt_tokens_details: {
+      cached_tokens: cacheRead,
+      cache_write_tokens: cacheWrite,
+      ...(cacheWrite1h === 0 ? {} : { cache_write_1h_tokens: cacheWrite1h })
+    },
     ...(thinking === null ? {} : { completion_tokens_details: { reasoning_tokens: thinking } })
   }
 }

@@ -23,7 +23,7 @@ export interface MessagesRequest {
 
 export interface Turn { role: 'user' | 'assistant', content: Block[] }
 
-export interface AnthropicCacheControl { type: 'ephemeral' }
+export interface AnthropicCacheControl { type: 'ephemeral', ttl?: '5m' | '1h' }
 
 interface Cacheable { cache_control?: AnthropicCacheControl }
 

@@ -66,7 +66,8 @@ t.test('reported usage is charged, and its counts are booked', async t => {
   const { chargeFor } = await quoteChat(sale())
   t.same(await chargeFor(report({ prompt: 5, completion: 3 })),
     { amountNano: 5 * 1000 + 3 * 4000, usage: { prompt: 5, completion: 3 }, estimated: false })
-  const details = { cachedRead: 1, cacheWrite: 2, reasoning: 3, audioInput: 4, audioOutput: 5 }
+  const cached = { cachedRead: 1, cacheWrite: 2, cacheWrite1h: 1 }
+  const details = { ...cached, reasoning: 3, audioInput: 4, audioOutput: 5 }
   const counts = { prompt: 9, completion: 8, ...details }
   t.same((await chargeFor(report({ ...counts, costNano: 77 }))).usage, counts, 'not the provider\'s own cost')
 })

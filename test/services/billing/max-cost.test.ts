@@ -96,7 +96,9 @@ t.test('a prompt that may reach a dearer tier is held at its price', async t => 
 
 t.test('whatever tier a request ends in, it costs no more than was held', async () => {
   const pico = fc.integer({ min: 0, max: 2_000_000 })
-  const rates = fc.record({ inputPico: pico, outputPico: pico, cacheReadPico: pico, cacheWritePico: pico })
+  const rates = fc.record({
+    inputPico: pico, outputPico: pico, cacheReadPico: pico, cacheWritePico: pico, cacheWrite1hPico: pico
+  })
   const tier = fc.tuple(rates, fc.integer({ min: 1, max: 3000 }))
     .map(([rate, aboveTokens]) => ({ ...rate, aboveTokens }))
   const tiers = fc.array(tier, { maxLength: 3 })
@@ -104,14 +106,19 @@ t.test('whatever tier a request ends in, it costs no more than was held', async 
   const price = fc.tuple(rates, tiers).map(([base, tiers]) => ({ ...base, tiers }))
   const share = fc.double({ min: 0, max: 1, noNaN: true })
   const lengths = fc.nat(3000)
-  fc.assert(fc.property(price, lengths, share, share, fc.nat(100), (price, length, used, read, written) => {
+  const shares = fc.tuple(share, share, share)
+  fc.assert(fc.property(price, lengths, shares, fc.nat(100), (price, length, [used, read, long], written) => {
     const request = { messages: [{ role: 'user' as const, content: 'x'.repeat(length) }], max_tokens: 100 }
     const prompt = Math.floor(length * used)
     // A cache is read at less than the input costs, or it would not be used.
     const isCheap = [price, ...price.tiers].every(rate => rate.cacheReadPico <= rate.inputPico)
     const cachedRead = isCheap ? Math.floor(prompt * read) : 0
-    const usage = { prompt, completion: written, cachedRead, cacheWrite: prompt - cachedRead }
-    return bound(request, { price }).amountNano >= tokenCostNano(usage, price)
+    const cacheWrite = prompt - cachedRead
+    const usage = { prompt, completion: written, cachedRead, cacheWrite }
+    const cacheWrite1h = Math.floor(cacheWrite * long)
+    return bound(request, { price }).amountNano >= tokenCostNano(usage, price) &&
+      bound(request, { price, longCache: true }).amountNano >=
+        tokenCostNano({ ...usage, cacheWrite1h }, price)
   }), { numRuns: 150 })
 })
 

@@ -20,6 +20,23 @@ t.test('a cost is the exact sum of all tokens, rounded up once', async () => {
     }), { numRuns: 300 })
 })
 
+t.test('tokens kept for an hour cost what these cost, whatever part of the cache they are', async t => {
+  const hour = { ...price, cacheWrite1hPico: 300_000 }
+  const usage = { prompt: 100, completion: 0, cachedRead: 10, cacheWrite: 50, cacheWrite1h: 30 }
+  t.equal(tokenCostNano(usage, hour), (40 * 150_000 + 10 * 75_000 + 20 * 187_500 + 30 * 300_000) / 1000)
+  const all = (40 * 150_000 + 10 * 75_000 + 50 * 300_000) / 1000
+  t.equal(tokenCostNano({ ...usage, cacheWrite1h: 99 }, hour), all)
+  t.equal(tokenCostNano({ ...usage, cacheWrite: 0 }, hour), (90 * 150_000 + 10 * 75_000) / 1000)
+  const of = (more: object) => tokenPriceOf({ id: 'm', price: { ...none, inputPico: 5, outputPico: 7, ...more } })
+  t.equal(of({}).cacheWrite1hPico, 10, 'twice the input')
+  t.equal(of({ cacheWritePico: 6 }).cacheWrite1hPico, 10)
+  t.equal(of({ cacheWritePico: 12 }).cacheWrite1hPico, 12, 'never less than for five minutes')
+  t.equal(of({ cacheWrite1hPico: 3 }).cacheWrite1hPico, 3)
+  const tier = { aboveTokens: 9, inputPico: 8, outputPico: 9 }
+  const tiers = [tier, { ...tier, aboveTokens: 99, cacheWrite1hPico: 4 }]
+  t.match(of({ tiers }).tiers, [{ cacheWrite1hPico: 16 }, { cacheWrite1hPico: 4 }])
+})
+
 t.test('known costs', async t => {
   t.equal(tokenCostNano({ prompt: 0, completion: 0 }, price), 0, 'zero is a value')
   t.equal(tokenCostNano({ prompt: 1, completion: 0 }, price), 150)
@@ -46,7 +63,7 @@ t.test('a price that is not told is not zero', async t => {
     t.match(thrown(() => tokenPriceOf({ id: 'm', price })), { status: 400, code: 'model_not_priced' })
   }
   t.strictSame(tokenPriceOf({ id: 'm', price: { ...none, inputPico: 0, outputPico: 0 } }),
-    { inputPico: 0, outputPico: 0, cacheReadPico: 0, cacheWritePico: 0 })
+    { inputPico: 0, outputPico: 0, cacheReadPico: 0, cacheWritePico: 0, cacheWrite1hPico: 0 })
   const plain = { ...none, inputPico: 5, outputPico: 7 }
   t.match(tokenPriceOf({ id: 'm', price: plain }), { cacheReadPico: 5, cacheWritePico: 5 })
 })

@@ -41,6 +41,6 @@ t.test('models that always search', async t => {
     ['openai', 'gpt-4o'], ['openrouter', 'relace/relace-search'], ['vllm', 'sonar'], ['groq', 'llama-3.3-70b-versatile'],
     ['compatible', 'sonarqube']
   ] as const) t.equal(fieldPricing({ dialect }).alwaysSearches(model), false, `${dialect} ${model}`)
-  const limits = ['openrouter', 'compatible', 'openai'].map(dialect => fieldPricing({ dialect }).limitsCacheLifetime)
-  t.same(limits, [true, true, false])
+  const limits = ['openrouter', 'compatible', 'openai'].map(dialect => fieldPricing({ dialect }).cacheLifetime)
+  t.same(limits, ['refused', 'refused', 'ignored'])
 })

@@ -105,12 +105,13 @@ t.test('the catalogue\'s tiers apply unless the file sets tiers or prices of tok
   t.match(tiersOf(''), [{ aboveTokens: 272_000, inputPico: 5_000_000, outputPico: 22_500_000 }])
   t.match(tiersOf(', price: { cache_read: 0.1 }'), [{ aboveTokens: 272_000 }])
   t.equal(tiersOf(', price: { input: 0.1 }'), null)
-  const uncached = { cacheReadPico: null, cacheWritePico: null }
+  const uncached = { cacheReadPico: null, cacheWritePico: null, cacheWrite1hPico: null }
   const [high, low] = ['{ above: 200, input: 2, output: 3 }', '{ above: 100, input: 1.5, output: 3, cache_read: 0.5 }']
   t.strictSame(tiersOf(`, price: { input: 1, output: 2, tiers: [${high}, ${low}] }`), [
     { ...uncached, aboveTokens: 100, inputPico: 1_500_000, outputPico: 3_000_000, cacheReadPico: 500_000 },
     { ...uncached, aboveTokens: 200, inputPico: 2_000_000, outputPico: 3_000_000 }
   ])
+  t.match(modelOf('id: m, provider: mine, price: { input: 1, output: 2, cache_write_1h: 5 }')?.price, { cacheWrite1hPico: 5_000_000 })
   t.match(modelOf('id: m, provider: mine, price: { input: 1, output: 2, audio_input: 5 }')?.price, { audioInputPico: 5_000_000 })
 })
 

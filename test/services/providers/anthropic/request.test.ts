@@ -261,18 +261,31 @@ t.test('stop sequences, user, service tier and dropped fields', async t => {
   })) t.match(refused(fields as Fields), { kind: 'bad_request', sent: 'no', details: { param, code: 'unsupported_parameter' } })
 })
 
-t.test('cache breakpoints pass with a TTL of five minutes', async t => {
+t.test('cache breakpoints pass unchanged, wherever they stand', async t => {
   const mark = { cache_control: { type: 'ephemeral', ttl: '1h' } }
+  const short = { cache_control: { type: 'ephemeral', ttl: '5m' } }
+  const call = { id: 'c', type: 'function' as const, function: { name: 'f', arguments: '{}' } }
   const { body, dropped } = accepted({
     messages: [
-      { role: 'system', content: 'S', ...mark },
-      { role: 'user', content: [{ type: 'text', text: 'A', prompt_cache_breakpoint: { mode: 'explicit' } }, { type: 'text', text: 'B' }] }
-    ],
-    tools: [{ ...f, ...mark }],
-    ...mark
+      { role: 'system', content: [{ type: 'text', text: 'S', ...mark }, { type: 'text', text: 'T' }] },
+      { role: 'user', content: [{ type: 'text', text: 'A', prompt_cache_breakpoint: { mode: 'explicit' } }, { type: 'text', text: 'B' }] },
+      { role: 'assistant', content: null, tool_calls: [call] },
+      { role: 'tool', tool_call_id: 'c', content: 'R', ...short },
+      { role: 'user', content: 'C', ...mark }
+    ]
   })
-  const cached = { cache_control: { type: 'ephemeral' } }
-  t.match(body, { ...cached, system: [cached], tools: [cached], messages: [{ content: [cached, { text: 'B' }] }] })
+  t.strictSame(body.system, [{ type: 'text', text: 'S', ...mark }, { type: 'text', text: 'T' }])
+  t.match(body.messages, [
+    { content: [{ text: 'A', cache_control: { type: 'ephemeral' } }, { text: 'B' }] },
+    { content: [{ type: 'tool_use' }] },
+    { content: [{ type: 'tool_result', ...short }, { type: 'text', text: 'C', ...mark }] }
+  ])
+  t.notOk('ttl' in (body.messages[0]?.content[0]?.['cache_control' as never] ?? {}))
   t.notOk('cache_control' in (body.messages[0]?.content[1] ?? {}))
-  t.same(dropped, ['cache_control.ttl'])
+  t.same(dropped, [])
+  const g = { ...f, function: { ...f.function, name: 'g', ...mark } }
+  t.match(bodyOf({ messages: [{ role: 'user', content: 'A' }], tools: [{ ...f, ...mark }, g], ...mark }),
+    { ...mark, tools: [mark, mark] })
+  const odd = accepted({ messages: [{ role: 'user', content: 'A', ...{ cache_control: { type: 'ephemeral', ttl: '24h' } } }] })
+  t.match(odd, { body: { messages: [{ content: [{ cache_control: { type: 'ephemeral' } }] }] }, dropped: ['cache_control.ttl'] })
 })

@@ -8,6 +8,20 @@ t.test('counts are totals, of which later ones replace earlier ones', async t =>
   t.match(toUsage(ended), { prompt_tokens: 25, completion_tokens: 7, ...details })
 })
 
+t.test('tokens kept for an hour are counted apart, and kept when a later usage lacks them', async t => {
+  const written = { ephemeral_5m_input_tokens: 4, ephemeral_1h_input_tokens: 6 }
+  const begun = updateCounts(noCounts, {
+    input_tokens: 5, output_tokens: 1, cache_creation_input_tokens: 10, cache_creation: written
+  })
+  const ended = updateCounts(begun, { output_tokens: 7, cache_creation_input_tokens: 10 })
+  const details = { cache_write_tokens: 10, cache_write_1h_tokens: 6 }
+  t.match(toUsage(ended), { prompt_tokens: 15, prompt_tokens_details: details })
+  t.equal(updateCounts(begun, { cache_creation: { ephemeral_1h_input_tokens: -1 } }).input, null)
+  t.equal(updateCounts(begun, { cache_creation: null }).cacheWrite1h, 6)
+  const short = updateCounts(noCounts, { input_tokens: 5, cache_creation: { ephemeral_1h_input_tokens: 0 } })
+  t.notOk('cache_write_1h_tokens' in (toUsage(short).prompt_tokens_details ?? {}))
+})
+
 const names = ['input_tokens', 'output_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens']
 
 t.test('a count that is none makes the usage unknown, until all are known again', async t => {
