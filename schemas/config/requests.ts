@@ -5,10 +5,11 @@ import { count, dayMs, flag, milliseconds, strict, type Parsed } from './fields.
 export const RequestsEntry = Type.Object({
   deadline_ms: milliseconds('Time limit of a request, including streams and all attempts. Clients may set a ' +
     'shorter one with the header `x-tollgate-deadline-ms`.', 600_000),
-  retries: count('How often each deployment of a model is retried before anything has been sent to the client.',
-    0, 10, 3),
+  retries: count('How often each deployment is retried before anything has been sent to the client, after all others ' +
+    'have been tried. Clients that retry by themselves get fewer.', 0, 10, 3),
   backoff_ms: milliseconds('Wait before the first retry of a deployment; doubles each time, with jitter.', 250),
-  max_retry_after_ms: milliseconds('A deployment that asks for a longer wait is not retried.', 10_000),
+  max_retry_after_ms: milliseconds('A deployment that asks for a longer wait is not retried: the client gets the ' +
+    '`retry-after`.', 2_000),
   retry_unsure: flag('Whether to retry requests that the provider may have processed, and may charge for.', true),
   hedge_after_ms: Type.Optional(milliseconds('How long to wait for a deployment before a second one of the same ' +
     'price is called as well. The first response counts; both providers may charge. Default: never.')),
@@ -20,7 +21,8 @@ export type RequestsConfig = Parsed<typeof RequestsEntry>
 
 /** `breaker` of the file. */
 export const BreakerEntry = Type.Object({
-  failures: count('Consecutive failures that open the circuit breaker.', 1, 1000, 10),
+  failures: count('Failed requests in a row that open the circuit breaker, half of them of other keys than the one ' +
+    'that fails most, if other keys are in use.', 1, 1000, 10),
   error_rate: Type.Number({
     minimum: 0.01, maximum: 1, default: 0.5, description: 'Share of failed calls in a window that opens it.'
   }),
@@ -28,6 +30,14 @@ export const BreakerEntry = Type.Object({
   window_ms: milliseconds('Length of the window.', 30_000),
   open_ms: milliseconds('How long it stays open before it lets one request through; doubles each time, up to a ' +
     'minute.', 5_000),
+  slow_factor: Type.Number({
+    minimum: 1.5,
+    maximum: 1000,
+    default: 5,
+    description: 'An answer that takes this many times as long as the usual ones of its deployment is slow. After as ' +
+      'many in a row as open the breaker, other deployments are preferred.'
+  }),
+  slow_min_ms: milliseconds('An answer that begins sooner is never slow.', 2_000),
   probe_every_ms: Type.Optional(Type.Integer({
     minimum: 100,
     maximum: dayMs,

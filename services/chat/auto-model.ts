@@ -1,5 +1,6 @@
 import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
 import type { CompletionRequest } from '../../schemas/openai/completions.ts'
+import type { ModelConfig } from '../catalogue/types.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Incoming } from '../requests/incoming.ts'
 import { routeHeader } from '../routing/describe.ts'
@@ -11,7 +12,7 @@ import { leastMeans } from '../billing/chat-quote.ts'
 /** Selects the model of requests to `auto` and the other policies. */
 export type AutoModel = ReturnType<typeof createAutoModel>
 
-const maxFallbacks = 2
+const maxFallbacks = 7
 
 /** Creates an `AutoModel` that selects among the models that the key may use and its accounts can pay. */
 export function createAutoModel (
@@ -34,7 +35,7 @@ export function createAutoModel (
         candidates: null,
         availableNano
       })
-      const [first, ...others] = decision.candidates.map(({ id }) => id)
+      const [first, ...others] = bestOfEachProvider(decision.candidates)
       return {
         model: first ?? request.model,
         fallbacks: others.slice(0, maxFallbacks),
@@ -52,4 +53,18 @@ export function createAutoModel (
       }
     }
   }
+}
+
+/** The ids of the models in their order, but first the best at each provider: all of one may fail. */
+function bestOfEachProvider (models: readonly ModelConfig[]): string[] {
+  const seen = new Set<string>()
+  const best: string[] = []
+  const others: string[] = []
+  for (const { id, deployments } of models) {
+    const isElsewhere = deployments.some(({ provider }) => !seen.has(provider))
+    for (const { provider } of deployments) seen.add(provider)
+    const list = isElsewhere ? best : others
+    list.push(id)
+  }
+  return [...best, ...others]
 }

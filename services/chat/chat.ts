@@ -95,6 +95,8 @@ export function createChat (options: ChatOptions): Chat {
       const attempt = await tryCandidates<Candidate<ChatProvider>, Answer>({
         plan,
         limits,
+        key: payer.key,
+        clientRetries: given.clientRetries,
         signal,
         callSignal,
         trace,
@@ -149,7 +151,8 @@ export function createChat (options: ChatOptions): Chat {
       if (trace.model === null) setCandidate(trace, covered.by ?? plan.asked[0])
       // The provider has worked on an answer that no client waits for any more.
       if (isAbandoned(signal) && isWorkLost(error)) trace.report ??= begunReport ?? createReport()
-      throw signal.reason instanceof GatewayError ? signal.reason : error
+      if (signal.reason instanceof GatewayError) throw signal.reason
+      throw auto !== null && isMissing(error) ? noneServed(error) : error
     } finally {
       deadline.stop()
       calls.end()
@@ -189,6 +192,14 @@ async function begun (answer: Answer): Promise<Answer> {
 function isWorkLost (error: unknown): boolean {
   if (!(error instanceof UpstreamError) || error.sent === 'no') return false
   return error.kind === 'aborted' || (error.kind === 'timeout' && error.details.status === undefined)
+}
+
+const isMissing = (error: unknown): boolean => error instanceof UpstreamError && error.kind === 'not_found'
+
+/** 503 for a policy: the client named none of these models, and they are left out from now on. */
+function noneServed (cause: unknown): GatewayError {
+  return GatewayError.unavailable('The providers do not serve the models that were tried. Please try again.',
+    { code: 'model_unavailable', cause })
 }
 
 /**

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { BreakerConfig, DeploymentConfig } from '../catalogue/types.ts'
-import { createCircuitBreaker, type CircuitBreaker } from './circuit-breaker.ts'
+import { createFailureCount } from './failure-count.ts'
 import {
   createStatistics, defaultPrior, type DeploymentStatistics, type ExpectedPerformance, type PerformancePrior
 } from './statistics.ts'
@@ -42,7 +42,7 @@ export function createDeployments ({
     const created = {
       name: { provider, model },
       breaker: createCircuitBreaker({ config, random }),
-      statistics: createStatistics(clock),
+      statistics: createStatistics(clock, () => config().breaker),
       calls: 0
     }
     known.set(keyOf(name), created)
@@ -51,7 +51,7 @@ export function createDeployments ({
 
   return {
     of: (name: DeploymentName): Deployment => known.get(keyOf(name)) ?? create(name),
-    /** The breaker is not open, and the provider did not ask for a pause. */
+    /** The breaker is not open, and nothing asks to prefer other deployments. */
     isAvailable (name: DeploymentName): boolean {
       const found = known.peek(keyOf(name))
       return found === undefined || found.breaker.state(monotonic()) === 'ready'
@@ -62,5 +62,203 @@ export function createDeployments ({
       return found?.statistics.expected(prior) ?? { ...prior, errorRate: 0, calls: 0 }
     },
     list: (): Deployment[] => [...known.values()]
+  }
+}
+
+/** The right to make one call, given back once: by `succeeded`, `failed` or `release`. */
+export interface Permit {
+  readonly key: string
+  readonly startedMs: number
+  /** Which opening of the breaker it is from: results of calls from before the last change are ignored. */
+  generation: number
+  /** What the result decides: whether the breaker closes or opens again. */
+  probes: Gate | null
+  /** One of the bounded calls of an open breaker. */
+  isLastWay: boolean
+}
+
+const maxOpenMs = 60_000
+const maxPauseMs = 60_000
+/** Calls at once that an open breaker lets through for want of another way: of all keys, and of one. */
+const maxLastWays = 8
+const maxLastWaysOfKey = 2
+/** Keeps several nodes from retrying at the same moment. */
+const jitter = 0.2
+/** 2 to this power exceeds `maxOpenMs` for every configurable `openMs`. */
+const maxDoublings = 16
+
+/**
+ * Stops calls to a deployment that keeps failing for several keys. `ready` lets all calls through; `paused`
+ * does too, but others are preferred; `open` lets a few through that have no other way. After a while a
+ * single call decides whether it closes. Times are monotonic milliseconds.
+ */
+export type CircuitBreaker = ReturnType<typeof createCircuitBreaker>
+
+/** Creates a closed breaker. */
+export function createCircuitBreaker (
+  { config, random }: { config: () => { breaker: BreakerConfig }, random: () => number }
+) {
+  const failing = createGate(random)
+  const slow = createGate(random)
+  const failures = createFailureCount()
+  const slownesses = createFailureCount()
+  let generation = 0
+  let pause = { fromMs: -Infinity, untilMs: -Infinity }
+  const lastWays = new Map<string, number>()
+  let lastWayCount = 0
+
+  function open (nowMs: number): void {
+    failing.open(nowMs, config().breaker.openMs)
+    generation++
+    failures.clear()
+  }
+
+  function close (permit: Permit): void {
+    failing.close()
+    permit.generation = ++generation
+  }
+
+  function acquireLastWay (key: string): boolean {
+    const ofKey = lastWays.get(key) ?? 0
+    if (lastWayCount >= maxLastWays || ofKey >= maxLastWaysOfKey) return false
+    lastWayCount++
+    lastWays.set(key, ofKey + 1)
+    return true
+  }
+
+  function end (permit: Permit): Gate | null {
+    const { key, probes, isLastWay } = permit
+    permit.probes = null
+    if (!isLastWay) return probes
+    permit.isLastWay = false
+    lastWayCount--
+    const ofKey = lastWays.get(key) ?? 0
+    if (ofKey > 1) lastWays.set(key, ofKey - 1)
+    else lastWays.delete(key)
+    return probes
+  }
+
+  return {
+    state (nowMs: number): 'ready' | 'paused' | 'open' {
+      if (failing.holds(nowMs)) return 'open'
+      return nowMs < pause.untilMs || slow.holds(nowMs) ? 'paused' : 'ready'
+    },
+
+    waitMs: failing.waitMs,
+
+    /**
+     * Returns a permit for a call of a key, or null when no call may start. `isLastWay`: the request has no
+     * other deployment to go to.
+     */
+    acquire (nowMs: number, key: string, isLastWay = false): Permit | null {
+      const permit: Permit = { key, startedMs: nowMs, generation, probes: null, isLastWay: false }
+      if (failing.isOpen) {
+        if (failing.probe(nowMs)) permit.probes = failing
+        else if (isLastWay && acquireLastWay(key)) permit.isLastWay = true
+        else return null
+      } else if (slow.probe(nowMs)) {
+        permit.probes = slow
+      }
+      return permit
+    },
+
+    /** The answer has begun; a stream may still break off. */
+    answered (permit: Permit, nowMs: number, isSlow: boolean): void {
+      const probes = end(permit)
+      // The deployment takes requests again.
+      if (!isSlow && permit.startedMs >= pause.fromMs) pause = { ...pause, untilMs: -Infinity }
+      const { breaker } = config()
+      if (isSlow) {
+        if (slownesses.failed(permit.key, nowMs, breaker) || probes === slow) {
+          slow.open(nowMs, breaker.openMs)
+          slownesses.clear()
+        }
+      } else {
+        slownesses.succeeded(permit.key, nowMs, breaker)
+        if (probes === slow) slow.close()
+      }
+      if (permit.generation === generation && failing.isOpen) close(permit)
+    },
+
+    /** The provider works, but will not serve this request. */
+    refused (permit: Permit, nowMs: number): void {
+      const probes = end(permit)
+      if (probes === slow) slow.release()
+      if (permit.generation === generation && failing.isOpen) close(permit)
+      this.succeeded(permit, nowMs)
+    },
+
+    /** The answer is complete. */
+    succeeded (permit: Permit, nowMs: number): void {
+      if (permit.generation === generation) failures.succeeded(permit.key, nowMs, config().breaker)
+    },
+
+    /**
+     * Counts a failure. `isAnyKeys`: it has nothing to do with the request; `isRepeated`: the request has
+     * failed here before.
+     */
+    failed (permit: Permit, nowMs: number, { isAnyKeys = false, isRepeated = false } = {}): void {
+      const wasLastWay = permit.isLastWay
+      const probes = end(permit)
+      if (probes === slow) slow.release()
+      if (probes === failing && failing.isOpen) return failing.open(nowMs, config().breaker.openMs)
+      if (wasLastWay || isRepeated || permit.generation !== generation) return
+      if (failures.failed(isAnyKeys ? null : permit.key, nowMs, config().breaker)) open(nowMs)
+    },
+
+    /** Ends a call that says nothing about the deployment, e.g. because the client disconnected. */
+    release (permit: Permit): void {
+      end(permit)?.release()
+    },
+
+    /** Prefers other deployments until the time is over, or a call that began later is answered. */
+    pause (forMs: number, nowMs: number, maxMs = maxPauseMs): void {
+      pause = { fromMs: nowMs, untilMs: Math.max(pause.untilMs, nowMs + Math.min(forMs, maxMs)) }
+    },
+
+    trip (nowMs: number): void {
+      if (!failing.holds(nowMs)) open(nowMs)
+    },
+
+    halfOpen: failing.halfOpen
+  }
+}
+
+/** Holds calls back for a while, twice as long after each try that failed, then lets one try. */
+type Gate = ReturnType<typeof createGate>
+
+function createGate (random: () => number) {
+  let isOpen = false
+  let isProbing = false
+  let untilMs = 0
+  let doublings = 0
+  return {
+    get isOpen () { return isOpen },
+    holds: (nowMs: number): boolean => isOpen && (isProbing || nowMs < untilMs),
+    waitMs: (nowMs: number): number => isOpen ? Math.max(0, untilMs - nowMs) : 0,
+
+    open (nowMs: number, openMs: number): void {
+      const lengthMs = Math.min(openMs * 2 ** doublings, maxOpenMs)
+      isOpen = true
+      isProbing = false
+      doublings = Math.min(doublings + 1, maxDoublings)
+      untilMs = nowMs + lengthMs * (1 - jitter + 2 * jitter * random())
+    },
+
+    close (): void {
+      isOpen = false
+      isProbing = false
+      doublings = 0
+    },
+
+    /** Whether the caller is the one whose result decides. */
+    probe (nowMs: number): boolean {
+      if (!isOpen || isProbing || nowMs < untilMs) return false
+      isProbing = true
+      return true
+    },
+
+    release (): void { isProbing = false },
+    halfOpen (): void { if (isOpen) untilMs = 0 }
   }
 }

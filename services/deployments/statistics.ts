@@ -1,3 +1,5 @@
+import type { BreakerConfig } from '../catalogue/types.ts'
+
 /**
  * Sums over the calls of one deployment that decay: a call weighs half after 50 later ones, or after five
  * minutes. Sums of several nodes can be added.
@@ -40,15 +42,24 @@ const minTokens = 2
 /** The prior weighs as much as this many calls of this many tokens each. */
 const priorWeight = { calls: 5, tokens: 5 * 200 }
 
+/** When an answer is slow: beyond a multiple of the usual wait, and beyond a least time. */
+type SlowLimits = Pick<BreakerConfig, 'slowFactor' | 'slowMinMs'>
+
+const neverSlow: SlowLimits = { slowFactor: Infinity, slowMinMs: Infinity }
+/** A whole answer takes as long as this many tokens before its first one. */
+const tokensOfOverhead = 100
+
 export type DeploymentStatistics = ReturnType<typeof createStatistics>
 
 /** Creates the statistics of a deployment without calls. `clock` returns ms since 1970. */
-export function createStatistics (clock: () => number) {
+export function createStatistics (clock: () => number, limits: () => SlowLimits = () => neverSlow) {
   const own: NodeStatistics = { at: clock(), count: 0, sums: emptySums() }
   /** The sums of all other nodes together, as of `at`. */
   const remote = { at: own.at, sums: emptySums() }
   const remoteCounts = new Map<string, number>()
   let isChanged = false
+  const firstWaits = createUsualWait()
+  const wholeWaits = createUsualWait()
 
   function decay (calls: number): DecayingSums {
     const now = clock()
@@ -72,17 +83,21 @@ export function createStatistics (clock: () => number) {
   }
 
   return {
-    recordAnswer (tokens: number, totalMs: number): void {
+    /** Returns whether it took far longer than this deployment's answers usually do. */
+    recordAnswer (tokens: number, totalMs: number): boolean {
       const sums = recordCall()
       // A whole response hides the wait for its first token; subtract what streams have shown it to be.
       const firstMs = sums.firsts > 0 ? sums.firstMs / sums.firsts : 0
       addTokens(sums, tokens, firstMs < totalMs ? totalMs - firstMs : totalMs)
+      return wholeWaits.record(totalMs, tokens + tokensOfOverhead, limits())
     },
 
-    recordFirstEvent (firstMs: number): void {
+    /** Returns whether the first token took far longer than this deployment's usually do. */
+    recordFirstEvent (firstMs: number): boolean {
       const sums = recordCall()
       sums.firsts++
       sums.firstMs += firstMs
+      return firstWaits.record(firstMs, 1, limits())
     },
 
     /** For a stream that did not fail, with `tokens` tokens since its first event. */
@@ -127,6 +142,34 @@ export function createStatistics (clock: () => number) {
       // Calls at other nodes age this node's measurements as its own calls do.
       decay(newCalls)
       isChanged = true
+    }
+  }
+}
+
+const usual = { waits: 64, least: 16, percentile: 0.9, refreshEvery: 8, learnSlowEvery: 8 }
+
+/** Learns what waits are usual for a deployment: a high percentile of the last ones, per unit of work. */
+function createUsualWait () {
+  let waits: Float64Array | null = null
+  let count = 0
+  let slowCount = 0
+  let usualMs = Infinity
+
+  function learn (ms: number): void {
+    waits ??= new Float64Array(usual.waits)
+    waits[count++ % usual.waits] = ms
+    if (count < usual.least || count % usual.refreshEvery !== 0) return
+    const sorted = waits.slice(0, count).sort()
+    usualMs = sorted[Math.floor(sorted.length * usual.percentile)] ?? Infinity
+  }
+
+  return {
+    /** Records a wait for so many units; returns whether it was slow. */
+    record (ms: number, units: number, { slowFactor, slowMinMs }: SlowLimits): boolean {
+      const isSlow = ms > slowMinMs && ms > slowFactor * usualMs * units
+      // What stays slow becomes usual, but only after many answers.
+      if (!isSlow || ++slowCount % usual.learnSlowEvery === 0) learn(ms / units)
+      return isSlow
     }
   }
 }

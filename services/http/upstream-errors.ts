@@ -41,10 +41,14 @@ function aboutTheRequest (status: number, error: UpstreamError, code: string | n
   return new GatewayError(status, 'invalid_request_error', text, { param: details.param ?? null, code })
 }
 
-/** OpenAI's clients obey `retry-after-ms` first; everyone else reads whole seconds. */
+/**
+ * OpenAI's clients obey `retry-after-ms` first; everyone else reads whole seconds. After one such wait the
+ * SDKs are kept from another, so that a call of theirs takes as long as the provider asked for.
+ */
 function retryHeaders ({ details }: UpstreamError): Record<string, string> {
   const ms = Math.max(0, Math.ceil(details.retryAfterMs ?? defaultRetryAfterMs))
-  return { 'retry-after': String(Math.max(1, Math.ceil(ms / 1000))), 'retry-after-ms': String(ms) }
+  const headers = { 'retry-after': String(Math.max(1, Math.ceil(ms / 1000))), 'retry-after-ms': String(ms) }
+  return details.hasWaited === true ? { ...headers, 'x-should-retry': 'false' } : headers
 }
 
 const defaultRetryAfterMs = 1000

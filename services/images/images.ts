@@ -56,6 +56,8 @@ export function createImages (options: ImagesOptions) {
       const { candidate, answer } = await tryCandidates<ImageCandidate, ImageAnswer>({
         plan,
         limits,
+        key: payer.key,
+        clientRetries: incoming.clientRetries,
         signal,
         trace,
         dueMs: Infinity,

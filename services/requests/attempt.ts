@@ -1,9 +1,8 @@
-import type { Permit } from '../deployments/circuit-breaker.ts'
-import type { Deployment } from '../deployments/deployments.ts'
+import type { Deployment, Permit } from '../deployments/deployments.ts'
 import type { ActiveMember, ActiveSet } from '../shared/active-set.ts'
 import { GatewayError, UpstreamError } from '../shared/errors.ts'
 import type { Candidate } from './candidates.ts'
-import { blameOf } from './classify-failure.ts'
+import { blameOf, isAnyKeys, isMissingModel } from './classify-failure.ts'
 
 /** One call of a candidate that has answered: the whole answer, or the beginning of a stream. */
 export interface Attempt<C extends Candidate, Answer> {
@@ -22,30 +21,45 @@ export interface Call<C extends Candidate, Answer> {
   tokensOf (answer: Answer): number | null
 }
 
+/** For which request a candidate is called. */
+export interface Caller {
+  /** Id of the API key. */
+  key: string
+  /** Deployments that have failed for this request: each failure of a request counts once. */
+  failed: Set<Deployment>
+  /** There is no other deployment to go to. */
+  isLastWay: boolean
+}
+
 /** How long other candidates are preferred after a 429 without a retry-after. */
 const defaultPauseMs = 1000
+/** How long, if a provider does not serve the model. */
+const restMs = 300_000
 
 /**
- * Calls a candidate and records the outcome in its health; null if its circuit breaker is open. Throws
- * UpstreamError.
+ * Calls a candidate and records the outcome in its health; null if its circuit breaker lets no call through.
+ * Throws UpstreamError.
  */
 export async function attempt<C extends Candidate, Answer> (
-  candidate: C, signal: AbortSignal, { ask, tokensOf }: Call<C, Answer>
+  candidate: C, signal: AbortSignal, { ask, tokensOf }: Call<C, Answer>, caller: Caller
 ): Promise<Attempt<C, Answer> | null> {
   const { breaker, statistics } = candidate.health
   const startedMs = performance.now()
-  const permit = breaker.acquire(startedMs)
+  const permit = breaker.acquire(startedMs, caller.key, caller.isLastWay)
   if (permit === null) return null
   try {
     const answer = await ask(candidate, signal)
     const firstAtMs = performance.now()
-    breaker.succeeded(permit, firstAtMs)
     const tokens = tokensOf(answer)
-    if (tokens === null) statistics.recordFirstEvent(firstAtMs - startedMs)
-    else statistics.recordAnswer(tokens, firstAtMs - startedMs)
+    const tookMs = firstAtMs - startedMs
+    const isSlow = tokens === null
+      ? statistics.recordFirstEvent(tookMs)
+      : statistics.recordAnswer(tokens, tookMs)
+    breaker.answered(permit, firstAtMs, isSlow)
+    if (tokens !== null) breaker.succeeded(permit, firstAtMs)
     return { candidate, answer, firstAtMs, permit }
   } catch (error) {
-    recordFailure(candidate.health, permit, error)
+    recordFailure(candidate.health, permit, error, caller)
     throw error
   }
 }
@@ -55,23 +69,30 @@ export function recordStreamEnd (
   { candidate: { health }, firstAtMs, permit }: Attempt<Candidate, unknown>, tokens: number | 'broken'
 ): void {
   const nowMs = performance.now()
-  if (tokens !== 'broken') return health.statistics.recordStreamEnd(tokens, nowMs - firstAtMs)
-  health.statistics.recordFailure()
-  health.breaker.failed(permit, nowMs)
+  if (tokens === 'broken') {
+    health.statistics.recordFailure()
+    return health.breaker.failed(permit, nowMs)
+  }
+  health.statistics.recordStreamEnd(tokens, nowMs - firstAtMs)
+  health.breaker.succeeded(permit, nowMs)
 }
 
-function recordFailure ({ breaker, statistics }: Deployment, permit: Permit, error: unknown): void {
+function recordFailure (health: Deployment, permit: Permit, error: unknown, { failed }: Caller): void {
+  const { breaker, statistics } = health
   const nowMs = performance.now()
   if (!(error instanceof UpstreamError)) return breaker.release(permit)
+  const { kind, details } = error
   const blame = blameOf(error)
-  if (blame === 'works') return breaker.succeeded(permit, nowMs)
-  if (error.kind === 'rate') {
+  if (blame === 'works') return breaker.refused(permit, nowMs)
+  const isRepeated = failed.has(health)
+  if (!isRepeated && (kind === 'rate' || blame === 'fails')) {
+    failed.add(health)
     statistics.recordFailure()
-    breaker.pause(error.details.retryAfterMs ?? defaultPauseMs, nowMs)
   }
+  if (kind === 'rate') breaker.pause(details.retryAfterMs ?? defaultPauseMs, nowMs)
+  if (isMissingModel(error)) breaker.pause(restMs, nowMs, restMs)
   if (blame === 'nothing') return breaker.release(permit)
-  statistics.recordFailure()
-  breaker.failed(permit, nowMs)
+  breaker.failed(permit, nowMs, { isAnyKeys: isAnyKeys(error), isRepeated })
 }
 
 /** Counts the calls of one request at their deployments until they fail, or the request ends. */

@@ -37,10 +37,26 @@ export function isUnsure ({ sent, details: { status } }: UpstreamError): boolean
   return sent === 'maybe' || (sent === 'yes' && (status === undefined || status < 300))
 }
 
-/** What a failure says about the deployment. */
-export function blameOf ({ kind, details }: UpstreamError): 'works' | 'fails' | 'nothing' {
-  if (details.shouldRetry === false || kind === 'aborted' || kind === 'rate') return 'nothing'
+/** What a failure says about the deployment. A rate limit and a missing model are a pause, not a failure. */
+export function blameOf (error: UpstreamError): 'works' | 'fails' | 'nothing' {
+  const { kind, details } = error
+  if (details.shouldRetry === false || kind === 'aborted' || kind === 'rate' || isMissingModel(error)) return 'nothing'
   return kind === 'bad_request' || kind === 'moderated' || kind === 'too_large' ? 'works' : 'fails'
+}
+
+/** Whether no prompt can be the reason: the connection failed before the request was sent. */
+export function isAnyKeys ({ kind, sent }: UpstreamError): boolean {
+  return sent === 'no' && (kind === 'network' || kind === 'timeout')
+}
+
+/** Whether the provider does not serve the model, rather than another thing that the request names. */
+export function isMissingModel ({ kind, message, details: { code } }: UpstreamError): boolean {
+  return kind === 'not_found' && (code === 'model_not_found' || /model/i.test(message))
+}
+
+/** Whether the failure lies in the provider rather than in one of its models or the request. */
+export function isProviders ({ kind }: UpstreamError, meaning: Meaning): boolean {
+  return meaning !== 'model' && kind !== 'not_found'
 }
 
 /** From what the client can act on, over what passes with time, down to what only the operator can fix. */
@@ -62,6 +78,11 @@ export function mostTelling (failures: readonly UpstreamError[]): UpstreamError 
   if (waits.length === 0 || first.details.retryAfterMs === Math.min(...waits)) return first
   const details = { ...first.details, retryAfterMs: Math.min(...waits) }
   return new UpstreamError(first.kind, first.sent, first.message, details)
+}
+
+/** The same failure after its retry-after was waited out once, by the gateway or the client. */
+export function afterWaiting ({ kind, sent, message, details }: UpstreamError): UpstreamError {
+  return new UpstreamError(kind, sent, message, { ...details, hasWaited: true })
 }
 
 /** 503: all circuit breakers are open, so no deployment was called. */

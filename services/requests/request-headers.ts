@@ -12,6 +12,8 @@ export interface RequestOptions {
   conversation: string | null
   /** `x-tollgate-cache`; null if absent. */
   cache: CacheControl | null
+  /** `x-stainless-retry-count` of OpenAI's SDKs: how often it was sent before; null if absent. */
+  clientRetries: number | null
 }
 
 /** Whether a request may be answered from the cache, and whether its answer may be cached. */
@@ -33,6 +35,7 @@ export interface RetryOptions {
 }
 
 export const cacheHeader = 'x-tollgate-cache'
+const retryCountHeader = 'x-stainless-retry-count'
 const deadlineHeader = 'x-tollgate-deadline-ms'
 /** The first two are what coding agents and other gateways call it. */
 const conversationHeaders = ['x-session-id', 'x-session-affinity', 'x-tollgate-conversation'] as const
@@ -46,7 +49,8 @@ export function readRequestOptions (headers: IncomingHttpHeaders): RequestOption
   return {
     deadlineMs: readDeadline(headers[deadlineHeader]),
     conversation: readConversation(headers),
-    cache: readCacheControl(headers[cacheHeader])
+    cache: readCacheControl(headers[cacheHeader]),
+    clientRetries: readRetryCount(headers[retryCountHeader])
   }
 }
 
@@ -57,10 +61,9 @@ export function readRetryOptions (headers: IncomingHttpHeaders): RetryOptions {
     throw GatewayError.invalidRequest(`An Idempotency-Key must have at most ${maxKeyLength} characters.`)
   }
   const timeoutS = Number(textOf(headers['x-stainless-timeout']))
-  const retries = Number(textOf(headers['x-stainless-retry-count']))
   return {
     idempotencyKey: key === '' ? null : key,
-    retryCount: Number.isInteger(retries) && retries > 0 ? retries : 0,
+    retryCount: readRetryCount(headers[retryCountHeader]) ?? 0,
     clientTimeoutMs: timeoutS > 0 && Number.isFinite(timeoutS) ? timeoutS * 1000 : null
   }
 }
@@ -71,6 +74,10 @@ function readConversation (headers: IncomingHttpHeaders): string | null {
     if (typeof value === 'string' && value !== '') return value.slice(0, maxConversationLength)
   }
   return null
+}
+
+function readRetryCount (value: string | string[] | undefined): number | null {
+  return typeof value === 'string' && /^\d{1,4}$/.test(value) ? Number(value) : null
 }
 
 function readDeadline (value: string | string[] | undefined): number | null {

@@ -1,73 +1,117 @@
 import type { RequestsConfig } from '../catalogue/types.ts'
 import type { UpstreamError } from '../shared/errors.ts'
-import type { Candidate } from './candidates.ts'
-import { meaningOf } from './classify-failure.ts'
+import type { Candidate, Plan } from './candidates.ts'
+import { isProviders, meaningOf } from './classify-failure.ts'
 
-/** When to try which deployment of one model, for one request. Times are monotonic. */
+/** When to try which candidate, for one request. Times are monotonic. */
 export interface RetrySchedule<C> {
-  /** Whether the model stands in for the one that was asked for. */
-  readonly isFallback: boolean
   /** The next to try and how long to wait before; null when none is left. */
-  next (nowMs: number): { candidate: C, waitMs: number } | null
-  /** Those that `next` passed over the last time because their circuit breaker was open. */
-  skipped (): C[]
+  next (nowMs: number): ScheduledTry<C> | null
   /** One that was not tried yet, may be called at once and has the same price; null when there is none. */
   spare (beside: C, nowMs: number): C | null
+  isFallback (candidate: C): boolean
   failed (candidate: C, error: UpstreamError, nowMs: number): void
+  /** Its circuit breaker let no call through. */
+  blocked (candidate: C, nowMs: number): void
   /** Rules a candidate out for this request. */
   drop (candidate: C): void
+  /** Whether a retry-after was waited out in vain. */
+  readonly hasWaited: boolean
+}
+
+export interface ScheduledTry<C> {
+  candidate: C
+  waitMs: number
+  /** Its circuit breaker is open, and there is no other way. */
+  isLastWay: boolean
 }
 
 interface Entry<C> {
   candidate: C
+  isFallback: boolean
   tries: number
   /** How often it refused, or was too slow. */
   refusals: number
-  isSkipped: boolean
+  /** How often it asked for a wait. */
+  delays: number
   notBeforeMs: number
   isOut: boolean
+}
+
+interface ScheduleOptions<C> {
+  plan: Plan<C>
+  limits: Pick<RequestsConfig, 'retries' | 'backoffMs' | 'maxRetryAfterMs'>
+  /** The order in which to try the deployments of one model. */
+  order: (candidates: readonly C[]) => readonly C[]
+  /** In [0, 1). */
+  random: () => number
 }
 
 const maxBackoffMs = 8000
 /** A deployment that refused or was too slow gets one more try, after all others have failed. */
 const maxRefusals = 2
+/** A retry-after is waited out once; the next one is for the client. */
+const maxDelays = 2
 
 /**
- * Creates a schedule: first each candidate in the given order, at once; then those that may work the next
- * time, each after a backoff that doubles, with jitter, or after the provider's retry-after. A candidate
- * whose circuit breaker is open is skipped; one that is paused comes after the others.
+ * Creates a schedule: first each candidate at once, the model asked for before its fallbacks, but those of
+ * providers that have not failed before all others; then those that are paused; then retries, each after a
+ * backoff that doubles, with jitter, or after the provider's retry-after; last those whose breaker is open.
  */
 export function createRetrySchedule<C extends Candidate> (
-  candidates: readonly C[], limits: Pick<RequestsConfig, 'retries' | 'backoffMs' | 'maxRetryAfterMs'>,
-  isFallback: boolean, random: () => number
+  { plan, limits, order, random }: ScheduleOptions<C>
 ): RetrySchedule<C> {
-  const entries = candidates.map((candidate): Entry<C> => {
-    return { candidate, tries: 0, refusals: 0, isSkipped: false, notBeforeMs: -Infinity, isOut: false }
-  })
+  const entries: Entry<C>[] = []
+  const failedProviders = new Set<string>()
+  let fallbacks: Iterator<readonly C[]> | null = null
+  addAll(plan.asked, false)
+
+  function addAll (candidates: readonly C[], isFallback: boolean): void {
+    for (const candidate of order(candidates)) {
+      const counts = { tries: 0, refusals: 0, delays: 0 }
+      entries.push({ candidate, isFallback, ...counts, notBeforeMs: -Infinity, isOut: false })
+    }
+  }
+
+  /** Adds the next fallback; false if there is none. */
+  function addFallback (): boolean {
+    fallbacks ??= plan.fallbacks()[Symbol.iterator]()
+    const { done, value } = fallbacks.next()
+    if (done === true) return false
+    addAll(value, true)
+    return true
+  }
+
   const find = (candidate: C) => entries.find(entry => entry.candidate === candidate)
+  const stateOf = ({ candidate }: Entry<C>, nowMs: number) => candidate.health.breaker.state(nowMs)
+
+  function fresh (nowMs: number): Entry<C> | undefined {
+    const isFresh = (entry: Entry<C>) => entry.tries === 0 && !entry.isOut && stateOf(entry, nowMs) === 'ready'
+    const isElsewhere = (entry: Entry<C>) => {
+      return isFresh(entry) && !failedProviders.has(entry.candidate.deployment.provider)
+    }
+    let found = entries.find(isElsewhere)
+    while (found === undefined && addFallback()) found = entries.find(isElsewhere)
+    return found ?? entries.find(isFresh)
+  }
+
+  /** The one to try soonest, of those whose breaker is open or not. */
+  function soonest (nowMs: number, isOpen: boolean): Entry<C> | undefined {
+    let best: Entry<C> | undefined
+    for (const entry of entries) {
+      if (entry.isOut || (stateOf(entry, nowMs) === 'open') !== isOpen) continue
+      if (best === undefined || entry.notBeforeMs < best.notBeforeMs) best = entry
+    }
+    return best
+  }
 
   return {
-    isFallback,
-
     next (nowMs) {
-      let best: Entry<C> | null = null
-      let bestIsPaused = true
-      for (const entry of entries) {
-        if (entry.isOut) continue
-        const state = entry.candidate.health.breaker.state(nowMs)
-        entry.isSkipped = state === 'open'
-        if (entry.isSkipped) continue
-        const isPaused = state === 'paused'
-        const isLater = best !== null && entry.notBeforeMs >= best.notBeforeMs
-        if (best !== null && (isPaused === bestIsPaused ? isLater : isPaused)) continue
-        best = entry
-        bestIsPaused = isPaused
-      }
-      return best && { candidate: best.candidate, waitMs: Math.max(0, best.notBeforeMs - nowMs) }
-    },
-
-    skipped () {
-      return entries.filter(({ isSkipped, isOut }) => isSkipped && !isOut).map(({ candidate }) => candidate)
+      const callable = fresh(nowMs) ?? soonest(nowMs, false)
+      const entry = callable ?? soonest(nowMs, true)
+      if (entry === undefined) return null
+      const waitMs = Math.max(0, entry.notBeforeMs - nowMs)
+      return { candidate: entry.candidate, waitMs, isLastWay: callable === undefined }
     },
 
     spare (beside, nowMs) {
@@ -77,23 +121,42 @@ export function createRetrySchedule<C extends Candidate> (
       })?.candidate ?? null
     },
 
+    isFallback: candidate => find(candidate)?.isFallback ?? false,
+
     failed (candidate, error, nowMs) {
       const entry = find(candidate)
       if (entry === undefined) return
       const { retryAfterMs = 0, shouldRetry } = error.details
-      const meaning = meaningOf(error, isFallback)
+      const meaning = meaningOf(error, entry.isFallback)
+      if (isProviders(error, meaning)) failedProviders.add(candidate.deployment.provider)
+      if (meaning === 'model') for (const one of entries) one.isOut ||= one.candidate.model === candidate.model
       entry.tries++
       if (meaning !== 'passing') entry.refusals++
+      if (retryAfterMs > 0) entry.delays++
       const isAlone = entries.length === 1
-      entry.isOut = shouldRetry === false || retryAfterMs > limits.maxRetryAfterMs ||
-        entry.tries > limits.retries || entry.refusals >= maxRefusals || (isAlone && meaning === 'refused')
-      const backoffMs = Math.min(limits.backoffMs * 2 ** (entry.tries - 1), maxBackoffMs)
-      entry.notBeforeMs = nowMs + Math.max(retryAfterMs, backoffMs * (0.5 + random() / 2))
+      entry.isOut ||= shouldRetry === false || retryAfterMs > limits.maxRetryAfterMs ||
+        entry.tries > limits.retries || entry.refusals >= maxRefusals || entry.delays >= maxDelays ||
+        (meaning === 'refused' && (isAlone || error.kind === 'not_found'))
+      entry.notBeforeMs = nowMs + Math.max(retryAfterMs, backoffMs(entry.tries))
+    },
+
+    blocked (candidate, nowMs) {
+      const entry = find(candidate)
+      if (entry === undefined) return
+      entry.tries++
+      entry.isOut = entry.tries > limits.retries
+      entry.notBeforeMs = nowMs + backoffMs(entry.tries)
     },
 
     drop (candidate) {
       const entry = find(candidate)
       if (entry !== undefined) entry.isOut = true
-    }
+    },
+
+    get hasWaited () { return entries.some(({ delays }) => delays >= maxDelays) }
+  }
+
+  function backoffMs (tries: number): number {
+    return Math.min(limits.backoffMs * 2 ** (tries - 1), maxBackoffMs) * (0.5 + random() / 2)
   }
 }

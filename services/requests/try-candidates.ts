@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { RequestsConfig } from '../catalogue/types.ts'
+import type { Deployment } from '../deployments/deployments.ts'
 import { GatewayError, UpstreamError } from '../shared/errors.ts'
 import type { Trace } from './trace.ts'
 import { attempt, type Attempt, type Call } from './attempt.ts'
 import { conversationOrder, weightedOrder, type Candidate, type Plan } from './candidates.ts'
-import { isUnsure, meaningOf, mostTelling, unavailable } from './classify-failure.ts'
+import { afterWaiting, isUnsure, meaningOf, mostTelling, unavailable } from './classify-failure.ts'
 import { hedge } from './hedge.ts'
-import { createRetrySchedule, type RetrySchedule } from './retry-schedule.ts'
+import { createRetrySchedule, type RetrySchedule, type ScheduledTry } from './retry-schedule.ts'
 import type { Incoming } from './incoming.ts'
 
 /** How often a deployment is called again, and when a second one is called beside a slow one. */
@@ -18,6 +19,10 @@ export type RetryLimits = Pick<
 export interface Search<C extends Candidate, Answer> extends Call<C, Answer> {
   plan: Plan<C>
   limits: RetryLimits
+  /** Id of the API key. */
+  key: string
+  /** How often the client has sent the request before; null if it does not say. */
+  clientRetries: number | null
   /** Whether the client still waits: no further call begins once it has aborted. */
   signal: AbortSignal
   /** Aborts the running calls; by default that is `signal` too. */
@@ -35,29 +40,38 @@ export interface Search<C extends Candidate, Answer> extends Call<C, Answer> {
 }
 
 /**
- * Calls the candidates one after the other until one answers, before anything has gone to the client: the
- * deployments of the model asked for, then those of its fallbacks, then each again after a backoff. When none
- * answers, throws the failure that helps the client most: UpstreamError, or GatewayError if none was called.
+ * The most upstream calls of one request: of one without a header by which its client counts its own retries,
+ * of the first one of a client that retries by itself, and of each of its retries. With the two retries of
+ * OpenAI's SDKs that makes six.
+ */
+const maxCalls = { unknown: 8, first: 4, retry: 1 }
+
+function callLimit ({ clientRetries, limits }: Pick<Search<Candidate, unknown>, 'clientRetries' | 'limits'>): number {
+  if (clientRetries === null) return Math.max(maxCalls.unknown, limits.retries + 1)
+  return clientRetries === 0 ? maxCalls.first : maxCalls.retry
+}
+
+/**
+ * Calls the candidates one after the other until one answers, before anything has gone to the client: first
+ * each once, at another provider if there is one, then again after a backoff. When none answers, throws the
+ * failure that helps the client most: UpstreamError, or GatewayError if none was called.
  */
 export async function tryCandidates<C extends Candidate, Answer> (
   search: Search<C, Answer>
 ): Promise<Attempt<C, Answer>> {
-  const { plan, limits, random } = search
-  const state: State = { failures: [], isCovered: false }
-  const scheduleOf = (candidates: readonly C[], isFallback: boolean): RetrySchedule<C> => {
-    return createRetrySchedule(orderOf(candidates, search), limits, isFallback, random)
-  }
-  for (let round = 0; ; round++) {
-    const schedule = scheduleOf(plan.asked, false)
-    const answered = await tryModel(search, schedule, state)
+  const { plan, limits, random, dueMs, signal } = search
+  const order = (candidates: readonly C[]) => orderOf(candidates, search)
+  const schedule = createRetrySchedule({ plan, limits, order, random })
+  const state: State = { failures: [], failed: new Set(), isCovered: false, callsLeft: callLimit(search) }
+  while (state.callsLeft > 0) {
+    const nowMs = performance.now()
+    const turn = schedule.next(nowMs)
+    if (turn === null || nowMs + turn.waitMs >= dueMs) break
+    if (turn.waitMs > 0) await pause(turn.waitMs, signal)
+    const answered = await take(search, turn, schedule, state)
     if (answered !== null) return answered
-    for (const candidates of plan.fallbacks()) {
-      const answered = await tryModel(search, scheduleOf(candidates, true), state)
-      if (answered !== null) return answered
-    }
-    if (round >= limits.retries || !await waitForHalfOpen(search, schedule.skipped())) break
   }
-  throw mostTelling(state.failures) ?? unavailable(plan.asked.map(({ health }) => health))
+  throw failureOf(search, schedule, state)
 }
 
 /** A single candidate needs no hash of the conversation. */
@@ -71,36 +85,44 @@ function orderOf<C extends Candidate> (
 
 interface State {
   failures: UpstreamError[]
+  /** The deployments that have failed. */
+  failed: Set<Deployment>
   /** Whether a candidate's price has been held. */
   isCovered: boolean
+  callsLeft: number
 }
 
-/** Tries the deployments of one model; null when another model has to be tried. */
-async function tryModel<C extends Candidate, Answer> (
-  search: Search<C, Answer>, schedule: RetrySchedule<C>, state: State
+/** Tries one candidate; null when another one may do better. */
+async function take<C extends Candidate, Answer> (
+  search: Search<C, Answer>, turn: ScheduledTry<C>, schedule: RetrySchedule<C>, state: State
 ): Promise<Attempt<C, Answer> | null> {
-  const { limits, dueMs, signal } = search
-  for (let nowMs = performance.now(); ; nowMs = performance.now()) {
-    const next = schedule.next(nowMs)
-    if (next === null || nowMs + next.waitMs >= dueMs) return null
-    if (next.waitMs > 0) await pause(next.waitMs, signal)
-    const { candidate } = next
-    const isCovered = await isAffordable(search, candidate, state)
-    if (signal.aborted) throw abortedBefore(signal.reason)
-    if (!isCovered) {
-      schedule.drop(candidate)
-      continue
-    }
-    try {
-      const answered = await call(search, candidate, schedule, state.failures)
-      if (answered !== null) return answered
-    } catch (error) {
-      if (!(error instanceof UpstreamError) || error.kind === 'aborted' || signal.aborted) throw error
-      const meaning = meaningOf(error, schedule.isFallback)
-      if (meaning === 'stop' || (!limits.retryUnsure && isUnsure(error))) throw error
-      if (meaning === 'model') return null
-    }
+  const { limits, signal } = search
+  const { candidate } = turn
+  const isCovered = await isAffordable(search, candidate, state)
+  if (signal.aborted) throw abortedBefore(signal.reason)
+  if (!isCovered) {
+    schedule.drop(candidate)
+    return null
   }
+  try {
+    const answered = await call(search, turn, schedule, state)
+    if (answered === null && turn.isLastWay) schedule.blocked(candidate, performance.now())
+    return answered
+  } catch (error) {
+    if (!(error instanceof UpstreamError) || error.kind === 'aborted' || signal.aborted) throw error
+    const meaning = meaningOf(error, schedule.isFallback(candidate))
+    if (meaning === 'stop' || (!limits.retryUnsure && isUnsure(error))) throw error
+    return null
+  }
+}
+
+function failureOf<C extends Candidate> (
+  { plan, clientRetries }: Pick<Search<C, unknown>, 'plan' | 'clientRetries'>, schedule: RetrySchedule<C>, state: State
+): Error {
+  const telling = mostTelling(state.failures)
+  if (telling === undefined) return unavailable(plan.asked.map(({ health }) => health))
+  const hasWaited = schedule.hasWaited || (clientRetries ?? 0) > 0
+  return hasWaited && telling.details.retryAfterMs !== undefined ? afterWaiting(telling) : telling
 }
 
 /** Holds a candidate's price. The first refusal ends the request; a later one rules the candidate out. */
@@ -120,19 +142,24 @@ async function isAffordable<C extends Candidate> (
 
 /** Calls one candidate, and a second one beside it if hedging is on; null if its circuit breaker is open. */
 function call<C extends Candidate, Answer> (
-  search: Search<C, Answer>, candidate: C, schedule: RetrySchedule<C>, failures: UpstreamError[]
+  search: Search<C, Answer>, scheduled: ScheduledTry<C>, schedule: RetrySchedule<C>, state: State
 ): Promise<Attempt<C, Answer> | null> {
-  const { limits: { hedgeAfterMs }, callSignal = search.signal, trace } = search
+  const { candidate, isLastWay } = scheduled
+  const { limits: { hedgeAfterMs }, callSignal = search.signal, trace, key } = search
 
   async function callOne (one: C, signal: AbortSignal): Promise<Attempt<C, Answer> | null> {
     trace.attempts++
+    state.callsLeft--
     try {
-      const answered = await attempt(one, signal, search)
-      if (answered === null) trace.attempts--
+      const answered = await attempt(one, signal, search, { key, failed: state.failed, isLastWay })
+      if (answered === null) {
+        trace.attempts--
+        state.callsLeft++
+      }
       return answered
     } catch (error) {
       if (error instanceof UpstreamError && error.kind !== 'aborted') {
-        failures.push(error)
+        state.failures.push(error)
         schedule.failed(one, error, performance.now())
         search.onFailure(one, error)
       }
@@ -142,33 +169,9 @@ function call<C extends Candidate, Answer> (
 
   if (hedgeAfterMs === null) return callOne(candidate, callSignal)
   return hedge(hedgeAfterMs, callSignal, signal => callOne(candidate, signal), () => {
-    const second = schedule.spare(candidate, performance.now())
+    const second = state.callsLeft > 0 ? schedule.spare(candidate, performance.now()) : null
     return second && (signal => callOne(second, signal))
   })
-}
-
-/** Bounds the requests that wait for a circuit breaker, so that an outage does not fill the memory. */
-const maxWaiting = 1000
-let waiting = 0
-
-/**
- * Waits for the first open circuit breaker to become half-open, so that a short outage goes unnoticed.
- * Returns false when there is none or the wait would be too long.
- */
-async function waitForHalfOpen (
-  { limits, dueMs, signal }: Pick<Search<Candidate, unknown>, 'limits' | 'dueMs' | 'signal'>, skipped: readonly Candidate[]
-): Promise<boolean> {
-  const nowMs = performance.now()
-  const openMs = skipped.map(({ health }) => health.breaker.waitMs(nowMs))
-  const waitMs = Math.max(limits.backoffMs, Math.min(...openMs))
-  if (waitMs > limits.maxRetryAfterMs || nowMs + waitMs >= dueMs || waiting >= maxWaiting) return false
-  waiting++
-  try {
-    await pause(waitMs, signal)
-  } finally {
-    waiting--
-  }
-  return true
 }
 
 /**

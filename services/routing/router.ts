@@ -78,8 +78,13 @@ export function createRouter (
     const conversation = `${id} ${conversationId(routing.key, routing.request, routing.conversation)}`
     const sticky = request.hasAnswers ? stickyModels.get(conversation) : undefined
     const context = { request, text, deployments, weights }
-    const { possible, excluded } = filterCandidates(
-      withPublicIds(routing), policy, pool, context, sticky?.model)
+    const asked = withPublicIds(routing)
+    const select = (given: typeof context) => filterCandidates(asked, policy, pool, given, sticky?.model)
+    const healthy = select(context)
+    // When all that could serve it are failing, one of them may have recovered.
+    const { possible, excluded } = healthy.possible.length > 0
+      ? healthy
+      : select({ ...context, deployments: { ...deployments, isAvailable: () => true } })
     if (possible.length === 0) {
       // Without the credit limit the hold decides, which knows the exact balance and answers 402.
       if (routing.availableNano !== null) return decide({ ...routing, availableNano: null })

@@ -97,6 +97,8 @@ interface UpstreamDetails {
   retryAfterMs?: number
   /** False: the provider says that a retry would fail. Absent: it does not say. */
   shouldRetry?: boolean
+  /** A wait of `retryAfterMs` did not help. */
+  hasWaited?: boolean
   /** The provider's `type`, `param` and `code`, if its error has OpenAI's shape. */
   type?: string | null
   param?: string | null

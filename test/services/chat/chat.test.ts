@@ -138,6 +138,7 @@ function createTest (providers: Record<string, Provide>, options: TestOptions = 
       deadlineMs: null,
       conversation: null,
       cache: null,
+      clientRetries: null,
       request,
       text: JsonText.from(request),
       requestId: 'req-1',

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { breakerDefaults } from '../../../services/config/defaults.ts'
-import { createDeployments } from '../../../services/deployments/deployments.ts'
+import type { BreakerConfig } from '../../../services/catalogue/types.ts'
+import { createCircuitBreaker, createDeployments } from '../../../services/deployments/deployments.ts'
 
 const name = { provider: 'a', model: 'b' }
 
@@ -34,4 +35,219 @@ t.test('the least recently used deployments are evicted beyond 5000', async t =>
   for (let i = 0; i < 6000; i++) deployments.of({ provider: 'up', model: `made-up-${i}` })
   t.equal(deployments.list().length, 5000)
   t.equal(deployments.list()[0]?.name.model, 'made-up-5999')
+})
+
+const options = { ...breakerDefaults, failures: 3, minRequests: 10, windowMs: 1000, openMs: 100 }
+
+function breakerWith (more: Partial<BreakerConfig> = {}, random = () => 0.5) {
+  const breaker = createCircuitBreaker({ config: () => ({ breaker: { ...options, ...more } }), random })
+  /** Makes one call of a key; returns whether it was let through. */
+  const call = (ends: 'well' | 'badly' | 'slowly', nowMs: number, key = 'key') => {
+    const permit = breaker.acquire(nowMs, key)
+    if (permit === null) return false
+    if (ends === 'badly') breaker.failed(permit, nowMs)
+    else {
+      breaker.answered(permit, nowMs, ends === 'slowly')
+      breaker.succeeded(permit, nowMs)
+    }
+    return true
+  }
+  /** Starts a call. */
+  const acquire = (nowMs: number, key = 'key', isLastWay = false) => {
+    const permit = breaker.acquire(nowMs, key, isLastWay)
+    if (permit === null) throw new Error('it let no call through')
+    return permit
+  }
+  const openIt = () => { for (let count = 0; count < 3; count++) call('badly', 0) }
+  return { breaker, call, acquire, openIt }
+}
+
+t.test('failures in a row open it; a success in between resets the count', async t => {
+  const { breaker, call } = breakerWith()
+  for (const end of ['badly', 'badly', 'well', 'badly', 'badly'] as const) t.ok(call(end, 0))
+  t.equal(breaker.state(0), 'ready')
+  call('badly', 0)
+  t.equal(breaker.state(0), 'open')
+  t.notOk(call('well', 99))
+  t.equal(breaker.waitMs(60), 40)
+})
+
+t.test('half-open lets one call through, whose result closes or opens it', async t => {
+  const { breaker, call, acquire } = breakerWith()
+  for (let i = 0; i < 3; i++) call('badly', 0)
+  t.equal(breaker.state(100), 'ready')
+  const probe = acquire(100)
+  t.equal(breaker.state(100), 'open')
+  t.equal(breaker.acquire(100, 'key'), null, 'a single call')
+  breaker.failed(probe, 110)
+  t.equal(breaker.state(309), 'open', 'twice as long the second time')
+  t.ok(call('well', 310))
+  t.ok(call('badly', 310), 'closed again')
+  for (let i = 0; i < 2; i++) call('badly', 310)
+  t.equal(breaker.waitMs(310), 100, 'as short as the first time')
+})
+
+t.test('a released permit leaves the half-open state to the next call', async t => {
+  const { breaker, call, acquire } = breakerWith()
+  for (let i = 0; i < 3; i++) call('badly', 0)
+  breaker.release(acquire(200))
+  t.ok(call('well', 200))
+  t.equal(breaker.state(200), 'ready')
+})
+
+t.test('results of calls from before it opened are ignored', async t => {
+  const { breaker, call, acquire } = breakerWith()
+  const early = acquire(0)
+  for (let i = 0; i < 3; i++) call('badly', 0)
+  breaker.answered(early, 50, false)
+  breaker.succeeded(early, 50)
+  t.equal(breaker.state(50), 'open')
+  const probe = acquire(100)
+  breaker.failed(early, 101)
+  breaker.answered(probe, 102, false)
+  breaker.succeeded(probe, 102)
+  t.equal(breaker.state(102), 'ready')
+})
+
+t.test('a high error rate within the window opens it once there are enough calls', async t => {
+  const { breaker, call } = breakerWith({ failures: 1000 })
+  const ends = ['well', 'badly'] as const
+  for (let i = 0; i < 9; i++) call(ends[i % 2] ?? 'well', 0)
+  t.equal(breaker.state(0), 'ready', 'nine are too few')
+  call('badly', 1)
+  t.equal(breaker.state(1), 'open')
+
+  const { breaker: slow, call: later } = breakerWith({ failures: 1000 })
+  for (let i = 0; i < 40; i++) later(ends[i % 2] ?? 'well', i * 200)
+  t.equal(slow.state(8000), 'ready', 'never ten within a window')
+})
+
+t.test('the open time is at most a minute, with jitter', async t => {
+  for (const [random, most] of [[0, 48_000], [0.999999, 72_000]] as const) {
+    const { breaker, call } = breakerWith({ failures: 1 }, () => random)
+    let now = 0
+    for (let i = 0; i < 30; i++) {
+      call('badly', now)
+      now += breaker.waitMs(now)
+    }
+    call('badly', now)
+    t.ok(Math.abs(breaker.waitMs(now) - most) < 1)
+  }
+})
+
+t.test('a pause lasts a minute at most and does not stop calls', async t => {
+  const { breaker, call } = breakerWith()
+  t.ok(call('well', 0))
+  breaker.pause(1_000_000, 0)
+  t.equal(breaker.state(59_999), 'paused')
+  t.ok(call('badly', 0), 'a call without an alternative')
+  t.equal(breaker.state(60_000), 'ready')
+})
+
+t.test('a probe trips it, and makes it half-open early', async t => {
+  const { breaker, call } = breakerWith()
+  breaker.trip(0)
+  t.equal(breaker.state(50), 'open')
+  breaker.halfOpen()
+  t.ok(call('well', 51))
+  t.equal(breaker.state(51), 'ready')
+})
+
+t.test('one key opens it only while no other is in use', async t => {
+  const { breaker, call } = breakerWith()
+  call('well', 0, 'other')
+  for (let count = 0; count < 50; count++) call('badly', 1, 'poisoner')
+  t.equal(breaker.state(1), 'ready')
+  call('badly', 2, 'other')
+  t.equal(breaker.state(2), 'ready', 'one failure of another key is less than half of three')
+  call('badly', 2, 'other')
+  t.equal(breaker.state(2), 'open')
+
+  const lone = breakerWith()
+  lone.call('well', 0, 'other')
+  for (let count = 0; count < 3; count++) lone.call('badly', 2000, 'only')
+  t.equal(lone.breaker.state(2000), 'open', 'the other one was not seen for a whole window')
+})
+
+t.test('the error rate leaves the key out that fails most', async t => {
+  const { breaker, call } = breakerWith({ failures: 1000 })
+  for (let count = 0; count < 100; count++) {
+    call('badly', 0, 'poisoner')
+    if (count % 10 === 0) call(count % 30 === 0 ? 'badly' : 'well', 0, `key-${count}`)
+  }
+  t.equal(breaker.state(0), 'ready', 'the others fail four times of ten')
+  for (let count = 0; count < 4; count++) call('badly', 0, `key-${count}`)
+  t.equal(breaker.state(0), 'open')
+})
+
+t.test('failures that no prompt can cause count for every key, and repeated ones do not count', async t => {
+  const { breaker, call, acquire } = breakerWith()
+  call('well', 0, 'other')
+  for (let count = 0; count < 5; count++) breaker.failed(acquire(0), 0, { isAnyKeys: true, isRepeated: true })
+  t.equal(breaker.state(0), 'ready')
+  for (let count = 0; count < 3; count++) breaker.failed(acquire(0), 0, { isAnyKeys: true })
+  t.equal(breaker.state(0), 'open')
+})
+
+t.test('while it is open, a few calls without another way are let through', async t => {
+  const { breaker, acquire, openIt } = breakerWith()
+  openIt()
+  const ofOne = [acquire(1, 'one', true), acquire(1, 'one', true)]
+  t.equal(breaker.acquire(1, 'one', true), null, 'two of a key at once')
+  for (let count = 0; count < 6; count++) acquire(1, `key-${count}`, true)
+  t.equal(breaker.acquire(1, 'another', true), null, 'eight in all')
+  ofOne.forEach(permit => breaker.failed(permit, 2))
+  t.equal(breaker.state(2), 'open')
+  t.equal(breaker.waitMs(2), 98, 'their failures change nothing')
+  const last = acquire(3, 'one', true)
+  breaker.release(acquire(3, 'one', true))
+  breaker.answered(last, 4, false)
+  t.equal(breaker.state(4), 'ready', 'an answer closes it')
+  breaker.failed(last, 5)
+  t.equal(breaker.state(5), 'ready', 'and a stream that breaks off later is one failure')
+})
+
+t.test('a refusal of a request shows that the deployment works', async t => {
+  const { breaker, acquire, openIt } = breakerWith()
+  openIt()
+  breaker.refused(acquire(100), 100)
+  t.equal(breaker.state(100), 'ready')
+})
+
+t.test('slow answers in a row are avoided and not stopped, until a single one is fast again', async t => {
+  const { breaker, call, acquire } = breakerWith()
+  for (let count = 0; count < 3; count++) call('slowly', 0)
+  t.equal(breaker.state(0), 'paused')
+  for (let count = 0; count < 20; count++) t.ok(call('well', 50), 'calls without an alternative')
+  t.equal(breaker.state(50), 'paused')
+  t.equal(breaker.state(100), 'ready')
+  const probe = acquire(100)
+  t.equal(breaker.state(100), 'paused', 'others are preferred while one call tries it')
+  t.ok(call('well', 100))
+  breaker.answered(probe, 120, true)
+  t.equal(breaker.state(300), 'paused', 'twice as long the second time')
+  const failing = acquire(320)
+  breaker.failed(failing, 321)
+  breaker.release(acquire(322))
+  const refused = acquire(323)
+  breaker.refused(refused, 324)
+  call('well', 325)
+  t.equal(breaker.state(325), 'ready')
+
+  const fair = breakerWith()
+  fair.call('well', 0, 'other')
+  for (let count = 0; count < 20; count++) fair.call('slowly', 0, 'long prompts')
+  t.equal(fair.breaker.state(0), 'ready', 'the long prompts of one key make nothing slow')
+})
+
+t.test('an answer to a later call ends a pause', async t => {
+  const { breaker, call, acquire } = breakerWith()
+  const early = acquire(0)
+  breaker.pause(1000, 10)
+  breaker.answered(early, 20, false)
+  t.equal(breaker.state(20), 'paused', 'it began before the pause')
+  call('well', 30)
+  t.equal(breaker.state(30), 'ready')
+  breaker.pause(100_000, 40, 300_000)
+  t.equal(breaker.state(100_039), 'paused')
 })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { attempt, recordStreamEnd } from '../../../services/requests/attempt.ts'
+import { attempt, recordStreamEnd, type Caller } from '../../../services/requests/attempt.ts'
 import type { Candidate } from '../../../services/requests/candidates.ts'
 import { candidate, failure } from './helper.ts'
 
@@ -9,14 +9,14 @@ const expectedOf = ({ health }: Candidate) => health.statistics.expected(prior)
 const stateOf = ({ health }: Candidate) => health.breaker.state(performance.now())
 
 /** Calls a candidate, which answers with so many tokens (null: with a stream) or throws. */
-async function call (one: Candidate, outcome: number | null | Error) {
+async function call (one: Candidate, outcome: number | null | Error, more: Partial<Caller> = {}) {
   return await attempt(one, never, {
     ask: async () => {
       if (outcome instanceof Error) throw outcome
       return 'hello'
     },
     tokensOf: () => outcome instanceof Error ? 0 : outcome
-  })
+  }, { key: 'key', failed: new Set(), isLastWay: false, ...more })
 }
 
 /** Failures in a row until the breaker opens; null if it has not after 50. */
@@ -46,6 +46,8 @@ for (const [name, error, opens] of [
   ['failures of the provider open it', failure('overloaded'), true],
   ['refused requests do not: the provider works', failure('bad_request', { status: 400 }), false],
   ['a rate limit does not', failure('rate', { status: 429 }), false],
+  ['a model that is not served does not', failure('not_found', { status: 404, code: 'model_not_found' }), false],
+  ['a path that does not exist does', failure('not_found', { status: 404 }), true],
   ['aborted calls do not', failure('aborted', {}, 'yes'), false],
   ['what the provider calls final does not', failure('overloaded', { status: 503, shouldRetry: false }), false],
   ['faults of the gateway do not', new TypeError('a bug'), false]
@@ -80,6 +82,28 @@ t.test('a rate limit pauses the deployment for as long as the provider asks, els
     t.equal(one.health.breaker.state(performance.now() + pauseMs), 'ready')
     t.ok(expectedOf(one).errorRate > 0, 'it counts as a failure')
   }
+})
+
+t.test('a model that the provider does not serve rests for minutes', async t => {
+  const one = candidate()
+  await t.rejects(call(one, failure('not_found', { status: 404, code: 'model_not_found' })))
+  t.equal(one.health.breaker.state(performance.now() + 290_000), 'paused')
+  t.equal(expectedOf(one).errorRate, 0)
+})
+
+t.test('a request counts once, however often it fails', async t => {
+  const one = candidate()
+  const failed = new Set([one.health])
+  for (let count = 0; count < 20; count++) await t.rejects(call(one, failure('overloaded'), { failed }))
+  t.equal(stateOf(one), 'ready')
+  t.equal(expectedOf(one).errorRate, 0)
+})
+
+t.test('the last way to a model is called although its circuit breaker is open', async t => {
+  const one = candidate()
+  one.health.breaker.trip(performance.now())
+  t.match(await call(one, 1, { isLastWay: true }), { answer: 'hello' })
+  t.equal(stateOf(one), 'ready')
 })
 
 t.test('a stream counts when it ends, and one that breaks off as a failure', async t => {

@@ -4,13 +4,22 @@ import { createRetrySchedule } from '../../../services/requests/retry-schedule.t
 import type { UpstreamError } from '../../../services/shared/errors.ts'
 import { candidate, failure, limits } from './helper.ts'
 
-/** Lets each turn end in the failure that `fails` names; reschedule who had a turn, and after which wait. */
+/** A schedule of the deployments of a model, and of those of its fallbacks. */
+function scheduleOf (
+  asked: readonly Candidate[], more: Partial<typeof limits> = {}, fallbacks: readonly Candidate[][] = []
+) {
+  const [first = candidate()] = asked
+  const plan = { model: first.model, asked, fallbacks: () => fallbacks }
+  return createRetrySchedule({ plan, limits: { ...limits, ...more }, order: list => list, random: () => 1 })
+}
+
+/** Lets each turn end in the failure that `fails` names; returns who had a turn, and after which wait. */
 function play (
   candidates: readonly Candidate[],
   fails: (candidate: Candidate) => UpstreamError,
   more: Partial<typeof limits> = {}
 ) {
-  const schedule = createRetrySchedule(candidates, { ...limits, ...more }, false, () => 1)
+  const schedule = scheduleOf(candidates, more)
   const played: [number, number][] = []
   let nowMs = 0
   for (let turn = schedule.next(nowMs); turn !== null; turn = schedule.next(nowMs)) {
@@ -36,17 +45,19 @@ t.test('the others are tried at once, and only then the first again', async t =>
 
 t.test('a retry-after is waited for, unless it is too long', async t => {
   const asks = (retryAfterMs: number) => () => failure('rate', { status: 429, retryAfterMs })
-  t.same(play([candidate()], asks(700)), [[0, 0], [0, 700], [0, 700]])
-  t.same(play([candidate()], asks(20)), [[0, 0], [0, 100], [0, 200]], 'but never less than the own wait')
-  t.same(play([candidate()], asks(10_001)), [[0, 0]])
+  t.same(play([candidate()], asks(700)), [[0, 0], [0, 700]], 'once')
+  t.same(play([candidate()], asks(20)), [[0, 0], [0, 100]], 'but never less than the own wait')
+  t.same(play([candidate()], asks(2001)), [[0, 0]])
 })
 
 t.test('a refusal sends to the next, and only where there is one a second time to the same', async t => {
-  for (const kind of ['auth', 'quota', 'not_found'] as const) {
+  for (const kind of ['auth', 'quota'] as const) {
     t.same(play([candidate()], () => failure(kind, { status: 401 })), [[0, 0]], kind)
     const two = [candidate(), candidate()]
     t.same(play(two, () => failure(kind, { status: 401 })).map(([index]) => index), [0, 1, 0, 1], kind)
   }
+  const missing = () => failure('not_found', { status: 404 })
+  t.same(play([candidate(), candidate()], missing).map(([index]) => index), [0, 1])
   t.same(play([candidate()], () => failure('timeout', {}, 'maybe'), { retries: 5 }).length, 2, 'as with one that is slow')
 })
 
@@ -56,26 +67,49 @@ t.test('a failure that the provider calls final is not retried', async t => {
   t.same(played.map(([index]) => index), [0, 1, 1, 1])
 })
 
-t.test('an open breaker is skipped, and a paused deployment comes last', async t => {
+t.test('a paused deployment comes after the others, and one with an open breaker is the last way', async t => {
   const three = [candidate(), candidate(), candidate()]
   three[0]?.health.breaker.trip(0)
   three[1]?.health.breaker.pause(60_000, 0)
-  const played = play(three, () => failure('overloaded'))
-  t.same(played.map(([index]) => index), [2, 2, 2, 1, 1, 1])
+  const played = play(three, () => failure('overloaded'), { retries: 1 })
+  t.same(played.map(([index]) => index), [2, 1, 1, 2, 0, 0])
+  const schedule = scheduleOf(three, { retries: 1 })
+  t.match(schedule.next(0), { candidate: three[2], isLastWay: false })
   three.forEach(({ health }) => health.breaker.trip(0))
-  t.same(play(three, () => failure('overloaded')), [])
+  t.match(schedule.next(0), { candidate: three[0], waitMs: 0, isLastWay: true })
+  schedule.blocked(three[0] ?? candidate(), 0)
+  t.equal(schedule.next(0)?.candidate, three[1])
+  for (const one of [...three, ...three]) schedule.blocked(one, 0)
+  t.equal(schedule.next(0), null, 'it was waited for as often as calls are repeated')
 })
 
-t.test('a candidate that was skipped for its open breaker is reported, unless it was tried', async t => {
-  const two = [candidate(), candidate()] as const
-  const schedule = createRetrySchedule(two, { ...limits, retries: 0 }, false, () => 1)
-  for (const { health } of two) health.breaker.trip(0)
+t.test('after a failure another provider comes first, in the order of the fallbacks, and retries come last', async t => {
+  const [asked, same, other, third] = [
+    candidate({ provider: 'a' }), candidate({ provider: 'a' }), candidate({ provider: 'b' }), candidate({ provider: 'a' })
+  ] as const
+  const schedule = scheduleOf([asked], { retries: 1 }, [[same], [other], [third]])
+  const order = [asked, same, other, third]
+  const played: number[] = []
+  let nowMs = 0
+  for (let turn = schedule.next(nowMs); turn !== null; turn = schedule.next(nowMs)) {
+    nowMs += turn.waitMs
+    played.push(order.indexOf(turn.candidate))
+    schedule.failed(turn.candidate, failure('overloaded'), nowMs)
+  }
+  t.same(played, [0, 2, 1, 3, 0, 1, 2, 3])
+  t.notOk(schedule.isFallback(asked))
+  t.ok(schedule.isFallback(other))
+})
+
+t.test('a missing model says nothing about its provider, and what a model cannot take is for another model', async t => {
+  const [asked, same, other] = [candidate({ provider: 'a' }), candidate({ provider: 'a' }), candidate({ provider: 'b' })] as const
+  const schedule = scheduleOf([asked], {}, [[same], [other]])
+  schedule.failed(asked, failure('not_found', { status: 404 }), 0)
+  t.equal(schedule.next(0)?.candidate, same)
+  schedule.failed(same, failure('too_large', { status: 400 }), 0)
+  t.equal(schedule.next(0)?.candidate, other)
+  schedule.failed(other, failure('too_large', { status: 400 }), 0)
   t.equal(schedule.next(0), null)
-  t.strictSame(schedule.skipped(), [...two], 'also when the breakers let go later')
-  schedule.failed(two[0], failure('overloaded'), 0)
-  t.strictSame(schedule.skipped(), [two[1]])
-  t.equal(schedule.next(60_000)?.candidate, two[1])
-  t.strictSame(schedule.skipped(), [], 'its breaker has let go')
 })
 
 t.test('a spare was not tried yet, is healthy, and has the same price', async t => {
@@ -85,7 +119,7 @@ t.test('a spare was not tried yet, is healthy, and has the same price', async t 
   const [first, open, spare] = [candidate({}, price), candidate({}, price), candidate({}, price)]
   const dear = candidate()
   open.health.breaker.trip(0)
-  const schedule = createRetrySchedule([first, dear, open, spare], limits, false, () => 1)
+  const schedule = scheduleOf([first, dear, open, spare])
   t.equal(schedule.spare(first, 0), spare)
   schedule.failed(spare, failure('network'), 0)
   t.equal(schedule.spare(first, 0), null)

@@ -116,14 +116,15 @@ for (const { constraint, model = {}, request = {}, routing = {} } of cases) {
   })
 }
 
-t.test('a failing deployment is excluded until it recovers', async t => {
-  const states = { good: { works: true } }
-  const router = routerOf({ models: [modelOf({ id: 'good' })], states })
-  t.equal(router.decide(routingRequest('hello')).candidates[0]?.id, 'good')
+t.test('a failing deployment is excluded, unless there is no other', async t => {
+  const states = { good: { works: true }, other: { works: true } }
+  const router = routerOf({ models: [modelOf({ id: 'good' }), modelOf({ id: 'other' })], states })
   states.good.works = false
-  t.match(thrown(
-    () => router.decide(routingRequest('hello'))
-  ), { status: 400, message: /`good` is failing at the moment \(health\)/ })
+  const decision = router.decide(routingRequest('hello'))
+  t.same(decision.candidates.map(({ id }) => id), ['other'])
+  t.match(decision.excluded(), [{ model: 'good', constraint: 'health' }])
+  states.other.works = false
+  t.same(router.decide(routingRequest('hello')).candidates.map(({ id }) => id).toSorted(), ['good', 'other'])
 })
 
 t.test('the models and ceiling of a policy and the candidates of a request are respected', async t => {

@@ -1,0 +1,114 @@
+import type { BreakerConfig } from '../catalogue/types.ts'
+
+interface Counts { calls: number, failures: number }
+
+/** Keys that are counted apart from the others in half a window. */
+const maxKeys = 256
+
+export type FailureCount = ReturnType<typeof createFailureCount>
+
+/**
+ * Counts the results of calls in a row and in a window, to find a deployment that fails for every client.
+ * As the prompts of one key may be the reason, its failures suffice only while no other key is in use: the
+ * others must reach half of each number without the key that fails most.
+ */
+export function createFailureCount () {
+  let inRow = 0
+  const inRowOf = new Map<string, number>()
+  const window = createWindow()
+
+  const worstInRow = (): number => Math.max(0, ...inRowOf.values())
+
+  function isOverRate ({ minRequests, errorRate }: BreakerConfig): boolean {
+    const { calls, failures } = window.total()
+    if (calls < minRequests || failures < errorRate * calls) return false
+    if (window.isOneKey()) return true
+    const worst = window.worst()
+    const others = { calls: calls - worst.calls, failures: failures - worst.failures }
+    return others.calls >= minRequests / 2 && others.failures >= errorRate * others.calls
+  }
+
+  return {
+    succeeded (key: string, nowMs: number, { windowMs }: BreakerConfig): void {
+      window.count(key, false, nowMs, windowMs)
+      if (inRow === 0) return
+      inRow = 0
+      inRowOf.clear()
+    },
+
+    /** Whether there are too many now. `key` is null for a failure that no prompt can cause. */
+    failed (key: string | null, nowMs: number, breaker: BreakerConfig): boolean {
+      window.count(key, true, nowMs, breaker.windowMs)
+      inRow++
+      if (key !== null && inRowOf.size < maxKeys) inRowOf.set(key, (inRowOf.get(key) ?? 0) + 1)
+      const { failures } = breaker
+      if (inRow >= failures && (window.isOneKey() || inRow - worstInRow() >= failures / 2)) return true
+      return isOverRate(breaker)
+    },
+
+    clear (): void {
+      inRow = 0
+      inRowOf.clear()
+      window.clear()
+    }
+  }
+}
+
+/** Counts calls by key in two halves of a window; the counts cover between half and one and a half of it. */
+function createWindow () {
+  const empty = () => ({ total: { calls: 0, failures: 0 }, byKey: new Map<string, Counts>() })
+  let halfEndsMs = -Infinity
+  let present = empty()
+  let before = empty()
+
+  function countsOf (key: string): Counts {
+    let counts = present.byKey.get(key)
+    if (counts === undefined) {
+      counts = { calls: 0, failures: 0 }
+      if (present.byKey.size < maxKeys) present.byKey.set(key, counts)
+    }
+    return counts
+  }
+
+  return {
+    count (key: string | null, isFailure: boolean, nowMs: number, windowMs: number): void {
+      if (nowMs >= halfEndsMs) {
+        before = nowMs >= halfEndsMs + windowMs / 2 ? empty() : present
+        present = empty()
+        halfEndsMs = nowMs + windowMs / 2
+      }
+      add(present.total, isFailure)
+      if (key !== null) add(countsOf(key), isFailure)
+    },
+
+    total: (): Counts => sum(present.total, before.total),
+
+    isOneKey (): boolean {
+      const keys = new Set([...present.byKey.keys(), ...before.byKey.keys()])
+      return keys.size <= 1
+    },
+
+    /** The counts of the key with the most failures. */
+    worst (): Counts {
+      const keys = new Set([...present.byKey.keys(), ...before.byKey.keys()])
+      return [...keys].map(key => sum(present.byKey.get(key), before.byKey.get(key)))
+        .reduce((one, other) => other.failures > one.failures ? other : one, none)
+    },
+
+    clear (): void {
+      present = empty()
+      before = empty()
+    }
+  }
+}
+
+const none: Counts = { calls: 0, failures: 0 }
+
+function add (counts: Counts, isFailure: boolean): void {
+  counts.calls++
+  if (isFailure) counts.failures++
+}
+
+function sum (one: Counts = none, other: Counts = none): Counts {
+  return { calls: one.calls + other.calls, failures: one.failures + other.failures }
+}
