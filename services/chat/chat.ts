@@ -11,7 +11,7 @@ import { type Incoming } from '../requests/incoming.ts'
 import type { RequestHold, RequestHolds } from '../requests/request-hold.ts'
 import { setCandidate, type Trace } from '../requests/trace.ts'
 import { tryCandidates, startDeadline } from '../requests/try-candidates.ts'
-import { conversationId } from '../shared/conversation.ts'
+import { conversationHint, conversationId } from '../shared/conversation.ts'
 import { GatewayError, UpstreamError } from '../shared/errors.ts'
 import { JsonText } from '../shared/json.ts'
 import { peekFirst } from '../upstream/peek-first.ts'
@@ -114,7 +114,8 @@ export function createChat (options: ChatOptions): Chat {
         async ask ({ provider, deployment, model: { maxOutput }, health }, signal) {
           const { outputLimit = null, held = null } = covered.quote ?? {}
           const bounds = { outputLimit, maxOutput, held }
-          const call = { request, text, model: deployment.model, ...bounds, requestId, signal }
+          const conversation = () => conversationHint(payer.key, request, given.conversation)
+          const call = { request, text, model: deployment.model, ...bounds, conversation, requestId, signal }
           begunReport = null
           calls.begin(health)
           try {

@@ -20,6 +20,8 @@ export interface ProviderCall<Request> {
   maxOutput?: number | null
   /** What the hold covers; absent or null: the model is free. */
   held?: HeldOutput | null
+  /** What stands for the client's name of the conversation at the provider; null if it has none. */
+  conversation?: () => string | null
   requestId: string
   /** Aborted when the client disconnects or the gateway gives up; the provider must then free everything. */
   signal: AbortSignal

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { ChatMessage } from '../../schemas/openai/chat-messages.ts'
 import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
 import type { CompletionRequest } from '../../schemas/openai/completions.ts'
@@ -16,7 +17,7 @@ const maxParts = 32
 /**
  * The client's own name of the conversation: `prompt_cache_key`, else `fromHeader`; null if there is neither.
  */
-export function conversationName (request: AnyRequest, fromHeader: string | null): string | null {
+function conversationName (request: AnyRequest, fromHeader: string | null): string | null {
   const own: unknown = Reflect.get(request, 'prompt_cache_key')
   return typeof own === 'string' && own !== '' ? own.slice(0, maxNameChars) : fromHeader
 }
@@ -32,6 +33,17 @@ export function conversationId (key: string, request: AnyRequest, fromHeader: st
   if ('messages' in request) addBeginning(digest, request.messages)
   else addPrompt(digest, request.prompt)
   return `${key} ${digest.text}`
+}
+
+/**
+ * What stands for a conversation's name at a provider: 32 hexadecimal digits, which fit into a header and
+ * differ between API keys; null for a conversation without a name.
+ */
+export function conversationHint (
+  key: string, request: AnyRequest, fromHeader: string | null
+): string | null {
+  const name = conversationName(request, fromHeader)
+  return name === null ? null : createHash('sha256').update(`${key} ${name}`).digest('hex').slice(0, 32)
 }
 
 function addBeginning (digest: Digest, messages: readonly ChatMessage[]): void {

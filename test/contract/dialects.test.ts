@@ -217,6 +217,54 @@ for (const [dialect, theirs] of failures) {
   })
 }
 
+/** Where each dialect takes the name of a conversation. */
+const hints: Record<string, { field?: string, header?: string }> = {
+  openai: { field: 'prompt_cache_key' },
+  azure: { field: 'prompt_cache_key' },
+  'azure-old': { field: 'prompt_cache_key' },
+  mistral: { field: 'prompt_cache_key' },
+  cerebras: { field: 'prompt_cache_key' },
+  moonshot: { field: 'prompt_cache_key' },
+  openrouter: { field: 'session_id' },
+  xai: { header: 'x-grok-conv-id' },
+  fireworks: { header: 'x-session-affinity' }
+}
+
+t.test('a conversation that has a name gets it at the provider too, where there is a place for it', async t => {
+  for (const { id } of providers) {
+    const { field = '', header = '' } = hints[id] ?? {}
+    const hintOf = async (headers: Record<string, string>, body: object = {}) => {
+      await request(`${gateway.url}/chat/completions`, {
+        method: 'POST',
+        headers: { ...gateway.headers, ...headers },
+        body: JSON.stringify({ model: `${id}:some-model`, messages, ...body })
+      }).then(({ body }) => body.dump())
+      const seen = upstream.requests.at(-1)
+      const all = ['x-session-id', 'x-tollgate-conversation', ...header === 'x-session-affinity' ? [] : ['x-session-affinity']]
+      t.strictSame(all.filter(name => seen?.headers[name] !== undefined), [], `${id}: no header of the client`)
+      return field === '' ? seen?.headers[header] : seen?.body?.[field]
+    }
+    t.equal(await hintOf({}), undefined, `${id}: without a name`)
+    const name = await hintOf({ 'x-session-id': 'Gespräch' })
+    if (hints[id] === undefined) {
+      t.equal(name, undefined, id)
+      t.notMatch(upstream.requests.at(-1)?.body, { prompt_cache_key: /./ }, id)
+      continue
+    }
+    t.match(name, /^[0-9a-f]{32}$/, id)
+    t.equal(await hintOf({ 'x-session-affinity': 'Gespräch' }), name, `${id}: whatever header names it`)
+    t.not(await hintOf({ 'x-session-id': 'another' }), name)
+    const own = await hintOf({ 'x-session-id': 'Gespräch' }, { prompt_cache_key: 'mine', session_id: 'mine' })
+    if (field === '') t.match(own, /^[0-9a-f]{32}$/, id)
+    else t.equal(own, 'mine', `${id}: the client's own`)
+  }
+})
+
+t.test('OpenAI: its own settings of the cache pass unchanged', async t => {
+  const settings = { prompt_cache_key: 'k', prompt_cache_retention: '24h', prompt_cache_options: { mode: 'explicit', ttl: '30m' } }
+  for (const dialect of ['openai', 'azure']) t.match((await sent(dialect, settings)).body, settings)
+})
+
 t.test('DeepSeek: cached tokens are read from prompt_cache_hit_tokens', async t => {
   const usage = { prompt_tokens: 9, completion_tokens: 1, total_tokens: 10, prompt_cache_hit_tokens: 4 }
   const { report } = await asked('deepseek', reply({}, { completion: body => ({ ...body, usage }) }))

@@ -104,6 +104,7 @@ export const dialects: Readonly<Record<string, Dialect>> = {
   // Source: openrouter.ai/docs, errors and usage accounting.
   openrouter: {
     ...base,
+    rules: requestRules.openrouter,
     finishReasons: { error: 'error' },
     reasoningField: 'reasoning',
     cost: openRouterCost,

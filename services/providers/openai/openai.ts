@@ -63,10 +63,18 @@ function createOpenAI ({ apiKey, headers, connection }: Upstream, dialect: Diale
   /** The dialects of models whose server takes only one name of the output limit, once it has said so. */
   const oneLimit = new Map<string, Dialect>()
 
+  function headersFor ({ conversation }: Call): typeof postHeaders {
+    const place = dialect.rules.conversation
+    if (place === null || !('header' in place)) return postHeaders
+    const id = conversation?.() ?? null
+    return id === null ? postHeaders : { ...postHeaders, [place.header]: id }
+  }
+
   async function sendAs (path: string, call: Call, as: Dialect): Promise<Sent> {
     const { edits, dropped, hideUsage } = requestEdits(call, as)
     const body = call.text.with(edits)
-    const exchange = await connection.send({ method: 'POST', path, headers: postHeaders, body, signal: call.signal })
+    const headers = headersFor(call)
+    const exchange = await connection.send({ method: 'POST', path, headers, body, signal: call.signal })
     return { exchange, dropped, hideUsage }
   }
 

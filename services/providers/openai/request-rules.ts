@@ -14,6 +14,8 @@ export interface RequestRules {
   /** Members in place of `reasoning_effort`, by its value; none: the field is dropped. */
   efforts: Readonly<Record<string, Readonly<Record<string, unknown>>>>
   history: HistoryRules | null
+  /** Where it takes the name of a conversation, by which its cache of prompts is found; null: nowhere. */
+  conversation: { field: string } | { header: string } | null
   /** Whether answers can be constrained to a JSON schema; if not, a schema is an instruction. */
   takesSchemas: boolean
   /** Rules of some of its models; the first row that matches the model's name counts. */
@@ -53,6 +55,7 @@ const none: RequestRules = {
   bounds: {},
   efforts: {},
   history: null,
+  conversation: null,
   takesSchemas: true,
   models: []
 }
@@ -67,6 +70,7 @@ function ownServiceBut (...taken: readonly (typeof ownService)[number][]): strin
   return ownService.filter(name => !taken.includes(name))
 }
 
+const promptCacheKey = { field: 'prompt_cache_key' }
 const effort = (value: string) => ({ reasoning_effort: value })
 const thinking = (type: 'enabled' | 'disabled') => ({ thinking: { type } })
 /** For servers that know low, medium and high. */
@@ -146,7 +150,14 @@ export const requestRules = {
       '@ai-sdk/openai@4.0.118 src/openai-model-catalog.ts, src/chat/openai-chat-language-model.ts',
       'openai@7.57.0 resources/chat/completions/completions.d.ts'
     ],
+    conversation: promptCacheKey,
     models: openaiModels
+  },
+  // `session_id` is the key of its sticky routing, with at most 256 characters.
+  openrouter: {
+    ...none,
+    sources: ['@openrouter/sdk@1.3.19 esm/models/chatrequest.d.ts', 'openrouter.ai/docs, Prompt Caching'],
+    conversation: { field: 'session_id' }
   },
   groq: {
     ...none,
@@ -171,6 +182,7 @@ export const requestRules = {
     ],
     drop: ['logit_bias', 'logprobs', 'top_logprobs', 'user', 'top_k', ...ownServiceBut('metadata', 'prediction', 'prompt_cache_key')],
     rename: { seed: 'random_seed' },
+    conversation: promptCacheKey,
     values: { tool_choice: { required: 'any' } },
     bounds: { temperature: [0, 1.5] },
     history: {
@@ -196,7 +208,11 @@ export const requestRules = {
   },
   xai: {
     ...none,
-    sources: ['docs.x.ai, Reasoning', '@ai-sdk/xai@5.0.12 src/supports-reasoning-effort.ts'],
+    sources: [
+      'docs.x.ai, Reasoning', 'docs.x.ai, Maximizing Cache Hits', '@ai-sdk/xai@5.0.12 src/supports-reasoning-effort.ts'
+    ],
+    // Only its Responses API reads `prompt_cache_key`.
+    conversation: { header: 'x-grok-conv-id' },
     bounds: { top_logprobs: [0, 8] },
     models: xaiModels
   },
@@ -215,7 +231,10 @@ export const requestRules = {
   },
   fireworks: {
     ...none,
-    sources: ['@ai-sdk/fireworks@3.0.62 src/fireworks-provider.ts'],
+    sources: [
+      '@ai-sdk/fireworks@3.0.62 src/fireworks-provider.ts', 'langchain-fireworks 1.7.1 middleware/prompt_caching.py'
+    ],
+    conversation: { header: 'x-session-affinity' },
     efforts: { minimal: effort('low'), xhigh: effort('high') }
   },
   // Past thoughts under another name are refused: NousResearch/hermes-agent#45655.
@@ -224,7 +243,8 @@ export const requestRules = {
     sources: ['@cerebras/cerebras_cloud_sdk@1.91.0 resources/chat/completions.d.ts'],
     drop: ownServiceBut('prediction', 'prompt_cache_key', 'service_tier'),
     efforts: threeEfforts,
-    history: { thoughts: 'reasoning', members: { assistant: ['name', 'reasoning', 'tool_calls'] } }
+    history: { thoughts: 'reasoning', members: { assistant: ['name', 'reasoning', 'tool_calls'] } },
+    conversation: promptCacheKey
   },
   // Unlisted fields are refused: sipeed/picoclaw#1019.
   nvidia: { ...none, sources: ['docs.api.nvidia.com/nim/reference'], drop: [...ownService] },
@@ -233,6 +253,7 @@ export const requestRules = {
     ...none,
     sources: ['@ai-sdk/moonshotai@3.0.60 src/moonshotai-chat-language-model.ts', 'platform.kimi.ai/docs'],
     history: { thoughts: 'reasoning_content', required: { models: /^kimi-/, standIn: ' ', everyTurn: false } },
+    conversation: promptCacheKey,
     models: moonshotModels
   }
 } satisfies Readonly<Record<string, RequestRules>>

@@ -32,6 +32,7 @@ export function requestEdits (
     edits.set(field, undefined).set(name, fields[field])
   }
   const dropped = [...unmet, ...drop(fields, rules.drop, edits)]
+  if (rules.conversation !== null && 'field' in rules.conversation) nameConversation(call, rules.conversation.field, edits)
   if ('messages' in request) dropped.push(...chatEdits(request, model, dialect, edits))
   const hideUsage = request.stream === true && request.stream_options?.include_usage !== true
   if (hideUsage && dialect.streamUsage) {
@@ -40,6 +41,15 @@ export function requestEdits (
     edits.set('stream_options', undefined)
   }
   return { edits, dropped, hideUsage }
+}
+
+/** Names the conversation as the upstream does, unless the client has done so. */
+function nameConversation (
+  { request, conversation }: ProviderCall<object>, field: string, edits: Map<string, unknown>
+): void {
+  if (!('messages' in request) || Reflect.get(request, field)) return
+  const id = conversation?.() ?? null
+  if (id !== null) edits.set(field, id)
 }
 
 /** Default values, which are accepted even where the field is refused. */

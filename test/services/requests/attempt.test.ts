@@ -1,5 +1,5 @@
 import t from 'tap'
-import { attempt, recordStreamEnd, type Caller } from '../../../services/requests/attempt.ts'
+import { attempt, countCalls, recordStreamEnd, type Caller } from '../../../services/requests/attempt.ts'
 import type { Candidate } from '../../../services/requests/candidates.ts'
 import { candidate, failure } from './helper.ts'
 
@@ -121,4 +121,21 @@ t.test('a stream counts when it ends, and one that breaks off as a failure', asy
     if (stream !== null) recordStreamEnd(stream, 'broken')
   }
   t.not(stateOf(broken), 'ready')
+})
+
+t.test('a deployment counts the requests that it works on until they fail or end', async t => {
+  const [one, two] = [candidate().health, candidate().health]
+  const [first, second] = [countCalls(), countCalls()]
+  first.begin(one)
+  first.begin(two)
+  second.begin(one)
+  t.same([one.calls, two.calls], [2, 1])
+  first.failed(two)
+  t.same([one.calls, two.calls], [2, 0])
+  first.end()
+  first.end()
+  first.failed(one)
+  t.same([one.calls, two.calls], [1, 0], 'never less than what runs')
+  second.end()
+  t.same([one.calls, two.calls], [0, 0])
 })

@@ -237,3 +237,16 @@ t.test('a deadline that was stopped gives nothing up', async t => {
   deadline.stop()
   await new Promise(resolve => setTimeout(resolve, 20))
 })
+
+t.test('a conversation stays with its candidate, and is not identified where there is only one', async t => {
+  let identified = 0
+  const conversation = (): string => `key ${identified++ < 0}`
+  const alone = createTest([['hello']], { conversation })
+  await tryCandidates(alone.search)
+  t.equal(identified, 0)
+  const several = createTest([['a'], ['b'], ['c'], ['d']], { conversation, random: Math.random })
+  const found = new Set<string>()
+  for (let turn = 0; turn < 20; turn++) found.add((await tryCandidates(several.search)).answer)
+  t.equal(found.size, 1)
+  t.ok(identified > 0)
+})

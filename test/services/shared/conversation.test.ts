@@ -2,7 +2,7 @@ import t from 'tap'
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
 import type { ChatMessage } from '../../../schemas/openai/chat-messages.ts'
 import type { CompletionRequest } from '../../../schemas/openai/completions.ts'
-import { conversationId } from '../../../services/shared/conversation.ts'
+import { conversationHint, conversationId } from '../../../services/shared/conversation.ts'
 
 const system: ChatMessage = { role: 'system', content: 'You are helpful.' }
 const hello: ChatMessage = { role: 'user', content: 'Hello' }
@@ -64,6 +64,15 @@ t.test('a prompt that grows keeps its id once its beginning is long enough', asy
   t.not(promptId([1, 2, 3]), promptId([1, 2, 4]))
   t.equal(promptId([[1, 2, 3], [4]]), promptId([1, 2, 3]))
   t.equal(promptId(null), promptId(null))
+})
+
+t.test('a name is not shown to providers, and two keys with one name differ there', async t => {
+  const request = { model: 'm', messages: [hello] }
+  const hint = conversationHint('key', request, 'alice@example.org')
+  t.match(hint, /^[0-9a-f]{32}$/)
+  t.equal(conversationHint('key', { ...request, prompt_cache_key: 'alice@example.org' }, null), hint)
+  t.not(conversationHint('another key', request, 'alice@example.org'), hint)
+  t.equal(conversationHint('key', request, null), null)
 })
 
 t.test('megabytes are not read', async t => {
