@@ -1,0 +1,138 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { request } from 'undici'
+import { breakerDefaults, requestsDefaults } from '../../services/config/defaults.ts'
+import type { GatewayConfig } from '../../services/catalogue/types.ts'
+import { price } from '../faults.ts'
+import { configFor, providerAt, startGateway } from '../helper.ts'
+import type { Random } from '../services/ledger/random.ts'
+import { refusal, reply, retryAfter, scripts, startUpstream, type Script, type Upstream } from '../upstream.ts'
+
+/** What came of the requests of one run. */
+export interface Outcome {
+  /** Requests of the keys whose prompts are harmless, by status. */
+  good: Map<number, number>
+  /** The same, of the key whose prompts make every server fail. */
+  poison: Map<number, number>
+  /** Calls with harmless prompts, those of the first two from when one of them became slow. */
+  calls: Record<'flaky' | 'slow' | 'lone', number>
+  /** The states of the circuit breakers at the end. */
+  states: Record<string, string>
+}
+
+interface LoadOptions {
+  random: Random
+  /** Requests of each client with harmless prompts. */
+  requests: number
+  clients: number
+}
+
+const poisonous = 'poison'
+/** How long the slow provider takes at least, and how many times as long as requests have taken before. */
+const slow = { minMs: 400, times: 6 }
+
+/**
+ * Sends requests of several keys, one of which sends only prompts that every server answers with 500, to two
+ * models: one at a provider that fails three calls in ten and one that becomes slow, and one at a single
+ * provider.
+ */
+export async function sendUnfairLoad (
+  t: { teardown (work: () => unknown): void }, { random, requests, clients }: LoadOptions
+): Promise<Outcome> {
+  const upstreams = { flaky: await startUpstream(), slow: await startUpstream(), lone: await startUpstream() }
+  t.teardown(() => Promise.allSettled(Object.values(upstreams).map(upstream => upstream.close())))
+  const gateway = await startGateway(t, {
+    config: configOf(upstreams), env: { TOLLGATE_STARTING_CREDIT: '1000' }
+  })
+  const newKey = async (label: string) => (await gateway.app.keys.create({ account: 'default', label })).key
+  const poisoner = await newKey('poison')
+  const keys = await Promise.all(Array.from({ length: clients }, (_, index) => newKey(`client ${index}`)))
+  const outcome = { good: new Map<number, number>(), poison: new Map<number, number>() }
+
+  /** Resolves with the time that the request took, in ms. */
+  async function send (key: string, text: string, statuses: Map<number, number>): Promise<number> {
+    const startedMs = performance.now()
+    const body = {
+      model: random.next() < 0.5 ? 'chat' : 'lone',
+      messages: [{ role: 'user', content: text }],
+      stream: random.next() < 0.5
+    }
+    const counts = random.next() < 0.5 ? { 'x-stainless-retry-count': '0' } : {}
+    const { statusCode, body: answer } = await request(`${gateway.url}/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...counts },
+      body: JSON.stringify(body)
+    })
+    await answer.text()
+    statuses.set(statusCode, (statuses.get(statusCode) ?? 0) + 1)
+    return performance.now() - startedMs
+  }
+
+  const over = new AbortController()
+  const poisoning = Array.from({ length: 4 }, async () => {
+    while (!over.signal.aborted) await send(poisoner, poisonous, outcome.poison)
+  })
+  upstreams.flaky.always(script(random, 0.3))
+  upstreams.lone.always(script(random, 0))
+  upstreams.slow.always(script(random, 0))
+  const sendAll = async (count: number): Promise<number[]> => {
+    const took = await Promise.all(keys.map(async key => {
+      const own: number[] = []
+      while (own.length < count) own.push(await send(key, `Question ${own.length}`, outcome.good))
+      return own
+    }))
+    return took.flat().toSorted((one, other) => one - other)
+  }
+  const fastRequests = Math.floor(requests / 3)
+  const took = await sendAll(fastRequests)
+  const usualMs = took[Math.floor(took.length * 0.9)] ?? 0
+  const before = { flaky: harmless(upstreams.flaky), slow: harmless(upstreams.slow) }
+  upstreams.slow.always(script(random, 0, Math.max(slow.minMs, slow.times * usualMs)))
+  await sendAll(requests - fastRequests)
+  over.abort()
+  await Promise.all(poisoning)
+  const nowMs = performance.now()
+  return {
+    ...outcome,
+    calls: {
+      flaky: harmless(upstreams.flaky) - before.flaky,
+      slow: harmless(upstreams.slow) - before.slow,
+      lone: harmless(upstreams.lone)
+    },
+    states: Object.fromEntries(gateway.app.deployments.list()
+      .map(({ name, breaker }) => [name.provider, breaker.state(nowMs)]))
+  }
+}
+
+function harmless ({ requests }: Upstream): number {
+  return requests.filter(({ bytes }) => !bytes.includes(poisonous)).length
+}
+
+/** A model `chat` at two providers and a model `lone` at a third one. */
+function configOf (upstreams: Record<'flaky' | 'slow' | 'lone', Upstream>): GatewayConfig {
+  const timeouts = { connectMs: 5000, firstByteMs: 10_000, idleMs: 10_000, totalMs: 20_000 }
+  const providers = Object.entries(upstreams).map(([id, { url }]) => providerAt(url, { id, timeouts }))
+  const at = (provider: string) => ({ provider, model: 'm', weight: 1, priority: 0 })
+  const base = configFor(providerAt(''), { deployments: [at('flaky'), at('slow')], price, maxOutput: 1000 })
+  return {
+    ...base,
+    providers,
+    models: base.models.flatMap(chat => [chat, { ...chat, id: 'lone', deployments: [at('lone')] }]),
+    requests: { ...requestsDefaults, backoffMs: 20 },
+    breaker: { ...breakerDefaults, failures: 6, openMs: 2000, slowFactor: 3, slowMinMs: slow.minMs / 2 }
+  }
+}
+
+/** Fails a share of the calls, and every poisonous prompt; answers after a while. */
+function script (random: Random, failing: number, afterMs = 0): Script {
+  const failures = [
+    refusal(500), refusal(502), refusal(503), refusal(529), refusal(429, {}, retryAfter.ms(50)),
+    scripts.html(502), scripts.resetBeforeHeaders(), scripts.empty(200), scripts.malformedJson()
+  ]
+  const answer = reply({ text: 'Hello there' })
+  return async exchange => {
+    if (exchange.request.bytes.includes(poisonous)) return await refusal(500)(exchange)
+    if (random.next() < failing) return await random.pick(failures)?.(exchange)
+    if (afterMs > 0) await sleep(afterMs)
+    if (!exchange.response.destroyed) await answer(exchange)
+  }
+}
