@@ -6,6 +6,7 @@ import { createAccounts } from '../services/ledger/accounts.ts'
 import { createLedger } from '../services/ledger/create.ts'
 import type { Ledger } from '../services/ledger/ledger.ts'
 import { openStore } from '../services/store/open.ts'
+import type { Store } from '../services/store/store.ts'
 import { startPostgresProcess } from '../test/chaos/postgres.ts'
 import { spreadOf } from './statistics.ts'
 
@@ -41,7 +42,8 @@ async function measureAll (): Promise<Row[]> {
   const rows = [
     await measure('SQLite, synchronous = normal', `sqlite:${join(folder.path, 'normal.db')}`),
     await measure('SQLite, synchronous = full', `sqlite:${join(folder.path, 'full.db')}`, 'pragma synchronous = full'),
-    await measure('Postgres, synchronous_commit = on', await server.createSchema())
+    await measure('Postgres, synchronous_commit = on', await server.createSchema()),
+    await measureTwoNodes('Postgres, two nodes', await server.createSchema())
   ]
   return values.postgres === undefined ? rows : [...rows, await measure('Postgres of --postgres', values.postgres)]
 }
@@ -49,10 +51,7 @@ async function measureAll (): Promise<Row[]> {
 async function measure (name: string, url: string, setting?: string): Promise<Row> {
   const store = await openStore(url)
   if (setting !== undefined) await store.run(setting)
-  const account = `hot-${Date.now()}`
-  const accounts = createAccounts(store)
-  await accounts.create({ id: account })
-  await accounts.deposit({ id: account, account, amountNano: Number.MAX_SAFE_INTEGER })
+  const account = await createAccount(store)
   // Without the flush interval, which would dominate with so few requests in flight.
   const ledger = createLedger({ store, options: { flushMs: 0 } })
   await measureDurable(ledger, account, seconds.warmUp)
@@ -61,6 +60,32 @@ async function measure (name: string, url: string, setting?: string): Promise<Ro
   await ledger.close()
   await store.close()
   return { name, ...measured, memoryUs }
+}
+
+/** Two nodes that write to one account at the same time, in this process. */
+async function measureTwoNodes (name: string, url: string): Promise<Row> {
+  const stores = [await openStore(url), await openStore(url)]
+  const ledgers = stores.map(store => createLedger({ store, options: { flushMs: 0 } }))
+  const [store] = stores
+  if (store === undefined) throw new Error('There is a store')
+  const account = await createAccount(store)
+  const both = (forS: number) => Promise.all(ledgers.map(ledger => measureDurable(ledger, account, forS)))
+  await both(seconds.warmUp)
+  const [one, other] = await both(seconds.measured)
+  for (const ledger of ledgers) await ledger.close()
+  for (const store of stores) await store.close()
+  const perSecond = (one?.perSecond ?? NaN) + (other?.perSecond ?? NaN)
+  // Each measures the time of the process.
+  const cpuUs = (one?.cpuUs ?? NaN) * (one?.perSecond ?? NaN) / perSecond
+  return { name, perSecond, cpuUs, waitMs: Math.max(one?.waitMs ?? NaN, other?.waitMs ?? NaN), memoryUs: NaN }
+}
+
+async function createAccount (store: Store): Promise<string> {
+  const account = `hot-${Date.now()}`
+  const accounts = createAccounts(store)
+  await accounts.create({ id: account })
+  await accounts.deposit({ id: account, account, amountNano: Number.MAX_SAFE_INTEGER })
+  return account
 }
 
 function reserve (ledger: Ledger, account: string) {
@@ -113,7 +138,7 @@ function table (rows: readonly Row[]): string {
   const cells = [
     [`hold and settle, one account, ${inFlight} in flight`, 'per second', 'CPU µs each', 'wait ms', 'in memory µs'],
     ...rows.map(({ name, perSecond, cpuUs, waitMs, memoryUs }) => [
-      name, String(Math.round(perSecond)), cpuUs.toFixed(1), waitMs.toFixed(1), memoryUs.toFixed(2)
+      name, String(Math.round(perSecond)), cpuUs.toFixed(1), waitMs.toFixed(1), Number.isNaN(memoryUs) ? '' : memoryUs.toFixed(2)
     ])
   ]
   const widths = cells[0]?.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0))) ?? []

@@ -50,7 +50,7 @@ export async function lockLines (
 ): Promise<AccountLine[]> {
   for (;;) {
     const before = await readLines(queries, ids)
-    await statements.lockAccounts(queries, new Set([...before.flatMap(idsOf), ...others]), '')
+    await statements.lockAccounts(queries, new Set([...before.flatMap(idsOf), ...others]))
     const lines = await readLines(queries, ids)
     // An account may have moved to another parent before it was locked.
     if (isDeepStrictEqual(lines.map(idsOf), before.map(idsOf))) return lines

@@ -8,7 +8,7 @@ import { createNodeMembership } from './cluster/node-membership.ts'
 import { createStaleHolds, type Released } from './cluster/release-dead-nodes.ts'
 import { createCommit } from './commit/commit.ts'
 import { createQueue, type Queue } from './commit/queue.ts'
-import { createWriter } from './commit/writer.ts'
+import { createWriter, type Write } from './commit/writer.ts'
 import { createHolds } from './hold/holds.ts'
 import type { Ledger } from './ledger.ts'
 import { startLedgerMaintenance } from './maintenance.ts'
@@ -113,14 +113,13 @@ function longestSoFar (readMs: () => number): () => number {
   }
 }
 
-function timed<Batch> (
-  write: (batch: Batch) => Promise<void>, monotonic: () => number, onWrite?: (seconds: number) => void
-): (batch: Batch) => Promise<void> {
+function timed (write: Write, monotonic: () => number, onWrite?: (seconds: number) => void): Write {
   if (onWrite === undefined) return write
-  return async (batch) => {
+  return async (...args) => {
     const startedMs = monotonic()
-    await write(batch)
+    const written = await write(...args)
     onWrite((monotonic() - startedMs) / 1000)
+    return written
   }
 }
 
@@ -128,7 +127,10 @@ function timed<Batch> (
 async function flushWithin (queue: Queue, timeMs: number): Promise<void> {
   const deadline = performance.now() + timeMs
   while (queue.unflushed > 0) {
-    await retry(() => queue.flush(), error => {
+    await retry(async () => {
+      await queue.flush()
+      if (queue.unflushed > 0) throw new StoreUnavailable(new Error('Accounts are locked'), { problem: 'locked' })
+    }, error => {
       if (!(error instanceof StoreUnavailable) || performance.now() > deadline) throw error
       return closeRetryMs
     })

@@ -45,6 +45,18 @@ export class FundsHeld extends GatewayError {
   }
 }
 
+/** 503: another transaction keeps an account of the chain locked. */
+export class AccountLocked extends GatewayError {
+  readonly account: string
+
+  constructor (account: string) {
+    super(503, 'service_unavailable_error', 'The account of this request is being changed. Please try again in a second.',
+      { code: 'account_locked', headers: { 'retry-after': '1' } })
+    this.name = 'AccountLocked'
+    this.account = account
+  }
+}
+
 /** 401: the key was valid when the request arrived, but has ended. */
 export function endedKey (id: string, why: 'revoked' | 'expired' | 'unknown'): GatewayError {
   const what = why === 'unknown' ? 'is not known' : `has ${why === 'revoked' ? 'been revoked' : 'expired'}`

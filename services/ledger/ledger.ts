@@ -1,4 +1,4 @@
-import type { EntryRow } from './sql/entries.ts'
+import type { EntryRow } from './sql/rows.ts'
 
 /** What one request may cost at most, and whose money it is. */
 export interface Reservation {

@@ -6,8 +6,8 @@ import { budgetPrefix } from './accounts.ts'
 import { entryId, whereEntryId } from './entry-id.ts'
 import { LacksCredit } from './errors.ts'
 import { createRecall } from './recall.ts'
-import { chainId } from './sql/entries.ts'
 import { createStatements, type Statements } from './sql/statements.ts'
+import { chainId } from './types.ts'
 
 interface Closing {
   /** Id of the entry in suspense. */
@@ -103,7 +103,7 @@ async function charge (
   }
   // A budget limits what its key may begin to spend, and this was begun.
   const chain = [...idsOf(line), ...budgets]
-  await statements.insertChains(queries, [chain])
+  await statements.insertChains(queries, chain.map(account => ({ id: chainId(chain), account })))
   await statements.changeAccounts(queries, chain.map(id => ({ id, spent: amountNano, held: 0 })))
   return chainId(chain)
 }

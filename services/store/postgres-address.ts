@@ -44,6 +44,12 @@ export function statementLimits (timeoutMs: number): ClientConfig {
   return { statement_timeout: timeoutMs, query_timeout: timeoutMs + answerTimeoutMs }
 }
 
+/**
+ * How long a statement waits for a lock, in ms; then its transaction is tried again after a pause. So those
+ * that wait for one row neither keep others locked for long, nor take up all connections.
+ */
+export const lockTimeoutMs = 200
+
 function takeNumber (params: URLSearchParams, name: string, otherwise: number, max: number): number {
   const text = params.get(name)
   params.delete(name)

@@ -3,10 +3,11 @@ import { StoreUnavailable, type StoreProblem } from './store.ts'
 
 // Source: https://www.postgresql.org/docs/current/errcodes-appendix.html
 /**
- * Connection lost or refused, resources exhausted, shutdown or statement timeout, system error, timeout of a
- * lock or an idle transaction, read-only after a failover, outcome unknown, corrupt data.
+ * Connection lost or refused, resources exhausted, shutdown or statement timeout, system error, timeout of an
+ * idle transaction, read-only after a failover, outcome unknown, corrupt data.
  */
-const unavailableCodes = /^(08|53|57|58|55P03|25P03|25006|40003|XX00[12])/
+const unavailableCodes = /^(08|53|57|58|25P03|25006|40003|XX00[12])/
+const lockTimeout = '55P03'
 /** Serialization failure and deadlock: the same transaction may succeed when retried. */
 const conflicts = new Set(['40001', '40P01'])
 const unknownStatement = '26000'
@@ -31,13 +32,15 @@ export function postgresProblem (error: unknown): StoreProblem {
   return problems.get(code) ?? 'unreachable'
 }
 
-/** Whether a statement or transaction failed only because of concurrent ones. */
-export function isRetryable (error: unknown): boolean {
+/** Why a statement or transaction failed, if only because of concurrent ones; else null. */
+export function conflictOf (error: unknown): 'locked' | 'conflict' | null {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if (cause instanceof StoreUnavailable) return false
-    if (cause instanceof DatabaseError) return conflicts.has(cause.code ?? '') || isStaleStatement(cause)
+    if (cause instanceof StoreUnavailable) return null
+    if (!(cause instanceof DatabaseError)) continue
+    if (cause.code === lockTimeout) return 'locked'
+    return conflicts.has(cause.code ?? '') || isStaleStatement(cause) ? 'conflict' : null
   }
-  return false
+  return null
 }
 
 /** The statement is lost, or its columns have changed. The message is localised, the routine is not. */

@@ -1,5 +1,5 @@
 import { Pool, type PoolClient } from 'pg'
-import { statementLimits, type PostgresAddress } from './postgres-address.ts'
+import { lockTimeoutMs, statementLimits, type PostgresAddress } from './postgres-address.ts'
 import { createPostgresConnection, createStatementNames } from './postgres-connection.ts'
 import type { PostgresConnection } from './postgres-connection.ts'
 import type { Log } from '../shared/log.ts'
@@ -19,6 +19,7 @@ export function createConnectionPool (address: PostgresAddress, log: Log) {
   const pool = new Pool({
     ...address.config,
     ...statementLimits(address.statementTimeoutMs),
+    lock_timeout: lockTimeoutMs,
     max: address.connections,
     idleTimeoutMillis: idleTimeoutMs,
     maxLifetimeSeconds: maxLifetimeS

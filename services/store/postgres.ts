@@ -1,10 +1,10 @@
 import type { Log } from '../shared/log.ts'
 import { retry } from '../shared/timers.ts'
 import type { MigrationPolicy } from './migrations.ts'
-import { readPostgresAddress, type PostgresAddress } from './postgres-address.ts'
+import { lockTimeoutMs, readPostgresAddress, type PostgresAddress } from './postgres-address.ts'
 import { startPostgresClock, type PostgresClock } from './postgres-clock.ts'
 import { inTransaction } from './postgres-connection.ts'
-import { isRetryable } from './postgres-errors.ts'
+import { conflictOf } from './postgres-errors.ts'
 import { createConnectionPool, type ConnectionPool } from './postgres-pool.ts'
 import { preparePostgres } from './postgres-start.ts'
 import { StoreUnavailable, type Queries, type Store, type Value } from './store.ts'
@@ -85,8 +85,10 @@ async function readClock (queries: Queries): Promise<number> {
 /** Retries after conflicts with other transactions. Throws StoreUnavailable when it never succeeds. */
 async function withRetries<T> (attempt: () => Promise<T>): Promise<T> {
   return await retry(attempt, (error, attempts) => {
-    if (!isRetryable(error)) throw error
-    if (attempts === maxAttempts) throw new StoreUnavailable(error)
-    return Math.random() * maxBackoffMs * attempts
+    const conflict = conflictOf(error)
+    if (conflict === null) throw error
+    const isLocked = conflict === 'locked'
+    if (attempts === maxAttempts) throw new StoreUnavailable(error, isLocked ? { problem: 'locked' } : {})
+    return isLocked ? lockTimeoutMs * (0.5 + Math.random()) : Math.random() * maxBackoffMs * attempts
   })
 }

@@ -35,8 +35,8 @@ export interface Store extends Queries {
   /**
    * Commits when `work` returns, rolls back when it throws or one of its statements failed. On Postgres
    * others run concurrently (READ COMMITTED): lock a row with an update before deciding on what it says.
-   * `work` is retried after a serialization failure or deadlock, so its only effects must be those of
-   * `queries`.
+   * `work` is retried after a serialization failure, a deadlock or the timeout of a lock, so its only effects
+   * must be those of `queries`.
    */
   transaction<T>(work: (queries: Queries) => Promise<T>): Promise<T>
   close(): Promise<void>
@@ -49,6 +49,7 @@ const problems = {
   full: 'The disk of the database is full.',
   damaged: 'The database is damaged.',
   busy: 'Another process keeps the database locked.',
+  locked: 'Another transaction keeps rows locked.',
   slow: 'The database did not answer in time.',
   crowded: 'Too many reports are waiting.'
 }

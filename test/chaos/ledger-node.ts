@@ -14,6 +14,9 @@ export interface WorkerLife {
   /** Resolves when it finds the database unavailable, or back. */
   hears (database: 'away' | 'back'): Promise<void>
   kill (): Promise<Said>
+  /** Stops the process where it is, until `thaw`. */
+  freeze (): void
+  thaw (): void
   /** Lets it reach its kill point, and waits until it has killed itself there. */
   killedItself (): Promise<Said>
   /** Waits until it has finished. Throws an Error if it ends in another way. */
@@ -70,6 +73,8 @@ export async function startWorker (
       await signal('SIGKILL')
       return await readSaid(path)
     },
+    freeze: () => { child.kill('SIGSTOP') },
+    thaw: () => { child.kill('SIGCONT') },
     async killedItself () {
       child.send('arm')
       await exited

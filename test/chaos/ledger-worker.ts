@@ -53,7 +53,7 @@ async function spend (): Promise<void> {
         })
     } catch (error) {
       if (error instanceof StoreUnavailable) report('away')
-      else if (!(error instanceof GatewayError && [402, 429].includes(error.status))) throw error
+      else if (!(error instanceof GatewayError && [402, 429, 503].includes(error.status))) throw error
       await sleep(5)
     }
   }

@@ -1,6 +1,6 @@
 import { StoreUnavailable, type Queries } from '../../store/store.ts'
 import type { NodeAllowance, Term } from '../node-allowance.ts'
-import { holdState } from '../sql/durable-holds.ts'
+import { holdState } from '../sql/rows.ts'
 import { createStatements } from '../sql/statements.ts'
 import type { NodeContext } from '../types.ts'
 import type { NodeLiveness } from './node-liveness.ts'

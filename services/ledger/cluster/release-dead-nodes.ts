@@ -1,6 +1,6 @@
 import { createJsonIds } from '../../store/json-rows.ts'
 import type { Queries, Store } from '../../store/store.ts'
-import { holdState } from '../sql/durable-holds.ts'
+import { holdState } from '../sql/rows.ts'
 import { createStatements } from '../sql/statements.ts'
 import { otherNodeColumns, type OtherNode } from './node-liveness.ts'
 
@@ -37,7 +37,7 @@ export function createStaleHolds (store: Store) {
     async releaseNode (queries: Queries, node: string, state: 2 | 3): Promise<Released[]> {
       const accounts = await queries.all<{ account: string }>(
         `select distinct account from hold where owner = $1 and ${heldForRequests}`, [node])
-      await statements.lockAccounts(queries, accounts.map(({ account }) => account), '')
+      await statements.lockAccounts(queries, accounts.map(({ account }) => account))
       const released = await queries.all<Released>(`
         update hold set state = $2, resolved_at = now_ms(), spare = 0, spare_requested = 0
         where owner = $1 and ${heldForRequests} returning account, amount as "amountNano"`, [node, state])
@@ -66,7 +66,7 @@ export function createStaleHolds (store: Store) {
         const given = ids.parameter(new Set(due.map(({ id }) => id)))
         const accounts = await queries.all<{ account: string }>(
           `select distinct account from hold where id in (select id from ${ids.sql} as given)`, [given])
-        await statements.lockAccounts(queries, accounts.map(({ account }) => account), '')
+        await statements.lockAccounts(queries, accounts.map(({ account }) => account))
         const released = await queries.all<Released>(`
           update hold set state = ${holdState.revoked}, resolved_at = now_ms()
           where state = 0 and id in (select id from ${ids.sql} as given)

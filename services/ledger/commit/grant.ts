@@ -1,9 +1,9 @@
 import type { GatewayError } from '../../shared/errors.ts'
 import { budgetPrefix } from '../accounts.ts'
 import { FundsHeld, insufficientQuota, unknownAccount, type ShortOf } from '../errors.ts'
-import type { NodeAllowance } from '../node-allowance.ts'
+import { forgetIfEmpty, type NodeAllowance, type Term } from '../node-allowance.ts'
 import type { LedgerOptions } from '../options.ts'
-import type { AccountRow } from '../sql/accounts.ts'
+import type { AccountWrite, AccountRow } from '../sql/rows.ts'
 import type { PendingReservation } from '../types.ts'
 import type { BalanceChange } from './postings.ts'
 
@@ -11,7 +11,7 @@ import type { BalanceChange } from './postings.ts'
  * One account in the middle of a commit: its row as it was read and locked, this node's allowance, and what
  * the commit changes. Integer nano-USD.
  *
- * What a commit takes from the allowance is gone at once and for good; what it adds comes with `applyTo`,
+ * What a commit takes from the allowance is gone at once and for good; what it adds comes with `acknowledge`,
  * once the database has answered. So nothing has to be undone when a commit fails or its outcome is unknown,
  * and nothing is granted from money that the database may already have given to others.
  */
@@ -19,6 +19,8 @@ export interface AccountState {
   readonly row: AccountRow
   readonly allowance: NodeAllowance
   readonly change: BalanceChange
+  /** Others take its money at the same time, so it counts as held. */
+  readonly isContested: boolean
   /** What the row of the allowance will be. */
   allowedNano: number
   grantedNano: number
@@ -28,12 +30,13 @@ export interface AccountState {
 
 /** Returns an account after the settlements of a commit, before its reservations. */
 export function createAccountState (
-  row: AccountRow, allowance: NodeAllowance, change: BalanceChange
+  { row, allowance, change, isContested }: Pick<AccountState, 'row' | 'allowance' | 'change' | 'isContested'>
 ): AccountState {
   return {
     row,
     allowance,
     change,
+    isContested,
     allowedNano: allowance.grantedNano - change.postedNano,
     grantedNano: 0,
     durableNano: 0
@@ -52,7 +55,8 @@ export function balanceNano ({ row, change }: AccountState): number {
 
 /** What the account has left beside everything that is held. */
 export function availableNano (state: AccountState): number {
-  return balanceNano(state) - heldNano(state)
+  const nano = balanceNano(state) - heldNano(state)
+  return state.isContested ? Math.min(0, nano) : nano
 }
 
 /** What of the allowance no request uses. */
@@ -61,11 +65,35 @@ export function spareNano ({ allowance, change, allowedNano, grantedNano }: Acco
   return allowedNano - allowance.inFlightNano - stillPostedNano - grantedNano
 }
 
-/** Makes the allowance in memory what the database has acknowledged. */
-export function applyTo ({ allowance, change, allowedNano, grantedNano }: AccountState): void {
+/** Returns what is written of an account; null if it stays as it is. */
+export function changeOf (state: AccountState): AccountWrite | null {
+  const { row, change, allowedNano } = state
+  const isUsed = row.allowanceNano > 0 || allowedNano > 0 || change.sequence > row.bookedSequence
+  const held = heldNano(state) - row.heldNano
+  if (!isUsed && change.spentNano === 0 && held === 0) return null
+  return {
+    id: row.id,
+    spent: change.spentNano,
+    held,
+    known_amount: row.allowanceNano,
+    known_sequence: row.bookedSequence,
+    seen_request: row.spareRequested,
+    amount: isUsed ? allowedNano : null,
+    spare: Math.max(0, spareNano(state)),
+    booked_sequence: Math.max(row.bookedSequence, change.sequence)
+  }
+}
+
+/** Makes the allowance in memory what the database has acknowledged, as of a time of the monotonic clock. */
+export function acknowledge (state: AccountState, term: Term, atMs: number): void {
+  const { allowance, change, allowedNano, grantedNano } = state
   allowance.grantedNano = allowedNano
   allowance.inFlightNano += grantedNano
   allowance.postedNano -= change.postedNano + change.suspendedNano
+  allowance.available = { nano: availableNano(state), unspentNano: balanceNano(state), atMs }
+  if (grantedNano > 0) Object.assign(allowance, { usedAtMs: atMs, idle: false })
+  term.dirty.delete(allowance)
+  forgetIfEmpty(term, allowance)
 }
 
 /** A reservation with the accounts of its chain. */

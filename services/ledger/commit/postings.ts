@@ -1,8 +1,7 @@
-import { chainId, type EntryRow, type Inserted } from '../sql/entries.ts'
 import type { Posting } from '../ledger.ts'
 import type { Term } from '../node-allowance.ts'
-import { holdState, type DurableRow, type EndedRow } from '../sql/durable-holds.ts'
-import { isFree, usageText, type OpenHold, type Settlement, type SuspenseReason } from '../types.ts'
+import { holdState, type DurableRow, type EndedRow, type EntryRow } from '../sql/rows.ts'
+import { chainId, isFree, usageText, type OpenHold, type Settlement, type SuspenseReason } from '../types.ts'
 
 /**
  * What becomes of a settlement: charged to its accounts; booked to suspense, because its money was given to
@@ -16,6 +15,8 @@ export interface KnownHolds {
   /** The last sequence number that is booked under a term, by account. */
   readonly booked: ReadonlyMap<Term, ReadonlyMap<string, number>>
   readonly durable: ReadonlyMap<string, readonly DurableRow[]>
+  /** Those of `possibleKeys` that have an entry. */
+  readonly bookedKeys: ReadonlySet<string>
 }
 
 export interface BalanceChange {
@@ -23,24 +24,37 @@ export interface BalanceChange {
   suspendedNano: number
   spentNano: number
   releasedNano: number
-  /** The last of the present term. */
+  /** The last of the present term whose payer the account is. */
   sequence: number
 }
 
 export type Postings = ReturnType<typeof createPostings>
 
+/** Returns the idempotency keys that entries of the settlements may have. */
+export function possibleKeys (settlements: readonly Settlement[], term: Term | null): string[] {
+  const keys: string[] = []
+  for (const { hold: { id, grant }, sequence, suspended } of settlements) {
+    if (sequence === 0 || suspended !== null || grant?.term !== term) keys.push(usageKey(id))
+  }
+  return keys
+}
+
 /** Turns settlements into entries, given what is booked already. */
 export function createPostings (settlements: readonly Settlement[], known: KnownHolds) {
   const { term, durable } = known
   const rowsOf = ({ id, grant }: OpenHold) => grant === null ? durable.get(id) ?? noRows : noRows
-  const decided: { settlement: Settlement, outcome: Outcome, entry: EntryRow | null }[] = []
+  const decided: { settlement: Settlement, outcome: Outcome, isCharged: boolean }[] = []
   const entries: EntryRow[] = []
   const chains = new Set<readonly string[]>()
+  const keys = new Set(known.bookedKeys)
   for (const settlement of settlements) {
     const outcome = outcomeOf(settlement, known, rowsOf(settlement.hold))
     const entry = entryOf(settlement, outcome)
-    decided.push({ settlement, outcome, entry })
-    if (entry === null) continue
+    const key = entry?.idempotency_key ?? null
+    const isNew = entry !== null && (key === null || !keys.has(key))
+    decided.push({ settlement, outcome, isCharged: isNew && outcome === 'charge' })
+    if (!isNew) continue
+    if (key !== null) keys.add(key)
     entries.push(entry, ...excessOf(settlement, outcome))
     chains.add(settlement.hold.chain)
   }
@@ -51,22 +65,23 @@ export function createPostings (settlements: readonly Settlement[], known: Known
     /** To be reported to the operator. */
     suspended: entries.filter(({ kind }) => kind === 'suspense'),
 
-    /** Sums up settlements per account; only entries that were `inserted` are spent. */
-    changes (inserted: Inserted): Map<string, BalanceChange> {
+    /** Sums up settlements per account; only new entries are spent. */
+    changes (): Map<string, BalanceChange> {
       const changes = createChanges()
-      for (const { settlement: { hold, sequence, charge, suspended }, outcome, entry } of decided) {
+      for (const { settlement: { hold, sequence, charge, suspended }, outcome, isCharged } of decided) {
         if (isFree(hold)) continue
         const amountNano = charge?.amountNano ?? 0
-        const isNew = isCharged(outcome, entry, inserted)
+        const [payer] = hold.chain
         for (const account of hold.chain) {
           const change = changes.of(account)
           // Also where it was booked before: then by a commit whose answer got lost, after which it still
           // counts as posted here.
           if (hold.grant?.term === term) {
             change[suspended === null ? 'postedNano' : 'suspendedNano'] += amountNano
-            if (sequence > change.sequence) change.sequence = sequence
+            // Of the payer only: a later settlement of another chain may be booked before an earlier one.
+            if (account === payer && sequence > change.sequence) change.sequence = sequence
           }
-          if (isNew) change.spentNano += amountNano
+          if (isCharged) change.spentNano += amountNano
         }
         if (outcome === 'skip') continue
         for (const row of rowsOf(hold)) {
@@ -76,12 +91,15 @@ export function createPostings (settlements: readonly Settlement[], known: Known
       return changes.all
     },
 
-    ended (inserted: Inserted): EndedRow[] {
+    ended (): EndedRow[] {
       const rows: EndedRow[] = []
-      for (const { settlement: { hold, charge }, outcome, entry } of decided) {
+      for (const { settlement: { hold, charge }, outcome, isCharged } of decided) {
         if (hold.grant !== null || isFree(hold) || outcome === 'skip') continue
-        const settled = isCharged(outcome, entry, inserted) ? charge?.amountNano ?? null : null
-        rows.push({ id: hold.id, state: settled === null ? holdState.released : holdState.settled, settled })
+        const open = rowsOf(hold).filter(({ state }) => state === holdState.open).length
+        if (open === 0) continue
+        const settled = isCharged ? charge?.amountNano ?? null : null
+        const state = settled === null ? holdState.released : holdState.settled
+        rows.push({ id: hold.id, state, settled, open })
       }
       return rows
     }
@@ -93,10 +111,6 @@ export const noChange: Readonly<BalanceChange> = {
 }
 
 const noRows: readonly DurableRow[] = []
-
-function isCharged (outcome: Outcome, entry: EntryRow | null, inserted: Inserted): boolean {
-  return outcome === 'charge' && entry !== null && (entry.idempotency_key === null || inserted.has(entry.idempotency_key))
-}
 
 function createChanges () {
   const all = new Map<string, BalanceChange>()
@@ -134,11 +148,15 @@ function entryOf (settlement: Settlement, outcome: Outcome): EntryRow | null {
   const isSuspended = outcome === 'suspend'
   const reason = isSuspended ? suspended ?? 'late' : null
   // A hold has at most one entry: recognised by the sequence number if it has one.
-  const key = isSuspended || sequence === 0 ? `usage:${hold.id}` : null
+  const key = isSuspended || sequence === 0 ? usageKey(hold.id) : null
   if (isSuspended || excessNano === 0) return rowOf(settlement, { key, posting, reason })
   // A report finds the requests that were not charged in full by this member.
   const usage = { ...posting.usage, excessNano }
   return rowOf(settlement, { key, posting: { ...posting, amountNano, usage }, reason })
+}
+
+function usageKey (hold: string): string {
+  return `usage:${hold}`
 }
 
 /** What a charged request cost above its hold. */

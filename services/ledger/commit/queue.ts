@@ -1,14 +1,12 @@
 import { StoreUnavailable } from '../../store/store.ts'
-import type { Batch, BoundedCharge, NodeContext, OpenHold, PendingReservation } from '../types.ts'
+import type { Batch, BoundedCharge, NodeContext, OpenHold, PendingReservation, Settlement } from '../types.ts'
+import { lockedPauseMs } from './locked-accounts.ts'
+import { addPayers, type Write, type Written } from './writer.ts'
 
 interface QueueContext extends Pick<NodeContext, 'options' | 'timers'> {
   /** Milliseconds since 1970. */
   clock: () => number
-  /**
-   * Commits a batch, removing from it what is done. Throws StoreUnavailable when the rest has to be tried
-   * again, another error when some of it never can be written.
-   */
-  write (batch: Batch): Promise<void>
+  write: Write
   onOutage (outage: StoreUnavailable): void
 }
 
@@ -29,11 +27,17 @@ export type Queue = Readonly<ReturnType<typeof createQueue>>
 /**
  * Creates the queue in front of the database. What arrives while a batch is written makes up the next one.
  * Reservations are written at once, because a request waits; settlements alone are collected for `flushMs`.
- * While the database is away, settlements are retried with backoff and reservations refused.
+ * While the database is away, settlements are retried with backoff and reservations refused. Settlements of
+ * locked accounts are parked, and tried again every `lockedPauseMs`.
  */
 export function createQueue ({ write, options, timers, clock, onOutage }: QueueContext) {
   const batches: QueuedBatch[] = []
   let current: QueuedBatch | null = null
+  /** Settlements that wait for locked accounts, and the payers of those that are booked in order. */
+  let parked: QueuedBatch | null = null
+  const parkedPayers = new Set<string>()
+  let isParkedDue = false
+  let cancelParked: (() => void) | null = null
   let draining: Promise<void> | null = null
   let stopped = false
   let hurried = false
@@ -44,9 +48,7 @@ export function createQueue ({ write, options, timers, clock, onOutage }: QueueC
   function openBatch (): QueuedBatch {
     const last = batches.at(-1)
     if (last !== undefined && !isFull(last)) return last
-    const batch = {
-      at: clock(), settlements: [], reservations: [], size: 0, done: newOutcome(), attempt: newOutcome()
-    }
+    const batch = newBatch(clock())
     batches.push(batch)
     return batch
   }
@@ -54,7 +56,7 @@ export function createQueue ({ write, options, timers, clock, onOutage }: QueueC
   const isFull = ({ size, reservations }: QueuedBatch) => size + reservations.length >= options.batchSize
   const isUrgent = (batch: QueuedBatch) => batch.reservations.length > 0 || isFull(batch)
 
-  const isDue = () => batches.some(isUrgent) || (hurried && batches.length > 0)
+  const isDue = () => isParkedDue || batches.some(isUrgent) || (hurried && batches.length > 0)
 
   function wake (delayMs: number): void {
     // After a failure, the time of the next attempt stands.
@@ -75,30 +77,69 @@ export function createQueue ({ write, options, timers, clock, onOutage }: QueueC
   async function drain (): Promise<void> {
     if (current !== null) return
     do {
-      openBatch()
-      current = batches.shift() ?? null
-      touched = false
-      if (current !== null) await attempt(current)
-      current = null
+      const goesOn = !isParkedDue || await attemptParked()
+      if (goesOn) await attemptNext()
     } while (queue.outage === null && isDue())
     if (queue.outage !== null) return wakeIn(backoffMs)
     hurried = false
     if (batches.length > 0 || touched) wakeIn(options.flushMs)
   }
 
+  async function attemptNext (): Promise<void> {
+    openBatch()
+    current = batches.shift() ?? null
+    touched = false
+    if (current !== null) await attempt(current)
+    current = null
+  }
+
   async function attempt (batch: QueuedBatch): Promise<void> {
     try {
-      await write(batch)
-      batch.done.resolve()
-      batch.attempt.resolve()
+      end(batch, await write(batch, parkedPayers))
     } catch (error) {
       if (error instanceof StoreUnavailable) return postpone(batch, error)
       batch.done.reject(error)
       batch.attempt.reject(error)
+      queue.unflushed -= batch.size
     }
-    queue.unflushed -= batch.size
     queue.outage = null
     backoffMs = 0
+  }
+
+  function end (batch: QueuedBatch, { waiting, lost }: Written): void {
+    if (lost.length > 0) batch.done.reject(new AggregateError(lost, `${lost.length} settlements could not be booked`))
+    queue.unflushed -= batch.size - waiting.length
+    if (waiting.length === 0) batch.done.resolve()
+    else park(batch, waiting)
+    batch.attempt.resolve()
+  }
+
+  function park (batch: QueuedBatch, waiting: readonly Settlement[]): void {
+    parked ??= newBatch(null)
+    for (const settlement of waiting) parked.settlements.push(settlement)
+    parked.size += waiting.length
+    addPayers(parkedPayers, waiting)
+    batch.done.resolve(parked.done.promise)
+    cancelParked ??= timers.after(lockedPauseMs, () => {
+      cancelParked = null
+      isParkedDue = true
+      wake(0)
+    })
+  }
+
+  /** What is parked is older than all batches. Returns false if the database is away. */
+  async function attemptParked (): Promise<boolean> {
+    isParkedDue = false
+    if (parked === null) return true
+    current = parked
+    const { size } = parked
+    parked = null
+    parkedPayers.clear()
+    await attempt(current)
+    current = null
+    // There were more than one batch may have.
+    isParkedDue = sizeOf(parked) > 0 && sizeOf(parked) < size
+    return queue.outage === null
   }
 
   function postpone (batch: QueuedBatch, outage: StoreUnavailable): void {
@@ -152,10 +193,11 @@ export function createQueue ({ write, options, timers, clock, onOutage }: QueueC
       wake(options.flushMs)
     },
 
-    /** Throws StoreUnavailable when the next attempt fails. */
+    /** Throws StoreUnavailable when the next attempt fails. What waits for locked accounts may be left. */
     async flush (): Promise<void> {
       if (stopped) return
-      const last = batches.at(-1) ?? (touched ? openBatch() : current)
+      isParkedDue = parked !== null
+      const last = batches.at(-1) ?? (touched || isParkedDue ? openBatch() : current)
       if (last === null) return
       const { promise } = last.attempt
       hurried = true
@@ -167,6 +209,7 @@ export function createQueue ({ write, options, timers, clock, onOutage }: QueueC
     async stop (): Promise<void> {
       stopped = true
       timer?.cancel()
+      cancelParked?.()
       await draining
     }
   }
@@ -175,6 +218,14 @@ export function createQueue ({ write, options, timers, clock, onOutage }: QueueC
 
 function sequenceFor ({ fresh, grant }: OpenHold): number {
   return fresh && grant !== null ? ++grant.term.lastSequence : 0
+}
+
+function newBatch (at: number | null): QueuedBatch {
+  return { at, settlements: [], reservations: [], size: 0, done: newOutcome(), attempt: newOutcome() }
+}
+
+function sizeOf (batch: QueuedBatch | null): number {
+  return batch?.size ?? 0
 }
 
 function newOutcome (): PromiseWithResolvers<void> {

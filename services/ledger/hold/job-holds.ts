@@ -1,9 +1,9 @@
 import type { Queries, Store } from '../../store/store.ts'
-import { createPostings } from '../commit/postings.ts'
+import { createPostings, possibleKeys } from '../commit/postings.ts'
 import type { Posting } from '../ledger.ts'
-import type { EntryRow } from '../sql/entries.ts'
+import type { EntryRow } from '../sql/rows.ts'
 import { createStatements } from '../sql/statements.ts'
-import { BoundedCharge, isFree, type Settlement } from '../types.ts'
+import { BoundedCharge, chainId, isFree, type Settlement } from '../types.ts'
 
 /** A hold that a job took with `reserve({ durable: true })`; of 0 for a free job, which took none. */
 export interface JobHold {
@@ -28,16 +28,20 @@ export function createJobHolds (engine: Store['engine']) {
   async function end (
     queries: Queries, hold: JobHold, { posting, ...ending }: Ending
   ): Promise<EntryRow[]> {
-    if (!isFree(hold)) await statements.lockAccounts(queries, hold.chain, '')
+    if (!isFree(hold)) await statements.lockAccounts(queries, hold.chain)
     const rows = isFree(hold) ? [] : await statements.readDurable(queries, [hold.id])
     const charge = posting === null ? null : new BoundedCharge(hold.amountNano, posting)
     const settlement = { hold: { ...hold, grant: null, fresh: false }, sequence: 0, charge, ...ending }
     const durable = new Map([[hold.id, rows]])
-    const postings = createPostings([settlement], { term: null, booked: new Map(), durable })
-    await statements.insertChains(queries, [...postings.chains])
-    const inserted = await statements.insertEntries(queries, postings.entries)
-    await statements.endDurable(queries, postings.ended(inserted))
-    const changes = Array.from(postings.changes(inserted), ([id, { spentNano, releasedNano }]) => ({
+    const bookedKeys = await statements.readBooked(queries, possibleKeys([settlement], null))
+    const postings = createPostings([settlement], { term: null, booked: new Map(), durable, bookedKeys })
+    if (postings.entries.length > 0) {
+      const id = chainId(hold.chain)
+      await statements.insertChains(queries, hold.chain.map(account => ({ id, account })))
+    }
+    await statements.insertEntries(queries, postings.entries)
+    await statements.endDurable(queries, postings.ended())
+    const changes = Array.from(postings.changes(), ([id, { spentNano, releasedNano }]) => ({
       id, spent: spentNano, held: 0 - releasedNano
     }))
     await statements.changeAccounts(queries, changes)

@@ -1,6 +1,6 @@
 import { StoreUnavailable } from '../../store/store.ts'
 import type { Queue } from '../commit/queue.ts'
-import { FundsHeld } from '../errors.ts'
+import { AccountLocked, FundsHeld } from '../errors.ts'
 import type { Hold, Reservation } from '../ledger.ts'
 import type { Grant } from '../node-allowance.ts'
 import type { NodeContext, PendingReservation } from '../types.ts'
@@ -82,7 +82,8 @@ export function createLateReservations (context: LateReservationsContext) {
           waiters.remove(waiter)
         },
         refused (error) {
-          if (error instanceof FundsHeld && waiters.wait(waiter, error.account)) return
+          const passes = error instanceof FundsHeld || error instanceof AccountLocked
+          if (passes && waiters.wait(waiter, error.account)) return
           waiters.remove(waiter)
           waiter.refuse(error)
         }

@@ -165,3 +165,102 @@ create table verified_sum (
   credits bigint not null,
   primary key (account, seq)
 );
+
+-- engine: postgres
+-- Writes what a node has decided from rows that it read without locks, in one statement, so that a node that
+-- hangs keeps nothing locked. Writes all of it and returns null, or nothing and returns why: `ended`, the term
+-- of the node; `changed` and the accounts whose money is now less, or whose allowance is another, than what was
+-- read; `locked` and the accounts that other transactions keep locked.
+create function commit_ledger (
+  given_node text, given_term text, given_epoch bigint, given_request_ms bigint,
+  given_accounts json, given_chains json, given_entries json, given_ended json, given_holds json
+) returns text language plpgsql set lock_timeout = '100ms' as $$
+declare
+  ids text;
+begin
+  -- Locks the row, so that the holds of the node are not released meanwhile.
+  update node set heartbeat_at = now_ms(), request_ms = given_request_ms
+  where id = given_node and epoch = given_epoch;
+  if not found then
+    return 'ended';
+  end if;
+
+  -- In the order of their ids, to avoid deadlocks. Those that are locked already wait with it, so not for long. `no key`: rows that only refer to an account can be inserted.
+  select string_agg(id, ' ') filter (where not is_possible) into ids from (
+    select account.id,
+      coalesce(hold.amount, 0) = given.known_amount
+      and coalesce(hold.booked_sequence, 0) = given.known_sequence
+      and (given.spent + given.held <= 0
+        or account.credits - account.spent - account.held >= given.spent + given.held) as is_possible
+    from json_to_recordset(given_accounts)
+      as given (id text, spent bigint, held bigint, known_amount bigint, known_sequence bigint)
+    join account on account.id = given.id
+    left join hold on hold.id = given_term and hold.account = given.id
+    order by account.id for no key update of account
+  ) as locked;
+  if ids is not null then
+    return 'changed ' || ids;
+  end if;
+  if given_ended is not null and exists (
+    select 1 from json_to_recordset(given_ended) as given (id text, open bigint)
+    where open <> (select count(*) from hold where hold.id = given.id and state = 0)
+  ) then
+    return 'changed';
+  end if;
+  if given_holds is not null and exists (
+    select 1 from json_to_recordset(given_holds) as given (api_key text)
+    where not exists (
+      select 1 from api_key where api_key.id = given.api_key and revoked_at is null
+      and (expires_at is null or expires_at > now_ms()))
+  ) then
+    return 'changed';
+  end if;
+
+  if given_chains is not null then
+    insert into chain (id, account)
+    select id, account from json_to_recordset(given_chains) as given (id text, account text)
+    on conflict do nothing;
+  end if;
+  if given_entries is not null then
+    insert into entry (idempotency_key, at, debit, credit, amount, kind, ref, model, provider, usage, estimated,
+      hold, api_key, chain, reason)
+    select idempotency_key, at, debit, credit, amount, kind, ref, model, provider, usage, estimated,
+      hold, api_key, chain, reason
+    from json_to_recordset(given_entries) as given (idempotency_key text, at bigint, debit text, credit text,
+      amount bigint, kind text, ref text, model text, provider text, usage text, estimated integer, hold text,
+      api_key text, chain text, reason text);
+  end if;
+  if given_ended is not null then
+    update hold set state = given.state, settled = given.settled, resolved_at = now_ms()
+    from json_to_recordset(given_ended) as given (id text, state integer, settled bigint)
+    where hold.id = given.id and hold.state = 0;
+  end if;
+  if given_holds is not null then
+    insert into hold (id, account, kind, owner, amount, created_at, expires_at)
+    select id, account, 'job', given_node, amount, now_ms(), expires_at
+    from json_to_recordset(given_holds) as given (id text, account text, amount bigint, expires_at bigint);
+  end if;
+  -- Another node may have requested what is spare since the row was read.
+  insert into hold (id, account, kind, owner, amount, spare, booked_sequence, spare_requested, created_at)
+  select given_term, id, 'node', given_node, amount, spare, booked_sequence, seen_request, now_ms()
+  from json_to_recordset(given_accounts) as given (id text, amount bigint, spare bigint, booked_sequence bigint,
+    seen_request integer)
+  where amount is not null
+  on conflict (id, account) do update set
+    amount = excluded.amount, spare = excluded.spare, booked_sequence = excluded.booked_sequence,
+    spare_requested = case when excluded.spare_requested = 1 then 0 else hold.spare_requested end;
+  update account set spent = account.spent + given.spent, held = account.held + given.held
+  from json_to_recordset(given_accounts) as given (id text, spent bigint, held bigint)
+  where account.id = given.id and (given.spent <> 0 or given.held <> 0);
+  return null;
+exception when lock_not_available then
+  with given as (
+    select id from json_to_recordset(given_accounts) as given (id text)
+    union select account from json_to_recordset(given_chains) as given (account text)
+  ), free as materialized (
+    select account.id from given join account on account.id = given.id for no key update of account skip locked
+  )
+  select string_agg(id, ' ') into ids from given where id not in (select id from free);
+  return concat_ws(' ', 'locked', ids);
+end
+$$;

@@ -177,15 +177,17 @@ forEachEngine(t, 'closing during a commit lets it finish, and nothing is committ
   const { ledger, connection, log } = node('a')
   const reserved = Promise.resolve(ledger.reserve(reservation(10)))
   await time.advance(20)
-  const { transaction } = connection
+  const { transaction, get } = connection
   const begun = Promise.withResolvers<void>()
   const goOn = Promise.withResolvers<void>()
-  connection.transaction = async (work) => {
-    connection.transaction = transaction
+  const pause = async () => {
+    Object.assign(connection, { transaction, get })
     begun.resolve()
     await goOn.promise
-    return await transaction(work)
   }
+  // Postgres commits in one statement.
+  if (database.engine === 'sqlite') connection.transaction = async work => { await pause(); return await transaction(work) }
+  else connection.get = async (...args) => { await pause(); return await get(...args) }
   (await reserved).release()
   await time.advance(30)
   await begun.promise

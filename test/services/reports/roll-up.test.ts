@@ -1,5 +1,5 @@
 import t from 'tap'
-import { chainId } from '../../../services/ledger/sql/entries.ts'
+import { chainId } from '../../../services/ledger/types.ts'
 import { parseDimensions } from '../../../services/reports/dimensions.ts'
 import { rollUpUsage } from '../../../services/reports/roll-up.ts'
 import { sumUsage } from '../../../services/reports/usage.ts'

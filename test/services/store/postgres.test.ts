@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import { inspect } from 'node:util'
+import pg from 'pg'
 import t from 'tap'
 import type { Test } from 'tap'
 import { openPostgres } from '../../../services/store/postgres.ts'
@@ -48,6 +49,25 @@ t.test('after a deadlock both transactions succeed', async (t) => {
   })))
   t.equal(runs, 3)
   t.same(await store.all('select text from note'), [{ text: 'xx' }, { text: 'xx' }])
+})
+
+t.test('a statement waits a few seconds for a lock, and keeps its connection', async (t) => {
+  const { store, url } = await open(t, '&application_name=waiting')
+  const other = new pg.Client(url)
+  await other.connect()
+  t.teardown(() => other.end())
+  await store.get('select 1 as one')
+  await other.query('begin')
+  await other.query('select * from note where id = 1 for update')
+  const change = () => store.run("update note set text = 'x' where id = 1")
+  const sessions = async () =>
+    (await other.query("select pid from pg_stat_activity where application_name = 'waiting'")).rows
+  const before = await sessions()
+  await t.rejects(change(), { name: 'StoreUnavailable', problem: 'locked' })
+  t.same(await sessions(), before)
+  const changed = change()
+  setTimeout(() => other.query('commit'), 300)
+  t.equal(await changed, 1)
 })
 
 t.test('a transaction that lost a conflict is retried, whatever it threw', async (t) => {

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { createPostings } from '../../../../services/ledger/commit/postings.ts'
+import { createPostings, possibleKeys } from '../../../../services/ledger/commit/postings.ts'
 import type { KnownHolds } from '../../../../services/ledger/commit/postings.ts'
 import type { Term } from '../../../../services/ledger/node-allowance.ts'
-import { holdState } from '../../../../services/ledger/sql/durable-holds.ts'
+import { holdState } from '../../../../services/ledger/sql/rows.ts'
 import type { Settlement } from '../../../../services/ledger/types.ts'
 import { charge } from '../helper.ts'
 
@@ -11,10 +11,9 @@ const earlier: Term = { ...term, id: 'n/1', epoch: 1 }
 const known: KnownHolds = {
   term,
   booked: new Map([[term, new Map([['acme', 3]])], [earlier, new Map([['acme', 9]])]]),
-  durable: new Map()
+  durable: new Map(),
+  bookedKeys: new Set()
 }
-const everything = { has: () => true }
-const nothing = { has: () => false }
 
 function settlement (more: Partial<Settlement> = {}, of: Term | null = term, fresh = false): Settlement {
   const grant = of === null ? null : { term: of, allowances: [] }
@@ -63,6 +62,8 @@ t.test('only a charge with a sequence number has no idempotency key', async t =>
   t.same(keys(settlement({ sequence: 4 }, term, true)), [null])
   t.same(keys(settlement()), ['usage:h'])
   t.same(keys(settlement({ sequence: 10 }, earlier, true)), ['usage:h'], 'suspense')
+  const sequenced = [settlement({ sequence: 4 }, term, true), settlement({ sequence: 10 }, earlier, true)]
+  t.same(possibleKeys([settlement(), ...sequenced], term), ['usage:h', 'usage:h'])
 })
 
 t.test('what exceeds the hold is a second entry, in suspense', async t => {
@@ -78,8 +79,8 @@ t.test('what exceeds the hold is a second entry, in suspense', async t => {
       { kind: 'suspense', debit: 'suspense', amount: 60, usage: '{"prompt":1}', reason: 'over_hold', idempotency_key: 'excess:h' }
     ])
     t.same(suspended, entries.slice(1))
-    t.match(changes(everything).get('budget'), { spentNano: 100 })
-    t.same(ended(everything).map(({ settled }) => settled), rows.length === 0 ? [] : [100])
+    t.match(changes().get('budget'), { spentNano: 100 })
+    t.same(ended().map(({ settled }) => settled), rows.length === 0 ? [] : [100])
   }
   t.same(createPostings([settlement({ ...above, sequence: 3 }, term, true)], known).entries, [], 'booked before')
 })
@@ -93,36 +94,46 @@ t.test('a charge that goes to suspense goes there whole, with the reason', async
     const { entries, changes } = createPostings([given], known)
     t.match(entries, [{ kind: 'suspense', amount: 160, reason, usage: '{"prompt":1}' }])
     t.equal(entries.length, 1)
-    t.match(changes(everything).get('acme') ?? { spentNano: 0 }, { spentNano: 0 })
+    t.match(changes().get('acme') ?? { spentNano: 0 }, { spentNano: 0 })
   }
   const { changes } = createPostings([settlement({ charge: charge(160), suspended: 'rejected' })], known)
-  t.match(changes(everything).get('acme'), { suspendedNano: 100 }, 'the allowance had given the hold')
+  t.match(changes().get('acme'), { suspendedNano: 100 }, 'the allowance had given the hold')
 })
 
-t.test('accounts change by what was inserted, allowances by what was settled', async t => {
+t.test('accounts change by what is new, allowances by what was settled', async t => {
   const change = { postedNano: 60, suspendedNano: 0, releasedNano: 0, sequence: 0 }
   const { changes } = createPostings([settlement()], known)
+  const before = createPostings([settlement()], { ...known, bookedKeys: new Set(['usage:h']) })
+  const twice = createPostings([settlement(), settlement()], known)
   for (const account of ['acme', 'budget']) {
-    t.same(changes(everything).get(account), { ...change, spentNano: 60 })
-    t.same(changes(nothing).get(account), { ...change, spentNano: 0 }, 'it was booked before')
+    t.same(changes().get(account), { ...change, spentNano: 60 })
+    t.same(before.changes().get(account), { ...change, spentNano: 0 }, 'it was booked before')
+    t.match(twice.changes().get(account), { spentNano: 60, postedNano: 120 }, 'it is booked once')
   }
+  t.same([before.entries.length, twice.entries.length], [0, 1])
   const booked = createPostings([settlement({ sequence: 3 }, term, true)], known)
-  t.same(booked.changes(everything).get('acme'), { ...change, spentNano: 0, sequence: 3 })
+  t.same(booked.changes().get('acme'), { ...change, spentNano: 0, sequence: 3 })
   const suspended = createPostings([settlement({ suspended: 'rejected' })], known)
-  t.match(suspended.changes(everything).get('acme'), { postedNano: 0, suspendedNano: 60, spentNano: 0 })
+  t.match(suspended.changes().get('acme'), { postedNano: 0, suspendedNano: 60, spentNano: 0 })
   const late = createPostings([settlement({}, earlier)], known)
-  t.match(late.changes(everything).get('acme'), { postedNano: 0, suspendedNano: 0, spentNano: 0 })
+  t.match(late.changes().get('acme'), { postedNano: 0, suspendedNano: 0, spentNano: 0 })
 })
 
 t.test('a durable hold is released on every account and ends once', async t => {
   const open = { ...known, durable: new Map([['h', durableRows(holdState.open)]]) }
   const charged = createPostings([settlement({}, null)], open)
-  t.match(charged.changes(everything).get('budget'), { releasedNano: 100, spentNano: 60, postedNano: 0 })
-  t.same(charged.ended(everything), [{ id: 'h', state: holdState.settled, settled: 60 }])
+  t.match(charged.changes().get('budget'), { releasedNano: 100, spentNano: 60, postedNano: 0 })
+  t.same(charged.ended(), [{ id: 'h', state: holdState.settled, settled: 60, open: 2 }])
   const unused = createPostings([settlement({ charge: null }, null)], open)
-  t.match(unused.changes(everything).get('budget'), { releasedNano: 100, spentNano: 0 })
-  t.same(unused.ended(everything), [{ id: 'h', state: holdState.released, settled: null }])
+  t.match(unused.changes().get('budget'), { releasedNano: 100, spentNano: 0 })
+  t.same(unused.ended(), [{ id: 'h', state: holdState.released, settled: null, open: 2 }])
   const settled = { ...known, durable: new Map([['h', durableRows(holdState.settled)]]) }
   const again = createPostings([settlement({}, null)], settled)
-  t.same(again.ended(everything), [])
+  t.same(again.ended(), [])
+})
+
+t.test('only the payer keeps the sequence number, because chains are booked independently', async t => {
+  const { changes } = createPostings([settlement({ sequence: 4 }, term, true)], known)
+  t.match(changes().get('acme'), { sequence: 4 })
+  t.match(changes().get('budget'), { sequence: 0 })
 })

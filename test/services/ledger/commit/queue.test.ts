@@ -2,7 +2,8 @@ import t from 'tap'
 import { createQueue } from '../../../../services/ledger/commit/queue.ts'
 import { withDefaults } from '../../../../services/ledger/options.ts'
 import type { LedgerOptions } from '../../../../services/ledger/options.ts'
-import type { Batch, OpenHold, PendingReservation } from '../../../../services/ledger/types.ts'
+import type { Write, Written } from '../../../../services/ledger/commit/writer.ts'
+import type { OpenHold, PendingReservation } from '../../../../services/ledger/types.ts'
 import { StoreUnavailable } from '../../../../services/store/store.ts'
 import { charge } from '../helper.ts'
 import { createTime } from '../simulation.ts'
@@ -12,7 +13,8 @@ const away = new StoreUnavailable(new Error('away'))
 
 /** A queue in simulated time; `batches` are the sizes of those that `write` was given. */
 function createTest (
-  write: (batch: Batch) => Promise<void> = async () => {}, options: Partial<LedgerOptions> = {}
+  write: (...args: Parameters<Write>) => Promise<Partial<Written> | void> = async () => {},
+  options: Partial<LedgerOptions> = {}
 ) {
   const time = createTime()
   const { clock } = time
@@ -20,9 +22,9 @@ function createTest (
   const batches: [settlements: number, reservations: number][] = []
   const outages: StoreUnavailable[] = []
   const queue = createQueue({
-    async write (batch) {
+    async write (batch, waitingPayers) {
       batches.push([batch.settlements.length, batch.reservations.length])
-      await write(batch)
+      return { waiting: [], lost: [], ...await write(batch, waitingPayers) }
     },
     options: withDefaults('sqlite', { flushMs: 20, batchSize: 3, ...options }),
     clock,
@@ -104,6 +106,72 @@ t.test('during an outage settlements are retried with backoff, reservations refu
   await advance(500)
   await settled
   t.equal(queue.outage, null)
+  t.equal(queue.unflushed, 0)
+})
+
+t.test('settlements of a locked account are parked, and hold nothing else up', async t => {
+  let isLocked = true
+  const given: string[][] = []
+  const waitingPayersOf: string[][] = []
+  const { queue, batches, advance } = createTest(async ({ settlements }, waitingPayers) => {
+    given.push(settlements.map(({ hold }) => hold.id))
+    waitingPayersOf.push([...waitingPayers])
+    return { waiting: isLocked ? settlements.filter(({ hold }) => hold.chain.includes('locked')) : [] }
+  })
+  const term = { id: 'n/1', epoch: 1, lastSequence: 0, allowances: new Map(), dirty: new Set<never>() }
+  const locked = { ...hold, id: 'locked', chain: ['locked'], grant: { term, allowances: [] }, fresh: true }
+  const written: string[] = []
+  const settle = (one: OpenHold) => { queue.settle(one, charge(1)).then(() => written.push(one.id)) }
+  settle(hold)
+  settle(locked)
+  await advance(20)
+  t.equal(queue.unflushed, 1)
+  t.same(written, [], 'both are on disk together')
+  settle({ ...hold, id: 'other' })
+  await advance(20)
+  t.same(written, ['other'])
+  t.same(waitingPayersOf, [[], ['locked']])
+  const flushed = queue.flush()
+  await advance(0)
+  await flushed
+  t.equal(queue.unflushed, 1, 'what waits is left')
+  t.equal(queue.outage, null)
+  isLocked = false
+  await advance(100)
+  t.same(written, ['other', 'h', 'locked'])
+  t.equal(queue.unflushed, 0)
+  t.ok(batches.length < 10)
+  t.same(given.at(-2), ['locked'], 'before newer batches')
+})
+
+t.test('many that are parked are written one batch after the other', async t => {
+  let isLocked = true
+  const { queue, batches, advance } = createTest(async ({ settlements }) =>
+    ({ waiting: isLocked ? [...settlements] : settlements.slice(3) }))
+  for (let count = 0; count < 8; count++) queue.settle(hold, charge(1))
+  await advance(80)
+  t.equal(queue.unflushed, 8)
+  isLocked = false
+  const before = batches.length
+  await advance(100)
+  t.equal(queue.unflushed, 0)
+  t.same(batches.slice(before).filter(([settlements]) => settlements > 0), [[8, 0], [5, 0], [2, 0]])
+})
+
+t.test('parked settlements survive an outage', async t => {
+  let answer: 'locked' | 'away' | 'well' = 'locked'
+  const { queue, advance } = createTest(async ({ settlements }) => {
+    if (answer === 'away') throw away
+    return { waiting: answer === 'locked' ? [...settlements] : [] }
+  })
+  const settled = queue.settle(hold, charge(1))
+  await advance(20)
+  answer = 'away'
+  await advance(1_000)
+  t.equal(queue.outage, away)
+  answer = 'well'
+  await advance(600)
+  await settled
   t.equal(queue.unflushed, 0)
 })
 
