@@ -49,7 +49,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     frameworkErrors: http.frameworkErrors,
     clientErrorHandler
   })
-  await app.register(http.trace)
+  await app.register(http.trace, { keepsWords: settings.providerWords })
   await app.register(http.errors)
   await app.register(core.store, { url: settings.databaseUrl })
   await app.register(core.auth, { adminKey: settings.adminKey })
@@ -81,7 +81,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
   await app.register(http.sseReply)
   await app.register(http.incoming)
   await app.register(core.routing)
-  await app.register(use.requests)
+  await app.register(use.requests, { keepsWords: settings.providerWords })
   await app.register(use.chat, { cacheBytes: settings.cacheBytes })
   await app.register(use.images)
   await app.register(use.videos, { releaseMs: settings.drainMs, timing: videoTiming })

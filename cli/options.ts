@@ -59,6 +59,12 @@ export function parseShare (text: string): number {
   throw new InvalidArgumentError('Expected a number from 0 to 1.')
 }
 
+/** Parses a status such as `429`, or a class of them such as `5xx`. */
+export function parseStatus (text: string): string {
+  if (/^[1-5]([0-9]{2}|xx)$/.test(text)) return text
+  throw new InvalidArgumentError('Expected a status such as 429 or 5xx.')
+}
+
 /** Parses a tag and its value, e.g. `project=alpha`. */
 export function parseTag (text: string): { name: string, value: string } {
   const [, name = '', value = ''] = /^([^=]+)=(.*)$/s.exec(text) ?? []

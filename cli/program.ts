@@ -8,6 +8,7 @@ import { addJobCommands } from './jobs.ts'
 import { addKeyCommands } from './keys.ts'
 import { addLedgerCommands } from './ledger.ts'
 import { addMigrateCommand } from './migrate.ts'
+import { addRequestCommands } from './requests.ts'
 import { addRouteCommands } from './route.ts'
 import { createSession } from './session.ts'
 import { oneLine, type Outcome, type Terminal } from './terminal.ts'
@@ -42,6 +43,7 @@ export function createProgram (terminal: Terminal, outcome: Outcome): Command {
   addAlertsCommand(program, session)
   addAuditCommand(program, session)
   addJobCommands(program, session)
+  addRequestCommands(program, session)
   addMigrateCommand(program, session)
   addRouteCommands(program, session, terminal.env)
   return program

@@ -4,6 +4,8 @@ import { answerThenDrain } from '../../services/http/graceful-close/drain.ts'
 import { errorAnswer, methodNotSupported, unknownUrl } from '../../services/http/error-answers.ts'
 import { errorText } from '../../services/http/error-text.ts'
 import { createRouteTable } from '../../services/http/route-table.ts'
+import { recordEnding, type Trace } from '../../services/requests/trace.ts'
+import { loggable } from '../../services/shared/redact.ts'
 
 /** Answers all that goes wrong in OpenAI's shape; registered before the routes, to see their methods. */
 export default fp(async app => {
@@ -28,14 +30,16 @@ export function frameworkErrors (error: FastifyError, request: FastifyRequest, r
 
 function answer (thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const error = errorAnswer(thrown, request)
+  // Requests that are refused before they are known have no trace.
+  const { trace }: { trace?: Trace } = request
+  if (trace !== undefined) recordEnding(trace, thrown, error.code)
   if (error.status >= 500) {
-    request.log[error.status === 500 ? 'error' : 'warn']({ err: error.cause ?? error }, error.message)
+    const err = loggable(error.cause ?? error, trace?.keepsWords !== false)
+    request.log[error.status === 500 ? 'error' : 'warn']({ err }, error.message)
   }
   const text = errorText(error)
   reply.code(error.status).headers(error.headers).type('application/json; charset=utf-8')
-  // Requests that are refused before they are known have no trace.
-  const attempts = request.trace?.attempts
-  if (attempts) reply.header('x-tollgate-attempts', attempts)
+  if (trace !== undefined && trace.attempts > 0) reply.header('x-tollgate-attempts', trace.attempts)
   // Fastify closes the connection when it gives up on a body before its end.
   const unread = reply.getHeader('connection') === 'close' && !request.raw.readableEnded
   if (!unread) return reply.send(text)

@@ -32,7 +32,8 @@ export default fp(async app => {
   app.decorateReply('incoming', function <Body> (this: ReplyWith<Body>): Incoming<Body> {
     const { request, raw } = this
     const { apiKey, body, trace } = request
-    if (wantsStream(body) && app.load.isFull('streams')) throw overloaded()
+    trace.isStream = wantsStream(body)
+    if (trace.isStream && app.load.isFull('streams')) throw overloaded()
     const options = readRequestOptions(request.headers)
     const abort = abortOnDisconnect(raw, app.running)
     return {

@@ -4,6 +4,7 @@ import type { FastifyReply } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Delivery, Events, LongPollResponse } from '../../services/requests/delivery.ts'
 import { errorAnswer } from '../../services/http/error-answers.ts'
+import { recordEnding } from '../../services/requests/trace.ts'
 import type { EventSink } from '../../services/providers/provider.ts'
 import { encodeEvent } from '../../services/upstream/sse.ts'
 
@@ -61,6 +62,7 @@ async function sendEvents (
     const failure: unknown = signal.aborted ? signal.reason : error
     const answer = errorAnswer(failure)
     request.trace.failure = answer
+    recordEnding(request.trace, failure, answer.code)
     raw.write(encodeEvent(answer.toBody()))
   }
   raw.end()

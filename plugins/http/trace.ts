@@ -23,10 +23,10 @@ export function requestIdOf ({ headers }: Pick<IncomingMessage, 'headers'>): str
 }
 
 /** Gives each request its trace, and says its id on every response. */
-export default fp(async app => {
+export default fp<{ keepsWords?: boolean }>(async (app, { keepsWords = true }) => {
   app.decorateRequest('trace')
   app.addHook('onRequest', (request, reply, done) => {
-    request.trace = createTrace()
+    request.trace = createTrace(keepsWords)
     reply.header('x-request-id', request.id)
     done()
   })

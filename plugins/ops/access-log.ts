@@ -16,6 +16,8 @@ function lineOf (finished: RequestSummary): object {
     method,
     path: route ?? path,
     status,
+    code: trace.code ?? undefined,
+    words: trace.words ?? undefined,
     outcome: isClientGone ? 'client_gone' : trace.failure?.message,
     asked: trace.asked ?? undefined,
     model: trace.model ?? undefined,

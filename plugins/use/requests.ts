@@ -5,6 +5,7 @@ import type { Candidate, Catalogue } from '../../services/requests/candidates.ts
 import { createIds } from '../../services/shared/ids.ts'
 import { countCostMismatches } from '../../services/observability/metrics/gateway.ts'
 import type { UpstreamError } from '../../services/shared/errors.ts'
+import { plainCode, providerWords } from '../../services/shared/redact.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -21,7 +22,7 @@ declare module 'fastify' {
 }
 
 /** Offers models, providers, health and holds to the use cases. */
-export default fp(async app => {
+export default fp<{ keepsWords: boolean }>(async (app, { keepsWords }) => {
   const onReportedCost = createCostWatch({
     tolerance: () => app.models.config().usage.costTolerance,
     log: app.log,
@@ -36,8 +37,10 @@ export default fp(async app => {
       onReportedCost
     }),
     onReportedCost,
-    onFailure (id, { provider, deployment: { model } }, { kind, sent, details: { status } }) {
-      app.log.warn({ reqId: id, provider: provider.id, model, kind, sent, status }, 'a call of a provider failed')
+    onFailure (id, { provider, deployment: { model } }, error) {
+      const { kind, sent, details: { status, code } } = error
+      const said = { code: plainCode(code), words: keepsWords ? providerWords(error) : undefined }
+      app.log.warn({ reqId: id, provider: provider.id, model, kind, sent, status, ...said }, 'a call of a provider failed')
     }
   })
 }, { name: 'requests', dependencies: ['models', 'providers', 'deployments', 'ledger', 'metrics'] })

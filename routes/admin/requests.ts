@@ -1,12 +1,42 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { RequestTotalsList, RequestTotalsQuery } from '../../schemas/admin/requests.ts'
+import {
+  LoggedRequestList, LoggedRequestQuery, RequestTotalsList, RequestTotalsQuery, RequestWithEntriesList
+} from '../../schemas/admin/requests.ts'
+import { ById, Closed, Paging } from '../../schemas/admin/shared.ts'
 import { errorResponses } from '../../schemas/openai/error.ts'
-import { listRequests, toRequestDimensions } from '../../services/admin/requests.ts'
+import { getRequests, listRequests, listRequestTotals, toRequestDimensions } from '../../services/admin/requests.ts'
 import { toPageRequest, toPeriod } from './query.ts'
 
-/** `GET /admin/requests`: how requests went, summed up out of the request log. */
+/** The request log: `GET /admin/requests`, `GET /admin/requests/:id` and `GET /admin/request-totals`. */
 const requests: FastifyPluginAsyncTypebox = async app => {
   app.get('/requests', {
+    config: { permission: 'read' },
+    schema: {
+      summary: 'List requests, the latest first',
+      querystring: LoggedRequestQuery,
+      response: { 200: LoggedRequestList, ...errorResponses }
+    }
+  }, async ({ query, administration }) => {
+    const { account, key, model, provider, status, outcome } = query
+    await app.flushRequestLog()
+    const filter = { ...toPeriod(query), account, key, model, provider, status, outcome }
+    return await listRequests(administration, { ...filter, ...toPageRequest(query) })
+  })
+
+  app.get('/requests/:id', {
+    config: { permission: 'read' },
+    schema: {
+      summary: 'Show the requests with an x-request-id, with their entries',
+      params: ById,
+      querystring: Closed(Paging),
+      response: { 200: RequestWithEntriesList, ...errorResponses }
+    }
+  }, async ({ params, query, administration }) => {
+    await app.flushRequestLog()
+    return await getRequests(administration, params.id, toPageRequest(query))
+  })
+
+  app.get('/request-totals', {
     config: { permission: 'read' },
     schema: {
       summary: 'Sum up latencies, errors, tokens and cost by key, model and day',
@@ -17,7 +47,7 @@ const requests: FastifyPluginAsyncTypebox = async app => {
     const { account, key, model } = query
     await app.flushRequestLog()
     const filter = { by: toRequestDimensions(query.by), ...toPeriod(query), account, key, model }
-    return await listRequests(app.store, { ...filter, ...toPageRequest(query) })
+    return await listRequestTotals(app.store, { ...filter, ...toPageRequest(query) })
   })
 }
 

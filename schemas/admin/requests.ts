@@ -1,6 +1,8 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { Closed, ListOf, Nano, SummedBy, SumQuery, Usd } from './shared.ts'
-import { Nullable } from '../shared/combinators.ts'
+import { Closed, Id, Instant, ListOf, Nano, Paging, SummedBy, SumQuery, Usd } from './shared.ts'
+import { Nullable, NullableDecimal, StringEnum } from '../shared/combinators.ts'
+
+export const requestOutcomes = ['succeeded', 'client_gone', 'refused', 'failed', 'broken_off'] as const
 
 /** How requests went. Times are of those that ended well. */
 export const RequestTotals = Type.Object({
@@ -26,5 +28,83 @@ export type RequestTotals = Static<typeof RequestTotals>
 
 export const RequestTotalsList = ListOf(RequestTotals)
 
-/** Query of `GET /admin/requests`. */
+/** Query of `GET /admin/request-totals`. */
 export const RequestTotalsQuery = Closed(SumQuery)
+
+/** One call of a provider. */
+const RequestAttempt = Type.Object({
+  provider: Type.String(),
+  model: Type.String({ description: 'The name of the model there.' }),
+  status: Nullable(Type.Integer({ description: 'The HTTP status of the provider; null: it sent none.' })),
+  failure: Nullable(Type.String({ description: 'The kind of failure; null: it answered.' })),
+  code: Nullable(Type.String({ description: 'The code that the provider gave.' })),
+  words: Nullable(Type.String({ description: 'What the provider said about the failure, redacted and cut.' })),
+  started_ms: Type.Integer({ description: 'From the start of the request.' }),
+  duration_ms: Nullable(Type.Integer({
+    description: 'Until the whole answer, the first event of a stream, or the failure.'
+  }))
+})
+
+const requestFields = {
+  object: Type.Literal('request'),
+  id: Type.String({ description: 'The `x-request-id`; a client may use its own more than once.' }),
+  started_at: Type.String(),
+  ended_at: Type.String(),
+  key: Type.String(),
+  account: Type.String(),
+  route: Type.String(),
+  model_asked: Nullable(Type.String({ description: 'What the client sent as the model, cut and redacted.' })),
+  policy: Nullable(Type.String({ description: 'The policy that chose the model; null: the client named it.' })),
+  decision: Nullable(Type.String({ description: 'The header `x-tollgate-route` of the answer.' })),
+  model: Nullable(Type.String({ description: 'The model that ran.' })),
+  provider: Nullable(Type.String({ description: 'The provider that answered, or the one called last.' })),
+  stream: Type.Boolean(),
+  status: Type.Integer(),
+  outcome: StringEnum(requestOutcomes),
+  error_code: Nullable(Type.String({ description: 'The code of the error that the client got.' })),
+  provider_words: Nullable(Type.String({ description: 'What the provider said about that error, redacted and cut.' })),
+  attempt_count: Type.Integer(),
+  attempts: Type.Array(RequestAttempt, { description: 'The first 20 calls of providers.' }),
+  prompt_tokens: Type.Integer(),
+  completion_tokens: Type.Integer(),
+  held_usd: NullableDecimal(),
+  held_nano: Nullable(Nano),
+  cost_usd: Usd,
+  cost_nano: Nano,
+  first_byte_ms: Nullable(Type.Integer({ description: 'The time to the first byte of the answer.' })),
+  total_ms: Type.Integer(),
+  job: Nullable(Type.String({ description: 'The job of a request for a video.' }))
+}
+
+/** One request of the log. */
+export const LoggedRequestItem = Type.Object(requestFields)
+export type LoggedRequestItem = Static<typeof LoggedRequestItem>
+
+export const LoggedRequestList = ListOf(LoggedRequestItem)
+
+/** One request with the entries that it was booked by, none while they are still to come. */
+export const RequestWithEntries = Type.Object({
+  ...requestFields,
+  entries: Type.Array(Type.Object({
+    id: Type.String(),
+    kind: Type.String(),
+    amount_usd: Usd,
+    amount_nano: Nano
+  }))
+})
+export type RequestWithEntries = Static<typeof RequestWithEntries>
+
+export const RequestWithEntriesList = ListOf(RequestWithEntries)
+
+/** Query of `GET /admin/requests`; ended from `from` on, before `to`. */
+export const LoggedRequestQuery = Closed({
+  ...Paging,
+  account: Type.Optional(Id),
+  key: Type.Optional(Id),
+  model: Type.Optional(Type.String({ minLength: 1, maxLength: 512, description: 'The model that ran or was asked for.' })),
+  provider: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'A provider that was called.' })),
+  status: Type.Optional(Type.String({ pattern: '^[1-5]([0-9]{2}|xx)$', description: 'As `429` or `5xx`.' })),
+  outcome: Type.Optional(StringEnum(requestOutcomes)),
+  from: Type.Optional(Instant),
+  to: Type.Optional(Instant)
+})

@@ -1,7 +1,14 @@
-import type { RequestTotals } from '../../schemas/admin/requests.ts'
+import type { LoggedRequestItem, RequestTotals, RequestWithEntries } from '../../schemas/admin/requests.ts'
+import { entryIdSql } from '../ledger/entry-id.ts'
+import { entriesOfPeriod } from '../ledger/sql/entry-blocks.ts'
+import { readRecords, type RecordedRequest, type RecordQuery } from '../observability/request-log/records.ts'
+import type { LoggedCall } from '../observability/request-log/request-log.ts'
+import { GatewayError } from '../shared/errors.ts'
+import { isoTime } from '../shared/iso-time.ts'
 import { summarize, type SummaryDimension, type SummaryQuery, type SummaryRow } from '../observability/request-log/summary.ts'
 import type { Store } from '../store/store.ts'
 import { amountFields } from './amounts.ts'
+import type { Administration } from './administration.ts'
 import { readPage, type Page, type PageRequest, type TimeRange } from './page.ts'
 
 export type RequestFilter = Omit<SummaryQuery, 'limit' | 'after' | 'from' | 'to'> & TimeRange
@@ -15,7 +22,7 @@ export function toRequestDimensions (text: string = summaryDimensions.join(','))
 }
 
 /** Summarizes the request log. Throws GatewayError 400 for a wrong page, StoreUnavailable. */
-export async function listRequests (
+export async function listRequestTotals (
   store: Pick<Store, 'reports'>, { limit, after, ...filter }: RequestFilter & PageRequest
 ): Promise<Page<RequestTotals>> {
   const { by, from = 0, to = Number.MAX_SAFE_INTEGER } = filter
@@ -46,4 +53,104 @@ function toSummary (row: SummaryRow): RequestTotals {
     max_ms: row.maxMs,
     average_first_byte_ms: row.averageFirstByteMs
   }
+}
+
+export type LoggedRequestFilter = Omit<RecordQuery, 'limit' | 'after' | 'request'> & PageRequest
+
+/** Lists requests, the latest first. Throws GatewayError 400 for a wrong page, StoreUnavailable. */
+export async function listRequests (
+  { store }: Pick<Administration, 'store'>, { limit, after, ...filter }: LoggedRequestFilter = {}
+): Promise<Page<LoggedRequestItem>> {
+  return await readPage({ limit, after }, {
+    example: [0],
+    read: (after, limit) => readRecords(store, { ...filter, limit, after: after?.[0] }),
+    toItem: toRequestItem,
+    cursorOf: ({ seq }) => [seq]
+  })
+}
+
+/**
+ * The requests with an id, the latest first, with their entries: clients may use an id of their own again.
+ * Throws GatewayError 400 for a wrong page, 404 if there are none.
+ */
+export async function getRequests (
+  { store, flush }: Pick<Administration, 'store' | 'flush'>, id: string, page: PageRequest = {}
+): Promise<Page<RequestWithEntries>> {
+  await flush()
+  const found = await readPage(page, {
+    example: [0],
+    read: (after, limit) => readRecords(store, { request: id, limit, after: after?.[0] }),
+    toItem: record => record,
+    cursorOf: ({ seq }) => [seq]
+  })
+  if (found.data.length === 0) {
+    throw new GatewayError(404, 'invalid_request_error', `The request \`${id}\` is not in the log.`, { code: 'request_not_found' })
+  }
+  const entries = await readRequestEntries(store, id, found.data)
+  const data = found.data.map(record => {
+    const own = entries.filter(entry => nearest(found.data, entry) === record)
+    const shown = own.map(({ id, kind, amountNano }) => ({ id, kind, ...amountFields('amount', amountNano) }))
+    return { ...toRequestItem(record), entries: shown }
+  })
+  return { ...found, data }
+}
+
+interface RequestEntry { id: string, at: number, kind: string, key: string | null, amountNano: number }
+
+/** Clocks of nodes differ, and a whole answer whose client has left is booked when it ends. */
+const beforeMs = 60_000
+const afterMs = 3_600_000
+const maxEntries = 1_000
+
+async function readRequestEntries (
+  store: Store, id: string, records: readonly RecordedRequest[]
+): Promise<RequestEntry[]> {
+  const times = records.flatMap(({ at, total_ms: totalMs }) => [at - totalMs - beforeMs, at + afterMs])
+  return await store.reports.all<RequestEntry>(`
+    select ${entryIdSql()} as id, at, kind, api_key as "key", amount as "amountNano" from ${entriesOfPeriod(store.engine)}
+    where at >= $1 and at < $2 and ref = $3 and kind in ('usage', 'suspense') order by seq limit ${maxEntries}`,
+  [Math.min(...times), Math.max(...times), id])
+}
+
+/** The request that an entry belongs to, if several have its id. */
+function nearest (records: readonly RecordedRequest[], entry: RequestEntry): RecordedRequest | undefined {
+  const distance = ({ at }: RecordedRequest): number => Math.abs(at - entry.at)
+  const own = records.filter(({ api_key: key }) => entry.key === null || key === entry.key)
+  return own.toSorted((one, other) => distance(one) - distance(other))[0]
+}
+
+function toRequestItem (record: RecordedRequest): LoggedRequestItem {
+  const { at, total_ms: totalMs, held_nano: heldNano, calls } = record
+  return {
+    object: 'request',
+    id: record.request,
+    started_at: isoTime(at - totalMs),
+    ended_at: isoTime(at),
+    key: record.api_key,
+    account: record.account,
+    route: record.route,
+    model_asked: record.asked,
+    policy: record.policy,
+    decision: record.routed,
+    model: record.model || null,
+    provider: record.provider || calls.at(-1)?.provider || null,
+    stream: record.isStream,
+    status: record.status,
+    outcome: record.outcome,
+    error_code: record.code,
+    provider_words: record.words,
+    attempt_count: record.attempts,
+    attempts: calls.map(toAttempt),
+    prompt_tokens: record.prompt_tokens,
+    completion_tokens: record.completion_tokens,
+    ...(heldNano === null ? { held_usd: null, held_nano: null } : amountFields('held', heldNano)),
+    ...amountFields('cost', record.cost_nano),
+    first_byte_ms: record.first_byte_ms,
+    total_ms: totalMs,
+    job: record.job
+  }
+}
+
+function toAttempt ({ at, ms, ...call }: LoggedCall): LoggedRequestItem['attempts'][number] {
+  return { ...call, started_ms: at, duration_ms: ms }
 }

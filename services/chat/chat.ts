@@ -9,7 +9,7 @@ import { countCalls, isAbandoned, recordStreamEnd, type Drains } from '../reques
 import { isPolicy, planFor, type Candidate, type Catalogue } from '../requests/candidates.ts'
 import { type Incoming } from '../requests/incoming.ts'
 import type { RequestHold, RequestHolds } from '../requests/request-hold.ts'
-import { setCandidate, type Trace } from '../requests/trace.ts'
+import { recordingCalls, setCandidate, type Trace } from '../requests/trace.ts'
 import { tryCandidates, startDeadline } from '../requests/try-candidates.ts'
 import { conversationHint, conversationId } from '../shared/conversation.ts'
 import { GatewayError, UpstreamError } from '../shared/errors.ts'
@@ -110,8 +110,9 @@ export function createChat (options: ChatOptions): Chat {
           const sale = { request, bodyBytes, model, price, means, lengths, ...extras }
           const quote = await hold.coverQuote(model.id, () => quoteChat(sale))
           Object.assign(covered, { by: candidate, quote })
+          trace.heldNano = quote.maxNano
         },
-        async ask ({ provider, deployment, model: { maxOutput }, health }, signal) {
+        ask: recordingCalls(trace, async ({ provider, deployment, model: { maxOutput }, health }, signal) => {
           const { outputLimit = null, held = null } = covered.quote ?? {}
           const bounds = { outputLimit, maxOutput, held }
           const conversation = () => conversationHint(payer.key, request, given.conversation)
@@ -126,7 +127,7 @@ export function createChat (options: ChatOptions): Chat {
             calls.failed(health)
             throw error
           }
-        },
+        }),
         tokensOf: answer => answer.kind === 'json' ? answer.report.usage?.completion ?? 0 : null,
         onFailure: (candidate, error) => onFailure(requestId, candidate, error),
         random,

@@ -1,4 +1,5 @@
 import { GatewayError, type UpstreamError, type UpstreamErrorKind } from '../shared/errors.ts'
+import { plainCode, redacted } from '../shared/redact.ts'
 
 /**
  * The answer to the client for a provider call that failed. The provider's own words reach the client only
@@ -9,11 +10,12 @@ export function fromUpstream (error: UpstreamError): GatewayError {
 }
 
 const maxMessageLength = 1000
+const maxParamLength = 256
 
 const answers: Readonly<Record<UpstreamErrorKind, (error: UpstreamError) => GatewayError>> = {
-  bad_request: error => aboutTheRequest(400, error, error.details.code ?? null),
-  moderated: error => aboutTheRequest(400, error, error.details.code ?? 'content_policy_violation'),
-  too_large: error => aboutTheRequest(413, error, error.details.code ?? 'request_too_large'),
+  bad_request: error => aboutTheRequest(400, error, plainCode(error.details.code)),
+  moderated: error => aboutTheRequest(400, error, plainCode(error.details.code) ?? 'content_policy_violation'),
+  too_large: error => aboutTheRequest(413, error, plainCode(error.details.code) ?? 'request_too_large'),
   not_found: ({ details }) => new GatewayError(404, 'invalid_request_error',
     'The provider does not serve this model.', { code: 'model_not_found', cause: details.cause }),
   auth: ({ details }) => GatewayError.badGateway(
@@ -37,8 +39,8 @@ const answers: Readonly<Record<UpstreamErrorKind, (error: UpstreamError) => Gate
 
 function aboutTheRequest (status: number, error: UpstreamError, code: string | null): GatewayError {
   const { message, details } = error
-  const text = message.length > maxMessageLength ? `${message.slice(0, maxMessageLength)}…` : message
-  return new GatewayError(status, 'invalid_request_error', text, { param: details.param ?? null, code })
+  const param = details.param == null ? null : redacted(details.param, maxParamLength)
+  return new GatewayError(status, 'invalid_request_error', redacted(message, maxMessageLength), { param, code })
 }
 
 /**

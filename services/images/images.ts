@@ -5,7 +5,7 @@ import type { ImageAnswer } from '../providers/provider-image.ts'
 import type { Candidate, Catalogue } from '../requests/candidates.ts'
 import { type Incoming } from '../requests/incoming.ts'
 import type { RequestHolds } from '../requests/request-hold.ts'
-import { setCandidate, type Trace, headersOf } from '../requests/trace.ts'
+import { recordingCalls, setCandidate, type Trace, headersOf } from '../requests/trace.ts'
 import { tryCandidates, type RetryLimits } from '../requests/try-candidates.ts'
 import { GatewayError, type UpstreamError } from '../shared/errors.ts'
 import { usdText } from '../shared/money.ts'
@@ -61,12 +61,15 @@ export function createImages (options: ImagesOptions) {
         signal,
         trace,
         dueMs: Infinity,
-        cover: ({ quote }) => hold.cover(plan.model.id, quote),
-        ask (candidate, signal) {
+        cover: ({ quote }) => {
+          trace.heldNano = quote.maxNano
+          return hold.cover(plan.model.id, quote)
+        },
+        ask: recordingCalls(trace, (candidate, signal) => {
           setCandidate(trace, candidate)
           const { provider, deployment: { model }, wanted: { count, size, quality } } = candidate
           return provider.images({ request, model, count, size, quality, requestId, signal })
-        },
+        }),
         tokensOf: () => 0,
         onFailure: (candidate, error) => options.onFailure(requestId, candidate, error),
         random: Math.random

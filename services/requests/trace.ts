@@ -1,5 +1,24 @@
 import type { Candidate } from './candidates.ts'
 import type { StreamReport } from '../providers/report.ts'
+import { UpstreamError, type UpstreamErrorKind } from '../shared/errors.ts'
+import { plainCode, providerWords } from '../shared/redact.ts'
+
+/** One call of a provider, for operators. Times are of `performance.now()`. */
+export interface CallRecord {
+  provider: string
+  /** The model's name there. */
+  model: string
+  startedMs: number
+  /** When the answer began or the call failed; null: neither has happened. */
+  endedMs: number | null
+  /** The provider's HTTP status; null: it sent none. */
+  status: number | null
+  failure: UpstreamErrorKind | null
+  /** The provider's code of the failure. */
+  code: string | null
+  /** What the provider said about the failure, redacted; null if operators are not to see it. */
+  words: string | null
+}
 
 /** What came of one request: written by the use case, read by logs and metrics. No prompt and no key. */
 export interface Trace {
@@ -13,6 +32,17 @@ export interface Trace {
   route: string | null
   /** Upstream calls. */
   attempts: number
+  /** The first `maxCalls` of them. */
+  calls: CallRecord[]
+  /** Whether what providers say about failures may be recorded; it may repeat parts of the prompt. */
+  keepsWords: boolean
+  /** What the provider said about the failure that ended the request, redacted. */
+  words: string | null
+  /** The code of the error that the client got. */
+  code: string | null
+  isStream: boolean
+  /** What was held for the candidate called last, in nano-USD; null: nothing was. */
+  heldNano: number | null
   report: StreamReport | null
   /** The output limit that the gateway has set, in tokens per answer; null if it set none. */
   maxTokens: number | null
@@ -33,8 +63,14 @@ export function setCandidate (trace: Trace, candidate: Candidate | undefined): v
   trace.upstreamModel = candidate?.deployment.model ?? null
 }
 
-export function createTrace (): Trace {
+export function createTrace (keepsWords = true): Trace {
   return {
+    calls: [],
+    keepsWords,
+    words: null,
+    code: null,
+    isStream: false,
+    heldNano: null,
     asked: null,
     model: null,
     provider: null,
@@ -49,6 +85,55 @@ export function createTrace (): Trace {
     costNano: null,
     failure: null
   }
+}
+
+const maxCalls = 20
+
+/** The same call of a candidate, recorded in the trace. */
+export function recordingCalls<C extends Candidate, Answer> (
+  trace: Trace, ask: (candidate: C, signal: AbortSignal) => Promise<Answer>
+): (candidate: C, signal: AbortSignal) => Promise<Answer> {
+  return async (candidate, signal) => {
+    const call: CallRecord = {
+      provider: candidate.provider.id,
+      model: candidate.deployment.model,
+      startedMs: performance.now(),
+      endedMs: null,
+      status: null,
+      failure: null,
+      code: null,
+      words: null
+    }
+    if (trace.calls.length < maxCalls) trace.calls.push(call)
+    try {
+      const answer = await ask(candidate, signal)
+      call.status = 200
+      return answer
+    } catch (error) {
+      recordFailure(call, error, trace)
+      throw error
+    } finally {
+      call.endedMs = performance.now()
+    }
+  }
+}
+
+function recordFailure (call: CallRecord, error: unknown, { keepsWords }: Trace): void {
+  if (!(error instanceof UpstreamError)) return
+  call.failure = error.kind
+  call.status = error.details.status ?? call.status
+  call.code = plainCode(error.details.code)
+  call.words = keepsWords ? providerWords(error) : null
+}
+
+/** Records the error that ended a request: `code` is what the client got. */
+export function recordEnding (trace: Trace, error: unknown, code: string | null): void {
+  trace.code = code
+  if (!(error instanceof UpstreamError)) return
+  trace.words = trace.keepsWords ? providerWords(error) : null
+  // A stream may break off after its call has begun well.
+  const last = trace.calls.at(-1)
+  if (last !== undefined && last.failure === null && error.kind !== 'aborted') recordFailure(last, error, trace)
 }
 
 const maxNames = 32

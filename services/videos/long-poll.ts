@@ -67,6 +67,7 @@ export function startLongPoll (options: LongPollOptions) {
     end()
     if (!committed) return response.fail(error)
     trace.failure = error
+    trace.code = error.code
     raw.end(response.serialize(failureOf(job, error)))
   }
 

@@ -10,7 +10,8 @@ import { createCommandLine } from './helper.ts'
 /** Commands that change nothing. */
 const readers = [
   'serve', 'keys list', 'accounts list', 'usage', 'ledger check', 'ledger entries', 'ledger suspense list', 'audit',
-  'books list', 'books statements', 'books balance', 'alerts', 'reconciliation', 'jobs list', 'jobs show',
+  'books list', 'books statements', 'books balance', 'alerts', 'reconciliation', 'jobs list', 'jobs show', 'requests list',
+  'requests show',
   'route explain', 'migrate'
 ]
 

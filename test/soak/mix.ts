@@ -66,7 +66,7 @@ const kinds: readonly [weight: number, kind: Kind][] = [
   [1, () => ({ path: '/../admin/keys?limit=5', key: adminKey })],
   [0.3, () => ({ path: '/../admin/jobs', key: adminKey })],
   [0.1, () => ({ path: '/../admin/ledger/check', method: 'POST', key: adminKey })],
-  [0.1, () => ({ path: '/../admin/requests?by=model', key: adminKey })],
+  [0.1, () => ({ path: '/../admin/request-totals?by=model', key: adminKey })],
   [0.3, random => ({ path: '/../admin/keys', body: { account: 'default', label: question(random) }, key: adminKey })]
 ]
 

@@ -50,8 +50,10 @@ export const variables = {
   TOLLGATE_BILLING_RPM: variable(parse.positiveInteger, '60',
     'requests per minute with which a key may ask for its balance and usage'),
   TOLLGATE_REQUEST_LOG: variable(parse.samplingRate, 'on', 'requests recorded in the database for ' +
-    '`GET /admin/requests`: `on`, `off`, or a share such as `0.1`'),
+    '`GET /admin/requests`: `on`, `off`, or a share such as `0.1`; failed ones always unless `off`'),
   TOLLGATE_REQUEST_LOG_DAYS: variable(parse.wholeDays, '30', 'retention of these records'),
+  TOLLGATE_PROVIDER_WORDS: variable(parse.onOff, 'on', 'what providers say about failures, redacted, in the log, traces ' +
+    'and `GET /admin/requests`: `on`, or `off`, because it may repeat parts of a prompt'),
   OTEL_EXPORTER_OTLP_ENDPOINT: optional(parse.url, 'none', 'OpenTelemetry collector, e.g. `http://localhost:4318`. ' +
     'Each request for text, images or a video is a trace with GenAI attributes but without the prompt. It continues ' +
     "the caller's `traceparent`, which is not forwarded to providers"),
@@ -121,6 +123,7 @@ export function readSettings (env: NodeJS.ProcessEnv, directory: string = proces
     tracesEndpoint: values.OTEL_EXPORTER_OTLP_ENDPOINT,
     billingPerMinute: values.TOLLGATE_BILLING_RPM,
     requestLog: { sample: values.TOLLGATE_REQUEST_LOG, keepMs: values.TOLLGATE_REQUEST_LOG_DAYS },
+    providerWords: values.TOLLGATE_PROVIDER_WORDS,
     load: {
       requests: values.TOLLGATE_MAX_REQUESTS,
       streams: values.TOLLGATE_MAX_STREAMS,

@@ -1,4 +1,6 @@
 import type { RequestSummary } from '../../requests/request-summary.ts'
+import type { CallRecord, Trace } from '../../requests/trace.ts'
+import { redacted } from '../../shared/redact.ts'
 import { periodically } from '../../shared/timers.ts'
 import { createRowInsert } from '../../store/insert-rows.ts'
 import { createJsonRows } from '../../store/json-rows.ts'
@@ -124,6 +126,23 @@ export type LoggedRequest = {
   weight: number
   /** The value of `x-tollgate-route`; null if the client named the model. */
   routed: string | null
+  /** The model id that the client sent. */
+  asked: string | null
+  /** 1: the client asked for a stream. */
+  stream: number
+  held_nano: number | null
+  /** The code of the error that the client got, and what the provider said about it. */
+  code: string | null
+  words: string | null
+  job: string | null
+  /** `LoggedCall[]` as JSON; null: no provider was called. */
+  calls: string | null
+}
+
+/** One call of a provider; times in ms from the start of the request, and of the call. */
+export interface LoggedCall extends Pick<CallRecord, 'provider' | 'model' | 'status' | 'failure' | 'code' | 'words'> {
+  at: number
+  ms: number | null
 }
 
 export const outcomes = { good: 0, clientGone: 1, failed: 2, brokenOff: 3 } as const
@@ -150,8 +169,30 @@ export function toLoggedRequest (finished: RequestSummary, at: number, weight: n
     first_byte_ms: trace.firstByteAtMs === null ? null : Math.round(trace.firstByteAtMs - startedMs),
     total_ms: Math.round(endedMs - startedMs),
     weight,
-    routed: trace.route
+    routed: trace.route,
+    asked: askedIn(trace),
+    stream: trace.isStream ? 1 : 0,
+    held_nano: trace.heldNano,
+    code: trace.code,
+    words: trace.words,
+    job: trace.job,
+    calls: callsIn(trace, startedMs)
   }
+}
+
+const maxAskedLength = 128
+
+/** A client can send any text as a model. */
+function askedIn ({ asked, model }: Trace): string | null {
+  return asked === null || asked === model ? asked : redacted(asked, maxAskedLength)
+}
+
+function callsIn ({ calls }: Trace, fromMs: number): string | null {
+  if (calls.length === 0) return null
+  return JSON.stringify(calls.map(({ startedMs, endedMs, ...call }): LoggedCall => {
+    const ms = endedMs === null ? null : Math.round(endedMs - startedMs)
+    return { ...call, at: Math.round(startedMs - fromMs), ms }
+  }))
 }
 
 function outcomeOf ({ status, isClientGone, trace }: RequestSummary): number {
@@ -177,7 +218,14 @@ const columns = {
   first_byte_ms: 'bigint',
   total_ms: 'bigint',
   weight: 'bigint',
-  routed: 'text'
+  routed: 'text',
+  asked: 'text',
+  stream: 'bigint',
+  held_nano: 'bigint',
+  code: 'text',
+  words: 'text',
+  job: 'text',
+  calls: 'text'
 } as const
 const names = Object.keys(columns) as (keyof typeof columns)[]
 
@@ -199,7 +247,8 @@ export function createInsert (store: Store): (rows: readonly LoggedRequest[]) =>
 function addValues (row: LoggedRequest, values: Value[]): void {
   values.push(row.request, row.at, row.api_key, row.account, row.route, row.model, row.provider, row.status,
     row.outcome, row.attempts, row.prompt_tokens, row.completion_tokens, row.cost_nano, row.first_byte_ms,
-    row.total_ms, row.weight, row.routed)
+    row.total_ms, row.weight, row.routed, row.asked, row.stream, row.held_nano, row.code, row.words, row.job,
+    row.calls)
 }
 
 /** Deletes up to `limit` rows from before a time; returns their number. An order would read all rows. */

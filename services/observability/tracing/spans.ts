@@ -42,6 +42,8 @@ export function generation (
         'gen_ai.usage.output_tokens': usage.completion
       }),
       ...(hasFailed && { 'error.type': trace.failure === null ? String(status) : 'broken_off' }),
+      ...(trace.code !== null && { 'tollgate.error.code': trace.code }),
+      ...(trace.words !== null && { 'tollgate.provider.words': trace.words }),
       'tollgate.model': model ?? '',
       ...(job === null ? { 'tollgate.attempts': attempts } : { 'tollgate.job.id': job }),
       ...(images !== null && { 'tollgate.images': images }),
@@ -49,6 +51,22 @@ export function generation (
       ...(firstByteAtMs !== null && { 'tollgate.first_byte_ms': Math.round(firstByteAtMs - startedMs) })
     }
   }
+}
+
+/** Name, attributes and time, on the clock of `performance.now()`, of an event for each failed call. */
+export function failedCalls ({ trace: { calls } }: RequestSummary): [string, Attributes, number][] {
+  return calls.filter(({ failure }) => failure !== null).map(call => {
+    const { provider, model, status, failure, code, words, startedMs, endedMs } = call
+    return ['tollgate.call.failed', {
+      'gen_ai.provider.name': provider,
+      'gen_ai.request.model': model,
+      'error.type': failure ?? '',
+      ...(status !== null && { 'http.response.status_code': status }),
+      ...(code !== null && { 'tollgate.error.code': code }),
+      ...(words !== null && { 'tollgate.provider.words': words }),
+      ...(endedMs !== null && { 'tollgate.call.ms': Math.round(endedMs - startedMs) })
+    }, endedMs ?? startedMs]
+  })
 }
 
 const pattern = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-|$)/

@@ -3,7 +3,7 @@ import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { resourceFromAttributes } from '@opentelemetry/resources'
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import type { RequestSummary } from '../../requests/request-summary.ts'
-import { callerOf, generation, requestAttributes } from './spans.ts'
+import { callerOf, failedCalls, generation, requestAttributes } from './spans.ts'
 
 /** Sends a trace of each request to a collector. */
 export interface Tracing {
@@ -43,15 +43,19 @@ export function createTracing ({ endpoint, serviceName = 'tollgate' }: TracingOp
       const span = tracer.startSpan(`${method} ${route}`,
         { kind: SpanKind.SERVER, startTime, attributes: requestAttributes(finished) }, around)
       const work = generation(finished)
+      const message = trace.words === null ? {} : { message: trace.words }
       const hasFailed = status >= 500 || trace.failure !== null
       if (work !== null) {
         const { name, attributes } = work
         const within = api.setSpan(around, span)
         const child = tracer.startSpan(name, { kind: SpanKind.CLIENT, startTime, attributes }, within)
-        if (hasFailed) child.setStatus({ code: SpanStatusCode.ERROR })
+        for (const [name, attributes, atMs] of failedCalls(finished)) {
+          child.addEvent(name, attributes, wallMs(atMs))
+        }
+        if (hasFailed) child.setStatus({ code: SpanStatusCode.ERROR, ...message })
         child.end(wallMs(endedMs))
       }
-      if (hasFailed) span.setStatus({ code: SpanStatusCode.ERROR })
+      if (hasFailed) span.setStatus({ code: SpanStatusCode.ERROR, ...message })
       span.end(wallMs(endedMs))
     },
     close: () => provider.shutdown()

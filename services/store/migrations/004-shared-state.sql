@@ -102,8 +102,20 @@ create table request_log (
   weight integer not null check (weight > 0),
   -- The `x-tollgate-route` header of a request whose model the gateway chose, so that any node can learn from
   -- its score.
-  routed text null
+  routed text null,
+  -- What the client sent as the model, cut and redacted.
+  asked text null,
+  stream integer not null default 0,
+  held_nano bigint null,
+  -- The code of the error that the client got, and what the provider said about it, redacted.
+  code text null,
+  words text null,
+  job text null,
+  -- The calls of providers as JSON, see services/observability/request-log/request-log.ts.
+  calls text null
 );
+-- Clients may choose ids, so one may have several rows.
+create index request_log_request on request_log (request);
 -- engine: sqlite
 create index request_log_at on request_log (at);
 -- engine: postgres

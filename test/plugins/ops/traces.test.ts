@@ -17,7 +17,8 @@ interface Span {
   startTimeUnixNano: string,
   endTimeUnixNano: string
   attributes: { key: string, value: Value }[],
-  status: { code: number }
+  status: { code: number, message?: string }
+  events: { name: string, timeUnixNano: string, attributes: Span['attributes'] }[]
 }
 interface Export { resourceSpans: { resource: { attributes: object[] }, scopeSpans: { spans: Span[] }[] }[] }
 
@@ -39,7 +40,7 @@ async function startCollector (t: Test) {
   return { spans, paths, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
 }
 
-function attributesOf ({ attributes }: Span): Record<string, unknown> {
+function attributesOf ({ attributes }: Pick<Span, 'attributes'>): Record<string, unknown> {
   return Object.fromEntries(attributes.map(({ key, value }) => {
     return [key, value.stringValue ?? value.doubleValue ?? Number(value.intValue)]
   }))
@@ -50,7 +51,7 @@ t.test('a request is a trace that goes on from its caller, with what the convent
   const upstream = await startUpstream()
   t.teardown(() => upstream.close())
   upstream.script(reply())
-  upstream.script(refusal(500))
+  upstream.script(refusal(500, { message: 'No GPU at http://gpu-3.internal:8000.' }))
   const { app, url, headers } = await startGateway(t, {
     config: configFor(providerAt(upstream.url)), env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }
   })
@@ -95,7 +96,17 @@ t.test('a request is a trace that goes on from its caller, with what the convent
   t.notOk(failed.find(({ kind }) => kind === 2)?.parentSpanId, 'a header that makes no sense begins a new trace')
   for (const span of failed) t.equal(span.status.code, 2)
   t.equal(attributesOf(failed.find(({ kind }) => kind === 3)!)['error.type'], '502')
+  const [event] = failed.find(({ kind }) => kind === 3)?.events ?? []
+  t.equal(event?.name, 'tollgate.call.failed')
+  t.match(event && attributesOf(event), {
+    'gen_ai.provider.name': 'up',
+    'error.type': 'bad_reply',
+    'http.response.status_code': 500,
+    'tollgate.provider.words': /^No GPU at \[server\]/
+  })
+  t.match(failed.find(({ kind }) => kind === 3)?.status.message, /^No GPU/)
   t.notMatch(JSON.stringify(collector.spans), 'a secret prompt')
+  t.notMatch(JSON.stringify(collector.spans), 'gpu-3')
 })
 
 t.test('an image and a video are told as an answer is, in traces and metrics', async t => {

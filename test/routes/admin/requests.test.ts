@@ -13,7 +13,7 @@ t.test('requests are summed up by key, model and day', async t => {
   const answer = await send(payload)
   const { usage } = await answer.body.json() as { usage: { prompt_tokens: number } }
   await (await send({ ...payload, model: 'nobody' })).body.dump()
-  const shown = await ask('GET', '/requests?by=key,model')
+  const shown = await ask('GET', '/request-totals?by=key,model')
   const found = shown.body.data.find(({ model }: { model: string }) => model === 'sandbox-chat')
   t.match(found, {
     object: 'request_summary',
@@ -25,8 +25,8 @@ t.test('requests are summed up by key, model and day', async t => {
     average_ms: Number
   })
   t.ok(Math.abs(found.cost_usd - Number(answer.headers['x-tollgate-cost'])) < 1e-9)
-  t.match(await ask('GET', '/requests?by='), { status: 400, body: { error: { param: 'by' } } })
-  t.match((await ask('GET', `/requests?by=day&key=${found.key}`)).body.data,
+  t.match(await ask('GET', '/request-totals?by='), { status: 400, body: { error: { param: 'by' } } })
+  t.match((await ask('GET', `/request-totals?by=day&key=${found.key}`)).body.data,
     [{ day: new Date().toISOString().slice(0, 10), requests: 2, refused_requests: 1 }])
   t.equal((await app.inject({ url: '/admin/requests', headers })).statusCode, 401)
 })

@@ -31,6 +31,8 @@ const mayUse: Record<string, readonly string[]> = {
   'GET /usage': ['operator', 'finance', 'viewer'],
   'GET /reconciliation': ['operator', 'finance', 'viewer'],
   'GET /requests': ['operator', 'finance', 'viewer'],
+  'GET /requests/{id}': ['operator', 'finance', 'viewer'],
+  'GET /request-totals': ['operator', 'finance', 'viewer'],
   'POST /ledger/check': ['operator', 'finance', 'viewer'],
   'GET /suspense': ['operator', 'finance', 'viewer'],
   'POST /suspense/{id}/clear': ['finance'],

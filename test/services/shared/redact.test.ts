@@ -1,0 +1,97 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { UpstreamError } from '../../../services/shared/errors.ts'
+import { plainCode, redacted, providerWords } from '../../../services/shared/redact.ts'
+
+const said = (message: string): string => providerWords(new UpstreamError('bad_request', 'yes', message))
+
+t.test('secrets and addresses of the operator are taken out', async t => {
+  const secrets: [text: string, hidden: RegExp][] = [
+    ['Incorrect API key provided: sk-proj-abcDEF1234567890. You can find it.', /abcDEF|7890/],
+    ['Incorrect API key provided: sk-upst***ret.', /upst/],
+    ['invalid x-api-key: qwertzuiop', /qwertz/],
+    ['{"api_key": "verysecretvalue"}', /verysecret/],
+    ['header Authorization: Bearer abcdefgh refused', /abcdefgh/],
+    ['Authorization: Basic dXNlcjpwYXNz', /dXNlcjpwYXNz/],
+    ['got Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc-def_123', /eyJ|def_123/],
+    ['key AIzaSyA1234567890abcdefghijklmnopqrstu is not valid', /SyA123/],
+    ['token=abcdef&x=1', /abcdef/],
+    ['password: hunter2', /hunter2/],
+    ['AKIAIOSFODNN7EXAMPLE was refused', /IOSFODNN7/],
+    ['Rate limit reached in organization org-AbCdEf123456 on tokens', /AbCdEf/],
+    ['Project proj_KYenqYOfeZsnXEVK8dXVBhez has no access', /KYenq/],
+    ['Consumer projects/123456789012 is suspended', /123456789012/],
+    ['organization 2f1e0c9a-1b2c-4d3e-8f90-123456789abc is disabled', /2f1e0c9a|123456789abc/],
+    ['Contact jane.doe+x@mail.example.co.uk for access', /jane|example/],
+    ['POST http://vllm-0.models.svc.cluster.local:8000/v1/chat/completions failed', /vllm|8000|cluster/],
+    ['https://user:pass@llm.example.com/v1?key=abc', /user|pass|llm|abc/],
+    ['https://platform.openai.com:443/docs?api_key=abc#x', /abc/],
+    ['https://evil-openai.com/x', /evil/],
+    ['HTTPConnectionPool(host=\'gpu-node-3\', port=8000): Max retries', /gpu-node/],
+    ['dial tcp: lookup gpu-node-3 on 10.0.0.2:53: no such host', /gpu-node|10\.0/],
+    ['connect to 192.168.1.20:11434 failed', /192\.168|11434/],
+    ['server [fd00:1234::5]:8000 is away', /fd00/],
+    ['localhost:11434 is busy', /localhost|11434/],
+    ['gpu.internal said no', /gpu/],
+    ['llm.example.com:8443 said no', /example|8443/],
+    ['my-company.openai.azure.com has no deployment', /my-company/],
+    ['session 9f8e7d6c5b4a39281706f5e4d3c2b1a0 expired', /9f8e7d/]
+  ]
+  for (const [text, hidden] of secrets) {
+    t.notMatch(redacted(text, 1000), hidden, text)
+    t.notMatch(said(text), hidden, text)
+  }
+})
+
+t.test('ordinary words stay as they are', async t => {
+  const texts = [
+    "Invalid 'temperature': decimal above maximum value. Expected a value <= 2, but got 2.1 instead.",
+    'This model\'s maximum context length is 128000 tokens. However, your messages resulted in 130001 tokens.',
+    'No tool output found for function call call_abcdefghijklmnopqrstuv12.',
+    'messages.1: `tool_use` ids were found without `tool_result` blocks: toolu_01A09q90qw90lq917835lq9a',
+    'max_tokens: 100000 > 8192, which is the maximum allowed number of output tokens for claude-3-5-haiku-20241022',
+    'Unsupported parameter: \'max_tokens\' is not supported with this model. Use \'max_completion_tokens\' instead.',
+    'See https://platform.openai.com/docs/guides/error-codes for more.',
+    'Invalid URL (POST /v1/chat/completions)',
+    'Bearer tokens are required.',
+    'The model `accounts/fireworks/models/qwen3-235b-a22b-instruct-2507` does not exist',
+    'body.messages.0.content: Input should be a valid string',
+    'Überschreitung: 価格 😀'
+  ]
+  for (const text of texts) t.equal(redacted(text, 1000), text)
+})
+
+t.test('operators do not see long quotations, which may be of the prompt', async t => {
+  const prompt = 'tell me a secret '.repeat(8)
+  t.equal(said(`Invalid content '${prompt}' in messages[0]`), "Invalid content '…' in messages[0]")
+  t.notMatch(said(`1 validation error: {'loc': ('body',), 'msg': 'Input should be text', 'input': ['${prompt}', 5]}`), /secret/)
+  t.notMatch(said(`Input should be a valid string [type=string_type, input_value=[5, '${prompt}'], input_type=list]`), /secret/)
+  t.equal(said("Invalid 'temperature'"), "Invalid 'temperature'")
+})
+
+t.test('a redacted text has one line, a bounded length and is valid Unicode, whatever it was', async t => {
+  t.equal(redacted('a\r\n\tb\u0000c\u2028d', 100), 'a b c d')
+  t.equal(redacted('😀😀', 3), '😀…')
+  t.equal(redacted('a\ud800b', 100), 'a\ufffdb')
+  t.notMatch(redacted(`${'word '.repeat(799)}sk-${'a1'.repeat(400)}`, 4000), /a1a1/, 'a key that is cut in two')
+  fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 3000 }), fc.integer({ min: 1, max: 1000 }), (text, limit) => {
+    const clean = redacted(text, limit)
+    return clean.length <= limit + 1 && clean.isWellFormed() && !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(clean)
+  }))
+})
+
+t.test('hostile texts are redacted in bounded time', async t => {
+  const starts = ['a@', 'a.', '1:', '"', "'", 'sk-', 'http://', 'authorization:', 'aA1', '[', 'a-', ' ', '\\', 'org-', 'input', '\u2028', 'host=']
+  for (const start of starts) {
+    const text = start.repeat(200_000)
+    const startedMs = performance.now()
+    said(text)
+    redacted(text, 1000)
+    t.ok(performance.now() - startedMs < 2000, start)
+  }
+})
+
+t.test('a code is a plain word', async t => {
+  t.equal(plainCode('context_length_exceeded'), 'context_length_exceeded')
+  for (const code of [null, undefined, '', 'two words', 'sk-abcdefgh', 'x'.repeat(101)]) t.equal(plainCode(code), null)
+})
