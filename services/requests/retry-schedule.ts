@@ -32,8 +32,9 @@ interface Entry<C> {
   tries: number
   /** How often it refused, or was too slow. */
   refusals: number
-  /** How often it asked for a wait. */
+  /** How often it asked for a wait, and how long these waits are together. */
   delays: number
+  delaysMs: number
   notBeforeMs: number
   isOut: boolean
 }
@@ -50,8 +51,8 @@ interface ScheduleOptions<C> {
 const maxBackoffMs = 8000
 /** A deployment that refused or was too slow gets one more try, after all others have failed. */
 const maxRefusals = 2
-/** A retry-after is waited out once; the next one is for the client. */
-const maxDelays = 2
+/** A retry-after is waited out once, and again only if both are short; the next one is for the client. */
+const shortDelaysMs = 500
 
 /**
  * Creates a schedule: first each candidate at once, the model asked for before its fallbacks, but those of
@@ -68,7 +69,7 @@ export function createRetrySchedule<C extends Candidate> (
 
   function addAll (candidates: readonly C[], isFallback: boolean): void {
     for (const candidate of order(candidates)) {
-      const counts = { tries: 0, refusals: 0, delays: 0 }
+      const counts = { tries: 0, refusals: 0, delays: 0, delaysMs: 0 }
       entries.push({ candidate, isFallback, ...counts, notBeforeMs: -Infinity, isOut: false })
     }
   }
@@ -133,10 +134,12 @@ export function createRetrySchedule<C extends Candidate> (
       entry.tries++
       if (meaning !== 'passing') entry.refusals++
       if (retryAfterMs > 0) entry.delays++
+      entry.delaysMs += retryAfterMs
       const isAlone = entries.length === 1
       entry.isOut ||= shouldRetry === false || retryAfterMs > limits.maxRetryAfterMs ||
-        entry.tries > limits.retries || entry.refusals >= maxRefusals || entry.delays >= maxDelays ||
-        (meaning === 'refused' && (isAlone || error.kind === 'not_found'))
+        entry.tries > limits.retries || entry.refusals >= maxRefusals ||
+        (entry.delays > 1 && entry.delaysMs > shortDelaysMs) ||
+        (isAlone && meaning === 'refused')
       entry.notBeforeMs = nowMs + Math.max(retryAfterMs, backoffMs(entry.tries))
     },
 
@@ -153,7 +156,7 @@ export function createRetrySchedule<C extends Candidate> (
       if (entry !== undefined) entry.isOut = true
     },
 
-    get hasWaited () { return entries.some(({ delays }) => delays >= maxDelays) }
+    get hasWaited () { return entries.some(({ delays }) => delays > 1) }
   }
 
   function backoffMs (tries: number): number {
