@@ -1,7 +1,7 @@
 import type { Server } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import fp from 'fastify-plugin'
-import { ActiveSet } from '../../services/shared/active-set.ts'
+import { ActiveSet } from '../../services/shared/timers.ts'
 import { GatewayError } from '../../services/shared/errors.ts'
 import type { RequestAbort } from './incoming.ts'
 

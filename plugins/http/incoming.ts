@@ -1,13 +1,13 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { overloaded } from '../../services/http/load.ts'
 import type { Incoming } from '../../services/requests/incoming.ts'
-import type { ActiveMember } from '../../services/shared/active-set.ts'
+import type { ActiveMember } from '../../services/shared/timers.ts'
 import type { Tags } from '../../services/ledger/ledger.ts'
 import { createTagReader, tagsHeader } from '../../services/requests/tags.ts'
 import { isObject } from '../../services/shared/json.ts'
 import { readRequestOptions } from '../../services/requests/request-headers.ts'
+import { overloaded } from './overload.ts'
 
 declare module 'fastify' {
   interface FastifyReply {

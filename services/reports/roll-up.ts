@@ -1,5 +1,5 @@
 import { settledSeq } from '../ledger/sql/settled-seq.ts'
-import { createRowInsert } from '../store/insert-rows.ts'
+import { createRowInsert } from '../store/sqlite-connection.ts'
 import type { Queries, Store, Value } from '../store/store.ts'
 import { factKeys, factsOf, factSums, increased, sumOf, type FactSum } from './usage-facts.ts'
 

@@ -1,5 +1,5 @@
 import type { Deployment, Permit } from '../deployments/deployments.ts'
-import type { ActiveMember, ActiveSet } from '../shared/active-set.ts'
+import type { ActiveMember, ActiveSet } from '../shared/timers.ts'
 import { GatewayError, UpstreamError } from '../shared/errors.ts'
 import type { Candidate } from './candidates.ts'
 import { blameOf, isAnyKeys, isMissingModel } from './classify-failure.ts'

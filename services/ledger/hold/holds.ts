@@ -152,7 +152,7 @@ export function createHolds (context: HoldsContext) {
 
     get count () { return known.size + freshCount },
     get waiting () { return waiters.size },
-    askedNano: late.askedNano
+    askedNano: (account: string): number => late.asked.get(account) ?? 0
   }
 }
 

@@ -36,8 +36,8 @@ export function createLateReservations (context: LateReservationsContext) {
   return {
     waiters,
 
-    /** What is about to be held of an account; nano-USD. */
-    askedNano: (account: string): number => asked.get(account) ?? 0,
+    /** What is about to be held, in nano-USD by account. */
+    asked: asked as ReadonlyMap<string, number>,
 
     /** Asks the database, or waits behind those that wait for the money of a `contested` account. */
     reserve (

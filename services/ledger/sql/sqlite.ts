@@ -1,4 +1,4 @@
-import { createRowInsert, type RowInsert } from '../../store/insert-rows.ts'
+import { createRowInsert, type RowInsert } from '../../store/sqlite-connection.ts'
 import { createJsonIds } from '../../store/json-rows.ts'
 import type { Queries } from '../../store/store.ts'
 import type { CommonStatements } from './common.ts'

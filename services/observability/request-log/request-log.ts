@@ -2,7 +2,7 @@ import type { RequestSummary } from '../../requests/request-summary.ts'
 import type { CallRecord, Trace } from '../../requests/trace.ts'
 import { redacted } from '../../shared/redact.ts'
 import { periodically } from '../../shared/timers.ts'
-import { createRowInsert } from '../../store/insert-rows.ts'
+import { createRowInsert } from '../../store/sqlite-connection.ts'
 import { createJsonRows } from '../../store/json-rows.ts'
 import { StoreUnavailable, type Store, type Value } from '../../store/store.ts'
 

@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import t from 'tap'
 import { request } from 'undici'
-import { createLoad } from '../../../services/http/load.ts'
+import { createLoad } from '../../../plugins/http/overload.ts'
 import { configFor, providerAt, startGateway } from '../../helper.ts'
 import { reply, scripts, startUpstream } from '../../upstream.ts'
 

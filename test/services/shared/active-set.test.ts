@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { ActiveSet } from '../../../services/shared/active-set.ts'
+import { ActiveSet } from '../../../services/shared/timers.ts'
 
 t.test('a active holds what was added and not removed, in any order of events', async t => {
   fc.assert(fc.property(fc.array(fc.tuple(fc.boolean(), fc.nat(9))), steps => {

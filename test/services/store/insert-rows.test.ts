@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createRowInsert } from '../../../services/store/insert-rows.ts'
+import { createRowInsert } from '../../../services/store/sqlite-connection.ts'
 import { openStore } from '../../../services/store/open.ts'
 
 interface Row { id: string, colour: string, size: number | null }
