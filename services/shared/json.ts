@@ -161,3 +161,15 @@ export function isObject (value: unknown): value is JsonObject {
 export function isText (value: unknown): value is string {
   return typeof value === 'string' && value !== ''
 }
+
+/** The object with other members, undefined: without; the same object when it has them already. */
+export function withMembers (body: JsonObject, members: JsonObject): JsonObject {
+  // Mostly nothing changes, and this loop costs less than a list of names.
+  for (const name in members) {
+    const value = members[name]
+    if (body[name] === value && (value !== undefined || !(name in body))) continue
+    const entries = Object.entries({ ...body, ...members })
+    return Object.fromEntries(entries.filter(([, value]) => value !== undefined))
+  }
+  return body
+}

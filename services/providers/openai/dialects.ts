@@ -31,10 +31,6 @@ export interface Dialect {
   prefill: Readonly<Record<string, unknown>>
   /** Finish reasons outside OpenAI's list. `error` makes the answer a failure. */
   finishReasons: Readonly<Record<string, FinishReason | 'error'>>
-  /** The field with an answer's thoughts, if it is not `reasoning_content`. */
-  reasoningField: string | null
-  /** Whether the content of an answer may be a list of parts. */
-  contentParts: boolean
   /** Path of the token counts, if not `usage`. */
   usagePath: readonly string[]
   /** Whether reasoning tokens are counted in the total but not in the completion. */
@@ -66,8 +62,6 @@ const base: Dialect = {
   roles: {},
   prefill: {},
   finishReasons: {},
-  reasoningField: null,
-  contentParts: false,
   usagePath: ['usage'],
   reasoningApart: false,
   cost: null,
@@ -84,7 +78,7 @@ const compatible: Dialect = { ...base, outputGuard: 'by-text', videos: createOpe
 
 /** Servers that run open models, whose chat templates lack the `developer` role. */
 const open: Dialect = {
-  ...base, outputGuard: 'by-event', roles: { developer: 'system' }, reasoningField: 'reasoning'
+  ...base, outputGuard: 'by-event', roles: { developer: 'system' }
 }
 
 const openai: Dialect = {
@@ -106,7 +100,6 @@ export const dialects: Readonly<Record<string, Dialect>> = {
     ...base,
     rules: requestRules.openrouter,
     finishReasons: { error: 'error' },
-    reasoningField: 'reasoning',
     cost: openRouterCost,
     searches: { path: ['usage', 'server_tool_use_details', 'web_search_requests'], models: /^/ },
     images: imageDialects.openrouter,
@@ -117,7 +110,6 @@ export const dialects: Readonly<Record<string, Dialect>> = {
     ...base,
     limitFields: ['max_completion_tokens'],
     rules: requestRules.groq,
-    reasoningField: 'reasoning',
     usagePath: ['x_groq', 'usage'],
     completions: false
   },
@@ -138,7 +130,6 @@ export const dialects: Readonly<Record<string, Dialect>> = {
     roles: { developer: 'system' },
     prefill: { prefix: true },
     finishReasons: { model_length: 'length', error: 'error' },
-    contentParts: true,
     completions: false,
     streamUsage: false
   },
@@ -182,9 +173,7 @@ export const dialects: Readonly<Record<string, Dialect>> = {
     completions: false
   },
   fireworks: { ...base, limitFields: ['max_tokens'], rules: requestRules.fireworks },
-  cerebras: {
-    ...base, limitFields: ['max_completion_tokens'], rules: requestRules.cerebras, reasoningField: 'reasoning'
-  },
+  cerebras: { ...base, limitFields: ['max_completion_tokens'], rules: requestRules.cerebras },
   // Sources: docs.api.nvidia.com, deepinfra.com/docs, platform.moonshot.ai/docs, huggingface.co/docs. Some of
   // their servers refuse fields they do not know.
   nvidia: { ...compatible, limitFields: ['max_tokens'], rules: requestRules.nvidia },

@@ -1,6 +1,6 @@
 import { UpstreamError } from '../../shared/errors.ts'
 import { isText } from '../../shared/json.ts'
-import { isEventStream, maxAnswerBytes, notAStream, objectOf, parseAnswer, readObject } from '../../upstream/answer-body.ts'
+import { maxAnswerBytes, objectOf, parseAnswer, readObject } from '../../upstream/answer-body.ts'
 import type { Exchange } from '../../upstream/exchange.ts'
 import { readUpstreamError } from '../error-body.ts'
 import { recordChoices } from '../generated-text.ts'
@@ -12,8 +12,10 @@ import { createOpenAIImages } from './images.ts'
 import { OutputGuard } from './output-guard.ts'
 import { requestEdits } from './request.ts'
 import type { StreamGuard } from './stream-editor.ts'
-import { relayStream } from './stream.ts'
-import { translateAnswer, upstreamErrorIn, readDialectUsage, countReasoning } from './translate.ts'
+import type { StreamForm } from './stream-repair.ts'
+import { looksLikeEvents, relayStream } from './stream.ts'
+import { countReasoning, readDialectUsage, repairAnswer, upstreamErrorIn, type AnswerHead } from './translate.ts'
+import { asChunks, collectStream } from './whole-and-streamed.ts'
 
 /** The parts of a provider that speaks OpenAI's wire format. Throws RangeError for an unknown dialect. */
 export function openaiParts (name: string): ProviderParts {
@@ -101,12 +103,12 @@ function createOpenAI ({ apiKey, headers, connection }: Upstream, dialect: Diale
   async function post<Body, Chunk> (path: string, call: Call): Promise<ProviderAnswer<Body, Chunk>> {
     const { exchange, dropped, hideUsage } = await sendAccepted(path, call)
     const report = createReport(dropped)
-    if (call.request.stream !== true) return readJson(await exchange.read(maxAnswerBytes), report, dialect)
-    if (!isEventStream(exchange)) {
-      throw upstreamErrorIn(await readObject(exchange), dialect) ?? notAStream()
-    }
-    const options = { dialect, hideUsage, guard: guardOf(call, dialect) }
-    return { kind: 'bytes', events: await relayStream(exchange, report, options), report }
+    const form = { dialect, hideUsage, fallback: fallbackHead(call), choices: choicesOf(call.request) }
+    if (call.request.stream !== true) return readJson(await exchange.read(maxAnswerBytes), report, form)
+    const events = await relayStream(exchange, report, { ...form, guard: guardOf(call, dialect) })
+    if (!(events instanceof Uint8Array)) return { kind: 'bytes', events, report }
+    const { body } = readJson(events, report, form)
+    return { kind: 'chunks', chunks: asChunks<Chunk>(body), report }
   }
 
   return {
@@ -134,20 +136,34 @@ function isAboutLimitNames ({ message, details: { status } }: UpstreamError): bo
 function guardOf ({ request, held }: Call, { outputGuard }: Dialect): StreamGuard | null {
   // With `echo`, the stream has the prompt as well.
   if (outputGuard === null || held == null || Reflect.get(request, 'echo') === true) return null
-  const output = new OutputGuard(outputGuard, held.tokens, promptsOf(request) * (request.n ?? 1))
-  const object = 'messages' in request ? 'chat.completion.chunk' : 'text_completion'
-  return { output, object, estimate: report => held.estimate(request, report) }
+  const output = new OutputGuard(outputGuard, held.tokens, choicesOf(request))
+  return { output, estimate: report => held.estimate(request, report) }
+}
+
+/** The choices that an answer has, if the server knows `n`. */
+function choicesOf (request: Call['request']): number {
+  return promptsOf(request) * (request.n ?? 1)
+}
+
+/** The head of an answer whose server leaves it out. */
+function fallbackHead ({ request, requestId, model }: Call): AnswerHead {
+  const [prefix, object] = !('messages' in request)
+    ? ['cmpl', 'text_completion']
+    : ['chatcmpl', request.stream === true ? 'chat.completion.chunk' : 'chat.completion']
+  return { id: `${prefix}-${requestId}`, object, created: Math.floor(Date.now() / 1000), model }
 }
 
 function readJson<Body, Chunk> (
-  bytes: Buffer, report: StreamReport, dialect: Dialect
-): ProviderAnswer<Body, Chunk> {
+  bytes: Buffer, report: StreamReport, form: StreamForm
+): Extract<ProviderAnswer<Body, Chunk>, { kind: 'json' }> {
+  const { dialect, fallback } = form
   // A string, because Node.js writes head and body in one packet only if the body is one.
   const text = bytes.toString()
-  const received = objectOf(parseAnswer(text))
+  const isStream = looksLikeEvents(text.trimStart())
+  const received = isStream ? collectStream(bytes, form) : objectOf(parseAnswer(text))
   const failure = upstreamErrorIn(received, dialect)
   if (failure !== null) throw failure
-  if (!Array.isArray(received.choices)) {
+  if (!Array.isArray(received.choices) || received.choices.length === 0) {
     throw new UpstreamError('bad_reply', 'yes', 'The provider\'s answer has no choices.')
   }
   const usage = readDialectUsage(received, dialect)
@@ -155,7 +171,8 @@ function readJson<Body, Chunk> (
   else recordUsage(report, usage, false)
   report.model = isText(received.model) ? received.model : null
   report.serviceTier = isText(received.service_tier) ? received.service_tier : null
-  const body = translateAnswer(countReasoning(received, dialect), dialect)
+  const whole = fallback.object === 'chat.completion.chunk' ? { ...fallback, object: 'chat.completion' } : fallback
+  const body = repairAnswer(countReasoning(received, dialect), dialect, whole)
   // Passed on unchanged; nothing relies on more than was just checked.
-  return { kind: 'json', body: body as Body, text: body === received ? text : JSON.stringify(body), report }
+  return { kind: 'json', body: body as Body, text: body === received && !isStream ? text : JSON.stringify(body), report }
 }

@@ -1,4 +1,4 @@
-import { isObject, isText, type JsonObject } from '../../shared/json.ts'
+import { isText, type JsonObject } from '../../shared/json.ts'
 import { doneEvent, encodeEvent, eventsIn } from '../../upstream/sse.ts'
 import type { Usage } from '../report.ts'
 
@@ -101,9 +101,4 @@ export class OutputGuard {
 
 function usageOf ({ prompt, completion }: Usage): JsonObject {
   return { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion }
-}
-
-/** Whether an event is a chunk that can lend its head to the closing events. */
-export function isChunk (body: JsonObject): boolean {
-  return Array.isArray(body.choices) && body.choices.length > 0 && body.choices.every(isObject)
 }

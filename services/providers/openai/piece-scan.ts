@@ -48,7 +48,13 @@ export class PieceScan {
   #reasoning: GeneratedKey | null = null
   #reasoningAt = 0
 
-  scan (piece: Uint8Array): void {
+  /** Whether the piece has nothing but text. */
+  get isPlain (): boolean {
+    return !this.hasUsage && !this.hasError && this.spokenBytes === 0 && this.images === 0
+  }
+
+  /** Begins another piece. */
+  reset (): void {
     this.hasUsage = false
     this.hasError = false
     // A new array is cheaper than emptying one.
@@ -57,6 +63,10 @@ export class PieceScan {
     this.spokenBytes = 0
     this.images = 0
     this.#reasoning = null
+  }
+
+  scan (piece: Uint8Array): void {
+    this.reset()
     for (let at = 0; at < piece.length; at++) {
       if (piece[at] !== quote) continue
       const start = at + 1
@@ -123,7 +133,7 @@ function afterBlanks (piece: Uint8Array, start: number): number {
 }
 
 /** The place of the closing quote. A line feed ends a string that lacks one. */
-function endOfString (piece: Uint8Array, start: number): number {
+export function endOfString (piece: Uint8Array, start: number): number {
   let at = start
   while (at < piece.length && piece[at] !== quote && piece[at] !== lineFeed) {
     at += piece[at] === backslash ? 2 : 1
@@ -131,7 +141,8 @@ function endOfString (piece: Uint8Array, start: number): number {
   return Math.min(at, piece.length)
 }
 
-function isAt (piece: Uint8Array, start: number, key: Uint8Array): boolean {
+/** Whether the same bytes are at a place of a piece. */
+export function isAt (piece: Uint8Array, start: number, key: Uint8Array): boolean {
   for (let i = 0; i < key.length; i++) if (piece[start + i] !== key[i]) return false
   return true
 }

@@ -1,16 +1,14 @@
 import { UpstreamError } from '../../shared/errors.ts'
 import { isObject, isText, type JsonObject } from '../../shared/json.ts'
-import { encodeEvent, eventsIn } from '../../upstream/sse.ts'
-import type { Dialect } from './dialects.ts'
-import { isChunk, type OutputGuard } from './output-guard.ts'
-import type { PieceScan } from './piece-scan.ts'
-import { translationMarks, translateAnswer, upstreamErrorIn, readDialectUsage, countReasoning } from './translate.ts'
+import { doneEvent, eventsIn } from '../../upstream/sse.ts'
+import { KnownEvents } from './known-events.ts'
+import type { OutputGuard } from './output-guard.ts'
+import { isAt, type PieceScan } from './piece-scan.ts'
+import { StreamRepair, type StreamForm } from './stream-repair.ts'
+import { countReasoning, readDialectUsage, upstreamErrorIn } from './translate.ts'
 import { recordUsage, type StreamReport, type Usage } from '../report.ts'
 
-export interface RelayOptions {
-  dialect: Dialect
-  /** The client did not ask for usage and must not see that the gateway did. */
-  hideUsage: boolean
+export interface RelayOptions extends StreamForm {
   /** Ends the stream where it is longer than what is held; absent or null: the server keeps to the limit. */
   guard?: StreamGuard | null
 }
@@ -18,73 +16,93 @@ export interface RelayOptions {
 /** A guard of one stream, and the estimate of what it has used until it was ended. */
 export interface StreamGuard {
   output: OutputGuard
-  /** What a chunk says that it is, where the server leaves that out. */
-  object: 'chat.completion.chunk' | 'text_completion'
   estimate (report: StreamReport): Promise<Usage>
 }
 
 const space = 0x20
 const comma = 0x2c
-/** The `d` of `data:`. A piece that starts otherwise holds comments or named events. */
-const startOfData = 0x64
+const lineFeed = 0x0a
+const dataPrefix = Buffer.from('data:')
 
 /** Edits pieces of whole events for the client, and reads model, usage and errors from them. */
 export class StreamEditor {
   failure: UpstreamError | null = null
+  /** Whether `[DONE]` has come; what follows it is left out. */
+  isDone = false
   /** The end of the last event of the piece that has usage: it covers the text before; 0: there is none. */
   countedTo = 0
-  /** The first chunk, from which the gateway makes the last ones of a stream that it ends. */
-  head: JsonObject | null = null
+  readonly repair: StreamRepair
   readonly #report: StreamReport
-  readonly #dialect: Dialect
-  readonly #hideUsage: boolean
-  readonly #marks: readonly Buffer[]
+  readonly #form: StreamForm
+  readonly #known = new KnownEvents()
 
-  constructor (report: StreamReport, { dialect, hideUsage }: RelayOptions) {
+  constructor (report: StreamReport, form: StreamForm) {
     this.#report = report
-    this.#dialect = dialect
-    this.#hideUsage = hideUsage
-    this.#marks = translationMarks(dialect)
+    this.#form = form
+    this.repair = new StreamRepair(form)
+  }
+
+  /** Finds what matters in a piece; what the client may see of it, null if some of it is not known yet. */
+  recognize (piece: Buffer, found: PieceScan): Buffer | null {
+    const visible = this.repair.isHolding ? null : this.#known.match(piece, found)
+    if (visible === null) found.scan(piece)
+    return visible
+  }
+
+  /** A known piece, without usage that the client must not see. */
+  pass (visible: Buffer, piece: Buffer, found: PieceScan): Buffer {
+    this.countedTo = 0
+    if (visible === piece && this.#form.hideUsage) blankMembers(piece, found.nullUsages)
+    return visible
   }
 
   /** The piece as the client may see it; empty when it may see nothing of it. */
   edit (piece: Buffer, found: PieceScan): Buffer {
     this.countedTo = 0
-    if (this.#hideUsage) blankMembers(piece, found.nullUsages)
-    const mustParse = found.hasUsage || found.hasError || this.#report.model === null ||
-      piece[0] !== startOfData || this.#marks.some(mark => piece.includes(mark))
-    return mustParse ? this.#editEvents(piece) : piece
-  }
-
-  #editEvents (piece: Buffer): Buffer {
     const kept: Buffer[] = []
     for (const event of eventBytesIn(piece)) {
-      const visible = this.#editEvent(event, event.byteOffset - piece.byteOffset + event.length)
-      if (this.failure !== null) break
-      if (visible !== null) kept.push(visible)
+      const start = event.byteOffset - piece.byteOffset
+      kept.push(...this.#editEvent(piece, start, start + event.length, found))
+      if (this.failure !== null || this.isDone) break
     }
+    if (this.#form.hideUsage) blankMembers(piece, found.nullUsages)
     return kept.length === 1 && kept[0] !== undefined ? kept[0] : Buffer.concat(kept)
   }
 
-  #editEvent (bytes: Buffer, end: number): Buffer | null {
+  #editEvent (piece: Buffer, start: number, end: number, found: PieceScan): Buffer[] {
+    const bytes = piece.subarray(start, end)
     const [event] = eventsIn(bytes)
-    if (event === undefined || event.data === '[DONE]') return bytes
+    if (event === undefined) return []
+    if (event.data === '[DONE]') return this.#end()
     const body = parseObject(event.data)
     this.failure = body === null
       ? new UpstreamError('bad_reply', 'yes', 'The provider sent an event that is not a JSON object.')
-      : upstreamErrorIn(event.event === 'error' ? { error: body, ...body } : body, this.#dialect)
-    if (body === null || this.failure !== null) return null
+      : upstreamErrorIn(event.event === 'error' ? { error: body, ...body } : body, this.#form.dialect)
+    if (body === null || this.failure !== null) return this.repair.flush()
     if (isText(body.model)) this.#report.model ??= body.model
-    if (this.head === null && isChunk(body)) this.head = body
     if (isText(body.service_tier)) this.#report.serviceTier = body.service_tier
     this.#takeUsage(body, end)
-    const edited = this.#editBody(body)
-    return edited === body ? bytes : edited === null ? null : encodeEvent(edited)
+    this.#takeObjects(body)
+    const counted = countReasoning(body, this.#form.dialect)
+    const visible = this.repair.take(counted, counted === body && isPlain(bytes) ? bytes : null)
+    if (this.repair.hasNewCall) this.#known.clear()
+    const [edited, more] = visible
+    if (edited !== undefined && more === undefined && this.repair.isRepeatable && found.isPlain) {
+      this.#known.learn(piece, start, end, found, edited === bytes ? null : edited)
+    }
+    return visible
+  }
+
+  #end (): Buffer[] {
+    this.isDone = true
+    if (this.repair.hasAnswer) return [...this.repair.end(), doneEvent]
+    this.failure = new UpstreamError('bad_reply', 'yes', 'The provider\'s stream has no answer.')
+    return []
   }
 
   /** Some servers send usage with every chunk; that with the finish reason or without choices is the last. */
   #takeUsage (body: JsonObject, end: number): void {
-    const usage = readDialectUsage(body, this.#dialect)
+    const usage = readDialectUsage(body, this.#form.dialect)
     if (usage === null) return
     const choices = Array.isArray(body.choices) ? body.choices : []
     const isLast = choices.length === 0 || choices.some(choice => isText(choice?.finish_reason))
@@ -94,17 +112,20 @@ export class StreamEditor {
     this.countedTo = end
   }
 
-  /** The same object when nothing has to change; null when the client must not see it. */
-  #editBody (body: JsonObject): JsonObject | null {
-    let edited = body
-    const choices = Array.isArray(body.choices) ? body.choices : []
-    if (this.#hideUsage && body.usage !== undefined && body.usage !== null) {
-      if (choices.length === 0) return null
-      const { usage: _, ...others } = body
-      edited = others
+  /** Notes arguments that are objects, which are no texts that a scan finds. */
+  #takeObjects ({ choices }: JsonObject): void {
+    for (const choice of Array.isArray(choices) ? choices : []) {
+      for (const call of [choice?.delta?.tool_calls].flat()) {
+        const value: unknown = call?.function?.arguments
+        if (isObject(value)) this.#report.delivered.takeText(JSON.stringify(value))
+      }
     }
-    return translateAnswer(countReasoning(edited, this.#dialect), this.#dialect)
   }
+}
+
+/** Whether an event is one line of data and nothing else, as OpenAI's are. */
+function isPlain (bytes: Buffer): boolean {
+  return isAt(bytes, 0, dataPrefix) && bytes.indexOf(lineFeed) === bytes.length - 2
 }
 
 /** Overwrites members and a comma beside each with spaces; `places`: each start and exclusive end. */

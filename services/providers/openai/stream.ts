@@ -1,36 +1,45 @@
 import { UpstreamError } from '../../shared/errors.ts'
+import { isEventStream, maxAnswerBytes, notAStream } from '../../upstream/answer-body.ts'
 import type { Exchange } from '../../upstream/exchange.ts'
 import { doneEvent, EventSplitter, eventsIn } from '../../upstream/sse.ts'
 import type { EventSink, EventStream } from '../provider.ts'
 import { recordEnd, recordUsage, type StreamReport } from '../report.ts'
 import { PieceScan } from './piece-scan.ts'
 import { StreamEditor, type RelayOptions, type StreamGuard } from './stream-editor.ts'
+import type { StreamForm } from './stream-repair.ts'
 
-/** How many pieces are kept to see whether a stream without `[DONE]` ended properly. */
-const tailPieces = 8
 /** Most bytes of comments between two events: an hour of keep-alives passes, a flood does not. */
 const maxCommentBytes = 256 * 1024
-/** Comments before the first event are dropped this long: the error of a queued request keeps its status. */
-const commentsDroppedMs = 10_000
+/**
+ * Comments of the provider are not passed on. If there is nothing else for this long, the client gets one of
+ * the gateway's, so that proxies keep the connection. Before the first event that fixes the status as 200.
+ */
+const quietMs = 10_000
+const keepAlive = Buffer.from(': keep-alive\n\n')
 
 const colon = 0x3a
-const closingBracket = 0x5d
+const openingBrace = 0x7b
 
 /**
  * Relays an upstream's event stream as bytes; resolves at its first event, so that a failure before it
- * rejects. Pieces pass untouched unless they carry usage to hide, something to translate, or an error. The
- * stream ends with `[DONE]` only if the upstream completed it; else it throws UpstreamError.
+ * rejects, or with the bytes of a JSON document that was sent instead. Events pass untouched unless they
+ * carry usage to hide, something to repair, or an error. The stream ends with `[DONE]` only if the upstream
+ * completed it; else it throws UpstreamError.
  */
 export async function relayStream (
   exchange: Exchange, report: StreamReport, options: RelayOptions
-): Promise<EventStream> {
+): Promise<EventStream | Buffer> {
   const chunks = exchange[Symbol.asyncIterator]()
   const relay = new Relay(report, options)
 
   async function read (): Promise<void> {
-    const chunk = await chunks.next()
-    if (chunk.done === true) relay.end()
-    else relay.push(chunk.value)
+    try {
+      const chunk = await chunks.next()
+      if (chunk.done === true) relay.end()
+      else relay.push(chunk.value)
+    } catch (error) {
+      relay.breakOff(error)
+    }
     if (relay.isDone) exchange.finish()
   }
 
@@ -48,11 +57,14 @@ export async function relayStream (
     }
   }
 
-  const startedMs = performance.now()
-  while (!relay.hasPieces && !relay.isDone && !relay.isCut && relay.failure === null) {
-    await read()
-    if (performance.now() - startedMs < commentsDroppedMs) relay.dropComments()
+  const first = await firstBytes(chunks)
+  if (first[0] === openingBrace) return Buffer.concat([first, await exchange.read(maxAnswerBytes)])
+  if (!isEventStream(exchange) && !looksLikeEvents(first.toString('latin1', 0, 6))) {
+    exchange.cancel()
+    throw notAStream()
   }
+  relay.push(first)
+  while (!relay.hasPieces && !relay.isDone && !relay.isCut && relay.failure === null) await read()
   if (!relay.hasPieces && relay.failure !== null) {
     exchange.cancel()
     throw relay.failure
@@ -65,6 +77,23 @@ export async function relayStream (
     }
   }
   return { [Symbol.asyncIterator]: () => iterator, pipeTo: sink => pipe(exchange, relay, sink) }
+}
+
+/** The first bytes of a body without the white space before them; some servers send it while they queue. */
+async function firstBytes (chunks: AsyncIterator<Buffer>): Promise<Buffer> {
+  for (;;) {
+    const { done, value } = await chunks.next()
+    if (done === true) return Buffer.alloc(0)
+    const start = value.findIndex((byte: number) => byte > 0x20)
+    if (start !== -1) return value.subarray(start)
+  }
+}
+
+/** Whether a body begins as an event stream does; the network may have cut its first line. */
+export function looksLikeEvents (body: string): boolean {
+  const start = body.slice(0, 6)
+  return start !== '' &&
+    ['data:', 'event:', 'id:', 'retry:', ':'].some(name => start.startsWith(name) || name.startsWith(start))
 }
 
 /** Writes the rest of a stream to a sink without a promise per piece. */
@@ -104,7 +133,11 @@ async function pipe (exchange: Exchange, relay: Relay, sink: EventSink): Promise
         relay.end()
         forward()
       },
-      fail: error => { if (!relay.isCut) reject(error) }
+      fail (error) {
+        if (relay.isCut) return
+        relay.breakOff(error)
+        forward()
+      }
     })
   }
   await promise
@@ -116,22 +149,23 @@ class Relay {
   /** Whether the stream is longer than what is held: it is to be closed. */
   isCut = false
   /** Why no pieces follow those that are ready. */
-  failure: UpstreamError | null = null
+  failure: Error | null = null
   readonly #splitter = new EventSplitter()
   readonly #report: StreamReport
   readonly #editor: StreamEditor
   readonly #guard: StreamGuard | null
-  readonly #hideUsage: boolean
+  readonly #form: StreamForm
   readonly #scan = new PieceScan()
-  readonly #tail: Buffer[] = []
   #ready: Buffer[] = []
   #commentBytes = 0
+  /** When the comments since the last event began, or the last one was answered. */
+  #quietSinceMs = 0
 
   constructor (report: StreamReport, options: RelayOptions) {
     this.#report = report
     this.#editor = new StreamEditor(report, options)
     this.#guard = options.guard ?? null
-    this.#hideUsage = options.hideUsage
+    this.#form = options
   }
 
   get hasPieces (): boolean {
@@ -142,20 +176,22 @@ class Relay {
     return this.#ready.shift()
   }
 
-  dropComments (): void {
-    this.#ready = this.#ready.filter(piece => !isAllComments(piece))
-  }
-
   push (chunk: Buffer): void {
     const piece = this.#split(chunk)
-    if (piece === null) return
-    this.#commentBytes = piece[0] === colon && isAllComments(piece) ? this.#commentBytes + piece.length : 0
-    if (this.#commentBytes > maxCommentBytes) return this.#fail('The provider sent nothing but comments.')
+    if (piece === null || this.isDone) return
+    if (piece[0] === colon && isAllComments(piece)) return this.#pushComments(piece)
+    this.#commentBytes = 0
     this.#edit(piece)
-    this.isDone = !this.isCut && endsWithDone(piece)
-    if (this.isDone) recordEnd(this.#report)
-    this.#tail.push(piece)
-    if (this.#tail.length > tailPieces) this.#tail.shift()
+  }
+
+  #pushComments (piece: Buffer): void {
+    const nowMs = performance.now()
+    if (this.#commentBytes === 0) this.#quietSinceMs = nowMs
+    this.#commentBytes += piece.length
+    if (this.#commentBytes > maxCommentBytes) return this.#fail('The provider sent nothing but comments.')
+    if (nowMs - this.#quietSinceMs < quietMs) return
+    this.#quietSinceMs = nowMs
+    this.#ready.push(keepAlive)
   }
 
   /** Ends the call, and the stream as a server does that has reached its limit. */
@@ -166,27 +202,36 @@ class Relay {
     if (this.#guard !== null) {
       const usage = await this.#guard.estimate(report)
       recordUsage(report, usage, true)
-      const { output, object } = this.#guard
-      const head = { object, ...this.#editor.head }
-      this.#ready.push(...output.closingEvents(head, this.#hideUsage ? null : usage))
+      const { repair } = this.#editor
+      const { hideUsage, fallback } = this.#form
+      const closing = this.#guard.output.closingEvents(repair.head ?? fallback, hideUsage ? null : usage)
+      this.#ready.push(...repair.flush(), ...closing)
     }
     this.isDone = true
   }
 
-  /** The upstream has ended its body; fails unless a `[DONE]` or a finish reason came before. */
+  /** The upstream has ended its body; fails unless all choices were complete or `[DONE]` came before. */
   end (): void {
     this.isDone = true
     const rest = this.#splitter.rest()
     // The last event may lack its empty line.
     if (rest.length > 0) this.#edit(Buffer.concat([rest, Buffer.from('\n\n')]))
-    const end = Buffer.concat([...this.#tail, rest]).toString()
-    if (this.failure !== null) return
-    const hasDone = /^data: ?\[DONE\]/m.test(end)
-    if (!hasDone && !/"finish_reason":\s*"/.test(end)) {
-      return this.#fail('The provider\'s stream broke off before it was complete.')
+    if (this.failure !== null || this.#editor.isDone) return
+    const { repair } = this.#editor
+    if (!repair.isComplete) {
+      this.#ready.push(...repair.flush())
+      return this.#fail(repair.hasAnswer
+        ? 'The provider\'s stream broke off before it was complete.'
+        : 'The provider\'s stream has no answer.')
     }
     recordEnd(this.#report)
-    if (!hasDone) this.#ready.push(doneEvent)
+    this.#ready.push(...repair.end(), doneEvent)
+  }
+
+  /** The connection has failed. */
+  breakOff (error: unknown): void {
+    this.#ready.push(...this.#editor.repair.flush())
+    this.failure ??= error instanceof Error ? error : new Error(String(error))
   }
 
   /** The events that are whole now, null when there is none; an event without end is a failure. */
@@ -201,14 +246,20 @@ class Relay {
   }
 
   #edit (whole: Buffer): void {
-    this.#scan.scan(whole)
+    const known = this.#editor.recognize(whole, this.#scan)
     const piece = this.#withinHold(whole)
-    const visible = this.#editor.edit(piece, this.#scan)
+    const visible = known !== null && piece === whole
+      ? this.#editor.pass(known, piece, this.#scan)
+      : this.#editor.edit(piece, this.#scan)
     const { delivered } = this.#report
     delivered.take(piece, this.#scan.texts, this.#editor.countedTo)
     if (this.#editor.countedTo === 0) delivered.takeMedia(this.#scan.images, this.#scan.spokenBytes)
     if (visible.length > 0) this.#ready.push(visible)
     this.failure = this.#editor.failure
+    if (this.#editor.isDone && !this.isCut) {
+      this.isDone = true
+      recordEnd(this.#report)
+    }
     const { usage, isPartial } = this.#report
     if (isPartial && usage !== null && this.#guard?.output.isExceededBy(usage) === true) this.isCut = true
   }
@@ -226,11 +277,6 @@ class Relay {
   #fail (message: string): void {
     this.failure = new UpstreamError('bad_reply', 'yes', message)
   }
-}
-
-/** Whether a piece ends with `data: [DONE]`. JSON ends with a brace, so one byte nearly always decides. */
-function endsWithDone (piece: Buffer): boolean {
-  return piece[piece.length - 3] === closingBracket && piece.subarray(-16).includes('[DONE]\n\n')
 }
 
 function isAllComments (piece: Buffer): boolean {

@@ -1,9 +1,10 @@
 import { UpstreamError } from '../../shared/errors.ts'
-import { isObject, isText, type JsonObject } from '../../shared/json.ts'
+import { isObject, isText, withMembers, type JsonObject } from '../../shared/json.ts'
 import { errorFromFields } from '../error-body.ts'
 import type { FinishReason } from '../provider.ts'
 import { readUsage, tokenCount, valueAt, type Usage } from '../report.ts'
 import type { Dialect } from './dialects.ts'
+import { repairToolCalls } from './tool-calls.ts'
 
 /** The error that a body with status 200 carries; null when it carries none. */
 export function upstreamErrorIn (body: JsonObject, dialect: Dialect): UpstreamError | null {
@@ -13,48 +14,107 @@ export function upstreamErrorIn (body: JsonObject, dialect: Dialect): UpstreamEr
   return new UpstreamError('overloaded', 'yes', 'The provider stopped with an error.')
 }
 
-/** The finish reason of a choice in OpenAI's words; unknown ones pass. */
-function finishReasonOf (choice: unknown, dialect: Dialect): FinishReason | 'error' | unknown {
-  const reason = isObject(choice) ? choice.finish_reason : undefined
-  return typeof reason === 'string' ? dialect.finishReasons[reason] ?? reason : reason
+/** The finish reason of a choice in OpenAI's words; unknown ones pass, null: none. */
+export function finishReasonOf (choice: unknown, { finishReasons }: Dialect): string | null {
+  const reason = isObject(choice) ? choice.finish_reason : null
+  return isText(reason) ? finishReasons[reason] ?? commonReasons[reason.toLowerCase()] ?? reason : null
 }
 
-/** Byte sequences, one of which is in every answer or chunk of the dialect that needs translating. */
-export function translationMarks ({ finishReasons, reasoningField, contentParts }: Dialect): Buffer[] {
-  const words = Object.keys(finishReasons)
-  if (reasoningField !== null) words.push(reasoningField)
-  const marks = words.map(word => `"${word}"`)
-  // With and without a space, as servers write JSON.
-  if (contentParts) marks.push('"content":[', '"content": [')
-  return marks.map(mark => Buffer.from(mark))
+/** Words of the servers and models behind compatible APIs, seen in their streams and whole answers. */
+const commonReasons: Readonly<Record<string, FinishReason | 'error'>> = {
+  stop: 'stop',
+  eos: 'stop',
+  eos_token: 'stop',
+  end_turn: 'stop',
+  stop_sequence: 'stop',
+  length: 'length',
+  max_tokens: 'length',
+  model_length: 'length',
+  tool_calls: 'tool_calls',
+  tool_use: 'tool_calls',
+  content_filter: 'content_filter',
+  safety: 'content_filter',
+  error: 'error'
 }
 
-/** An answer or a chunk in OpenAI's form; the same object when nothing has to change. */
-export function translateAnswer (body: JsonObject, dialect: Dialect): JsonObject {
-  const before: unknown[] = Array.isArray(body.choices) ? body.choices : []
-  const choices = before.map(choice => isObject(choice) ? translateChoice(choice, dialect) : choice)
-  return choices.every((choice, index) => choice === before[index]) ? body : { ...body, choices }
+/** The finish reason of a choice that is complete: calls of tools are the reason where there are any. */
+export function finalReason (reason: string, hasCalls: boolean, hasFunctionCall: boolean): string {
+  if (reason !== 'stop' && reason !== 'tool_calls' && reason !== 'function_call') return reason
+  return hasCalls ? 'tool_calls' : hasFunctionCall ? 'function_call' : 'stop'
 }
 
-function translateChoice (choice: JsonObject, dialect: Dialect): JsonObject {
-  const reason = finishReasonOf(choice, dialect)
-  const key = isObject(choice.delta) ? 'delta' : 'message'
-  const message = choice[key]
-  const translated = isObject(message) ? translateMessage(message, dialect) : message
-  if (reason === choice.finish_reason && translated === message) return choice
-  return { ...choice, [key]: translated, finish_reason: reason }
-}
+/** What the members are that every chunk of a stream, or a whole answer, has in common. */
+export interface AnswerHead extends JsonObject { id: string, object: string, created: number, model: string }
 
-function translateMessage (message: JsonObject, { reasoningField, contentParts }: Dialect): JsonObject {
-  const { content } = message
-  if (contentParts && Array.isArray(content)) {
-    const thoughts = content.filter(isThought).map(textIn).join('')
-    const text = content.filter(part => !isThought(part)).map(textIn).join('')
-    return { ...message, content: text, ...(thoughts === '' ? {} : { reasoning_content: thoughts }) }
+/** The head of an answer; `fallback` has what the provider leaves out, and the right kind of object. */
+export function headOf ({ id, created, model }: JsonObject, fallback: AnswerHead): AnswerHead {
+  return {
+    id: isText(id) ? id : fallback.id,
+    object: fallback.object,
+    created: typeof created === 'number' ? created : fallback.created,
+    model: isText(model) ? model : fallback.model
   }
-  if (reasoningField === null || typeof message[reasoningField] !== 'string') return message
-  const { [reasoningField]: thoughts, ...others } = message
-  return { ...others, reasoning_content: message.reasoning_content ?? thoughts }
+}
+
+/**
+ * A whole answer as a valid one of OpenAI's; the same object when nothing has to change, as with most.
+ * `fallback`: the head of an answer that has none.
+ */
+export function repairAnswer (body: JsonObject, dialect: Dialect, fallback: AnswerHead): JsonObject {
+  const before: unknown[] = Array.isArray(body.choices) ? body.choices : []
+  const isLegacy = fallback.object === 'text_completion'
+  const choices = before.map((choice, at) => {
+    if (!isObject(choice)) return choice
+    const index = Number.isInteger(choice.index) ? choice.index : at
+    return isLegacy ? repairText(choice, index, dialect) : repairChoice(choice, index, dialect)
+  })
+  const isSame = choices.every((choice, index) => choice === before[index])
+  const usage = wholeUsage(body.usage)
+  return withMembers(body, {
+    ...headOf(body, fallback), ...(isSame ? {} : { choices }), ...(usage === body.usage ? {} : { usage })
+  })
+}
+
+function repairText (choice: JsonObject, index: unknown, dialect: Dialect): JsonObject {
+  const { message } = choice
+  const text = typeof choice.text === 'string' ? choice.text : isObject(message) ? message.content : ''
+  const reason = finalReason(finishReasonOf(choice, dialect) ?? 'stop', false, false)
+  return withMembers(choice, { index, text: text ?? '', finish_reason: reason })
+}
+
+function repairChoice (choice: JsonObject, index: unknown, dialect: Dialect): JsonObject {
+  const given = [choice.message, choice.delta].find(isObject) ?? { content: choice.text }
+  const translated = repairMessage(given)
+  const { tool_calls: calls, function_call: call } = translated
+  const hasCalls = Array.isArray(calls) && calls.length > 0
+  const message = withMembers(translated, {
+    role: 'assistant',
+    content: translated.content ?? null,
+    ...(hasCalls ? { tool_calls: repairToolCalls(calls) } : {})
+  })
+  const reason = finalReason(finishReasonOf(choice, dialect) ?? 'stop', hasCalls, isObject(call))
+  return withMembers(choice, { index, message, finish_reason: reason })
+}
+
+/**
+ * A message or delta with thoughts, content and function call in OpenAI's form; tool calls stay. The same
+ * object when nothing has to change.
+ */
+export function repairMessage (message: JsonObject): JsonObject {
+  const { content, reasoning_content: own, reasoning: thoughts, function_call: call } = message
+  const changes: JsonObject = {}
+  if (Array.isArray(content)) {
+    const thought = content.filter(isThought).map(textIn).join('')
+    changes.content = content.filter(part => !isThought(part)).map(textIn).join('')
+    if (thought !== '') changes.reasoning_content = thought
+  }
+  if (isText(thoughts)) Object.assign(changes, { reasoning: undefined, reasoning_content: own ?? thoughts })
+  if (isObject(call) && isObject(call.arguments)) {
+    changes.function_call = { ...call, arguments: JSON.stringify(call.arguments) }
+  }
+  return isObject(message.tool_calls)
+    ? withMembers(message, { ...changes, tool_calls: [message.tool_calls] })
+    : withMembers(message, changes)
 }
 
 const isThought = (part: unknown): boolean => isObject(part) && part.type === 'thinking'
@@ -78,6 +138,14 @@ export function readDialectUsage (body: JsonObject, dialect: Dialect): Usage | n
   if (costNano !== null) usage.costNano = costNano
   if (count !== undefined) usage.searches = count
   return usage
+}
+
+/** Token counts with their total, which some servers leave out; the same value when nothing has to change. */
+export function wholeUsage (usage: unknown): unknown {
+  if (!isObject(usage) || typeof usage.total_tokens === 'number') return usage
+  const { prompt_tokens: prompt, completion_tokens: completion } = usage
+  if (typeof prompt !== 'number' || typeof completion !== 'number') return usage
+  return { ...usage, total_tokens: prompt + completion }
 }
 
 /** The body with reasoning tokens counted in the completion, as OpenAI does; the same if they are. */

@@ -50,7 +50,10 @@ async function start (t: Test) {
     current = { body, isOpen }
     const exchange = await connection.send({ method: 'GET', path: '/', headers: {}, signal })
     const report = createReport()
-    return { report, stream: await relayStream(exchange, report, { dialect, hideUsage }) }
+    const fallback = { id: 'chatcmpl-0', object: 'chat.completion.chunk', created: 0, model: 'm' }
+    const stream = await relayStream(exchange, report, { dialect, hideUsage, fallback, choices: 1 })
+    if (stream instanceof Uint8Array) throw new Error('no stream')
+    return { report, stream }
   }
   return { relay, sockets, deadlines, closed: closed.promise }
 }
@@ -89,7 +92,10 @@ const chunk = (delta: object, finish: string | null = null, more: object = {}) =
   event({ ...head, choices: [{ index: 0, delta, finish_reason: finish }], ...more })
 const text = (content: string) => chunk({ content })
 const done = 'data: [DONE]\n\n'
-const whole = [text('Grüße, '), text('日本語'), text(' 👩‍👩‍👧‍👦'), chunk({}, 'stop'), event({ ...head, choices: [], usage }), done]
+/** The chunk with which a choice begins. */
+const first = chunk({ role: 'assistant', content: 'a' })
+const opening = chunk({ role: 'assistant', content: '' })
+const whole = [opening, text('Grüße, '), text('日本語'), text(' 👩‍👩‍👧‍👦'), chunk({}, 'stop'), event({ ...head, choices: [], usage }), done]
 
 for (const [name, read] of Object.entries(readers)) {
   t.test(`${name}: a stream passes as it is, wherever the network cuts it`, async t => {
@@ -113,13 +119,33 @@ for (const [name, read] of Object.entries(readers)) {
 
   t.test(`${name}: usage that the client did not ask for is hidden in every form, and reported`, async t => {
     const { relay } = await start(t)
-    const forms: Record<string, string[]> = {
-      'a chunk of its own': whole,
-      'with the finish reason': [text('a'), chunk({}, 'stop', { usage }), done],
-      'null everywhere else': [chunk({ content: 'a' }, null, { usage: null }), event({ ...head, choices: [], usage }), done],
-      'null with a space': ['data: {"model":"m","usage" : null, "choices":[]}\n\n', event({ ...head, choices: [], usage }), done]
+    const last = event({ ...head, choices: [], usage })
+    const none = { usage: null }
+    const nulls = [chunk({ role: 'assistant', content: 'a' }, null, none), chunk({ content: 'b' }, null, none)]
+    const stopped = chunk({}, 'stop', none)
+    const spaced = chunk({ content: 'c' }).replace('"choices"', '"usage" : null, "choices"')
+    /** The stream, and what the client gets that has asked for usage, if it differs. */
+    const forms: Record<string, [string[], string[]?]> = {
+      'a chunk of its own': [whole],
+      'with the finish reason': [[first, chunk({}, 'stop', { usage }), done], [first, stopped, last, done]],
+      'before the finish reason': [[first, last, chunk({}, 'stop'), done], [first, chunk({}, 'stop'), last, done]],
+      'with every chunk': [
+        [first, chunk({ content: 'b' }, null, { usage: { ...usage, total_tokens: 9 } }), chunk({}, 'stop', { usage }), done],
+        [first, chunk({ content: 'b' }, null, none), stopped, last, done]
+      ],
+      'without choices, twice': [[first, chunk({}, 'stop'), last, last, done], [first, chunk({}, 'stop'), last, done]],
+      'without a list of choices': [
+        [first, chunk({}, 'stop'), event({ ...head, usage }), done],
+        [first, chunk({}, 'stop'), last, done]
+      ],
+      'without a total': [
+        [first, chunk({}, 'stop'), event({ ...head, choices: [], usage: { prompt_tokens: 8, completion_tokens: 3 } }), done],
+        [first, chunk({}, 'stop'), last, done]
+      ],
+      'null everywhere else': [[...nulls, stopped, last, done]],
+      'null with a space': [[...nulls, spaced, spaced, stopped, last, done]]
     }
-    for (const [how, body] of Object.entries(forms)) {
+    for (const [how, [body, expected = body]] of Object.entries(forms)) {
       const hidden = await relay(body, { hideUsage: true })
       const seen = await read(hidden.stream)
       t.notMatch(seen, 'usage', how)
@@ -127,7 +153,7 @@ for (const [name, read] of Object.entries(readers)) {
       for (const line of seen.split('\n\n').slice(0, -2)) t.ok(JSON.parse(line.slice(6)), 'the JSON is whole')
       t.match(hidden.report.usage, counted, how)
       const shown = await relay(body)
-      t.equal(await read(shown.stream), body.join(''), how)
+      t.equal(await read(shown.stream), expected.join(''), how)
     }
   })
 
@@ -137,26 +163,26 @@ for (const [name, read] of Object.entries(readers)) {
     interface Report { completion: number | null, isPartial: boolean, after: string }
     const cases: Record<string, [string[], Report]> = {
       'in every chunk': [
-        [chunk({ content: 'a' }, null, so(1)), chunk({ content: 'b' }, null, so(2)), chunk({}, 'stop', so(2)), done],
+        [chunk({ role: 'assistant', content: 'a' }, null, so(1)), chunk({ content: 'b' }, null, so(2)), chunk({}, 'stop', so(2)), done],
         { completion: 2, isPartial: false, after: '' }
       ],
       'in every chunk but the last one': [
-        [chunk({ content: 'a' }, null, so(1)), chunk({}, 'stop'), done], { completion: 1, isPartial: false, after: '' }
+        [chunk({ role: 'assistant', content: 'a' }, null, so(1)), chunk({}, 'stop'), done], { completion: 1, isPartial: false, after: '' }
       ],
       'in the first chunk alone': [
-        [chunk({ content: '' }, null, so(0)), text('a'), text('b'), chunk({}, 'stop'), done],
+        [chunk({ content: '' }, null, so(0)), first, text('b'), chunk({}, 'stop'), done],
         { completion: 0, isPartial: true, after: 'ab' }
       ],
       'as zero until the end': [
-        [chunk({ content: 'a' }, null, { usage: { prompt_tokens: 0, completion_tokens: 0 } }), text('b')],
+        [chunk({ role: 'assistant', content: 'a' }, null, { usage: { prompt_tokens: 0, completion_tokens: 0 } }), text('b')],
         { completion: null, isPartial: false, after: 'ab' }
       ],
       'between the texts of one packet': [
-        [text('a') + chunk({ content: 'b' }, null, so(2)) + text('c') + text('d')],
+        [first + chunk({ content: 'b' }, null, so(2)) + text('c') + text('d')],
         { completion: 2, isPartial: true, after: 'cd' }
       ],
       'in every chunk, with a choice that goes on': [
-        [chunk({ content: 'a' }, 'stop', so(1)), event({ ...head, choices: [{ index: 1, delta: { content: 'b' } }] })],
+        [chunk({ role: 'assistant', content: 'a' }, 'stop', so(1)), event({ ...head, choices: [{ index: 1, delta: { content: 'b' } }] })],
         { completion: 1, isPartial: false, after: 'b' }
       ]
     }
@@ -171,16 +197,16 @@ for (const [name, read] of Object.entries(readers)) {
 
   t.test(`${name}: a stream without [DONE] gets it if it was complete, else it fails`, async t => {
     const { relay } = await start(t)
-    const complete = [text('a'), chunk({}, 'stop')]
+    const complete = [first, chunk({}, 'stop')]
     t.equal(await read((await relay(complete)).stream), [...complete, done].join(''))
-    const unended = [text('a'), chunk({}, 'stop').trimEnd()]
+    const unended = [first, chunk({}, 'stop').trimEnd()]
     t.equal(await read((await relay(unended)).stream), [...complete, done].join(''), 'the last event lacks its empty line')
     const pieces: Buffer[] = []
-    const { stream, report } = await relay([text('a'), text('b')])
+    const { stream, report } = await relay([first, text('b')])
     t.match(await rejection(read(stream, pieces)), {
       name: 'UpstreamError', kind: 'bad_reply', sent: 'yes', message: 'The provider\'s stream broke off before it was complete.'
     })
-    t.equal(Buffer.concat(pieces).toString(), text('a') + text('b'), 'what came before arrives')
+    t.equal(Buffer.concat(pieces).toString(), first + text('b'), 'what came before arrives')
     t.equal(report.delivered.text, 'ab', 'and is known, for an estimate of its usage')
   })
 
@@ -194,9 +220,9 @@ for (const [name, read] of Object.entries(readers)) {
       const { relay, closed } = await start(t)
       const pieces: Buffer[] = []
       // An event that is not JSON is noticed where events are parsed: here, because of its usage.
-      const { stream } = await relay([text('a'), what === 'no JSON' ? bad.replace('"a"', '"usage":1') : bad], { isOpen: true })
+      const { stream } = await relay([first, what === 'no JSON' ? bad.replace('"a"', '"usage":1') : bad], { isOpen: true })
       t.match(await rejection(read(stream, pieces)), expected, what)
-      t.equal(Buffer.concat(pieces).toString(), text('a'), what)
+      t.equal(Buffer.concat(pieces).toString(), first, what)
       await closed
     }
   })
@@ -204,14 +230,14 @@ for (const [name, read] of Object.entries(readers)) {
   t.test(`${name}: an abort and a broken connection reject`, async t => {
     const { relay } = await start(t)
     const leaving = new AbortController()
-    const { stream } = await relay([text('a')], { signal: leaving.signal, isOpen: true })
+    const { stream } = await relay([first], { signal: leaving.signal, isOpen: true })
     const pieces: Buffer[] = []
     const reading = rejection(read(stream, pieces))
     leaving.abort()
     t.match(await reading, { kind: 'aborted' })
-    t.equal(Buffer.concat(pieces).toString(), text('a'))
+    t.equal(Buffer.concat(pieces).toString(), first)
     const other = await start(t)
-    const broken = await other.relay([text('a')], { isOpen: true })
+    const broken = await other.relay([first], { isOpen: true })
     const failing = rejection(read(broken.stream))
     other.sockets[0]?.destroy()
     t.match(await failing, { kind: 'network', sent: 'yes' })
@@ -220,19 +246,20 @@ for (const [name, read] of Object.entries(readers)) {
   t.test(`${name}: what follows [DONE] is left out, and the connection is used again`, async t => {
     const { relay, sockets, deadlines } = await start(t)
     for (let i = 0; i < 2; i++) {
-      const { stream } = await relay([text('a'), chunk({}, 'stop'), done, ': bye\n\n'])
-      t.equal(await read(stream), text('a') + chunk({}, 'stop') + done)
+      const { stream } = await relay([first, chunk({}, 'stop'), done, ': bye\n\n'])
+      t.equal(await read(stream), first + chunk({}, 'stop') + done)
       await settled(deadlines)
     }
     t.equal(sockets.length, 1)
   })
 
-  t.test(`${name}: comments pass between events, a flood of them does not`, async t => {
+  t.test(`${name}: comments and pings between events are left out, a flood of comments is a failure`, async t => {
     const { relay } = await start(t)
-    const body = [text('a'), ': still there\n\n', chunk({}, 'stop'), done]
-    t.equal(await read((await relay(body)).stream), body.join(''))
+    const ping = 'event: ping\ndata: {"type":"ping"}\n\n'
+    const body = [first, ': still there\n\n', ping, `: and here\n${text('b')}`, chunk({}, 'stop'), done]
+    t.equal(await read((await relay(body)).stream), [first, text('b'), chunk({}, 'stop'), done].join(''))
     const flood = Array.from({ length: 40 }, () => `: ${'x'.repeat(8 * 1024)}\n\n`)
-    t.match(await rejection(read((await relay([text('a'), ...flood])).stream)), {
+    t.match(await rejection(read((await relay([first, ...flood])).stream)), {
       kind: 'bad_reply', message: 'The provider sent nothing but comments.'
     })
   })
@@ -241,7 +268,7 @@ for (const [name, read] of Object.entries(readers)) {
     const { relay } = await start(t)
     const piece = Buffer.alloc(1024 * 1024, 'x')
     const endless = Array.from({ length: maxEventBytes / piece.length + 2 }, () => piece)
-    const { stream } = await relay([text('a'), 'data: ', ...endless])
+    const { stream } = await relay([first, 'data: ', ...endless])
     t.match(await rejection(read(stream)), { kind: 'bad_reply', message: /event longer than/ })
   })
 }
@@ -271,7 +298,7 @@ t.test('comments before the first event are dropped', async t => {
 
 t.test('a reader that leaves early ends the connection', async t => {
   const { relay, closed, deadlines } = await start(t)
-  const { stream } = await relay([text('a'), text('b')], { isOpen: true })
+  const { stream } = await relay([first, text('b')], { isOpen: true })
   for await (const piece of stream) if (piece.length > 0) break
   await closed
   t.equal(deadlines.size, 0)
@@ -280,7 +307,7 @@ t.test('a reader that leaves early ends the connection', async t => {
 t.test('a full sink gets the next piece after it has drained, and may end the stream', async t => {
   const { relay } = await start(t)
   const texts = Array.from({ length: 200 }, (_, index) => text(`${index} ${'x'.repeat(4096)}`))
-  const body = [...texts, chunk({}, 'stop'), done]
+  const body = [opening, ...texts, chunk({}, 'stop'), done]
   const { stream } = await relay([body.join('')])
   let waits = 0
   const pieces: Buffer[] = []
@@ -296,7 +323,7 @@ t.test('a full sink gets the next piece after it has drained, and may end the st
   })
   t.equal(Buffer.concat(pieces).toString(), body.join(''))
   t.ok(waits > 1)
-  const leaving = await relay([text('a'), text('b')], { isOpen: true })
+  const leaving = await relay([first, text('b')], { isOpen: true })
   const gone = new Error('the client has gone')
   const sink = { write: () => false, drained: () => Promise.reject(gone) }
   t.equal(await rejection(leaving.stream.pipeTo(sink)), gone)
@@ -314,6 +341,6 @@ t.test('a dialect\'s words become OpenAI\'s', async t => {
   t.match(other, '"content":"Yes."')
   t.match(other, '"reasoning_content":"Hm."')
   t.match(other, '"finish_reason":"length"')
-  const failed = await relay([text('a'), chunk({}, 'insufficient_system_resource')], { dialect: 'deepseek' })
+  const failed = await relay([first, chunk({}, 'insufficient_system_resource')], { dialect: 'deepseek' })
   t.match(await rejection(readers.pipe?.(failed.stream) ?? Promise.resolve()), { kind: 'overloaded' })
 })

@@ -1,0 +1,259 @@
+import { isObject, isText, withMembers, type JsonObject } from '../../shared/json.ts'
+import { encodeEvent } from '../../upstream/sse.ts'
+import { valueAt } from '../report.ts'
+import type { Dialect } from './dialects.ts'
+import { ToolCallStream } from './tool-calls.ts'
+import { finalReason, finishReasonOf, headOf, repairMessage, wholeUsage, type AnswerHead } from './translate.ts'
+
+/** What a stream has to become. */
+export interface StreamForm {
+  dialect: Dialect
+  /** The client did not ask for usage and must not see that the gateway did. */
+  hideUsage: boolean
+  /** The head of chunks that have none. */
+  fallback: AnswerHead
+  /** How many choices the client asked for. */
+  choices: number
+}
+
+/** One choice of the stream, as far as it has come. */
+interface OpenChoice {
+  calls: ToolCallStream
+  hasFunctionCall: boolean
+  /** Whether its finish reason was sent. */
+  isFinished: boolean
+}
+
+/**
+ * Makes a stream of a compatible server one that OpenAI could have sent: one id; roles, indices and finish
+ * reasons where they belong; usage, if it was asked for, in a chunk of its own at the end. Chunks that need
+ * nothing pass as the bytes they came in.
+ */
+export class StreamRepair {
+  /** What all chunks have in common, once the first one has come. */
+  head: AnswerHead | null = null
+  /** Whether the last chunk needs the same as any other that differs only in its text. */
+  isRepeatable = false
+  /** Whether the last chunk has begun a tool call: what later chunks need may have changed. */
+  hasNewCall = false
+  readonly #form: StreamForm
+  readonly #isLegacy: boolean
+  readonly #choices = new Map<number, OpenChoice>()
+  /**
+   * A chunk with a finish reason, if the next one may go on with its choice: some servers send a reason with
+   * every text, or after every tool call.
+   */
+  #held: { body: JsonObject, bytes: Buffer | null } | null = null
+  /** Members of chunks without choices, for the next chunk that has some. */
+  #extras: JsonObject = {}
+  /** The latest chunk with usage, as one without choices. */
+  #usage: { body: JsonObject, bytes: Buffer | null } | null = null
+  #hasText = false
+
+  constructor (form: StreamForm) {
+    this.#form = form
+    this.#isLegacy = form.fallback.object === 'text_completion'
+  }
+
+  get isHolding (): boolean {
+    return this.#held !== null
+  }
+
+  /** Whether an answer has come: text, or the end of a choice. */
+  get hasAnswer (): boolean {
+    return this.#hasText || this.#held !== null || this.#choices.values().some(({ isFinished }) => isFinished)
+  }
+
+  /** Whether all choices have ended, those that the client asked for and have not begun included. */
+  get isComplete (): boolean {
+    const held = choicesIn(this.#held?.body ?? {}).filter(({ finish_reason: reason }) => reason !== null)
+    const isOver = ([index, choice]: [number, OpenChoice]): boolean =>
+      choice.isFinished || held.some(choice => choice.index === index)
+    return this.#choices.size >= this.#form.choices && this.#choices.entries().every(isOver)
+  }
+
+  /** What the client may see after another event; `bytes`: the event, null if its body was changed before. */
+  take (body: JsonObject, bytes: Buffer | null): Buffer[] {
+    this.isRepeatable = false
+    this.hasNewCall = false
+    const given = choicesIn(body)
+    const usage = this.#takeUsage(body, given, bytes)
+    if (given.length === 0) {
+      if (usage) return this.#release([])
+      const { id: _, object: __, created: ___, model: ____, choices, usage: _____, ...extras } = body
+      // Azure's first chunk has what its filters say of the prompt. Other events than chunks are pings.
+      if (Array.isArray(choices)) Object.assign(this.#extras, extras)
+      return []
+    }
+    this.head ??= headOf(body, this.#form.fallback)
+    const released = this.#release(given)
+    const isKnown = given.every((choice, at) => this.#choices.has(indexOf(choice, at)))
+    const choices = given.map((choice, at) => this.#choice(choice, indexOf(choice, at)))
+    const edited = this.#withHead(body, given, choices)
+    const isEdited = edited !== body || bytes === null
+    const visible = { body: edited, bytes: isEdited ? null : bytes }
+    if (choices.some(({ finish_reason: reason }) => reason !== null)) {
+      this.#held = visible
+      const mayGoOn = given.some((choice, at) => saysSomething(choice) || this.#hasCalls(indexOf(choice, at)))
+      return mayGoOn ? released : [...released, ...this.#release([])]
+    }
+    this.isRepeatable = isKnown && !usage && !this.hasNewCall && given.every(saysSomething)
+    return [...released, encoded(visible)]
+  }
+
+  /** The last chunks of a stream that is complete, without `[DONE]`. */
+  end (): Buffer[] {
+    const chunks = this.#release([])
+    for (const [index, choice] of this.#choices) {
+      if (!choice.isFinished) chunks.push(...this.#closing(index, choice, 'stop').map(encodeEvent))
+    }
+    if (this.#form.hideUsage || this.#usage === null) return chunks
+    const { body, bytes } = this.#usage
+    return [...chunks, bytes ?? encodeEvent({ ...body, ...this.head })]
+  }
+
+  /** What was held, for a stream that breaks off. */
+  flush (): Buffer[] {
+    return this.#release([])
+  }
+
+  #hasCalls (index: number): boolean {
+    return (this.#choices.get(index)?.calls.count ?? 0) > 0
+  }
+
+  /** Notes the usage of a chunk; whether it has any. */
+  #takeUsage (body: JsonObject, given: readonly JsonObject[], bytes: Buffer | null): boolean {
+    const found = valueAt(body, this.#form.dialect.usagePath) ?? body.usage ?? given[0]?.usage
+    if (!isObject(found)) return false
+    const usage = wholeUsage(found)
+    const own = given.length === 0 ? body : {}
+    const chunk = withMembers(own, { ...headOf(own, this.head ?? this.#form.fallback), usage })
+    const isChunk = Array.isArray(own.choices)
+    const isWhole = chunk === body && isChunk && body.id === this.head?.id
+    this.#usage = {
+      body: isChunk ? chunk : { ...withMembers(chunk, { usage: undefined }), choices: [], usage },
+      bytes: isWhole ? bytes : null
+    }
+    return true
+  }
+
+  #withHead (body: JsonObject, given: readonly JsonObject[], choices: readonly JsonObject[]): JsonObject {
+    const head = this.head ?? this.#form.fallback
+    const { hideUsage } = this.#form
+    const isSame = choices.every((choice, at) => choice === given[at]) && Array.isArray(body.choices) &&
+      body.choices.length === choices.length
+    const hasUsage = isObject(body.usage)
+    const edited = withMembers(body, {
+      ...headOf(body, head),
+      id: head.id,
+      ...(isSame ? {} : { choices }),
+      ...(hasUsage ? { usage: hideUsage ? undefined : null } : {}),
+      ...this.#extras
+    })
+    this.#extras = {}
+    return edited !== body && hideUsage ? withMembers(edited, { usage: undefined }) : edited
+  }
+
+  #choice (choice: JsonObject, index: number): JsonObject {
+    const isFirst = !this.#choices.has(index)
+    const state = this.#choices.get(index) ??
+      { calls: new ToolCallStream(), hasFunctionCall: false, isFinished: false }
+    this.#choices.set(index, state)
+    if (saysSomething(choice)) {
+      this.#hasText = true
+      state.isFinished = false
+    }
+    const reason = state.isFinished ? null : finishReasonOf(choice, this.#form.dialect)
+    if (this.#isLegacy) {
+      const text = typeof choice.text === 'string' ? choice.text : contentOf(choice)
+      return withMembers(choice, { index, text, finish_reason: reason })
+    }
+    const delta = this.#delta(partOf(choice) ?? {}, state, isFirst)
+    const members = { index, delta, finish_reason: reason }
+    return withMembers(choice, isObject(choice.delta) ? members : { ...members, message: undefined })
+  }
+
+  #delta (given: JsonObject, state: OpenChoice, isFirst: boolean): JsonObject {
+    const delta = repairMessage(given)
+    const { tool_calls: pieces, function_call: call } = delta
+    state.hasFunctionCall ||= isObject(call)
+    const changes: JsonObject = { role: isFirst ? 'assistant' : undefined }
+    if (Array.isArray(pieces) && pieces.length > 0) {
+      changes.tool_calls = state.calls.take(pieces)
+      this.hasNewCall ||= !state.calls.isContinued
+    }
+    return withMembers(delta, changes)
+  }
+
+  /** The chunk that was held. Its finish reasons are taken out where the `next` choices go on. */
+  #release (next: readonly JsonObject[]): Buffer[] {
+    const held = this.#held
+    if (held === null) return []
+    this.#held = null
+    const after: JsonObject[] = []
+    const before = choicesIn(held.body)
+    const choices = before.map(choice => {
+      const index = indexOf(choice, 0)
+      const state = this.#choices.get(index)
+      if (state === undefined || !isText(choice.finish_reason)) return choice
+      const later = next.find((one, at) => indexOf(one, at) === index)
+      if (later !== undefined && (saysSomething(later) || isText(later.finish_reason))) {
+        return { ...choice, finish_reason: null }
+      }
+      const [closing, ...more] = this.#closing(index, state, choice.finish_reason).reverse()
+      if (more.length > 0 && closing !== undefined) {
+        after.push(...more.reverse(), closing)
+        return { ...choice, finish_reason: null }
+      }
+      return withMembers(choice, { finish_reason: choicesIn(closing ?? {})[0]?.finish_reason })
+    })
+    const isSame = choices.every((choice, at) => choice === before[at])
+    const visible = isSame ? held : { body: { ...held.body, choices }, bytes: null }
+    return [encoded(visible), ...after.map(encodeEvent)]
+  }
+
+  /** The chunks that end a choice: what its tool calls lack, if anything, and its finish reason. */
+  #closing (index: number, state: OpenChoice, reason: string): JsonObject[] {
+    state.isFinished = true
+    const said = this.#isLegacy ? { text: '' } : { delta: {} }
+    const finish = finalReason(reason, state.calls.count > 0, state.hasFunctionCall)
+    const rest = state.calls.rest()
+    const chunk = (choice: JsonObject): JsonObject =>
+      ({ ...this.head, choices: [{ index, ...said, logprobs: null, ...choice }] })
+    const last = chunk({ finish_reason: finish })
+    return rest.length === 0 ? [last] : [chunk({ delta: { tool_calls: rest }, finish_reason: null }), last]
+  }
+}
+
+function encoded ({ body, bytes }: { body: JsonObject, bytes: Buffer | null }): Buffer {
+  return bytes ?? encodeEvent(body)
+}
+
+function choicesIn ({ choices }: JsonObject): JsonObject[] {
+  return Array.isArray(choices) ? choices.filter(isObject) : []
+}
+
+function indexOf ({ index }: JsonObject, at: number): number {
+  return Number.isInteger(index) ? Number(index) : at
+}
+
+/** The delta of a choice; some servers call it a message. */
+function partOf ({ delta, message }: JsonObject): JsonObject | undefined {
+  return [delta, message].find(isObject)
+}
+
+function contentOf (choice: JsonObject): string {
+  const content = partOf(choice)?.content
+  return typeof content === 'string' ? content : ''
+}
+
+const said = ['content', 'refusal', 'reasoning_content', 'reasoning', 'tool_calls', 'function_call', 'audio', 'images']
+
+/** Whether a choice has anything but its beginning or its end. */
+function saysSomething (choice: JsonObject): boolean {
+  const part = partOf(choice) ?? {}
+  return isText(choice.text) || said.some(name => {
+    const value = part[name]
+    return isText(value) || (Array.isArray(value) ? value.length > 0 : isObject(value))
+  })
+}

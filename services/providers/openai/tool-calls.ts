@@ -1,0 +1,185 @@
+import { randomBytes } from 'node:crypto'
+import { isObject, isText, withMembers, type JsonObject } from '../../shared/json.ts'
+
+/** The calls of a whole message in OpenAI's form; the same array when nothing has to change. */
+export function repairToolCalls (calls: readonly unknown[]): readonly unknown[] {
+  const ids = new Set<unknown>()
+  const repaired = calls.filter(isObject).map(call => {
+    const id = isText(call.id) && !ids.has(call.id) ? call.id : newCallId()
+    ids.add(id)
+    return withMembers(call, { id, type: typeOf(call), ...calledIn(call, '{}') })
+  })
+  return isSame(repaired, calls) ? calls : repaired
+}
+
+/** One call of a choice, as it was streamed so far. */
+interface OpenCall {
+  /** The index that the client sees. */
+  index: number
+  /** The id and index of the provider, if it sends any. */
+  theirId: string | null
+  theirIndex: number | null
+  type: string
+  name: string
+  /** What came before the name; null once the call was announced to the client. */
+  early: JsonObject | null
+  hasArguments: boolean
+}
+
+/**
+ * The tool calls of one streamed choice. The client gets each call with an index of its own, and its id, type
+ * and name once: clients put pieces together by index, and some of them append repeated ids and names.
+ */
+export class ToolCallStream {
+  /** Whether the last pieces continued calls that the client knows already. */
+  isContinued = true
+  readonly #calls: OpenCall[] = []
+
+  get count (): number {
+    return this.#calls.length
+  }
+
+  /** The pieces of one delta as the client may see them; the same array when nothing has to change. */
+  take (pieces: readonly unknown[]): readonly unknown[] {
+    this.isContinued = true
+    const repaired = pieces.filter(isObject).map(piece => this.#piece(piece)).filter(piece => piece !== null)
+    return isSame(repaired, pieces) ? pieces : repaired
+  }
+
+  /** The pieces that complete calls without a name, and those of functions without arguments. */
+  rest (): JsonObject[] {
+    return this.#calls.flatMap(call => {
+      const unnamed = call.early === null ? [] : [this.#announce(call, call.early)]
+      const isEmpty = call.type === 'function' && !call.hasArguments
+      return isEmpty ? [...unnamed, { index: call.index, function: { arguments: '{}' } }] : unnamed
+    })
+  }
+
+  #piece (piece: JsonObject): JsonObject | null {
+    const known = this.#find(piece)
+    const call = known ?? this.#open(piece)
+    call.name ||= nameIn(piece)
+    call.hasArguments ||= isObject(piece.function) && isText(argumentsIn(piece.function).arguments)
+    if (call.early === null) return this.#continue(call, piece)
+    this.isContinued = false
+    call.early = joined(call.early, piece)
+    return call.name === '' ? null : this.#announce(call, call.early)
+  }
+
+  /** The call that a piece belongs to; undefined: it begins one. */
+  #find (piece: JsonObject): OpenCall | undefined {
+    const id = isText(piece.id) ? piece.id : null
+    const index = indexOf(piece)
+    const byId = id === null ? undefined : this.#calls.findLast(({ theirId }) => theirId === id)
+    const call = index === null
+      ? id === null ? this.#calls.at(-1) : byId
+      : this.#calls.findLast(({ theirIndex }) => theirIndex === index) ?? (nameIn(piece) === '' ? byId : undefined)
+    return call === undefined || beginsAnother(piece, id, call) ? undefined : call
+  }
+
+  #open (piece: JsonObject): OpenCall {
+    const call = {
+      index: this.#calls.length,
+      theirId: isText(piece.id) ? piece.id : null,
+      theirIndex: indexOf(piece),
+      type: typeOf(piece),
+      name: '',
+      early: {},
+      hasArguments: false
+    }
+    this.#calls.push(call)
+    return call
+  }
+
+  #announce (call: OpenCall, piece: JsonObject): JsonObject {
+    const { index, theirId, type, name } = call
+    call.early = null
+    const isTaken = this.#calls.some(other => other !== call && other.theirId === theirId)
+    const called = calledIn({ ...piece, type }, '')
+    const key = type === 'custom' ? 'custom' : 'function'
+    const body = isObject(called[key]) ? called[key] : { arguments: '' }
+    return withMembers(piece, {
+      index, id: theirId === null || isTaken ? newCallId() : theirId, type, [key]: withMembers(body, { name })
+    })
+  }
+
+  #continue ({ index }: OpenCall, piece: JsonObject): JsonObject {
+    const changes: JsonObject = { index, ...without(piece, ['id', 'type']) }
+    if (!isObject(piece.function) && !isObject(piece.custom)) changes.function = { arguments: '' }
+    for (const key of ['function', 'custom']) {
+      const called = piece[key]
+      if (!isObject(called)) continue
+      changes[key] = withMembers(called, { ...argumentsIn(called), ...without(called, ['name']) })
+    }
+    return withMembers(piece, changes)
+  }
+}
+
+/** Whether a piece for the place of a call is another call: some servers give all of them one index. */
+function beginsAnother (piece: JsonObject, id: string | null, { theirId, name }: OpenCall): boolean {
+  const next = nameIn(piece)
+  if (next === '' || name === '') return false
+  return id !== null && theirId !== null ? id !== theirId : next !== name || isWhole(piece)
+}
+
+/** Whether a piece has all the arguments of a call, which no piece that goes on with one has. */
+function isWhole (piece: JsonObject): boolean {
+  const called = piece.function
+  const text = isObject(called) ? called.arguments : undefined
+  if (isObject(text)) return true
+  try {
+    return isText(text) && isObject(JSON.parse(text))
+  } catch {
+    return false
+  }
+}
+
+/** Two pieces of one call before its name: the members of both, and their arguments in turn. */
+function joined (early: JsonObject, piece: JsonObject): JsonObject {
+  const [before, after] = [early.function, piece.function].map(called => isObject(called) ? called : {})
+  const texts = [before, after].map(called => argumentsIn(called ?? {}).arguments ?? '')
+  const isFunction = isObject(early.function) || isObject(piece.function)
+  const members = isFunction ? { function: { ...before, ...after, arguments: texts.join('') } } : {}
+  return { ...early, ...piece, ...members }
+}
+
+function nameIn ({ function: called, custom }: JsonObject): string {
+  const name = isObject(called) ? called.name : isObject(custom) ? custom.name : ''
+  return isText(name) ? name : ''
+}
+
+function indexOf ({ index }: JsonObject): number | null {
+  return Number.isInteger(index) ? Number(index) : null
+}
+
+function typeOf ({ type, custom }: JsonObject): string {
+  return type === 'custom' || (!isText(type) && isObject(custom)) ? 'custom' : 'function'
+}
+
+/** The member with name and arguments, repaired; `missing`: the arguments of a call that has none. */
+function calledIn ({ function: called, custom }: JsonObject, missing: string): JsonObject {
+  if (isObject(custom)) return {}
+  const given = isObject(called) ? called : {}
+  return { function: withMembers(given, { arguments: argumentsIn(given).arguments || missing }) }
+}
+
+/** The arguments as text, if they are there. */
+function argumentsIn (called: JsonObject): { arguments?: string } {
+  const value = called.arguments
+  if (typeof value === 'string') return { arguments: value }
+  if (value === undefined) return {}
+  return { arguments: value === null ? '' : JSON.stringify(value) }
+}
+
+/** The changes that remove members, for `withMembers`. */
+function without (body: JsonObject, names: readonly string[]): JsonObject {
+  return Object.fromEntries(names.filter(name => name in body).map(name => [name, undefined]))
+}
+
+function isSame (repaired: readonly unknown[], given: readonly unknown[]): boolean {
+  return repaired.length === given.length && repaired.every((one, at) => one === given[at])
+}
+
+function newCallId (): string {
+  return `call_${randomBytes(12).toString('base64url')}`
+}
