@@ -7,7 +7,7 @@ import { withDefaults } from '../../../../services/ledger/options.ts'
 import { holdState } from '../../../../services/ledger/sql/rows.ts'
 import type { PendingReservation, Settlement } from '../../../../services/ledger/types.ts'
 import type { Database } from '../../../engines.ts'
-import { forEachEngine } from '../../../engines.ts'
+import { createDatabase, forEachEngine } from '../../../engines.ts'
 import { assertBooks, charge, createBooks, rowOf } from '../helper.ts'
 import { createNetwork } from '../simulation.ts'
 
@@ -246,6 +246,38 @@ forEachEngine(t, 'a reservation short of what is held asks the other nodes for w
   await rich.commit({})
   t.match(await rowOf(store), { held: 800 }, 'the other node has given it back')
   t.match((await poor.commit({ reservations: [wanted] })).granted, [{ reservation: { id: wanted.id } }])
+  await assertBooks(t, store)
+})
+
+t.test('a commit grants nothing that another node has taken since it was read (postgres)', async t => {
+  const { store, node } = await openTest(await createDatabase(t, 'postgres'), { acme: 1000 })
+  const [one, other] = [await node('one'), await node('other')]
+  const { all, get } = one.connection
+  const chain = ['acme']
+  const taken: PendingReservation[] = []
+  let writes = 0
+  // The other node takes money before each write, and gives it back before the rows are read again.
+  one.connection.all = async (...args) => {
+    const settlements = taken.splice(0).map(reserved => settlement(other.term, reserved, 0))
+    await other.commit({ settlements })
+    return await all(...args)
+  }
+  one.connection.get = async (...args) => {
+    writes++
+    taken.push(reservation(20, { chain }))
+    await other.commit({ reservations: taken })
+    return await get(...args)
+  }
+  const wanted = reservation(990, { chain })
+  const { granted, refused } = await one.commit({ reservations: [wanted, reservation(5, { chain })] })
+  t.same(granted, [])
+  t.match(refused, [{ reservation: wanted, error: { status: 429 } }, { error: { status: 429 } }])
+  t.equal(writes, 4, 'contested money counts as held after three attempts')
+  t.match(await rowOf(store), { held: 20 })
+
+  Object.assign(one.connection, { all, get })
+  t.equal((await one.commit({ reservations: [reservation(980, { chain })] })).granted.length, 1)
+  t.match(await rowOf(store), { held: 1000 })
   await assertBooks(t, store)
 })
 
