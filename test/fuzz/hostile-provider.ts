@@ -18,11 +18,19 @@ export interface Plan {
     completion: RawValue
     /** Cached tokens, total tokens or the cost in USD, as the protocol has it. */
     other: RawValue
+    /** Members that change no price: thoughts, cached tokens and the like; JSON text. */
+    details: RawValue
   }
   /** Whether an object has its members twice, first with the value 1. */
   isRepeated: boolean
   /** Whether every chunk of a stream has the usage. */
   isInEveryChunk: boolean
+  /** An event before the last text, as JSON text; null: there is none. */
+  junk: RawValue
+  /** The service tier that the answer names; null: none. */
+  tier: string | null
+  /** How many images an answer has. */
+  images: number
   delayMs: number
 }
 
@@ -69,20 +77,33 @@ function protocolOf ({ path, body }: UpstreamRequest): Protocol {
   return body?.['model'] === 'up-router' ? 'router' : 'chat'
 }
 
-const names: Record<Protocol, { prompt: string, completion: string, other: string }> = {
-  chat: { prompt: 'prompt_tokens', completion: 'completion_tokens', other: 'total_tokens' },
-  router: { prompt: 'prompt_tokens', completion: 'completion_tokens', other: 'cost' },
-  legacy: { prompt: 'prompt_tokens', completion: 'completion_tokens', other: 'total_tokens' },
-  image: { prompt: 'input_tokens', completion: 'output_tokens', other: 'cost' },
-  anthropic: { prompt: 'input_tokens', completion: 'output_tokens', other: 'cache_read_input_tokens' },
-  gemini: { prompt: 'promptTokenCount', completion: 'candidatesTokenCount', other: 'cachedContentTokenCount' }
+interface UsageNames { prompt: string, completion: string, other: string, details: string }
+
+const openai = { prompt: 'prompt_tokens', completion: 'completion_tokens', details: 'prompt_tokens_details' }
+const names: Record<Protocol, UsageNames> = {
+  chat: { ...openai, other: 'total_tokens' },
+  router: { ...openai, other: 'cost' },
+  legacy: { ...openai, other: 'total_tokens', details: 'completion_tokens_details' },
+  image: { prompt: 'input_tokens', completion: 'output_tokens', other: 'cost', details: 'input_tokens_details' },
+  anthropic: {
+    prompt: 'input_tokens', completion: 'output_tokens', other: 'cache_read_input_tokens', details: 'server_tool_use'
+  },
+  gemini: {
+    prompt: 'promptTokenCount',
+    completion: 'candidatesTokenCount',
+    other: 'cachedContentTokenCount',
+    details: 'promptTokensDetails'
+  }
 }
 
 /** The usage as a protocol has it, in JSON; null: there is none. */
 export function usageText ({ usage, isRepeated }: Plan, protocol: Protocol): string | null {
   if ('text' in usage) return usage.text
   const own = names[protocol]
-  const all = [[own.prompt, usage.prompt], [own.completion, usage.completion], [own.other, usage.other]]
+  const all = [
+    [own.prompt, usage.prompt], [own.completion, usage.completion], [own.other, usage.other],
+    [own.details, usage.details]
+  ]
   const members = all.flatMap(([name, value]) => value === null ? [] : [`"${name}":${value}`])
   const first = isRepeated ? [`"${own.prompt}":1`, `"${own.completion}":1`] : []
   return `{${[...first, ...members].join()}}`
@@ -93,7 +114,7 @@ function bodyFor (request: UpstreamRequest, plan: Plan): string {
   const usage = usageText(plan, protocol)
   const text = JSON.stringify(plan.texts.join(''))
   const withUsage = (name: string) => usage === null ? '' : `,"${name}":${usage}`
-  const head = '"id":"x","created":1,"model":"m"'
+  const head = `"id":"x","created":1,"model":"m"${tierIn(plan)}`
   switch (protocol) {
     case 'anthropic':
       return `{"id":"x","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":${text}}],` +
@@ -101,7 +122,7 @@ function bodyFor (request: UpstreamRequest, plan: Plan): string {
     case 'gemini':
       return `{"candidates":[{"content":{"parts":[{"text":${text}}]},"finishReason":"STOP","index":0}]${withUsage('usageMetadata')}}`
     case 'image':
-      return `{"created":1,"data":[{"b64_json":"${png}"}]${withUsage('usage')}}`
+      return `{"created":1,"data":[${Array(plan.images).fill(`{"b64_json":"${png}"}`).join()}]${withUsage('usage')}}`
     case 'legacy':
       return `{${head},"object":"text_completion","choices":[{"text":${text},"index":0,"finish_reason":"stop"}]${withUsage('usage')}}`
     default:
@@ -110,7 +131,17 @@ function bodyFor (request: UpstreamRequest, plan: Plan): string {
   }
 }
 
+function tierIn ({ tier }: Plan): string {
+  return tier === null ? '' : `,"service_tier":${JSON.stringify(tier)}`
+}
+
 function eventsFor (request: UpstreamRequest, plan: Plan): string[] {
+  const events = usualEvents(request, plan)
+  if (plan.junk === null) return events
+  return events.toSpliced(Math.max(1, plan.texts.length - 1), 0, `data: ${plan.junk}\n\n`)
+}
+
+function usualEvents (request: UpstreamRequest, plan: Plan): string[] {
   const protocol = protocolOf(request)
   const usage = usageText(plan, protocol)
   const member = (name: string) => usage === null ? '' : `,"${name}":${usage}`
@@ -127,7 +158,8 @@ function eventsFor (request: UpstreamRequest, plan: Plan): string[] {
   const choice = (text: string, reason: string) => protocol === 'legacy'
     ? `{"index":0,"text":${text},"finish_reason":${reason}}`
     : `{"index":0,"delta":{"content":${text}},"finish_reason":${reason}}`
-  const chunk = (choices: string, more: string) => `data: {"id":"x","created":1,"model":"m","choices":[${choices}]${more}}\n\n`
+  const chunk = (choices: string, more: string) =>
+    `data: {"id":"x","created":1,"model":"m"${tierIn(plan)},"choices":[${choices}]${more}}\n\n`
   return [
     ...texts.map(text => chunk(choice(text, 'null'), every)),
     chunk(choice('""', '"stop"'), every),

@@ -1,15 +1,26 @@
 import type { Test } from 'tap'
 import { request } from 'undici'
 import { emptyPrice } from '../../services/catalogue/models.ts'
+import { createTransfers } from '../../services/ledger/transfers.ts'
 import type { GatewayConfig, ModelConfig } from '../../services/catalogue/types.ts'
 import { images } from '../contract/image-shop.ts'
 import { createDatabase } from '../engines.ts'
 import { configFor, providerAt, startGateway, type Gateway } from '../helper.ts'
 import { startHostileProvider, type Plan } from './hostile-provider.ts'
-import type { Exchange } from './money-arbitraries.ts'
+import type { Exchange, Wallet } from './money-arbitraries.ts'
 
 /** Of models of text and of images by the token, in pico-USD. */
 export const price = { ...emptyPrice, inputPico: 1_000_000, outputPico: 10_000_000 }
+/** The same with other prices of service tiers, and of searches. */
+export const tieredPrice = {
+  ...price,
+  serviceTiers: [
+    { name: 'priority', inputPico: 2_000_000, outputPico: 20_000_000 },
+    { name: 'flex', inputPico: 500_000, outputPico: 5_000_000 }
+  ],
+  searchNano: 10_000_000,
+  maxSearches: 3
+}
 
 /** A gateway whose providers do what the plan of each request says. */
 export interface Shop {
@@ -43,7 +54,8 @@ function configAt (url: string): GatewayConfig {
     providerAt(url.replace('/v1', path), { id, timeouts, ...more })
   const openai = at('openai', {})
   const providers = [
-    openai, at('openrouter', { dialect: 'openrouter' }), at('anthropic', { protocol: 'anthropic' }),
+    openai, at('openrouter', { dialect: 'openrouter' }), at('xai', { dialect: 'xai' }),
+    at('anthropic', { protocol: 'anthropic' }),
     at('google', { protocol: 'gemini' }, '/v1beta')
   ]
   const config = configFor(openai, { price, maxOutput: 1000 })
@@ -59,7 +71,7 @@ function configAt (url: string): GatewayConfig {
     // The provider fails all the time.
     breaker: { ...config.breaker, failures: 1e9, minRequests: 1e9 },
     models: [
-      model('chat', 'openai'), model('router', 'openrouter'),
+      model('chat', 'openai'), model('router', 'openrouter'), model('tiered', 'xai', { price: tieredPrice }),
       model('claude', 'anthropic'), model('gemini', 'google'),
       model('picture', 'openai', { kind: 'image', price: emptyPrice, images }),
       model('token-picture', 'openai', { kind: 'image', images: { ...images, prices: [] } })
@@ -67,9 +79,12 @@ function configAt (url: string): GatewayConfig {
   }
 }
 
+/** What came of a request. */
 export interface Answer {
   id: string
   exchange: Exchange
+  /** How many calls of the provider it takes: each prompt of a translated legacy request is one. */
+  calls: number
   /** Null: no whole answer arrived. */
   status: number | null
   cost: string | undefined
@@ -80,26 +95,52 @@ let count = 0
 
 /** Sends a request, and leaves if its client is to. */
 export async function ask ({ gateway, plans }: Shop, key: string, exchange: Exchange): Promise<Answer> {
-  const { model, isLegacy, stream, fields, leavesAfterMs, plan } = exchange
+  const { model, isLegacy, stream, fields, headers, leavesAfterMs, plan } = exchange
   const id = `req-${++count}`
   plans.set(`plan-${count}`, plan)
   const isImage = model.endsWith('picture')
   const path = isImage ? '/images/generations' : isLegacy ? '/completions' : '/chat/completions'
-  const prompt = `plan-${count}`
-  const input = isImage || isLegacy ? { prompt } : { messages: [{ role: 'user', content: prompt }] }
-  const signal = leavesAfterMs === null ? null : AbortSignal.timeout(leavesAfterMs)
-  const none = { id, exchange, status: null, cost: undefined, text: '' }
+  const isTranslated = isLegacy && (model === 'claude' || model === 'gemini')
+  const calls = isTranslated ? 1 + exchange.more.prompts : 1
+  const none = { id, exchange, calls, status: null, cost: undefined, text: '' }
   try {
-    const { statusCode, headers, body } = await request(gateway.url + path, {
+    const answer = await request(gateway.url + path, {
       method: 'POST',
-      headers: { ...gateway.headers, authorization: `Bearer ${key}`, 'x-request-id': id },
-      body: JSON.stringify({ model, ...input, ...(isImage ? {} : { stream }), ...fields }),
-      signal
+      headers: { ...gateway.headers, ...headers, authorization: `Bearer ${key}`, 'x-request-id': id },
+      body: JSON.stringify({ model, ...promptOf(exchange, `plan-${count}`), ...(isImage ? {} : { stream }), ...fields }),
+      signal: leavesAfterMs === null ? null : AbortSignal.timeout(leavesAfterMs)
     })
-    const text = await body.text()
-    return { ...none, status: statusCode, cost: headers['x-tollgate-cost']?.toString(), text }
+    const text = await answer.body.text()
+    return { ...none, status: answer.statusCode, cost: answer.headers['x-tollgate-cost']?.toString(), text }
   } catch (error) {
     if (error instanceof Error) return none
     throw error
   }
+}
+
+function promptOf ({ model, isLegacy, more: { parts, prompts } }: Exchange, prompt: string): object {
+  if (model.endsWith('picture')) return { prompt }
+  if (isLegacy) return { prompt: prompts === 0 ? prompt : Array(prompts + 1).fill(prompt) }
+  const content = parts.length === 0 ? prompt : [{ type: 'text', text: prompt }, ...parts]
+  return { messages: [{ role: 'user', content }] }
+}
+
+/** An account, the one above it, and their keys. */
+export interface Payers { account: string, above: string, key: string, aboveKey: string, keyIds: string[] }
+
+let payers = 0
+
+/** Opens two accounts with the money of a wallet. */
+export async function openAccounts ({ gateway: { app } }: Shop, wallet: Wallet): Promise<Payers> {
+  const { creditNano, allocatedNano, budgetNano } = wallet
+  const [above, account] = [`org-${++payers}`, `team-${payers}`]
+  await app.accounts.create({ id: above })
+  await app.accounts.create({ id: account, parent: above })
+  await app.accounts.deposit({ id: `credit-${above}`, account: above, amountNano: creditNano })
+  const share = { id: `share-${above}`, from: above, to: account, amountNano: allocatedNano }
+  await createTransfers(app.store).transfer(share)
+  const budget = budgetNano === null ? null : { limitNano: budgetNano, period: null }
+  const own = await app.keys.create({ account, label: 'fuzz', budget })
+  const other = await app.keys.create({ account: above, label: 'fuzz' })
+  return { account, above, key: own.key, aboveKey: other.key, keyIds: [own.id, other.id] }
 }
