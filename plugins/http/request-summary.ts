@@ -4,9 +4,12 @@ import type { RequestSummary, RequestListener } from '../../services/requests/re
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Calls `listener` for each request soon after its response is closed. It must be fast and not throw. */
+    /**
+     * Calls `listener` for each request soon after its response is closed and its cost is known. It must be
+     * fast and not throw.
+     */
     onRequestEnd (listener: RequestListener): void
-    /** Calls the listeners now for all requests whose response is closed. */
+    /** Calls the listeners now for all requests that have ended. */
     flushRequestEnds (): void
   }
 }
@@ -29,13 +32,19 @@ export default fp(async app => {
     pending = []
     for (const listener of listeners) for (const summary of batch) listener(summary)
   }
+  function add (summary: RequestSummary): void {
+    if (pending.length === 0) timer = setTimeout(flush, batchMs)
+    pending.push(summary)
+  }
   app.decorate('flushRequestEnds', flush)
   app.addHook('onClose', async () => flush())
   app.addHook('onRequest', (request, reply, done) => {
     const startedMs = performance.now()
     reply.raw.on('close', () => {
-      if (pending.length === 0) timer = setTimeout(flush, batchMs)
-      pending.push(summaryOf(request, reply, startedMs))
+      const summary = summaryOf(request, reply, startedMs)
+      // A call may go on without its client, which is charged for it later.
+      if (summary.trace.isOpen) summary.trace.onEnd = () => add(summary)
+      else add(summary)
     })
     done()
   })

@@ -9,7 +9,7 @@ import { countCalls, isAbandoned, recordStreamEnd, type Drains } from '../reques
 import { isPolicy, planFor, type Candidate, type Catalogue } from '../requests/candidates.ts'
 import { type Incoming } from '../requests/incoming.ts'
 import type { RequestHold, RequestHolds } from '../requests/request-hold.ts'
-import { recordingCalls, setCandidate, type Trace } from '../requests/trace.ts'
+import { endTrace, recordingCalls, setCandidate, type Trace } from '../requests/trace.ts'
 import { tryCandidates, startDeadline } from '../requests/try-candidates.ts'
 import { conversationHint, conversationId } from '../shared/conversation.ts'
 import { GatewayError, UpstreamError } from '../shared/errors.ts'
@@ -90,6 +90,7 @@ export function createChat (options: ChatOptions): Chat {
     const covered: Covered = { by: null, quote: null, extras: null }
     const calls = countCalls()
     let begunReport: StreamReport | null = null
+    trace.isOpen = true
     running++
     try {
       const attempt = await tryCandidates<Candidate<ChatProvider>, Answer>({
@@ -162,6 +163,7 @@ export function createChat (options: ChatOptions): Chat {
       hold.end()
       if (hold.estimated !== null) trace.costNano = await hold.estimated
       if (isAbandoned(signal) && request.stream !== true) options.onAbandoned(requestId, trace)
+      endTrace(trace)
       if (--running === 0) onIdle()
     }
   }

@@ -5,7 +5,7 @@ import type { ImageAnswer } from '../providers/provider-image.ts'
 import type { Candidate, Catalogue } from '../requests/candidates.ts'
 import { type Incoming } from '../requests/incoming.ts'
 import type { RequestHolds } from '../requests/request-hold.ts'
-import { recordingCalls, setCandidate, type Trace, headersOf } from '../requests/trace.ts'
+import { endTrace, recordingCalls, setCandidate, type Trace, headersOf } from '../requests/trace.ts'
 import { tryCandidates, type RetryLimits } from '../requests/try-candidates.ts'
 import { GatewayError, type UpstreamError } from '../shared/errors.ts'
 import { usdText } from '../shared/money.ts'
@@ -52,6 +52,7 @@ export function createImages (options: ImagesOptions) {
     trace.model = plan.model.id
     const dueMs = performance.now() + (incoming.deadlineMs ?? Infinity)
     const hold = holds(payer, requestId, { signal: incoming.signal, dueMs })
+    trace.isOpen = true
     try {
       const { candidate, answer } = await tryCandidates<ImageCandidate, ImageAnswer>({
         plan,
@@ -89,6 +90,7 @@ export function createImages (options: ImagesOptions) {
       throw signal.aborted ? signal.reason : error
     } finally {
       hold.end()
+      endTrace(trace)
     }
   }
 

@@ -54,6 +54,16 @@ export interface Trace {
   costNano: number | null
   /** A failure after the status had been sent. */
   failure: Error | null
+  /** Whether a use case works on the request, which may go on when its response is closed. */
+  isOpen: boolean
+  /** Called when that work has ended; null: nothing waits for it. */
+  onEnd: (() => void) | null
+}
+
+/** Marks the work on a request as ended; nothing in the trace changes any more. */
+export function endTrace (trace: Trace): void {
+  trace.isOpen = false
+  trace.onEnd?.()
 }
 
 /** Sets the candidate that answered, or the first one if none did. */
@@ -83,7 +93,9 @@ export function createTrace (keepsWords = true): Trace {
     job: null,
     firstByteAtMs: null,
     costNano: null,
-    failure: null
+    failure: null,
+    isOpen: false,
+    onEnd: null
   }
 }
 

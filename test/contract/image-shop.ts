@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { request } from 'undici'
 import type { Test } from 'tap'
 import type { GatewayConfig, ImageAbilities, ModelConfig, ProviderConfig } from '../../services/catalogue/types.ts'
@@ -45,6 +46,11 @@ export async function openShop (t: Test, reply: Answering, options: ShopOptions 
     env: { TOLLGATE_STARTING_CREDIT: '1', ...(database === undefined ? {} : { DATABASE_URL: database.url }) }
   })
   return { gateway, server }
+}
+
+/** Waits until the gateway has noticed that no client waits for a response. */
+export async function untilAllHaveLeft ({ gateway: { app } }: Pick<Shop, 'gateway'>): Promise<void> {
+  while (app.running.size > 0) await sleep(5)
 }
 
 interface Answer {

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { forEachEngine } from '../engines.ts'
 import type { Reply } from '../image-server.ts'
-import { billing, entriesOf, made, openShop, perToken, post, type Shop } from './image-shop.ts'
+import { billing, entriesOf, made, openShop, perToken, post, untilAllHaveLeft, type Shop } from './image-shop.ts'
 
 forEachEngine(t, 'images are held and charged at their price', async (t, database) => {
   const shop = await openShop(t, ({ body }) => made(Number(body.n)), { database })
@@ -72,7 +72,7 @@ forEachEngine(t, 'a client that leaves pays for what was made for it', async (t,
   await shop.server.next()
   leaving.abort()
   await t.rejects(posting)
-  await shop.gateway.line(({ outcome }) => outcome === 'client_gone')
+  await untilAllHaveLeft(shop)
   t.match(await billing(shop), { held: 0.02 })
   release.resolve()
   const late = await shop.gateway.line(({ msg }) => msg === 'the client of images had disconnected')

@@ -1,11 +1,13 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import type { Test } from 'tap'
 import { request } from 'undici'
+import { emptyPrice } from '../../../services/catalogue/models.ts'
 import { configFor, providerAt, startGateway } from '../../helper.ts'
-import { refusal, reply, startUpstream } from '../../upstream.ts'
+import { refusal, reply, scripts, startUpstream } from '../../upstream.ts'
 
 interface Value { stringValue?: string, intValue?: number | string, doubleValue?: number }
 interface Span {
@@ -107,6 +109,33 @@ t.test('a request is a trace that goes on from its caller, with what the convent
   t.match(failed.find(({ kind }) => kind === 3)?.status.message, /^No GPU/)
   t.notMatch(JSON.stringify(collector.spans), 'a secret prompt')
   t.notMatch(JSON.stringify(collector.spans), 'gpu-3')
+})
+
+t.test('the span of a request whose client has left has what it was charged', async t => {
+  const collector = await startCollector(t)
+  const upstream = await startUpstream()
+  t.teardown(() => upstream.close())
+  const { promise, resolve } = Promise.withResolvers<void>()
+  upstream.script(scripts.heldUntil(promise, reply({ usage: { prompt: 10, completion: 10 } })))
+  const price = { ...emptyPrice, inputPico: 1_000_000, outputPico: 4_000_000 }
+  const { app, url, headers } = await startGateway(t, {
+    config: configFor(providerAt(upstream.url), { price }),
+    env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, TOLLGATE_STARTING_CREDIT: '1' }
+  })
+  const leaving = new AbortController()
+  const messages = [{ role: 'user', content: 'a secret prompt' }]
+  const body = JSON.stringify({ model: 'chat', messages, max_tokens: 100 })
+  const answer = request(`${url}/chat/completions`, { method: 'POST', headers, body, signal: leaving.signal })
+  await upstream.nextRequest()
+  leaving.abort()
+  await t.rejects(answer)
+  while (!/^tollgate_abandoned_calls 1$/m.test(await app.metrics.text())) await sleep(5)
+  const closed = app.close()
+  resolve()
+  await closed
+  const client = collector.spans.find(({ kind }) => kind === 3)
+  if (client === undefined) return t.fail('the span is missing')
+  t.match(attributesOf(client), { 'tollgate.cost_usd': 0.00005, 'gen_ai.usage.output_tokens': 10 })
 })
 
 t.test('an image and a video are told as an answer is, in traces and metrics', async t => {
