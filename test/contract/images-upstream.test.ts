@@ -6,7 +6,7 @@ import { breakerDefaults } from '../../services/config/defaults.ts'
 import { createDatabase } from '../engines.ts'
 import { providerAt } from '../helper.ts'
 import { startImageServer, type Reply } from '../image-server.ts'
-import { billing, images, made, openShop, perImage, png, post } from './image-shop.ts'
+import { billing, images, made, openShop, perImage, png, post, untilAllHaveLeft } from './image-shop.ts'
 import { emptyPrice } from '../../services/catalogue/models.ts'
 
 t.test('a partial answer is delivered, and only its images are charged', async t => {
@@ -57,7 +57,7 @@ t.test('a closing gateway aborts generations without a client and releases their
   await shop.server.next()
   leaving.abort()
   await t.rejects(posting)
-  await shop.gateway.line(({ outcome }) => outcome === 'client_gone')
+  await untilAllHaveLeft(shop)
   await shop.gateway.app.close()
   await shop.server.hungUp
   const store = await database.open()
