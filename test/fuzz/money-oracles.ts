@@ -22,21 +22,24 @@ export function sumOf (entries: readonly Entry[], kind?: Entry['kind']): number 
   return counted.reduce((total, { amount }) => total + amount, 0)
 }
 
-/** Why an answer, its line in the log and its entries do not fit together; null: they do. */
-export function problemOf (answer: Answer, entries: readonly Entry[], loggedUsd: unknown): string | null {
-  return problemOfTold(answer, entries, loggedUsd) ?? problemOfEntries(answer, entries) ??
+/** The cost of a request in its log line and in its row of the request log; undefined: there is none. */
+export interface Logged { lineUsd: unknown, rowNano: number | undefined }
+
+/** Why an answer, the logs and its entries do not fit together; null: they do. */
+export function problemOf (answer: Answer, entries: readonly Entry[], logged: Logged): string | null {
+  return problemOfTold(answer, entries, logged) ?? problemOfEntries(answer, entries) ??
     problemOfUsage(answer, entries)
 }
 
 /** What the client and the operator read is what was booked. */
 function problemOfTold (
-  { status, cost, text }: Answer, entries: readonly Entry[], loggedUsd: unknown
+  { status, cost, text }: Answer, entries: readonly Entry[], { lineUsd, rowNano = 0 }: Logged
 ): string | null {
   const charged = sumOf(entries, 'usage')
   if (status === 500 || text.includes('internal_error')) return `answered ${status}: ${text}`
   if (cost !== undefined && nanoFromUsd(cost) !== charged) return `told ${cost}, booked ${charged}`
-  const logged = typeof loggedUsd === 'number' ? nanoFromUsd(loggedUsd) : charged
-  return logged === charged ? null : `logged ${loggedUsd}, booked ${charged}`
+  const lineNano = typeof lineUsd === 'number' ? nanoFromUsd(lineUsd) : 0
+  return lineNano === charged && rowNano === charged ? null : `logged ${lineUsd} and ${rowNano}, booked ${charged}`
 }
 
 /** A request has one charge at most, which costs what its usage does, and the excess is in suspense. */

@@ -62,11 +62,17 @@ async function problemOfBooks (
     await problemOfAccount(gateway, payers.account, ofTeam) ??
     await problemOfAccount(gateway, budgetPrefix + own, ofTeam)
   if (wrong !== null) return wrong
-  const logged = new Map(gateway.lines.slice(from).flatMap(({ reqId, costUsd, msg }) =>
+  await gateway.app.flushRequestLog()
+  const lines = new Map(gateway.lines.slice(from).flatMap(({ reqId, costUsd, msg }) =>
     msg === 'request' ? [[reqId, costUsd] as const] : []))
+  const rows = await gateway.app.store.all<{ request: string, cost_nano: number }>(
+    'select request, cost_nano from request_log where api_key in ($1, $2)', [own, other])
+  const logged = new Map(rows.map(({ request, cost_nano: nano }) => [request, nano]))
   const byRequest = Map.groupBy(entries, ({ ref }) => ref)
   for (const answer of answers) {
-    const problem = problemOf(answer, byRequest.get(answer.id) ?? [], logged.get(answer.id))
+    const { id } = answer
+    const booked = byRequest.get(id) ?? []
+    const problem = problemOf(answer, booked, { lineUsd: lines.get(id), rowNano: logged.get(id) })
     if (problem !== null) return `${JSON.stringify(answer)}: ${problem} (seed ${seed})`
   }
   return null
