@@ -32,6 +32,8 @@ export interface Plan {
   /** How many images an answer has. */
   images: number
   delayMs: number
+  /** Between the events of a stream; 0: they come in one piece. */
+  gapMs: number
 }
 
 const png = (await picture(8, 8)).toString('base64')
@@ -63,7 +65,10 @@ function play (request: UpstreamRequest, plan: Plan): Script {
   const pieces = texts.map(text => Buffer.from(text))
   const some = pieces.slice(0, Math.ceil(pieces.length / 2))
   const last = { whole: finish, cut: hangUp, stalled: stall, reset }[ending]
-  return sequence(wait, head({ 'content-type': type }), send(ending === 'whole' ? pieces : isStream ? some : []), last)
+  const sent = ending === 'whole' ? pieces : isStream ? some : []
+  const gap: Script = async () => { await pause(plan.gapMs) }
+  const body = plan.gapMs === 0 ? [send(sent)] : sent.flatMap(piece => [send([piece]), gap])
+  return sequence(wait, head({ 'content-type': type }), ...body, last)
 }
 
 /** `router` is OpenAI's with the cost in the usage. */

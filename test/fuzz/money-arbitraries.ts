@@ -77,7 +77,8 @@ export const plan: fc.Arbitrary<Plan> = fc.record({
   junk: seldom(fc.oneof(anything, fc.constantFrom('{"choices":null}', '{"choices":[null]}', '{"usage":{}}')), 19),
   tier: seldom(fc.constantFrom('default', 'priority', 'flex', 'none')),
   images: fc.integer({ min: 1, max: 4 }),
-  delayMs: fc.nat({ max: 15 })
+  delayMs: fc.nat({ max: 15 }),
+  gapMs: fc.constantFrom(0, 0, 1, 5)
 })
 
 const limit = fc.oneof(
@@ -206,7 +207,8 @@ export function withUsage (prompt: RawValue, completion: RawValue): Exchange[] {
     junk: null,
     tier: null,
     images: 1,
-    delayMs: 0
+    delayMs: 0,
+    gapMs: 0
   }
   const usual = { isLegacy: false, more: none, headers: {}, leavesAfterMs: null, isAbove: false, plan }
   return textModels.flatMap(model => [false, true].map(stream => (

@@ -86,7 +86,7 @@ function problemOfUsage (answer: Answer, entries: readonly Entry[]): string | nu
     if (entries.length > 0) return `${status} is charged: ${JSON.stringify(entries)}`
     return status === 502 && isWillingly(exchange) ? `a whole answer became ${status}: ${text}` : null
   }
-  const wrong = problemOfToldUsage(answer, entries)
+  const wrong = problemOfToldUsage(answer, entries) ?? problemOfCountsSoFar(answer, entries)
   if (wrong !== null) return wrong
   // On a busy machine even a willing provider may be too slow.
   if (!isWillingly(exchange) || text.includes('upstream_timeout')) return null
@@ -106,6 +106,16 @@ function problemOfUsage (answer: Answer, entries: readonly Entry[]): string | nu
 /** Whether the provider sends a whole answer that makes sense, apart from its numbers. */
 function isWillingly ({ plan: { ending, junk }, stream }: Exchange): boolean {
   return ending === 'whole' && (junk === null || !stream)
+}
+
+/** What a stream has counted before it ended is booked, however it ended. */
+function problemOfCountsSoFar (answer: Answer, entries: readonly Entry[]): string | null {
+  const { exchange: { stream, plan: { isInEveryChunk, junk } }, calls, text } = answer
+  const expected = reportedNano(answer)
+  if (!stream || !isInEveryChunk || junk !== null || expected == null) return null
+  // The client has read a text, so the gateway has read the counts beside it.
+  if (!/"(content|text)":"[^"]/.test(text) || sumOf(entries) >= expected / calls) return null
+  return `counted ${expected / calls} at least, booked ${sumOf(entries)}`
 }
 
 /** The counts that a client reads are those of its entry, unless that is an estimate. */
