@@ -43,16 +43,20 @@ export function createReport (dropped: readonly string[] = []): StreamReport {
   return { usage: null, isPartial: false, model: null, isCut: false, serviceTier: null, delivered, dropped }
 }
 
-/** Records a count that covers everything delivered so far. */
+/** Records a count that covers everything delivered so far; one of zero does so only at the end. */
 export function recordUsage (report: StreamReport, usage: Usage, isPartial: boolean): void {
   report.usage = usage
   report.isPartial = isPartial
-  report.delivered.restart(usage.completion)
+  if (isPartial && usage.completion === 0) report.delivered.mark()
+  else report.delivered.restart(usage.completion)
 }
 
 /** Records that the answer is complete: the latest count is final if no text came after it. */
 export function recordEnd (report: StreamReport): void {
-  if (report.delivered.isEmpty) report.isPartial = false
+  const { delivered, usage } = report
+  if (!delivered.isMarked) return
+  report.isPartial = false
+  if (usage !== null) delivered.restart(usage.completion)
 }
 
 /** Estimates need no more text than this; the length of the rest is enough. */
@@ -69,6 +73,8 @@ export class DeliveredText {
   #spokenBytes = 0
   #images = 0
   #countedTokens = 0
+  /** What there was at the latest count. */
+  #marked = { bytes: 0, images: 0 }
 
   /** Adds strings of JSON that start at `from` or later; `places`: start and end of each, in turn. */
   take (piece: Buffer, places: readonly number[], from = 0): void {
@@ -97,6 +103,17 @@ export class DeliveredText {
     this.#spokenBytes = 0
     this.#images = 0
     this.#countedTokens = tokens
+    this.mark()
+  }
+
+  /** Notes that a count came here, which need not cover the text before it. */
+  mark (): void {
+    this.#marked = { bytes: this.#bytes, images: this.#images }
+  }
+
+  /** Whether nothing came after the latest count. */
+  get isMarked (): boolean {
+    return this.#bytes === this.#marked.bytes && this.#images === this.#marked.images
   }
 
   /** Tokens that the provider counted before the text. */

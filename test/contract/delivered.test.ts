@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { halfClose, reset, stall } from '../upstream.ts'
+import { halfClose, head, reset, send, sequence, stall } from '../upstream.ts'
 import {
   anthropic, ask, booksOf, compatible, costOf, counted, gemini, openShop, readWords, type Booked, type End,
   type Protocol, type Shop
@@ -92,4 +92,45 @@ for (const protocol of protocols) {
       }
     })
   }
+}
+
+/** Words of which none is counted, although the prompt is. */
+const uncounted: Record<string, { protocol: Protocol, events: object[] }> = {
+  'usage in every chunk': {
+    protocol: compatible('compatible', content => ({ content }), true),
+    events: Array.from({ length: words }, () => ({
+      id: 'c',
+      object: 'chat.completion.chunk',
+      created: 1,
+      model: 'm',
+      choices: [{ index: 0, delta: { content: ' word' }, finish_reason: null }],
+      usage: { prompt_tokens: counted.prompt, completion_tokens: 0, total_tokens: counted.prompt }
+    }))
+  },
+  // Protobuf leaves out a count of zero.
+  Gemini: {
+    protocol: gemini,
+    events: Array.from({ length: words }, () => ({
+      candidates: [{ content: { role: 'model', parts: [{ text: ' word' }] }, index: 0 }],
+      usageMetadata: { promptTokenCount: counted.prompt }
+    }))
+  }
+}
+
+for (const [name, { protocol, events }] of Object.entries(uncounted)) {
+  t.test(`text beside which a count says zero is charged when its stream breaks off (${name})`, async t => {
+    const shop = await openShop(t, protocol)
+    const pieces = events.map(event => Buffer.from(`data: ${JSON.stringify(event)}\n\n`))
+    const script = sequence(head({ 'content-type': 'text/event-stream' }), send(pieces), reset)
+    shop.upstream.script(script, script)
+    const legacy = { stream: true, messages: undefined, prompt: 'Hello, world!' }
+    await readAll(shop)
+    await (await ask(shop, legacy, { path: '/completions' })).body.text()
+    const { entries } = await booksOf(shop, 2)
+    t.equal(entries.length, 2)
+    for (const { usage, estimated } of entries) {
+      t.match({ prompt: usage.prompt, estimated }, { prompt: counted.prompt, estimated: 1 })
+      t.ok(Math.abs(usage.completion / words - 1) < 0.03, `${usage.completion} tokens`)
+    }
+  })
 }

@@ -109,7 +109,7 @@ export class StreamEditor {
     // A server that does not count yet says zero; at the end, zero is what it charges.
     if (!isLast && usage.prompt === 0) return
     recordUsage(this.#report, usage, !isLast)
-    this.countedTo = end
+    if (isLast || usage.completion > 0) this.countedTo = end
   }
 
   /** Notes arguments that are objects, which are no texts that a scan finds. */

@@ -50,6 +50,24 @@ t.test('a count of the provider takes the place of the text before it', async t 
   t.equal(report.isPartial, false)
 })
 
+t.test('a count of zero beside text covers it at the end only', async t => {
+  const report = createReport()
+  report.delivered.takeText('Hello')
+  recordUsage(report, { prompt: 3, completion: 0 }, true)
+  t.equal(report.delivered.text, 'Hello', 'it may not be counted yet')
+  recordEnd(report)
+  t.match([report.isPartial, report.delivered.isEmpty], [false, true], 'zero is a count too')
+  const before = createReport()
+  recordUsage(before, { prompt: 3, completion: 0 }, true)
+  before.delivered.takeText('Hello')
+  recordEnd(before)
+  t.match([before.isPartial, before.delivered.text], [true, 'Hello'])
+  const picture = createReport()
+  picture.delivered.takeMedia(1, 0)
+  recordUsage(picture, { prompt: 3, completion: 0 }, true)
+  t.equal(picture.delivered.isEmpty, false)
+})
+
 function take (delivered: DeliveredText, piece: Buffer): void {
   const found = new PieceScan()
   found.scan(piece)
