@@ -26,7 +26,7 @@ export const tieredPrice = {
 export interface Shop {
   gateway: Gateway
   plans: Map<string, Plan>
-  /** Requests whose response is open. */
+  /** Requests that have not ended, with or without their client. */
   open: { count: number }
 }
 
@@ -41,10 +41,8 @@ export async function openShop (t: Test, engine: 'sqlite' | 'postgres'): Promise
     config: configAt(upstream.url),
     env: { DATABASE_URL: url, TOLLGATE_STARTING_CREDIT: '0' }
   })
-  gateway.app.server.on('request', (_request, response) => {
-    open.count++
-    response.once('close', () => { open.count-- })
-  })
+  gateway.app.server.on('request', () => { open.count++ })
+  gateway.app.onRequestEnd(() => { open.count-- })
   return { gateway, plans, open }
 }
 

@@ -27,7 +27,7 @@ async function check (shop: Shop, wallet: Wallet, all: Exchange[]): Promise<void
     ask(shop, exchange.isAbove ? payers.aboveKey : payers.key, exchange)))
   await quiet(shop, payers)
   let problem = await problemOfBooks(shop, payers, answers, from)
-  // A request whose client has left may not have held its money by then.
+  // A request whose client has left may not have arrived by then.
   if (problem !== null && answers.some(({ status }) => status === null)) {
     await pause(500)
     await quiet(shop, payers)
@@ -42,6 +42,7 @@ async function check (shop: Shop, wallet: Wallet, all: Exchange[]): Promise<void
 async function quiet ({ gateway: { app }, open }: Shop, { above }: Payers): Promise<void> {
   const untilMs = performance.now() + patienceMs
   for (;;) {
+    app.flushRequestEnds()
     const { heldNano } = await app.ledger.balance(above)
     if (open.count === 0 && app.ledger.openHoldCount === 0 && heldNano === 0) return
     if (performance.now() > untilMs) throw new Error(`${open.count} open requests hold ${heldNano}`)
