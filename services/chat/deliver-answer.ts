@@ -126,7 +126,7 @@ function withCostAtEnd (events: EventStream, report: StreamReport, settle: Settl
 
   /** What of a piece goes out at once. */
   function visible (piece: Uint8Array): Uint8Array {
-    if (report.usage === null && !endsWithBracket(piece)) return piece
+    if (report.usage === null && !report.hasUsage && !endsWithBracket(piece)) return piece
     const kept: Buffer[] = []
     for (const { event, data } of eventsIn(Buffer.from(piece))) {
       const chunk = withUsage(data)

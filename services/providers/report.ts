@@ -23,6 +23,8 @@ export interface Usage {
 export interface StreamReport {
   /** The latest count of the provider. It covers all that was generated before `delivered`. */
   usage: Usage | null
+  /** Whether a stream of bytes had usage that may be unreadable. */
+  hasUsage: boolean
   /** Whether more may have been generated than `usage` says. */
   isPartial: boolean
   model: string | null
@@ -40,7 +42,16 @@ export interface StreamReport {
 /** An empty report. */
 export function createReport (dropped: readonly string[] = []): StreamReport {
   const delivered = new DeliveredText()
-  return { usage: null, isPartial: false, model: null, isCut: false, serviceTier: null, delivered, dropped }
+  return {
+    usage: null,
+    hasUsage: false,
+    isPartial: false,
+    model: null,
+    isCut: false,
+    serviceTier: null,
+    delivered,
+    dropped
+  }
 }
 
 /** Records a count that covers everything delivered so far; one of zero does so only at the end. */

@@ -120,6 +120,24 @@ t.test('what the provider charges the operator is not shown', async t => {
   }
 })
 
+t.test('nor is it beside counts that make no sense', async t => {
+  const upstream = await startUpstream()
+  t.teardown(() => upstream.close())
+  const config = configFor(providerAt(upstream.url, { dialect: 'openrouter' }), { price, maxOutput: 4000 })
+  const gateway = await startGateway(t, { config, env: { TOLLGATE_STARTING_CREDIT: '1' } })
+  const usage = { prompt_tokens: 8, completion_tokens: -1, cost: 0.5 }
+  upstream.always(reply({}, {
+    chunks: chunks => chunks.map(chunk => chunk.usage == null ? chunk : { ...chunk, usage }),
+    completion: completion => ({ ...completion, usage })
+  }))
+  for (const body of [streamed, usual]) {
+    const text = await (await ask({ gateway }, body)).body.text()
+    const [, told = ''] = /"cost":([^,}]*)/.exec(text) ?? []
+    t.equal(Math.round(Number(told) * 1e9), (await booked(gateway)).at(-1))
+    t.notMatch(text, '0.5')
+  }
+})
+
 t.test('usage in the chunk of the finish reason comes in a chunk of its own', async t => {
   const { upstream, gateway, client } = await openUsual(t, 'compatible')
   upstream.script(scripts.mergedUsage())

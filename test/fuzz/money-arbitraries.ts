@@ -196,12 +196,12 @@ export const wallets: fc.Arbitrary<Wallet> = fc.record({
 export const rich: Wallet = { creditNano: usd, allocatedNano: usd, budgetNano: null }
 
 /** An answer with a usage from each protocol, whole and streamed. */
-export function withUsage (prompt: RawValue, completion: RawValue): Exchange[] {
+export function withUsage (prompt: RawValue, completion: RawValue, other: RawValue = null): Exchange[] {
   const plan: Plan = {
     ending: 'whole',
     status: 400,
     texts: ['one ', 'two'],
-    usage: { prompt, completion, other: null, details: null },
+    usage: { prompt, completion, other, details: null },
     isRepeated: false,
     isInEveryChunk: false,
     junk: null,
@@ -211,6 +211,7 @@ export function withUsage (prompt: RawValue, completion: RawValue): Exchange[] {
     gapMs: 0
   }
   const usual = { isLegacy: false, more: none, headers: {}, leavesAfterMs: null, isAbove: false, plan }
+  const options = { include_usage: true }
   return textModels.flatMap(model => [false, true].map(stream => (
-    { ...usual, model, stream, fields: { max_tokens: 100 } })))
+    { ...usual, model, stream, fields: { max_tokens: 100, ...(stream && { stream_options: options }) } })))
 }

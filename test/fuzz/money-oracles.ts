@@ -1,5 +1,5 @@
 import { serviceTierPriceOf, tokenCostNano, tokenPriceOf } from '../../services/billing/token-price.ts'
-import { isObject } from '../../services/shared/json.ts'
+import { isObject, type JsonObject } from '../../services/shared/json.ts'
 import { nanoFromUsd } from '../../services/shared/money.ts'
 import { usageText, type Protocol } from './hostile-provider.ts'
 import type { Exchange } from './money-arbitraries.ts'
@@ -33,11 +33,16 @@ export function problemOf (answer: Answer, entries: readonly Entry[], logged: Lo
 
 /** What the client and the operator read is what was booked. */
 function problemOfTold (
-  { status, cost, text }: Answer, entries: readonly Entry[], { lineUsd, rowNano = 0 }: Logged
+  { exchange, status, cost, text }: Answer, entries: readonly Entry[], { lineUsd, rowNano = 0 }: Logged
 ): string | null {
   const charged = sumOf(entries, 'usage')
   if (status === 500 || text.includes('internal_error')) return `answered ${status}: ${text}`
   if (cost !== undefined && nanoFromUsd(cost) !== charged) return `told ${cost}, booked ${charged}`
+  const last = status === 200 ? lastUsage(exchange, text) : null
+  const isTold = last?.cost === undefined
+    ? last === null || (exchange.stream && !isReadable(last))
+    : typeof last.cost === 'number' && nanoFromUsd(last.cost) === charged
+  if (!isTold) return `told ${JSON.stringify(last)}, booked ${charged}`
   const lineNano = typeof lineUsd === 'number' ? nanoFromUsd(lineUsd) : 0
   return lineNano === charged && rowNano === charged ? null : `logged ${lineUsd} and ${rowNano}, booked ${charged}`
 }
@@ -121,28 +126,31 @@ function problemOfCountsSoFar (answer: Answer, entries: readonly Entry[]): strin
 /** The counts that a client reads are those of its entry, unless that is an estimate. */
 function problemOfToldUsage ({ exchange, text }: Answer, entries: readonly Entry[]): string | null {
   const [entry] = entries.filter(({ kind }) => kind === 'usage')
-  const told = toldUsage(exchange, text)
-  if (entry === undefined || entry.estimated === 1 || told === null) return null
+  if (entry === undefined || entry.estimated === 1) return null
   const { images, prompt, completion } = JSON.parse(entry.usage)
-  const isSame = images === undefined
-    ? told.prompt === prompt && told.completion === completion
-    : told.images === images
-  return isSame ? null : `told ${JSON.stringify(told)}, booked ${entry.usage}`
+  if (images !== undefined) {
+    const { data } = JSON.parse(text)
+    return data.length === images ? null : `sent ${data.length} images, booked ${entry.usage}`
+  }
+  const told = lastUsage(exchange, text)
+  if (told === null) return null
+  if (!isReadable(told)) return null
+  return told.prompt_tokens === prompt && told.completion_tokens === completion
+    ? null
+    : `told ${JSON.stringify(told)}, booked ${entry.usage}`
 }
 
-/** The counts in an answer; null: there are none that can be read. */
-function toldUsage ({ stream, model }: Exchange, text: string): Record<string, number> | null {
-  if (stream && !text.endsWith('data: [DONE]\n\n')) return null
+/** The last usage in the answer of a text model; null: there is none, or the answer is not whole. */
+function lastUsage ({ stream, model }: Exchange, text: string): JsonObject | null {
+  if (model.endsWith('picture') || (stream && !text.endsWith('data: [DONE]\n\n'))) return null
   const bodies: unknown[] = stream
     ? text.split('\n\n').filter(event => event.startsWith('data: {')).map(event => JSON.parse(event.slice(6)))
     : [JSON.parse(text)]
-  if (model.endsWith('picture')) {
-    const [body] = bodies
-    return isObject(body) && Array.isArray(body.data) ? { images: body.data.length } : null
-  }
-  const usage = bodies.flatMap(body => isObject(body) && isObject(body.usage) ? [body.usage] : []).at(-1)
-  const [prompt, completion] = [usage?.prompt_tokens, usage?.completion_tokens]
-  return isCount(prompt) && isCount(completion) ? { prompt, completion } : null
+  return bodies.flatMap(body => isObject(body) && isObject(body.usage) ? [body.usage] : []).at(-1) ?? null
+}
+
+function isReadable ({ prompt_tokens: prompt, completion_tokens: completion }: JsonObject): boolean {
+  return isCount(prompt) && isCount(completion)
 }
 
 function isCount (value: unknown): value is number {

@@ -44,7 +44,7 @@ async function quiet ({ gateway: { app }, open }: Shop, { above }: Payers): Prom
   for (;;) {
     app.flushRequestEnds()
     const { heldNano } = await app.ledger.balance(above)
-    if (open.count === 0 && app.ledger.openHoldCount === 0 && heldNano === 0) return
+    if (open.count === 0 && app.ledger.openHoldCount === 0 && heldNano === 0) return await app.ledger.flush()
     if (performance.now() > untilMs) throw new Error(`${open.count} open requests hold ${heldNano}`)
     await pause(5)
   }
@@ -95,8 +95,11 @@ async function problemOfAccount (
 
 const limits = { interruptAfterTimeLimit: 10_000, markInterruptAsFailure: false }
 const examples = ([
-  ['8', '7'], ['8', '4294967295'], ['1000000000', '1000000000'], ['8', '-1'], ['"8"', '7'], ['8', '{}']
-] as const).map(([prompt, completion]): [Wallet, Exchange[]] => [rich, withUsage(prompt, completion)])
+  ['8', '7'], ['8', '4294967295'], ['1000000000', '1000000000'], ['8', '-1'], ['"8"', '7'], ['8', '{}'],
+  ['8', '7', '0.5'], ['8', '-1', '0.5']
+] as const).map(([prompt, completion, cost]): [Wallet, Exchange[]] => {
+  return [rich, withUsage(prompt, completion, cost)]
+})
 
 for (const engine of ['sqlite', 'postgres'] as const) {
   t.test(`no answer of a provider breaks the books (${engine}, seed ${seed})`, async t => {

@@ -81,6 +81,7 @@ export class StreamEditor {
     if (body === null || this.failure !== null) return this.repair.flush()
     if (isText(body.model)) this.#report.model ??= body.model
     if (isText(body.service_tier)) this.#report.serviceTier = body.service_tier
+    if (isObject(body.usage)) this.#report.hasUsage = true
     this.#takeUsage(body, end)
     this.#takeObjects(body)
     const counted = countReasoning(body, this.#form.dialect)
