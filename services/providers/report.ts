@@ -1,5 +1,5 @@
 import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
-import { isObject, type JsonObject } from '../shared/json.ts'
+import { isObject, isText, type JsonObject } from '../shared/json.ts'
 
 /** Counted by the provider. `prompt` includes cached tokens, `completion` includes reasoning. */
 export interface Usage {
@@ -185,6 +185,11 @@ function lastCharacterBefore (piece: Buffer, start: number, limit: number): numb
     if (at + length > limit) return at
     at += length
   }
+}
+
+/** The service tier that a provider reports, in OpenAI's words; null: none. */
+export function readServiceTier (tier: unknown): string | null {
+  return !isText(tier) || tier === 'unspecified' ? null : tier === 'standard' ? 'default' : tier
 }
 
 /** No call has more tokens: a larger count is wrong, and the sums of reports stay exact. */

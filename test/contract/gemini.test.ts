@@ -163,6 +163,16 @@ t.test('every form of answer validates against OpenAI\'s schema', async t => {
   t.equal(counted.length, 2, 'thoughts are counted, and paid for')
 })
 
+t.test('the service tier is that of the response\'s header, in OpenAI\'s words', async t => {
+  for (const [theirs, ours] of [['standard', 'default'], ['priority', 'priority'], ['unspecified', undefined]] as const) {
+    const tiered = says(fixtures.text, { headers: { 'x-gemini-service-tier': theirs } })
+    shared.server.script(tiered, tiered)
+    t.equal((await post(shared)).body.service_tier, ours)
+    const { events } = await post(shared, { stream: true })
+    t.same(new Set(events.slice(0, -1).map(event => event.service_tier)), new Set([ours]))
+  }
+})
+
 t.test('several choices', async t => {
   const pair = shared
   pair.server.script(says(fixtures.twoCandidates), says(fixtures.twoCandidates))

@@ -43,6 +43,7 @@ export function createAnthropic ({ baseUrl, apiKey, headers, connect }: Upstream
   async function readWhole (exchange: Exchange, report: StreamReport): Promise<ChatAnswer> {
     const body = toCompletion(await readObject(exchange), apiKey)
     report.model = body.model === '' ? null : body.model
+    report.serviceTier = body.service_tier ?? null
     const usage = readUsage(body)
     if (usage === null) recordChoices(report, body.choices)
     else recordUsage(report, usage, false)

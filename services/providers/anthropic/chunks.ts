@@ -61,6 +61,7 @@ export class MessageChunks {
     this.#hasStarted = true
     this.#head = messageHead(message)
     if (this.#head.model !== '') this.#report.model = this.#head.model
+    this.#report.serviceTier = this.#head.service_tier ?? null
     this.#counts = updateCounts(this.#counts, message.usage)
     const usage = this.#usage
     // The output it counts is sent later, so it covers no text. Some servers do not know the input yet.

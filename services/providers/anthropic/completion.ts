@@ -2,6 +2,7 @@ import type { ChatCompletion } from '../../../schemas/openai/chat-completions.ts
 import type { FunctionToolCall } from '../../../schemas/openai/chat-messages.ts'
 import { UpstreamError } from '../../shared/errors.ts'
 import { isObject, type JsonObject } from '../../shared/json.ts'
+import { readServiceTier } from '../report.ts'
 import { anthropicErrorIn } from './errors.ts'
 import { mapStopReason, refusalText } from './map-stop-reason.ts'
 import { toReasoningDetail, toExtraContent } from './thinking-signature.ts'
@@ -43,8 +44,16 @@ function usageOf (reported: unknown): Pick<ChatCompletion, 'usage'> {
 }
 
 /** The fields that every chunk of an answer repeats. */
-export function messageHead ({ id, model }: JsonObject): { id: string, created: number, model: string } {
-  return { id: `chatcmpl-${textOf(id)}`, created: Math.floor(Date.now() / 1000), model: textOf(model) }
+export function messageHead (
+  { id, model, usage }: JsonObject
+): Pick<ChatCompletion, 'id' | 'created' | 'model' | 'service_tier'> {
+  const tier = readServiceTier(isObject(usage) ? usage.service_tier : null)
+  return {
+    id: `chatcmpl-${textOf(id)}`,
+    created: Math.floor(Date.now() / 1000),
+    model: textOf(model),
+    ...(tier === null ? {} : { service_tier: tier })
+  }
 }
 
 interface Content { text: string, calls: FunctionToolCall[], thoughts: ThinkingBlock[] }

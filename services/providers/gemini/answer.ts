@@ -9,22 +9,35 @@ import { extraContent } from './signatures.ts'
 import { usageOf } from './usage.ts'
 
 /** The fields that every chunk of an answer repeats. `created` is in Unix seconds. */
-export interface Head { id: string, created: number, model: string }
+export type Head = Pick<ChatCompletion, 'id' | 'created' | 'model' | 'service_tier'>
 
-/** The head of an answer, from its first response; `model` is the fallback. */
-export function responseHead ({ responseId, modelVersion, createTime }: JsonObject, model: string): Head {
+/** What is known of an answer before its first response. */
+export interface AnswerOptions {
+  /** The fallback for responses that name none. */
+  model: string
+  /** Calls are returned as `function_call`. */
+  isLegacy: boolean
+  /** The service tier in OpenAI's words; null: not reported. */
+  serviceTier: string | null
+}
+
+/** The head of an answer, from its first response. */
+export function responseHead (
+  { responseId, modelVersion, createTime }: JsonObject, { model, serviceTier }: AnswerOptions
+): Head {
   const atMs = typeof createTime === 'string' ? Date.parse(createTime) : NaN
   return {
     id: `chatcmpl-${typeof responseId === 'string' && responseId !== '' ? responseId : randomUUID()}`,
     created: Math.floor((Number.isNaN(atMs) ? Date.now() : atMs) / 1000),
-    model: typeof modelVersion === 'string' && modelVersion !== '' ? modelVersion : model
+    model: typeof modelVersion === 'string' && modelVersion !== '' ? modelVersion : model,
+    ...(serviceTier === null ? {} : { service_tier: serviceTier })
   }
 }
 
 type Choice = ChatCompletion['choices'][number]
 
 /** A whole response as a chat completion. Throws UpstreamError when it has no candidates. */
-export function toChatCompletion (response: JsonObject, model: string, isLegacy: boolean): ChatCompletion {
+export function toChatCompletion (response: JsonObject, options: AnswerOptions): ChatCompletion {
   const candidates = readCandidates(response)
   const refusal = promptRefusal(response)
   if (candidates.length === 0 && refusal === null) {
@@ -32,11 +45,11 @@ export function toChatCompletion (response: JsonObject, model: string, isLegacy:
   }
   const usage = usageOf(response.usageMetadata)
   return {
-    ...responseHead(response, model),
+    ...responseHead(response, options),
     object: 'chat.completion',
     choices: candidates.length === 0
       ? [refusedChoice(refusal)]
-      : candidates.map(candidate => choiceOf(candidate, isLegacy)),
+      : candidates.map(candidate => choiceOf(candidate, options.isLegacy)),
     ...(usage === null ? {} : { usage })
   }
 }

@@ -2,18 +2,13 @@ import type { ChatCompletionChunk } from '../../../schemas/openai/chat-completio
 import type { CompletionUsage } from '../../../schemas/openai/usage.ts'
 import { UpstreamError } from '../../shared/errors.ts'
 import type { JsonObject } from '../../shared/json.ts'
-import { functionCallOf, responseHead, imageOf, isEmpty, toolCallOf, type Head } from './answer.ts'
+import {
+  functionCallOf, responseHead, imageOf, isEmpty, toolCallOf, type AnswerOptions, type Head
+} from './answer.ts'
 import { readCandidates, type CandidateContent } from './candidate.ts'
 import { mapFinishReason, promptRefusal } from './map-finish-reason.ts'
 import { extraContent } from './signatures.ts'
 import { usageOf } from './usage.ts'
-
-export interface ChunkOptions {
-  /** The fallback for responses that name none. */
-  model: string
-  /** Calls are returned as `function_call`. */
-  isLegacy: boolean
-}
 
 type Choice = ChatCompletionChunk['choices'][number]
 /** OpenAI's delta with the extensions that other gateways use. */
@@ -32,12 +27,12 @@ interface ChoiceState {
 export class ResponseChunks {
   /** The latest count; each response reports the total so far. */
   usage: CompletionUsage | null = null
-  readonly #options: ChunkOptions
+  readonly #options: AnswerOptions
   readonly #choices = new Map<number, ChoiceState>()
   #head: Head | null = null
   #promptRefusal: string | null = null
 
-  constructor (options: ChunkOptions) {
+  constructor (options: AnswerOptions) {
     this.#options = options
   }
 
@@ -47,7 +42,7 @@ export class ResponseChunks {
   }
 
   chunks (response: JsonObject): ChatCompletionChunk[] {
-    this.#head ??= responseHead(response, this.#options.model)
+    this.#head ??= responseHead(response, this.#options)
     this.#promptRefusal ??= promptRefusal(response)
     this.usage = usageOf(response.usageMetadata) ?? this.usage
     return readCandidates(response).flatMap(candidate => this.#grow(candidate))
@@ -124,7 +119,7 @@ export class ResponseChunks {
   }
 
   #chunk (choice?: Choice): ChatCompletionChunk {
-    const head = this.#head ?? responseHead({}, this.#options.model)
+    const head = this.#head ?? responseHead({}, this.#options)
     if (choice !== undefined) return { ...head, object: 'chat.completion.chunk', choices: [choice] }
     return { ...head, object: 'chat.completion.chunk', choices: [], usage: this.usage }
   }

@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from '../../shared/json.ts'
 import { isEventStream, maxAnswerBytes, notAStream, objectOf, parseAnswer } from '../../upstream/answer-body.ts'
 import { recordChoices } from '../generated-text.ts'
 import type { ChatAnswer, ChatApi, ChatCall, Upstream } from '../provider.ts'
-import { createReport, readUsage, recordUsage } from '../report.ts'
+import { createReport, readServiceTier, readUsage, recordUsage } from '../report.ts'
 import { toChatCompletion } from './answer.ts'
 import { geminiErrorIn, readGeminiError } from './errors.ts'
 import { createPartReader } from './media.ts'
@@ -38,11 +38,15 @@ export function createGemini ({ apiKey, headers, connection, download }: Upstrea
         await objectIn(exchange)
         throw notAStream()
       }
-      return { kind: 'chunks', chunks: readChunks(exchange, report, { model, isLegacy }), report }
+      const serviceTier = serviceTierIn(exchange)
+      report.serviceTier = serviceTier
+      return { kind: 'chunks', chunks: readChunks(exchange, report, { model, isLegacy, serviceTier }), report }
     }
     const exchange = await send('POST', `/${pathOf(model)}:generateContent`, signal, body)
-    const completion = toChatCompletion(await objectIn(exchange), model, isLegacy)
+    const serviceTier = serviceTierIn(exchange)
+    const completion = toChatCompletion(await objectIn(exchange), { model, isLegacy, serviceTier })
     report.model = completion.model
+    report.serviceTier = serviceTier
     const usage = readUsage(completion)
     if (usage === null) recordChoices(report, completion.choices)
     else recordUsage(report, usage, false)
@@ -63,6 +67,11 @@ export function createGemini ({ apiKey, headers, connection, download }: Upstrea
   }
 
   return { chat, models }
+}
+
+/** Source: ai.google.dev, "Priority inference". */
+function serviceTierIn ({ headers }: Exchange): string | null {
+  return readServiceTier(headers['x-gemini-service-tier'])
 }
 
 /** A model's path: `models/<name>`, or `tunedModels/<name>`. */

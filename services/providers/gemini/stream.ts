@@ -4,7 +4,8 @@ import { isObject, type JsonObject } from '../../shared/json.ts'
 import { EventSplitter, eventsIn } from '../../upstream/sse.ts'
 import { recordChunk } from '../generated-text.ts'
 import { readUsage, recordEnd, recordUsage, type StreamReport } from '../report.ts'
-import { ResponseChunks, type ChunkOptions } from './chunks.ts'
+import type { AnswerOptions } from './answer.ts'
+import { ResponseChunks } from './chunks.ts'
 import { geminiErrorIn } from './errors.ts'
 import { usageOf } from './usage.ts'
 import type { Exchange } from '../../upstream/exchange.ts'
@@ -18,7 +19,7 @@ const maxCommentBytes = 256 * 1024
  * ends before its candidates.
  */
 export async function * readChunks (
-  exchange: Exchange, report: StreamReport, options: ChunkOptions
+  exchange: Exchange, report: StreamReport, options: AnswerOptions
 ): AsyncGenerator<ChatCompletionChunk, void, undefined> {
   const maker = new ResponseChunks(options)
   for await (const response of responsesIn(exchange)) {

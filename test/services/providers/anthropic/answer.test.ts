@@ -34,6 +34,7 @@ t.test('a message is a completion', async t => {
     logprobs: null
   }])
   t.match(body.usage, { prompt_tokens: 25, completion_tokens: 15, total_tokens: 40 })
+  t.equal(body.service_tier, 'default', 'Anthropic calls it standard')
   t.equal(headers.get('x-tollgate-dropped-params'), null)
   const seen = server.requests.at(-1)
   t.match(seen?.headers, {

@@ -58,8 +58,10 @@ t.test('text becomes chunks: role, deltas, finish reason, usage', async t => {
     prompt_tokens: 2572,
     completion_tokens: 15,
     total_tokens: 2587,
-    prompt_tokens_details: { cached_tokens: 2000, cache_write_tokens: 100 }
+    prompt_tokens_details: { cached_tokens: 2000, cache_write_tokens: 100 },
+    cost: 0
   })
+  t.ok(chunks.every(chunk => chunk.service_tier === 'default'), 'Anthropic calls it standard')
   t.equal(last, '[DONE]')
 })
 
