@@ -54,6 +54,13 @@ export function isEventStream ({ headers }: Pick<Exchange, 'headers'>): boolean 
   return typeof type === 'string' && type.toLowerCase().startsWith('text/event-stream')
 }
 
+/** Whether a body begins as an event stream does; the network may have cut its first line. */
+export function looksLikeEvents (body: string): boolean {
+  const start = body.slice(0, 6)
+  return start !== '' &&
+    ['data:', 'event:', 'id:', 'retry:', ':'].some(name => start.startsWith(name) || name.startsWith(start))
+}
+
 /** The error of a stream request that was answered with something else. */
 export function notAStream (): UpstreamError {
   return new UpstreamError('bad_reply', 'yes', 'The provider answered a stream request without a stream.')

@@ -1,5 +1,5 @@
 import { UpstreamError } from '../../shared/errors.ts'
-import { isEventStream, maxAnswerBytes, notAStream } from '../../upstream/answer-body.ts'
+import { isEventStream, looksLikeEvents, maxAnswerBytes, notAStream } from '../../upstream/answer-body.ts'
 import type { Exchange } from '../../upstream/exchange.ts'
 import { doneEvent, EventSplitter, eventsIn } from '../../upstream/sse.ts'
 import type { EventSink, EventStream } from '../provider.ts'
@@ -87,13 +87,6 @@ async function firstBytes (chunks: AsyncIterator<Buffer>): Promise<Buffer> {
     const start = value.findIndex((byte: number) => byte > 0x20)
     if (start !== -1) return value.subarray(start)
   }
-}
-
-/** Whether a body begins as an event stream does; the network may have cut its first line. */
-export function looksLikeEvents (body: string): boolean {
-  const start = body.slice(0, 6)
-  return start !== '' &&
-    ['data:', 'event:', 'id:', 'retry:', ':'].some(name => start.startsWith(name) || name.startsWith(start))
 }
 
 /** Writes the rest of a stream to a sink without a promise per piece. */
