@@ -87,7 +87,7 @@ type DeploymentEntry = Parsed<typeof DeploymentEntry>
 
 const CapabilitiesEntry = Type.Object({
   tools: Type.Optional(flag('Calls tools. Default: as in the catalogue, else false.')),
-  vision: Type.Optional(flag('Accepts images. Default: as in the catalogue, else false.')),
+  vision: Type.Optional(flag('Accepts images. Default: as in the catalogue, else true for video models, false for others.')),
   audio: Type.Optional(flag('Accepts audio. Default: as in the catalogue, else false.')),
   files: Type.Optional(flag('Accepts files such as PDF. Default: as in the catalogue, else false.')),
   json_schema: Type.Optional(flag(

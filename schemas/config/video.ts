@@ -4,7 +4,9 @@ import { flag, milliseconds, oneOf, strict, usd, type Known, type Parsed } from 
 const videoSize = Type.String({ pattern: '^[1-9]\\d{1,4}x[1-9]\\d{1,4}$', examples: ['1280x720'] })
 
 const VideoPriceEntry = Type.Object({
-  size: Type.Optional(Type.String({ ...videoSize, description: 'Only videos of this size.' })),
+  size: Type.Optional(Type.String({
+    ...videoSize, description: 'Only videos with about as many pixels, of any shape.'
+  })),
   audio: Type.Optional(flag('Only videos with audio, or only those without.')),
   second: usd('second of video')
 }, { ...strict, description: 'A price for videos of one kind.' })
@@ -25,10 +27,17 @@ export const VideoEntry = Type.Object({
   sizes: Type.Optional(Type.Array(videoSize, {
     minItems: 1, maxItems: 100, description: 'Supported sizes. Default: any.'
   })),
+  default_size: Type.Optional(Type.String({
+    ...videoSize,
+    description: 'Size of a video for which the client requests none. Default: the provider\'s usual one, if it is ' +
+      'among `sizes`, else the first of them.'
+  })),
   aspect_ratios: Type.Optional(Type.Array(Type.String({ pattern: '^\\d{1,3}:\\d{1,3}$' }), {
     minItems: 1, maxItems: 100, description: 'Supported aspect ratios. Default: any.'
   })),
   audio: Type.Optional(flag('Generates audio on request. Default: as in the catalogue, else true.')),
+  default_audio: Type.Optional(flag('Whether a video has audio if the client does not say. Default: false, except for ' +
+    'models that always generate it.')),
   first_frame: Type.Optional(flag('Accepts a first frame. Default: as in the catalogue, else the capability `vision`.')),
   last_frame: Type.Optional(flag('Accepts a last frame. Default: as in the catalogue, else false.')),
   prices: Type.Optional(Type.Array(VideoPriceEntry, {

@@ -24,8 +24,10 @@ export const unknownVideo: VideoAbilities = {
   defaultSeconds: null,
   maxSeconds: null,
   sizes: null,
+  defaultSize: null,
   aspectRatios: null,
   audio: true,
+  defaultAudio: null,
   firstFrame: null,
   lastFrame: false,
   prices: []

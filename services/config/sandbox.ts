@@ -47,8 +47,10 @@ export function sandboxModels (provider: string): ModelConfig[] {
       defaultSeconds: 4,
       maxSeconds: 8,
       sizes: ['640x360', '360x640', '480x480', '320x180', '1280x720'],
+      defaultSize: null,
       aspectRatios: ['16:9', '9:16', '1:1'],
       audio: false,
+      defaultAudio: null,
       firstFrame: true,
       lastFrame: true,
       prices: []

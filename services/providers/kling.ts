@@ -3,7 +3,7 @@ import { UpstreamError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { bearerAuth, createVideoClient } from './video-jobs/client.ts'
 import { objectField, textOrNull } from './video-jobs/errors.ts'
-import { aspectRatioFor, withoutNulls, frameUrlOrBase64, resolutionFor } from './video-jobs/fields.ts'
+import { aspectRatioFor, frameUrlOrBase64, refuseRatio, refuseSeed, resolutionFor, withoutNulls } from './video-jobs/fields.ts'
 import type { VideoProvider, VideoTask } from './provider-video.ts'
 import type { Upstream } from './provider.ts'
 import { createVideoProvider, readJobHandle, type VideoDialect } from './video-jobs/dialect.ts'
@@ -34,7 +34,7 @@ const codes = {
  * Kling. The submit key is sent as the task's external id, which is unique per account: a second submit is
  * rejected, and the first task can be found by it. The API key is a bearer token, or `<access key>:<secret
  * key>`, from which each request derives a short-lived token. Source: Kling AI API; vercel/ai,
- * packages/klingai.
+ * packages/klingai, 23 Nov 2026.
  */
 export function createKlingVideos (upstream: Upstream): VideoProvider {
   const client = createVideoClient(upstream, { auth: tokenAuth, codes, errorIn })
@@ -75,10 +75,25 @@ function handleOf (id: string, task: VideoTask): string {
   return `${actionOf(task)}/${encodeURIComponent(id)}`
 }
 
+/** The master models have no modes. */
+function resolutionsOf (model: string): readonly ('720p' | '1080p')[] {
+  if (!model.endsWith('-master')) return ['720p', '1080p']
+  return model === 'kling-v2-master' ? ['720p'] : ['1080p']
+}
+
+const statesSound = (model: string): boolean => !/^kling-v(1|2-(master|1|5))/.test(model)
+
 const dialect: VideoDialect = {
+  choices: model => ({
+    seconds: 5,
+    size: resolutionsOf(model)[0] === '1080p' ? '1920x1080' : '1280x720',
+    sound: statesSound(model) ? 'stated' : 'never'
+  }),
   submit (task) {
+    refuseSeed(task)
     const hasFrame = actionOf(task) === 'image2video'
-    const resolution = resolutionFor(task, ['720p', '1080p'])
+    const resolutions = resolutionsOf(task.model)
+    const mode = resolutionFor(task, resolutions) === '1080p' ? 'pro' : 'std'
     return {
       path: `/videos/${actionOf(task)}`,
       body: withoutNulls({
@@ -86,10 +101,10 @@ const dialect: VideoDialect = {
         prompt: task.prompt,
         image: frameUrlOrBase64(task.firstFrame),
         image_tail: frameUrlOrBase64(task.lastFrame),
-        mode: resolution && (resolution === '1080p' ? 'pro' : 'std'),
-        duration: task.seconds === null ? null : String(task.seconds),
-        aspect_ratio: hasFrame ? null : aspectRatioFor(task, ['16:9', '9:16', '1:1']),
-        sound: task.audio === null ? null : task.audio ? 'on' : 'off',
+        mode: resolutions.length === 1 ? null : mode,
+        duration: String(task.seconds),
+        aspect_ratio: hasFrame ? refuseRatio(task) : aspectRatioFor(task, ['16:9', '9:16', '1:1']),
+        sound: statesSound(task.model) ? (task.audio ? 'on' : 'off') : null,
         external_task_id: task.submitKey
       })
     }

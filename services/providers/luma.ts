@@ -1,29 +1,19 @@
 import { createVideoClient } from './video-jobs/client.ts'
 import { objectField, textOrNull } from './video-jobs/errors.ts'
-import { aspectRatioFor, withoutNulls, frameHttpUrl, resolutionFor } from './video-jobs/fields.ts'
+import { aspectRatioFor, withoutNulls, frameHttpUrl, refuseSeed, resolutionFor } from './video-jobs/fields.ts'
 import type { FrameImage, VideoProvider, VideoTask } from './provider-video.ts'
 import type { Upstream } from './provider.ts'
 import { createVideoProvider } from './video-jobs/dialect.ts'
 
 const ratios = ['1:1', '16:9', '9:16', '4:3', '3:4', '21:9', '9:21']
 
-/** Luma's Dream Machine. It accepts images as URLs only. Source: npm lumaai 1.19. */
+/** Luma's Dream Machine. It accepts images as URLs only. Source: npm lumaai 1.19.1, 23 Nov 2026. */
 export function createLumaVideos (upstream: Upstream): VideoProvider {
   const client = createVideoClient(upstream)
   return createVideoProvider(client, {
     frameFormat: 'url',
-    submit: task => ({
-      path: '/generations/video',
-      body: withoutNulls({
-        generation_type: 'video',
-        model: task.model,
-        prompt: task.prompt,
-        duration: task.seconds === null ? null : `${task.seconds}s`,
-        aspect_ratio: aspectRatioFor(task, ratios),
-        resolution: resolutionFor(task, ['540p', '720p', '1080p', '4k']),
-        keyframes: keyframesOf(task)
-      })
-    }),
+    choices: () => ({ seconds: 5, size: '1280x720', sound: 'never' }),
+    submit: task => ({ path: '/generations/video', body: bodyOf(task) }),
     pollPath: handle => `/generations/${handle}`,
     states: { queued: 'queued', dreaming: 'running', completed: 'succeeded', failed: 'failed' },
     read: answer => ({
@@ -32,6 +22,19 @@ export function createLumaVideos (upstream: Upstream): VideoProvider {
       error: { code: null, message: textOrNull(answer.failure_reason) }
     }),
     cancel: handle => ({ method: 'DELETE', path: `/generations/${handle}` })
+  })
+}
+
+function bodyOf (task: VideoTask) {
+  refuseSeed(task)
+  return withoutNulls({
+    generation_type: 'video',
+    model: task.model,
+    prompt: task.prompt,
+    duration: `${task.seconds}s`,
+    aspect_ratio: aspectRatioFor(task, ratios),
+    resolution: resolutionFor(task, ['540p', '720p', '1080p', '4k']),
+    keyframes: keyframesOf(task)
   })
 }
 

@@ -1,8 +1,10 @@
 import { isObject } from '../shared/json.ts'
 import { createVideoClient } from './video-jobs/client.ts'
 import { readErrorDetail, objectField, textOrNull } from './video-jobs/errors.ts'
-import { aspectRatioFor, commonAspectRatios, contentParts, resolutionFor, withoutNulls } from './video-jobs/fields.ts'
-import type { VideoProvider } from './provider-video.ts'
+import {
+  aspectRatioFor, commonAspectRatios, contentParts, refuseRatio, refuseSeed, resolutionFor, withoutNulls
+} from './video-jobs/fields.ts'
+import type { VideoProvider, VideoTask } from './provider-video.ts'
 import type { Upstream } from './provider.ts'
 import { createVideoProvider } from './video-jobs/dialect.ts'
 
@@ -16,21 +18,12 @@ const codes = {
   2049: 'auth'
 } as const
 
-/** MiniMax's second video API. Source: npm @ai-sdk/minimax 3. */
+/** MiniMax's second video API; it has no field for audio. Source: npm @ai-sdk/minimax 3.0.45, 23 Nov 2026. */
 export function createMiniMaxVideos (upstream: Upstream): VideoProvider {
   const client = createVideoClient(upstream, { codes, errorIn })
   return createVideoProvider(client, {
-    submit: task => ({
-      path: '/video_generation',
-      body: withoutNulls({
-        model: task.model,
-        content: contentParts(task),
-        resolution: resolutionFor(task, task.model === 'MiniMax-H3-Max' ? ['480P', '768P'] : ['768P', '2K']),
-        duration: task.seconds,
-        // The first frame determines the aspect ratio.
-        ratio: task.firstFrame === null ? aspectRatioFor(task, commonAspectRatios) : null
-      })
-    }),
+    choices: model => ({ seconds: 5, size: isMax(model) ? '1366x768' : '2560x1440', sound: 'always' }),
+    submit: task => ({ path: '/video_generation', body: bodyOf(task) }),
     jobId: answer => answer.task_id,
     pollPath: handle => `/query/video_generation/${handle}`,
     read (answer) {
@@ -43,6 +36,19 @@ export function createMiniMaxVideos (upstream: Upstream): VideoProvider {
         error: readErrorDetail(task.error)
       }
     }
+  })
+}
+
+const isMax = (model: string): boolean => model === 'MiniMax-H3-Max'
+
+function bodyOf (task: VideoTask) {
+  refuseSeed(task)
+  return withoutNulls({
+    model: task.model,
+    content: contentParts(task),
+    resolution: resolutionFor(task, isMax(task.model) ? ['480P', '768P'] : ['768P', '2K']),
+    duration: task.seconds,
+    ratio: task.firstFrame === null ? aspectRatioFor(task, commonAspectRatios) : refuseRatio(task)
   })
 }
 

@@ -1,17 +1,29 @@
 import type { UpstreamError } from '../shared/errors.ts'
 import type { Exchange } from '../upstream/exchange.ts'
 
-/** One video to generate. Length, size and frames are already checked against the model. */
-export interface VideoTask {
-  model: string
+/** What changes the price of a video: made before it is priced, and stated in the request to the provider. */
+export interface PricedChoices {
+  seconds: number
+  /** In pixels; a provider of resolutions by name gets the name of its number of pixels. */
+  size: VideoSize
+  audio: boolean
+}
+
+export interface VideoSize { width: number, height: number }
+
+/** What no price depends on. Null: the provider's default. */
+interface FreeChoices {
   prompt: string
-  /** Null: the provider's default; so for all that follows. */
-  seconds: number | null
-  size: { width: number, height: number } | null
-  /** `<width>:<height>`, e.g. `16:9`. */
+  /** Whether the client asked for the size, so that its shape is a wish too. */
+  isSizeAsked: boolean
+  /** As asked for: `<width>:<height>`, e.g. `16:9`. */
   aspectRatio: string | null
   seed: number | null
-  audio: boolean | null
+}
+
+/** One video to generate. Length, size and frames are already checked against the model. */
+export interface VideoTask extends PricedChoices, FreeChoices {
+  model: string
   firstFrame: FrameImage | null
   lastFrame: FrameImage | null
   /** Idempotency key: unique per job, and the same when it is resubmitted. */
@@ -22,6 +34,15 @@ export interface VideoTask {
 
 /** An image as the client sent it: an https URL, or the bytes of a data URL. */
 export type FrameImage = { url: string } | { bytes: Uint8Array, mime: string }
+
+/** What a request for a model states where neither the client nor the configuration has chosen. */
+export interface VideoChoices {
+  seconds: number
+  /** `<width>x<height>` */
+  size: string
+  /** Whether the request states it; else every video has sound, or none. */
+  sound: 'stated' | 'always' | 'never'
+}
 
 /** Shortest and longest wait between polls, and when to give a job up, in ms. */
 export interface Polling { minMs: number, maxMs: number, deadlineMs: number }
@@ -62,6 +83,11 @@ export interface VideoProvider {
   readonly submitsOnce: boolean
   /** The only form of frame images it accepts; absent: both. */
   readonly frameFormat?: 'url' | 'bytes'
+  choices (model: string): VideoChoices
+  /**
+   * Throws UpstreamError `bad_request`, with the name of a wish that a request cannot state. Nothing is sent.
+   */
+  check (task: VideoTask): void
   submit (task: VideoTask, signal: AbortSignal): Promise<{ handle: string }>
   poll (handle: string, signal: AbortSignal): Promise<VideoState>
   /** Resolves also if the job has ended. Only for jobs without a client: some providers delete the video. */
@@ -71,13 +97,11 @@ export interface VideoProvider {
 }
 
 /** The request as stored with the job; frames are https or data URLs. */
-export interface JobTask {
-  prompt: string
-  seconds: number | null
-  size: { width: number, height: number } | null
-  aspectRatio: string | null
-  seed: number | null
-  audio: boolean | null
+export interface JobTask extends PricedChoices, FreeChoices {
   firstFrame: string | null
   lastFrame: string | null
 }
+
+/** What a client asks for; null: nothing. */
+export type VideoWish = Omit<JobTask, keyof PricedChoices | 'isSizeAsked'> &
+  { [Key in keyof PricedChoices]: PricedChoices[Key] | null }

@@ -9,11 +9,16 @@ const codes = {
   AuthenticationError: 'auth', AccountOverdueError: 'quota', ModelNotOpen: 'not_found', ServerOverloaded: 'overloaded'
 } as const
 
-/** Seedance at BytePlus or Volcengine. Source: npm @ai-sdk/bytedance. */
+/** Seedance at BytePlus or Volcengine. Source: vercel/ai, packages/bytedance, 23 Nov 2026. */
 export function createSeedanceVideos (upstream: Upstream): VideoProvider {
   const client = createVideoClient(upstream, { codes })
   const tasks = '/contents/generations/tasks'
   return createVideoProvider(client, {
+    choices: model => ({
+      seconds: 5,
+      size: /-1-0-pro/.test(model) ? '1920x1080' : '1280x720',
+      sound: isSilent(model) ? 'never' : 'stated'
+    }),
     submit: task => ({
       path: tasks,
       body: withoutNulls({
@@ -23,7 +28,7 @@ export function createSeedanceVideos (upstream: Upstream): VideoProvider {
         resolution: resolutionFor(task, ['480p', '720p', '1080p']),
         duration: task.seconds,
         seed: task.seed,
-        generate_audio: task.audio,
+        generate_audio: isSilent(task.model) ? null : task.audio,
         watermark: false
       })
     }),
@@ -38,3 +43,5 @@ export function createSeedanceVideos (upstream: Upstream): VideoProvider {
     cancel: handle => ({ method: 'DELETE', path: `${tasks}/${handle}` })
   })
 }
+
+const isSilent = (model: string): boolean => model.includes('seedance-1-0')

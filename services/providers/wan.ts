@@ -1,8 +1,11 @@
 import type { JsonObject } from '../shared/json.ts'
 import { createVideoClient } from './video-jobs/client.ts'
 import { readErrorDetail, objectField } from './video-jobs/errors.ts'
-import { aspectRatioFor, withoutNulls, frameUrl, resolutionFor, formatVideoSize, commonAspectRatios } from './video-jobs/fields.ts'
-import type { VideoProvider, VideoTask } from './provider-video.ts'
+import {
+  aspectRatioFor, commonAspectRatios, frameUrl, refuseLastFrame, refuseRatio, resolutionFor, sizeAmong,
+  withoutNulls
+} from './video-jobs/fields.ts'
+import type { VideoChoices, VideoProvider, VideoTask } from './provider-video.ts'
 import type { Upstream } from './provider.ts'
 import { createVideoProvider } from './video-jobs/dialect.ts'
 
@@ -15,10 +18,14 @@ const codes = {
   ModelNotFound: 'not_found'
 } as const
 
-/** Wan at Alibaba's Model Studio. Only queued tasks can be cancelled. Source: npm @ai-sdk/alibaba 2. */
+/**
+ * Wan at Alibaba's Model Studio. Only queued tasks can be cancelled. Source: npm @ai-sdk/alibaba 2.0.58, 23
+ * Nov 2026.
+ */
 export function createWanVideos (upstream: Upstream): VideoProvider {
   const client = createVideoClient(upstream, { codes })
   return createVideoProvider(client, {
+    choices: model => ({ seconds: 5, size: '1280x720', sound: soundOf(model) }),
     submit: task => ({
       path: '/services/aigc/video-generation/video-synthesis',
       headers: { 'x-dashscope-async': 'enable' },
@@ -53,19 +60,34 @@ export function createWanVideos (upstream: Upstream): VideoProvider {
 /** Models up to 2.6 take one image or, without it, a size in pixels. */
 const isLegacy = (model: string): boolean => /^wan(x?2\.[0-6]|x)/.test(model)
 
+/** The field `audio` is that of 2.6 with pictures, and of 3; from 2.5 on, all others have sound. */
+function soundOf (model: string): VideoChoices['sound'] {
+  if (/^wan(x|2\.[0-4])/.test(model)) return 'never'
+  return /^wan(2\.6-(i2v|r2v)|[3-9])/.test(model) ? 'stated' : 'always'
+}
+
+const audioOf = ({ model, audio }: VideoTask): boolean | null => soundOf(model) === 'stated' ? audio : null
+
+const legacySizes = [
+  '832*480', '480*832', '624*624', '1280*720', '720*1280', '960*960', '1088*832', '832*1088', '1920*1080',
+  '1080*1920', '1440*1440', '1632*1248', '1248*1632'
+]
+
 function legacyBody (task: VideoTask): JsonObject {
-  const { prompt, firstFrame, seconds, seed, audio } = task
+  refuseLastFrame(task)
+  const { prompt, firstFrame, seconds, seed } = task
+  if (firstFrame !== null) refuseRatio(task)
   const sizeFields = firstFrame === null
-    ? { size: formatVideoSize(task, '*') }
+    ? { size: sizeAmong(task, legacySizes) }
     : { resolution: resolutionFor(task, ['480P', '720P', '1080P']) }
   return {
     input: withoutNulls({ prompt, img_url: frameUrl(firstFrame) }),
-    parameters: withoutNulls({ ...sizeFields, duration: seconds, seed, audio })
+    parameters: withoutNulls({ ...sizeFields, duration: seconds, seed, audio: audioOf(task) })
   }
 }
 
 function body (task: VideoTask): JsonObject {
-  const { prompt, firstFrame, lastFrame, seconds, seed, audio, model } = task
+  const { prompt, firstFrame, lastFrame, seconds, seed, model } = task
   const media = [
     firstFrame && { type: 'first_frame', url: frameUrl(firstFrame) },
     lastFrame && { type: 'last_frame', url: frameUrl(lastFrame) }
@@ -77,8 +99,7 @@ function body (task: VideoTask): JsonObject {
       ratio: aspectRatioFor(task, commonAspectRatios.slice(0, 5)),
       duration: seconds,
       seed,
-      // 2.7 always generates audio and has no such parameter.
-      audio: model.startsWith('wan2.7') ? null : audio
+      audio: audioOf(task)
     })
   }
 }

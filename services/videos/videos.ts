@@ -14,7 +14,8 @@ import { bodyHashOf } from './dedupe.ts'
 import { startLongPoll, type LongPoll } from './long-poll.ts'
 import type { Job, JobCandidate } from './job.ts'
 import { priceOf } from '../billing/video-price.ts'
-import { readTask } from './request.ts'
+import { makeChoices } from './choices.ts'
+import { readWish } from './request.ts'
 import type { JobRows } from './rows.ts'
 import type { Models } from '../models/models.ts'
 import type { Store } from '../store/store.ts'
@@ -60,15 +61,15 @@ export function createVideos (context: VideosContext) {
     const resolved = context.models.resolveVideos(request.model).find(({ model }) => mayUse(model.id))
     if (resolved === undefined) throw GatewayError.modelNotFound(request.model)
     const { model, asked } = planFor({ kind: 'video', model: resolved.model.id, fallbacks: [], mayUse }, context.catalogue)
-    setCandidate(trace, asked[0])
-    const task = readTask(request, model)
+    const { task, able } = makeChoices(readWish(request, model), model, asked)
+    setCandidate(trace, able[0])
     return {
       payer,
       model: model.id,
-      candidates: asked.map(toJobCandidate),
+      candidates: able.map(toJobCandidate),
       task,
       price: priceOf(model, task),
-      deadlineMs: Math.max(...asked.map(({ provider }) => provider.videos.polling.deadlineMs)),
+      deadlineMs: Math.max(...able.map(({ provider }) => provider.videos.polling.deadlineMs)),
       identity: { key: idempotencyKey, retryCount, bodyHash: bodyHashOf(model.id, task) },
       baseUrl,
       signal

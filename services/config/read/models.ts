@@ -42,16 +42,20 @@ function readModel (
   if (video?.defaultSeconds != null && videoAbilities?.seconds?.includes(video.defaultSeconds) === false) {
     document.report([...path, 'video', 'default_seconds'], 'is not one of the supported lengths')
   }
+  if (video?.defaultSize != null && videoAbilities?.sizes?.includes(video.defaultSize) === false) {
+    document.report([...path, 'video', 'default_size'], 'is not one of the supported sizes')
+  }
+  const kind = own.kind ?? known?.kind ?? 'chat'
   const knownPrice = deployments.find(({ price }) => price != null)?.price ?? known?.price ?? null
   return {
     ...own,
-    kind: own.kind ?? known?.kind ?? 'chat',
+    kind,
     deployments,
     price: price === null ? knownPrice : readPrice(price, known?.price ?? null),
     ...(cost !== null && { cost: readPrice(cost, null) }),
     contextWindow: own.contextWindow ?? known?.contextWindow ?? null,
     maxOutput: own.maxOutput ?? known?.maxOutput ?? null,
-    capabilities: complete(capabilities ?? unsaid, known?.capabilities ?? textOnly),
+    capabilities: complete(capabilities ?? unsaid, known?.capabilities ?? { ...textOnly, vision: kind === 'video' }),
     images: readImages(images, known?.images, price !== null),
     video: videoAbilities,
     quality: { ...item.quality },

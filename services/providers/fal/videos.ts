@@ -2,18 +2,25 @@ import { UpstreamError } from '../../shared/errors.ts'
 import type { JsonObject } from '../../shared/json.ts'
 import { createVideoClient, type VideoClient } from '../video-jobs/client.ts'
 import { readErrorDetail, objectField } from '../video-jobs/errors.ts'
-import { aspectRatioFor, withoutNulls, frameUrl, resolutionFor, commonAspectRatios } from '../video-jobs/fields.ts'
+import { usualChoices } from '../video-jobs/choices.ts'
+import {
+  aspectRatioFor, commonAspectRatios, frameUrl, refuseRatio, resolutionFor, withoutNulls, type ResolutionName
+} from '../video-jobs/fields.ts'
 import type { VideoProvider, VideoTask } from '../provider-video.ts'
 import type { Upstream } from '../provider.ts'
 import { createVideoProvider, type JobStatus } from '../video-jobs/dialect.ts'
 
 const codes = { content_policy_violation: 'moderated' } as const
 
-/** Fal's queue; a model is a path. Source: npm @fal-ai/client 1.10, docs.fal.ai. */
+/**
+ * Fal's queue; a model is a path. Source: npm @fal-ai/client 1.10.1 and fal.ai/docs/model-api-reference, 23
+ * Nov 2026.
+ */
 export function createFalVideos (upstream: Upstream): VideoProvider {
   const client = createVideoClient(upstream, { auth: apiKey => ({ authorization: `Key ${apiKey}` }), codes })
   return createVideoProvider(client, {
     polling: { minMs: 1_000, maxMs: 10_000 },
+    choices: model => ({ ...usualChoices(model), ...fieldsOf(model).choices }),
     submit: task => ({ path: `/${modelPath(task.model)}`, body: bodyOf(task) }),
     jobId: answer => answer.request_id,
     handle: (id, task) => `${appPath(task.model)}/requests/${encodeURIComponent(id)}`,
@@ -43,26 +50,74 @@ async function resultOf (handle: string, client: VideoClient, signal: AbortSigna
 
 const isFinal = ({ kind }: UpstreamError): boolean => ['bad_request', 'moderated', 'too_large'].includes(kind)
 
-interface ModelFields { model: RegExp, duration?: (seconds: number) => string | number, last?: string }
+interface ModelFields {
+  model: RegExp
+  /** Names of the first and the last frame. */
+  frames?: readonly [string, string]
+  duration?: (seconds: number) => string | number
+  /** One name: the model's path decides, and no field states it. */
+  resolutions?: readonly ResolutionName[]
+  choices?: { size: string }
+  /** Models without a field: the video has the shape of its frame. */
+  hasRatio?: boolean
+}
 
-/** Differences between the models' fields; the first match applies. Source: the models' pages. */
+const inSeconds = (seconds: number): string => `${seconds}s`
+const fullHd = { size: '1920x1080' }
+
+/**
+ * Differences between the models' fields; the first match applies. Source: the models' pages, 23 Nov 2026.
+ */
 const fieldsByModel: readonly ModelFields[] = [
-  { model: /veo|luma/, duration: seconds => `${seconds}s` },
-  { model: /sora|ltx/, duration: seconds => seconds },
-  { model: /kling/, last: 'tail_image_url' }
+  {
+    model: /veo.*first-last-frame/,
+    duration: inSeconds,
+    resolutions: ['720p', '1080p', '4k'],
+    frames: ['first_frame_url', 'last_frame_url']
+  },
+  { model: /veo/, duration: inSeconds, resolutions: ['720p', '1080p', '4k'] },
+  { model: /luma/, duration: inSeconds, resolutions: ['540p', '720p', '1080p'] },
+  { model: /sora/, duration: seconds => seconds, resolutions: ['720p', '1080p'] },
+  { model: /ltx/, duration: seconds => seconds, resolutions: ['1080p', '1440p', '2160p'] },
+  ...klingFields(/v2\.6|v3/, ['start_image_url', 'end_image_url']),
+  ...klingFields(/o[13]/, ['image_url', 'end_image_url']),
+  ...klingFields(/(?:)/, ['image_url', 'tail_image_url']),
+  { model: /hailuo-02\/standard/, resolutions: ['512P', '768P'] },
+  { model: /hailuo.*pro/, resolutions: ['1080p'], choices: fullHd, hasRatio: false },
+  { model: /hailuo|minimax/, resolutions: ['768p'], hasRatio: false }
 ]
 
+/** Kling's tier is a part of the path, and its image-to-video has no aspect ratio. */
+function klingFields (version: RegExp, frames: readonly [string, string]): ModelFields[] {
+  const of = (rest: string) => new RegExp(`kling.*(${version.source})${rest}`)
+  return [
+    { model: of('.*(pro|master).*image-to-video'), frames, resolutions: ['1080p'], choices: fullHd, hasRatio: false },
+    { model: of('.*(pro|master)'), frames, resolutions: ['1080p'], choices: fullHd },
+    { model: of('.*image-to-video'), frames, resolutions: ['720p'], hasRatio: false },
+    { model: of(''), frames, resolutions: ['720p'] }
+  ]
+}
+
+const fieldsOf = (name: string): Partial<ModelFields> =>
+  fieldsByModel.find(({ model }) => model.test(name)) ?? {}
+
 function bodyOf (task: VideoTask): JsonObject {
-  const { duration = String, last = 'end_image_url' } = fieldsByModel.find(({ model }) => model.test(task.model)) ?? {}
+  const {
+    frames: [first, last] = ['image_url', 'end_image_url'],
+    duration = String,
+    resolutions = ['480p', '720p', '1080p', '4k'],
+    hasRatio = true
+  } = fieldsOf(task.model)
+  const resolution = resolutionFor(task, resolutions)
   return withoutNulls({
     prompt: task.prompt,
-    image_url: frameUrl(task.firstFrame),
+    [first]: frameUrl(task.firstFrame),
     [last]: frameUrl(task.lastFrame),
-    duration: task.seconds === null ? null : duration(task.seconds),
-    aspect_ratio: aspectRatioFor(task, commonAspectRatios),
-    resolution: resolutionFor(task, ['480p', '720p', '1080p', '4k']),
+    duration: duration(task.seconds),
+    aspect_ratio: hasRatio ? aspectRatioFor(task, commonAspectRatios) : refuseRatio(task),
+    resolution: resolutions.length === 1 ? null : resolution,
     seed: task.seed,
-    generate_audio: task.audio
+    generate_audio: usualChoices(task.model).sound === 'stated' ? task.audio : null
   })
 }
 

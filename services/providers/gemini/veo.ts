@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from '../../shared/json.ts'
 import { createVideoClient, type VideoClient } from '../video-jobs/client.ts'
 import { readErrorDetail, objectField, textOrNull, type ProviderErrorDetail } from '../video-jobs/errors.ts'
 import { aspectRatioFor, withoutNulls, frameBytes, resolutionFor } from '../video-jobs/fields.ts'
-import type { FrameImage, VideoFile, VideoProvider } from '../provider-video.ts'
+import type { FrameImage, VideoFile, VideoProvider, VideoTask } from '../provider-video.ts'
 import type { Upstream } from '../provider.ts'
 import { createVideoProvider } from '../video-jobs/dialect.ts'
 
@@ -12,13 +12,16 @@ const codes = {
 
 /**
  * Google's Veo through the Gemini API: a long-running operation. Images are sent as bytes; the video is
- * fetched with the key, which is sent to the provider's own origin only. Source: npm @ai-sdk/google 4.
+ * fetched with the key, which is sent to the provider's own origin only. Of audio
+ * the Gemini API has no field: models from Veo 3 on always make it. Source: npm @google/genai 3.1.0 and
+ * @ai-sdk/google 4.0.121, 23 Nov 2026.
  */
 export function createVeoVideos (upstream: Upstream): VideoProvider {
   const api = createVideoClient(upstream, { auth: apiKey => ({ 'x-goog-api-key': apiKey }), codes })
   return createVideoProvider(api, {
     polling: { minMs: 5_000 },
     frameFormat: 'bytes',
+    choices: model => ({ seconds: 8, size: '1280x720', sound: isSilent(model) ? 'never' : 'always' }),
     submit: task => ({
       path: `/models/${encodeURIComponent(task.model)}:predictLongRunning`,
       body: {
@@ -28,7 +31,7 @@ export function createVeoVideos (upstream: Upstream): VideoProvider {
         parameters: withoutNulls({
           sampleCount: 1,
           aspectRatio: aspectRatioFor(task, ['16:9', '9:16']),
-          resolution: resolutionFor(task, ['720p', '1080p', '4k']),
+          resolution: resolutionOf(task),
           durationSeconds: task.seconds,
           seed: task.seed
         })
@@ -47,6 +50,15 @@ export function createVeoVideos (upstream: Upstream): VideoProvider {
       return { status: 'done', files, error: filteredIn(answer) }
     }
   })
+}
+
+const isSilent = (model: string): boolean => model.startsWith('veo-2')
+
+/** Veo 2 makes 720p only, and has no field for it. */
+function resolutionOf (task: VideoTask) {
+  if (!isSilent(task.model)) return resolutionFor(task, ['720p', '1080p', '4k'])
+  resolutionFor(task, ['720p'])
+  return null
 }
 
 function imageOf (picture: FrameImage | null) {

@@ -1,23 +1,33 @@
 import { createVideoClient } from '../video-jobs/client.ts'
 import { readErrorDetail, objectField } from '../video-jobs/errors.ts'
-import { withoutNulls, frameUrl, formatVideoSize } from '../video-jobs/fields.ts'
+import { usualChoices } from '../video-jobs/choices.ts'
+import { aspectRatioFor, formatVideoSize, frameUrl, resolutionFor, withoutNulls } from '../video-jobs/fields.ts'
 import type { FrameImage, VideoProvider, VideoTask } from '../provider-video.ts'
 import type { Upstream } from '../provider.ts'
 import { createVideoProvider } from '../video-jobs/dialect.ts'
 import { reportedCost } from '../report.ts'
 
-/** OpenRouter's `/videos`: many providers' models in one form. Source: npm @openrouter/sdk 1.3. */
+const ratios = ['16:9', '9:16', '1:1', '4:3', '3:4', '3:2', '2:3', '21:9', '9:21']
+const resolutions = ['480p', '720p', '768p', '1080p', '2K', '4K'] as const
+
+/**
+ * OpenRouter's `/videos`: many providers' models in one form. Source: npm @openrouter/sdk 1.3.19, 23 Nov
+ * 2026.
+ */
 export function createOpenRouterVideos (upstream: Upstream): VideoProvider {
   const api = createVideoClient(upstream)
   return createVideoProvider(api, {
+    choices: model => ({ ...usualChoices(model), sound: 'stated' }),
     submit: task => ({
       path: '/videos',
       body: withoutNulls({
         model: task.model,
         prompt: task.prompt,
         duration: task.seconds,
-        size: formatVideoSize(task, 'x'),
-        aspect_ratio: task.size === null ? task.aspectRatio : null,
+        // Without `size`, a video from a picture may have the picture's shape.
+        ...(task.isSizeAsked
+          ? { size: formatVideoSize(task, 'x') }
+          : { resolution: resolutionFor(task, resolutions), aspect_ratio: aspectRatioFor(task, ratios) }),
         seed: task.seed,
         generate_audio: task.audio,
         frame_images: framesOf(task)

@@ -1,34 +1,44 @@
 import type { JsonObject } from '../../shared/json.ts'
 import { createVideoClient, type VideoClient } from '../video-jobs/client.ts'
 import { readErrorDetail, objectField } from '../video-jobs/errors.ts'
-import { withoutNulls, frameUrl, sizeForRatio, formatVideoSize } from '../video-jobs/fields.ts'
-import type { VideoProvider, VideoTask } from '../provider-video.ts'
+import { usualChoices } from '../video-jobs/choices.ts'
+import { withoutNulls, frameUrl, formatVideoSize, refuseLastFrame } from '../video-jobs/fields.ts'
+import type { VideoChoices, VideoProvider, VideoTask } from '../provider-video.ts'
 import type { Upstream } from '../provider.ts'
 import { createVideoProvider, type JobStatus } from '../video-jobs/dialect.ts'
 import { reportedCost } from '../report.ts'
 
 /** How one server with OpenAI's `/videos` differs from the others. */
 interface OpenAIVideos {
+  choices (model: string): VideoChoices
   body (task: VideoTask): JsonObject
   /** The place of a finished video. */
   result (answer: JsonObject, content: () => ReturnType<VideoClient['openFile']>): Promise<Partial<JobStatus>>
 }
 
-/** Still offered by self-hosted servers. Source: OpenAI specification, `CreateVideoJsonBody`. */
+/**
+ * Still offered by self-hosted servers. It has no field for audio: Sora's videos all have it. Source: npm
+ * openai 7.57.0, `VideoCreateParams`, 23 Nov 2026; its `seed` is an addition of such servers.
+ */
 const openai: OpenAIVideos = {
-  body: (task) => withoutNulls({
-    model: task.model,
-    prompt: task.prompt,
-    seconds: task.seconds === null ? null : String(task.seconds),
-    size: formatVideoSize(task, 'x') ?? sizeForRatio(task, ['1280x720', '720x1280']),
-    input_reference: task.firstFrame && { image_url: frameUrl(task.firstFrame) },
-    seed: task.seed
-  }),
+  choices: () => ({ seconds: 4, size: '1280x720', sound: 'always' }),
+  body (task) {
+    refuseLastFrame(task)
+    return withoutNulls({
+      model: task.model,
+      prompt: task.prompt,
+      seconds: String(task.seconds),
+      size: formatVideoSize(task, 'x'),
+      input_reference: task.firstFrame && { image_url: frameUrl(task.firstFrame) },
+      seed: task.seed
+    })
+  },
   result: async (_, content) => ({ files: [await content()] })
 }
 
-/** Together's `/v2/videos`. Source: npm together-ai 0.52, resources/videos. */
+/** Together's `/v2/videos`. Source: npm together-ai 0.52.0, resources/videos, 23 Nov 2026. */
 const together: OpenAIVideos = {
+  choices: model => ({ ...usualChoices(model), sound: 'stated' }),
   body (task) {
     const frames = [
       task.firstFrame && { input_image: frameUrl(task.firstFrame), frame: 'first' },
@@ -37,9 +47,9 @@ const together: OpenAIVideos = {
     return withoutNulls({
       model: task.model,
       prompt: task.prompt,
-      seconds: task.seconds === null ? null : String(task.seconds),
-      width: task.size?.width,
-      height: task.size?.height,
+      seconds: String(task.seconds),
+      width: task.size.width,
+      height: task.size.height,
       ratio: task.aspectRatio,
       seed: task.seed,
       generate_audio: task.audio,
@@ -53,12 +63,13 @@ const together: OpenAIVideos = {
 }
 
 /** `POST /videos`, `GET /videos/{id}`; such a job cannot be cancelled. */
-function createProvider (upstream: Upstream, { body, result }: OpenAIVideos): VideoProvider {
+function createProvider (upstream: Upstream, { choices, body, result }: OpenAIVideos): VideoProvider {
   const codes = {
     insufficient_quota: 'quota', model_not_found: 'not_found', rate_limit_exceeded: 'rate', invalid_api_key: 'auth'
   } as const
   const api = createVideoClient(upstream, { codes })
   return createVideoProvider(api, {
+    choices,
     submit: task => ({ path: '/videos', body: body(task) }),
     pollPath: handle => `/videos/${handle}`,
     async read (answer, handle, signal) {

@@ -1,7 +1,7 @@
 import { createVideoClient } from '../video-jobs/client.ts'
 import { readErrorDetail, objectField } from '../video-jobs/errors.ts'
-import { aspectRatioFor, withoutNulls, frameUrl, resolutionFor } from '../video-jobs/fields.ts'
-import type { VideoProvider } from '../provider-video.ts'
+import { aspectRatioFor, frameUrl, refuseLastFrame, refuseSeed, resolutionFor, withoutNulls } from '../video-jobs/fields.ts'
+import type { VideoProvider, VideoTask } from '../provider-video.ts'
 import type { Upstream } from '../provider.ts'
 import { createVideoProvider } from '../video-jobs/dialect.ts'
 import { reportedCost } from '../report.ts'
@@ -9,21 +9,15 @@ import { reportedCost } from '../report.ts'
 const nanoPerTick = 0.1
 const ratios = ['16:9', '9:16', '1:1', '4:3', '3:4', '3:2', '2:3']
 
-/** xAI's `/videos/generations`; a running job answers 202 with an empty body. Source: npm @ai-sdk/xai 5. */
+/**
+ * xAI's `/videos/generations`; a running job answers 202 with an empty body. Source: npm @ai-sdk/xai 5.0.12,
+ * 23 Nov 2026.
+ */
 export function createXaiVideos (upstream: Upstream): VideoProvider {
   const client = createVideoClient(upstream)
   return createVideoProvider(client, {
-    submit: task => ({
-      path: '/videos/generations',
-      body: withoutNulls({
-        model: task.model,
-        prompt: task.prompt,
-        duration: task.seconds,
-        aspect_ratio: aspectRatioFor(task, ratios),
-        resolution: resolutionFor(task, ['480p', '720p', '1080p']),
-        image: task.firstFrame && { url: frameUrl(task.firstFrame) }
-      })
-    }),
+    choices: () => ({ seconds: 6, size: '854x480', sound: 'stated' }),
+    submit: task => ({ path: '/videos/generations', body: bodyOf(task) }),
     jobId: answer => answer.request_id,
     pollPath: handle => `/videos/${handle}`,
     states: { pending: 'running', done: 'succeeded', failed: 'failed', expired: 'failed', moderated: 'failed' },
@@ -43,5 +37,20 @@ export function createXaiVideos (upstream: Upstream): VideoProvider {
           : readErrorDetail(error)
       }
     }
+  })
+}
+
+function bodyOf (task: VideoTask) {
+  refuseSeed(task)
+  if (task.model !== 'grok-imagine-video-1.5') refuseLastFrame(task)
+  return withoutNulls({
+    model: task.model,
+    prompt: task.prompt,
+    duration: task.seconds,
+    aspect_ratio: aspectRatioFor(task, ratios),
+    resolution: resolutionFor(task, ['480p', '720p', '1080p']),
+    generate_audio: task.audio,
+    image: task.firstFrame && { url: frameUrl(task.firstFrame) },
+    last_frame: task.lastFrame && { url: frameUrl(task.lastFrame) }
   })
 }

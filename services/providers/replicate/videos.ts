@@ -1,7 +1,8 @@
 import { isObject, type JsonObject } from '../../shared/json.ts'
 import { createVideoClient, type VideoClient } from '../video-jobs/client.ts'
 import { badReply, readErrorDetail, objectField, textOrNull } from '../video-jobs/errors.ts'
-import { aspectRatioFor, withoutNulls, frameUrl, resolutionFor, commonAspectRatios } from '../video-jobs/fields.ts'
+import { usualChoices } from '../video-jobs/choices.ts'
+import { aspectRatioFor, withoutNulls, frameUrl, resolutionFor, commonAspectRatios, type ResolutionName } from '../video-jobs/fields.ts'
 import type { VideoProvider, VideoTask } from '../provider-video.ts'
 import type { Upstream } from '../provider.ts'
 import { createVideoProvider } from '../video-jobs/dialect.ts'
@@ -9,12 +10,13 @@ import { createVideoProvider } from '../video-jobs/dialect.ts'
 /**
  * Replicate. A model is `<owner>/<name>` or `<owner>/<name>:<version>`. Predictions have no client-side id,
  * but unknown inputs are ignored and listed, so that one of them carries the submit key. Source: npm
- * replicate 1.4; replicate.com, predictions and data retention.
+ * replicate 1.4.0; replicate.com, predictions and data retention; 23 Nov 2026.
  */
 export function createReplicateVideos (upstream: Upstream): VideoProvider {
   const client = createVideoClient(upstream)
   const provider = createVideoProvider(client, {
     polling: { minMs: 1_000, maxMs: 10_000 },
+    choices: usualChoices,
     submit: task => predictionRequest(task.model, inputOf(task)),
     pollPath: handle => `/predictions/${handle}`,
     states: {
@@ -42,17 +44,24 @@ const frames: readonly [RegExp, string, string][] = [
 
 function inputOf (task: VideoTask): JsonObject {
   const [, first, last] = frames.find(([model]) => model.test(task.model)) ?? ['', 'image', 'last_frame_image']
+  const resolution = resolutionFor(task, resolutionsOf(task.model))
   return withoutNulls({
     prompt: task.prompt,
     [first]: frameUrl(task.firstFrame),
     [last]: frameUrl(task.lastFrame),
     duration: task.seconds,
     aspect_ratio: aspectRatioFor(task, commonAspectRatios),
-    resolution: resolutionFor(task, ['480p', '720p', '1080p']),
+    resolution,
+    // Kling's name for it; ignored by models without it.
+    mode: /kling/.test(task.model) ? (resolution === '1080p' ? 'pro' : 'standard') : null,
     seed: task.seed,
-    generate_audio: task.audio,
+    generate_audio: usualChoices(task.model).sound === 'stated' ? task.audio : null,
     submit_key: task.submitKey
   })
+}
+
+function resolutionsOf (model: string): readonly ResolutionName[] {
+  return /minimax|hailuo/.test(model) ? ['512p', '768p', '1080p'] : ['480p', '720p', '1080p', '4k']
 }
 
 const searchLimits = { pages: 20, clockSkewMs: 120_000 }

@@ -5,13 +5,16 @@ import {
   badReply, jobError, asMaybeSent, textOrNull, type ProviderErrorDetail, type ErrorKindByCode
 } from './errors.ts'
 import {
-  videoLength, type Polling, type VideoFile, type VideoProvider, type VideoState, type VideoTask
+  videoLength, type Polling, type VideoChoices, type VideoFile,
+  type VideoProvider, type VideoState, type VideoTask
 } from '../provider-video.ts'
 
 /** How one provider expresses the operations that all of them share. */
 export interface VideoDialect {
   polling?: Partial<Polling>
   frameFormat?: VideoProvider['frameFormat']
+  choices (model: string): VideoChoices
+  /** Throws UpstreamError `bad_request` for a wish that cannot be stated. */
   submit (task: VideoTask): SubmitRequest
   /** Default: the answer's `id`. */
   jobId?: (answer: JsonObject) => unknown
@@ -56,6 +59,8 @@ export function createVideoProvider (client: VideoClient, dialect: VideoDialect)
     polling: { ...defaultPolling, ...dialect.polling },
     submitsOnce: false,
     ...(frameFormat && { frameFormat }),
+    choices: dialect.choices,
+    check: task => { dialect.submit(task) },
     async submit (task, signal) {
       return { handle: readJobHandle(await client.submit(dialect.submit(task), signal), task, dialect) }
     },

@@ -49,13 +49,14 @@ async function store (
   const body = 'url' in file ? await download(file.url, limits) : await file.open(signal)
   const stored = await media.put(body, { kind: 'video', account: job.account, job: job.id, maxBytes: maxVideoBytes })
   const { seconds, width, height } = await measure(media, stored)
+  const asked = job.task.isSizeAsked ? job.task.size : null
   return {
     media: stored.id,
     url: null,
     mime: stored.mime,
     seconds,
-    width: width ?? stored.width ?? job.task.size?.width ?? null,
-    height: height ?? stored.height ?? job.task.size?.height ?? null,
+    width: width ?? stored.width ?? asked?.width ?? null,
+    height: height ?? stored.height ?? asked?.height ?? null,
     expiresAt: stored.expiresAt
   }
 }

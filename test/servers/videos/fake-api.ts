@@ -45,6 +45,11 @@ export interface FakeVideoApi {
   errorResponse (why: RejectionReason, message: string): FakeResponse
   /** The states the provider reports. */
   states: readonly JobState[]
+  /**
+   * Where a submit states what changes the price: paths in the body, alternatives after `|`, products after
+   * `*`; for audio also whether every video has it.
+   */
+  priced: { seconds: string, resolution: string, audio: string | boolean }
   frames: { picture: 'url' | 'bytes' | 'any', last: boolean }
   /** What must be read from the response about a completed job. */
   expected: { seconds: number | null, costNano: number | null, progress: number | null }

@@ -11,10 +11,10 @@ export const fal: FakeVideoApi = {
   protocol: 'fal',
   base: '',
   apiKey: 'fal-id:fal-secret',
-  model: `${app}/seedance/v1/pro/text-to-video`,
+  model: `${app}/seedance/v1.5/pro/text-to-video`,
   isAuthorized: headers => headers.authorization === 'Key fal-id:fal-secret',
   submit: {
-    path: /^\/fal-ai\/bytedance\/seedance\/v1\/pro\/text-to-video$/,
+    path: /^\/fal-ai\/bytedance\/seedance\/v1\.5\/pro\/text-to-video$/,
     schema: strict({
       prompt: text(),
       image_url: optional(imageUrlOrData()),
@@ -65,6 +65,7 @@ export const fal: FakeVideoApi = {
     const detail = why === 'moderated' ? [{ msg: message, type: 'content_policy_violation' }] : message
     return { status, body: { detail } }
   },
+  priced: { seconds: 'duration', resolution: 'resolution', audio: 'generate_audio' },
   states: ['queued', 'running', 'succeeded', 'failed', 'moderated'],
   frames: { picture: 'any', last: true },
   expected: { seconds: 5.1, costNano: null, progress: null }

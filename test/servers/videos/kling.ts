@@ -60,6 +60,7 @@ export const kling: FakeVideoApi = {
     const [status, code] = refusals[why]
     return { status, body: { code, message, request_id: 'r' } }
   },
+  priced: { seconds: 'duration', resolution: 'mode', audio: 'sound' },
   states: ['queued', 'running', 'succeeded', 'failed', 'moderated'],
   frames: { picture: 'any', last: true },
   expected: { seconds: 5.1, costNano: null, progress: null }

@@ -47,6 +47,7 @@ export const luma: FakeVideoApi = {
     status: why === 'auth' ? 403 : statusOf[why],
     body: { detail: why === 'moderated' ? `400: prompt not allowed because of moderation: ${message}` : message }
   }),
+  priced: { seconds: 'duration', resolution: 'resolution', audio: false },
   states: ['queued', 'running', 'succeeded', 'failed', 'moderated'],
   frames: { picture: 'url', last: true },
   expected: { seconds: null, costNano: null, progress: null }

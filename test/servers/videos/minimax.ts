@@ -53,6 +53,7 @@ export const minimax: FakeVideoApi = {
     const [status, type] = refusals[why]
     return { status, body: { type: 'error', error: { type, message, http_code: String(status) }, request_id: 'r' } }
   },
+  priced: { seconds: 'duration', resolution: 'resolution', audio: true },
   states: ['queued', 'running', 'succeeded', 'failed', 'moderated', 'expired', 'cancelled'],
   frames: { picture: 'any', last: true },
   expected: { seconds: 6, costNano: null, progress: null }

@@ -56,6 +56,7 @@ export const openai: FakeVideoApi = {
     status: why === 'quota' ? 429 : statusOf[why],
     body: { error: { message, type: 'invalid_request_error', param: null, code: codes[why] } }
   }),
+  priced: { seconds: 'seconds', resolution: 'size', audio: true },
   states: ['queued', 'running', 'succeeded', 'failed', 'moderated'],
   frames: { picture: 'any', last: false },
   expected: { seconds: 4, costNano: null, progress: 42 }

@@ -24,6 +24,7 @@ export const openrouter: FakeVideoApi = {
       model: text(),
       prompt: text(),
       duration: optional(integer()),
+      resolution: optional(oneOf('360p', '480p', '720p', '768p', '1080p', '1K', '2K', '4K')),
       size: optional(Type.String({ pattern: '^\\d+x\\d+$' })),
       aspect_ratio: optional(oneOf('16:9', '9:16', '1:1', '4:3', '3:4', '3:2', '2:3', '21:9', '9:21')),
       seed: optional(integer()),
@@ -55,6 +56,7 @@ export const openrouter: FakeVideoApi = {
       ? { error: { code: 403, message: `Your input was flagged: ${message}`, metadata: { reasons: ['violence'] } } }
       : { error: { code: statusOf[why], message } }
   }),
+  priced: { seconds: 'duration', resolution: 'resolution|size', audio: 'generate_audio' },
   states: ['queued', 'running', 'succeeded', 'failed', 'moderated', 'expired', 'cancelled'],
   frames: { picture: 'any', last: true },
   expected: { seconds: null, costNano: 400_000_000, progress: null }

@@ -20,7 +20,7 @@ export function prediction (job: Job, video: string) {
   const { id, state, body } = job
   return {
     id,
-    model: 'bytedance/seedance-1-pro',
+    model: 'bytedance/seedance-1.5-pro',
     input: body.input,
     status: statuses[state],
     output: state === 'succeeded' ? video : null,
@@ -39,10 +39,10 @@ export const replicate: FakeVideoApi = {
   protocol: 'replicate',
   base: '/v1',
   apiKey: 'r8_secret',
-  model: 'bytedance/seedance-1-pro',
+  model: 'bytedance/seedance-1.5-pro',
   isAuthorized: bearerIs('r8_secret'),
   submit: {
-    path: /^\/models\/bytedance\/seedance-1-pro\/predictions$/,
+    path: /^\/models\/bytedance\/seedance-1\.5-pro\/predictions$/,
     schema: strict({
       input: strict({
         prompt: text(),
@@ -69,6 +69,7 @@ export const replicate: FakeVideoApi = {
       status: statusOf[why]
     }
   }),
+  priced: { seconds: 'input.duration', resolution: 'input.resolution', audio: 'input.generate_audio' },
   states: ['queued', 'running', 'succeeded', 'failed', 'moderated', 'cancelled'],
   frames: { picture: 'any', last: true },
   expected: { seconds: null, costNano: null, progress: null }

@@ -53,6 +53,7 @@ export const runway: FakeVideoApi = {
       docUrl: 'https://docs.dev.runwayml.com/'
     }
   }),
+  priced: { seconds: 'duration', resolution: 'ratio', audio: 'audio' },
   states: ['queued', 'running', 'succeeded', 'failed', 'moderated', 'cancelled'],
   frames: { picture: 'any', last: true },
   expected: { seconds: null, costNano: null, progress: 55 }

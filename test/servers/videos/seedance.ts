@@ -54,6 +54,7 @@ export const seedance: FakeVideoApi = {
   errorResponse: (why, message) => ({
     status: why === 'quota' ? 403 : statusOf[why], body: { error: { code: codes[why], message, type: 'BadRequest' } }
   }),
+  priced: { seconds: 'duration', resolution: 'resolution', audio: 'generate_audio' },
   states: ['queued', 'running', 'succeeded', 'failed', 'moderated', 'expired', 'cancelled'],
   frames: { picture: 'any', last: true },
   expected: { seconds: 5, costNano: null, progress: null }

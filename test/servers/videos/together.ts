@@ -41,6 +41,7 @@ export const together: FakeVideoApi = {
     status: why === 'moderated' ? 422 : statusOf[why],
     body: { error: { message, type: why === 'moderated' ? 'content_policy_violation' : `${why}_error`, code: null } }
   }),
+  priced: { seconds: 'seconds', resolution: 'width*height', audio: 'generate_audio' },
   states: ['running', 'succeeded', 'failed', 'moderated'],
   frames: { picture: 'any', last: true },
   expected: { seconds: 8, costNano: 3_200_000_000, progress: null }

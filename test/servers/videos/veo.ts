@@ -63,6 +63,7 @@ export const veo: FakeVideoApi = {
     const said = why === 'moderated' ? `The prompt contains sensitive words: ${message}` : message
     return { status: code, body: { error: { code, message: said, status } } }
   },
+  priced: { seconds: 'parameters.durationSeconds', resolution: 'parameters.resolution', audio: true },
   states: ['running', 'succeeded', 'failed', 'moderated'],
   frames: { picture: 'bytes', last: true },
   expected: { seconds: null, costNano: null, progress: null }

@@ -64,6 +64,7 @@ export const wan: FakeVideoApi = {
     const [status, code] = refusals[why]
     return { status, body: { code, message, request_id: 'r' } }
   },
+  priced: { seconds: 'parameters.duration', resolution: 'parameters.resolution', audio: 'parameters.audio' },
   states: ['queued', 'running', 'succeeded', 'failed', 'moderated', 'cancelled'],
   frames: { picture: 'any', last: true },
   expected: { seconds: 5, costNano: null, progress: null }

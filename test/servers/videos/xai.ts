@@ -1,3 +1,4 @@
+import { Type } from '@sinclair/typebox'
 import { bearerIs, integer, oneOf, optional, imageUrlOrData, statusOf, strict, text, type FakeVideoApi } from './fake-api.ts'
 
 /** xAI's videos: npm @ai-sdk/xai 5. A job that is not done is 202, without a body or with one. */
@@ -15,7 +16,9 @@ export const xai: FakeVideoApi = {
       duration: optional(integer()),
       aspect_ratio: optional(oneOf('16:9', '9:16', '1:1', '4:3', '3:4', '3:2', '2:3')),
       resolution: optional(oneOf('480p', '720p', '1080p')),
-      image: optional(strict({ url: imageUrlOrData() }))
+      generate_audio: optional(Type.Boolean()),
+      image: optional(strict({ url: imageUrlOrData() })),
+      last_frame: optional(strict({ url: imageUrlOrData() }))
     })
   },
   submitResponse: ({ id }) => ({ body: { request_id: id } }),
@@ -35,6 +38,7 @@ export const xai: FakeVideoApi = {
   errorResponse: (why, message) => ({
     status: statusOf[why], body: { code: why === 'moderated' ? 'content_moderation' : why, error: message }
   }),
+  priced: { seconds: 'duration', resolution: 'resolution', audio: 'generate_audio' },
   states: ['running', 'succeeded', 'failed', 'moderated', 'expired'],
   frames: { picture: 'any', last: false },
   expected: { seconds: 6, costNano: 500_000_001, progress: 30 }

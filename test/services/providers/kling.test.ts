@@ -78,7 +78,7 @@ t.test('derives a short-lived signed token from a key pair', async t => {
 
 t.test('maps the resolution to a mode', async t => {
   const { server, provider } = await connect(t, kling)
-  await provider.submit(taskFor(kling, { size: { width: 1080, height: 1920 } }), signal())
+  await provider.submit(taskFor(kling, { size: { width: 1080, height: 1920 }, isSizeAsked: true }), signal())
   await provider.submit(taskFor(kling, { size: { width: 1280, height: 720 }, ...framesFor(kling) }), signal())
   t.match(server.jobs[0]?.body, { mode: 'pro', aspect_ratio: '9:16' })
   t.match(server.jobs[1]?.body, { mode: 'std', aspect_ratio: undefined, image_tail: 'iVBORw0KGgo=' })

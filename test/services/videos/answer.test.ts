@@ -16,7 +16,7 @@ const job: Job = {
   candidate: 0,
   dedupe: null,
   bodyHash: '',
-  task: { prompt: '', seconds: null, size: null, aspectRatio: null, seed: null, audio: null, firstFrame: null, lastFrame: null },
+  task: { prompt: '', seconds: 4, size: { width: 1280, height: 720 }, isSizeAsked: false, aspectRatio: null, seed: null, audio: false, firstFrame: null, lastFrame: null },
   baseUrl: '',
   state: 'succeeded',
   owner: null,

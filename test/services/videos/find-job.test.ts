@@ -64,7 +64,7 @@ function order (identity: Partial<VideoOrder['identity']> = {}, more: Partial<Vi
     model: 'film',
     candidates: [{ provider: 'p', model: 'm' }],
     task: {
-      prompt: 'a ball', seconds: 4, size: null, aspectRatio: null, seed: null, audio: null, firstFrame: null, lastFrame: null
+      prompt: 'a ball', seconds: 4, size: { width: 1280, height: 720 }, isSizeAsked: false, aspectRatio: null, seed: null, audio: false, firstFrame: null, lastFrame: null
     },
     price: { secondNano: 100, seconds: 4, maxNano },
     deadlineMs: 60_000,

@@ -14,7 +14,7 @@ export function sampleJob (more: Partial<Job> = {}): Job {
     dedupe: null,
     bodyHash: 'hash',
     task: {
-      prompt: 'a ball', seconds: 4, size: null, aspectRatio: null, seed: null, audio: null, firstFrame: null, lastFrame: null
+      prompt: 'a ball', seconds: 4, size: { width: 1280, height: 720 }, isSizeAsked: false, aspectRatio: null, seed: null, audio: false, firstFrame: null, lastFrame: null
     },
     baseUrl: 'https://gateway.example/v1',
     state: 'submitting',
@@ -58,6 +58,7 @@ export const fullJob: Job = {
     prompt: 'a "ball" 🎾\n',
     seconds: 4.8,
     size: { width: 1280, height: 720 },
+    isSizeAsked: true,
     aspectRatio: '16:9',
     seed: 7,
     audio: false,

@@ -155,14 +155,14 @@ t.test('which jobs a request may join', t => fc.assert(fc.property(
   }), { numRuns: 200 }) ?? Promise.resolve())
 
 const task: JobTask = {
-  prompt: 'a', seconds: 4, size: null, aspectRatio: null, seed: null, audio: null, firstFrame: null, lastFrame: null
+  prompt: 'a', seconds: 4, size: { width: 1280, height: 720 }, isSizeAsked: false, aspectRatio: null, seed: null, audio: false, firstFrame: null, lastFrame: null
 }
 
 t.test('every field of a task makes another body, and their order none', async t => {
   const hash = bodyHashOf('film', task)
   t.equal(bodyHashOf('film', Object.fromEntries(Object.entries(task).reverse()) as unknown as JobTask), hash)
   const others: Partial<JobTask>[] = [
-    { prompt: 'b' }, { seconds: 5 }, { size: { width: 4, height: 2 } }, { aspectRatio: '1:1' }, { seed: 4 }, { audio: false },
+    { prompt: 'b' }, { seconds: 5 }, { size: { width: 4, height: 2 } }, { aspectRatio: '1:1' }, { seed: 4 }, { audio: true }, { isSizeAsked: true },
     { firstFrame: 'https://x/a.png' }, { lastFrame: 'https://x/a.png' }, { prompt: 'a\nseconds' }
   ]
   const hashes = new Set([hash, bodyHashOf('other', task), ...others.map(more => bodyHashOf('film', { ...task, ...more }))])

@@ -33,6 +33,8 @@ export function createProvider (abilities: Abilities = {}): ScriptedProvider {
     polling: { minMs: 5, maxMs: 20, deadlineMs: 60_000 },
     submitsOnce: abilities.submitsOnce ?? false,
     ...(abilities.pictures === undefined ? {} : { frameFormat: abilities.pictures }),
+    choices: () => ({ seconds: 15, size: '1280x720', sound: 'stated' }),
+    check: () => {},
     submits: [],
     cancels: [],
     polls: 0,

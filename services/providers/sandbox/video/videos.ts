@@ -9,8 +9,7 @@ import type { Exchange } from '../../../upstream/exchange.ts'
 /** The complete state of a job; it is the handle, so that jobs survive a restart. */
 interface SandboxJob { startedAt: number, durationMs: number, fails: string | null, scene: Scene }
 
-const defaults = { seconds: 4, width: 640, height: 360 }
-const shortestSide = 360
+const choices = { seconds: 4, size: '640x360', sound: 'never' } as const
 
 /**
  * Renders videos in this process: moving shapes in the colours of the prompt, between the first and the last
@@ -25,6 +24,8 @@ export function createSandboxVideos (
     // The handle is the only state, so a repeated submit has no effect.
     submitsOnce: true,
     frameFormat: 'bytes',
+    choices: () => choices,
+    check: () => {},
 
     async submit (task) {
       const { prompt, directives } = readPrompt(task.prompt)
@@ -38,7 +39,7 @@ export function createSandboxVideos (
         scene: {
           prompt,
           seed: task.seed ?? 0,
-          seconds: task.seconds ?? defaults.seconds,
+          seconds: task.seconds,
           ...sizeOf(task),
           first: toBase64(task.firstFrame),
           last: toBase64(task.lastFrame)
@@ -76,12 +77,8 @@ function readPrompt (text: string): { prompt: string, directives: PromptDirectiv
   return { prompt: lines.join('\n').trim(), directives }
 }
 
-function sizeOf ({ size, aspectRatio }: VideoTask): { width: number, height: number } {
-  if (size !== null) return { width: even(size.width), height: even(size.height) }
-  if (aspectRatio === null) return { width: defaults.width, height: defaults.height }
-  const [across = 16, down = 9] = aspectRatio.split(':').map(Number)
-  const scale = shortestSide / Math.min(across, down)
-  return { width: even(across * scale), height: even(down * scale) }
+function sizeOf ({ size }: VideoTask): { width: number, height: number } {
+  return { width: even(size.width), height: even(size.height) }
 }
 
 /** H.264 with 4:2:0 chroma subsampling requires even dimensions. */

@@ -33,3 +33,17 @@ t.test('a default length that is not supported is a problem', async t => {
   t.throws(() => videoOf('provider: mine, video: { seconds: [4], default_seconds: 5 }'),
     /models\[0\]\.video\.default_seconds: is not one of the supported lengths/)
 })
+
+t.test('a default size that is not supported is a problem', async t => {
+  t.throws(() => videoOf('provider: mine, video: { sizes: [640x360], default_size: 1280x720 }'),
+    /models\[0\]\.video\.default_size: is not one of the supported sizes/)
+})
+
+t.test('a model of which nothing is known takes pictures, unless its capabilities say otherwise', async t => {
+  const modelOf = (fields: string) =>
+    parseConfig(`${providers}models: [{ id: film, kind: video, provider: mine, ${fields} }]`, {}).models[0]
+  t.match(modelOf('price: { second: 1 }'), { capabilities: { vision: true } })
+  t.match(modelOf('video: { sizes: [640x360] }'), { capabilities: { vision: true, audio: false }, video: { firstFrame: null } })
+  t.match(modelOf('capabilities: { vision: false }'), { capabilities: { vision: false } })
+  t.match(modelOf('video: { first_frame: false }'), { video: { firstFrame: false } })
+})

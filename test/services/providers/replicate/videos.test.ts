@@ -54,12 +54,13 @@ t.test('sends a version, and uses the frame names of the model', async t => {
   })
   const firstFrame = { url: 'https://a.example/b.png' }
   for (const model of ['owner/name:abc123', 'kwaivgi/kling-v2.1', 'minimax/hailuo-02', 'google/veo-3.1']) {
-    await provider.submit(taskFor(replicate, { model, firstFrame, lastFrame: firstFrame }), signal())
+    const size = model.startsWith('minimax') ? { width: 1366, height: 768 } : { width: 1280, height: 720 }
+    await provider.submit(taskFor(replicate, { model, size, firstFrame, lastFrame: firstFrame }), signal())
   }
   const url = firstFrame.url
   t.match(server.jobs.map(({ body }) => body), [
     { version: 'abc123', input: { image: url } },
-    { input: { start_image: url, end_image: url } },
+    { input: { start_image: url, end_image: url, mode: 'standard', generate_audio: undefined } },
     { input: { first_frame_image: url, last_frame_image: url } },
     { input: { image: url, last_frame: url } }
   ])

@@ -13,9 +13,10 @@ const task: VideoTask = {
   prompt: 'a red ball',
   seconds: 2,
   size: { width: 160, height: 90 },
+  isSizeAsked: true,
   aspectRatio: null,
   seed: null,
-  audio: null,
+  audio: false,
   firstFrame: null,
   lastFrame: null,
   submitKey: 'job'

@@ -5,7 +5,8 @@ import {
 import type { RejectionReason } from '../../../servers/videos/fake-api.ts'
 import { fakeVideoApis } from '../../../servers/videos/fake-apis.ts'
 import {
-  bytesOf, connect, failureOf, shortFirstByte, videoProviderAt, framesFor, shortIdle, signal, taskFor
+  bytesOf, connect, failureOf, shortFirstByte, videoProviderAt, framesFor, shortIdle, signal, sizesOf,
+  takesSeed, taskFor
 } from './helper.ts'
 
 // Most of the time is spent on timeouts.
@@ -38,14 +39,19 @@ for (const api of fakeVideoApis) {
 
   test('sends all options of a task', async t => {
     const { server, provider } = await connect(t, api)
-    const options = { seconds: 8, size: { width: 1280, height: 720 }, seed: 7, audio: true }
+    const { wide, tall } = sizesOf(api)
+    const seed = takesSeed(api) ? 7 : null
+    const options = { seconds: 8, size: wide, isSizeAsked: true, seed, audio: true }
     await provider.submit(taskFor(api, { ...options, ...framesFor(api) }), signal())
-    await provider.submit(taskFor(api, { seconds: 8, aspectRatio: '9:16', audio: false }), signal())
+    await provider.submit(taskFor(api, { seconds: 8, size: tall, aspectRatio: '9:16', audio: false }), signal())
     const [first, second] = server.jobs.map(({ body }) => JSON.stringify(body))
     t.match(first, api.frames.picture === 'bytes' ? 'iVBORw0KGgo=' : 'https://images.example/first.png')
     if (api.frames.last && api.frames.picture !== 'url') t.match(first, 'iVBORw0KGgo=')
     t.match(first, /"(seconds|duration|durationSeconds)":"?8s?"?/)
-    t.match(second, /9:16|720x1280|720:1280/)
+    t.match(second, /9:16|720x1280|720:1280|"width":720,"height":1280/)
+    if (takesSeed(api)) return t.match(first, /"seed":7/)
+    const error = await failureOf(provider.submit(taskFor(api, { seed: 7 }), signal()))
+    t.match(error, { kind: 'bad_request', sent: 'no', details: { param: 'seed' } })
   })
 
   test('rejects frames in an unsupported format without a request', async t => {

@@ -59,15 +59,24 @@ export function framesFor ({ frames }: FakeVideoApi): Partial<VideoTask> {
   return { firstFrame: first, lastFrame: frames.last ? last : null }
 }
 
+/** Sizes that a provider makes. */
+export function sizesOf ({ protocol }: FakeVideoApi) {
+  const [long, short] = protocol === 'minimax' ? [2560, 1440] : [1280, 720]
+  return { wide: { width: long, height: short }, tall: { width: short, height: long } }
+}
+
+export const takesSeed = ({ protocol }: FakeVideoApi): boolean => !['kling', 'luma', 'minimax', 'xai'].includes(protocol)
+
 export function taskFor (api: FakeVideoApi, more: Partial<VideoTask> = {}): VideoTask {
   return {
     model: api.model,
     prompt: 'A cat walks.',
-    seconds: null,
-    size: null,
+    seconds: 8,
+    size: sizesOf(api).wide,
+    isSizeAsked: false,
     aspectRatio: null,
     seed: null,
-    audio: null,
+    audio: true,
     firstFrame: null,
     lastFrame: null,
     submitKey: 'vid-0001',
