@@ -12,6 +12,7 @@ import type { Settings } from './services/config/settings/settings.ts'
 import { clientErrorHandler } from './services/http/client-errors.ts'
 import { compileOnce } from './services/http/compile-once.ts'
 import { ajvOptions } from './services/http/validation.ts'
+import { errorSerializer } from './services/observability/logger.ts'
 import type { Timing } from './services/videos/runner/runner-context.ts'
 
 export interface BuildOptions {
@@ -27,8 +28,9 @@ export interface BuildOptions {
 /** Assembles the gateway, ready for `inject` or `listen`. The caller closes it. */
 export async function build (options: BuildOptions): Promise<FastifyInstance> {
   const { settings, config, reload = () => config, logger, videoTiming = {} } = options
+  const serializers = { err: errorSerializer(settings.providerWords) }
   const app = Fastify({
-    ...(logger === undefined ? { logger: false } : { loggerInstance: logger }),
+    ...(logger === undefined ? { logger: false } : { loggerInstance: logger.child({}, { serializers }) }),
     logController: new LogController({ disableRequestLogging: true }),
     ajv: { customOptions: ajvOptions },
     schemaController: {

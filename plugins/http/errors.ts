@@ -5,7 +5,6 @@ import { errorAnswer, methodNotSupported, unknownUrl } from '../../services/http
 import { errorText } from '../../services/http/error-text.ts'
 import { createRouteTable } from '../../services/http/route-table.ts'
 import { recordEnding, type Trace } from '../../services/requests/trace.ts'
-import { loggable } from '../../services/shared/redact.ts'
 
 /** Answers all that goes wrong in OpenAI's shape; registered before the routes, to see their methods. */
 export default fp(async app => {
@@ -34,8 +33,7 @@ function answer (thrown: unknown, request: FastifyRequest, reply: FastifyReply):
   const { trace }: { trace?: Trace } = request
   if (trace !== undefined) recordEnding(trace, thrown, error.code)
   if (error.status >= 500) {
-    const err = loggable(error.cause ?? error, trace?.keepsWords !== false)
-    request.log[error.status === 500 ? 'error' : 'warn']({ err }, error.message)
+    request.log[error.status === 500 ? 'error' : 'warn']({ err: error.cause ?? error }, error.message)
   }
   const text = errorText(error)
   reply.code(error.status).headers(error.headers).type('application/json; charset=utf-8')

@@ -1,5 +1,6 @@
 import fp from 'fastify-plugin'
 import type { RequestSummary } from '../../services/requests/request-summary.ts'
+import { askedIn } from '../../services/requests/trace.ts'
 import { usdFromNano } from '../../services/shared/money.ts'
 
 /** Writes one line per finished request: numbers and names, never a prompt or a key. */
@@ -19,7 +20,7 @@ function lineOf (finished: RequestSummary): object {
     code: trace.code ?? undefined,
     words: trace.words ?? undefined,
     outcome: isClientGone ? 'client_gone' : trace.failure?.message,
-    asked: trace.asked ?? undefined,
+    asked: askedIn(trace) ?? undefined,
     model: trace.model ?? undefined,
     provider: trace.provider ?? undefined,
     route: trace.route ?? undefined,

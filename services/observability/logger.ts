@@ -1,5 +1,6 @@
 import { writeSync } from 'node:fs'
-import pino, { type Logger } from 'pino'
+import pino, { type Logger, type SerializedError } from 'pino'
+import { loggable } from '../shared/redact.ts'
 
 /** Lines are written in batches: a write per line would cost as much as the line itself. */
 const buffer = { chars: 16_000, flushMs: 100 }
@@ -10,6 +11,12 @@ const buffer = { chars: 16_000, flushMs: 100 }
 const backlog = { bytes: 16 * 1024 * 1024, endMs: 1000 }
 /** Pause after a write to a full pipe. */
 const retryMs = 10
+
+/** Writes errors to the log; `keepsWords`: with what providers said, redacted. */
+export function errorSerializer (keepsWords: boolean): (error: Error) => SerializedError {
+  // What was thrown may be anything.
+  return error => pino.stdSerializers.err(error instanceof Error ? loggable(error, keepsWords) : error)
+}
 
 /** Creates the log: JSON lines on standard output, or readable ones if that is a terminal. */
 export async function createLogger (level: string): Promise<Logger> {

@@ -1,7 +1,7 @@
 import type { Candidate } from './candidates.ts'
 import type { StreamReport } from '../providers/report.ts'
 import { UpstreamError, type UpstreamErrorKind } from '../shared/errors.ts'
-import { plainCode, providerWords } from '../shared/redact.ts'
+import { plainCode, providerWords, redacted } from '../shared/redact.ts'
 
 /** One call of a provider, for operators. Times are of `performance.now()`. */
 export interface CallRecord {
@@ -97,6 +97,13 @@ export function createTrace (keepsWords = true): Trace {
     isOpen: false,
     onEnd: null
   }
+}
+
+const maxAskedLength = 128
+
+/** The model id that the client sent, cut and redacted, as it can be any text. */
+export function askedIn ({ asked, model }: Pick<Trace, 'asked' | 'model'>): string | null {
+  return asked === null || asked === model ? asked : redacted(asked, maxAskedLength)
 }
 
 const maxCalls = 20

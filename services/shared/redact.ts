@@ -3,6 +3,8 @@ import { UpstreamError } from './errors.ts'
 /** Longer texts are cut before they are searched. */
 const maxSearched = 4_000
 const maxWords = 500
+/** Longer quotations are left out. */
+const maxQuoted = 80
 
 /**
  * A text of a provider without what is the operator's: keys, tokens, addresses of servers, e-mail addresses,
@@ -10,30 +12,85 @@ const maxWords = 500
  * valid Unicode in one line. It is a filter of known forms: what looks like ordinary text passes.
  */
 export function redacted (text: string, maxLength: number): string {
-  // What is cut in two is not recognized any more.
-  const whole = text.length > maxSearched ? text.slice(0, maxSearched).replace(/\S+$/, '') : text
-  let clean = whole.toWellFormed().replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, ' ').trim()
+  let clean = searched(text).toWellFormed().replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, ' ').trim()
   for (const [pattern, by] of rules) clean = clean.replace(pattern, by)
   return cut(clean, maxLength)
 }
+
+/** The last text and its words: a failure is written to several places. */
+let latest = { text: '', words: '' }
 
 /**
  * What a provider said, for operators: redacted, and without long quotations, which may repeat the prompt.
  * Servers that run pydantic repeat the refused `input`.
  */
 export function providerWords ({ message }: Pick<UpstreamError, 'message'>): string {
-  const text = message.slice(0, maxSearched)
-    .replace(/(["']?\binput(?:_value)?["']?\s*[:=]).*/s, '$1 …')
-    .replace(/(["'`])(?:(?!\1)[^\\]|\\.){80,}?\1/gs, '$1…$1')
-  return redacted(text, maxWords)
+  const text = searched(message)
+  if (text === latest.text) return latest.words
+  const plain = withoutQuotations(text.replace(/(["']?\binput(?:_value)?["']?\s*[:=]).*/s, '$1 …'))
+  const words = redacted(plain, maxWords)
+  latest = { text, words }
+  return words
 }
 
-/** An error as the log may have it: a provider's with redacted words, or without any. */
-export function loggable (error: unknown, keepsWords: boolean): unknown {
-  if (!(error instanceof UpstreamError)) return error
-  const { kind, sent, details: { status, code, cause } } = error
+/** The part of a text that is looked at, without a last word that is cut in two: it is not recognized. */
+function searched (text: string): string {
+  if (text.length <= maxSearched) return text
+  let end = maxSearched
+  while (end > 0 && !/\s/.test(text.charAt(end - 1))) end--
+  return text.slice(0, end)
+}
+
+/** How each quotation mark ends, also in JSON inside of JSON, where backslashes stand before it. */
+const closing: ReadonlyMap<string, string> = new Map([['"', '"'], ["'", "'"], ['`', '`'], ['“', '”'], ['«', '»'], ['「', '」']])
+const mark = /(\\*)(["'`“”«»「」])/g
+
+/** Puts an ellipsis in place of each long quotation, one without an end included; in linear time. */
+function withoutQuotations (text: string): string {
+  let result = ''
+  let from = 0
+  let opened: { by: string, escapes: number, at: number } | null = null
+  for (const { 0: found, 1: { length: escapes } = '', 2: sign = '', index } of text.matchAll(mark)) {
+    const end = index + found.length
+    if (opened === null) {
+      const by = closing.get(sign)
+      const isOpening = by !== undefined && (sign !== "'" || !isLetter(text.charAt(index - 1)))
+      if (isOpening) opened = { by, escapes, at: end }
+    } else if (sign === opened.by && isSameLevel(escapes, opened.escapes) && (sign !== "'" || !isLetter(text.charAt(end)))) {
+      if (index - opened.at >= maxQuoted) {
+        result += `${text.slice(from, opened.at)}…`
+        from = index
+      }
+      opened = null
+    }
+  }
+  const isCut = opened !== null && text.length - opened.at >= maxQuoted
+  return isCut ? `${result}${text.slice(from, opened?.at)}…` : result + text.slice(from)
+}
+
+/** Outside of JSON, an even number of backslashes is a text of its own. */
+const isSameLevel = (one: number, other: number): boolean => one === other || (other === 0 && one % 2 === 0)
+/** An apostrophe has one beside it. */
+const isLetter = (text: string): boolean => /[\p{L}\p{N}]/u.test(text)
+
+/** An error as the log may have it: a provider's, or one behind it, with redacted words, or without any. */
+export function loggable (error: Error, keepsWords: boolean): Error {
+  const { cause } = error
+  if (!(error instanceof UpstreamError)) {
+    return cause instanceof Error ? withCause(error, loggable(cause, keepsWords)) : error
+  }
+  const { kind, sent, details: { status, code } } = error
   const words = keepsWords ? providerWords(error) : 'A call of a provider failed.'
-  return new UpstreamError(kind, sent, words, { status, code: plainCode(code), cause })
+  // Other causes quote the answer.
+  const isOfConnection = kind === 'network' || kind === 'timeout'
+  const details = { status, code: plainCode(code) }
+  return new UpstreamError(kind, sent, words, isOfConnection ? { ...details, cause } : details)
+}
+
+function withCause (error: Error, cause: Error): Error {
+  if (cause === error.cause) return error
+  const { name, message, stack } = error
+  return Object.assign(new Error(message, { cause }), error, { name, stack })
 }
 
 /** A provider's `code` or `type` if it is a plain word, else null. */
@@ -67,9 +124,11 @@ const rules: readonly [RegExp, (found: string, ...groups: string[]) => string][]
   [new RegExp('\\b((?:proxy-)?authorization|(?:x-)?(?:goog-)?api[-_ ]?key(?: provided)?|(?:access|auth|id|refresh)?[-_ ]?token|' +
     '(?:client[-_ ]?)?secret|password|credentials?)\\b(["\'`]?\\s*[:=]\\s*["\'`]?)(?:(?:bearer|basic|key)\\s+)?[^\\s"\'`,;}&]+', 'gi'),
   (_, name = '', sign = '') => `${name}${sign}${secret}`],
+  [/\b(api[-_ ]?key|token)(\s["'`]?)([\w.+/=-]{8,})/gi, (found, name = '', sign = '', value = '') =>
+    hasDigit(value) ? `${name}${sign}${secret}` : found],
   [/\b(bearer|basic)\s+[\w.~+/=*-]{8,}/gi, (found, scheme = '') =>
     hasDigit(found) || found.length > 24 ? `${scheme} ${secret}` : found],
-  [/\b(?:sk|rk|gsk|xai|pplx|nvapi|csk|tgp|hf|r8|ghp|glpat|whsec|AIza|AKIA|ASIA|ya29|eyJ)[-_.*\w]{5,}/g, () => secret],
+  [/\b(?:sk|rk|gsk|xai|pplx|nvapi|csk|tgp|hf|r8|ghp|glpat|whsec|xox[a-z]|AIza|AQ\.|AKIA|ASIA|ya29|eyJ)[-_.*\w]{5,}/g, () => secret],
   [/\b(?:org|proj|organization|project|acct|account|workspace|tenant|team|user)[-_][A-Za-z0-9]{6,}/g, found =>
     hasDigit(found) ? secret : found],
   [/\b(organizations?|projects?|workspaces?|tenants?|teams?|accounts?)([ /](?:id |number )?["'`:]?\s?)[\w-]*\d[\w-]{4,}/gi,
@@ -79,7 +138,9 @@ const rules: readonly [RegExp, (found: string, ...groups: string[]) => string][]
   [/\b(host(?:name)?\s?[=:]\s?["']?|lookup |dial tcp |connect(?:ion)? to |ENOTFOUND |ECONNREFUSED )[\w.:[\]-]+/gi, (_, name = '') =>
     `${name}${server}`],
   [/\b\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\b/g, () => server],
-  [/(?<![\w:])\[?(?:[0-9a-f]{1,4}:){2,7}(?::?[0-9a-f]{1,4}){1,2}\]?(?::\d{1,5})?/gi, () => server],
+  // Eight groups, or fewer around `::`, unlike a time of day.
+  [/(?<![\w:])\[?(?:(?:[0-9a-f]{1,4}:){7}[0-9a-f]{1,4}|(?:[0-9a-f]{1,4}:){1,6}(?::[0-9a-f]{1,4}){1,6})(?!\w)\]?(?::\d{1,5})?/gi,
+    found => hasDigit(found) ? server : found],
   [/\blocalhost(?::\d{1,5})?\b/gi, () => server],
   [/\b[\w-]{1,63}(?:\.[\w-]{1,63}){0,8}\.(?:internal|local|localdomain|lan|corp|intra|intranet|home|svc|consul|arpa)(?::\d{1,5})?\b/gi,
     () => server],

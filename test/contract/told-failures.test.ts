@@ -4,9 +4,10 @@ import t, { type Test } from 'tap'
 import { request } from 'undici'
 import { breakerDefaults, requestsDefaults } from '../../services/config/defaults.ts'
 import type { GatewayConfig } from '../../services/catalogue/types.ts'
+import { UpstreamError } from '../../services/shared/errors.ts'
 import { forEachEngine, type Database } from '../engines.ts'
 import { configFor, providerAt, startGateway, type Gateway } from '../helper.ts'
-import { refusal, reply, scripts, startUpstream, type Upstream } from '../upstream.ts'
+import { document, refusal, reply, scripts, startUpstream, type Upstream } from '../upstream.ts'
 import { clientNames, clients, errorClasses } from './clients.ts'
 
 const adminKey = 'operator-key-of-this-test'
@@ -257,6 +258,20 @@ t.test('an operator may keep words out of the log, but not from the client', asy
   t.notMatch(JSON.stringify([data, gateway.lines]), /spoken/)
 })
 
+for (const words of ['on', 'off']) {
+  t.test(`an answer that is not JSON is not quoted in the log, with words ${words}`, async t => {
+    const shop = await open(t, { env: { TOLLGATE_PROVIDER_WORDS: words } })
+    const gateway = first(shop)
+    for (const upstream of [shop.one, shop.two]) upstream.script(document('Mimi has PIN 4711'))
+    const error: unknown = await clients['openai 7'](gateway).chat.completions.create(usual).catch(error => error)
+    t.match(error, { status: 502 })
+    gateway.app.log.warn({ err: new UpstreamError('bad_reply', 'yes', `Job of ${secrets}`) }, 'a job cannot be polled')
+    t.match(await gateway.line(({ msg }) => msg === 'a job cannot be polled'), { err: { kind: 'bad_reply', message: /./ } })
+    t.notMatch(JSON.stringify(gateway.lines), hidden)
+    t.notMatch(JSON.stringify(gateway.lines), /Mimi|4711/)
+  })
+}
+
 t.test('what a client sends as the model is cut and redacted', async t => {
   const shop = await open(t)
   const gateway = first(shop)
@@ -266,6 +281,8 @@ t.test('what a client sends as the model is cut and redacted', async t => {
   }
   const { body: { data } } = await admin(gateway, '/requests')
   t.same(data.map(({ model_asked: asked }) => asked), [`${'m'.repeat(128)}…`, '[redacted]'])
+  const lines = gateway.lines.filter(({ asked }) => asked !== undefined)
+  t.same(lines.map(({ asked }) => asked), ['[redacted]', `${'m'.repeat(128)}…`])
 })
 
 t.test('a whole answer that came at once has one attempt', async t => {

@@ -1,6 +1,5 @@
 import type { RequestSummary } from '../../requests/request-summary.ts'
-import type { CallRecord, Trace } from '../../requests/trace.ts'
-import { redacted } from '../../shared/redact.ts'
+import { askedIn, type CallRecord, type Trace } from '../../requests/trace.ts'
 import { periodically } from '../../shared/timers.ts'
 import { createRowInsert } from '../../store/sqlite-connection.ts'
 import { createJsonRows } from '../../store/json-rows.ts'
@@ -178,13 +177,6 @@ export function toLoggedRequest (finished: RequestSummary, at: number, weight: n
     job: trace.job,
     calls: callsIn(trace, startedMs)
   }
-}
-
-const maxAskedLength = 128
-
-/** A client can send any text as a model. */
-function askedIn ({ asked, model }: Trace): string | null {
-  return asked === null || asked === model ? asked : redacted(asked, maxAskedLength)
 }
 
 function callsIn ({ calls }: Trace, fromMs: number): string | null {

@@ -1,7 +1,8 @@
+import { inspect } from 'node:util'
 import fc from 'fast-check'
 import t from 'tap'
 import { UpstreamError } from '../../../services/shared/errors.ts'
-import { plainCode, redacted, providerWords } from '../../../services/shared/redact.ts'
+import { loggable, plainCode, redacted, providerWords } from '../../../services/shared/redact.ts'
 
 const said = (message: string): string => providerWords(new UpstreamError('bad_request', 'yes', message))
 
@@ -33,7 +34,13 @@ t.test('secrets and addresses of the operator are taken out', async t => {
     ['server [fd00:1234::5]:8000 is away', /fd00/],
     ['localhost:11434 is busy', /localhost|11434/],
     ['gpu.internal said no', /gpu/],
+    ['server fd00::1 is away', /fd00/],
+    ['server 2001:db8:0:0:0:0:2:1 is away', /2001|db8/],
     ['llm.example.com:8443 said no', /example|8443/],
+    ['API key abc123def456 is not valid', /abc123/],
+    ['The token "abc123def456" has expired', /abc123/],
+    ['xoxb-1234-abcd', /1234|abcd/],
+    ['key AQ.Ab8RN6Kx-y_zabc was refused', /Ab8/],
     ['my-company.openai.azure.com has no deployment', /my-company/],
     ['session 9f8e7d6c5b4a39281706f5e4d3c2b1a0 expired', /9f8e7d/]
   ]
@@ -56,6 +63,10 @@ t.test('ordinary words stay as they are', async t => {
     'Bearer tokens are required.',
     'The model `accounts/fireworks/models/qwen3-235b-a22b-instruct-2507` does not exist',
     'body.messages.0.content: Input should be a valid string',
+    'Please try again at 12:30:45.',
+    'std::bad_alloc',
+    'The API key parameter is missing.',
+    'A token limit of 8192 applies.',
     'Überschreitung: 価格 😀'
   ]
   for (const text of texts) t.equal(redacted(text, 1000), text)
@@ -67,12 +78,29 @@ t.test('operators do not see long quotations, which may be of the prompt', async
   t.notMatch(said(`1 validation error: {'loc': ('body',), 'msg': 'Input should be text', 'input': ['${prompt}', 5]}`), /secret/)
   t.notMatch(said(`Input should be a valid string [type=string_type, input_value=[5, '${prompt}'], input_type=list]`), /secret/)
   t.equal(said("Invalid 'temperature'"), "Invalid 'temperature'")
+  const quotations = [
+    `Invalid content '${prompt}`,
+    `Invalid content '${prompt.repeat(50)}' in messages[0]`,
+    `Invalid content “${prompt}”`,
+    `Invalid content '${prompt.replaceAll('tell', 'don\'t tell')}'`,
+    JSON.stringify({ error: JSON.stringify({ content: `"${prompt}"` }) })
+  ]
+  for (const text of quotations) t.notMatch(said(text), /secret/, text.slice(0, 40))
+})
+
+t.test('what stands between two short quotations stays', async t => {
+  const texts = [
+    `Invalid value: 'a'. ${'It has to be one of these words. '.repeat(4)}They are 'b' and "c".`,
+    `The models' lists don't have it, ${'whatever the client says, '.repeat(5)}so it can't run.`
+  ]
+  for (const text of texts) t.equal(said(text), text)
 })
 
 t.test('a redacted text has one line, a bounded length and is valid Unicode, whatever it was', async t => {
   t.equal(redacted('a\r\n\tb\u0000c\u2028d', 100), 'a b c d')
   t.equal(redacted('😀😀', 3), '😀…')
   t.equal(redacted('a\ud800b', 100), 'a\ufffdb')
+  t.notMatch(said(`'${'word '.repeat(797)}' key ${'a1b2'.repeat(8)}`), /a1b/, 'after a long quotation too')
   t.notMatch(redacted(`${'word '.repeat(799)}sk-${'a1'.repeat(400)}`, 4000), /a1a1/, 'a key that is cut in two')
   fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 3000 }), fc.integer({ min: 1, max: 1000 }), (text, limit) => {
     const clean = redacted(text, limit)
@@ -81,13 +109,31 @@ t.test('a redacted text has one line, a bounded length and is valid Unicode, wha
 })
 
 t.test('hostile texts are redacted in bounded time', async t => {
-  const starts = ['a@', 'a.', '1:', '"', "'", 'sk-', 'http://', 'authorization:', 'aA1', '[', 'a-', ' ', '\\', 'org-', 'input', '\u2028', 'host=']
+  const starts = ['a@', 'a.', '1:', '"', "'", 'sk-', 'http://', 'authorization:', 'aA1', '[', 'a-', ' ', '\\', 'org-', 'input', '\u2028', 'host=', '\\"', '\\"a\\":', `${'a'.repeat(3998)} `]
   for (const start of starts) {
-    const text = start.repeat(200_000)
+    const text = start.repeat(Math.ceil(400_000 / start.length))
     const startedMs = performance.now()
     said(text)
     redacted(text, 1000)
     t.ok(performance.now() - startedMs < 2000, start)
+  }
+  const nested = JSON.stringify(Array(900).fill('"a"').join('')).slice(0, 3900)
+  const startedMs = performance.now()
+  for (let count = 0; count < 100; count++) said(`${count} ${nested}`)
+  t.ok(performance.now() - startedMs < 1000, 'JSON in JSON')
+})
+
+t.test('an error is logged without what its causes quote', async t => {
+  const answer = 'Mimi has PIN 4711'
+  const cause = t.throws(() => JSON.parse(answer)) as Error
+  const reset = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
+  for (const keepsWords of [true, false]) {
+    const broken = loggable(new UpstreamError('bad_reply', 'yes', 'not JSON', { cause }), keepsWords)
+    t.notMatch(inspect(broken), /Mimi|4711/)
+    const behind = loggable(new Error('failed', { cause: new UpstreamError('bad_reply', 'yes', 'not JSON', { cause }) }), keepsWords)
+    t.match(inspect(behind), /failed/)
+    t.notMatch(inspect(behind), /Mimi|4711/)
+    t.match(inspect(loggable(new UpstreamError('network', 'maybe', 'broke', { cause: reset }), keepsWords)), /ECONNRESET/)
   }
 })
 
