@@ -1,5 +1,5 @@
 import { UpstreamError, type UpstreamErrorKind } from '../shared/errors.ts'
-import { isObject, isText, type JsonObject } from '../shared/json.ts'
+import { isObject, isText, type JsonObject, ownMember } from '../shared/json.ts'
 import { masked, readErrorBody, retryAfterMsOf } from '../upstream/answer-body.ts'
 import type { Exchange } from '../upstream/exchange.ts'
 import { kindByCommonStatus } from '../upstream/status-kinds.ts'
@@ -72,7 +72,7 @@ const kindByCode: Readonly<Record<string, UpstreamErrorKind>> = {
 }
 
 function kindOf (status: number, code: string | null): UpstreamErrorKind {
-  return (code === null ? undefined : kindByCode[code]) ?? kindByCommonStatus[status] ?? 'bad_reply'
+  return (code === null ? undefined : ownMember(kindByCode, code)) ?? kindByCommonStatus[status] ?? 'bad_reply'
 }
 
 const textOf = (value: unknown): string | null => isText(value) ? value : null

@@ -152,6 +152,11 @@ function nestedEnd (text: string, start: number): number {
 /** A JSON object whose members are not validated. */
 export type JsonObject = Record<string, unknown>
 
+/** A member by a name from outside, where `constructor` and the like are names as any other. */
+export function ownMember<Value> (object: Readonly<Record<string, Value>>, name: string): Value | undefined {
+  return Object.hasOwn(object, name) ? object[name] : undefined
+}
+
 /** Whether a JSON value is an object. */
 export function isObject (value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)

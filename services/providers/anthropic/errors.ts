@@ -1,5 +1,5 @@
 import { UpstreamError, type UpstreamErrorKind } from '../../shared/errors.ts'
-import { isObject, isText, type JsonObject } from '../../shared/json.ts'
+import { isObject, isText, type JsonObject, ownMember } from '../../shared/json.ts'
 import { masked, readErrorBody, retryAfterMsOf } from '../../upstream/answer-body.ts'
 import { kindByStatus } from '../../upstream/status-kinds.ts'
 import type { Exchange } from '../../upstream/exchange.ts'
@@ -72,9 +72,10 @@ const kindByType: Readonly<Record<string, UpstreamErrorKind>> = {
 function kindOf (
   status: number | null, type: string | null, code: string | null, message: string
 ): UpstreamErrorKind {
-  if (code !== null && kindByCode[code] !== undefined) return kindByCode[code]
+  const byCode = code === null ? undefined : ownMember(kindByCode, code)
+  if (byCode !== undefined) return byCode
   if (ownAccount.test(message)) return 'quota'
-  return kindByType[type ?? ''] ?? kindByStatus[status ?? 0] ?? 'bad_reply'
+  return ownMember(kindByType, type ?? '') ?? kindByStatus[status ?? 0] ?? 'bad_reply'
 }
 
 const textOf = (value: unknown): string | null => isText(value) ? value : null

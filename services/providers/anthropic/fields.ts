@@ -1,5 +1,5 @@
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
-import { isObject } from '../../shared/json.ts'
+import { isObject, ownMember } from '../../shared/json.ts'
 import { unsupportedFeature } from './refuse.ts'
 
 /** Fields that are translated or refused; all others are dropped. */
@@ -29,7 +29,8 @@ export function droppedFields (request: ChatCompletionRequest): string[] {
 }
 
 function asks (name: string, value: unknown): boolean {
-  if (value === undefined || value === null || neutral[name]?.includes(value) === true) return false
+  if (value === undefined || value === null) return false
+  if (ownMember(neutral, name)?.includes(value) === true) return false
   return !isObject(value) || Object.keys(value).length > 0
 }
 

@@ -1,4 +1,4 @@
-import { isObject } from '../../shared/json.ts'
+import { isObject, ownMember } from '../../shared/json.ts'
 import type { FinishReason } from '../provider.ts'
 
 const reasons: Readonly<Record<string, FinishReason>> = {
@@ -10,7 +10,7 @@ const reasons: Readonly<Record<string, FinishReason>> = {
 
 /** Anthropic's stop reason as OpenAI's finish reason; any other one, such as `end_turn`, is `stop`. */
 export function mapStopReason (stopReason: unknown): FinishReason {
-  return (typeof stopReason === 'string' ? reasons[stopReason] : undefined) ?? 'stop'
+  return (typeof stopReason === 'string' ? ownMember(reasons, stopReason) : undefined) ?? 'stop'
 }
 
 /** The text of a refusal; null when the request was not refused. */

@@ -1,6 +1,7 @@
 import type { FilePart, ImagePart } from '../../../schemas/openai/chat-messages.ts'
 import { invalid, unsupportedFeature } from './refuse.ts'
 import type { DocumentBlock, ImageBlock, ImageType } from './wire.ts'
+import { ownMember } from '../../shared/json.ts'
 
 /** An image part as a block. Throws UpstreamError (400) unless it is a JPEG, PNG, GIF, WebP or https URL. */
 export function imageBlock ({ image_url: { url } }: ImagePart, param: string): ImageBlock {
@@ -44,7 +45,7 @@ const imageTypes: Readonly<Record<string, ImageType>> = {
 }
 
 function inlineImage ({ type, base64 }: Inline, param: string): ImageBlock {
-  const known = imageTypes[type]
+  const known = ownMember(imageTypes, type)
   if (known === undefined) throw unsupportedFeature(param, `images of type ${type}; JPEG, PNG, GIF and WebP can be read`)
   return { type: 'image', source: { type: 'base64', media_type: known, data: base64 } }
 }

@@ -1,5 +1,5 @@
 import { UpstreamError, type UpstreamErrorKind } from '../../shared/errors.ts'
-import { isObject } from '../../shared/json.ts'
+import { isObject, ownMember } from '../../shared/json.ts'
 import { masked, readErrorBody, retryAfterMsOf } from '../../upstream/answer-body.ts'
 import type { Exchange } from '../../upstream/exchange.ts'
 import { kindByStatus } from '../../upstream/status-kinds.ts'
@@ -58,7 +58,7 @@ const kindByRpcStatus: Readonly<Record<string, UpstreamErrorKind>> = {
 function kindOf (code: number, status: string | null, reasons: readonly unknown[]): UpstreamErrorKind {
   // A wrong key is reported as INVALID_ARGUMENT.
   if (reasons.some(reason => typeof reason === 'string' && reason.startsWith('API_KEY_'))) return 'auth'
-  return (status === null ? undefined : kindByRpcStatus[status]) ?? kindByHttpStatus[code] ?? 'bad_reply'
+  return (status === null ? undefined : ownMember(kindByRpcStatus, status)) ?? kindByHttpStatus[code] ?? 'bad_reply'
 }
 
 /** `retryDelay` of a google.rpc.RetryInfo, e.g. `17.5s`. */

@@ -1,6 +1,6 @@
 import type { FinishReason } from '../provider.ts'
 import { UpstreamError } from '../../shared/errors.ts'
-import { isObject, type JsonObject } from '../../shared/json.ts'
+import { isObject, type JsonObject, ownMember } from '../../shared/json.ts'
 
 type Meaning = FinishReason | 'failure'
 
@@ -39,7 +39,7 @@ interface Ending {
 export function mapFinishReason (
   { finish, finishMessage, hasCalls, isEmpty, isLegacy }: Ending
 ): { reason: FinishReason, refusal: string | null } {
-  const meaning = meanings[finish] ?? 'stop'
+  const meaning = ownMember(meanings, finish) ?? 'stop'
   if (meaning === 'failure') {
     if (isEmpty) throw new UpstreamError('bad_reply', 'yes', `The model came to no answer (${finish}). ${finishMessage}`.trim())
     return { reason: 'stop', refusal: null }

@@ -2,6 +2,7 @@ import type { UserPart } from '../../../schemas/openai/chat-messages.ts'
 import { UpstreamError } from '../../shared/errors.ts'
 import type { Download } from '../../media/media.ts'
 import { unsupportedField, type InlineData, type Part } from './wire.ts'
+import { ownMember } from '../../shared/json.ts'
 
 /** Converts a part of a message; `param` names the part in errors. */
 export type ReadPart = (part: UserPart, param: string) => Promise<Part>
@@ -108,7 +109,7 @@ function fromFile (
   { file_data: data, file_id: id, filename = '' }: { file_data?: string, file_id?: string, filename?: string },
   param: string
 ): Part {
-  const named = types[filename.slice(filename.lastIndexOf('.') + 1).toLowerCase()]
+  const named = ownMember(types, filename.slice(filename.lastIndexOf('.') + 1).toLowerCase())
   if (data?.startsWith('data:') === true) return { inlineData: fromDataUrl(data, `${param}.file_data`) }
   if (data !== undefined) return { inlineData: { mimeType: named ?? 'application/pdf', data } }
   if (id !== undefined && isNative(id)) {

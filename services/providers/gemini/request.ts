@@ -1,5 +1,5 @@
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
-import { isObject } from '../../shared/json.ts'
+import { isObject, ownMember } from '../../shared/json.ts'
 import { effectiveLimit } from '../../shared/request-fields.ts'
 import type { ChatCall } from '../provider.ts'
 import { convertToContents } from './convert-to-contents.ts'
@@ -132,7 +132,9 @@ const read = new Set([
 ])
 
 function droppedOf (request: ChatCompletionRequest): string[] {
-  const isMissed = ([field, value]: [string, unknown]): boolean =>
-    !read.has(field) && value !== undefined && value !== null && harmless[field]?.includes(value) !== true
+  const isMissed = ([field, value]: [string, unknown]): boolean => {
+    if (read.has(field) || value === undefined || value === null) return false
+    return ownMember(harmless, field)?.includes(value) !== true
+  }
   return Object.entries(request).filter(isMissed).map(([field]) => field)
 }

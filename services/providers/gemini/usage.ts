@@ -1,5 +1,5 @@
 import type { CompletionUsage } from '../../../schemas/openai/usage.ts'
-import { isObject } from '../../shared/json.ts'
+import { isObject, ownMember } from '../../shared/json.ts'
 import { tokenCount } from '../report.ts'
 
 /**
@@ -33,7 +33,7 @@ function byModality (details: unknown): Record<string, number> {
   const counts: Record<string, number> = {}
   for (const detail of Array.isArray(details) ? details : []) {
     if (!isObject(detail) || typeof detail.modality !== 'string') continue
-    const name = names[detail.modality]
+    const name = ownMember(names, detail.modality)
     if (name !== undefined) counts[name] = (counts[name] ?? 0) + (tokenCount(detail.tokenCount) ?? 0)
   }
   return counts

@@ -1,5 +1,5 @@
 import { UpstreamError } from '../../shared/errors.ts'
-import { isObject, isText, withMembers, type JsonObject } from '../../shared/json.ts'
+import { isObject, isText, ownMember, withMembers, type JsonObject } from '../../shared/json.ts'
 import { errorFromFields } from '../error-body.ts'
 import type { FinishReason } from '../provider.ts'
 import { readUsage, tokenCount, valueAt, type Usage } from '../report.ts'
@@ -17,7 +17,8 @@ export function upstreamErrorIn (body: JsonObject, dialect: Dialect): UpstreamEr
 /** The finish reason of a choice in OpenAI's words; unknown ones pass, null: none. */
 export function finishReasonOf (choice: unknown, { finishReasons }: Dialect): string | null {
   const reason = isObject(choice) ? choice.finish_reason : null
-  return isText(reason) ? finishReasons[reason] ?? commonReasons[reason.toLowerCase()] ?? reason : null
+  if (!isText(reason)) return null
+  return ownMember(finishReasons, reason) ?? ownMember(commonReasons, reason.toLowerCase()) ?? reason
 }
 
 /** Words of the servers and models behind compatible APIs, seen in their streams and whole answers. */

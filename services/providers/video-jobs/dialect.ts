@@ -4,6 +4,7 @@ import type { SubmitRequest, VideoClient } from './client.ts'
 import {
   badReply, jobError, asMaybeSent, textOrNull, type ProviderErrorDetail, type ErrorKindByCode
 } from './errors.ts'
+import { ownMember } from '../../shared/json.ts'
 import {
   videoLength, type Polling, type VideoChoices, type VideoFile,
   type VideoProvider, type VideoState, type VideoTask
@@ -89,7 +90,7 @@ export function readJobHandle (answer: JsonObject, task: VideoTask, { jobId, han
 function toState (reading: JobStatus, states: typeof usualStates, codes: ErrorKindByCode): VideoState {
   const status = textOrNull(reading.status)
   if (status === null) throw badReply('has no job state')
-  const state = states[status] ?? 'running'
+  const state = ownMember(states, status) ?? 'running'
   if (state === 'queued' || state === 'running') return { state, progress: progressOf(reading.progress) }
   const { code, message } = reading.error ?? { code: null, message: null }
   const failure = (otherwise: string) => jobError({ code, message: message ?? otherwise }, codes)

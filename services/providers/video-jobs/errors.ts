@@ -1,5 +1,5 @@
 import { UpstreamError, type Sent, type UpstreamErrorKind } from '../../shared/errors.ts'
-import { isObject, type JsonObject } from '../../shared/json.ts'
+import { isObject, type JsonObject, ownMember } from '../../shared/json.ts'
 import { kindByCommonStatus } from '../../upstream/status-kinds.ts'
 
 /** Code and message of a provider's error. */
@@ -29,7 +29,7 @@ const firstText = (...values: unknown[]): string | null =>
 export function errorKindOf (
   status: number, detail: ProviderErrorDetail, codes: ErrorKindByCode
 ): UpstreamErrorKind {
-  const known = codes[detail.code ?? '']
+  const known = ownMember(codes, detail.code ?? '')
   if (known !== undefined) return known
   const isRefusal = status >= 400 && status < 500
   if (isRefusal && isModeration(detail)) return 'moderated'
@@ -41,7 +41,7 @@ export function errorKindOf (
 /** The error of a job that failed after it was accepted. */
 export function jobError (detail: ProviderErrorDetail, codes: ErrorKindByCode): UpstreamError {
   const { code, message } = detail
-  const kind = codes[code ?? ''] ?? (isModeration(detail) ? 'moderated' : 'bad_reply')
+  const kind = ownMember(codes, code ?? '') ?? (isModeration(detail) ? 'moderated' : 'bad_reply')
   return new UpstreamError(kind, 'yes', truncateMessage(message ?? ''), { code })
 }
 
