@@ -1,8 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { LimitKind } from '../shared/limits.ts'
-import { createJsonRows } from '../store/json-rows.ts'
 import type { Queries, Store } from '../store/store.ts'
-import { createSlotLeases, slotLeaseMs } from './leases.ts'
-import { leftOf, minuteMs, waitFor, type Window } from './window.ts'
+import { createAllowanceStatements, idOf, slotLeaseMs, type ChangedRow, type FoundRow } from './statements.ts'
+import { leftOf, minuteMs, rolled, waitFor, type Window } from './window.ts'
 
 /** A node's request for a part of one limit. Amounts are requests, tokens or slots. */
 export interface AllowanceRequest {
@@ -37,59 +37,64 @@ const slotWaitMs = 1000
 /** One node takes at most this fraction of what is left, unless requests wait for more. */
 const maxShare = 1 / 4
 
-/** Returns a function that exchanges requests for grants in one transaction. Throws StoreUnavailable. */
+/** How often to decide on rows that other nodes have changed meanwhile, before they count as locked. */
+const maxAttempts = 6
+const maxPauseMs = 10
+
+/**
+ * Returns a function that exchanges requests for grants; a request whose row another transaction keeps locked
+ * gets none. On SQLite that is one transaction. On Postgres rows are read without locks, and one statement
+ * writes those that are still as they were read, so that a node that hangs keeps nothing locked. Throws
+ * StoreUnavailable.
+ */
 export function createAllowanceExchange (
   store: Store, node: string
 ): (requests: readonly AllowanceRequest[], nowMs: number) => Promise<AllowanceGrant[]> {
-  const requested = createJsonRows<{ scope: string, kind: string, minute: number }>(store.engine,
-    { scope: 'text', kind: 'text', minute: 'bigint' })
-  const counted = createJsonRows<{ scope: string, kind: string, used: number, previous: number }>(
-    store.engine, { scope: 'text', kind: 'text', used: 'bigint', previous: 'bigint' })
-  const leases = createSlotLeases(store.engine, node)
+  const statements = createAllowanceStatements(store.engine, node)
 
-  async function lockWindows (
-    queries: Queries, requests: readonly AllowanceRequest[]
-  ): Promise<Map<string, Window>> {
-    const rows = await queries.all<Window & { scope: string, kind: string }>(`
-      insert into rate_window (scope, kind, minute, used, previous)
-      select scope, kind, minute, 0, 0 from ${requested.sql} as requested where true order by scope, kind
-      on conflict (scope, kind) do update set
-        previous = case when excluded.minute <= rate_window.minute then rate_window.previous
-          when excluded.minute = rate_window.minute + 1 then rate_window.used else 0 end,
-        used = case when excluded.minute <= rate_window.minute then rate_window.used else 0 end,
-        minute = case when excluded.minute > rate_window.minute then excluded.minute else rate_window.minute end
-      returning scope, kind, minute, used, previous`,
-    [requested.parameter(requests.map(({ scope, kind, minute }) => ({ scope, kind, minute })))])
-    return new Map(rows.map(({ scope, kind, minute, used, previous }) => {
-      return [`${kind} ${scope}`, { minute, used, previous }]
-    }))
+  async function attempt (
+    queries: Queries, requests: readonly AllowanceRequest[], nowMs: number
+  ): Promise<AllowanceGrant[]> {
+    const rows = await statements.read(queries, requests, nowMs)
+    const decided = requests.map(request => decide(request, rows.get(idOf(request)), nowMs))
+    const written = await statements.write(queries, decided.map(({ row }) => row), nowMs + slotLeaseMs)
+    return decided.flatMap(({ row, grant }) => written.has(idOf(row)) ? [grant] : [])
   }
 
-  async function writeWindows (queries: Queries, grants: readonly AllowanceGrant[]): Promise<void> {
-    if (grants.length === 0) return
-    const rows = grants.map(({ request: { scope, kind }, window: { used, previous } }) => {
-      return { scope, kind, used, previous }
-    })
-    await queries.run(`
-      update rate_window set used = fresh.used, previous = fresh.previous from ${counted.sql} as fresh
-      where rate_window.scope = fresh.scope and rate_window.kind = fresh.kind`, [counted.parameter(rows)])
+  return async (requests, nowMs) => {
+    if (store.engine === 'sqlite') return await store.transaction(queries => attempt(queries, requests, nowMs))
+    const grants: AllowanceGrant[] = []
+    let left = requests
+    for (let attempts = 1; ; attempts++) {
+      // What was written before a failure counts; the next exchange shows it.
+      const granted = await attempt(store, left, nowMs).catch(error => {
+        if (grants.length === 0) throw error
+        return null
+      })
+      if (granted === null) return grants
+      grants.push(...granted)
+      if (granted.length === left.length || attempts === maxAttempts) return grants
+      const done = new Set(granted.map(({ request }) => request))
+      left = left.filter(request => !done.has(request))
+      await sleep(Math.random() * maxPauseMs)
+    }
   }
+}
 
-  return async (requests, nowMs) => await store.transaction(async queries => {
-    const windows = await lockWindows(queries, requests)
-    const windowOf = ({ kind, scope, minute }: AllowanceRequest): Window =>
-      windows.get(`${kind} ${scope}`) ?? { minute, used: 0, previous: 0 }
-    const forSlots = requests.filter(({ kind }) => kind === 'concurrent')
-    const others = await leases.ofOthers(queries, forSlots.map(({ scope }) => scope), nowMs)
-    const slots = forSlots.map(request =>
-      grantSlots(request, { ...windowOf(request), used: others.get(request.scope) ?? 0 }))
-    const rates = requests.filter(({ kind }) => kind !== 'concurrent')
-      .map(request => grantRate(request, windowOf(request), nowMs))
-    await writeWindows(queries, rates)
-    const renewed = slots.map(({ request, granted }) => ({ scope: request.scope, slots: granted }))
-    await leases.renew(queries, renewed, nowMs)
-    return [...rates, ...slots]
-  })
+function decide (
+  request: AllowanceRequest, found: FoundRow | undefined, nowMs: number
+): { row: ChangedRow, grant: AllowanceGrant } {
+  const { scope, kind, minute } = request
+  const known = found?.window ?? null
+  const window = known === null ? { minute, used: 0, previous: 0 } : rolled(known, minute)
+  if (kind !== 'concurrent') {
+    const grant = grantRate(request, window, nowMs)
+    return { row: { scope, kind, known, window: grant.window, slots: null }, grant }
+  }
+  const grant = grantSlots(request, { ...window, used: found?.slotsOfOthers ?? 0 })
+  // Every exchange changes leases, so `used` counts exchanges: others notice that the row has changed.
+  const counted = { ...window, used: window.used + 1 }
+  return { row: { scope, kind, known, window: counted, slots: grant.granted }, grant }
 }
 
 function grantRate (request: AllowanceRequest, found: Window, nowMs: number): AllowanceGrant {

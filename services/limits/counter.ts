@@ -18,8 +18,10 @@ export interface LimitCounter {
   /** What to request from the store. When idle, unused allowance is returned. */
   nextRequest (nowMs: number, isIdle: boolean): AllowanceRequest | null
   receive (grant: AllowanceGrant, nowMs: number): void
-  /** The store is unavailable: for `aloneMs` this node applies the whole limit on its own. */
-  continueAlone (request: AllowanceRequest, nowMs: number): void
+  /** Undoes `nextRequest`: the store did not get the request. Requests that waited have to wait again. */
+  takeBack (request: AllowanceRequest): void
+  /** The store does not answer: for `aloneMs` this node applies the whole limit on its own. */
+  continueAlone (nowMs: number): void
   /** Whether to request more before requests have to wait. */
   readonly isLow: boolean
   /** As far as this node knows; `resetMs` is the time until the whole limit is left. */

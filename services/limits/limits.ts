@@ -1,6 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { limitKinds, limitOfKind, type ScopedLimits } from '../shared/limits.ts'
 import { minuteOf, type LimitCounter } from './counter.ts'
-import { createCounters, type CountersOptions } from './counters.ts'
+import { createCounters, lockedRowPauseMs, type CountersOptions } from './counters.ts'
 import { limitReached, spanText, tooLarge } from './errors.ts'
 
 /** What one admitted request has taken of its limits. */
@@ -19,7 +20,7 @@ const maxRounds = 10
 
 /**
  * Creates the rate limiter of one node. A node takes allowances from the store, a sixteenth of the limit at a
- * time, and counts requests in memory, so a limit costs the database about thirty transactions a minute at
+ * time, and counts requests in memory, so a limit costs the database about thirty exchanges a minute at
  * any load. Its accuracy:
  *
  * - All nodes together never exceed the limit within a calendar minute. The previous minute counts
@@ -27,7 +28,8 @@ const maxRounds = 10
  *   two minutes may reach nearly twice the limit within 60 s. Answers that exceed their token estimate are
  *   deducted from the next window.
  * - A node may refuse while others still have an allowance: less than a sixteenth each, for at most 2 s.
- * - While the store is unavailable, every node applies the whole limit on its own.
+ * - While the store is unavailable, or has not answered for 2 s, every node applies the whole limit on its
+ *   own; so it does for a limit whose row has been locked for 2 s, which delays no other limit.
  * - The slots of a node that crashed are free after 15 s.
  */
 export function createRateLimiter (options: CountersOptions) {
@@ -93,7 +95,7 @@ export function createRateLimiter (options: CountersOptions) {
 
   async function admitLater (needs: readonly Need[], first: readonly Need[]): Promise<Admission> {
     let short = first
-    for (let round = 0; round < maxRounds; round++) {
+    for (let round = 0; round < maxRounds;) {
       for (const { counter, amount } of short) {
         counter.addWaiting(amount, clock())
         counters.markDue(counter)
@@ -104,6 +106,8 @@ export function createRateLimiter (options: CountersOptions) {
       if (short.length === 0) return createAdmission(needs, nowMs)
       refuseKnown(needs, short, nowMs)
       if (!isAvailable) break
+      if (short.some(({ counter }) => counters.isLocked(counter))) await sleep(lockedRowPauseMs)
+      else round++
     }
     const [one] = short
     if (one === undefined) throw new TypeError('No need is short')

@@ -91,10 +91,13 @@ export class RateCounter implements LimitCounter {
     this.#refused = { untilMs: nowMs + Math.min(waitMs, refusalMs), retryAtMs: nowMs + waitMs }
   }
 
-  continueAlone ({ taken, returned }: AllowanceRequest, nowMs: number): void {
-    this.#aloneUntilMs = nowMs + aloneMs
+  takeBack ({ taken, returned }: AllowanceRequest): void {
     this.#left -= taken
     if (returned !== null) this.#giveBack(returned.amount, returned.minute)
+  }
+
+  continueAlone (nowMs: number): void {
+    this.#aloneUntilMs = nowMs + aloneMs
   }
 
   remaining (nowMs: number): { left: number, resetMs: number } {

@@ -1,6 +1,6 @@
 import type { AllowanceGrant, AllowanceRequest } from './allowances.ts'
 import { allowanceSize, aloneMs, minuteOf, type LimitCounter } from './counter.ts'
-import { slotLeaseMs } from './leases.ts'
+import { slotLeaseMs } from './statements.ts'
 
 /** After a refusal, ask the store again this soon: a slot may be free at any time. */
 const refusalMs = 250
@@ -70,7 +70,9 @@ export class SlotCounter implements LimitCounter {
     if (waitMs > 0) this.#refusedUntilMs = nowMs + refusalMs
   }
 
-  continueAlone (_request: AllowanceRequest, nowMs: number): void {
+  takeBack (): void {}
+
+  continueAlone (nowMs: number): void {
     this.#slots = this.limit
     this.#leasedUntilMs = nowMs + aloneMs
   }

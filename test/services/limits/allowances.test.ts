@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createAllowanceExchange, deleteExpiredLimits } from '../../../services/limits/allowances.ts'
 import type { AllowanceRequest } from '../../../services/limits/allowances.ts'
-import { slotLeaseMs } from '../../../services/limits/leases.ts'
+import { slotLeaseMs } from '../../../services/limits/statements.ts'
 import { forEachEngine } from '../../engines.ts'
 
 const minute = 10
@@ -70,6 +70,25 @@ forEachEngine(t, 'slots are granted up to the limit, and those in use in any cas
   t.same(await store.all('select node, slots from slot_lease'), [{ node: 'other', slots: 2 }])
   const expiredMs = startMs + slotLeaseMs
   t.match(await one(slots({ wanted: 4, need: 1 }), expiredMs), [{ granted: 4, window: { used: 0 } }], 'expired')
+})
+
+forEachEngine(t, 'nodes that exchange at the same time never take more than a limit', async (t, database) => {
+  const store = await database.open()
+  let granted = 0
+  await Promise.all(['one', 'two', 'three', 'four'].map(async node => {
+    const exchange = createAllowanceExchange(await database.open(), node)
+    for (let round = 0; round < 10; round++) {
+      const rate = request({ need: 4, waiting: 4, wanted: 4 })
+      const slot = request({ kind: 'concurrent', limit: 5, need: 1, wanted: 1 + round % 3 })
+      for (const grant of await exchange([rate, slot], startMs)) {
+        if (grant.request === rate) granted += grant.granted
+      }
+    }
+  }))
+  t.equal(granted, 100)
+  t.match(await store.get("select used from rate_window where kind = 'requests'"), { used: 100 })
+  const row = await store.get<{ slots: number }>('select cast(sum(slots) as bigint) as slots from slot_lease')
+  t.ok(row !== undefined && row.slots <= 5, `${row?.slots} of 5 slots`)
 })
 
 forEachEngine(t, 'one exchange serves limits of every kind and scope', async (t, database) => {

@@ -6,7 +6,7 @@ import type { Admission } from '../../../services/limits/limits.ts'
 import { noLimits } from '../../../services/shared/limits.ts'
 import { StoreUnavailable } from '../../../services/store/store.ts'
 import type { Store } from '../../../services/store/store.ts'
-import { forEachEngine } from '../../engines.ts'
+import { createDatabase, forEachEngine } from '../../engines.ts'
 
 /** A node on a store, with the test's clock; maintenance runs every 5 ms. */
 function node (t: Test, store: Store, name: string, time: { ms: number }) {
@@ -66,15 +66,19 @@ forEachEngine(t, 'two nodes together admit exactly the limit, in any order of re
 
 forEachEngine(t, 'most requests need no query', async (t, database) => {
   const store = await database.open()
-  let transactions = 0
-  const counted: Store = { ...store, transaction: work => { transactions++; return store.transaction(work) } }
+  let exchanges = 0
+  const counted: Store = {
+    ...store,
+    transaction: work => { exchanges++; return store.transaction(work) },
+    all: (sql, params) => { exchanges += 0.5; return store.all(sql, params) }
+  }
   const time = { ms: 600_000 }
   const limits = node(t, counted, 'one', time)
   for (let index = 0; index < 10_000; index++) {
     const admission = limits.admit(scope({ requestsPerMinute: 1_000_000 }), 0)
     if (admission instanceof Promise) await admission
   }
-  t.ok(transactions <= 2, `${transactions} transactions`)
+  t.ok(exchanges <= 2, `${exchanges} exchanges`)
 })
 
 forEachEngine(t, 'tokens are reserved, then corrected to what was used', async (t, database) => {
@@ -110,8 +114,12 @@ forEachEngine(t, 'a slot is free again when its request ends, and when its node 
   const other = await database.open()
   let isDead = false
   // A killed node writes nothing.
-  const transaction: Store['transaction'] = work => isDead ? new Promise(() => {}) : other.transaction(work)
-  const mortal: Store = { ...other, transaction }
+  const untilDead = <Result>(work: () => Promise<Result>) => isDead ? new Promise<Result>(() => {}) : work()
+  const mortal: Store = {
+    ...other,
+    transaction: work => untilDead(() => other.transaction(work)),
+    all: (sql, params) => untilDead(() => other.all(sql, params))
+  }
   const survivor = node(t, store, 'survivor', time)
   const killed = createRateLimiter({ store: mortal, node: 'killed', clock: () => time.ms, onError: () => {}, maintenanceMs: 5 })
   const limits = scope({ concurrentRequests: 4 })
@@ -153,4 +161,44 @@ t.test('without the store, each node admits the limit on its own and no more', a
   for (let index = 0; index < 8; index++) outcomes.push(await outcome(() => limits.admit(scopes, 0)))
   t.equal(outcomes.filter(isAdmitted).length, 5)
   t.match(outcomes.at(-1), { status: 429 })
+})
+
+t.test('a store that does not answer delays requests by 2 s once, then each node counts alone', async t => {
+  const database = await createDatabase(t, 'sqlite')
+  const store = await database.open()
+  const time = { ms: 600_000 }
+  const answers = Promise.withResolvers<void>()
+  let asked = 0
+  const silent: Store = {
+    ...store,
+    transaction: async work => {
+      asked++
+      await answers.promise
+      return await store.transaction(work)
+    }
+  }
+  const limits = node(t, silent, 'one', time)
+  const scopes = scope({ requestsPerMinute: 5 })
+  const startedMs = performance.now()
+  const outcomes = await Promise.all(Array.from({ length: 8 }, () => outcome(() => limits.admit(scopes, 0))))
+  const waitedMs = performance.now() - startedMs
+  t.ok(waitedMs > 1_500 && waitedMs < 4_000, `the first answers after ${waitedMs} ms`)
+  t.equal(outcomes.filter(isAdmitted).length, 5)
+  t.match(outcomes.at(-1), { status: 429 })
+
+  time.ms += 2_000
+  const laterMs = performance.now()
+  t.ok(isAdmitted(await outcome(() => limits.admit(scope({ scope: 'key:b', requestsPerMinute: 5 }), 0))))
+  t.match(await outcome(() => limits.admit(scopes, 0)), { status: 429 })
+  t.ok(performance.now() - laterMs < 1_000, 'others do not wait')
+  t.equal(asked, 1)
+
+  answers.resolve()
+  await until(async () => {
+    time.ms += 100
+    await outcome(() => limits.admit(scopes, 0))
+    const row = await store.get<{ used: number }>("select used from rate_window where scope = 'key:a'")
+    return (row?.used ?? 0) >= 5
+  })
+  t.pass('what was admitted alone is counted when the store answers again')
 })

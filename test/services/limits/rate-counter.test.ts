@@ -23,6 +23,12 @@ function fill (counter: LimitCounter, amount: number, nowMs = startMs): Allowanc
   return request
 }
 
+/** The store did not answer the request. */
+function fail (counter: LimitCounter, request: AllowanceRequest): void {
+  counter.takeBack(request)
+  counter.continueAlone(startMs)
+}
+
 t.test('an allowance is a sixteenth of the limit, or what requests wait for', async t => {
   const counter = create(160)
   t.equal(counter.canTake(1, startMs), false, 'nothing without an allowance')
@@ -124,7 +130,7 @@ t.test('the remaining amount is what no node has taken, plus the rest of the own
 t.test('alone, a node admits up to the limit for a moment, and reports to the store later', async t => {
   const counter = create(20)
   counter.addWaiting(1, startMs)
-  counter.continueAlone(counter.nextRequest(startMs, false)!, startMs)
+  fail(counter, counter.nextRequest(startMs, false)!)
   for (let taken = 0; taken < 20; taken++) {
     t.equal(counter.canTake(1, startMs), true)
     counter.take(1, startMs)
@@ -132,12 +138,12 @@ t.test('alone, a node admits up to the limit for a moment, and reports to the st
   t.equal(counter.canTake(1, startMs), false, 'the limit is reached')
   const request = counter.nextRequest(startMs, false)!
   t.match(request, { taken: 20 })
-  counter.continueAlone(request, startMs)
+  fail(counter, request)
   t.match(counter.nextRequest(startMs, false), { taken: 20 }, 'a request that failed is repeated')
 
   const idle = create(160)
   fill(idle, 1)
-  idle.continueAlone(idle.nextRequest(startMs, true)!, startMs)
+  fail(idle, idle.nextRequest(startMs, true)!)
   t.equal(idle.canTake(160, startMs + 1000), false, 'for a second')
   t.match(idle.nextRequest(startMs, true), { returned: { minute, amount: 10 } })
 })

@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { AllowanceRequest } from '../../../services/limits/allowances.ts'
 import type { LimitCounter } from '../../../services/limits/counter.ts'
-import { slotLeaseMs } from '../../../services/limits/leases.ts'
+import { slotLeaseMs } from '../../../services/limits/statements.ts'
 import { SlotCounter } from '../../../services/limits/slot-counter.ts'
 
 const startMs = 600_000
@@ -21,6 +21,12 @@ function withSlots (limit: number, granted: number): LimitCounter {
   counter.addWaiting(1, startMs)
   receive(counter, counter.nextRequest(startMs, false)!, granted)
   return counter
+}
+
+/** The store did not answer the request. */
+function fail (counter: LimitCounter, request: AllowanceRequest): void {
+  counter.takeBack(request)
+  counter.continueAlone(startMs)
 }
 
 t.test('slots are requested for waiting requests, and some in reserve', async t => {
@@ -90,7 +96,7 @@ t.test('the remaining slots are those that no node uses', async t => {
 t.test('alone, a node uses the whole limit for a second', async t => {
   const counter = create(2)
   counter.addWaiting(1, startMs)
-  counter.continueAlone(counter.nextRequest(startMs, false)!, startMs)
+  fail(counter, counter.nextRequest(startMs, false)!)
   counter.take(1, startMs)
   t.equal(counter.canTake(1, startMs + 999), true)
   t.equal(counter.canTake(2, startMs + 999), false)
