@@ -1,5 +1,6 @@
 import fp from 'fastify-plugin'
 import { checkBooks } from '../../services/ledger/check.ts'
+import { rollUpViolations } from '../../services/reports/check-roll-up.ts'
 import { explanations } from '../../services/ledger/check/explanations.ts'
 import { createLedger } from '../../services/ledger/create.ts'
 import type { Ledger } from '../../services/ledger/ledger.ts'
@@ -47,7 +48,7 @@ export default fp<LedgerPluginOptions>(async (app, pluginOptions) => {
   let found = 0
   const checks = periodically(() => checkEveryMs, async signal => {
     if (!await claimChore(app.store, 'ledger-check', checkEveryMs)) return
-    const { violations } = await checkBooks(app.store, { signal })
+    const { violations } = await checkBooks(app.store, { signal, derived: rollUpViolations })
     found += violations.length
     for (const violation of violations) {
       app.log.error({ violation, ...explanations[violation.rule] }, 'the books do not add up')

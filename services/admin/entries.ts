@@ -9,6 +9,7 @@ import { lateUntilSql, monthAt } from '../ledger/books/months.ts'
 import { entriesOfPeriod } from '../ledger/sql/entry-blocks.ts'
 import { readUsageText } from '../ledger/types.ts'
 import { entryId, entryIdSql, whereEntryId } from '../ledger/entry-id.ts'
+import { rollUpViolations } from '../reports/check-roll-up.ts'
 import type { Value } from '../store/store.ts'
 import { whereClause } from '../store/where-clause.ts'
 import type { Administration } from './administration.ts'
@@ -95,7 +96,7 @@ export async function runLedgerCheck (
   { store, flush }: Administration, scope: CheckScope = 'new'
 ): Promise<LedgerCheck> {
   await flush()
-  const { violations, ...checked } = await checkBooks(store, { scope })
+  const { violations, ...checked } = await checkBooks(store, { scope, derived: rollUpViolations })
   return {
     object: 'ledger_check',
     ok: violations.length === 0,

@@ -3,7 +3,7 @@ import type { Store, Value } from '../store/store.ts'
 import { findLastEntry } from './check/last-entry.ts'
 import { entryRules, holdRules, holdsOfSlice, type Rule, type Violation } from './check/rules.ts'
 import { accountViolations, sumsOfSlice, type AccountSums } from './check/sums.ts'
-import { monthViolations } from './books/check-months.ts'
+import { monthViolations, someMonthViolations } from './books/check-months.ts'
 import { moveWatermark, readWatermark, unchecked, type Watermark } from './check/watermark.ts'
 
 type Reader = Pick<Store, 'engine' | 'reports' | 'clock'>
@@ -22,6 +22,8 @@ export type CheckScope = 'new' | 'all'
 interface CheckOptions {
   scope?: CheckScope
   signal?: AbortSignal
+  /** What is made from the entries, compared with them by a check of everything. */
+  derived?: (store: Reader, signal?: AbortSignal) => AsyncIterable<Violation>
 }
 
 const maxViolationsPerRule = 100
@@ -30,21 +32,24 @@ const sliceSize = 10_000
 const holdsAtOnce = 1_000
 /** A transaction may end this long after the time that it writes. */
 const marginMs = 3_600_000
+/** Checks of new entries in this time look at the same closed month. */
+const turnMs = 3_600_000
 
 /**
- * Checks all accounts, and the entries and holds since the last check that found nothing, by default; returns
- * up to a hundred violations of each rule. A check of everything confirms violations. Requests may go on
- * meanwhile. Throws StoreUnavailable, or the signal's reason.
+ * Checks by default all accounts, the entries and holds since the last check that found nothing, and one of
+ * the closed months; returns up to a hundred violations of each rule. A check of everything confirms
+ * violations. Requests may go on meanwhile. Throws StoreUnavailable, or the signal's reason.
  *
- * Entries cannot be changed without removing their triggers. Whoever does that, or changes a hold that ended
- * long ago, is seen by a check of everything only, and so is a change of closed months.
+ * Entries cannot be changed without removing their triggers. A change by someone who does that, and one of a
+ * hold that ended long ago, is found by a check of everything only, unless it changes what a closed month
+ * comes to.
  */
 export async function checkBooks (
-  store: Store, { scope = 'new', signal }: CheckOptions = {}
+  store: Store, { scope = 'new', signal, derived }: CheckOptions = {}
 ): Promise<CheckedBooks> {
   const present = await readWatermark(store)
   const checkFrom = async (base: Watermark): Promise<CheckedBooks> => {
-    const { violations, entries, next, sums } = await check(store, base, signal)
+    const { violations, entries, next, sums } = await check(store, base, { signal, derived })
     if (violations.length === 0 && next !== null) await moveWatermark(store, { present, base, next, sums })
     return { scope: base === unchecked ? 'all' : 'new', entries, violations }
   }
@@ -67,7 +72,9 @@ interface Checked extends Omit<CheckedBooks, 'scope'> {
  * Entries never change, so those up to `end` are read in slices. What comes later is summed up by the
  * statement that reads an account, so that it is compared with its entries of the same moment.
  */
-async function check (store: Reader, from: Watermark, signal?: AbortSignal): Promise<Checked> {
+async function check (
+  store: Reader, from: Watermark, { signal, derived }: Pick<CheckOptions, 'signal' | 'derived'> = {}
+): Promise<Checked> {
   const findings = createFindings(store)
   const checkedAt = store.clock()
   const { seq: end, isStable } = await findLastEntry(store)
@@ -82,7 +89,13 @@ async function check (store: Reader, from: Watermark, signal?: AbortSignal): Pro
   const until = isStable ? end : from.seq
   const accounts = accountViolations(store, { verified: from.seq, until, between: sums })
   for await (const violation of accounts) findings.add(violation)
-  if (from === unchecked) for await (const violation of monthViolations(store)) findings.add(violation)
+  const months = from === unchecked
+    ? monthViolations(store, signal)
+    : someMonthViolations(store, { since: from.checkedAt - marginMs, turn: Math.floor(checkedAt / turnMs) })
+  for await (const violation of months) findings.add(violation)
+  if (from === unchecked && derived !== undefined) {
+    for await (const violation of derived(store, signal)) findings.add(violation)
+  }
   return {
     entries: end - from.seq,
     violations: findings.list(),

@@ -33,7 +33,7 @@ export async function sumsBefore (
   const baseSums = base === null ? new Map() : await readClosingSums(store, base, account)
   if (base?.endsAt === before) return baseSums
   const until = Math.min(lastEntry, within?.lastEntry ?? Infinity)
-  const after = base === null ? 0 : Math.min(base.lastEntry, await lastBefore(store, base.endsAt))
+  const after = base === null ? 0 : await firstAfterMonth(store, base) - 1
   return combined(baseSums, await sumEntries(store, { after, until, before, closed: base, account }))
 }
 
@@ -50,10 +50,12 @@ export async function readClosingSums (
   return sums
 }
 
-/** The number before that of the first entry dated from a time on. */
-async function lastBefore ({ engine, reports }: Reader, at: number): Promise<number> {
+/** The number of the first entry that may count in a later month. Throws StoreUnavailable. */
+export async function firstAfterMonth (
+  { engine, reports }: Reader, { endsAt, lastEntry }: Pick<ClosedMonth, 'endsAt' | 'lastEntry'>
+): Promise<number> {
   const first = await reports.get<{ seq: number | null }>(`
     select min(entry.seq) as seq from ${entriesOfPeriod(engine)} where entry.at >= $1 and entry.at < $2`,
-  [at, Number.MAX_SAFE_INTEGER])
-  return (first?.seq ?? Infinity) - 1
+  [endsAt, Number.MAX_SAFE_INTEGER])
+  return Math.min(lastEntry + 1, first?.seq ?? Infinity)
 }

@@ -69,6 +69,13 @@ export const explanations = {
     advice: 'The entries are the truth. Statements of that month that were sent out may be wrong: compare them, and ' +
       'book a difference with `tollgate credits adjust`, in the open month.'
   },
+  'usage by day is the sum of its entries': {
+    meaning: 'A row of the table `usage_day` differs from the entries of that day, so reports of usage are wrong. The ' +
+      'books themselves are right. The row was changed by something other than Tollgate, or restored from another ' +
+      'time than the entries.',
+    advice: 'Run `delete from usage_day` and `update usage_progress set seq = 0` in one transaction; nodes may run ' +
+      'meanwhile. They make the rows again: wait until `tollgate_usage_entries_waiting` is 0, then check with `--full`.'
+  },
   'every posting names a chain that includes the paying account': {
     meaning: 'A charge or refund does not say which accounts it counts for, so sums over entries miss it. ' +
       alteredEntries,

@@ -120,6 +120,47 @@ forEachEngine(t, 'a closed month that differs from its entries is found', async 
   t.same((await checkBooks(store, { scope: 'all' })).violations, [violation])
 })
 
+forEachEngine(t, 'closed months are checked in turn, also when only new entries are read', async (t, { open, engine }) => {
+  let nowMs = at('2026-12-01')
+  const store = await open(() => nowMs)
+  const books = await openBooks(store)
+  const months = ['2026-08', '2026-09', '2026-10']
+  for (const month of months) {
+    await books.deposit('team', 100, at(`${month}-05`))
+    await books.spend('team org', 1, at(`${month}-06`))
+    await closeMonth(store, month)
+  }
+  const hourMs = 3_600_000
+  async function check () {
+    nowMs += 2 * hourMs
+    const { scope, violations } = await checkBooks(store)
+    return { scope, found: violations.map(({ rule, subject }) => `${rule}: ${subject}`) }
+  }
+  await check()
+  t.same(await check(), { scope: 'new', found: [] })
+  const forbidding = engine === 'sqlite'
+    ? ['drop trigger closing_sum_no_update', 'drop trigger entry_no_update']
+    : ['drop trigger closing_sum_no_change on closing_sum', 'drop trigger entry_no_change on entry']
+  for (const sql of forbidding) await store.run(sql)
+
+  const [damaged] = await readClosedMonths(store.reports)
+  const change = "update closing_sum set amount = amount + $1 where account = 'team' and closing = $2"
+  await store.run(change, [1, damaged?.closing ?? ''])
+  const checks = []
+  for (let turn = 0; turn < months.length; turn++) checks.push(await check())
+  const broken = { scope: 'all', found: ['a closed month has the sums of its entries: 2026-08 team'] }
+  const finding = checks.filter(({ found }) => found.length > 0)
+  t.ok(finding.length > 0)
+  for (const one of finding) t.same(one, broken)
+  await store.run(change, [-1, damaged?.closing ?? ''])
+
+  // In the part of the books that was checked before.
+  await store.run("update entry set amount = 2 where kind = 'usage' and at = $1", [at('2026-09-06')])
+  const later = []
+  for (let turn = 0; turn < months.length; turn++) later.push(...(await check()).found)
+  t.ok(later.includes('a closed month has the sums of its entries: 2026-09 team'), 'entries that were changed')
+})
+
 t.test('on Postgres, a closed month has no entry that becomes visible later', async t => {
   const store = await (await createDatabase(t, 'postgres')).open()
   const books = await openBooks(store)
