@@ -51,7 +51,12 @@ export function isAnyKeys ({ kind, sent }: UpstreamError): boolean {
 
 /** Whether the provider does not serve the model, rather than another thing that the request names. */
 export function isMissingModel ({ kind, message, details: { code } }: UpstreamError): boolean {
-  return kind === 'not_found' && (code === 'model_not_found' || /model/i.test(message))
+  return kind === 'not_found' && (code === 'model_not_found' || isAboutModel(message))
+}
+
+/** Whether a message has the word itself: it may quote names that the client has chosen. */
+function isAboutModel (message: string): boolean {
+  return /(?<![\w-])models?(?![\w.-])/i.test(message.replace(/(["'`])[^"'`]{0,200}\1/g, '')) && !/\bfiles?\b/i.test(message)
 }
 
 /** Whether the failure lies in the provider rather than in one of its models or the request. */

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { blameOf, isUnsure, meaningOf, mostTelling } from '../../../services/requests/classify-failure.ts'
+import { blameOf, isMissingModel, isUnsure, meaningOf, mostTelling } from '../../../services/requests/classify-failure.ts'
+import { UpstreamError } from '../../../services/shared/errors.ts'
 import { failure } from './helper.ts'
 
 t.test('nobody else is asked about a request that is wrong, nor about one that was moderated', async t => {
@@ -36,4 +37,21 @@ t.test('of several failures the one is told that helps most, with the soonest ti
   t.match(mostTelling([auth, ...rates, network]), { kind: 'rate', details: { status: 429, retryAfterMs: 700 } })
   const without = failure('overloaded', { status: 503 })
   t.equal(mostTelling([network, without]), without)
+})
+
+t.test('a missing model is told from other things that a client names', async t => {
+  const said = (message: string, code: string | null = null) =>
+    isMissingModel(new UpstreamError('not_found', 'yes', message, { status: 404, code }))
+  for (const message of [
+    'The model `gpt-0` does not exist or you do not have access to it.',
+    'model: claude-0',
+    'models/gemini-0 is not found for API version v1beta, or is not supported for generateContent.',
+    'model "llama0" not found, try pulling it first',
+    'Model not found'
+  ]) t.ok(said(message), message)
+  t.ok(said('Not found.', 'model_not_found'))
+  for (const message of [
+    'No such File object: model', 'No such container: model-of-mine', "Response 'a model' was not found.",
+    'Item with id "model" not found.', 'Invalid URL'
+  ]) t.notOk(said(message), message)
 })

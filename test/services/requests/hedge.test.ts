@@ -20,6 +20,18 @@ t.test('a second call is started only when the first is slow, and the loser is a
   t.ok(aborted)
 })
 
+t.test('of two that answer at the same time, one is aborted after its answer', async t => {
+  const both = Promise.withResolvers<void>()
+  const signals: AbortSignal[] = []
+  const call = async (signal: AbortSignal) => {
+    if (signals.push(signal) === 2) both.resolve()
+    await both.promise
+    return signals.indexOf(signal)
+  }
+  t.equal(await hedge(1, never, call, () => call), 0)
+  t.same(signals.map(({ aborted }) => aborted), [false, true])
+})
+
 t.test('the one that goes on may still answer when the other fails', async t => {
   const failing = async () => { throw new Error('failed') }
   const late = async () => await sleep(30, 'late')
