@@ -1,26 +1,63 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { parse } from 'yaml'
 import { buildGateway } from './helper.ts'
 
-const folder = join(import.meta.dirname, '..', 'deploy')
-const read = (path: string) => readFileSync(join(folder, path), 'utf8')
+const root = join(import.meta.dirname, '..')
+const read = (path: string) => readFileSync(join(root, path), 'utf8')
 
-t.test('every metric of the dashboard and the alerts exists', async t => {
+interface Place { x: number, y: number, w: number, h: number }
+interface Panel {
+  id: number
+  title: string
+  gridPos: Place
+  targets: { refId: string, expr: string }[]
+}
+
+const dashboard: { panels: Panel[], templating: { list: { query: string }[] } } =
+  JSON.parse(read('deploy/grafana/tollgate.json'))
+const rules: { groups: { rules: { alert: string, expr: string }[] }[] } = parse(read('deploy/prometheus/alerts.yml'))
+
+/** The names of the metrics that a gateway has from its start. */
+async function metricsOf (t: Test): Promise<Set<string | undefined>> {
   const { app } = await buildGateway(t)
   const text = await app.metrics.text()
-  const known = new Set([...text.matchAll(/^# TYPE (\S+)/gm)].map(match => match[1]))
-  const dashboard: { panels: { targets: { expr: string }[] }[] } = JSON.parse(read('grafana/tollgate.json'))
-  const rules: { groups: { rules: { alert: string, expr: string }[] }[] } = parse(read('prometheus/alerts.yml'))
+  return new Set([...text.matchAll(/^# TYPE (\S+)/gm)].map(match => match[1]))
+}
+
+t.test('every metric of the dashboard, the alerts and the documents exists', async t => {
+  const known = await metricsOf(t)
   const expressions = [
     ...dashboard.panels.flatMap(({ targets }) => targets.map(({ expr }) => expr)),
+    ...dashboard.templating.list.map(({ query }) => query),
     ...rules.groups.flatMap(group => group.rules.map(({ expr }) => expr))
   ]
   t.ok(expressions.length > 20)
-  for (const expression of expressions) {
-    for (const [name] of expression.matchAll(/\b(tollgate|process|nodejs)_\w+/g)) {
+  const documents = ['README.md', ...readdirSync(join(root, 'docs')).map(name => join('docs', name))]
+  for (const expression of [...expressions, ...documents.filter(path => path.endsWith('.md')).map(read)]) {
+    for (const [name] of expression.matchAll(/\b(tollgate_|process_(?=resident|cpu)|nodejs_)[a-z_]+/g)) {
       t.ok(known.has(name.replace(/_bucket$/, '')), name)
     }
+  }
+})
+
+t.test('the dashboard shows who waits for money and what is in suspense', async t => {
+  const shown = dashboard.panels.flatMap(({ targets }) => targets.map(({ expr }) => expr)).join('\n')
+  for (const name of ['ledger_waiting', 'suspense_usd', 'suspense_entries', 'ledger_overages_total', 'ledger_suspended_total']) {
+    t.match(shown, `tollgate_${name}`)
+  }
+})
+
+t.test('the panels of the dashboard stand side by side, each with ids of its own', async t => {
+  const { panels } = dashboard
+  const overlap = (one: Place, other: Place) => one.x < other.x + other.w && other.x < one.x + one.w &&
+    one.y < other.y + other.h && other.y < one.y + one.h
+  t.equal(new Set(panels.map(({ id }) => id)).size, panels.length)
+  t.equal(new Set(panels.map(({ title }) => title)).size, panels.length)
+  for (const [index, { title, gridPos, targets }] of panels.entries()) {
+    t.notOk(panels.slice(index + 1).some(other => overlap(gridPos, other.gridPos)), title)
+    t.ok(gridPos.x + gridPos.w <= 24, title)
+    t.equal(new Set(targets.map(({ refId }) => refId)).size, targets.length, title)
   }
 })
