@@ -1,4 +1,4 @@
-import { StoreUnavailable, type Queries } from '../../store/store.ts'
+import { StoreUnavailable } from '../../store/store.ts'
 import type { NodeAllowance, Term } from '../node-allowance.ts'
 import { holdState } from '../sql/rows.ts'
 import { createStatements } from '../sql/statements.ts'
@@ -34,10 +34,9 @@ export function createNodeMembership (context: NodeMembershipContext) {
   async function register (): Promise<Term> {
     await (await liveness()).enter(node)
     const sentAtMs = monotonic()
-    const { epoch, released } = await store.transaction(async (queries) => {
-      const epoch = await nextEpoch(queries, node, requestMs())
-      return { epoch, released: await staleHolds.releaseNode(queries, node, holdState.revoked) }
-    })
+    const entered = await staleHolds.releaseNode(enterNode, [node, requestMs()], holdState.revoked)
+    if (entered === null) throw new StoreUnavailable(new Error('The node could not be registered'))
+    const { epoch, released } = entered
     // Before anything is granted, so that a restart can use what its killed predecessor held.
     await releaseDeadNodes()
     const term = {
@@ -95,11 +94,9 @@ export function createNodeMembership (context: NodeMembershipContext) {
       const { term } = membership
       if (term !== null) {
         membership.endTerm(term)
-        await store.transaction(async (queries) => {
-          const fenced = await queries.run(
-            'update node set epoch = epoch + 1 where id = $1 and epoch = $2', [node, term.epoch])
-          if (fenced === 1) await staleHolds.releaseNode(queries, node, holdState.released)
-        })
+        await staleHolds.releaseNode(
+          'update node set epoch = epoch + 1 where id = $1 and epoch = $2 returning id, epoch',
+          [node, term.epoch], holdState.released)
       }
       (await liveness()).leave()
     }
@@ -107,12 +104,8 @@ export function createNodeMembership (context: NodeMembershipContext) {
   return membership
 }
 
-async function nextEpoch (queries: Queries, node: string, requestMs: number): Promise<number> {
-  const registered = await queries.get<{ epoch: number }>(`
-    insert into node (id, epoch, heartbeat_at, request_ms) values ($1, 1, now_ms(), $2)
-    on conflict (id) do update
-    set epoch = node.epoch + 1, heartbeat_at = excluded.heartbeat_at, request_ms = excluded.request_ms
-    returning epoch`, [node, requestMs])
-  if (registered === undefined) throw new StoreUnavailable(new Error('The node could not be registered'))
-  return registered.epoch
-}
+const enterNode = `
+  insert into node (id, epoch, heartbeat_at, request_ms) values ($1, 1, now_ms(), $2)
+  on conflict (id) do update
+  set epoch = node.epoch + 1, heartbeat_at = excluded.heartbeat_at, request_ms = excluded.request_ms
+  returning id, epoch`

@@ -1,10 +1,12 @@
 import { createJsonIds } from '../../store/json-rows.ts'
-import type { Queries, Store } from '../../store/store.ts'
+import type { Queries, Store, Value } from '../../store/store.ts'
 import { holdState } from '../sql/rows.ts'
 import { createStatements } from '../sql/statements.ts'
 import { otherNodeColumns, type OtherNode } from './node-liveness.ts'
 
 export interface Released { account: string, amountNano: number }
+
+interface ReleasedNode { epoch: number, released: Released[] }
 
 const maxExpiredAtOnce = 500
 /** Requests end with their node; jobs go on. */
@@ -33,26 +35,42 @@ export function createStaleHolds (store: Store) {
           select 1 from hold where owner = node.id and ${heldForRequests})`, [except])
     },
 
-    /** Runs in a transaction that raises the epoch, so that no write under the old one is accepted. */
-    async releaseNode (queries: Queries, node: string, state: 2 | 3): Promise<Released[]> {
-      const accounts = await queries.all<{ account: string }>(
-        `select distinct account from hold where owner = $1 and ${heldForRequests}`, [node])
-      await statements.lockAccounts(queries, accounts.map(({ account }) => account))
-      const released = await queries.all<Released>(`
-        update hold set state = $2, resolved_at = now_ms(), spare = 0, spare_requested = 0
-        where owner = $1 and ${heldForRequests} returning account, amount as "amountNano"`, [node, state])
-      return await uncount(queries, released)
+    /**
+     * Releases what a node holds for requests, together with a change that raises its epoch and returns `id`
+     * and `epoch`, so that no write under the old one is accepted; on Postgres in one statement, so that a
+     * process that hangs keeps no account locked. Null if the change finds no node.
+     */
+    async releaseNode (change: string, params: readonly Value[], state: 2 | 3): Promise<ReleasedNode | null> {
+      if (store.engine === 'postgres') {
+        const rows = await store.all<{ epoch: number, account: string | null, amountNano: number }>(`
+          with changed as (${change})
+          select epoch, released_account as account, released_amount as "amountNano"
+          from changed left join lateral release_holds(changed.id, ${state}) as released on true`, params)
+        const [first] = rows
+        if (first === undefined) return null
+        const released = rows.flatMap(({ account, amountNano }) => {
+          return account === null ? [] : [{ account, amountNano }]
+        })
+        return { epoch: first.epoch, released }
+      }
+      return await store.transaction(async (queries) => {
+        const changed = await queries.get<{ id: string, epoch: number }>(change, params)
+        if (changed === undefined) return null
+        const released = await queries.all<Released>(`
+          update hold set state = $2, resolved_at = now_ms(), spare = 0, spare_requested = 0
+          where owner = $1 and ${heldForRequests} returning account, amount as "amountNano"`, [changed.id, state])
+        return { epoch: changed.epoch, released: await uncount(queries, released) }
+      })
     },
 
     /** Returns what was released; null if the node has sent a heartbeat since, or another node was faster. */
     async releaseDeadNode (
       { id, epoch, heartbeatAt }: Pick<OtherNode, 'id' | 'epoch' | 'heartbeatAt'>
     ): Promise<Released[] | null> {
-      return await store.transaction(async (queries) => {
-        const fenced = await queries.run(
-          'update node set epoch = epoch + 1 where id = $1 and epoch = $2 and heartbeat_at = $3', [id, epoch, heartbeatAt])
-        return fenced === 0 ? null : await this.releaseNode(queries, id, holdState.revoked)
-      })
+      const ended = await this.releaseNode(`
+        update node set epoch = epoch + 1 where id = $1 and epoch = $2 and heartbeat_at = $3 returning id, epoch`,
+      [id, epoch, heartbeatAt], holdState.revoked)
+      return ended?.released ?? null
     },
 
     /** Releases up to `maxExpiredAtOnce` holds, and returns them. */

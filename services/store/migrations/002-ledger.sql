@@ -264,3 +264,24 @@ exception when lock_not_available then
   return concat_ws(' ', 'locked', ids);
 end
 $$;
+
+-- Ends what a node holds for requests, in the statement that raises its epoch, and returns what accounts have
+-- back. Each statement of a function sees what was committed before it: no hold of the node's last commit is
+-- missed.
+create function release_holds (given_node text, given_state integer)
+returns table (released_account text, released_amount bigint) language plpgsql as $$
+begin
+  perform 1 from account
+  where id in (select account from hold where owner = given_node and kind <> 'job' and state = 0)
+  order by id for no key update;
+  return query with released as (
+    update hold set state = given_state, resolved_at = now_ms(), spare = 0, spare_requested = 0
+    where owner = given_node and kind <> 'job' and state = 0 returning hold.account, hold.amount
+  ), sums as (
+    select released.account, cast(sum(released.amount) as bigint) as amount from released group by 1
+  ), changed as (
+    update account set held = account.held - sums.amount from sums where account.id = sums.account
+  )
+  select sums.account, sums.amount from sums where sums.amount > 0 order by 1;
+end
+$$;

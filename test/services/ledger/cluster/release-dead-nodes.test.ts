@@ -1,5 +1,6 @@
 import t from 'tap'
 import { createStaleHolds } from '../../../../services/ledger/cluster/release-dead-nodes.ts'
+import type { Store } from '../../../../services/store/store.ts'
 import { forEachEngine } from '../../../engines.ts'
 import { assertBooks, createBooks, createCluster, reservation, rowOf, startLedger } from '../helper.ts'
 
@@ -8,7 +9,9 @@ forEachEngine(t, 'a dead node\'s holds are released once, and not if it turns ou
   const hold = Promise.resolve(node('a', { chunkNano: 0 }).ledger.reserve(reservation(300)))
   await time.advance(20)
   await hold
-  const holds = createStaleHolds(store)
+  let transactions = 0
+  const transaction: Store['transaction'] = work => { transactions++; return store.transaction(work) }
+  const holds = createStaleHolds({ ...store, transaction })
   const [seen] = await holds.otherNodes('another')
   if (seen === undefined) throw new Error('the node holds nothing')
   t.match(seen, { id: 'a', epoch: 1 })
@@ -18,6 +21,7 @@ forEachEngine(t, 'a dead node\'s holds are released once, and not if it turns ou
   t.match(await rowOf(store), { held: 300 })
   t.same(await holds.releaseDeadNode(seen), [{ account: 'acme', amountNano: 300 }])
   t.equal(await holds.releaseDeadNode(seen), null, 'another node was faster')
+  t.equal(transactions, database.engine === 'sqlite' ? 3 : 0, 'on Postgres it is one statement')
   t.match(await rowOf(store), { held: 0 })
   t.same(await holds.otherNodes('another'), [])
   await assertBooks(t, store)
