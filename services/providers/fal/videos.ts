@@ -10,7 +10,10 @@ import type { VideoProvider, VideoTask } from '../provider-video.ts'
 import type { Upstream } from '../provider.ts'
 import { createVideoProvider, type JobStatus } from '../video-jobs/dialect.ts'
 
-const codes = { content_policy_violation: 'moderated' } as const
+/** Types of errors whose status would say otherwise. Source: fal.ai/docs/errors, 23 Nov 2026. */
+const codes = {
+  content_policy_violation: 'moderated', downstream_service_error: 'bad_reply', no_media_generated: 'bad_reply'
+} as const
 
 /**
  * Fal's queue; a model is a path. Source: npm @fal-ai/client 1.10.1 and fal.ai/docs/model-api-reference, 23
@@ -43,12 +46,13 @@ async function resultOf (handle: string, client: VideoClient, signal: AbortSigna
     return { status: 'COMPLETED', urls: url, seconds: duration, error: readErrorDetail(answer) }
   } catch (error) {
     if (!(error instanceof UpstreamError) || !isFinal(error)) throw error
-    const code = error.kind === 'moderated' ? 'content_policy_violation' : error.details.code ?? null
-    return { status: 'FAILED', error: { code, message: error.message } }
+    const { kind, message, details: { code = null } } = error
+    return { status: 'FAILED', error: { code, message, kind } }
   }
 }
 
-const isFinal = ({ kind }: UpstreamError): boolean => ['bad_request', 'moderated', 'too_large'].includes(kind)
+const isFinal = ({ kind, details: { status = 0 } }: UpstreamError): boolean =>
+  kind === 'moderated' || [400, 413, 422].includes(status)
 
 interface ModelFields {
   model: RegExp

@@ -6,8 +6,22 @@ import type { FrameImage, VideoFile, VideoProvider, VideoTask } from '../provide
 import type { Upstream } from '../provider.ts'
 import { createVideoProvider } from '../video-jobs/dialect.ts'
 
+/** Names in responses, and their numbers in operations. Source: google/rpc/code.proto. */
 const codes = {
-  UNAUTHENTICATED: 'auth', PERMISSION_DENIED: 'auth', RESOURCE_EXHAUSTED: 'rate', UNAVAILABLE: 'overloaded'
+  INVALID_ARGUMENT: 'bad_request',
+  3: 'bad_request',
+  DEADLINE_EXCEEDED: 'timeout',
+  4: 'timeout',
+  PERMISSION_DENIED: 'auth',
+  7: 'auth',
+  RESOURCE_EXHAUSTED: 'rate',
+  8: 'rate',
+  11: 'bad_request',
+  13: 'bad_reply',
+  UNAVAILABLE: 'overloaded',
+  14: 'overloaded',
+  UNAUTHENTICATED: 'auth',
+  16: 'auth'
 } as const
 
 /**

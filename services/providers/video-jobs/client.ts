@@ -43,12 +43,13 @@ export function createVideoClient (upstream: Upstream, options: VideoClientOptio
     return await connection.send({ ...request, headers: all })
   }
 
+  const redact = (message: string): string => secretsIn(apiKey).reduce(masked, message)
+
   function toError (status: number, detail: ProviderErrorDetail, retryAfterMs?: number): UpstreamError {
     const kind = errorKindOf(status, detail, codes)
     const message = detail.message ?? `The provider responded with status ${status}.`
-    const redacted = secretsIn(apiKey).reduce(masked, message)
     const details = { status, code: detail.code, retryAfterMs }
-    return new UpstreamError(kind, sentForKind(kind), truncateMessage(redacted), details)
+    return new UpstreamError(kind, sentForKind(kind), truncateMessage(redact(message)), details)
   }
 
   async function readError (exchange: Exchange): Promise<UpstreamError> {
@@ -69,6 +70,8 @@ export function createVideoClient (upstream: Upstream, options: VideoClientOptio
 
   return {
     codes,
+    /** A provider's text without the key. */
+    redact,
     /** Starts a job. `sent` of its errors is as VideoProvider specifies. */
     async submit ({ path, body, headers = {} }: SubmitRequest, signal: AbortSignal): Promise<JsonObject> {
       const bytes = Buffer.from(JSON.stringify(body))

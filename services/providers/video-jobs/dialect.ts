@@ -2,7 +2,7 @@ import { UpstreamError } from '../../shared/errors.ts'
 import type { JsonObject } from '../../shared/json.ts'
 import type { SubmitRequest, VideoClient } from './client.ts'
 import {
-  badReply, jobError, asMaybeSent, textOrNull, type ProviderErrorDetail, type ErrorKindByCode
+  badReply, jobError, asMaybeSent, textOrNull, type ProviderErrorDetail
 } from './errors.ts'
 import { ownMember } from '../../shared/json.ts'
 import {
@@ -48,7 +48,8 @@ const usualStates: NonNullable<VideoDialect['states']> = {
   succeeded: 'succeeded',
   failed: 'failed',
   expired: 'failed',
-  cancelled: 'cancelled'
+  cancelled: 'cancelled',
+  canceled: 'cancelled'
 }
 
 const defaultPolling: Polling = { minMs: 3_000, maxMs: 15_000, deadlineMs: 30 * 60_000 }
@@ -68,7 +69,7 @@ export function createVideoProvider (client: VideoClient, dialect: VideoDialect)
     async poll (handle, signal) {
       const answer = await client.get(dialect.pollPath(handle), signal)
       if (answer === null) return { state: 'running', progress: null }
-      return toState(await dialect.read(answer, handle, signal), states, client.codes)
+      return toState(await dialect.read(answer, handle, signal), states, client)
     },
     ...(cancel && {
       async cancel (handle: string, signal: AbortSignal) {
@@ -87,20 +88,26 @@ export function readJobHandle (answer: JsonObject, task: VideoTask, { jobId, han
   return handle?.(id, task) ?? encodeURIComponent(id)
 }
 
-function toState (reading: JobStatus, states: typeof usualStates, codes: ErrorKindByCode): VideoState {
+function toState (
+  reading: JobStatus, states: typeof usualStates, { codes, redact }: Pick<VideoClient, 'codes' | 'redact'>
+): VideoState {
   const status = textOrNull(reading.status)
   if (status === null) throw badReply('has no job state')
   const state = ownMember(states, status) ?? 'running'
   if (state === 'queued' || state === 'running') return { state, progress: progressOf(reading.progress) }
-  const { code, message } = reading.error ?? { code: null, message: null }
-  const failure = (otherwise: string) => jobError({ code, message: message ?? otherwise }, codes)
+  const { code, message, kind } = reading.error ?? { code: null, message: null }
+  const failure = (otherwise: string) =>
+    jobError({ code, message: redact(message ?? otherwise), kind }, codes)
   if (/^expired$/i.test(status)) {
-    return { state: 'failed', error: new UpstreamError('timeout', 'yes', message ?? 'The job expired.', { code }) }
+    const why = redact(message ?? 'The job expired.')
+    return { state: 'failed', error: new UpstreamError('timeout', 'yes', why, { code }) }
   }
   if (state === 'failed') return { state, error: failure('The provider failed to generate the video.') }
   if (state === 'cancelled') return { state, error: failure('The provider cancelled the job.') }
   const videos = reading.files ?? [reading.urls].flat().filter(isHttpUrl).map(url => ({ url }))
-  if (videos.length === 0) return { state: 'failed', error: failure('The provider completed the job without a video.') }
+  if (videos.length === 0) {
+    return { state: 'failed', error: failure('The provider completed the job without a video.') }
+  }
   const seconds = videoLength(numberOf(reading.seconds))
   return { state, videos, seconds, costNano: reading.costNano ?? null }
 }

@@ -3,7 +3,12 @@ import { isObject, type JsonObject, ownMember } from '../../shared/json.ts'
 import { kindByCommonStatus } from '../../upstream/status-kinds.ts'
 
 /** Code and message of a provider's error. */
-export interface ProviderErrorDetail { code: string | null, message: string | null }
+export interface ProviderErrorDetail {
+  code: string | null
+  message: string | null
+  /** What an earlier classification has found. */
+  kind?: UpstreamErrorKind | undefined
+}
 
 export type ErrorKindByCode = Readonly<Record<string, UpstreamErrorKind>>
 
@@ -30,9 +35,10 @@ export function errorKindOf (
   status: number, detail: ProviderErrorDetail, codes: ErrorKindByCode
 ): UpstreamErrorKind {
   const known = ownMember(codes, detail.code ?? '')
-  if (known !== undefined) return known
+  if (known !== undefined && known !== 'bad_request') return known
   const isRefusal = status >= 400 && status < 500
   if (isRefusal && isModeration(detail)) return 'moderated'
+  if (known !== undefined) return known
   // The gateway's account is out of credit; the request is valid.
   if (isRefusal && creditWords.test(detail.message ?? '')) return 'quota'
   return kindByCommonStatus[status] ?? (isRefusal ? 'bad_request' : 'bad_reply')
@@ -41,8 +47,15 @@ export function errorKindOf (
 /** The error of a job that failed after it was accepted. */
 export function jobError (detail: ProviderErrorDetail, codes: ErrorKindByCode): UpstreamError {
   const { code, message } = detail
-  const kind = ownMember(codes, code ?? '') ?? (isModeration(detail) ? 'moderated' : 'bad_reply')
-  return new UpstreamError(kind, 'yes', truncateMessage(message ?? ''), { code })
+  return new UpstreamError(jobErrorKind(detail, codes), 'yes', truncateMessage(message ?? ''), { code })
+}
+
+function jobErrorKind (detail: ProviderErrorDetail, codes: ErrorKindByCode): UpstreamErrorKind {
+  const known = ownMember(codes, detail.code ?? '') ?? detail.kind
+  if (known !== undefined && known !== 'bad_request') return known
+  if (isModeration(detail)) return 'moderated'
+  const isRequest = inputCode.test(detail.code ?? '') || inputWords.test(detail.message ?? '')
+  return known ?? (isRequest ? 'bad_request' : 'bad_reply')
 }
 
 /** Whether a submit that failed like this may have started a job. */
@@ -83,7 +96,17 @@ function isModeration ({ code, message }: ProviderErrorDetail): boolean {
 }
 
 const moderationCode = /safety|moderat|sensitive|content_?policy|content_?filter|nsfw|datainspection/i
-const moderationWords =
-  /moderat(ed|ion)|sensitive (content|information|word)|flagged|nsfw|content polic|inappropriate/i
+const moderationWords = new RegExp([
+  'moderat(ed|ion)', 'sensitive (content|information|word)', 'flagged', 'nsfw', 'content polic', 'inappropriate',
+  'risk control', 'usage (guideline|polic)', 'safety (filter|guideline|polic)', 'responsible ai',
+  'violat\\w{1,5}\\b.{0,60}\\b(polic|guideline|terms|standard|rule|practice|law)', '敏感', '违规', '风控'
+].join('|'), 'i')
+
+/** Codes and messages about what the client has sent: a picture, its size, a length or a prompt. */
+const inputCode = /^(asset\.invalid|invalid_?(parameter|argument|input|image|url)|(image|file|video|prompt)_\w+)/i
+const inputWords = new RegExp(
+  '\\b(image|picture|photo|frame|prompt|input|aspect ratio|resolution|duration|width|height|url)s?\\b.{0,60}' +
+  '\\b(too (small|large|big|long|short|many)|invalid|unsupported|not supported|minimum|maximum|at (least|most)|' +
+  'exceeds?|must (be|have)|(can|could) ?not be (loaded|downloaded|decoded|read|accessed|fetched))\\b', 'i')
 
 const creditWords = /(enough|insufficient|out of|exhausted) (credit|balance|fund|quota)/i

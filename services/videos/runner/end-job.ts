@@ -1,4 +1,5 @@
 import { GatewayError, type UpstreamError } from '../../shared/errors.ts'
+import { redacted } from '../../shared/redact.ts'
 import { BoundedCharge } from '../../ledger/types.ts'
 import type { JobHold, JobHolds } from '../../ledger/hold/job-holds.ts'
 import type { Posting } from '../../ledger/ledger.ts'
@@ -107,17 +108,30 @@ export function withoutFrames ({ task }: Pick<Job, 'task'>): Job['task'] {
   return { ...task, firstFrame: kept(task.firstFrame), lastFrame: kept(task.lastFrame) }
 }
 
-/** The provider refused the job or failed. */
-export function failedEnd (error: UpstreamError): End {
-  return { state: 'failed', failure: failureFrom(fromUpstream(error)), mayBeCharged: false }
+/** The provider failed at an accepted job. The client gets its reason unless it is about the gateway. */
+export function jobFailedEnd (error: UpstreamError): End {
+  if (error.kind !== 'bad_reply' && error.kind !== 'timeout') return failedEnd(error)
+  const said = redacted(error.message, maxReason)
+  const message = `The provider could not make the video${said === '' ? '.' : `: ${said}`}`
+  const status = error.kind === 'timeout' ? 504 : 502
+  return badGatewayEnd('video_failed', message, false, status)
+}
+
+const maxReason = 1000
+
+/** The provider refused the job. A refusal of content has one code, whatever the provider's is. */
+export function failedEnd (error: UpstreamError, mayBeCharged = false): End {
+  const failure = failureFrom(fromUpstream(error))
+  const code = error.kind === 'moderated' ? 'content_policy_violation' : failure.code
+  return { state: 'failed', failure: { ...failure, code }, mayBeCharged }
 }
 
 export function failureFrom ({ status, type, code, param, message }: GatewayError): JobFailure {
   return { status, type, code, param, message }
 }
 
-function badGatewayEnd (code: string, message: string, mayBeCharged = true): End {
-  return { state: 'failed', failure: failureFrom(GatewayError.badGateway(message, { code })), mayBeCharged }
+function badGatewayEnd (code: string, message: string, mayBeCharged = true, status = 502): End {
+  return { state: 'failed', failure: failureFrom(GatewayError.badGateway(message, { code, status })), mayBeCharged }
 }
 
 export const submitUnknown = badGatewayEnd('upstream_submit_unknown',

@@ -2,7 +2,7 @@ import { UpstreamError } from '../../shared/errors.ts'
 import type { VideoProvider, VideoState } from '../../providers/provider-video.ts'
 import { backoff, type Next, type RunnerContext } from './runner-context.ts'
 import { storeResult } from './store-result.ts'
-import { cancelledEnd, failedEnd, endJob, jobLost, noProvider, tooLate } from './end-job.ts'
+import { cancelledEnd, failedEnd, endJob, jobFailedEnd, jobLost, noProvider, tooLate } from './end-job.ts'
 import type { LiveJob } from '../job.ts'
 import { retryWrite } from './retry-write.ts'
 
@@ -29,7 +29,7 @@ export async function pollJob (context: RunnerContext, live: LiveJob): Promise<N
   live.failures = live.state === 'storing' ? live.failures : 0
   switch (state.state) {
     case 'succeeded': return await storeResult(context, live, state)
-    case 'failed': return await endJob(context, live, failedEnd(state.error))
+    case 'failed': return await endJob(context, live, jobFailedEnd(state.error))
     case 'cancelled': return await endJob(context, live, cancelledEnd('by the provider', false))
     default: return await keepPolling(context, live, state, provider)
   }
@@ -64,7 +64,10 @@ async function onPollError (context: RunnerContext, live: LiveJob, error: Upstre
   const { kind, details: { status, retryAfterMs } } = error
   live.failures += 1
   context.log.warn({ job: live.id, err: error }, 'a job cannot be polled')
-  if (kind === 'auth' || status === 401 || status === 403) return await endJob(context, live, failedEnd(error))
+  if (kind === 'auth' || status === 401 || status === 403) {
+    // The job itself may go on, and cost.
+    return await endJob(context, live, failedEnd(error, true))
+  }
   // Right after the submit, parts of the provider may not know the job yet.
   const ageMs = context.store.clock() - (live.submittedAt ?? live.createdAt)
   if (kind === 'not_found' && ageMs > context.timing.newMs) return await endJob(context, live, jobLost)

@@ -103,7 +103,7 @@ t.test('a completion is the same JSON whether spaces came first or not, and a la
     job_id: failed.headers['x-tollgate-job-id']
   })
   const broken = await ask(gateway, say('d\nsandbox:delay 300\nsandbox:fail 500'))
-  t.match(broken.body, { choices: [{ finish_reason: 'stop', message: { content: '' } }], error: { code: 'upstream_bad_reply' } })
+  t.match(broken.body, { choices: [{ finish_reason: 'stop', message: { content: '' } }], error: { code: 'video_failed' } })
   t.match(await gateway.app.ledger.balance('default'), { heldNano: 0, spentNano: 8_000_000 })
 })
 

@@ -49,8 +49,8 @@ export const fal: FakeVideoApi = {
           body: {
             detail: [{
               loc: ['body', 'prompt'],
-              msg: state === 'moderated' ? 'The content could not be processed.' : 'Field is wrong.',
-              type: state === 'moderated' ? 'content_policy_violation' : 'value_error'
+              msg: state === 'moderated' ? 'The content could not be processed.' : 'It broke.',
+              type: state === 'moderated' ? 'content_policy_violation' : 'no_media_generated'
             }]
           }
         }

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { readErrorDetail, errorKindOf } from '../../../../services/providers/video-jobs/errors.ts'
+import type { UpstreamErrorKind } from '../../../../services/shared/errors.ts'
+import { errorKindOf, jobError, readErrorDetail } from '../../../../services/providers/video-jobs/errors.ts'
 
 t.test('reads code and message from every common error format', async t => {
   const shapes: [unknown, string | null, string | null][] = [
@@ -70,4 +71,29 @@ t.test('classifies by status, unless a code is known', async t => {
     t.equal(errorKindOf(Number(status), none, {}), kind, status)
   }
   t.equal(errorKindOf(429, { code: '1102', message: null }, { 1102: 'quota' }), 'quota')
+})
+
+t.test('classifies why a job failed', async t => {
+  const google = { 3: 'bad_request', 8: 'rate', 13: 'bad_reply' } as const
+  const cases: [string | null, string, Record<string, UpstreamErrorKind>, string][] = [
+    [null, 'Failure to pass the risk control system', {}, 'moderated'],
+    ['3', 'The prompt could not be submitted. It violates our usage guidelines.', google, 'moderated'],
+    ['3', 'Unsupported output video duration 7 seconds.', google, 'bad_request'],
+    ['8', 'Quota exceeded.', google, 'rate'],
+    ['13', 'Internal error.', google, 'bad_reply'],
+    ['SAFETY.OUTPUT.VIDEO', 'Not this.', {}, 'moderated'],
+    [null, 'Image resolution is too small, minimum is 300x300', {}, 'bad_request'],
+    [null, 'Image pixel is invalid', {}, 'bad_request'],
+    [null, 'The input image must be at least 256 pixels on both sides.', {}, 'bad_request'],
+    ['image_too_small', 'No.', {}, 'bad_request'],
+    ['ASSET.INVALID', 'No.', {}, 'bad_request'],
+    ['InvalidParameter', 'No.', {}, 'bad_request'],
+    ['InvalidParameter.DataInspection', 'No.', {}, 'moderated'],
+    ['INTERNAL.BAD_OUTPUT.CODE01', 'It broke.', {}, 'bad_reply'],
+    [null, 'Constraint violation in table image_jobs', {}, 'bad_reply'],
+    [null, 'CUDA out of memory: too large', {}, 'bad_reply']
+  ]
+  for (const [code, message, codes, kind] of cases) {
+    t.match(jobError({ code, message }, codes), { kind, message, sent: 'yes' }, `${code} ${message}`)
+  }
 })

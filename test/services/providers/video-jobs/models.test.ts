@@ -7,6 +7,8 @@ import { runway } from '../../../servers/videos/runway.ts'
 import { reply } from '../../../servers/videos/server.ts'
 import { kling } from '../../../servers/videos/kling.ts'
 import { openai } from '../../../servers/videos/openai.ts'
+import { seedance } from '../../../servers/videos/seedance.ts'
+import { veo } from '../../../servers/videos/veo.ts'
 import { wan } from '../../../servers/videos/wan.ts'
 import { xai } from '../../../servers/videos/xai.ts'
 import { thrown } from '../../../thrown.ts'
@@ -156,4 +158,47 @@ t.test('rejects a job id that is a path traversal', async t => {
     server.script('submit', reply({ body: { id } }))
     t.match(await failureOf(provider.submit(taskFor(runway), signal())), { kind: 'bad_reply', sent: 'maybe' }, id)
   }
+})
+
+t.test('says why a job failed, without the key', async t => {
+  const fetched = 'Cannot fetch the image with key_secret.'
+  const { server, provider } = await connect(t, runway)
+  const { handle } = await provider.submit(taskFor(runway), signal())
+  server.script('poll', reply({ body: { status: 'FAILED', failure: fetched, failureCode: 'ASSET.INVALID' } }))
+  t.match(await provider.poll(handle, signal()),
+    { state: 'failed', error: { kind: 'bad_request', message: 'Cannot fetch the image with ***.' } })
+})
+
+t.test('fal: an invalid input is the request\'s fault, a failure behind it is not', async t => {
+  const { server, provider } = await connect(t, fal)
+  const { handle } = await provider.submit(taskFor(fal), signal())
+  server.set('succeeded')
+  const kinds = {
+    image_too_small: 'bad_request', value_error: 'bad_request', downstream_service_error: 'bad_reply', no_media_generated: 'bad_reply'
+  }
+  for (const [type, kind] of Object.entries(kinds)) {
+    const detail = [{ loc: ['body', 'image_url'], msg: 'Minimum is 300x300.', type }]
+    server.script('result', reply({ status: 422, body: { detail } }))
+    t.match(await provider.poll(handle, signal()), { state: 'failed', error: { kind, message: 'Minimum is 300x300.' } }, type)
+  }
+})
+
+t.test('Veo: reads the numeric codes of an operation', async t => {
+  const { server, provider } = await connect(t, veo)
+  const { handle } = await provider.submit(taskFor(veo), signal())
+  const failures = [
+    [3, 'It violates our usage guidelines.', 'moderated'], [3, 'Bad duration.', 'bad_request'], [8, 'Too many.', 'rate'],
+    [13, 'It broke.', 'bad_reply'], [14, 'Try later.', 'overloaded']
+  ] as const
+  for (const [code, message, kind] of failures) {
+    server.script('poll', reply({ body: { name: 'x', done: true, error: { code, message } } }))
+    t.match(await provider.poll(handle, signal()), { state: 'failed', error: { kind, message } })
+  }
+})
+
+t.test('Seedance: a task that was canceled has ended', async t => {
+  const { server, provider } = await connect(t, seedance)
+  const { handle } = await provider.submit(taskFor(seedance), signal())
+  server.script('poll', reply({ body: { id: 'x', status: 'canceled' } }))
+  t.match(await provider.poll(handle, signal()), { state: 'cancelled' })
 })

@@ -170,6 +170,31 @@ t.test('a failure in the end is the provider\'s, and free', async t => {
   await checkBooks(t, store)
 })
 
+t.test('why a video failed reaches its client, without what is the operator\'s', async t => {
+  const store = await (await createDatabase(t, 'sqlite')).open()
+  await openAccount(store)
+  const provider = createProvider()
+  const { ask } = await startStudio(t, store, { makers: { provider } })
+  const { UpstreamError } = await import('../../../../services/shared/errors.ts')
+  const failures = [
+    ['bad_reply', 'The face is hidden. See https://logs.corp.internal/7?key=abc', {},
+      502, 'video_failed', 'The provider could not make the video: The face is hidden. See [server]'],
+    ['bad_request', 'Image resolution is too small, minimum is 300x300', {}, 400, null, 'Image resolution is too small, minimum is 300x300'],
+    ['moderated', 'Failure to pass the risk control system', { code: 'SAFETY.INPUT.TEXT' },
+      400, 'content_policy_violation', 'Failure to pass the risk control system'],
+    ['timeout', 'The job expired.', {}, 504, 'video_failed', 'The provider could not make the video: The job expired.'],
+    ['auth', 'Key sk-1234567 is wrong.', { status: 401 }, 502, 'upstream_auth', 'The provider refused the gateway\'s credentials (HTTP 401).']
+  ] as const
+  for (const [index, [kind, said, details, status, code, message]] of failures.entries()) {
+    const submitted = provider.nextSubmit()
+    const asked = ask({ messages: [{ role: 'user', content: `video ${index}` }] })
+    provider.set(await submitted, { state: 'failed', error: new UpstreamError(kind, 'yes', said, details) })
+    const answer = await asked
+    t.match([answer.status, answer.body.error.code, answer.body.error.message], [status, code, message], kind)
+  }
+  await checkBooks(t, store)
+})
+
 t.test('copying is tried again; what never can be is passed on where everybody may open it', async t => {
   const store = await (await createDatabase(t, 'sqlite')).open()
   await openAccount(store)
