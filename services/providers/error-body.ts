@@ -15,18 +15,22 @@ export function upstreamErrorFrom (
 ): UpstreamError {
   const retryAfterMs = retryAfterMsOf(exchange.headers)
   const first = Array.isArray(body) ? body[0] : body
-  const error = errorFromFields(isObject(first) ? first.error ?? first : null, exchange.status)
+  const error = errorFromFields(isObject(first) ? first.error ?? first : null, exchange.status, secret)
   const shouldRetry = exchange.headers['x-should-retry'] === 'false' ? false : undefined
   const details = { ...error.details, status: exchange.status, retryAfterMs, shouldRetry }
-  return new UpstreamError(error.kind, 'yes', masked(error.message, secret), details)
+  return new UpstreamError(error.kind, 'yes', error.message, details)
 }
 
-/** The error of an error object or text; with status 200, the object's own code or status counts. */
-export function errorFromFields (error: unknown, status: number): UpstreamError {
+/**
+ * The error of an error object or text; with status 200, the object's own code or status counts. `secret`
+ * never appears in its message.
+ */
+export function errorFromFields (error: unknown, status: number, secret: string | null): UpstreamError {
   const fields = isObject(error) ? error : { message: error }
   const code = textOf(fields.code)
   const ownStatus = status === 200 ? Number(fields.code) || Number(fields.status) || 502 : status
-  const message = messageIn(fields) ?? `The provider answered with status ${ownStatus}.`
+  const said = messageIn(fields)
+  const message = said === null ? `The provider answered with status ${ownStatus}.` : masked(said, secret)
   const details = { status: ownStatus, type: textOf(fields.type), param: textOf(fields.param), code }
   const kind = isAboutKey(fields, message) ? 'auth' : kindOf(ownStatus, code ?? details.type)
   return new UpstreamError(kind, 'yes', message.slice(0, 2000), details)

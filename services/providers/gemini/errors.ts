@@ -1,17 +1,22 @@
 import { UpstreamError, type UpstreamErrorKind } from '../../shared/errors.ts'
-import { isObject, ownMember } from '../../shared/json.ts'
+import { isObject, isText, ownMember } from '../../shared/json.ts'
 import { masked, readErrorBody, retryAfterMsOf } from '../../upstream/answer-body.ts'
 import type { Exchange } from '../../upstream/exchange.ts'
 import { kindByStatus } from '../../upstream/status-kinds.ts'
 
-/** The error in a body; null: none. Source: google.rpc.Status and google.rpc.error_details. */
-export function geminiErrorIn (body: unknown, httpStatus: number): UpstreamError | null {
+/**
+ * The error in a body, without the `secret`; null: none. Source: google.rpc.Status and
+ * google.rpc.error_details.
+ */
+export function geminiErrorIn (
+  body: unknown, httpStatus: number, secret: string | null
+): UpstreamError | null {
   const first: unknown = Array.isArray(body) ? body[0] : body
   const error = isObject(first) ? first.error : undefined
   if (!isObject(error)) return null
   const code = typeof error.code === 'number' ? error.code : httpStatus
   const status = typeof error.status === 'string' ? error.status : null
-  const message = typeof error.message === 'string' && error.message !== '' ? error.message : saysNothing(code)
+  const message = isText(error.message) ? masked(error.message, secret) : saysNothing(code)
   const details = Array.isArray(error.details) ? error.details.filter(isObject) : []
   const kind = kindOf(code, status, details.map(({ reason }) => reason))
   return new UpstreamError(kind, 'yes', message.slice(0, 2000), {
@@ -25,14 +30,15 @@ export function geminiErrorIn (body: unknown, httpStatus: number): UpstreamError
 /** The error of an answer whose status is not 200; reads the body. `secret` never appears in its message. */
 export async function readGeminiError (exchange: Exchange, secret: string | null): Promise<UpstreamError> {
   const { status, headers } = exchange
-  const error = geminiErrorIn(await readErrorBody(exchange), status) ?? new UpstreamError(kindOf(status, null, []), 'yes', saysNothing(status))
+  const error = geminiErrorIn(await readErrorBody(exchange), status, secret) ??
+    new UpstreamError(kindOf(status, null, []), 'yes', saysNothing(status))
   const retryAfterMs = error.details.retryAfterMs ?? retryAfterMsOf(headers)
-  return new UpstreamError(error.kind, 'yes', masked(error.message, secret), { ...error.details, status, retryAfterMs })
+  return new UpstreamError(error.kind, 'yes', error.message, { ...error.details, status, retryAfterMs })
 }
 
 const saysNothing = (status: number): string => `The provider answered with status ${status}.`
 
-const tooLong = /input token count .*exceeds the maximum/i
+const tooLong = /input token count .{0,200}exceeds the maximum/i
 
 /** Google's own use of 409 and 501, beside the common statuses. */
 const kindByHttpStatus: typeof kindByStatus = { ...kindByStatus, 409: 'overloaded', 501: 'bad_request' }

@@ -35,16 +35,17 @@ export function createGemini ({ apiKey, headers, connection, download }: Upstrea
     if (request.stream === true) {
       const exchange = await send('POST', `/${pathOf(model)}:streamGenerateContent?alt=sse`, signal, body)
       if (!isEventStream(exchange)) {
-        await objectIn(exchange)
+        await objectIn(exchange, apiKey)
         throw notAStream()
       }
       const serviceTier = serviceTierIn(exchange)
       report.serviceTier = serviceTier
-      return { kind: 'chunks', chunks: readChunks(exchange, report, { model, isLegacy, serviceTier }), report }
+      const options = { model, isLegacy, serviceTier, secret: apiKey }
+      return { kind: 'chunks', chunks: readChunks(exchange, report, options), report }
     }
     const exchange = await send('POST', `/${pathOf(model)}:generateContent`, signal, body)
     const serviceTier = serviceTierIn(exchange)
-    const completion = toChatCompletion(await objectIn(exchange), { model, isLegacy, serviceTier })
+    const completion = toChatCompletion(await objectIn(exchange, apiKey), { model, isLegacy, serviceTier })
     report.model = completion.model
     report.serviceTier = serviceTier
     const usage = readUsage(completion)
@@ -58,7 +59,7 @@ export function createGemini ({ apiKey, headers, connection, download }: Upstrea
     let token = ''
     for (let page = 0; page < maxPages; page++) {
       const query = token === '' ? '' : `&pageToken=${encodeURIComponent(token)}`
-      const list = await objectIn(await send('GET', `/models?pageSize=1000${query}`, signal))
+      const list = await objectIn(await send('GET', `/models?pageSize=1000${query}`, signal), apiKey)
       names.push(...namesIn(list))
       token = typeof list.nextPageToken === 'string' ? list.nextPageToken : ''
       if (token === '') break
@@ -91,9 +92,9 @@ function namesIn ({ models }: JsonObject): string[] {
 }
 
 /** The body as one object. Throws UpstreamError, also for an error in a body with status 200. */
-async function objectIn (exchange: Exchange): Promise<JsonObject> {
+async function objectIn (exchange: Exchange, secret: string | null): Promise<JsonObject> {
   const value = parseAnswer(await exchange.read(maxAnswerBytes))
-  const failure = geminiErrorIn(value, exchange.status)
+  const failure = geminiErrorIn(value, exchange.status, secret)
   if (failure !== null) throw failure
   return objectOf(value)
 }

@@ -19,11 +19,11 @@ const maxCommentBytes = 256 * 1024
  * ends before its candidates.
  */
 export async function * readChunks (
-  exchange: Exchange, report: StreamReport, options: AnswerOptions
+  exchange: Exchange, report: StreamReport, options: AnswerOptions & { secret: string | null }
 ): AsyncGenerator<ChatCompletionChunk, void, undefined> {
   const maker = new ResponseChunks(options)
   for await (const response of responsesIn(exchange)) {
-    const failure = geminiErrorIn(response, exchange.status)
+    const failure = geminiErrorIn(response, exchange.status, options.secret)
     if (failure !== null) throw failure
     const chunks = maker.chunks(response)
     for (const chunk of chunks) recordChunk(report, chunk)

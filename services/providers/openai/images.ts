@@ -15,13 +15,14 @@ import { upstreamErrorIn } from './translate.ts'
 /** Images in OpenAI's wire format, in one dialect. Source: OpenAI specification, `createImage`. */
 export function createOpenAIImages (upstream: Upstream, dialect: Dialect): ImageProvider {
   const { images, auth: { header, prefix } } = dialect
+  const form = { dialect, secret: upstream.apiKey }
   const client = createJsonClient(upstream, { auth: apiKey => ({ [header]: prefix + apiKey }) })
 
   return call => fanOut(call.count, images.perCall, async count => {
     const refused = isGptImage(call.model) ? [...images.drop, 'style'] : images.drop
     const { passed, dropped } = withoutFields(call.request, refused)
     const body = { ...passed, ...bodyOf(call, count, images) }
-    return readAnswer(await client.post(images.path, body, call.signal), count, dropped, dialect)
+    return readAnswer(await client.post(images.path, body, call.signal), count, dropped, form)
   })
 }
 
@@ -56,9 +57,10 @@ const ratios = [
 ]
 
 function readAnswer (
-  body: JsonObject, count: number, dropped: readonly string[], dialect: Dialect
+  body: JsonObject, count: number, dropped: readonly string[],
+  form: { dialect: Dialect, secret: string | null }
 ): ImageAnswer {
-  const failure = upstreamErrorIn(body, dialect)
+  const failure = upstreamErrorIn(body, form)
   if (failure !== null) throw failure
   const items = Array.isArray(body.data) ? body.data.filter(isObject) : []
   const refused = items.filter(item => item.respect_moderation === false)

@@ -103,7 +103,8 @@ function createOpenAI ({ apiKey, headers, connection }: Upstream, dialect: Diale
   async function post<Body, Chunk> (path: string, call: Call): Promise<ProviderAnswer<Body, Chunk>> {
     const { exchange, dropped, hideUsage } = await sendAccepted(path, call)
     const report = createReport(dropped)
-    const form = { dialect, hideUsage, fallback: fallbackHead(call), choices: choicesOf(call.request) }
+    const fallback = fallbackHead(call)
+    const form = { dialect, secret: apiKey, hideUsage, fallback, choices: choicesOf(call.request) }
     if (call.request.stream !== true) return readJson(await exchange.read(maxAnswerBytes), report, form)
     const events = await relayStream(exchange, report, { ...form, guard: guardOf(call, dialect) })
     if (!(events instanceof Uint8Array)) return { kind: 'bytes', events, report }
@@ -161,7 +162,7 @@ function readJson<Body, Chunk> (
   const text = bytes.toString()
   const isStream = looksLikeEvents(text.trimStart())
   const received = isStream ? collectStream(bytes, form) : objectOf(parseAnswer(text))
-  const failure = upstreamErrorIn(received, dialect)
+  const failure = upstreamErrorIn(received, form)
   if (failure !== null) throw failure
   if (!Array.isArray(received.choices) || received.choices.length === 0) {
     throw new UpstreamError('bad_reply', 'yes', 'The provider\'s answer has no choices.')

@@ -77,7 +77,7 @@ export class StreamEditor {
     const body = parseObject(event.data)
     this.failure = body === null
       ? new UpstreamError('bad_reply', 'yes', 'The provider sent an event that is not a JSON object.')
-      : upstreamErrorIn(event.event === 'error' ? { error: body, ...body } : body, this.#form.dialect)
+      : upstreamErrorIn(event.event === 'error' ? { error: body, ...body } : body, this.#form)
     if (body === null || this.failure !== null) return this.repair.flush()
     if (isText(body.model)) this.#report.model ??= body.model
     if (isText(body.service_tier)) this.#report.serviceTier = body.service_tier

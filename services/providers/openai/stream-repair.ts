@@ -8,6 +8,8 @@ import { finalReason, finishReasonOf, headOf, repairMessage, wholeUsage, type An
 /** What a stream has to become. */
 export interface StreamForm {
   dialect: Dialect
+  /** The operator's key, which a provider may repeat in an error. */
+  secret: string | null
   /** The client did not ask for usage and must not see that the gateway did. */
   hideUsage: boolean
   /** The head of chunks that have none. */

@@ -6,10 +6,12 @@ import { readUsage, tokenCount, valueAt, type Usage } from '../report.ts'
 import type { Dialect } from './dialects.ts'
 import { repairToolCalls } from './tool-calls.ts'
 
-/** The error that a body with status 200 carries; null when it carries none. */
-export function upstreamErrorIn (body: JsonObject, dialect: Dialect): UpstreamError | null {
+/** The error that a body with status 200 carries, without the `secret`; null when it carries none. */
+export function upstreamErrorIn (
+  body: JsonObject, { dialect, secret }: { dialect: Dialect, secret: string | null }
+): UpstreamError | null {
   const choices = Array.isArray(body.choices) ? body.choices : []
-  if (body.error) return errorFromFields(body.error, 200)
+  if (body.error) return errorFromFields(body.error, 200, secret)
   if (!choices.some(choice => finishReasonOf(choice, dialect) === 'error')) return null
   return new UpstreamError('overloaded', 'yes', 'The provider stopped with an error.')
 }

@@ -51,7 +51,8 @@ async function start (t: Test) {
     const exchange = await connection.send({ method: 'GET', path: '/', headers: {}, signal })
     const report = createReport()
     const fallback = { id: 'chatcmpl-0', object: 'chat.completion.chunk', created: 0, model: 'm' }
-    const stream = await relayStream(exchange, report, { dialect, hideUsage, fallback, choices: 1 })
+    const form = { dialect, secret: null, hideUsage, fallback, choices: 1 }
+    const stream = await relayStream(exchange, report, form)
     if (stream instanceof Uint8Array) throw new Error('no stream')
     return { report, stream }
   }
