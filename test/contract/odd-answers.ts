@@ -184,6 +184,19 @@ export const oddAnswers: Readonly<Record<string, OddAnswer>> = {
     whole: answer({ role: 'assistant', content: 'Hi there!' }, 'STOP'),
     means: hi
   },
+  'a finish reason with its details': {
+    seen: 'Gemini',
+    dialect: 'gemini',
+    events: [opening, chunk({ content: 'Hi there!' }), chunk({}, 'content_filter: PROHIBITED_CONTENT'), done],
+    whole: answer({ role: 'assistant', content: 'Hi there!' }, 'content_filter: RECITATION'),
+    means: { text: 'Hi there!', finish: 'content_filter' }
+  },
+  'an unknown finish reason': {
+    seen: 'servers of one model',
+    events: [opening, chunk({ content: 'Hi there!' }), chunk({}, 'constructor'), done],
+    whole: answer({ role: 'assistant', content: 'Hi there!' }, 'done_thinking'),
+    means: hi
+  },
   'chunks with different ids': {
     seen: 'litellm#32607',
     events: [opening, chunk({ content: 'Hi ' }, null, { id: 'b' }), chunk({ content: 'there!' }, null, { id: 'c' }), ...stopped],

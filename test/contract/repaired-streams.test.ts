@@ -83,6 +83,9 @@ t.test('a JSON error in place of a stream keeps its meaning, whatever its conten
     const error = { message: 'Busy.', code: 'server_is_overloaded' }
     upstream.script(document(`\n\n${JSON.stringify({ error })}`, { headers: { 'content-type': type } }))
     t.match(await post({ messages }), { status: 503, text: /server_is_overloaded/ })
+    // The form of vLLM.
+    upstream.script(document(JSON.stringify({ object: 'error', ...error }), { headers: { 'content-type': type } }))
+    t.match(await post({ messages }), { status: 503, text: /server_is_overloaded/ })
   }
 })
 

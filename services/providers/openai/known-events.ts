@@ -13,6 +13,8 @@ interface Shape {
 
 /** Providers repeat few forms of events: one for each choice, kind of text and tool call. */
 const maxShapes = 8
+/** Events in a row that were learned in vain: in such a stream every event has something of its own. */
+const maxMisses = 32
 const padding = Buffer.from('"obfuscation":"')
 
 /**
@@ -22,9 +24,11 @@ const padding = Buffer.from('"obfuscation":"')
 export class KnownEvents {
   #shapes: Shape[] = []
   #hasEdits = false
+  #misses = 0
 
   /** Adds an event of a piece that was scanned; `visible`: what the client gets of it, null: the event. */
   learn (piece: Buffer, start: number, end: number, found: PieceScan, visible: Buffer | null): void {
+    if (++this.#misses > maxMisses) return this.clear()
     const strings = stringsIn(piece, start, end, found.texts)
     if (strings.length === 0) return
     const shape = shapeOf(piece, start, end, strings, found, visible)
@@ -52,6 +56,7 @@ export class KnownEvents {
       if (end === -1) return null
       at = end
     }
+    this.#misses = 0
     return this.#hasEdits ? Buffer.concat(parts) : piece
   }
 

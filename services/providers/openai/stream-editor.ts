@@ -11,6 +11,8 @@ import { recordUsage, type StreamReport, type Usage } from '../report.ts'
 export interface RelayOptions extends StreamForm {
   /** Ends the stream where it is longer than what is held; absent or null: the server keeps to the limit. */
   guard?: StreamGuard | null
+  /** How long a client may go without an event while the provider only sends comments. */
+  quietMs?: number | undefined
 }
 
 /** A guard of one stream, and the estimate of what it has used until it was ended. */

@@ -14,7 +14,7 @@ const maxCommentBytes = 256 * 1024
  * Comments of the provider are not passed on. If there is nothing else for this long, the client gets one of
  * the gateway's, so that proxies keep the connection. Before the first event that fixes the status as 200.
  */
-const quietMs = 10_000
+const defaultQuietMs = 10_000
 const keepAlive = Buffer.from(': keep-alive\n\n')
 
 const colon = 0x3a
@@ -148,6 +148,7 @@ class Relay {
   readonly #editor: StreamEditor
   readonly #guard: StreamGuard | null
   readonly #form: StreamForm
+  readonly #quietMs: number
   readonly #scan = new PieceScan()
   #ready: Buffer[] = []
   #commentBytes = 0
@@ -159,6 +160,7 @@ class Relay {
     this.#editor = new StreamEditor(report, options)
     this.#guard = options.guard ?? null
     this.#form = options
+    this.#quietMs = options.quietMs ?? defaultQuietMs
   }
 
   get hasPieces (): boolean {
@@ -182,7 +184,7 @@ class Relay {
     if (this.#commentBytes === 0) this.#quietSinceMs = nowMs
     this.#commentBytes += piece.length
     if (this.#commentBytes > maxCommentBytes) return this.#fail('The provider sent nothing but comments.')
-    if (nowMs - this.#quietSinceMs < quietMs) return
+    if (nowMs - this.#quietSinceMs < this.#quietMs) return
     this.#quietSinceMs = nowMs
     this.#ready.push(keepAlive)
   }

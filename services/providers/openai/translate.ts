@@ -12,15 +12,18 @@ export function upstreamErrorIn (
 ): UpstreamError | null {
   const choices = Array.isArray(body.choices) ? body.choices : []
   if (body.error) return errorFromFields(body.error, 200, secret)
+  if (body.object === 'error') return errorFromFields(body, 200, secret)
   if (!choices.some(choice => finishReasonOf(choice, dialect) === 'error')) return null
   return new UpstreamError('overloaded', 'yes', 'The provider stopped with an error.')
 }
 
-/** The finish reason of a choice in OpenAI's words; unknown ones pass, null: none. */
+/** The finish reason of a choice in OpenAI's words, `error` for a failure; null: none. */
 export function finishReasonOf (choice: unknown, { finishReasons }: Dialect): string | null {
   const reason = isObject(choice) ? choice.finish_reason : null
   if (!isText(reason)) return null
-  return ownMember(finishReasons, reason) ?? ownMember(commonReasons, reason.toLowerCase()) ?? reason
+  const word = reason.toLowerCase()
+  return ownMember(finishReasons, reason) ?? ownMember(commonReasons, word) ??
+    (filterReason.test(word) ? 'content_filter' : 'stop')
 }
 
 /** Words of the servers and models behind compatible APIs, seen in their streams and whole answers. */
@@ -35,10 +38,13 @@ const commonReasons: Readonly<Record<string, FinishReason | 'error'>> = {
   model_length: 'length',
   tool_calls: 'tool_calls',
   tool_use: 'tool_calls',
-  content_filter: 'content_filter',
-  safety: 'content_filter',
-  error: 'error'
+  function_call: 'function_call',
+  error: 'error',
+  abort: 'error'
 }
+
+/** Google's API for one says `content_filter: PROHIBITED_CONTENT`. */
+const filterReason = /filter|safety|sensitive|prohibited|blocklist|recitation|spii/
 
 /** The finish reason of a choice that is complete: calls of tools are the reason where there are any. */
 export function finalReason (reason: string, hasCalls: boolean, hasFunctionCall: boolean): string {

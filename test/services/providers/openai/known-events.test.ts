@@ -80,6 +80,15 @@ t.test('the oldest form gives way', async t => {
   t.same(events.map(isKnown), [false, ...events.slice(1).map(() => true)])
 })
 
+t.test('a stream whose events never repeat is given up', async t => {
+  const of = (id: number): Event => ({ id: String(id), content: 'x', padding: null, usage: false })
+  const isKnown = (known: KnownEvents, event: Event): boolean =>
+    known.match(Buffer.from(written(event)), new PieceScan()) !== null
+  const events = Array.from({ length: 40 }, (_, at) => of(at))
+  t.notOk(isKnown(learned(events), of(39)))
+  t.ok(isKnown(learned(events.slice(0, 30)), of(29)))
+})
+
 t.test('an edit that changes the text itself is not repeated', async t => {
   const event = { id: 'a', content: 'x', padding: null, usage: false }
   const known = learned([event], event => written({ ...event, content: `${event.content}!` }))

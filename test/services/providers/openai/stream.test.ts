@@ -17,7 +17,13 @@ const timeouts = { connectMs: 5_000, firstByteMs: 10_000, idleMs: 10_000, totalM
 /** What a server writes: its parts one after the other, each in a packet of its own. */
 type Body = Iterable<string | Buffer>
 
-interface RelayOptions { dialect?: string, hideUsage?: boolean, signal?: AbortSignal, isOpen?: boolean }
+interface RelayOptions {
+  dialect?: string
+  hideUsage?: boolean
+  signal?: AbortSignal
+  isOpen?: boolean
+  quietMs?: number
+}
 
 /** A server that sends bodies as event streams, and a relay of them. */
 async function start (t: Test) {
@@ -51,7 +57,8 @@ async function start (t: Test) {
     const exchange = await connection.send({ method: 'GET', path: '/', headers: {}, signal })
     const report = createReport()
     const fallback = { id: 'chatcmpl-0', object: 'chat.completion.chunk', created: 0, model: 'm' }
-    const form = { dialect, secret: null, hideUsage, fallback, choices: 1 }
+    const { quietMs } = options
+    const form = { dialect, secret: null, hideUsage, fallback, choices: 1, quietMs }
     const stream = await relayStream(exchange, report, form)
     if (stream instanceof Uint8Array) throw new Error('no stream')
     return { report, stream }
@@ -294,6 +301,18 @@ t.test('comments before the first event are dropped', async t => {
   for (const read of Object.values(readers)) {
     const { stream } = await relay([': queued\n\n', ': queued\n\n', ...whole])
     t.equal(await read(stream), whole.join(''))
+  }
+})
+
+t.test('a provider that sends nothing but comments for long keeps the client\'s connection open', async t => {
+  const { relay } = await start(t)
+  const ours = ': keep-alive\n\n'
+  for (const read of Object.values(readers)) {
+    const body = [first, ': one\n\n', ': two\n\n', text('b'), ': three\n\n', chunk({}, 'stop'), done]
+    const { stream } = await relay(body, { quietMs: 0 })
+    t.equal(await read(stream), [first, ours, ours, text('b'), ours, chunk({}, 'stop'), done].join(''))
+    const queued = await relay([': queued\n\n', ...body], { quietMs: 0 })
+    t.equal((await read(queued.stream)).indexOf(ours), 0, 'before the answer too')
   }
 })
 
