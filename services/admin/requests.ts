@@ -87,9 +87,9 @@ export async function getRequests (
     throw new GatewayError(404, 'invalid_request_error', `The request \`${id}\` is not in the log.`, { code: 'request_not_found' })
   }
   const { entries, rivals } = await readRequestEntries(store, id, found.data)
-  const owners = Map.groupBy(entries, entry => nearest(rivals, entry)?.seq)
+  const owned = entriesByOwner(entries, rivals)
   const data = found.data.map(record => {
-    const own = owners.get(record.seq) ?? []
+    const own = owned.get(record.seq) ?? []
     const shown = own.map(({ id, kind, amountNano }) => ({ id, kind, ...amountFields('amount', amountNano) }))
     return { ...toRequestItem(record), entries: shown }
   })
@@ -111,7 +111,7 @@ const afterMs = 3_600_000
 /** Of a client that gives all its requests one id, those nearest in time are read. */
 const maxEntries = 1_000
 
-type Rival = Pick<RecordedRequest, 'seq' | 'at' | 'api_key'>
+type Rival = Pick<RecordedRequest, 'seq' | 'at' | 'api_key' | 'total_ms' | 'cost_nano'>
 
 /** The entries around the time of some requests with an id, and the requests that they may belong to. */
 async function readRequestEntries (
@@ -127,19 +127,37 @@ async function readRequestEntries (
     from ${entriesOfPeriod(engine)}
     where at >= $1 and at < $2 and ref = $3 and kind in ('usage', 'suspense') ${nearestFirst}`, [from, to, id, middle])
   const rivals = await reports.all<Rival>(`
-    select seq, at, api_key from request_log where at >= $1 and at < $2 and request = $3 ${nearestFirst}`,
+    select seq, at, api_key, total_ms, cost_nano from request_log
+    where at >= $1 and at < $2 and request = $3 ${nearestFirst}`,
   [from - afterMs, to + beforeMs, id, middle])
   return { entries: entries.toSorted((one, other) => one.seq - other.seq), rivals }
 }
 
-/** The request that an entry belongs to, if several have its id. */
-function nearest (rivals: readonly Rival[], entry: RequestEntry): Rival | undefined {
-  let best: Rival | undefined
-  for (const rival of rivals) {
-    if (entry.key !== null && rival.api_key !== entry.key) continue
-    if (best === undefined || Math.abs(rival.at - entry.at) < Math.abs(best.at - entry.at)) best = rival
+/** Entries by the `seq` of their request, the likeliest if several have one id. */
+function entriesByOwner (
+  entries: readonly RequestEntry[], rivals: readonly Rival[]
+): ReadonlyMap<number, RequestEntry[]> {
+  const owned = new Map<number, RequestEntry[]>()
+  for (const entry of entries) {
+    const possible = rivals.filter(({ api_key: key }) => entry.key === null || key === entry.key)
+    const [owner] = possible
+      .map(({ seq, ...rival }) => ({ seq, doubt: doubtMs(entry, rival, owned.has(seq)) }))
+      .sort((one, other) => one.doubt - other.doubt)
+    if (owner !== undefined) owned.set(owner.seq, [...owned.get(owner.seq) ?? [], entry])
   }
-  return best
+  return owned
+}
+
+/** What tells requests apart before their distance in time does; more than any distance. */
+const doubtsMs = { otherCost: 4e9, hasEntry: 2e9, notUnderWay: 1e9 }
+
+function doubtMs ({ at, kind, amountNano }: RequestEntry, rival: Omit<Rival, 'seq'>, hasEntry: boolean): number {
+  const { at: endedAt, total_ms: totalMs, cost_nano: costNano } = rival
+  const isUsage = kind === 'usage'
+  return Math.abs(endedAt - at) +
+    (isUsage && costNano !== amountNano ? doubtsMs.otherCost : 0) +
+    (isUsage && hasEntry ? doubtsMs.hasEntry : 0) +
+    (at < endedAt - totalMs || at > endedAt ? doubtsMs.notUnderWay : 0)
 }
 
 function toRequestItem (record: RecordedRequest): LoggedRequestItem {

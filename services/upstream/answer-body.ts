@@ -39,14 +39,20 @@ export function masked (message: string, secret: string | null): string {
   return secret === null ? message : message.replaceAll(secret, '***')
 }
 
-/** The delay in `retry-after`, in ms. Source: RFC 9110 section 10.2.3, and OpenAI's `retry-after-ms`. */
+/** A longer delay is a fault of the provider, which clients are not to obey. */
+const maxRetryAfterMs = 86_400_000
+
+/**
+ * The delay in `retry-after`, in ms, at most a day. Source: RFC 9110 section 10.2.3, and OpenAI's
+ * `retry-after-ms`.
+ */
 export function retryAfterMsOf (headers: Exchange['headers']): number | undefined {
   const ms = Number(headers['retry-after-ms'])
-  if (headers['retry-after-ms'] !== undefined && ms >= 0) return ms
+  if (headers['retry-after-ms'] !== undefined && ms >= 0) return Math.min(ms, maxRetryAfterMs)
   const value = headers['retry-after']
   if (typeof value !== 'string') return undefined
   const delayMs = /^\d+(\.\d+)?$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now()
-  return Number.isNaN(delayMs) ? undefined : Math.max(0, delayMs)
+  return Number.isNaN(delayMs) ? undefined : Math.min(Math.max(0, delayMs), maxRetryAfterMs)
 }
 
 export function isEventStream ({ headers }: Pick<Exchange, 'headers'>): boolean {

@@ -194,6 +194,7 @@ forEachEngine(t, 'requests are listed, filtered and paged', async (t, database) 
   t.same(outcomes(await list('model=nobody')), ['refused 404'])
   t.same(outcomes(await list('provider=two')), ['failed 502'])
   t.same((await list('provider=one')).length, 4)
+  for (const pattern of ['%25', 'on_', 'o%25']) t.same(await list(`provider=${pattern}`), [], pattern)
   const [newest] = await list()
   t.match(newest, { stream: true, provider_words: /had an error/, attempts: [{ provider: 'one', status: Number, failure: String }] })
   t.same((await list(`key=${String(newest?.key)}`)).length, 5)
@@ -222,9 +223,11 @@ forEachEngine(t, 'an id that a client uses again shows all its requests, each wi
   const options = { headers: { 'x-request-id': id } }
   await client.chat.completions.create(usual, options)
   await client.chat.completions.create({ ...usual, stream: true }, options).then(Array.fromAsync)
+  // Those at the same time as well.
+  await Promise.all([1, 2, 3].map(() => client.chat.completions.create(usual, options)))
   const { body: { data } } = await admin(gateway, `/requests/${id}`)
-  t.match(data, [{ id, stream: true }, { id, stream: false }])
-  t.equal(data.flatMap(({ entries }) => entries as object[]).length, 2)
+  t.match(data, [...Array(3).fill({ id }), { id, stream: true }, { id, stream: false }])
+  t.same(data.map(({ entries }) => (entries as object[]).length), [1, 1, 1, 1, 1])
   for (let after = '', { length } = data; length > 0; length--) {
     const { body } = await admin(gateway, `/requests/${id}?limit=1${after}`)
     t.match(body.data, [{ id, entries: [{ kind: 'usage' }] }])

@@ -64,7 +64,9 @@ export async function readRecords (
   return rows.map(toRecord)
 }
 
-const calledAt = '(provider = ? or calls like \'%"provider":"\' || ? || \'"%\')'
+/** With the wildcards in the name as themselves. */
+const calledAt = `(provider = ? or
+  calls like '%"provider":"' || replace(replace(?, '%', '\\%'), '_', '\\_') || '"%' escape '\\')`
 
 const outcomeConditions: Record<OutcomeName, string> = {
   succeeded: `outcome = ${outcomes.good}`,

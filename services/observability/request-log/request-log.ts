@@ -14,6 +14,8 @@ export interface RequestLogOptions {
   onError: (error: unknown) => void
   /** Milliseconds since 1970. */
   clock?: () => number
+  /** The clock of `performance.now()`. */
+  monotonic?: () => number
   /** In [0, 1). */
   random?: () => number
   flushMs?: number
@@ -43,7 +45,7 @@ const pruneRows = 500
 /** Creates the log of one node. No request waits for it; rows that cannot be written in time are counted. */
 export function createRequestLog (options: RequestLogOptions): RequestLog {
   const { store, sample, keepMs, onError, clock = store.clock, random = Math.random } = options
-  const { flushMs = 100, pruneEveryMs = 60_000 } = options
+  const { flushMs = 100, pruneEveryMs = 60_000, monotonic = () => performance.now() } = options
   const insert = createInsert(store)
   const waiting: LoggedRequest[] = []
   let writing: Promise<void> = Promise.resolve()
@@ -95,7 +97,9 @@ export function createRequestLog (options: RequestLogOptions): RequestLog {
         lostCount++
         return
       }
-      const row = toLoggedRequest(finished, clock(), isFailure ? 1 : Math.round(1 / sample))
+      // A summary waits for others, and for the end of a call without its client.
+      const endedAt = clock() - Math.max(0, Math.round(monotonic() - finished.endedMs))
+      const row = toLoggedRequest(finished, endedAt, isFailure ? 1 : Math.round(1 / sample))
       if (row !== null) waiting.push(row)
     },
     async close () {

@@ -1,3 +1,4 @@
+import { ownMember } from '../../shared/json.ts'
 import type { ImageSize } from '../provider-image.ts'
 import { textPath, textExtent } from './bitmap-font.ts'
 import { fnv1aHash } from './hash.ts'
@@ -47,11 +48,11 @@ const maxShapes = 7
 export function drawSvg (prompt: string, { width, height }: ImageSize, index: number): string {
   const random = randomFrom(prompt, index)
   const words = prompt.toLowerCase().match(/[a-z]+/g) ?? []
-  const named = words.flatMap(word => colours[word] ?? [])
+  const named = words.flatMap(word => ownMember(colours, word) ?? [])
   const [first = anyColour(random), second = anyColour(random), ...rest] = named
   // "A red circle on blue": the first colour is the foreground, the second the background.
   const [front, back] = named.length === 0 ? [second, first] : [first, second]
-  const wanted = words.flatMap(word => shapes[word] ?? shapes[word.replace(/s$/, '')] ?? [])
+  const wanted = words.flatMap(word => ownMember(shapes, word) ?? ownMember(shapes, word.replace(/s$/, '')) ?? [])
   const drawn = wanted.length > 0 ? wanted.slice(0, maxShapes) : anyShapes(random)
   const parts = drawn.map((shape, at) => {
     const colour = at === 0 ? front : rest[at - 1] ?? anyColour(random)

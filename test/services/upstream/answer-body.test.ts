@@ -9,6 +9,9 @@ t.test('retry-after is read as seconds, as a date and in ms', t => {
   const inMs = retryAfterMsOf({ 'retry-after': new Date(Date.now() + 90_000).toUTCString() }) ?? 0
   t.ok(inMs > 85_000 && inMs <= 90_000)
   t.equal(retryAfterMsOf({ 'retry-after': new Date(0).toUTCString() }), 0, 'a time that has passed')
+  for (const headers of [
+    { 'retry-after': '9'.repeat(400) }, { 'retry-after-ms': 'Infinity' }, { 'retry-after': 'Fri, 31 Dec 9999 23:59:59 GMT' }
+  ]) t.equal(retryAfterMsOf(headers), 86_400_000, 'at most a day')
   for (const value of ['soon', '', undefined, ['1', '2']]) t.equal(retryAfterMsOf({ 'retry-after': value }), undefined)
   t.end()
 })

@@ -12,7 +12,7 @@ import { createDatabase, forEachEngine } from '../../../engines.ts'
 const dayMs = 86_400_000
 
 function open (t: Test, store: Store, options: Partial<RequestLogOptions> = {}) {
-  const defaults = { sample: 1, keepMs: 7 * dayMs, onError: () => {}, flushMs: 60_000 }
+  const defaults = { sample: 1, keepMs: 7 * dayMs, onError: () => {}, flushMs: 60_000, monotonic: () => 1300 }
   const log = createRequestLog({ store, ...defaults, ...options })
   t.teardown(() => log.close())
   return log
@@ -132,4 +132,12 @@ forEachEngine(t, 'while the store is away rows wait, and are written once', asyn
   isAway = false
   await Promise.all([log.flush(), log.flush()])
   t.match(await summarize(store, all), [{ requests: 1 }])
+})
+
+t.test('a row has the time at which its request ended, however long it has waited', async t => {
+  const store = await (await createDatabase(t, 'sqlite')).open()
+  const log = open(t, store, { clock: () => 50_000, monotonic: () => 3300 })
+  log.add(finished())
+  await log.flush()
+  t.same(await store.all('select at, total_ms from request_log'), [{ at: 48_000, total_ms: 300 }])
 })

@@ -47,7 +47,7 @@ t.test('uses the colours named in the prompt', async t => {
 })
 
 t.test('draws any text and escapes markup', async t => {
-  for (const prompt of ['</svg><script>alert(1)</script>', '日本の狐', '\u0000\u0007 bell', 'x'.repeat(32_000), ' ', '&amp;"\'']) {
+  for (const prompt of ['</svg><script>alert(1)</script>', '日本の狐', '\u0000\u0007 bell', 'x'.repeat(32_000), ' ', 'a constructor', '&amp;"\'']) {
     t.equal((await bytesOf(prompt)).length, 1, JSON.stringify(prompt.slice(0, 30)))
   }
 })
