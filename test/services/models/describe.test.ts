@@ -37,7 +37,7 @@ t.test('limits and capabilities of the file are shown', async t => {
     modalities: { input: ['text', 'image'], output: ['text'] },
     capabilities: { tools: true, json_schema: false, reasoning: false, streaming: true }
   })
-  t.same(described('id: v, kind: video')?.modalities, { input: ['text'], output: ['video'] })
+  t.same(described('id: v, kind: video')?.modalities, { input: ['text', 'image'], output: ['video'] })
 })
 
 t.test('the catalogue adds the date of its knowledge, media, temperature and deprecation', async t => {
