@@ -141,9 +141,10 @@ export function createChat (options: ChatOptions): Chat {
       covered.by = candidate
       trace.maxTokens = covered.quote?.outputLimit ?? null
       trace.route = auto?.answered(candidate.model.id) ?? null
-      await deliverAnswer(incoming, answer, () => {
+      await deliverAnswer(incoming, answer, async () => {
         settleAnswer(hold, covered, incoming, limits)
-        return hold.estimated
+        if (hold.estimated !== null) trace.costNano = await hold.estimated
+        return { costNano: trace.costNano, estimate: hold.estimatedUsage }
       })
       if (answer.kind !== 'json') {
         const isBroken = trace.failure !== null && !signal.aborted

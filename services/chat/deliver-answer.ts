@@ -9,8 +9,14 @@ import { isObject, type JsonObject } from '../shared/json.ts'
 import { usdFromNano, usdText } from '../shared/money.ts'
 import { doneEvent, encodeEvent, eventsIn } from '../upstream/sse.ts'
 
-/** Settles a request; resolves with its charge in nano-USD, null if that is not known. */
-type Settle = () => Promise<number | null>
+/**
+ * What a request was charged, in nano-USD, null if that is not known; and the counts that were charged if the
+ * provider has not counted all.
+ */
+interface Settled { costNano: number | null, estimate: Readonly<Record<string, number>> | null }
+
+/** Settles a request. */
+type Settle = () => Promise<Settled>
 
 /**
  * Sends an answer. A whole one is settled before, so that the client finds it in its balance; a stream whose
@@ -18,16 +24,11 @@ type Settle = () => Promise<number | null>
  */
 export async function deliverAnswer (
   { request, delivery, trace, signal }: Incoming<ChatCompletionRequest | CompletionRequest>,
-  answer: ChatAnswer | CompletionAnswer, settleNow: () => Promise<number | null> | null
+  answer: ChatAnswer | CompletionAnswer, settle: Settle
 ): Promise<void> {
-  async function settle (): Promise<number | null> {
-    const estimate = settleNow()
-    if (estimate !== null) trace.costNano = await estimate
-    return trace.costNano
-  }
   const headers = headersOf(trace, answer.report.dropped)
   if (answer.kind === 'json') {
-    const costNano = await settle()
+    const { costNano } = await settle()
     if (isAbandoned(signal)) return
     if (costNano === null) return delivery.json(headers, answer.body, answer.text)
     headers['x-tollgate-cost'] = usdText(costNano)
@@ -53,6 +54,22 @@ const providerCosts = new Set(['cost', 'cost_details', 'cost_in_usd_ticks', 'est
 function chargedUsage (usage: JsonObject, costNano: number | null): JsonObject {
   const counts = Object.fromEntries(Object.entries(usage).filter(([name]) => !providerCosts.has(name)))
   return costNano === null ? counts : { ...counts, cost: usdFromNano(costNano) }
+}
+
+/**
+ * The last chunk of a stream whose client asked for usage: with what the provider has counted, or with the
+ * estimate that is charged. Null if there is neither, or no chunk whose head it could have.
+ */
+function usageChunk (
+  head: object | null, counted: JsonObject | null, { costNano, estimate }: Settled
+): JsonObject | null {
+  if (head === null || (counted === null && estimate === null)) return null
+  const usage = { ...counted, ...estimate === null ? {} : toUsage(estimate) }
+  return { ...head, choices: [], usage: chargedUsage(usage, costNano) }
+}
+
+function toUsage ({ prompt = 0, completion = 0 }: NonNullable<Settled['estimate']>): JsonObject {
+  return { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion }
 }
 
 /** The bytes of an answer that went to a client, as one that costs nothing. */
@@ -107,15 +124,16 @@ type Chunk = ChatCompletionChunk | Completion
 async function * encodeChunks (
   chunks: AsyncIterable<Chunk>, report: StreamReport, settle: Settle | null
 ): AsyncGenerator<Buffer, void, undefined> {
-  let last: Chunk | null = null
+  let head: Chunk | null = null
+  let counted: JsonObject | null = null
   for await (const chunk of chunks) {
     report.model ??= chunk.model
-    if (chunk.choices.length === 0) last = chunk
+    head = chunk
+    if (chunk.choices.length === 0) counted = { ...chunk.usage }
     else yield encodeEvent(settle === null ? chunk : { ...chunk, usage: null })
   }
-  if (settle !== null && last !== null) {
-    yield encodeEvent({ ...last, usage: chargedUsage(last.usage ?? {}, await settle()) })
-  }
+  const last = settle === null ? null : usageChunk(head, counted, await settle())
+  if (last !== null) yield encodeEvent(last)
   yield doneEvent
 }
 
@@ -123,9 +141,14 @@ async function * encodeChunks (
 function withCostAtEnd (events: EventStream, report: StreamReport, settle: Settle): EventStream {
   let last: JsonObject | null = null
   let isDone = false
+  /** The latest two pieces: one may have nothing but `[DONE]`. */
+  let latest: Uint8Array = Buffer.alloc(0)
+  let former = latest
 
   /** What of a piece goes out at once. */
   function visible (piece: Uint8Array): Uint8Array {
+    former = latest
+    latest = piece
     if (report.usage === null && !report.hasUsage && !endsWithBracket(piece)) return piece
     const kept: Buffer[] = []
     for (const { event, data } of eventsIn(Buffer.from(piece))) {
@@ -142,10 +165,10 @@ function withCostAtEnd (events: EventStream, report: StreamReport, settle: Settl
   }
 
   async function end (): Promise<Buffer> {
-    const done = isDone ? [doneEvent] : []
-    if (last === null) return Buffer.concat(done)
-    const usage = chargedUsage(Object(last.usage), await settle())
-    return Buffer.concat([encodeEvent({ ...last, usage }), ...done])
+    if (last === null && !isDone) return Buffer.alloc(0)
+    const counted = last === null ? null : { ...Object(last.usage) }
+    const chunk = usageChunk(last ?? headIn(latest) ?? headIn(former), counted, await settle())
+    return Buffer.concat([...chunk === null ? [] : [encodeEvent(chunk)], ...isDone ? [doneEvent] : []])
   }
 
   return {
@@ -166,6 +189,15 @@ function withCostAtEnd (events: EventStream, report: StreamReport, settle: Settl
   }
 }
 
+/** The first chunk in a piece of a stream. */
+function headIn (piece: Uint8Array): JsonObject | null {
+  for (const { data } of eventsIn(Buffer.from(piece))) {
+    const chunk = chunkIn(data)
+    if (chunk !== null && Array.isArray(chunk.choices)) return chunk
+  }
+  return null
+}
+
 const closingBracket = 0x5d
 
 /** Whether a piece may end with `data: [DONE]`. */
@@ -176,11 +208,17 @@ function endsWithBracket (piece: Uint8Array): boolean {
 /** The chunk in the data of an event if it has usage, else null. */
 function withUsage (data: string): JsonObject | null {
   if (!/"usage":\s*\{/.test(data)) return null
+  const chunk = chunkIn(data)
+  return isObject(chunk?.usage) ? chunk : null
+}
+
+/** The object in the data of an event; null for anything else, which is the provider's fault and passes. */
+function chunkIn (data: string): JsonObject | null {
   try {
     const chunk: unknown = JSON.parse(data)
-    return isObject(chunk) && isObject(chunk.usage) ? chunk : null
+    return isObject(chunk) ? chunk : null
   } catch {
-    return null // The provider's fault, which passes.
+    return null
   }
 }
 

@@ -55,6 +55,8 @@ export class RequestHold {
   #isSettled = false
   /** Resolves with the amount when an estimated charge has been passed to the ledger; null: there is none. */
   estimated: Promise<number | null> | null = null
+  /** The counts of an estimated charge. */
+  estimatedUsage: Charge['usage'] | null = null
 
   constructor (context: HoldContext, payer: Payer, requestId: string, patience: Patience) {
     this.#context = context
@@ -120,6 +122,7 @@ export class RequestHold {
   }
 
   #book (charge: Charge, provider: string | null): number {
+    if (charge.estimated) this.estimatedUsage = charge.usage
     if (this.#hold === null) return 0
     const model = this.#model
     const { tags = null } = this.#payer

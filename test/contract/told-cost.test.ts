@@ -74,6 +74,23 @@ for (const name of clientNames) {
   }
 }
 
+for (const protocol of protocols) {
+  t.test(`${protocol.name}: a provider that does not count leaves no client without usage and cost`, async t => {
+    const { upstream, gateway } = await openShop(t, protocol, { price })
+    upstream.script(protocol.stream({ words: 20, end: 'complete', counts: false }))
+    const stream = await clients['openai 7'](gateway).chat.completions.create(streamed)
+    const chunks = []
+    for await (const chunk of stream) chunks.push(chunk)
+    const last = chunks.at(-1)
+    const [nano = 0] = await booked(gateway)
+    t.ok(nano > 0)
+    t.equal(costIn(last?.usage), nano, 'the estimate that is booked')
+    t.ok((last?.usage?.completion_tokens ?? 0) >= 20)
+    t.match(last, { id: chunks[0]?.id, model: chunks[0]?.model, object: 'chat.completion.chunk', choices: [] })
+    t.equal(chunks.filter(({ usage }) => usage != null).length, 1)
+  })
+}
+
 /** A shop in front of the usual upstream, of one dialect. */
 async function openUsual (t: Test, dialect: string) {
   const upstream = await startUpstream()

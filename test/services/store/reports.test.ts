@@ -77,9 +77,9 @@ t.test('a report that takes too long ends as StoreUnavailable, and later ones ar
 })
 
 t.test('the number of waiting reports is bounded, and so is their wait', async t => {
-  const store = await openFile(t, { timeoutMs: 1_000, maxWaiting: 2 })
+  const store = await openFile(t, { timeoutMs: 500, maxWaiting: 2 })
   await store.reports.get('select 1')
-  const asked = [counting(40_000_000), 'select 1', 'select 2', 'select 3'].map(sql => store.reports.get(sql))
+  const asked = [counting(12_000_000), 'select 1', 'select 2', 'select 3'].map(sql => store.reports.get(sql))
   const [long, ...others] = await Promise.allSettled(asked)
   t.match(long, { status: 'rejected', reason: { problem: 'slow' } })
   t.match(others.at(-1), { status: 'rejected', reason: { name: 'StoreUnavailable', problem: 'crowded' } })
