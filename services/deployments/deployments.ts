@@ -108,7 +108,7 @@ export function createCircuitBreaker (
   let lastWayCount = 0
 
   function open (nowMs: number): void {
-    failing.open(nowMs, config().breaker.openMs)
+    failing.open(nowMs, config().breaker.openMs, failures.worstKey())
     generation++
     failures.clear()
   }
@@ -153,7 +153,7 @@ export function createCircuitBreaker (
     acquire (nowMs: number, key: string, isLastWay = false): Permit | null {
       const permit: Permit = { key, startedMs: nowMs, generation, probes: null, isLastWay: false }
       if (failing.isOpen) {
-        if (failing.probe(nowMs)) permit.probes = failing
+        if (failing.probe(nowMs, key)) permit.probes = failing
         else if (isLastWay && acquireLastWay(key)) permit.isLastWay = true
         else return null
       } else if (slow.probe(nowMs)) {
@@ -169,7 +169,8 @@ export function createCircuitBreaker (
       if (!isSlow && permit.startedMs >= pause.fromMs) pause = { ...pause, untilMs: -Infinity }
       const { breaker } = config()
       if (isSlow) {
-        if (slownesses.failed(permit.key, nowMs, breaker) || probes === slow) {
+        const isTooOften = slownesses.failed(permit.key, nowMs, breaker)
+        if (probes === slow || (isTooOften && !slow.isOpen)) {
           slow.open(nowMs, breaker.openMs)
           slownesses.clear()
         }
@@ -201,9 +202,10 @@ export function createCircuitBreaker (
       const wasLastWay = permit.isLastWay
       const probes = end(permit)
       if (probes === slow) slow.release()
-      if (probes === failing && failing.isOpen) return failing.open(nowMs, config().breaker.openMs)
+      const key = isAnyKeys ? null : permit.key
+      if (probes === failing && failing.isOpen) return failing.open(nowMs, config().breaker.openMs, key)
       if (wasLastWay || isRepeated || permit.generation !== generation) return
-      if (failures.failed(isAnyKeys ? null : permit.key, nowMs, config().breaker)) open(nowMs)
+      if (failures.failed(key, nowMs, config().breaker)) open(nowMs)
     },
 
     /** Ends a call that says nothing about the deployment, e.g. because the client disconnected. */
@@ -224,7 +226,10 @@ export function createCircuitBreaker (
   }
 }
 
-/** Holds calls back for a while, twice as long after each try that failed, then lets one try. */
+/**
+ * Holds calls back for a while, twice as long after each try that failed, then lets one try. A key that
+ * may be the reason leaves the next try to the others for as long as `openMs`.
+ */
 type Gate = ReturnType<typeof createGate>
 
 function createGate (random: () => number) {
@@ -232,16 +237,19 @@ function createGate (random: () => number) {
   let isProbing = false
   let untilMs = 0
   let doublings = 0
+  let failedLast: { key: string | null, restsMs: number } = { key: null, restsMs: 0 }
   return {
     get isOpen () { return isOpen },
     holds: (nowMs: number): boolean => isOpen && (isProbing || nowMs < untilMs),
     waitMs: (nowMs: number): number => isOpen ? Math.max(0, untilMs - nowMs) : 0,
 
-    open (nowMs: number, openMs: number): void {
+    /** `key`: the one whose prompts may be the reason. */
+    open (nowMs: number, openMs: number, key: string | null = null): void {
       const lengthMs = Math.min(openMs * 2 ** doublings, maxOpenMs)
       isOpen = true
       isProbing = false
       doublings = Math.min(doublings + 1, maxDoublings)
+      failedLast = { key, restsMs: openMs }
       untilMs = nowMs + lengthMs * (1 - jitter + 2 * jitter * random())
     },
 
@@ -252,8 +260,9 @@ function createGate (random: () => number) {
     },
 
     /** Whether the caller is the one whose result decides. */
-    probe (nowMs: number): boolean {
+    probe (nowMs: number, key = ''): boolean {
       if (!isOpen || isProbing || nowMs < untilMs) return false
+      if (key === failedLast.key && nowMs < untilMs + failedLast.restsMs) return false
       isProbing = true
       return true
     },

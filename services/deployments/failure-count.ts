@@ -46,6 +46,9 @@ export function createFailureCount () {
       return isOverRate(breaker)
     },
 
+    /** The key with the most failures; null while only one is in use. */
+    worstKey: (): string | null => window.isOneKey() ? null : window.worst().key,
+
     clear (): void {
       inRow = 0
       inRowOf.clear()
@@ -88,11 +91,14 @@ function createWindow () {
       return keys.size <= 1
     },
 
-    /** The counts of the key with the most failures. */
-    worst (): Counts {
-      const keys = new Set([...present.byKey.keys(), ...before.byKey.keys()])
-      return [...keys].map(key => sum(present.byKey.get(key), before.byKey.get(key)))
-        .reduce((one, other) => other.failures > one.failures ? other : one, none)
+    /** The key with the most failures, and its counts. */
+    worst (): Counts & { key: string | null } {
+      let worst: Counts & { key: string | null } = { key: null, ...none }
+      for (const key of new Set([...present.byKey.keys(), ...before.byKey.keys()])) {
+        const counts = sum(present.byKey.get(key), before.byKey.get(key))
+        if (counts.failures > worst.failures) worst = { key, ...counts }
+      }
+      return worst
     },
 
     clear (): void {

@@ -58,8 +58,8 @@ export function createStatistics (clock: () => number, limits: () => SlowLimits 
   const remote = { at: own.at, sums: emptySums() }
   const remoteCounts = new Map<string, number>()
   let isChanged = false
-  const firstWaits = createUsualWait()
-  const wholeWaits = createUsualWait()
+  const firstWaits = createUsualWait(clock)
+  const wholeWaits = createUsualWait(clock)
 
   function decay (calls: number): DecayingSums {
     const now = clock()
@@ -146,13 +146,13 @@ export function createStatistics (clock: () => number, limits: () => SlowLimits 
   }
 }
 
-const usual = { waits: 64, least: 16, percentile: 0.9, refreshEvery: 8, learnSlowEvery: 8 }
+const usual = { waits: 64, least: 16, percentile: 0.9, refreshEvery: 8, learnSlowEveryMs: 15_000 }
 
 /** Learns what waits are usual for a deployment: a high percentile of the last ones, per unit of work. */
-function createUsualWait () {
+function createUsualWait (clock: () => number) {
   let waits: Float64Array | null = null
   let count = 0
-  let slowCount = 0
+  let slowLearnedAt = -Infinity
   let usualMs = Infinity
 
   function learn (ms: number): void {
@@ -167,9 +167,17 @@ function createUsualWait () {
     /** Records a wait for so many units; returns whether it was slow. */
     record (ms: number, units: number, { slowFactor, slowMinMs }: SlowLimits): boolean {
       const isSlow = ms > slowMinMs && ms > slowFactor * usualMs * units
-      // What stays slow becomes usual, but only after many answers.
-      if (!isSlow || ++slowCount % usual.learnSlowEvery === 0) learn(ms / units)
-      return isSlow
+      if (!isSlow) {
+        learn(ms / units)
+        return false
+      }
+      // What stays slow becomes usual after two minutes, however many answers there are.
+      const now = clock()
+      if (Math.abs(now - slowLearnedAt) >= usual.learnSlowEveryMs) {
+        slowLearnedAt = now
+        learn(ms / units)
+      }
+      return true
     }
   }
 }

@@ -12,7 +12,7 @@ export interface RetrySchedule<C> {
   isFallback (candidate: C): boolean
   failed (candidate: C, error: UpstreamError, nowMs: number): void
   /** Its circuit breaker let no call through. */
-  blocked (candidate: C, nowMs: number): void
+  blocked (one: ScheduledTry<C>, nowMs: number): void
   /** Rules a candidate out for this request. */
   drop (candidate: C): void
   /** Whether a retry-after was waited out in vain. */
@@ -36,6 +36,8 @@ interface Entry<C> {
   delays: number
   delaysMs: number
   notBeforeMs: number
+  /** Its circuit breaker has let no call of this request through. */
+  isBlocked: boolean
   isOut: boolean
 }
 
@@ -70,7 +72,8 @@ export function createRetrySchedule<C extends Candidate> (
   function addAll (candidates: readonly C[], isFallback: boolean): void {
     for (const candidate of order(candidates)) {
       const counts = { tries: 0, refusals: 0, delays: 0, delaysMs: 0 }
-      entries.push({ candidate, isFallback, ...counts, notBeforeMs: -Infinity, isOut: false })
+      const state = { notBeforeMs: -Infinity, isBlocked: false, isOut: false }
+      entries.push({ candidate, isFallback, ...counts, ...state })
     }
   }
 
@@ -84,7 +87,8 @@ export function createRetrySchedule<C extends Candidate> (
   }
 
   const find = (candidate: C) => entries.find(entry => entry.candidate === candidate)
-  const stateOf = ({ candidate }: Entry<C>, nowMs: number) => candidate.health.breaker.state(nowMs)
+  const stateOf = ({ candidate, isBlocked }: Entry<C>, nowMs: number) =>
+    isBlocked ? 'open' : candidate.health.breaker.state(nowMs)
 
   function fresh (nowMs: number): Entry<C> | undefined {
     const isFresh = (entry: Entry<C>) => entry.tries === 0 && !entry.isOut && stateOf(entry, nowMs) === 'ready'
@@ -143,9 +147,11 @@ export function createRetrySchedule<C extends Candidate> (
       entry.notBeforeMs = nowMs + Math.max(retryAfterMs, backoffMs(entry.tries))
     },
 
-    blocked (candidate, nowMs) {
+    blocked ({ candidate, isLastWay }, nowMs) {
       const entry = find(candidate)
       if (entry === undefined) return
+      entry.isBlocked = true
+      if (!isLastWay) return
       entry.tries++
       entry.isOut = entry.tries > limits.retries
       entry.notBeforeMs = nowMs + backoffMs(entry.tries)

@@ -106,7 +106,7 @@ async function take<C extends Candidate, Answer> (
   }
   try {
     const answered = await call(search, turn, schedule, state)
-    if (answered === null && turn.isLastWay) schedule.blocked(candidate, performance.now())
+    if (answered === null) schedule.blocked(turn, performance.now())
     return answered
   } catch (error) {
     if (!(error instanceof UpstreamError) || error.kind === 'aborted' || signal.aborted) throw error

@@ -13,7 +13,10 @@ export interface Outcome {
   good: Map<number, number>
   /** The same, of the key whose prompts make every server fail. */
   poison: Map<number, number>
-  /** Calls with harmless prompts, those of the first two from when one of them became slow. */
+  /**
+   * Calls with harmless prompts: of `flaky` from when the other one became slow, of `slow` from then on
+   * while the breaker of `flaky` was not open.
+   */
   calls: Record<'flaky' | 'slow' | 'lone', number>
   /** The states of the circuit breakers at the end. */
   states: Record<string, string>
@@ -85,8 +88,14 @@ export async function sendUnfairLoad (
   const fastRequests = Math.floor(requests / 3)
   const took = await sendAll(fastRequests)
   const usualMs = took[Math.floor(took.length * 0.9)] ?? 0
-  const before = { flaky: harmless(upstreams.flaky), slow: harmless(upstreams.slow) }
-  upstreams.slow.always(script(random, 0, Math.max(slow.minMs, slow.times * usualMs)))
+  const flakyBefore = harmless(upstreams.flaky)
+  const flaky = gateway.app.deployments.of({ provider: 'flaky', model: 'm' })
+  const slowly = script(random, 0, Math.max(slow.minMs, slow.times * usualMs))
+  let slowCalls = 0
+  upstreams.slow.always(exchange => {
+    if (isHarmless(exchange.request) && flaky.breaker.state(performance.now()) !== 'open') slowCalls++
+    return slowly(exchange)
+  })
   await sendAll(requests - fastRequests)
   over.abort()
   await Promise.all(poisoning)
@@ -94,8 +103,8 @@ export async function sendUnfairLoad (
   return {
     ...outcome,
     calls: {
-      flaky: harmless(upstreams.flaky) - before.flaky,
-      slow: harmless(upstreams.slow) - before.slow,
+      flaky: harmless(upstreams.flaky) - flakyBefore,
+      slow: slowCalls,
       lone: harmless(upstreams.lone)
     },
     states: Object.fromEntries(gateway.app.deployments.list()
@@ -103,8 +112,12 @@ export async function sendUnfairLoad (
   }
 }
 
+function isHarmless ({ bytes }: Pick<Upstream['requests'][number], 'bytes'>): boolean {
+  return !bytes.includes(poisonous)
+}
+
 function harmless ({ requests }: Upstream): number {
-  return requests.filter(({ bytes }) => !bytes.includes(poisonous)).length
+  return requests.filter(isHarmless).length
 }
 
 /** A model `chat` at two providers and a model `lone` at a third one. */

@@ -81,10 +81,28 @@ t.test('half-open lets one call through, whose result closes or opens it', async
   t.equal(breaker.acquire(100, 'key'), null, 'a single call')
   breaker.failed(probe, 110)
   t.equal(breaker.state(309), 'open', 'twice as long the second time')
-  t.ok(call('well', 310))
+  t.ok(call('well', 310, 'another key'))
   t.ok(call('badly', 310), 'closed again')
-  for (let i = 0; i < 2; i++) call('badly', 310)
+  for (const key of ['another key', 'key', 'another key']) call('badly', 310, key)
   t.equal(breaker.waitMs(310), 100, 'as short as the first time')
+})
+
+t.test('a key that may be the reason leaves the call that decides to others for a while', async t => {
+  const { breaker, call, acquire } = breakerWith()
+  for (const key of ['poisoner', 'other', 'poisoner', 'other']) call('badly', 0, key)
+  t.equal(breaker.state(100), 'ready')
+  t.notOk(call('badly', 100, 'poisoner'), 'it failed most')
+  t.ok(call('badly', 100, 'other'))
+  t.notOk(call('well', 300, 'other'), 'it failed last')
+  t.ok(call('well', 300, 'poisoner'))
+  t.equal(breaker.state(300), 'ready')
+
+  breaker.trip(400)
+  t.ok(call('badly', 500, 'poisoner'))
+  t.notOk(call('badly', 799, 'poisoner'))
+  t.ok(call('badly', 800, 'poisoner'), 'no other key came')
+  breaker.failed(acquire(1300, 'poisoner'), 1300, { isAnyKeys: true })
+  t.ok(call('well', 1300 + breaker.waitMs(1300), 'poisoner'), 'no prompt was the reason')
 })
 
 t.test('a released permit leaves the half-open state to the next call', async t => {
@@ -127,7 +145,7 @@ t.test('the open time is at most a minute, with jitter', async t => {
     const { breaker, call } = breakerWith({ failures: 1 }, () => random)
     let now = 0
     for (let i = 0; i < 30; i++) {
-      call('badly', now)
+      call('badly', now, `key ${i}`)
       now += breaker.waitMs(now)
     }
     call('badly', now)
@@ -225,7 +243,9 @@ t.test('slow answers in a row are avoided and not stopped, until a single one is
   t.equal(breaker.state(100), 'paused', 'others are preferred while one call tries it')
   t.ok(call('well', 100))
   breaker.answered(probe, 120, true)
-  t.equal(breaker.state(300), 'paused', 'twice as long the second time')
+  for (let count = 0; count < 20; count++) call('slowly', 130)
+  t.equal(breaker.state(319), 'paused', 'twice as long the second time')
+  t.equal(breaker.state(320), 'ready', 'whatever other calls do')
   const failing = acquire(320)
   breaker.failed(failing, 321)
   breaker.release(acquire(322))

@@ -47,6 +47,20 @@ t.test('speed excludes the time to the first token where streams have shown it',
   t.ok(Math.abs(speed() - 100) < 1, 'a whole response of the same speed')
 })
 
+t.test('answers that stay slow become usual after two minutes, however many they are', async t => {
+  const time = { now: 1_000_000 }
+  const statistics = createStatistics(() => time.now, () => ({ slowFactor: 3, slowMinMs: 100 }))
+  for (let count = 0; count < 64; count++) statistics.recordFirstEvent(50)
+  const isSlowFor = (ms: number): boolean => {
+    const untilMs = time.now + ms
+    let isSlow = false
+    for (; time.now < untilMs; time.now += 10) isSlow = statistics.recordFirstEvent(400)
+    return isSlow
+  }
+  t.ok(isSlowFor(60_000))
+  t.notOk(isSlowFor(90_000))
+})
+
 /** The statistics of two nodes, and a function that exchanges them. */
 function nodes () {
   const time = { now: 1_000_000 }

@@ -75,10 +75,22 @@ t.test('a paused deployment comes after the others, and one with an open breaker
   t.match(schedule.next(0), { candidate: three[2], isLastWay: false })
   three.forEach(({ health }) => health.breaker.trip(0))
   t.match(schedule.next(0), { candidate: three[0], waitMs: 0, isLastWay: true })
-  schedule.blocked(three[0] ?? candidate(), 0)
+  const lastWay = (one: Candidate) => ({ candidate: one, waitMs: 0, isLastWay: true })
+  schedule.blocked(lastWay(three[0] ?? candidate()), 0)
   t.equal(schedule.next(0)?.candidate, three[1])
-  for (const one of [...three, ...three]) schedule.blocked(one, 0)
+  for (const one of [...three, ...three]) schedule.blocked(lastWay(one), 0)
   t.equal(schedule.next(0), null, 'it was waited for as often as calls are repeated')
+})
+
+t.test('a deployment that lets no call of this request through comes last', async t => {
+  const two = [candidate(), candidate()]
+  const schedule = scheduleOf(two, {})
+  const first = schedule.next(0)
+  t.match(first, { candidate: two[0], isLastWay: false })
+  if (first !== null) schedule.blocked(first, 0)
+  t.match(schedule.next(0), { candidate: two[1], isLastWay: false })
+  if (two[1] !== undefined) schedule.drop(two[1])
+  t.match(schedule.next(0), { candidate: two[0], waitMs: 0, isLastWay: true })
 })
 
 t.test('after a failure another provider comes first, in the order of the fallbacks, and retries come last', async t => {
