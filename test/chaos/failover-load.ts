@@ -31,7 +31,7 @@ interface LoadOptions {
 
 const poisonous = 'poison'
 /** How long the slow provider takes at least, and how many times as long as requests have taken before. */
-const slow = { minMs: 400, times: 6 }
+const slow = { minMs: 400, times: 4 }
 
 /**
  * Sends requests of several keys, one of which sends only prompts that every server answers with 500, to two

@@ -19,7 +19,12 @@ async function setUp (database: Database) {
   const balances = async () => Object.fromEntries((await store.all<{ id: string, balance: number }>(
     "select id, credits - spent as balance from account where kind = 'account' order by id"
   )).map(({ id, balance }) => [id, balance]))
-  return { store, accounts, balances }
+  /** Freezes an account so long ago that every node has noticed it. */
+  const freezeLongAgo = async (id: string) => {
+    await accounts.freeze(id)
+    await store.run('update account set frozen_at = frozen_at - 10000 where id = $1', [id])
+  }
+  return { store, accounts, balances, freezeLongAgo }
 }
 
 forEachEngine(t, 'an account moves with its money, and with the accounts below', async (t, database) => {
@@ -43,10 +48,10 @@ forEachEngine(t, 'an account moves with its money, and with the accounts below',
 })
 
 forEachEngine(t, 'an account is not moved to a wrong place, nor while it is in use', async (t, database) => {
-  const { store, accounts, balances } = await setUp(database)
+  const { store, accounts, balances, freezeLongAgo } = await setUp(database)
   await t.rejects(accounts.move('b', 'other'), refusal(409, 'account_not_frozen'))
-  await accounts.freeze('a')
-  await accounts.freeze('b')
+  await freezeLongAgo('a')
+  await freezeLongAgo('b')
   await t.rejects(accounts.move('b', 'nobody'), wrongParent(/does not exist/))
   await t.rejects(accounts.move('a', 'c'), wrongParent(/below itself/))
   for (const [id, parent] of [['o2', 'other'], ['o3', 'o2'], ['o4', 'o3']] as const) await accounts.create({ id, parent })
@@ -62,8 +67,8 @@ forEachEngine(t, 'an account is not moved to a wrong place, nor while it is in u
 })
 
 forEachEngine(t, 'two moves at once make no circle', async (t, database) => {
-  const { store, accounts } = await setUp(database)
-  for (const id of ['a', 'other']) await accounts.freeze(id)
+  const { store, accounts, freezeLongAgo } = await setUp(database)
+  for (const id of ['a', 'other']) await freezeLongAgo(id)
   const outcomes = await Promise.allSettled([accounts.move('a', 'other'), accounts.move('other', 'a')])
   t.same(outcomes.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
   await assertBooks(t, store)

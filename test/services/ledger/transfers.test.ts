@@ -168,6 +168,7 @@ forEachEngine(t, 'a refund after a move goes to the parents of now', async (t, d
   await spend(ledger, 50, 40, { id: 'r', chain: ['team', 'org'] })
   await ledger.close()
   await accounts.freeze('team')
+  await store.run("update account set frozen_at = frozen_at - 10000 where id = 'team'")
   await accounts.move('team', 'other')
   t.same(await balances(), { org: 900, other: 60, person: 0, team: 60 })
   const usage = await store.get<{ seq: number }>("select seq from entry where kind = 'usage'")

@@ -1,11 +1,11 @@
 import t, { type Test } from 'tap'
 import { request } from 'undici'
-import { emptyPrice } from '../../services/catalogue/models.ts'
-import { pricedFieldsOf } from '../../services/catalogue/priced-fields.ts'
-import type { ModelConfig, Price, ProviderConfig } from '../../services/catalogue/types.ts'
-import { dialects } from '../../services/providers/openai/dialects.ts'
-import { configFor, providerAt, startGateway, type Gateway } from '../helper.ts'
-import { reply, startUpstream, type Completion } from '../upstream.ts'
+import { emptyPrice } from '../../../services/catalogue/models.ts'
+import { pricedFieldsOf } from '../../../services/catalogue/priced-fields.ts'
+import type { ModelConfig, Price, ProviderConfig } from '../../../services/catalogue/types.ts'
+import { dialects } from '../../../services/providers/openai/dialects.ts'
+import { configFor, providerAt, startGateway, type Gateway } from '../../helper.ts'
+import { reply, startUpstream, type Completion } from '../../upstream.ts'
 
 // What a client may make a provider do is what is held: other fields are priced or refused.
 

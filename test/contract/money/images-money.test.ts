@@ -1,7 +1,7 @@
 import t from 'tap'
-import { forEachEngine } from '../engines.ts'
-import type { Reply } from '../image-server.ts'
-import { billing, entriesOf, made, openShop, perToken, post, untilAllHaveLeft, type Shop } from './image-shop.ts'
+import { forEachEngine } from '../../engines.ts'
+import type { Reply } from '../../image-server.ts'
+import { billing, entriesOf, made, openShop, perToken, post, untilAllHaveLeft, type Shop } from '../image-shop.ts'
 
 forEachEngine(t, 'images are held and charged at their price', async (t, database) => {
   const shop = await openShop(t, ({ body }) => made(Number(body.n)), { database })

@@ -1,13 +1,13 @@
 import { request } from 'undici'
 import t, { type Test } from 'tap'
-import type { ProviderConfig } from '../../services/catalogue/types.ts'
-import { configFor, providerAt, startGateway, type Gateway } from '../helper.ts'
+import type { ProviderConfig } from '../../../services/catalogue/types.ts'
+import { configFor, providerAt, startGateway, type Gateway } from '../../helper.ts'
 import {
   completion, document, errorsByStatus, head, refusal, reply, retryAfter, scripts, send, sequence,
   startUpstream
-} from '../upstream.ts'
-import type { Script, Upstream } from '../upstream.ts'
-import { clientNames, clients } from './clients.ts'
+} from '../../upstream.ts'
+import type { Script, Upstream } from '../../upstream.ts'
+import { clientNames, clients } from '../clients.ts'
 
 interface Pair { gateway: Gateway, upstream: Upstream }
 

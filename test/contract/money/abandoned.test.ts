@@ -1,8 +1,8 @@
 import t, { type Test } from 'tap'
-import { reply, reset, scripts, stall, type Script } from '../upstream.ts'
+import { reply, reset, scripts, stall, type Script } from '../../upstream.ts'
 import {
   anthropic, ask, booksOf, compatible, costOf, counted, gemini, openShop, readWords, type Shop
-} from './delivery-shop.ts'
+} from '../delivery-shop.ts'
 
 // Whole answers that no client waits for any more, and what is booked for them.
 

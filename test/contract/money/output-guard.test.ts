@@ -2,11 +2,11 @@ import { once } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { request } from 'undici'
-import { emptyPrice } from '../../services/catalogue/models.ts'
-import type { ModelConfig, Price } from '../../services/catalogue/types.ts'
-import { dialects } from '../../services/providers/openai/dialects.ts'
-import { configFor, providerAt, startGateway } from '../helper.ts'
-import { finish, head, reply, send, sequence, startUpstream, type Script } from '../upstream.ts'
+import { emptyPrice } from '../../../services/catalogue/models.ts'
+import type { ModelConfig, Price } from '../../../services/catalogue/types.ts'
+import { dialects } from '../../../services/providers/openai/dialects.ts'
+import { configFor, providerAt, startGateway } from '../../helper.ts'
+import { finish, head, reply, send, sequence, startUpstream, type Script } from '../../upstream.ts'
 
 // Servers that ignore an output limit: the gateway stops reading where the hold ends.
 

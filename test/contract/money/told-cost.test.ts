@@ -1,12 +1,12 @@
 import OpenAI from 'openai'
 import t, { type Test } from 'tap'
-import { usageDefaults } from '../../services/config/defaults.ts'
-import { configFor, providerAt, startGateway, type Gateway } from '../helper.ts'
-import { reply, reset, scripts, stall, startUpstream, type Completion, type Edits } from '../upstream.ts'
-import { clientNames, clients } from './clients.ts'
+import { usageDefaults } from '../../../services/config/defaults.ts'
+import { configFor, providerAt, startGateway, type Gateway } from '../../helper.ts'
+import { reply, reset, scripts, stall, startUpstream, type Completion, type Edits } from '../../upstream.ts'
+import { clientNames, clients } from '../clients.ts'
 import {
   anthropic, ask, booksOf, compatible, gemini, openShop, readWords, type End, type Protocol
-} from './delivery-shop.ts'
+} from '../delivery-shop.ts'
 
 const messages = [{ role: 'user' as const, content: 'Hello, world!' }]
 const usual = { model: 'chat', messages, max_tokens: 4000 }

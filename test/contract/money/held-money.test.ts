@@ -1,12 +1,12 @@
 import type OpenAI from 'openai'
 import t, { type Test } from 'tap'
-import { emptyPrice } from '../../services/catalogue/models.ts'
-import type { Hold } from '../../services/ledger/ledger.ts'
-import { createDatabase, forEachEngine, type Database } from '../engines.ts'
-import { configFor, providerAt, startGateway, type Gateway } from '../helper.ts'
-import { made, openShop, post } from './image-shop.ts'
-import { reply, scripts, startUpstream } from '../upstream.ts'
-import { clientNames, clients, errorClasses } from './clients.ts'
+import { emptyPrice } from '../../../services/catalogue/models.ts'
+import type { Hold } from '../../../services/ledger/ledger.ts'
+import { createDatabase, forEachEngine, type Database } from '../../engines.ts'
+import { configFor, providerAt, startGateway, type Gateway } from '../../helper.ts'
+import { made, openShop, post } from '../image-shop.ts'
+import { reply, scripts, startUpstream } from '../../upstream.ts'
+import { clientNames, clients, errorClasses } from '../clients.ts'
 
 /** $1 and $10 per million tokens. */
 const price = { ...emptyPrice, inputPico: 1_000_000, outputPico: 10_000_000 }

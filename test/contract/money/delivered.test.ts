@@ -1,9 +1,9 @@
 import t, { type Test } from 'tap'
-import { halfClose, head, reset, send, sequence, stall } from '../upstream.ts'
+import { halfClose, head, reset, send, sequence, stall } from '../../upstream.ts'
 import {
   anthropic, ask, booksOf, compatible, costOf, counted, gemini, openShop, readWords, type Booked, type End,
   type Protocol, type Shop
-} from './delivery-shop.ts'
+} from '../delivery-shop.ts'
 
 // Every end of a stream, with what is booked for it.
 

@@ -1,11 +1,11 @@
 import t, { type Test } from 'tap'
 import { request } from 'undici'
-import { requestsDefaults } from '../../services/config/defaults.ts'
-import type { DeploymentConfig } from '../../services/catalogue/types.ts'
-import { createDatabase } from '../engines.ts'
-import { configFor, providerAt, startGateway, type Gateway } from '../helper.ts'
-import { createRandom } from '../services/ledger/random.ts'
-import { refusal, reply, scripts, startUpstream, type Upstream } from '../upstream.ts'
+import { requestsDefaults } from '../../../services/config/defaults.ts'
+import type { DeploymentConfig } from '../../../services/catalogue/types.ts'
+import { createDatabase } from '../../engines.ts'
+import { configFor, providerAt, startGateway, type Gateway } from '../../helper.ts'
+import { createRandom } from '../../services/ledger/random.ts'
+import { refusal, reply, scripts, startUpstream, type Upstream } from '../../upstream.ts'
 
 interface Shop { nodes: [Gateway, Gateway], upstreams: Upstream[] }
 

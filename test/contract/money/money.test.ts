@@ -1,9 +1,9 @@
 import { request } from 'undici'
 import t, { type Test } from 'tap'
-import { checkLedger } from '../../services/ledger/check.ts'
-import type { ModelConfig, ProviderConfig } from '../../services/catalogue/types.ts'
-import { configFor, providerAt, startGateway, type Gateway } from '../helper.ts'
-import { refusal, reply, scripts, startUpstream, type Script, type Upstream } from '../upstream.ts'
+import { checkLedger } from '../../../services/ledger/check.ts'
+import type { ModelConfig, ProviderConfig } from '../../../services/catalogue/types.ts'
+import { configFor, providerAt, startGateway, type Gateway } from '../../helper.ts'
+import { refusal, reply, scripts, startUpstream, type Script, type Upstream } from '../../upstream.ts'
 
 interface Shop { gateway: Gateway, upstream: Upstream }
 

@@ -1,11 +1,11 @@
 import { request } from 'undici'
 import t, { type Test } from 'tap'
-import { breakerDefaults, requestsDefaults } from '../../services/config/defaults.ts'
-import type { DeploymentConfig, GatewayConfig, ModelConfig, Price } from '../../services/catalogue/types.ts'
-import { price } from '../faults.ts'
-import { configFor, providerAt, startGateway, type Gateway } from '../helper.ts'
-import { errorsByStatus, refusal, reply, retryAfter, scripts, startUpstream } from '../upstream.ts'
-import type { Script, Upstream } from '../upstream.ts'
+import { breakerDefaults, requestsDefaults } from '../../../services/config/defaults.ts'
+import type { DeploymentConfig, GatewayConfig, ModelConfig, Price } from '../../../services/catalogue/types.ts'
+import { price } from '../../faults.ts'
+import { configFor, providerAt, startGateway, type Gateway } from '../../helper.ts'
+import { errorsByStatus, refusal, reply, retryAfter, scripts, startUpstream } from '../../upstream.ts'
+import type { Script, Upstream } from '../../upstream.ts'
 
 interface Shop { gateway: Gateway, one: Upstream, two: Upstream }
 

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { request } from 'undici'
-import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
-import { toMessagesRequest } from '../../services/providers/anthropic/request.ts'
-import { toGenerateContentRequest } from '../../services/providers/gemini/request.ts'
-import { dialects } from '../../services/providers/openai/dialects.ts'
-import { configFor, providerAt, startGateway } from '../helper.ts'
-import { document, refusal, reply, startUpstream } from '../upstream.ts'
+import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
+import { toMessagesRequest } from '../../../services/providers/anthropic/request.ts'
+import { toGenerateContentRequest } from '../../../services/providers/gemini/request.ts'
+import { dialects } from '../../../services/providers/openai/dialects.ts'
+import { configFor, providerAt, startGateway } from '../../helper.ts'
+import { document, refusal, reply, startUpstream } from '../../upstream.ts'
 
 // Whatever a client sends, no server gets a higher output limit than the one that was held.
 

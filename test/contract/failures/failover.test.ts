@@ -1,11 +1,11 @@
 import OpenAI from 'openai'
 import t, { type Test } from 'tap'
-import { breakerDefaults, requestsDefaults } from '../../services/config/defaults.ts'
-import type { GatewayConfig, ModelConfig } from '../../services/catalogue/types.ts'
-import { price } from '../faults.ts'
-import { configFor, providerAt, startGateway, type Gateway } from '../helper.ts'
-import { refusal, reply, retryAfter, scripts, startUpstream, type Script, type Upstream } from '../upstream.ts'
-import { clients } from './clients.ts'
+import { breakerDefaults, requestsDefaults } from '../../../services/config/defaults.ts'
+import type { GatewayConfig, ModelConfig } from '../../../services/catalogue/types.ts'
+import { price } from '../../faults.ts'
+import { configFor, providerAt, startGateway, type Gateway } from '../../helper.ts'
+import { refusal, reply, retryAfter, scripts, startUpstream, type Script, type Upstream } from '../../upstream.ts'
+import { clients } from '../clients.ts'
 
 /** A gateway with some providers; clients are the official SDK with its own retries. */
 interface Shop {
