@@ -57,6 +57,11 @@ export function resolutionFor<Name extends ResolutionName> (
   return refuseWish('video.size', `makes ${names.join(', ')} (${names.map(name => pixels[name]).join(', ')} pixels)`)
 }
 
+/** The length in seconds, one of `lengths`. Throws UpstreamError if it is not among them. */
+export function secondsAmong ({ seconds }: VideoTask, lengths: readonly number[]): number {
+  return lengths.includes(seconds) ? seconds : refuseWish('video.seconds', `makes videos of ${lengths.join(', ')} seconds`)
+}
+
 /**
  * The one of `sizes`, `<width><separator><height>`, that the task has; if only an aspect ratio was asked for,
  * the nearest with as many pixels. Throws UpstreamError if there is none.

@@ -11,7 +11,7 @@ const statuses = {
   cancelled: 'CANCELLED'
 }
 
-/** Runway's tasks: npm @runwayml/sdk 4.20. */
+/** Runway's tasks: npm @runwayml/sdk 4.20.1. */
 export const runway: FakeVideoApi = {
   protocol: 'runway',
   base: '/v1',
@@ -39,8 +39,9 @@ export const runway: FakeVideoApi = {
       id,
       createdAt: '2026-11-21T00:00:00Z',
       status: statuses[state],
-      ...(state === 'running' && { progress: 0.55, estimatedCost: { credits: 60 } }),
-      ...(state === 'succeeded' && { output: [video], cost: { credits: 60 } }),
+      ...(state === 'queued' || state === 'running' ? { estimatedCost: { credits: 60 } } : { cost: { credits: 60 } }),
+      ...(state === 'running' && { progress: 0.55 }),
+      ...(state === 'succeeded' && { output: [video] }),
       ...(state === 'failed' && { failure: 'It broke.', failureCode: 'INTERNAL.BAD_OUTPUT.CODE01' }),
       ...(state === 'moderated' && { failure: 'Not this.', failureCode: 'SAFETY.INPUT.TEXT' })
     }
