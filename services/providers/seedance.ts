@@ -9,7 +9,10 @@ const codes = {
   AuthenticationError: 'auth', AccountOverdueError: 'quota', ModelNotOpen: 'not_found', ServerOverloaded: 'overloaded'
 } as const
 
-/** Seedance at BytePlus or Volcengine. Source: vercel/ai, packages/bytedance, 23 Nov 2026. */
+/**
+ * Seedance at BytePlus or Volcengine. A result's address is good for 24 hours. Source: PyPI
+ * byteplus-python-sdk-v2 3.0.63, `content_generation`, and npm @ai-sdk/bytedance 1.0.29, 24 Nov 2026.
+ */
 export function createSeedanceVideos (upstream: Upstream): VideoProvider {
   const client = createVideoClient(upstream, { codes })
   const tasks = '/contents/generations/tasks'
@@ -25,10 +28,13 @@ export function createSeedanceVideos (upstream: Upstream): VideoProvider {
         model: task.model,
         content: contentParts(task),
         ratio: aspectRatioFor(task, commonAspectRatios),
-        resolution: resolutionFor(task, ['480p', '720p', '1080p']),
+        resolution: resolutionFor(task, /-2-0-fast/.test(task.model) ? ['480p', '720p'] : ['480p', '720p', '1080p']),
         duration: task.seconds,
         seed: task.seed,
         generate_audio: isSilent(task.model) ? null : task.audio,
+        // `flex` is half the price and takes hours; drafts are cheaper, in 480p.
+        service_tier: 'default',
+        draft: task.model.includes('seedance-1-5') ? false : null,
         watermark: false
       })
     }),

@@ -2,8 +2,8 @@ import type { JsonObject } from '../shared/json.ts'
 import { createVideoClient } from './video-jobs/client.ts'
 import { readErrorDetail, objectField } from './video-jobs/errors.ts'
 import {
-  aspectRatioFor, commonAspectRatios, frameUrl, refuseLastFrame, refuseRatio, resolutionFor, sizeAmong,
-  withoutNulls
+  aspectRatioFor, commonAspectRatios, frameUrl, refuseLastFrame, refuseRatio, refuseWish, resolutionFor,
+  sizeAmong, withoutNulls
 } from './video-jobs/fields.ts'
 import type { VideoChoices, VideoProvider, VideoTask } from './provider-video.ts'
 import type { Upstream } from './provider.ts'
@@ -19,8 +19,8 @@ const codes = {
 } as const
 
 /**
- * Wan at Alibaba's Model Studio. Only queued tasks can be cancelled. Source: npm @ai-sdk/alibaba 2.0.58, 23
- * Nov 2026.
+ * Wan at Alibaba's Model Studio. Only queued tasks can be cancelled; a result's address is good for 24 hours.
+ * Source: npm @ai-sdk/alibaba 2.0.58 and PyPI dashscope 2.0.2, 24 Nov 2026.
  */
 export function createWanVideos (upstream: Upstream): VideoProvider {
   const client = createVideoClient(upstream, { codes })
@@ -29,7 +29,7 @@ export function createWanVideos (upstream: Upstream): VideoProvider {
     submit: task => ({
       path: '/services/aigc/video-generation/video-synthesis',
       headers: { 'x-dashscope-async': 'enable' },
-      body: { model: task.model, ...(isLegacy(task.model) ? legacyBody(task) : body(task)) }
+      body: bodyOf(task)
     }),
     jobId: answer => objectField(answer, 'output').task_id,
     pollPath: handle => `/tasks/${handle}`,
@@ -57,6 +57,14 @@ export function createWanVideos (upstream: Upstream): VideoProvider {
   })
 }
 
+/** Up to 2.7, the name of a model says whether it makes videos of texts or of pictures. */
+function bodyOf (task: VideoTask): JsonObject {
+  const { model, firstFrame } = task
+  if (firstFrame !== null && model.includes('-t2v')) refuseWish('messages', 'takes no pictures')
+  if (firstFrame === null && model.includes('-i2v')) refuseWish('messages', 'needs a picture')
+  return { model, ...(isLegacy(model) ? legacyBody(task) : body(task)) }
+}
+
 /** Models up to 2.6 take one image or, without it, a size in pixels. */
 const isLegacy = (model: string): boolean => /^wan(x?2\.[0-6]|x)/.test(model)
 
@@ -81,7 +89,7 @@ function legacyBody (task: VideoTask): JsonObject {
     ? { size: sizeAmong(task, legacySizes) }
     : { resolution: resolutionFor(task, ['480P', '720P', '1080P']) }
   return {
-    input: withoutNulls({ prompt, img_url: frameUrl(firstFrame) }),
+    input: withoutNulls({ prompt: prompt || null, img_url: frameUrl(firstFrame) }),
     parameters: withoutNulls({ ...sizeFields, duration: seconds, seed, audio: audioOf(task) })
   }
 }
@@ -93,10 +101,10 @@ function body (task: VideoTask): JsonObject {
     lastFrame && { type: 'last_frame', url: frameUrl(lastFrame) }
   ].filter(item => item !== null)
   return {
-    input: withoutNulls({ prompt, media: media.length === 0 ? null : media }),
+    input: withoutNulls({ prompt: prompt || null, media: media.length === 0 ? null : media }),
     parameters: withoutNulls({
       resolution: resolutionFor(task, model.startsWith('wan2.7') ? ['720P', '1080P'] : ['480P', '720P', '1080P']),
-      ratio: aspectRatioFor(task, commonAspectRatios.slice(0, 5)),
+      ratio: model.includes('-i2v') ? refuseRatio(task) : aspectRatioFor(task, commonAspectRatios.slice(0, 5)),
       duration: seconds,
       seed,
       audio: audioOf(task)

@@ -5,13 +5,13 @@ import { aspectRatioFor, formatVideoSize, frameUrl, resolutionFor, withoutNulls 
 import type { FrameImage, VideoProvider, VideoTask } from '../provider-video.ts'
 import type { Upstream } from '../provider.ts'
 import { createVideoProvider } from '../video-jobs/dialect.ts'
-import { reportedCost } from '../report.ts'
+import { openRouterCost } from '../report.ts'
 
 const ratios = ['16:9', '9:16', '1:1', '4:3', '3:4', '3:2', '2:3', '21:9', '9:21']
-const resolutions = ['480p', '720p', '768p', '1080p', '2K', '4K'] as const
+const resolutions = ['360p', '480p', '720p', '768p', '1080p', '2K', '4K'] as const
 
 /**
- * OpenRouter's `/videos`: many providers' models in one form. Source: npm @openrouter/sdk 1.3.19, 23 Nov
+ * OpenRouter's `/videos`: many providers' models in one form. Source: npm @openrouter/sdk 1.3.19, 24 Nov
  * 2026.
  */
 export function createOpenRouterVideos (upstream: Upstream): VideoProvider {
@@ -22,7 +22,7 @@ export function createOpenRouterVideos (upstream: Upstream): VideoProvider {
       path: '/videos',
       body: withoutNulls({
         model: task.model,
-        prompt: task.prompt,
+        prompt: task.prompt || null,
         duration: task.seconds,
         // Without `size`, a video from a picture may have the picture's shape.
         ...(task.isSizeAsked
@@ -37,7 +37,7 @@ export function createOpenRouterVideos (upstream: Upstream): VideoProvider {
     async read ({ status, error, usage }, handle, signal) {
       // Of the addresses in the answer it is not known whether they need the key; the content does.
       const files = status === 'completed' ? [await api.openFile(`/videos/${handle}/content?index=0`, signal)] : []
-      return { status, files, error: readErrorDetail(error), costNano: reportedCost(objectField({ usage }, 'usage').cost, 1e9) }
+      return { status, files, error: readErrorDetail(error), costNano: openRouterCost(objectField({ usage }, 'usage')) }
     }
   })
 }

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../shared/json.ts'
 import { createVideoClient, type VideoClient } from '../video-jobs/client.ts'
 import { readErrorDetail, objectField } from '../video-jobs/errors.ts'
 import { usualChoices } from '../video-jobs/choices.ts'
-import { withoutNulls, frameUrl, formatVideoSize, refuseLastFrame } from '../video-jobs/fields.ts'
+import { withoutNulls, frameUrl, formatVideoSize, refuseLastFrame, refuseWish } from '../video-jobs/fields.ts'
 import type { VideoChoices, VideoProvider, VideoTask } from '../provider-video.ts'
 import type { Upstream } from '../provider.ts'
 import { createVideoProvider, type JobStatus } from '../video-jobs/dialect.ts'
@@ -17,13 +17,15 @@ interface OpenAIVideos {
 }
 
 /**
- * Still offered by self-hosted servers. It has no field for audio: Sora's videos all have it. Source: npm
- * openai 7.57.0, `VideoCreateParams`, 23 Nov 2026; its `seed` is an addition of such servers.
+ * Shut down at OpenAI on 24 Sep 2026; still offered by self-hosted servers. It has no field for audio: Sora's
+ * videos all have it. Source: npm openai 7.57.0, `VideoCreateParams`, 24 Nov 2026; its `seed` is an addition
+ * of such servers.
  */
 const openai: OpenAIVideos = {
   choices: () => ({ seconds: 4, size: '1280x720', sound: 'always' }),
   body (task) {
     refuseLastFrame(task)
+    if (task.prompt === '') refuseWish('messages', 'needs a text')
     return withoutNulls({
       model: task.model,
       prompt: task.prompt,
@@ -36,7 +38,7 @@ const openai: OpenAIVideos = {
   result: async (_, content) => ({ files: [await content()] })
 }
 
-/** Together's `/v2/videos`. Source: npm together-ai 0.52.0, resources/videos, 23 Nov 2026. */
+/** Together's `/v2/videos`. Source: npm together-ai 0.52.0, resources/videos, 24 Nov 2026. */
 const together: OpenAIVideos = {
   choices: model => ({ ...usualChoices(model), sound: 'stated' }),
   body (task) {
@@ -46,7 +48,7 @@ const together: OpenAIVideos = {
     ].filter(frame => frame !== null)
     return withoutNulls({
       model: task.model,
-      prompt: task.prompt,
+      prompt: task.prompt || null,
       seconds: String(task.seconds),
       width: task.size.width,
       height: task.size.height,

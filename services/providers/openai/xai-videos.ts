@@ -10,8 +10,8 @@ const nanoPerTick = 0.1
 const ratios = ['16:9', '9:16', '1:1', '4:3', '3:4', '3:2', '2:3']
 
 /**
- * xAI's `/videos/generations`; a running job answers 202 with an empty body. Source: npm @ai-sdk/xai 5.0.12,
- * 23 Nov 2026.
+ * xAI's `/videos/generations`; a running job answers 202 with an empty body. A result's address is good for
+ * 24 hours. Source: npm @ai-sdk/xai 5.0.12 and PyPI xai-sdk 1.21.0, 24 Nov 2026.
  */
 export function createXaiVideos (upstream: Upstream): VideoProvider {
   const client = createVideoClient(upstream)
@@ -45,7 +45,7 @@ function bodyOf (task: VideoTask) {
   if (task.model !== 'grok-imagine-video-1.5') refuseLastFrame(task)
   return withoutNulls({
     model: task.model,
-    prompt: task.prompt,
+    prompt: task.prompt || null,
     duration: task.seconds,
     aspect_ratio: aspectRatioFor(task, ratios),
     resolution: resolutionFor(task, ['480p', '720p', '1080p']),

@@ -137,7 +137,7 @@ export function contentParts ({ prompt, firstFrame, lastFrame }: VideoTask): Jso
   const frames = [{ frame: firstFrame, role: 'first_frame' }, { frame: lastFrame, role: 'last_frame' }]
     .filter(({ frame }) => frame !== null)
   return [
-    { type: 'text', text: prompt },
+    ...prompt === '' ? [] : [{ type: 'text', text: prompt }],
     ...frames.map(({ frame, role }) => ({ type: 'image_url', image_url: { url: frameUrl(frame) }, role }))
   ]
 }

@@ -46,6 +46,12 @@ export const openai: FakeVideoApi = {
       progress: state === 'running' ? 42 : 0,
       seconds: '4',
       size: '1280x720',
+      model: 'sora-2',
+      prompt: 'A cat walks.',
+      created_at: 1_790_000_000,
+      completed_at: state === 'succeeded' ? 1_790_000_100 : null,
+      expires_at: state === 'succeeded' ? 1_790_003_700 : null,
+      remixed_from_video_id: null,
       error: state === 'moderated'
         ? { code: 'moderation_blocked', message: 'Blocked by our moderation system.' }
         : statuses[state] === 'failed' ? { code: 'server_error', message: 'It broke.' } : null

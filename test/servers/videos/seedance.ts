@@ -32,6 +32,8 @@ export const seedance: FakeVideoApi = {
       duration: optional(integer()),
       seed: optional(integer()),
       generate_audio: optional(Type.Boolean()),
+      service_tier: oneOf('default'),
+      draft: optional(Type.Literal(false)),
       watermark: optional(Type.Boolean())
     })
   },

@@ -29,6 +29,9 @@ export const together: FakeVideoApi = {
   pollResponse: ({ id, state }, video) => ({
     body: {
       id,
+      object: 'video',
+      model: 'google/veo-3.0',
+      created_at: 1_790_000_000,
       status: state === 'running' ? 'in_progress' : state === 'succeeded' ? 'completed' : 'failed',
       seconds: '8',
       size: '1280x720',
