@@ -2,13 +2,14 @@ import { UpstreamError } from '../../shared/errors.ts'
 import type { JsonObject } from '../../shared/json.ts'
 import { createVideoClient, type VideoClient } from '../video-jobs/client.ts'
 import { readErrorDetail, objectField } from '../video-jobs/errors.ts'
-import { usualChoices } from '../video-jobs/choices.ts'
 import {
-  aspectRatioFor, commonAspectRatios, frameUrl, refuseRatio, resolutionFor, withoutNulls, type ResolutionName
+  aspectRatioFor, frameUrl, refuseLastFrame, refuseRatio, refuseSeed, refuseWish, resolutionFor, secondsAmong,
+  shapeOf, withoutNulls
 } from '../video-jobs/fields.ts'
 import type { VideoProvider, VideoTask } from '../provider-video.ts'
 import type { Upstream } from '../provider.ts'
 import { createVideoProvider, type JobStatus } from '../video-jobs/dialect.ts'
+import { falChoices, fieldsOf, type FalModel } from './model-fields.ts'
 
 /** Types of errors whose status would say otherwise. Source: fal.ai/docs/errors, 23 Nov 2026. */
 const codes = {
@@ -23,7 +24,7 @@ export function createFalVideos (upstream: Upstream): VideoProvider {
   const client = createVideoClient(upstream, { auth: apiKey => ({ authorization: `Key ${apiKey}` }), codes })
   return createVideoProvider(client, {
     polling: { minMs: 1_000, maxMs: 10_000 },
-    choices: model => ({ ...usualChoices(model), ...fieldsOf(model).choices }),
+    choices: falChoices,
     submit: task => ({ path: `/${modelPath(task.model)}`, body: bodyOf(task) }),
     jobId: answer => answer.request_id,
     handle: (id, task) => `${appPath(task.model)}/requests/${encodeURIComponent(id)}`,
@@ -54,75 +55,40 @@ async function resultOf (handle: string, client: VideoClient, signal: AbortSigna
 const isFinal = ({ kind, details: { status = 0 } }: UpstreamError): boolean =>
   kind === 'moderated' || [400, 413, 422].includes(status)
 
-interface ModelFields {
-  model: RegExp
-  /** Names of the first and the last frame. */
-  frames?: readonly [string, string]
-  duration?: (seconds: number) => string | number
-  /** One name: the model's path decides, and no field states it. */
-  resolutions?: readonly ResolutionName[]
-  choices?: { size: string }
-  /** Models without a field: the video has the shape of its frame. */
-  hasRatio?: boolean
-}
-
-const inSeconds = (seconds: number): string => `${seconds}s`
-const fullHd = { size: '1920x1080' }
-
-/**
- * Differences between the models' fields; the first match applies. Source: the models' pages, 23 Nov 2026.
- */
-const fieldsByModel: readonly ModelFields[] = [
-  {
-    model: /veo.*first-last-frame/,
-    duration: inSeconds,
-    resolutions: ['720p', '1080p', '4k'],
-    frames: ['first_frame_url', 'last_frame_url']
-  },
-  { model: /veo/, duration: inSeconds, resolutions: ['720p', '1080p', '4k'] },
-  { model: /luma/, duration: inSeconds, resolutions: ['540p', '720p', '1080p'] },
-  { model: /sora/, duration: seconds => seconds, resolutions: ['720p', '1080p'] },
-  { model: /ltx/, duration: seconds => seconds, resolutions: ['1080p', '1440p', '2160p'] },
-  ...klingFields(/v2\.6|v3/, ['start_image_url', 'end_image_url']),
-  ...klingFields(/o[13]/, ['image_url', 'end_image_url']),
-  ...klingFields(/(?:)/, ['image_url', 'tail_image_url']),
-  { model: /hailuo-02\/standard/, resolutions: ['512P', '768P'] },
-  { model: /hailuo.*pro/, resolutions: ['1080p'], choices: fullHd, hasRatio: false },
-  { model: /hailuo|minimax/, resolutions: ['768p'], hasRatio: false }
-]
-
-/** Kling's tier is a part of the path, and its image-to-video has no aspect ratio. */
-function klingFields (version: RegExp, frames: readonly [string, string]): ModelFields[] {
-  const of = (rest: string) => new RegExp(`kling.*(${version.source})${rest}`)
-  return [
-    { model: of('.*(pro|master).*image-to-video'), frames, resolutions: ['1080p'], choices: fullHd, hasRatio: false },
-    { model: of('.*(pro|master)'), frames, resolutions: ['1080p'], choices: fullHd },
-    { model: of('.*image-to-video'), frames, resolutions: ['720p'], hasRatio: false },
-    { model: of(''), frames, resolutions: ['720p'] }
-  ]
-}
-
-const fieldsOf = (name: string): Partial<ModelFields> =>
-  fieldsByModel.find(({ model }) => model.test(name)) ?? {}
-
 function bodyOf (task: VideoTask): JsonObject {
-  const {
-    frames: [first, last] = ['image_url', 'end_image_url'],
-    duration = String,
-    resolutions = ['480p', '720p', '1080p', '4k'],
-    hasRatio = true
-  } = fieldsOf(task.model)
-  const resolution = resolutionFor(task, resolutions)
+  const model = fieldsOf(task.model)
+  const [first, last] = model.frames
+  const pictures = [task.firstFrame, task.lastFrame].filter(frame => frame !== null).length
+  if (first === undefined && pictures > 0) refuseWish('messages', 'takes no picture')
+  if (last === undefined) refuseLastFrame(task)
+  if (pictures < model.needs) refuseWish('messages', model.needs === 1 ? 'needs a picture' : 'needs a first and a last frame')
+  if (model.needsText && task.prompt === '') refuseWish('messages', 'needs a text')
+  if (!model.seed) refuseSeed(task)
+  const resolution = resolutionFor(task, model.fixed === null ? model.resolutions : [model.fixed])
   return withoutNulls({
-    prompt: task.prompt,
-    [first]: frameUrl(task.firstFrame),
-    [last]: frameUrl(task.lastFrame),
-    duration: duration(task.seconds),
-    aspect_ratio: hasRatio ? aspectRatioFor(task, commonAspectRatios) : refuseRatio(task),
-    resolution: resolutions.length === 1 ? null : resolution,
+    prompt: task.prompt === '' ? null : task.prompt,
+    ...(first !== undefined && { [first]: frameUrl(task.firstFrame) }),
+    ...(last !== undefined && { [last]: frameUrl(task.lastFrame) }),
+    duration: durationOf(task, model),
+    aspect_ratio: ratioOf(task, model, pictures > 0),
+    resolution: model.fixed === null ? resolution : null,
     seed: task.seed,
-    generate_audio: usualChoices(task.model).sound === 'stated' ? task.audio : null
+    ...(falChoices(task.model).sound === 'stated' && { [model.sound]: task.audio })
   })
+}
+
+function durationOf (task: VideoTask, { lengths, unit }: FalModel): string | number | null {
+  const seconds = lengths === null ? task.seconds : secondsAmong(task, lengths)
+  if (unit === 'none') return null
+  return unit === 'number' ? seconds : unit === 's' ? `${seconds}s` : String(seconds)
+}
+
+function ratioOf (task: VideoTask, { ratios }: FalModel, hasPicture: boolean): string | null {
+  if (ratios !== null) return aspectRatioFor(task, ratios)
+  if (hasPicture) return refuseRatio(task)
+  // Refuses any other shape.
+  shapeOf(task, ['16:9'])
+  return null
 }
 
 /** The URL path of a model, without a leading slash. */

@@ -3,18 +3,25 @@ import { integer, optional, imageUrlOrData, strict, text, type FakeVideoApi } fr
 
 const app = 'fal-ai/bytedance'
 
+const requestOf = (id: string) => ({
+  request_id: id,
+  response_url: `https://queue.fal.run/${app}/requests/${id}`,
+  status_url: `https://queue.fal.run/${app}/requests/${id}/status`,
+  cancel_url: `https://queue.fal.run/${app}/requests/${id}/cancel`
+})
+
 /**
- * The queue of fal: npm @fal-ai/client 1.10. A job that failed is completed; its result has the error. The
- * fields are those of Seedance there.
+ * The queue of fal: npm @fal-ai/client 1.10.1. A job that failed is completed; its result has the error. The
+ * model is one that the client does not declare, with the fields of Seedance.
  */
 export const fal: FakeVideoApi = {
   protocol: 'fal',
   base: '',
   apiKey: 'fal-id:fal-secret',
-  model: `${app}/seedance/v1.5/pro/text-to-video`,
+  model: `${app}/seedance/v2/pro`,
   isAuthorized: headers => headers.authorization === 'Key fal-id:fal-secret',
   submit: {
-    path: /^\/fal-ai\/bytedance\/seedance\/v1\.5\/pro\/text-to-video$/,
+    path: /^\/fal-ai\/bytedance\/seedance\/v2\/pro$/,
     schema: strict({
       prompt: text(),
       image_url: optional(imageUrlOrData()),
@@ -26,20 +33,13 @@ export const fal: FakeVideoApi = {
       generate_audio: optional(Type.Boolean())
     })
   },
-  submitResponse: ({ id }) => ({
-    body: {
-      status: 'IN_QUEUE',
-      request_id: id,
-      response_url: `https://queue.fal.run/${app}/requests/${id}`,
-      status_url: `https://queue.fal.run/${app}/requests/${id}/status`,
-      cancel_url: `https://queue.fal.run/${app}/requests/${id}/cancel`,
-      queue_position: 0
-    }
-  }),
+  submitResponse: ({ id }) => ({ body: { status: 'IN_QUEUE', ...requestOf(id), queue_position: 0 } }),
   poll: /^\/fal-ai\/bytedance\/requests\/([^/]+)\/status(?:\?logs=[01])?$/,
-  pollResponse: ({ id, state }) => state === 'queued' || state === 'running'
-    ? { status: 202, body: { status: state === 'queued' ? 'IN_QUEUE' : 'IN_PROGRESS', request_id: id } }
-    : { body: { status: 'COMPLETED', request_id: id, metrics: { inference_time: 41.2 } } },
+  pollResponse: ({ id, state }) => {
+    if (state === 'queued') return { status: 202, body: { status: 'IN_QUEUE', ...requestOf(id), queue_position: 1 } }
+    if (state === 'running') return { status: 202, body: { status: 'IN_PROGRESS', ...requestOf(id), logs: [] } }
+    return { body: { status: 'COMPLETED', ...requestOf(id), logs: [], metrics: { inference_time: 41.2 } } }
+  },
   result: {
     path: /^\/fal-ai\/bytedance\/requests\/([^/]+)$/,
     answer: ({ state }, video) => state === 'succeeded'

@@ -65,7 +65,7 @@ t.test('refuses by name what a model has no field for', async t => {
     [kling, { size: { width: 854, height: 480 } }, 'video.size'],
     [xai, { lastFrame: image }, 'messages'],
     [openai, { lastFrame: image }, 'messages'],
-    [fal, { model: 'fal-ai/kling-video/v3/pro/image-to-video', size: hd }, 'video.size']
+    [fal, { model: 'fal-ai/kling-video/v3/pro/image-to-video', size: hd, firstFrame: image }, 'video.size']
   ]
   for (const [api, task, param] of refused) {
     const { server, provider } = await connect(t, api)

@@ -244,6 +244,7 @@ export async function checkStates (
     const last = keys.pop() ?? ''
     Object.assign(Object(keys.length === 0 ? body : valueIn(body, keys.join('.'))), { [last]: name })
     server.script('poll', reply({ body }))
+    server.set(expected)
     t.match(await provider.poll(handle, signal()), { state: expected }, name)
   }
 }
