@@ -23,16 +23,24 @@ interface LongPollOptions {
 const space = ' '
 /** Without these, nginx and compressing proxies would buffer the spaces. */
 const heldHeaders = { 'content-type': 'application/json; charset=utf-8', 'x-accel-buffering': 'no', 'cache-control': 'no-transform' }
+/**
+ * The stated length of an answer by HTTP/1.0, which has no chunks: without one, an answer that was broken off
+ * is complete for its client (RFC 9112, section 8). What the completion does not need is filled with spaces.
+ */
+const statedBytes = 16_384
+const maxSpaces = statedBytes / 4
 
 /**
  * Keeps a response open. Nothing is sent at first, so that an early error has its own status; then 200 and a
- * space from time to time (JSON may begin with spaces), so that idle timeouts of proxies and clients do not
- * fire.
+ * space from time to time (JSON may begin and end with spaces), so that idle timeouts of proxies and clients
+ * do not fire.
  */
 export function startLongPoll (options: LongPollOptions) {
   const { response, job, headers, settings, trace, onEnd } = options
   const { raw } = response
+  const isChunked = raw.req.httpVersionMinor > 0
   let committed = false
+  let spaces = 0
   let answered: 'no' | 'part' | 'whole' = 'no'
   const holdMs = maxHoldMs(options)
   const stop = setTimeout(() => fail(stillRunning(job.id), 'part'), holdMs)
@@ -49,10 +57,13 @@ export function startLongPoll (options: LongPollOptions) {
     if (!committed) {
       committed = true
       trace.firstByteAtMs = performance.now()
-      response.commit({ ...headers, ...heldHeaders })
+      response.commit({ ...headers, ...heldHeaders, ...(!isChunked && { 'content-length': String(statedBytes) }) })
     }
     // What a client does not read stays in this process's memory.
-    if (raw.writableLength < maxUnread) raw.write(space)
+    if (raw.writableLength < maxUnread && (isChunked || spaces < maxSpaces)) {
+      raw.write(space)
+      spaces++
+    }
     beat = setTimeout(onBeat, settings.heartbeatEveryMs)
   }
 
@@ -68,7 +79,15 @@ export function startLongPoll (options: LongPollOptions) {
     if (!committed) return response.fail(error)
     trace.failure = error
     trace.code = error.code
-    raw.end(response.serialize(failureOf(job, error)))
+    finish(failureOf(job, error))
+  }
+
+  function finish (body: ChatCompletion): void {
+    const text = response.serialize(body)
+    const left = isChunked ? 0 : statedBytes - spaces - Buffer.byteLength(text)
+    // The client sees that the answer is incomplete, and its next request is answered at once.
+    if (left < 0) raw.destroy()
+    else raw.end(text + space.repeat(left))
   }
 
   return {
@@ -77,7 +96,7 @@ export function startLongPoll (options: LongPollOptions) {
       answered = 'whole'
       end()
       if (committed) {
-        raw.end(response.serialize(body))
+        finish(body)
       } else {
         trace.firstByteAtMs = performance.now()
         response.send({ ...headers, ...more }, body)
@@ -85,13 +104,17 @@ export function startLongPoll (options: LongPollOptions) {
     },
     /** Answers with an error: by its status, or in a completion if 200 was sent already. */
     fail (error: GatewayError): void { fail(error, 'whole') },
-    /** Ends it because the gateway stops: with 503, or after a 200 by closing the connection. */
+    /**
+     * Ends it because the gateway stops: with 503; after a 200 by closing the connection, which some SDKs
+     * retry, and for HTTP/1.0 by a completion that says so.
+     */
     release (): void {
       if (answered !== 'no') return
       if (!committed) {
         return fail(GatewayError.unavailable('The gateway is shutting down. Send the same request again to keep waiting.',
           { code: 'shutting_down' }), 'part')
       }
+      if (!isChunked) return fail(stillRunning(job.id), 'part')
       answered = 'part'
       end()
       raw.destroy()
