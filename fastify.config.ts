@@ -86,7 +86,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
   await app.register(use.requests, { keepsWords: settings.providerWords })
   await app.register(use.chat, { cacheBytes: settings.cacheBytes })
   await app.register(use.images)
-  await app.register(use.videos, { releaseMs: settings.drainMs, timing: videoTiming })
+  await app.register(use.videos, { timing: videoTiming })
   await app.register(ops.discovery, { local: settings.discover && settings.configPath === null })
   await app.register(ops.configuration, { path: settings.configPath, running: config, load: reload })
   if (settings.alternative !== null) await app.register(http.secondAddress, settings.alternative)

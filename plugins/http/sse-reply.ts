@@ -28,7 +28,7 @@ export default fp(async app => {
       longPoll: () => longPollOf(this)
     }
   })
-}, { name: 'sse-reply', dependencies: ['trace', 'overload'] })
+}, { name: 'sse-reply', dependencies: ['trace', 'overload', 'graceful-close'] })
 
 const streamHeaders = {
   'content-type': 'text/event-stream; charset=utf-8',
@@ -69,11 +69,20 @@ async function sendEvents (
 }
 
 function longPollOf (reply: FastifyReply): LongPollResponse {
+  // The request may have come long before.
+  const closeIfDraining = () => { if (reply.server.isDraining()) reply.header('connection', 'close') }
   return {
     raw: reply.raw,
-    send: (headers, body) => { reply.headers(headers).type('application/json; charset=utf-8').send(body) },
-    fail: error => { reply.send(error) },
+    send (headers, body) {
+      closeIfDraining()
+      reply.headers(headers).type('application/json; charset=utf-8').send(body)
+    },
+    fail (error) {
+      closeIfDraining()
+      reply.send(error)
+    },
     commit (headers) {
+      closeIfDraining()
       reply.hijack()
       reply.raw.writeHead(200, { ...reply.getHeaders(), ...headers } as OutgoingHttpHeaders)
     },

@@ -17,13 +17,10 @@ declare module 'fastify' {
   }
 }
 
-/** Process managers kill a node after half a minute; clients that wait for videos are released before. */
-const longestReleaseMs = 25_000
+interface VideosOptions { timing?: Partial<Timing> }
 
-interface VideosOptions { releaseMs: number, timing?: Partial<Timing> }
-
-/** Offers `app.videos`; when the server closes, long polls are ended after `releaseMs`. */
-export default fp<VideosOptions>(async (app, { releaseMs, timing = {} }) => {
+/** Offers `app.videos`; while the server closes, jobs are left to other nodes, and long polls go on. */
+export default fp<VideosOptions>(async (app, { timing = {} }) => {
   const { store, ledger, media, download, models, log, requests: { catalogue, onReportedCost } } = app
   app.decorate('videos', await createVideoService({
     store,
@@ -47,12 +44,8 @@ export default fp<VideosOptions>(async (app, { releaseMs, timing = {} }) => {
     // A long poll lasts for minutes, and the pictures in its body may be megabytes.
     Object.assign(request, { body: null, jsonText: null })
   })
-  let timer: NodeJS.Timeout | undefined
-  app.addHook('preClose', async () => { timer = setTimeout(() => app.videos.release(), Math.min(releaseMs, longestReleaseMs)) })
-  app.addHook('onClose', async () => {
-    clearTimeout(timer)
-    await app.videos.close()
-  })
+  app.addHook('preClose', async () => app.videos.drain())
+  app.addHook('onClose', async () => { await app.videos.close() })
 }, {
   name: 'videos',
   dependencies: [

@@ -96,7 +96,8 @@ export async function createVideoService (options: VideoServiceOptions) {
       if (closed !== undefined) throw GatewayError.unavailable('The gateway is shutting down.', { code: 'shutting_down' })
       await videos.complete(incoming)
     },
-    release: videos.release,
+    /** Leaves the jobs to other nodes, if there are any; long polls go on. */
+    drain (): void { maintenance.drain().catch(onError) },
     get longPolls (): number { return videos.longPolls },
     get running (): number { return runner.size },
     /** Ends the long polls and hands the jobs over to other nodes. */

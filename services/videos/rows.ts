@@ -106,6 +106,29 @@ export function createJobRows (store: Store, node: string) {
       return rows.map(toJob)
     },
 
+    /** Leaves those of these jobs that are submitted to other nodes; returns their ids. */
+    async handOver (list: readonly string[]): Promise<string[]> {
+      const rows = await store.all<{ id: string }>(`
+        update job set owner = null
+        where id in (select id from ${ids.sql} as given) and owner = $2 and state in ('queued', 'running')
+        returning id`, [ids.parameter(list), node])
+      return rows.map(({ id }) => id)
+    },
+
+    /** Takes over those of these jobs that no node owns. */
+    async takeBack (list: readonly string[]): Promise<Job[]> {
+      const rows = await store.all<JobRow>(`
+        update job set owner = $2, fence = fence + 1
+        where id in (select id from ${ids.sql} as given) and owner is null and finished_at is null
+        returning ${columns}`, [ids.parameter(list), node])
+      return rows.map(toJob)
+    },
+
+    /** Whether another node has sent a heartbeat within this time. */
+    async hasPeers (withinMs: number): Promise<boolean> {
+      return await store.get('select id from node where id <> $1 and now_ms() - heartbeat_at < $2 limit 1', [node, withinMs]) !== undefined
+    },
+
     async abandon (): Promise<void> {
       await store.run('update job set owner = null where owner = $1 and finished_at is null', [node])
     },

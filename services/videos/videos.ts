@@ -78,7 +78,7 @@ export function createVideos (context: VideosContext) {
 
   /** References nothing of the request but what is needed to answer it. */
   function wait (
-    job: Job, waiterId: string, { delivery, clientTimeoutMs, baseUrl, trace }: Omit<VideoIncoming, 'request'>
+    job: Job, waiterId: string, { delivery, clientTimeoutMs, baseUrl, trace, signal }: Omit<VideoIncoming, 'request'>
   ): void {
     const { id, model, createdAt } = job
     trace.job = id
@@ -105,6 +105,7 @@ export function createVideos (context: VideosContext) {
       }
     })
     open.add(held)
+    releaseAtAbort(held, signal)
     if (job.finishedAt === null) waiters.add(id, onJob)
     else onJob(job)
   }
@@ -157,6 +158,13 @@ export function createVideos (context: VideosContext) {
     },
     get longPolls (): number { return open.size }
   }
+}
+
+/** The gateway says why it gives up. A client that disconnects is noticed by its connection. */
+function releaseAtAbort (held: LongPoll, signal: AbortSignal): void {
+  const onAbort = (): void => { if (signal.reason instanceof GatewayError) held.release() }
+  if (signal.aborted) onAbort()
+  else signal.addEventListener('abort', onAbort, { once: true })
 }
 
 function headersOf ({ id, model, candidates, candidate }: Job): Record<string, string> {

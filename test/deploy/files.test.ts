@@ -7,7 +7,10 @@ import { validate } from 'dockerfile-utils'
 import * as kubernetes from 'kubernetes-models'
 import t from 'tap'
 import { parse, parseAllDocuments } from 'yaml'
+import { videoDefaults } from '../../services/config/defaults.ts'
 
+/** What a node needs at most to end submits and to write its settlements. */
+const afterDrainS = 30
 const root = join(import.meta.dirname, '..', '..')
 const read = (name: string): string => readFileSync(join(root, name), 'utf8')
 
@@ -62,7 +65,9 @@ t.test('the compose file follows its specification, and its nodes can neither wr
   for (const name of ['node-1', 'node-2']) {
     const node = compose.services[name]
     t.match(node, { read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] })
-    t.ok(Number.parseInt(node.stop_grace_period) > Number(node.environment.TOLLGATE_DRAIN_SECONDS))
+    const drainS = Number(node.environment.TOLLGATE_DRAIN_SECONDS)
+    t.ok(drainS * 1000 > videoDefaults.maxHoldMs, 'every held video is delivered')
+    t.ok(Number.parseInt(node.stop_grace_period) >= drainS + afterDrainS)
   }
   const proxy = compose.services.nginx.networks.inside.ipv4_address
   t.equal(compose.services['node-1'].environment.TOLLGATE_TRUST_PROXY, proxy, 'nginx alone is believed')
@@ -91,7 +96,8 @@ t.test('the Kubernetes manifests are valid, with probes, drain and a disruption 
   t.equal(container.readinessProbe.httpGet.path, '/readyz')
   t.match(container.securityContext, { readOnlyRootFilesystem: true, allowPrivilegeEscalation: false })
   const drainS = Number(container.env.find(({ name }: { name: string }) => name === 'TOLLGATE_DRAIN_SECONDS').value)
-  t.ok(spec.terminationGracePeriodSeconds > container.lifecycle.preStop.sleep.seconds + drainS)
+  t.ok(drainS * 1000 > videoDefaults.maxHoldMs, 'every held video is delivered')
+  t.ok(spec.terminationGracePeriodSeconds >= container.lifecycle.preStop.sleep.seconds + drainS + afterDrainS)
   t.ok(manifests.some(({ kind }) => kind === 'PodDisruptionBudget'))
 })
 

@@ -37,7 +37,7 @@ export const variables = {
   TOLLGATE_ADMIN_KEY: optional(parse.adminKey, 'none', 'admin key in addition to those in the database'),
   TOLLGATE_BODY_LIMIT: variable(parse.bytes, '32MiB', 'largest request body'),
   TOLLGATE_CACHE_SIZE: variable(parse.bytesOrOff, '64MiB', 'memory for [cached answers](#cached-answers); `off` disables them'),
-  TOLLGATE_DRAIN_SECONDS: variable(parse.seconds, '30', 'time for running requests to end after SIGTERM'),
+  TOLLGATE_DRAIN_SECONDS: variable(parse.seconds, '30', 'time for running requests and held videos to end after SIGTERM'),
   TOLLGATE_DRAIN_DELAY_SECONDS: variable(parse.seconds, '0', 'time after SIGTERM during which new requests are still ' +
     'accepted while `/readyz` returns 503, so that load balancers can notice'),
   TOLLGATE_STORE_GRACE_SECONDS: variable(parse.seconds, '60', 'how long a node stays ready without its database'),

@@ -1,6 +1,7 @@
 import type { NodeLiveness } from '../../ledger/cluster/node-liveness.ts'
 import { periodically } from '../../shared/timers.ts'
 import { StoreUnavailable } from '../../store/store.ts'
+import { createHandOver } from './hand-over.ts'
 import type { RunnerContext } from './runner-context.ts'
 import type { Runner } from './runner.ts'
 
@@ -11,12 +12,15 @@ const pruneEveryMs = 3_600_000
 const checksPerTakeover = 8
 
 /**
- * Adopts the jobs of dead nodes and those that closing nodes left, cancels and prunes. The heartbeats
- * themselves are written by the ledger.
+ * Adopts the jobs of dead nodes and those that draining and closing nodes left, cancels and prunes; while it
+ * drains, leaves its own. The heartbeats themselves are written by the ledger.
  */
 export function startMaintenance (
-  { store, rows, log, timing }: RunnerContext, { node, takeoverMs, liveness, runner }: MaintenanceOptions
+  context: RunnerContext, { node, takeoverMs, liveness, runner }: MaintenanceOptions
 ) {
+  const { store, rows, log, timing } = context
+  const handOver = createHandOver(context, runner, takeoverMs / 3)
+  let draining = false
   let own = { heartbeatAt: -1, seenMs: performance.now() }
   let prunedMs = -Infinity
 
@@ -29,7 +33,8 @@ export function startMaintenance (
     }
     if (isFenced()) return
     const dead = owners.filter(other => other.id !== node && liveness.isDead(other)).map(({ id }) => id)
-    await adopt(dead)
+    if (draining && await rows.hasPeers(takeoverMs)) await handOver()
+    else await adopt(dead)
     runner.cancel(await rows.cancelled())
     if (performance.now() - prunedMs < pruneEveryMs) return
     prunedMs = performance.now()
@@ -50,9 +55,24 @@ export function startMaintenance (
     return performance.now() - own.seenMs > takeoverMs * 2 / 3
   }
 
-  const checks = periodically(() => takeoverMs / checksPerTakeover, check, err => {
+  function onError (err: unknown): void {
     const level = err instanceof StoreUnavailable ? 'warn' : 'error'
     log[level]({ err }, 'the jobs of other nodes could not be checked')
-  }, { firstMs: 0 })
-  return { isFenced, stop: () => checks.stop() }
+  }
+
+  const start = () => periodically(() => takeoverMs / checksPerTakeover, check, onError, { firstMs: 0 })
+  let [checks, stopped] = [start(), false]
+  return {
+    isFenced,
+    /** From now on leaves its jobs to other nodes, while there are any. */
+    async drain (): Promise<void> {
+      draining = true
+      await checks.stop()
+      if (!stopped) checks = start()
+    },
+    async stop (): Promise<void> {
+      stopped = true
+      await checks.stop()
+    }
+  }
 }

@@ -114,6 +114,19 @@ export function createRunner (context: RunnerContext, isFenced: () => boolean, o
       plan()
     },
     get size (): number { return jobs.size },
+    /** The submitted jobs that are between two steps. */
+    submitted (): string[] {
+      const isSubmitted = ({ state }: LiveJob) => state === 'queued' || state === 'running'
+      return [...jobs.values()].filter(live => isSubmitted(live) && !busy.has(live)).map(({ id }) => id)
+    },
+    /** Removes jobs that this node no longer owns. */
+    forget (ids: readonly string[]): void {
+      for (const id of ids) {
+        const live = jobs.get(id)
+        if (live !== undefined) due.delete(live)
+        jobs.delete(id)
+      }
+    },
     /** Starts nothing more; waits up to `maxMs` for submits in progress. */
     async stop (maxMs: number): Promise<void> {
       stopped = true
