@@ -4,7 +4,7 @@ import { count, oneOf, strict, usd, type Known, type Parsed } from './fields.ts'
 const imageSize = Type.String({
   pattern: '^[1-9]\\d{0,4}x[1-9]\\d{0,4}$', description: '`<width>x<height>` in pixels.', examples: ['1024x1024']
 })
-const imageQuality = oneOf(['standard', 'hd', 'low', 'medium', 'high'], {
+const imageQuality = oneOf(['standard', 'hd', 'low', 'medium', 'high', 'xhigh', 'max'], {
   description: 'One of the values clients send as `quality`.'
 })
 

@@ -11,7 +11,7 @@ export const ImageGenerationRequest = Type.Object({
   prompt: Type.String({ minLength: 1, maxLength: 32_000 }),
   n: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 10 }))),
   size: Type.Optional(Nullable(Type.String({ description: '`<width>x<height>` in pixels, or `auto`.' }))),
-  quality: Type.Optional(Nullable(StringEnum(['standard', 'hd', 'low', 'medium', 'high', 'auto']))),
+  quality: Type.Optional(Nullable(StringEnum(['standard', 'hd', 'low', 'medium', 'high', 'xhigh', 'max', 'auto']))),
   response_format: Type.Optional(Nullable(StringEnum(['url', 'b64_json']))),
   output_format: Type.Optional(Nullable(StringEnum(['png', 'jpeg', 'webp']))),
   output_compression: Type.Optional(Nullable(Type.Integer({ minimum: 0, maximum: 100 }))),
@@ -44,7 +44,7 @@ export const ImagesResponse = Type.Object({
   background: Type.Optional(StringEnum(['transparent', 'opaque'])),
   output_format: Type.Optional(StringEnum(['png', 'webp', 'jpeg'])),
   size: Type.Optional(StringEnum(['1024x1024', '1024x1536', '1536x1024'])),
-  quality: Type.Optional(StringEnum(['low', 'medium', 'high'])),
+  quality: Type.Optional(StringEnum(['low', 'medium', 'high', 'xhigh', 'max'])),
   usage: Type.Optional(ImageUsage)
 })
 export type ImagesResponse = Static<typeof ImagesResponse>

@@ -30,7 +30,7 @@ export async function imagesResponse (
 // Clients with types of their own know these values and no others.
 const sizes = ['1024x1024', '1024x1536', '1536x1024'] as const
 const formats = ['png', 'webp', 'jpeg'] as const
-const qualities = ['low', 'medium', 'high'] as const
+const qualities = ['low', 'medium', 'high', 'xhigh', 'max'] as const
 const backgrounds = ['transparent', 'opaque'] as const
 
 function isOneOf<Value extends string> (

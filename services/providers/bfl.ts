@@ -5,7 +5,9 @@ import { onlyFields } from './image-api/fields.ts'
 import type { ImageAnswer, ImageCall, ImageProvider } from './provider-image.ts'
 import type { Upstream } from './provider.ts'
 import { createJsonClient, type JsonClient } from './image-api/json-client.ts'
+import { reducedRatio } from './image-api/aspect-ratio.ts'
 import { imageFromUrl } from './image-api/generated-image.ts'
+import { masked } from '../upstream/answer-body.ts'
 import { poll } from '../upstream/poll.ts'
 import type { Connection } from '../upstream/exchange.ts'
 import { reportedCost } from './report.ts'
@@ -13,18 +15,23 @@ import { reportedCost } from './report.ts'
 const pace = { firstMs: 200, longestMs: 1500, deadlineMs: 300_000 }
 const creditNano = 10_000_000
 
-/** Generates FLUX images: submit, then poll the URL in the response. Source: BFL API v1. */
+/**
+ * Generates FLUX images: submit, then poll the URL in the response. An image's address is good for 10
+ * minutes. Source: npm @ai-sdk/black-forest-labs 2.0.41, 24 Nov 2026.
+ */
 export function createBflImages ({ baseUrl, connection, apiKey, headers, connect }: Upstream): ImageProvider {
   const clientOf = (connection: Connection): JsonClient =>
     createJsonClient({ connection, apiKey, headers }, { auth: apiKey => ({ 'x-key': apiKey }), refine })
   const client = clientOf(connection)
   const prefix = new URL(baseUrl).pathname.replace(/\/$/, '')
 
-  function pollerOf (url: unknown): { client: JsonClient, path: string } {
+  function pollerOf ({ polling_url: url, id }: JsonObject): { client: JsonClient, path: string } {
     if (typeof url !== 'string' || !isTrustedPollingUrl(url, baseUrl)) {
       throw new UpstreamError('bad_reply', 'yes', 'The provider returned a polling URL on a foreign server.')
     }
-    const { origin, pathname, search } = new URL(url)
+    const parsed = new URL(url)
+    if (!parsed.searchParams.has('id')) parsed.searchParams.set('id', String(id))
+    const { origin, pathname, search } = parsed
     const isHome = origin === new URL(baseUrl).origin && pathname.startsWith(`${prefix}/`)
     return isHome
       ? { client, path: pathname.slice(prefix.length) + search }
@@ -35,19 +42,25 @@ export function createBflImages ({ baseUrl, connection, apiKey, headers, connect
     call: ImageCall, body: JsonObject, dropped: readonly string[]
   ): Promise<ImageAnswer> {
     const submitted = await client.post(`/${encodeURIComponent(call.model)}`, body, call.signal)
-    const poller = pollerOf(submitted.polling_url)
-    const readSample = async () => sampleIn(await poller.client.get(poller.path, call.signal))
-    const sample = await poll(readSample, pace, call.signal)
-    const costNano = reportedCost(submitted.cost, creditNano)
+    const poller = pollerOf(submitted)
+    const readSample = async () => sampleIn(await poller.client.get(poller.path, call.signal), apiKey)
+    const { sample, cost } = await poll(readSample, pace, call.signal)
+    const costNano = reportedCost(cost, creditNano) ?? reportedCost(submitted.cost, creditNano)
     return { images: [imageFromUrl(sample, null)], usage: null, costNano, dropped }
   }
 
   return call => {
     const { passed, dropped } = onlyFields(call.request, ['seed', 'output_format'])
     if (passed.output_format === 'webp') delete passed.output_format
-    const body = { ...passed, prompt: call.request.prompt, ...call.size }
+    const body = { ...passed, prompt: call.request.prompt, ...sizeFields(call) }
     return fanOut(call.count, 1, () => generate(call, body, dropped))
   }
+}
+
+/** FLUX.1 Kontext and Ultra have their own number of pixels, and take a ratio. */
+function sizeFields ({ model, size }: ImageCall): JsonObject {
+  if (size === null) return {}
+  return /kontext|ultra/.test(model) ? { aspect_ratio: reducedRatio(size) } : { ...size }
 }
 
 /** Whether the key may be sent to a polling URL: on the configured server, or both within bfl.ai. */
@@ -67,15 +80,22 @@ function isBfl (hostname: string): boolean {
 const moderations = new Set(['Request Moderated', 'Content Moderated'])
 const failures = new Set(['Error', 'Failed', 'Task not found'])
 
-function sampleIn ({ status, result }: JsonObject): string | null {
+/** The image's address and the final cost in credits, if it is told; null: not yet ready. */
+function sampleIn (
+  answer: JsonObject, apiKey: string | null
+): { sample: string, cost: unknown } | null {
+  const { status = answer.state, result, cost, details } = answer
   if (status === 'Ready') {
-    if (isObject(result) && typeof result.sample === 'string') return result.sample
+    if (isObject(result) && typeof result.sample === 'string') return { sample: result.sample, cost }
     throw new UpstreamError('bad_reply', 'yes', 'The provider\'s response has no image.')
   }
   if (moderations.has(String(status))) {
     throw new UpstreamError('moderated', 'yes', `The provider blocked the request (${String(status)}).`)
   }
-  if (failures.has(String(status))) throw new UpstreamError('bad_reply', 'yes', `The request ended with status ${String(status)}.`)
+  if (failures.has(String(status))) {
+    const why = typeof details === 'string' ? masked(details, apiKey) : `The request ended with status ${String(status)}.`
+    throw new UpstreamError('bad_reply', 'yes', why)
+  }
   return null
 }
 

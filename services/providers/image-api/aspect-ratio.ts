@@ -11,6 +11,13 @@ export function nearestAspectRatio (
   return ratios.toSorted((one, other) => distance(one) - distance(other))[0]
 }
 
+/** A size as a ratio in lowest terms, `<width>:<height>`. */
+export function reducedRatio ({ width, height }: ImageSize): string {
+  const divisor = (one: number, other: number): number => other === 0 ? one : divisor(other, one % other)
+  const common = divisor(width, height)
+  return `${width / common}:${height / common}`
+}
+
 /** Megapixels as providers count them: 1024 × 1024 pixels. */
 export function megapixelsOf ({ width, height }: ImageSize): number {
   return width * height / (1024 * 1024)

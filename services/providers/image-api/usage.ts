@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../shared/json.ts'
-import { reportedCost, tokenCount } from '../report.ts'
+import { openRouterCost, reportedCost, tokenCount } from '../report.ts'
 import type { ImageUsage } from '../provider-image.ts'
 
 /**
@@ -21,8 +21,7 @@ export function readImageUsage (usage: unknown): ImageUsage | null {
 /** The charge in a `usage` object, in nano-USD: `cost` in USD, or `cost_in_usd_ticks` of 0.1 nano-USD. */
 export function readImageCost (usage: unknown): number | null {
   if (!isObject(usage)) return null
-  const { cost, cost_in_usd_ticks: ticks } = usage
-  return reportedCost(ticks, 0.1) ?? reportedCost(cost, 1e9)
+  return reportedCost(usage.cost_in_usd_ticks, 0.1) ?? openRouterCost(usage)
 }
 
 function detailsOf (usage: JsonObject, ...names: string[]): JsonObject {

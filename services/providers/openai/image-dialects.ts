@@ -1,4 +1,7 @@
-/** How a server generates images. Source: SDKs together-ai 0.52, @ai-sdk/xai 3.0, @openrouter/sdk 1.3. */
+/**
+ * How a server generates images. Source: npm openai 7.57.0, @ai-sdk/azure 4.0.85, together-ai 0.52.0,
+ * @ai-sdk/xai 5.0.12, @openrouter/sdk 1.3.19, 24 Nov 2026.
+ */
 export interface ImageDialect {
   path: string
   perCall: number
@@ -28,7 +31,7 @@ export const imageDialects = {
   xai: {
     ...compatible,
     size: 'ratio',
-    drop: ['quality', 'style', 'background', 'moderation', 'output_format', 'output_compression']
+    drop: ['style', 'background', 'moderation', 'output_format', 'output_compression', 'seed']
   },
   // Some of the models behind it refuse more than one image.
   openrouter: { ...compatible, path: '/images', perCall: 1, bytesFormat: null, drop: ['style', 'moderation'] }

@@ -39,13 +39,15 @@ function bodyOf (
     model,
     prompt: request.prompt,
     n: count,
-    ...(size === null ? {} : sizeFields(size, dialect)),
+    ...sizeFields(size, dialect),
     ...(quality === null ? { quality: undefined } : {}),
     ...(asksForBytes ? { response_format: dialect.bytesFormat } : {})
   }
 }
 
-function sizeFields (size: NonNullable<ImageCall['size']>, dialect: ImageDialect): JsonObject {
+function sizeFields (size: ImageCall['size'], dialect: ImageDialect): JsonObject {
+  // The price depends on the resolution.
+  if (size === null) return dialect.size === 'ratio' ? { resolution: '1k' } : {}
   const { width, height } = size
   if (dialect.size === 'size') return { size: `${width}x${height}` }
   if (dialect.size === 'sides') return { width, height }

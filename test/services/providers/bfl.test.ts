@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import { isTrustedPollingUrl } from '../../../services/providers/bfl.ts'
+import { mismatch, wireFixture } from './video-jobs/wire.ts'
 import { failureOf, imageProviderAt, startImageServer, type Reply, type Seen } from '../../image-server.ts'
 
 /** A fake BFL server that reports `states` in turn. */
@@ -70,4 +71,51 @@ t.test('retries a failed poll', async t => {
     return polls === 1 ? { status: 503, json: {} } : { json: ready(url) }
   })
   t.equal((await imageProviderAt(t, `${server.url}/v1`, { protocol: 'bfl' })({ model: 'flux-2-pro' })).images.length, 1)
+})
+
+const { request = {}, ratioRequest = {}, submitted = {}, answer: answerType = {} } = wireFixture('bfl-images')
+
+t.test('requests have the types of the SDK, and the states are those that it knows', async t => {
+  const states: Record<string, string | null> = {
+    Pending: null,
+    Ready: 'made',
+    Error: 'bad_reply',
+    Failed: 'bad_reply',
+    'Request Moderated': 'moderated',
+    'Content Moderated': 'moderated',
+    'Task not found': 'bad_reply'
+  }
+  t.same(Object.keys(states).toSorted(), answerType.properties.status.enum.toSorted())
+  for (const [status, end] of Object.entries(states)) {
+    for (const field of ['status', 'state']) {
+      const answers = (url: string) => [{ ...ready(url), status: undefined, [field]: status }, ready(url)]
+      const { server, make } = await start(t, answers)
+      t.equal(mismatch(answerType, JSON.parse(JSON.stringify(answers(server.url)[0]))), '')
+      const made = make({ model: 'flux-2-pro' })
+      if (end === null || end === 'made') {
+        t.equal((await made).images.length, 1, status)
+        t.equal(server.seen.length, end === null ? 3 : 2)
+      } else t.match(await failureOf(made), { kind: end }, status)
+    }
+  }
+  const fields = { seed: 1, output_format: 'jpeg', quality: 'high', user: 'u', raw: true, steps: 9, webhook_url: 'https://x.example' } as const
+  for (const model of ['flux-2-pro', 'flux-2-klein-4b', 'flux-pro-1.1', 'flux-pro-1.1-ultra', 'flux-kontext-max']) {
+    const { server, make } = await start(t, url => [ready(url)])
+    await make({ model, size: { width: 1344, height: 768 } }, fields)
+    const { body } = server.seen[0] ?? {}
+    const takesRatio = /ultra|kontext/.test(model)
+    t.equal(mismatch(takesRatio ? ratioRequest : request, body), '', model)
+    t.match(body, takesRatio ? { aspect_ratio: '7:4' } : { width: 1344, height: 768 })
+  }
+})
+
+t.test('the cost is what the provider reports at the end; a polling URL gets the id it lacks', async t => {
+  const submit = { id: 't 1', polling_url: 'https://api.bfl.ai/v1/get_result', cost: 4.5 }
+  t.equal(mismatch(submitted, submit), '')
+  const server = await startImageServer(t, ({ method }, url) => ({
+    json: method === 'POST' ? { ...submit, polling_url: `${url}/v1/get_result` } : { ...ready(url), cost: 6 }
+  }))
+  const { costNano } = await imageProviderAt(t, `${server.url}/v1`, { protocol: 'bfl' })({ model: 'flux-2-pro' })
+  t.equal(costNano, 60_000_000)
+  t.equal(server.seen[1]?.path, '/v1/get_result?id=t+1')
 })
