@@ -38,10 +38,11 @@ const serviceFolders: Record<string, string[]> = {
   alerts: ['keys', 'ledger', 'media', 'reports', 'store', 'shared'],
   routing: ['billing', 'catalogue', 'store', 'shared'],
   requests: ['billing', 'catalogue', 'deployments', 'keys', 'ledger', 'models', 'providers', 'shared'],
+  joins: ['store', 'shared'],
   chat: ['billing', 'catalogue', 'ledger', 'providers', 'requests', 'routing', 'upstream', 'shared'],
-  images: ['billing', 'catalogue', 'media', 'providers', 'requests', 'shared'],
   http: ['catalogue', 'config', 'keys', 'media', 'store', 'shared'],
-  videos: ['billing', 'catalogue', 'http', 'ledger', 'media', 'models', 'providers', 'requests', 'store', 'shared'],
+  images: ['billing', 'catalogue', 'http', 'joins', 'media', 'providers', 'requests', 'store', 'shared'],
+  videos: ['billing', 'catalogue', 'http', 'joins', 'ledger', 'media', 'models', 'providers', 'requests', 'store', 'shared'],
   observability: ['deployments', 'ledger', 'requests', 'store', 'videos', 'shared'],
   admin: [
     'audit', 'config', 'deployments', 'keys', 'ledger', 'models', 'observability', 'reports', 'routing', 'store', 'videos', 'shared'

@@ -31,9 +31,10 @@ export const AdminJob = Type.Object({
   upstream_model: Nullable(Type.String()),
   /** What the provider knows it by. */
   handle: Nullable(Type.String()),
-  /** The node that works on it, and the one where a client waits. */
+  /** The node that works on it. */
   node: Nullable(Type.String()),
-  waiter: Nullable(Type.String()),
+  /** Clients that wait for it, on all nodes. */
+  waiters: Type.Integer(),
   delivered: Type.Boolean(),
   cancelling: Type.Boolean(),
   seconds: Type.Number(),

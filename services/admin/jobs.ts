@@ -5,7 +5,6 @@ import { GatewayError } from '../shared/errors.ts'
 import { isoTime, isoTimeOrNull } from '../shared/iso-time.ts'
 import type { Value } from '../store/store.ts'
 import { whereClause } from '../store/where-clause.ts'
-import type { Job } from '../videos/job.ts'
 import { columns, toJob, type JobRow } from '../videos/job-row.ts'
 import type { Administration } from './administration.ts'
 import { amountFields } from './amounts.ts'
@@ -18,6 +17,10 @@ export interface JobRequest extends PageRequest {
   state?: JobQuery['state'] | undefined
   delivered?: JobQuery['delivered'] | undefined
 }
+
+interface ShownRow extends JobRow { waiters: number }
+
+const shown = `${columns}, (select count(*) from waiter where work = job.id) as waiters`
 
 /** Lists jobs, newest first. Throws GatewayError 400 for a wrong page. */
 export async function listJobs (
@@ -37,18 +40,18 @@ export async function listJobs (
         ['delivered = ?', delivered === undefined ? undefined : Number(delivered === 'yes')]
       ], params)
       const isLive = state === 'live' ? 'and finished_at is null' : ''
-      return await store.reports.all<JobRow>(
-        `select ${columns} from job where ${where} ${isLive} order by created_at desc, id desc limit $1`, params)
+      return await store.reports.all<ShownRow>(
+        `select ${shown} from job where ${where} ${isLive} order by created_at desc, id desc limit $1`, params)
     },
-    toItem: row => toAdminJob(toJob(row)),
+    toItem: toAdminJob,
     cursorOf: row => [row.createdAt, row.id]
   })
 }
 
 /** Returns one job. Throws GatewayError 404. */
 export async function getJob ({ store }: Administration, id: string): Promise<AdminJob> {
-  const row = await store.get<JobRow>(`select ${columns} from job where id = $1`, [id])
-  if (row !== undefined) return toAdminJob(toJob(row))
+  const row = await store.get<ShownRow>(`select ${shown} from job where id = $1`, [id])
+  if (row !== undefined) return toAdminJob(row)
   throw new GatewayError(404, 'invalid_request_error', `The job \`${id}\` does not exist.`, { code: 'job_not_found' })
 }
 
@@ -60,7 +63,7 @@ export async function cancelJob (administration: Administration, id: string): Pr
   const { store, actor } = administration
   const changed = await store.transaction(async queries => {
     const changed = await queries.run(
-      'update job set cancel = 1 where id = $1 and cancel = 0 and finished_at is null', [id])
+      'update job set cancel = 1, dedupe = null where id = $1 and cancel <> 1 and finished_at is null', [id])
     const change = { actor, action: 'job.cancel', target: `job:${id}`, after: { cancelling: true }, at: store.clock() }
     if (changed === 1) await recordChange(queries, change)
     return changed
@@ -71,7 +74,8 @@ export async function cancelJob (administration: Administration, id: string): Pr
     { code: 'job_has_ended' })
 }
 
-function toAdminJob (job: Job): AdminJob {
+function toAdminJob ({ waiters, ...row }: ShownRow): AdminJob {
+  const job = toJob(row)
   const { provider = null, model: upstreamModel = null } = job.candidates[job.candidate] ?? {}
   return {
     object: 'job',
@@ -85,7 +89,7 @@ function toAdminJob (job: Job): AdminJob {
     upstream_model: upstreamModel,
     handle: job.handle,
     node: job.owner,
-    waiter: job.waiter,
+    waiters,
     delivered: job.delivered,
     cancelling: job.cancel && job.finishedAt === null,
     seconds: job.seconds,

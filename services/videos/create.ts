@@ -15,7 +15,7 @@ import { retryWrite } from './runner/retry-write.ts'
 import { createJobRows } from './rows.ts'
 import { createRunner } from './runner/runner.ts'
 import type { Models } from '../models/models.ts'
-import { createWaiterIds } from './waiter-ids.ts'
+import { createWaitingClients } from '../joins/waiting-clients.ts'
 import { startMaintenance } from './runner/maintenance.ts'
 import { createVideos, type VideoIncoming } from './videos.ts'
 import { createWaiterRegistry } from './waiter-registry.ts'
@@ -46,9 +46,9 @@ export async function createVideoService (options: VideoServiceOptions) {
   const { store, ledger, ledger: { node }, settings, log } = options
   const timing = { ...defaultTiming, ...options.timing }
   const closing = new AbortController()
-  const waiterIds = createWaiterIds(node)
   const takeoverMs = settings().takeoverAfterMs
-  const rows = createJobRows(store, node)
+  const waiters = createWaitingClients({ store, node, takeoverMs })
+  const rows = createJobRows(store, node, waiters)
   const context: RunnerContext = {
     ...options,
     rows,
@@ -61,29 +61,29 @@ export async function createVideoService (options: VideoServiceOptions) {
   const onError = (err: unknown): void => log.error({ err }, 'a job could not be written')
   const runner = createRunner(context, () => maintenance.isFenced(), job => {
     options.onEnd?.(job)
-    waiters.ended(job)
+    registry.ended(job)
   })
-  const waiters = createWaiterRegistry(rows, timing.watchMs, runner.owns, onError)
+  const registry = createWaiterRegistry(rows, timing.watchMs, runner.owns, onError)
   const lease = { leaseMs: takeoverMs, marginMs: 0 }
   const liveness = await createNodeLiveness(store, lease, () => performance.now())
-  const maintenance = startMaintenance(context, { node, takeoverMs, liveness, runner })
+  const maintenance = startMaintenance(context, { node, takeoverMs, liveness, runner, waiters })
   const findJob = createJobFinder({
     ...context,
     ledger,
-    takeoverMs,
-    waiterIds,
+    waiters,
     begin: job => runner.add(job, true),
     onDoubt (id) {
       retryWrite(context, id, () => rows.get(id))
         .then(job => { if (job !== undefined && isLive(job.state)) runner.add(job, true) }, onError)
     }
   })
-  const videos = createVideos({ ...options, rows, findJob, waiters, waiterIds, onError })
+  const shared = { rows, findJob, registry, waiters, onError, closing: closing.signal }
+  const videos = createVideos({ ...options, ...shared })
   let closed: Promise<void> | undefined
 
   async function closeOnce (): Promise<void> {
     videos.release()
-    waiters.stop()
+    registry.stop()
     await Promise.all([runner.stop(closeMs), maintenance.stop()])
     closing.abort(GatewayError.unavailable('The gateway is shutting down.'))
     await runner.idle()

@@ -1,14 +1,15 @@
-import { GatewayError } from '../shared/errors.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { GatewayError, UpstreamError } from '../shared/errors.ts'
 import { createIds } from '../shared/ids.ts'
 import type { JobHold, JobHolds } from '../ledger/hold/job-holds.ts'
 import { holdForJob } from '../requests/request-hold.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Store } from '../store/store.ts'
-import { joinableJobs, joinMs, type RequestIdentity } from './dedupe.ts'
+import { joinable, joinMs, type RequestIdentity } from '../joins/joinable.ts'
+import type { WaitingClients } from '../joins/waiting-clients.ts'
 import type { JobCandidate, Job } from './job.ts'
 import type { VideoPrice } from '../billing/video-price.ts'
 import type { JobRows } from './rows.ts'
-import { nodeOf, type WaiterIds } from './waiter-ids.ts'
 import type { JobTask } from '../providers/provider-video.ts'
 import type { Payer } from '../billing/payer.ts'
 
@@ -32,9 +33,7 @@ interface JobFinderContext {
   rows: JobRows
   holds: JobHolds
   ledger: Pick<Ledger, 'reserve' | 'forget' | 'node'>
-  /** A node whose heartbeat is older is dead. */
-  takeoverMs: number
-  waiterIds: WaiterIds
+  waiters: WaitingClients
   begin (job: Job): void
   /** Receives the id of a job that may or may not have been inserted. */
   onDoubt (id: string): void
@@ -45,6 +44,8 @@ export type FindJob = ReturnType<typeof createJobFinder>
 /** Longer than it takes from holding the money to inserting the job that takes the hold over. */
 const looseHoldMs = 120_000
 const maxRounds = 5
+/** How often a retry looks whether the first attempt's client has left. */
+const lookMs = 100
 
 /** Creates the function that finds the job of a request: one that it joins, or a new one. */
 export function createJobFinder (context: JobFinderContext) {
@@ -54,33 +55,40 @@ export function createJobFinder (context: JobFinderContext) {
 
   async function join (order: VideoOrder, waiterId: string): Promise<Job | null> {
     const { identity, payer } = order
-    const [account = ''] = payer.chain
-    if (identity.key !== null) return await joinNamed(account, identity.key, identity, waiterId)
+    if (identity.key !== null) return await joinNamed(payer.key, identity.key, identity, waiterId)
+    const arrivedAt = store.clock()
+    for (;;) {
+      const { joined, isUnsure } = await joinAlike(order, waiterId, arrivedAt)
+      // The first connection of a retry may be broken without its node having noticed yet.
+      if (joined !== null || !isUnsure || identity.retryCount === 0) return joined
+      await pause(order.signal)
+    }
+  }
+
+  /** `isUnsure`: a client that waits for such a job may have left. */
+  async function joinAlike ({ identity, payer }: VideoOrder, waiterId: string, arrivedAt: number) {
     const nowMs = store.clock()
-    const alike = await rows.alike(account, identity.bodyHash, {
-      sinceMs: nowMs - joinMs.retry, deliveredSinceMs: nowMs - joinMs.delivered, nowMs
-    })
-    if (alike.length === 0) return null
-    const dead = await deadWaiters(alike)
-    const isAwaited = ({ waiter }: Job): boolean => {
-      if (waiter === null) return false
-      const node = nodeOf(waiter)
-      return node === ledger.node ? context.waiterIds.isWaiting(waiter) : !dead.has(node)
-    }
-    for (const job of joinableJobs(alike, identity, nowMs, isAwaited)) {
+    const alike = await rows.alike(payer.key, identity.bodyHash, { sinceMs: nowMs - joinMs.retry, nowMs })
+    const waiting = alike.length === 0 ? [] : await context.waiters.of(alike.map(({ id }) => id))
+    const standings = waiting.map(one =>
+      ({ ...one, standing: context.waiters.standing(one, arrivedAt, nowMs) }))
+    const of = ({ id }: Job) => standings.filter(({ work }) => work === id)
+    const isAwaited = (job: Job): boolean => of(job).some(({ standing }) => standing !== 'lost')
+    for (const job of joinable(alike, identity, nowMs, isAwaited)) {
       // Of two requests for the same job, one gets it.
-      const isJoined = job.delivered || await rows.claim(job.id, waiterId, job.waiter)
-      if (isJoined) return await rows.get(job.id) ?? null
+      const isJoined = await rows.claim(job.id, waiterId, of(job).map(({ id }) => id))
+      if (isJoined) return { joined: await rows.get(job.id) ?? null, isUnsure: false }
     }
-    return null
+    return { joined: null, isUnsure: standings.some(({ standing }) => standing === 'unsure') }
   }
 
   async function joinNamed (
-    account: string, key: string, { bodyHash }: RequestIdentity, waiterId: string
+    apiKey: string, key: string, { bodyHash }: RequestIdentity, waiterId: string
   ): Promise<Job | null> {
-    const job = await rows.named(account, key)
+    const job = await rows.named(apiKey, key)
     if (job === undefined) return null
-    if (job.expiresAt !== null && job.expiresAt <= store.clock()) {
+    const isOver = job.state === 'cancelled' || job.cancel || (job.expiresAt !== null && job.expiresAt <= store.clock())
+    if (isOver) {
       await rows.forgetName(job.id, store.clock())
       return null
     }
@@ -89,24 +97,11 @@ export function createJobFinder (context: JobFinderContext) {
         'This Idempotency-Key was used for another request. Use a new key, or send the same request again.',
         { code: 'idempotency_key_reused', headers: { 'x-should-retry': 'false' } })
     }
-    await rows.claim(job.id, waiterId, job.waiter)
-    return job
+    // If it was given up since it was read, its name is free by now.
+    return await rows.claim(job.id, waiterId, null) ? job : null
   }
 
-  /** The nodes of waiting clients whose heartbeat is overdue. */
-  async function deadWaiters (jobs: readonly Job[]): Promise<Set<string>> {
-    const nodes = new Set(jobs.flatMap(({ waiter }) => waiter === null ? [] : [nodeOf(waiter)]))
-    nodes.delete(ledger.node)
-    const dead = new Set<string>()
-    for (const node of nodes) {
-      const seen = await store.get<{ silentMs: number }>(
-        'select now_ms() - heartbeat_at as "silentMs" from node where id = $1', [node])
-      if ((seen?.silentMs ?? Infinity) > context.takeoverMs) dead.add(node)
-    }
-    return dead
-  }
-
-  /** Null when the account has just got a job with that Idempotency-Key. */
+  /** Null when the key has just got a job with that Idempotency-Key. */
   async function create (order: VideoOrder, waiterId: string): Promise<Job | null> {
     const { payer, price, signal } = order
     const id = newId()
@@ -120,10 +115,10 @@ export function createJobFinder (context: JobFinderContext) {
       if (same === null) throw error
       return same
     }
-    const job = newJob(order, { id, hold, owner: ledger.node, waiter: waiterId, nowMs: store.clock() })
+    const job = newJob(order, { id, hold, owner: ledger.node, nowMs: store.clock() })
     try {
       const inserted = await store.transaction(async queries => {
-        const isNew = await rows.insert(queries, job)
+        const isNew = await rows.insert(queries, job, waiterId)
         if (isNew && hold !== null) await context.holds.keep(queries, id)
         if (!isNew && hold !== null) await context.holds.release(queries, hold, store.clock())
         return isNew
@@ -150,10 +145,10 @@ export function createJobFinder (context: JobFinderContext) {
    * suffice, 422 when the Idempotency-Key was used for another request; StoreUnavailable.
    */
   return async function findJob (order: VideoOrder, waiterId: string): Promise<Job> {
-    const { identity: { key }, payer: { chain } } = order
+    const { identity: { key }, payer } = order
     if (key === null) return await joinOrCreate(order, waiterId)
     // One after the other: each would hold its own money before it finds the job of the first.
-    const name = `${chain[0]} ${key}`
+    const name = `${payer.key} ${key}`
     const before = naming.get(name) ?? Promise.resolve()
     const found = before.then(() => joinOrCreate(order, waiterId))
     const done = found.then(() => {}, () => {})
@@ -166,15 +161,24 @@ export function createJobFinder (context: JobFinderContext) {
   }
 }
 
-type JobStart = Pick<Job, 'id' | 'hold' | 'owner' | 'waiter'> & { nowMs: number }
+/** Throws UpstreamError `aborted` when the client disconnects. */
+async function pause (signal: AbortSignal): Promise<void> {
+  try {
+    await sleep(lookMs, undefined, { signal })
+  } catch (cause) {
+    throw new UpstreamError('aborted', 'no', 'The request was aborted while it looked for its job.', { cause })
+  }
+}
 
-function newJob (order: VideoOrder, { id, hold, owner, waiter, nowMs }: JobStart): Job {
+type JobStart = Pick<Job, 'id' | 'hold' | 'owner'> & { nowMs: number }
+
+function newJob (order: VideoOrder, { id, hold, owner, nowMs }: JobStart): Job {
   const { payer: { chain, key, tags = null } } = order
   const { model, candidates, task, price, deadlineMs, identity, baseUrl } = order
   const [account = ''] = chain
   const notSubmitted = { state: 'submitting' as const, handle: null, progress: null, submittedAt: null }
   const notEnded = { costNano: null, videos: [], failure: null, finishedAt: null, expiresAt: null }
-  const awaited = { waiter, waiterLeftAt: null, delivered: false, cancel: false }
+  const awaited = { waiterLeftAt: null, delivered: false, cancel: false }
   return {
     ...notSubmitted,
     ...notEnded,

@@ -4,7 +4,7 @@ import { finalStates, liveStates, type Job, type JobState } from './job.ts'
 const names = [
   'id', 'account', 'apiKey', 'chain', 'tags', 'model', 'candidates', 'candidate', 'dedupe', 'bodyHash', 'task', 'baseUrl', 'state',
   'owner', 'fence', 'handle', 'progress', 'attempts', 'deadlineAt', 'hold', 'heldNano', 'secondNano', 'seconds', 'costNano',
-  'waiter', 'waiterLeftAt', 'delivered', 'cancel', 'videos', 'failure', 'createdAt', 'submittedAt', 'finishedAt', 'expiresAt'
+  'waiterLeftAt', 'delivered', 'cancel', 'videos', 'failure', 'createdAt', 'submittedAt', 'finishedAt', 'expiresAt'
 ] as const
 type Name = typeof names[number]
 
@@ -34,7 +34,7 @@ interface Encoded {
   failure: string | null
 }
 
-export type JobChange = Partial<Pick<Job, 'state' | 'candidate' | 'handle' | 'progress' | 'attempts' | 'task' |
+export type JobChange = Partial<Pick<Job, 'state' | 'candidate' | 'handle' | 'progress' | 'attempts' | 'task' | 'dedupe' |
   'costNano' | 'videos' | 'failure' | 'submittedAt' | 'finishedAt' | 'expiresAt'>>
 
 /** The columns of a job or of a change, and their values. */

@@ -57,7 +57,7 @@ export interface Job {
   /** The most seconds that are charged. */
   seconds: number
   costNano: number | null
-  waiter: string | null
+  /** Since when no client waits; null while one does. */
   waiterLeftAt: number | null
   delivered: boolean
   cancel: boolean

@@ -2,26 +2,42 @@ import { createJsonIds } from '../store/json-rows.ts'
 import type { Queries, Store } from '../store/store.ts'
 import type { Job, LiveJob } from './job.ts'
 import type { OtherNode } from '../ledger/cluster/node-liveness.ts'
+import type { WaitingClients } from '../joins/waiting-clients.ts'
 import { columns, toColumns, toJob, type JobChange, type JobRow } from './job-row.ts'
 
 export type JobRows = ReturnType<typeof createJobRows>
 
 const maxAdopted = 500
-type Since = 'sinceMs' | 'deliveredSinceMs' | 'nowMs'
 
 /** Writes the statements on jobs for one node. Methods throw StoreUnavailable. */
-export function createJobRows (store: Store, node: string) {
+export function createJobRows (store: Store, node: string, waiters: WaitingClients) {
   const ids = createJsonIds(store.engine)
   const skipLocked = store.engine === 'postgres' ? 'for update skip locked' : ''
 
+  /** Locks a job that clients may wait for; false if there is none. */
+  async function lock (queries: Queries, id: string): Promise<boolean> {
+    return await queries.run(
+      'update job set waiter_left_at = waiter_left_at where id = $1 and cancel = 0', [id]) === 1
+  }
+
+  async function markLeft (queries: Queries, jobs: readonly string[], nowMs: number): Promise<void> {
+    await queries.run(`
+      update job set waiter_left_at = $2
+      where id in (select id from ${ids.sql} as given)
+      and not exists (select 1 from waiter where work = job.id)`,
+    [ids.parameter(jobs), nowMs])
+  }
+
   return {
-    /** False when the account has a job of that `dedupe` already. */
-    async insert (queries: Queries, job: Job): Promise<boolean> {
+    /** Inserts a job and its first waiter; false when the key has a job of that `dedupe` already. */
+    async insert (queries: Queries, job: Job, waiterId: string): Promise<boolean> {
       const row = toColumns(job)
       const names = Object.keys(row)
-      return await queries.run(`
+      const inserted = await queries.run(`
         insert into job (${names.join(', ')}) values (${names.map((_, index) => `$${index + 1}`).join(', ')})
         on conflict do nothing`, Object.values(row)) === 1
+      if (inserted) await waiters.add(queries, job.id, waiterId)
+      return inserted
     },
 
     async get (id: string, queries: Queries = store): Promise<Job | undefined> {
@@ -29,50 +45,93 @@ export function createJobRows (store: Store, node: string) {
       return row && toJob(row)
     },
 
-    async named (account: string, dedupe: string): Promise<Job | undefined> {
+    async named (apiKey: string, dedupe: string): Promise<Job | undefined> {
       const row = await store.get<JobRow>(
-        `select ${columns} from job where account = $1 and dedupe = $2`, [account, dedupe])
+        `select ${columns} from job where api_key = $1 and dedupe = $2`, [apiKey, dedupe])
       return row && toJob(row)
     },
 
     /**
-     * Jobs without an Idempotency-Key and with the same content, created since a time; the oldest first. Of
-     * delivered jobs only those that succeeded lately; of undelivered ones also older ones that succeeded,
-     * until they expire. The `+` before the order's column keeps SQLite from walking all jobs of an account.
+     * Undelivered jobs of a key without an Idempotency-Key and with the same content, created since a time or
+     * succeeded and not expired; the oldest first. The `+` before the order's column keeps SQLite from
+     * walking all jobs.
      */
     async alike (
-      account: string, bodyHash: string, { sinceMs, deliveredSinceMs, nowMs }: Record<Since, number>
+      apiKey: string, bodyHash: string, { sinceMs, nowMs }: Record<'sinceMs' | 'nowMs', number>
     ): Promise<Job[]> {
       const rows = await store.all<JobRow>(`
         select ${columns} from job
-        where account = $1 and body_hash = $2 and dedupe is null and case delivered
-          when 0 then created_at >= $3 or (state = 'succeeded' and expires_at > $5)
-          else created_at >= $3 and state = 'succeeded' and finished_at >= $4 end
-        order by +created_at, id limit 100`, [account, bodyHash, sinceMs, deliveredSinceMs, nowMs])
+        where api_key = $1 and body_hash = $2 and dedupe is null and delivered = 0
+        and cancel = 0 and state <> 'cancelled'
+        and (created_at >= $3 or (state = 'succeeded' and expires_at > $4))
+        order by +created_at, id limit 100`, [apiKey, bodyHash, sinceMs, nowMs])
       return rows.map(toJob)
     },
 
-    /** Frees the Idempotency-Key of an expired job. */
+    /** Frees the Idempotency-Key of a job that expired or that is cancelled. */
     async forgetName (id: string, nowMs: number): Promise<void> {
-      await store.run('update job set dedupe = null where id = $1 and expires_at <= $2', [id, nowMs])
+      await store.run(`
+        update job set dedupe = null
+        where id = $1 and (expires_at <= $2 or cancel <> 0 or state = 'cancelled')`, [id, nowMs])
     },
 
-    /** Makes `waiter` the waiting client; false when another one came since `before` was read. */
-    async claim (id: string, waiter: string, before: string | null): Promise<boolean> {
-      return await store.run(`
-        update job set waiter = $2, waiter_left_at = null
-        where id = $1 and delivered = 0 and (waiter is null or waiter = $3)`, [id, waiter, before]) === 1
+    /**
+     * Adds a waiting client. `lost` are the only others that the job may have, which have left; null: it may
+     * have any. False if it cannot be joined.
+     */
+    async claim (id: string, waiterId: string, lost: readonly string[] | null): Promise<boolean> {
+      return await store.transaction(async queries => {
+        if (!await lock(queries, id)) return false
+        const others = lost === null ? [] : await waiters.of([id], queries)
+        if (others.some(other => lost?.includes(other.id) !== true)) return false
+        for (const other of others) await waiters.remove(queries, other.id)
+        await waiters.add(queries, id, waiterId)
+        await queries.run('update job set waiter_left_at = null where id = $1', [id])
+        return true
+      })
     },
 
     /** Records that a client no longer waits. */
-    async leave (id: string, waiter: string, nowMs: number): Promise<void> {
-      await store.run(
-        'update job set waiter = null, waiter_left_at = $3 where id = $1 and waiter = $2', [id, waiter, nowMs])
+    async leave (id: string, waiterId: string, nowMs: number): Promise<void> {
+      await store.transaction(async queries => {
+        await lock(queries, id)
+        if (await waiters.remove(queries, waiterId)) await markLeft(queries, [id], nowMs)
+      })
     },
 
     /** Records that a client has received the whole answer. */
-    async deliver (id: string): Promise<void> {
-      await store.run('update job set delivered = 1, waiter = null where id = $1', [id])
+    async deliver (id: string, waiterId: string): Promise<void> {
+      await store.transaction(async queries => {
+        await queries.run('update job set delivered = 1 where id = $1', [id])
+        await waiters.remove(queries, waiterId)
+      })
+    },
+
+    /** Forgets the clients that waited on dead nodes. */
+    async forgetWaiters (dead: readonly string[], nowMs: number): Promise<void> {
+      await store.transaction(async queries => {
+        await queries.run(`
+          update job set waiter_left_at = waiter_left_at where id in (
+            select work from waiter where node in (select id from ${ids.sql} as given))`, [ids.parameter(dead)])
+        const left = await waiters.forget(queries, dead)
+        if (left.length > 0) await markLeft(queries, left, nowMs)
+      })
+    },
+
+    /**
+     * Gives up a job if no client has waited for it since `leftMs`, and frees its Idempotency-Key; false if
+     * one waits. Until `keep` no request joins it.
+     */
+    async giveUp ({ id, fence }: Pick<LiveJob, 'id' | 'fence'>, leftMs: number): Promise<boolean> {
+      return await store.run(`
+        update job set cancel = 2, dedupe = null
+        where id = $1 and owner = $2 and fence = $3 and finished_at is null and cancel in (0, 2)
+        and waiter_left_at <= $4`, [id, node, fence, leftMs]) === 1
+    },
+
+    /** Takes `giveUp` back, but for the name. */
+    async keep (id: string): Promise<void> {
+      await store.run('update job set cancel = 0 where id = $1 and cancel = 2', [id])
     },
 
     /** Changes a job; false if this node does not own it any more. */
@@ -84,12 +143,13 @@ export function createJobRows (store: Store, node: string) {
       [id, node, fence, ...Object.values(set)]) === 1
     },
 
-    /** Nodes that own jobs, and this one. A job goes on without the requests that wait for it. */
+    /** Nodes that own jobs or on which clients wait, and this one. A job goes on without these requests. */
     async owners (): Promise<OtherNode[]> {
       return await store.all(`
         select id, epoch, heartbeat_at as "heartbeatAt", now_ms() - heartbeat_at as "silentMs", 0 as "requestMs"
         from node where id = $1
-        or exists (select 1 from job where job.owner = node.id and finished_at is null)`, [node])
+        or exists (select 1 from job where job.owner = node.id and finished_at is null)
+        or exists (select 1 from waiter where waiter.node = node.id)`, [node])
     },
 
     /**

@@ -3,15 +3,17 @@ import type { VideoSettings } from '../catalogue/types.ts'
 import { errorAnswer } from '../http/error-answers.ts'
 import { GatewayError } from '../shared/errors.ts'
 import type { MediaStore } from '../media/media.ts'
+import type { Log } from '../shared/log.ts'
 import { usdText } from '../shared/money.ts'
 import { planFor, type Candidate, type Catalogue } from '../requests/candidates.ts'
 import type { Incoming } from '../requests/incoming.ts'
 import type { RetryOptions } from '../requests/request-headers.ts'
 import { headerText, setCandidate, type Trace } from '../requests/trace.ts'
 import type { FindJob, VideoOrder } from './find-job.ts'
-import { completionOf, errorOf, type Shown } from './answer.ts'
-import { bodyHashOf } from './dedupe.ts'
-import { startLongPoll, type LongPoll } from './long-poll.ts'
+import { completionOf, errorOf, failureOf, stillRunning, type Shown } from './answer.ts'
+import { bodyHashOf } from '../joins/joinable.ts'
+import { startLongPoll, type LongPoll } from '../requests/long-poll.ts'
+import { retryWrite } from './runner/retry-write.ts'
 import type { Job, JobCandidate } from './job.ts'
 import { priceOf } from '../billing/video-price.ts'
 import { makeChoices } from './choices.ts'
@@ -19,7 +21,7 @@ import { readWish } from './request.ts'
 import type { JobRows } from './rows.ts'
 import type { Models } from '../models/models.ts'
 import type { Store } from '../store/store.ts'
-import type { WaiterIds } from './waiter-ids.ts'
+import type { WaitingClients } from '../joins/waiting-clients.ts'
 import type { WaiterRegistry } from './waiter-registry.ts'
 
 export interface VideoIncoming
@@ -34,11 +36,14 @@ interface VideosContext {
   catalogue: Catalogue
   rows: JobRows
   findJob: FindJob
-  waiters: WaiterRegistry
-  waiterIds: WaiterIds
+  registry: WaiterRegistry
+  waiters: WaitingClients
   media: MediaStore
   settings (): VideoSettings
   onError (error: unknown): void
+  log: Log
+  /** Aborted when the node gives up its jobs. */
+  closing: AbortSignal
 }
 
 /**
@@ -46,13 +51,15 @@ interface VideosContext {
  * has ended.
  */
 export function createVideos (context: VideosContext) {
-  const { store, waiters, waiterIds, settings, rows, onError } = context
+  const { store, registry, waiters, settings, rows, onError } = context
   const open = new Set<LongPoll>()
   const writing = new Set<Promise<void>>()
 
-  function write (work: Promise<void>): void {
-    const done = work.catch(onError).finally(() => writing.delete(done))
+  /** Retries until the database accepts it: a client that has left must not count as one that waits. */
+  function write (id: string, work: () => Promise<void>): Promise<void> {
+    const done = retryWrite(context, id, work).catch(onError).finally(() => writing.delete(done))
     writing.add(done)
+    return done
   }
 
   function toOrder (incoming: VideoIncoming): VideoOrder {
@@ -83,30 +90,36 @@ export function createVideos (context: VideosContext) {
     const { id, model, createdAt } = job
     trace.job = id
     const response = delivery.longPoll()
+    const leave = (): Promise<void> => {
+      waiters.release(waiterId)
+      return write(id, () => rows.leave(id, waiterId, store.clock()))
+    }
     // The client disconnected while its job was looked up.
     if (response.raw.destroyed) {
-      waiterIds.release(waiterId)
-      return write(rows.leave(id, waiterId, store.clock()))
+      leave()
+      return
     }
     const onJob = (ended: Job): void => { answer(ended, held, baseUrl, trace).catch(onError) }
     const held = startLongPoll({
       response,
-      job: { id, model, createdAt },
       headers: headersOf(job),
       settings: settings(),
       clientTimeoutMs,
       trace,
+      stillRunning: () => stillRunning(id),
+      failureBody: error => failureOf({ id, model, createdAt }, error),
+      onLeave: leave,
       onEnd (delivered) {
         open.delete(held)
-        waiterIds.release(waiterId)
-        const others = waiters.remove(id, onJob)
-        if (delivered) write(rows.deliver(id))
-        else if (!others) write(rows.leave(id, waiterId, store.clock()))
+        registry.remove(id, onJob)
+        if (!delivered) leave()
+        // Until that is recorded, the client counts as one that waits.
+        else write(id, () => rows.deliver(id, waiterId)).finally(() => waiters.release(waiterId))
       }
     })
     open.add(held)
     releaseAtAbort(held, signal)
-    if (job.finishedAt === null) waiters.add(id, onJob)
+    if (job.finishedAt === null) registry.add(id, onJob)
     else onJob(job)
   }
 
@@ -140,11 +153,11 @@ export function createVideos (context: VideosContext) {
      */
     async complete (incoming: VideoIncoming): Promise<void> {
       const order = toOrder(incoming)
-      const waiterId = waiterIds.acquire()
+      const waiterId = waiters.acquire()
       try {
         wait(await context.findJob(order, waiterId), waiterId, incoming)
       } catch (error) {
-        waiterIds.release(waiterId)
+        waiters.release(waiterId)
         throw error
       }
     },

@@ -41,14 +41,10 @@ export function createWaiterRegistry (
       waiting.set(id, [...waiting.get(id) ?? [], waiter])
       watch()
     },
-    /** Returns whether others wait for the same job. */
-    remove (id: string, waiter: Waiter): boolean {
-      const all = waiting.get(id)
-      if (all === undefined || !all.includes(waiter)) return all !== undefined
-      const others = all.filter(one => one !== waiter)
+    remove (id: string, waiter: Waiter): void {
+      const others = waiting.get(id)?.filter(one => one !== waiter) ?? []
       if (others.length === 0) waiting.delete(id)
       else waiting.set(id, others)
-      return others.length > 0
     },
     ended,
     stop (): void {

@@ -33,10 +33,10 @@ create table job (
   second_price bigint not null default 0,
   seconds double precision not null,
   cost bigint null,
-  -- The node on which a client waits for it, or since when none does.
-  waiter text null,
+  -- Since when no client on any node waits for it; null while one does, see `waiter`.
   waiter_left_at bigint null,
   delivered integer not null default 0,
+  -- 1: by an operator, 2: because no client waits. No request joins it any more.
   cancel integer not null default 0,
   result text null,
   error text null,
@@ -47,12 +47,21 @@ create table job (
   expires_at bigint null,
   check ((finished_at is null) = (state in ('submitting', 'queued', 'running', 'storing')))
 );
-create unique index job_dedupe on job (account, dedupe) where dedupe is not null;
-create index job_body on job (account, body_hash, created_at);
+create unique index job_dedupe on job (api_key, dedupe) where dedupe is not null;
+create index job_body on job (api_key, body_hash, created_at);
 create index job_created on job (created_at, id);
 create index job_account on job (account, created_at, id);
 create index job_live on job (owner) where finished_at is null;
 create index job_finished on job (finished_at) where finished_at is not null;
+
+-- A client that waits on a node for a job. Rows of a dead node are deleted by the others.
+create table waiter (
+  id text primary key,
+  work text not null,
+  node text not null
+);
+create index waiter_work on waiter (work);
+create index waiter_node on waiter (node);
 
 -- An image or video made for an account. Its bytes are in a folder or an S3-compatible store under this id.
 -- They are stored before the row is inserted; a sweep deletes bytes without a row.

@@ -38,6 +38,8 @@ export async function endJob (context: RunnerContext, live: LiveJob, end: End): 
       costNano: end.state === 'succeeded' ? new BoundedCharge(holdOf(job).amountNano, posting).amountNano : 0,
       ...(end.state === 'succeeded' ? { videos: end.videos, progress: 100 } : { failure: end.failure }),
       task: withoutFrames(job),
+      // Nothing was made: the next request with its name is a new one.
+      ...(end.state === 'cancelled' ? { dedupe: null } : {}),
       finishedAt: at,
       expiresAt: at + context.timing.keepMs
     }, queries)

@@ -3,9 +3,16 @@ import { periodically } from '../../shared/timers.ts'
 import { StoreUnavailable } from '../../store/store.ts'
 import { createHandOver } from './hand-over.ts'
 import type { RunnerContext } from './runner-context.ts'
+import type { WaitingClients } from '../../joins/waiting-clients.ts'
 import type { Runner } from './runner.ts'
 
-interface MaintenanceOptions { node: string, takeoverMs: number, liveness: NodeLiveness, runner: Runner }
+interface MaintenanceOptions {
+  node: string
+  takeoverMs: number
+  liveness: NodeLiveness
+  runner: Runner
+  waiters: WaitingClients
+}
 
 const pruneEveryMs = 3_600_000
 /** A takeover of 15 s is checked every 1.9 s, so jobs of a dead node are adopted within 19 s. */
@@ -16,13 +23,14 @@ const checksPerTakeover = 8
  * drains, leaves its own. The heartbeats themselves are written by the ledger.
  */
 export function startMaintenance (
-  context: RunnerContext, { node, takeoverMs, liveness, runner }: MaintenanceOptions
+  context: RunnerContext, { node, takeoverMs, liveness, runner, waiters }: MaintenanceOptions
 ) {
   const { store, rows, log, timing } = context
   const handOver = createHandOver(context, runner, takeoverMs / 3)
   let draining = false
   let own = { heartbeatAt: -1, seenMs: performance.now() }
   let prunedMs = -Infinity
+  let wasFenced = false
 
   async function check (): Promise<void> {
     const askedMs = performance.now()
@@ -31,8 +39,15 @@ export function startMaintenance (
     if (self !== undefined && self.heartbeatAt !== own.heartbeatAt) {
       own = { heartbeatAt: self.heartbeatAt, seenMs: askedMs }
     }
-    if (isFenced()) return
+    if (isFenced()) {
+      wasFenced = true
+      return
+    }
+    // Other nodes may have forgotten the clients that wait here.
+    if (wasFenced) await waiters.restore()
+    wasFenced = false
     const dead = owners.filter(other => other.id !== node && liveness.isDead(other)).map(({ id }) => id)
+    if (dead.length > 0) await rows.forgetWaiters(dead, store.clock())
     if (draining && await rows.hasPeers(takeoverMs)) await handOver()
     else await adopt(dead)
     runner.cancel(await rows.cancelled())

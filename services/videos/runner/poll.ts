@@ -14,10 +14,11 @@ export async function pollJob (context: RunnerContext, live: LiveJob): Promise<N
   if (context.store.clock() >= live.deadlineAt) return await giveUp(context, live, provider, handle)
   if (provider === undefined) return await unreachable(context, live)
   if (live.cancel) return await cancel(context, live, provider, handle)
-  if (live.state === 'queued' && provider.cancel !== undefined && await isAbandoned(context, live)) {
+  if (live.state === 'queued' && provider.cancel !== undefined && await giveUpAbandoned(context, live)) {
     if (await cancelUpstream(context, provider, handle)) {
       return await endJob(context, live, cancelledEnd('no client waited for it any more', false))
     }
+    await context.rows.keep(live.id)
   }
   let state: VideoState
   try {
@@ -109,13 +110,10 @@ async function cancelUpstream (
   }
 }
 
-/** Whether no client on any node has waited for the job for `abandonAfterMs`. */
-async function isAbandoned ({ rows, settings, store }: RunnerContext, live: LiveJob): Promise<boolean> {
-  const { abandonAfterMs } = settings()
-  if (store.clock() - live.createdAt < abandonAfterMs) return false
-  const job = await rows.get(live.id)
-  if (job === undefined || job.waiter !== null || job.waiterLeftAt === null) return false
-  return store.clock() - job.waiterLeftAt >= abandonAfterMs
+/** Gives a job up that no client on any node has waited for since `abandonAfterMs`; false if it goes on. */
+async function giveUpAbandoned ({ rows, settings, store }: RunnerContext, live: LiveJob): Promise<boolean> {
+  const leftMs = store.clock() - settings().abandonAfterMs
+  return live.createdAt <= leftMs && await rows.giveUp(live, leftMs)
 }
 
 function signalOf ({ closing, timing }: RunnerContext): AbortSignal {

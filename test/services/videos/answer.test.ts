@@ -29,7 +29,6 @@ const job: Job = {
   secondNano: 1,
   seconds: 2,
   costNano: 12_345_678,
-  waiter: null,
   waiterLeftAt: null,
   delivered: false,
   cancel: false,

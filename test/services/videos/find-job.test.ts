@@ -5,7 +5,7 @@ import type { Store } from '../../../services/store/store.ts'
 import { createJobFinder, type VideoOrder } from '../../../services/videos/find-job.ts'
 import type { Job } from '../../../services/videos/job.ts'
 import { createJobRows, type JobRows } from '../../../services/videos/rows.ts'
-import { createWaiterIds } from '../../../services/videos/waiter-ids.ts'
+import { createWaitingClients } from '../../../services/joins/waiting-clients.ts'
 import { forEachEngine } from '../../engines.ts'
 import { rejection } from '../../thrown.ts'
 import { assertBooks, createBooks, rowOf, startLedger } from '../ledger/helper.ts'
@@ -28,10 +28,10 @@ async function startNode (t: Test, store: Store, options: NodeOptions = {}) {
   const { ledger } = startLedger(t, store)
   // Sends the node's first heartbeat.
   await ledger.balance('acme')
-  const waiterIds = createWaiterIds(ledger.node)
+  const waiters = createWaitingClients({ store: connection, node: ledger.node, takeoverMs: 10_000 })
   const begun: Job[] = []
   const doubted: string[] = []
-  const rows = createJobRows(connection, ledger.node)
+  const rows = createJobRows(connection, ledger.node, waiters)
   const reserve: Ledger['reserve'] = async reservation => {
     await options.beforeHold?.()
     const hold = await ledger.reserve(reservation)
@@ -43,8 +43,7 @@ async function startNode (t: Test, store: Store, options: NodeOptions = {}) {
     rows: options.rows?.(rows) ?? rows,
     holds: createJobHolds(store.engine),
     ledger: { node: ledger.node, reserve, forget: id => ledger.forget(id) },
-    takeoverMs: 10_000,
-    waiterIds,
+    waiters,
     begin: job => { begun.push(job) },
     onDoubt: id => { doubted.push(id) }
   })
@@ -52,9 +51,10 @@ async function startNode (t: Test, store: Store, options: NodeOptions = {}) {
     begun,
     doubted,
     connection,
-    waiterIds,
+    waiters,
+    rows,
     node: ledger.node,
-    find: async (order: VideoOrder, waiterId = waiterIds.acquire()) => await find(order, waiterId)
+    find: async (order: VideoOrder, waiterId = waiters.acquire()) => await find(order, waiterId)
   }
 }
 
@@ -82,10 +82,11 @@ forEachEngine(t, 'a request without a job gets one, whose money is held until it
   await createBooks(store, { acme: 1000 })
   const { find, begun, node } = await startNode(t, store)
   const job = await find(order(), `${node} 7`)
-  t.match(job, { state: 'submitting', attempts: 1, waiter: `${node} 7`, owner: node, hold: { amountNano: maxNano } })
+  t.match(job, { state: 'submitting', attempts: 1, waiterLeftAt: null, owner: node, hold: { amountNano: maxNano } })
   t.same(begun, [job])
   t.same(await jobsIn(store), [job])
   t.match(await store.all('select amount, expires_at from hold where id = $1', [job.id]), [{ amount: maxNano, expires_at: null }])
+  t.match(await store.all('select id, work, node from waiter'), [{ id: `${node} 7`, work: job.id, node }])
   t.match(await rowOf(store), { held: maxNano })
 })
 
@@ -158,19 +159,37 @@ forEachEngine(t, 'a key is that of one request, until its job has expired', asyn
   t.not((await find(order({ key: 'mine', bodyHash: 'other' }))).id, job.id)
 })
 
-forEachEngine(t, 'without a key, a job is joined once its client has left, by a retry also before', async (t, { open }) => {
+const createKey = (store: Store) => store.run(`
+  insert into api_key (id, secret_sha256, account, label, created_at) values ('other', 'x', 'acme', '', 0)`)
+
+const waitersIn = (store: Store) => store.all<{ id: string }>('select id from waiter order by id')
+
+forEachEngine(t, 'without a name, a job is joined once its client has left, and by the same key only', async (t, { open }) => {
   const store = await open()
   await createBooks(store, { acme: 1000 })
-  const { find, waiterIds } = await startNode(t, store)
-  const first = waiterIds.acquire()
+  await createKey(store)
+  const { find, waiters } = await startNode(t, store)
+  const first = waiters.acquire()
   const job = await find(order(), first)
   t.not((await find(order({ bodyHash: 'other' }))).id, job.id)
-  const retrying = waiterIds.acquire()
-  t.match(await find(order({ retryCount: 1 }), retrying), { id: job.id, waiter: retrying })
-  waiterIds.release(retrying)
-  const next = waiterIds.acquire()
-  t.match(await find(order(), next), { id: job.id, waiter: next })
   t.not((await rejection(find(order()))), null, 'while a client waits, the same request is for another video, and cannot be paid')
+  t.match(await rejection(find(order({ retryCount: 1 }))), { status: 429 }, 'also if it is counted as a retry')
+  waiters.release(first)
+  t.match(await rejection(find(order({}, { payer: { key: 'other', chain: ['acme'] } }))), { status: 429 })
+  const next = waiters.acquire()
+  t.match(await find(order(), next), { id: job.id })
+  t.ok((await waitersIn(store)).some(({ id }) => id === next))
+  t.notOk((await waitersIn(store)).some(({ id }) => id === first))
+})
+
+forEachEngine(t, 'a name is that of one key', async (t, { open }) => {
+  const store = await open()
+  await createBooks(store, { acme: 1000 })
+  await createKey(store)
+  const { find } = await startNode(t, store)
+  const job = await find(named('mine'))
+  const other = await find(order({ key: 'mine', bodyHash: 'other' }, { payer: { key: 'other', chain: ['acme'] } }))
+  t.not(other.id, job.id)
 })
 
 forEachEngine(t, 'a client that waits on another node is left alone while that node lives', async (t, { open }) => {
@@ -179,22 +198,74 @@ forEachEngine(t, 'a client that waits on another node is left alone while that n
   const [one, other] = [await startNode(t, store), await startNode(t, store)]
   const job = await one.find(order())
   t.not((await other.find(order())).id, job.id)
-  await store.run('update job set waiter = null where id <> $1', [job.id])
   await store.run("update job set body_hash = 'other' where id <> $1", [job.id])
-  await store.run("update job set waiter = 'gone 1' where id = $1", [job.id])
+  await store.run("update waiter set node = 'gone' where work = $1", [job.id])
   t.equal((await other.find(order())).id, job.id, 'its node is not known')
   await store.run("insert into node (id, epoch, heartbeat_at) values ('dead', 1, $1)", [Date.now() - 10_100])
-  await store.run("update job set waiter = 'dead 1' where id = $1", [job.id])
+  await store.run("update waiter set node = 'dead' where work = $1", [job.id])
   t.equal((await other.find(order())).id, job.id, 'its heartbeat is overdue')
+})
+
+forEachEngine(t, 'a retry waits until it is known whether the client of its first attempt is lost', async (t, { open }) => {
+  const store = await open()
+  await createBooks(store, { acme: 1000 })
+  const { find } = await startNode(t, store)
+  const job = await find(order())
+  await store.run("insert into node (id, epoch, heartbeat_at) values ('killed', 1, $1)", [Date.now() - 9_000])
+  await store.run("update waiter set node = 'killed' where work = $1", [job.id])
+  t.equal((await find(order({ retryCount: 1 }))).id, job.id, 'its node dies meanwhile')
+  const gone = new AbortController()
+  const asked = find(order({ retryCount: 1 }, { signal: gone.signal }))
+  gone.abort()
+  t.match(await rejection(asked), { kind: 'aborted' })
+})
+
+forEachEngine(t, 'a job that is given up is not joined, and its name is free', async (t, { open }) => {
+  const store = await open()
+  await createBooks(store, { acme: 1200 })
+  const { find, rows, waiters } = await startNode(t, store)
+  const [first, second] = [waiters.acquire(), waiters.acquire()]
+  const job = await find(named('mine'), first)
+  await find(named('mine'), second)
+  await rows.leave(job.id, first, 1)
+  t.equal(await rows.giveUp(job, 5), false, 'one still waits')
+  await rows.leave(job.id, second, 4)
+  await rows.leave(job.id, second, 9)
+  t.equal(await rows.giveUp(job, 3), false, 'not for long enough')
+  t.equal(await rows.giveUp(job, 5), true)
+  t.equal(await rows.claim(job.id, 'late', null), false)
+  const next = await find(named('mine'))
+  t.not(next.id, job.id)
+  t.not((await find(order())).id, job.id)
+  await rows.keep(job.id)
+  t.equal(await rows.claim(job.id, 'late', []), true)
+})
+
+forEachEngine(t, 'of clients that leave at once the last one is seen to leave', async (t, { open }) => {
+  const store = await open()
+  await createBooks(store, { acme: 1000 })
+  const [one, other] = [await startNode(t, store), await startNode(t, store)]
+  for (let round = 0; round < 5; round++) {
+    const ids = [one.waiters.acquire(), other.waiters.acquire(), one.waiters.acquire()]
+    const job = await one.find(named('mine'), ids[0])
+    await other.find(named('mine'), ids[1])
+    await one.find(named('mine'), ids[2])
+    await Promise.all(ids.map((id, index) => (index === 1 ? other : one).rows.leave(job.id, id, 7)))
+    t.match(await jobsIn(store), [{ waiterLeftAt: 7 }])
+  }
+  await one.find(named('mine'))
+  await store.run("update waiter set node = 'killed'")
+  await other.rows.forgetWaiters(['killed'], 8)
+  t.match(await jobsIn(store), [{ waiterLeftAt: 8 }], 'also when their node dies')
 })
 
 forEachEngine(t, 'of two requests that could join a job, one does', async (t, { open }) => {
   const store = await open()
   await createBooks(store, { acme: 2 * maxNano })
-  const { find, waiterIds, begun } = await startNode(t, store)
-  const first = waiterIds.acquire()
+  const { find, waiters, begun } = await startNode(t, store)
+  const first = waiters.acquire()
   const job = await find(order(), first)
-  waiterIds.release(first)
+  waiters.release(first)
   const jobs = await Promise.all([find(order()), find(order())])
   t.equal(jobs.filter(({ id }) => id === job.id).length, 1)
   t.equal(begun.length, 2)

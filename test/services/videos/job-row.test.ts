@@ -1,20 +1,24 @@
 import t from 'tap'
+import { createWaitingClients } from '../../../services/joins/waiting-clients.ts'
 import { createJobRows } from '../../../services/videos/rows.ts'
 import { forEachEngine } from '../../engines.ts'
 import { createBooks } from '../ledger/helper.ts'
 import { fullJob, sampleJob } from './jobs.ts'
 import type { Store } from '../../../services/store/store.ts'
 
+const rowsOf = (store: Store, node: string) =>
+  createJobRows(store, node, createWaitingClients({ store, node, takeoverMs: 1000 }))
+
 async function openRows (open: () => Promise<Store>) {
   const store = await open()
   await createBooks(store, { acme: 1000, budget: 1000 })
-  return { store, rows: createJobRows(store, 'node') }
+  return { store, rows: rowsOf(store, 'node') }
 }
 
 forEachEngine(t, 'every field of a job is read as it was written', async (t, { open }) => {
   const { store, rows } = await openRows(open)
   for (const job of [sampleJob(), fullJob, sampleJob({ id: 'free', hold: null })]) {
-    t.equal(await rows.insert(store, job), true)
+    t.equal(await rows.insert(store, job, `${job.id} 1`), true)
     t.strictSame(await rows.get(job.id), job)
   }
 })
@@ -22,7 +26,7 @@ forEachEngine(t, 'every field of a job is read as it was written', async (t, { o
 forEachEngine(t, 'a change sets every field it names, and no other', async (t, { open }) => {
   const { store, rows } = await openRows(open)
   const job = sampleJob()
-  await rows.insert(store, job)
+  await rows.insert(store, job, `${job.id} 1`)
   const { candidate, handle, progress, attempts, task, costNano, videos, failure } = fullJob
   const change = { state: 'running' as const, candidate, handle, progress, attempts, task, costNano, videos, failure }
   const times = { submittedAt: 1, expiresAt: 3 }
@@ -40,8 +44,8 @@ forEachEngine(t, 'a change sets every field it names, and no other', async (t, {
 forEachEngine(t, 'a job is changed by its owner alone, under its own fence, until it ends', async (t, { open }) => {
   const { store, rows } = await openRows(open)
   const job = sampleJob()
-  await rows.insert(store, job)
-  t.equal(await createJobRows(store, 'other').change(job, { progress: 1 }), false)
+  await rows.insert(store, job, `${job.id} 1`)
+  t.equal(await rowsOf(store, 'other').change(job, { progress: 1 }), false)
   t.equal(await rows.change({ ...job, fence: 1 }, { progress: 1 }), false)
   t.equal(await rows.change(job, { state: 'failed', finishedAt: 1 }), true)
   t.equal(await rows.change(job, { progress: 1 }), false)
@@ -51,7 +55,7 @@ forEachEngine(t, 'a job is changed by its owner alone, under its own fence, unti
 forEachEngine(t, 'texts from outside lose the character NUL, which Postgres cannot store', async (t, { open }) => {
   const { store, rows } = await openRows(open)
   const job = sampleJob({ task: { ...sampleJob().task, prompt: 'a\0b' } })
-  await rows.insert(store, job)
+  await rows.insert(store, job, `${job.id} 1`)
   t.equal((await rows.get(job.id))?.task.prompt, 'ab')
   await rows.change(job, { failure: { status: 400, type: 't', code: null, param: null, message: 'c\0d' } })
   t.equal((await rows.get(job.id))?.failure?.message, 'cd')

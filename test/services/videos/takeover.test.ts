@@ -2,6 +2,7 @@ import t from 'tap'
 import { StoreUnavailable } from '../../../services/store/store.ts'
 import type { Store } from '../../../services/store/store.ts'
 import { createDatabase, forEachEngine } from '../../engines.ts'
+import { createWaitingClients } from '../../../services/joins/waiting-clients.ts'
 import { createJobRows } from '../../../services/videos/rows.ts'
 import { createProvider } from './provider.ts'
 import { checkBooks, createMedia, jobsIn, openAccount, startStudio, until } from './studio.ts'
@@ -168,8 +169,8 @@ t.test('what is asked all the time is answered from an index, however many jobs 
       return await store.all(sql, params)
     }
   }
-  const rows = createJobRows(explained, 'node')
-  await rows.alike('paying', 'hash', { sinceMs: 0, deliveredSinceMs: 0, nowMs: 0 })
+  const rows = createJobRows(explained, 'node', createWaitingClients({ store: explained, node: 'node', takeoverMs: 1000 }))
+  await rows.alike('key', 'hash', { sinceMs: 0, nowMs: 0 })
   await rows.adopt(['dead'])
   await rows.finished(['job'])
   await rows.cancelled()

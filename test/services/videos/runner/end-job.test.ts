@@ -17,6 +17,7 @@ import { defaultTiming, type RunnerContext } from '../../../../services/videos/r
 import { forEachEngine } from '../../../engines.ts'
 import { assertBooks, createBooks, createLog, rowOf, startLedger } from '../../ledger/helper.ts'
 import { createNetwork } from '../../ledger/simulation.ts'
+import { createWaitingClients } from '../../../../services/joins/waiting-clients.ts'
 import { sampleJob } from '../jobs.ts'
 import { createMedia } from '../studio.ts'
 
@@ -31,8 +32,9 @@ async function createTest (
   const job = sampleJob({ owner: ledger.node, ...more })
   if (job.hold !== null) await ledger.reserve({ ...job.hold, durable: true })
   const connection = createNetwork(store).connect()
-  const rows = createJobRows(connection, ledger.node)
-  await rows.insert(store, job)
+  const { node } = ledger
+  const rows = createJobRows(connection, node, createWaitingClients({ store, node, takeoverMs: 1000 }))
+  await rows.insert(store, job, `${job.id} 1`)
   const context: RunnerContext = {
     store: connection,
     rows,
@@ -135,7 +137,7 @@ forEachEngine(t, `whatever a provider reports of a video, its hold ends in a cha
     const hold = { id, chain: ['acme'], key: 'key', amountNano: 400 }
     const job = sampleJob({ id, hold, owner: ledger.node })
     await ledger.reserve({ ...hold, durable: true })
-    await context.rows.insert(store, job)
+    await context.rows.insert(store, job, `${job.id} 1`)
     answer = { seconds, cost }
     const state = await provider.poll('handle', new AbortController().signal)
     if (state.state !== 'succeeded') throw new Error(state.state)

@@ -6,7 +6,8 @@ import type { Test } from 'tap'
 import type { ChatCompletion } from '../../../schemas/openai/chat-completions.ts'
 import { videoDefaults } from '../../../services/config/defaults.ts'
 import { createTrace } from '../../../services/requests/trace.ts'
-import { startLongPoll, type LongPoll } from '../../../services/videos/long-poll.ts'
+import { startLongPoll, type LongPoll } from '../../../services/requests/long-poll.ts'
+import { failureOf, stillRunning } from '../../../services/videos/answer.ts'
 
 /** What a client reads to the end of the connection, when its long poll is ended after `beats` spaces. */
 async function read (
@@ -22,11 +23,13 @@ async function read (
         commit: headers => { raw.writeHead(200, headers) },
         serialize: body => JSON.stringify(body)
       },
-      job: { id: 'job_1', model: 'film', createdAt: 0 },
       headers: {},
       settings: { ...videoDefaults, heartbeatAfterMs: 10, heartbeatEveryMs: 10 },
       clientTimeoutMs: null,
       trace: createTrace(),
+      stillRunning: () => stillRunning('job_1'),
+      failureBody: error => failureOf({ id: 'job_1', model: 'film', createdAt: 0 }, error),
+      onLeave: async () => {},
       onEnd: ended.resolve
     })
     afterSpaces(raw, beats, () => answer(held))

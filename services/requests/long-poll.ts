@@ -1,21 +1,23 @@
-import type { ChatCompletion } from '../../schemas/openai/chat-completions.ts'
 import type { VideoSettings } from '../catalogue/types.ts'
 import { GatewayError } from '../shared/errors.ts'
-import type { LongPollResponse } from '../requests/delivery.ts'
-import type { Trace } from '../requests/trace.ts'
-import { failureOf, stillRunning } from './answer.ts'
-import type { Job } from './job.ts'
+import type { LongPollResponse } from './delivery.ts'
+import type { Trace } from './trace.ts'
 
 export type LongPoll = ReturnType<typeof startLongPoll>
 
 interface LongPollOptions {
   response: LongPollResponse
-  job: Pick<Job, 'id' | 'model' | 'createdAt'>
   headers: Record<string, string>
-  settings: VideoSettings
+  settings: Pick<VideoSettings, 'heartbeat' | 'heartbeatAfterMs' | 'heartbeatEveryMs' | 'maxHoldMs'>
   /** The client's own timeout; null if unknown. */
   clientTimeoutMs: number | null
   trace: Trace
+  /** The error for a client that waited as long as it may, but whose work goes on. */
+  stillRunning (): GatewayError
+  /** The body for a failure after 200 was sent; valid, because clients parse any 200 as a success. */
+  failureBody (error: GatewayError): object
+  /** Called before the client is asked to come back, so that it is not taken for one that still waits. */
+  onLeave (): Promise<void>
   /** Called when the response has ended or the client has disconnected. */
   onEnd (delivered: boolean): void
 }
@@ -36,14 +38,15 @@ const maxSpaces = statedBytes / 4
  * do not fire.
  */
 export function startLongPoll (options: LongPollOptions) {
-  const { response, job, headers, settings, trace, onEnd } = options
+  const { response, headers, settings, trace, onEnd } = options
   const { raw } = response
   const isChunked = raw.req.httpVersionMinor > 0
   let committed = false
   let spaces = 0
+  let isLeaving = false
   let answered: 'no' | 'part' | 'whole' = 'no'
   const holdMs = maxHoldMs(options)
-  const stop = setTimeout(() => fail(stillRunning(job.id), 'part'), holdMs)
+  const stop = setTimeout(() => leave(() => { fail(options.stillRunning(), 'part') }), holdMs)
   // A client with a short timeout gets an early 504 that it retries; after 200 it would not.
   const beats = settings.heartbeat && holdMs > settings.heartbeatAfterMs * 3
   let beat = beats ? setTimeout(onBeat, settings.heartbeatAfterMs) : undefined
@@ -79,10 +82,10 @@ export function startLongPoll (options: LongPollOptions) {
     if (!committed) return response.fail(error)
     trace.failure = error
     trace.code = error.code
-    finish(failureOf(job, error))
+    finish(options.failureBody(error))
   }
 
-  function finish (body: ChatCompletion): void {
+  function finish (body: object): void {
     const text = response.serialize(body)
     const left = isChunked ? 0 : statedBytes - spaces - Buffer.byteLength(text)
     // The client sees that the answer is incomplete, and its next request is answered at once.
@@ -90,8 +93,19 @@ export function startLongPoll (options: LongPollOptions) {
     else raw.end(text + space.repeat(left))
   }
 
+  /** Waits for the record that the client has left, unless the answer comes first. */
+  function leave (ask: () => void): void {
+    if (isLeaving || answered !== 'no') return
+    isLeaving = true
+    const limit = setTimeout(ask, maxLeaveMs)
+    options.onLeave().catch(() => {}).finally(() => {
+      clearTimeout(limit)
+      ask()
+    })
+  }
+
   return {
-    succeed (body: ChatCompletion, more: Record<string, string>): void {
+    succeed (body: object, more: Record<string, string>): void {
       if (answered !== 'no') return
       answered = 'whole'
       end()
@@ -109,21 +123,27 @@ export function startLongPoll (options: LongPollOptions) {
      * retry, and for HTTP/1.0 by a completion that says so.
      */
     release (): void {
-      if (answered !== 'no') return
-      if (!committed) {
-        return fail(GatewayError.unavailable('The gateway is shutting down. Send the same request again to keep waiting.',
-          { code: 'shutting_down' }), 'part')
-      }
-      if (!isChunked) return fail(stillRunning(job.id), 'part')
-      answered = 'part'
-      end()
-      raw.destroy()
+      leave(() => {
+        if (answered !== 'no') return
+        if (!committed) return fail(shuttingDown(), 'part')
+        if (!isChunked) return fail(options.stillRunning(), 'part')
+        answered = 'part'
+        end()
+        raw.destroy()
+      })
     }
   }
 }
 
 const maxUnread = 1024
+/** A database that is slower must not keep the client beyond its timeout. */
+const maxLeaveMs = 500
 const graceMs = 5_000
+
+function shuttingDown (): GatewayError {
+  return GatewayError.unavailable('The gateway is shutting down. Send the same request again to keep waiting.',
+    { code: 'shutting_down' })
+}
 
 /** Below the client's timeout, so that it learns that the job continues. */
 function maxHoldMs ({ settings, clientTimeoutMs }: LongPollOptions): number {

@@ -1,0 +1,75 @@
+import t from 'tap'
+import { forEachEngine } from '../../engines.ts'
+import { createProvider } from './provider.ts'
+import { checkBooks, createMedia, jobsIn, openAccount, startStudio, until } from './studio.ts'
+
+const retry = { 'x-stainless-retry-count': '1' }
+
+forEachEngine(t, 'a counted retry does not join a job whose client still waits', async (t, { open }) => {
+  const [one, other] = [await open(), await open()]
+  await openAccount(one)
+  const provider = createProvider()
+  const shared = { makers: { provider }, media: createMedia() }
+  const nodes = [await startStudio(t, one, shared), await startStudio(t, other, shared)]
+  const first = nodes[0]!.ask()
+  await until(() => provider.submits.length === 1)
+  // Their first attempts were refused before they had jobs.
+  const others = nodes.map(({ ask }) => ask({}, retry))
+  await until(() => provider.submits.length === 3)
+  for (const { submitKey } of provider.submits) provider.finish(`video-${submitKey}`)
+  const answers = await Promise.all([first, ...others])
+  t.strictSame(answers.map(({ status }) => status), [200, 200, 200])
+  t.equal(new Set(answers.map(({ headers }) => headers['x-tollgate-job-id'])).size, 3)
+  const fourth = nodes[0]!.ask({}, retry)
+  await until(() => provider.submits.length === 4)
+  provider.finish(`video-${provider.submits[3]?.submitKey}`)
+  t.equal((await fourth).status, 200, 'nor one that was delivered')
+  await checkBooks(t, one)
+})
+
+forEachEngine(t, 'a job goes on until the last of its clients has left, whichever nodes they are on', async (t, { open }) => {
+  const [one, other] = [await open(), await open()]
+  await openAccount(one)
+  const provider = createProvider({ cancels: true })
+  const shared = { makers: { provider }, media: createMedia(), settings: { abandonAfterMs: 300 } }
+  const nodes = [await startStudio(t, one, shared), await startStudio(t, other, shared)]
+  const named = { 'idempotency-key': 'mine' }
+  const stays = nodes[0]!.ask({}, named)
+  await until(async () => (await jobsIn(one))[0]?.state === 'queued')
+  const gone = new AbortController()
+  const leaves = nodes[1]!.ask({}, named, gone.signal).catch(() => null)
+  await until(() => nodes[1]!.service.longPolls === 1)
+  gone.abort()
+  await leaves
+  await until(() => nodes[1]!.service.longPolls === 0)
+  await new Promise(resolve => setTimeout(resolve, 900))
+  t.strictSame(provider.cancels, [])
+  provider.finish(`video-${provider.submits[0]?.submitKey}`)
+  t.equal((await stays).status, 200)
+  await checkBooks(t, one)
+})
+
+forEachEngine(t, 'the name of a job that was abandoned or cancelled is free at once', async (t, { open }) => {
+  const [one, other] = [await open(), await open()]
+  await openAccount(one)
+  const provider = createProvider({ cancels: true })
+  const shared = { makers: { provider }, media: createMedia(), settings: { abandonAfterMs: 100 } }
+  const nodes = [await startStudio(t, one, shared), await startStudio(t, other, shared)]
+  const named = { 'idempotency-key': 'mine' }
+  const gone = new AbortController()
+  const left = nodes[0]!.ask({}, named, gone.signal).catch(() => null)
+  await until(async () => (await jobsIn(one))[0]?.state === 'queued')
+  gone.abort()
+  await left
+  await until(async () => (await jobsIn(one))[0]?.state === 'cancelled')
+  const back = nodes[1]!.ask({}, named)
+  await until(() => provider.submits.length === 2)
+  await one.run('update job set cancel = 1 where finished_at is null')
+  const answer = await back
+  t.match([answer.status, answer.body.error.code], [409, 'job_cancelled'])
+  const again = nodes[0]!.ask({}, named)
+  await until(() => provider.submits.length === 3)
+  provider.finish(`video-${provider.submits[2]?.submitKey}`)
+  t.equal((await again).status, 200)
+  await checkBooks(t, one)
+})
