@@ -43,7 +43,7 @@ const jobColumns: Column<AdminJob>[] = [
   { name: 'account', cell: ({ account }) => account },
   { name: 'cost', numeric: true, cell: ({ cost_nano: nano }) => nano === null ? '' : amountText(nano) },
   { name: 'delivered', cell: ({ delivered, finished_at: at }) => at === null ? '' : delivered ? 'yes' : 'no' },
-  { name: 'error', cell: ({ error }) => error?.code ?? error?.message ?? '' }
+  { name: 'error', cell: ({ error, copy_error: copy }) => error?.code ?? error?.message ?? (copy === null ? '' : `copy: ${copy.fault}`) }
 ]
 
 interface Field { name: string, value: string }
@@ -54,12 +54,16 @@ const fieldColumns: Column<Field>[] = [
 ]
 
 function fieldsOf (
-  { object: _, error, videos, held_usd: _held, cost_usd: _cost, ...job }: AdminJob
+  { object: _, error, videos, copy_error: copy, held_usd: _held, cost_usd: _cost, ...job }: AdminJob
 ): Field[] {
   const { held_nano: held, cost_nano: cost, ...plain } = job
   const amounts = { held: amountText(held), cost: cost === null ? null : amountText(cost) }
   const media = videos.map(video => `${video.media ?? 'at the provider'}, ${video.seconds ?? '?'} s`).join('; ')
-  const fields = { ...plain, ...amounts, error: error === null ? null : `${error.code ?? ''} ${error.message}`, videos: media }
+  const texts = {
+    error: error === null ? null : `${error.code ?? ''} ${error.message}`,
+    copy_error: copy === null ? null : `${copy.fault}, ${copy.attempts} attempts since ${copy.since}: ${copy.message}`
+  }
+  const fields = { ...plain, ...amounts, ...texts, videos: media }
   return Object.entries(fields).flatMap(([name, value]) =>
     value === null || value === '' ? [] : [{ name: name.replaceAll('_', ' '), value: String(value) }])
 }

@@ -1,6 +1,7 @@
 import fp from 'fastify-plugin'
 import { openBlobStore } from '../../services/media/open-blob-store.ts'
 import { createUrlSigner, sharedSigningKey } from '../../services/media/url-signer.ts'
+import { countCopyFailures, type CopyFailure } from '../../services/observability/metrics/gateway.ts'
 import { createMediaStore, type SignedMediaStore } from '../../services/media/store.ts'
 import { startGarbageCollection } from '../../services/media/garbage-collection.ts'
 import type { MediaSettings } from '../../services/config/settings/settings.ts'
@@ -9,6 +10,8 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** Generated images and videos. */
     media: SignedMediaStore
+    /** Counts a copy of an image or video that failed. */
+    countCopyFailure (failure: CopyFailure): void
   }
 }
 
@@ -20,9 +23,12 @@ export default fp<MediaSettings>(async (app, settings) => {
   const key = signingKey ?? await sharedSigningKey(store)
   const signer = createUrlSigner(previousSigningKey === null ? [key] : [key, previousSigningKey])
   app.decorate('media', createMediaStore({ store, blobs, signer, retentionMs }))
+  app.decorate('countCopyFailure', countCopyFailures(app.metrics))
   const stop = startGarbageCollection({ store, blobs }, err => app.log.warn({ err }, 'cannot delete expired media'))
   app.addHook('onClose', async () => {
-    await stop()
+    const stopped = stop()
+    // Aborts what the collection waits for.
     await blobs.close()
+    await stopped
   })
-}, { name: 'media', dependencies: ['store'] })
+}, { name: 'media', dependencies: ['store', 'metrics'] })

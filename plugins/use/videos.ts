@@ -30,6 +30,7 @@ export default fp<VideosOptions>(async (app, { timing = {} }) => {
     log,
     timing,
     onEnd: countJobs(app.metrics),
+    onCopyFailure: fault => app.countCopyFailure({ kind: 'video', fault }),
     models,
     catalogue,
     onReportedCost,

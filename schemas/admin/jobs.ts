@@ -43,6 +43,13 @@ export const AdminJob = Type.Object({
   cost_usd: NullableDecimal(),
   cost_nano: Nullable(Nano),
   error: Nullable(Type.Object({ code: Nullable(Type.String()), message: Type.String() })),
+  /** Why a video that was made is not copied yet, while the state is `storing`. */
+  copy_error: Nullable(Type.Object({
+    fault: StringEnum(['media_store', 'provider']),
+    message: Type.String(),
+    attempts: Type.Integer(),
+    since: Type.String()
+  })),
   videos: Type.Array(JobVideo),
   created_at: Type.String(),
   submitted_at: Nullable(Type.String()),

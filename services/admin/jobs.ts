@@ -97,6 +97,7 @@ function toAdminJob ({ waiters, ...row }: ShownRow): AdminJob {
     cost_usd: job.costNano === null ? null : exactUsd(job.costNano),
     cost_nano: job.costNano,
     error: job.failure === null ? null : { code: job.failure.code, message: job.failure.message },
+    copy_error: job.copyError === null ? null : { ...job.copyError, since: isoTime(job.copyError.since) },
     videos: job.videos.map(({ media, mime, seconds, width, height, expiresAt }) => ({
       media, mime_type: mime, seconds, width, height, expires_at: isoTimeOrNull(expiresAt)
     })),

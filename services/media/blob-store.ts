@@ -3,21 +3,31 @@ import type { TempFile } from './temp-file.ts'
 /** First and last byte, both included. */
 export interface ByteRange { start: number, end: number }
 
-/** Stores the bytes of media under keys. All methods throw MediaUnavailable. */
+/**
+ * Stores the bytes of media under keys. All methods throw MediaUnavailable, also when the store is silent for
+ * half a minute.
+ */
 export interface BlobStore {
   /** Whether every node sees the same blobs. If not, each node deletes its own orphans. */
   readonly shared: boolean
   /** A local folder for uploads that are not complete; created on the first call. */
   tempFolder (): Promise<string>
-  /** Moves a complete temporary file into the store, atomically. Resolves when it is durable. */
-  put (key: string, file: TempFile): Promise<void>
-  /** Throws BlobMissing. The caller must iterate the result or call its `return`. */
+  /**
+   * Moves a complete temporary file into the store, atomically. Resolves when it is durable. After a failure
+   * the file is still there, and `put` may be repeated.
+   */
+  put (key: string, file: TempFile, signal?: AbortSignal): Promise<void>
+  /**
+   * Throws BlobMissing. The caller must iterate the result or call its `return`; iterating throws
+   * MediaUnavailable too.
+   */
   read (key: string, range?: ByteRange): Promise<AsyncIterable<Uint8Array>>
   delete (keys: readonly string[]): Promise<void>
   /** Pages of keys written before a time, in ms since 1970. Files of other programs are skipped. */
   listOlderThan (timeMs: number): AsyncIterable<string[]>
   /** Deletes temporary files that a crash has left behind. */
   deleteStaleTempFiles (olderThanMs: number): Promise<void>
+  /** Aborts what is still under way. */
   close (): Promise<void>
 }
 

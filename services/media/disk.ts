@@ -1,56 +1,69 @@
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { idOfBlobKey, type BlobStore } from './blob-store.ts'
-import { BlobMissing, MediaUnavailable, asMediaUnavailable } from './errors.ts'
+import { BlobMissing, MediaUnavailable, asMediaUnavailable, silenceMs } from './errors.ts'
+import { readWithin } from './read-within.ts'
+
 const tempFolderName = 'incoming'
 
-/** Stores blobs in a folder, created on first use. Several nodes can share a network folder. */
-export function createDiskBlobStore (folder: string): BlobStore {
+/**
+ * Stores blobs in a folder, created on first use. Several nodes can share a network folder. No operation
+ * waits longer than `limitMs` for the disk.
+ */
+export function createDiskBlobStore (folder: string, limitMs = silenceMs): BlobStore {
   const root = resolve(folder)
   const tempRoot = join(root, tempFolderName)
+  const closing = new AbortController()
+
+  async function bounded<Result> (work: Promise<Result>, signal = closing.signal): Promise<Result> {
+    return await asMediaUnavailable(work, { limitMs, signal })
+  }
+
   return {
     shared: false,
 
     async tempFolder () {
-      await asMediaUnavailable(createFolder(tempRoot))
+      await bounded(createFolder(tempRoot))
       return tempRoot
     },
 
-    async put (key, { path }) {
+    async put (key, { path }, signal) {
       const target = join(root, key)
-      await asMediaUnavailable(createFolder(dirname(target)))
-      await asMediaUnavailable(rename(path, target))
-      await asMediaUnavailable(syncFolder(dirname(target)))
+      const ends = signal && AbortSignal.any([signal, closing.signal])
+      await bounded(createFolder(dirname(target)), ends)
+      await bounded(moveFile(path, target), ends)
+      await bounded(syncFolder(dirname(target)), ends)
     },
 
     async read (key, range = { start: 0, end: Infinity }) {
       try {
-        const file = await open(join(root, key))
-        return file.createReadStream({ ...range, highWaterMark: 256 * 1024 })
+        const file = await bounded(open(join(root, key)))
+        return readWithin(file.createReadStream({ ...range, highWaterMark: 256 * 1024 }), limitMs)
       } catch (error) {
-        throw isNotFound(error) ? new BlobMissing(key, error) : new MediaUnavailable(error)
+        const isMissing = error instanceof MediaUnavailable && isNotFound(error.cause)
+        throw isMissing ? new BlobMissing(key, error.cause) : error
       }
     },
 
     async delete (keys) {
-      for (const key of keys) await asMediaUnavailable(rm(join(root, key), { force: true }))
+      for (const key of keys) await bounded(rm(join(root, key), { force: true }))
     },
 
     async * listOlderThan (timeMs) {
-      for (const name of await namesIn(root)) {
+      for (const name of await bounded(namesIn(root))) {
         if (!/^[0-9a-f]{2}$/.test(name)) continue
-        const keys = (await namesIn(join(root, name))).map(file => `${name}/${file}`)
-        yield await olderThan(root, keys.filter(key => idOfBlobKey(key) !== null), timeMs)
+        const keys = (await bounded(namesIn(join(root, name)))).map(file => `${name}/${file}`)
+        yield await bounded(olderThan(root, keys.filter(key => idOfBlobKey(key) !== null), timeMs))
       }
     },
 
     async deleteStaleTempFiles (olderThanMs) {
-      for (const name of await olderThan(tempRoot, await namesIn(tempRoot), olderThanMs)) {
-        await asMediaUnavailable(rm(join(tempRoot, name), { force: true }))
+      for (const name of await bounded(olderThan(tempRoot, await bounded(namesIn(tempRoot)), olderThanMs))) {
+        await bounded(rm(join(tempRoot, name), { force: true }))
       }
     },
 
-    close: async () => {}
+    close: async () => closing.abort(new Error('The media store is closed.'))
   }
 }
 
@@ -60,6 +73,16 @@ async function createFolder (path: string): Promise<void> {
   if (first === undefined) return
   for (let created = path; created.length >= first.length; created = dirname(created)) {
     await syncFolder(dirname(created))
+  }
+}
+
+/** Moves a file; one that a former call has moved is left where it is. */
+async function moveFile (from: string, to: string): Promise<void> {
+  try {
+    await rename(from, to)
+  } catch (error) {
+    if (!isNotFound(error)) throw error
+    await stat(to)
   }
 }
 
@@ -79,7 +102,7 @@ async function namesIn (folder: string): Promise<string[]> {
     return await readdir(folder)
   } catch (error) {
     if (isNotFound(error)) return []
-    throw new MediaUnavailable(error)
+    throw error
   }
 }
 

@@ -119,7 +119,8 @@ function discard ({ body }: Response): void {
 
 const rejected = (message: string): UpstreamError => new UpstreamError('bad_reply', 'yes', message)
 
-const tooLarge = (maxBytes: number): UpstreamError => rejected(`The file is larger than ${maxBytes} bytes.`)
+const tooLarge = (maxBytes: number): UpstreamError =>
+  new UpstreamError('too_large', 'yes', `The file is larger than ${maxBytes} bytes.`)
 
 function downloadError (cause: unknown, signal: AbortSignal, timeout: AbortSignal): UpstreamError {
   if (cause instanceof UpstreamError) return cause

@@ -19,7 +19,7 @@ export class BlobMissing extends Error {
   }
 }
 
-/** The blob store failed or is full; clients get a 503. */
+/** The blob store failed, is full or does not answer; clients get a 503. */
 export class MediaUnavailable extends Error {
   constructor (cause: unknown) {
     super('The media store is unavailable.', { cause })
@@ -27,11 +27,44 @@ export class MediaUnavailable extends Error {
   }
 }
 
-/** Awaits `work` and turns its failure into MediaUnavailable. */
-export async function asMediaUnavailable<Result> (work: Promise<Result>): Promise<Result> {
+export interface Bounds {
+  /** The longest wait, in ms. */
+  limitMs?: number
+  signal?: AbortSignal | undefined
+}
+
+/** How long an operation of a blob store may make no progress. */
+export const silenceMs = 30_000
+
+const hung = new Set<Promise<unknown>>()
+
+/** Operations that were given up while the system had not ended them: the process cannot exit before. */
+export const hungOperations = (): number => hung.size
+
+/**
+ * Awaits `work`. Throws MediaUnavailable when it fails, when it takes longer than `limitMs`, and when
+ * `signal` is aborted; the work itself may go on.
+ */
+export async function asMediaUnavailable<Result> (
+  work: Promise<Result>, { limitMs = silenceMs, signal }: Bounds = {}
+): Promise<Result> {
+  const { promise: ended, reject } = Promise.withResolvers<never>()
+  const onAbort = (): void => giveUp(signal?.reason)
+  const timer = setTimeout(() => giveUp(new Error(`The media store did not answer within ${limitMs} ms.`)), limitMs)
+  function giveUp (reason: unknown): void {
+    hung.add(work)
+    const forget = (): void => { hung.delete(work) }
+    work.then(forget, forget)
+    reject(reason)
+  }
+  signal?.addEventListener('abort', onAbort)
+  if (signal?.aborted === true) onAbort()
   try {
-    return await work
+    return await Promise.race([work, ended])
   } catch (error) {
     throw new MediaUnavailable(error)
+  } finally {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', onAbort)
   }
 }

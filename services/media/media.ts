@@ -21,11 +21,26 @@ export interface PutMediaOptions {
   job?: string
   maxBytes?: number
   retentionMs?: number
+  /** Ends the work with MediaUnavailable. */
+  signal?: AbortSignal | undefined
+}
+
+/** A body that has arrived whole and has the right kind, in a temporary file. */
+export interface ReceivedMedia {
+  /**
+   * Resolves when it is durable. May be repeated after MediaUnavailable and StoreUnavailable: it is stored
+   * once.
+   */
+  store (signal?: AbortSignal): Promise<StoredMedia>
+  /** Deletes it unless it was stored. Never throws. */
+  discard (): Promise<void>
 }
 
 /** Generated images and videos: bytes in a blob store, metadata in the database. */
 export interface MediaStore {
-  /** Resolves when the body is durable. Throws MediaRejected if it is too large or of another kind. */
+  /** Reads a body to its end. Throws its errors; MediaRejected if it is too large or of another kind. */
+  receive (body: AsyncIterable<Uint8Array> | Uint8Array, options: PutMediaOptions): Promise<ReceivedMedia>
+  /** Receives and stores a body. Throws like both. */
   put (body: AsyncIterable<Uint8Array> | Uint8Array, options: PutMediaOptions): Promise<StoredMedia>
   get (id: string): Promise<StoredMedia | undefined>
   /** Reads a file, or the bytes from `start` to `end` inclusive. Throws BlobMissing. */
@@ -43,8 +58,8 @@ export interface DownloadOptions {
 
 /**
  * Fetches a URL: HTTPS and public addresses only, limited in size and time. The caller must iterate the
- * result. Throws UpstreamError, also while iterating: `bad_reply` if rejected or absent, `timeout`,
- * `network`, `overloaded`, `aborted`.
+ * result. Throws UpstreamError, also while iterating: `bad_reply` if rejected or absent,
+ * `too_large`, `timeout`, `network`, `overloaded`, `aborted`.
  */
 export interface Download {
   (url: string, options: DownloadOptions): Promise<AsyncIterable<Uint8Array>>

@@ -6,12 +6,13 @@ export interface MediaRow extends StoredMedia { sha256: string, account: string,
 const columns = `id, job, account, mime, extension, bytes, sha256, width, height,
   created_at as "createdAt", expires_at as "expiresAt"`
 
-/** Inserts a row. Throws StoreUnavailable. */
+/** Inserts a row; again without effect. Throws StoreUnavailable. */
 export async function insertMedia (queries: Queries, row: MediaRow): Promise<void> {
   const { id, job, account, mime, extension, bytes, sha256, width, height, createdAt, expiresAt } = row
   await queries.run(`
     insert into media (id, job, account, mime, extension, bytes, sha256, width, height, created_at, expires_at)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+    on conflict (id) do nothing`,
   [id, job, account, mime, extension, bytes, sha256, width, height, createdAt, expiresAt])
 }
 

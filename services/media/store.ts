@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Store } from '../store/store.ts'
 import { blobKey, type BlobStore } from './blob-store.ts'
+import { asMediaUnavailable } from './errors.ts'
 import type { MediaStore, PutMediaOptions } from './media.ts'
 import { insertMedia, selectMedia, type MediaRow } from './rows.ts'
 import type { UrlSigner } from './url-signer.ts'
@@ -18,7 +19,7 @@ export interface SignedMediaStore extends MediaStore {
 /** Default size limits in bytes. */
 export const maxBytesByKind: Readonly<Record<PutMediaOptions['kind'], number>> = {
   image: 64 * 1024 ** 2,
-  video: 512 * 1024 ** 2
+  video: 4 * 1024 ** 3
 }
 
 /**
@@ -29,24 +30,41 @@ export function createMediaStore (
   { store, blobs, signer, retentionMs, clock = store.clock }:
   { store: Store, blobs: BlobStore, signer: UrlSigner, retentionMs: number, clock?: () => number }
 ): SignedMediaStore {
-  return {
-    async put (body, options) {
-      const id = randomBytes(16).toString('hex')
-      const { kind, account, job = null, maxBytes = maxBytesByKind[kind] } = options
-      const file = await writeTempFile(join(await blobs.tempFolder(), id), body, { kind, maxBytes })
-      const { type: { mime, extension }, bytes, sha256, width, height } = file
-      const createdAt = clock()
-      const expiresAt = createdAt + (options.retentionMs ?? retentionMs)
-      try {
-        await blobs.put(blobKey(id, extension), file)
+  const receive: MediaStore['receive'] = async (body, options) => {
+    const id = randomBytes(16).toString('hex')
+    const { kind, account, job = null, maxBytes = maxBytesByKind[kind], signal } = options
+    const file = await writeTempFile(join(await blobs.tempFolder(), id), body, { kind, maxBytes, signal })
+    const { type: { mime, extension }, bytes, sha256, width, height } = file
+    let isPut = false
+    let createdAt: number | null = null
+    return {
+      async store (signal) {
+        if (!isPut) await blobs.put(blobKey(id, extension), file, signal)
+        isPut = true
+        createdAt ??= clock()
+        const times = { createdAt, expiresAt: createdAt + (options.retentionMs ?? retentionMs) }
         const metadata = { account, job, mime, extension, bytes, sha256, width, height }
-        await insertMedia(store, { id, ...metadata, createdAt, expiresAt })
+        // A failure leaves the blob: the insert may have been committed, else garbage collection deletes it.
+        await insertMedia(store, { id, ...metadata, ...times })
+        return { id, mime, extension, bytes, width, height, ...times }
+      },
+      async discard () {
+        await asMediaUnavailable(rm(file.path, { force: true })).catch(() => {})
+      }
+    }
+  }
+
+  return {
+    receive,
+
+    async put (body, options) {
+      const received = await receive(body, options)
+      try {
+        return await received.store(options.signal)
       } catch (error) {
-        await rm(file.path, { force: true }).catch(() => {})
-        // The blob stays: the insert may have been committed. Garbage collection deletes it otherwise.
+        await received.discard()
         throw error
       }
-      return { id, mime, extension, bytes, width, height, createdAt, expiresAt }
     },
 
     async get (id) {

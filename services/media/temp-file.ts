@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { open, rm, type FileHandle } from 'node:fs/promises'
 import { readDimensions } from './dimensions.ts'
-import { MediaRejected, asMediaUnavailable } from './errors.ts'
+import { MediaRejected, asMediaUnavailable, silenceMs } from './errors.ts'
 import type { PutMediaOptions } from './media.ts'
 import { detectMediaType, typeDetectionBytes, type MediaFileType } from './file-types.ts'
 
@@ -20,25 +20,32 @@ type Body = AsyncIterable<Uint8Array> | Uint8Array
 /** Covers the metadata that may precede the dimensions in a JPEG file. */
 const headBytes = 512 * 1024
 
+interface WriteOptions extends Pick<PutMediaOptions, 'kind' | 'signal'> {
+  maxBytes: number
+  /** How long one operation of the disk may take. */
+  limitMs?: number
+}
+
 /** Writes a body to a file. Throws MediaRejected, MediaUnavailable, or the body's error. */
 export async function writeTempFile (
-  path: string, body: Body, { kind, maxBytes }: Pick<PutMediaOptions, 'kind'> & { maxBytes: number }
+  path: string, body: Body, { kind, maxBytes, limitMs = silenceMs, signal }: WriteOptions
 ): Promise<TempFile> {
-  const file = await asMediaUnavailable(open(path, 'wx', 0o600))
+  const bounds = { limitMs, signal }
+  const file = await asMediaUnavailable(open(path, 'wx', 0o600), bounds)
   try {
-    const { head, type, ...rest } = await write(file, body, kind, maxBytes)
+    const { head, type, ...rest } = await write(file, body, { kind, maxBytes, ...bounds })
     const size = kind === 'image' ? readDimensions(head) : { width: null, height: null }
-    await asMediaUnavailable(file.sync())
+    await asMediaUnavailable(file.sync(), bounds)
+    await asMediaUnavailable(file.close(), bounds)
     return { path, type, ...size, ...rest }
   } catch (error) {
-    await rm(path, { force: true }).catch(() => {})
+    const removed = file.close().catch(() => {}).then(() => rm(path, { force: true }))
+    await asMediaUnavailable(removed, bounds).catch(() => {})
     throw error
-  } finally {
-    await file.close()
   }
 }
 
-async function write (file: FileHandle, body: Body, kind: PutMediaOptions['kind'], maxBytes: number) {
+async function write (file: FileHandle, body: Body, { kind, maxBytes, ...bounds }: WriteOptions) {
   const hash = createHash('sha256')
   const head: Uint8Array[] = []
   let bytes = 0
@@ -50,7 +57,7 @@ async function write (file: FileHandle, body: Body, kind: PutMediaOptions['kind'
     // Reject early, not after hundreds of megabytes.
     if (bytes >= typeDetectionBytes) type ??= requireType(head, kind)
     hash.update(chunk)
-    await asMediaUnavailable(file.appendFile(chunk))
+    await asMediaUnavailable(file.appendFile(chunk), bounds)
   }
   if (bytes === 0) throw new MediaRejected('empty', `The ${kind} is empty.`)
   return { head: Buffer.concat(head), type: type ?? requireType(head, kind), bytes, sha256: hash.digest('hex') }

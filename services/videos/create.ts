@@ -10,7 +10,7 @@ import type { CostWatch } from '../requests/cost-watch.ts'
 import type { Store } from '../store/store.ts'
 import { createJobFinder } from './find-job.ts'
 import { defaultTiming, type RunnerContext, type Timing } from './runner/runner-context.ts'
-import { isLive, type Job } from './job.ts'
+import { isLive, type CopyFault, type Job } from './job.ts'
 import { retryWrite } from './runner/retry-write.ts'
 import { createJobRows } from './rows.ts'
 import { createRunner } from './runner/runner.ts'
@@ -32,18 +32,21 @@ interface VideoServiceOptions {
   settings (): VideoSettings
   log: Log
   timing?: Partial<Timing>
+  closeMs?: number
   /** Receives what providers report that a video has cost. */
   onReportedCost?: CostWatch
+  /** Receives each attempt to copy a result that failed. */
+  onCopyFailure?: (fault: CopyFault) => void
   /** Receives each job that ended on this node. */
   onEnd?: (job: Job) => void
 }
 
-/** How long a closing node waits for submits, whose outcome nobody else could find out. */
-const closeMs = 10_000
+/** How long a closing node waits for submits, whose outcome no other node could learn, then for the rest. */
+const defaultCloseMs = 10_000
 
 /** Creates the use case, the runner and what they share, for one node. */
 export async function createVideoService (options: VideoServiceOptions) {
-  const { store, ledger, ledger: { node }, settings, log } = options
+  const { store, ledger, ledger: { node }, settings, log, closeMs = defaultCloseMs } = options
   const timing = { ...defaultTiming, ...options.timing }
   const closing = new AbortController()
   const takeoverMs = settings().takeoverAfterMs
@@ -86,7 +89,7 @@ export async function createVideoService (options: VideoServiceOptions) {
     registry.stop()
     await Promise.all([runner.stop(closeMs), maintenance.stop()])
     closing.abort(GatewayError.unavailable('The gateway is shutting down.'))
-    await runner.idle()
+    await runner.idle(closeMs)
     await videos.idle()
     await rows.abandon()
   }

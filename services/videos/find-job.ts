@@ -183,6 +183,7 @@ function newJob (order: VideoOrder, { id, hold, owner, nowMs }: JobStart): Job {
     ...notSubmitted,
     ...notEnded,
     ...awaited,
+    copyError: null,
     id,
     account,
     apiKey: key,

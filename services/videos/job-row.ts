@@ -4,7 +4,7 @@ import { finalStates, liveStates, type Job, type JobState } from './job.ts'
 const names = [
   'id', 'account', 'apiKey', 'chain', 'tags', 'model', 'candidates', 'candidate', 'dedupe', 'bodyHash', 'task', 'baseUrl', 'state',
   'owner', 'fence', 'handle', 'progress', 'attempts', 'deadlineAt', 'hold', 'heldNano', 'secondNano', 'seconds', 'costNano',
-  'waiterLeftAt', 'delivered', 'cancel', 'videos', 'failure', 'createdAt', 'submittedAt', 'finishedAt', 'expiresAt'
+  'waiterLeftAt', 'delivered', 'cancel', 'videos', 'failure', 'copyError', 'createdAt', 'submittedAt', 'finishedAt', 'expiresAt'
 ] as const
 type Name = typeof names[number]
 
@@ -32,10 +32,11 @@ interface Encoded {
   cancel: number
   videos: string | null
   failure: string | null
+  copyError: string | null
 }
 
 export type JobChange = Partial<Pick<Job, 'state' | 'candidate' | 'handle' | 'progress' | 'attempts' | 'task' | 'dedupe' |
-  'costNano' | 'videos' | 'failure' | 'submittedAt' | 'finishedAt' | 'expiresAt'>>
+  'deadlineAt' | 'costNano' | 'videos' | 'failure' | 'copyError' | 'submittedAt' | 'finishedAt' | 'expiresAt'>>
 
 /** The columns of a job or of a change, and their values. */
 export function toColumns ({ chain, hold, ...plain }: Partial<Job>): Record<string, Value> {
@@ -68,7 +69,8 @@ export function toJob (row: JobRow): Job {
     delivered: row.delivered === 1,
     cancel: row.cancel === 1,
     videos: row.videos === null ? [] : JSON.parse(row.videos),
-    failure: row.failure === null ? null : JSON.parse(row.failure)
+    failure: row.failure === null ? null : JSON.parse(row.failure),
+    copyError: row.copyError === null ? null : JSON.parse(row.copyError)
   }
 }
 

@@ -1,7 +1,8 @@
 import type { GatewayError } from '../shared/errors.ts'
 import type { JobHold } from '../ledger/hold/job-holds.ts'
 import type { Tags } from '../ledger/ledger.ts'
-import type { JobTask } from '../providers/provider-video.ts'
+import type { ReceivedMedia, StoredMedia } from '../media/media.ts'
+import type { JobTask, VideoState } from '../providers/provider-video.ts'
 
 export const liveStates = ['submitting', 'queued', 'running', 'storing'] as const
 export const finalStates = ['succeeded', 'failed', 'cancelled', 'expired'] as const
@@ -23,6 +24,18 @@ export interface JobVideo {
   height: number | null
   /** ms since 1970; null if the provider does not say when its address expires. */
   expiresAt: number | null
+}
+
+/** Whose fault a failed copy is: the gateway's own media store, or the provider's address. */
+export type CopyFault = 'media_store' | 'provider'
+
+/** Why the video of a job is not copied yet, for operators. */
+export interface CopyError {
+  fault: CopyFault
+  message: string
+  attempts: number
+  /** ms since 1970. */
+  since: number
 }
 
 /** A failure as the client sees it. */
@@ -63,6 +76,7 @@ export interface Job {
   cancel: boolean
   videos: readonly JobVideo[]
   failure: JobFailure | null
+  copyError: CopyError | null
   createdAt: number
   submittedAt: number | null
   finishedAt: number | null
@@ -77,7 +91,19 @@ export interface LiveJob extends Pick<Job, 'id' | 'fence' | 'candidates' | 'cand
   inDoubt: boolean
   /** Consecutive failures of the current step. */
   failures: number
+  /** Since when the provider refuses every poll, in ms since 1970; null: it does not. */
+  refusedSince: number | null
+  copy: ResultCopy | null
   writtenAt: number
+}
+
+/** The copy of a result, as far as it has come. */
+export interface ResultCopy {
+  made: Extract<VideoState, { state: 'succeeded' }>
+  /** One per video, in the same order. */
+  files: { received: ReceivedMedia | null, stored: StoredMedia | null }[]
+  /** Consecutive attempts that found a dead address. */
+  dead: number
 }
 
 /** Returns the live part of a stored job. `isNew`: no submit can have begun. */
@@ -86,7 +112,8 @@ export function toLive (job: Job, state: LiveState, isNew: boolean): LiveJob {
   const stored = { id, fence, candidates, candidate, handle, progress, attempts, createdAt, submittedAt }
   const { deadlineAt, cancel } = job
   const inDoubt = !isNew && state === 'submitting' && attempts > 0
-  return { ...stored, deadlineAt, cancel, state, inDoubt, failures: 0, writtenAt: createdAt }
+  const unused = { failures: 0, refusedSince: null, copy: null, writtenAt: createdAt }
+  return { ...stored, ...unused, deadlineAt, cancel, state, inDoubt }
 }
 
 export function isLive (state: JobState): state is LiveState {

@@ -3,7 +3,7 @@ import type { Ledger } from '../../ledger/ledger.ts'
 import { readOpenSuspense, type OpenSuspense } from '../../ledger/suspense.ts'
 import type { ReportedCost } from '../../requests/cost-watch.ts'
 import type { Store } from '../../store/store.ts'
-import type { Job } from '../../videos/job.ts'
+import type { CopyFault, Job } from '../../videos/job.ts'
 import type { Metrics, Reading } from './metrics.ts'
 
 /** Only the most recently used deployments have metrics. */
@@ -46,6 +46,26 @@ export function countJobs ({ counter }: Metrics): (job: Pick<Job, 'state' | 'cos
   return job => {
     counts.set(job.state, (counts.get(job.state) ?? 0) + 1)
     costNano += job.costNano ?? 0
+  }
+}
+
+/** Whose fault a failed copy was, and what was to be copied. */
+export interface CopyFailure { kind: 'image' | 'video', fault: CopyFault }
+
+/** Registers the counter of failed copies of images and videos; returns the function that counts one. */
+export function countCopyFailures ({ counter }: Metrics): (failure: CopyFailure) => void {
+  const counts = new Map<string, Reading>()
+  counter({
+    name: 'media_copy_failures_total',
+    help: 'Attempts to store an image or video that failed, by whose fault: media_store or provider.',
+    labels: ['kind', 'fault']
+  }, () => [...counts.values()])
+  for (const kind of ['image', 'video']) {
+    for (const fault of ['media_store', 'provider']) counts.set(`${kind} ${fault}`, { labels: { kind, fault }, value: 0 })
+  }
+  return ({ kind, fault }) => {
+    const reading = counts.get(`${kind} ${fault}`)
+    if (reading !== undefined) reading.value++
   }
 }
 

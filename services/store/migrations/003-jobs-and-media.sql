@@ -40,6 +40,8 @@ create table job (
   cancel integer not null default 0,
   result text null,
   error text null,
+  -- Why its video is not copied yet, while it is `storing`: a JSON object.
+  copy_error text null,
   created_at bigint not null,
   submitted_at bigint null,
   finished_at bigint null,

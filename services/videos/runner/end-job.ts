@@ -40,6 +40,7 @@ export async function endJob (context: RunnerContext, live: LiveJob, end: End): 
       task: withoutFrames(job),
       // Nothing was made: the next request with its name is a new one.
       ...(end.state === 'cancelled' ? { dedupe: null } : {}),
+      copyError: null,
       finishedAt: at,
       expiresAt: at + context.timing.keepMs
     }, queries)
@@ -143,6 +144,16 @@ export const submitUnknown = badGatewayEnd('upstream_submit_unknown',
 export const resultLost = badGatewayEnd('upstream_result_lost',
   'The video was made, but could not be downloaded from the provider. You were not charged.')
 
+export const notStored = badGatewayEnd('media_store_unavailable',
+  'The video was made, but the gateway could not store it. You were not charged.', true, 503)
+
+/** Nothing was sent to a provider. */
+export const pictureNotStored = badGatewayEnd('media_store_unavailable',
+  'The gateway could not store a picture of the request. You were not charged.', false, 503)
+
+export const resultTooLarge = badGatewayEnd('video_too_large',
+  'The video was made, but it is larger than the gateway stores. You were not charged.')
+
 export const jobLost = badGatewayEnd('upstream_job_lost',
   'The provider does not know the video any more. You were not charged.')
 
@@ -150,7 +161,7 @@ export const jobLost = badGatewayEnd('upstream_job_lost',
 export const noProvider = badGatewayEnd('no_provider', 'No provider can make this video at the moment.', false)
 
 /** The provider took too long. */
-export const tooLate: End = {
+export const tooLate: Extract<End, { failure: JobFailure }> = {
   state: 'expired',
   failure: failureFrom(GatewayError.badGateway('The provider did not make the video in time. You were not charged.',
     { status: 504, code: 'video_timeout' })),

@@ -1,5 +1,7 @@
 import { UpstreamError } from '../../shared/errors.ts'
 import type { FrameImage, VideoProvider } from '../../providers/provider-video.ts'
+import { MediaUnavailable } from '../../media/errors.ts'
+import { StoreUnavailable } from '../../store/store.ts'
 import type { RunnerContext } from './runner-context.ts'
 import type { Job } from '../job.ts'
 
@@ -8,7 +10,8 @@ const timeoutMs = 60_000
 
 /**
  * A frame in the format that a provider takes: a URL is downloaded for one that needs bytes, and bytes are
- * stored for one that needs a URL. Throws UpstreamError with `sent: 'no'`.
+ * stored for one that needs a URL. Throws UpstreamError with `sent: 'no'`: `bad_request` for a picture that
+ * cannot be used, `overloaded` while the gateway cannot store it.
  */
 export async function toFrameImage (
   { media, download }: Pick<RunnerContext, 'media' | 'download'>, job: Job, url: string,
@@ -23,6 +26,9 @@ export async function toFrameImage (
       return { url: media.url(stored, job.baseUrl) }
     }
   } catch (cause) {
+    if (cause instanceof MediaUnavailable || cause instanceof StoreUnavailable) {
+      throw new UpstreamError('overloaded', 'no', 'A picture of the request cannot be stored now.', { cause })
+    }
     const why = cause instanceof Error ? cause.message : 'unknown'
     throw new UpstreamError('bad_request', 'no', `An image of the request cannot be used: ${why}`,
       { param: 'messages', code: 'invalid_image_url', cause })

@@ -1,8 +1,8 @@
 import { UpstreamError } from '../../shared/errors.ts'
 import type { VideoProvider, VideoState } from '../../providers/provider-video.ts'
 import { backoff, type Next, type RunnerContext } from './runner-context.ts'
-import { storeResult } from './store-result.ts'
-import { cancelledEnd, failedEnd, endJob, jobFailedEnd, jobLost, noProvider, tooLate } from './end-job.ts'
+import { isReceived, storeResult } from './store-result.ts'
+import { cancelledEnd, failedEnd, endJob, jobFailedEnd, jobLost, noProvider, resultLost, tooLate } from './end-job.ts'
 import type { LiveJob } from '../job.ts'
 import { retryWrite } from './retry-write.ts'
 
@@ -11,8 +11,11 @@ export async function pollJob (context: RunnerContext, live: LiveJob): Promise<N
   const { handle } = live
   const provider = providerOf(context, live)
   if (handle === null) return await endJob(context, live, noProvider)
-  if (context.store.clock() >= live.deadlineAt) return await giveUp(context, live, provider, handle)
-  if (provider === undefined) return await unreachable(context, live)
+  const isLate = context.store.clock() >= live.deadlineAt
+  if (isLate && live.state !== 'storing') return await giveUp(context, live, provider, handle)
+  if (provider === undefined) {
+    return isLate ? await endJob(context, live, resultLost) : await unreachable(context, live)
+  }
   if (live.cancel) return await cancel(context, live, provider, handle)
   if (live.state === 'queued' && provider.cancel !== undefined && await giveUpAbandoned(context, live)) {
     if (await cancelUpstream(context, provider, handle)) {
@@ -20,19 +23,23 @@ export async function pollJob (context: RunnerContext, live: LiveJob): Promise<N
     }
     await context.rows.keep(live.id)
   }
+  if (isReceived(live.copy)) return await storeResult(context, live, live.copy.made)
   let state: VideoState
   try {
     state = await provider.poll(handle, signalOf(context))
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error
-    return await onPollError(context, live, error)
+    return await onPollError(context, live, error, isLate)
   }
+  live.refusedSince = null
   live.failures = live.state === 'storing' ? live.failures : 0
   switch (state.state) {
     case 'succeeded': return await storeResult(context, live, state)
     case 'failed': return await endJob(context, live, jobFailedEnd(state.error))
     case 'cancelled': return await endJob(context, live, cancelledEnd('by the provider', false))
-    default: return await keepPolling(context, live, state, provider)
+    default:
+      if (isLate) return await giveUp(context, live, provider, handle)
+      return await keepPolling(context, live, state, provider)
   }
 }
 
@@ -61,18 +68,28 @@ function pauseOf ({ polling: { minMs, maxMs } }: VideoProvider, elapsedMs: numbe
   return Math.min(maxMs, Math.max(minMs, elapsedMs * 0.1)) * (0.9 + Math.random() * 0.2)
 }
 
-async function onPollError (context: RunnerContext, live: LiveJob, error: UpstreamError): Promise<Next> {
+/**
+ * A refusal may be about one request, one server of the provider, or a key that is being replaced, while the
+ * job goes on and costs: only lasting refusals end it, with an entry in suspense.
+ */
+async function onPollError (
+  context: RunnerContext, live: LiveJob, error: UpstreamError, isLate: boolean
+): Promise<Next> {
+  const { timing, log, store } = context
   const { kind, details: { status, retryAfterMs } } = error
   live.failures += 1
-  context.log.warn({ job: live.id, err: error }, 'a job cannot be polled')
-  if (kind === 'auth' || status === 401 || status === 403) {
-    // The job itself may go on, and cost.
-    return await endJob(context, live, failedEnd(error, true))
-  }
+  const isDenied = kind === 'auth' || status === 401 || status === 403
+  const isUnknown = kind === 'not_found'
+  log[isDenied ? 'error' : 'warn']({ job: live.id, err: error }, 'a job cannot be polled')
+  // The video was made, but where it is cannot be learned in time.
+  if (isLate) return await endJob(context, live, resultLost)
+  live.refusedSince = isDenied || isUnknown ? live.refusedSince ?? store.clock() : null
+  if (live.refusedSince === null) return { after: backoff(timing, live.failures, retryAfterMs) }
+  const refusedMs = store.clock() - live.refusedSince
+  if (isDenied && refusedMs >= timing.refusedMs) return await endJob(context, live, failedEnd(error, true))
   // Right after the submit, parts of the provider may not know the job yet.
-  const ageMs = context.store.clock() - (live.submittedAt ?? live.createdAt)
-  if (kind === 'not_found' && ageMs > context.timing.newMs) return await endJob(context, live, jobLost)
-  return { after: backoff(context.timing, live.failures, retryAfterMs) }
+  if (isUnknown && refusedMs >= timing.newMs) return await endJob(context, live, jobLost)
+  return { after: backoff(timing, live.failures, retryAfterMs) }
 }
 
 /** The provider is not configured; the next configuration may bring it back. */
@@ -94,7 +111,8 @@ async function cancel (
   context: RunnerContext, live: LiveJob, provider: VideoProvider, handle: string
 ): Promise<Next> {
   const stopped = provider.cancel !== undefined && await cancelUpstream(context, provider, handle)
-  return await endJob(context, live, cancelledEnd('by the operator', !stopped))
+  // A video that is being copied was made, whatever the provider says to the cancellation.
+  return await endJob(context, live, cancelledEnd('by the operator', !stopped || live.state === 'storing'))
 }
 
 /** Returns whether the provider cancelled the job. */

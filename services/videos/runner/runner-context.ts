@@ -6,7 +6,7 @@ import type { VideoProvider } from '../../providers/provider-video.ts'
 import type { Log } from '../../shared/log.ts'
 import type { CostWatch } from '../../requests/cost-watch.ts'
 import type { Store } from '../../store/store.ts'
-import type { Job } from '../job.ts'
+import type { CopyFault, Job } from '../job.ts'
 import type { JobRows } from '../rows.ts'
 
 /** Times of the runner that no operator needs to change, in ms. */
@@ -20,7 +20,11 @@ export interface Timing {
   maxBackoffMs: number
   progressMs: number
   callMs: number
+  /** The longest attempt to copy a result; and how long one that comes late is tried at least. */
   copyMs: number
+  storeMs: number
+  /** How long a provider may refuse the polls of a running job, e.g. for want of a valid key. */
+  refusedMs: number
   /** How long a finished job answers repeated requests, and how long operators see it. */
   keepMs: number
   historyMs: number
@@ -36,6 +40,8 @@ export const defaultTiming: Timing = {
   progressMs: 30_000,
   callMs: 150_000,
   copyMs: 600_000,
+  storeMs: 600_000,
+  refusedMs: 600_000,
   keepMs: 24 * 3_600_000,
   historyMs: 30 * 24 * 3_600_000,
   watchMs: 1_000
@@ -52,6 +58,8 @@ export interface RunnerContext {
   provider (provider: string): VideoProvider | undefined
   settings (): VideoSettings
   onReportedCost?: CostWatch | undefined
+  /** Receives each attempt to copy a result that failed. */
+  onCopyFailure?: ((fault: CopyFault) => void) | undefined
   timing: Timing
   log: Log
   /** Aborted when the node gives up its jobs. */

@@ -5,6 +5,7 @@ import { cancelledEnd, endJob } from './end-job.ts'
 import { isLive, toLive, type Job, type LiveJob } from '../job.ts'
 import { pollJob } from './poll.ts'
 import { createPollRate, type PollRate } from './poll-rate.ts'
+import { discardCopy } from './store-result.ts'
 import { submit } from './submit.ts'
 
 export type Runner = ReturnType<typeof createRunner>
@@ -75,11 +76,16 @@ export function createRunner (context: RunnerContext, isFenced: () => boolean, o
     return await submit(context, live)
   }
 
+  function forget (live: LiveJob): void {
+    jobs.delete(live.id)
+    discardCopy(live)
+  }
+
   function advance (live: LiveJob, next: Next): void {
     if (next === 'lost') {
-      jobs.delete(live.id)
+      forget(live)
     } else if ('ended' in next) {
-      jobs.delete(live.id)
+      forget(live)
       onEnd(next.ended)
     } else if (jobs.has(live.id)) {
       due.set(live, performance.now() + (live.cancel ? 0 : next.after))
@@ -97,7 +103,10 @@ export function createRunner (context: RunnerContext, isFenced: () => boolean, o
         return
       }
       const before = jobs.get(live.id)
-      if (before !== undefined) due.delete(before)
+      if (before !== undefined) {
+        due.delete(before)
+        discardCopy(before)
+      }
       jobs.set(live.id, live)
       due.set(live, performance.now())
       plan()
@@ -134,15 +143,21 @@ export function createRunner (context: RunnerContext, isFenced: () => boolean, o
       const submits = [...busy].filter(([{ state }]) => state === 'submitting').map(([, work]) => work)
       const waiting = [...jobs.values()].filter(live => live.state === 'submitting' && !busy.has(live))
       submits.push(...waiting.map(live => undoIntent(context, live)))
-      const limit = Promise.withResolvers<void>()
-      const timeout = setTimeout(limit.resolve, maxMs)
-      await Promise.race([Promise.all(submits), limit.promise])
-      clearTimeout(timeout)
+      await endsWithin(submits, maxMs)
     },
-    async idle (): Promise<void> {
-      await Promise.all(busy.values())
+    /** Waits up to `maxMs` for the current steps, and drops what they have not finished. */
+    async idle (maxMs: number): Promise<void> {
+      await endsWithin([...busy.values()], maxMs)
+      for (const live of jobs.values()) discardCopy(live)
     }
   }
+}
+
+async function endsWithin (works: readonly Promise<void>[], maxMs: number): Promise<void> {
+  const limit = Promise.withResolvers<void>()
+  const timeout = setTimeout(limit.resolve, maxMs)
+  await Promise.race([Promise.all(works), limit.promise])
+  clearTimeout(timeout)
 }
 
 /** Records that the job was not sent, for the node that adopts it. */

@@ -1,7 +1,8 @@
 import { UpstreamError } from '../../shared/errors.ts'
+import { MediaUnavailable } from '../../media/errors.ts'
 import type { FrameImage, VideoProvider, VideoTask } from '../../providers/provider-video.ts'
 import { backoff, type Next, type RunnerContext } from './runner-context.ts'
-import { failedEnd, endJob, noProvider, submitUnknown, withoutFrames } from './end-job.ts'
+import { failedEnd, endJob, noProvider, pictureNotStored, submitUnknown, tooLate, withoutFrames, type End } from './end-job.ts'
 import type { JobCandidate, Job, LiveJob } from '../job.ts'
 import { retryWrite } from './retry-write.ts'
 import { toFrameImage } from './frame-images.ts'
@@ -19,6 +20,9 @@ export async function submit (context: RunnerContext, live: LiveJob): Promise<Ne
   const candidate = live.candidates[live.candidate]
   const provider = candidate && context.provider(candidate.provider)
   if (candidate === undefined || provider === undefined) return await nextCandidate(context, live, null)
+  // Nothing was sent.
+  const isLate = !live.inDoubt && context.store.clock() >= live.deadlineAt
+  if (isLate) return await endJob(context, live, { ...tooLate, mayBeCharged: false })
   const job = await context.rows.get(live.id)
   if (job === undefined) return 'lost'
   if (live.inDoubt) {
@@ -83,12 +87,17 @@ async function nextCandidate (
   const next = live.candidate + 1
   const isLast = next >= live.candidates.length
   if (isLast && (error === null || !mayPass(error) || live.failures >= maxSubmits)) {
-    return await endJob(context, live, error === null ? noProvider : failedEnd(error))
+    return await endJob(context, live, endFor(error))
   }
   live.candidate = isLast ? 0 : next
   const change = { candidate: live.candidate, attempts: 0 }
   if (!await retryWrite(context, live.id, () => context.rows.change(live, change))) return 'lost'
   return { after: isLast ? backoff(context.timing, live.failures, error?.details.retryAfterMs) : 0 }
+}
+
+function endFor (error: UpstreamError | null): End {
+  if (error === null) return noProvider
+  return error.details.cause instanceof MediaUnavailable ? pictureNotStored : failedEnd(error)
 }
 
 /** Whether a failure may pass within seconds. The client hears of longer ones, and may retry itself. */

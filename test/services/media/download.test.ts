@@ -187,7 +187,7 @@ t.test('enforces the size limit, with and without a content length', async t => 
   })
   const download = downloaderFor(t)
   for (const path of ['declared', 'endless']) {
-    const failed = { name: 'UpstreamError', kind: 'bad_reply', message: 'The file is larger than 10000 bytes.' }
+    const failed = { name: 'UpstreamError', kind: 'too_large', message: 'The file is larger than 10000 bytes.' }
     await t.rejects(fetchWith(download, `https://cdn.example:${site.port}/${path}`), failed, path)
   }
   await t.rejects(fetchWith(download, `https://cdn.example:${site.port}/packed`), { name: 'UpstreamError', kind: 'bad_reply' })

@@ -34,6 +34,7 @@ const job: Job = {
   cancel: false,
   videos: [video],
   failure: null,
+  copyError: null,
   createdAt: 1_700_000_000_999,
   submittedAt: null,
   finishedAt: null,

@@ -14,7 +14,8 @@ import { checkLedger } from '../../../services/ledger/check.ts'
 import { createDeployments } from '../../../services/deployments/deployments.ts'
 import { createLedger } from '../../../services/ledger/create.ts'
 import type { Ledger } from '../../../services/ledger/ledger.ts'
-import type { MediaStore, StoredMedia } from '../../../services/media/media.ts'
+import { MediaUnavailable } from '../../../services/media/errors.ts'
+import type { Download, MediaStore, StoredMedia } from '../../../services/media/media.ts'
 import type { VideoProvider } from '../../../services/providers/provider-video.ts'
 import type { Store } from '../../../services/store/store.ts'
 import { createTrace } from '../../../services/requests/trace.ts'
@@ -22,7 +23,8 @@ import { readRetryOptions } from '../../../services/requests/request-headers.ts'
 import type { Timing } from '../../../services/videos/runner/runner-context.ts'
 import { createVideoService } from '../../../services/videos/create.ts'
 import type { VideoService } from '../../../services/videos/create.ts'
-import type { Job } from '../../../services/videos/job.ts'
+import { twoSeconds } from './provider.ts'
+import type { CopyFault, Job } from '../../../services/videos/job.ts'
 import { columns, toJob, type JobRow } from '../../../services/videos/job-row.ts'
 import { modelFromCatalogue } from '../../../services/catalogue/models.ts'
 
@@ -54,42 +56,56 @@ interface StudioOptions {
   timing?: Partial<Timing>
   model?: Partial<ModelConfig>
   media?: MediaStore
+  download?: Download
+  onCopyFailure?: (fault: CopyFault) => void
+  closeMs?: number
+}
+
+interface MemoryMedia extends MediaStore {
+  stored: Map<string, Buffer>
+  /** How many of the next attempts to store fail, as a full disk does; and all those ever made. */
+  failures: number
+  attempts: number
+  /** Received and neither stored nor discarded. */
+  pending: number
 }
 
 /** Videos in memory. */
-export function createMedia (): MediaStore & { stored: Map<string, Buffer>, failures: number } {
-  const stored = new Map<string, Buffer>()
+export function createMedia (): MemoryMedia {
   const rows = new Map<string, StoredMedia>()
-  const media = {
-    stored,
+  const media: MemoryMedia = {
+    stored: new Map(),
     failures: 0,
-    async put (body: AsyncIterable<Uint8Array> | Uint8Array) {
-      if (media.failures > 0) {
-        media.failures--
-        throw new Error('the disk is full')
+    attempts: 0,
+    pending: 0,
+    async receive (body) {
+      const bytes = Buffer.concat(body instanceof Uint8Array ? [body] : await Array.fromAsync(body))
+      let isPending = true
+      media.pending++
+      const end = (): void => {
+        if (isPending) media.pending--
+        isPending = false
       }
-      const pieces: Uint8Array[] = []
-      if (body instanceof Uint8Array) pieces.push(body)
-      else for await (const piece of body) pieces.push(piece)
-      const bytes = Buffer.concat(pieces)
-      const id = `media_${stored.size}`
-      const row = {
-        id,
-        mime: 'video/mp4',
-        extension: 'mp4',
-        bytes: bytes.length,
-        width: null,
-        height: null,
-        createdAt: Date.now(),
-        expiresAt: Date.now() + 86_400_000
+      return {
+        async store () {
+          media.attempts++
+          if (media.failures-- > 0) throw new MediaUnavailable(new Error('ENOSPC: no space left on device, write'))
+          media.failures = 0
+          end()
+          const id = `media_${media.stored.size}`
+          const times = { createdAt: Date.now(), expiresAt: Date.now() + 86_400_000 }
+          const row = { id, mime: 'video/mp4', extension: 'mp4', bytes: bytes.length, width: null, height: null, ...times }
+          media.stored.set(id, bytes)
+          rows.set(id, row)
+          return row
+        },
+        discard: async () => end()
       }
-      stored.set(id, bytes)
-      rows.set(id, row)
-      return row
     },
+    put: async (body, options) => await (await media.receive(body, options)).store(),
     get: async (id: string) => rows.get(id),
     read: async ({ id }: StoredMedia, range = { start: 0, end: Infinity }) =>
-      (async function * () { yield stored.get(id)!.subarray(range.start, range.end + 1) })(),
+      (async function * () { yield media.stored.get(id)!.subarray(range.start, range.end + 1) })(),
     url: ({ id }: StoredMedia, base: string) => `${base}/media/${id}.mp4?sig=x`
   }
   return media
@@ -134,7 +150,7 @@ export async function startStudio (t: Test, store: Store, options: StudioOptions
     store,
     ledger,
     media,
-    download: async () => (async function * () {})(),
+    download: options.download ?? (async () => (async function * () { yield twoSeconds })()),
     models: { resolveVideos: id => id === 'film' ? [{ model, deployments }] : [] },
     catalogue: {
       resolve: id => id === 'film' ? { model, deployments } : undefined,
@@ -143,6 +159,8 @@ export async function startStudio (t: Test, store: Store, options: StudioOptions
     },
     settings: () => settings,
     log,
+    ...options.onCopyFailure !== undefined && { onCopyFailure: options.onCopyFailure },
+    ...options.closeMs !== undefined && { closeMs: options.closeMs },
     timing: {
       doubtMs: 20, backoffMs: 5, maxBackoffMs: 50, progressMs: 0, watchMs: 20, newMs: 100, ...options.timing
     }
