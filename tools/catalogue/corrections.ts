@@ -1,5 +1,6 @@
 import { hourCachePico } from '../../services/billing/token-price.ts'
 import { anthropicTraitsOf } from '../../services/providers/anthropic/model-traits.ts'
+import { isRetired } from './retired.ts'
 import type { CatalogueFile, CataloguePrice, CatalogueRow, CatalogueTier, Feature } from '../../services/catalogue/catalogue-file.ts'
 
 /** What the source says of a model and the provider's API does not do, or the other way round. */
@@ -35,10 +36,14 @@ const corrections: readonly Correction[] = [
 
 type Providers = CatalogueFile['providers']
 
-/** The rows with corrections, and with what the adapter for Anthropic makes of each Claude model. */
+/**
+ * The rows with corrections, and with what the adapter for Anthropic makes of each Claude model, but without
+ * the models that are shut down.
+ */
 export function corrected (providers: Providers): Providers {
   return Object.fromEntries(Object.entries(providers).map(([provider, rows]) => {
-    const named = Object.entries(rows).map(([name, row]) => [name, correctedRow(provider, name, row)])
+    const served = Object.entries(rows).filter(([name]) => !isRetired(provider, name))
+    const named = served.map(([name, row]) => [name, correctedRow(provider, name, row)])
     return [provider, Object.fromEntries(named)]
   }))
 }

@@ -104,14 +104,15 @@ t.test('without a price nothing is sold, and what is free says so', async t => {
 t.test('the hold covers every published price of the catalogue\'s models', async t => {
   // USD per image at OpenAI: size, quality, price.
   const published: [string, string, string, number][] = [
-    ['gpt-image-1', '1024x1024', 'low', 0.011], ['gpt-image-1', '1024x1536', 'low', 0.016],
-    ['gpt-image-1', '1024x1024', 'medium', 0.042], ['gpt-image-1', '1536x1024', 'medium', 0.063],
-    ['gpt-image-1', '1024x1024', 'high', 0.167], ['gpt-image-1', '1536x1024', 'high', 0.25],
+    ['azure/gpt-image-1', '1024x1024', 'low', 0.011], ['azure/gpt-image-1', '1024x1536', 'low', 0.016],
+    ['azure/gpt-image-1', '1024x1024', 'medium', 0.042], ['azure/gpt-image-1', '1536x1024', 'medium', 0.063],
+    ['azure/gpt-image-1', '1024x1024', 'high', 0.167], ['azure/gpt-image-1', '1536x1024', 'high', 0.25],
     ['gpt-image-1.5', '1536x1024', 'high', 0.2], ['gpt-image-1-mini', '1024x1536', 'high', 0.052],
     ['gpt-image-2', '1024x1024', 'high', 0.211], ['gpt-image-2', '1024x1024', 'medium', 0.053]
   ]
   for (const [name, size, quality, usd] of published) {
-    const model = catalogueModel('openai', name)
+    const [provider, upstream = ''] = name.includes('/') ? name.split('/') : ['openai', name]
+    const model = catalogueModel(provider ?? '', upstream)
     const { maxNano } = quoteOf(model?.price ?? null, model?.images ?? {}, { size, quality })
     t.ok(maxNano >= usd * 0.98e9, `${name} ${size} ${quality} holds ${maxNano}`)
   }

@@ -40,7 +40,7 @@ t.test('prices are integers, and those of tokens come in pairs', async t => {
 t.test('well-known models are listed by each provider\'s name for them', async t => {
   t.match(catalogueModel('bfl', 'flux-2-pro'), { kind: 'image', price: null, images: { defaultSize: '1024x1024' } })
   t.match(catalogueModel('openai', 'gpt-image-1-mini-2025-10-06')?.price, { inputPico: 2_000_000, outputPico: 8_000_000 })
-  t.match(catalogueModel('openrouter', 'google/gemini-3-pro-image-preview'), {
+  t.match(catalogueModel('openrouter', 'google/gemini-3-pro-image'), {
     price: { outputPico: 120_000_000 }, images: { textOutputPico: 12_000_000 }
   }, 'image tokens have another price than the text tokens in models.json')
   for (const name of ['google/gemini-3.1-flash-lite-image', 'openai/gpt-5-image']) {
