@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../../shared/json.ts'
 import { createVideoClient, type VideoClient } from '../video-jobs/client.ts'
 import { readErrorDetail, objectField, textOrNull, type ProviderErrorDetail } from '../video-jobs/errors.ts'
-import { aspectRatioFor, withoutNulls, frameBytes, resolutionFor } from '../video-jobs/fields.ts'
+import { aspectRatioFor, withoutNulls, frameBytes, refuseWish, resolutionFor, secondsAmong } from '../video-jobs/fields.ts'
 import type { FrameImage, VideoFile, VideoProvider, VideoTask } from '../provider-video.ts'
 import type { Upstream } from '../provider.ts'
 import { createVideoProvider } from '../video-jobs/dialect.ts'
@@ -24,18 +24,20 @@ const codes = {
   16: 'auth'
 } as const
 
+const resolutions = ['720p', '1080p', '4k'] as const
+
 /**
- * Google's Veo through the Gemini API: a long-running operation. Images are sent as bytes; the video is
- * fetched with the key, which is sent to the provider's own origin only. Of audio
- * the Gemini API has no field: models from Veo 3 on always make it. Source: npm @google/genai 3.1.0 and
- * @ai-sdk/google 4.0.121, 23 Nov 2026.
+ * Google's Veo as the Gemini API had it until October 2026, for proxies that still speak it: a long-running
+ * operation. Images are sent as bytes; the video is fetched with the key, which is sent to the provider's own
+ * origin only. Of audio there is no field: every video has it. Source: npm @google/genai 2 and @ai-sdk/google
+ * 4.0.121; ai.google.dev/gemini-api/docs/deprecations, 23 Nov 2026.
  */
 export function createVeoVideos (upstream: Upstream): VideoProvider {
   const api = createVideoClient(upstream, { auth: apiKey => ({ 'x-goog-api-key': apiKey }), codes })
   return createVideoProvider(api, {
     polling: { minMs: 5_000 },
     frameFormat: 'bytes',
-    choices: model => ({ seconds: 8, size: '1280x720', sound: isSilent(model) ? 'never' : 'always' }),
+    choices: () => ({ seconds: 8, size: '1280x720', sound: 'always' }),
     submit: task => ({
       path: `/models/${encodeURIComponent(task.model)}:predictLongRunning`,
       body: {
@@ -45,8 +47,8 @@ export function createVeoVideos (upstream: Upstream): VideoProvider {
         parameters: withoutNulls({
           sampleCount: 1,
           aspectRatio: aspectRatioFor(task, ['16:9', '9:16']),
-          resolution: resolutionOf(task),
-          durationSeconds: task.seconds,
+          resolution: resolutionFor(task, resolutions),
+          durationSeconds: lengthOf(task),
           seed: task.seed
         })
       }
@@ -66,13 +68,11 @@ export function createVeoVideos (upstream: Upstream): VideoProvider {
   })
 }
 
-const isSilent = (model: string): boolean => model.startsWith('veo-2')
-
-/** Veo 2 makes 720p only, and has no field for it. */
-function resolutionOf (task: VideoTask) {
-  if (!isSilent(task.model)) return resolutionFor(task, ['720p', '1080p', '4k'])
-  resolutionFor(task, ['720p'])
-  return null
+/** Source: ai.google.dev/gemini-api/docs/video, parameters, 23 Nov 2026. */
+function lengthOf (task: VideoTask): number {
+  const seconds = secondsAmong(task, [4, 6, 8])
+  if (seconds === 8 || resolutionFor(task, resolutions) === '720p') return seconds
+  return refuseWish('video.seconds', 'makes videos of more than 720p in 8 seconds only')
 }
 
 function imageOf (picture: FrameImage | null) {
@@ -87,11 +87,15 @@ function addressesIn ({ generatedSamples: samples }: JsonObject): string[] {
     .map(String)
 }
 
-/** Files are fetched from the configured base URL, whatever host the answer names. */
+/**
+ * Files are fetched from the configured base URL, whatever host the answer names. Google redirects to
+ * `/download/v1beta/files/…` of the same host, where the key is needed too. Source: maximhq/bifrost, pull
+ * request 3037.
+ */
 async function fileAt (uri: string, api: VideoClient, signal: AbortSignal): Promise<VideoFile> {
-  const { pathname } = new URL(uri)
+  const { pathname, origin } = new URL(uri)
   const [, file] = /\/(files\/[\w-]+):download$/.exec(pathname) ?? []
-  return file === undefined ? { url: uri } : await api.openFile(`/${file}:download?alt=media`, signal)
+  return file === undefined ? { url: uri } : await api.openFile(`/${file}:download?alt=media`, signal, origin)
 }
 
 /** Why an operation is done without a video. */

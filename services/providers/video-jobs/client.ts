@@ -37,10 +37,12 @@ export function createVideoClient (upstream: Upstream, options: VideoClientOptio
   const { apiKey, headers, connection } = upstream
   const { auth = bearerAuth, codes = {}, errorIn } = options
 
-  async function send ({ headers: own, ...request }: Omit<UpstreamRequest, 'headers'> & Partial<UpstreamRequest>) {
+  async function send (
+    { headers: own, ...request }: Omit<UpstreamRequest, 'headers'> & Partial<UpstreamRequest>, at = connection
+  ) {
     const key = apiKey === null ? {} : auth(apiKey)
     const all = { accept: 'application/json', ...key, ...options.headers, ...headers, ...own }
-    return await connection.send({ ...request, headers: all })
+    return await at.send({ ...request, headers: all })
   }
 
   const redact = (message: string): string => secretsIn(apiKey).reduce(masked, message)
@@ -100,19 +102,30 @@ export function createVideoClient (upstream: Upstream, options: VideoClientOptio
       if (!isSuccess(exchange) && !alreadyEnded.has(exchange.status)) throw await readError(exchange)
       await exchange.read(limits.errorBytes)
     },
-    /** A video that needs the API key. A redirect is returned as a public URL, without the key. */
-    async openFile (path: string, signal: AbortSignal): Promise<VideoFile> {
-      const open = async (signal: AbortSignal, headers: Record<string, string> = {}) =>
-        await send({ method: 'GET', path, headers: { accept: '*/*', ...headers }, signal })
-      // Request one byte, to learn whether the provider redirects.
-      const exchange = await open(signal, { range: 'bytes=0-0' })
-      const { location } = exchange.headers
-      if (isRedirect(exchange) && typeof location === 'string' && URL.canParse(location)) {
+    /**
+     * A video that needs the API key, at a path of the base URL. The key follows redirects within the
+     * provider's own origin, which is that of the base URL, and `own` where an answer names another; a
+     * redirect to elsewhere is returned as a public URL, without the key.
+     */
+    async openFile (path: string, signal: AbortSignal, own?: string): Promise<VideoFile> {
+      const base = new URL(upstream.baseUrl)
+      let place = { at: connection, path }
+      let address = upstream.baseUrl + path
+      const open = async (signal: AbortSignal, headers: Record<string, string> = {}) => await send({
+        method: 'GET', path: place.path, headers: { accept: '*/*', ...headers }, signal
+      }, place.at)
+      for (let redirects = 0; ; redirects++) {
+        // Request one byte, to learn whether the provider redirects.
+        const exchange = await open(signal, { range: 'bytes=0-0' })
+        const next = redirectOf(exchange, address)
+        if (next === null && !isSuccess(exchange)) throw await readError(exchange)
         exchange.cancel()
-        return { url: location }
+        if (next === null) break
+        if (next.origin !== base.origin && next.origin !== own) return { url: next.href }
+        if (redirects === maxRedirects) throw badReply('redirects in a circle')
+        address = next.href
+        place = { at: upstream.connect(base.origin), path: next.pathname + next.search }
       }
-      if (!isSuccess(exchange)) throw await readError(exchange)
-      exchange.cancel()
       return {
         async open (signal) {
           const video = await open(signal)
@@ -124,10 +137,16 @@ export function createVideoClient (upstream: Upstream, options: VideoClientOptio
   }
 }
 
+const maxRedirects = 5
+
+/** Where a response redirects to; null if it does not. */
+function redirectOf ({ status, headers: { location } }: Exchange, address: string): URL | null {
+  return status >= 300 && status < 400 && typeof location === 'string' ? URL.parse(location, address) : null
+}
+
 /** The key, and both halves of an `<access key>:<secret key>` pair. */
 function secretsIn (apiKey: string | null): string[] {
   return apiKey === null ? [] : [apiKey, ...apiKey.split(':')].filter(secret => secret !== '')
 }
 
 const isSuccess = ({ status }: Exchange): boolean => status >= 200 && status < 300
-const isRedirect = ({ status }: Exchange): boolean => status >= 300 && status < 400

@@ -42,6 +42,10 @@ export interface FakeVideoApi {
   cancel?: { method: string, path: RegExp, answer?: FakeResponse }
   /** Path of a video that needs the API key; captures the id. */
   content?: RegExp
+  /** Such a video is redirected to this prefix before its path, where the key is needed again. */
+  movedTo?: string
+  /** The provider's own origin, which its answers name; default: that of the server. */
+  origin?: string
   errorResponse (why: RejectionReason, message: string): FakeResponse
   /** The states the provider reports. */
   states: readonly JobState[]

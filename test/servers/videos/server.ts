@@ -118,13 +118,20 @@ export async function startVideoServer (
       response.end(video)
       return
     }
-    if (!url.startsWith(`${api.base}/`)) faults.push(`path ${url}`)
-    const path = url.slice(api.base.length)
+    const isMoved = api.movedTo !== undefined && url.startsWith(api.movedTo)
+    const base = isMoved ? `${api.movedTo}${api.base}` : api.base
+    if (!url.startsWith(`${base}/`)) faults.push(`path ${url}`)
+    const path = url.slice(base.length)
     const body = bytes.length === 0 ? {} : JSON.parse(bytes.toString())
     const received = { kind: kindOf(method, path), method, path, headers, body }
     requests.push(received)
     const script = scripts.get(received.kind)?.shift()
     if (script !== undefined) return await script(response, received)
+    if (received.kind === 'content' && api.movedTo !== undefined && !isMoved && api.isAuthorized(headers)) {
+      const location = `${api.origin ?? `http://${headers.host}`}${api.movedTo}${url}`
+      response.writeHead(302, { location }).end()
+      return
+    }
     const answer = responseTo(received)
     if (Buffer.isBuffer(answer)) response.writeHead(200, { 'content-type': 'video/mp4' }).end(answer)
     else reply(answer)(response, received)

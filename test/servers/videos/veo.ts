@@ -12,7 +12,10 @@ const statuses = {
   unknown: [404, 'NOT_FOUND']
 } as const
 
-/** Veo in the Gemini API: npm @ai-sdk/google 4. The file is named at Google's own host, and needs the key. */
+/**
+ * Veo in the Gemini API: npm @ai-sdk/google 4. The file is named at Google's own host, needs the key, and is
+ * redirected within that host.
+ */
 export const veo: FakeVideoApi = {
   protocol: 'veo',
   base: '/v1beta',
@@ -57,6 +60,8 @@ export const veo: FakeVideoApi = {
       })
     }
   }),
+  movedTo: '/download',
+  origin: 'https://generativelanguage.googleapis.com',
   content: /^\/files\/([^/]+):download\?alt=media$/,
   errorResponse (why, message) {
     const [code, status] = statuses[why]
