@@ -16,7 +16,7 @@ export interface RetrySchedule<C> {
   /** Rules a candidate out for this request. */
   drop (candidate: C): void
   /** Whether a retry-after was waited out in vain. */
-  readonly hasWaited: boolean
+  hasWaited (): boolean
 }
 
 export interface ScheduledTry<C> {
@@ -110,6 +110,7 @@ export function createRetrySchedule<C extends Candidate> (
     return best
   }
 
+  // No getters: an object literal with one has a hidden class of its own, which keeps its request in memory.
   return {
     next (nowMs) {
       const callable = fresh(nowMs) ?? soonest(nowMs, false)
@@ -162,7 +163,7 @@ export function createRetrySchedule<C extends Candidate> (
       if (entry !== undefined) entry.isOut = true
     },
 
-    get hasWaited () { return entries.some(({ delays }) => delays > 1) }
+    hasWaited: () => entries.some(({ delays }) => delays > 1)
   }
 
   function backoffMs (tries: number): number {

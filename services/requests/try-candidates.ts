@@ -121,7 +121,7 @@ function failureOf<C extends Candidate> (
 ): Error {
   const telling = mostTelling(state.failures)
   if (telling === undefined) return unavailable(plan.asked.map(({ health }) => health))
-  const hasWaited = schedule.hasWaited || (clientRetries ?? 0) > 0
+  const hasWaited = schedule.hasWaited() || (clientRetries ?? 0) > 0
   return hasWaited && telling.details.retryAfterMs !== undefined ? afterWaiting(telling) : telling
 }
 
