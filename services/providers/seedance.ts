@@ -1,7 +1,10 @@
+import type { JsonObject } from '../shared/json.ts'
 import { createVideoClient } from './video-jobs/client.ts'
 import { readErrorDetail, objectField } from './video-jobs/errors.ts'
-import { aspectRatioFor, commonAspectRatios, contentParts, resolutionFor, withoutNulls } from './video-jobs/fields.ts'
-import type { VideoProvider } from './provider-video.ts'
+import {
+  aspectRatioFor, commonAspectRatios, contentParts, refuseLastFrame, resolutionFor, withoutNulls
+} from './video-jobs/fields.ts'
+import type { VideoProvider, VideoTask } from './provider-video.ts'
 import type { Upstream } from './provider.ts'
 import { createVideoProvider } from './video-jobs/dialect.ts'
 
@@ -22,22 +25,7 @@ export function createSeedanceVideos (upstream: Upstream): VideoProvider {
       size: /-1-0-pro/.test(model) ? '1920x1080' : '1280x720',
       sound: isSilent(model) ? 'never' : 'stated'
     }),
-    submit: task => ({
-      path: tasks,
-      body: withoutNulls({
-        model: task.model,
-        content: contentParts(task),
-        ratio: aspectRatioFor(task, commonAspectRatios),
-        resolution: resolutionFor(task, /-2-0-fast/.test(task.model) ? ['480p', '720p'] : ['480p', '720p', '1080p']),
-        duration: task.seconds,
-        seed: task.seed,
-        generate_audio: isSilent(task.model) ? null : task.audio,
-        // `flex` is half the price and takes hours; drafts are cheaper, in 480p.
-        service_tier: 'default',
-        draft: task.model.includes('seedance-1-5') ? false : null,
-        watermark: false
-      })
-    }),
+    submit: task => ({ path: tasks, body: bodyOf(task) }),
     pollPath: handle => `${tasks}/${handle}`,
     read: answer => ({
       // An error without a status is an error of the poll, not of the task.
@@ -47,6 +35,24 @@ export function createSeedanceVideos (upstream: Upstream): VideoProvider {
       error: readErrorDetail(answer.error)
     }),
     cancel: handle => ({ method: 'DELETE', path: `${tasks}/${handle}` })
+  })
+}
+
+function bodyOf (task: VideoTask): JsonObject {
+  const { model } = task
+  if (model.includes('-1-0-pro-fast')) refuseLastFrame(task)
+  return withoutNulls({
+    model,
+    content: contentParts(task),
+    ratio: aspectRatioFor(task, commonAspectRatios),
+    resolution: resolutionFor(task, model.includes('-2-0-fast') ? ['480p', '720p'] : ['480p', '720p', '1080p']),
+    duration: task.seconds,
+    seed: task.seed,
+    generate_audio: isSilent(model) ? null : task.audio,
+    // `flex` is half the price and takes hours; drafts are cheaper, in 480p.
+    service_tier: 'default',
+    draft: model.includes('seedance-1-5') ? false : null,
+    watermark: false
   })
 }
 

@@ -11,7 +11,7 @@ import { together } from '../../../servers/videos/together.ts'
 import { wan } from '../../../servers/videos/wan.ts'
 import { xai } from '../../../servers/videos/xai.ts'
 import { connect, signal, taskFor } from './helper.ts'
-import { mismatch, wireFixture } from './wire.ts'
+import { checkWire, mismatch, wireFixture, type Form, type WireSchema } from './wire.ts'
 
 const first = { url: 'https://images.example/first.png' }
 const last = { url: 'https://images.example/last.png' }
@@ -47,6 +47,17 @@ interface Contract {
   added?: readonly string[]
 }
 
+/** The schema of the requests for a model with pictures as in `form`; null: it takes none such. */
+function schemaOf ({ types, models }: Contract, model: string, form: Form): WireSchema | null {
+  const { request = {} } = wireFixture(types)
+  const refused = models[model] ?? []
+  const wish = form === 'text' ? 'text' : form === 'picture' ? 'picture' : 'two pictures'
+  if (refused.includes(wish)) return null
+  const alternatives: readonly WireSchema[] = request.oneOf ?? [request]
+  const [schema = {}] = alternatives.filter(({ properties }) => new RegExp(properties.model.pattern ?? '').test(model))
+  return schema
+}
+
 const frames = ['picture', 'picture, ratio', 'picture without text', 'two pictures'] as const
 
 const contracts: readonly Contract[] = [
@@ -57,7 +68,13 @@ const contracts: readonly Contract[] = [
     states: {
       queued: 'queued', running: 'running', succeeded: 'succeeded', failed: 'failed', cancelled: 'cancelled', expired: 'failed'
     },
-    models: { 'dreamina-seedance-2-0-260128': [], 'seedance-1-5-pro-251215': [], 'seedance-1-0-pro-fast-251015': [] }
+    models: {
+      'dreamina-seedance-2-0-260128': [],
+      'dreamina-seedance-2-0-fast-260128': [],
+      'seedance-1-5-pro-251215': [],
+      'seedance-1-0-pro-250528': [],
+      'seedance-1-0-pro-fast-251015': ['two pictures']
+    }
   },
   {
     api: wan,
@@ -174,3 +191,28 @@ for (const { api, types, status, states, models, added = [] } of contracts) {
 }
 
 const jobIn = (state: JobState): Job => ({ id: 'job-1', state, body: {}, path: '', createdAt: 0 })
+
+const fields = { seconds: 'duration', seed: 'seed', sound: 'generate_audio', text: 'prompt' }
+const wires = [
+  { api: seedance, fields: { ...fields, sizes: ['resolution', 'ratio'] } },
+  { api: xai, fields: { ...fields, sizes: ['resolution', 'aspect_ratio'] } },
+  {
+    api: wan,
+    fields: {
+      seconds: 'parameters.duration',
+      seed: 'parameters.seed',
+      sound: 'parameters.audio',
+      sizes: ['parameters.resolution', 'parameters.ratio'],
+      text: 'input.prompt'
+    }
+  }
+]
+
+for (const wire of wires) {
+  const contract = contracts.find(({ api }) => api === wire.api)
+  if (contract === undefined) throw new Error('no contract')
+  t.test(`${contract.types}: every value that the SDK lists can be asked for`, async t => {
+    const request = (model: string, form: Form) => schemaOf(contract, model, form)
+    await checkWire(t, { ...wire, models: Object.keys(contract.models), request })
+  })
+}
