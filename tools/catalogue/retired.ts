@@ -32,6 +32,12 @@ export const retiredModels: readonly Retired[] = [
     models: /^imagen-4\.0-(fast-|ultra-)?generate-001$/,
     day: '2026-08-17',
     source: 'ai.google.dev/gemini-api/docs/changelog, 15 Jun 2026'
+  },
+  {
+    provider: 'gemini',
+    models: /^veo-(2\.0|3\.0|3\.0-fast)-generate-001$/,
+    day: '2026-06-30',
+    source: 'ai.google.dev/gemini-api/docs/changelog, 15 Jun 2026'
   }
 ]
 
