@@ -23,9 +23,12 @@ export const proxies: Readonly<Record<string, StartProxy>> = {
 
 /**
  * Starts nginx with the settings of `deploy/` in front of nodes on these ports; null if it is not installed.
- * Every response names the node in `x-node`, as `127.0.0.1:<port>`.
+ * Every response names the node in `x-node`, as `127.0.0.1:<port>`. `version` is the HTTP version that it
+ * speaks to them.
  */
-export async function startNginxBefore (t: Teardown, nodes: readonly number[]): Promise<number | null> {
+export async function startNginxBefore (
+  t: Teardown, nodes: readonly number[], version: '1.0' | '1.1' = '1.1'
+): Promise<number | null> {
   if (!isInstalled('nginx', '-v')) return null
   const [folder, port] = [await temporaryFolder(t), await freePort()]
   const settings = await readFile(join(import.meta.dirname, '..', 'deploy', 'nginx.conf'), 'utf8')
@@ -33,6 +36,7 @@ export async function startNginxBefore (t: Teardown, nodes: readonly number[]): 
     .replace('pid /tmp/nginx.pid;', `daemon off; master_process off; pid ${folder}/pid; error_log stderr crit;`)
     .replace('access_log off;', `access_log off; add_header x-node $upstream_addr always; ${pathsIn(folder)}`)
     .replace('listen 8080;', `listen 127.0.0.1:${port};`)
+    .replace('proxy_http_version 1.1;', `proxy_http_version ${version};`)
   await writeFile(join(folder, 'nginx.conf'), text)
   await run(t, 'nginx', ['-p', folder, '-c', join(folder, 'nginx.conf'), '-e', 'stderr'], port)
   return port
