@@ -1,4 +1,5 @@
 import fp from 'fastify-plugin'
+import { createGenerations } from '../../services/images/generations.ts'
 import { createImages, type Images } from '../../services/images/images.ts'
 import { usdFromNano } from '../../services/shared/money.ts'
 
@@ -15,11 +16,18 @@ export default fp(async app => {
   app.metrics.counter({
     name: 'late_images_cost_usd_total', help: 'Cost of images whose client had disconnected, in US dollars.'
   }, () => lateNano / 1e9)
+  const generations = createGenerations({
+    store: app.store,
+    node: app.ledger.node,
+    takeoverMs: app.models.config().video.takeoverAfterMs,
+    onError: error => app.log.error(error, 'a generation of images could not be written')
+  })
   const images = createImages({
     ...app.requests,
     config: app.models.config,
     media: app.media,
     download: app.download,
+    generations,
     onLost: error => app.log.error(error, 'an image could not be stored'),
     onLate: ({ model, provider, images, costNano }, id) => {
       lateNano += costNano ?? 0
@@ -29,4 +37,4 @@ export default fp(async app => {
   app.decorate('images', images)
   // Before the connections and the ledger are closed.
   app.addHook('onClose', async () => { await images.close() })
-}, { name: 'images', dependencies: ['requests', 'models', 'media', 'providers', 'metrics'] })
+}, { name: 'images', dependencies: ['requests', 'models', 'media', 'providers', 'metrics', 'store', 'ledger'] })

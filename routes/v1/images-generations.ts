@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { errorResponses } from '../../schemas/openai/error.ts'
 import { ImageGenerationRequest, ImagesResponse } from '../../schemas/openai/images-generations.ts'
+import { readRetryOptions } from '../../services/requests/request-headers.ts'
 
 /** `POST /images/generations`: one to ten images, as addresses that need no key or as base64. */
 const imagesGenerations: FastifyPluginAsyncTypebox = async app => {
@@ -13,7 +14,8 @@ const imagesGenerations: FastifyPluginAsyncTypebox = async app => {
       response: { 200: ImagesResponse, ...errorResponses }
     }
   }, async (request, reply) => {
-    await app.images.generate({ ...reply.incoming(), baseUrl: request.baseUrl() })
+    const options = readRetryOptions(request.headers)
+    await app.images.generate({ ...reply.incoming(), ...options, baseUrl: request.baseUrl() })
     return reply
   })
 }

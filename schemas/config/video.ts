@@ -50,7 +50,7 @@ export type VideoAbilities = Known<Parsed<typeof VideoEntry>, 'audio' | 'lastFra
 
 /** The block `video`: how video requests are kept open, and how jobs are run. */
 export const VideoBlock = Type.Object({
-  heartbeat: flag('Whether a waiting client is sent 200 and whitespace. Without it the response has its exact ' +
+  heartbeat: flag('Whether a waiting client is sent 200 and whitespace, for videos and images. Without it the response has its exact ' +
     'status, but every idle timeout on the way must be raised.', true),
   heartbeat_after_ms: milliseconds('Time before 200 is sent; an error until then has its own status.', 20_000),
   heartbeat_every_ms: milliseconds('Interval of the whitespace.', 15_000),

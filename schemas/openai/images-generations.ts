@@ -1,5 +1,6 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Nullable, StringEnum } from '../shared/combinators.ts'
+import { ErrorDetails } from './error.ts'
 
 /**
  * Body of `POST /v1/images/generations`. Source: OpenAI specification, `CreateImageRequest`; `model` is
@@ -40,11 +41,12 @@ const ImageUsage = Type.Object({
 /** Answer of `POST /v1/images/generations`. Source: OpenAI specification, `ImagesResponse`. */
 export const ImagesResponse = Type.Object({
   created: Type.Integer({ description: 'Unix seconds.' }),
-  data: Type.Array(Image, { minItems: 1 }),
+  data: Type.Array(Image, { description: 'Empty only beside `error`.' }),
   background: Type.Optional(StringEnum(['transparent', 'opaque'])),
   output_format: Type.Optional(StringEnum(['png', 'webp', 'jpeg'])),
   size: Type.Optional(StringEnum(['1024x1024', '1024x1536', '1536x1024'])),
   quality: Type.Optional(StringEnum(['low', 'medium', 'high', 'xhigh', 'max'])),
-  usage: Type.Optional(ImageUsage)
+  usage: Type.Optional(ImageUsage),
+  error: Type.Optional(ErrorDetails)
 })
 export type ImagesResponse = Static<typeof ImagesResponse>

@@ -6,7 +6,7 @@ import type { StoredImage } from './store-images.ts'
 /** The response body: addresses of the stored images, or their bytes. */
 export async function imagesResponse (
   { request, baseUrl }: { request: ImageGenerationRequest, baseUrl: string },
-  answer: ImageAnswer, stored: readonly StoredImage[], media: MediaStore
+  answer: Pick<ImageAnswer, 'chosen' | 'usage'>, stored: readonly StoredImage[], media: MediaStore
 ): Promise<ImagesResponse> {
   const wantsBytes = request.response_format === 'b64_json'
   const data = await Promise.all(stored.map(async image => ({

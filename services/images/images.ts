@@ -2,18 +2,26 @@ import type { ImageGenerationRequest } from '../../schemas/openai/images-generat
 import type { GatewayConfig } from '../catalogue/types.ts'
 import type { Download, MediaStore } from '../media/media.ts'
 import type { ImageAnswer } from '../providers/provider-image.ts'
-import type { Candidate, Catalogue } from '../requests/candidates.ts'
-import { type Incoming } from '../requests/incoming.ts'
+import { errorAnswer } from '../http/error-answers.ts'
+import { bodyHashOf } from '../joins/joinable.ts'
+import type { Candidate, Catalogue, Plan } from '../requests/candidates.ts'
+import type { Incoming } from '../requests/incoming.ts'
+import { startLongPoll } from '../requests/long-poll.ts'
+import type { RetryOptions } from '../requests/request-headers.ts'
 import type { RequestHolds } from '../requests/request-hold.ts'
-import { endTrace, recordingCalls, setCandidate, type Trace, headersOf } from '../requests/trace.ts'
+import {
+  endTrace, headersOf, headerText, recordEnding, recordingCalls, setCandidate, type Trace
+} from '../requests/trace.ts'
 import { tryCandidates, type RetryLimits } from '../requests/try-candidates.ts'
 import { GatewayError, type UpstreamError } from '../shared/errors.ts'
 import { usdText } from '../shared/money.ts'
+import type { Made } from './generation-rows.ts'
+import type { Generations } from './generations.ts'
 import { planImages, type ImageCandidate } from './image-candidates.ts'
 import { imagesResponse } from './images-response.ts'
 import { storeImages, type StoredImage } from './store-images.ts'
 
-export interface IncomingImages extends Incoming<ImageGenerationRequest> {
+export interface IncomingImages extends Incoming<ImageGenerationRequest>, RetryOptions {
   /** Where the client reaches the API, e.g. `https://gateway.example.com/v1`. */
   baseUrl: string
 }
@@ -22,11 +30,12 @@ export type Images = ReturnType<typeof createImages>
 
 interface ImagesOptions {
   /** The running configuration. */
-  config: () => Pick<GatewayConfig, 'requests'>
+  config: () => Pick<GatewayConfig, 'requests' | 'video'>
   catalogue: Catalogue
   holds: RequestHolds
   media: MediaStore
   download: Download
+  generations: Generations
   /** Receives images that were made but could not be stored. */
   onLost: (error: unknown) => void
   /** Receives images whose client had disconnected. */
@@ -40,16 +49,19 @@ const limits: RetryLimits = {
   retries: 0, backoffMs: 0, maxRetryAfterMs: 0, retryUnsure: false, hedgeAfterMs: null
 }
 
-/** Creates the use case: plan, hold the money, call until a candidate answers, store, settle, deliver. */
+/**
+ * Creates the use case: plan, find what the request repeats or begin a generation, wait for it, deliver. A
+ * generation holds the money, calls until a candidate answers, stores, settles.
+ */
 export function createImages (options: ImagesOptions) {
-  const { config, catalogue, holds, media, onLate } = options
+  const { config, catalogue, holds, media, generations, onLate } = options
   const running = new Map<AbortController, Promise<void>>()
 
-  async function serve (incoming: IncomingImages, signal: AbortSignal): Promise<void> {
-    const { request, requestId, payer, trace, delivery } = incoming
-    trace.asked = request.model
-    const plan = planImages(request, incoming.mayUse, catalogue)
-    trace.model = plan.model.id
+  async function make (
+    incoming: IncomingImages, plan: Plan<ImageCandidate>, signal: AbortSignal,
+    keep: (made: Made) => Promise<void>
+  ): Promise<Made> {
+    const { request, requestId, payer, trace } = incoming
     const dueMs = performance.now() + (incoming.deadlineMs ?? Infinity)
     const hold = holds(payer, requestId, { signal: incoming.signal, dueMs })
     trace.isOpen = true
@@ -75,23 +87,88 @@ export function createImages (options: ImagesOptions) {
         onFailure: (candidate, error) => options.onFailure(requestId, candidate, error),
         random: Math.random
       })
-      // Not stored for a client that has disconnected, which never receives the addresses.
-      const isWanted = !incoming.signal.aborted
-      const stored = isWanted ? await storeAll(incoming, candidate, answer, signal) : []
-      const body = isWanted ? await imagesResponse(incoming, answer, stored, media) : null
-      const delivered = isWanted ? stored.length : answer.images.length
-      trace.images = delivered
-      trace.costNano = hold.settle(
-        () => candidate.quote.chargeFor({ answer, delivered }, candidate.cost), candidate.provider.id)
-      if (body === null || incoming.signal.aborted) return onLate(trace, requestId)
-      const headers = headersOf(trace, [...candidate.wanted.dropped, ...answer.dropped])
-      delivery.json({ ...headers, 'x-tollgate-cost': usdText(trace.costNano ?? 0) }, body, null)
+      const stored = await storeAll(incoming, candidate, answer, signal)
+      trace.images = stored.length
+      const charge = candidate.quote.chargeFor({ answer, delivered: stored.length }, candidate.cost)
+      const costNano = Math.min(charge.amountNano, trace.heldNano ?? 0)
+      const dropped = [...candidate.wanted.dropped, ...answer.dropped]
+      const made = madeOf(trace, answer, stored, { costNano, dropped })
+      // First, so that a retry finds what was charged.
+      await keep(made)
+      trace.costNano = hold.settle(() => charge, candidate.provider.id)
+      if (incoming.signal.aborted) onLate(trace, requestId)
+      return made
     } catch (error) {
       throw signal.aborted ? signal.reason : error
     } finally {
       hold.end()
       endTrace(trace)
     }
+  }
+
+  /** The images of a request: of the generation that it joins, or of its own. */
+  async function obtain (
+    incoming: IncomingImages, plan: Plan<ImageCandidate>, waiting: Waiting, signal: AbortSignal
+  ): Promise<Made> {
+    const { request, payer, idempotencyKey: key, retryCount, trace } = incoming
+    const identity = { key, retryCount, bodyHash: bodyHashOf(plan.model.id, request) }
+    const order = { apiKey: payer.key, identity, signal: incoming.signal }
+    const isOver = AbortSignal.any([signal, incoming.signal])
+    for (;;) {
+      const found = await generations.find(order, waiting.waiterId)
+      waiting.work = found.id
+      // The client disconnected while its generation was looked up.
+      if (incoming.signal.aborted) generations.leave(waiting.waiterId)
+      if (found.isNew) return await generations.run(found.id, keep => make(incoming, plan, signal, keep))
+      const made = await unlessAborted(generations.wait(found.id, isOver), isOver)
+      if (made === null) continue
+      // It was charged to the request that began it.
+      const { model, provider, upstreamModel } = made
+      Object.assign(trace, { model, provider, upstreamModel, costNano: 0 })
+      return made
+    }
+  }
+
+  /** Waits with a long poll. Throws what the response can still tell by its status. */
+  async function serve (incoming: IncomingImages, signal: AbortSignal): Promise<void> {
+    const { request, trace, delivery } = incoming
+    trace.asked = request.model
+    const plan = planImages(request, incoming.mayUse, catalogue)
+    trace.model = plan.model.id
+    const waiting: Waiting = { waiterId: generations.waiters.acquire(), work: null }
+    const held = startLongPoll({
+      response: delivery.longPoll(),
+      headers: { 'x-tollgate-model': headerText(plan.model.id) },
+      settings: config().video,
+      clientTimeoutMs: incoming.clientTimeoutMs,
+      trace,
+      stillRunning,
+      failureBody: error => ({ created: Math.floor(Date.now() / 1000), data: [], ...error.toBody() }),
+      onLeave: () => generations.leave(waiting.waiterId),
+      onEnd (delivered) {
+        if (delivered && waiting.work !== null) generations.deliver(waiting.work, waiting.waiterId)
+        else generations.leave(waiting.waiterId)
+      }
+    })
+    try {
+      const made = await obtain(incoming, plan, waiting, signal)
+      const body = await imagesResponse(incoming, made.answer, await storedOf(made), media)
+      held.succeed(body, { ...made.headers, 'x-tollgate-cost': usdText(made.costNano) })
+    } catch (error) {
+      const reason: unknown = signal.aborted ? signal.reason : error
+      if (held.drop()) throw reason
+      const answer = errorAnswer(reason)
+      recordEnding(trace, reason, answer.code)
+      held.fail(answer)
+    }
+  }
+
+  async function storedOf ({ images }: Made): Promise<StoredImage[]> {
+    return await Promise.all(images.map(async ({ media: id, revisedPrompt }) => {
+      const stored = await media.get(id)
+      if (stored !== undefined) return { media: stored, revisedPrompt }
+      throw new GatewayError(410, 'invalid_request_error', 'The images have expired.', { code: 'images_expired' })
+    }))
   }
 
   async function storeAll (
@@ -111,7 +188,8 @@ export function createImages (options: ImagesOptions) {
   return {
     /**
      * Serves `POST /v1/images/generations`; throws GatewayError, UpstreamError, MediaUnavailable or
-     * StoreUnavailable. If the client disconnects, the call of the provider goes on and is charged.
+     * StoreUnavailable. If the client disconnects, the call of the provider goes on and is charged, and its
+     * images are kept for the next such request.
      */
     async generate (incoming: IncomingImages): Promise<void> {
       const controller = new AbortController()
@@ -130,7 +208,39 @@ export function createImages (options: ImagesOptions) {
       const works = [...running.values()]
       for (const controller of running.keys()) controller.abort(GatewayError.unavailable('The gateway is shutting down.'))
       await Promise.allSettled(works)
+      await generations.close()
     }
+  }
+}
+
+/** The client of a request, and the generation that it waits for once that is known. */
+interface Waiting { waiterId: string, work: string | null }
+
+/** 504: the client is about to give up. OpenAI's SDKs retry at once, and join the generation. */
+function stillRunning (): GatewayError {
+  return GatewayError.badGateway(
+    'The images are not ready yet. Send the same request again to keep waiting for them.', { status: 504, code: 'still_running', headers: { 'x-should-retry': 'true', 'retry-after-ms': '200' } })
+}
+
+function madeOf (
+  trace: Trace, { chosen, usage }: ImageAnswer, stored: readonly StoredImage[],
+  { costNano, dropped }: { costNano: number, dropped: readonly string[] }
+): Made {
+  const { model, provider, upstreamModel } = trace
+  const images = stored.map(({ media: { id }, revisedPrompt }) => ({ media: id, revisedPrompt }))
+  const headers = headersOf(trace, dropped)
+  return { model, provider, upstreamModel, costNano, images, headers, answer: { chosen, usage } }
+}
+
+async function unlessAborted<Result> (work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  if (signal.aborted) throw signal.reason
+  const aborted = Promise.withResolvers<never>()
+  const abort = (): void => aborted.reject(signal.reason)
+  signal.addEventListener('abort', abort)
+  try {
+    return await Promise.race([work, aborted.promise])
+  } finally {
+    signal.removeEventListener('abort', abort)
   }
 }
 

@@ -25,7 +25,8 @@ export function bodyHashOf (model: string, request: object): string {
   return hash.digest('base64url')
 }
 
-interface Known {
+/** What is known of work that requests may share. */
+export interface KnownWork {
   id: string
   state: string
   createdAt: number
@@ -39,7 +40,7 @@ interface Known {
  * without a waiter: while its client waits, the same request is for another result, also when an SDK has
  * counted it as a retry, because its first attempt may have been refused before it had any work.
  */
-export function joinable<One extends Known> (
+export function joinable<One extends KnownWork> (
   works: readonly One[], { retryCount, bodyHash }: RequestIdentity, nowMs: number,
   isAwaited: (work: One) => boolean
 ): One[] {
@@ -49,6 +50,6 @@ export function joinable<One extends Known> (
   return [...left.filter(isRecent), ...left.filter(work => !isRecent(work) && isKept(work, nowMs))]
 }
 
-function isKept ({ state, expiresAt }: Known, nowMs: number): boolean {
+function isKept ({ state, expiresAt }: KnownWork, nowMs: number): boolean {
   return state === 'succeeded' && expiresAt !== null && nowMs < expiresAt
 }

@@ -22,12 +22,14 @@ const losingMs = 2_000
 interface WaitingClientsOptions {
   store: Store
   node: string
+  /** Part of the ids: what is waited for. */
+  kind: 'job' | 'generation'
   /** A node whose heartbeat is older is dead. */
   takeoverMs: number
 }
 
 /** Creates the record of the clients that wait on this node, and reads that of all nodes. */
-export function createWaitingClients ({ store, node, takeoverMs }: WaitingClientsOptions) {
+export function createWaitingClients ({ store, node, kind, takeoverMs }: WaitingClientsOptions) {
   const ids = createJsonIds(store.engine)
   /** The work of each client that waits here; null while it is being looked up. */
   const waiting = new Map<string, string | null>()
@@ -42,7 +44,7 @@ export function createWaitingClients ({ store, node, takeoverMs }: WaitingClient
   return {
     /** Returns a new id, which is valid until it is released. */
     acquire (): string {
-      const waiterId = `${node} ${++count}`
+      const waiterId = `${node} ${kind} ${++count}`
       waiting.set(waiterId, null)
       return waiterId
     },

@@ -116,6 +116,13 @@ export function startLongPoll (options: LongPollOptions) {
         response.send({ ...headers, ...more }, body)
       }
     },
+    /** Ends it without an answer, which the caller gives; false if 200 was sent already. */
+    drop (): boolean {
+      if (committed || answered !== 'no') return false
+      answered = 'part'
+      end()
+      return true
+    },
     /** Answers with an error: by its status, or in a completion if 200 was sent already. */
     fail (error: GatewayError): void { fail(error, 'whole') },
     /**

@@ -50,7 +50,7 @@ export async function createVideoService (options: VideoServiceOptions) {
   const timing = { ...defaultTiming, ...options.timing }
   const closing = new AbortController()
   const takeoverMs = settings().takeoverAfterMs
-  const waiters = createWaitingClients({ store, node, takeoverMs })
+  const waiters = createWaitingClients({ kind: 'job', store, node, takeoverMs })
   const rows = createJobRows(store, node, waiters)
   const context: RunnerContext = {
     ...options,

@@ -1,11 +1,11 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import { GatewayError, UpstreamError } from '../shared/errors.ts'
 import { createIds } from '../shared/ids.ts'
 import type { JobHold, JobHolds } from '../ledger/hold/job-holds.ts'
 import { holdForJob } from '../requests/request-hold.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Store } from '../store/store.ts'
-import { joinable, joinMs, type RequestIdentity } from '../joins/joinable.ts'
+import { joinLeft } from '../joins/join-left.ts'
+import type { RequestIdentity } from '../joins/joinable.ts'
+import { nameReused, tooManyAtOnce } from '../joins/names.ts'
 import type { WaitingClients } from '../joins/waiting-clients.ts'
 import type { JobCandidate, Job } from './job.ts'
 import type { VideoPrice } from '../billing/video-price.ts'
@@ -44,8 +44,6 @@ export type FindJob = ReturnType<typeof createJobFinder>
 /** Longer than it takes from holding the money to inserting the job that takes the hold over. */
 const looseHoldMs = 120_000
 const maxRounds = 5
-/** How often a retry looks whether the first attempt's client has left. */
-const lookMs = 100
 
 /** Creates the function that finds the job of a request: one that it joins, or a new one. */
 export function createJobFinder (context: JobFinderContext) {
@@ -56,30 +54,11 @@ export function createJobFinder (context: JobFinderContext) {
   async function join (order: VideoOrder, waiterId: string): Promise<Job | null> {
     const { identity, payer } = order
     if (identity.key !== null) return await joinNamed(payer.key, identity.key, identity, waiterId)
-    const arrivedAt = store.clock()
-    for (;;) {
-      const { joined, isUnsure } = await joinAlike(order, waiterId, arrivedAt)
-      // The first connection of a retry may be broken without its node having noticed yet.
-      if (joined !== null || !isUnsure || identity.retryCount === 0) return joined
-      await pause(order.signal)
-    }
-  }
-
-  /** `isUnsure`: a client that waits for such a job may have left. */
-  async function joinAlike ({ identity, payer }: VideoOrder, waiterId: string, arrivedAt: number) {
-    const nowMs = store.clock()
-    const alike = await rows.alike(payer.key, identity.bodyHash, { sinceMs: nowMs - joinMs.retry, nowMs })
-    const waiting = alike.length === 0 ? [] : await context.waiters.of(alike.map(({ id }) => id))
-    const standings = waiting.map(one =>
-      ({ ...one, standing: context.waiters.standing(one, arrivedAt, nowMs) }))
-    const of = ({ id }: Job) => standings.filter(({ work }) => work === id)
-    const isAwaited = (job: Job): boolean => of(job).some(({ standing }) => standing !== 'lost')
-    for (const job of joinable(alike, identity, nowMs, isAwaited)) {
-      // Of two requests for the same job, one gets it.
-      const isJoined = await rows.claim(job.id, waiterId, of(job).map(({ id }) => id))
-      if (isJoined) return { joined: await rows.get(job.id) ?? null, isUnsure: false }
-    }
-    return { joined: null, isUnsure: standings.some(({ standing }) => standing === 'unsure') }
+    const { waiters } = context
+    const client = { apiKey: payer.key, identity, waiterId, signal: order.signal }
+    const left = await joinLeft({ rows, waiters, clock: store.clock, ...client })
+    // Its state may have changed since it was read.
+    return left === null ? null : await rows.get(left.id) ?? null
   }
 
   async function joinNamed (
@@ -93,9 +72,7 @@ export function createJobFinder (context: JobFinderContext) {
       return null
     }
     if (job.bodyHash !== bodyHash) {
-      throw new GatewayError(422, 'invalid_request_error',
-        'This Idempotency-Key was used for another request. Use a new key, or send the same request again.',
-        { code: 'idempotency_key_reused', headers: { 'x-should-retry': 'false' } })
+      throw nameReused()
     }
     // If it was given up since it was read, its name is free by now.
     return await rows.claim(job.id, waiterId, null) ? job : null
@@ -137,7 +114,7 @@ export function createJobFinder (context: JobFinderContext) {
       const job = await join(order, waiterId) ?? await create(order, waiterId)
       if (job !== null) return job
     }
-    throw GatewayError.unavailable('Too many requests with this Idempotency-Key arrive at once.')
+    throw tooManyAtOnce()
   }
 
   /**
@@ -158,15 +135,6 @@ export function createJobFinder (context: JobFinderContext) {
     } finally {
       if (naming.get(name) === done) naming.delete(name)
     }
-  }
-}
-
-/** Throws UpstreamError `aborted` when the client disconnects. */
-async function pause (signal: AbortSignal): Promise<void> {
-  try {
-    await sleep(lookMs, undefined, { signal })
-  } catch (cause) {
-    throw new UpstreamError('aborted', 'no', 'The request was aborted while it looked for its job.', { cause })
   }
 }
 

@@ -56,7 +56,27 @@ create index job_account on job (account, created_at, id);
 create index job_live on job (owner) where finished_at is null;
 create index job_finished on job (finished_at) where finished_at is not null;
 
--- A client that waits on a node for a job. Rows of a dead node are deleted by the others.
+-- A generation of images, which is made by the node that received its request, and kept until it is delivered.
+create table generation (
+  id text primary key,
+  api_key text not null,
+  -- The client's idempotency key, and a hash of the request.
+  dedupe text null,
+  body_hash text not null,
+  state text not null check (state in ('running', 'succeeded', 'failed')),
+  owner text not null,
+  delivered integer not null default 0,
+  result text null,
+  error text null,
+  created_at bigint not null,
+  -- Until when a repeated request gets the result.
+  expires_at bigint null
+);
+create unique index generation_dedupe on generation (api_key, dedupe) where dedupe is not null;
+create index generation_body on generation (api_key, body_hash, created_at);
+create index generation_created on generation (created_at);
+
+-- A client that waits on a node for a job or a generation. Rows of a dead node are deleted by the others.
 create table waiter (
   id text primary key,
   work text not null,

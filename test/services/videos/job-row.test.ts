@@ -7,7 +7,7 @@ import { fullJob, sampleJob } from './jobs.ts'
 import type { Store } from '../../../services/store/store.ts'
 
 const rowsOf = (store: Store, node: string) =>
-  createJobRows(store, node, createWaitingClients({ store, node, takeoverMs: 1000 }))
+  createJobRows(store, node, createWaitingClients({ kind: 'job', store, node, takeoverMs: 1000 }))
 
 async function openRows (open: () => Promise<Store>) {
   const store = await open()

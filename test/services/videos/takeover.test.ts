@@ -169,7 +169,7 @@ t.test('what is asked all the time is answered from an index, however many jobs 
       return await store.all(sql, params)
     }
   }
-  const rows = createJobRows(explained, 'node', createWaitingClients({ store: explained, node: 'node', takeoverMs: 1000 }))
+  const rows = createJobRows(explained, 'node', createWaitingClients({ kind: 'job', store: explained, node: 'node', takeoverMs: 1000 }))
   await rows.alike('key', 'hash', { sinceMs: 0, nowMs: 0 })
   await rows.adopt(['dead'])
   await rows.finished(['job'])

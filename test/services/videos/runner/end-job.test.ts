@@ -33,7 +33,7 @@ async function createTest (
   if (job.hold !== null) await ledger.reserve({ ...job.hold, durable: true })
   const connection = createNetwork(store).connect()
   const { node } = ledger
-  const rows = createJobRows(connection, node, createWaitingClients({ store, node, takeoverMs: 1000 }))
+  const rows = createJobRows(connection, node, createWaitingClients({ kind: 'job', store, node, takeoverMs: 1000 }))
   await rows.insert(store, job, `${job.id} 1`)
   const context: RunnerContext = {
     store: connection,

@@ -1,0 +1,143 @@
+import type { WaitingClients } from '../joins/waiting-clients.ts'
+import type { KnownWork } from '../joins/joinable.ts'
+import type { ImageAnswer } from '../providers/provider-image.ts'
+import { GatewayError } from '../shared/errors.ts'
+import type { Store } from '../store/store.ts'
+
+/** What a generation has made, as every client that waits for it may get it. */
+export interface Made {
+  model: string | null
+  provider: string | null
+  upstreamModel: string | null
+  headers: Record<string, string>
+  /** What was charged, in nano-USD. */
+  costNano: number
+  answer: Pick<ImageAnswer, 'chosen' | 'usage'>
+  /** Ids of the stored media. */
+  images: { media: string, revisedPrompt: string | null }[]
+}
+
+export interface Generation extends KnownWork {
+  state: 'running' | 'succeeded' | 'failed'
+  owner: string
+  /** How long the heartbeat of its node is overdue, in ms; null: the node is not known. */
+  silentMs: number | null
+  made: Made | null
+  failure: GatewayError | null
+}
+
+type NewGeneration = Pick<Generation, 'id' | 'bodyHash' | 'createdAt'> & { apiKey: string, dedupe: string | null }
+
+interface Row extends Omit<Generation, 'delivered' | 'made' | 'failure'> {
+  delivered: number
+  result: string | null
+  error: string | null
+}
+
+const selected = `
+  select generation.id, state, owner, body_hash as "bodyHash", delivered, result, error,
+  created_at as "createdAt", expires_at as "expiresAt", now_ms() - heartbeat_at as "silentMs"
+  from generation left join node on node.id = generation.owner`
+
+export type GenerationRows = ReturnType<typeof createGenerationRows>
+
+/** Writes the statements on generations of images for one node. Methods throw StoreUnavailable. */
+export function createGenerationRows (store: Store, node: string, waiters: WaitingClients) {
+  return {
+    /** Inserts a running generation and its first waiter; false when the key has one of that `dedupe`. */
+    async insert (
+      { id, apiKey, dedupe, bodyHash, createdAt }: NewGeneration, waiterId: string
+    ): Promise<boolean> {
+      return await store.transaction(async queries => {
+        const inserted = await queries.run(`
+          insert into generation (id, api_key, dedupe, body_hash, state, owner, created_at)
+          values ($1, $2, $3, $4, 'running', $5, $6) on conflict do nothing`,
+        [id, apiKey, dedupe, bodyHash, node, createdAt]) === 1
+        if (inserted) await waiters.add(queries, id, waiterId)
+        return inserted
+      })
+    },
+
+    async get (id: string): Promise<Generation | undefined> {
+      const row = await store.get<Row>(`${selected} where generation.id = $1`, [id])
+      return row && toGeneration(row)
+    },
+
+    async named (apiKey: string, dedupe: string): Promise<Generation | undefined> {
+      const row = await store.get<Row>(`${selected} where api_key = $1 and dedupe = $2`, [apiKey, dedupe])
+      return row && toGeneration(row)
+    },
+
+    /** As `WorkRows` says. */
+    async alike (
+      apiKey: string, bodyHash: string, { sinceMs, nowMs }: { sinceMs: number, nowMs: number }
+    ): Promise<Generation[]> {
+      const rows = await store.all<Row>(`
+        ${selected} where api_key = $1 and body_hash = $2 and dedupe is null and delivered = 0 and (
+          (state = 'running' and created_at >= $3) or (state = 'succeeded' and expires_at > $4))
+        order by +created_at, generation.id limit 100`, [apiKey, bodyHash, sinceMs, nowMs])
+      return rows.map(toGeneration)
+    },
+
+    /** As `WorkRows` says; `lost` is null if any others may wait. */
+    async claim (id: string, waiterId: string, lost: readonly string[] | null): Promise<boolean> {
+      return await store.transaction(async queries => {
+        const locked = await queries.run(
+          "update generation set delivered = delivered where id = $1 and state <> 'failed'", [id])
+        if (locked === 0) return false
+        const others = lost === null ? [] : await waiters.of([id], queries)
+        if (others.some(other => lost?.includes(other.id) !== true)) return false
+        for (const other of others) await waiters.remove(queries, other.id)
+        await waiters.add(queries, id, waiterId)
+        return true
+      })
+    },
+
+    /** Records that a client no longer waits. */
+    async leave (waiterId: string): Promise<void> { await waiters.remove(store, waiterId) },
+
+    /** Records that a client has received the whole answer. */
+    async deliver (id: string, waiterId: string): Promise<void> {
+      await store.transaction(async queries => {
+        await queries.run('update generation set delivered = 1 where id = $1', [id])
+        await waiters.remove(queries, waiterId)
+      })
+    },
+
+    /** Keeps what was made until `expiresAt`. */
+    async succeed (id: string, made: Made, expiresAt: number): Promise<void> {
+      await store.run(`
+        update generation set state = 'succeeded', result = $2, expires_at = $3 where id = $1 and state = 'running'`,
+      [id, JSON.stringify(made), expiresAt])
+    },
+
+    /** Ends a running generation that made nothing, and frees its name, at `nowMs`. */
+    async fail (id: string, error: GatewayError, nowMs: number): Promise<void> {
+      const { status, type, message, param, code, headers } = error
+      await store.run(`
+        update generation set state = 'failed', dedupe = null, error = $2, expires_at = $3
+        where id = $1 and state = 'running'`,
+      [id, JSON.stringify({ status, type, message, param, code, headers }), nowMs])
+    },
+
+    /** Frees the Idempotency-Key of a generation whose result has expired. */
+    async forgetName (id: string, nowMs: number): Promise<void> {
+      await store.run('update generation set dedupe = null where id = $1 and expires_at <= $2', [id, nowMs])
+    },
+
+    /** Deletes what was created before a time. */
+    async prune (beforeMs: number): Promise<void> {
+      await store.run('delete from generation where created_at < $1', [beforeMs])
+    }
+  }
+}
+
+function toGeneration ({ delivered, result, error, ...row }: Row): Generation {
+  const failure = error === null ? null : JSON.parse(error)
+  return {
+    ...row,
+    delivered: delivered === 1,
+    made: result === null ? null : JSON.parse(result),
+    failure: failure && new GatewayError(failure.status, failure.type, failure.message, failure)
+  }
+}
