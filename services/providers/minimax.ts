@@ -2,7 +2,8 @@ import { isObject } from '../shared/json.ts'
 import { createVideoClient } from './video-jobs/client.ts'
 import { readErrorDetail, objectField, textOrNull } from './video-jobs/errors.ts'
 import {
-  aspectRatioFor, commonAspectRatios, contentParts, refuseRatio, refuseSeed, resolutionFor, withoutNulls
+  commonAspectRatios, contentParts, refuseRatio, refuseSeed, resolutionFor, secondsAmong, shapeOf,
+  withoutNulls
 } from './video-jobs/fields.ts'
 import type { VideoProvider, VideoTask } from './provider-video.ts'
 import type { Upstream } from './provider.ts'
@@ -41,14 +42,18 @@ export function createMiniMaxVideos (upstream: Upstream): VideoProvider {
 
 const isMax = (model: string): boolean => model === 'MiniMax-H3-Max'
 
+/** H3-Max begins at 5 s. */
+const lengths = [4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]
+
 function bodyOf (task: VideoTask) {
   refuseSeed(task)
   return withoutNulls({
     model: task.model,
     content: contentParts(task),
     resolution: resolutionFor(task, isMax(task.model) ? ['480P', '768P'] : ['768P', '2K']),
-    duration: task.seconds,
-    ratio: task.firstFrame === null ? aspectRatioFor(task, commonAspectRatios) : refuseRatio(task)
+    duration: secondsAmong(task, isMax(task.model) ? lengths.slice(1) : lengths),
+    // Stated always: the default adapts to a picture.
+    ratio: task.firstFrame === null ? shapeOf(task, commonAspectRatios) : refuseRatio(task)
   })
 }
 

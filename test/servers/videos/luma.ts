@@ -1,3 +1,4 @@
+import { Type } from '@sinclair/typebox'
 import { httpsUrl, bearerIs, oneOf, optional, statusOf, strict, text, type JobState, type FakeVideoApi } from './fake-api.ts'
 
 const image = () => strict({ type: oneOf('image'), url: httpsUrl() })
@@ -26,7 +27,7 @@ export const luma: FakeVideoApi = {
       generation_type: oneOf('video'),
       model: oneOf('ray-2', 'ray-flash-2'),
       prompt: text(),
-      duration: optional(oneOf('5s', '8s', '9s')),
+      duration: optional(Type.String({ pattern: '^\\d+s$' })),
       aspect_ratio: optional(oneOf('1:1', '16:9', '9:16', '4:3', '3:4', '21:9', '9:21')),
       resolution: optional(oneOf('540p', '720p', '1080p', '4k')),
       keyframes: optional(strict({ frame0: optional(image()), frame1: optional(image()) }))
@@ -38,8 +39,8 @@ export const luma: FakeVideoApi = {
     body: {
       id,
       state: states[state],
-      assets: state === 'succeeded' ? { video, progress_video: null } : null,
-      failure_reason: reasons[state] ?? null
+      ...(state === 'succeeded' && { assets: { video } }),
+      ...(reasons[state] !== undefined && { failure_reason: reasons[state] })
     }
   }),
   cancel: { method: 'DELETE', path: /^\/generations\/([^/]+)$/, answer: { status: 204 } },
