@@ -1,0 +1,96 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import fc from 'fast-check'
+import t from 'tap'
+import { request } from 'undici'
+import { checkLedger } from '../../services/ledger/check.ts'
+import { forEachEngine } from '../engines.ts'
+import { entriesOf, made, openShop, post } from './image-shop.ts'
+
+async function until (condition: () => boolean | Promise<boolean>): Promise<void> {
+  const limitMs = performance.now() + 10_000
+  while (!await condition()) {
+    if (performance.now() > limitMs) throw new Error(`It never came true: ${condition}`)
+    await sleep(5)
+  }
+}
+
+/** A client: what it asks for, whether its connection breaks once and when, and how it then comes back. */
+const clientArbitrary = fc.record({
+  prompt: fc.constantFrom('one', 'two'),
+  breaks: fc.constantFrom('no', 'running', 'made'),
+  counts: fc.boolean(),
+  named: fc.boolean()
+})
+
+forEachEngine(t, 'as many calls and charges as clients, whichever of them break off and come back', async (t, database) => {
+  let gate = Promise.withResolvers<void>()
+  const shop = await openShop(t, async () => {
+    await gate.promise
+    return made()
+  }, { database })
+  const { app, url, headers } = shop.gateway
+  const rows = () => app.store.all<{ id: string }>('select id from waiter')
+  let [run, total] = [0, 0]
+  const arbitrary = fc.array(clientArbitrary, { minLength: 1, maxLength: 5 })
+  await fc.assert(fc.asyncProperty(arbitrary, async clients => {
+    gate = Promise.withResolvers()
+    const id = run++
+    const send = async (index: number, more: Record<string, string> = {}, signal?: AbortSignal) => {
+      const { prompt, named } = clients[index]!
+      const answer = await request(`${url}/images/generations`, {
+        method: 'POST',
+        headers: { ...headers, ...named ? { 'idempotency-key': `${id}-${index}` } : {}, ...more },
+        body: JSON.stringify({ model: 'picture', prompt: `${id} ${prompt}` }),
+        signal
+      })
+      const { data } = await answer.body.json() as { data: { url: string }[] }
+      return new URL(data[0]?.url ?? '').pathname
+    }
+    const counted = { 'x-stainless-retry-count': '1' }
+    const back = (index: number) => send(index, clients[index]!.counts ? counted : {})
+    const controllers = clients.map(() => new AbortController())
+    const first = clients.map((_client, index) =>
+      send(index, {}, controllers[index]?.signal).catch(() => null))
+    total += clients.length
+    await until(() => shop.server.seen.length === total)
+    clients.forEach(({ breaks }, index) => { if (breaks !== 'no') controllers[index]?.abort() })
+    const staying = clients.filter(({ breaks }) => breaks === 'no').length
+    await until(async () => (await rows()).length === staying)
+    const early = clients.map((client, index) => client.breaks === 'running' ? back(index) : null)
+    const waiting = clients.filter(({ breaks }) => breaks !== 'made').length
+    await until(async () => (await rows()).length === waiting)
+    gate.resolve()
+    await until(async () => (await entriesOf(shop)).length === total)
+    const late = clients.map((client, index) => client.breaks === 'made' ? back(index) : null)
+    const paths = await Promise.all(clients.map((_client, index) =>
+      early[index] ?? late[index] ?? first[index]))
+    t.equal(new Set(paths).size, clients.length, 'each has another image')
+    await until(async () => (await rows()).length === 0)
+  }), { numRuns: 6, endOnFailure: true })
+  t.equal(shop.server.seen.length, total)
+  t.equal((await entriesOf(shop)).length, total)
+  t.strictSame(await checkLedger(app.store), [])
+})
+
+forEachEngine(t, 'a generation whose node was killed is begun again by who waits for it', async (t, database) => {
+  const shop = await openShop(t, () => made(), { database })
+  const { store } = shop.gateway.app
+  t.equal((await post(shop)).status, 200)
+  await until(async () => (await store.all('select id from waiter')).length === 0)
+  const { at } = await store.get<{ at: number }>('select now_ms() as at') ?? { at: 0 }
+  // It dies while the retry looks for its generation.
+  await store.run("insert into node (id, epoch, heartbeat_at) values ('killed', 1, $1)", [at - 14_000])
+  await store.run(`
+    update generation set state = 'running', owner = 'killed', delivered = 0, result = null, expires_at = null`)
+  await store.run("insert into waiter (id, work, node) select 'killed 1', id, 'killed' from generation")
+  const { url, headers } = shop.gateway
+  const answer = await request(`${url}/images/generations`, {
+    method: 'POST',
+    headers: { ...headers, 'x-stainless-retry-count': '1' },
+    body: JSON.stringify({ model: 'picture', prompt: 'A fox' })
+  })
+  t.equal(answer.statusCode, 200)
+  await answer.body.dump()
+  t.equal(shop.server.seen.length, 2)
+  t.match(await store.all('select state from generation order by created_at'), [{ state: 'failed' }, { state: 'succeeded' }])
+})
