@@ -1,8 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import closeWithGrace from 'close-with-grace'
 import type { FastifyInstance } from 'fastify'
 import { build } from '../fastify.config.ts'
 import { loadConfig } from '../services/config/load.ts'
 import { readSettings, type Settings } from '../services/config/settings/settings.ts'
+import { hungOperations } from '../services/media/errors.ts'
 import { welcome } from '../services/http/startup-banner.ts'
 import { createLogger } from '../services/observability/logger.ts'
 
@@ -34,8 +36,20 @@ function closeOnSignal (app: FastifyInstance): void {
     app.log.info({ signal }, 'closing')
     // A terminal session has no load balancer to drain, so close at once.
     await (signal === 'SIGINT' ? app.close() : app.leave())
+    await endHungProcess(app)
   })
 }
+
+/** Node.js cannot exit while the system keeps a file operation waiting, as an absent network folder does. */
+async function endHungProcess ({ log }: FastifyInstance): Promise<void> {
+  if (hungOperations() > 0) await sleep(hungMs)
+  if (hungOperations() === 0) return
+  log.error({ operations: hungOperations() }, 'operations of the media store hang; the process is killed')
+  await sleep(hungMs)
+  process.kill(process.pid, 'SIGKILL')
+}
+
+const hungMs = 500
 
 /** What ends the process as in any other program, and SIGHUP, which reloads the configuration. */
 const unhandled = [

@@ -28,6 +28,10 @@ export default fp(async app => {
     media: app.media,
     download: app.download,
     generations,
+    onCopyFailure (fault, err) {
+      app.countCopyFailure({ kind: 'image', fault: fault === 'store' ? 'media_store' : 'provider' })
+      app.log[fault === 'store' ? 'error' : 'warn']({ err, fault }, 'an image could not be copied')
+    },
     onLost: error => app.log.error(error, 'an image could not be stored'),
     onLate: ({ model, provider, images, costNano }, id) => {
       lateNano += costNano ?? 0

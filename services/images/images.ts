@@ -1,5 +1,6 @@
 import type { ImageGenerationRequest } from '../../schemas/openai/images-generations.ts'
 import type { GatewayConfig } from '../catalogue/types.ts'
+import type { CopyFault } from '../media/copy-fault.ts'
 import type { Download, MediaStore } from '../media/media.ts'
 import type { ImageAnswer } from '../providers/provider-image.ts'
 import { errorAnswer } from '../http/error-answers.ts'
@@ -38,6 +39,8 @@ interface ImagesOptions {
   generations: Generations
   /** Receives images that were made but could not be stored. */
   onLost: (error: unknown) => void
+  /** Receives each attempt to store an image that failed and is repeated, and the last one. */
+  onCopyFailure: (fault: CopyFault, error: unknown) => void
   /** Receives images whose client had disconnected. */
   onLate: (trace: Trace, requestId: string) => void
   /** Receives every call that failed, also when another one then succeeds. */
@@ -87,14 +90,19 @@ export function createImages (options: ImagesOptions) {
         onFailure: (candidate, error) => options.onFailure(requestId, candidate, error),
         random: Math.random
       })
-      const stored = await storeAll(incoming, candidate, answer, signal)
+      const lost = (error: unknown): never => {
+        const all = { answer, delivered: answer.images.length }
+        hold.suspend(() => candidate.quote.chargeFor(all, candidate.cost), candidate.provider.id)
+        throw error
+      }
+      const stored = await storeAll(incoming, candidate, answer, signal).catch(lost)
       trace.images = stored.length
       const charge = candidate.quote.chargeFor({ answer, delivered: stored.length }, candidate.cost)
       const costNano = Math.min(charge.amountNano, trace.heldNano ?? 0)
       const dropped = [...candidate.wanted.dropped, ...answer.dropped]
       const made = madeOf(trace, answer, stored, { costNano, dropped })
       // First, so that a retry finds what was charged.
-      await keep(made)
+      await keep(made).catch(lost)
       trace.costNano = hold.settle(() => charge, candidate.provider.id)
       if (incoming.signal.aborted) onLate(trace, requestId)
       return made

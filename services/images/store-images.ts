@@ -1,6 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { GatewayError, UpstreamError } from '../shared/errors.ts'
 import { MediaRejected } from '../media/errors.ts'
-import type { Download, MediaStore, StoredMedia } from '../media/media.ts'
+import { copyFaultOf, type CopyFault } from '../media/copy-fault.ts'
+import type { Download, MediaStore, ReceivedMedia, StoredMedia } from '../media/media.ts'
 import type { GeneratedImage } from '../providers/provider-image.ts'
 import { convertImage, type Conversion } from './convert-image.ts'
 
@@ -14,17 +16,25 @@ interface StoreImagesOptions {
   provider: string
   /** What the client asked for explicitly; the image is converted if the provider made something else. */
   conversion: Conversion
+  /** Aborted at the deadline of the request, and when the gateway stops. */
   signal: AbortSignal
   /** Receives the errors of images that were made but cannot be stored. */
   onLost: (error: unknown) => void
+  onCopyFailure: (fault: CopyFault, error: unknown) => void
 }
 
 const maxImageBytes = 64 * 1024 * 1024
 const fetchMs = 120_000
+const storeMs = 120_000
+/** Attempts that find a dead address. */
+const maxDead = 3
+const backoffMs = 500
+const maxBackoffMs = 10_000
 
 /**
- * Stores images; those that cannot be fetched or decoded are left out. Throws UpstreamError when none is
- * left; GatewayError, MediaUnavailable and StoreUnavailable when the store fails.
+ * Stores images; those that cannot be fetched or decoded are left out. While the store fails or the
+ * provider lags, they are stored again until `signal` is aborted. Throws UpstreamError when none is left;
+ * GatewayError, MediaUnavailable and StoreUnavailable when the store fails.
  */
 export async function storeImages (
   made: readonly GeneratedImage[], options: StoreImagesOptions
@@ -44,12 +54,42 @@ function isImageAtFault (error: unknown): boolean {
 }
 
 async function store (image: GeneratedImage, options: StoreImagesOptions): Promise<StoredImage> {
+  const { signal, onCopyFailure } = options
+  let received: ReceivedMedia | null = null
+  try {
+    for (let attempts = 1; ; attempts++) {
+      try {
+        received ??= await receive(image, options)
+        const stored = await received.store(AbortSignal.any([signal, AbortSignal.timeout(storeMs)]))
+        return { media: stored, revisedPrompt: image.revisedPrompt }
+      } catch (error) {
+        const fault = copyFaultOf(error)
+        onCopyFailure(fault, error)
+        const isFinal = fault === 'too large' || (fault === 'dead' && ('bytes' in image || attempts >= maxDead))
+        if (isFinal || signal.aborted) throw error
+        await sleep(Math.min(maxBackoffMs, backoffMs * 2 ** (attempts - 1)), null, { signal })
+          .catch(() => { throw error })
+      }
+    }
+  } finally {
+    await received?.discard()
+  }
+}
+
+async function receive (image: GeneratedImage, options: StoreImagesOptions): Promise<ReceivedMedia> {
   const { media, account, conversion } = options
-  const body = await bodyOf(image, options)
-  const isExplicit = conversion.size !== null || conversion.format != null
-  const bytes = isExplicit ? await convertImage(await collect(body), conversion) : body
-  const stored = await media.put(bytes, { kind: 'image', account, maxBytes: maxImageBytes })
-  return { media: stored, revisedPrompt: image.revisedPrompt }
+  const failed = new AbortController()
+  const signal = AbortSignal.any([options.signal, failed.signal])
+  try {
+    const body = await bodyOf(image, { ...options, signal })
+    const isExplicit = conversion.size !== null || conversion.format != null
+    const bytes = isExplicit ? await convertImage(await collect(body), conversion) : body
+    return await media.receive(bytes, { kind: 'image', account, maxBytes: maxImageBytes, signal })
+  } catch (error) {
+    // Closes a connection whose body was not read.
+    failed.abort()
+    throw error
+  }
 }
 
 async function bodyOf (

@@ -58,6 +58,11 @@ export interface Hold {
    * with the hold still open, for a cost that is not a whole number from 0 to the safe integers.
    */
   settle (posting: Posting): Promise<void>
+  /**
+   * Releases everything, and books to suspense what the provider may charge for an answer that no client
+   * gets. Throws like `settle`.
+   */
+  suspend (posting: Posting): Promise<void>
   /** Resolves once it is on disk if the hold was durable. */
   release (): Promise<void>
 }

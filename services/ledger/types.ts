@@ -52,7 +52,7 @@ export function isFree ({ amountNano }: Pick<OpenHold, 'amountNano'>): boolean {
  * - `over_hold`: what a request cost above its hold.
  * - `late`: its hold had ended, so its money may have been given to others.
  * - `rejected`: the database did not accept the charge.
- * - `unverified`: the provider may charge a job that has failed.
+ * - `unverified`: the provider may charge a job, or images, that the client did not get.
  */
 export type SuspenseReason = 'over_hold' | 'late' | 'rejected' | 'unverified'
 

@@ -115,6 +115,22 @@ export class RequestHold {
     return null
   }
 
+  /**
+   * Charges nothing, and books to suspense what `provider` may charge the operator for an answer that the
+   * client does not get. Does nothing if the request was settled before.
+   */
+  suspend (chargeFor: () => Charge, provider: string): void {
+    if (this.#isSettled || this.#hold === null) return
+    this.#isSettled = true
+    const { tags = null } = this.#payer
+    try {
+      const posting = { ...chargeFor(), ref: this.#requestId, model: this.#model, provider, tags }
+      this.#context.watch(this.#hold.suspend(posting))
+    } catch (error) {
+      this.#giveUp(error)
+    }
+  }
+
   /** Releases the hold unless it was settled. */
   end (): void {
     if (!this.#isSettled) this.#release()

@@ -10,7 +10,7 @@ import type { CostWatch } from '../requests/cost-watch.ts'
 import type { Store } from '../store/store.ts'
 import { createJobFinder } from './find-job.ts'
 import { defaultTiming, type RunnerContext, type Timing } from './runner/runner-context.ts'
-import { isLive, type CopyFault, type Job } from './job.ts'
+import { isLive, type FaultyParty, type Job } from './job.ts'
 import { retryWrite } from './runner/retry-write.ts'
 import { createJobRows } from './rows.ts'
 import { createRunner } from './runner/runner.ts'
@@ -36,7 +36,7 @@ interface VideoServiceOptions {
   /** Receives what providers report that a video has cost. */
   onReportedCost?: CostWatch
   /** Receives each attempt to copy a result that failed. */
-  onCopyFailure?: (fault: CopyFault) => void
+  onCopyFailure?: (fault: FaultyParty) => void
   /** Receives each job that ended on this node. */
   onEnd?: (job: Job) => void
 }

@@ -27,11 +27,11 @@ export interface JobVideo {
 }
 
 /** Whose fault a failed copy is: the gateway's own media store, or the provider's address. */
-export type CopyFault = 'media_store' | 'provider'
+export type FaultyParty = 'media_store' | 'provider'
 
 /** Why the video of a job is not copied yet, for operators. */
 export interface CopyError {
-  fault: CopyFault
+  fault: FaultyParty
   message: string
   attempts: number
   /** ms since 1970. */

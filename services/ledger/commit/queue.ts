@@ -1,5 +1,7 @@
 import { StoreUnavailable } from '../../store/store.ts'
-import type { Batch, BoundedCharge, NodeContext, OpenHold, PendingReservation, Settlement } from '../types.ts'
+import type {
+  Batch, BoundedCharge, NodeContext, OpenHold, PendingReservation, Settlement, SuspenseReason
+} from '../types.ts'
 import { lockedPauseMs } from './locked-accounts.ts'
 import { addPayers, type Write, type Written } from './writer.ts'
 
@@ -168,14 +170,16 @@ export function createQueue ({ write, options, timers, clock, onOutage }: QueueC
     },
 
     /**
-     * Ends a hold; without a charge, it is released. The entry's time is when its batch was opened; after a
-     * failure, when `settle` was called. Resolves once it is on disk, however long the database is away;
-     * rejects if it never can be.
+     * Ends a hold; without a charge, it is released, and with a reason the charge goes to suspense. The
+     * entry's time is when its batch was opened; after a failure, when `settle` was called. Resolves once it
+     * is on disk, however long the database is away; rejects if it never can be.
      */
-    settle (hold: OpenHold, charge: BoundedCharge | null): Promise<void> {
+    settle (
+      hold: OpenHold, charge: BoundedCharge | null, suspended: SuspenseReason | null = null
+    ): Promise<void> {
       const batch = openBatch()
       const at = batch.at ?? clock()
-      batch.settlements.push({ hold, sequence: sequenceFor(hold), charge, at, suspended: null })
+      batch.settlements.push({ hold, sequence: sequenceFor(hold), charge, at, suspended })
       batch.size++
       queue.unflushed++
       wake(isFull(batch) ? 0 : options.flushMs)

@@ -5,7 +5,7 @@ import type { Queue } from '../commit/queue.ts'
 import type { Hold, Posting, Reservation } from '../ledger.ts'
 import { grantFromMemory, reachNano, type Grant } from '../node-allowance.ts'
 import type { LedgerOptions } from '../options.ts'
-import { BoundedCharge, isFree, type NodeContext, type OpenHold, type PendingReservation } from '../types.ts'
+import { BoundedCharge, type SuspenseReason, isFree, type NodeContext, type OpenHold, type PendingReservation } from '../types.ts'
 import { createLateReservations } from './late-reservations.ts'
 
 interface HoldsContext extends NodeContext {
@@ -31,7 +31,7 @@ export function createHolds (context: HoldsContext) {
   let closed = false
 
   const ends: HoldEnds = {
-    settle (hold, charge) {
+    settle (hold, charge, suspended) {
       drop(hold)
       if (closed) {
         const { posting } = charge
@@ -42,7 +42,7 @@ export function createHolds (context: HoldsContext) {
         allowance.inFlightNano -= hold.amountNano
         allowance.postedNano += charge.amountNano
       }
-      const written = queue.settle(hold, charge)
+      const written = queue.settle(hold, charge, suspended)
       wake(hold, hold.amountNano - charge.amountNano)
       return written
     },
@@ -157,7 +157,7 @@ export function createHolds (context: HoldsContext) {
 }
 
 interface HoldEnds {
-  settle (hold: OpenHold, charge: BoundedCharge): Promise<void>
+  settle (hold: OpenHold, charge: BoundedCharge, suspended?: SuspenseReason): Promise<void>
   release (hold: OpenHold): Promise<void>
 }
 
@@ -184,6 +184,11 @@ class GrantedHold implements Hold {
     const charge = new BoundedCharge(this.#hold.amountNano, posting)
     this.#chargedNano = charge.amountNano
     this.#ended = this.#ends.settle(this.#hold, charge)
+    return this.#ended
+  }
+
+  suspend (posting: Posting): Promise<void> {
+    this.#ended ??= this.#ends.settle(this.#hold, new BoundedCharge(this.#hold.amountNano, posting), 'unverified')
     return this.#ended
   }
 

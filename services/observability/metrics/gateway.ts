@@ -3,7 +3,7 @@ import type { Ledger } from '../../ledger/ledger.ts'
 import { readOpenSuspense, type OpenSuspense } from '../../ledger/suspense.ts'
 import type { ReportedCost } from '../../requests/cost-watch.ts'
 import type { Store } from '../../store/store.ts'
-import type { CopyFault, Job } from '../../videos/job.ts'
+import type { FaultyParty, Job } from '../../videos/job.ts'
 import type { Metrics, Reading } from './metrics.ts'
 
 /** Only the most recently used deployments have metrics. */
@@ -50,7 +50,7 @@ export function countJobs ({ counter }: Metrics): (job: Pick<Job, 'state' | 'cos
 }
 
 /** Whose fault a failed copy was, and what was to be copied. */
-export interface CopyFailure { kind: 'image' | 'video', fault: CopyFault }
+export interface CopyFailure { kind: 'image' | 'video', fault: FaultyParty }
 
 /** Registers the counter of failed copies of images and videos; returns the function that counts one. */
 export function countCopyFailures ({ counter }: Metrics): (failure: CopyFailure) => void {

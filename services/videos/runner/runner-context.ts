@@ -6,7 +6,7 @@ import type { VideoProvider } from '../../providers/provider-video.ts'
 import type { Log } from '../../shared/log.ts'
 import type { CostWatch } from '../../requests/cost-watch.ts'
 import type { Store } from '../../store/store.ts'
-import type { CopyFault, Job } from '../job.ts'
+import type { FaultyParty, Job } from '../job.ts'
 import type { JobRows } from '../rows.ts'
 
 /** Times of the runner that no operator needs to change, in ms. */
@@ -59,7 +59,7 @@ export interface RunnerContext {
   settings (): VideoSettings
   onReportedCost?: CostWatch | undefined
   /** Receives each attempt to copy a result that failed. */
-  onCopyFailure?: ((fault: CopyFault) => void) | undefined
+  onCopyFailure?: ((fault: FaultyParty) => void) | undefined
   timing: Timing
   log: Log
   /** Aborted when the node gives up its jobs. */

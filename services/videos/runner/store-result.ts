@@ -1,4 +1,4 @@
-import { MediaRejected } from '../../media/errors.ts'
+import { copyFaultOf, type CopyFault } from '../../media/copy-fault.ts'
 import type { DownloadOptions, MediaStore, StoredMedia } from '../../media/media.ts'
 import type { VideoFile } from '../../providers/provider-video.ts'
 import { UpstreamError } from '../../shared/errors.ts'
@@ -11,9 +11,6 @@ import { retryWrite } from './retry-write.ts'
 /** Consecutive attempts that find a dead address; each one asks the provider for the address again. */
 const maxDead = 5
 const maxVideoBytes = 4 * 1024 ** 3
-
-/** What a copy failed by: `dead`, an address without a video; `lagging`, a provider that may answer later. */
-type Fault = 'store' | 'dead' | 'lagging' | 'too large'
 
 /**
  * Copies the videos, whose addresses expire within minutes or need the provider's key, and ends the job. What
@@ -77,7 +74,7 @@ async function onFailure (
   context: RunnerContext, live: LiveJob, copy: ResultCopy, { job, outcomes, errors }: Attempt
 ): Promise<Next> {
   const { store, timing, log, rows } = context
-  const faults = new Set(errors.map(faultOf))
+  const faults = new Set(errors.map(copyFaultOf))
   const isOurs = !faults.has('dead') && !faults.has('lagging')
   copy.dead = faults.has('dead') ? copy.dead + 1 : 0
   live.failures += 1
@@ -96,15 +93,6 @@ async function onFailure (
   return { after: Math.min(backoff(timing, live.failures), leftMs) }
 }
 
-function faultOf (error: unknown): Fault {
-  if (error instanceof MediaRejected) return error.reason === 'too_large' ? 'too large' : 'dead'
-  if (!(error instanceof UpstreamError)) return 'store'
-  const { kind, details: { status = 0 } } = error
-  if (kind === 'too_large' && status === 0) return 'too large'
-  if (kind === 'rate' || kind === 'overloaded' || status >= 500 || status === 429) return 'lagging'
-  return kind === 'network' || kind === 'timeout' || kind === 'aborted' ? 'lagging' : 'dead'
-}
-
 const maxReason = 500
 
 function reasonOf (error: unknown): string {
@@ -112,7 +100,7 @@ function reasonOf (error: unknown): string {
   return (cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause)).slice(0, maxReason)
 }
 
-function endFor (faults: ReadonlySet<Fault>): End {
+function endFor (faults: ReadonlySet<CopyFault>): End {
   if (faults.has('dead') || faults.has('lagging')) return resultLost
   return faults.has('too large') ? resultTooLarge : notStored
 }

@@ -73,6 +73,10 @@ export function createFakeLedger (creditNano = 1_000_000_000_000) {
           postings.push(posting)
           return this.written
         },
+        suspend: posting => {
+          if (end(id)) events.push(`suspend ${posting.amountNano}`)
+          return this.written
+        },
         release: () => {
           if (end(id)) events.push(`release ${amountNano}`)
           return this.written

@@ -24,7 +24,7 @@ import type { Timing } from '../../../services/videos/runner/runner-context.ts'
 import { createVideoService } from '../../../services/videos/create.ts'
 import type { VideoService } from '../../../services/videos/create.ts'
 import { twoSeconds } from './provider.ts'
-import type { CopyFault, Job } from '../../../services/videos/job.ts'
+import type { FaultyParty, Job } from '../../../services/videos/job.ts'
 import { columns, toJob, type JobRow } from '../../../services/videos/job-row.ts'
 import { modelFromCatalogue } from '../../../services/catalogue/models.ts'
 
@@ -57,7 +57,7 @@ interface StudioOptions {
   model?: Partial<ModelConfig>
   media?: MediaStore
   download?: Download
-  onCopyFailure?: (fault: CopyFault) => void
+  onCopyFailure?: (fault: FaultyParty) => void
   closeMs?: number
 }
 
