@@ -79,11 +79,16 @@ export function createGenerationRows (store: Store, node: string, waiters: Waiti
       return rows.map(toGeneration)
     },
 
-    /** As `WorkRows` says; `lost` is null if any others may wait. */
+    /**
+     * As `WorkRows` says; `lost` is null for a request by its name: it joins beside other clients, and also
+     * what is delivered.
+     */
     async claim (id: string, waiterId: string, lost: readonly string[] | null): Promise<boolean> {
       return await store.transaction(async queries => {
-        const locked = await queries.run(
-          "update generation set delivered = delivered where id = $1 and state <> 'failed'", [id])
+        // Its client may have received it since it was found.
+        const locked = await queries.run(`
+          update generation set delivered = delivered
+          where id = $1 and state <> 'failed' and (delivered = 0 or $2 = 1)`, [id, lost === null ? 1 : 0])
         if (locked === 0) return false
         const others = lost === null ? [] : await waiters.of([id], queries)
         if (others.some(other => lost?.includes(other.id) !== true)) return false

@@ -76,12 +76,16 @@ export function createJobRows (store: Store, node: string, waiters: WaitingClien
     },
 
     /**
-     * Adds a waiting client. `lost` are the only others that the job may have, which have left; null: it may
-     * have any. False if it cannot be joined.
+     * Adds a waiting client. `lost` are the only other clients that the job may have, which have left; null
+     * for a request by its name: the job may have any, and may be delivered. False if it cannot be joined.
      */
     async claim (id: string, waiterId: string, lost: readonly string[] | null): Promise<boolean> {
       return await store.transaction(async queries => {
         if (!await lock(queries, id)) return false
+        // Its client may have received it since it was found.
+        const joinable = await queries.get(
+          'select id from job where id = $1 and (delivered = 0 or $2 = 1)', [id, lost === null ? 1 : 0])
+        if (joinable === undefined) return false
         const others = lost === null ? [] : await waiters.of([id], queries)
         if (others.some(other => lost?.includes(other.id) !== true)) return false
         for (const other of others) await waiters.remove(queries, other.id)

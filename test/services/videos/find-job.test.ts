@@ -241,6 +241,19 @@ forEachEngine(t, 'a job that is given up is not joined, and its name is free', a
   t.equal(await rows.claim(job.id, 'late', []), true)
 })
 
+forEachEngine(t, 'a job that is delivered after it was found is joined by its name alone', async (t, { open }) => {
+  const store = await open()
+  await createBooks(store, { acme: 1000 })
+  const { find, rows, waiters } = await startNode(t, store)
+  const client = waiters.acquire()
+  const job = await find(order(), client)
+  const alike = await rows.alike('key', job.bodyHash, { sinceMs: 0, nowMs: 0 })
+  t.equal(alike.length, 1)
+  await rows.deliver(job.id, client)
+  t.equal(await rows.claim(job.id, 'repeated', []), false, 'two requests are two videos')
+  t.equal(await rows.claim(job.id, 'named', null), true)
+})
+
 forEachEngine(t, 'of clients that leave at once the last one is seen to leave', async (t, { open }) => {
   const store = await open()
   await createBooks(store, { acme: 1000 })
