@@ -9,7 +9,9 @@ import { UsageBlock } from './usage.ts'
 import { VideoBlock } from './video.ts'
 
 const weight = (of: string) => Type.Optional(Type.Number({
-  minimum: 0, maximum: 100, description: `Weight of ${of} relative to quality. Default: that of the policy.`
+  minimum: 0,
+  maximum: 100,
+  description: `How much better in quality, 0 to 1, a model of ten times the ${of} must be. Default: that of the policy.`
 }))
 
 /** One item of `policies`. */

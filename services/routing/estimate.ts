@@ -2,8 +2,7 @@ import { tokenCostNano } from '../billing/token-price.ts'
 import type { ModelEstimate } from './rank.ts'
 import type { RequestFeatures } from './request-features.ts'
 import type { PoolModel } from './model-pool.ts'
-import { sigmoid } from './scoring/log-odds.ts'
-import { domainLevel, predictQuality } from './scoring/quality.ts'
+import { predictQuality } from './scoring/quality.ts'
 import type { TextAnalysis } from './scoring/analyze-text.ts'
 import type { RouterWeights } from './scoring/weights.ts'
 import type { DeploymentStates } from './types.ts'
@@ -48,7 +47,6 @@ export function estimateModel (
   return {
     id: model.id,
     quality: predictQuality(text, profile, weights),
-    priorQuality: sigmoid(domainLevel(text, profile)),
     costNano: estimatedNano,
     maxCostNano,
     latencyMs: estimateLatency({ model, profile }, outputTokens, deployments)

@@ -1,13 +1,14 @@
 import type { PolicyConfig } from '../catalogue/types.ts'
 
-/** How much better in quality the dearest or slowest candidate must be than one that is free or immediate. */
+/** By how much a model must be better in quality to cost ten times as much, and to take ten times as long. */
 export interface Tradeoff { cost: number, latency: number }
 
-const autoTradeoff: Tradeoff = { cost: 0.1, latency: 0.02 }
+/** Without latency, so that cost and quality rise from `auto:cost` to `auto:quality`; proof in rank.ts. */
+const autoTradeoff: Tradeoff = { cost: 0.05, latency: 0 }
 const tradeoffs: Readonly<Record<string, Tradeoff>> = {
-  'auto:cost': { cost: 0.5, latency: 0.02 },
-  'auto:quality': { cost: 0, latency: 0 },
-  'auto:speed': { cost: 0.02, latency: 1 }
+  'auto:cost': { cost: 0.2, latency: 0 },
+  'auto:quality': { cost: 0.005, latency: 0 },
+  'auto:speed': { cost: 0.005, latency: 0.4 }
 }
 
 /**

@@ -5,8 +5,7 @@ export interface ModelEstimate {
   id: string
   /** Chance of a good answer, 0 to 1. */
   quality: number
-  /** The same from the domain alone, without the text. */
-  priorQuality: number
+  /** An integer. */
   costNano: number
   latencyMs: number
 }
@@ -14,61 +13,40 @@ export interface ModelEstimate {
 /** An estimate and its score under a policy. */
 export interface RankedModel extends ModelEstimate { score: number }
 
-/** Models below this share of the best quality are not good enough. */
-const goodEnough = 0.65
-/** Exceeds any other difference of scores, because weights are at most 100 each. */
-const notGoodEnoughPenalty = 1000
-/** A model that another one dominates in all three respects must be better by this to go first. */
-const dominatedPenalty = 0.02
+/** Where the logarithms of cost and latency are 0: $0.0001 and 100 ms. */
+const fixed = { costNano: 100_000, latencyMs: 100 }
+/** Whatever costs or takes less counts as this, because the logarithm of 0 has no end. */
+const least = { costNano: 1000, latencyMs: 1 }
+/** Steps of quality in 1: far above the rounding errors of a score. */
+const qualitySteps = 1e6
 
 /**
- * Ranks models, best first: quality minus the weighted cost and latency, both as shares of the highest.
- * Models that are not good enough come last. With weights of 0 the score is the quality, so no other policy
- * puts a better model first. Ties are broken by cost, then by id, so the order is deterministic.
+ * Ranks models, best first, by quality − λ·log10(cost / $0.0001) − μ·log10(latency / 100 ms). Ties go to the
+ * cheaper model, then by id. Two properties follow:
+ *
+ * 1. A score depends on its own model alone, and the order is total. So the first of a pool is the first of
+ *    every part of the pool that contains it: a model that is not chosen changes no choice.
+ * 2. Let a be the choice under λ₁ and b that under λ₂ > λ₁, with the same μ, among the same models. With
+ *    x = log10(cost) and u = quality − μ·log10(latency), u_a − λ₁x_a ≥ u_b − λ₁x_b because a is the best
+ *    under λ₁, and u_b − λ₂x_b ≥ u_a − λ₂x_a because b is under λ₂. Their sum is (λ₂ − λ₁)(x_a − x_b) ≥ 0, so
+ *    b costs no more; then the first gives u_a − u_b ≥ λ₁(x_a − x_b) ≥ 0. For equal x, both make u equal, and
+ *    both policies break the tie alike. Without μ, u is the quality: in cost and in quality `auto:cost` ≤
+ *    `auto` ≤ `auto:quality`. Rounding does not change this: costs are integers and qualities are on a grid,
+ *    and both differ by more than the error of a sum.
  */
 export function rankModels (models: readonly ModelEstimate[], tradeoff: Tradeoff): RankedModel[] {
-  let bestQuality = 0
-  let highestCost = 0
-  let longestMs = 0
-  for (const { quality, costNano, latencyMs } of models) {
-    bestQuality = Math.max(bestQuality, quality)
-    highestCost = Math.max(highestCost, costNano)
-    longestMs = Math.max(longestMs, latencyMs)
-  }
-  const perNano = highestCost > 0 ? tradeoff.cost / highestCost : 0
-  const perMs = longestMs > 0 ? tradeoff.latency / longestMs : 0
-  const front = perNano > 0 || perMs > 0 ? paretoFront(models) : []
   return models.map(model => {
-    let score = model.quality - model.costNano * perNano - model.latencyMs * perMs
-    if (isDominated(model, front)) score -= dominatedPenalty
-    if (model.quality < bestQuality * goodEnough) score -= notGoodEnoughPenalty
-    return { ...model, score }
+    const quality = Math.round(model.quality * qualitySteps) / qualitySteps
+    return { ...model, quality, score: scoreOf({ ...model, quality }, tradeoff) }
   }).sort(byScore)
+}
+
+function scoreOf ({ quality, costNano, latencyMs }: ModelEstimate, { cost, latency }: Tradeoff): number {
+  const tenfoldCost = Math.log10(Math.max(least.costNano, costNano) / fixed.costNano)
+  const tenfoldMs = Math.log10(Math.max(least.latencyMs, latencyMs) / fixed.latencyMs)
+  return quality - cost * tenfoldCost - latency * tenfoldMs
 }
 
 function byScore (one: RankedModel, other: RankedModel): number {
   return other.score - one.score || one.costNano - other.costNano || (one.id < other.id ? -1 : 1)
-}
-
-/** The models that no other dominates, found in one sweep from the cheapest up. */
-function paretoFront (models: readonly ModelEstimate[]): ModelEstimate[] {
-  const front: ModelEstimate[] = []
-  for (const model of models.toSorted(byCost)) if (!isDominated(model, front)) front.push(model)
-  return front
-}
-
-function byCost (one: ModelEstimate, other: ModelEstimate): number {
-  return one.costNano - other.costNano || other.priorQuality - one.priorQuality ||
-    one.latencyMs - other.latencyMs
-}
-
-function isDominated (model: ModelEstimate, front: readonly ModelEstimate[]): boolean {
-  for (const other of front) {
-    const quality = other.priorQuality - model.priorQuality
-    const saved = model.costNano - other.costNano
-    const sooner = model.latencyMs - other.latencyMs
-    const isNoWorse = quality >= 0 && saved >= 0 && sooner >= 0
-    if (isNoWorse && (quality > 0 || saved > 0 || sooner > 0)) return true
-  }
-  return false
 }

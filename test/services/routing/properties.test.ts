@@ -3,6 +3,7 @@ import t from 'tap'
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
 import type { ModelConfig, PolicyConfig } from '../../../services/catalogue/types.ts'
 import { GatewayError } from '../../../services/shared/errors.ts'
+import type { RankedModel } from '../../../services/routing/rank.ts'
 import { domains } from '../../../services/routing/scoring/weights.ts'
 import { extractFeatures } from '../../../services/routing/request-features.ts'
 import { routingRequest, modelOf, policiesWith, routerOf } from './helper.ts'
@@ -199,14 +200,54 @@ t.test('the decision does not depend on the order of the models', async t => {
   t.pass()
 })
 
-t.test('auto:cost never expects a higher cost than auto, nor auto:quality a lower quality than any policy', async t => {
-  const property = fc.property(usable, fc.lorem({ maxCount: 30 }), (facts, text) => {
+const limits = fc.constantFrom(undefined, 10, 900, 20_000)
+
+t.test('auto:cost expects at most the cost and quality of auto, and auto at most those of auto:quality', async t => {
+  const property = fc.property(usable, text, limits, (facts, text, limit) => {
     const router = routerAmong(facts)
-    const first = (id: string) => router.decide(routingRequest(text, { model: id })).ranked[0]
-    const isCheaper = (first('auto:cost')?.costNano ?? 0) <= (first('auto')?.costNano ?? 0)
-    const best = first('auto:quality')?.quality ?? 0
-    return isCheaper && policyIds.every(id => best >= (first(id)?.quality ?? 0))
+    const messages = [{ role: 'user' as const, content: text }]
+    const body = limit === undefined ? { messages } : { messages, max_tokens: limit }
+    const [cost, auto, quality] = ['auto:cost', 'auto', 'auto:quality'].map(model => {
+      return router.decide(routingRequest(body, { model })).ranked[0] as RankedModel
+    })
+    return isNoMore(cost, auto) && isNoMore(auto, quality)
   })
-  fc.assert(property, { numRuns: 60 })
+  fc.assert(property, { numRuns: 300, endOnFailure: true })
   t.pass()
+})
+
+function isNoMore (one: RankedModel | undefined, other: RankedModel | undefined): boolean {
+  if (one === undefined || other === undefined) return false
+  return one.costNano <= other.costNano && one.quality <= other.quality
+}
+
+t.test('removing a model that is not chosen, or adding one that is not, changes no choice', async t => {
+  let removed = 0
+  const property = fc.property(usable, text, policy, fc.nat(), (facts, text, id, at) => {
+    const chosen = chosenFrom(facts, text, id)
+    const others = facts.filter(one => one.id !== chosen)
+    const leaving = others[at % others.length]
+    const without = facts.filter(one => one !== leaving)
+    if (leaving !== undefined) removed++
+    return chosenFrom(without, text, id) === chosen
+  })
+  fc.assert(property, { numRuns: 300, endOnFailure: true })
+  t.ok(removed > 200, `${removed} were removed`)
+})
+
+t.test('a model of any price that is never chosen does not change what the others cost', async t => {
+  const facts = [
+    { id: 'm1', input: 0.1, output: 0.4, quality: 70 },
+    { id: 'm2', input: 2, output: 8, quality: 85 },
+    { id: 'm3', input: 150, output: 600, quality: 80 }
+  ]
+  const models = facts.map(({ quality, ...rest }) => modelOf({
+    ...rest, quality: Object.fromEntries(domains.map(domain => [domain, quality / 100]))
+  }))
+  for (const id of policyIds) {
+    const firsts = [models, models.slice(0, 2)].map(pool => {
+      return routerOf({ models: pool }).decide(routingRequest('What is a gateway?', { model: id })).ranked[0]
+    })
+    t.strictSame(firsts[0], firsts[1], id)
+  }
 })
