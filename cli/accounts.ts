@@ -18,7 +18,7 @@ export function addAccountCommands (program: Command, session: Session): void {
   withLimits(withJson(accounts.command('create <id>')))
     .description('create an account without credit')
     .option('--name <name>', 'display name (default: the id)')
-    .option('--parent <account>', 'the account that this one is a part of')
+    .option('--parent <account>', 'the parent account')
     .action(async (id: string, { name, parent, ...options }: CreateOptions) => {
       const given = { id, ...(name && { name }), ...(parent && { parent }), ...limitsOf(options) }
       const { account, created } = await session.administer(async (administration) =>
@@ -29,15 +29,15 @@ export function addAccountCommands (program: Command, session: Session): void {
     })
 
   withoutLimits(withLimits(withJson(accounts.command('update <id>'))))
-    .description('change an account; what is omitted stays as it is')
+    .description('change an account; omitted options keep their values')
     .option('--name <name>', 'display name')
-    .option('--parent <account>', 'move it, with its money, below another account; it must be frozen')
+    .option('--parent <account>', 'move it, with its money, below another account; only if it is frozen')
     .option('--no-parent', 'move it out of its parent')
-    .option('--soft-budget <amount>', 'report at thresholds of this amount in US dollars; refuses nothing', parseAmount)
-    .addOption(new Option('--period <period>', 'how often its soft budget restarts').choices(budgetPeriods))
-    .option('--no-soft-budget', 'remove its soft budget')
+    .option('--soft-budget <amount>', 'report thresholds of this amount in US dollars; does not refuse requests', parseAmount)
+    .addOption(new Option('--period <period>', 'how often the soft budget restarts').choices(budgetPeriods))
+    .option('--no-soft-budget', 'remove the soft budget')
     .option('--low-balance <amount>', 'report a balance below this amount in US dollars', parseAmount)
-    .option('--no-low-balance', 'report a low balance as the configuration says')
+    .option('--no-low-balance', 'report a low balance as configured in gateway.yaml')
     .action(async (id: string, { name, parent, ...options }: UpdateOptions, command: Command) => {
       const moved = parent === undefined ? {} : { parent: parent === false ? null : parent }
       const watched = watchedOf(options, command)
@@ -47,20 +47,20 @@ export function addAccountCommands (program: Command, session: Session): void {
     })
 
   withReason(withJson(accounts.command('freeze <id>')))
-    .description('refuse the requests of an account and of those below it, within two seconds')
+    .description('refuse requests of an account and of accounts below it, within two seconds')
     .action(async (id: string, { json, ...given }: ReasonOptions) =>
       await session.show({ json }, administration => freezeAccount(administration, id, given),
         account => `Froze the account ${account.id}.\n`))
 
   withReason(withJson(accounts.command('unfreeze <id>')))
-    .description('let the requests of a frozen account pass again')
+    .description('accept requests of a frozen account again')
     .action(async (id: string, { json, ...given }: ReasonOptions) =>
       await session.show({ json }, administration => unfreezeAccount(administration, id, given),
         account => `The account ${account.id} is active again.\n`))
 
   withReason(withJson(accounts.command('close <id>')))
     .description('close an account for good; it must be empty')
-    .option('--take-out', 'give what is left to its parent, or take it out of the books')
+    .option('--take-out', 'move the remaining credits to the parent, or out of the books')
     .action(async (id: string, { json, takeOut = false, ...given }: ClosingOptions) => {
       const closing = { take_out: takeOut, ...given }
       await session.show({ json }, administration => closeAccount(administration, id, closing),

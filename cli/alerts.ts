@@ -9,7 +9,7 @@ import type { JsonOption, Session } from './session.ts'
 /** Adds `alerts`. */
 export function addAlertsCommand (program: Command, session: Session): void {
   withPaging(withJson(program.command('alerts')))
-    .description('list what was sent to the webhook about budgets and balances, newest first')
+    .description('list the alerts about budgets and balances, newest first')
     .action(async (options: JsonOption & PageRequest) =>
       await session.list(options, columns, administration => listAlerts(administration, options)))
 }

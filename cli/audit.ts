@@ -8,7 +8,7 @@ import type { JsonOption, Session } from './session.ts'
 /** Adds `audit`. */
 export function addAuditCommand (program: Command, session: Session): void {
   withPaging(withJson(program.command('audit')))
-    .description('list who changed what, newest first')
+    .description('list changes by operators, newest first')
     .option('--actor <actor>', 'only changes by this actor: key:<id>, cli:<user>, env or gateway')
     .option('--target <target>', 'only changes of this target, e.g. key:<id> or account:<id>')
     .option('--action <action>', 'only this kind of change, e.g. key.update')

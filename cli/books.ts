@@ -14,7 +14,7 @@ export function addBooksCommands (program: Command, session: Session): void {
   const books = program.command('books').description('close months, and print statements')
 
   withJson(books.command('close <month>'))
-    .description('close a month such as 2026-10 (UTC), and all before it, for good; later entries count in the next one')
+    .description('close a month, e.g. 2026-10 (UTC), and all before it for good; later entries count in the next month')
     .action(async (name: string, options: JsonOption) => {
       const { month, created } = await session.administer(administration => closeBooks(administration, name))
       session.print(options, month, () => created
@@ -23,7 +23,7 @@ export function addBooksCommands (program: Command, session: Session): void {
     })
 
   withJson(books.command('list'))
-    .description('list the closed months, the last one first')
+    .description('list the closed months, newest first')
     .action(async (options: JsonOption) =>
       await session.show(options, listClosedMonths, ({ data }) => toTable(monthColumns, data)))
 
@@ -41,7 +41,7 @@ export function addBooksCommands (program: Command, session: Session): void {
     })
 
   withJson(books.command('balance <account>'))
-    .description('show what an account had before a time')
+    .description('show the balance of an account at a time')
     .option('--at <time>', 'the time (default: now)', parseTime)
     .action(async (account: string, { at, ...options }: JsonOption & { at?: number }) =>
       await session.show(options, administration => getBalanceAt(administration, account, at),

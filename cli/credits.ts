@@ -24,8 +24,8 @@ export function addCreditCommands (program: Command, session: Session): void {
         await addDeposit(administration, account, { ...posted, amount_nano: nano })))
 
   posting(credits, 'withdraw <account>')
-    .description('pay credits out of an account, also while requests run')
-    .argument('<amount>', 'amount in US dollars, or all that is neither held nor allocated: all', parseAmountOrAll)
+    .description('pay credits out of an account, even while requests run')
+    .argument('<amount>', 'amount in US dollars, or "all" for everything that is neither held nor allocated', parseAmountOrAll)
     .requiredOption('--reason <text>', 'the reason, recorded in the ledger')
     .action(async (account: string, amount: number | 'all', { json, ...posted }: ReasonedOptions) =>
       await book(session, { json }, account, async (administration) =>
@@ -33,7 +33,7 @@ export function addCreditCommands (program: Command, session: Session): void {
 
   posting(credits, 'transfer <from> <to>')
     .description('move credits to another account, or allocate them to one below')
-    .argument('<amount>', 'amount in US dollars, or all that is neither held nor allocated: all', parseAmountOrAll)
+    .argument('<amount>', 'amount in US dollars, or "all" for everything that is neither held nor allocated', parseAmountOrAll)
     .option('--reason <text>', 'the reason, recorded in the ledger')
     .action(async (from: string, to: string, amount: number | 'all', options: PostingOptions & { reason?: string }) => {
       const { json, ...posted } = options

@@ -5,7 +5,7 @@ import type { JsonOption, Session } from './session.ts'
 /** Adds `migrate`. */
 export function addMigrateCommand (program: Command, session: Session): void {
   withJson(program.command('migrate'))
-    .description('bring the database to the tables of this version, as the gateway does when it starts')
+    .description('update the database to this version, as the gateway does when it starts')
     .action(async (options: JsonOption) => {
       const migrated = await session.migrate()
       session.print(options, { object: 'migrations', applied: migrated }, () => textOf(migrated))

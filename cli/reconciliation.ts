@@ -14,7 +14,7 @@ const usualTolerance = 0.05
 /** Adds `reconciliation`. */
 export function addReconciliationCommand (program: Command, session: Session): void {
   withPaging(withJson(program.command('reconciliation')))
-    .description('compare the costs that providers report with those expected by the cost price, else with the charges')
+    .description('compare the costs that providers report with the configured costs, or else with the charges')
     .addOption(new Option('--by <dimensions>', 'account, model, provider, day, week, month, or several of them')
       .argParser(parseReconciliationDimensions).default(toReconciliationDimensions(), 'model,provider,day'))
     .option('--account <account>', 'only requests charged to this account or one below it')

@@ -9,10 +9,10 @@ import type { JsonOption, Session } from './session.ts'
 
 /** Adds `requests list`, which `requests` alone stands for, and `requests show`. */
 export function addRequestCommands (program: Command, session: Session): void {
-  const requests = program.command('requests').description('show what came of requests')
+  const requests = program.command('requests').description('find requests and their outcome')
 
   withPaging(withJson(requests.command('list', { isDefault: true })))
-    .description('list requests, the latest first')
+    .description('list requests, newest first')
     .option('--account <account>', 'only requests of this account')
     .option('--key <id>', 'only requests of this key')
     .option('--model <model>', 'only requests that this model served or that asked for it')
@@ -27,7 +27,7 @@ export function addRequestCommands (program: Command, session: Session): void {
     })
 
   withJson(requests.command('show <id>'))
-    .description('show the requests with an x-request-id, with their attempts and entries')
+    .description('show the requests with this x-request-id, their attempts and ledger entries')
     .action(async (id: string, options: JsonOption) =>
       await session.show(options, administration => getRequests(administration, id),
         ({ data }) => data.map(textOf).join('\n')))

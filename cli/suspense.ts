@@ -12,7 +12,7 @@ type ClosingOptions = JsonOption & { reason: string }
 
 /** Adds `list`, `clear` and `write-off` to `ledger suspense`. */
 export function addSuspenseCommands (ledger: Command, session: Session): void {
-  const suspense = ledger.command('suspense').description('amounts that no account was charged')
+  const suspense = ledger.command('suspense').description('manage costs that no account was charged')
 
   withPaging(withJson(suspense.command('list')))
     .description('list them, newest first')
@@ -22,14 +22,14 @@ export function addSuspenseCommands (ledger: Command, session: Session): void {
       await session.list(options, suspenseColumns, administration => listSuspense(administration, options)))
 
   withReason(suspense.command('clear <id>'))
-    .description('charge one to its account after all')
+    .description('charge an amount to its account')
     .action(async (id: string, options: ClosingOptions) => {
       const closed = await session.administer(administration => clearSuspense(administration, id, options))
       session.print(options, closed.item, () => describe(closed, 'Cleared'))
     })
 
   withReason(suspense.command('write-off <id>'))
-    .description('close one at the expense of the operator')
+    .description('write an amount off at the operator\'s expense')
     .action(async (id: string, options: ClosingOptions) => {
       const closed = await session.administer(administration => writeOffSuspense(administration, id, options))
       session.print(options, closed.item, () => describe(closed, 'Written off'))

@@ -12,7 +12,7 @@ const byHelp = 'how to group the rows: account, key, label, model, provider, day
 /** Adds `usage`. */
 export function addUsageCommand (program: Command, session: Session): void {
   withPaging(withJson(program.command('usage')))
-    .description('report usage in US dollars and tokens, with the cost of providers and the margin where it is known')
+    .description('report usage in US dollars and tokens, with provider costs and margins where known')
     .addOption(new Option('--by <dimensions>', byHelp).argParser(parseUsageDimensions)
       .default(toDimensions(), 'key,model,day'))
     .option('--account <account>', 'only requests charged to this account or one below it')

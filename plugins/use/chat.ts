@@ -18,9 +18,9 @@ export default fp<{ cacheBytes: number }>(async (app, { cacheBytes }) => {
   const drains = createDrains({ running: app.running })
   let abandonedNano = 0
   const { gauge, counter } = app.metrics
-  gauge({ name: 'abandoned_calls', help: 'Calls of providers that go on although their client has left.' },
+  gauge({ name: 'abandoned_calls', help: 'Provider calls that continue after their client disconnected.' },
     () => drains.count)
-  counter({ name: 'abandoned_cost_usd_total', help: 'Charges for whole answers whose client had left, in US dollars.' },
+  counter({ name: 'abandoned_cost_usd_total', help: 'Charges for answers whose client had disconnected, in US dollars.' },
     () => abandonedNano / 1e9)
   const chat = createChat({
     ...app.requests,

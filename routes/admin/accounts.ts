@@ -36,13 +36,13 @@ const accounts: FastifyPluginAsyncTypebox = async app => {
 
   app.get('/accounts/:id', {
     config: { permission: 'read' },
-    schema: { summary: 'Show an account and what it has', ...one }
+    schema: { summary: 'Show an account and its credits', ...one }
   }, async ({ params, administration }) => await getAccount(administration, params.id))
 
   app.patch('/accounts/:id', {
     config: { permission: 'operate' },
     schema: {
-      summary: 'Rename an account, change its limits or move it to another parent; what is absent stays',
+      summary: 'Rename an account, change its limits or move it to another parent; absent fields keep their values',
       body: AccountChange,
       ...one
     }
@@ -50,13 +50,13 @@ const accounts: FastifyPluginAsyncTypebox = async app => {
 
   app.post('/accounts/:id/freeze', {
     config: { permission: 'operate' },
-    schema: { summary: 'Refuse the requests of an account and of those below it', body: Freezing, ...one },
+    schema: { summary: 'Refuse requests of an account and of accounts below it', body: Freezing, ...one },
     preValidation: withoutBody
   }, async ({ params, body, administration }) => await freezeAccount(administration, params.id, body))
 
   app.post('/accounts/:id/unfreeze', {
     config: { permission: 'operate' },
-    schema: { summary: 'Let the requests of a frozen account pass again', body: Freezing, ...one },
+    schema: { summary: 'Accept requests of a frozen account again', body: Freezing, ...one },
     preValidation: withoutBody
   }, async ({ params, body, administration }) => await unfreezeAccount(administration, params.id, body))
 

@@ -9,7 +9,7 @@ const alerts: FastifyPluginAsyncTypebox = async app => {
   app.get('/alerts', {
     config: { permission: 'read' },
     schema: {
-      summary: 'List the alerts and how their delivery went',
+      summary: 'List alerts and the state of their delivery',
       querystring: AlertQuery,
       response: { 200: AlertList, ...errorResponses }
     }

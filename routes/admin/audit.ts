@@ -9,7 +9,7 @@ const audit: FastifyPluginAsyncTypebox = async app => {
   app.get('/audit', {
     config: { permission: 'read' },
     schema: {
-      summary: 'List who changed what',
+      summary: 'List changes by operators',
       querystring: AuditQuery,
       response: { 200: AuditEventList, ...errorResponses }
     }

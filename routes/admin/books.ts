@@ -23,7 +23,7 @@ const books: FastifyPluginAsyncTypebox = async app => {
   app.post('/books/close', {
     config: { permission: 'money' },
     schema: {
-      summary: 'Close a month, and all before it, for good',
+      summary: 'Close a month and all before it for good',
       body: MonthToClose,
       response: { 200: BooksMonth, 201: BooksMonth, ...errorResponses }
     }
@@ -37,7 +37,7 @@ const books: FastifyPluginAsyncTypebox = async app => {
     schema: {
       summary: 'Show the statements of a month: opening balance, movements and closing balance of each account',
       querystring: StatementQuery,
-      response: { 200: { description: 'One page as JSON, all as CSV', content: formats }, ...errorResponses }
+      response: { 200: { description: 'One page as JSON, or all rows as CSV', content: formats }, ...errorResponses }
     }
   }, async ({ query, headers, administration }, reply) => {
     const request = { month: query.month, account: query.account }
@@ -51,7 +51,7 @@ const books: FastifyPluginAsyncTypebox = async app => {
   app.get('/accounts/:id/balance', {
     config: { permission: 'read' },
     schema: {
-      summary: 'Show the balance of an account before a time',
+      summary: 'Show the balance of an account at a time',
       params: ById,
       querystring: BalanceQuery,
       response: { 200: BalanceAt, ...errorResponses }

@@ -14,7 +14,7 @@ const entries: FastifyPluginAsyncTypebox = async app => {
     schema: {
       summary: 'List the lines of the books',
       querystring: EntryQuery,
-      response: { 200: { description: 'One page as JSON, all as CSV', content: formats }, ...errorResponses }
+      response: { 200: { description: 'One page as JSON, or all rows as CSV', content: formats }, ...errorResponses }
     }
   }, async ({ query, headers, administration }, reply) => {
     const { account, kind } = query

@@ -30,7 +30,7 @@ const postings: FastifyPluginAsyncTypebox = async app => {
 
   app.post('/accounts/:id/withdrawals', {
     config,
-    schema: { summary: 'Pay money out of an account, also while requests run', body: NewWithdrawal, ...shared }
+    schema: { summary: 'Pay money out of an account, even while requests run', body: NewWithdrawal, ...shared }
   }, async ({ params, body, headers, administration }, reply) =>
     send(reply, await addWithdrawal(administration, params.id, named(body, headers))))
 

@@ -13,9 +13,9 @@ const reconciliation: FastifyPluginAsyncTypebox = async app => {
   app.get('/reconciliation', {
     config: { permission: 'read', passThrough: true },
     schema: {
-      summary: 'Compare the costs that providers report with those expected',
+      summary: 'Compare the costs that providers report with the expected costs',
       querystring: ReconciliationQuery,
-      response: { 200: { description: 'One page as JSON, all as CSV', content: formats }, ...errorResponses }
+      response: { 200: { description: 'One page as JSON, or all rows as CSV', content: formats }, ...errorResponses }
     }
   }, async ({ query, headers, administration }, reply) => {
     const { by, account, model, provider, tolerance, format } = query

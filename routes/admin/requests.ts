@@ -12,7 +12,7 @@ const requests: FastifyPluginAsyncTypebox = async app => {
   app.get('/requests', {
     config: { permission: 'read' },
     schema: {
-      summary: 'List requests, the latest first',
+      summary: 'List requests, newest first',
       querystring: LoggedRequestQuery,
       response: { 200: LoggedRequestList, ...errorResponses }
     }
@@ -26,7 +26,7 @@ const requests: FastifyPluginAsyncTypebox = async app => {
   app.get('/requests/:id', {
     config: { permission: 'read' },
     schema: {
-      summary: 'Show the requests with an x-request-id, with their entries',
+      summary: 'Show the requests with this x-request-id and their ledger entries',
       params: ById,
       querystring: Closed(Paging),
       response: { 200: RequestWithEntriesList, ...errorResponses }

@@ -16,7 +16,7 @@ const suspense: FastifyPluginAsyncTypebox = async app => {
   app.get('/suspense', {
     config: { permission: 'read' },
     schema: {
-      summary: 'List amounts that no account was charged',
+      summary: 'List costs that no account was charged',
       querystring: SuspenseQuery,
       response: { 200: SuspenseList, ...errorResponses }
     }
@@ -35,7 +35,7 @@ const suspense: FastifyPluginAsyncTypebox = async app => {
 
   app.post('/suspense/:id/write-off', {
     config: { permission: 'money' },
-    schema: { summary: 'Close an amount in suspense at the expense of the operator', ...closing }
+    schema: { summary: 'Write off an amount in suspense at the operator\'s expense', ...closing }
   }, async ({ params, body, administration }, reply) => {
     const { item, created } = await writeOffSuspense(administration, params.id, body)
     return reply.code(created ? 201 : 200).send(item)

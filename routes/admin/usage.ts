@@ -13,9 +13,9 @@ const usage: FastifyPluginAsyncTypebox = async app => {
   app.get('/usage', {
     config: { permission: 'read', passThrough: true },
     schema: {
-      summary: 'Sum up what was used and what it cost',
+      summary: 'Sum up usage and its cost',
       querystring: UsageQuery,
-      response: { 200: { description: 'One page as JSON, all as CSV', content: formats }, ...errorResponses }
+      response: { 200: { description: 'One page as JSON, or all rows as CSV', content: formats }, ...errorResponses }
     }
   }, async ({ query, headers, administration }, reply) => {
     const report = toReport(query)

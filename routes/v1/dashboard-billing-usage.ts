@@ -20,7 +20,7 @@ const dashboardBillingUsage: FastifyPluginAsyncTypebox = async app => {
       tags: ['Billing'],
       summary: 'Show what was spent day by day',
       querystring: BillingUsageQuery,
-      response: { 200: { description: 'In cents as JSON, with tokens as CSV', content: formats }, ...errorResponses }
+      response: { 200: { description: 'In cents as JSON, or with tokens as CSV', content: formats }, ...errorResponses }
     }
   }, async ({ query, headers, apiKey: { id, account, budget } }, reply) => {
     const range = readDateRange(query, app.store.clock())

@@ -4,7 +4,7 @@ import { Nullable } from '../shared/combinators.ts'
 const Found = Nullable(Type.Unsafe<string | number>({ type: ['string', 'number'] }))
 
 const Scope = Type.Union([Type.Literal('new'), Type.Literal('all')], {
-  description: '`new`: what was booked since the last check that found nothing, and all balances; `all`: everything'
+  description: '`new`: entries since the last check without violations, and all balances; `all`: everything'
 })
 
 export const LedgerCheckQuery = Type.Object({ scope: Type.Optional(Scope) })

@@ -34,11 +34,11 @@ export const RequestTotalsQuery = Closed(SumQuery)
 /** One call of a provider. */
 const RequestAttempt = Type.Object({
   provider: Type.String(),
-  model: Type.String({ description: 'The name of the model there.' }),
-  status: Nullable(Type.Integer({ description: 'The HTTP status of the provider; null: it sent none.' })),
-  failure: Nullable(Type.String({ description: 'The kind of failure; null: it answered.' })),
-  code: Nullable(Type.String({ description: 'The code that the provider gave.' })),
-  words: Nullable(Type.String({ description: 'What the provider said about the failure, redacted and cut.' })),
+  model: Type.String({ description: 'The name of the model at the provider.' }),
+  status: Nullable(Type.Integer({ description: 'The provider\'s HTTP status; null if it sent none.' })),
+  failure: Nullable(Type.String({ description: 'The kind of failure; null if it answered.' })),
+  code: Nullable(Type.String({ description: 'The provider\'s error code.' })),
+  words: Nullable(Type.String({ description: 'The provider\'s message about the failure, redacted and cut.' })),
   started_ms: Type.Integer({ description: 'From the start of the request.' }),
   duration_ms: Nullable(Type.Integer({
     description: 'Until the whole answer, the first event of a stream, or the failure.'
@@ -47,33 +47,33 @@ const RequestAttempt = Type.Object({
 
 const requestFields = {
   object: Type.Literal('request'),
-  id: Type.String({ description: 'The `x-request-id`; a client may use its own more than once.' }),
+  id: Type.String({ description: 'The `x-request-id`; clients may repeat ids of their own.' }),
   started_at: Type.String(),
   ended_at: Type.String(),
   key: Type.String(),
   account: Type.String(),
   route: Type.String(),
-  model_asked: Nullable(Type.String({ description: 'What the client sent as the model, cut and redacted.' })),
-  policy: Nullable(Type.String({ description: 'The policy that chose the model; null: the client named it.' })),
+  model_asked: Nullable(Type.String({ description: 'The requested model, cut and redacted.' })),
+  policy: Nullable(Type.String({ description: 'The policy that chose the model; null if the client named it.' })),
   decision: Nullable(Type.String({ description: 'The header `x-tollgate-route` of the answer.' })),
   model: Nullable(Type.String({ description: 'The model that ran.' })),
   provider: Nullable(Type.String({ description: 'The provider that answered, or the one called last.' })),
   stream: Type.Boolean(),
   status: Type.Integer(),
   outcome: StringEnum(requestOutcomes),
-  error_code: Nullable(Type.String({ description: 'The code of the error that the client got.' })),
-  provider_words: Nullable(Type.String({ description: 'What the provider said about that error, redacted and cut.' })),
+  error_code: Nullable(Type.String({ description: 'The error code that the client received.' })),
+  provider_words: Nullable(Type.String({ description: 'The provider\'s message about that error, redacted and cut.' })),
   attempt_count: Type.Integer(),
-  attempts: Type.Array(RequestAttempt, { description: 'The first 20 calls of providers.' }),
+  attempts: Type.Array(RequestAttempt, { description: 'The first 20 provider calls.' }),
   prompt_tokens: Type.Integer(),
   completion_tokens: Type.Integer(),
   held_usd: NullableDecimal(),
   held_nano: Nullable(Nano),
   cost_usd: Usd,
   cost_nano: Nano,
-  first_byte_ms: Nullable(Type.Integer({ description: 'The time to the first byte of the answer.' })),
+  first_byte_ms: Nullable(Type.Integer({ description: 'Time to the first byte of the answer.' })),
   total_ms: Type.Integer(),
-  job: Nullable(Type.String({ description: 'The job of a request for a video.' }))
+  job: Nullable(Type.String({ description: 'The video job.' }))
 }
 
 /** One request of the log. */
@@ -101,9 +101,9 @@ export const LoggedRequestQuery = Closed({
   ...Paging,
   account: Type.Optional(Id),
   key: Type.Optional(Id),
-  model: Type.Optional(Type.String({ minLength: 1, maxLength: 512, description: 'The model that ran or was asked for.' })),
+  model: Type.Optional(Type.String({ minLength: 1, maxLength: 512, description: 'The model that ran or was requested.' })),
   provider: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'A provider that was called.' })),
-  status: Type.Optional(Type.String({ pattern: '^[1-5]([0-9]{2}|xx)$', description: 'As `429` or `5xx`.' })),
+  status: Type.Optional(Type.String({ pattern: '^[1-5]([0-9]{2}|xx)$', description: 'E.g. `429` or `5xx`.' })),
   outcome: Type.Optional(StringEnum(requestOutcomes)),
   from: Type.Optional(Instant),
   to: Type.Optional(Instant)

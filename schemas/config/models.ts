@@ -41,7 +41,7 @@ export const PriceEntry = Type.Object({
   })),
   service_tiers: Type.Optional(Type.Array(ServiceTierEntry, {
     maxItems: 8,
-    description: 'Prices of other service tiers than the standard one, which are refused without. `fast` is `priority`.'
+    description: 'Prices of service tiers; tiers without a price are refused. `fast` is `priority`.'
   })),
   search: Type.Optional(usd('web search of the provider; without it, requests that search are refused')),
   max_searches: Type.Optional(count(
@@ -58,12 +58,12 @@ export const PriceEntry = Type.Object({
 /** `cost` of a model or a deployment. */
 const CostEntry = Type.Object({
   ...PriceEntry.properties,
-  tiers: Type.Optional(Type.Array(TierEntry, { maxItems: 16, description: 'What long prompts cost you.' }))
+  tiers: Type.Optional(Type.Array(TierEntry, { maxItems: 16, description: 'Your cost of long prompts.' }))
 }, {
   ...strict,
   minProperties: 1,
   description: 'What you pay the provider, in the units of `price`; only for reports of costs and margins. ' +
-    'Default: what the provider reports, if it does.'
+    'Default: the cost that the provider reports, if any.'
 })
 
 export const deploymentDefaults = { weight: 1, priority: 0 } as const
@@ -79,7 +79,7 @@ const DeploymentEntry = Type.Object({
     minimum: 0,
     maximum: 1_000_000,
     default: deploymentDefaults.weight,
-    description: 'Its share of the conversations among deployments of the same priority; 0: only when the others fail.'
+    description: 'Share of the conversations among deployments of the same priority; 0: only when the others fail.'
   }),
   priority: count('Deployments with a lower number are tried first.', 0, 1_000_000, deploymentDefaults.priority)
 }, { ...strict, description: 'A provider that runs the model.' })

@@ -66,7 +66,7 @@ export const ProviderEntry = Type.Object({
   })),
   allow_fields: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
     maxItems: 64,
-    description: 'Request fields to pass on although they change the price. What they cost beyond the price of the ' +
+    description: 'Request fields to pass on although they change the price. Their cost beyond the price of the ' +
       'model is not charged to the client.',
     examples: [['provider']]
   })),

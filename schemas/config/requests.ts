@@ -5,7 +5,7 @@ import { count, dayMs, flag, milliseconds, strict, type Parsed } from './fields.
 export const RequestsEntry = Type.Object({
   deadline_ms: milliseconds('Time limit of a request, including streams and all attempts. Clients may set a ' +
     'shorter one with the header `x-tollgate-deadline-ms`.', 600_000),
-  retries: count('How often each deployment is retried before anything has been sent to the client, after all others ' +
+  retries: count('How often each deployment is retried before anything was sent to the client, after all others ' +
     'have been tried. Clients that retry by themselves get fewer.', 0, 10, 3),
   backoff_ms: milliseconds('Wait before the first retry of a deployment; doubles each time, with jitter.', 250),
   max_retry_after_ms: milliseconds('A deployment that asks for a longer wait is not retried: the client gets the ' +
@@ -14,15 +14,15 @@ export const RequestsEntry = Type.Object({
   hedge_after_ms: Type.Optional(milliseconds('How long to wait for a deployment before a second one of the same ' +
     'price is called as well. The first response counts; both providers may charge. Default: never.')),
   allow_dearer_fallbacks: flag('Whether a fallback may cost more than the requested model.', false),
-  charge_broken_streams: flag('Whether a stream that its provider or the gateway breaks off is charged by an estimate ' +
-    'of what was delivered; otherwise it is free unless all of it was counted.', true)
+  charge_broken_streams: flag('Whether a stream that the provider or the gateway breaks off is charged by an estimate ' +
+    'of the delivered part; otherwise it is free unless the provider counted all of it.', true)
 }, { ...strict, default: {}, description: 'Retries, fallbacks and time limits.' })
 export type RequestsConfig = Parsed<typeof RequestsEntry>
 
 /** `breaker` of the file. */
 export const BreakerEntry = Type.Object({
-  failures: count('Failed requests in a row that open the circuit breaker, half of them of other keys than the one ' +
-    'that fails most, if other keys are in use.', 1, 1000, 10),
+  failures: count('Failed requests in a row that open the circuit breaker. If several keys use the deployment, at least ' +
+    'half of them must be of other keys than the one that fails most.', 1, 1000, 10),
   error_rate: Type.Number({
     minimum: 0.01, maximum: 1, default: 0.5, description: 'Share of failed calls in a window that opens it.'
   }),
@@ -34,10 +34,10 @@ export const BreakerEntry = Type.Object({
     minimum: 1.5,
     maximum: 1000,
     default: 5,
-    description: 'An answer that takes this many times as long as the usual ones of its deployment is slow. After as ' +
-      'many in a row as open the breaker, other deployments are preferred.'
+    description: 'An answer that takes this many times as long as usual for its deployment is slow. After `failures` ' +
+      'slow answers in a row, other deployments are preferred.'
   }),
-  slow_min_ms: milliseconds('An answer that begins sooner is never slow.', 2_000),
+  slow_min_ms: milliseconds('An answer that starts sooner is never slow.', 2_000),
   probe_every_ms: Type.Optional(Type.Integer({
     minimum: 100,
     maximum: dayMs,

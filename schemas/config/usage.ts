@@ -7,13 +7,13 @@ export const UsageBlock = Type.Object({
     maxItems: 8,
     uniqueItems: true,
     default: [],
-    description: 'Names of tags by which usage is reported. A request has their values in `metadata` or in the header ' +
-      '`x-tollgate-tags`; all other metadata is not kept.',
+    description: 'Names of tags for usage reports. A request has their values in `metadata` or in the header ' +
+      '`x-tollgate-tags`; other metadata is not stored.',
     examples: [['project', 'team']]
   }),
   cost_tolerance: {
-    ...share('By what share a cost that a provider reports may differ from the cost price, or without one from the ' +
-      'charge, before the difference is logged and counted.'),
+    ...share('Share by which a reported cost may differ from the configured `cost`, or without one from the ' +
+      'charge, before it is logged and counted.'),
     default: 0.05
   }
 }, { ...strict, default: {}, description: 'How usage is reported.' })

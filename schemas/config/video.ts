@@ -5,7 +5,7 @@ const videoSize = Type.String({ pattern: '^[1-9]\\d{1,4}x[1-9]\\d{1,4}$', exampl
 
 const VideoPriceEntry = Type.Object({
   size: Type.Optional(Type.String({
-    ...videoSize, description: 'Only videos with about as many pixels, of any shape.'
+    ...videoSize, description: 'Only videos with about this many pixels, in any shape.'
   })),
   audio: Type.Optional(flag('Only videos with audio, or only those without.')),
   second: usd('second of video')
@@ -29,7 +29,7 @@ export const VideoEntry = Type.Object({
   })),
   default_size: Type.Optional(Type.String({
     ...videoSize,
-    description: 'Size of a video for which the client requests none. Default: the provider\'s usual one, if it is ' +
+    description: 'Size if the client requests none. Default: the provider\'s usual size, if it is ' +
       'among `sizes`, else the first of them.'
   })),
   aspect_ratios: Type.Optional(Type.Array(Type.String({ pattern: '^\\d{1,3}:\\d{1,3}$' }), {

@@ -16,7 +16,7 @@ export const Billing = Type.Object({
   currency: Type.Literal('usd'),
   total_spent: ExactDecimal(usd),
   available: ExactDecimal({
-    description: 'What the key may spend now, in US dollars: the least that its account, those above it and its ' +
+    description: 'What the key may spend now, in US dollars: the lowest amount left of its account, the accounts above it and its ' +
       'budget have left.'
   }),
   held: ExactDecimal(usd)
@@ -40,8 +40,8 @@ export const BillingUsageQuery = Type.Object({
   end_date: Type.Optional(Type.String({ maxLength: 64 })),
   by: Type.Optional(Type.String({
     maxLength: 300,
-    description: 'What costs are summed up by: day, week or month, and model, estimated or tag:<name>, separated by ' +
-      'commas. JSON has one of each at most, CSV any. Default: day,model.'
+    description: 'How costs are grouped: day, week or month, and model, estimated or tag:<name>, separated by ' +
+      'commas. JSON takes at most one of each, CSV any. Default: day,model.'
   })),
   scope: Type.Optional(StringEnum(['key'])),
   format: Type.Optional(StringEnum(['json', 'csv']))
@@ -53,7 +53,7 @@ export const BillingUsage = Type.Object({
   object: Type.Literal('list'),
   total_usage: ExactDecimal(cents),
   daily_costs: Type.Array(Type.Object({
-    timestamp: Type.Integer({ description: 'The beginning of the day, week or month in UTC, in Unix seconds.' }),
+    timestamp: Type.Integer({ description: 'Start of the day, week or month in UTC, in Unix seconds.' }),
     line_items: Type.Array(Type.Object({ name: Type.String(), cost: ExactDecimal(cents) }, open))
   }, open))
 }, open)

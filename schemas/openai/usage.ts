@@ -4,7 +4,7 @@ const Tokens = Type.Number()
 
 /** Tokens of one call. `prompt_tokens` includes cached ones, `completion_tokens` includes reasoning. */
 export const CompletionUsage = Type.Object({
-  cost: Type.Optional(Type.Number({ description: 'What the account is charged, in USD.' })),
+  cost: Type.Optional(Type.Number({ description: 'The charge, in USD.' })),
   prompt_tokens: Tokens,
   completion_tokens: Tokens,
   total_tokens: Tokens,

@@ -80,7 +80,7 @@ const answerHeaders: Readonly<Record<string, Json>> = {
   'x-tollgate-model': { type: 'string', description: 'The model that ran.' },
   'x-tollgate-provider': { type: 'string', description: 'Its provider.' },
   'x-tollgate-upstream-model': { type: 'string', description: 'Its name at the provider.' },
-  'x-tollgate-attempts': { type: 'integer', description: 'How often a provider was called.' },
+  'x-tollgate-attempts': { type: 'integer', description: 'The number of provider calls.' },
   'x-tollgate-max-tokens': {
     type: 'integer',
     description: 'The output limit in tokens that the gateway has set, if the request had none or a higher one ' +
@@ -88,7 +88,7 @@ const answerHeaders: Readonly<Record<string, Json>> = {
   },
   'x-tollgate-cost': { type: 'string', description: 'Cost in US dollars; of whole answers only.' },
   'x-tollgate-dropped-params': {
-    type: 'string', description: 'Parameters that the provider does not support and did not get.'
+    type: 'string', description: 'Parameters that the provider does not support and that were dropped.'
   },
   'x-tollgate-route': { type: 'string', description: 'The decision of `auto`.' }
 }

@@ -121,7 +121,7 @@ export function createGenerations ({ store, node, takeoverMs, onError }: Generat
         if (found.failure !== null) throw found.failure
         const isStarting = running.has(id) || starting.has(id)
         if (found.owner === node ? !isStarting : isDead(found)) {
-          await rows.fail(id, GatewayError.unavailable('The node that made the images was lost.'), store.clock())
+          await rows.fail(id, GatewayError.unavailable('The node that generated the images failed.'), store.clock())
           return null
         }
         await sleep(watchMs, undefined, { signal })

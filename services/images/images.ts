@@ -227,7 +227,7 @@ interface Waiting { waiterId: string, work: string | null }
 /** 504: the client is about to give up. OpenAI's SDKs retry at once, and join the generation. */
 function stillRunning (): GatewayError {
   return GatewayError.badGateway(
-    'The images are not ready yet. Send the same request again to keep waiting for them.', { status: 504, code: 'still_running', headers: { 'x-should-retry': 'true', 'retry-after-ms': '200' } })
+    'The images are not ready yet. Send the same request again to keep waiting.', { status: 504, code: 'still_running', headers: { 'x-should-retry': 'true', 'retry-after-ms': '200' } })
 }
 
 function madeOf (

@@ -37,7 +37,7 @@ export async function joinLeft<Work extends KnownWork> (join: Join<Work>): Promi
     try {
       await sleep(lookMs, undefined, { signal: join.signal })
     } catch (cause) {
-      throw new UpstreamError('aborted', 'no', 'The request was aborted while it looked for its work.', { cause })
+      throw new UpstreamError('aborted', 'no', 'The request was aborted before it found its job.', { cause })
     }
   }
 }

@@ -12,5 +12,5 @@ export function nameReused (): GatewayError {
 
 /** 503: others with the same Idempotency-Key begin and end all the time. */
 export function tooManyAtOnce (): GatewayError {
-  return GatewayError.unavailable('Too many requests with this Idempotency-Key arrive at once.')
+  return GatewayError.unavailable('Too many concurrent requests with this Idempotency-Key.')
 }

@@ -70,7 +70,7 @@ export class LacksCredit extends GatewayError {
 
   constructor (account: string) {
     super(400, 'invalid_request_error',
-      `Less than that is available on the account \`${account}\`; money that is held for requests or allocated to ` +
+      `Less is available on the account \`${account}\`; money that is held for requests or allocated to ` +
       'accounts below cannot be taken.', { param: 'amount', code: 'insufficient_credits' })
     this.account = account
   }

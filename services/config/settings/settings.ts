@@ -46,14 +46,14 @@ export const variables = {
   TOLLGATE_MAX_STREAMS: variable(parse.positiveInteger, '5000', 'how many of them may be streams'),
   TOLLGATE_MAX_POLLS: variable(parse.positiveInteger, '15000', 'how many of them may wait for videos'),
   TOLLGATE_MAX_LAG_MS: variable(parse.positiveInteger, '1000',
-    'event loop delay, averaged over half a second, above which requests get 503'),
+    'event loop delay, averaged over half a second, above which new requests get 503'),
   TOLLGATE_BILLING_RPM: variable(parse.positiveInteger, '60',
-    'requests per minute with which a key may ask for its balance and usage'),
+    'requests per minute for the balance and usage of a key, apart from its other limits'),
   TOLLGATE_REQUEST_LOG: variable(parse.samplingRate, 'on', 'requests recorded in the database for ' +
     '`GET /admin/requests`: `on`, `off`, or a share such as `0.1`; failed ones always unless `off`'),
   TOLLGATE_REQUEST_LOG_DAYS: variable(parse.wholeDays, '30', 'retention of these records'),
-  TOLLGATE_PROVIDER_WORDS: variable(parse.onOff, 'on', 'what providers say about failures, redacted, in the log, traces ' +
-    'and `GET /admin/requests`: `on`, or `off`, because it may repeat parts of a prompt'),
+  TOLLGATE_PROVIDER_WORDS: variable(parse.onOff, 'on', 'providers\' own words about failures, redacted, in the log, traces ' +
+    'and `GET /admin/requests`: `on`, or `off`, because they may repeat parts of a prompt'),
   OTEL_EXPORTER_OTLP_ENDPOINT: optional(parse.url, 'none', 'OpenTelemetry collector, e.g. `http://localhost:4318`. ' +
     'Each request for text, images or a video is a trace with GenAI attributes but without the prompt. It continues ' +
     "the caller's `traceparent`, which is not forwarded to providers"),

@@ -71,7 +71,7 @@ export function createWaiters ({ options, timers, monotonic, reachNano }: Waiter
     const onAbort = (): void => {
       if (places.get(waiter)?.isSent !== false) return
       remove(waiter)
-      waiter.refuse(new UpstreamError('aborted', 'no', 'The request was aborted while it waited for money.'))
+      waiter.refuse(new UpstreamError('aborted', 'no', 'The request was aborted while waiting for held money.'))
     }
     waiter.signal?.addEventListener('abort', onAbort)
     places.set(waiter, { account, isSent: false, sentAtMs: monotonic(), onAbort })

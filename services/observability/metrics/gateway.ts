@@ -57,7 +57,7 @@ export function countCopyFailures ({ counter }: Metrics): (failure: CopyFailure)
   const counts = new Map<string, Reading>()
   counter({
     name: 'media_copy_failures_total',
-    help: 'Attempts to store an image or video that failed, by whose fault: media_store or provider.',
+    help: 'Failed attempts to store an image or video, by fault: media_store or provider.',
     labels: ['kind', 'fault']
   }, () => [...counts.values()])
   for (const kind of ['image', 'video']) {
@@ -82,18 +82,18 @@ export function showSuspense (metrics: Metrics, store: Pick<Store, 'reports'>, m
   const { gauge } = metrics
   gauge({ name: 'suspense_entries', help: 'Amounts in suspense that an operator has to clear or write off.' },
     async () => (await read()).count)
-  gauge({ name: 'suspense_usd', help: 'Their sum in US dollars.' }, async () => (await read()).amountUsd)
+  gauge({ name: 'suspense_usd', help: 'Sum of the amounts in suspense, in US dollars.' }, async () => (await read()).amountUsd)
 }
 
 /** Registers the metrics of the ledger; `violations` reads how many its checks have found. */
 export function showLedger (metrics: Metrics, ledger: Ledger, violations: () => number): void {
   const { gauge, counter } = metrics
   gauge({ name: 'holds', help: 'Requests that hold money on this node.' }, () => ledger.openHoldCount)
-  gauge({ name: 'ledger_waiting', help: 'Requests that wait for money that other requests hold.' }, () => ledger.waitingCount)
+  gauge({ name: 'ledger_waiting', help: 'Requests waiting for money that other requests hold.' }, () => ledger.waitingCount)
   gauge({ name: 'ledger_unflushed', help: 'Settlements that are not in the database yet.' }, () => ledger.unflushedCount)
   counter({ name: 'ledger_overages_total', help: 'Requests and jobs that cost more than their hold; the excess is in suspense.' },
     () => ledger.overageCount)
-  counter({ name: 'ledger_suspended_total', help: 'Requests and jobs that could not be charged and are in suspense.' },
+  counter({ name: 'ledger_suspended_total', help: 'Requests and jobs in suspense because they could not be charged.' },
     () => ledger.suspendedCount)
   counter({ name: 'ledger_lost_total', help: 'Settlements that the database rejected permanently.' },
     () => ledger.lostCount)
@@ -107,7 +107,7 @@ export function countCostMismatches (
   const counts = new Map<string, Reading>()
   counter({
     name: 'provider_cost_mismatch_total',
-    help: 'Requests whose provider reported another cost than expected.',
+    help: 'Requests whose reported provider cost differed from the expected one.',
     labels: ['provider', 'model']
   }, () => [...counts.values()])
   return ({ provider, model }) => {

@@ -44,7 +44,7 @@ export async function * readMessageStream (
     spokenMs = performance.now()
     yield * writer.keepAlive()
   }
-  throw broken('The provider\'s stream broke off before it was complete.')
+  throw broken('The provider\'s stream ended before it was complete.')
 }
 
 async function * piecesOf (exchange: Exchange): AsyncGenerator<Buffer, void, undefined> {

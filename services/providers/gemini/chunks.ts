@@ -130,5 +130,5 @@ function newChoice (): ChoiceState {
 }
 
 function brokeOff (): UpstreamError {
-  return new UpstreamError('bad_reply', 'yes', 'The provider\'s stream broke off before it was complete.')
+  return new UpstreamError('bad_reply', 'yes', 'The provider\'s stream ended before it was complete.')
 }

@@ -49,7 +49,7 @@ async function * responsesIn (exchange: Exchange): AsyncGenerator<JsonObject, vo
       commentBytes = 0
       yield parsed(data)
     }
-    if (commentBytes > maxCommentBytes) throw badReply('The provider sent nothing but comments.')
+    if (commentBytes > maxCommentBytes) throw badReply('The provider sent only comments.')
   }
   // The last event may lack its empty line.
   for (const { data } of eventsIn(splitter.rest())) yield parsed(data)

@@ -183,7 +183,7 @@ class Relay {
     const nowMs = performance.now()
     if (this.#commentBytes === 0) this.#quietSinceMs = nowMs
     this.#commentBytes += piece.length
-    if (this.#commentBytes > maxCommentBytes) return this.#fail('The provider sent nothing but comments.')
+    if (this.#commentBytes > maxCommentBytes) return this.#fail('The provider sent only comments.')
     if (nowMs - this.#quietSinceMs < this.#quietMs) return
     this.#quietSinceMs = nowMs
     this.#ready.push(keepAlive)
@@ -216,7 +216,7 @@ class Relay {
     if (!repair.isComplete) {
       this.#ready.push(...repair.flush())
       return this.#fail(repair.hasAnswer
-        ? 'The provider\'s stream broke off before it was complete.'
+        ? 'The provider\'s stream ended before it was complete.'
         : 'The provider\'s stream has no answer.')
     }
     recordEnd(this.#report)

@@ -47,7 +47,7 @@ export function collectStream (bytes: Buffer, form: StreamForm): JsonObject {
   if (editor.failure !== null) throw editor.failure
   if (!editor.isDone) {
     if (!editor.repair.isComplete) {
-      throw new UpstreamError('bad_reply', 'yes', 'The provider\'s answer broke off before it was complete.')
+      throw new UpstreamError('bad_reply', 'yes', 'The provider\'s answer ended before it was complete.')
     }
     events.push(...editor.repair.end())
   }

@@ -123,7 +123,7 @@ async function changeCredits ({ random, store, accounts, result }: World): Promi
   else {
     const adjustment = { id: `${id}-less`, account, amountNano: -amountNano, reason: 'a test' }
     await createCorrections(store).adjust(adjustment).catch((error: unknown) => {
-      if (!/Less than that is available/.test(String(error))) result.faults.push(String(error))
+      if (!/Less is available/.test(String(error))) result.faults.push(String(error))
     })
   }
 }

@@ -212,7 +212,7 @@ for (const [name, read] of Object.entries(readers)) {
     const pieces: Buffer[] = []
     const { stream, report } = await relay([first, text('b')])
     t.match(await rejection(read(stream, pieces)), {
-      name: 'UpstreamError', kind: 'bad_reply', sent: 'yes', message: 'The provider\'s stream broke off before it was complete.'
+      name: 'UpstreamError', kind: 'bad_reply', sent: 'yes', message: 'The provider\'s stream ended before it was complete.'
     })
     t.equal(Buffer.concat(pieces).toString(), first + text('b'), 'what came before arrives')
     t.equal(report.delivered.text, 'ab', 'and is known, for an estimate of its usage')
@@ -268,7 +268,7 @@ for (const [name, read] of Object.entries(readers)) {
     t.equal(await read((await relay(body)).stream), [first, text('b'), chunk({}, 'stop'), done].join(''))
     const flood = Array.from({ length: 40 }, () => `: ${'x'.repeat(8 * 1024)}\n\n`)
     t.match(await rejection(read((await relay([first, ...flood])).stream)), {
-      kind: 'bad_reply', message: 'The provider sent nothing but comments.'
+      kind: 'bad_reply', message: 'The provider sent only comments.'
     })
   })
 
