@@ -7,7 +7,7 @@ import { buildGateway } from '../helper.ts'
 import { adminKey } from './admin/helper.ts'
 
 const seed = 1
-const sizes = { sqlite: 300_000, postgres: 100_000 }
+const sizes = { sqlite: 100_000, postgres: 40_000 }
 const quietRequests = 200
 
 for (const engine of ['sqlite', 'postgres'] as const) {

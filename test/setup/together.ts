@@ -4,7 +4,7 @@ import t from 'tap'
 
 const root = join(import.meta.dirname, '..', '..')
 /** Timeout of one test; tap's own limit is for a whole process. */
-const limitMs = Number(process.env['TAP_TIMEOUT'] ?? 60) * 1000
+const limitMs = Number(process.env['TAP_TIMEOUT'] ?? 120) * 1000
 
 /**
  * Runs the tests of a folder and its subfolders in this process, one after another: a process per file would
