@@ -6,7 +6,7 @@ import type { Usage } from '../providers/report.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { nanoFromPico } from '../shared/money.ts'
 import { outputLimitOf, promptsOf } from '../shared/request-fields.ts'
-import { legacyMaxTokens, tokenBounds } from './token-guess.ts'
+import { legacyMaxTokens, mayHaveAudio, mediaBound, tokenBounds } from './token-guess.ts'
 
 /** The rates of a model that is sold by the token, in integer pico-USD per token. */
 export interface TokenPrice extends Rates {
@@ -218,9 +218,7 @@ function highestInput (rates: Rates, { request, longCache = false }: MaxCostInpu
 }
 
 function hasAudio (request: MaxCostInput['request']): boolean {
-  return isChat(request) && request.messages.some(({ content }) => {
-    return Array.isArray(content) && content.some(({ type }) => type === 'input_audio')
-  })
+  return isChat(request) && request.messages.some(mayHaveAudio)
 }
 
 function wantsAudio (request: MaxCostInput['request']): boolean {
@@ -256,25 +254,8 @@ function promptBound ({ request, bodyBytes, searches = false }: MaxCostInput): n
   if (!isChat(request)) return (bodyBytes + found) * Math.max(1, request.best_of ?? 1)
   let tokens = bodyBytes + found + request.messages.length * tokenBounds.message
   if (request.tools !== undefined || request.functions !== undefined) tokens += tokenBounds.tools
-  for (const { content } of request.messages) {
-    if (!Array.isArray(content)) continue
-    for (const part of content) {
-      // Base64 in the body counts as the image or audio it carries, not as text.
-      if (part.type === 'input_audio') {
-        tokens += Math.ceil(part.input_audio.data.length * (1 / tokenBounds.audioCharsPerToken - 1))
-      }
-      if (part.type === 'file') tokens += fileBound(part.file.file_data)
-      if (part.type === 'video_url') tokens += tokenBounds.linkedFile
-      if (part.type !== 'image_url') continue
-      tokens += tokenBounds.image - (part.image_url.url.startsWith('data:') ? part.image_url.url.length : 0)
-    }
-  }
+  for (const message of request.messages) tokens += mediaBound(message)
   return tokens
-}
-
-/** A linked file may have any length; the context window bounds it. */
-function fileBound (data: string | undefined): number {
-  return data === undefined || /^https?:/i.test(data) ? tokenBounds.linkedFile : tokenBounds.file
 }
 
 /** How many answers are generated and charged. */

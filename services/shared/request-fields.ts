@@ -136,3 +136,11 @@ export function effectiveLimit (
   const wanted = outputLimitOf(request)
   return wanted === null || outputLimit === null ? wanted ?? outputLimit : Math.min(wanted, outputLimit)
 }
+
+/** Whether Google fetches a file itself, of any kind and length: Cloud Storage, its Files API and YouTube. */
+export function isGoogleFile (url: string): boolean {
+  return googleFile.test(url)
+}
+
+const googleFile =
+  /^(gs:\/\/|https:\/\/(generativelanguage\.googleapis\.com\/v1beta\/files\/|(www\.)?youtube\.com\/watch\?|youtu\.be\/))/i

@@ -3,6 +3,7 @@ import { UpstreamError } from '../../shared/errors.ts'
 import type { Download } from '../../media/media.ts'
 import { unsupportedField, type InlineData, type Part } from './wire.ts'
 import { ownMember } from '../../shared/json.ts'
+import { isGoogleFile } from '../../shared/request-fields.ts'
 
 /** Converts a part of a message; `param` names the part in errors. */
 export type ReadPart = (part: UserPart, param: string) => Promise<Part>
@@ -22,7 +23,8 @@ export function createPartReader ({ download, signal }: MediaOptions): ReadPart 
   let bytesLeft = maxFetchedBytes
   let fetchesLeft = maxFetches
 
-  async function fetched (url: string, param: string): Promise<InlineData> {
+  /** What is called an image was held as one, so nothing else may be fetched for it. */
+  async function fetched (url: string, param: string, isImage: boolean): Promise<InlineData> {
     if (download === null) throw unsupportedField('Files cannot be fetched by URL; send them as data: URLs.', param)
     if (fetchesLeft-- <= 0) throw unsupportedField(`At most ${maxFetches} files can be fetched for one request.`, param)
     const pieces: Uint8Array[] = []
@@ -40,22 +42,26 @@ export function createPartReader ({ download, signal }: MediaOptions): ReadPart 
     const bytes = Buffer.concat(pieces)
     const mimeType = typeOf(bytes)
     if (mimeType === null) throw unsupportedField(`The file at ${shown(url)} has an unknown type.`, param, 'invalid_image_url')
+    if (isImage && !mimeType.startsWith('image/')) {
+      const advice = 'send its bytes as a \'file\', or a film as \'video_url\''
+      throw unsupportedField(`The file at ${shown(url)} is no image; ${advice}.`, param, 'invalid_image_url')
+    }
     return { mimeType, data: bytes.toString('base64') }
   }
 
-  async function fromUrl (url: string, param: string): Promise<Part> {
+  async function fromUrl (url: string, param: string, isImage: boolean): Promise<Part> {
     if (url.startsWith('data:')) return { inlineData: fromDataUrl(url, param) }
-    if (isNative(url)) return { fileData: { fileUri: url } }
+    if (isGoogleFile(url)) return { fileData: { fileUri: url } }
     // The downloader decides which of these may be fetched.
-    if (/^https?:/i.test(url)) return { inlineData: await fetched(url, param) }
+    if (/^https?:/i.test(url)) return { inlineData: await fetched(url, param, isImage) }
     throw unsupportedField('A file must be a data: URL or an https URL.', param, 'invalid_image_url')
   }
 
   return async (part, param) => {
     switch (part.type) {
       case 'text': return { text: part.text }
-      case 'image_url': return await fromUrl(part.image_url.url, `${param}.image_url.url`)
-      case 'video_url': return await fromUrl(part.video_url.url, `${param}.video_url.url`)
+      case 'image_url': return await fromUrl(part.image_url.url, `${param}.image_url.url`, true)
+      case 'video_url': return await fromUrl(part.video_url.url, `${param}.video_url.url`, false)
       case 'input_audio': {
         const { data, format } = part.input_audio
         return { inlineData: { mimeType: `audio/${format}`, data } }
@@ -69,16 +75,6 @@ const tooLarge = (param: string) =>
   unsupportedField(`The files named by URL are together larger than ${maxFetchedBytes} bytes.`, param, 'request_too_large')
 
 const shown = (url: string): string => url.length > 200 ? `${url.slice(0, 200)}…` : url
-
-/** URLs that Google fetches itself: Cloud Storage, its Files API and YouTube. */
-function isNative (url: string): boolean {
-  return native.some(start => url.startsWith(start))
-}
-
-const native = [
-  'gs://', 'https://generativelanguage.googleapis.com/v1beta/files/', 'https://www.youtube.com/watch?',
-  'https://youtube.com/watch?', 'https://youtu.be/'
-]
 
 /** `data:[<type>][;base64],<data>`. Source: RFC 2397. */
 function fromDataUrl (url: string, param: string): InlineData {
@@ -112,7 +108,7 @@ function fromFile (
   const named = ownMember(types, filename.slice(filename.lastIndexOf('.') + 1).toLowerCase())
   if (data?.startsWith('data:') === true) return { inlineData: fromDataUrl(data, `${param}.file_data`) }
   if (data !== undefined) return { inlineData: { mimeType: named ?? 'application/pdf', data } }
-  if (id !== undefined && isNative(id)) {
+  if (id !== undefined && isGoogleFile(id)) {
     return { fileData: { fileUri: id, ...(named === undefined ? {} : { mimeType: named }) } }
   }
   throw unsupportedField('This provider has no uploaded files; send the file as file_data.', `${param}.file_id`)

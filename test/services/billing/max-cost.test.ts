@@ -159,3 +159,44 @@ t.test('a prediction, a search and a video are held as what they may become', as
   const functions = [{ name: 'f' }]
   t.ok(bound({ messages, max_tokens: 10, functions }).amountNano - plain > 1000 * 150, 'as tools do')
 })
+
+const contentOf = (part: object, more: object = {}) => {
+  const request = { messages: [{ role: 'user', content: [part] }], max_tokens: 10 } as Omit<ChatCompletionRequest, 'model'>
+  return bound(request, more).amountNano
+}
+
+t.test('what is called an image and may be a film is held as a film', async t => {
+  const window = 128_000 * 150 + 10 * 600
+  const image = (url: string) => contentOf({ type: 'image_url', image_url: { url } })
+  for (const url of [
+    'https://www.youtube.com/watch?v=x', 'https://youtube.com/watch?v=x', 'https://youtu.be/x', 'gs://bucket/film.mp4',
+    'https://generativelanguage.googleapis.com/v1beta/files/x', 'data:video/mp4;base64,AAAA', 'DATA:video/mp4;base64,AAAA'
+  ]) t.equal(image(url), window, url)
+  t.ok(image('https://example.com/a.png') < 51_000 * 150)
+  t.ok(image('data:image/png;base64,AAAA') < 51_000 * 150)
+  const text = `data:text/plain;base64,${'A'.repeat(60_000)}`
+  t.ok(image(text) > 60_000 * 150, 'text in it counts as text')
+  t.equal(contentOf({ type: 'file', file: { file_data: 'data:video/mp4;base64,AAAA' } }), window, 'a film in a file')
+})
+
+t.test('what may have sound is held at the price of audio', async t => {
+  const audio = { price: { ...price, audioInputPico: 300_000 } }
+  const rate = (part: object) => contentOf(part, audio) > 1.5 * contentOf(part)
+  t.ok(rate({ type: 'input_audio', input_audio: { data: 'A'.repeat(80_000), format: 'wav' } }))
+  t.ok(rate({ type: 'video_url', video_url: { url: 'https://example.com/film.mp4' } }))
+  t.ok(rate({ type: 'image_url', image_url: { url: 'https://youtu.be/x' } }))
+  t.ok(rate({ type: 'file', file: { file_id: 'x' } }))
+  t.ok(rate({ type: 'file', file: { file_data: 'data:audio/mp3;base64,AAAA' } }))
+  t.notOk(rate({ type: 'file', file: { file_data: 'data:application/pdf;base64,JVBERi0x' } }))
+  t.notOk(rate({ type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }))
+})
+
+t.test('an earlier answer with audio is held as what it may have said', async t => {
+  const spoken = { role: 'assistant' as const, audio: { id: 'audio_1' } }
+  const written = { role: 'assistant' as const, content: 'audio_1' }
+  const cost = (message: typeof spoken | typeof written, more: object = {}) =>
+    bound({ messages: [message, ...messages], max_tokens: 10 }, more).amountNano
+  t.ok(cost(spoken) - cost(written) >= 16_000 * 150)
+  const audio = { price: { ...price, audioInputPico: 300_000 } }
+  t.ok(cost(spoken, audio) > 1.9 * cost(spoken))
+})

@@ -315,7 +315,8 @@ t.test('images, audio and documents', async t => {
   const png = Buffer.from('\x89PNG\r\n\x1a\n0000', 'latin1')
   const download: Download = async url => (async function * () {
     if (url.endsWith('gone.png') || !url.startsWith('https:')) throw new Error('refused')
-    yield url.endsWith('.png') ? png.subarray(0, 5) : Buffer.from('<html>')
+    const other = Buffer.from(url.endsWith('.mp4') ? '0000ftypmp42' : '<html>')
+    yield url.endsWith('.png') ? png.subarray(0, 5) : other
     if (url.endsWith('.png')) yield png.subarray(5)
     if (url.endsWith('large.png')) yield Buffer.alloc(21 * 2 ** 20)
   })()
@@ -328,6 +329,7 @@ t.test('images, audio and documents', async t => {
       image('gs://bucket/a.jpg'),
       { type: 'input_audio', input_audio: { data: 'UklGRg==', format: 'wav' } },
       { type: 'video_url', video_url: { url: 'https://www.youtube.com/watch?v=x' } },
+      { type: 'video_url', video_url: { url: 'https://example.com/film.mp4' } },
       { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERi0x' } },
       { type: 'file', file: { filename: 'a.csv', file_data: 'YSxi' } },
       { type: 'file', file: { file_data: 'data:text/plain;charset=utf-8,a%20%C3%BC' } }
@@ -339,6 +341,7 @@ t.test('images, audio and documents', async t => {
     { fileData: { fileUri: 'gs://bucket/a.jpg' } },
     { inlineData: { mimeType: 'audio/wav', data: 'UklGRg==' } },
     { fileData: { fileUri: 'https://www.youtube.com/watch?v=x' } },
+    { inlineData: { mimeType: 'video/mp4', data: Buffer.from('0000ftypmp42').toString('base64') } },
     { inlineData: { mimeType: 'application/pdf', data: 'JVBERi0x' } },
     { inlineData: { mimeType: 'text/csv', data: 'YSxi' } },
     { inlineData: { mimeType: 'text/plain', data: Buffer.from('a ü').toString('base64') } }
@@ -347,6 +350,7 @@ t.test('images, audio and documents', async t => {
     ['invalid_image_url', say(image('https://example.com/gone.png'))],
     ['invalid_image_url', say(image('https://example.com/page.html'))],
     ['invalid_image_url', say(image('http://example.com/a.png'))],
+    ['invalid_image_url', say(image('https://example.com/film.mp4'))],
     ['invalid_image_url', say(image('file:///etc/passwd'))],
     ['request_too_large', say(image('https://example.com/large.png'))],
     ['unsupported_parameter', say({ type: 'file', file: { file_id: 'file-123' } })]
