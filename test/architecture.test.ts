@@ -137,6 +137,12 @@ t.test('only the composition root reads the environment', async t => {
   t.same(others.filter(file => textOf(file).includes('process.env')), [])
 })
 
+t.test('what money depends on does not ask the clock of this machine', async t => {
+  const folders = /^(routes|plugins\/core|services\/(ledger|keys|limits|billing|reports|alerts|admin|audit|joins))\//
+  const asking = sources.filter(file => folders.test(file) && /\bDate\.now\b|new Date\(\)/.test(textOf(file)))
+  t.same(asking, [])
+})
+
 t.test('core code names no provider', async t => {
   const core = sources.filter(file => !/^(services\/(providers|config|catalogue)|schemas\/config|tools|cli)\//.test(file))
   t.same(core.filter(file => /['"`](groq|mistral|anthropic|gemini|openrouter|deepseek)/.test(textOf(file))), [])

@@ -19,7 +19,7 @@ const dashboardBilling: FastifyPluginAsyncTypebox = async app => {
     schema: { tags: ['Billing'], summary: 'Show the balance of the key\'s account', response: { 200: Billing, ...errorResponses } }
   }, async ({ apiKey }) => {
     const { creditsNano, spentNano, heldNano } = await app.ledger.balance(apiKey.account)
-    const availableNano = await availableTo(apiKey, Date.now(), app.ledger.balance)
+    const availableNano = await availableTo(apiKey, app.store.clock(), app.ledger.balance)
     return {
       balance: exactUsd(creditsNano - spentNano),
       currency: 'usd' as const,

@@ -25,7 +25,8 @@ export async function reportKeyBudgets (store: Store, thresholds: readonly numbe
     where kind = 'budget' and credits > 0 and spent > 0
     and cast(spent as double precision) / credits >= given.percent / 100.0
     and (account.id not like 'budget:%:%' or account.created_at > $2)
-    and not exists (select 1 from alert where alert.source = account.id and alert.threshold = given.percent)
+    and not exists (select 1 from alert where alert.source = account.id and alert.period = cast(credits as text)
+      and alert.threshold = given.percent)
     order by account.id, given.percent`, [given.parameter(thresholds.map(percent => ({ percent }))), at - maxAgeMs])
   for (const crossing of crossings) await reportKeyBudget(store, crossing, at)
 }
@@ -40,7 +41,8 @@ async function reportKeyBudget (
   if (![at, at - lookBackMs].some(time => budgetAccounts(keyId, budget, time).account === id)) return
   const subject = { key: keyId, key_label: key.label, account: key.account }
   const data = { ...subject, period: period === '' ? null : period, ...amounts({ percent, limitNano, spentNano }) }
-  await insertAlert(store, { source: id, period, threshold: percent, type: 'budget.threshold_reached', data }, at)
+  const once = { source: id, period: String(limitNano), threshold: percent }
+  await insertAlert(store, { ...once, type: 'budget.threshold_reached', data }, at)
 }
 
 interface SoftBudgetRow {
@@ -72,7 +74,7 @@ async function reportAccountBudget (
   const reached = thresholds.filter(percent => spentNano / limitNano >= percent / 100)
   if (reached.length === 0) return
   const source = `account:${id}`
-  const period = span?.name ?? ''
+  const period = `${span?.name ?? ''}/${limitNano}`
   const known = await store.all<{ threshold: number }>(
     'select threshold from alert where source = $1 and period = $2', [source, period])
   for (const percent of reached) {

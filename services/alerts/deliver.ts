@@ -53,9 +53,11 @@ export function createAlertDelivery ({ store, log, trustedOrigins, network = {} 
       counts.failed++
       if (waitMs === undefined) counts.givenUp++
       const message = error instanceof Error ? error.message : String(error)
+      // Only of its own attempt: a node that hung for longer than its claim may be late.
       await store.run(`
-        update alert set next_attempt_at = now_ms() + cast($2 as bigint), last_error = $3 where id = $1`,
-      [id, waitMs === undefined ? null : withJitter(waitMs), message.slice(0, 500)])
+        update alert set next_attempt_at = now_ms() + cast($2 as bigint), last_error = $3
+        where id = $1 and attempts = $4 and delivered_at is null`,
+      [id, waitMs === undefined ? null : withJitter(waitMs), message.slice(0, 500), attempts + 1])
       const details = { alert: id, attempts: attempts + 1, err: error }
       if (waitMs === undefined) log.error(details, 'an alert could not be delivered and is given up')
       else log.warn(details, 'an alert could not be delivered')

@@ -5,6 +5,7 @@ import type { Queries } from '../store/store.ts'
 /** A message to be sent, once for each source, period and threshold. */
 export interface NewAlert {
   source: string
+  /** Of a budget with its limit: one that was raised reaches its thresholds again. */
   period: string
   /** Percent of a budget; 0 for a low balance. */
   threshold: number

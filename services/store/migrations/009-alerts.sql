@@ -18,7 +18,8 @@ create table period_start (
 -- A message to the operator's webhook. It is sent until it is delivered or has failed too often.
 create table alert (
   id text primary key,
-  -- A budget account, `account:<id>` or `low:<id>`: each threshold is reported once for each of its periods.
+  -- A budget account, `account:<id>` or `low:<id>`: each threshold is reported once for each of its periods, and
+  -- again for another limit, which `period` has too.
   source text not null,
   period text not null,
   -- Percent of a budget; 0 for a low balance.

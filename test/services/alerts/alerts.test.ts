@@ -114,6 +114,31 @@ forEachEngine(t, 'the soft budget of an account counts what was spent in its per
   t.match(last?.data, { period: null, spent_nano: 3_850, threshold_percent: 100 }, 'without a period, all')
 })
 
+forEachEngine(t, 'a budget that was raised is reported again when its thresholds are reached', async (t, { open }) => {
+  const store = await open()
+  const { accounts, keys, id, spend } = await setUp(store)
+  const softly = async (limitNano: number) =>
+    await accounts.update('team', before => ({ ...before, softBudget: { limitNano, period: null } }))
+  const report = async () => {
+    for (let times = 0; times < 2; times++) {
+      await reportKeyBudgets(store, thresholds)
+      await reportAccountBudgets(store, thresholds)
+    }
+    return (await alertsOf(store)).map(({ data }) => `${data.key === null ? 'soft' : 'key'} ${data.threshold_percent}`)
+  }
+  await softly(1_000)
+  await spend(1_000)
+  const before = (await report()).toSorted()
+  t.same(before, ['key 100', 'key 50', 'key 80', 'soft 100', 'soft 50', 'soft 80'])
+  await keys.update(id, { budget: { limitNano: 5_000, period: 'month' } })
+  await softly(5_000)
+  t.equal((await report()).length, before.length, 'a fifth of it')
+  await spend(1_500)
+  const after = await alertsOf(store)
+  t.same((await report()).slice(after.length).toSorted(), ['key 50', 'soft 50'])
+  t.match((await alertsOf(store)).at(-1)?.data, { budget_nano: 5_000, spent_nano: 2_500 })
+})
+
 forEachEngine(t, 'a low balance is reported once, until it has risen again', async (t, { open }) => {
   const store = await open()
   const { accounts, spend } = await setUp(store)
@@ -246,4 +271,26 @@ forEachEngine(t, 'a webhook at a private or unencrypted address is called only i
   t.teardown(() => trusting.close())
   await trusting.deliverDue({ url: `${plain}/hook`, secret }, never)
   t.equal(received.length, 1)
+})
+
+forEachEngine(t, 'a node that hangs while it sends changes nothing of what another has done since', async (t, { open }) => {
+  const store = await open()
+  const { spend } = await setUp(store)
+  await spend(600)
+  await reportKeyBudgets(store, thresholds)
+  const arrived = Promise.withResolvers<void>()
+  const woken = Promise.withResolvers<void>()
+  const site = await startSite(t, async (_request, response) => {
+    arrived.resolve()
+    await woken.promise
+    response.writeHead(500).end()
+  })
+  const delivery = createAlertDelivery({ store, log, trustedOrigins: [], network })
+  t.teardown(() => delivery.close())
+  const sending = delivery.deliverDue({ url: `https://cdn.example:${site.port}/`, secret }, never)
+  await arrived.promise
+  await store.run('update alert set attempts = 2, delivered_at = now_ms(), next_attempt_at = null')
+  woken.resolve()
+  await sending
+  t.match(await alertsOf(store), [{ attempts: 2, next: null, delivered: Number, error: null }])
 })
