@@ -37,7 +37,8 @@ export default fp<RoutingOptions>(async (app, { refreshEveryMs = 30_000 }) => {
       models: () => app.models.list(),
       policies: () => app.models.config().policies,
       resolve: id => app.models.resolve(id)?.model.id,
-      offsets: () => offsets
+      offsets: () => offsets,
+      isSandbox: id => app.models.config().providers.some(provider => provider.id === id && provider.protocol === 'sandbox')
     },
     deployments: app.deployments
   }))

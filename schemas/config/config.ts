@@ -26,7 +26,8 @@ export const PolicyEntry = Type.Object({
     minItems: 1,
     maxItems: 1000,
     default: ['*'],
-    description: 'Ids of the chat models to choose from, `*` for any text.'
+    description: 'Ids of the chat models to choose from, `*` for any text. A pattern leaves out classifiers, research ' +
+      'models, deprecated ones, dated twins, free trials and the sandbox, unless it matches nothing else.'
   }),
   cost_weight: weight('cost'),
   latency_weight: weight('latency'),

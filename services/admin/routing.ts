@@ -29,7 +29,8 @@ export async function explainRoute (
       models: () => registry.list(),
       policies: () => config.policies,
       resolve: id => registry.resolve(id)?.model.id,
-      offsets: () => offsets
+      offsets: () => offsets,
+      isSandbox: id => config.providers.some(provider => provider.id === id && provider.protocol === 'sandbox')
     },
     deployments
   })

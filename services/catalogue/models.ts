@@ -5,6 +5,7 @@ import { knownProviders } from './known-providers.ts'
 import { knownVideo, knownVideoModelNames } from './videos.ts'
 import type { CatalogueFile, CatalogueRow, CatalogueTier, Modality } from './catalogue-file.ts'
 import { withImages, type RowWithImages } from './images.ts'
+import { searchFeeOf } from './priced-fields.ts'
 
 /** What the catalogue knows of a model. */
 export interface CatalogueModel extends
@@ -30,8 +31,12 @@ export function catalogueModel (provider: string, upstream: string): CatalogueMo
   const rows = rowsOf(provider)
   const row = rows.get(upstream) ?? rows.get(upstream.replace(date, ''))
   const video = known.has(provider) ? knownVideo(provider, upstream) : undefined
-  if (video === undefined) return row && toModel(row)
-  return { ...toModel(row ?? videoRow(video)), video }
+  if (video !== undefined) return { ...toModel(row ?? videoRow(video)), video }
+  if (row === undefined) return undefined
+  const found = toModel(row)
+  const searchNano = searchFeeOf(provider, upstream)
+  if (found.price === null || searchNano === null) return found
+  return { ...found, price: { ...found.price, searchNano } }
 }
 
 function videoRow ({ firstFrame }: VideoAbilities): CatalogueRow {

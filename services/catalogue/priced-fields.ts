@@ -139,6 +139,22 @@ const searching: Readonly<Record<string, RegExp>> = {
   // docs.perplexity.ai, "Pricing".
   perplexity: /^sonar/
 }
+
+/**
+ * What each answer of a model that always searches costs beside its tokens, in nano-USD; null: not known.
+ * With the largest search context, because a request may ask for it. Source: docs.perplexity.ai, "Pricing",
+ * November 2026.
+ */
+export function searchFeeOf (provider: string, model: string): number | null {
+  if (provider !== 'perplexity') return null
+  return searchFees.find(({ models }) => models.test(model))?.nano ?? null
+}
+
+const searchFees = [
+  { models: /^sonar$/, nano: 12_000_000 },
+  { models: /^sonar-(reasoning-)?pro$/, nano: 14_000_000 }
+]
+
 const anySearching = /(^|\/)(gpt-[\w.-]+-search-(preview|api)|(groq\/)?compound(-beta)?(-mini)?$|sonar(-|$))|:online$/
 
 /** The request fields of a provider that change what a request costs, and the models that always search. */

@@ -2,24 +2,29 @@ import type { ModelConfig } from '../catalogue/types.ts'
 import { GatewayError } from '../shared/errors.ts'
 import type { RequestFeatures } from './request-features.ts'
 
-/** Messages to the client, each after the name of the model that the constraint removed. */
+/**
+ * What is wrong with one model, and with several; in the order of checking, so that a model which violates a
+ * later constraint is closer to qualifying.
+ */
 const constraintMessages = {
-  unknown: 'is not available here',
-  kind: 'is not a chat model',
-  policy: 'is not on the list of this policy',
-  key: 'is not allowed for this key',
-  price: 'has no price',
-  health: 'is failing at the moment',
-  context_window: 'has a context window too small for this conversation',
-  max_output: 'cannot write as many tokens as requested',
-  vision: 'cannot read images',
-  audio: 'cannot process audio',
-  files: 'cannot read files',
-  tools: 'cannot call tools',
-  json_schema: 'cannot follow a JSON schema',
-  streaming: 'cannot stream',
-  ceiling: 'may cost more than this policy allows for a request',
-  credit: 'costs more than the remaining credit'
+  unknown: ['is not available here', 'are not available here'],
+  kind: ['is not a chat model', 'are not chat models'],
+  policy: ['is not on the list of this policy', 'are not on the list of this policy'],
+  pool: ['is chosen only if a policy names it', 'are chosen only if a policy names them'],
+  context_window: [
+    'has a context window too small for this conversation', 'have context windows too small for this conversation'
+  ],
+  max_output: ['cannot write as many tokens as requested', 'cannot write as many tokens as requested'],
+  vision: ['cannot read images', 'cannot read images'],
+  audio: ['cannot process audio', 'cannot process audio'],
+  files: ['cannot read files', 'cannot read files'],
+  tools: ['cannot call tools', 'cannot call tools'],
+  json_schema: ['cannot follow a JSON schema', 'cannot follow a JSON schema'],
+  streaming: ['cannot stream', 'cannot stream'],
+  price: ['has no price', 'have no price'],
+  health: ['is failing at the moment', 'are failing at the moment'],
+  ceiling: ['may cost more than this policy allows for a request', 'may cost more than this policy allows for a request'],
+  credit: ['costs more than the remaining credit', 'cost more than the remaining credit']
 } as const
 
 /** Why a model cannot take a request. */
@@ -28,10 +33,12 @@ export type RoutingConstraint = keyof typeof constraintMessages
 /** A model that cannot take the request, and the first constraint that it violates. */
 export interface Exclusion { model: string, constraint: RoutingConstraint }
 
-/** What the policy, the key and the health of deployments allow. */
+/** What the policy and the health of deployments allow. */
 export interface RoutingPermissions {
-  policy: { allows (model: string): boolean }
-  mayUse (model: string): boolean
+  /** How late the policy chooses a model; null: never. */
+  rankOf (model: string): number | null
+  /** The lowest rank that is there; models of higher ones are not chosen. */
+  rank: number
   isHealthy (model: ModelConfig): boolean
 }
 
@@ -44,12 +51,12 @@ const minAnswerTokens = 256
  * The first constraint that a model violates, except those that depend on the cost; null if there is none.
  */
 export function violatedConstraint (
-  model: ModelConfig, request: RequestFeatures, { policy, mayUse, isHealthy }: RoutingPermissions
+  model: ModelConfig, request: RequestFeatures, { rankOf, rank, isHealthy }: RoutingPermissions
 ): RoutingConstraint | null {
-  const { id, kind } = model
-  if (kind !== 'chat') return 'kind'
-  if (!policy.allows(id)) return 'policy'
-  if (!mayUse(id)) return 'key'
+  if (model.kind !== 'chat') return 'kind'
+  const own = rankOf(model.id)
+  if (own === null) return 'policy'
+  if (own > rank) return 'pool'
   return missingCapability(model, request) ?? (isHealthy(model) ? null : 'health')
 }
 
@@ -67,14 +74,28 @@ function missingCapability (
   return request.wantsStream && !capabilities.streaming ? 'streaming' : null
 }
 
-const maxNamed = 20
+/** Constraints that have nothing to do with the request. */
+const isBesideThePoint: ReadonlySet<RoutingConstraint> = new Set(['kind', 'policy', 'pool', 'price'])
+const most = { names: 3, reasons: 4 }
 
-/** Returns a 400 that names the constraint which removed each model. */
+/** Returns a 400 that says why the models which came into question do not qualify, the closest first. */
 export function noModelQualifies (policy: string, excluded: readonly Exclusion[]): GatewayError {
-  const named = excluded.slice(0, maxNamed)
-    .map(({ model, constraint }) => `\`${model}\` ${constraintMessages[constraint]} (${constraint})`)
-  const more = excluded.length > maxNamed ? `; and ${excluded.length - maxNamed} more` : ''
-  const why = named.length === 0 ? 'there are no models to choose from.' : `${named.join('; ')}${more}.`
-  return GatewayError.invalidRequest(`No model qualifies for \`${policy}\`: ${why}`,
+  const toThePoint = excluded.filter(({ constraint }) => !isBesideThePoint.has(constraint))
+  const relevant = toThePoint.length > 0 ? toThePoint : excluded
+  const order = Object.keys(constraintMessages)
+  const reasons = [...Map.groupBy(relevant, ({ constraint }) => constraint)]
+    .toSorted(([one], [other]) => order.indexOf(other) - order.indexOf(one))
+    .slice(0, most.reasons)
+    .map(([constraint, models]) => reasonText(constraint, models.map(({ model }) => model)))
+  const why = reasons.length === 0 ? 'there are no models to choose from' : reasons.join('; ')
+  return GatewayError.invalidRequest(`No model qualifies for \`${policy}\`: ${why}.`,
     { param: 'model', code: 'no_model_qualifies' })
+}
+
+function reasonText (constraint: RoutingConstraint, models: readonly string[]): string {
+  const [one, several] = constraintMessages[constraint]
+  const names = models.slice(0, most.names).map(model => `\`${model}\``)
+  const last = models.length > most.names ? `${models.length - most.names} more` : names.pop() ?? ''
+  const subject = names.length === 0 ? last : `${names.join(', ')} and ${last}`
+  return `${subject} ${models.length === 1 ? one : several} (${constraint})`
 }

@@ -2,7 +2,7 @@ import type { ModelConfig } from '../catalogue/types.ts'
 import { violatedConstraint } from './constraints.ts'
 import type { Exclusion, RoutingConstraint, RoutingPermissions } from './constraints.ts'
 import { estimateModel, type BoundedEstimate, type EstimateContext } from './estimate.ts'
-import type { ModelPool, PoolModel } from './model-pool.ts'
+import { ranksOf, type ModelPool, type PoolModel } from './model-pool.ts'
 import type { DeploymentStates, RoutingPolicy, RoutingRequest } from './types.ts'
 
 /** The models that can take a request, and a function that lists the others. */
@@ -12,23 +12,23 @@ export interface FilteredModels {
 }
 
 /**
- * Applies every constraint to every model, and estimates those that pass. `sticky` is the model of the
- * conversation, whose provider has cached the earlier tokens.
+ * Applies every constraint to every model that the key may use, and estimates those that pass. `sticky` is
+ * the model of the conversation, whose provider has cached the earlier tokens.
  */
 export function filterCandidates (
   routing: RoutingRequest,
   policy: RoutingPolicy,
-  { models, byId }: ModelPool,
+  pool: ModelPool,
   context: EstimateContext,
   sticky: string | undefined
 ): FilteredModels {
-  const { candidates, mayUse } = routing
-  const permissions = { policy, mayUse, isHealthy: healthy(context.deployments) }
-  const considered = candidates === null ? models : candidates.flatMap(id => byId.get(id) ?? [])
+  const { considered, unknown, rankOf } = consider(routing, policy, pool)
+  const rank = lowestRank(considered, rankOf)
+  const permissions = { rankOf, rank, isHealthy: healthy(context.deployments) }
   const limits = costLimits(routing, policy)
   const possible: BoundedEstimate[] = []
   const tooDear: Exclusion[] = []
-  for (const one of new Set(considered)) {
+  for (const one of considered) {
     const { id } = one.model
     if (constraintOf(one, context, permissions) !== null) continue
     const estimate = estimateModel(one, context, id === sticky ? context.request.earlierTokens : 0)
@@ -43,12 +43,44 @@ export function filterCandidates (
       const constraint = constraintOf(one, context, permissions)
       return constraint === null ? [] : [{ model: one.model.id, constraint }]
     })
-    const unknown = (candidates ?? []).filter(id => !byId.has(id))
-      .map(model => ({ model, constraint: 'unknown' as const }))
-    return [...tooDear, ...unable, ...unknown]
+    return [...tooDear, ...unable, ...unknown.map(model => ({ model, constraint: 'unknown' as const }))]
   }
 
   return { possible, excluded }
+}
+
+interface Considered {
+  considered: readonly PoolModel[]
+  /** Names in the request's list that are no model which the key may use. */
+  unknown: readonly string[]
+  rankOf: RoutingPermissions['rankOf']
+}
+
+/**
+ * The models that the key may use, of those on the request's list if it has one. A list is like that of a
+ * policy: what it names is chosen, as far as the policy has it at all.
+ */
+function consider (
+  { candidates, mayUse }: RoutingRequest, { ranks }: RoutingPolicy, { models }: ModelPool
+): Considered {
+  const usable = models.filter(({ model }) => mayUse(model.id))
+  const rankOf = (model: string): number | null => ranks.get(model) ?? null
+  if (candidates === null) return { considered: usable, unknown: [], rankOf }
+  const asked = ranksOf(candidates, usable)
+  return {
+    considered: usable.filter(({ model }) => asked.has(model.id)),
+    unknown: [...new Set(candidates)].filter(name => !asked.has(name) && !name.includes('*')),
+    rankOf: model => ranks.has(model) ? asked.get(model) ?? null : null
+  }
+}
+
+/** The lowest rank of the models that could serve some request. */
+function lowestRank (considered: readonly PoolModel[], rankOf: RoutingPermissions['rankOf']): number {
+  let lowest = Infinity
+  for (const { model, prices } of considered) {
+    if (model.kind === 'chat' && prices.length > 0) lowest = Math.min(lowest, rankOf(model.id) ?? Infinity)
+  }
+  return lowest
 }
 
 function constraintOf (

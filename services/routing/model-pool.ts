@@ -1,3 +1,4 @@
+import { fitnessOf, fitnessOrder, type Fitness } from '../catalogue/default-pool.ts'
 import type { ModelConfig, PolicyConfig } from '../catalogue/types.ts'
 import { compileGlob } from '../shared/glob.ts'
 import { tokenPriceOf, type TokenPrice } from '../billing/token-price.ts'
@@ -12,6 +13,8 @@ export interface PoolModel {
   profile: ModelProfile
   /** The prices of its deployments; empty: it is not sold by the token. */
   prices: readonly TokenPrice[]
+  /** Whether a policy that does not name it chooses it. */
+  fitness: Fitness
 }
 
 /** The models and policies of one configuration. */
@@ -21,24 +24,34 @@ export interface ModelPool {
   policies: ReadonlyMap<string, RoutingPolicy>
 }
 
+interface PoolSource {
+  models: readonly ModelConfig[]
+  policies: readonly PolicyConfig[]
+  offsets: FeedbackOffsets
+  /** Whether a provider answers with canned text. */
+  isSandbox: (provider: string) => boolean
+}
+
 /** Prepares the models and policies of a configuration, so that a decision only compares numbers. */
 export function createModelPool (
-  models: readonly ModelConfig[],
-  policies: readonly PolicyConfig[],
-  weights: RouterWeights,
-  { byModel }: FeedbackOffsets
+  { models, policies, offsets: { byModel }, isSandbox }: PoolSource, weights: RouterWeights
 ): ModelPool {
-  const prepared = models.map(model => toPoolModel(model, weights, byModel.get(model.id)))
+  const deployments = models.flatMap(({ deployments }) => deployments)
+  const names = new Set(deployments.map(({ provider, model }) => `${provider}/${model}`))
+  const prepared = models.map(model => ({
+    ...toPoolModel(model, weights, byModel.get(model.id)),
+    fitness: fitnessOf(model, names, isSandbox)
+  }))
   return {
     models: prepared,
     byId: new Map(prepared.map(one => [one.model.id, one])),
-    policies: new Map(policies.map(config => [config.id, { config, allows: createMatcher(config.models) }]))
+    policies: new Map(policies.map(config => [config.id, toPolicy(config, prepared)]))
   }
 }
 
 function toPoolModel (
   model: ModelConfig, weights: RouterWeights, offsets: ReadonlyMap<string, number> | undefined
-): PoolModel {
+): Omit<PoolModel, 'fitness'> {
   const names = [model.id, ...model.deployments.map(({ model }) => model)]
   const prices = model.deployments.map(({ price }) => price ?? model.price)
     .filter(price => price !== null && price.inputPico !== null && price.outputPico !== null)
@@ -48,16 +61,36 @@ function toPoolModel (
   return { model, profile, prices }
 }
 
-/** Returns a memoized test whether a model matches one of the globs. */
-function createMatcher (globs: readonly string[]): (model: string) => boolean {
-  if (globs.includes('*')) return () => true
-  const matchers = globs.map(glob => compileGlob(glob))
-  const memoized = new Map<string, boolean>()
-  return model => {
-    const isMatch = memoized.get(model) ?? matchers.some(matches => matches(model))
-    if (memoized.size < maxMemoized) memoized.set(model, isMatch)
-    return isMatch
+/** A policy whose ranks are computed on first use. */
+function toPolicy (config: PolicyConfig, models: readonly PoolModel[]): RoutingPolicy {
+  let ranks: ReadonlyMap<string, number> | undefined
+  return {
+    config,
+    get ranks () {
+      ranks ??= ranksOf(config.models, models)
+      return ranks
+    }
   }
 }
 
-const maxMemoized = 10_000
+/**
+ * Ranks the models that match a pattern: curated models first, then others that can chat, the sandbox, and
+ * the rest. A pattern that matches no curated model names what it matches, so that all of it ranks first.
+ */
+export function ranksOf (patterns: readonly string[], models: readonly PoolModel[]): Map<string, number> {
+  const ranks = new Map<string, number>()
+  for (const pattern of new Set(patterns)) {
+    const matched = pattern === '*' ? models : matching(pattern, models)
+    const isChoice = pattern === '*' || matched.some(({ fitness }) => fitness === 'curated')
+    for (const { model: { id }, fitness } of matched) {
+      const rank = isChoice ? fitnessOrder.indexOf(fitness) : 0
+      ranks.set(id, Math.min(rank, ranks.get(id) ?? Infinity))
+    }
+  }
+  return ranks
+}
+
+function matching (pattern: string, models: readonly PoolModel[]): readonly PoolModel[] {
+  const matches = compileGlob(pattern)
+  return models.filter(({ model }) => matches(model.id))
+}

@@ -35,6 +35,8 @@ export interface RoutingCatalogue {
   /** Returns the public id of the model that an id or alias names. */
   resolve (id: string): string | undefined
   offsets (): FeedbackOffsets
+  /** Whether a provider answers with canned text. */
+  isSandbox (provider: string): boolean
 }
 
 interface RouterOptions {
@@ -59,7 +61,12 @@ export function createRouter (
   function poolOf (weights: RouterWeights): ModelPool {
     const version = catalogue.version()
     if (prepared === undefined || prepared.version !== version) {
-      const pool = createModelPool(catalogue.models(), catalogue.policies(), weights, catalogue.offsets())
+      const pool = createModelPool({
+        models: catalogue.models(),
+        policies: catalogue.policies(),
+        offsets: catalogue.offsets(),
+        isSandbox: catalogue.isSandbox
+      }, weights)
       prepared = { version, pool }
     }
     return prepared.pool

@@ -56,5 +56,9 @@ export interface RouterDecision {
 /** A policy and the models it may choose from. */
 export interface RoutingPolicy {
   config: PolicyConfig
-  allows (model: string): boolean
+  /**
+   * By model id, how late it comes into question: 0 at once, more only where there is no model of a lower
+   * rank. Absent: never.
+   */
+  ranks: ReadonlyMap<string, number>
 }

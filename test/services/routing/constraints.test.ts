@@ -28,7 +28,6 @@ interface Case {
 const cases: Case[] = [
   { constraint: 'kind', model: { kind: 'video' } },
   { constraint: 'kind', model: { kind: 'image' } },
-  { constraint: 'key', routing: { mayUse: id => id !== 'unfit' } },
   { constraint: 'price', model: { price: null } as Partial<ModelFacts> },
   {
     constraint: 'context_window',
@@ -109,12 +108,66 @@ for (const { constraint, model = {}, request = {}, routing = {} } of cases) {
     t.match(refused, {
       status: 400,
       code: 'no_model_qualifies',
-      message: new RegExp(
-      `\`unfit\` .*\\(${constraint}\\)`
-      )
+      message: new RegExp(`\`unfit\` .*\\(${constraint}\\)`)
     })
   })
 }
+
+t.test('a model that the key may not use is shown nowhere', async t => {
+  const models = [modelOf({ id: 'secret', input: 0.01, output: 0.01 }), modelOf({ id: 'own' }), modelOf({ id: 'blind', ...without('vision') })]
+  const mayUse = (id: string): boolean => id !== 'secret'
+  const decision = routerOf({ models }).decide(routingRequest('hello', { mayUse, candidates: ['own', 'secret'] }))
+  t.strictSame(decision.candidates.map(({ id }) => id), ['own'])
+  t.strictSame(decision.excluded(), [{ model: 'secret', constraint: 'unknown' }], 'only as a name that the client has sent')
+  t.strictSame(routerOf({ models }).decide(routingRequest('hello', { mayUse })).excluded(), [])
+  const tooLong = routingRequest({ max_tokens: 500_000 }, { mayUse })
+  const refused = thrown(() => routerOf({ models }).decide(tooLong))
+  t.match(refused, { message: 'No model qualifies for `auto`: `own` and `blind` have context windows too small' })
+  t.notMatch(refused, { message: /secret/ })
+  const none = thrown(() => routerOf({ models }).decide(routingRequest('hello', { mayUse: () => false })))
+  t.match(none, { status: 400, message: 'No model qualifies for `auto`: there are no models to choose from.' })
+})
+
+t.test('a refusal names the models that came close, three for a reason, and not those beside the point', async t => {
+  const many = (count: number, name: string, more: Partial<ModelFacts>) =>
+    Array.from({ length: count }, (_, at) => modelOf({ id: `${name}-${at}`, ...more }))
+  const models = [
+    ...many(30, 'film', { kind: 'video' }), ...many(30, 'blind', without('vision')), ...many(5, 'short', { contextWindow: 1000 })
+  ]
+  const look = {
+    ...parts({ type: 'image_url', image_url: { url: 'https://x.test/a.png' } }), max_tokens: 2000
+  }
+  const refused = thrown(() => routerOf({ models }).decide(routingRequest(look)))
+  t.match(refused, {
+    message: 'No model qualifies for `auto`: `blind-0`, `blind-1`, `blind-2` and 27 more cannot read images (vision); ' +
+      '`short-0`, `short-1`, `short-2` and 2 more have context windows too small for this conversation (context_window).'
+  })
+})
+
+t.test('a pattern chooses among curated models, unless it names others', async t => {
+  const at = (provider: string, model: string) => modelOf({
+    id: `${provider}/${model}`, deployments: [{ provider, model, weight: 1, priority: 0 }]
+  })
+  const models = [
+    at('sandbox', 'chat'), at('groq', 'llama-3.3-70b-versatile'), at('groq', 'meta-llama/llama-prompt-guard-2-22m'),
+    at('openai', 'gpt-4o'), at('openai', 'gpt-4o-2024-08-06'), at('anthropic', 'claude-3-opus-20240229')
+  ]
+  const chosen = (patterns: string[], more: Partial<RoutingRequest> = {}) =>
+    routerOf({ models, policies: policiesWith('auto', { models: patterns }) })
+      .decide(routingRequest('hello', more)).candidates.map(({ id }) => id).toSorted()
+  t.strictSame(chosen(['*']), ['groq/llama-3.3-70b-versatile', 'openai/gpt-4o'])
+  t.strictSame(chosen(['openai/*']), ['openai/gpt-4o'])
+  t.strictSame(chosen(['openai/*', 'sandbox/*']), ['openai/gpt-4o', 'sandbox/chat'])
+  t.strictSame(chosen(['openai/gpt-4o-2024-08-06']), ['openai/gpt-4o-2024-08-06'])
+  t.strictSame(chosen(['anthropic/*', 'groq/*']), ['anthropic/claude-3-opus-20240229', 'groq/llama-3.3-70b-versatile'])
+  t.strictSame(chosen(['*'], { candidates: ['openai/gpt-4o-2024-08-06', 'groq/*'] }),
+    ['groq/llama-3.3-70b-versatile', 'openai/gpt-4o-2024-08-06'])
+  t.strictSame(chosen(['openai/*'], { candidates: ['*'] }), ['openai/gpt-4o'])
+  t.strictSame(chosen(['*'], { mayUse: id => !id.startsWith('openai') && !id.endsWith('versatile') }), ['anthropic/claude-3-opus-20240229'])
+  t.strictSame(chosen(['*'], { mayUse: id => id.startsWith('sandbox') }), ['sandbox/chat'], 'or if it is all there is')
+  const decision = routerOf({ models }).decide(routingRequest('hello'))
+  t.ok(decision.excluded().some(({ model, constraint }) => model === 'sandbox/chat' && constraint === 'pool'))
+})
 
 t.test('a failing deployment is excluded, unless there is no other', async t => {
   const states = { good: { works: true }, other: { works: true } }

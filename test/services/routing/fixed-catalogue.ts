@@ -19,6 +19,7 @@ export function fixedCatalogue (
     models: () => models,
     policies: () => policies,
     resolve: id => id,
-    offsets: () => offsets
+    offsets: () => offsets,
+    isSandbox: provider => provider === 'sandbox'
   }
 }
