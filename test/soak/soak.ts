@@ -16,6 +16,7 @@ import { temporaryFolder } from '../process.ts'
 import { createRandom } from '../services/ledger/random.ts'
 import { startUpstream } from '../upstream.ts'
 import { startCrowd } from './crowd.ts'
+import { age, diskUse, type DiskUse } from './disk.ts'
 import { adminKey, sendEach, sendOne, sendVideos } from './mix.ts'
 
 export interface Soaked {
@@ -27,6 +28,8 @@ export interface Soaked {
   resident: number[]
   /** Resident memory just before, under load. */
   atWork: number[]
+  /** What the node kept outside its memory, at the same times, and how many requests it had answered. */
+  disk: (DiskUse & { atMs: number, requests: number })[]
   /** How many resources of each kind keep the process alive, before and after the load. */
   before: Record<string, number>
   after: Record<string, number>
@@ -50,6 +53,8 @@ interface SoakOptions {
 const settleMs = 20_000
 const samples = 60
 const shortestSampleMs = 5000
+/** The share of the soak for which requests and media are kept. */
+const retention = 0.1
 
 /** Runs mixed load with faults for some time, and returns what remains afterwards. */
 export async function soak ({ seconds, seed, concurrency, rate }: SoakOptions): Promise<Soaked> {
@@ -61,10 +66,12 @@ export async function soak ({ seconds, seed, concurrency, rate }: SoakOptions): 
   const random = createRandom(seed)
   failAtRandom(upstream, random)
   const folder = await temporaryFolder(teardown)
+  const [database, media] = [join(folder, 'soak.db'), join(folder, 'media')]
   const gateway = await startGateway(teardown, {
     config: configOf(upstream.url),
     env: {
-      DATABASE_URL: `sqlite:${join(folder, 'soak.db')}`,
+      DATABASE_URL: `sqlite:${database}`,
+      TOLLGATE_MEDIA: media,
       TOLLGATE_STARTING_CREDIT: '100000',
       TOLLGATE_CACHE_SIZE: '4MiB',
       TOLLGATE_ADMIN_KEY: adminKey
@@ -96,6 +103,8 @@ export async function soak ({ seconds, seed, concurrency, rate }: SoakOptions): 
     return crowd.underWay + requests + streams + polls + app.videos.running > 0
   }
   const [heap, resident, atWork]: [number[], number[], number[]] = [[], [], []]
+  const disk: Soaked['disk'] = []
+  const startedMs = performance.now()
   // The load and the heap reserve of V8 depend on what else the machine does; leaks remain without both.
   async function sample (): Promise<void> {
     atWork.push(process.memoryUsage.rss())
@@ -108,6 +117,9 @@ export async function soak ({ seconds, seed, concurrency, rate }: SoakOptions): 
     const { heapUsed, external, rss } = process.memoryUsage()
     heap.push(heapUsed + external)
     resident.push(rss)
+    await app.flushRequestLog()
+    disk.push({ ...await diskUse({ store: app.store, database, media }), atMs: performance.now() - startedMs, requests: total(statuses) })
+    await age(app.store, seconds * 1000 * retention)
     release()
   }
   async function sampleAll (): Promise<void> {
@@ -131,11 +143,12 @@ export async function soak ({ seconds, seed, concurrency, rate }: SoakOptions): 
   const [held] = await app.store.all<{ held: number }>(
     'select coalesce(sum(amount - spare), 0) as held from hold where state = 0')
   const found: Soaked = {
-    requests: Object.values(statuses).reduce((sum, count) => sum + count, 0),
+    requests: total(statuses),
     statuses,
     heap,
     resident,
     atWork,
+    disk,
     before,
     after: resources(),
     heldNano: held?.held ?? NaN,
@@ -155,12 +168,15 @@ async function until (isSo: () => boolean | Promise<boolean>, everyMs: number): 
   for (let waitedMs = 0; waitedMs < settleMs && !await isSo(); waitedMs += everyMs) await pause(everyMs)
 }
 
+/** Long enough that a busy machine is not taken for a silent provider. */
+const timeouts = { connectMs: 5000, firstByteMs: 2000, idleMs: 2000, totalMs: 20_000 }
+
 /** A model with two faulty deployments, and the models of the sandbox. */
 function configOf (url: string): GatewayConfig {
   const { providers, models, ...more } = deployedAt([url, url])
   return {
     ...more,
-    providers: [...providers, sandboxProvider],
+    providers: [...providers.map(provider => ({ ...provider, timeouts })), sandboxProvider],
     models: [...models, ...sandboxModels(sandboxProvider.id)],
     policies: builtInPolicies()
   }
@@ -176,6 +192,10 @@ async function createLimitedKey ({ app }: Gateway): Promise<string> {
     payload: { account: 'default', limits }
   })
   return created.json().key
+}
+
+function total (statuses: Readonly<Record<string, number>>): number {
+  return Object.values(statuses).reduce((sum, count) => sum + count, 0)
 }
 
 function resources (): Record<string, number> {
