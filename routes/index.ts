@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import admin from './admin/index.ts'
 import docs from './docs.ts'
+import front from './front.ts'
 import health from './health.ts'
 import media from './media.ts'
 import metrics from './metrics.ts'
@@ -8,6 +9,7 @@ import v1 from './v1/index.ts'
 
 /** All that is served. */
 export default async function routes (app: FastifyInstance): Promise<void> {
+  await app.register(front)
   await app.register(health)
   await app.register(metrics)
   await app.register(v1, { prefix: '/v1' })

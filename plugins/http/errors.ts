@@ -16,11 +16,20 @@ export default fp(async app => {
   app.setNotFoundHandler((request, reply) => {
     const [path = '/'] = request.url.split('?', 1)
     const allowed = routes.methodsAt(path)
-    if (allowed.length === 0) throw unknownUrl(request.method, path)
+    if (allowed.length === 0) {
+      const meant = withBase(path)
+      throw unknownUrl(request.method, path, routes.methodsAt(meant).length > 0 ? meant : null)
+    }
     if (request.method !== 'OPTIONS') throw methodNotSupported(request.method, path, allowed)
     return reply.code(204).header('allow', [...allowed, 'OPTIONS'].join(', ')).send()
   })
 }, { name: 'errors', dependencies: ['trace'] })
+
+/** A path as a client with the right base URL sends it: `/v1` is missing, twice there, or all there is. */
+function withBase (path: string): string {
+  if (/^\/v1\/?$/.test(path)) return '/v1/chat/completions'
+  return path.startsWith('/v1/v1/') ? path.slice('/v1'.length) : `/v1${path}`
+}
 
 /** For the server option `frameworkErrors`: answers URLs that cannot even be routed. */
 export function frameworkErrors (error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {

@@ -1,0 +1,29 @@
+import { Type, type FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import packageFile from '../package.json' with { type: 'json' }
+import { Front } from '../schemas/shared/front.ts'
+import { frontPage } from '../services/http/front-page.ts'
+
+const policy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
+const answer = {
+  description: 'A page for a browser, and the same facts as JSON for others',
+  content: { 'application/json': { schema: Front }, 'text/html': { schema: Type.String() } }
+}
+
+/** `GET /`: says what this server is, to whoever follows its address. */
+const front: FastifyPluginAsyncTypebox = async app => {
+  const { version } = packageFile
+  app.get('/', {
+    config: { passThrough: true },
+    schema: { summary: 'Tell what this server is', response: { 200: answer } }
+  }, async (request, reply) => {
+    const baseUrl = request.baseUrl()
+    reply.headers({ vary: 'accept', 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' })
+    if (/\btext\/html\b/.test(request.headers.accept ?? '')) {
+      return reply.header('content-security-policy', policy).type('text/html; charset=utf-8').send(frontPage(baseUrl, version))
+    }
+    const root = baseUrl.replace(/\/v1$/, '')
+    return { name: 'Tollgate' as const, version, base_url: baseUrl, documentation: `${root}/docs/`, openapi: `${root}/openapi.json` }
+  })
+}
+
+export default front
