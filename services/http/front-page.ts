@@ -1,4 +1,4 @@
-/** What a browser shows at `/`: what this server is and how a client reaches it; everything is on this server. */
+/** The HTML that a browser gets at `/`: what this server is and how a client reaches it. */
 export function frontPage (baseUrl: string, version: string): string {
   const shown = escaped(baseUrl)
   return `<!doctype html>

@@ -1,6 +1,9 @@
 import { execFileSync, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { get, type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { Ajv2019 } from 'ajv/dist/2019.js'
 import { DockerfileParser, Keyword } from 'dockerfile-ast'
 import { validate } from 'dockerfile-utils'
@@ -25,7 +28,7 @@ t.test('the Dockerfile is clean, and its last stage runs Node as an unprivileged
   const dockerfile = DockerfileParser.parse(text)
   const froms = dockerfile.getFROMs()
   t.equal(froms.length, 2)
-  for (const from of froms) t.equal(from.getImage(), '${NODE_IMAGE}', 'one image, which a build can name by its digest')
+  for (const from of froms) t.match(from.getImage(), /^\$\{NODE_IMAGE\}$/, 'one image, which a build can name by its digest')
   const [base] = dockerfile.getInitialARGs()
   t.match(base?.getArgumentsContent(), /^NODE_IMAGE=node:26-.*slim$/, 'what the tests use, in its small form')
   const last = dockerfile.getInstructions().slice(dockerfile.getInstructions().indexOf(froms[1]!))
@@ -86,7 +89,9 @@ t.test('the compose file follows its specification, and its nodes can neither wr
       'the keys of all providers come from one file')
     t.equal(node.build.args.NODE_IMAGE, `\${NODE_IMAGE:-${/^ARG NODE_IMAGE=(.+)$/m.exec(read('deploy/Dockerfile'))?.[1]}}`)
   }
-  for (const [name, service] of Object.entries<{ mem_limit?: string }>(compose.services)) t.match(service.mem_limit, /^\d+[mg]$/, name)
+  for (const [name, service] of Object.entries<{ mem_limit?: string }>(compose.services)) {
+    t.match(service.mem_limit, /^\d+[mg]$/, name)
+  }
   const proxy = compose.services.nginx.networks.inside.ipv4_address
   t.equal(compose.services['node-1'].environment.TOLLGATE_TRUST_PROXY, proxy, 'nginx alone is believed')
 })
@@ -152,8 +157,10 @@ t.test('/metrics is behind no load balancer, however its path is written', async
       continue
     }
     for (const path of ['/metrics', '/%6detrics', '/%6D%65trics', '/metrics?x', '/v1/../metrics']) {
-      const answer = await request(`http://127.0.0.1:${port}`, { path, headers })
-      t.notMatch(await answer.body.text(), 'tollgate_', `${name}: ${path}`)
+      // As it is: other clients resolve dot segments first.
+      const sent = get({ host: '127.0.0.1', port, path, headers })
+      const answer: IncomingMessage = (await once(sent, 'response'))[0]
+      t.notMatch(await text(answer), 'tollgate_', `${name}: ${path}`)
       t.equal(answer.statusCode, 404, `${name}: ${path}`)
     }
     const served = await request(`http://127.0.0.1:${port}/readyz`)

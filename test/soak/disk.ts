@@ -38,7 +38,8 @@ const dayMs = 86_400_000
  */
 export async function age (store: Store, ageMs: number): Promise<void> {
   const before = store.clock() - ageMs
-  await store.run('update request_log set at = at - $1 where at < $2 and at > $3', [40 * dayMs, before, before - 30 * dayMs])
+  await store.run('update request_log set at = at - $1 where at < $2 and at > $3',
+    [40 * dayMs, before, before - 30 * dayMs])
   await store.run('update media set expires_at = created_at where created_at < $1 and expires_at > created_at', [before])
 }
 

@@ -2,9 +2,9 @@ import { parseArgs } from 'node:util'
 import { createReport } from '../chaos/report.ts'
 import { soak } from './soak.ts'
 
-// Sends every kind of request to a gateway whose provider fails three calls in ten, for 20 minutes by default or
-// for some `--hours`, and checks that nothing grows: memory, sockets, handles, holds, slots, timers, the write-ahead
-// log, the log of requests, media. Prints the curve.
+// Sends every kind of request to a gateway whose provider fails three calls in ten, for 20 minutes by default
+// or for some `--hours`, and checks that nothing grows: memory, sockets, handles, holds, slots, timers, the
+// write-ahead log, the log of requests, media. Prints the curve.
 
 // As in deploy/Dockerfile; the C library reads it only when a process starts.
 if (process.platform === 'linux' && process.env.MALLOC_ARENA_MAX === undefined) {
@@ -73,13 +73,15 @@ function checkKept (what: string, samples: readonly number[], slack: number): vo
 
 /** Some thirteen lines of a table. */
 function printCurve (): void {
-  process.stdout.write('| minute | requests | heap MiB | process MiB | at work MiB | handles | WAL MiB | log rows | media | database MiB |\n')
-  process.stdout.write(`|${'---|'.repeat(10)}\n`)
+  const heads = ['minute', 'requests', 'heap MiB', 'process MiB', 'at work MiB', 'handles', 'WAL MiB', 'log rows',
+    'media', 'database MiB']
+  process.stdout.write(`| ${heads.join(' | ')} |\n|${'---|'.repeat(heads.length)}\n`)
   const step = Math.max(1, Math.floor(found.disk.length / 12))
   for (let at = 0; at < found.disk.length; at += step) {
     const { atMs, requests, handles, walBytes, logRows, mediaFiles, databaseBytes } = found.disk[at]!
     const memory = [found.heap, found.resident, found.atWork].map(samples => (samples[at] ?? NaN) / mebi)
-    const cells = [atMs / 60_000, requests, ...memory, handles, walBytes / mebi, logRows, mediaFiles, databaseBytes / mebi]
+    const kept = [handles, walBytes / mebi, logRows, mediaFiles, databaseBytes / mebi]
+    const cells = [atMs / 60_000, requests, ...memory, ...kept]
     process.stdout.write(`| ${cells.map(round).join(' | ')} |\n`)
   }
 }

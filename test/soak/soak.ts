@@ -118,7 +118,8 @@ export async function soak ({ seconds, seed, concurrency, rate }: SoakOptions): 
     heap.push(heapUsed + external)
     resident.push(rss)
     await app.flushRequestLog()
-    disk.push({ ...await diskUse({ store: app.store, database, media }), atMs: performance.now() - startedMs, requests: total(statuses) })
+    const atMs = performance.now() - startedMs
+    disk.push({ ...await diskUse({ store: app.store, database, media }), atMs, requests: total(statuses) })
     await age(app.store, seconds * 1000 * retention)
     release()
   }
