@@ -13,7 +13,6 @@ const answer = {
 const front: FastifyPluginAsyncTypebox = async app => {
   const { version } = packageFile
   app.get('/', {
-    config: { passThrough: true },
     schema: { summary: 'Tell what this server is', response: { 200: answer } }
   }, async (request, reply) => {
     const baseUrl = request.baseUrl()

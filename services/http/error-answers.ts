@@ -47,12 +47,13 @@ const storeProblems: Record<StoreProblem, string> = {
 }
 
 /**
- * 404: nothing is served at this URL; `meant` is where the client would find it. Source: the live service, with the
- * code its newer gateways add.
+ * 404: nothing is served at this URL; `meant` is where the client would find it. Source: the live service, with
+ * the code its newer gateways add.
  */
 export function unknownUrl (method: string, path: string, meant: string | null = null): GatewayError {
-  const hint = meant === null ? '' : ` (HINT: The base URL of this gateway ends with /v1. ` +
-    `Perhaps you meant ${shown(meant)}.)`
+  const hint = meant === null
+    ? ''
+    : ` (HINT: The base URL of this gateway ends with /v1. Perhaps you meant ${shown(meant)}.)`
   const message = `Invalid URL (${method} ${shown(path)})${hint}`
   return new GatewayError(404, 'invalid_request_error', message, { code: 'unknown_url' })
 }

@@ -125,7 +125,8 @@ t.test('the Kubernetes manifests are valid, with probes, drain and a disruption 
   t.ok(manifests.some(({ kind }) => kind === 'PodDisruptionBudget'))
   const policy = manifests.find(({ kind }) => kind === 'NetworkPolicy').spec
   t.strictSame(policy.podSelector, manifests.find(({ kind }) => kind === 'Deployment').spec.selector)
-  const reachable = policy.ingress.flatMap(({ ports, from }: { ports: { port: string }[], from: object[] }) => {
+  interface Rule { ports: { port: string }[], from: object[] }
+  const reachable = policy.ingress.flatMap(({ ports, from }: Rule) => {
     t.ok(from.length > 0, 'no port is open to all')
     return ports.map(({ port }) => port)
   })
