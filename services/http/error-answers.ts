@@ -47,8 +47,8 @@ const storeProblems: Record<StoreProblem, string> = {
 }
 
 /**
- * 404: nothing is served at this URL; `meant` is where the client would find it. Source: the live service, with
- * the code its newer gateways add.
+ * 404: nothing is served at this URL; `meant` is where the client would find it. Source: the live service,
+ * with the code its newer gateways add.
  */
 export function unknownUrl (method: string, path: string, meant: string | null = null): GatewayError {
   const hint = meant === null

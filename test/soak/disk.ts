@@ -33,8 +33,8 @@ const handlesFolder = '/proc/self/fd'
 const dayMs = 86_400_000
 
 /**
- * Makes what is older than `ageMs` as old as its retention, so that the gateway's own rounds have to remove it
- * within the soak.
+ * Makes what is older than `ageMs` as old as its retention, so that the gateway's own rounds have to remove
+ * it within the soak.
  */
 export async function age (store: Store, ageMs: number): Promise<void> {
   const before = store.clock() - ageMs
