@@ -1,4 +1,5 @@
 import fp from 'fastify-plugin'
+import { createUnmetParameters } from '../../services/chat/unmet-parameters.ts'
 import { createFeedbackStore, type FeedbackStore } from '../../services/routing/feedback/store-feedback.ts'
 import { noOffsets, readOffsets } from '../../services/routing/feedback/rows.ts'
 import { warmUpRouter } from '../../services/routing/warm-up.ts'
@@ -38,7 +39,8 @@ export default fp<RoutingOptions>(async (app, { refreshEveryMs = 30_000 }) => {
       policies: () => app.models.config().policies,
       resolve: id => app.models.resolve(id)?.model.id,
       offsets: () => offsets,
-      isSandbox: id => app.models.config().providers.some(provider => provider.id === id && provider.protocol === 'sandbox')
+      isSandbox: id => app.models.config().providers.some(provider => provider.id === id && provider.protocol === 'sandbox'),
+      unmetParameters: createUnmetParameters(id => app.providers.get(id))
     },
     deployments: app.deployments
   }))

@@ -31,7 +31,7 @@ export const PolicyEntry = Type.Object({
   }),
   cost_weight: weight('cost'),
   latency_weight: weight('latency'),
-  ceiling: Type.Optional(usd('request; models that may cost more are not chosen'))
+  ceiling: Type.Optional(usd('request at most: answers are cut there, and models that are too dear for it are not chosen'))
 }, { ...strict, description: 'A way to choose a model.' })
 export type PolicyEntry = Static<typeof PolicyEntry>
 

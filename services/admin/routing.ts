@@ -30,7 +30,8 @@ export async function explainRoute (
       policies: () => config.policies,
       resolve: id => registry.resolve(id)?.model.id,
       offsets: () => offsets,
-      isSandbox: id => config.providers.some(provider => provider.id === id && provider.protocol === 'sandbox')
+      isSandbox: id => config.providers.some(provider => provider.id === id && provider.protocol === 'sandbox'),
+      unmetParameters: () => null
     },
     deployments
   })

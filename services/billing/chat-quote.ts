@@ -30,6 +30,8 @@ export interface ChatSale {
   searches?: boolean
   /** Whether a part of the prompt is put into a cache for an hour. */
   longCache?: boolean
+  /** The most that the request may cost; absent or null: no limit. */
+  ceilingNano?: number | null
 }
 
 export interface ChatQuote extends Quote<StreamReport> {
@@ -39,7 +41,7 @@ export interface ChatQuote extends Quote<StreamReport> {
   readonly held: HeldOutput | null
 }
 
-/** Prices a request for text. Throws GatewayError 400 for a model without a price. */
+/** Prices a request for text. Throws GatewayError 400 for a model without a price, or above the ceiling. */
 export async function quoteChat (sale: ChatSale): Promise<ChatQuote> {
   const { request, bodyBytes, model, lengths, searches = false, longCache = false } = sale
   const standard = tokenPriceOf({ id: model.id, price: sale.price })
@@ -51,7 +53,8 @@ export async function quoteChat (sale: ChatSale): Promise<ChatQuote> {
   const isUnlimited = outputLimitOf(request) === null
   const means = isUnlimited ? await sale.means() : noMeans
   const expectedTokens = isUnlimited ? lengths.expected(model.id) : 0
-  const input = { request, bodyBytes, model, means, expectedTokens, searches, longCache }
+  const ceilingNano = sale.ceilingNano == null ? null : sale.ceilingNano - searchNano
+  const input = { request, bodyBytes, model, means, expectedTokens, searches, longCache, ceilingNano }
   const usual = maxCost({ ...input, price: standard })
   // A provider may serve the standard tier instead, which its answer says.
   const most = asked === null ? usual : greater(usual, maxCost({ ...input, price: asked }))

@@ -179,6 +179,35 @@ interface MaxCostInput {
   searches?: boolean
   /** Whether a part of the prompt is put into a cache for an hour. */
   longCache?: boolean
+  /** The most that the request may cost; absent or null: no limit. */
+  ceilingNano?: number | null
+}
+
+type PromptCost = Omit<MaxCostInput, 'means' | 'expectedTokens' | 'ceilingNano'>
+
+/** The bounds of what the prompt and each token of an answer cost. */
+function rateBounds (input: PromptCost) {
+  const { request, model } = input
+  const prompt = Math.min(promptBound(input), model.contextWindow ?? Infinity)
+  const rates = highestRates(input.price, prompt)
+  const { outputPico: textPico, audioOutputPico = 0 } = rates
+  return {
+    inputNano: nanoFromPico(prompt * highestInput(rates, input)),
+    outputPico: wantsAudio(request) ? Math.max(textPico, audioOutputPico) : textPico
+  }
+}
+
+/**
+ * The longest answer, in tokens, with which a request costs no more than a ceiling in nano-USD, whatever its
+ * prompt turns out to have; below 0 if the prompt alone may cost more.
+ */
+export function outputWithin (input: PromptCost, ceilingNano: number): number {
+  const { inputNano, outputPico } = rateBounds(input)
+  const leftNano = ceilingNano - inputNano
+  if (leftNano < 0) return -1
+  const picoPerToken = outputPico * answersOf(input.request)
+  if (picoPerToken === 0) return Infinity
+  return Math.floor(leftNano * 1000 / picoPerToken) - predictedBytes(input.request)
 }
 
 /** The shortest output limit that is worth a call. */
@@ -188,18 +217,16 @@ const unknownMaxOutput = 32_768
 
 /** Bounds what a request may cost. The body has at least as many bytes as its text has tokens. */
 export function maxCost (input: MaxCostInput): MaxCost {
-  const { request, model } = input
+  const { request, model, ceilingNano = null } = input
   const answers = answersOf(request)
-  const prompt = Math.min(promptBound(input), model.contextWindow ?? Infinity)
-  const rates = highestRates(input.price, prompt)
-  const { outputPico: textPico, audioOutputPico = 0 } = rates
-  const outputPico = wantsAudio(request) ? Math.max(textPico, audioOutputPico) : textPico
-  const inputNano = nanoFromPico(prompt * highestInput(rates, input))
+  const { inputNano, outputPico } = rateBounds(input)
   const limit = outputLimitOf(request)
   const modelMax = model.maxOutput ?? model.contextWindow
-  const output = limit === null
+  const wanted = limit === null
     ? Math.min(modelMax ?? unknownMaxOutput, affordable(input, inputNano, outputPico * answers))
     : Math.min(Math.max(limit, 1), modelMax ?? limit)
+  const output = ceilingNano === null ? wanted : Math.min(wanted, outputWithin(input, ceilingNano))
+  if (output < 1) throw aboveCeiling()
   const outputNano = nanoFromPico((output + predictedBytes(request)) * answers * outputPico)
   const isUnlimited = limit === null && outputPico > 0 && (modelMax === null || output < modelMax)
   const isLowered = limit !== null && output < limit
@@ -211,8 +238,14 @@ export function maxCost (input: MaxCostInput): MaxCost {
   }
 }
 
+/** 400: not even a short answer is within the ceiling. */
+function aboveCeiling (): GatewayError {
+  return GatewayError.invalidRequest('This request may cost more than its policy allows.',
+    { param: 'model', code: 'no_model_qualifies' })
+}
+
 /** The highest input rate of this request; writing to a cache may cost more than plain input. */
-function highestInput (rates: Rates, { request, longCache = false }: MaxCostInput): number {
+function highestInput (rates: Rates, { request, longCache = false }: PromptCost): number {
   const text = Math.max(rates.inputPico, rates.cacheWritePico, longCache ? rates.cacheWrite1hPico ?? 0 : 0)
   return rates.audioInputPico !== undefined && hasAudio(request) ? Math.max(text, rates.audioInputPico) : text
 }
@@ -249,7 +282,7 @@ function predictedBytes (request: MaxCostInput['request']): number {
   return content === undefined ? 0 : Buffer.byteLength(typeof content === 'string' ? content : JSON.stringify(content))
 }
 
-function promptBound ({ request, bodyBytes, searches = false }: MaxCostInput): number {
+function promptBound ({ request, bodyBytes, searches = false }: PromptCost): number {
   const found = searches ? tokenBounds.searches : 0
   if (!isChat(request)) return (bodyBytes + found) * Math.max(1, request.best_of ?? 1)
   let tokens = bodyBytes + found + request.messages.length * tokenBounds.message

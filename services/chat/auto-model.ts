@@ -6,6 +6,7 @@ import type { Incoming } from '../requests/incoming.ts'
 import { routeHeader } from '../routing/describe.ts'
 import type { FeedbackStore } from '../routing/feedback/store-feedback.ts'
 import type { Router } from '../routing/router.ts'
+import type { RouterDecision } from '../routing/types.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { leastMeans } from '../billing/chat-quote.ts'
 
@@ -24,7 +25,7 @@ export function createAutoModel (
      * policy or a legacy completion.
      */
     async select (incoming: Incoming<ChatCompletionRequest | CompletionRequest>) {
-      const { request, requestId, payer, mayUse, conversation } = incoming
+      const { request, text, requestId, payer, mayUse, conversation } = incoming
       if (!('messages' in request)) throw GatewayError.modelNotFound(request.model)
       const { availableNano } = await leastMeans(ledger, payer.chain)
       const decision = router.decide({
@@ -33,12 +34,15 @@ export function createAutoModel (
         mayUse,
         conversation,
         candidates: null,
+        bodyBytes: text.bytes.length,
         availableNano
       })
-      const [first, ...others] = bestOfEachProvider(decision.candidates)
+      const [first, ...others] = attemptOrder(decision)
       return {
         model: first ?? request.model,
         fallbacks: others.slice(0, maxFallbacks),
+        /** The most that the request may cost; null: no limit. */
+        ceilingNano: decision.ceilingNano,
         /** Makes the model that answered sticky; returns the value of `x-tollgate-route`. */
         answered (model: string): string {
           router.stick(decision, model)
@@ -54,6 +58,24 @@ export function createAutoModel (
     }
   }
 }
+
+/**
+ * The ids of the models in the order of trying. If all candidates are at one provider, the best models
+ * elsewhere that would drop a parameter come last: better an answer without it than none.
+ */
+function attemptOrder ({ candidates, reserve }: Pick<RouterDecision, 'candidates' | 'reserve'>): string[] {
+  const order = bestOfEachProvider(candidates)
+  const deployments = candidates.flatMap(({ deployments }) => deployments)
+  const providers = new Set(deployments.map(({ provider }) => provider))
+  if (providers.size > 1 || reserve.length === 0) return order
+  const isElsewhere = ({ deployments }: ModelConfig): boolean =>
+    deployments.some(({ provider }) => !providers.has(provider))
+  const elsewhere = reserve.filter(isElsewhere)
+  const others = bestOfEachProvider(elsewhere).slice(0, maxReserve)
+  return [...order.slice(0, maxFallbacks + 1 - others.length), ...others]
+}
+
+const maxReserve = 3
 
 /** The ids of the models in their order, but first the best at each provider: all of one may fail. */
 function bestOfEachProvider (models: readonly ModelConfig[]): string[] {

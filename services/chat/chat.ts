@@ -108,7 +108,8 @@ export function createChat (options: ChatOptions): Chat {
           const { by } = covered
           if (by?.model === model && by.price === price && isSame(extras, covered.extras)) return
           Object.assign(covered, { by: null, quote: null, extras })
-          const sale = { request, bodyBytes, model, price, means, lengths, ...extras }
+          const ceilingNano = auto?.ceilingNano ?? null
+          const sale = { request, bodyBytes, model, price, means, lengths, ceilingNano, ...extras }
           const quote = await hold.coverQuote(model.id, () => quoteChat(sale))
           Object.assign(covered, { by: candidate, quote })
           trace.heldNano = quote.maxNano

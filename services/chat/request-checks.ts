@@ -156,6 +156,9 @@ export function extrasOf (
   return extras
 }
 
+/** What decides whether a request is priced. */
+type Priced = Pick<Candidate, 'provider' | 'deployment' | 'price'> & { model: Pick<Candidate['model'], 'id'> }
+
 /** Whether two candidates are asked for the same. */
 export function isSame (one: Extras, other: Extras | null): boolean {
   return one.tier === other?.tier && one.searches === other.searches && one.longCache === other.longCache
@@ -165,8 +168,8 @@ function isSearch (field: PricedField, value: unknown): boolean {
   return field.effect === 'search' || field.isSearch?.(value) === true
 }
 
-/** Why a candidate cannot serve a request; null if it can. */
-function refusalOf (request: AnyRequest, candidate: Candidate): GatewayError | null {
+/** Why a candidate cannot serve a request at its price; null if it can. */
+export function refusalOf (request: AnyRequest, candidate: Priced): GatewayError | null {
   const { model: { id }, provider: { pricing }, price, deployment } = candidate
   // What has no price at all is refused when its price is asked for.
   if (price === null) return null
@@ -229,7 +232,7 @@ function wantsAudio (request: AnyRequest): boolean {
 }
 
 /** Whether a part of the prompt is to be cached for longer than the five minutes of the usual price. */
-function hasCacheLifetime (request: AnyRequest): boolean {
+export function hasCacheLifetime (request: AnyRequest): boolean {
   if (!('messages' in request)) return false
   if (isCachedLong(request)) return true
   for (const message of request.messages) {

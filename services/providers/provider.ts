@@ -76,7 +76,12 @@ export interface ChatApi {
   /** Legacy text completions; absent where the upstream has no such endpoint. */
   complete?: (call: CompletionCall) => Promise<CompletionAnswer>
   models?: (signal: AbortSignal) => Promise<string[]>
+  /** What it would not do of a request, by the parameters alone. Absent: it takes all of them. */
+  unmet?: (request: ChatCompletionRequest, model: string) => UnmetParameters
 }
+
+/** Names of the parameters that are ignored, and of those for which the whole request is refused. */
+export interface UnmetParameters { dropped: readonly string[], refused: readonly string[] }
 
 /** One upstream for the life of one configuration. All methods throw UpstreamError. */
 export interface Provider extends Partial<ChatApi> {

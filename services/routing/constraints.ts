@@ -23,6 +23,7 @@ const constraintMessages = {
   streaming: ['cannot stream', 'cannot stream'],
   price: ['has no price', 'have no price'],
   health: ['is failing at the moment', 'are failing at the moment'],
+  parameters: ['does not take these parameters', 'do not take these parameters'],
   ceiling: ['may cost more than this policy allows for a request', 'may cost more than this policy allows for a request'],
   credit: ['costs more than the remaining credit', 'cost more than the remaining credit']
 } as const
@@ -31,7 +32,15 @@ const constraintMessages = {
 export type RoutingConstraint = keyof typeof constraintMessages
 
 /** A model that cannot take the request, and the first constraint that it violates. */
-export interface Exclusion { model: string, constraint: RoutingConstraint }
+export interface Exclusion {
+  model: string
+  constraint: RoutingConstraint
+  /** The parameters of the request that it would drop or refuse; absent: it is out for another reason. */
+  parameters?: readonly string[]
+}
+
+/** The parameters of a request that a model would drop, and those for which it would refuse the request. */
+export type UnmetByModel = (model: ModelConfig) => { dropped: readonly string[], refused: readonly string[] }
 
 /** What the policy and the health of deployments allow. */
 export interface RoutingPermissions {

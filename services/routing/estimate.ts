@@ -7,8 +7,8 @@ import type { TextAnalysis } from './scoring/analyze-text.ts'
 import type { RouterWeights } from './scoring/weights.ts'
 import type { DeploymentStates } from './types.ts'
 
-/** An estimate and the most that the request may cost, in nano-USD. */
-export interface BoundedEstimate extends ModelEstimate { maxCostNano: number }
+/** An estimate, the tokens of an answer, and the most that the request may cost, in nano-USD. */
+export interface BoundedEstimate extends ModelEstimate { outputTokens: number, maxCostNano: number }
 
 /** The input common to the estimates of all models for one request. */
 export interface EstimateContext {
@@ -48,6 +48,7 @@ export function estimateModel (
     id: model.id,
     quality: predictQuality(text, profile, weights),
     costNano: estimatedNano,
+    outputTokens,
     maxCostNano,
     latencyMs: estimateLatency({ model, profile }, outputTokens, deployments)
   }

@@ -1,13 +1,17 @@
 import type { ModelConfig } from '../catalogue/types.ts'
 import { violatedConstraint } from './constraints.ts'
-import type { Exclusion, RoutingConstraint, RoutingPermissions } from './constraints.ts'
+import { outputWithin } from '../billing/token-price.ts'
+import type { Exclusion, RoutingConstraint, RoutingPermissions, UnmetByModel } from './constraints.ts'
 import { estimateModel, type BoundedEstimate, type EstimateContext } from './estimate.ts'
 import { ranksOf, type ModelPool, type PoolModel } from './model-pool.ts'
+import { splitByParameters } from './parameters.ts'
 import type { DeploymentStates, RoutingPolicy, RoutingRequest } from './types.ts'
 
 /** The models that can take a request, and a function that lists the others. */
 export interface FilteredModels {
   possible: BoundedEstimate[]
+  /** Those that could, if they dropped some of its parameters. */
+  reserve: BoundedEstimate[]
   excluded: () => Exclusion[]
 }
 
@@ -19,23 +23,25 @@ export function filterCandidates (
   routing: RoutingRequest,
   policy: RoutingPolicy,
   pool: ModelPool,
-  context: EstimateContext,
+  context: EstimateContext & { unmetBy: UnmetByModel | null },
   sticky: string | undefined
 ): FilteredModels {
   const { considered, unknown, rankOf } = consider(routing, policy, pool)
   const rank = lowestRank(considered, rankOf)
   const permissions = { rankOf, rank, isHealthy: healthy(context.deployments) }
-  const limits = costLimits(routing, policy)
-  const possible: BoundedEstimate[] = []
+  const { availableNano } = routing
+  const affordable: BoundedEstimate[] = []
   const tooDear: Exclusion[] = []
   for (const one of considered) {
     const { id } = one.model
     if (constraintOf(one, context, permissions) !== null) continue
     const estimate = estimateModel(one, context, id === sticky ? context.request.earlierTokens : 0)
-    const exceeded = limits.find(({ maxNano }) => estimate.maxCostNano > maxNano)
-    if (exceeded === undefined) possible.push(estimate)
-    else tooDear.push({ model: id, constraint: exceeded.constraint })
+    if (!keepsCeiling(one, estimate, routing, policy)) tooDear.push({ model: id, constraint: 'ceiling' })
+    else if (estimate.maxCostNano > (availableNano ?? Infinity)) tooDear.push({ model: id, constraint: 'credit' })
+    else affordable.push(estimate)
   }
+  const modelOf = (id: string) => pool.byId.get(id)?.model
+  const { meeting, reserve, excluded: lacking } = splitByParameters(affordable, modelOf, context.unmetBy)
 
   /** Computed only where it is shown, because a catalogue may have a thousand models. */
   function excluded (): Exclusion[] {
@@ -43,10 +49,10 @@ export function filterCandidates (
       const constraint = constraintOf(one, context, permissions)
       return constraint === null ? [] : [{ model: one.model.id, constraint }]
     })
-    return [...tooDear, ...unable, ...unknown.map(model => ({ model, constraint: 'unknown' as const }))]
+    return [...lacking, ...tooDear, ...unable, ...unknown.map(model => ({ model, constraint: 'unknown' as const }))]
   }
 
-  return { possible, excluded }
+  return { possible: meeting, reserve, excluded }
 }
 
 interface Considered {
@@ -89,13 +95,24 @@ function constraintOf (
   return violatedConstraint(model, request, permissions) ?? (prices.length === 0 ? 'price' : null)
 }
 
-function costLimits (
-  { availableNano }: RoutingRequest, { config }: RoutingPolicy
-): { constraint: RoutingConstraint, maxNano: number }[] {
-  return [
-    { constraint: 'ceiling' as const, maxNano: config.ceilingNano ?? Infinity },
-    { constraint: 'credit' as const, maxNano: availableNano ?? Infinity }
-  ].filter(({ maxNano }) => maxNano < Infinity)
+/**
+ * Whether the answer that is expected costs no more than the policy's ceiling, at the highest price of the
+ * model. The call is then sent with the output limit that keeps the ceiling, see `maxCost`.
+ */
+function keepsCeiling (
+  { model, prices }: PoolModel,
+  { outputTokens }: BoundedEstimate,
+  { request, bodyBytes = bytesOf(request) }: RoutingRequest,
+  { config: { ceilingNano } }: RoutingPolicy
+): boolean {
+  if (ceilingNano === null) return true
+  return prices.every(price => {
+    return outputWithin({ request, bodyBytes, model, price }, ceilingNano) >= Math.max(1, outputTokens)
+  })
+}
+
+function bytesOf (request: RoutingRequest['request']): number {
+  return Buffer.byteLength(JSON.stringify(request))
 }
 
 function healthy (deployments: DeploymentStates): (model: ModelConfig) => boolean {

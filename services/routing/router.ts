@@ -1,7 +1,8 @@
 import type { ModelConfig, PolicyConfig } from '../catalogue/types.ts'
 import { conversationId } from '../shared/conversation.ts'
 import { GatewayError } from '../shared/errors.ts'
-import { noModelQualifies } from './constraints.ts'
+import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
+import { noModelQualifies, type UnmetByModel } from './constraints.ts'
 import { filterCandidates } from './filter-candidates.ts'
 import { rankModels } from './rank.ts'
 import { extractFeatures } from './request-features.ts'
@@ -37,6 +38,8 @@ export interface RoutingCatalogue {
   offsets (): FeedbackOffsets
   /** Whether a provider answers with canned text. */
   isSandbox (provider: string): boolean
+  /** Which parameters of a request models would not meet; null if it needs none that some model lacks. */
+  unmetParameters (request: ChatCompletionRequest): UnmetByModel | null
 }
 
 interface RouterOptions {
@@ -84,12 +87,13 @@ export function createRouter (
     const text = analyze(request.focus, request)
     const conversation = `${id} ${conversationId(routing.key, routing.request, routing.conversation)}`
     const sticky = request.hasAnswers ? stickyModels.get(conversation) : undefined
-    const context = { request, text, deployments, weights }
+    const unmetBy = catalogue.unmetParameters(routing.request)
+    const context = { request, text, deployments, weights, unmetBy }
     const asked = withPublicIds(routing)
     const select = (given: typeof context) => filterCandidates(asked, policy, pool, given, sticky?.model)
     const healthy = select(context)
     // When all that could serve it are failing, one of them may have recovered.
-    const { possible, excluded } = healthy.possible.length > 0
+    const { possible, reserve, excluded } = healthy.possible.length > 0
       ? healthy
       : select({ ...context, deployments: { ...deployments, isAvailable: () => true } })
     if (possible.length === 0) {
@@ -98,12 +102,15 @@ export function createRouter (
       throw noModelQualifies(id, excluded())
     }
 
-    const { order, reason } = stick(rankModels(possible, tradeoffOf(policy.config)), sticky, request, id)
+    const tradeoff = tradeoffOf(policy.config)
+    const { order, reason } = stick(rankModels(possible, tradeoff), sticky, request, id)
     return {
       policy: id,
       candidates: order.flatMap(one => pool.byId.get(one.id)?.model ?? []),
+      reserve: rankModels(reserve, tradeoff).flatMap(one => pool.byId.get(one.id)?.model ?? []),
       ranked: order,
       reason,
+      ceilingNano: policy.config.ceilingNano,
       confidence: confidenceOf(order, text),
       excluded,
       domain: mainDomain(text),

@@ -22,6 +22,8 @@ export interface RoutingRequest {
   conversation: string | null
   /** The only models to choose from; null: all that the policy allows. */
   candidates: readonly string[] | null
+  /** The length of the request as received; absent: that of its JSON. */
+  bodyBytes?: number
   /** What the payer can still spend, in nano-USD; null: unknown. */
   availableNano: number | null
 }
@@ -36,9 +38,13 @@ export interface RouterDecision {
   policy: string
   /** The models to try, best first; never empty. */
   candidates: readonly ModelConfig[]
-  /** The estimates of these models, in the same order. */
+  /** Models that would drop a parameter which the candidates take, best first: the last resort. */
+  reserve: readonly ModelConfig[]
+  /** The estimates of the candidates, in the same order. */
   ranked: readonly RankedModel[]
   reason: RoutingReason
+  /** The most that the request may cost by its policy; null: no limit. */
+  ceilingNano: number | null
   /** The chance that the first is better than the second, given the uncertainty of the scores; 0.5 to 1. */
   confidence: number
   /** The models that were left out; computed on each call. */

@@ -5,7 +5,7 @@ import type { ChatAnswer, ChatApi, ChatCall, Upstream } from '../provider.ts'
 import { createReport, readUsage, recordUsage, type StreamReport } from '../report.ts'
 import { toCompletion } from './completion.ts'
 import { readAnthropicError } from './errors.ts'
-import { toMessagesRequest } from './request.ts'
+import { toMessagesRequest, unmetByClaude } from './request.ts'
 import { readMessageStream } from './stream.ts'
 import type { Exchange } from '../../upstream/exchange.ts'
 
@@ -66,7 +66,7 @@ export function createAnthropic ({ baseUrl, apiKey, headers, connect }: Upstream
     return ids
   }
 
-  return { chat, models }
+  return { chat, models, unmet: unmetByClaude }
 }
 
 /** The base URL with the version that Anthropic's own clients leave out of it. */

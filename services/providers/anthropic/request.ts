@@ -1,6 +1,7 @@
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
 import { effectiveLimit } from '../../shared/request-fields.ts'
-import type { ChatCall } from '../provider.ts'
+import { UpstreamError } from '../../shared/errors.ts'
+import type { ChatCall, UnmetParameters } from '../provider.ts'
 import { schemaInstruction } from '../schema-instruction.ts'
 import { cacheControlIn, convertToMessages } from './convert-to-messages.ts'
 import { droppedFields, refuseUnsupportedFields } from './fields.ts'
@@ -43,6 +44,16 @@ export function toMessagesRequest (call: Asked): Translation {
     ...(control === null ? {} : { cache_control: control })
   }
   return { body, dropped: [...droppedFields(request), ...dropped] }
+}
+
+/** The parameters of a request that are dropped, and those for which it is refused. */
+export function unmetByClaude (request: ChatCompletionRequest, model: string): UnmetParameters {
+  try {
+    return { dropped: toMessagesRequest({ request, model, outputLimit: null }).dropped, refused: [] }
+  } catch (error) {
+    if (!(error instanceof UpstreamError)) throw error
+    return { dropped: [], refused: [error.details.param ?? 'messages'] }
+  }
 }
 
 function removeThoughts (turns: MessagesRequest['messages']): void {

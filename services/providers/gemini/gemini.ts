@@ -6,7 +6,7 @@ import { createReport, readServiceTier, readUsage, recordUsage } from '../report
 import { toChatCompletion } from './answer.ts'
 import { geminiErrorIn, readGeminiError } from './errors.ts'
 import { createPartReader } from './media.ts'
-import { toGenerateContentRequest } from './request.ts'
+import { toGenerateContentRequest, unmetByGemini } from './request.ts'
 import { readChunks } from './stream.ts'
 import type { Exchange } from '../../upstream/exchange.ts'
 
@@ -67,7 +67,7 @@ export function createGemini ({ apiKey, headers, connection, download }: Upstrea
     return names
   }
 
-  return { chat, models }
+  return { chat, models, unmet: unmetByGemini }
 }
 
 /** Source: ai.google.dev, "Priority inference". */

@@ -10,7 +10,7 @@ import { createReport, recordUsage, type StreamReport } from '../report.ts'
 import { dialects, type Dialect } from './dialects.ts'
 import { createOpenAIImages } from './images.ts'
 import { OutputGuard } from './output-guard.ts'
-import { requestEdits } from './request.ts'
+import { requestEdits, unmetParameters } from './request.ts'
 import type { StreamGuard } from './stream-editor.ts'
 import type { StreamForm } from './stream-repair.ts'
 import { relayStream } from './stream.ts'
@@ -114,6 +114,7 @@ function createOpenAI ({ apiKey, headers, connection }: Upstream, dialect: Diale
 
   return {
     chat: call => post('/chat/completions', call),
+    unmet: (request, model) => unmetParameters(request, model, dialect),
     complete: dialect.completions ? call => post('/completions', call) : undefined,
     async models (signal) {
       const exchange = await connection.send({ method: 'GET', path: '/models', headers: ownHeaders, signal })

@@ -2,11 +2,11 @@ import type { ChatMessage } from '../../../schemas/openai/chat-messages.ts'
 import {
   effectiveLimit, type ExtraField, extraFields, lengthRole, withMember
 } from '../../shared/request-fields.ts'
-import type { ChatCall, CompletionCall, ProviderCall } from '../provider.ts'
+import type { ChatCall, CompletionCall, ProviderCall, UnmetParameters } from '../provider.ts'
 import { isObject } from '../../shared/json.ts'
 import type { Dialect } from './dialects.ts'
 import { historyFor } from './history.ts'
-import type { ModelRules } from './request-rules.ts'
+import type { ModelRules, RequestRules } from './request-rules.ts'
 import { schemaInstruction } from '../schema-instruction.ts'
 
 interface RequestEdits {
@@ -43,6 +43,16 @@ export function requestEdits (
   return { edits, dropped, hideUsage }
 }
 
+/** The parameters that the edits would take away or move, and those for which a request would be refused. */
+export function unmetParameters (
+  request: ChatCall['request'], model: string, { rules }: Dialect
+): UnmetParameters {
+  const edits = new Map<string, unknown>()
+  const dropped = [...drop({ ...request }, rules.drop, edits), ...fieldEdits(request, model, rules, edits)]
+  if (!rules.takesSchemas && request.response_format?.type === 'json_schema') dropped.push('response_format')
+  return { dropped, refused: (request.n ?? 1) > (rules.maxAnswers ?? Infinity) ? ['n'] : [] }
+}
+
 /** Names the conversation as the upstream does, unless the client has done so. */
 function nameConversation (
   { request, conversation }: ProviderCall<object>, field: string, edits: Map<string, unknown>
@@ -72,15 +82,8 @@ function chatEdits (
   request: ChatCall['request'], model: string, dialect: Dialect, edits: Map<string, unknown>
 ): string[] {
   const { rules } = dialect
-  const fields: Record<string, unknown> = request
-  const row = rules.models.find(({ models }) => models.test(model)) ?? anyModel
-  const dropped = drop(fields, row.drop ?? [], edits, neutral)
-  const refused = fields.reasoning_effort === 'none' ? [] : row.dropWhileReasoning ?? []
-  dropped.push(...drop(fields, refused, edits, neutral))
-  dropped.push(...editValues(fields, row.values ?? rules.values, edits))
-  dropped.push(...clamp(fields, row.bounds ?? rules.bounds, edits))
-  dropped.push(...editEffort(fields, row, row.efforts ?? rules.efforts, edits))
-  const roles = row.roles ?? dialect.roles
+  const dropped = fieldEdits(request, model, rules, edits)
+  const roles = rowOf(rules, model).roles ?? dialect.roles
   const messages = messagesFor(request.messages, model, { ...dialect, roles }, dropped)
   if (messages !== null) edits.set('messages', messages)
   if (!rules.takesSchemas && request.response_format?.type === 'json_schema') {
@@ -90,6 +93,25 @@ function chatEdits (
     dropped.push('response_format')
   }
   return dropped
+}
+
+/** The part of `chatEdits` that concerns single fields. */
+function fieldEdits (
+  request: ChatCall['request'], model: string, rules: RequestRules, edits: Map<string, unknown>
+): string[] {
+  const fields: Record<string, unknown> = request
+  const row = rowOf(rules, model)
+  const dropped = drop(fields, row.drop ?? [], edits, neutral)
+  const refused = fields.reasoning_effort === 'none' ? [] : row.dropWhileReasoning ?? []
+  dropped.push(...drop(fields, refused, edits, neutral))
+  dropped.push(...editValues(fields, row.values ?? rules.values, edits))
+  dropped.push(...clamp(fields, row.bounds ?? rules.bounds, edits))
+  dropped.push(...editEffort(fields, row, row.efforts ?? rules.efforts, edits))
+  return dropped
+}
+
+function rowOf ({ models }: RequestRules, model: string): ModelRules {
+  return models.find(row => row.models.test(model)) ?? anyModel
 }
 
 const anyModel: ModelRules = { models: /^/ }

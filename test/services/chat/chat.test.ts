@@ -424,6 +424,7 @@ t.test('the model of auto is the router\'s, which learns what answered', async t
     select: async () => ({
       model: 'a',
       fallbacks: ['b'],
+      ceilingNano: null,
       answered: model => {
         learned.push(model)
         return 'chosen'

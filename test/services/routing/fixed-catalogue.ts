@@ -7,12 +7,13 @@ import type { FeedbackOffsets } from '../../../services/routing/feedback/types.t
 interface FixedCatalogueOptions {
   policies?: readonly PolicyConfig[] | undefined
   offsets?: FeedbackOffsets | undefined
+  unmetParameters?: RoutingCatalogue['unmetParameters'] | undefined
 }
 
 /** A catalogue of models that never changes and has no aliases. */
 export function fixedCatalogue (
   models: readonly ModelConfig[],
-  { policies = builtInPolicies(), offsets = noOffsets }: FixedCatalogueOptions = {}
+  { policies = builtInPolicies(), offsets = noOffsets, unmetParameters }: FixedCatalogueOptions = {}
 ): RoutingCatalogue {
   return {
     version: () => 1,
@@ -20,6 +21,7 @@ export function fixedCatalogue (
     policies: () => policies,
     resolve: id => id,
     offsets: () => offsets,
-    isSandbox: provider => provider === 'sandbox'
+    isSandbox: provider => provider === 'sandbox',
+    unmetParameters: unmetParameters ?? (() => null)
   }
 }
