@@ -68,7 +68,10 @@ export const VideoBlock = Type.Object({
   takeover_after_ms: milliseconds('Jobs of a node without a heartbeat for this long move to other nodes. Read at ' +
     'startup only.', 15_000),
   polls_per_second: Type.Number({
-    exclusiveMinimum: 0, maximum: 10_000, default: 20, description: 'Most polls of one provider by one node.'
+    exclusiveMinimum: 0,
+    maximum: 10_000,
+    default: 250,
+    description: 'Most polls of one provider by one node. Fewer are made after the provider has answered 429.'
   })
 }, { ...strict, default: {}, description: 'How video requests are kept open, and how their jobs are run.' })
 export type VideoSettings = Parsed<typeof VideoBlock>

@@ -84,8 +84,8 @@ export interface Job {
 }
 
 /** The part of a job that its owner keeps in memory; the rest is read when needed. */
-export interface LiveJob extends Pick<Job, 'id' | 'fence' | 'candidates' | 'candidate' | 'handle' | 'progress' |
-  'attempts' | 'createdAt' | 'submittedAt' | 'deadlineAt' | 'cancel'> {
+export interface LiveJob extends Pick<Job, 'id' | 'account' | 'apiKey' | 'fence' | 'candidates' | 'candidate' | 'handle' |
+  'progress' | 'attempts' | 'createdAt' | 'submittedAt' | 'deadlineAt' | 'cancel'> {
   state: LiveState
   /** Whether it is unknown if the provider has received it. */
   inDoubt: boolean
@@ -108,12 +108,13 @@ export interface ResultCopy {
 
 /** Returns the live part of a stored job. `isNew`: no submit can have begun. */
 export function toLive (job: Job, state: LiveState, isNew: boolean): LiveJob {
-  const { id, fence, candidates, candidate, handle, progress, attempts, createdAt, submittedAt } = job
-  const stored = { id, fence, candidates, candidate, handle, progress, attempts, createdAt, submittedAt }
-  const { deadlineAt, cancel } = job
+  const { id, account, apiKey, fence, candidates, candidate, handle, progress, attempts, cancel } = job
+  const { createdAt, submittedAt, deadlineAt } = job
+  const stored = { id, account, apiKey, fence, candidates, candidate, handle, progress, attempts, cancel }
+  const times = { createdAt, submittedAt, deadlineAt }
   const inDoubt = !isNew && state === 'submitting' && attempts > 0
   const unused = { failures: 0, refusedSince: null, copy: null, writtenAt: createdAt }
-  return { ...stored, ...unused, deadlineAt, cancel, state, inDoubt }
+  return { ...stored, ...times, ...unused, state, inDoubt }
 }
 
 export function isLive (state: JobState): state is LiveState {

@@ -1,25 +1,42 @@
 export type PollRate = ReturnType<typeof createPollRate>
 
-/** Limits the polls per second by a sliding window: bursts pass at once while their second has room. */
+/** How much of the time in which a busy process could not poll is made up for. */
+const lateMs = 50
+/** After a refusal the rate grows by this share of its maximum per second. */
+const growth = 0.01
+const lowestPerSecond = 1
+/** Refusals within this time of another are about the same rate. */
+const sameMs = 1_000
+
+/**
+ * Spaces polls evenly, at most so many per second. The rate is halved when the provider refuses a poll as one
+ * too many, and then grows slowly back to its maximum.
+ */
 export function createPollRate () {
-  let rate = 0
-  /** The last slots handed out, one per place in a window; the oldest is at `next`. */
-  let slots = new Float64Array()
-  let next = 0
+  /** When there is room for the next poll. */
+  let nextMs = -Infinity
+  let refused = { atMs: -Infinity, perSecond: Infinity }
+
+  function rateAt (nowMs: number, most: number): number {
+    if (refused.perSecond === Infinity) return most
+    return Math.min(most, refused.perSecond + most * growth * (nowMs - refused.atMs) / 1000)
+  }
+
   return {
-    /** Reserves the next free slot at a rate that may change; returns the wait in ms. */
-    take (nowMs: number, perSecond: number): number {
-      if (perSecond !== rate) {
-        rate = perSecond
-        slots = new Float64Array(Math.ceil(perSecond)).fill(-Infinity)
-        next = 0
-      }
-      // A second, or longer for less than one per second.
-      const windowMs = slots.length * 1000 / perSecond
-      const slotMs = Math.max(nowMs, (slots[next] ?? -Infinity) + windowMs)
-      slots[next] = slotMs
-      next = (next + 1) % slots.length
-      return slotMs - nowMs
+    /** Makes a poll if there is room for it, and returns 0; else returns the wait in ms until there is. */
+    take (nowMs: number, most: number): number {
+      const spaceMs = 1000 / rateAt(nowMs, most)
+      // A rate that has become higher counts at once.
+      const atMs = Math.min(nextMs, nowMs + spaceMs)
+      if (atMs > nowMs) return atMs - nowMs
+      nextMs = Math.max(atMs, nowMs - lateMs) + spaceMs
+      return 0
+    },
+    /** Records that the provider has refused a poll because there were too many. */
+    refuse (nowMs: number, most: number): void {
+      if (nowMs - refused.atMs < sameMs) return
+      const lowest = Math.min(most, lowestPerSecond)
+      refused = { atMs: nowMs, perSecond: Math.max(lowest, rateAt(nowMs, most) / 2) }
     }
   }
 }

@@ -84,7 +84,9 @@ async function onPollError (
   // The video was made, but where it is cannot be learned in time.
   if (isLate) return await endJob(context, live, resultLost)
   live.refusedSince = isDenied || isUnknown ? live.refusedSince ?? store.clock() : null
-  if (live.refusedSince === null) return { after: backoff(timing, live.failures, retryAfterMs) }
+  if (live.refusedSince === null) {
+    return { after: backoff(timing, live.failures, retryAfterMs), isTooMany: kind === 'rate' }
+  }
   const refusedMs = store.clock() - live.refusedSince
   if (isDenied && refusedMs >= timing.refusedMs) return await endJob(context, live, failedEnd(error, true))
   // Right after the submit, parts of the provider may not know the job yet.

@@ -66,8 +66,11 @@ export interface RunnerContext {
   closing: AbortSignal
 }
 
-/** What follows a step: another one `after` ms, the end, or nothing because another node owns the job. */
-export type Next = { after: number } | { ended: Job } | 'lost'
+/**
+ * What follows a step: another one `after` ms, the end, or nothing because another node owns the job.
+ * `isTooMany`: the provider has refused the poll because there are too many.
+ */
+export type Next = { after: number, isTooMany?: boolean } | { ended: Job } | 'lost'
 
 /** The wait after consecutive failures: exponential backoff or the provider's retry-after, bounded. */
 export function backoff ({ backoffMs, maxBackoffMs }: Timing, failures: number, retryAfterMs = 0): number {

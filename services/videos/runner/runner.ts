@@ -4,7 +4,7 @@ import { createDueQueue } from './due-queue.ts'
 import { cancelledEnd, endJob } from './end-job.ts'
 import { isLive, toLive, type Job, type LiveJob } from '../job.ts'
 import { pollJob } from './poll.ts'
-import { createPollRate, type PollRate } from './poll-rate.ts'
+import { createPollLanes } from './poll-lanes.ts'
 import { discardCopy } from './store-result.ts'
 import { submit } from './submit.ts'
 
@@ -16,16 +16,16 @@ const longestTimerMs = 60_000
 
 /**
  * Creates the runner of this node's jobs. All stand in one queue by the time of their next step, with one
- * timer for the first; only changes of state are written to the database. Nothing is done while `isFenced`,
- * when other nodes may have taken the jobs over.
+ * timer for the first; those that are due for a poll wait for their turn at their provider. Only changes of
+ * state are written to the database. Nothing is done while `isFenced`, when other nodes may have taken the
+ * jobs over.
  */
 export function createRunner (context: RunnerContext, isFenced: () => boolean, onEnd: (job: Job) => void) {
   const { log, timing } = context
   const jobs = new Map<string, LiveJob>()
   const due = createDueQueue<LiveJob>()
   const busy = new Map<LiveJob, Promise<void>>()
-  const rates = new Map<string, PollRate>()
-  const granted = new WeakSet<LiveJob>()
+  const lanes = createPollLanes<LiveJob>(() => context.settings().pollsPerSecond, begin)
   let stopped = false
   let timer: { atMs: number, timeout: NodeJS.Timeout } | null = null
 
@@ -40,14 +40,18 @@ export function createRunner (context: RunnerContext, isFenced: () => boolean, o
   function run (): void {
     timer = null
     const nowMs = performance.now()
-    for (let live = due.take(nowMs); live !== undefined; live = due.take(nowMs)) begin(live, nowMs)
+    for (let live = due.take(nowMs); live !== undefined; live = due.take(nowMs)) {
+      if (live.state === 'submitting' || live.cancel) begin(live)
+      else lanes.add(providerOf(live), live)
+    }
     plan()
   }
 
-  function begin (live: LiveJob, nowMs: number): void {
-    if (isFenced()) return due.set(live, nowMs + fencedPauseMs)
-    const waitMs = waitFor(live, nowMs)
-    if (waitMs > 0) return due.set(live, nowMs + waitMs)
+  function begin (live: LiveJob): void {
+    if (isFenced()) {
+      due.set(live, performance.now() + fencedPauseMs)
+      return plan()
+    }
     const work = step(live).catch(error => {
       if (!(error instanceof StoreUnavailable)) log.error({ job: live.id, err: error }, 'a step of a job failed')
       live.failures += 1
@@ -57,17 +61,6 @@ export function createRunner (context: RunnerContext, isFenced: () => boolean, o
       advance(live, next)
     })
     busy.set(live, work)
-  }
-
-  /** Limits the polls per provider; a job that has reserved its slot keeps it. */
-  function waitFor (live: LiveJob, nowMs: number): number {
-    if (live.state === 'submitting' || granted.delete(live)) return 0
-    const provider = live.candidates[live.candidate]?.provider ?? ''
-    const rate = rates.get(provider) ?? createPollRate()
-    rates.set(provider, rate)
-    const waitMs = rate.take(nowMs, context.settings().pollsPerSecond)
-    if (waitMs > 0) granted.add(live)
-    return waitMs
   }
 
   async function step (live: LiveJob): Promise<Next> {
@@ -81,6 +74,11 @@ export function createRunner (context: RunnerContext, isFenced: () => boolean, o
     discardCopy(live)
   }
 
+  function drop (live: LiveJob): void {
+    due.delete(live)
+    lanes.delete(live)
+  }
+
   function advance (live: LiveJob, next: Next): void {
     if (next === 'lost') {
       forget(live)
@@ -88,6 +86,7 @@ export function createRunner (context: RunnerContext, isFenced: () => boolean, o
       forget(live)
       onEnd(next.ended)
     } else if (jobs.has(live.id)) {
+      if (next.isTooMany === true) lanes.refuse(providerOf(live))
       due.set(live, performance.now() + (live.cancel ? 0 : next.after))
       plan()
     }
@@ -104,7 +103,7 @@ export function createRunner (context: RunnerContext, isFenced: () => boolean, o
       }
       const before = jobs.get(live.id)
       if (before !== undefined) {
-        due.delete(before)
+        drop(before)
         discardCopy(before)
       }
       jobs.set(live.id, live)
@@ -118,7 +117,9 @@ export function createRunner (context: RunnerContext, isFenced: () => boolean, o
         const live = jobs.get(id)
         if (live === undefined || live.cancel) continue
         live.cancel = true
-        if (!busy.has(live)) due.set(live, performance.now())
+        if (busy.has(live)) continue
+        drop(live)
+        due.set(live, performance.now())
       }
       plan()
     },
@@ -132,7 +133,7 @@ export function createRunner (context: RunnerContext, isFenced: () => boolean, o
     forget (ids: readonly string[]): void {
       for (const id of ids) {
         const live = jobs.get(id)
-        if (live !== undefined) due.delete(live)
+        if (live !== undefined) drop(live)
         jobs.delete(id)
       }
     },
@@ -140,6 +141,7 @@ export function createRunner (context: RunnerContext, isFenced: () => boolean, o
     async stop (maxMs: number): Promise<void> {
       stopped = true
       clearTimeout(timer?.timeout)
+      lanes.stop()
       const submits = [...busy].filter(([{ state }]) => state === 'submitting').map(([, work]) => work)
       const waiting = [...jobs.values()].filter(live => live.state === 'submitting' && !busy.has(live))
       submits.push(...waiting.map(live => undoIntent(context, live)))
@@ -152,6 +154,8 @@ export function createRunner (context: RunnerContext, isFenced: () => boolean, o
     }
   }
 }
+
+const providerOf = ({ candidates, candidate }: LiveJob): string => candidates[candidate]?.provider ?? ''
 
 async function endsWithin (works: readonly Promise<void>[], maxMs: number): Promise<void> {
   const limit = Promise.withResolvers<void>()

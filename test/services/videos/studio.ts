@@ -40,7 +40,7 @@ export interface Studio {
   ledger: Ledger
   /** What was logged: level, message, details. */
   logged: [string, string, object][]
-  /** Asks for a video; never throws. */
+  /** Asks for a video; never throws. The headers `x-account` and `x-key` say who pays. */
   ask (
     body?: Partial<ChatCompletionRequest>, headers?: Record<string, string>, signal?: AbortSignal
   ): Promise<Answer>
@@ -50,7 +50,7 @@ export interface Studio {
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- what an answer is like, the test says
 export interface Answer { status: number, headers: IncomingHttpHeaders, text: string, body: any }
 
-interface StudioOptions {
+export interface StudioOptions {
   makers?: Record<string, VideoProvider>
   settings?: Partial<VideoSettings>
   timing?: Partial<Timing>
@@ -112,13 +112,18 @@ export function createMedia (): MemoryMedia {
 }
 
 /** Gives a store an account with money, and a key. */
-export async function openAccount (store: Store): Promise<void> {
+export async function openAccount (store: Store, id = 'paying', key = 'key'): Promise<void> {
   const accounts = createAccounts(store)
-  await accounts.create({ id: 'paying' })
-  await accounts.deposit({ id: 'first', account: 'paying', amountNano: creditNano })
+  await accounts.create({ id })
+  await accounts.deposit({ id: `first of ${id}`, account: id, amountNano: creditNano })
+  await addKey(store, id, key)
+}
+
+/** Gives an account a key. */
+export async function addKey (store: Store, account: string, key: string): Promise<void> {
   await store.run(`
-    insert into api_key (id, secret_sha256, account, label, created_at) values ('key', '', 'paying', '', 0)
-    on conflict do nothing`)
+    insert into api_key (id, secret_sha256, account, label, created_at) values ($1, $1, $2, '', 0)
+    on conflict do nothing`, [key, account])
 }
 
 /** Starts a node on a store that has the account; all its times are scaled down. */
@@ -206,7 +211,7 @@ async function listen (service: VideoService) {
     service.complete({
       ...readRetryOptions(incoming.headers),
       request: JSON.parse(Buffer.concat(pieces).toString()),
-      payer: { key: 'key', chain: ['paying'] },
+      payer: { key: textOf(incoming.headers['x-key']) ?? 'key', chain: [textOf(incoming.headers['x-account']) ?? 'paying'] },
       mayUse: () => true,
       baseUrl: 'https://gateway.example/v1',
       trace: createTrace(),
@@ -229,6 +234,8 @@ async function listen (service: VideoService) {
   const { port } = server.address() as AddressInfo
   return { url: `http://127.0.0.1:${port}`, stop: () => { server.closeAllConnections(); server.close() } }
 }
+
+const textOf = (value: string | string[] | undefined): string | undefined => [value].flat()[0]
 
 /** All jobs, the oldest first. */
 export async function jobsIn (store: Store): Promise<Job[]> {
