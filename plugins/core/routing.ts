@@ -50,4 +50,4 @@ export default fp<RoutingOptions>(async (app, { refreshEveryMs = 30_000 }) => {
     warmUp = warmUpRouter(app.router, { onError: err => app.log.warn({ err }, 'the warm-up of the router failed') })
   })
   app.addHook('preClose', async () => { await warmUp?.stop() })
-}, { name: 'routing', dependencies: ['models', 'deployments', 'store'] })
+}, { name: 'routing', dependencies: ['models', 'providers', 'deployments', 'store'] })

@@ -20,7 +20,7 @@ export async function insertAlert (
   const body = JSON.stringify({ type, timestamp: isoTime(at), data })
   const inserted = await queries.run(`
     insert into alert (id, source, period, threshold, created_at, type, body, next_attempt_at)
-    values ($1, $2, $3, $4, $5, $6, $7, $5) on conflict do nothing`,
+    values ($1, $2, $3, $4, $5, $6, $7, now_ms()) on conflict do nothing`,
   [`msg_${randomUUID().replaceAll('-', '')}`, source, period, threshold, at, type, body])
   return inserted === 1
 }
