@@ -1,7 +1,7 @@
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { idOfBlobKey, type BlobStore } from './blob-store.ts'
-import { BlobMissing, MediaUnavailable, asMediaUnavailable, silenceMs } from './errors.ts'
+import { BlobMissing, MediaUnavailable, asMediaUnavailable, openWithin, silenceMs } from './errors.ts'
 import { readWithin } from './read-within.ts'
 
 const tempFolderName = 'incoming'
@@ -37,7 +37,7 @@ export function createDiskBlobStore (folder: string, limitMs = silenceMs): BlobS
 
     async read (key, range = { start: 0, end: Infinity }) {
       try {
-        const file = await bounded(open(join(root, key)))
+        const file = await openWithin(open(join(root, key)), { limitMs, signal: closing.signal })
         return readWithin(file.createReadStream({ ...range, highWaterMark: 256 * 1024 }), limitMs)
       } catch (error) {
         const isMissing = error instanceof MediaUnavailable && isNotFound(error.cause)

@@ -1,3 +1,5 @@
+import type { FileHandle } from 'node:fs/promises'
+
 export type MediaRejectionReason = 'too_large' | 'wrong_type' | 'too_many_pixels' | 'empty'
 
 /** A body is not an image or video that can be stored. The message is safe to show to clients. */
@@ -66,5 +68,20 @@ export async function asMediaUnavailable<Result> (
   } finally {
     clearTimeout(timer)
     signal?.removeEventListener('abort', onAbort)
+  }
+}
+
+/**
+ * Opens a file; throws as `asMediaUnavailable`. One that the disk opens later is closed, because Node.js ends
+ * a process that loses an open file; then `onLate` runs.
+ */
+export async function openWithin (
+  opening: Promise<FileHandle>, bounds: Bounds, onLate: () => Promise<void> = async () => {}
+): Promise<FileHandle> {
+  try {
+    return await asMediaUnavailable(opening, bounds)
+  } catch (error) {
+    opening.then(async file => await file.close().finally(onLate)).catch(() => {})
+    throw error
   }
 }

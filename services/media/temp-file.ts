@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { open, rm, type FileHandle } from 'node:fs/promises'
 import { readDimensions } from './dimensions.ts'
-import { MediaRejected, asMediaUnavailable, silenceMs } from './errors.ts'
+import { MediaRejected, asMediaUnavailable, openWithin, silenceMs } from './errors.ts'
 import type { PutMediaOptions } from './media.ts'
 import { detectMediaType, typeDetectionBytes, type MediaFileType } from './file-types.ts'
 
@@ -31,7 +31,7 @@ export async function writeTempFile (
   path: string, body: Body, { kind, maxBytes, limitMs = silenceMs, signal }: WriteOptions
 ): Promise<TempFile> {
   const bounds = { limitMs, signal }
-  const file = await asMediaUnavailable(open(path, 'wx', 0o600), bounds)
+  const file = await openWithin(open(path, 'wx', 0o600), bounds, async () => await rm(path, { force: true }))
   try {
     const { head, type, ...rest } = await write(file, body, { kind, maxBytes, ...bounds })
     const size = kind === 'image' ? readDimensions(head) : { width: null, height: null }

@@ -1,7 +1,7 @@
 import { open, readdir } from 'node:fs/promises'
 import fs from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import t, { type Test } from 'tap'
 import { createDiskBlobStore } from '../../../services/media/disk.ts'
@@ -103,7 +103,9 @@ t.test('a download that stops half way fails; a slow reader has all the time', a
 })
 
 /** Replaces an operation of `node:fs/promises`, as the disk store imports it, while a test runs. */
-function replaceOperation (t: Test, name: 'rename' | 'rm', operation: () => Promise<never>): () => void {
+function replaceOperation (
+  t: Test, name: 'rename' | 'rm' | 'open', operation: (...args: Parameters<typeof open>) => Promise<unknown>
+): () => void {
   const original = fs[name]
   const set = (work: unknown): void => {
     Object.assign(fs, { [name]: work })
@@ -180,4 +182,41 @@ t.test('a disk that hangs ends no later than its limit, its signal or the close 
   hang.reject(new Error('the disk is back'))
   restore()
   while (hungOperations() > 0) await new Promise(setImmediate)
+})
+
+t.test('a file that the disk opens too late is closed, and a new one removed', async t => {
+  const { media, files } = await createWorld(t)
+  const stored = await media.put(pngOf(1, 1), { ...video, kind: 'image' })
+  const blobs = createDiskBlobStore(dirname(dirname((await files())[0] ?? '')))
+  const key = `${stored.id.slice(0, 2)}/${stored.id}.png`
+  const given = { kept: await files() }
+  const opened: string[] = []
+  const closed: string[] = []
+  const disk = Promise.withResolvers<void>()
+  const restore = replaceOperation(t, 'open', async (...args) => {
+    opened.push(String(args[0]))
+    await disk.promise
+    const handle = await open(...args)
+    const close = handle.close.bind(handle)
+    handle.close = async () => {
+      await close()
+      closed.push(String(args[0]))
+    }
+    return handle
+  })
+  const leaving = new AbortController()
+  const refused = [
+    t.rejects(media.put(pngOf(2, 2), { ...video, kind: 'image', signal: leaving.signal }), MediaUnavailable),
+    t.rejects(blobs.read(key), MediaUnavailable)
+  ]
+  while (opened.length < 2) await new Promise(setImmediate)
+  leaving.abort()
+  await blobs.close()
+  await Promise.all(refused)
+  restore()
+  disk.resolve()
+  while (closed.length < 2) await new Promise(setImmediate)
+  t.same(closed.toSorted(), opened.toSorted())
+  while ((await files()).length > given.kept.length) await new Promise(setImmediate)
+  t.same(await files(), given.kept)
 })
