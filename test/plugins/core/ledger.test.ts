@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import Fastify from 'fastify'
 import t from 'tap'
 import type { Test } from 'tap'
@@ -14,8 +15,10 @@ import { createBooks, posting, reservation, rowOf } from '../../services/ledger/
 
 interface Line { msg: string, violation?: object }
 
+interface Options { checkEveryMs?: number, deadlineMs?: () => number, takeoverMs?: number }
+
 /** A server with a ledger on a file, and the first line that its log writes about the books. */
-async function build (t: Test, options: { checkEveryMs?: number } = {}) {
+async function build (t: Test, options: Options = {}) {
   const path = join(await temporaryFolder(t), 'tollgate.db')
   const { promise: line, resolve } = Promise.withResolvers<Line>()
   const stream = {
@@ -47,6 +50,18 @@ t.test('closing the server writes what was settled and gives back what was held'
   const after = await openSqlite(path)
   t.teardown(() => after.close())
   t.match(await rowOf(after), { spent: 500, held: 0 })
+})
+
+t.test('others wait for the requests of a node as long as the configuration lets them run', async (t) => {
+  const minuteMs = 60_000
+  let deadlineMs = 30 * minuteMs
+  const { app } = await build(t, { deadlineMs: () => deadlineMs, takeoverMs: 25 })
+  await app.ledger.balance('acme')
+  const shownMs = async () => (await app.store.get<{ ms: number }>('select request_ms as ms from node'))?.ms
+  t.equal(await shownMs(), 32 * minuteMs)
+  deadlineMs = 60 * minuteMs
+  while (await shownMs() !== 62 * minuteMs) await sleep(1)
+  t.pass('the next heartbeat shows a longer deadline')
 })
 
 t.test('books that do not add up are told to the operator and left as they are', async (t) => {
