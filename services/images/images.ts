@@ -67,7 +67,6 @@ export function createImages (options: ImagesOptions) {
     const { request, requestId, payer, trace } = incoming
     const dueMs = performance.now() + (incoming.deadlineMs ?? Infinity)
     const hold = holds(payer, requestId, { signal: incoming.signal, dueMs })
-    trace.isOpen = true
     try {
       const { candidate, answer } = await tryCandidates<ImageCandidate, ImageAnswer>({
         plan,
@@ -110,7 +109,6 @@ export function createImages (options: ImagesOptions) {
       throw signal.aborted ? signal.reason : error
     } finally {
       hold.end()
-      endTrace(trace)
     }
   }
 
@@ -200,6 +198,9 @@ export function createImages (options: ImagesOptions) {
      * images are kept for the next such request.
      */
     async generate (incoming: IncomingImages): Promise<void> {
+      const { trace } = incoming
+      // From the beginning: the client may leave before the images are begun.
+      trace.isOpen = true
       const controller = new AbortController()
       const stop = abortForReasons(incoming, controller, config().requests.deadlineMs)
       const work = serve(incoming, controller.signal)
@@ -209,6 +210,7 @@ export function createImages (options: ImagesOptions) {
       } finally {
         running.delete(controller)
         stop()
+        endTrace(trace)
       }
     },
     /** Aborts what is still being made; resolves when all of it is settled. */

@@ -53,7 +53,11 @@ function problemOfEntries ({ exchange, calls }: Answer, entries: readonly Entry[
   const suspended = entries.filter(({ kind }) => kind === 'suspense')
   if (charges.length > 1 || suspended.length > 1) return `booked twice: ${JSON.stringify(entries)}`
   const [charge] = charges
-  if (charge === undefined) return suspended.length === 0 ? null : `only suspense: ${JSON.stringify(entries)}`
+  if (charge === undefined) {
+    // Images that were made and not delivered may be charged to the operator.
+    const isLost = exchange.model.endsWith('picture') && suspended.every(({ reason }) => reason === 'unverified')
+    return suspended.length === 0 || isLost ? null : `only suspense: ${JSON.stringify(entries)}`
+  }
   const usage = JSON.parse(charge.usage)
   if (sumOf(suspended) !== (usage.excessNano ?? 0)) return `excess of ${usage.excessNano}: ${JSON.stringify(entries)}`
   if (suspended.some(({ reason }) => reason !== 'over_hold')) return `suspended: ${JSON.stringify(entries)}`
@@ -88,7 +92,7 @@ function problemOfUsage (answer: Answer, entries: readonly Entry[]): string | nu
   const hasStayed = leavesAfterMs === null && status !== null && !text.includes('deadline_exceeded')
   if (!hasStayed) return null
   if (status >= 400) {
-    if (entries.length > 0) return `${status} is charged: ${JSON.stringify(entries)}`
+    if (entries.some(({ kind }) => kind === 'usage')) return `${status} is charged: ${JSON.stringify(entries)}`
     return status === 502 && isWillingly(exchange) ? `a whole answer became ${status}: ${text}` : null
   }
   const wrong = problemOfToldUsage(answer, entries) ?? problemOfCountsSoFar(answer, entries)

@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import { openStore } from '../../../services/store/open.ts'
 import { reply, reset, scripts, stall } from '../../upstream.ts'
 import { ask, booksOf, compatible, counted, openShop, readWords, type Shop } from '../delivery-shop.ts'
-import { openShop as openImageShop, perImage, post, untilAllHaveLeft } from '../image-shop.ts'
+import { billing, openShop as openImageShop, perImage, post, untilAllHaveLeft } from '../image-shop.ts'
 import { picture } from '../../image-server.ts'
 
 // What the operator reads of requests that went on without their client: what they were charged.
@@ -122,6 +122,30 @@ t.test('so are images whose client has left', async t => {
   await answer.catch(() => {})
   await untilAllHaveLeft(shop)
   resolve()
+  const { reqId } = await shop.gateway.line(({ msg }) => msg === 'the client of images had disconnected')
+  await checkLogged(t, shop, String(reqId), { outcome: 1, cost_nano: 10_000_000 })
+})
+
+t.test('so are images whose client leaves before they are begun', async t => {
+  const b64 = (await picture(8, 8)).toString('base64')
+  const shop = await openImageShop(t, async () => ({ json: { data: [{ b64_json: b64 }] } }), { model: perImage })
+  const { app } = shop.gateway
+  // The key is known then, and needs no write.
+  await billing(shop)
+  const [locked, free] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const writing = app.store.transaction(async () => {
+    locked.resolve()
+    await free.promise
+  })
+  await locked.promise
+  const leaving = new AbortController()
+  const answer = post(shop, {}, leaving.signal)
+  while (app.running.size === 0) await sleep(5)
+  leaving.abort()
+  await answer.catch(() => {})
+  await untilAllHaveLeft(shop)
+  free.resolve()
+  await writing
   const { reqId } = await shop.gateway.line(({ msg }) => msg === 'the client of images had disconnected')
   await checkLogged(t, shop, String(reqId), { outcome: 1, cost_nano: 10_000_000 })
 })
