@@ -13,7 +13,7 @@ export async function readObject (exchange: Exchange, limitBytes = maxAnswerByte
 /** A whole body as JSON. Throws UpstreamError. */
 export function parseAnswer (body: Buffer | string): unknown {
   try {
-    return JSON.parse(String(body))
+    return JSON.parse(String(body).replace(/^\ufeff/, ''))
   } catch (cause) {
     throw new UpstreamError('bad_reply', 'yes', 'The provider\'s answer is not valid JSON.', { cause })
   }
@@ -28,7 +28,7 @@ export function objectOf (value: unknown): JsonObject {
 /** The JSON body of an error answer; null when it is not JSON or cannot be read. */
 export async function readErrorBody (exchange: Exchange): Promise<unknown> {
   try {
-    return JSON.parse((await exchange.read(maxErrorBytes)).toString())
+    return parseAnswer(await exchange.read(maxErrorBytes))
   } catch {
     return null
   }

@@ -7,6 +7,8 @@ import { networkError } from './network-error.ts'
 
 /** What may follow the last event of a stream before its connection is given up. */
 const finishLimits = { ms: 1000, bytes: 16 * 1024 }
+/** `none` is what servers set that keep a proxy from compressing a stream. */
+const plainEncodings = new Set(['', 'identity', 'none'])
 /** Chunks waiting for a slow reader before the upstream is paused. */
 const highWaterChunks = 16
 
@@ -122,11 +124,12 @@ class UpstreamCall implements Exchange, Dispatcher.DispatchHandler, Watched, Asy
     controller: Dispatcher.DispatchController, status: number, headers: Exchange['headers']
   ): void {
     if (status < 200) return
-    const encoding = headers['content-encoding'] ?? 'identity'
-    if (encoding !== 'identity' && this.#decoder === null) return this.#decode(controller, status, headers)
+    const encoding = headers['content-encoding'] ?? ''
+    const isPlain = typeof encoding === 'string' && plainEncodings.has(encoding.trim().toLowerCase())
+    if (!isPlain && this.#decoder === null) return this.#decode(controller, status, headers)
     this.status = status
     this.headers = headers
-    if (encoding === 'identity') return this.#headResolvers.resolve(this)
+    if (isPlain) return this.#headResolvers.resolve(this)
     this.#fail(new UpstreamError('bad_reply', 'yes', `The provider used the content encoding ${String(encoding)}.`))
   }
 

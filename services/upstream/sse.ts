@@ -4,6 +4,7 @@ export const maxEventBytes = 16 * 1024 * 1024
 
 const lineFeed = 0x0a
 const carriageReturn = 0x0d
+const byteOrderMark = Buffer.from('\ufeff')
 
 /** One server-sent event: its name (default: `message`) and its data lines, joined. */
 export interface SseEvent { event: string, data: string }
@@ -17,8 +18,16 @@ export class EventSplitter {
   #pending: Buffer[] = []
   #pendingBytes = 0
   #afterReturn = false
+  #isFirst = true
 
   push (chunk: Buffer): Buffer | null {
+    const piece = this.#complete(chunk)
+    if (piece === null || !this.#isFirst) return piece
+    this.#isFirst = false
+    return withoutByteOrderMark(piece)
+  }
+
+  #complete (chunk: Buffer): Buffer | null {
     if (chunk.length === 0) return null
     const bytes = chunk.includes(carriageReturn) || this.#afterReturn ? this.#withLineFeeds(chunk) : chunk
     const end = this.#lastBoundary(bytes)
@@ -34,7 +43,8 @@ export class EventSplitter {
 
   /** The bytes after the last whole event: cut off, or an event that lacks its empty line. */
   rest (): Buffer {
-    return this.#takePending(Buffer.alloc(0))
+    const rest = this.#takePending(Buffer.alloc(0))
+    return this.#isFirst ? withoutByteOrderMark(rest) : rest
   }
 
   /** The place after the last empty line, 0 when there is none. The line may begin in the pending bytes. */
@@ -70,6 +80,12 @@ export class EventSplitter {
     const text = chunk.toString('latin1', start)
     return Buffer.from(text.replace(/\r\n?/g, '\n'), 'latin1')
   }
+}
+
+/** Text without the mark that some servers put before it. */
+export function withoutByteOrderMark (bytes: Buffer): Buffer {
+  const starts = bytes.subarray(0, byteOrderMark.length).equals(byteOrderMark)
+  return starts ? bytes.subarray(byteOrderMark.length) : bytes
 }
 
 /** The events in a piece of whole events. Comments and events without data are left out. */

@@ -105,6 +105,59 @@ export const oddAnswers: Readonly<Record<string, OddAnswer>> = {
     ],
     means: one
   },
+  'two calls with one index and one id': {
+    seen: 'servers that derive ids from names',
+    events: [
+      opening, chunk(tools(call('get_weather', paris))), chunk(tools(call('get_weather', '{"city":"Rome"}'))),
+      chunk(tools(call('get_weather', '{"city":"Oslo"}'))), ...ended
+    ],
+    means: {
+      calls: ['Paris', 'Rome', 'Oslo'].map(city => ({ name: 'get_weather', input: { city } })), finish: 'tool_calls'
+    }
+  },
+  'a call that comes once more in full': {
+    seen: 'servers that end with all their calls',
+    events: [
+      opening, chunk(tools(call('get_weather', ''))), chunk(tools({ index: 0, function: { arguments: '{"city":' } })),
+      chunk(tools({ index: 0, id: 'call_get_weather', function: { arguments: '"Paris"}' } })), chunk(tools(weather)), ...ended
+    ],
+    means: one
+  },
+  'an empty piece of arguments before the others': {
+    seen: 'proxies of Claude',
+    events: [
+      opening, chunk(tools(call('get_weather', ''))), chunk(tools({ index: 0, function: { arguments: '' } })),
+      chunk(tools({ index: 0, function: { arguments: '{"city":' } })), chunk(tools({ index: 0, function: { arguments: '"Paris"}' } })),
+      ...ended
+    ],
+    means: one
+  },
+  'an empty object before the arguments': {
+    seen: 'litellm#4537, envoyproxy/ai-gateway#1465',
+    events: [
+      opening, chunk(tools(call('get_weather', '{}'))), chunk(tools({ index: 0, function: { arguments: '' } })),
+      chunk(tools({ index: 0, function: { arguments: '{"city":' } })), chunk(tools({ index: 0, function: { arguments: '"Paris"}' } })),
+      ...ended
+    ],
+    means: one
+  },
+  'calls in any order': {
+    seen: 'servers that run parsers in parallel',
+    events: [
+      opening, chunk(tools(call('get_weather', '{"city":', { index: 1 }))), chunk(tools({ index: 1, function: { arguments: '"Paris"}' } })),
+      chunk(tools(call('get_time', '{"tz":'))), chunk(tools({ index: 0, function: { arguments: '"UTC"}' } })), ...ended
+    ],
+    means: both
+  },
+  'a new id with every piece of a tool call': {
+    seen: 'vLLM, whose pieces had random ids by default',
+    events: [
+      opening, chunk(tools(call('get_weather', '', { id: 'a' }))),
+      chunk(tools({ index: 0, id: 'b', type: 'function', function: { name: '', arguments: '{"city":' } })),
+      chunk(tools({ index: 0, id: 'c', type: 'function', function: { arguments: '"Paris"}' } })), ...ended
+    ],
+    means: one
+  },
   'nulls in later pieces of a tool call': {
     seen: 'SGLang',
     events: [
@@ -154,6 +207,9 @@ export const oddAnswers: Readonly<Record<string, OddAnswer>> = {
   },
   'stop with every chunk': {
     seen: 'llama-cpp-python', events: [chunk({ role: 'assistant', content: 'Hi ' }, 'stop'), chunk({ content: 'there!' }, 'stop'), done], means: hi
+  },
+  'a finish reason twice': {
+    seen: 'proxies that add one', events: [opening, chunk({ content: 'Hi there!' }), ...stopped.slice(0, 1), ...stopped], means: hi
   },
   'an empty finish reason with every chunk': {
     seen: 'ollama#4357, sglang#3912',
@@ -227,6 +283,22 @@ export const oddAnswers: Readonly<Record<string, OddAnswer>> = {
     events: [
       ': OPENROUTER PROCESSING\n\n', opening, 'event: ping\ndata: {"type":"ping"}\n\n', ': wait\n\n',
       `event: message\nid: 7\ndata: ${JSON.stringify(chunk({ content: 'Hi there!' }))}\n\n`, ...stopped
+    ],
+    means: hi
+  },
+  'two chunks in one event': {
+    seen: 'servers that leave out empty lines',
+    events: [
+      `data: ${JSON.stringify(opening)}\ndata: ${JSON.stringify(chunk({ content: 'Hi ' }))}\n\n`,
+      `data: ${JSON.stringify(chunk({ content: 'there!' }))}${JSON.stringify(chunk({}, 'stop'))}\n`, 'data: [DONE]\n\n'
+    ],
+    means: hi
+  },
+  'a byte order mark, several lines of data, and spaces around [DONE]': {
+    seen: 'servers of other ecosystems',
+    events: [
+      `\ufeffdata: ${JSON.stringify(chunk({ role: 'assistant', content: 'Hi ' }), null, 1).replaceAll('\n', '\ndata: ')}\n\n`,
+      chunk({ content: 'there!' }), chunk({}, 'stop'), 'data:  [DONE] \n\n'
     ],
     means: hi
   },

@@ -1,6 +1,7 @@
 import { isText, type JsonObject } from '../../shared/json.ts'
 import { doneEvent, encodeEvent, eventsIn } from '../../upstream/sse.ts'
 import type { Usage } from '../report.ts'
+import { eventObjects } from './event-objects.ts'
 
 /** How a stream's length is judged while it runs; see `Dialect.outputGuard`. */
 export type GuardKind = 'by-event' | 'by-text'
@@ -76,9 +77,10 @@ export class OutputGuard {
     if (!piece.includes('"finish_reason"')) return
     for (const { data } of eventsIn(piece)) {
       if (!/"finish_reason": *"/.test(data)) continue
-      const { choices }: JsonObject = JSON.parse(data)
-      for (const choice of Array.isArray(choices) ? choices : []) {
-        if (isText(choice?.finish_reason)) this.#finished.add(choice.index)
+      for (const { choices } of eventObjects(data)?.objects ?? []) {
+        for (const choice of Array.isArray(choices) ? choices : []) {
+          if (isText(choice?.finish_reason)) this.#finished.add(choice.index)
+        }
       }
     }
   }

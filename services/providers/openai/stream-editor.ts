@@ -1,6 +1,8 @@
 import { UpstreamError } from '../../shared/errors.ts'
 import { isObject, isText, type JsonObject } from '../../shared/json.ts'
 import { doneEvent, eventsIn } from '../../upstream/sse.ts'
+import { errorFromFields } from '../error-body.ts'
+import { eventObjects } from './event-objects.ts'
 import { KnownEvents } from './known-events.ts'
 import type { OutputGuard } from './output-guard.ts'
 import { isAt, type PieceScan } from './piece-scan.ts'
@@ -75,24 +77,42 @@ export class StreamEditor {
     const bytes = piece.subarray(start, end)
     const [event] = eventsIn(bytes)
     if (event === undefined) return []
-    if (event.data === '[DONE]') return this.#end()
-    const body = parseObject(event.data)
-    this.failure = body === null
-      ? new UpstreamError('bad_reply', 'yes', 'The provider sent an event that is not a JSON object.')
-      : upstreamErrorIn(event.event === 'error' ? { error: body, ...body } : body, this.#form)
-    if (body === null || this.failure !== null) return this.repair.flush()
+    const read = eventObjects(event.data)
+    if (read === null) {
+      this.failure = event.event === 'error'
+        ? errorFromFields(event.data, 200, this.#form.secret)
+        : new UpstreamError('bad_reply', 'yes', 'The provider sent an event that is not a JSON object.')
+      return this.repair.flush()
+    }
+    const { objects, isEnd } = read
+    const isChunk = objects.length === 1 && !isEnd
+    const visible: Buffer[] = []
+    for (const object of objects) {
+      const body = event.event === 'error' ? { error: object, ...object } : object
+      visible.push(...this.#editBody(body, isChunk ? bytes : null, end))
+      if (this.failure !== null) return visible
+    }
+    if (isEnd) return [...visible, ...this.#end()]
+    const [edited, more] = visible
+    if (isChunk && edited !== undefined && more === undefined && this.repair.isRepeatable && found.isPlain) {
+      this.#known.learn(piece, start, end, found, edited === bytes ? null : edited)
+    }
+    return visible
+  }
+
+  /** `bytes`: the event, if it has nothing else; `end`: where it ends in its piece. */
+  #editBody (body: JsonObject, bytes: Buffer | null, end: number): Buffer[] {
+    this.failure = upstreamErrorIn(body, this.#form)
+    if (this.failure !== null) return this.repair.flush()
     if (isText(body.model)) this.#report.model ??= body.model
     if (isText(body.service_tier)) this.#report.serviceTier = body.service_tier
     if (isObject(body.usage)) this.#report.hasUsage = true
     this.#takeUsage(body, end)
     this.#takeObjects(body)
     const counted = countReasoning(body, this.#form.dialect)
-    const visible = this.repair.take(counted, counted === body && isPlain(bytes) ? bytes : null)
-    if (this.repair.hasNewCall) this.#known.clear()
-    const [edited, more] = visible
-    if (edited !== undefined && more === undefined && this.repair.isRepeatable && found.isPlain) {
-      this.#known.learn(piece, start, end, found, edited === bytes ? null : edited)
-    }
+    const isSame = counted === body && bytes !== null && isPlain(bytes)
+    const visible = this.repair.take(counted, isSame ? bytes : null)
+    if (this.repair.isTurn) this.#known.clear()
     return visible
   }
 
@@ -152,14 +172,5 @@ function * eventBytesIn (piece: Buffer): Generator<Buffer> {
   for (let end = piece.indexOf('\n\n'); end !== -1; end = piece.indexOf('\n\n', start)) {
     yield piece.subarray(start, end + 2)
     start = end + 2
-  }
-}
-
-function parseObject (data: string): JsonObject | null {
-  try {
-    const value: unknown = JSON.parse(data)
-    return isObject(value) ? value : null
-  } catch {
-    return null // Reported by the caller as a bad reply.
   }
 }

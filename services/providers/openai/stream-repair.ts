@@ -36,8 +36,8 @@ export class StreamRepair {
   head: AnswerHead | null = null
   /** Whether the last chunk needs the same as any other that differs only in its text. */
   isRepeatable = false
-  /** Whether the last chunk has begun a tool call: what later chunks need may have changed. */
-  hasNewCall = false
+  /** Whether the last chunk began a tool call or ended a choice: later ones may need what none before did. */
+  isTurn = false
   readonly #form: StreamForm
   readonly #isLegacy: boolean
   readonly #choices = new Map<number, OpenChoice>()
@@ -77,7 +77,7 @@ export class StreamRepair {
   /** What the client may see after another event; `bytes`: the event, null if its body was changed before. */
   take (body: JsonObject, bytes: Buffer | null): Buffer[] {
     this.isRepeatable = false
-    this.hasNewCall = false
+    this.isTurn = false
     const given = choicesIn(body)
     const usage = this.#takeUsage(body, given, bytes)
     if (given.length === 0) {
@@ -89,17 +89,19 @@ export class StreamRepair {
     }
     this.head ??= headOf(body, this.#form.fallback)
     const released = this.#release(given)
+    if (given.every((choice, at) => this.#isOver(choice, indexOf(choice, at)))) return released
     const isKnown = given.every((choice, at) => this.#choices.has(indexOf(choice, at)))
     const choices = given.map((choice, at) => this.#choice(choice, indexOf(choice, at)))
     const edited = this.#withHead(body, given, choices)
     const isEdited = edited !== body || bytes === null
     const visible = { body: edited, bytes: isEdited ? null : bytes }
     if (choices.some(({ finish_reason: reason }) => reason !== null)) {
+      this.isTurn = true
       this.#held = visible
       const mayGoOn = given.some((choice, at) => saysSomething(choice) || this.#hasCalls(indexOf(choice, at)))
       return mayGoOn ? released : [...released, ...this.#release([])]
     }
-    this.isRepeatable = isKnown && !usage && !this.hasNewCall && given.every(saysSomething)
+    this.isRepeatable = isKnown && !usage && !this.isTurn && given.every(saysSomething)
     return [...released, encoded(visible)]
   }
 
@@ -117,6 +119,11 @@ export class StreamRepair {
   /** What was held, for a stream that breaks off. */
   flush (): Buffer[] {
     return this.#release([])
+  }
+
+  /** Whether a choice has ended and gets nothing more: some servers send its finish reason twice. */
+  #isOver (choice: JsonObject, index: number): boolean {
+    return this.#choices.get(index)?.isFinished === true && isBlank(choice)
   }
 
   #hasCalls (index: number): boolean {
@@ -182,7 +189,7 @@ export class StreamRepair {
     const changes: JsonObject = { role: isFirst ? 'assistant' : undefined }
     if (Array.isArray(pieces) && pieces.length > 0) {
       changes.tool_calls = state.calls.take(pieces)
-      this.hasNewCall ||= !state.calls.isContinued
+      this.isTurn ||= !state.calls.isContinued
     }
     return withMembers(delta, changes)
   }
@@ -247,6 +254,16 @@ function partOf ({ delta, message }: JsonObject): JsonObject | undefined {
 function contentOf (choice: JsonObject): string {
   const content = partOf(choice)?.content
   return typeof content === 'string' ? content : ''
+}
+
+/** Whether a choice has nothing beside its place, its role and its finish reason. */
+function isBlank (choice: JsonObject): boolean {
+  const { role: _, ...part } = partOf(choice) ?? {}
+  return [choice.text, choice.logprobs, ...Object.values(part)].every(isNothing)
+}
+
+function isNothing (value: unknown): boolean {
+  return value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0)
 }
 
 const said = ['content', 'refusal', 'reasoning_content', 'reasoning', 'tool_calls', 'function_call', 'audio', 'images']

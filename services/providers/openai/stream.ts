@@ -79,12 +79,18 @@ export async function relayStream (
   return { [Symbol.asyncIterator]: () => iterator, pipeTo: sink => pipe(exchange, relay, sink) }
 }
 
-/** The first bytes of a body without the white space before them; some servers send it while they queue. */
+const byteOrderMark = new Set([0xef, 0xbb, 0xbf])
+
+/**
+ * The first bytes of a body without the white space and byte order mark before them; some servers send white
+ * space while they queue.
+ */
 async function firstBytes (chunks: AsyncIterator<Buffer>): Promise<Buffer> {
   for (;;) {
     const { done, value } = await chunks.next()
     if (done === true) return Buffer.alloc(0)
-    const start = value.findIndex((byte: number) => byte > 0x20)
+    const isText = (byte: number): boolean => byte > 0x20 && !byteOrderMark.has(byte)
+    const start = value.findIndex(isText)
     if (start !== -1) return value.subarray(start)
   }
 }

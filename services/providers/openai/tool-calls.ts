@@ -23,7 +23,8 @@ interface OpenCall {
   name: string
   /** What came before the name; null once the call was announced to the client. */
   early: JsonObject | null
-  hasArguments: boolean
+  /** The arguments that the client has, as far as pieces were read: those that only go on are not. */
+  text: string
 }
 
 /**
@@ -31,7 +32,7 @@ interface OpenCall {
  * and name once: clients put pieces together by index, and some of them append repeated ids and names.
  */
 export class ToolCallStream {
-  /** Whether the last pieces continued calls that the client knows already. */
+  /** Whether the last pieces only went on with arguments: others that differ only in these need the same. */
   isContinued = true
   readonly #calls: OpenCall[] = []
 
@@ -50,7 +51,7 @@ export class ToolCallStream {
   rest (): JsonObject[] {
     return this.#calls.flatMap(call => {
       const unnamed = call.early === null ? [] : [this.#announce(call, call.early)]
-      const isEmpty = call.type === 'function' && !call.hasArguments
+      const isEmpty = call.type === 'function' && call.text === ''
       return isEmpty ? [...unnamed, { index: call.index, function: { arguments: '{}' } }] : unnamed
     })
   }
@@ -58,9 +59,14 @@ export class ToolCallStream {
   #piece (piece: JsonObject): JsonObject | null {
     const known = this.#find(piece)
     const call = known ?? this.#open(piece)
+    const isNamed = nameIn(piece) !== ''
     call.name ||= nameIn(piece)
-    call.hasArguments ||= isObject(piece.function) && isText(argumentsIn(piece.function).arguments)
-    if (call.early === null) return this.#continue(call, piece)
+    if (call.early === null) {
+      if (isNamed && isRepeated(piece, call)) return null
+      call.text += textIn(piece)
+      this.isContinued &&= !isNamed && call.text !== ''
+      return this.#continue(call, piece)
+    }
     this.isContinued = false
     call.early = joined(call.early, piece)
     return call.name === '' ? null : this.#announce(call, call.early)
@@ -85,7 +91,7 @@ export class ToolCallStream {
       type: typeOf(piece),
       name: '',
       early: {},
-      hasArguments: false
+      text: ''
     }
     this.#calls.push(call)
     return call
@@ -98,8 +104,14 @@ export class ToolCallStream {
     const called = calledIn({ ...piece, type }, '')
     const key = type === 'custom' ? 'custom' : 'function'
     const body = isObject(called[key]) ? called[key] : { arguments: '' }
+    // Some servers begin with an empty object, before the arguments. If none follow, it comes last.
+    const isBegun = body.arguments !== '{}'
+    if (isBegun) call.text += textIn({ function: body })
     return withMembers(piece, {
-      index, id: theirId === null || isTaken ? newCallId() : theirId, type, [key]: withMembers(body, { name })
+      index,
+      id: theirId === null || isTaken ? newCallId() : theirId,
+      type,
+      [key]: withMembers(body, { name, ...(isBegun ? {} : { arguments: '' }) })
     })
   }
 
@@ -115,23 +127,32 @@ export class ToolCallStream {
   }
 }
 
-/** Whether a piece for the place of a call is another call: some servers give all of them one index. */
-function beginsAnother (piece: JsonObject, id: string | null, { theirId, name }: OpenCall): boolean {
+/** Whether a piece for the place of a call is another call: some servers give all of them one index or id. */
+function beginsAnother (piece: JsonObject, id: string | null, { theirId, name, text }: OpenCall): boolean {
   const next = nameIn(piece)
   if (next === '' || name === '') return false
-  return id !== null && theirId !== null ? id !== theirId : next !== name || isWhole(piece)
+  const added = textIn(piece)
+  if (id !== null && id === theirId) return added !== text && isWhole(added) && isWhole(text)
+  return (id !== null && theirId !== null) || next !== name || isWhole(added)
 }
 
-/** Whether a piece has all the arguments of a call, which no piece that goes on with one has. */
-function isWhole (piece: JsonObject): boolean {
-  const called = piece.function
-  const text = isObject(called) ? called.arguments : undefined
-  if (isObject(text)) return true
+/** Whether a piece repeats a call that the client has in full: some servers end with all their calls. */
+function isRepeated (piece: JsonObject, { theirId, text }: OpenCall): boolean {
+  return theirId !== null && piece.id === theirId && text === textIn(piece) && isWhole(text)
+}
+
+/** Whether a text has all the arguments of a call. */
+function isWhole (text: string): boolean {
   try {
-    return isText(text) && isObject(JSON.parse(text))
+    return isObject(JSON.parse(text))
   } catch {
     return false
   }
+}
+
+/** The arguments in a piece. */
+function textIn ({ function: called }: JsonObject): string {
+  return isObject(called) ? argumentsIn(called).arguments ?? '' : ''
 }
 
 /** Two pieces of one call before its name: the members of both, and their arguments in turn. */

@@ -12,9 +12,17 @@ export function upstreamErrorIn (
 ): UpstreamError | null {
   const choices = Array.isArray(body.choices) ? body.choices : []
   if (body.error) return errorFromFields(body.error, 200, secret)
-  if (body.object === 'error') return errorFromFields(body, 200, secret)
+  if (isBareError(body)) return errorFromFields(body, 200, secret)
   if (!choices.some(choice => finishReasonOf(choice, dialect) === 'error')) return null
   return new UpstreamError('overloaded', 'yes', 'The provider stopped with an error.')
+}
+
+/** Whether a body without an answer is an error: that of vLLM, FastAPI or Anthropic, or one with a code. */
+function isBareError ({ object, type, detail, message, code, choices }: JsonObject): boolean {
+  if (object === 'error') return true
+  if (Array.isArray(choices)) return false
+  const hasCode = isText(code) || (typeof code === 'number' && code >= 400)
+  return type === 'error' || isText(detail) || (isText(message) && hasCode)
 }
 
 /** The finish reason of a choice in OpenAI's words, `error` for a failure; null: none. */

@@ -39,7 +39,7 @@ export function collectStream (bytes: Buffer, form: StreamForm): JsonObject {
   const isLegacy = form.fallback.object === 'text_completion'
   const fallback = { ...form.fallback, object: isLegacy ? 'text_completion' : 'chat.completion.chunk' }
   const editor = new StreamEditor(createReport(), { ...form, fallback, hideUsage: false })
-  const text = bytes.toString().replace(/\r\n?/g, '\n').replace(/\n*$/, '\n\n')
+  const text = bytes.toString().trim().replace(/\r\n?/g, '\n') + '\n\n'
   const piece = Buffer.from(text)
   const scan = new PieceScan()
   scan.scan(piece)

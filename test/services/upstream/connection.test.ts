@@ -450,8 +450,13 @@ t.test('an unknown content encoding is a bad reply', async t => {
   t.match(await rejection(get()), {
     kind: 'bad_reply', sent: 'yes', message: 'The provider used the content encoding rot13.'
   })
-  const identity = await startPair(t, (_, response) => {
-    response.writeHead(200, { 'content-encoding': 'identity' }).end('x')
-  })
-  t.equal((await (await identity.get()).read(10)).toString(), 'x')
+})
+
+t.test('a content encoding that says there is none is none', async t => {
+  for (const encoding of ['identity', 'none', 'NONE', '']) {
+    const { get } = await startPair(t, (_, response) => {
+      response.writeHead(200, { 'content-encoding': encoding }).end('x')
+    })
+    t.equal((await (await get()).read(10)).toString(), 'x', encoding)
+  }
 })

@@ -35,6 +35,14 @@ t.test('comments, names, several data lines and a missing space are understood',
   t.same(eventsOf(Buffer.from(stream)).events, [{ event: 'error', data: 'a\nb' }, { event: 'message', data: '' }])
 })
 
+t.test('a byte order mark is no part of the first event, wherever it is cut', async t => {
+  const stream = Buffer.from('\ufeffdata: 1\n\ndata: \ufeff2\n\n')
+  for (const cut of [0, 1, 2, 3, 4, 12]) {
+    t.same(eventsOf(stream, [cut]).events.map(({ data }) => data), ['1', '\ufeff2'], `${cut}`)
+  }
+  t.equal(eventsOf(Buffer.from('\ufeffdata: 1')).rest, 'data: 1')
+})
+
 t.test('what follows the last empty line is kept apart', async t => {
   const { events, rest } = eventsOf(Buffer.from('data: 1\n\ndata: 2\n'))
   t.equal(events.length, 1)

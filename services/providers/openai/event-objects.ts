@@ -1,0 +1,50 @@
+import { isObject, type JsonObject } from '../../shared/json.ts'
+
+/** The objects in the data of an event, and whether the stream ends with it. */
+export interface EventObjects { objects: JsonObject[], isEnd: boolean }
+
+/**
+ * Reads the data of an event: one chunk or `[DONE]`, or several of them from servers that leave out the empty
+ * lines between their events. Null for anything else.
+ */
+export function eventObjects (data: string): EventObjects | null {
+  const text = data.trim()
+  if (text === endMark) return { objects: [], isEnd: true }
+  const object = parseObject(text)
+  if (object !== null) return { objects: [object], isEnd: false }
+  const { parts, rest } = outermostObjects(text)
+  const objects = parts.map(parseObject).filter(object => object !== null)
+  const isEnd = rest === endMark
+  if (parts.length === 0 || objects.length < parts.length || (rest !== '' && !isEnd)) return null
+  return { objects, isEnd }
+}
+
+const endMark = '[DONE]'
+const stringOrBrace = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}]/gs
+
+/** The texts of the objects that follow each other, and what is beside them. */
+function outermostObjects (text: string): { parts: string[], rest: string } {
+  const parts: string[] = []
+  let rest = ''
+  let depth = 0
+  let from = 0
+  for (const { 0: token, index } of text.matchAll(stringOrBrace)) {
+    if (token === '{' && depth++ === 0) {
+      rest += text.slice(from, index)
+      from = index
+    } else if (token === '}' && --depth === 0) {
+      parts.push(text.slice(from, index + 1))
+      from = index + 1
+    }
+  }
+  return { parts, rest: (rest + text.slice(from)).trim() }
+}
+
+function parseObject (text: string): JsonObject | null {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isObject(value) ? value : null
+  } catch {
+    return null // Reported by the caller as a bad reply.
+  }
+}
