@@ -1,6 +1,5 @@
-import { execFileSync, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import OpenAI from 'openai'
 import { request } from 'undici'
@@ -80,25 +79,6 @@ async function fetchVideo (url: string): Promise<string | null> {
   const answer = await request(url)
   const bytes = Buffer.from(await answer.body.arrayBuffer())
   return bytes.toString('latin1', 4, 8) === 'ftyp' ? null : `${url} is ${answer.statusCode}`
-}
-
-/** A Python that has OpenAI's SDK, if need be in a new environment within `folder`; null if there is none. */
-export function findPython (folder: string): string | null {
-  const has = (python: string) => succeeds(python, '-c', 'import openai')
-  if (has('python3')) return 'python3'
-  const python = join(folder, 'venv', 'bin', 'python')
-  const isMade = succeeds('python3', '-m', 'venv', join(folder, 'venv')) &&
-    succeeds(python, '-m', 'pip', 'install', '--quiet', 'openai')
-  return isMade && has(python) ? python : null
-}
-
-function succeeds (command: string, ...args: string[]): boolean {
-  try {
-    execFileSync(command, args, { stdio: 'ignore', timeout: 180_000 })
-    return true
-  } catch {
-    return false
-  }
 }
 
 /** The same with OpenAI's SDK for Python, in one process. */

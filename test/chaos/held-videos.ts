@@ -9,8 +9,9 @@ import type { Store } from '../../services/store/store.ts'
 import { freePort } from '../free-port.ts'
 import { addressOf, spawnGateway, temporaryFolder, type GatewayProcess } from '../process.ts'
 import { startHaproxyBefore, startNginxBefore } from '../proxies.ts'
+import { preparePython } from '../python.ts'
 import { startVideoProvider, type VideoProvider } from '../servers/video-provider.ts'
-import { findPython, startNodeClients, startPythonClients, type Clients, type Outcome } from './held-videos-clients.ts'
+import { startNodeClients, startPythonClients, type Clients, type Outcome } from './held-videos-clients.ts'
 import { startPostgresProcess } from './postgres.ts'
 import { createReport } from './report.ts'
 
@@ -33,8 +34,7 @@ process.stdout.write(`held videos, seed ${values.seed}\n`)
 
 await using stack = new AsyncDisposableStack()
 const t = { teardown: (work: () => unknown) => stack.defer(async () => { await work() }) }
-const python = findPython(await temporaryFolder(t))
-if (python === null) process.stdout.write('openai-python cannot be installed: all clients are openai-node\n')
+const python = await preparePython()
 const server = stack.use(await startPostgresProcess())
 const provider = stack.use(await startVideoProvider())
 const ports = [await freePort(), await freePort()]

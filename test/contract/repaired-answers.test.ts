@@ -1,13 +1,17 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
+import { AIMessageChunk } from '@langchain/core/messages'
+import { ChatOpenAI } from '@langchain/openai'
 import { generateText, jsonSchema, streamText, tool } from 'ai'
 import t, { type Test } from 'tap'
 import { request } from 'undici'
 import { dialects } from '../../services/providers/openai/dialects.ts'
 import { configFor, providerAt, startGateway } from '../helper.ts'
+import { findPython } from '../python.ts'
 import { document, finish, head, send, sequence, startUpstream, type Script } from '../upstream.ts'
 import { clients } from './clients.ts'
 import { oddAnswers, type Meaning, type OddAnswer } from './odd-answers.ts'
 import { openaiSchema } from './openai-schemas.ts'
+import { startPythonClient } from './python-client.ts'
 
 // Answers of compatible servers become answers that OpenAI could have sent. The clients are the judges.
 
@@ -39,14 +43,15 @@ const asDocument = (body: object): Script => document(JSON.stringify(body), { he
 interface Message {
   content?: string | null
   reasoning_content?: string
-  tool_calls?: { id: string, type: string, function?: { name: string, arguments: string } }[]
+  tool_calls?: { id: string, type: string, function?: { name: string, arguments: string } }[] | null
 }
 
 /** What the official client has understood. */
 function meaningOf (
   { message, finish_reason: finish }: { message: Message, finish_reason: string | null }
 ): Meaning {
-  const { content, reasoning_content: reasoning, tool_calls: calls = [] } = message
+  const { content, reasoning_content: reasoning } = message
+  const calls = message.tool_calls ?? []
   return {
     finish: String(finish),
     ...(content ? { text: content } : {}),
@@ -57,10 +62,15 @@ function meaningOf (
   }
 }
 
-/** The stream helper keeps only the last piece of a member that it does not know. */
+/** openai-node's stream helper keeps only the last piece of an unknown member; LangChain drops it. */
 const withoutReasoning = ({ reasoning: _, ...meaning }: Meaning): Meaning => meaning
 
-const readers: Record<string, (model: string, stream: boolean) => Promise<Meaning>> = {
+const python = findPython()
+const pythonClient = python === null ? null : startPythonClient(python, gateway)
+t.teardown(() => pythonClient?.close())
+if (pythonClient === null) t.test('openai-python', { skip: 'not installed; the whole npm test does it' }, async () => {})
+
+const readers: Record<string, (model: string, stream: boolean, means: Meaning) => Promise<Meaning>> = {
   async openai (model, stream) {
     const { completions } = clients['openai 7'](gateway).chat
     const body = { model, messages, tools: functions }
@@ -94,8 +104,42 @@ const readers: Record<string, (model: string, stream: boolean) => Promise<Meanin
         ? {}
         : { calls: calls.map(({ toolName: name, input }) => ({ name, input: Object(input) })) })
     }
-  }
+  },
+  async langchain (model, stream) {
+    const options = { apiKey: gateway.key, maxRetries: 0, configuration: { baseURL: gateway.url } }
+    const chat = new ChatOpenAI({ model, ...options }).bindTools(functions)
+    const answer = stream
+      ? (await Array.fromAsync(await chat.stream('Hi'))).reduce((one, next) => one.concat(next), new AIMessageChunk(''))
+      : await chat.invoke('Hi')
+    t.same(answer.invalid_tool_calls ?? [], [])
+    const { content, tool_calls: calls = [], response_metadata: { finish_reason: finish } } = answer
+    return {
+      finish: String(finish),
+      ...(content === '' ? {} : { text: String(content) }),
+      ...(calls.length === 0 ? {} : { calls: calls.map(({ name, args: input }) => ({ name, input })) })
+    }
+  },
+  ...(pythonClient === null
+    ? {}
+    : {
+        async 'openai-python' (model: string, stream: boolean, means: Meaning): Promise<Meaning> {
+          // Its stream helper takes only strict tools, and raises where a filter has ended the answer.
+          const tools = functions.map(one => ({ ...one, function: { ...one.function, strict: true } }))
+          const asked = pythonClient.ask({ model, messages, tools, stream })
+          const answer = await asked.catch((error: unknown) => {
+            if (/^ContentFilterFinishReasonError/.test(Object(error).message)) return null
+            throw error
+          })
+          if (answer === null) return { ...means, finish: 'content_filter' }
+          const [choice] = answer.choices
+          if (choice === undefined) throw new Error('no choice')
+          return meaningOf(choice)
+        }
+      })
 }
+
+/** Clients that show thoughts. */
+const seesReasoning = ['vercel ai', 'openai-python']
 
 async function post (body: object, path = '/chat/completions') {
   const answer = await request(gateway.url + path, { method: 'POST', headers: gateway.headers, body: JSON.stringify(body) })
@@ -149,20 +193,20 @@ async function checkAnswer (t: Test, model: string): Promise<void> {
 for (const [name, { seen, dialect = 'compatible', events, whole, means }] of Object.entries<OddAnswer>(oddAnswers)) {
   t.test(`${name} (${seen})`, async t => {
     for (const [client, read] of Object.entries(readers)) {
-      const expected = client === 'vercel ai' ? means : withoutReasoning(means)
+      const expected = seesReasoning.includes(client) ? means : withoutReasoning(means)
       if (events !== undefined) {
         upstream.script(asEvents(events))
-        t.same(await read(dialect, true), expected, `${client}, streamed`)
+        t.same(await read(dialect, true, means), expected, `${client}, streamed`)
         // The whole answer of a server that streams nevertheless.
         upstream.script(asEvents(events))
-        t.same(await read(dialect, false), expected, `${client}, collected`)
+        t.same(await read(dialect, false, means), expected, `${client}, collected`)
       }
       if (whole === undefined) continue
       upstream.script(asDocument(whole))
-      t.same(await read(dialect, false), expected, `${client}, whole`)
+      t.same(await read(dialect, false, means), expected, `${client}, whole`)
       // The stream of a server that does not stream.
       upstream.script(asDocument(whole))
-      t.same(await read(dialect, true), expected, `${client}, split`)
+      t.same(await read(dialect, true, means), expected, `${client}, split`)
     }
     for (const includeUsage of [true, false]) {
       if (events !== undefined) upstream.script(asEvents(events))

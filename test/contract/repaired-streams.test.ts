@@ -1,11 +1,14 @@
+import { ChatOpenAI } from '@langchain/openai'
 import { zodResponseFormat } from 'openai/helpers/zod'
 import t, { type Test } from 'tap'
 import { request } from 'undici'
 import { z } from 'zod'
 import { configFor, providerAt, startGateway } from '../helper.ts'
+import { findPython } from '../python.ts'
 import { document, finish, hangUp, head, send, sequence, startUpstream, type Script } from '../upstream.ts'
 import { clients } from './clients.ts'
 import { openaiSchema } from './openai-schemas.ts'
+import { startPythonClient } from './python-client.ts'
 
 // Streams of compatible servers that end in the wrong way, or come in the wrong form.
 
@@ -89,6 +92,27 @@ t.test('a JSON error in place of a stream keeps its meaning, whatever its conten
   }
 })
 
+t.test('an error in any form ends a stream, with its meaning', async t => {
+  const { upstream, post } = await start(t)
+  const errors: Record<string, [string, string]> = {
+    'OpenAI\'s': ['data: {"error":{"message":"Busy.","code":"server_is_overloaded"}}\n\n', 'server_is_overloaded'],
+    'a text': ['data: {"error":"Busy."}\n\n', 'upstream_bad_reply'],
+    'an error event': ['event: error\ndata: {"message":"Slow down.","code":429}\n\n', 'rate_limit_exceeded'],
+    'an error event of a text': ['event: error\ndata: Out of memory\n\n', 'upstream_bad_reply'],
+    'Anthropic\'s': ['data: {"type":"error","error":{"type":"overloaded_error","message":"Busy."}}\n\n', 'server_is_overloaded'],
+    'FastAPI\'s': ['data: {"detail":"Out of memory"}\n\n', 'upstream_bad_reply'],
+    'a code of its own': ['data: {"message":"Slow down.","code":429}\n\n', 'rate_limit_exceeded'],
+    'with a choice': [said({}, 'error'), 'server_is_overloaded'],
+    'no JSON': ['data: Internal Server Error\n\n', 'upstream_bad_reply']
+  }
+  for (const [form, [event, code]] of Object.entries(errors)) {
+    upstream.script(streamOf([opening, said({ content: 'Hi' }), event, done]))
+    const { text, chunks } = await post({ messages })
+    t.match(chunks.at(-1), { error: { code } }, form)
+    t.notMatch(text, '[DONE]', form)
+  }
+})
+
 t.test('legacy completions: whole and streamed answers in each other\'s place, ids, indices and ends', async t => {
   const { upstream, gateway, post } = await start(t)
   const { completions } = clients['openai 7'](gateway)
@@ -158,4 +182,22 @@ t.test('runTools and parse work with a server that gets everything wrong', async
   t.same(parsed.choices[0]?.message.parsed, { city: 'Paris' })
   const streamed = await chat.completions.stream({ model: 'chat', messages, response_format: form }).finalChatCompletion()
   t.same(streamed.choices[0]?.message.parsed, { city: 'Paris' })
+  for (const stream of [false, true]) {
+    upstream.script(place)
+    const langChain = new ChatOpenAI({
+      model: 'chat', apiKey: gateway.key, maxRetries: 0, streaming: stream, configuration: { baseURL: gateway.url }
+    })
+    const schema = { title: 'place', type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
+    const answer = await langChain.withStructuredOutput(schema, { method: 'jsonSchema' }).invoke('Hi')
+    t.same(answer, { city: 'Paris' }, 'LangChain')
+  }
+  const python = findPython()
+  if (python === null) return t.comment('openai-python is not installed; the whole npm test does it')
+  const client = startPythonClient(python, gateway)
+  t.teardown(() => client.close())
+  for (const stream of [false, true]) {
+    upstream.script(place)
+    const { choices } = await client.parse({ model: 'chat', messages, stream })
+    t.same(choices[0]?.message.parsed, { city: 'Paris' }, 'openai-python')
+  }
 })
