@@ -1,3 +1,4 @@
+import type { ChatMessage } from '../../schemas/openai/chat-messages.ts'
 import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
 import type { CompletionRequest } from '../../schemas/openai/completions.ts'
 import type { ModelConfig, Price, PriceTier } from '../catalogue/types.ts'
@@ -287,8 +288,13 @@ function promptBound ({ request, bodyBytes, searches = false }: PromptCost): num
   if (!isChat(request)) return (bodyBytes + found) * Math.max(1, request.best_of ?? 1)
   let tokens = bodyBytes + found + request.messages.length * tokenBounds.message
   if (request.tools !== undefined || request.functions !== undefined) tokens += tokenBounds.tools
-  for (const message of request.messages) tokens += mediaBound(message)
+  for (const message of request.messages) if (!isTextAlone(message)) tokens += mediaBound(message)
   return tokens
+}
+
+/** Nearly all messages are; the bytes of the body bound their tokens. */
+function isTextAlone (message: ChatMessage): boolean {
+  return typeof message.content === 'string' && (message.role !== 'assistant' || message.audio == null)
 }
 
 /** How many answers are generated and charged. */
