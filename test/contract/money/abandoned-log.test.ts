@@ -128,7 +128,8 @@ t.test('so are images whose client has left', async t => {
 
 t.test('so are images whose client leaves before they are begun', async t => {
   const b64 = (await picture(8, 8)).toString('base64')
-  const shop = await openImageShop(t, async () => ({ json: { data: [{ b64_json: b64 }] } }), { model: perImage })
+  const reply = { json: { data: [{ b64_json: b64 }] } }
+  const shop = await openImageShop(t, async () => reply, { model: perImage })
   const { app } = shop.gateway
   // The key is known then, and needs no write.
   await billing(shop)
