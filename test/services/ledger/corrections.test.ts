@@ -6,7 +6,7 @@ import { forEachEngine } from '../../engines.ts'
 import type { Database } from '../../engines.ts'
 import { assertBooks, createBooks, reservation, rowOf, spend, startLedger } from './helper.ts'
 
-const tooMuch = { name: 'GatewayError', message: /Less than that is/ }
+const tooMuch = { name: 'GatewayError', message: /^Less (than that )?is / }
 const conflict = { status: 409, code: 'idempotency_conflict' }
 
 /** An account with 1,000 of which one request has spent 600, together with a budget. */

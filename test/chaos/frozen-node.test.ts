@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { startWorker } from '../../../chaos/ledger-node.ts'
-import { createDatabase } from '../../../engines.ts'
-import { temporaryFolder } from '../../../process.ts'
-import { createBooks, posting, reservation, startLedger } from '../helper.ts'
+import { startWorker } from './ledger-node.ts'
+import { createDatabase } from '../engines.ts'
+import { temporaryFolder } from '../process.ts'
+import { createBooks, posting, reservation, startLedger } from '../services/ledger/helper.ts'
 
 const usd = 1_000_000_000
 /** More than a node keeps spare, so that each request asks the database. */
