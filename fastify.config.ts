@@ -36,7 +36,6 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     schemaController: {
       compilersFactory: { buildValidator: compileOnce(Ajv()), buildSerializer: compileOnce(Serializers()) }
     },
-    bodyLimit: settings.bodyLimitBytes,
     routerOptions: { maxParamLength: 1024 },
     genReqId: http.requestIdOf,
     trustProxy: settings.trustedProxies.length === 0 ? false : settings.trustedProxies,
@@ -44,7 +43,14 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     keepAliveTimeout: 72_000,
     // Bounds the time a client may take to send its request, not the time an answer takes.
     requestTimeout: 300_000,
-    http: { maxHeaderSize: 64 * 1024 },
+    http: {
+      maxHeaderSize: 16 * 1024,
+      // The time for the headers alone, which are held in memory before a key is known.
+      headersTimeout: 20_000,
+      connectionsCheckingInterval: 5_000,
+      // Refused with the error shape of OpenAI's API.
+      requireHostHeader: false
+    },
     return503OnClosing: false,
     // The store may wait half a minute for its database, and a migration may take longer.
     pluginTimeout: 0,
@@ -53,6 +59,11 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
   })
   await app.register(http.trace, { keepsWords: settings.providerWords })
   await app.register(http.errors)
+  await app.register(http.httpRules)
+  if (settings.corsOrigins.length > 0) {
+    await app.register(http.cors, { origins: settings.corsOrigins })
+  }
+  app.server.maxConnections = settings.maxConnections
   await app.register(core.store, { url: settings.databaseUrl })
   await app.register(core.auth, { adminKey: settings.adminKey })
   await app.register(http.requestSummary)
@@ -78,7 +89,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
   await app.register(core.models, { config })
   await app.register(core.alerts, { trustedOrigins: settings.trustedOrigins })
   await app.register(core.deployments)
-  await app.register(http.jsonBody)
+  await app.register(http.jsonBody, { limits: settings.bodyLimits })
   await app.register(core.limits, { billingPerMinute: settings.billingPerMinute })
   await app.register(http.sseReply)
   await app.register(http.incoming)
@@ -89,7 +100,8 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
   await app.register(use.videos, { timing: videoTiming })
   await app.register(ops.discovery, { local: settings.discover && settings.configPath === null })
   await app.register(ops.configuration, { path: settings.configPath, running: config, load: reload })
-  if (settings.alternative !== null) await app.register(http.secondAddress, settings.alternative)
+  const { alternative, maxConnections } = settings
+  if (alternative !== null) await app.register(http.secondAddress, { ...alternative, maxConnections })
   if (settings.metricsAddress !== null) await app.register(ops.metricsPort, settings.metricsAddress)
   await app.register(routes)
   await app.register(http.stopListening)

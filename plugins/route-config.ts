@@ -6,6 +6,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The answer may be what a provider sent, byte for byte, or a file: no serializer runs over it. */
     passThrough?: boolean
+    /** What the body holds, which bounds its length; a few fields unless it is declared. */
+    body?: 'media' | 'text' | 'fields'
     /** The body is a prompt whose tokens count against the limits of the key. */
     countsTokens?: boolean
     /** What an operator needs to enter a route under `/admin`; `own` unless it is declared. */

@@ -47,16 +47,18 @@ interface Start {
   folder?: string
   /** A module that is loaded before the gateway. */
   preload?: string
+  /** Options of Node.js. */
+  nodeOptions?: string[]
 }
 
 /** Starts the gateway as `npm start` does, with `env` as its whole environment. */
 export async function spawnGateway (
-  t: Teardown, env: Record<string, string> = {}, { folder, preload }: Start = {}
+  t: Teardown, env: Record<string, string> = {}, { folder, preload, nodeOptions = [] }: Start = {}
 ): Promise<GatewayProcess> {
   const cwd = folder ?? await temporaryFolder(t)
   const root = join(import.meta.dirname, '..')
   const first = preload === undefined ? [] : ['--import', preload]
-  const program = [...first, '--import', join(root, 'bin', 'compile-cache.js'), join(root, 'bin', 'serve.ts')]
+  const program = [...nodeOptions, ...first, '--import', join(root, 'bin', 'compile-cache.js'), join(root, 'bin', 'serve.ts')]
   const child = spawn(...withoutHooks(process.execPath, ...program), {
     cwd, env: { ...usual, ...env }, stdio: ['ignore', 'pipe', 'pipe']
   })

@@ -47,8 +47,11 @@ function answer (thrown: unknown, request: FastifyRequest, reply: FastifyReply):
   const text = errorText(error)
   reply.code(error.status).headers(error.headers).type('application/json; charset=utf-8')
   if (trace !== undefined && trace.attempts > 0) reply.header('x-tollgate-attempts', trace.attempts)
-  // Fastify closes the connection when it gives up on a body before its end.
-  const unread = reply.getHeader('connection') === 'close' && !request.raw.readableEnded
-  if (!unread) return reply.send(text)
+  // Fastify closes the connection for every body that it cannot use, also for one that was read to its end.
+  if (reply.getHeader('connection') !== 'close') return reply.send(text)
+  if (request.raw.readableEnded) {
+    if (error.headers['connection'] === undefined) reply.removeHeader('connection')
+    return reply.send(text)
+  }
   return reply.header('content-length', Buffer.byteLength(text)).send(answerThenDrain(text, request.raw))
 }

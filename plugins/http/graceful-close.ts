@@ -45,7 +45,11 @@ export default fp<GracefulCloseOptions>(async (app, { delayMs, limitMs }) => {
     await app.close()
   })
   app.addHook('onRequest', (_request, reply, done) => {
-    if (draining) reply.header('connection', 'close')
+    if (draining) {
+      reply.header('connection', 'close')
+      // Also for an error answer, which may take the header away.
+      reply.raw.shouldKeepAlive = false
+    }
     done()
   })
   app.addHook('preClose', async () => {

@@ -7,7 +7,7 @@ import type { Tags } from '../../services/ledger/ledger.ts'
 import { createTagReader, tagsHeader } from '../../services/requests/tags.ts'
 import { isObject } from '../../services/shared/json.ts'
 import { readRequestOptions } from '../../services/requests/request-headers.ts'
-import { overloaded } from './overload.ts'
+import { overloaded } from '../../services/http/load.ts'
 
 declare module 'fastify' {
   interface FastifyReply {
@@ -33,7 +33,7 @@ export default fp(async app => {
     const { request, raw } = this
     const { apiKey, body, trace } = request
     trace.isStream = wantsStream(body)
-    if (trace.isStream && app.load.isFull('streams')) throw overloaded()
+    if (trace.isStream && app.load.isFull('streams', request.keyLoad)) throw overloaded()
     const options = readRequestOptions(request.headers)
     const abort = abortOnDisconnect(raw, app.running)
     return {

@@ -1,4 +1,5 @@
 import fp from 'fastify-plugin'
+import { readBody } from '../../services/http/read-body.ts'
 import { JsonText } from '../../services/shared/json.ts'
 
 declare module 'fastify' {
@@ -8,16 +9,36 @@ declare module 'fastify' {
   }
 }
 
+interface JsonBodyOptions {
+  /** Most bytes of a body of each kind; the kind of a route is in its `config`. */
+  limits: BodyLimits
+  /** The longest time without a byte. */
+  idleMs?: number
+}
+
+/** Kinds of bodies: with pictures and sound, with long texts, and with a few fields. */
+export interface BodyLimits { media: number, text: number, fields: number }
+
+/** About what a value takes, for each unit of `JsonText.cost`. */
+const bytesPerCost = 4
+
 /** Parses JSON bodies and keeps their text, so that a provider can be sent what the client wrote. */
-export default fp(async app => {
+export default fp<JsonBodyOptions>(async (app, { limits, idleMs = 30_000 }) => {
   app.decorateRequest('jsonText')
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
-    try {
-      request.jsonText = JsonText.parse(Buffer.isBuffer(body) ? body : Buffer.from(body))
-    } catch (error) {
-      return done(error instanceof Error ? error : new Error(String(error)))
-    }
-    done(null, request.jsonText.value)
+  app.addHook('onRoute', route => { route.bodyLimit ??= limits[route.config?.body ?? 'fields'] })
+  app.addContentTypeParser('application/json', (request, _payload, done) => {
+    const limitBytes = request.routeOptions.bodyLimit
+    readBody(request.raw, { limitBytes, idleMs, take: bytes => request.takeBytes(bytes) }, (error, body) => {
+      if (body === undefined) return done(error)
+      try {
+        const text = JsonText.parse(body)
+        request.takeBytes(text.cost * bytesPerCost)
+        request.jsonText = text
+        done(null, text.value)
+      } catch (error) {
+        done(error instanceof Error ? error : new Error(String(error)))
+      }
+    })
   })
-}, { name: 'json-body' })
+}, { name: 'json-body', dependencies: ['overload'] })

@@ -1,9 +1,8 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { onRequestHookHandler } from 'fastify'
 import fp from 'fastify-plugin'
 import { errorText } from '../../services/http/error-text.ts'
+import { createLoad, overloaded, type KeyLoad, type Load } from '../../services/http/load.ts'
 import type { LoadLimits } from '../../services/config/settings/settings.ts'
-import { GatewayError } from '../../services/shared/errors.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -11,6 +10,19 @@ declare module 'fastify' {
     load: Load
     /** An onRequest hook for scopes that do work: turns requests away before anything is read of them. */
     shedLoad: onRequestHookHandler
+    /** An onRequest hook after authentication: turns away a key that has its share of a full node. */
+    keepShare: onRequestHookHandler
+  }
+
+  interface FastifyRequest {
+    /** What the request's key has under way; null before `keepShare`, and for operators. */
+    keyLoad: KeyLoad | null
+    /** Bytes of its body and what was made of it, as `load.take` has counted them. */
+    bodyBytes: number
+    /** Counts bytes of the request's body. Throws GatewayError 503 when there is no room for them. */
+    takeBytes (bytes: number): void
+    /** Counts the request's body no longer: nothing refers to it. */
+    giveBytes (): void
   }
 }
 
@@ -21,6 +33,17 @@ declare module 'fastify' {
 export default fp<LoadLimits>(async (app, limits) => {
   const load = createLoad(limits)
   app.decorate('load', load)
+  app.decorateRequest('keyLoad', null)
+  app.decorateRequest('bodyBytes', 0)
+  app.decorateRequest('takeBytes', function (bytes) {
+    if (this.keyLoad === null) return
+    load.take(bytes, this.keyLoad, this.bodyBytes)
+    this.bodyBytes += bytes
+  })
+  app.decorateRequest('giveBytes', function () {
+    if (this.keyLoad !== null) load.give(this.bodyBytes, this.keyLoad)
+    this.bodyBytes = 0
+  })
   const refusal = overloaded()
   const text = errorText(refusal)
 
@@ -34,84 +57,28 @@ export default fp<LoadLimits>(async (app, limits) => {
     done()
   })
 
+  app.decorate('keepShare', function keepShare (request, reply, done) {
+    const keyLoad = load.open(request.apiKey.id)
+    if (keyLoad === null) {
+      load.shed()
+      return done(overloaded())
+    }
+    request.keyLoad = keyLoad
+    reply.raw.on('close', () => {
+      request.giveBytes()
+      load.close(keyLoad)
+    })
+    done()
+  })
+
   const { metrics } = app
   const gauge = (name: string, help: string, read: () => number): void => metrics.gauge({ name, help }, read)
   gauge('open_requests', 'Requests under way.', () => load.counts.requests)
   gauge('open_streams', 'Requests that are answered by a stream.', () => load.counts.streams)
   gauge('held_polls', 'Requests that are held until a video is there.', () => load.counts.polls)
+  gauge('open_body_bytes', 'Bytes of the bodies of requests under way.', () => load.counts.bytes)
   gauge('event_loop_lag_seconds', 'How late the event loop was on average over half a second.',
     () => load.lagMs() / 1000)
   metrics.counter({ name: 'shed_total', help: 'Requests turned away because of the load.' }, () => load.shedCount)
   app.addHook('onClose', async () => load.stop())
-}, { name: 'overload', dependencies: ['metrics'] })
-
-/** What is counted: requests under way, those that stream, and those held until a video is there. */
-export type LoadKind = 'requests' | 'streams' | 'polls'
-
-/** What this process has taken on. */
-export interface Load {
-  /** Whether nothing more can be taken on now; a comparison or two. */
-  isFull (kind: LoadKind): boolean
-  /** Counts one more, until the function returned is called; calling it again changes nothing. */
-  enter (kind: LoadKind): () => void
-  /** The same, but throws GatewayError 503 when there is no room. */
-  admit (kind: LoadKind): () => void
-  /** Notes that a request was turned away. */
-  shed (): void
-  readonly counts: Readonly<Record<LoadKind, number>>
-  readonly shedCount: number
-  /** How late the event loop was lately, in ms. */
-  lagMs (): number
-  stop (): void
-}
-
-const sampleMs = 500
-const resolutionMs = 10
-/** When a client that was turned away may try again. */
-export const retryAfterS = 2
-
-/** Watches the load of the process. `lagOf` tells how late the event loop is; measured unless told. */
-export function createLoad (limits: LoadLimits, lagOf?: () => number): Load {
-  const counts = { requests: 0, streams: 0, polls: 0 }
-  let shedCount = 0
-  let lagMs = 0
-  const delay = monitorEventLoopDelay({ resolution: resolutionMs })
-  delay.enable()
-  const sampling = setInterval(() => {
-    lagMs = Math.max(0, delay.mean / 1e6 - resolutionMs) || 0
-    delay.reset()
-  }, sampleMs).unref()
-  const lagNow = lagOf ?? (() => lagMs)
-
-  const load: Load = {
-    counts,
-    get shedCount () { return shedCount },
-    lagMs: lagNow,
-    isFull: kind => counts[kind] >= limits[kind] || lagNow() > limits.lagMs,
-    enter (kind) {
-      counts[kind]++
-      let isIn = true
-      return () => {
-        if (isIn) counts[kind]--
-        isIn = false
-      }
-    },
-    admit (kind) {
-      if (counts[kind] < limits[kind]) return load.enter(kind)
-      shedCount++
-      throw overloaded()
-    },
-    shed () { shedCount++ },
-    stop () {
-      clearInterval(sampling)
-      delay.disable()
-    }
-  }
-  return load
-}
-
-/** 503: this node has as much to do as it can. Source of type and code: the live service. */
-export function overloaded (): GatewayError {
-  return GatewayError.unavailable('The gateway is overloaded. Please try again later.',
-    { retryAfterS, code: 'server_is_overloaded' })
-}
+}, { name: 'overload', dependencies: ['metrics', 'auth'] })

@@ -1,16 +1,17 @@
 import { createServer, type AddressInfo } from 'node:net'
 import fp from 'fastify-plugin'
 
-interface SecondAddressOptions { host: string, port: number }
+interface SecondAddressOptions { host: string, port: number, maxConnections: number }
 
 /**
  * Listens on a second address too. Its sockets are handed to the one HTTP server, so that no limit, time-out
  * or handler can differ between the two.
  */
-export default fp<SecondAddressOptions>(async (app, { host, port }) => {
+export default fp<SecondAddressOptions>(async (app, { host, port, maxConnections }) => {
   const listener = createServer({ allowHalfOpen: true, noDelay: true }, socket => {
     app.server.emit('connection', socket)
   })
+  listener.maxConnections = maxConnections
   app.decorate('listenOnSecondAddress', () => new Promise<void>((resolve, reject) => {
     listener.once('error', reject)
     listener.listen({ host, port }, () => {

@@ -42,7 +42,7 @@ async function sendEvents (
 ): Promise<void> {
   const { raw, request } = reply
   // Counted as long as the client reads, which may be longer than the provider writes.
-  raw.once('close', request.server.load.enter('streams'))
+  raw.once('close', request.server.load.enter('streams', request.keyLoad))
   reply.hijack()
   reply.headers({ ...headers, ...streamHeaders })
   raw.writeHead(200, reply.getHeaders() as OutgoingHttpHeaders)

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import fp from 'fastify-plugin'
 import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
 import type { Timing } from '../../services/videos/runner/runner-context.ts'
@@ -16,6 +17,8 @@ declare module 'fastify' {
     serveVideo (body: ChatCompletionRequest): Promise<void>
   }
 }
+
+const largeBytes = 1024 ** 2
 
 interface VideosOptions { timing?: Partial<Timing> }
 
@@ -39,11 +42,14 @@ export default fp<VideosOptions>(async (app, { timing = {} }) => {
   showJobs(app.metrics, store)
   app.decorateReply('serveVideo', async function (body) {
     const { request, raw } = this
-    raw.once('close', app.load.admit('polls'))
+    raw.once('close', app.load.admit('polls', request.keyLoad))
+    // Its pictures are read and hashed in a turn of their own: parsing them has taken long enough.
+    if (request.bodyBytes > largeBytes) await turn()
     const options = readRetryOptions(request.headers)
     await app.videos.complete({ ...this.incoming(), request: body, ...options, baseUrl: request.baseUrl() })
     // A long poll lasts for minutes, and the pictures in its body may be megabytes.
     Object.assign(request, { body: null, jsonText: null })
+    request.giveBytes()
   })
   app.addHook('preClose', async () => app.videos.drain())
   app.addHook('onClose', async () => { await app.videos.close() })

@@ -8,6 +8,7 @@ const chatCompletions: FastifyPluginAsyncTypebox = async app => {
   app.post('/chat/completions', {
     config: {
       passThrough: true,
+      body: 'media',
       countsTokens: true,
       operation: { name: 'chat', output: null },
       events: ChatCompletionChunk

@@ -8,6 +8,7 @@ const completions: FastifyPluginAsyncTypebox = async app => {
   app.post('/completions', {
     config: {
       passThrough: true,
+      body: 'text',
       countsTokens: true,
       operation: { name: 'text_completion', output: 'text' },
       events: Completion

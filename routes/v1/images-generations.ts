@@ -7,7 +7,7 @@ import { readRetryOptions } from '../../services/requests/request-headers.ts'
 const imagesGenerations: FastifyPluginAsyncTypebox = async app => {
   app.post('/images/generations', {
     // Images are not counted in tokens, though they have a prompt too.
-    config: { operation: { name: 'generate_content', output: 'image' } },
+    config: { body: 'text', operation: { name: 'generate_content', output: 'image' } },
     schema: {
       summary: 'Create images',
       body: ImageGenerationRequest,

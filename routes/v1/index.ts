@@ -16,6 +16,7 @@ const v1: FastifyPluginAsync = async app => {
     })
     keyed.addHook('onRequest', keyed.shedLoad)
     keyed.addHook('onRequest', keyed.authenticate)
+    keyed.addHook('onRequest', keyed.keepShare)
     await keyed.register(async working => {
       working.addHook('preHandler', working.keepLimits)
       await working.register(chatCompletions)

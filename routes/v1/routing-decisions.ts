@@ -10,6 +10,7 @@ import { toDecisionResponse } from '../../services/routing/decision-response.ts'
  */
 const routingDecisions: FastifyPluginAsyncTypebox = async app => {
   app.post('/routing/decisions', {
+    config: { body: 'media' },
     schema: {
       summary: 'Explain which model would answer a request',
       body: RoutingQuestion,

@@ -13,7 +13,6 @@ import { endTrace, recordingCalls, setCandidate, type Trace } from '../requests/
 import { tryCandidates, startDeadline } from '../requests/try-candidates.ts'
 import { conversationHint, conversationId } from '../shared/conversation.ts'
 import { GatewayError, UpstreamError } from '../shared/errors.ts'
-import { JsonText } from '../shared/json.ts'
 import { peekFirst } from '../upstream/peek-first.ts'
 import type { AutoModel } from './auto-model.ts'
 import { extrasOf, isSame, onlyPriced, type Extras } from './request-checks.ts'
@@ -184,8 +183,7 @@ export function createChat (options: ChatOptions): Chat {
 /** The request as providers get it: fields for the gateway alone are taken out. */
 function withoutOwnFields<Request extends AnyRequest> (incoming: Incoming<Request>): Incoming<Request> {
   if (incoming.request.fallbacks === undefined) return incoming
-  const text = JsonText.parse(Buffer.from(incoming.text.with(new Map([['fallbacks', undefined]]))))
-  return { ...incoming, text, request: { ...incoming.request, fallbacks: undefined } }
+  return { ...incoming, text: incoming.text.without('fallbacks'), request: { ...incoming.request, fallbacks: undefined } }
 }
 
 /** Waits for the first chunk of a translated stream, because a failure before it can still be retried. */

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { errorText } from './error-text.ts'
 import { GatewayError } from '../shared/errors.ts'
@@ -11,20 +12,46 @@ export function clientErrorHandler (error: NodeJS.ErrnoException, socket: Duplex
     socket.destroy()
     return
   }
-  const { status, reason, text } = answers.get(error.code ?? '') ?? malformed
+  endWith(socket, answers.get(error.code ?? '') ?? malformed)
+}
+
+/** Answers CONNECT, which is for proxies, and closes the connection. */
+export function refuseConnect (socket: Duplex): void {
+  endWith(socket.on('error', () => {}), connect)
+}
+
+/** Answers an expectation other than `100-continue`, and closes the connection: a body may follow. */
+export function refuseExpectation (response: ServerResponse): void {
+  const { status, text } = expectation
+  const headers = { 'content-type': contentType, 'content-length': Buffer.byteLength(text), connection: 'close' }
+  response.writeHead(status, headers).end(text)
+}
+
+function endWith (socket: Duplex, { status, reason, text, headers = [] }: RawAnswer): void {
   socket.end([
     `HTTP/1.1 ${status} ${reason}`,
-    'content-type: application/json; charset=utf-8',
+    `content-type: ${contentType}`,
     `content-length: ${Buffer.byteLength(text)}`,
+    ...headers,
     'connection: close',
     '',
     text
   ].join('\r\n'), () => socket.destroy())
 }
 
-interface RawAnswer { status: number, reason: string, text: string }
+const contentType = 'application/json; charset=utf-8'
+
+interface RawAnswer { status: number, reason: string, text: string, headers?: string[] }
 
 const malformed = rawAnswer(400, 'Bad Request', 'The request is not valid HTTP.', 'bad_request')
+
+const connect: RawAnswer = {
+  ...rawAnswer(405, 'Method Not Allowed', 'This gateway is no proxy: CONNECT is not supported.', 'method_not_supported'),
+  headers: ['allow: GET, HEAD, POST, OPTIONS']
+}
+
+const expectation = rawAnswer(417, 'Expectation Failed',
+  'The only expectation supported is 100-continue.', 'expectation_failed')
 
 const answers = new Map<string, RawAnswer>([
   ['HPE_HEADER_OVERFLOW', rawAnswer(431, 'Request Header Fields Too Large',

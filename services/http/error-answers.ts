@@ -3,6 +3,7 @@ import { missingKey } from '../keys/errors.ts'
 import { MediaRejected, MediaUnavailable } from '../media/errors.ts'
 import { StoreUnavailable, type StoreProblem } from '../store/store.ts'
 import { fromUpstream } from './upstream-errors.ts'
+import { shownText } from '../shared/shown-text.ts'
 import { quote, toGatewayError, type SchemaError } from './validation.ts'
 
 /** What is needed of a request to say what was wrong with it. */
@@ -67,7 +68,7 @@ export function methodNotSupported (method: string, path: string, allowed: reado
 }
 
 const maxShownPath = 200
-const shown = (path: string): string => path.length > maxShownPath ? `${path.slice(0, maxShownPath)}…` : path
+const shown = (path: string): string => shownText(path, maxShownPath)
 
 /** The errors of the HTTP framework; their 4xx messages are about the request and hold no secrets. */
 interface ServerFault {

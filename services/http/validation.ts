@@ -1,4 +1,5 @@
 import { GatewayError, unreadableBody } from '../shared/errors.ts'
+import { shownText } from '../shared/shown-text.ts'
 
 /**
  * How the server's validator must be set up. Bodies are checked as they are, never changed. `verbose` tells
@@ -37,7 +38,7 @@ export function toGatewayError (errors: readonly SchemaError[], data: unknown): 
 /** The text of a value as a message quotes it: never longer than a few words. */
 export function quote (value: unknown): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value) ?? String(value)
-  return text.length > maxQuoted ? `${text.slice(0, maxQuoted)}…` : text
+  return shownText(text, maxQuoted)
 }
 
 interface Fault { message: string, code: string | null, param?: string | null }
@@ -135,7 +136,7 @@ function locate (data: unknown, pointer: string): { param: string, value: unknow
 }
 
 const join = (parent: string, key: string): string => cut(parent === '' ? key : `${parent}.${key}`)
-const cut = (param: string): string => param.length > maxParam ? `${param.slice(0, maxParam)}…` : param
+const cut = (param: string): string => shownText(param, maxParam)
 
 const typeNames: Readonly<Record<string, string>> = {
   number: 'a decimal',

@@ -10,9 +10,8 @@ import type { Incoming } from '../requests/incoming.ts'
 import { startLongPoll } from '../requests/long-poll.ts'
 import type { RetryOptions } from '../requests/request-headers.ts'
 import type { RequestHolds } from '../requests/request-hold.ts'
-import {
-  endTrace, headersOf, headerText, recordEnding, recordingCalls, setCandidate, type Trace
-} from '../requests/trace.ts'
+import { endTrace, headersOf, recordEnding, recordingCalls, setCandidate, type Trace } from '../requests/trace.ts'
+import { headerText } from '../shared/shown-text.ts'
 import { tryCandidates, type RetryLimits } from '../requests/try-candidates.ts'
 import { GatewayError, type UpstreamError } from '../shared/errors.ts'
 import { usdText } from '../shared/money.ts'

@@ -1,6 +1,7 @@
 import type { Candidate } from './candidates.ts'
 import type { StreamReport } from '../providers/report.ts'
 import { UpstreamError, type UpstreamErrorKind } from '../shared/errors.ts'
+import { headerText } from '../shared/shown-text.ts'
 import { plainCode, providerWords, redacted } from '../shared/redact.ts'
 
 /** One call of a provider, for operators. Times are of `performance.now()`. */
@@ -180,14 +181,4 @@ export function headersOf (trace: Trace, dropped: readonly string[]): Record<str
 function namesOf (dropped: readonly string[]): string[] {
   if (dropped.length === 0) return []
   return [...new Set(dropped)].filter(name => /^[\w.[\]-]{1,64}$/.test(name)).slice(0, maxNames)
-}
-
-/** Text as a header may carry it: what is not printable ASCII is percent-encoded. */
-export function headerText (value: string): string {
-  // A loop takes a tenth of the time of a pattern, and almost all names are plain.
-  for (let at = 0; at < value.length; at++) {
-    const code = value.charCodeAt(at)
-    if (code < 0x20 || code > 0x7e) return value.toWellFormed().replace(/[^\x20-\x7e]+/g, encodeURIComponent)
-  }
-  return value
 }

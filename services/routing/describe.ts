@@ -1,4 +1,5 @@
 import { usdText } from '../shared/money.ts'
+import { headerText } from '../shared/shown-text.ts'
 import type { RankedModel } from './rank.ts'
 import type { RequestFeatures } from './request-features.ts'
 import type { TextAnalysis } from './scoring/analyze-text.ts'
@@ -33,7 +34,7 @@ export function parseRouteHeader (header: string): { domain: string, expected: n
 }
 
 function quoted (text: string): string {
-  return `"${text.replace(/[^\x20-\x7e]/g, encodeURIComponent).replace(/["\\]/g, '\\$&')}"`
+  return `"${headerText(text).replace(/["\\]/g, '\\$&')}"`
 }
 
 /** Standard error of a score, on text like the training data and on other text. */

@@ -1,3 +1,5 @@
+import { shownText } from './shown-text.ts'
+
 /** The body of every error answer. Source: OpenAI specification, schema `ErrorResponse`. */
 export interface ErrorBody {
   error: { message: string, type: string, param: string | null, code: string | null }
@@ -9,6 +11,9 @@ interface Details {
   headers?: Record<string, string>
   cause?: unknown
 }
+
+/** Of what a client calls a model, in messages. */
+const maxShownName = 256
 
 /** An error response: HTTP status with OpenAI's `type`, `param` and `code`. */
 export class GatewayError extends Error {
@@ -50,13 +55,13 @@ export class GatewayError extends Error {
 
   /** 404: the model does not exist, or this key may not use it. */
   static modelNotFound (model: string): GatewayError {
-    const message = `The model \`${model}\` does not exist or you do not have access to it.`
+    const message = `The model \`${shownText(model, maxShownName)}\` does not exist or you do not have access to it.`
     return new GatewayError(404, 'invalid_request_error', message, { code: 'model_not_found' })
   }
 
   /** 404 of `GET /v1/models/:id`. */
   static unknownModel (model: string): GatewayError {
-    return new GatewayError(404, 'invalid_request_error', `The model '${model}' does not exist`,
+    return new GatewayError(404, 'invalid_request_error', `The model '${shownText(model, maxShownName)}' does not exist`,
       { param: 'model', code: 'model_not_found' })
   }
 

@@ -1,34 +1,28 @@
 import { isUtf8 } from 'node:buffer'
 import { GatewayError, unreadableBody } from './errors.ts'
-/** Deepest nesting of arrays and objects that a request body may have. */
-export const maxDepth = 256
-
-/** The position of a member of the outermost object. `end` is exclusive. */
-interface Member { key: string, start: number, end: number }
+import { scanJson, type JsonScan, type Member } from './json-scan.ts'
 
 /**
- * A JSON object as received, with its parsed value. Changing a member splices the text, so a long
- * conversation is never serialized again, and unchanged members reach the provider byte for byte.
+ * A JSON object as received, with its parsed value. Changing a member splices the bytes, so a long
+ * conversation is never serialized again, and unchanged members reach the provider as they were written.
  */
 export class JsonText {
   readonly bytes: Uint8Array
   readonly value: unknown
-  readonly #text: string
-  readonly #members: readonly Member[]
+  readonly #scan: JsonScan
 
-  private constructor (bytes: Uint8Array, text: string, value: unknown) {
+  private constructor (bytes: Uint8Array, value: unknown, scan: JsonScan) {
     this.bytes = bytes
     this.value = value
-    this.#text = text
-    this.#members = text.charCodeAt(skipSpace(text, 0)) === openBrace ? membersOf(text) : []
+    this.#scan = scan
   }
 
-  /** Parses UTF-8 JSON; throws a 400 GatewayError when it is not valid or nested too deeply. */
+  /** Parses UTF-8 JSON. Throws GatewayError 400 if it is not valid or too deep, 413 for too many values. */
   static parse (bytes: Buffer): JsonText {
     if (!isUtf8(bytes)) throw GatewayError.invalidRequest(unreadableBody)
-    const text = bytes.toString()
+    const scan = scanJson(bytes)
     try {
-      return new JsonText(bytes, text, JSON.parse(text))
+      return new JsonText(bytes, JSON.parse(bytes.toString()), scan)
     } catch (error) {
       throw error instanceof SyntaxError ? GatewayError.invalidRequest(unreadableBody) : error
     }
@@ -36,8 +30,21 @@ export class JsonText {
 
   /** Serializes a value that was not received as text. */
   static from (value: object): JsonText {
-    const text = JSON.stringify(value)
-    return new JsonText(Buffer.from(text), text, value)
+    const bytes = Buffer.from(JSON.stringify(value))
+    return new JsonText(bytes, value, scanJson(bytes))
+  }
+
+  /** How much work and memory the value takes beside its texts; see `costs`. */
+  get cost (): number {
+    return this.#scan.cost
+  }
+
+  /** The same without a member of the outermost object. */
+  without (key: string): JsonText {
+    if (!isObject(this.value) || !Object.hasOwn(this.value, key)) return this
+    const { [key]: _, ...value } = this.value
+    const bytes = this.with(new Map([[key, undefined]]))
+    return new JsonText(bytes, value, scanJson(bytes))
   }
 
   /**
@@ -46,107 +53,93 @@ export class JsonText {
    * priced.
    */
   with (edits: ReadonlyMap<string, unknown>): Uint8Array {
-    const lastOf = this.#lastOfRepeatedKeys()
-    if (edits.size === 0 && lastOf === null) return this.bytes
-    const changes = [...edits]
-    let text = '{'
-    const add = (part: string): void => { text += text === '{' ? part : `,${part}` }
-    for (const member of this.#members) {
-      const { key, start, end } = member
-      if (lastOf !== null && lastOf.get(key) !== member) continue
-      const change = changes.find(([name]) => name === key)
-      if (change === undefined) add(this.#text.slice(start, end))
-      else if (change[1] !== undefined) add(memberOf(key, change[1]))
+    const { bytes, value } = this
+    const { members } = this.#scan
+    const hasRepeated = isObject(value) && Object.keys(value).length !== members.length
+    if (edits.size === 0 && !hasRepeated) return bytes
+    const keys = members.map(member => keyOf(bytes, member))
+    const lastOf = hasRepeated ? new Map(keys.map((key, at) => [key, at])) : null
+    const kept = new Splice(bytes)
+    members.forEach((member, at) => {
+      const key = keys[at] ?? ''
+      if (lastOf !== null && lastOf.get(key) !== at) return
+      if (!edits.has(key)) return kept.keep(member)
+      const changed = edits.get(key)
+      if (changed !== undefined) kept.add(memberOf(key, changed))
+    })
+    for (const [key, changed] of edits) {
+      if (changed !== undefined && !keys.includes(key)) kept.add(memberOf(key, changed))
     }
-    for (const [key, value] of changes) {
-      if (value !== undefined && !this.#members.some(member => member.key === key)) add(memberOf(key, value))
-    }
-    return Buffer.from(`${text}}`)
+    return kept.toBytes()
+  }
+}
+
+/** An object of some of the members of a text, and of new ones. */
+class Splice {
+  readonly #bytes: Uint8Array
+  readonly #parts: Uint8Array[] = []
+  #start = 0
+  #end = 0
+
+  constructor (bytes: Uint8Array) {
+    this.#bytes = bytes
   }
 
-  /** The last member of each key; null if no key is repeated. */
-  #lastOfRepeatedKeys (): ReadonlyMap<string, Member> | null {
-    if (!isObject(this.value) || Object.keys(this.value).length === this.#members.length) return null
-    return new Map(this.#members.map(member => [member.key, member]))
+  /** Members that follow each other in the text are one part. */
+  keep ({ start, end }: Member): void {
+    if (this.#end > 0 && isSeparator(this.#bytes, this.#end, start)) {
+      this.#end = end
+      return
+    }
+    this.#flush()
+    this.#start = start
+    this.#end = end
   }
+
+  add (member: string): void {
+    this.#flush()
+    this.#push(Buffer.from(member))
+  }
+
+  toBytes (): Uint8Array {
+    this.#flush()
+    return Buffer.concat([openText, ...this.#parts, closeText])
+  }
+
+  #flush (): void {
+    if (this.#end > 0) this.#push(this.#bytes.subarray(this.#start, this.#end))
+    this.#end = 0
+  }
+
+  #push (part: Uint8Array): void {
+    if (this.#parts.length > 0) this.#parts.push(commaText)
+    this.#parts.push(part)
+  }
+}
+
+const comma = 0x2c
+const openText = Buffer.from('{')
+const commaText = Buffer.from(',')
+const closeText = Buffer.from('}')
+
+/** Whether nothing but a comma and white space is between two members. */
+function isSeparator (bytes: Uint8Array, end: number, start: number): boolean {
+  let commas = 0
+  for (let at = end; at < start; at++) {
+    const byte = bytes[at] ?? 0
+    if (byte === comma) commas++
+    else if (byte > 0x20) return false
+  }
+  return commas === 1
 }
 
 function memberOf (key: string, value: unknown): string {
   return `${JSON.stringify(key)}:${JSON.stringify(value)}`
 }
 
-const quote = 0x22
-const backslash = 0x5c
-const comma = 0x2c
-const openBrace = 0x7b
-const closeBrace = 0x7d
-const openBracket = 0x5b
-const closeBracket = 0x5d
-
-/** Finds the members of the outermost object. The text must already be known to be valid JSON. */
-function membersOf (text: string): Member[] {
-  const members: Member[] = []
-  let at = skipSpace(text, skipSpace(text, 0) + 1)
-  while (text.charCodeAt(at) === quote) {
-    const start = at
-    const keyEnd = stringEnd(text, start)
-    const end = valueEnd(text, skipSpace(text, skipSpace(text, keyEnd) + 1))
-    members.push({ key: keyOf(text, start, keyEnd), start, end })
-    at = skipSpace(text, end)
-    if (text.charCodeAt(at) === comma) at = skipSpace(text, at + 1)
-  }
-  return members
-}
-
-function keyOf (text: string, start: number, end: number): string {
-  const key = text.slice(start + 1, end - 1)
-  return key.includes('\\') ? String(JSON.parse(text.slice(start, end))) : key
-}
-
-function skipSpace (text: string, at: number): number {
-  while (text.charCodeAt(at) <= 0x20) at++
-  return at
-}
-
-/** The position after the closing quote of the string that starts at `start`. Takes linear time. */
-function stringEnd (text: string, start: number): number {
-  let at = start
-  for (;;) {
-    at = text.indexOf('"', at + 1)
-    let before = at - 1
-    while (text.charCodeAt(before) === backslash) before--
-    if ((at - before) % 2 === 1) return at + 1
-  }
-}
-
-function valueEnd (text: string, start: number): number {
-  const first = text.charCodeAt(start)
-  if (first === quote) return stringEnd(text, start)
-  if (first === openBrace || first === openBracket) return nestedEnd(text, start)
-  let at = start
-  for (;;) {
-    const code = text.charCodeAt(at)
-    if (code === comma || code === closeBrace || code <= 0x20) return at
-    at++
-  }
-}
-
-function nestedEnd (text: string, start: number): number {
-  let depth = 0
-  let at = start
-  for (;;) {
-    const code = text.charCodeAt(at)
-    if (code === quote) {
-      at = stringEnd(text, at)
-      continue
-    }
-    if (code === openBrace || code === openBracket) {
-      if (++depth >= maxDepth) throw GatewayError.invalidRequest(`The body is nested more than ${maxDepth} levels deep.`)
-    } else if ((code === closeBrace || code === closeBracket) && --depth === 0) {
-      return at + 1
-    }
-    at++
-  }
+function keyOf (bytes: Uint8Array, { start, keyEnd }: Member): string {
+  const key = Buffer.from(bytes.buffer, bytes.byteOffset + start, keyEnd - start).toString()
+  return key.includes('\\') ? String(JSON.parse(key)) : key.slice(1, -1)
 }
 
 /** A JSON object whose members are not validated. */

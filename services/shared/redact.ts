@@ -1,4 +1,5 @@
 import { UpstreamError } from './errors.ts'
+import { shownText } from './shown-text.ts'
 
 /** Longer texts are cut before they are searched. */
 const maxSearched = 4_000
@@ -14,7 +15,7 @@ const maxQuoted = 80
 export function redacted (text: string, maxLength: number): string {
   let clean = searched(text).toWellFormed().replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, ' ').trim()
   for (const [pattern, by] of rules) clean = clean.replace(pattern, by)
-  return cut(clean, maxLength)
+  return shownText(clean, maxLength)
 }
 
 /** The last text and its words: a failure is written to several places. */
@@ -150,7 +151,3 @@ const rules: readonly [RegExp, (found: string, ...groups: string[]) => string][]
   [/(?:\b(?:call|toolu|chatcmpl(?:-tool)?|cmpl|req|resp|msg|rs|fc|file|gen)[-_])?[A-Za-z0-9]{24,}/g, found =>
     /[-_]/.test(found) || !hasDigit(found) || !/[A-Za-z]/.test(found) ? found : secret]
 ]
-
-function cut (text: string, maxLength: number): string {
-  return text.length > maxLength ? `${text.slice(0, maxLength).replace(/[\uD800-\uDBFF]$/, '')}…` : text
-}

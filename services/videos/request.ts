@@ -1,11 +1,13 @@
 import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
 import type { ModelConfig, VideoAbilities } from '../catalogue/types.ts'
+import { detectMediaType } from '../media/file-types.ts'
 import { GatewayError } from '../shared/errors.ts'
 import type { VideoSize, VideoWish } from '../providers/provider-video.ts'
 import { unknownModel } from '../billing/video-price.ts'
+import { findPictureAddress, maxAddressLength } from './picture-address.ts'
 
 const maxPromptLength = 32_000
-const maxPictureBytes = 20 * 1024 * 1024
+const maxPictureBytes = 8 * 1024 * 1024
 const maxSide = 8192
 
 /**
@@ -47,30 +49,44 @@ function readMessage (
 }
 
 function checked<Read extends { text: string }> (read: Read): Read {
-  if (read.text.length <= maxPromptLength) return read
-  return refuseParam('messages', `The prompt has more than ${maxPromptLength} characters.`)
+  return read.text.length <= maxPromptLength ? read : refuseLength()
+}
+
+function refuseLength (): never {
+  refuseParam('messages', `The prompt has more than ${maxPromptLength} characters.`)
 }
 
 /**
  * The address of a picture that stands in a text by itself is the first frame, and not a part of the prompt.
  */
 function readText (content: string, takesPictures: boolean): { text: string, pictures: string[] } {
-  const [url] = takesPictures ? pictureUrl.exec(content) ?? [] : []
-  if (url === undefined) return { text: content.trim(), pictures: [] }
-  return { text: content.replace(url, ' ').replace(/[ \t]{2,}/g, ' ').trim(), pictures: [url] }
+  if (content.length > maxPromptLength + maxAddressLength) refuseLength()
+  const found = takesPictures ? findPictureAddress(content) : null
+  if (found === null) return { text: content.trim(), pictures: [] }
+  const { url, index } = found
+  const rest = `${content.slice(0, index)} ${content.slice(index + url.length)}`
+  return { text: rest.replace(/[ \t]{2,}/g, ' ').trim(), pictures: [url] }
 }
-
-const pictureUrl = /https:\/\/[^\s"'<>()]{1,2000}\.(?:png|jpe?g|webp|gif)(?:\?[^\s"'<>()]{1,2000})?(?=$|[\s"'<>()])/i
 
 function readPicture (url: string): string {
   if (/^https:\/\/./i.test(url)) return url
-  const [, encoded] = /^data:image\/(?:png|jpe?g|webp|gif);base64,([A-Za-z0-9+/]+={0,2})$/i.exec(url) ?? []
-  if (encoded === undefined) {
+  const [head = ''] = /^data:image\/(?:png|jpe?g|webp|gif);base64,/i.exec(url.slice(0, 64)) ?? []
+  if (head === '') {
     refuseParam('messages', 'A picture is an https URL, or a data URL of a PNG, JPEG, WebP or GIF in base64.')
   }
-  if (encoded.length * 3 / 4 <= maxPictureBytes) return url
-  return refuseParam('messages', `A picture has at most ${maxPictureBytes / 1024 / 1024} MiB.`)
+  const encodedLength = url.length - head.length
+  if (encodedLength * 3 / 4 > maxPictureBytes) {
+    refuseParam('messages', `A picture has at most ${maxPictureBytes / 1024 / 1024} MiB.`)
+  }
+  const bytes = Buffer.from(url.slice(head.length), 'base64')
+  // What is not base64 is skipped by the decoder.
+  if (bytes.length !== Math.floor((encodedLength - paddingOf(url)) * 3 / 4) || detectMediaType(bytes)?.kind !== 'image') {
+    refuseParam('messages', 'A picture in a data URL is not a PNG, JPEG, WebP or GIF in base64.')
+  }
+  return url
 }
+
+const paddingOf = (url: string): number => url.endsWith('==') ? 2 : url.endsWith('=') ? 1 : 0
 
 function readOptions (
   { video, seed }: ChatCompletionRequest, model: ModelConfig

@@ -9,7 +9,7 @@ import { sandboxModels, sandboxProvider } from '../../services/config/sandbox.ts
 import type { GatewayConfig } from '../../services/catalogue/types.ts'
 import { checkLedger } from '../../services/ledger/check.ts'
 import type { Violation } from '../../services/ledger/check/rules.ts'
-import type { LoadKind } from '../../plugins/http/overload.ts'
+import type { LoadKind } from '../../services/http/load.ts'
 import { deployedAt, failAtRandom } from '../faults.ts'
 import { startGateway, type Gateway } from '../helper.ts'
 import { temporaryFolder } from '../process.ts'

@@ -41,10 +41,19 @@ const unitBytes: Readonly<Record<string, number>> = {
 
 /** Parses a size such as `1048576` or `32MiB` into bytes. */
 export function bytes (text: string): number {
+  return sizeUpTo(1, text)
+}
+
+/** The same for what a process may hold in memory. */
+export function memory (text: string): number {
+  return sizeUpTo(1024, text)
+}
+
+function sizeUpTo (mostGiB: number, text: string): number {
   const [, digits = '', unit = ''] = /^(\d{1,15})\s*([a-z]*)$/i.exec(text) ?? []
   const bytes = digits === '' ? NaN : Number(digits) * (unitBytes[unit.toLowerCase()] ?? NaN)
-  if (bytes >= 1024 && bytes <= 1024 ** 3) return bytes
-  throw new RangeError('must be a number of bytes such as 1048576 or 32MiB, from 1KiB to 1GiB')
+  if (bytes >= 1024 && bytes <= mostGiB * 1024 ** 3) return bytes
+  throw new RangeError(`must be a number of bytes such as 1048576 or 32MiB, from 1KiB to ${mostGiB}GiB`)
 }
 
 /** Parses a size into bytes; `off` is 0. */
@@ -135,6 +144,11 @@ export function origins (text: string): string[] {
     if (url !== null && new URL(url).origin === url) return url
     throw new RangeError('must be a comma-separated list of origins such as http://10.0.0.5:9000')
   })
+}
+
+/** Parses a list of origins of browser apps, or `*`, which stands for every one. */
+export function corsOrigins (text: string): string[] {
+  return text === '*' ? ['*'] : origins(text)
 }
 
 function list (text: string): string[] {

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { getHeapStatistics } from 'node:v8'
 import { ConfigError, type Problem } from '../config-error.ts'
 import * as parse from './parsers.ts'
 
@@ -9,6 +10,8 @@ interface Variable<Value> {
   shownDefault: string
   description: string
   parse: (text: string) => Value
+  /** Otherwise an empty variable counts as absent. */
+  isEmptyWrong?: boolean
 }
 
 function variable<Value> (
@@ -24,6 +27,11 @@ function optional<Value> (
   return { default: null, shownDefault: absent, description, parse }
 }
 
+/** One that must not be set without a value: whoever sets it relies on it. */
+function secret<Value> (parse: (text: string) => Value, description: string): Variable<Value | null> {
+  return { ...optional(parse, 'none', description), isEmptyWrong: true }
+}
+
 /** All settings of the process, in the order of the README. */
 export const variables = {
   HOST: variable(parse.text, '127.0.0.1', 'address to listen on'),
@@ -34,8 +42,11 @@ export const variables = {
   DATABASE_URL: variable(parse.databaseUrl, 'sqlite:./data/tollgate.db',
     'database of keys, accounts and jobs: `sqlite:<file>` or `postgres://…`'),
   TOLLGATE_STARTING_CREDIT: variable(parse.nanoUsd, '10', 'credit of the first account in USD'),
-  TOLLGATE_ADMIN_KEY: optional(parse.adminKey, 'none', 'admin key in addition to those in the database'),
-  TOLLGATE_BODY_LIMIT: variable(parse.bytes, '32MiB', 'largest request body'),
+  TOLLGATE_ADMIN_KEY: secret(parse.adminKey, 'admin key in addition to those in the database'),
+  TOLLGATE_BODY_LIMIT: variable(parse.bytes, '32MiB', 'largest request body; text completions and images take at ' +
+    'most 8 MiB, other requests without messages 1 MiB'),
+  TOLLGATE_BODY_BUDGET: optional(parse.memory, 'an eighth of the heap', 'bytes of bodies that a node holds at the same ' +
+    'time; further ones get 503 with `retry-after`'),
   TOLLGATE_CACHE_SIZE: variable(parse.bytesOrOff, '64MiB', 'memory for [cached answers](#cached-answers); `off` disables them'),
   TOLLGATE_DRAIN_SECONDS: variable(parse.seconds, '30', 'time for running requests and held videos to end after SIGTERM'),
   TOLLGATE_DRAIN_DELAY_SECONDS: variable(parse.seconds, '0', 'time after SIGTERM during which new requests are still ' +
@@ -43,6 +54,8 @@ export const variables = {
   TOLLGATE_STORE_GRACE_SECONDS: variable(parse.seconds, '60', 'how long a node stays ready without its database'),
   TOLLGATE_MAX_REQUESTS: variable(parse.positiveInteger, '20000',
     'concurrent requests of a node; further ones get 503 with `retry-after`'),
+  TOLLGATE_MAX_CONNECTIONS: variable(parse.positiveInteger, '25000', 'concurrent connections of each listener; further ' +
+    'ones are closed'),
   TOLLGATE_MAX_STREAMS: variable(parse.positiveInteger, '5000', 'how many of them may be streams'),
   TOLLGATE_MAX_POLLS: variable(parse.positiveInteger, '15000', 'how many of them may wait for videos'),
   TOLLGATE_MAX_LAG_MS: variable(parse.positiveInteger, '1000',
@@ -61,6 +74,8 @@ export const variables = {
   TOLLGATE_METRICS_HOST: optional(parse.text, '`HOST`', 'address of that port'),
   TOLLGATE_DISCOVER: variable(parse.onOff, 'on', 'look for model servers on this machine: `on` or `off`'),
   PUBLIC_BASE_URL: optional(parse.url, 'from each request', "the gateway's public URL, used in URLs of media"),
+  TOLLGATE_CORS_ORIGINS: optional(parse.corsOrigins, 'none', 'origins of [browser apps](#browser-apps) that may call the ' +
+    'API, e.g. `https://app.example.com`, or `*`'),
   TOLLGATE_TRUST_PROXY: optional(parse.proxies, 'none',
     'proxies whose `X-Forwarded-*` headers are trusted, e.g. `loopback,10.0.0.0/8`'),
   TOLLGATE_TRUSTED_ORIGINS: optional(parse.origins, 'none', "private or unencrypted servers from which providers' " +
@@ -73,6 +88,10 @@ export const variables = {
   LOG_LEVEL: variable(parse.logLevel, 'info', 'lowest level to log, from `trace` to `fatal`, or `silent`; one JSON ' +
     'line per request, never with prompts or keys')
 }
+
+/** The longest contexts have a few million tokens. */
+const mostTextBytes = 8 * 1024 ** 2
+const mostFieldBytes = 1024 ** 2
 
 type Variables = typeof variables
 type Values = { [Name in keyof Variables]: ReturnType<Variables[Name]['parse']> }
@@ -114,7 +133,13 @@ export function readSettings (env: NodeJS.ProcessEnv, directory: string = proces
     configPath: values.TOLLGATE_CONFIG ?? defaultPath(directory),
     databaseUrl: values.DATABASE_URL,
     logLevel: values.LOG_LEVEL,
-    bodyLimitBytes: values.TOLLGATE_BODY_LIMIT,
+    bodyLimits: {
+      media: values.TOLLGATE_BODY_LIMIT,
+      text: Math.min(values.TOLLGATE_BODY_LIMIT, mostTextBytes),
+      fields: Math.min(values.TOLLGATE_BODY_LIMIT, mostFieldBytes)
+    },
+    maxConnections: values.TOLLGATE_MAX_CONNECTIONS,
+    corsOrigins: values.TOLLGATE_CORS_ORIGINS ?? [],
     /** 0: answers are not cached. */
     cacheBytes: values.TOLLGATE_CACHE_SIZE,
     drainMs: values.TOLLGATE_DRAIN_SECONDS,
@@ -128,6 +153,7 @@ export function readSettings (env: NodeJS.ProcessEnv, directory: string = proces
       requests: values.TOLLGATE_MAX_REQUESTS,
       streams: values.TOLLGATE_MAX_STREAMS,
       polls: values.TOLLGATE_MAX_POLLS,
+      bytes: values.TOLLGATE_BODY_BUDGET ?? Math.floor(getHeapStatistics().heap_size_limit / 8),
       lagMs: values.TOLLGATE_MAX_LAG_MS
     },
     metricsAddress,
@@ -149,8 +175,10 @@ export function readSettings (env: NodeJS.ProcessEnv, directory: string = proces
 
 function readVariables (env: NodeJS.ProcessEnv, report: (name: string, message: string) => void): Values
 function readVariables (env: NodeJS.ProcessEnv, report: (name: string, message: string) => void): unknown {
-  return Object.fromEntries(Object.entries(variables).map(([name, { default: value, parse }]) => {
-    const text = env[name]?.trim() || value
+  const all = Object.entries<Variable<unknown>>(variables)
+  return Object.fromEntries(all.map(([name, { default: value, parse, isEmptyWrong }]) => {
+    const given = env[name]?.trim()
+    const text = isEmptyWrong === true ? given ?? value : given || value
     try {
       return [name, text === null ? null : parse(text)]
     } catch (error) {

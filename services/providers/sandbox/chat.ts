@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import { setImmediate as turn } from 'node:timers/promises'
 import type { ChatCompletionChunk } from '../../../schemas/openai/chat-completions.ts'
+import { UpstreamError } from '../../shared/errors.ts'
 import { effectiveLimit } from '../../shared/request-fields.ts'
 import { recordChunk } from '../generated-text.ts'
 import type { ChatAnswer, ChatApi, ChatCall } from '../provider.ts'
@@ -8,7 +10,7 @@ import { streamReplies } from './chunks.ts'
 import { buildCompletion, type CompletionHead } from './completion.ts'
 import { readChatContext } from './chat-context.ts'
 import { readDirective } from './directives.ts'
-import { composeReply } from './reply.ts'
+import { composeReply, type Reply } from './reply.ts'
 import { buildUsage } from './usage.ts'
 import { delay } from './delay.ts'
 
@@ -35,18 +37,34 @@ async function answer (call: ChatCall, pieceMs: number): Promise<ChatAnswer> {
   if (error !== null) throw error
   if (breakOff !== null && request.stream !== true) throw breakOff
   const indices = Array.from({ length: request.n ?? 1 }, (_, index) => index)
-  const replies = indices.map(index => composeReply(request, context, index))
+  const replies: Reply[] = []
+  for (const index of indices) {
+    // A hundred long answers must not keep other requests waiting.
+    if (index > 0) await turn()
+    replies.push(composeReply(request, context, index))
+  }
   const usage = buildUsage(request, replies.reduce((tokens, reply) => tokens + reply.tokens, 0))
   const head = headOf(model)
   const top = request.logprobs === true ? request.top_logprobs ?? 0 : null
+  if (top !== null && request.stream !== true) checkLogprobs(replies, top)
   const usageReport = { prompt: usage.prompt_tokens, completion: usage.completion_tokens }
   if (request.stream !== true) {
-    const body = buildCompletion(head, replies, usage, top)
+    const body = await buildCompletion(head, replies, usage, top)
     return { kind: 'json', body, text: null, report: { ...createReport(), usage: usageReport, model } }
   }
   const report: StreamReport = { ...createReport(), model }
   const chunks = streamReplies(head, replies, usage, { pieceMs, signal, breakOff, top })
   return { kind: 'chunks', chunks: reporting(chunks, report, usageReport), report }
+}
+
+/** An answer is built in memory, and would have millions of them for a hundred long replies. */
+const maxLogprobs = 50_000
+
+function checkLogprobs (replies: readonly Reply[], top: number): void {
+  const count = replies.reduce((sum, { content }) => sum + (content?.length ?? 0) * (1 + top), 0)
+  if (count <= maxLogprobs) return
+  throw new UpstreamError('bad_request', 'yes', `The sandbox gives at most ${maxLogprobs} log probabilities in an answer ` +
+    'that is not streamed.', { status: 400, param: 'top_logprobs', code: 'invalid_value', shouldRetry: false })
 }
 
 function headOf (model: string): CompletionHead {

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import type { ChatCompletion, ChatCompletionMessage } from '../../../schemas/openai/chat-completions.ts'
 import type { ToolCall } from '../../../schemas/openai/chat-messages.ts'
 import type { CompletionUsage } from '../../../schemas/openai/usage.ts'
@@ -8,20 +9,20 @@ import type { Reply, ReplyCall } from './reply.ts'
 export interface CompletionHead { id: string, created: number, model: string, system_fingerprint: string }
 
 /** The replies as a chat completion, with `top` likeliest tokens each; null: no log probabilities. */
-export function buildCompletion (
+export async function buildCompletion (
   head: CompletionHead, replies: readonly Reply[], usage: CompletionUsage, top: number | null
-): ChatCompletion {
-  return {
-    ...head,
-    object: 'chat.completion',
-    choices: replies.map(reply => ({
+): Promise<ChatCompletion> {
+  const choices: ChatCompletion['choices'] = []
+  for (const reply of replies) {
+    if (top !== null && choices.length > 0) await turn()
+    choices.push({
       index: reply.index,
       message: messageOf(reply),
       logprobs: top === null ? null : reply.content === null ? noLogprobs : fakeLogprobs(reply.content, top),
       finish_reason: reply.finish
-    })),
-    usage
+    })
   }
+  return { ...head, object: 'chat.completion', choices, usage }
 }
 
 const noLogprobs = { content: null, refusal: null }

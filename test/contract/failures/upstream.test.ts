@@ -74,7 +74,7 @@ t.test('bytes pass unchanged in both directions, save the cost', async t => {
   const answer = await request(`${url}/chat/completions`, { method: 'POST', headers, body })
   const seen = await pair.upstream.nextRequest()
   t.equal(seen.bytes.toString(),
-    '{"messages":[{"role":"user","content":"\\u00fc 1"}],"model":"gpt-5-nano","x_new":{"a":1.0},"temperature":1.0}')
+    '{"messages":[{"role":"user","content":"\\u00fc 1"}],"model":"gpt-5-nano","x_new":{"a":1.0}, "temperature":1.0}')
   const text = `${JSON.stringify(completion(seen), null, 2)}\n`
   t.equal(await answer.body.text(), text.replace('"usage": {', '"usage": {"cost":0,'))
 })

@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import t from 'tap'
 import { request } from 'undici'
-import { createLoad } from '../../../plugins/http/overload.ts'
+import { createLoad } from '../../../services/http/load.ts'
 import { configFor, providerAt, startGateway } from '../../helper.ts'
 import { reply, scripts, startUpstream } from '../../upstream.ts'
 
@@ -70,7 +70,7 @@ t.test('beyond so many streams a further one is turned away, a whole answer is n
 
 t.test('a late event loop counts as full, and a place is freed once', async t => {
   let lagMs = 0
-  const load = createLoad({ requests: 10, streams: 1, polls: 1, lagMs: 100 }, () => lagMs)
+  const load = createLoad({ requests: 10, streams: 1, polls: 1, bytes: 100, lagMs: 100 }, () => lagMs)
   t.teardown(() => load.stop())
   t.notOk(load.isFull('requests'))
   lagMs = 101
@@ -86,7 +86,7 @@ t.test('a late event loop counts as full, and a place is freed once', async t =>
 })
 
 t.test('the lag of the real event loop is seen', async t => {
-  const load = createLoad({ requests: 10, streams: 1, polls: 1, lagMs: 200 })
+  const load = createLoad({ requests: 10, streams: 1, polls: 1, bytes: 100, lagMs: 200 })
   t.teardown(() => load.stop())
   while (!load.isFull('requests')) {
     const untilMs = performance.now() + 400

@@ -26,7 +26,7 @@ const say = (content: string) => ({ messages: [{ role: 'user', content }], video
 
 t.test('what is wrong at once is said with its status, and holds no money', async t => {
   const gateway = await start(t)
-  const picture = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }
+  const picture = { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } }
   const plain = { type: 'image_url', image_url: { url: 'http://x/a.png' } }
   const sound = { type: 'input_audio', input_audio: { data: '', format: 'wav' } }
   const cases: [object, number, string | null, RegExp][] = [

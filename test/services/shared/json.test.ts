@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import t from 'tap'
-import { JsonText, maxDepth } from '../../../services/shared/json.ts'
+import { JsonText } from '../../../services/shared/json.ts'
+import { costs, maxJsonCost, maxDepth } from '../../../services/shared/json-scan.ts'
 import { thrown } from '../../thrown.ts'
 
 const parse = (text: string) => JsonText.parse(Buffer.from(text))
@@ -56,4 +57,28 @@ t.test('prototype keys and lone surrogates are ordinary data', async t => {
   const text = '{"__proto__":{"polluted":true},"a":"\\ud800"}'
   t.equal(edit(text, { b: 1 }), '{"__proto__":{"polluted":true},"a":"\\ud800","b":1}')
   t.notOk('polluted' in {})
+})
+
+t.test('the number of values has a limit, counted before any is made', async t => {
+  const lists = (count: number) => `{"a":[${'{},'.repeat(count)}0]}`
+  t.doesNotThrow(() => parse(lists(100_000)))
+  for (const text of [lists(maxJsonCost / costs.container), `{"a":[${'1,'.repeat(maxJsonCost / costs.item)}1]}`, `"${'\\n'.repeat(maxJsonCost + 1)}"`, `[${'"",'.repeat(maxJsonCost)}`, '{"a":'.repeat(200) + '"a":0,'.repeat(maxJsonCost)]) {
+    t.match(thrown(() => parse(text)), { status: 413, code: 'request_too_large' }, text.slice(0, 20))
+  }
+  t.doesNotThrow(() => parse(JSON.stringify({ a: '{[,:}]'.repeat(maxJsonCost) })), 'signs within a text are not values')
+})
+
+t.test('a string ends where JSON says, wherever its backslashes stand', async t => {
+  for (let length = 0; length < 140; length++) {
+    for (const end of ['"', '\\', '\\"', '\\\\', 'é', '"\\"']) {
+      const value = { a: 'x'.repeat(length) + end, b: [end, { c: end }], [`${length}${end}`]: 1 }
+      t.same(JSON.parse(edit(JSON.stringify(value), { d: 2 })), { ...value, d: 2 })
+    }
+  }
+})
+
+t.test('a member is taken out of text and value', async t => {
+  const text = parse('{"a":1,"b":[2],"a":3, "c":4}').without('b')
+  t.same([text.value, Buffer.from(text.bytes).toString()], [{ a: 3, c: 4 }, '{"a":3, "c":4}'])
+  t.equal(text.without('none'), text)
 })

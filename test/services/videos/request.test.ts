@@ -24,10 +24,10 @@ const image = (url: string) => ({ type: 'image_url', image_url: { url } })
 t.test('the last user message says what to make, its pictures where it begins and ends', async t => {
   const messages = [
     { role: 'system', content: 'be nice' }, { role: 'user', content: [image('https://x/old.png')] }, { role: 'assistant', content: 'ok' },
-    { role: 'user', content: [{ type: 'text', text: 'a' }, image('https://x/1.png'), { type: 'text', text: 'b' }, image('data:image/png;base64,AAAA')] }
+    { role: 'user', content: [{ type: 'text', text: 'a' }, image('https://x/1.png'), { type: 'text', text: 'b' }, image('data:image/png;base64,iVBORw0KGgo=')] }
   ]
   t.match(readWish(ask('', { messages }), modelWith()), {
-    prompt: 'a\nb', firstFrame: 'https://x/1.png', lastFrame: 'data:image/png;base64,AAAA', seconds: null, size: null
+    prompt: 'a\nb', firstFrame: 'https://x/1.png', lastFrame: 'data:image/png;base64,iVBORw0KGgo=', seconds: null, size: null
   })
 })
 

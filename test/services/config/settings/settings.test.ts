@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { getHeapStatistics } from 'node:v8'
 import t from 'tap'
 import { ConfigError } from '../../../../services/config/config-error.ts'
 import { readSettings } from '../../../../services/config/settings/settings.ts'
@@ -11,7 +12,9 @@ t.test('every setting has a default', async (t) => {
     configPath: null,
     databaseUrl: 'sqlite:./data/tollgate.db',
     logLevel: 'info',
-    bodyLimitBytes: 33_554_432,
+    bodyLimits: { media: 33_554_432, text: 8_388_608, fields: 1_048_576 },
+    maxConnections: 25_000,
+    corsOrigins: [],
     cacheBytes: 64 * 1024 ** 2,
     drainMs: 30_000,
     drainDelayMs: 0,
@@ -20,7 +23,13 @@ t.test('every setting has a default', async (t) => {
     billingPerMinute: 60,
     requestLog: { sample: 1, keepMs: 2_592_000_000 },
     providerWords: true,
-    load: { requests: 20_000, streams: 5000, polls: 15_000, lagMs: 1000 },
+    load: {
+      requests: 20_000,
+      streams: 5000,
+      polls: 15_000,
+      bytes: Math.floor(getHeapStatistics().heap_size_limit / 8),
+      lagMs: 1000
+    },
     metricsAddress: null,
     startingCreditNano: 10_000_000_000,
     discover: true,
@@ -42,6 +51,9 @@ t.test('every setting can be set', async (t) => {
     DATABASE_URL: 'postgres://u:p@h/d',
     LOG_LEVEL: 'WARN',
     TOLLGATE_BODY_LIMIT: '2 MiB',
+    TOLLGATE_BODY_BUDGET: '2GiB',
+    TOLLGATE_MAX_CONNECTIONS: '100',
+    TOLLGATE_CORS_ORIGINS: 'https://app.example.com, http://localhost:5173',
     TOLLGATE_CACHE_SIZE: 'off',
     TOLLGATE_DRAIN_SECONDS: '5',
     TOLLGATE_DRAIN_DELAY_SECONDS: '6',
@@ -74,7 +86,9 @@ t.test('every setting can be set', async (t) => {
     configPath: 'my.yaml',
     databaseUrl: 'postgres://u:p@h/d',
     logLevel: 'warn',
-    bodyLimitBytes: 2_097_152,
+    bodyLimits: { media: 2_097_152, text: 2_097_152, fields: 1_048_576 },
+    maxConnections: 100,
+    corsOrigins: ['https://app.example.com', 'http://localhost:5173'],
     cacheBytes: 0,
     drainMs: 5000,
     drainDelayMs: 6_000,
@@ -83,7 +97,7 @@ t.test('every setting can be set', async (t) => {
     billingPerMinute: 5,
     requestLog: { sample: 0.1, keepMs: 604_800_000 },
     providerWords: false,
-    load: { requests: 4, streams: 3, polls: 2, lagMs: 500 },
+    load: { requests: 4, streams: 3, polls: 2, bytes: 2_147_483_648, lagMs: 500 },
     metricsAddress: { host: '0.0.0.0', port: 9464 },
     startingCreditNano: 1,
     discover: false,
@@ -121,7 +135,7 @@ t.test('the metrics port listens at the host of the gateway unless it has its ow
 t.test('sizes are bytes or have a unit', async (t) => {
   const sizes = { 2048: 2048, '64kb': 64_000, '64KiB': 65_536, '1GiB': 1_073_741_824, '3MB': 3_000_000 }
   for (const [text, bytes] of Object.entries(sizes)) {
-    t.equal(readSettings({ TOLLGATE_BODY_LIMIT: text }).bodyLimitBytes, bytes, text)
+    t.equal(readSettings({ TOLLGATE_BODY_LIMIT: text }).bodyLimits.media, bytes, text)
   }
 })
 
@@ -180,4 +194,18 @@ t.test('a value out of range is rejected', async (t) => {
     { TOLLGATE_ADMIN_KEY: 'too-short' }, { TOLLGATE_ADMIN_KEY: 'x'.repeat(257) }
   ]
   for (const one of env) t.throws(() => readSettings(one), ConfigError)
+})
+
+t.test('an admin key that is set must be long, and not empty', async (t) => {
+  for (const key of ['', ' ', 'a', 'x'.repeat(15), 'x'.repeat(257), 'with a space in it']) {
+    t.throws(() => readSettings({ TOLLGATE_ADMIN_KEY: key }), /TOLLGATE_ADMIN_KEY: must be 16–256/, `'${key}'`)
+  }
+  t.equal(readSettings({}).adminKey, null)
+})
+
+t.test('pages of every origin, or of some, may call the API', async (t) => {
+  t.same(readSettings({ TOLLGATE_CORS_ORIGINS: '*' }).corsOrigins, ['*'])
+  for (const text of ['https://a.example.com/path', 'a.example.com', '*.example.com', 'https://a.example.com,*', 'null']) {
+    t.throws(() => readSettings({ TOLLGATE_CORS_ORIGINS: text }), /TOLLGATE_CORS_ORIGINS/, text)
+  }
 })

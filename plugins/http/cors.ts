@@ -1,0 +1,31 @@
+import cors from '@fastify/cors'
+import fp from 'fastify-plugin'
+
+interface CorsOptions {
+  /** Origins such as `https://app.example.com`; `*` alone is every one. */
+  origins: readonly string[]
+}
+
+/** What a page may read of an answer beside its body. */
+const exposedHeaders = [
+  'x-request-id', 'retry-after', 'retry-after-ms', 'x-should-retry', 'x-tollgate-model', 'x-tollgate-provider',
+  'x-tollgate-upstream-model', 'x-tollgate-attempts', 'x-tollgate-route', 'x-tollgate-cost', 'x-tollgate-cache',
+  'x-tollgate-job-id', 'x-tollgate-max-tokens', 'x-tollgate-dropped-params', 'x-ratelimit-limit-requests',
+  'x-ratelimit-limit-tokens', 'x-ratelimit-remaining-requests', 'x-ratelimit-remaining-tokens',
+  'x-ratelimit-reset-requests', 'x-ratelimit-reset-tokens'
+]
+
+/**
+ * Lets pages of the listed origins call the API, without credentials: a key comes in a header that the page
+ * sets, never from the browser.
+ */
+export default fp<CorsOptions>(async (app, { origins }) => {
+  await app.register(cors, {
+    origin: origins.includes('*') ? '*' : [...origins],
+    credentials: false,
+    methods: ['GET', 'HEAD', 'POST'],
+    exposedHeaders,
+    maxAge: 3600,
+    strictPreflight: false
+  })
+}, { name: 'cors' })

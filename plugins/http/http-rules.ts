@@ -1,0 +1,48 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
+import fp from 'fastify-plugin'
+import { deferContinue } from '../../services/http/read-body.ts'
+import { refuseConnect, refuseExpectation } from '../../services/http/client-errors.ts'
+import { GatewayError } from '../../services/shared/errors.ts'
+
+/**
+ * What RFC 9110 and RFC 9112 ask of a server and Node.js leaves to its user: one Host header, known transfer
+ * codings, and `100 Continue` only for a body that will be read. Errors have the JSON shape of all others.
+ */
+export default fp(async app => {
+  app.addHook('onRequest', (request, _reply, done) => {
+    const { raw } = request
+    const hosts = countHosts(raw.rawHeaders)
+    if (hosts > 1 || (hosts === 0 && raw.httpVersion === '1.1')) return done(badHost())
+    const coding = raw.headers['transfer-encoding']
+    if (coding !== undefined && coding.toLowerCase() !== 'chunked') return done(unknownCoding())
+    done()
+  })
+  const { server } = app
+  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    deferContinue(request, () => response.writeContinue())
+    server.emit('request', request, response)
+  })
+  server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => refuseExpectation(response))
+  server.on('connect', (_request: IncomingMessage, socket: Duplex) => refuseConnect(socket))
+}, { name: 'http-rules' })
+
+/** Names and values alternate. Node.js keeps only the first of several. */
+function countHosts (headers: readonly string[]): number {
+  let count = 0
+  for (let at = 0; at < headers.length; at += 2) {
+    const name = headers[at]
+    if (name?.length === 4 && name.toLowerCase() === 'host') count++
+  }
+  return count
+}
+
+function badHost (): GatewayError {
+  return GatewayError.invalidRequest('The request must have exactly one Host header.',
+    { code: 'invalid_host', headers: { connection: 'close' } })
+}
+
+function unknownCoding (): GatewayError {
+  return new GatewayError(501, 'invalid_request_error', 'The only transfer coding supported is chunked.',
+    { code: 'unsupported_transfer_coding', headers: { connection: 'close' } })
+}

@@ -1,0 +1,118 @@
+import type { IncomingMessage } from 'node:http'
+import type { Readable, Transform } from 'node:stream'
+import { createBrotliDecompress, createGunzip, createZstdDecompress } from 'node:zlib'
+import { GatewayError, unreadableBody } from '../shared/errors.ts'
+
+/** How much of a body is taken. */
+export interface BodyRules {
+  /** Most bytes of the body, decoded. */
+  limitBytes: number
+  /** The longest time without a byte. */
+  idleMs: number
+  /** Takes that much of what all bodies may hold together. Throws GatewayError 503 if it is not there. */
+  take (bytes: number): void
+}
+
+/** Called once, with the error or the body. */
+type Done = (error: GatewayError | null, body?: Buffer) => void
+
+/** Content codings by their names in RFC 9110 and RFC 8878. */
+const decoders: ReadonlyMap<string, () => Transform> = new Map<string, () => Transform>([
+  ['gzip', () => createGunzip()],
+  ['x-gzip', () => createGunzip()],
+  ['br', () => createBrotliDecompress()],
+  ['zstd', () => createZstdDecompress()]
+])
+
+/** What a body may be compressed with, as `accept-encoding` says it. */
+export const acceptedCodings = 'gzip, br, zstd'
+
+/**
+ * Reads the body of a request, decompressed; the limit holds for what comes out. What was announced is taken
+ * at once, so that of many large bodies some arrive, and not a part of each.
+ */
+export function readBody (request: IncomingMessage, rules: BodyRules, done: Done): void {
+  const { 'content-encoding': coding = 'identity', 'content-length': length = '0' } = request.headers
+  let decoder: Transform | null
+  let announced = Number(length)
+  try {
+    if (announced > rules.limitBytes) throw bodyTooLarge()
+    decoder = decoderOf(coding)
+    rules.take(announced)
+  } catch (error) {
+    return done(toGatewayError(error))
+  }
+  sendContinue(request)
+  const chunks: Buffer[] = []
+  let received = 0
+  const body: Readable = decoder === null ? request : request.pipe(decoder)
+  const timer = setTimeout(() => end(bodyTooSlow()), rules.idleMs)
+
+  function onData (chunk: Buffer): void {
+    timer.refresh()
+    received += chunk.length
+    if (received > rules.limitBytes) return end(bodyTooLarge())
+    if (received > announced) {
+      try {
+        rules.take(received - announced)
+        announced = received
+      } catch (error) {
+        return end(toGatewayError(error))
+      }
+    }
+    chunks.push(chunk)
+  }
+  const onEnd = (): void => end(null)
+  const onError = (): void => end(GatewayError.invalidRequest(unreadableBody))
+
+  function end (error: GatewayError | null): void {
+    clearTimeout(timer)
+    body.off('data', onData).off('end', onEnd).off('error', onError)
+    if (decoder !== null) {
+      request.off('error', onError).unpipe(decoder)
+      // A decoder that is stopped within its input may still fail.
+      decoder.on('error', () => {}).destroy()
+    }
+    // Copied: a chunk is a view of a larger buffer, which it would keep alive.
+    if (error === null) done(null, Buffer.concat(chunks, received))
+    else done(error)
+  }
+
+  body.on('data', onData).on('end', onEnd).on('error', onError)
+  if (decoder !== null) request.on('error', onError)
+}
+
+/** Throws GatewayError 415 for a coding that is not known, or several. */
+function decoderOf (coding: string): Transform | null {
+  const name = coding.trim().toLowerCase()
+  if (name === 'identity' || name === '') return null
+  const create = decoders.get(name)
+  if (create !== undefined) return create()
+  throw new GatewayError(415, 'invalid_request_error',
+    `The request's content encoding is not supported. Supported are: ${acceptedCodings}.`,
+    { code: 'unsupported_content_encoding', headers: { 'accept-encoding': acceptedCodings } })
+}
+
+const waiting = new WeakMap<IncomingMessage, () => void>()
+
+/** Keeps what a request that expects `100 Continue` waits for until its body is read. */
+export function deferContinue (request: IncomingMessage, send: () => void): void {
+  waiting.set(request, send)
+}
+
+function sendContinue (request: IncomingMessage): void {
+  if (request.headers.expect !== undefined) waiting.get(request)?.()
+}
+
+const toGatewayError = (error: unknown): GatewayError =>
+  error instanceof GatewayError ? error : GatewayError.internal(error)
+
+/** 413: the body has more bytes than its route takes. */
+export function bodyTooLarge (): GatewayError {
+  return new GatewayError(413, 'invalid_request_error', 'The request body is larger than this gateway accepts.',
+    { code: 'request_too_large' })
+}
+
+function bodyTooSlow (): GatewayError {
+  return new GatewayError(408, 'invalid_request_error', 'The request did not arrive in time.', { code: 'request_timeout' })
+}

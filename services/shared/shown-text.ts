@@ -1,0 +1,27 @@
+/**
+ * A name or text of any kind, as messages, log lines and labels show it: well-formed Unicode of at most
+ * `maxLength` UTF-16 units and an ellipsis. A pair of surrogates is never cut in two.
+ */
+export function shownText (text: string, maxLength: number): string {
+  if (text.length <= maxLength) return text.isWellFormed() ? text : text.toWellFormed()
+  const head = text.slice(0, maxLength).replace(/[\uD800-\uDBFF]$/, '')
+  return `${head.toWellFormed()}…`
+}
+
+/** Longer names are cut in headers; no model has such a name. */
+const maxHeaderLength = 1_024
+
+/** Text as a header may carry it: what is not printable ASCII is percent-encoded, and what is long is cut. */
+export function headerText (value: string): string {
+  if (value.length > maxHeaderLength) return encoded(shownText(value, maxHeaderLength))
+  // A loop takes a tenth of the time of a pattern, and almost all names are plain.
+  for (let at = 0; at < value.length; at++) {
+    const code = value.charCodeAt(at)
+    if (code < 0x20 || code > 0x7e) return encoded(value)
+  }
+  return value
+}
+
+function encoded (value: string): string {
+  return value.toWellFormed().replace(/[^\x20-\x7e]+/g, encodeURIComponent)
+}
