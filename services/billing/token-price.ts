@@ -227,7 +227,7 @@ export function maxCost (input: MaxCostInput): MaxCost {
     ? Math.min(modelMax ?? unknownMaxOutput, affordable(input, inputNano, outputPico * answers))
     : Math.min(Math.max(limit, 1), modelMax ?? limit)
   const output = ceilingNano === null ? wanted : Math.min(wanted, outputWithin(input, ceilingNano))
-  if (output < 1) throw aboveCeiling()
+  if (ceilingNano !== null && output < 1) throw aboveCeiling()
   const outputNano = nanoFromPico((output + predictedBytes(request)) * answers * outputPico)
   const isUnlimited = limit === null && outputPico > 0 && (modelMax === null || output < modelMax)
   const isLowered = limit !== null && output < limit

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
+import type { ModelConfig } from '../../../services/catalogue/types.ts'
 import { countTokens } from '../../../services/billing/count-tokens.ts'
 import { maxCost, tokenCostNano } from '../../../services/billing/token-price.ts'
 
@@ -75,10 +76,12 @@ t.test('a prompt is never longer than the model\'s window', async t => {
 })
 
 t.test('the legacy endpoint writes 16 tokens unless told', async t => {
-  const legacy = (more: object) => maxCost({
-    request: { model: 'm', prompt: 'Hi', ...more }, bodyBytes: 30, model, price, means: rich, expectedTokens: 4096
+  const legacy = (more: object, lengths: Pick<ModelConfig, 'contextWindow' | 'maxOutput'> = model) => maxCost({
+    request: { model: 'm', prompt: 'Hi', ...more }, bodyBytes: 30, model: lengths, price, means: rich, expectedTokens: 4096
   })
   t.strictSame(legacy({}), { amountNano: 30 * 150 + 16 * 600, outputTokens: 16, outputLimit: 16 })
+  const unknown = { contextWindow: null, maxOutput: null }
+  t.match(legacy({ max_tokens: 0 }, unknown), { outputTokens: 0 }, 'only its prompt, of a model with an unknown limit')
   t.equal(legacy({ max_tokens: 10, best_of: 4, n: 2, prompt: ['a', 'b'] }).amountNano, 4 * 30 * 150 + 80 * 600)
 })
 
