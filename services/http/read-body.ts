@@ -28,21 +28,23 @@ const decoders: ReadonlyMap<string, () => Transform> = new Map<string, () => Tra
 export const acceptedCodings = 'gzip, br, zstd'
 
 /**
- * Reads the body of a request, decompressed; the limit holds for what comes out. What was announced is taken
- * at once, so that of many large bodies some arrive, and not a part of each.
+ * Reads the body of a request, decompressed; the limit holds for what comes out. The announced length is
+ * taken at once: when memory is short, some bodies arrive whole instead of all in part.
  */
 export function readBody (request: IncomingMessage, rules: BodyRules, done: Done): void {
   const { 'content-encoding': coding = 'identity', 'content-length': length = '0' } = request.headers
-  let decoder: Transform | null
+  let createDecoder: (() => Transform) | null
   let announced = Number(length)
   try {
     if (announced > rules.limitBytes) throw bodyTooLarge()
-    decoder = decoderOf(coding)
+    createDecoder = decoderFor(coding)
     rules.take(announced)
   } catch (error) {
     return done(toGatewayError(error))
   }
   sendContinue(request)
+  // Only now: a decoder holds memory of its own until it is destroyed.
+  const decoder = createDecoder?.() ?? null
   const chunks: Buffer[] = []
   let received = 0
   const body: Readable = decoder === null ? request : request.pipe(decoder)
@@ -83,11 +85,11 @@ export function readBody (request: IncomingMessage, rules: BodyRules, done: Done
 }
 
 /** Throws GatewayError 415 for a coding that is not known, or several. */
-function decoderOf (coding: string): Transform | null {
+function decoderFor (coding: string): (() => Transform) | null {
   const name = coding.trim().toLowerCase()
   if (name === 'identity' || name === '') return null
   const create = decoders.get(name)
-  if (create !== undefined) return create()
+  if (create !== undefined) return create
   throw new GatewayError(415, 'invalid_request_error',
     `The request's content encoding is not supported. Supported are: ${acceptedCodings}.`,
     { code: 'unsupported_content_encoding', headers: { 'accept-encoding': acceptedCodings } })

@@ -30,13 +30,15 @@ export function filterCandidates (
   const rank = lowestRank(considered, rankOf)
   const permissions = { rankOf, rank, isHealthy: healthy(context.deployments) }
   const { availableNano } = routing
+  const { ceilingNano } = policy.config
+  const isWithinCeiling = ceilingNano === null ? () => true : ceilingCheck(routing, ceilingNano)
   const affordable: BoundedEstimate[] = []
   const tooDear: Exclusion[] = []
   for (const one of considered) {
     const { id } = one.model
     if (constraintOf(one, context, permissions) !== null) continue
     const estimate = estimateModel(one, context, id === sticky ? context.request.earlierTokens : 0)
-    if (!keepsCeiling(one, estimate, routing, policy)) tooDear.push({ model: id, constraint: 'ceiling' })
+    if (!isWithinCeiling(one, estimate)) tooDear.push({ model: id, constraint: 'ceiling' })
     else if (estimate.maxCostNano > (availableNano ?? Infinity)) tooDear.push({ model: id, constraint: 'credit' })
     else affordable.push(estimate)
   }
@@ -96,23 +98,14 @@ function constraintOf (
 }
 
 /**
- * Whether the answer that is expected costs no more than the policy's ceiling, at the highest price of the
- * model. The call is then sent with the output limit that keeps the ceiling, see `maxCost`.
+ * Returns whether the answer expected of a model costs no more than a ceiling in nano-USD, at the model's
+ * highest price. The call is then sent with the output limit that keeps the ceiling, see `maxCost`.
  */
-function keepsCeiling (
-  { model, prices }: PoolModel,
-  { outputTokens }: BoundedEstimate,
-  { request, bodyBytes = bytesOf(request) }: RoutingRequest,
-  { config: { ceilingNano } }: RoutingPolicy
-): boolean {
-  if (ceilingNano === null) return true
-  return prices.every(price => {
+function ceilingCheck ({ request, bodyBytes: received }: RoutingRequest, ceilingNano: number) {
+  const bodyBytes = received ?? Buffer.byteLength(JSON.stringify(request))
+  return ({ model, prices }: PoolModel, { outputTokens }: BoundedEstimate): boolean => prices.every(price => {
     return outputWithin({ request, bodyBytes, model, price }, ceilingNano) >= Math.max(1, outputTokens)
   })
-}
-
-function bytesOf (request: RoutingRequest['request']): number {
-  return Buffer.byteLength(JSON.stringify(request))
 }
 
 function healthy (deployments: DeploymentStates): (model: ModelConfig) => boolean {

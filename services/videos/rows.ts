@@ -81,11 +81,11 @@ export function createJobRows (store: Store, node: string, waiters: WaitingClien
      */
     async claim (id: string, waiterId: string, lost: readonly string[] | null): Promise<boolean> {
       return await store.transaction(async queries => {
-        if (!await lock(queries, id)) return false
         // Its client may have received it since it was found.
-        const joinable = await queries.get(
-          'select id from job where id = $1 and (delivered = 0 or $2 = 1)', [id, lost === null ? 1 : 0])
-        if (joinable === undefined) return false
+        const locked = await queries.run(`
+          update job set waiter_left_at = waiter_left_at
+          where id = $1 and cancel = 0 and (delivered = 0 or $2 = 1)`, [id, lost === null ? 1 : 0])
+        if (locked === 0) return false
         const others = lost === null ? [] : await waiters.of([id], queries)
         if (others.some(other => lost?.includes(other.id) !== true)) return false
         for (const other of others) await waiters.remove(queries, other.id)
