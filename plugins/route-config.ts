@@ -1,4 +1,5 @@
 import type { Permission } from '../services/keys/roles.ts'
+import type { BodyLimits } from './http/json-body.ts'
 import type { Operation } from '../services/requests/request-summary.ts'
 
 declare module 'fastify' {
@@ -7,7 +8,7 @@ declare module 'fastify' {
     /** The answer may be what a provider sent, byte for byte, or a file: no serializer runs over it. */
     passThrough?: boolean
     /** What the body holds, which bounds its length; a few fields unless it is declared. */
-    body?: 'media' | 'text' | 'fields'
+    body?: keyof BodyLimits
     /** The body is a prompt whose tokens count against the limits of the key. */
     countsTokens?: boolean
     /** What an operator needs to enter a route under `/admin`; `own` unless it is declared. */

@@ -9,7 +9,7 @@ const answer = {
   content: { 'application/json': { schema: Front }, 'text/html': { schema: Type.String() } }
 }
 
-/** `GET /`: says what this server is, to whoever follows its address. */
+/** `GET /` describes this server: a page for browsers, JSON for other clients. */
 const front: FastifyPluginAsyncTypebox = async app => {
   const { version } = packageFile
   app.get('/', {

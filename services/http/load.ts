@@ -23,8 +23,8 @@ export interface Load {
   /** Ends a request of a key. */
   close (keyLoad: KeyLoad): void
   /**
-   * Counts bytes of a body, of which `taken` were counted before. Throws GatewayError 503 when there is no
-   * room; a body alone always has room.
+   * Counts bytes of a body, besides the `taken` bytes that it already has. Throws GatewayError 503 when there
+   * is no room; the only body under way always has room.
    */
   take (bytes: number, keyLoad: KeyLoad, taken: number): void
   /** Counts them no longer. */
@@ -50,7 +50,7 @@ export const retryAfterS = 2
  */
 const shareOfFree = 7
 
-/** Whether a key that holds `own` may have `amount` more of a limit of which all keys hold `used`. */
+/** Whether a key may have `amount` more of a limit. It has `own`, and all keys together have `used`. */
 function isWithinShare (own: number, used: number, limit: number, amount: number): boolean {
   return own + amount <= shareOfFree * (limit - used)
 }
@@ -59,7 +59,7 @@ function noLoad (): LoadCounts {
   return { requests: 0, streams: 0, polls: 0, bytes: 0 }
 }
 
-/** Watches the load of the process. `lagOf` tells how late the event loop is; measured unless told. */
+/** Watches the load of the process. `lagOf` returns the event loop delay in ms; by default it is measured. */
 export function createLoad (limits: LoadLimits, lagOf?: () => number): Load {
   const counts = noLoad()
   const keys = new Map<string, KeyLoad>()

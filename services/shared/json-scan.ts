@@ -33,7 +33,7 @@ const closeBracket = 0x5d
 
 /**
  * Bounds the work for a JSON text before any object is made of it, in one pass over its UTF-8 bytes. Throws
- * GatewayError 400 if it is nested too deeply or has too many values. The text need not be valid JSON.
+ * GatewayError 400 if it is nested too deeply, 413 for too many values. The text need not be valid JSON.
  */
 export function scanJson (bytes: Uint8Array): JsonScan {
   const members: Member[] = []

@@ -7,7 +7,7 @@ import { refusal, reply, startUpstream } from '../upstream.ts'
 const messages = [{ role: 'user', content: 'Explain how a combustion engine works, step by step.' }]
 const tool = { type: 'function', function: { name: 'find', parameters: { type: 'object', properties: {} } } }
 
-/** Parameters, and the providers of which the first drops or refuses it for its models, or some of them. */
+/** Parameters, each with two providers: the first drops or refuses it for some or all of its models. */
 const cases: { asked: Record<string, unknown>, keys: string[] }[] = [
   { asked: { temperature: 0.2 }, keys: ['OPENAI', 'GROQ'] },
   { asked: { logprobs: true, top_logprobs: 3 }, keys: ['GROQ', 'OPENAI'] },

@@ -7,7 +7,6 @@ import { text } from 'node:stream/consumers'
 import { Ajv2019 } from 'ajv/dist/2019.js'
 import { DockerfileParser, Keyword } from 'dockerfile-ast'
 import { validate } from 'dockerfile-utils'
-import * as kubernetes from 'kubernetes-models'
 import t from 'tap'
 import { request } from 'undici'
 import { parse, parseAllDocuments } from 'yaml'
@@ -15,6 +14,7 @@ import { videoDefaults } from '../../services/config/defaults.ts'
 import { startGateway } from '../helper.ts'
 import { temporaryFolder } from '../process.ts'
 import { startHaproxyBefore, startNginxBefore } from '../proxies.ts'
+import { manifestModels } from './manifest-models.ts'
 
 /** What a node needs at most to end submits and to write its settlements. */
 const afterDrainS = 30
@@ -101,17 +101,8 @@ t.test('the Kubernetes manifests are valid, with probes, drain and a disruption 
   const manifests = [...names, 'secret.example.yaml'].flatMap(name => {
     return parseAllDocuments(read(`deploy/kubernetes/${name}`)).map(document => document.toJS())
   })
-  const models = {
-    ConfigMap: kubernetes.v1.ConfigMap,
-    Secret: kubernetes.v1.Secret,
-    Service: kubernetes.v1.Service,
-    Deployment: kubernetes.apps.v1.Deployment,
-    PodDisruptionBudget: kubernetes.policy.v1.PodDisruptionBudget,
-    Ingress: kubernetes.networkingK8sIo.v1.Ingress,
-    NetworkPolicy: kubernetes.networkingK8sIo.v1.NetworkPolicy
-  } as const
   for (const manifest of manifests) {
-    const Model = models[manifest.kind as keyof typeof models]
+    const Model = manifestModels[manifest.kind as keyof typeof manifestModels]
     t.doesNotThrow(() => new Model(manifest).validate(), manifest.kind)
   }
   const { spec } = manifests.find(({ kind }) => kind === 'Deployment').spec.template

@@ -2,11 +2,11 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import * as kubernetes from 'kubernetes-models'
 import t from 'tap'
 import { parse, parseAllDocuments } from 'yaml'
 import packageFile from '../../package.json' with { type: 'json' }
 import { videoDefaults } from '../../services/config/defaults.ts'
+import { manifestModels } from './manifest-models.ts'
 
 const deploy = join(import.meta.dirname, '..', '..', 'deploy')
 const chart = join(deploy, 'helm', 'tollgate')
@@ -42,19 +42,9 @@ t.test('every manifest is valid, with every part switched on', { skip }, async t
   const manifests = render(
     '--set', 'secrets.DATABASE_URL=postgres://db/tollgate', '--set', 'ingress.enabled=true,ingress.tlsSecret=certificate',
     '--set', 'autoscaling.maxReplicas=5', '--set', 'config.video.max_hold_ms=1000')
-  const models = {
-    ConfigMap: kubernetes.v1.ConfigMap,
-    Secret: kubernetes.v1.Secret,
-    Service: kubernetes.v1.Service,
-    Deployment: kubernetes.apps.v1.Deployment,
-    PodDisruptionBudget: kubernetes.policy.v1.PodDisruptionBudget,
-    HorizontalPodAutoscaler: kubernetes.autoscaling.v2.HorizontalPodAutoscaler,
-    Ingress: kubernetes.networkingK8sIo.v1.Ingress,
-    NetworkPolicy: kubernetes.networkingK8sIo.v1.NetworkPolicy
-  } as const
-  t.strictSame([...manifests.keys()].sort(), Object.keys(models).sort())
+  t.strictSame([...manifests.keys()].sort(), Object.keys(manifestModels).sort())
   for (const [kind, manifest] of manifests) {
-    const Model = models[kind as keyof typeof models]
+    const Model = manifestModels[kind as keyof typeof manifestModels]
     t.doesNotThrow(() => new Model(manifest).validate(), kind)
   }
   t.strictSame(parse(manifests.get('ConfigMap').data['gateway.yaml']), {

@@ -27,7 +27,7 @@ function optional<Value> (
   return { default: null, shownDefault: absent, description, parse }
 }
 
-/** One that must not be set without a value: whoever sets it relies on it. */
+/** A secret; setting it to nothing is an error, because the operator expects it to protect something. */
 function secret<Value> (parse: (text: string) => Value, description: string): Variable<Value | null> {
   return { ...optional(parse, 'none', description), isEmptyWrong: true }
 }

@@ -1,8 +1,8 @@
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
 import { effectiveLimit } from '../../shared/request-fields.ts'
-import { UpstreamError } from '../../shared/errors.ts'
 import type { ChatCall, UnmetParameters } from '../provider.ts'
 import { schemaInstruction } from '../schema-instruction.ts'
+import { unmetBy } from '../unmet.ts'
 import { cacheControlIn, convertToMessages } from './convert-to-messages.ts'
 import { droppedFields, refuseUnsupportedFields } from './fields.ts'
 import { invalid } from './refuse.ts'
@@ -48,12 +48,7 @@ export function toMessagesRequest (call: Asked): Translation {
 
 /** The parameters of a request that are dropped, and those for which it is refused. */
 export function unmetByClaude (request: ChatCompletionRequest, model: string): UnmetParameters {
-  try {
-    return { dropped: toMessagesRequest({ request, model, outputLimit: null }).dropped, refused: [] }
-  } catch (error) {
-    if (!(error instanceof UpstreamError)) throw error
-    return { dropped: [], refused: [error.details.param ?? 'messages'] }
-  }
+  return unmetBy(() => toMessagesRequest({ request, model, outputLimit: null }).dropped)
 }
 
 function removeThoughts (turns: MessagesRequest['messages']): void {

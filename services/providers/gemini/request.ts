@@ -1,8 +1,8 @@
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
 import { isObject, ownMember } from '../../shared/json.ts'
 import { effectiveLimit } from '../../shared/request-fields.ts'
-import { UpstreamError } from '../../shared/errors.ts'
 import type { ChatCall, UnmetParameters } from '../provider.ts'
+import { unmetBy } from '../unmet.ts'
 import { convertToContents } from './convert-to-contents.ts'
 import type { ReadPart } from './media.ts'
 import { geminiTraitsOf, type GeminiTraits } from './model-traits.ts'
@@ -33,14 +33,10 @@ export async function toGenerateContentRequest (
 
 /** The parameters of a request that are dropped, and those for which it is refused. */
 export function unmetByGemini (request: ChatCompletionRequest, model: string): UnmetParameters {
-  try {
+  return unmetBy(() => {
     refuseUnmappable(request)
-    const { dropped } = configOf(request, geminiTraitsOf(model), null)
-    return { dropped: [...dropped, ...droppedOf(request)], refused: [] }
-  } catch (error) {
-    if (!(error instanceof UpstreamError)) throw error
-    return { dropped: [], refused: [error.details.param ?? 'messages'] }
-  }
+    return [...configOf(request, geminiTraitsOf(model), null).dropped, ...droppedOf(request)]
+  })
 }
 
 const maxCandidates = 8

@@ -9,8 +9,8 @@ const lowestPerSecond = 1
 const sameMs = 1_000
 
 /**
- * Spaces polls evenly, at most so many per second. The rate is halved when the provider refuses a poll as one
- * too many, and then grows slowly back to its maximum.
+ * Spaces polls evenly, up to a maximum rate. A 429 from the provider halves the rate, which then grows slowly
+ * back to the maximum.
  */
 export function createPollRate () {
   /** When there is room for the next poll. */
