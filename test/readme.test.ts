@@ -49,8 +49,10 @@ t.test('the commands for keys and money work unchanged', async t => {
   t.match(stdout, /The balance of team-a is 25\.00/)
   t.match(stdout, /sk-tg-/)
   t.match(stdout, /The books add up/)
+  const { url, key } = await addressOf(gateway)
+  const env = { ...process.env, PORT: new URL(url).port, TOLLGATE_KEY: key }
   for (const [, command = ''] of readme.matchAll(/`npx tollgate ([^`]+)`/g)) {
-    const { stdout } = await run(...withoutHooks('sh', '-ec', `${join(root, 'bin/tollgate.js')} ${command}`), { cwd: folder })
+    const { stdout } = await run(...withoutHooks('sh', '-ec', `${join(root, 'bin/tollgate.js')} ${command}`), { cwd: folder, env })
     t.match(stdout, command.startsWith('keys') ? /sk-tg-/ : /\S/, command)
   }
 })

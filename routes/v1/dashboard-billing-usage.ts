@@ -40,8 +40,10 @@ function toBillingUsage (periods: readonly PeriodCosts[]): BillingUsage {
   return {
     object: 'list',
     total_usage: exactCents(periods.reduce((sum, { amountNano }) => sum + amountNano, 0)),
-    daily_costs: periods.map(({ startsAt, items }) => ({
+    total_saved: exactCents(periods.reduce((sum, { savedNano }) => sum + savedNano, 0)),
+    daily_costs: periods.map(({ startsAt, savedNano, items }) => ({
       timestamp: startsAt / 1000,
+      saved: exactCents(savedNano),
       line_items: items.map(({ name, amountNano }) => ({ name, cost: exactCents(amountNano) }))
     }))
   }

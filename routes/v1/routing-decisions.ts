@@ -16,14 +16,18 @@ const routingDecisions: FastifyPluginAsyncTypebox = async app => {
       body: RoutingQuestion,
       response: { 200: RoutingDecision, ...errorResponses }
     }
-  }, async ({ body, apiKey, headers }) => toDecisionResponse(app.router.decide({
-    request: body,
-    key: apiKey.id,
-    mayUse: model => apiKey.mayUse(model),
-    conversation: readRequestOptions(headers).conversation,
-    candidates: body.candidates ?? null,
-    availableNano: null
-  })))
+  }, async ({ body, apiKey, headers }) => {
+    const candidates = body.candidates ?? body.routing?.models ?? null
+    const decision = app.router.decide({
+      request: body,
+      key: apiKey.id,
+      mayUse: model => apiKey.mayUse(model),
+      conversation: readRequestOptions(headers).conversation,
+      candidates,
+      availableNano: null
+    })
+    return toDecisionResponse(decision, body.candidates != null)
+  })
 }
 
 export default routingDecisions

@@ -42,6 +42,9 @@ export const UsageRow = Type.Object({
   /** What the accounts were charged, less refunds. */
   cost_usd: Usd,
   cost_nano: Nano,
+  /** How much more the best model of the pool would have cost for the same tokens, for requests to `auto`. */
+  saved_usd: Usd,
+  saved_nano: Nano,
   /** How many of the requests have a known provider cost. */
   costed_requests: Type.Integer(),
   /** What the operator pays for those; null without any. */

@@ -4,6 +4,8 @@ import { ExactDecimal, StringEnum } from '../shared/combinators.ts'
 const open = { additionalProperties: true } as const
 
 const usd = { description: 'US dollars, exact to the ninth decimal.' }
+const savedText = 'How much more the best model of the pool would have cost for the same tokens, in US cents; ' +
+  'negative if less.'
 const cents = { description: 'US cents, exact to the seventh decimal.' }
 
 /**
@@ -52,8 +54,10 @@ export type BillingUsageQuery = Static<typeof BillingUsageQuery>
 export const BillingUsage = Type.Object({
   object: Type.Literal('list'),
   total_usage: ExactDecimal(cents),
+  total_saved: ExactDecimal({ description: `What \`auto\` saved. ${savedText}` }),
   daily_costs: Type.Array(Type.Object({
     timestamp: Type.Integer({ description: 'Start of the day, week or month in UTC, in Unix seconds.' }),
+    saved: ExactDecimal({ description: savedText }),
     line_items: Type.Array(Type.Object({ name: Type.String(), cost: ExactDecimal(cents) }, open))
   }, open))
 }, open)

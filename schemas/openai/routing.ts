@@ -8,7 +8,11 @@ const open = { additionalProperties: true } as const
 export const RoutingQuestion = Type.Composite([
   ChatCompletionRequest,
   Type.Object({
-    candidates: Type.Optional(Nullable(Type.Array(Type.String(), { minItems: 1, maxItems: 1000 })))
+    candidates: Type.Optional(Nullable(Type.Array(Type.String(), {
+      minItems: 1,
+      maxItems: 1000,
+      description: 'The models to compare: all of them are shown, with four digits. Absent: the first five, with two.'
+    })))
   })
 ])
 export type RoutingQuestion = Static<typeof RoutingQuestion>
@@ -22,14 +26,17 @@ const RoutingCandidate = Type.Object({
   excluded_by: Nullable(Type.String({ description: 'The constraint that removed the model; null for a candidate.' }))
 }, open)
 
-/** A decision for a request to `auto`: the candidates in the order of attempts, then the excluded models. */
+/** A decision for a request to `auto`: the candidates, best first, then the excluded models. */
 export const RoutingDecision = Type.Object({
   object: Type.Literal('routing.decision'),
   model: Type.String({ description: 'The model that would be called first.' }),
   policy: Type.String(),
   reason: Type.String(),
-  confidence: Type.Number(),
+  summary: Type.String({ description: 'The decision in one sentence.' }),
+  confidence: Type.Number({ description: 'The chance that it is better than the second, 0.5 to 1.' }),
+  saved_usd: Type.Number({ description: 'How much less it is expected to cost than the best model of the pool.' }),
   candidates: Type.Array(RoutingCandidate),
+  omitted: Type.Integer({ description: 'How many more models there are.' }),
   domain: Type.String(),
   signals: Type.Record(Type.String(), Type.Union([Type.Number(), Type.Boolean()])),
   sticky: Type.Boolean(),

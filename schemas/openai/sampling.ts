@@ -10,6 +10,20 @@ const StreamOptions = Type.Object({
   include_obfuscation: Type.Optional(Type.Boolean())
 })
 
+/** Tollgate's own: how a request to `auto` chooses its model. */
+const RoutingWishes = Type.Object({
+  cost_quality: Type.Optional(Nullable(Type.Number({
+    minimum: 0,
+    maximum: 10,
+    description: 'What counts more: 0 the lowest cost, 5 as `auto`, 10 the best quality.'
+  }))),
+  models: Type.Optional(Nullable(Type.Array(ModelId, {
+    minItems: 1,
+    maxItems: 100,
+    description: 'The only models to choose from; `*` stands for any text, as in `openai/*`.'
+  })))
+}, { additionalProperties: false, description: 'Only with `model: auto` and other policies.' })
+
 /** Request fields that chat and text completions share; bounds and nulls of OpenAI specification 2.3.0. */
 export const samplingFields = {
   stream: Type.Optional(Nullable(Type.Boolean())),
@@ -25,5 +39,6 @@ export const samplingFields = {
   seed: Type.Optional(Nullable(Type.Integer({ minimum: -(2 ** 63), maximum: 2 ** 63 }))),
   user: Type.Optional(Type.String()),
   // Tollgate's own: models to try, in this order, when the one asked for cannot answer.
-  fallbacks: Type.Optional(Nullable(Type.Array(ModelId, { maxItems: 8 })))
+  fallbacks: Type.Optional(Nullable(Type.Array(ModelId, { maxItems: 8 }))),
+  routing: Type.Optional(Nullable(RoutingWishes))
 }

@@ -88,7 +88,8 @@ function clientColumns (by: readonly UsageDimension[]): Column<UsageRow>[] {
     { name: 'reasoning_tokens', numeric: true, cell: row => String(row.reasoning_tokens) },
     { name: 'images', numeric: true, cell: row => String(row.images) },
     { name: 'seconds', numeric: true, cell: row => String(row.seconds) },
-    { name: 'cost_usd', numeric: true, cell: row => amountText(row.cost_nano) }
+    { name: 'cost_usd', numeric: true, cell: row => amountText(row.cost_nano) },
+    { name: 'saved_usd', numeric: true, cell: row => amountText(row.saved_nano) }
   ]
 }
 
@@ -116,6 +117,7 @@ function toUsageRow (totals: UsageTotals, by: readonly UsageDimension[]): UsageR
     images: totals.images,
     seconds: totals.seconds,
     ...amountFields('cost', totals.amountNano),
+    ...amountFields('saved', totals.savedNano),
     costed_requests: totals.costedRequests,
     ...marginFields(totals)
   }

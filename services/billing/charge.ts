@@ -12,6 +12,11 @@ export interface Charge {
   costNano?: number
   /** What the provider reports that the operator pays, in nano-USD; absent: it does not. */
   reportedNano?: number
+  /**
+   * How much more the best model of the pool of `auto` would have charged for the same tokens, in nano-USD;
+   * absent: the client named the model.
+   */
+  savedNano?: number
 }
 
 /** What a request may cost at one candidate, and what an answer of it is charged. */

@@ -32,6 +32,8 @@ export interface ChatSale {
   longCache?: boolean
   /** The most that the request may cost; absent or null: no limit. */
   ceilingNano?: number | null
+  /** The price that savings are measured against; absent or null: none are. */
+  bestPrice?: TokenPrice | null
 }
 
 export interface ChatQuote extends Quote<StreamReport> {
@@ -69,7 +71,24 @@ export async function quoteChat (sale: ChatSale): Promise<ChatQuote> {
 function toQuote (sale: ChatSale, standard: TokenPrice, bounds: Omit<ChatQuote, 'chargeFor'>): ChatQuote {
   const { maxNano } = bounds
   const terms = { standard, maxNano }
-  return { ...bounds, chargeFor: (report, cost = null) => chargeFor(sale, { ...terms, cost }, report) }
+  const { bestPrice = null } = sale
+  return {
+    ...bounds,
+    chargeFor (report, cost = null) {
+      const charge = chargeFor(sale, { ...terms, cost }, report)
+      if (bestPrice === null) return charge
+      return charge instanceof Promise
+        ? charge.then(charge => withSavings(charge, bestPrice))
+        : withSavings(charge, bestPrice)
+    }
+  }
+}
+
+/** Adds how much more the same tokens would have cost at another price. */
+function withSavings (charge: Charge, bestPrice: TokenPrice): Charge {
+  const { prompt = 0, completion = 0, ...more } = charge.usage
+  const bestNano = tokenCostNano({ ...more, prompt, completion }, bestPrice)
+  return { ...charge, savedNano: bestNano - charge.amountNano }
 }
 
 function greater (one: MaxCost, other: MaxCost): MaxCost {

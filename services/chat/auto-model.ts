@@ -7,8 +7,9 @@ import { routeHeader } from '../routing/describe.ts'
 import type { FeedbackStore } from '../routing/feedback/store-feedback.ts'
 import type { Router } from '../routing/router.ts'
 import type { RouterDecision } from '../routing/types.ts'
-import { GatewayError } from '../shared/errors.ts'
 import { leastMeans } from '../billing/chat-quote.ts'
+import { tokenPriceOf, type TokenPrice } from '../billing/token-price.ts'
+import { toRoutedChat } from './legacy.ts'
 
 /** Selects the model of requests to `auto` and the other policies. */
 export type AutoModel = ReturnType<typeof createAutoModel>
@@ -21,15 +22,14 @@ export function createAutoModel (
 ) {
   return {
     /**
-     * Returns a model and its fallbacks. Throws GatewayError 400 when no model qualifies, 404 for an unknown
-     * policy or a legacy completion.
+     * Returns a model and its fallbacks. Throws GatewayError 400 when no model qualifies or a legacy
+     * completion has what no chat has, 404 for an unknown policy.
      */
     async select (incoming: Incoming<ChatCompletionRequest | CompletionRequest>) {
       const { request, text, requestId, payer, mayUse, conversation } = incoming
-      if (!('messages' in request)) throw GatewayError.modelNotFound(request.model)
       const { availableNano } = await leastMeans(ledger, payer.chain)
       const decision = router.decide({
-        request,
+        request: 'messages' in request ? request : toRoutedChat(request),
         key: payer.key,
         mayUse,
         conversation,
@@ -43,6 +43,7 @@ export function createAutoModel (
         fallbacks: others.slice(0, maxFallbacks),
         /** The most that the request may cost; null: no limit. */
         ceilingNano: decision.ceilingNano,
+        bestPrice: bestPriceOf(decision),
         /** Makes the model that answered sticky; returns the value of `x-tollgate-route`. */
         answered (model: string): string {
           router.stick(decision, model)
@@ -57,6 +58,14 @@ export function createAutoModel (
       }
     }
   }
+}
+
+/** The price of the best candidate at its first deployment; null if it has none there. */
+function bestPriceOf ({ best, candidates }: RouterDecision): TokenPrice | null {
+  const model = candidates.find(({ id }) => id === best.id)
+  const price = model?.deployments[0]?.price ?? model?.price ?? null
+  if (price === null || price.inputPico === null || price.outputPico === null) return null
+  return tokenPriceOf({ id: best.id, price })
 }
 
 /**

@@ -107,8 +107,8 @@ export function createChat (options: ChatOptions): Chat {
           const { by } = covered
           if (by?.model === model && by.price === price && isSame(extras, covered.extras)) return
           Object.assign(covered, { by: null, quote: null, extras })
-          const ceilingNano = auto?.ceilingNano ?? null
-          const sale = { request, bodyBytes, model, price, means, lengths, ceilingNano, ...extras }
+          const { ceilingNano = null, bestPrice = null } = auto ?? {}
+          const sale = { request, bodyBytes, model, price, means, lengths, ceilingNano, bestPrice, ...extras }
           const quote = await hold.coverQuote(model.id, () => quoteChat(sale))
           Object.assign(covered, { by: candidate, quote })
           trace.heldNano = quote.maxNano
@@ -171,9 +171,13 @@ export function createChat (options: ChatOptions): Chat {
 
   return {
     complete: incoming => serve(incoming, (provider, call) => provider.chat(call)),
-    completeText: incoming => serve(incoming, (provider, call) => {
-      return provider.complete?.(call) ?? completeByChat(provider, call)
-    }),
+    completeText: incoming => {
+      // A policy chooses among chat models, which OpenAI's legacy endpoint does not serve.
+      const byChat = isPolicy(incoming.request.model)
+      return serve(incoming, (provider, call) => {
+        return (byChat ? undefined : provider.complete?.(call)) ?? completeByChat(provider, call)
+      })
+    },
     idle: async () => {
       if (running > 0) await new Promise<void>(resolve => { onIdle = resolve })
     }
@@ -182,8 +186,13 @@ export function createChat (options: ChatOptions): Chat {
 
 /** The request as providers get it: fields for the gateway alone are taken out. */
 function withoutOwnFields<Request extends AnyRequest> (incoming: Incoming<Request>): Incoming<Request> {
-  if (incoming.request.fallbacks === undefined) return incoming
-  return { ...incoming, text: incoming.text.without('fallbacks'), request: { ...incoming.request, fallbacks: undefined } }
+  const { request, text } = incoming
+  if (request.fallbacks === undefined && request.routing === undefined) return incoming
+  return {
+    ...incoming,
+    text: text.without('fallbacks').without('routing'),
+    request: { ...request, fallbacks: undefined, routing: undefined }
+  }
 }
 
 /** Waits for the first chunk of a translated stream, because a failure before it can still be retried. */

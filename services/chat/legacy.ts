@@ -60,6 +60,14 @@ export async function completeByChat (
   return { kind: 'json', body, text: null, report }
 }
 
+/** A legacy completion as one chat, to choose its model. Throws a 400 GatewayError like `completeByChat`. */
+export function toRoutedChat (request: CompletionRequest): ChatCompletionRequest {
+  const prompts = promptsOf(request)
+  refuseUnmappable(request)
+  const chat = chatRequest(request, prompts.join('\n\n'))
+  return { ...chat, n: (request.n ?? 1) * prompts.length }
+}
+
 function promptsOf ({ prompt }: CompletionRequest): string[] {
   const prompts = Array.isArray(prompt) ? prompt : [prompt ?? '']
   if (!prompts.every(one => typeof one === 'string')) {
@@ -77,7 +85,7 @@ function refuseUnmappable ({ echo, suffix, best_of: bestOf, logprobs }: Completi
 }
 
 function unmappable (param: string, what: string): GatewayError {
-  const message = `This model is served by a provider without the legacy completions endpoint, which cannot take ${what}.`
+  const message = `The provider answers text completions of this model through chat, which cannot take ${what}.`
   return GatewayError.invalidRequest(message, { param, code: 'unsupported_parameter' })
 }
 

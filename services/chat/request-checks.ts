@@ -3,7 +3,7 @@ import type { CompletionRequest } from '../../schemas/openai/completions.ts'
 import { serviceTierName, serviceTierPriceOf } from '../billing/token-price.ts'
 import type { FieldPricing, PricedField } from '../catalogue/priced-fields.ts'
 import type { Price } from '../catalogue/types.ts'
-import type { Candidate, Plan } from '../requests/candidates.ts'
+import { isPolicy, type Candidate, type Plan } from '../requests/candidates.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { isObject } from '../shared/json.ts'
 import { extraFields, lengthRole, misspelledField, outputLimitOf, type ExtraField } from '../shared/request-fields.ts'
@@ -17,6 +17,7 @@ const chatOnly = [
 /** Checks what the schema cannot say about a chat request. Throws GatewayError (400). */
 export function checkChatRequest (request: ChatCompletionRequest): void {
   checkStreamOptions(request)
+  checkRouting(request)
   checkLengths(request)
   const bestOf: unknown = Reflect.get(request, 'best_of')
   if (given(bestOf) && bestOf !== 1) refuse('best_of', '\'best_of\' is a field of text completions; use \'n\'.')
@@ -28,6 +29,7 @@ export function checkChatRequest (request: ChatCompletionRequest): void {
 /** Checks what the schema cannot say about a text completion request. Throws GatewayError (400). */
 export function checkCompletionRequest (request: CompletionRequest): void {
   checkStreamOptions(request)
+  checkRouting(request)
   for (const name of chatOnly) {
     if (Reflect.get(request, name) !== undefined) refuse(name, `'${name}' is not a field of text completions; use /v1/chat/completions.`)
   }
@@ -50,6 +52,11 @@ function checkStreamOptions (request: ChatCompletionRequest | CompletionRequest)
   if (given(request.stream_options) && request.stream !== true) {
     refuse('stream_options', 'The \'stream_options\' parameter is only allowed when \'stream\' is enabled.')
   }
+}
+
+function checkRouting ({ model, routing }: ChatCompletionRequest | CompletionRequest): void {
+  if (!given(routing) || isPolicy(model)) return
+  refuse('routing', '\'routing\' is only allowed with the model `auto` or another policy, which choose a model.')
 }
 
 function checkPrompt (prompt: CompletionRequest['prompt']): void {

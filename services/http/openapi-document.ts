@@ -90,7 +90,11 @@ const answerHeaders: Readonly<Record<string, Json>> = {
   'x-tollgate-dropped-params': {
     type: 'string', description: 'Parameters that the provider does not support and that were dropped.'
   },
-  'x-tollgate-route': { type: 'string', description: 'The decision of `auto`.' }
+  'x-tollgate-route': {
+    type: 'string',
+    description: 'The decision of `auto`, a dictionary of RFC 9651: policy, model, reason, expected quality from 0 to 1, expected ' +
+      'cost in US dollars, the best model of the pool, what is saved against it, confidence and domain.'
+  }
 }
 
 /** OpenAPI 3.1 has no schema for streams: the text is described, and what its events hold beside it. */

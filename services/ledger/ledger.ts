@@ -41,6 +41,8 @@ export interface Posting {
   costNano?: number | undefined
   /** What the provider says that it costs, in nano-USD. */
   reportedNano?: number | undefined
+  /** How much more the best model of the pool of `auto` would have charged for it, in nano-USD. */
+  savedNano?: number | undefined
   tags?: Tags | null
 }
 

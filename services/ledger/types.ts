@@ -104,10 +104,13 @@ export class BoundedCharge {
   get excessNano () { return this.posting.amountNano - this.amountNano }
 }
 
-/** Returns the JSON for the column `usage` of an entry: its counts, costs and tags. */
-export function usageText ({ usage, costNano: cost, reportedNano: reported, tags }: Posting): string {
-  if (cost === undefined && reported === undefined && tags == null) return JSON.stringify(usage)
-  return JSON.stringify({ ...usage, cost, reported, tags: tags ?? undefined })
+/** Returns the JSON for the column `usage` of an entry: its counts, costs, savings and tags. */
+export function usageText (
+  { usage, costNano: cost, reportedNano: reported, savedNano: saved, tags }: Posting
+): string {
+  const hasMore = cost !== undefined || reported !== undefined || saved !== undefined || tags != null
+  if (!hasMore) return JSON.stringify(usage)
+  return JSON.stringify({ ...usage, cost, reported, saved, tags: tags ?? undefined })
 }
 
 /** What the column `usage` of an entry says. Costs are in integer nano-USD. */
@@ -115,11 +118,18 @@ export interface EntryUsage {
   counts: Record<string, number>
   costNano: number | null
   reportedNano: number | null
+  savedNano: number | null
   tags: Tags | null
 }
 
 /** Reads the text that `usageText` has written. */
 export function readUsageText (text: string): EntryUsage {
-  const { cost, reported, tags, ...counts } = JSON.parse(text)
-  return { counts, costNano: cost ?? null, reportedNano: reported ?? null, tags: tags ?? null }
+  const { cost, reported, saved, tags, ...counts } = JSON.parse(text)
+  return {
+    counts,
+    costNano: cost ?? null,
+    reportedNano: reported ?? null,
+    savedNano: saved ?? null,
+    tags: tags ?? null
+  }
 }

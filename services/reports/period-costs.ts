@@ -11,6 +11,8 @@ export interface PeriodCosts {
   /** In milliseconds; the period may begin before the range. */
   startsAt: number
   amountNano: number
+  /** How much more the best model of the pool would have cost, for requests to `auto`. */
+  savedNano: number
   items: { name: string, amountNano: number }[]
 }
 
@@ -43,6 +45,7 @@ function costsOf (startsAt: number, rows: readonly UsageTotals[]): PeriodCosts {
   return {
     startsAt,
     amountNano: rows.reduce((sum, { amountNano }) => sum + amountNano, 0),
+    savedNano: rows.reduce((sum, { savedNano }) => sum + savedNano, 0),
     items: rows.map(({ groups: [, name = ''], amountNano }) => ({ name, amountNano }))
   }
 }

@@ -8,7 +8,7 @@ export const factKeys = ['day', 'account', 'chain', 'api_key', 'model', 'provide
 /** The columns of `usage_day` that are summed up. */
 export const factSums = [
   'requests', 'prompt', 'completion', 'cached', 'reasoning', 'images', 'milliseconds', 'amount', 'costed_requests', 'cost',
-  'costed_amount', 'reported_requests', 'reported', 'expected'
+  'costed_amount', 'reported_requests', 'reported', 'expected', 'saved'
 ] as const
 export type FactSum = typeof factSums[number]
 
@@ -43,7 +43,8 @@ export function sumOf (engine: Engine, column: FactSum): string {
 /** Returns the sum of an old and a new value of a column of `usage_day`. */
 export function increased (engine: Engine, column: FactSum): string {
   const sum = `usage_day.${column} + excluded.${column}`
-  return signedSums.includes(column) ? sum : `${dialects[engine].least}(${sum}, ${max})`
+  const { least, greatest } = dialects[engine]
+  return signedSums.includes(column) ? sum : `${greatest}(-${max}, ${least}(${sum}, ${max}))`
 }
 
 const isUsage = "entry.kind = 'usage'"
@@ -54,6 +55,7 @@ interface Dialect {
   columns: string
   join: string
   least: string
+  greatest: string
   boundedSum (column: string): string
 }
 
@@ -61,41 +63,44 @@ const dialects: Record<Engine, Dialect> = {
   sqlite: {
     columns: columnsFrom({
       number: name => `(entry.usage ->> '${name}')`,
-      count: value => `max(0, min(coalesce(cast(${value} as integer), 0), ${max}))`,
+      count: (value, least) => `max(${least}, min(coalesce(cast(${value} as integer), 0), ${max}))`,
       isCosted: "coalesce(coalesce(origin.usage, entry.usage) ->> 'cost', coalesce(origin.usage, entry.usage) ->> 'reported')",
       tags: "coalesce(coalesce(origin.usage, entry.usage) ->> 'tags', '{}')"
     }),
     join: '',
     least: 'min',
+    greatest: 'max',
     // Unlike `sum`, `total` does not fail beyond 64 bits.
-    boundedSum: column => `cast(min(total(${column}), ${max}.0) as integer)`
+    boundedSum: column => `cast(max(-${max}.0, min(total(${column}), ${max}.0)) as integer)`
   },
   postgres: {
     columns: columnsFrom({
       number: name => `case when entry.usage is not null then used."${name}" end`,
-      count: value => `cast(greatest(0, least(trunc(coalesce(${value}, 0)), ${max})) as bigint)`,
+      count: (value, least) => `cast(greatest(${least}, least(trunc(coalesce(${value}, 0)), ${max})) as bigint)`,
       isCosted: 'coalesce(used.cost, used.reported)',
       tags: "coalesce(used.tags, '{}')"
     }),
     join: `
       cross join lateral json_to_record(coalesce(origin.usage, entry.usage, '{}')::json) as used (
         prompt numeric, completion numeric, "cachedRead" numeric, reasoning numeric, images numeric, seconds numeric,
-        cost numeric, reported numeric, "excessNano" numeric, tags text)`,
+        cost numeric, reported numeric, saved numeric, "excessNano" numeric, tags text)`,
     least: 'least',
-    boundedSum: column => `cast(least(coalesce(sum(${column}), 0), ${max}) as bigint)`
+    greatest: 'greatest',
+    boundedSum: column => `cast(greatest(-${max}, least(coalesce(sum(${column}), 0), ${max})) as bigint)`
   }
 }
 
 interface Reading {
   /** The number of that name in the usage; null for a refund. */
   number (name: string): string
-  /** A number as a safe integer, 0 for null. */
-  count (value: string): string
+  /** A number as a safe integer of at least `least`, 0 for null. */
+  count (value: string, least: number): string
   isCosted: string
   tags: string
 }
 
-function columnsFrom ({ number, count, isCosted, tags }: Reading): string {
+function columnsFrom ({ number, count: bounded, isCosted, tags }: Reading): string {
+  const count = (value: string) => bounded(value, 0)
   const cost = `coalesce(${number('cost')}, ${number('reported')})`
   const flag = (value: string) => `case when ${value} is null then 0 else 1 end`
   const expected = `coalesce(${number('cost')}, entry.amount + coalesce(${number('excessNano')}, 0))`
@@ -115,7 +120,8 @@ function columnsFrom ({ number, count, isCosted, tags }: Reading): string {
     costed_amount: `case when ${isCosted} is null then 0 else ${signedAmount} end`,
     reported_requests: flag(number('reported')),
     reported: count(number('reported')),
-    expected: `case when ${number('reported')} is null then 0 else ${count(expected)} end`
+    expected: `case when ${number('reported')} is null then 0 else ${count(expected)} end`,
+    saved: bounded(number('saved'), -max)
   }
   return Object.entries(columns).map(([name, value]) => `${value} as ${name}`).join(', ')
 }

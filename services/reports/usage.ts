@@ -58,6 +58,8 @@ export interface UsageTotals {
   reportedRequests: number
   reportedNano: number
   expectedNano: number
+  /** How much more the best model of the pool would have cost, for requests to `auto`. */
+  savedNano: number
 }
 
 const defaultLimit = 1_000
@@ -167,7 +169,8 @@ function toTotals (row: SummedRow, dimensions: readonly Dimension[]): UsageTotal
     costedAmountNano: row.costed_amount,
     reportedRequests: row.reported_requests,
     reportedNano: row.reported,
-    expectedNano: row.expected
+    expectedNano: row.expected,
+    savedNano: row.saved
   }
 }
 

@@ -11,14 +11,16 @@ import type { RouterDecision } from './types.ts'
  * the model that answered, which after a fallback is not the first candidate.
  */
 export function routeHeader (decision: RouterDecision, answeredBy: string): string {
-  const { policy, ranked, confidence } = decision
+  const { policy, ranked, best, confidence } = decision
   const estimate = ranked.find(({ id }) => id === answeredBy)
   const fields = {
     policy: quoted(policy),
     model: quoted(answeredBy),
     reason: answeredBy === decision.candidates[0]?.id ? decision.reason : 'fallback',
-    quality: estimate?.quality.toFixed(3),
+    quality: estimate?.quality.toFixed(2),
     cost: estimate && quoted(usdText(estimate.costNano)),
+    best: quoted(best.id),
+    saved: estimate && quoted(usdText(best.costNano - estimate.costNano)),
     confidence: confidence.toFixed(2),
     domain: decision.domain
   }

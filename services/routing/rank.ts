@@ -41,6 +41,17 @@ export function rankModels (models: readonly ModelEstimate[], tradeoff: Tradeoff
   }).sort(byScore)
 }
 
+/** The model of the best quality, the cheapest of several. Throws RangeError for none. */
+export function bestOf (ranked: readonly RankedModel[]): RankedModel {
+  let best = ranked[0]
+  if (best === undefined) throw new RangeError('There is no model to compare with')
+  for (const one of ranked) {
+    const isBetter = one.quality - best.quality || best.costNano - one.costNano
+    if (isBetter > 0) best = one
+  }
+  return best
+}
+
 function scoreOf ({ quality, costNano, latencyMs }: ModelEstimate, { cost, latency }: Tradeoff): number {
   const tenfoldCost = Math.log10(Math.max(least.costNano, costNano) / fixed.costNano)
   const tenfoldMs = Math.log10(Math.max(least.latencyMs, latencyMs) / fixed.latencyMs)

@@ -4,7 +4,7 @@ import { GatewayError } from '../shared/errors.ts'
 import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
 import { noModelQualifies, type UnmetByModel } from './constraints.ts'
 import { filterCandidates } from './filter-candidates.ts'
-import { rankModels } from './rank.ts'
+import { bestOf, rankModels } from './rank.ts'
 import { extractFeatures } from './request-features.ts'
 import { confidenceOf, mainDomain, signalsOf } from './describe.ts'
 import { tradeoffOf } from './policies.ts'
@@ -85,11 +85,12 @@ export function createRouter (
 
     const request = extractFeatures(routing.request)
     const text = analyze(request.focus, request)
-    const conversation = `${id} ${conversationId(routing.key, routing.request, routing.conversation)}`
+    const costQuality = routing.request.routing?.cost_quality ?? null
+    const conversation = `${id} ${costQuality ?? ''} ${conversationId(routing.key, routing.request, routing.conversation)}`
     const sticky = request.hasAnswers ? stickyModels.get(conversation) : undefined
     const unmetBy = catalogue.unmetParameters(routing.request)
     const context = { request, text, deployments, weights, unmetBy }
-    const asked = withPublicIds(routing)
+    const asked = withList(routing)
     const select = (given: typeof context) => filterCandidates(asked, policy, pool, given, sticky?.model)
     const healthy = select(context)
     // When all that could serve it are failing, one of them may have recovered.
@@ -102,14 +103,16 @@ export function createRouter (
       throw noModelQualifies(id, excluded())
     }
 
-    const tradeoff = tradeoffOf(policy.config)
-    const { order, reason } = stick(rankModels(possible, tradeoff), sticky, request, id)
+    const tradeoff = tradeoffOf(policy.config, costQuality)
+    const { order, reason } = stick(
+      rankModels(possible, tradeoff), sticky, request, costQuality === null ? id : null)
     return {
       policy: id,
       candidates: order.flatMap(one => pool.byId.get(one.id)?.model ?? []),
       reserve: rankModels(reserve, tradeoff).flatMap(one => pool.byId.get(one.id)?.model ?? []),
       ranked: order,
       reason,
+      best: bestOf(order),
       ceilingNano: policy.config.ceilingNano,
       confidence: confidenceOf(order, text),
       excluded,
@@ -122,8 +125,9 @@ export function createRouter (
     }
   }
 
-  function withPublicIds (routing: RoutingRequest): RoutingRequest {
-    const { candidates } = routing
+  /** The same with the public ids of the models on its own list, else on that of the request. */
+  function withList (routing: RoutingRequest): RoutingRequest {
+    const candidates = routing.candidates ?? routing.request.routing?.models ?? null
     if (candidates === null) return routing
     return { ...routing, candidates: candidates.map(id => catalogue.resolve(id) ?? id) }
   }

@@ -28,13 +28,13 @@ export function createStickyModels (
 /**
  * Keeps a conversation on its model unless another one is clearly better. In a tool loop it stays in any
  * case; if its model was filtered out there, the best one of at least the same quality goes first. `ranked`
- * and the result are ordered best first.
+ * and the result are ordered best first. `policy` names the reason of a new choice; null: the request's dial.
  */
 export function stick (
   ranked: readonly RankedModel[],
   sticky: StickyModel | undefined,
   { inToolLoop }: RequestFeatures,
-  policy: string
+  policy: string | null
 ): { order: readonly RankedModel[], reason: RoutingReason } {
   const best = ranked[0]
   const current = sticky && ranked.find(({ id }) => id === sticky.model)
@@ -47,7 +47,7 @@ export function stick (
   if (ranked.length === 1) return { order: ranked, reason: 'only_candidate' }
   const successor = inToolLoop && sticky && ranked.find(({ quality }) => quality >= sticky.quality)
   if (successor) return { order: withFirst(successor, ranked), reason: 'tool_loop' }
-  return { order: ranked, reason: reasons[policy] ?? 'best_balance' }
+  return { order: ranked, reason: reasons[policy ?? ''] ?? 'best_balance' }
 }
 
 const reasons: Readonly<Record<string, RoutingReason>> = {

@@ -43,6 +43,8 @@ export interface RouterDecision {
   /** The estimates of the candidates, in the same order. */
   ranked: readonly RankedModel[]
   reason: RoutingReason
+  /** The candidate of the best quality, the cheapest of several: savings are measured against it. */
+  best: RankedModel
   /** The most that the request may cost by its policy; null: no limit. */
   ceilingNano: number | null
   /** The chance that the first is better than the second, given the uncertainty of the scores; 0.5 to 1. */

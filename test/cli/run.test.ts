@@ -98,7 +98,7 @@ onEachEngine('amounts in suspense are listed, cleared and written off', async (t
 t.test('an empty usage report is a header, as a table and as CSV', async t => {
   const { run, json } = await createCommandLine(t)
   t.match(await run('usage', '--by', 'day,model'), { out: /^MODEL +DAY +REQUESTS .* COST USD +MARGIN USD\n$/ })
-  t.match(await run('usage', '--csv'), { code: 0, out: /^key,model,day,requests,.*,cost_usd,provider_cost_usd,margin_usd\r\n$/ })
+  t.match(await run('usage', '--csv'), { code: 0, out: /^key,model,day,requests,.*,cost_usd,saved_usd,provider_cost_usd,margin_usd\r\n$/ })
   t.match(await json('usage'), { object: 'list', data: [] })
 })
 

@@ -131,8 +131,8 @@ onEachEngine('usage is summed up as JSON and as CSV', async (t, { app, ask }) =>
   t.match((await ask('GET', '/usage?to=2000-01-01')).body, { data: [] })
 
   const lines = 'model,requests,estimated_requests,prompt_tokens,completion_tokens,cached_tokens,reasoning_tokens,' +
-    'images,seconds,cost_usd,provider_cost_usd,margin_usd\r\n' +
-    '\'=chat,2,0,2,4,0,0,0,0,0.000000006,,\r\n'
+    'images,seconds,cost_usd,saved_usd,provider_cost_usd,margin_usd\r\n' +
+    '\'=chat,2,0,2,4,0,0,0,0,0.000000006,0.00,,\r\n'
   const named = await ask('GET', '/usage?by=model&format=csv')
   for (const csv of [named, await ask('GET', '/usage?by=model', undefined, { accept: 'text/csv' })]) {
     t.match(csv, { status: 200, headers: { 'content-type': 'text/csv; charset=utf-8' } })

@@ -108,14 +108,15 @@ t.test('the usage of today is in cents, of the account or of a key with a budget
   t.match(whole, { object: 'list', total_usage: 110.0000001 })
   t.equal(whole.daily_costs.length, 100)
   t.same(whole.daily_costs.at(-1), {
-    timestamp: today, line_items: [{ name: 'gpt', cost: 10.0000001 }, { name: 'sora', cost: 100 }]
+    timestamp: today, saved: 0, line_items: [{ name: 'gpt', cost: 10.0000001 }, { name: 'sora', cost: 100 }]
   })
-  t.same(whole.daily_costs.at(-2), { timestamp: today - 86_400, line_items: [] })
+  t.same(whole.daily_costs.at(-2), { timestamp: today - 86_400, saved: 0, line_items: [] })
   t.match(await of(key), { total_usage: 10.0000001 })
   t.same(await of(key, '?start_date=2026-01-01&end_date=2026-01-03'), {
     object: 'list',
     total_usage: 0,
-    daily_costs: [{ timestamp: 1_767_225_600, line_items: [] }, { timestamp: 1_767_312_000, line_items: [] }]
+    total_saved: 0,
+    daily_costs: [{ timestamp: 1_767_225_600, saved: 0, line_items: [] }, { timestamp: 1_767_312_000, saved: 0, line_items: [] }]
   })
 })
 
@@ -139,9 +140,9 @@ t.test('a key sums up its own usage by period and tag, and exports it', async (t
   t.match(headers, { 'content-type': 'text/csv; charset=utf-8', 'content-disposition': /usage\.csv/ })
   t.equal(body, [
     'model,tag:project,requests,estimated_requests,prompt_tokens,completion_tokens,cached_tokens,reasoning_tokens,images,' +
-      'seconds,cost_usd',
-    "'=cmd,x,1,0,7,2,0,0,0,0,0.000000005",
-    'gpt,,1,0,1,0,0,0,0,0,0.10',
+      'seconds,cost_usd,saved_usd',
+    "'=cmd,x,1,0,7,2,0,0,0,0,0.000000005,0.00",
+    'gpt,,1,0,1,0,0,0,0,0,0.10,0.00',
     ''
   ].join('\r\n'), 'without what the operator pays')
   for (const by of ['key', 'account', 'provider', 'label', 'color', 'day,week', 'model,tag:project']) {

@@ -1,9 +1,11 @@
+import { Writable } from 'node:stream'
 import OpenAI from 'openai'
 import t, { type Test } from 'tap'
 import type { GatewayConfig, ModelConfig } from '../../../services/catalogue/types.ts'
 import { builtInPolicies } from '../../../services/config/read/policies.ts'
 import { createFeedbackStore } from '../../../services/routing/feedback/store-feedback.ts'
 import { readFeedback } from '../../../services/routing/feedback/rows.ts'
+import { runCommandLine } from '../../../cli/run.ts'
 import { configFor, providerAt, startGateway } from '../../helper.ts'
 import { refusal, reply, startUpstream, type Upstream } from '../../upstream.ts'
 
@@ -52,12 +54,18 @@ function configOf (upstream: Upstream): GatewayConfig {
   return { ...config, models, policies: builtInPolicies() }
 }
 
-interface Answered { error: { message: string }, model: string, candidates: object[] }
+interface Answered {
+  error: { message: string }, model: string, summary: string, candidates: { quality: number | null }[]
+}
 
-async function start (t: Test) {
+/** A gateway whose models are those of `configOf` and copies of `small`. */
+async function start (t: Test, copies = 0) {
   const upstream = await startUpstream()
   t.teardown(() => upstream.close())
-  const gateway = await startGateway(t, { config: configOf(upstream) })
+  const config = configOf(upstream)
+  const [small] = config.models as [ModelConfig]
+  config.models.push(...Array.from({ length: copies }, (_, at) => ({ ...small, id: `copy-${at}` })))
+  const gateway = await startGateway(t, { config })
   async function post (path: string, body: object, headers: Record<string, string> = {}) {
     const response = await fetch(`${gateway.url}${path}`, {
       method: 'POST', headers: { ...gateway.headers, ...headers }, body: JSON.stringify(body)
@@ -83,7 +91,7 @@ t.test('auto selects a model, reports the reason and logs it', async t => {
   t.equal((await upstream.nextRequest()).body?.model, 'up-large')
   t.equal(response.headers.get('x-tollgate-model'), 'large')
   const route = response.headers.get('x-tollgate-route') ?? ''
-  t.match(route, /^policy="auto:quality", model="large", reason=best_quality, quality=0\.\d+, cost="0\.\d+", confidence=/)
+  t.match(route, /^policy="auto:quality", model="large", reason=best_quality, quality=0\.\d\d, cost="0\.\d+", best="large", saved="0", confidence=/)
   t.ok(data.choices[0]?.message.content)
   t.match(await line(({ asked }) => asked === 'auto:quality'), { model: 'large', route })
 })
@@ -123,7 +131,6 @@ t.test('a request for which no model qualifies is rejected with the constraint t
   t.match(await post('/chat/completions', {
     model: 'auto:none', messages
   }), { status: 404, body: { error: { code: 'model_not_found' } } })
-  t.match(await post('/completions', { model: 'auto', prompt: 'Hi' }), { status: 404 })
 })
 
 t.test('a request that names a model is not routed', async t => {
@@ -187,3 +194,118 @@ t.test('feedback is stored for requests of the same key only', async t => {
     id: 'req_other', score: 1
   }), { status: 404, body: { error: { code: 'request_not_found' } } })
 })
+
+t.test('the dial and the list of a request choose the model, and no provider sees them', async t => {
+  const { post, upstream } = await start(t)
+  const ask = async (routing: object, path = '/chat/completions') =>
+    await post(path, { model: 'auto', messages, routing })
+  const chosen: (string | null)[] = []
+  for (const wishes of [{ cost_quality: 0 }, { cost_quality: 10 }, { cost_quality: 10, models: ['sm*'] }]) {
+    const answer = await ask(wishes)
+    chosen.push(answer.headers.get('x-tollgate-model'))
+    t.notOk('routing' in ((await upstream.nextRequest()).body ?? {}), 'the field stays here')
+    t.equal((await ask(wishes, '/routing/decisions')).body.model, chosen.at(-1), 'the dry run agrees')
+  }
+  t.same(chosen, ['small', 'large', 'small'])
+  for (const [routing, param] of [[{ cost_quality: 11 }, 'routing.cost_quality'], [{ quality: 1 }, 'routing']] as const) {
+    t.match(await ask(routing), { status: 400, body: { error: { param: new RegExp(`^${param}`) } } })
+  }
+  t.match(await ask({ models: ['missing'] }), {
+    status: 400, body: { error: { code: 'no_model_qualifies', message: /`missing` is not available here/ } }
+  })
+  t.match(await post('/chat/completions', { model: 'small', messages, routing: { cost_quality: 1 } }), {
+    status: 400, body: { error: { param: 'routing', message: /only allowed with the model `auto`/ } }
+  })
+})
+
+t.test('savings against the best model are in the header, in the usage of the day and in the client\'s own', async t => {
+  const { app, client, url, headers } = await start(t)
+  const { response, data } = await client.chat.completions.create({ model: 'auto:cost', messages }).withResponse()
+  const [, best, saved] = /best="(\w+)", saved="([\d.]+)"/.exec(response.headers.get('x-tollgate-route') ?? '') ?? []
+  t.equal(best, 'large')
+  t.ok(Number(saved) > 0)
+  const { prompt_tokens: prompt = 0, completion_tokens: completion = 0 } = data.usage ?? {}
+  const expectedUsd = (prompt * (5 - 0.1) + completion * (20 - 0.4)) / 1e6
+  await client.chat.completions.create({ model: 'auto:quality', messages })
+  await client.chat.completions.create({ model: 'small', messages })
+  const own = await fetch(`${url}/dashboard/billing/usage`, { headers })
+  const usage: { total_saved: number, daily_costs: { saved: number }[] } = JSON.parse(await own.text())
+  t.ok(Math.abs(usage.total_saved / 100 - expectedUsd) < 2e-9, `${usage.total_saved} is ${expectedUsd}`)
+  t.equal(usage.daily_costs.at(-1)?.saved, usage.total_saved)
+  const rows = await app.store.all<{ usage: string }>("select usage from entry where kind = 'usage' order by seq")
+  t.same(rows.map(({ usage }) => 'saved' in JSON.parse(usage)), [true, true, false], 'only of requests to a policy')
+})
+
+t.test('a stream and several prompts of a text completion are routed through chat', async t => {
+  const { client, post, upstream } = await start(t)
+  const { response, data } = await client.completions.create({ model: 'auto:cost', prompt: ['One', 'Two'] }).withResponse()
+  t.match(response.headers.get('x-tollgate-route'), /^policy="auto:cost", model="small"/)
+  t.equal(data.object, 'text_completion')
+  t.same(data.choices.map(({ index }) => index), [0, 1])
+  t.match(await upstream.nextRequest(), { path: '/v1/chat/completions', body: { model: 'up-small' } })
+  let text = ''
+  for await (const chunk of await client.completions.create({ model: 'auto', prompt: 'One', stream: true })) {
+    text += chunk.choices[0]?.text ?? ''
+  }
+  t.ok(text)
+  t.match(await post('/completions', { model: 'auto', prompt: 'One', echo: true }), {
+    status: 400, body: { error: { param: 'echo' } }
+  })
+  t.match(await post('/completions', { model: 'auto:none', prompt: 'One' }), { status: 404 })
+})
+
+t.test('the dry run has five rows and one sentence, and all rows where models are listed', async t => {
+  const { post } = await start(t, 9)
+  const { body } = await post('/routing/decisions', { model: 'auto:cost', messages })
+  t.equal(body.candidates.length, 5)
+  t.match(body, { omitted: 7, saved_usd: Number })
+  t.match(body.summary, /^auto:cost chooses \S+ as the cheapest that is good enough for \w+, with quality 0\.\d\d at about \$\d[^.]*\.\d+, \$\d\S+ less than \S+ with quality 0\.\d\d; 10 other models could answer, 1 cannot\.$/)
+  for (const { quality } of body.candidates) t.equal(quality, Number(quality?.toFixed(2)), 'two digits')
+  t.equal((await post('/routing/decisions', { model: 'auto', messages, candidates: ['*'] })).body.candidates.length, 12)
+})
+
+t.test('a restricted key sees its own models only: in decisions, in refusals and in headers', async t => {
+  const { app, post } = await start(t)
+  const { key } = await app.keys.create({ label: 'one', account: 'default', models: ['small'] })
+  const headers = { authorization: `Bearer ${key}` }
+  for (const candidates of [undefined, ['*'], ['small', 'film']]) {
+    const answer = await post('/routing/decisions', { model: 'auto:quality', messages, candidates }, headers)
+    t.notMatch(JSON.stringify(answer.body), candidates?.includes('film') === true ? /large/ : /large|film/)
+  }
+  const refused = await post('/chat/completions', { model: 'auto', messages, max_tokens: 200_000 }, headers)
+  t.equal(refused.status, 400)
+  t.notMatch(refused.body.error.message, /large|film/)
+  const listed = await post('/chat/completions', { model: 'auto', messages, routing: { models: ['large'] } }, headers)
+  t.match(listed.body.error.message, /`large` is not available here/, 'as a model that does not exist')
+  const answer = await post('/chat/completions', { model: 'auto:quality', messages }, headers)
+  t.match(answer.headers.get('x-tollgate-route'), /model="small".*best="small"/)
+})
+
+t.test('tollgate route explain asks the running gateway, as its key', async t => {
+  const { url, key } = await start(t)
+  const address = url.replace(/\/v1$/, '')
+  const run = async (env: NodeJS.ProcessEnv, ...args: string[]) => {
+    const [out, err] = [createText(), createText()]
+    const terminal = { stdout: out.stream, stderr: err.stream, env, serve: async () => {} }
+    const code = await runCommandLine(['route', 'explain', 'How high is K2?', ...args], terminal)
+    return { code, out: out.text(), err: err.text() }
+  }
+  const asked = await run({ TOLLGATE_KEY: key }, '--url', address, '--policy', 'auto:cost')
+  t.match(asked, { code: 0, out: /^auto:cost chooses small as [^]*large/, err: '' })
+  const { port } = new URL(address)
+  t.match(await run({ PORT: port }, '--key', key, '--json'), { code: 0, out: /"object": "routing.decision"/ })
+  t.match(await run({}, '--url', address), { code: 1, err: /Give an API key of the gateway/ })
+  t.match(await run({}, '--url', address, '--key', 'sk-wrong'), { code: 1, err: /answers 401: / })
+  t.match(await run({}, '--url', 'http://127.0.0.1:1', '--key', key), { code: 1, err: /No gateway answers at/ })
+})
+
+function createText () {
+  const pieces: string[] = []
+  const stream = new Writable({
+    write (piece, _encoding, done) {
+      pieces.push(String(piece))
+      done()
+    }
+  })
+  return { stream, text: () => pieces.join('') }
+}

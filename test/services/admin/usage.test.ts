@@ -42,6 +42,8 @@ forEachEngine(t, 'usage is grouped by the requested dimensions', async (t, { ope
     images: 0,
     seconds: 0,
     costed_requests: 0,
+    saved_usd: 0,
+    saved_nano: 0,
     provider_cost_usd: null,
     provider_cost_nano: null,
     margin_usd: null,
@@ -89,9 +91,9 @@ forEachEngine(t, 'usage is returned in pages, and as CSV in full', async (t, { o
   const csv = await Array.fromAsync(usageCsv(admin, { by: ['model', 'day'] }))
   t.equal(csv.join(''), [
     'model,day,requests,estimated_requests,prompt_tokens,completion_tokens,cached_tokens,reasoning_tokens,images,seconds,' +
-      'cost_usd,provider_cost_usd,margin_usd',
-    `'=big,${today()},1,0,3,5,0,0,0,0,1.00,,`,
-    `small,${today()},2,0,6,10,0,0,0,0,0.000000012,,`,
+      'cost_usd,saved_usd,provider_cost_usd,margin_usd',
+    `'=big,${today()},1,0,3,5,0,0,0,0,1.00,0.00,,`,
+    `small,${today()},2,0,6,10,0,0,0,0,0.000000012,0.00,,`,
     ''
   ].join('\r\n'))
 })
@@ -101,8 +103,8 @@ forEachEngine(t, 'the cost of providers and the margin cover the requests whose 
   await createAccount(admin, { id: 'a' })
   await addDeposit(admin, 'a', { amount_usd: 10 })
   const spend = (amountNano: number, more: Partial<Posting>) => admin.spend({ account: 'a', key: 'k', amountNano, ...more })
-  await spend(100, { provider: 'p', costNano: 60, tags: { project: '@x' } })
-  await spend(10, { provider: 'p', costNano: 15, reportedNano: 99 })
+  await spend(100, { provider: 'p', costNano: 60, savedNano: 40, tags: { project: '@x' } })
+  await spend(10, { provider: 'p', costNano: 15, reportedNano: 99, savedNano: -43 })
   await spend(7, { provider: 'p' })
   await spend(5, {})
   t.match(JSON.parse(JSON.stringify((await listUsage(admin, { by: ['provider'] })).data)), [
@@ -110,6 +112,8 @@ forEachEngine(t, 'the cost of providers and the margin cover the requests whose 
     {
       provider: 'p',
       cost_nano: 117,
+      saved_nano: -3,
+      saved_usd: -3e-9,
       costed_requests: 2,
       provider_cost_nano: 75,
       provider_cost_usd: 75e-9,
@@ -122,7 +126,7 @@ forEachEngine(t, 'the cost of providers and the margin cover the requests whose 
     { tags: { project: '@x' }, estimated: false, account: 'a', requests: 1 }
   ])
   const csv = await Array.fromAsync(usageCsv(admin, { by: ['tag:project'] }))
-  t.match(csv.join(''), /^tag:project,requests[^]*\r\n,3,[^]*,0.000000022,0.000000015,-0.000000005\r\n'@x,1,/)
+  t.match(csv.join(''), /^tag:project,requests[^]*\r\n,3,[^]*,0.000000022,-0.000000043,0.000000015,-0.000000005\r\n'@x,1,/)
 })
 
 t.test('dimensions are parsed in any order', async t => {

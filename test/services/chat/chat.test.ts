@@ -425,6 +425,7 @@ t.test('the model of auto is the router\'s, which learns what answered', async t
       model: 'a',
       fallbacks: ['b'],
       ceilingNano: null,
+      bestPrice: null,
       answered: model => {
         learned.push(model)
         return 'chosen'
