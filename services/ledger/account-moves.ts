@@ -39,7 +39,7 @@ export function createAccountMoves (store: Store, clock = store.clock) {
       if (parent !== null) await refuseUnknownParent(store, parent)
       if ((await readLine(store, id))[0].parent === parent) return
       await settleDown(id)
-      await recall.whileLacking(() => store.transaction(async queries => {
+      await recall.taking(async queries => {
         const at = clock()
         const [line, above] = await lockLines(statements, queries, parent === null ? [id] : [id, parent])
         if (line === undefined || line[0].parent === parent) return
@@ -50,7 +50,7 @@ export function createAccountMoves (store: Store, clock = store.clock) {
         await queries.run('update account set parent = $2 where id = $1', [id, parent])
         const facts = { before: { parent: line[0].parent }, after: { parent } }
         await recordChange(queries, { actor, action: 'account.move', target: `account:${id}`, ...facts, at })
-      }))
+      })
     },
 
     /**

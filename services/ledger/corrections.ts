@@ -73,8 +73,7 @@ export function createCorrections (store: Store, clock = store.clock) {
         throw GatewayError.invalidRequest(`'reason' must have 1 to ${maxReasonLength} characters.`, { param: 'reason' })
       }
       const adjustment = { id, account, amountNano, reason, at, actor }
-      return await recall.whileLacking(() =>
-        store.transaction(queries => adjust(statements, queries, adjustment)))
+      return await recall.taking(queries => adjust(statements, queries, adjustment))
     }
   }
 }

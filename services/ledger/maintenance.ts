@@ -43,14 +43,15 @@ async function heartbeat (context: MaintenanceContext): Promise<void> {
 function giveBackSpare ({ membership, queue, options, monotonic }: MaintenanceContext): void {
   const { term } = membership
   if (term === null) return
-  const unusedSinceMs = monotonic() - options.idleMs
+  const nowMs = monotonic()
+  const unusedSinceMs = nowMs - options.idleMs
   for (const allowance of term.allowances.values()) {
     if (allowance.usedAtMs > unusedSinceMs) {
       // Writing it again notices a limit that was lowered below what is spare here.
-      if ((allowance.available?.atMs ?? 0) <= unusedSinceMs + options.idleMs / 2) term.dirty.add(allowance)
+      if ((allowance.available?.atMs ?? 0) <= nowMs - options.idleMs / 2) term.dirty.add(allowance)
       continue
     }
-    if (allowance.idle) forgetIfEmpty(term, allowance)
+    if (allowance.idle) forgetIfEmpty(term, allowance, nowMs)
     else term.dirty.add(allowance)
     allowance.idle = true
   }

@@ -81,11 +81,11 @@ export function reachNano ({ allowances }: Term, account: string): number {
   return allowance === undefined ? 0 : freeNano(allowance) + Math.max(0, allowance.available?.nano ?? 0)
 }
 
-/** Drops an empty allowance, so that memory holds only accounts in use. */
-export function forgetIfEmpty ({ allowances, dirty }: Term, allowance: NodeAllowance): void {
-  const { grantedNano, inFlightNano, postedNano } = allowance
-  const empty = grantedNano === 0 && inFlightNano === 0 && postedNano === 0
-  if (empty && !dirty.has(allowance)) allowances.delete(allowance.account)
+/** Drops an empty allowance, so that memory holds only accounts in use and those that yield. */
+export function forgetIfEmpty ({ allowances, dirty }: Term, allowance: NodeAllowance, nowMs: number): void {
+  const { grantedNano, inFlightNano, postedNano, yieldUntilMs } = allowance
+  const isEmpty = grantedNano === 0 && inFlightNano === 0 && postedNano === 0
+  if (isEmpty && nowMs >= yieldUntilMs && !dirty.has(allowance)) allowances.delete(allowance.account)
 }
 
 interface BalanceRow {

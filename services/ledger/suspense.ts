@@ -44,9 +44,8 @@ export type Suspense = ReturnType<typeof createSuspense>
 export function createSuspense (store: Store, clock = store.clock) {
   const context = { statements: createStatements(store.engine) }
   const recall = createRecall(store)
-  const close = async (outcome: SuspenseOutcome, closing: Closing) =>
-    await store.transaction(async queries =>
-      await closeEntry({ ...context, queries }, outcome, { at: clock(), actor: gatewayActor, ...closing }))
+  const close = async (queries: Queries, outcome: SuspenseOutcome, closing: Closing) =>
+    await closeEntry({ ...context, queries }, outcome, { at: clock(), actor: gatewayActor, ...closing })
 
   return {
     /**
@@ -54,8 +53,9 @@ export function createSuspense (store: Store, clock = store.clock) {
      * LacksCredit when one of them has less, GatewayError 409 for a closed account.
      */
     clear: async (closing: Closing): Promise<boolean> =>
-      await recall.whileLacking(() => close('cleared', closing)),
-    writeOff: async (closing: Closing): Promise<boolean> => await close('written_off', closing)
+      await recall.taking(queries => close(queries, 'cleared', closing)),
+    writeOff: async (closing: Closing): Promise<boolean> =>
+      await store.transaction(queries => close(queries, 'written_off', closing))
   }
 }
 

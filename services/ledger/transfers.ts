@@ -37,24 +37,29 @@ export function createTransfers (store: Store, clock = store.clock) {
   const statements = createStatements(store.engine)
   const recall = createRecall(store)
 
-  async function take (
-    account: string, amountNano: Withdrawal['amountNano'], work: (queries: Queries) => Promise<boolean>
-  ): Promise<boolean> {
-    if (amountNano === 'all') await recall.spare(account)
-    else if (assertSafe(amountNano) <= 0) throw new RangeError(`The amount must be positive, not ${amountNano}`)
-    return await recall.whileLacking(() => store.transaction(work))
+  async function takenFrom (
+    queries: Queries, line: AccountLine, amountNano: Withdrawal['amountNano'], isLast: boolean
+  ): Promise<number> {
+    const { id } = line[0]
+    const freeNano = await ownFreeNano(queries, line)
+    const isAll = amountNano === 'all'
+    const takenNano = isAll ? freeNano : amountNano
+    const isShort = takenNano <= 0 || takenNano > freeNano
+    if (isShort || (isAll && !isLast && await recall.keptNano(queries, [id]) > 0)) throw new LacksCredit(id)
+    return takenNano
   }
 
   return {
     /** Pays credits out of the books, or out of the accounts above as well. */
     async withdraw (given: Withdrawal): Promise<boolean> {
       const { id, account, amountNano, reason, at = clock(), actor = gatewayActor } = given
-      return await take(account, amountNano, async queries => {
+      checkAmount(amountNano)
+      return await recall.taking(async (queries, isLast) => {
         const terms = { kind: 'withdraw', debit: account, credit: 'funding' } as const
         const [line] = await lockLines(statements, queries, [account])
         if (await isBooked(queries, id, terms, wanted(amountNano))) return false
         refuseClosed(line)
-        const takenNano = await takenFrom(queries, line, amountNano)
+        const takenNano = await takenFrom(queries, line, amountNano, isLast)
         await bookCredits(queries, { id, ...terms, amountNano: takenNano, reason, at, actor },
           movementsBetween(line, null, takenNano))
         return true
@@ -65,13 +70,14 @@ export function createTransfers (store: Store, clock = store.clock) {
     async transfer (given: Transfer): Promise<boolean> {
       const { id, from, to, amountNano, reason = null, at = clock(), actor = gatewayActor } = given
       if (from === to) throw GatewayError.invalidValue('to', 'must be another account')
-      return await take(from, amountNano, async queries => {
+      checkAmount(amountNano)
+      return await recall.taking(async (queries, isLast) => {
         const terms = { kind: 'transfer', debit: from, credit: to } as const
         const [source, destination] = await lockLines(statements, queries, [from, to])
         if (await isBooked(queries, id, terms, wanted(amountNano))) return false
         refuseClosed(source)
         refuseClosed(destination)
-        const takenNano = await takenFrom(queries, source, amountNano)
+        const takenNano = await takenFrom(queries, source, amountNano, isLast)
         await bookCredits(queries, { id, ...terms, amountNano: takenNano, reason, at, actor },
           movementsBetween(source, destination, takenNano))
         return true
@@ -84,11 +90,8 @@ function wanted (amountNano: Withdrawal['amountNano']): number | undefined {
   return amountNano === 'all' ? undefined : amountNano
 }
 
-async function takenFrom (
-  queries: Queries, line: AccountLine, amountNano: Withdrawal['amountNano']
-): Promise<number> {
-  const freeNano = await ownFreeNano(queries, line)
-  const takenNano = amountNano === 'all' ? freeNano : amountNano
-  if (takenNano <= 0 || takenNano > freeNano) throw new LacksCredit(line[0].id)
-  return takenNano
+function checkAmount (amountNano: Withdrawal['amountNano']): void {
+  if (amountNano !== 'all' && assertSafe(amountNano) <= 0) {
+    throw new RangeError(`The amount must be positive, not ${amountNano}`)
+  }
 }

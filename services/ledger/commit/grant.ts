@@ -93,7 +93,7 @@ export function acknowledge (state: AccountState, term: Term, atMs: number): voi
   allowance.available = { nano: availableNano(state), unspentNano: balanceNano(state), atMs }
   if (grantedNano > 0) Object.assign(allowance, { usedAtMs: atMs, idle: false })
   term.dirty.delete(allowance)
-  forgetIfEmpty(term, allowance)
+  forgetIfEmpty(term, allowance, atMs)
 }
 
 /** A reservation with the accounts of its chain. */

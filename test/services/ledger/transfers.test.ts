@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { createAccounts } from '../../../services/ledger/accounts.ts'
 import { createCorrections } from '../../../services/ledger/corrections.ts'
 import { createTransfers } from '../../../services/ledger/transfers.ts'
 import type { Ledger } from '../../../services/ledger/ledger.ts'
 import { entryId } from '../../../services/ledger/entry-id.ts'
+import type { Store } from '../../../services/store/store.ts'
 import { forEachEngine } from '../../engines.ts'
 import type { Database } from '../../engines.ts'
 import { assertBooks, createBooks, rowOf, spend, startLedger } from './helper.ts'
@@ -160,6 +161,77 @@ forEachEngine(t, 'nearly all, and then all that is free can be taken while reque
   t.match(await rowOf(store, 'busy'), { held: 0 })
   await assertBooks(t, store)
 })
+
+/**
+ * A store on which a node keeps money spare, gives it back when asked, and another one takes some just before
+ * the first transaction that would find nothing spare.
+ */
+async function createLateNode (t: Test, store: Store) {
+  const ledgers: Ledger[] = []
+  const use = async (ledger: Ledger | undefined) => {
+    if (ledger !== undefined) await spend(ledger, 2, 1, { chain: ['acme'] })
+  }
+  const startNode = async () => {
+    ledgers.push(startLedger(t, store, { options: { chunkNano: 400 } }).ledger)
+    await use(ledgers.at(-1))
+  }
+  const spareNano = async () => (await store.get<{ nano: number }>(
+    "select cast(coalesce(sum(spare), 0) as bigint) as nano from hold where kind = 'node' and state = 0"))?.nano ?? 0
+  await startNode()
+  return {
+    ledgers,
+    raced: {
+      ...store,
+      /** The only statement outside a transaction asks the nodes, which notice at their next commit. */
+      async run (sql, params) {
+        const changed = await store.run(sql, params)
+        for (const ledger of ledgers) await use(ledger)
+        return changed
+      },
+      async transaction (work) {
+        if (ledgers.length === 1 && await spareNano() === 0) {
+          await startNode()
+          t.ok(await spareNano() > 100, 'the other node keeps money spare')
+        }
+        return await store.transaction(work)
+      }
+    } satisfies Store
+  }
+}
+
+const takings = [
+  {
+    title: 'all that is free is taken',
+    take: async (store: Store) =>
+      await createTransfers(store).withdraw({ id: 'w', account: 'acme', amountNano: 'all', reason: 'r' })
+  },
+  {
+    title: 'an amount is taken',
+    leftNano: 50,
+    take: async (store: Store) =>
+      await createTransfers(store).withdraw({ id: 'w', account: 'acme', amountNano: 950, reason: 'r' })
+  },
+  {
+    title: 'an adjustment takes an amount',
+    leftNano: 50,
+    take: async (store: Store) =>
+      await createCorrections(store).adjust({ id: 'a', account: 'acme', amountNano: -950, reason: 'r' })
+  }
+]
+
+for (const { title, leftNano, take } of takings) {
+  forEachEngine(t, `${title} although a node takes money spare at the last moment`, async (t, database) => {
+    const store = await database.open()
+    await createBooks(store, { acme: 1_000 })
+    const { ledgers, raced } = await createLateNode(t, store)
+    t.equal(await take(raced), true)
+    t.equal(ledgers.length, 2)
+    for (const ledger of ledgers) await ledger.close()
+    const { credits = 0, spent = 0 } = await rowOf(store) ?? {}
+    t.equal(credits, leftNano ?? spent)
+    await assertBooks(t, store)
+  })
+}
 
 forEachEngine(t, 'a refund after a move goes to the parents of now', async (t, database) => {
   const { store, accounts, transfers, corrections, balances } = await setUp(database)
