@@ -51,10 +51,10 @@ export function createDeployments ({
 
   return {
     of: (name: DeploymentName): Deployment => known.get(keyOf(name)) ?? create(name),
-    /** The breaker is not open, and nothing asks to prefer other deployments. */
-    isAvailable (name: DeploymentName): boolean {
+    /** The breaker is not open for an API key, and nothing asks to prefer other deployments. */
+    isAvailable (name: DeploymentName, key?: string): boolean {
       const found = known.peek(keyOf(name))
-      return found === undefined || found.breaker.state(monotonic()) === 'ready'
+      return found === undefined || found.breaker.state(monotonic(), key) === 'ready'
     },
     /** Synchronous and without side effects. */
     expected (provider: string, model: string, prior: PerformancePrior = defaultPrior): ExpectedPerformance {
@@ -88,9 +88,10 @@ const jitter = 0.2
 const maxDoublings = 16
 
 /**
- * Stops calls to a deployment that keeps failing for several keys. `ready` lets all calls through; `paused`
- * does too, but others are preferred; `open` lets a few through that have no other way. After a while a
- * single call decides whether it closes. Times are monotonic milliseconds.
+ * Stops calls to a deployment that keeps failing. `ready` lets all calls through; `paused` does too, but
+ * others are preferred; `open` lets a few through that have no other way. After a while a single call decides
+ * whether it closes. If only one key has failed, it is open for that key alone, until another one has an
+ * answer or fails as often. Times are monotonic milliseconds.
  */
 export type CircuitBreaker = ReturnType<typeof createCircuitBreaker>
 
@@ -103,12 +104,15 @@ export function createCircuitBreaker (
   const failures = createFailureCount()
   const slownesses = createFailureCount()
   let generation = 0
+  /** The key for which it is open; null: for all. */
+  let suspect: string | null = null
   let pause = { fromMs: -Infinity, untilMs: -Infinity }
   const lastWays = new Map<string, number>()
   let lastWayCount = 0
 
-  function open (nowMs: number): void {
+  function open (nowMs: number, onlyFor: string | null): void {
     failing.open(nowMs, config().breaker.openMs, failures.worstKey())
+    suspect = onlyFor
     generation++
     failures.clear()
   }
@@ -117,6 +121,8 @@ export function createCircuitBreaker (
     failing.close()
     permit.generation = ++generation
   }
+
+  const isOpenFor = (key: string): boolean => failing.isOpen && (suspect === null || suspect === key)
 
   function acquireLastWay (key: string): boolean {
     const ofKey = lastWays.get(key) ?? 0
@@ -139,8 +145,9 @@ export function createCircuitBreaker (
   }
 
   return {
-    state (nowMs: number): 'ready' | 'paused' | 'open' {
-      if (failing.holds(nowMs)) return 'open'
+    /** `key`: the one that asks; absent: any. */
+    state (nowMs: number, key?: string): 'ready' | 'paused' | 'open' {
+      if (failing.holds(nowMs) && (key === undefined || isOpenFor(key))) return 'open'
       return nowMs < pause.untilMs || slow.holds(nowMs) ? 'paused' : 'ready'
     },
 
@@ -152,7 +159,7 @@ export function createCircuitBreaker (
      */
     acquire (nowMs: number, key: string, isLastWay = false): Permit | null {
       const permit: Permit = { key, startedMs: nowMs, generation, probes: null, isLastWay: false }
-      if (failing.isOpen) {
+      if (isOpenFor(key)) {
         if (failing.probe(nowMs, key)) permit.probes = failing
         else if (isLastWay && acquireLastWay(key)) permit.isLastWay = true
         else return null
@@ -169,7 +176,7 @@ export function createCircuitBreaker (
       if (!isSlow && permit.startedMs >= pause.fromMs) pause = { ...pause, untilMs: -Infinity }
       const { breaker } = config()
       if (isSlow) {
-        const isTooOften = slownesses.failed(permit.key, nowMs, breaker)
+        const isTooOften = slownesses.failed(permit.key, nowMs, breaker) !== 'no'
         if (probes === slow || (isTooOften && !slow.isOpen)) {
           slow.open(nowMs, breaker.openMs)
           slownesses.clear()
@@ -203,9 +210,14 @@ export function createCircuitBreaker (
       const probes = end(permit)
       if (probes === slow) slow.release()
       const key = isAnyKeys ? null : permit.key
-      if (probes === failing && failing.isOpen) return failing.open(nowMs, config().breaker.openMs, key)
+      if (probes === failing && failing.isOpen) {
+        if (isAnyKeys) suspect = null
+        return failing.open(nowMs, config().breaker.openMs, key)
+      }
       if (wasLastWay || isRepeated || permit.generation !== generation) return
-      if (failures.failed(key, nowMs, config().breaker)) open(nowMs)
+      const tooMany = failures.failed(key, nowMs, config().breaker)
+      // Two keys that have failed on their own are several.
+      if (tooMany !== 'no') open(nowMs, tooMany === 'for all' || failing.isOpen ? null : key)
     },
 
     /** Ends a call that says nothing about the deployment, e.g. because the client disconnected. */
@@ -219,7 +231,7 @@ export function createCircuitBreaker (
     },
 
     trip (nowMs: number): void {
-      if (!failing.holds(nowMs)) open(nowMs)
+      if (!failing.holds(nowMs) || suspect !== null) open(nowMs, null)
     },
 
     halfOpen: failing.halfOpen

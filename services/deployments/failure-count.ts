@@ -5,6 +5,8 @@ interface Counts { calls: number, failures: number }
 /** Keys that are counted apart from the others in half a window. */
 const maxKeys = 256
 
+export type TooMany = 'no' | 'for its key' | 'for all'
+
 export type FailureCount = ReturnType<typeof createFailureCount>
 
 /**
@@ -19,13 +21,13 @@ export function createFailureCount () {
 
   const worstInRow = (): number => Math.max(0, ...inRowOf.values())
 
-  function isOverRate ({ minRequests, errorRate }: BreakerConfig): boolean {
+  function isOverRate ({ minRequests, errorRate }: BreakerConfig): TooMany {
     const { calls, failures } = window.total()
-    if (calls < minRequests || failures < errorRate * calls) return false
-    if (window.isOneKey()) return true
+    if (calls < minRequests || failures < errorRate * calls) return 'no'
     const worst = window.worst()
     const others = { calls: calls - worst.calls, failures: failures - worst.failures }
-    return others.calls >= minRequests / 2 && others.failures >= errorRate * others.calls
+    if (others.calls >= minRequests / 2 && others.failures >= errorRate * others.calls) return 'for all'
+    return window.isOneKey() ? 'for its key' : 'no'
   }
 
   return {
@@ -36,13 +38,17 @@ export function createFailureCount () {
       inRowOf.clear()
     },
 
-    /** Whether there are too many now. `key` is null for a failure that no prompt can cause. */
-    failed (key: string | null, nowMs: number, breaker: BreakerConfig): boolean {
+    /**
+     * Whether there are too many now, for all keys or only for the one that is in use. `key` is null for a
+     * failure that no prompt can cause.
+     */
+    failed (key: string | null, nowMs: number, breaker: BreakerConfig): TooMany {
       window.count(key, true, nowMs, breaker.windowMs)
       inRow++
       if (key !== null && inRowOf.size < maxKeys) inRowOf.set(key, (inRowOf.get(key) ?? 0) + 1)
       const { failures } = breaker
-      if (inRow >= failures && (window.isOneKey() || inRow - worstInRow() >= failures / 2)) return true
+      if (inRow >= failures && inRow - worstInRow() >= failures / 2) return 'for all'
+      if (inRow >= failures && window.isOneKey()) return 'for its key'
       return isOverRate(breaker)
     },
 

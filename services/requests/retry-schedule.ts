@@ -48,6 +48,8 @@ interface ScheduleOptions<C> {
   order: (candidates: readonly C[]) => readonly C[]
   /** In [0, 1). */
   random: () => number
+  /** Id of the API key. */
+  key: string
 }
 
 const maxBackoffMs = 8000
@@ -62,7 +64,7 @@ const shortDelaysMs = 500
  * backoff that doubles, with jitter, or after the provider's retry-after; last those whose breaker is open.
  */
 export function createRetrySchedule<C extends Candidate> (
-  { plan, limits, order, random }: ScheduleOptions<C>
+  { plan, limits, order, random, key }: ScheduleOptions<C>
 ): RetrySchedule<C> {
   const entries: Entry<C>[] = []
   const failedProviders = new Set<string>()
@@ -88,7 +90,7 @@ export function createRetrySchedule<C extends Candidate> (
 
   const find = (candidate: C) => entries.find(entry => entry.candidate === candidate)
   const stateOf = ({ candidate, isBlocked }: Entry<C>, nowMs: number) =>
-    isBlocked ? 'open' : candidate.health.breaker.state(nowMs)
+    isBlocked ? 'open' : candidate.health.breaker.state(nowMs, key)
 
   function fresh (nowMs: number): Entry<C> | undefined {
     const isFresh = (entry: Entry<C>) => entry.tries === 0 && !entry.isOut && stateOf(entry, nowMs) === 'ready'
@@ -123,7 +125,7 @@ export function createRetrySchedule<C extends Candidate> (
     spare (beside, nowMs) {
       return entries.find(({ candidate, tries, isOut }) => {
         return candidate !== beside && tries === 0 && !isOut && candidate.price === beside.price &&
-          candidate.health.breaker.state(nowMs) === 'ready'
+          candidate.health.breaker.state(nowMs, key) === 'ready'
       })?.candidate ?? null
     },
 

@@ -59,9 +59,9 @@ function callLimit ({ clientRetries, limits }: Pick<Search<Candidate, unknown>, 
 export async function tryCandidates<C extends Candidate, Answer> (
   search: Search<C, Answer>
 ): Promise<Attempt<C, Answer>> {
-  const { plan, limits, random, dueMs, signal } = search
+  const { plan, limits, random, dueMs, signal, key } = search
   const order = (candidates: readonly C[]) => orderOf(candidates, search)
-  const schedule = createRetrySchedule({ plan, limits, order, random })
+  const schedule = createRetrySchedule({ plan, limits, order, random, key })
   const state: State = { failures: [], failed: new Set(), isCovered: false, callsLeft: callLimit(search) }
   while (state.callsLeft > 0) {
     const nowMs = performance.now()

@@ -89,7 +89,8 @@ export function createRouter (
     const conversation = `${id} ${costQuality ?? ''} ${conversationId(routing.key, routing.request, routing.conversation)}`
     const sticky = request.hasAnswers ? stickyModels.get(conversation) : undefined
     const unmetBy = catalogue.unmetParameters(routing.request)
-    const context = { request, text, deployments, weights, unmetBy }
+    const isAvailable: DeploymentStates['isAvailable'] = one => deployments.isAvailable(one, routing.key)
+    const context = { request, text, deployments: { ...deployments, isAvailable }, weights, unmetBy }
     const asked = withList(routing)
     const select = (given: typeof context) => filterCandidates(asked, policy, pool, given, sticky?.model)
     const healthy = select(context)

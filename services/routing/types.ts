@@ -5,7 +5,8 @@ import type { RankedModel } from './rank.ts'
 
 /** Health and speed of the deployments; reading them changes nothing. */
 export interface DeploymentStates {
-  isAvailable (deployment: Pick<DeploymentConfig, 'provider' | 'model'>): boolean
+  /** For an API key: the failures of one close a deployment for that key alone. */
+  isAvailable (deployment: Pick<DeploymentConfig, 'provider' | 'model'>, key?: string): boolean
   expected (provider: string, model: string, seed?: SpeedSeed): SpeedSeed
 }
 

@@ -9,10 +9,12 @@ import { refusal, reply, retryAfter, scripts, startUpstream, type Script, type U
 
 /** What came of the requests of one run. */
 export interface Outcome {
-  /** Requests of the keys whose prompts are harmless, by status. */
-  good: Map<number, number>
+  /** Requests of the keys whose prompts are harmless, by status; `broken`: a stream that has no end. */
+  good: Map<Result, number>
   /** The same, of the key whose prompts make every server fail. */
-  poison: Map<number, number>
+  poison: Map<Result, number>
+  /** What the clients with harmless prompts got instead of an answer. */
+  failures: Failure[]
   /**
    * Calls with harmless prompts: of `flaky` from when the other one became slow, of `slow` from then on
    * while the breaker of `flaky` was not open.
@@ -20,6 +22,20 @@ export interface Outcome {
   calls: Record<'flaky' | 'slow' | 'lone', number>
   /** The states of the circuit breakers at the end. */
   states: Record<string, string>
+}
+
+type Result = number | 'broken'
+
+interface Failure {
+  request: string
+  model: string
+  result: Result
+  code: unknown
+  message: unknown
+  /** The states of the circuit breakers when the answer came. */
+  states: Record<string, string>
+  /** What the gateway has logged of it. */
+  log?: Record<string, unknown>
 }
 
 interface LoadOptions {
@@ -49,10 +65,13 @@ export async function sendUnfairLoad (
   const newKey = async (label: string) => (await gateway.app.keys.create({ account: 'default', label })).key
   const poisoner = await newKey('poison')
   const keys = await Promise.all(Array.from({ length: clients }, (_, index) => newKey(`client ${index}`)))
-  const outcome = { good: new Map<number, number>(), poison: new Map<number, number>() }
+  const outcome = { good: new Map<Result, number>(), poison: new Map<Result, number>() }
+  const failures: Failure[] = []
+  const statesNow = (): Record<string, string> => Object.fromEntries(gateway.app.deployments.list()
+    .map(({ name, breaker }) => [name.provider, breaker.state(performance.now())]))
 
   /** Resolves with the time that the request took, in ms. */
-  async function send (key: string, text: string, statuses: Map<number, number>): Promise<number> {
+  async function send (key: string, text: string, results: Map<Result, number>): Promise<number> {
     const startedMs = performance.now()
     const body = {
       model: random.next() < 0.5 ? 'chat' : 'lone',
@@ -60,13 +79,19 @@ export async function sendUnfairLoad (
       stream: random.next() < 0.5
     }
     const counts = random.next() < 0.5 ? { 'x-stainless-retry-count': '0' } : {}
-    const { statusCode, body: answer } = await request(`${gateway.url}/chat/completions`, {
+    const { statusCode, headers, body: answer } = await request(`${gateway.url}/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...counts },
       body: JSON.stringify(body)
     })
-    await answer.text()
-    statuses.set(statusCode, (statuses.get(statusCode) ?? 0) + 1)
+    const received = await answer.text()
+    const result = statusCode === 200 && body.stream && !received.endsWith('data: [DONE]\n\n') ? 'broken' : statusCode
+    results.set(result, (results.get(result) ?? 0) + 1)
+    if (result !== 200 && results === outcome.good) {
+      const { code, message } = errorIn(received)
+      const id = String(headers['x-request-id'])
+      failures.push({ request: id, model: body.model, result, code, message, states: statesNow() })
+    }
     return performance.now() - startedMs
   }
 
@@ -99,17 +124,24 @@ export async function sendUnfairLoad (
   await sendAll(requests - fastRequests)
   over.abort()
   await Promise.all(poisoning)
-  const nowMs = performance.now()
+  for (const failure of failures) failure.log = await gateway.line(({ reqId }) => reqId === failure.request)
   return {
     ...outcome,
+    failures,
     calls: {
       flaky: harmless(upstreams.flaky) - flakyBefore,
       slow: slowCalls,
       lone: harmless(upstreams.lone)
     },
-    states: Object.fromEntries(gateway.app.deployments.list()
-      .map(({ name, breaker }) => [name.provider, breaker.state(nowMs)]))
+    states: statesNow()
   }
+}
+
+/** The error in an answer, or in the last event of a stream. */
+function errorIn (received: string): { code?: unknown, message?: unknown } {
+  const [last = ''] = received.trim().split('\n').slice(-1)
+  const { error = {} } = JSON.parse(last.replace(/^data: /, ''))
+  return error
 }
 
 function isHarmless ({ bytes }: Pick<Upstream['requests'][number], 'bytes'>): boolean {

@@ -26,6 +26,7 @@ const good = outcome.good.get(200) ?? 0
 process.stdout.write(`${good} of ${count} succeeded; ${JSON.stringify({
   good: [...outcome.good], poison: [...outcome.poison], calls: outcome.calls, states: outcome.states
 })}\n`)
+for (const failure of outcome.failures) process.stdout.write(`${JSON.stringify(failure)}\n`)
 report.check(good >= least * count, `${good} of ${count} succeed`)
 report.check(!outcome.good.has(503), 'no client gets a 503 for the prompts of another one')
 report.check(!outcome.poison.has(200), 'the poisonous prompts fail')

@@ -58,7 +58,7 @@ function breakerWith (more: Partial<BreakerConfig> = {}, random = () => 0.5) {
     if (permit === null) throw new Error('it let no call through')
     return permit
   }
-  const openIt = () => { for (let count = 0; count < 3; count++) call('badly', 0) }
+  const openIt = () => { for (const key of ['some', 'other', 'some', 'other']) call('badly', 0, key) }
   return { breaker, call, acquire, openIt }
 }
 
@@ -185,6 +185,35 @@ t.test('one key opens it only while no other is in use', async t => {
   lone.call('well', 0, 'other')
   for (let count = 0; count < 3; count++) lone.call('badly', 2000, 'only')
   t.equal(lone.breaker.state(2000), 'open', 'the other one was not seen for a whole window')
+})
+
+t.test('the only key in use opens it for itself, until another one has an answer or fails as often', async t => {
+  const { breaker, call, acquire } = breakerWith()
+  const openAlone = (nowMs: number) => { for (let count = 0; count < 3; count++) call('badly', nowMs, 'poisoner') }
+  openAlone(0)
+  t.same([breaker.state(1), breaker.state(1, 'poisoner'), breaker.state(1, 'other')], ['open', 'open', 'ready'])
+  t.notOk(call('badly', 1, 'poisoner'))
+  const many = Array.from({ length: 20 }, () => acquire(1, 'other'))
+  many.forEach(permit => breaker.release(permit))
+  t.ok(call('badly', 1, 'other'))
+  t.equal(breaker.state(1, 'third'), 'ready', 'a failure of another key changes nothing')
+  t.ok(call('well', 1, 'other'))
+  t.equal(breaker.state(1), 'ready', 'its answer closes it')
+
+  openAlone(2000)
+  for (let count = 0; count < 3; count++) t.ok(call('badly', 2001, 'other'))
+  t.equal(breaker.state(2001, 'third'), 'open', 'two keys that fail are several')
+  t.ok(call('well', 2500, 'third'))
+
+  openAlone(5000)
+  breaker.trip(5001)
+  t.equal(breaker.state(5001, 'other'), 'open', 'nor is it the prompts when a probe fails')
+  t.ok(call('well', 6000, 'third'))
+
+  openAlone(9000)
+  const trial = acquire(9200, 'poisoner')
+  breaker.failed(trial, 9200, { isAnyKeys: true })
+  t.equal(breaker.state(9200, 'other'), 'open', 'nor when the connection fails')
 })
 
 t.test('the error rate leaves the key out that fails most', async t => {

@@ -10,7 +10,7 @@ function scheduleOf (
 ) {
   const [first = candidate()] = asked
   const plan = { model: first.model, asked, fallbacks: () => fallbacks }
-  return createRetrySchedule({ plan, limits: { ...limits, ...more }, order: list => list, random: () => 1 })
+  return createRetrySchedule({ plan, limits: { ...limits, ...more }, order: list => list, random: () => 1, key: 'key' })
 }
 
 /** Lets each turn end in the failure that `fails` names; returns who had a turn, and after which wait. */
