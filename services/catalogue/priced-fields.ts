@@ -166,8 +166,8 @@ export interface FieldPricing {
    * models that charge more for it and does not say how many tokens; `priced` where it says so.
    */
   readonly cacheLifetime: 'refused' | 'priced' | 'ignored'
-  /** Whether a model searches the web for every answer, by its name at the provider. */
-  alwaysSearches (model: string): boolean
+  /** Matches the provider's names of models that search the web for every answer; null: there are none. */
+  readonly searchingModels: RegExp | null
 }
 
 /**
@@ -175,7 +175,7 @@ export interface FieldPricing {
  * are counted apart. Source: @anthropic-ai/sdk 1.12.0, CacheControlEphemeral and CacheCreation.
  */
 export const anthropicPricing: FieldPricing = {
-  fields: new Map(), cacheLifetime: 'priced', alwaysSearches: () => false
+  fields: new Map(), cacheLifetime: 'priced', searchingModels: null
 }
 
 /** The pricing of the fields of one provider. */
@@ -191,6 +191,6 @@ export function fieldPricing (
     // Of two rows with the same name the first counts.
     fields: new Map(fields.toReversed().map(field => [foldName(field.name), field])),
     cacheLifetime: (isOpen || dialect === 'openrouter') && !isAllowed('cache_control') ? 'refused' : 'ignored',
-    alwaysSearches: model => pattern !== null && pattern.test(model)
+    searchingModels: pattern
   }
 }

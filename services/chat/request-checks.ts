@@ -3,7 +3,7 @@ import type { CompletionRequest } from '../../schemas/openai/completions.ts'
 import { serviceTierName, serviceTierPriceOf } from '../billing/token-price.ts'
 import type { FieldPricing, PricedField } from '../catalogue/priced-fields.ts'
 import type { Price } from '../catalogue/types.ts'
-import { isPolicy, type Candidate, type Plan } from '../requests/candidates.ts'
+import { alwaysSearches, isPolicy, type Candidate, type Plan } from '../requests/candidates.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { isObject } from '../shared/json.ts'
 import { extraFields, lengthRole, misspelledField, outputLimitOf, type ExtraField } from '../shared/request-fields.ts'
@@ -150,10 +150,10 @@ function * pricedFallbacks<C extends Candidate> (
 
 /** The service tier, the searches and the long caching that a candidate is asked for, all priced. */
 export function extrasOf (
-  request: AnyRequest, { provider: { pricing }, deployment }: Pick<Candidate, 'provider' | 'deployment'>
+  request: AnyRequest, candidate: Pick<Candidate, 'provider' | 'deployment'>
 ): Extras {
-  const searches = pricing?.alwaysSearches(deployment.model) ?? false
-  const extras: Extras = { tier: null, searches, longCache: false }
+  const { pricing } = candidate.provider
+  const extras: Extras = { tier: null, searches: alwaysSearches(candidate), longCache: false }
   if (pricing === undefined) return extras
   if (pricing.cacheLifetime === 'priced') extras.longCache = hasCacheLifetime(request)
   for (const { field, value } of fieldsAsked(request, pricing)) {
@@ -177,14 +177,14 @@ function isSearch (field: PricedField, value: unknown): boolean {
 
 /** Why a candidate cannot serve a request at its price; null if it can. */
 export function refusalOf (request: AnyRequest, candidate: Priced): GatewayError | null {
-  const { model: { id }, provider: { pricing }, price, deployment } = candidate
+  const { model: { id }, provider: { pricing }, price } = candidate
   // What has no price at all is refused when its price is asked for.
   if (price === null) return null
   if (wantsAudio(request) && price.audioOutputPico == null && price.outputPico !== 0) {
     return unpriced('modalities', `The model \`${id}\` has no price for audio`, 'audio_output: …')
   }
   if (pricing === undefined) return null
-  if (pricing.alwaysSearches(deployment.model) && price.searchNano == null) {
+  if (alwaysSearches(candidate) && price.searchNano == null) {
     return unpriced('model', `The model \`${id}\` searches the web, which has no price`, 'search: …')
   }
   for (const asked of fieldsAsked(request, pricing)) {

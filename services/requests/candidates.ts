@@ -96,9 +96,16 @@ function * fallbacksOf<K extends Kind> (
 }
 
 /** What the searches of a model that always searches may cost. */
-function searchFeeNano ({ provider: { pricing }, deployment, price }: Candidate): number {
-  if (pricing?.alwaysSearches(deployment.model) !== true) return 0
-  return (price?.searchNano ?? 0) * (price?.maxSearches ?? 1)
+function searchFeeNano (candidate: Candidate): number {
+  const { price } = candidate
+  return alwaysSearches(candidate) ? (price?.searchNano ?? 0) * (price?.maxSearches ?? 1) : 0
+}
+
+/** Whether a candidate's model searches the web for every answer. */
+export function alwaysSearches (
+  { provider: { pricing }, deployment }: Pick<Candidate, 'provider' | 'deployment'>
+): boolean {
+  return pricing?.searchingModels?.test(deployment.model) === true
 }
 
 function candidatesOf<K extends Kind> (

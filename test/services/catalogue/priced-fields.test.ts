@@ -36,11 +36,11 @@ t.test('models that always search', async t => {
   for (const [dialect, model] of [
     ['openai', 'gpt-4o-search-preview-2025-03-11'], ['azure', 'gpt-5-search-api'], ['openrouter', 'openai/gpt-4o:online'],
     ['openrouter', 'perplexity/sonar-pro'], ['perplexity', 'sonar'], ['groq', 'groq/compound-mini'], ['compatible', 'sonar']
-  ] as const) t.equal(fieldPricing({ dialect }).alwaysSearches(model), true, `${dialect} ${model}`)
+  ] as const) t.equal(fieldPricing({ dialect }).searchingModels?.test(model), true, `${dialect} ${model}`)
   for (const [dialect, model] of [
     ['openai', 'gpt-4o'], ['openrouter', 'relace/relace-search'], ['vllm', 'sonar'], ['groq', 'llama-3.3-70b-versatile'],
     ['compatible', 'sonarqube']
-  ] as const) t.equal(fieldPricing({ dialect }).alwaysSearches(model), false, `${dialect} ${model}`)
+  ] as const) t.not(fieldPricing({ dialect }).searchingModels?.test(model), true, `${dialect} ${model}`)
   const limits = ['openrouter', 'compatible', 'openai'].map(dialect => fieldPricing({ dialect }).cacheLifetime)
   t.same(limits, ['refused', 'refused', 'ignored'])
 })
