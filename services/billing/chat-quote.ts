@@ -8,10 +8,9 @@ import type { StreamReport, Usage } from '../providers/report.ts'
 import { outputLimitOf, promptsOf } from '../shared/request-fields.ts'
 import type { Charge, Quote } from './charge.ts'
 import { estimateWithin } from './estimate-usage.ts'
-import {
-  costsNothing, maxCost, serviceTierPriceOf, tokenCostNano, tokenPriceOf, type MaxCost, type TokenPrice
-} from './token-price.ts'
+import { maxCost, type MaxCost } from './max-cost.ts'
 import { reportedSum } from './provider-cost.ts'
+import { costsNothing, serviceTierPriceOf, tokenCostNano, tokenPriceOf, type TokenPrice } from './token-price.ts'
 
 export interface ChatSale {
   request: ChatCompletionRequest | CompletionRequest

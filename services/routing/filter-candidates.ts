@@ -1,6 +1,6 @@
 import type { ModelConfig } from '../catalogue/types.ts'
 import { violatedConstraint } from './constraints.ts'
-import { outputWithin } from '../billing/token-price.ts'
+import { outputWithin } from '../billing/max-cost.ts'
 import type { Exclusion, RoutingConstraint, RoutingPermissions, UnmetByModel } from './constraints.ts'
 import { estimateModel, type BoundedEstimate, type EstimateContext } from './estimate.ts'
 import { ranksOf, type ModelPool, type PoolModel } from './model-pool.ts'

@@ -3,7 +3,8 @@ import t from 'tap'
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
 import type { ModelConfig } from '../../../services/catalogue/types.ts'
 import { countTokens } from '../../../services/billing/count-tokens.ts'
-import { maxCost, tokenCostNano } from '../../../services/billing/token-price.ts'
+import { maxCost } from '../../../services/billing/max-cost.ts'
+import { tokenCostNano } from '../../../services/billing/token-price.ts'
 
 const price = { inputPico: 150_000, outputPico: 600_000, cacheReadPico: 75_000, cacheWritePico: 150_000 }
 const model = { contextWindow: 128_000, maxOutput: 16_384 }
