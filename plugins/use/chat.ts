@@ -3,6 +3,7 @@ import { createAutoModel } from '../../services/chat/auto-model.ts'
 import { createCachedAnswers } from '../../services/chat/cache/answers.ts'
 import { createCachedChat } from '../../services/chat/cache/cached-chat.ts'
 import { createChat, type Chat } from '../../services/chat/chat.ts'
+import { createShadowedChat } from '../../services/chat/shadow/shadow-chat.ts'
 import { createDrains } from '../../services/requests/attempt.ts'
 import { usdFromNano } from '../../services/shared/money.ts'
 
@@ -34,10 +35,22 @@ export default fp<{ cacheBytes: number }>(async (app, { cacheBytes }) => {
     config: app.models.config,
     autoModel: createAutoModel(app.router, app.routingFeedback, app.ledger)
   })
+  const shadowed = createShadowedChat({
+    chat,
+    router: app.router,
+    feedback: app.routingFeedback,
+    settings: () => app.models.config().routing.shadow,
+    async payerOf (key) {
+      const { id, chainAt, mayUse } = await app.keys.authenticate(key)
+      return { payer: { key: id, chain: chainAt(app.store.clock()) }, mayUse }
+    },
+    onError: (id, err) => app.log.warn({ reqId: id, err }, 'a shadow comparison failed')
+  })
   const { resolve } = app.requests.catalogue
   app.decorate('chat', cacheBytes === 0
-    ? chat
-    : createCachedChat({ chat, answers: createCachedAnswers(cacheBytes), resolve }))
+    ? shadowed
+    : createCachedChat({ chat: shadowed, answers: createCachedAnswers(cacheBytes), resolve }))
+  app.addHook('preClose', async () => { await shadowed.stop() })
   // Before the connections and the ledger are closed.
   app.addHook('onClose', async () => { await chat.idle() })
-}, { name: 'chat', dependencies: ['requests', 'models', 'ledger', 'routing', 'metrics', 'graceful-close'] })
+}, { name: 'chat', dependencies: ['requests', 'models', 'auth', 'store', 'ledger', 'routing', 'metrics', 'graceful-close'] })

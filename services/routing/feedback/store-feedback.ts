@@ -14,6 +14,8 @@ export interface FeedbackStore {
    * of another key, StoreUnavailable.
    */
   storeScore (requestId: string, key: string, score: number): Promise<void>
+  /** Stores the score of a judge, unless a client has scored the answer. Throws StoreUnavailable. */
+  storeJudged (requestId: string, routed: RoutedRequest, score: number): Promise<void>
 }
 
 const maxRouted = 20_000
@@ -27,13 +29,18 @@ export function createFeedbackStore (store: Store, clock = store.clock): Feedbac
       if (routed !== undefined && routed.key !== key) throw unknownRequest(requestId)
       const { model = null, domain = null, expected = null } = routed ?? {}
       await store.run(upsert, [requestId, key, score, model, domain, expected, clock()])
+    },
+    async storeJudged (requestId, { key, model, domain, expected }, score) {
+      await store.run(insert, [requestId, key, score, model, domain, expected, clock()])
     }
   }
 }
 
-const upsert = `
+const values = `
   insert into routing_feedback (request_id, api_key, score, model, domain, expected, created_at)
-  values ($1, $2, $3, $4, $5, $6, $7)
+  values ($1, $2, $3, $4, $5, $6, $7)`
+const insert = `${values} on conflict (request_id, api_key) do nothing`
+const upsert = `${values}
   on conflict (request_id, api_key) do update set score = excluded.score, created_at = excluded.created_at`
 
 function unknownRequest (requestId: string): GatewayError {

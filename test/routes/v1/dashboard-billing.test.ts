@@ -116,7 +116,7 @@ t.test('the usage of today is in cents, of the account or of a key with a budget
     object: 'list',
     total_usage: 0,
     total_saved: 0,
-    daily_costs: [{ timestamp: 1_767_225_600, saved: 0, line_items: [] }, { timestamp: 1_767_312_000, saved: 0, line_items: [] }]
+    daily_costs: [1_767_225_600, 1_767_312_000].map(timestamp => ({ timestamp, saved: 0, line_items: [] }))
   })
 })
 
