@@ -44,6 +44,8 @@ export function createAutoModel (
         /** The most that the request may cost; null: no limit. */
         ceilingNano: decision.ceilingNano,
         bestPrice: bestPriceOf(decision),
+        /** The expected length of an answer. */
+        outputTokens: Number(decision.signals.outputTokens ?? 0),
         /** Makes the model that answered sticky; returns the value of `x-tollgate-route`. */
         answered (model: string): string {
           router.stick(decision, model)

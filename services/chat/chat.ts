@@ -13,6 +13,7 @@ import { endTrace, recordingCalls, setCandidate, type Trace } from '../requests/
 import { tryCandidates, startDeadline } from '../requests/try-candidates.ts'
 import { conversationHint, conversationId } from '../shared/conversation.ts'
 import { GatewayError, UpstreamError } from '../shared/errors.ts'
+import { outputLimitOf } from '../shared/request-fields.ts'
 import { peekFirst } from '../upstream/peek-first.ts'
 import type { AutoModel } from './auto-model.ts'
 import { extrasOf, isSame, onlyPriced, type Extras } from './request-checks.ts'
@@ -129,6 +130,7 @@ export function createChat (options: ChatOptions): Chat {
             throw error
           }
         }),
+        ...(auto === null ? {} : { patience: patienceFor(request, auto.outputTokens) }),
         tokensOf: answer => answer.kind === 'json' ? answer.report.usage?.completion ?? 0 : null,
         onFailure: (candidate, error) => onFailure(requestId, candidate, error),
         random,
@@ -181,6 +183,19 @@ export function createChat (options: ChatOptions): Chat {
     idle: async () => {
       if (running > 0) await new Promise<void>(resolve => { onIdle = resolve })
     }
+  }
+}
+
+/** How much longer than usual a provider may be silent before a policy goes elsewhere. */
+const patience = { factor: 2, moreMs: 100, answerFactor: 3 }
+
+/** How long to wait for a candidate of a policy, by what is usual for it; null while that is not known. */
+function patienceFor (request: AnyRequest, expectedTokens: number) {
+  const most = Math.min(expectedTokens * patience.answerFactor, outputLimitOf(request) ?? Infinity)
+  const tokens = request.stream === true ? null : most * (request.n ?? 1)
+  return ({ health }: Candidate): number | null => {
+    const usualMs = health.statistics.usualWaitMs(tokens)
+    return usualMs === null ? null : usualMs * patience.factor + patience.moreMs
   }
 }
 

@@ -110,6 +110,15 @@ export function createStatistics (clock: () => number, limits: () => SlowLimits 
       recordCall().failures++
     },
 
+    /**
+     * The wait for the first event of a stream, or for a whole answer of so many tokens, that nine of ten
+     * answers did not exceed, in ms; null while too few are known.
+     */
+    usualWaitMs (tokens: number | null): number | null {
+      const ms = tokens === null ? firstWaits.usualMs() : wholeWaits.usualMs() * (tokens + tokensOfOverhead)
+      return ms === Infinity ? null : ms
+    },
+
     expected (prior: PerformancePrior): ExpectedPerformance {
       const now = clock()
       const all = emptySums()
@@ -164,6 +173,9 @@ function createUsualWait (clock: () => number) {
   }
 
   return {
+    /** Per unit; Infinity while too few are known. */
+    usualMs: (): number => usualMs,
+
     /** Records a wait for so many units; returns whether it was slow. */
     record (ms: number, units: number, { slowFactor, slowMinMs }: SlowLimits): boolean {
       const isSlow = ms > slowMinMs && ms > slowFactor * usualMs * units

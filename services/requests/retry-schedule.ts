@@ -9,6 +9,8 @@ export interface RetrySchedule<C> {
   next (nowMs: number): ScheduledTry<C> | null
   /** One that was not tried yet, may be called at once and has the same price; null when there is none. */
   spare (beside: C, nowMs: number): C | null
+  /** Whether one at another provider was not tried yet and may be called at once. */
+  hasElsewhere (beside: C, nowMs: number): boolean
   isFallback (candidate: C): boolean
   failed (candidate: C, error: UpstreamError, nowMs: number): void
   /** Its circuit breaker let no call through. */
@@ -92,14 +94,22 @@ export function createRetrySchedule<C extends Candidate> (
   const stateOf = ({ candidate, isBlocked }: Entry<C>, nowMs: number) =>
     isBlocked ? 'open' : candidate.health.breaker.state(nowMs, key)
 
-  function fresh (nowMs: number): Entry<C> | undefined {
-    const isFresh = (entry: Entry<C>) => entry.tries === 0 && !entry.isOut && stateOf(entry, nowMs) === 'ready'
+  const isFresh = (entry: Entry<C>, nowMs: number) =>
+    entry.tries === 0 && !entry.isOut && stateOf(entry, nowMs) === 'ready'
+
+  /** The first that was not tried, of those at providers that have not failed; adds fallbacks to find one. */
+  function freshElsewhere (nowMs: number, besides: string | null): Entry<C> | undefined {
     const isElsewhere = (entry: Entry<C>) => {
-      return isFresh(entry) && !failedProviders.has(entry.candidate.deployment.provider)
+      const { provider } = entry.candidate.deployment
+      return isFresh(entry, nowMs) && !failedProviders.has(provider) && provider !== besides
     }
     let found = entries.find(isElsewhere)
     while (found === undefined && addFallback()) found = entries.find(isElsewhere)
-    return found ?? entries.find(isFresh)
+    return found
+  }
+
+  function fresh (nowMs: number): Entry<C> | undefined {
+    return freshElsewhere(nowMs, null) ?? entries.find(entry => isFresh(entry, nowMs))
   }
 
   /** The one to try soonest, of those whose breaker is open or not. */
@@ -128,6 +138,8 @@ export function createRetrySchedule<C extends Candidate> (
           candidate.health.breaker.state(nowMs, key) === 'ready'
       })?.candidate ?? null
     },
+
+    hasElsewhere: (beside, nowMs) => freshElsewhere(nowMs, beside.deployment.provider) !== undefined,
 
     isFallback: candidate => find(candidate)?.isFallback ?? false,
 

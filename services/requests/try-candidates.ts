@@ -9,6 +9,7 @@ import { afterWaiting, isUnsure, meaningOf, mostTelling, unavailable } from './c
 import { hedge } from './hedge.ts'
 import { createRetrySchedule, type RetrySchedule, type ScheduledTry } from './retry-schedule.ts'
 import type { Incoming } from './incoming.ts'
+import { SilentProvider, withPatience } from './patience.ts'
 
 /** How often a deployment is called again, and when a second one is called beside a slow one. */
 export type RetryLimits = Pick<
@@ -35,6 +36,8 @@ export interface Search<C extends Candidate, Answer> extends Call<C, Answer> {
   onFailure (candidate: C, error: UpstreamError): void
   /** In [0, 1). */
   random: () => number
+  /** How long a candidate may be silent while another provider could answer, in ms; null, absent: any time. */
+  patience?: (candidate: C) => number | null
   /** Identifies the conversation, which stays with its deployment; absent: the order is random. */
   conversation?: () => string
 }
@@ -146,18 +149,22 @@ function call<C extends Candidate, Answer> (
 ): Promise<Attempt<C, Answer> | null> {
   const { candidate, isLastWay } = scheduled
   const { limits: { hedgeAfterMs }, callSignal = search.signal, trace, key } = search
+  const { tokensOf } = search
+  const ask = (one: C, signal: AbortSignal): Promise<Answer> =>
+    withPatience(patienceWith(search, one, schedule, state), signal, signal => search.ask(one, signal))
 
   async function callOne (one: C, signal: AbortSignal): Promise<Attempt<C, Answer> | null> {
     trace.attempts++
     state.callsLeft--
     try {
-      const answered = await attempt(one, signal, search, { key, failed: state.failed, isLastWay })
+      const answered = await attempt(one, signal, { ask, tokensOf }, { key, failed: state.failed, isLastWay })
       if (answered === null) {
         trace.attempts--
         state.callsLeft++
       }
       return answered
     } catch (error) {
+      if (error instanceof SilentProvider) one.health.breaker.pause(silencePauseMs, performance.now())
       if (error instanceof UpstreamError && error.kind !== 'aborted') {
         state.failures.push(error)
         schedule.failed(one, error, performance.now())
@@ -172,6 +179,19 @@ function call<C extends Candidate, Answer> (
     const second = state.callsLeft > 0 ? schedule.spare(candidate, performance.now()) : null
     return second && (signal => callOne(second, signal))
   })
+}
+
+/** How long other candidates are preferred to one that was silent, in ms, unless it answers meanwhile. */
+const silencePauseMs = 10_000
+
+/** How long to wait for a candidate; null: until its own timeout, because nothing else could answer. */
+function patienceWith<C extends Candidate> (
+  { patience, limits }: Pick<Search<C, unknown>, 'patience' | 'limits'>,
+  candidate: C, schedule: RetrySchedule<C>, { callsLeft }: State
+): number | null {
+  const waitMs = patience?.(candidate) ?? null
+  if (waitMs === null || callsLeft === 0 || !limits.retryUnsure) return null
+  return schedule.hasElsewhere(candidate, performance.now()) ? waitMs : null
 }
 
 /**

@@ -426,6 +426,7 @@ t.test('the model of auto is the router\'s, which learns what answered', async t
       fallbacks: ['b'],
       ceilingNano: null,
       bestPrice: null,
+      outputTokens: 100,
       answered: model => {
         learned.push(model)
         return 'chosen'

@@ -1,0 +1,25 @@
+import { UpstreamError } from '../shared/errors.ts'
+
+/** A call that was given up because another provider can answer. */
+export class SilentProvider extends UpstreamError {}
+
+/**
+ * Gives a call up with a timeout if it has not answered after `waitMs`; null: never. The signal
+ * of the call also aborts with the given one.
+ */
+export async function withPatience<Answer> (
+  waitMs: number | null, signal: AbortSignal, call: (signal: AbortSignal) => Promise<Answer>
+): Promise<Answer> {
+  if (waitMs === null) return await call(signal)
+  const silence = new AbortController()
+  const timer = setTimeout(() => silence.abort(), waitMs)
+  try {
+    return await call(AbortSignal.any([signal, silence.signal]))
+  } catch (error) {
+    if (signal.aborted || !silence.signal.aborted) throw error
+    const message = `The provider was silent for ${Math.round(waitMs)} ms, far longer than usual.`
+    throw new SilentProvider('timeout', 'maybe', message, { cause: error })
+  } finally {
+    clearTimeout(timer)
+  }
+}
