@@ -35,7 +35,7 @@ interface Failure {
   /** The states of the circuit breakers when the answer came. */
   states: Record<string, string>
   /** What the gateway has logged of it. */
-  log?: Record<string, unknown>
+  log: Record<string, unknown>[]
 }
 
 interface LoadOptions {
@@ -90,7 +90,7 @@ export async function sendUnfairLoad (
     if (result !== 200 && results === outcome.good) {
       const { code, message } = errorIn(received)
       const id = String(headers['x-request-id'])
-      failures.push({ request: id, model: body.model, result, code, message, states: statesNow() })
+      failures.push({ request: id, model: body.model, result, code, message, states: statesNow(), log: [] })
     }
     return performance.now() - startedMs
   }
@@ -124,7 +124,7 @@ export async function sendUnfairLoad (
   await sendAll(requests - fastRequests)
   over.abort()
   await Promise.all(poisoning)
-  for (const failure of failures) failure.log = await gateway.line(({ reqId }) => reqId === failure.request)
+  for (const failure of failures) failure.log = gateway.lines.filter(({ reqId }) => reqId === failure.request)
   return {
     ...outcome,
     failures,
