@@ -348,6 +348,16 @@ export const oddAnswers: Readonly<Record<string, OddAnswer>> = {
     events: [opening, chunk({ content: 'Hi there!' }), { ...head, choices: [{ index: 0, delta: {}, finish_reason: 'stop', usage }] }, done],
     means: hi
   },
+  'nulls in place of lists': {
+    seen: 'Mistral, vLLM',
+    events: [
+      chunk({ role: 'assistant', content: 'Hi ', tool_calls: null, function_call: null }),
+      chunk({ content: 'there', tool_calls: null, function_call: null }),
+      chunk({ content: '!', tool_calls: null, function_call: null }), ...stopped
+    ],
+    whole: answer({ role: 'assistant', content: 'Hi there!', tool_calls: null, function_call: null, annotations: null }),
+    means: hi
+  },
   'parts in place of a text': {
     seen: 'Mistral, proxies of Claude',
     events: [opening, chunk({ content: [{ type: 'text', text: 'Hi there!' }] }), ...stopped],

@@ -120,6 +120,7 @@ function repairChoice (choice: JsonObject, index: unknown, dialect: Dialect): Js
 export function repairMessage (message: JsonObject): JsonObject {
   const { content, reasoning_content: own, reasoning: thoughts, function_call: call } = message
   const changes: JsonObject = {}
+  for (const name of neverNull) if (message[name] === null) changes[name] = undefined
   if (Array.isArray(content)) {
     const thought = content.filter(isThought).map(textIn).join('')
     changes.content = content.filter(part => !isThought(part)).map(textIn).join('')
@@ -133,6 +134,9 @@ export function repairMessage (message: JsonObject): JsonObject {
     ? withMembers(message, { ...changes, tool_calls: [message.tool_calls] })
     : withMembers(message, changes)
 }
+
+/** Members that OpenAI leaves out where some servers say null. */
+const neverNull = ['tool_calls', 'function_call', 'annotations']
 
 const isThought = (part: unknown): boolean => isObject(part) && part.type === 'thinking'
 
