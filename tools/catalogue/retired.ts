@@ -12,7 +12,13 @@ const gemini25 = {
   source: 'ai.google.dev/gemini-api/docs/deprecations'
 }
 
-/** Image and video models that are gone, as of 24 Nov 2026. */
+const gemini31 = {
+  models: /^(google\/)?gemini-3\.1-flash-image$/,
+  day: '2026-10-29',
+  source: 'github.com/BerriAI/litellm/discussions/44983; deprecated in ai.google.dev/gemini-api/docs/changelog, 6 Oct 2026'
+}
+
+/** Models that are gone, as of 24 Nov 2026. */
 export const retiredModels: readonly Retired[] = [
   { provider: 'openai', models: /^dall-e-/, day: '2026-05-12', source: 'developers.openai.com/api/docs/models/dall-e-3' },
   { provider: 'openai', models: /^gpt-image-1(-2\d|$)/, day: '2026-10-23', source: 'npm openai 7.57.0, resources/images' },
@@ -27,6 +33,14 @@ export const retiredModels: readonly Retired[] = [
   { provider: 'openrouter', ...gemini },
   { provider: 'gemini', ...gemini25 },
   { provider: 'openrouter', ...gemini25 },
+  { provider: 'gemini', ...gemini31 },
+  { provider: 'openrouter', ...gemini31 },
+  {
+    provider: 'gemini',
+    models: /^gemini-2\.0-flash(-lite)?(-001)?$/,
+    day: '2026-06-01',
+    source: 'ai.google.dev/gemini-api/docs/changelog, 1 Jun 2026'
+  },
   {
     provider: 'gemini',
     models: /^imagen-4\.0-(fast-|ultra-)?generate-001$/,
