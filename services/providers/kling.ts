@@ -3,7 +3,9 @@ import { UpstreamError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { bearerAuth, createVideoClient } from './video-jobs/client.ts'
 import { objectField, textOrNull } from './video-jobs/errors.ts'
-import { aspectRatioFor, frameUrlOrBase64, refuseRatio, refuseSeed, resolutionFor, withoutNulls } from './video-jobs/fields.ts'
+import {
+  aspectRatioFor, frameUrlOrBase64, refuseRatio, refuseSeed, refuseWish, resolutionFor, withoutNulls
+} from './video-jobs/fields.ts'
 import type { VideoProvider, VideoTask } from './provider-video.ts'
 import type { Upstream } from './provider.ts'
 import { createVideoProvider, readJobHandle, type VideoDialect } from './video-jobs/dialect.ts'
@@ -34,7 +36,7 @@ const codes = {
  * Kling. The submit key is sent as the task's external id, which is unique per account: a second submit is
  * rejected, and the first task can be found by it. The API key is a bearer token, or `<access key>:<secret
  * key>`, from which each request derives a short-lived token. Source: Kling AI API; vercel/ai,
- * packages/klingai, 23 Nov 2026.
+ * packages/klingai at 052b6d5, 24 Nov 2026.
  */
 export function createKlingVideos (upstream: Upstream): VideoProvider {
   const client = createVideoClient(upstream, { auth: tokenAuth, codes, errorIn })
@@ -83,6 +85,15 @@ function resolutionsOf (model: string): readonly ('720p' | '1080p')[] {
 
 const statesSound = (model: string): boolean => !/^kling-v(1|2-(master|1|5))/.test(model)
 
+const needsPicture = (model: string): boolean => /^kling-v(1-5|2-1)$/.test(model)
+
+/** Sound as the model states it. Version 2.6 makes it in the mode `pro` only. */
+function soundOf ({ model, audio }: VideoTask, mode: 'std' | 'pro'): string | null {
+  if (!statesSound(model)) return null
+  if (audio && mode === 'std' && model === 'kling-v2-6') refuseWish('video.audio', 'makes sound in 1080p only')
+  return audio ? 'on' : 'off'
+}
+
 const dialect: VideoDialect = {
   choices: model => ({
     seconds: 5,
@@ -92,19 +103,20 @@ const dialect: VideoDialect = {
   submit (task) {
     refuseSeed(task)
     const hasFrame = actionOf(task) === 'image2video'
+    if (!hasFrame && needsPicture(task.model)) refuseWish('messages', 'needs a picture')
     const resolutions = resolutionsOf(task.model)
     const mode = resolutionFor(task, resolutions) === '1080p' ? 'pro' : 'std'
     return {
       path: `/videos/${actionOf(task)}`,
       body: withoutNulls({
         model_name: task.model,
-        prompt: task.prompt,
+        prompt: task.prompt || null,
         image: frameUrlOrBase64(task.firstFrame),
         image_tail: frameUrlOrBase64(task.lastFrame),
         mode: resolutions.length === 1 ? null : mode,
         duration: String(task.seconds),
         aspect_ratio: hasFrame ? refuseRatio(task) : aspectRatioFor(task, ['16:9', '9:16', '1:1']),
-        sound: statesSound(task.model) ? (task.audio ? 'on' : 'off') : null,
+        sound: soundOf(task, mode),
         external_task_id: task.submitKey
       })
     }

@@ -30,7 +30,7 @@ function bodyOf (task: VideoTask) {
   return withoutNulls({
     generation_type: 'video',
     model: task.model,
-    prompt: task.prompt,
+    prompt: task.prompt || null,
     duration: `${task.seconds}s`,
     aspect_ratio: aspectRatioFor(task, ratios),
     resolution: resolutionFor(task, ['540p', '720p', '1080p', '4k']),

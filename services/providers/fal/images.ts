@@ -7,6 +7,7 @@ import type { Upstream } from '../provider.ts'
 import { createJsonClient, type JsonClient } from '../image-api/json-client.ts'
 import { imageFromUrl } from '../image-api/generated-image.ts'
 import { poll } from '../../upstream/poll.ts'
+import { choiceFields, imageFieldsOf, type FalImageModel } from './image-fields.ts'
 import { modelPath, appPath } from './videos.ts'
 
 const pace = { firstMs: 100, longestMs: 2000, deadlineMs: 600_000 }
@@ -14,19 +15,30 @@ const pace = { firstMs: 100, longestMs: 2000, deadlineMs: 600_000 }
 const lifetimeS = 3600
 const cancelMs = 5000
 
-/** Generates images through fal's queue: submit, poll, fetch the result. Source: npm @fal-ai/client 1.10. */
+/**
+ * Generates images through fal's queue: submit, poll, fetch the result. Source: npm @fal-ai/client 1.10.1, 24
+ * Nov 2026.
+ */
 export function createFalImages (upstream: Upstream): ImageProvider {
   const client = createJsonClient(upstream, { auth: apiKey => ({ authorization: `Key ${apiKey}` }), refine })
   return call => {
-    const { passed, dropped } = onlyFields(call.request, ['seed', 'negative_prompt', 'output_format'])
-    // Not every model supports WebP; the gateway converts.
-    if (passed.output_format === 'webp') delete passed.output_format
-    return fanOut(call.count, 1, () => generate(call, { ...passed, ...bodyOf(call) }, dropped, client))
+    const model = imageFieldsOf(call.model)
+    const { passed, dropped } = onlyFields(call.request, [
+      ...model.seed ? ['seed'] : [],
+      ...model.negative ? ['negative_prompt'] : [],
+      ...model.quality ? ['quality'] : [],
+      'output_format'
+    ])
+    delete passed.quality
+    // Not every model makes every format; the gateway converts.
+    if (!model.formats.some(format => format === passed.output_format)) delete passed.output_format
+    const body = { ...passed, ...bodyOf(call, model) }
+    return fanOut(call.count, 1, () => generate(call, body, dropped, client))
   }
 }
 
-function bodyOf ({ request, size }: ImageCall): JsonObject {
-  return { prompt: request.prompt, num_images: 1, ...(size === null ? {} : { image_size: size }) }
+function bodyOf (call: ImageCall, model: FalImageModel): JsonObject {
+  return { prompt: call.request.prompt, ...(model.count && { num_images: 1 }), ...choiceFields(call, model) }
 }
 
 async function generate (

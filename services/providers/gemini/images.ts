@@ -3,14 +3,17 @@ import { isObject, type JsonObject } from '../../shared/json.ts'
 import { fanOut } from '../image-api/fan-out.ts'
 import { onlyFields } from '../image-api/fields.ts'
 import type { ImageAnswer, ImageCall, ImageProvider, ImageSize, ImageUsage, GeneratedImage } from '../provider-image.ts'
-import { megapixelsOf, nearestAspectRatio } from '../image-api/aspect-ratio.ts'
+import { megapixelsOf, statedAspectRatio } from '../image-api/aspect-ratio.ts'
 import { createJsonClient } from '../image-api/json-client.ts'
 import { imageFromBase64 } from '../image-api/generated-image.ts'
 import type { Upstream } from '../provider.ts'
 import { tokenCount } from '../report.ts'
 import { protobufCount } from './usage.ts'
 
-/** Generates images with `generateContent`. Source: Gemini API v1beta, `GenerationConfig.imageConfig`. */
+/**
+ * Generates images with `generateContent`. Source: npm @google/genai 3.1.0 and @ai-sdk/google 4.0.121, 24 Nov
+ * 2026.
+ */
 export function createGeminiImages (upstream: Upstream): ImageProvider {
   const client = createJsonClient(upstream, { auth: apiKey => ({ 'x-goog-api-key': apiKey }), refine })
 
@@ -37,7 +40,7 @@ function bodyOf ({ request, size }: ImageCall, seed: unknown): JsonObject {
 const ratios = ['1:1', '2:3', '3:2', '3:4', '4:3', '4:5', '5:4', '9:16', '16:9', '21:9']
 
 function imageConfigOf (size: ImageSize): JsonObject {
-  return { aspectRatio: nearestAspectRatio(size, ratios), ...resolutionOf(size) }
+  return { aspectRatio: statedAspectRatio(size, ratios), ...resolutionOf(size) }
 }
 
 /** `1K` is every model's default, and older models refuse the field. */

@@ -29,8 +29,8 @@ const resolutions = ['720p', '1080p', '4k'] as const
 /**
  * Google's Veo as the Gemini API had it until October 2026, for proxies that still speak it: a long-running
  * operation. Images are sent as bytes; the video is fetched with the key, which is sent to the provider's own
- * origin only. Of audio there is no field: every video has it. Source: npm @google/genai 2 and @ai-sdk/google
- * 4.0.121; ai.google.dev/gemini-api/docs/deprecations, 23 Nov 2026.
+ * origin only. Of audio there is no field: every video has it. Source: npm @google/genai 3.1.0 and
+ * @ai-sdk/google 4.0.121; ai.google.dev/gemini-api/docs/deprecations, 24 Nov 2026.
  */
 export function createVeoVideos (upstream: Upstream): VideoProvider {
   const api = createVideoClient(upstream, { auth: apiKey => ({ 'x-goog-api-key': apiKey }), codes })
@@ -42,7 +42,7 @@ export function createVeoVideos (upstream: Upstream): VideoProvider {
       path: `/models/${encodeURIComponent(task.model)}:predictLongRunning`,
       body: {
         instances: [withoutNulls({
-          prompt: task.prompt, image: imageOf(task.firstFrame), lastFrame: imageOf(task.lastFrame)
+          prompt: task.prompt || null, image: imageOf(task.firstFrame), lastFrame: imageOf(task.lastFrame)
         })],
         parameters: withoutNulls({
           sampleCount: 1,

@@ -6,7 +6,7 @@ import { fanOut } from '../image-api/fan-out.ts'
 import type { ImageDialect } from './image-dialects.ts'
 import { withoutFields } from '../image-api/fields.ts'
 import type { ImageAnswer, ImageCall, ImageProvider, GeneratedImage } from '../provider-image.ts'
-import { megapixelsOf, nearestAspectRatio } from '../image-api/aspect-ratio.ts'
+import { megapixelsOf, statedAspectRatio } from '../image-api/aspect-ratio.ts'
 import { readImageCost, readImageUsage } from '../image-api/usage.ts'
 import { createJsonClient } from '../image-api/json-client.ts'
 import { imageFromUrl, imageFromBase64 } from '../image-api/generated-image.ts'
@@ -51,7 +51,7 @@ function sizeFields (size: ImageCall['size'], dialect: ImageDialect): JsonObject
   const { width, height } = size
   if (dialect.size === 'size') return { size: `${width}x${height}` }
   if (dialect.size === 'sides') return { width, height }
-  return { aspect_ratio: nearestAspectRatio(size, ratios), resolution: megapixelsOf(size) > 2 ? '2k' : '1k' }
+  return { aspect_ratio: statedAspectRatio(size, ratios), resolution: megapixelsOf(size) > 2 ? '2k' : '1k' }
 }
 
 const ratios = [

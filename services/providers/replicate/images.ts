@@ -15,7 +15,9 @@ const pace = { firstMs: 200, longestMs: 2000, deadlineMs: 600_000 }
 const cancelMs = 5000
 const waitS = 30
 
-/** Images by predictions. Source: npm replicate 1.4, and the schemas of the most used models. */
+/**
+ * Images by predictions. Source: npm replicate 1.4.0, and the schemas of the most used models, 24 Nov 2026.
+ */
 export function createReplicateImages (upstream: Upstream): ImageProvider {
   const client = createJsonClient(upstream, { auth: bearerAuth })
   return call => {

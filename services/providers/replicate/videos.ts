@@ -10,7 +10,7 @@ import { createVideoProvider } from '../video-jobs/dialect.ts'
 /**
  * Replicate. A model is `<owner>/<name>` or `<owner>/<name>:<version>`. Predictions have no client-side id,
  * but unknown inputs are ignored and listed, so that one of them carries the submit key. Source: npm
- * replicate 1.4.0; replicate.com, predictions and data retention; 23 Nov 2026.
+ * replicate 1.4.0; replicate.com, predictions and data retention; 24 Nov 2026.
  */
 export function createReplicateVideos (upstream: Upstream): VideoProvider {
   const client = createVideoClient(upstream)
@@ -46,7 +46,7 @@ function inputOf (task: VideoTask): JsonObject {
   const [, first, last] = frames.find(([model]) => model.test(task.model)) ?? ['', 'image', 'last_frame_image']
   const resolution = resolutionFor(task, resolutionsOf(task.model))
   return withoutNulls({
-    prompt: task.prompt,
+    prompt: task.prompt || null,
     [first]: frameUrl(task.firstFrame),
     [last]: frameUrl(task.lastFrame),
     duration: task.seconds,

@@ -12,18 +12,21 @@ const refusals = {
 const statuses = { queued: 'submitted', running: 'processing', succeeded: 'succeed' } as const
 const image = () => Type.String({ pattern: '^(https://|[A-Za-z0-9+/]+=*$)' })
 
-/** Kling: vercel/ai, packages/klingai. Errors may have the status 200; base64 has nothing before it. */
+/**
+ * Kling: vercel/ai, packages/klingai at 052b6d5. Errors may have the status 200; base64 has nothing before
+ * it.
+ */
 export const kling: FakeVideoApi = {
   protocol: 'kling',
   base: '/v1',
   apiKey: 'kling-secret',
-  model: 'kling-v2-6',
+  model: 'kling-v3',
   isAuthorized: bearerIs('kling-secret'),
   submit: {
     path: /^\/videos\/(?:text|image)2video$/,
     schema: strict({
       model_name: text(),
-      prompt: text(),
+      prompt: optional(text()),
       image: optional(image()),
       image_tail: optional(image()),
       mode: optional(oneOf('std', 'pro')),

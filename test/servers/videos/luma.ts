@@ -26,7 +26,7 @@ export const luma: FakeVideoApi = {
     schema: strict({
       generation_type: oneOf('video'),
       model: oneOf('ray-2', 'ray-flash-2'),
-      prompt: text(),
+      prompt: optional(text()),
       duration: optional(Type.String({ pattern: '^\\d+s$' })),
       aspect_ratio: optional(oneOf('1:1', '16:9', '9:16', '4:3', '3:4', '21:9', '9:21')),
       resolution: optional(oneOf('540p', '720p', '1080p', '4k')),

@@ -21,6 +21,8 @@ export function prediction (job: Job, video: string) {
   return {
     id,
     model: 'bytedance/seedance-1.5-pro',
+    version: 'hidden',
+    source: 'api',
     input: body.input,
     status: statuses[state],
     output: state === 'succeeded' ? video : null,
@@ -34,7 +36,7 @@ export function prediction (job: Job, video: string) {
   }
 }
 
-/** Replicate's predictions: npm replicate 1.4. */
+/** Replicate's predictions: npm replicate 1.4.0. */
 export const replicate: FakeVideoApi = {
   protocol: 'replicate',
   base: '/v1',
@@ -45,7 +47,7 @@ export const replicate: FakeVideoApi = {
     path: /^\/models\/bytedance\/seedance-1\.5-pro\/predictions$/,
     schema: strict({
       input: strict({
-        prompt: text(),
+        prompt: optional(text()),
         image: optional(imageUrlOrData()),
         last_frame_image: optional(imageUrlOrData()),
         duration: optional(integer()),

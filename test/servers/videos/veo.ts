@@ -13,8 +13,8 @@ const statuses = {
 } as const
 
 /**
- * Veo in the Gemini API: npm @ai-sdk/google 4. The file is named at Google's own host, needs the key, and is
- * redirected within that host.
+ * Veo in the Gemini API: npm @ai-sdk/google 4.0.121. The file is named at Google's own host, needs the key,
+ * and is redirected within that host.
  */
 export const veo: FakeVideoApi = {
   protocol: 'veo',
@@ -26,7 +26,7 @@ export const veo: FakeVideoApi = {
     path: new RegExp(`^/models/${model}:predictLongRunning$`),
     schema: strict({
       instances: Type.Tuple([
-        strict({ prompt: text(), image: optional(image()), lastFrame: optional(image()) })
+        strict({ prompt: optional(text()), image: optional(image()), lastFrame: optional(image()) })
       ]),
       parameters: strict({
         sampleCount: Type.Literal(1),

@@ -3,7 +3,60 @@ import t from 'tap'
 import { kling } from '../../servers/videos/kling.ts'
 import { html, reply, reset } from '../../servers/videos/server.ts'
 import type { FakeVideoApi } from '../../servers/videos/fake-api.ts'
+import { thrown } from '../../thrown.ts'
 import { connect, failureOf, find, framesFor, signal, taskFor } from './video-jobs/helper.ts'
+import { checkCatalogue, checkStates, checkWire, mismatch, wireFixture, type Form, type WireSchema } from './video-jobs/wire.ts'
+import { knownVideoModelNames } from '../../../services/catalogue/videos.ts'
+
+const { submitted = {}, answer = {}, text = {}, frames = {}, ...listed } = wireFixture('kling-videos')
+const textModels: readonly string[] = listed['text models']?.enum
+const models: readonly string[] = listed['picture models']?.enum
+
+const schemas = new Map<string, WireSchema>()
+
+/** The schema of a model's requests: sound came with version 2.6, and the master models have no modes. */
+function request (model: string, form: Form): WireSchema | null {
+  if (form === 'text' && !textModels.includes(model)) return null
+  const { properties, required, ...rest } = form === 'text' ? text : frames
+  const { sound, mode, ...others } = properties
+  const own = { ...(/^kling-v(2-6|3)/.test(model) && { sound }), ...(!model.endsWith('-master') && { mode }) }
+  const schema = { ...rest, properties: { ...others, ...own }, required: [...required, ...Object.keys(own)] }
+  const known = schemas.get(`${form} ${model}`) ?? schema
+  schemas.set(`${form} ${model}`, known)
+  return known
+}
+
+t.test('Kling: every wish for every model', async t => {
+  await checkWire(t, {
+    api: kling,
+    models,
+    request,
+    fields: { seconds: 'duration', seed: 'seed', sound: 'sound', sizes: ['aspect_ratio'], text: 'prompt' },
+    // Sound needs the mode `pro` in version 2.6.
+    usual: model => model === 'kling-v2-6' ? { size: { width: 1920, height: 1080 } } : {}
+  })
+})
+
+t.test('Kling: every state, and the answer to a submit', async t => {
+  await checkStates(t, kling, answer, {
+    submitted: 'queued', processing: 'running', succeed: 'succeeded', failed: 'failed'
+  }, 'data.task_status')
+  const { body } = kling.submitResponse({ id: 'k1', state: 'queued', body: {}, path: '', createdAt: 0 })
+  t.equal(mismatch(submitted, body), '')
+})
+
+t.test('Kling: the catalogue has the models of the SDK, and what they take', async t => {
+  t.same(knownVideoModelNames('kling').toSorted(), models.toSorted())
+  checkCatalogue(t, 'kling', models, request, 'sound')
+})
+
+t.test('Kling: version 2.6 refuses sound below 1080p, where it is not made', async t => {
+  const { provider } = await connect(t, kling)
+  const task = taskFor(kling, { model: 'kling-v2-6', audio: true })
+  t.match(thrown(() => provider.check(task)), { kind: 'bad_request', details: { param: 'video.audio' } })
+  provider.check({ ...task, audio: false })
+  provider.check({ ...task, size: { width: 1920, height: 1080 } })
+})
 
 /** Enforces unique external ids, and finds tasks by them. */
 const unique: Parameters<typeof connect>[2] = {

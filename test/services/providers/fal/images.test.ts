@@ -1,5 +1,11 @@
 import t, { type Test } from 'tap'
+import { catalogueModelNames, modelFromCatalogue } from '../../../../services/catalogue/models.ts'
+import { UpstreamError } from '../../../../services/shared/errors.ts'
 import { failureOf, imageProviderAt, startImageServer, type Reply, type Seen } from '../../../image-server.ts'
+import { mismatch, wireFixture, type WireSchema } from '../video-jobs/wire.ts'
+
+const { source, ...models } = wireFixture('fal-images')
+const { status: statusType = {} } = wireFixture('fal')
 
 const jobs = '/fal-ai/flux/requests/'
 
@@ -26,6 +32,52 @@ async function start (t: Test, { submit, states = ['IN_QUEUE', 'IN_PROGRESS'], r
   })
   return { server, make: imageProviderAt(t, server.url, { protocol: 'fal' }) }
 }
+
+t.test('fal: requests of every kind of model have its client\'s types and state what was asked for', async t => {
+  const { server, make } = await start(t, { states: [] })
+  const wishes = { seed: 5, negative_prompt: 'a dog', output_format: 'webp', quality: 'low' } as const
+  const squares = [1024, 2048].map(side => ({ width: side, height: side }))
+  const sizes = [...squares, { width: 1536, height: 1024 }, null]
+  await Promise.all(Object.keys(models).flatMap(model => sizes.map(async size => {
+    const prompt = `${model} ${JSON.stringify(size)}`
+    const made = await make({ model, size, quality: 'low' }, { ...wishes, prompt }).catch(error => error)
+    const { properties: fields, ...input } = models[model]?.input
+    const body = server.seen.find(({ body }) => body.prompt === prompt)?.body
+    if (made instanceof UpstreamError) {
+      t.match(made, { kind: 'bad_request', sent: 'no', details: { param: 'size' } }, `${prompt}: ${made.message}`)
+      const hasRatio = fields.aspect_ratio?.enum?.includes('1:1') === true && size?.width === size?.height
+      t.notOk(fields.image_size?.anyOf !== undefined || hasRatio, prompt)
+      return t.equal(body, undefined, 'nothing was sent')
+    }
+    t.equal(mismatch({ ...input, properties: fields }, body), '', JSON.stringify(body))
+    if (size !== null) t.ok(body?.image_size ?? body?.aspect_ratio, `${prompt} is stated`)
+    const resolutions: string[] = fields.resolution?.enum ?? []
+    if (resolutions.includes('2K')) t.equal(body?.resolution, size?.width === 2048 ? '2K' : '1K', prompt)
+    for (const name of ['seed', 'negative_prompt', 'quality']) {
+      t.equal(body?.[name] === undefined, fields[name] === undefined, `${prompt}: ${name}`)
+      t.equal(made.dropped.includes(name), fields[name] === undefined, `${prompt}: ${name} is named if it was dropped`)
+    }
+  })))
+  for (const [model, { output }] of Object.entries(models)) {
+    const { images, image } = output.properties
+    t.ok((image ?? images.items).properties.url, `${model}: its answer has what is read`)
+  }
+})
+
+t.test('fal: every model of the catalogue is one that its client declares', t => {
+  const listed = catalogueModelNames('fal').filter(name => modelFromCatalogue('fal', name).kind === 'image')
+  t.same(listed.filter(name => models[name] === undefined), [])
+  t.ok(listed.length > 0)
+  t.end()
+})
+
+t.test('fal: every state of its queue but the last is waited for', async t => {
+  const states: string[] = statusType.anyOf.flatMap((one: WireSchema) => one.properties.status.enum)
+  t.same(states.toSorted(), ['COMPLETED', 'IN_PROGRESS', 'IN_QUEUE'])
+  const { server, make } = await start(t, { states: states.filter(state => state !== 'COMPLETED') })
+  await make({ model: 'fal-ai/flux/dev' })
+  t.equal(server.seen.filter(({ path }) => path.endsWith('/status')).length, states.length)
+})
 
 t.test('submits an image to the queue, polls, and fetches the result', async t => {
   const { server, make } = await start(t)

@@ -1,5 +1,9 @@
 import t, { type Test } from 'tap'
+import { catalogueModelNames, modelFromCatalogue } from '../../../../services/catalogue/models.ts'
 import { failureOf, imageProviderAt, picture, startImageServer, type Reply } from '../../../image-server.ts'
+import { mismatch, wireFixture } from '../video-jobs/wire.ts'
+
+const { request: requestType = {}, answer: answerType = {} } = wireFixture('gemini-images')
 
 const png = await picture(8, 8)
 const inlineData = { mimeType: 'image/png', data: png.toString('base64') }
@@ -10,6 +14,34 @@ const usageMetadata = {
   thoughtsTokenCount: 100,
   candidatesTokensDetails: [{ modality: 'IMAGE', tokenCount: 1290 }]
 }
+
+t.test('requests of every size, and the answers of the mock, have the types of the SDKs', async t => {
+  const json = { candidates: [candidate], usageMetadata }
+  t.equal(mismatch(answerType, json), '', 'the answer')
+  t.equal(mismatch(answerType, { candidates: [{ finishReason: 'IMAGE_SAFETY' }] }), '', 'a blocked image')
+  t.equal(mismatch(answerType, { promptFeedback: { blockReason: 'PROHIBITED_CONTENT' } }), '', 'a blocked prompt')
+  const { server, make } = await start(t, () => ({ json }))
+  const models = catalogueModelNames('gemini').filter(name => modelFromCatalogue('gemini', name).kind === 'image')
+  t.ok(models.length > 0)
+  for (const model of models) {
+    const { sizes } = modelFromCatalogue('gemini', model).images ?? {}
+    for (const text of [null, ...sizes ?? []]) {
+      const [width = 0, height = 0] = text?.split('x').map(Number) ?? []
+      await make({ model, size: text === null ? null : { width, height } }, { seed: 7, user: 'u', style: 'vivid' })
+      const { body } = server.seen.at(-1) ?? {}
+      t.equal(mismatch(requestType, body), '', `${model} ${text}`)
+    }
+  }
+})
+
+t.test('every reason of the SDK why there is no image is an error; those about content are moderation', async t => {
+  const { finishReason } = answerType.properties.candidates.items.properties
+  for (const reason of finishReason.enum) {
+    const { make } = await start(t, () => ({ json: { candidates: [{ finishReason: reason }] } }))
+    const isContent = /SAFETY|RECITATION|BLOCKLIST|PROHIBITED|SPII/.test(reason)
+    t.match(await failureOf(make()), { kind: isContent ? 'moderated' : 'bad_reply' }, reason)
+  }
+})
 
 async function start (t: Test, reply: (asked: number) => Reply) {
   let asked = 0

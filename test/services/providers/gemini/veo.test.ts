@@ -3,6 +3,30 @@ import { knownVideoModelNames } from '../../../../services/catalogue/videos.ts'
 import { thrown } from '../../../thrown.ts'
 import { veo } from '../../../servers/videos/veo.ts'
 import { connect, failureOf, signal, taskFor } from '../video-jobs/helper.ts'
+import { checkWire, mismatch, wireFixture } from '../video-jobs/wire.ts'
+
+const { request = {}, answer = {} } = wireFixture('veo-videos')
+
+t.test('Veo: every wish has the types of the SDKs', async t => {
+  await checkWire(t, {
+    api: veo,
+    models: ['veo-3.1-generate-preview', 'veo-3.1-fast-generate-preview'],
+    request: () => request,
+    fields: {
+      seconds: 'parameters.durationSeconds',
+      seed: 'parameters.seed',
+      sound: 'parameters.generateAudio',
+      sizes: ['parameters.aspectRatio', 'parameters.resolution'],
+      text: 'instances.0.prompt'
+    }
+  })
+})
+
+t.test('Veo: every answer of the mock has the types of the SDKs', async t => {
+  const job = { id: 'v1', body: {}, path: '', createdAt: 0 }
+  t.equal(mismatch(answer, veo.submitResponse({ ...job, state: 'running' }).body), '')
+  for (const state of veo.states) t.equal(mismatch(answer, veo.pollResponse({ ...job, state }, '').body), '', state)
+})
 
 t.test('Veo: the key follows a redirect within the provider\'s own host', async t => {
   for (const origin of ['https://generativelanguage.googleapis.com', undefined]) {

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { megapixelsOf, nearestAspectRatio } from '../../../../services/providers/image-api/aspect-ratio.ts'
+import { thrown } from '../../../thrown.ts'
+import { megapixelsOf, nearestAspectRatio, statedAspectRatio } from '../../../../services/providers/image-api/aspect-ratio.ts'
 import { imageFromBase64, imageFromUrl } from '../../../../services/providers/image-api/generated-image.ts'
 import { readImageCost, readImageUsage } from '../../../../services/providers/image-api/usage.ts'
 
@@ -40,4 +41,14 @@ t.test('decodes base64 and data URLs, and keeps other URLs', async t => {
   t.same(imageFromBase64(bytes.toString('base64'), 'A'), { bytes, revisedPrompt: 'A' })
   t.same(imageFromUrl(`data:image/png;base64,${bytes.toString('base64')}`, null), { bytes, revisedPrompt: null })
   t.same(imageFromUrl('https://images.example/1.png', null), { url: 'https://images.example/1.png', revisedPrompt: null })
+})
+
+t.test('a size that no ratio of a model has is refused, not changed', t => {
+  const ratios = ['1:1', '16:9', '9:16']
+  t.equal(statedAspectRatio({ width: 1344, height: 768 }, ratios), '16:9')
+  for (const size of [{ width: 1000, height: 1100 }, { width: 1536, height: 1024 }]) {
+    t.match(thrown(() => statedAspectRatio(size, ratios)), { kind: 'bad_request', sent: 'no', details: { param: 'size' } })
+  }
+  t.match(thrown(() => statedAspectRatio({ width: 1, height: 1 }, [])), { kind: 'bad_request' })
+  t.end()
 })

@@ -1,5 +1,9 @@
 import t, { type Test } from 'tap'
+import { catalogueModelNames, modelFromCatalogue } from '../../../../services/catalogue/models.ts'
 import { failureOf, imageProviderAt, startImageServer, type Reply, type Seen } from '../../../image-server.ts'
+import { mismatch, wireFixture } from '../video-jobs/wire.ts'
+
+const { request: requestType = {}, prediction: predictionType = {} } = wireFixture('replicate')
 
 type State = Record<string, unknown>
 
@@ -17,6 +21,49 @@ async function start (t: Test, states: (url: string) => State[]) {
 
 const model = 'black-forest-labs/flux-dev'
 const done = (url: string) => ({ status: 'succeeded', output: [`${url}/files/1.png`] })
+
+/** A prediction with all that the client says it has. */
+const whole = {
+  id: 'p1',
+  model,
+  version: 'hidden',
+  input: {},
+  source: 'api',
+  data_removed: false,
+  created_at: '2026-11-24T00:00:00Z',
+  urls: { get: 'https://api.replicate.com/v1/predictions/p1', cancel: 'https://api.replicate.com/v1/predictions/p1/cancel' }
+}
+
+t.test('requests have the types of the client, with every size of the catalogue', async t => {
+  const { server, make } = await start(t, url => [done(url)])
+  const models = catalogueModelNames('replicate').filter(name => modelFromCatalogue('replicate', name).kind === 'image')
+  t.ok(models.length > 0)
+  for (const name of [...models, `${model}:abc123`]) {
+    for (const text of modelFromCatalogue('replicate', name).images?.sizes ?? ['1024x1024']) {
+      const [width = 0, height = 0] = text.split('x').map(Number)
+      await make({ model: name, size: { width, height } }, { seed: 7, output_format: 'webp', style: 'vivid' })
+      const { body } = server.seen.at(-1) ?? {}
+      t.equal(mismatch(requestType, body), '', `${name} ${text}`)
+    }
+  }
+})
+
+t.test('every state of the client is understood', async t => {
+  const expected: Record<string, string> = {
+    starting: 'waits', processing: 'waits', succeeded: 'made', failed: 'bad_reply', canceled: 'bad_reply', aborted: 'bad_reply'
+  }
+  t.same(Object.keys(expected).toSorted(), [...predictionType.properties.status.enum].toSorted())
+  for (const [status, outcome] of Object.entries(expected)) {
+    const { server, make } = await start(t, url => {
+      const state = { ...whole, ...(status === 'succeeded' ? done(url) : { status, output: null }) }
+      t.equal(mismatch(predictionType, state), '', `the mock's ${status}`)
+      return [state, done(url)]
+    })
+    const made = await make({ model }).catch(error => error)
+    t.equal(server.seen.length, outcome === 'waits' ? 2 : 1, status)
+    t.equal(made.kind ?? 'made', outcome === 'waits' ? 'made' : outcome, status)
+  }
+})
 
 t.test('needs one request for an image that is ready at once', async t => {
   const { server, make } = await start(t, url => [done(url)])

@@ -3,6 +3,9 @@ import t from 'tap'
 import { prediction, replicate } from '../../../servers/videos/replicate.ts'
 import type { VideoServer } from '../../../servers/videos/server.ts'
 import { connect, failureOf, find, signal, taskFor } from '../video-jobs/helper.ts'
+import { checkStates, mismatch, wireFixture } from '../video-jobs/wire.ts'
+
+const { request = {}, prediction: predictionType = {}, page = {} } = wireFixture('replicate')
 
 const pageSize = 2
 
@@ -14,6 +17,32 @@ function list ({ path }: { path: string }, { jobs, url }: VideoServer) {
   const next = from + pageSize < all.length ? `${url}/predictions?cursor=${from + pageSize}` : null
   return { body: { previous: null, next, results: all.slice(from, from + pageSize) } }
 }
+
+t.test('Replicate: every state of its client', async t => {
+  await checkStates(t, replicate, predictionType, {
+    starting: 'queued',
+    processing: 'running',
+    succeeded: 'succeeded',
+    failed: 'failed',
+    canceled: 'cancelled',
+    aborted: 'cancelled'
+  }, 'status')
+})
+
+t.test('Replicate: requests and lists have the types of its client', async t => {
+  const { server, provider } = await connect(t, { ...replicate, submit: { path: /./, schema: Type.Object({}) } }, {
+    extra: (received, server) => {
+      const answer = list(received, server)
+      if (answer !== null) t.equal(mismatch(page, answer.body), '', 'the list of the mock')
+      return answer
+    }
+  })
+  for (const model of ['owner/name:abc123', replicate.model]) {
+    await provider.submit(taskFor(replicate, { model }), signal())
+    t.equal(mismatch(request, server.jobs.at(-1)?.body), '', model)
+  }
+  t.type(await find(provider, task('vid-0001')), 'string')
+})
 
 const task = (submitKey: string, submittedAt?: number) => taskFor(replicate, { submitKey, submittedAt })
 

@@ -1,3 +1,4 @@
+import { Type } from '@sinclair/typebox'
 import tap, { type Test } from 'tap'
 import {
   replyTruncated, html, reply, reset, replyText, replySlowly, stall, type Script
@@ -52,6 +53,14 @@ for (const api of fakeVideoApis) {
     if (takesSeed(api)) return t.match(first, /"seed":7/)
     const error = await failureOf(provider.submit(taskFor(api, { seed: 7 }), signal()))
     t.match(error, { kind: 'bad_request', sent: 'no', details: { param: 'seed' } })
+  })
+
+  test('sends no empty text with a picture', async t => {
+    const { server, provider } = await connect(t, { ...api, submit: { path: /./, schema: Type.Object({}) } })
+    const { firstFrame = null } = framesFor(api)
+    const failure = await provider.submit(taskFor(api, { prompt: '', firstFrame }), signal()).then(() => null, error => error)
+    if (failure !== null) return t.match(failure, { kind: 'bad_request', sent: 'no', details: { param: 'messages' } })
+    t.notMatch(JSON.stringify(server.jobs[0]?.body), /:""/)
   })
 
   test('rejects frames in an unsupported format without a request', async t => {

@@ -21,6 +21,8 @@ export interface Wire {
   /** The schema of a request with no picture, a first frame, or both; null: there is no such request. */
   request (model: string, form: Form): WireSchema | null
   fields: { seconds: string, seed: string, sound: string, sizes: readonly string[], text: string }
+  /** What of the usual choices is different, for a model whose default has no sound, say. */
+  usual?: (model: string) => Partial<VideoTask>
 }
 
 /** Reads a fixture: schemas from an SDK, with their source. */
@@ -83,7 +85,8 @@ async function checkForm (context: Context): Promise<void> {
     size: { width, height },
     audio: choices.sound === 'always',
     firstFrame: form === 'text' ? null : firstFrame,
-    lastFrame: form === 'frames' ? lastFrame : null
+    lastFrame: form === 'frames' ? lastFrame : null,
+    ...context.wire.usual?.(model)
   })
   const schema = request(model, form)
   const send = (wish: Partial<VideoTask>) => sent(context, schema, { ...usual, ...wish })
