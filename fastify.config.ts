@@ -25,6 +25,10 @@ export interface BuildOptions {
   videoTiming?: Partial<Timing>
 }
 
+/** Shared by all gateways of a process, each of which has the same options. */
+const buildValidator = compileOnce(Ajv())
+const buildSerializer = compileOnce(Serializers())
+
 /** Assembles the gateway, ready for `inject` or `listen`. The caller closes it. */
 export async function build (options: BuildOptions): Promise<FastifyInstance> {
   const { settings, config, reload = () => config, logger, videoTiming = {} } = options
@@ -34,7 +38,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     logController: new LogController({ disableRequestLogging: true }),
     ajv: { customOptions: ajvOptions },
     schemaController: {
-      compilersFactory: { buildValidator: compileOnce(Ajv()), buildSerializer: compileOnce(Serializers()) }
+      compilersFactory: { buildValidator, buildSerializer }
     },
     routerOptions: { maxParamLength: 1024 },
     genReqId: http.requestIdOf,
