@@ -1,7 +1,7 @@
 import type { UsageRow } from '../../schemas/admin/usage.ts'
 import { dimensionOf, parseDimensions, tagOf, type UsageDimension } from '../reports/dimensions.ts'
 import { exactUsd } from '../reports/exact-json.ts'
-import { maxUsageRows, sumUsage, type UsageFilter, type UsageTotals } from '../reports/usage.ts'
+import { sumUsage, usageBatches, type UsageFilter, type UsageTotals } from '../reports/usage.ts'
 import type { Administration } from './administration.ts'
 import { amountFields, amountText } from './amounts.ts'
 import type { Column } from './format/columns.ts'
@@ -48,16 +48,11 @@ export function clientUsageCsv (
   return toCsv(clientColumns(report.by), readAllUsage(store, report, totals => toUsageRow(totals, report.by)))
 }
 
-/** Yields all rows of a report, in large batches. */
+/** Yields all rows of a report. */
 export async function * readAllUsage<Row> (
   store: Administration['store'], report: UsageReport, toRow: (totals: UsageTotals) => Row
 ): AsyncGenerator<Row[]> {
-  for (let after: UsageTotals['cursor'] | undefined; ;) {
-    const rows = await sumUsage(store, { ...withTimes(report), limit: maxUsageRows, after })
-    yield rows.map(toRow)
-    if (rows.length < maxUsageRows || report.by.length === 0) return
-    after = rows.at(-1)?.cursor
-  }
+  for await (const totals of usageBatches(store, withTimes(report))) yield totals.map(toRow)
 }
 
 /** The last millisecond that a date can have is not the end of a day. */

@@ -4,7 +4,7 @@ import { periodAt, type Period, type PeriodSpan } from '../keys/periods.ts'
 import type { Store } from '../store/store.ts'
 import type { UsageDimension } from './dimensions.ts'
 import { utcDayMs } from './usage-facts.ts'
-import { maxUsageRows, sumUsage, type UsageSelection, type UsageTotals } from './usage.ts'
+import { usageBatches, type UsageSelection, type UsageTotals } from './usage.ts'
 
 /** The costs of one day, week or month, in total and by one dimension, in integer nano-USD. */
 export interface PeriodCosts {
@@ -21,12 +21,16 @@ interface CostsSelection extends Pick<UsageSelection, 'from' | 'to' | 'account' 
   by?: UsageDimension
 }
 
-/** Throws GatewayError 400 for more than 10,000 rows, StoreUnavailable. */
+const maxRows = 10_000
+
+/** Throws GatewayError 400 for 10,000 rows or more, StoreUnavailable. */
 export async function periodCosts (
   store: Pick<Store, 'reports' | 'engine'>, { period = 'day', by = 'model', ...selection }: CostsSelection
 ): Promise<PeriodCosts[]> {
-  const rows = await sumUsage(store, { ...selection, by: [period, by], limit: maxUsageRows })
-  if (rows.length === maxUsageRows) {
+  const rows: UsageTotals[] = []
+  for await (const batch of usageBatches(store, { ...selection, by: [period, by] })) {
+    rows.push(...batch)
+    if (rows.length < maxRows) continue
     throw GatewayError.invalidRequest('The report is too large; request fewer days.', { param: 'start_date' })
   }
   const byName = Map.groupBy(rows, ({ groups: [name = ''] }) => name)

@@ -63,7 +63,9 @@ export interface UsageTotals {
 }
 
 const defaultLimit = 1_000
-export const maxUsageRows = 10_000
+const maxLimit = 10_000
+/** The rows that are read at once where there may be many, because they keep the event loop busy. */
+const rowsAtOnce = 1_000
 
 /**
  * Sums up usage: whole days from the roll-up, the rest from the entries, in one statement and so on one
@@ -88,6 +90,18 @@ export async function sumUsage (
     ${children ? 'join chain as member on member.id = used.chain' : ''}
     ${conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`} ${order} limit $${params.push(limit)}`, params)
   return rows.map(row => toTotals(row, dimensions))
+}
+
+/** Yields all rows of a report, in batches that do not hold up the event loop. Throws as `sumUsage` does. */
+export async function * usageBatches (
+  store: Pick<Store, 'reports' | 'engine'>, selection: Omit<UsageSelection, 'limit' | 'after'>
+): AsyncGenerator<UsageTotals[], void, undefined> {
+  for (let after: UsageTotals['cursor'] | undefined; ;) {
+    const rows = await sumUsage(store, { ...selection, limit: rowsAtOnce, after })
+    yield rows
+    if (rows.length < rowsAtOnce || selection.by.length === 0) return
+    after = rows.at(-1)?.cursor
+  }
 }
 
 /** Returns the query of the rows to sum up: of `usage_day` for whole days, and of entries for the rest. */
@@ -177,8 +191,8 @@ function toTotals (row: SummedRow, dimensions: readonly Dimension[]): UsageTotal
 function refuseWrongSelection ({ by, from, to, after }: UsageSelection, limit: number): void {
   if (!Number.isSafeInteger(from) || from < 0) throw GatewayError.invalidValue('from', 'must not be before 1970')
   if (!Number.isSafeInteger(to) || to < from) throw GatewayError.invalidValue('to', 'must not be before \'from\'')
-  if (!Number.isInteger(limit) || limit < 1 || limit > maxUsageRows) {
-    throw GatewayError.invalidValue('limit', `must be an integer from 1 to ${maxUsageRows}`)
+  if (!Number.isInteger(limit) || limit < 1 || limit > maxLimit) {
+    throw GatewayError.invalidValue('limit', `must be an integer from 1 to ${maxLimit}`)
   }
   if (after === undefined || (by.length > 0 && after.length === by.length)) return
   throw GatewayError.invalidValue('after', 'must be the \'next\' of a page of this list')

@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { periodCosts } from '../../../services/reports/period-costs.ts'
 import type { Posting } from '../../../services/ledger/ledger.ts'
 import { rollUpUsage } from '../../../services/reports/roll-up.ts'
-import { sumUsage } from '../../../services/reports/usage.ts'
+import { sumUsage, usageBatches } from '../../../services/reports/usage.ts'
 import type { UsageDimension } from '../../../services/reports/dimensions.ts'
 import type { UsageSelection, UsageTotals } from '../../../services/reports/usage.ts'
 import { createAccounts } from '../../../services/ledger/accounts.ts'
@@ -11,6 +11,7 @@ import { createLedger } from '../../../services/ledger/create.ts'
 import { entryIdSql } from '../../../services/ledger/entry-id.ts'
 import { forEachEngine } from '../../engines.ts'
 import type { Database } from '../../engines.ts'
+import type { Store, Value } from '../../../services/store/store.ts'
 
 const day = Date.parse('2026-11-21')
 const dayMs = 86_400_000
@@ -52,6 +53,39 @@ async function createLedgerWithUsage (database: Database, { fresh = false, rolle
   await ledger.close()
   return { store }
 }
+
+forEachEngine(t, 'a large report is read in small parts, which add up', async (t, database) => {
+  const store = await database.open(() => day)
+  const accounts = createAccounts(store)
+  await accounts.create({ id: 'acme' })
+  await accounts.deposit({ id: 'd', account: 'acme', amountNano: 1_000_000 })
+  const ledger = createLedger({ store })
+  const models = Array.from({ length: 2_500 }, (_, index) => `model-${index}`)
+  await Promise.all(models.map(async model => {
+    const hold = await ledger.reserve({ id: model, chain: ['acme'], key: 'k', amountNano: 100, fresh: true })
+    await hold.settle({ amountNano: 7, ref: model, model, usage: {}, estimated: false })
+  }))
+  await ledger.close()
+
+  let most = 0
+  const reports: Store['reports'] = {
+    ...store.reports,
+    async all<Row> (sql: string, params?: readonly Value[]) {
+      const rows = await store.reports.all<Row>(sql, params)
+      most = Math.max(most, rows.length)
+      return rows
+    }
+  }
+  const watched = { ...store, reports }
+  const seen: string[] = []
+  for await (const batch of usageBatches(watched, { ...always, by: ['model'] })) {
+    seen.push(...batch.map(({ groups: [model = ''] }) => model))
+  }
+  t.same(seen.toSorted(), models.toSorted())
+  const costs = await periodCosts(watched, { from: day, to: day + dayMs })
+  t.match(costs, [{ amountNano: 7 * models.length, items: { length: models.length } }])
+  t.equal(most, 1_000, 'the event loop handles few rows at once')
+})
 
 /** Runs a test with no entry rolled up, with some, and with all. */
 function forEachRollUp (
