@@ -5,7 +5,7 @@ import { pricedFieldsOf } from '../../../services/catalogue/priced-fields.ts'
 import type { ModelConfig, Price, ProviderConfig } from '../../../services/catalogue/types.ts'
 import { dialects } from '../../../services/providers/openai/dialects.ts'
 import { configFor, providerAt, startGateway, type Gateway } from '../../helper.ts'
-import { reply, startUpstream, type Completion } from '../../upstream.ts'
+import { refusal, reply, startUpstream, type Completion } from '../../upstream.ts'
 
 // What a client may make a provider do is what is held: other fields are priced or refused.
 
@@ -253,6 +253,11 @@ t.test('the list of models of a key cannot be gone round', async t => {
         if (!unknown) t.notOk(answer.seen.some(({ body }) => JSON.stringify(body).includes('dear')), text)
       }
     }
+    // Only now is a fallback called for.
+    upstream.always(refusal(503))
+    const { seen: called } = await post(bound, { model: `${dialect}/cheap`, fallbacks: [`${dialect}/dear`] })
+    t.ok(called.length > 0 && called.every(({ body }) => body?.model === 'cheap'), `${dialect}: no dear fallback`)
+    upstream.always(reply({ usage }))
     const headers = { 'x-model': 'dear', 'x-openrouter-models': 'dear', 'x-portkey-config': '{}', 'openai-organization': 'dear' }
     const { seen } = await post(bound, { model: `${dialect}/cheap` }, '/chat/completions', headers)
     t.notOk(Object.keys(seen[0]?.headers ?? {}).some(name => name.startsWith('x-') || name.startsWith('openai-')))
