@@ -19,7 +19,7 @@ const safety = {
 
 const preflight = {
   'access-control-allow-methods': 'GET, HEAD, OPTIONS',
-  'access-control-allow-headers': 'range, if-range, if-none-match, if-modified-since',
+  'access-control-allow-headers': 'range, if-range, if-match, if-none-match, if-modified-since, if-unmodified-since',
   'access-control-max-age': '86400',
   allow: 'GET, HEAD, OPTIONS'
 }
@@ -55,7 +55,9 @@ const media: FastifyPluginAsyncTypebox = async app => {
       handler: async ({ headers, query, params: { name }, log }, reply) => {
         const nowMs = app.store.clock()
         const found = await resolveSignedUrl(app.media, { name, exp: query.exp, sig: query.sig }, nowMs)
-        const answer = mediaResponse(found, headers, nowMs)
+        // RFC 9110, section 14.2: ranges are for GET only.
+        const conditions = method === 'GET' ? headers : { ...headers, range: undefined }
+        const answer = mediaResponse(found, conditions, nowMs)
         reply.code(answer.status).headers(answer.headers)
         if (method === 'HEAD' || answer.status === 304) return reply.send(undefined)
         return reply.send(await open(found, log, answer.range))

@@ -4,6 +4,8 @@ import type { MediaRow } from './rows.ts'
 
 export interface ConditionalHeaders {
   range?: string | undefined
+  'if-match'?: string | undefined
+  'if-unmodified-since'?: string | undefined
   'if-range'?: string | undefined
   'if-none-match'?: string | undefined
   'if-modified-since'?: string | undefined
@@ -13,8 +15,8 @@ export interface ConditionalHeaders {
 export interface MediaResponse { status: 200 | 206 | 304, headers: Record<string, string>, range?: ByteRange }
 
 /**
- * The response to a GET of a file. Throws GatewayError 416 for a range beyond its end. Multiple ranges are
- * ignored, as RFC 9110, sections 13 and 14, allows.
+ * The response to a request for a file. Throws GatewayError 412 if it is for another file, 416 for a range
+ * beyond its end. Multiple ranges are ignored, as RFC 9110, sections 13 and 14, allows.
  */
 export function mediaResponse (media: MediaRow, request: ConditionalHeaders, nowMs: number): MediaResponse {
   const validators = {
@@ -22,6 +24,7 @@ export function mediaResponse (media: MediaRow, request: ConditionalHeaders, now
     'last-modified': new Date(media.createdAt).toUTCString(),
     'cache-control': cacheControl(media, nowMs)
   }
+  if (!isMatched(request, validators)) throw preconditionFailed()
   if (isUnchanged(request, validators)) return { status: 304, headers: validators }
   const headers = {
     ...validators,
@@ -47,6 +50,18 @@ interface Validators { etag: string, 'last-modified': string }
 
 function cacheControl ({ expiresAt }: MediaRow, nowMs: number): string {
   return `public, max-age=${Math.max(0, Math.floor((expiresAt - nowMs) / 1000))}, immutable`
+}
+
+/** Whether the file is the one that the client means. A weak tag never is (RFC 9110, section 13.1.1). */
+function isMatched (request: ConditionalHeaders, { etag, 'last-modified': changed }: Validators): boolean {
+  const meant = request['if-match']
+  if (meant !== undefined) return meant.split(',').map(tag => tag.trim()).some(tag => tag === '*' || tag === etag)
+  return !(Date.parse(request['if-unmodified-since'] ?? '') < Date.parse(changed))
+}
+
+function preconditionFailed (): GatewayError {
+  return new GatewayError(412, 'invalid_request_error', 'The file is not the one that the request is for.',
+    { code: 'precondition_failed', headers: { 'cache-control': 'no-store' } })
 }
 
 function isUnchanged (request: ConditionalHeaders, { etag, 'last-modified': changed }: Validators): boolean {

@@ -48,8 +48,41 @@ t.test('answers HEAD with the same headers and no body', async t => {
   const { headers: full } = await app.inject({ url })
   const varying = { date: '', connection: '', 'x-request-id': '', 'cache-control': '' }
   t.same({ ...headers, ...varying }, { ...full, ...varying })
-  const part = await app.inject({ method: 'HEAD', url, headers: { range: 'bytes=0-9' } })
-  t.match(part, { statusCode: 206, headers: { 'content-length': '10' } })
+  for (const range of ['bytes=0-9', 'bytes=999999-']) {
+    const part = await app.inject({ method: 'HEAD', url, headers: { range } })
+    t.match(part, { statusCode: 200, headers: { 'content-length': full['content-length'], 'content-range': undefined } },
+      'a range is for GET only')
+  }
+})
+
+t.test('answers 412 to a client that wants another file', async t => {
+  const { app } = await buildGateway(t)
+  const { stored, url } = await putImage(app)
+  const { headers: { etag = '' } } = await app.inject({ url })
+  const since = new Date(stored.createdAt).toUTCString()
+  const before = 'Sat, 01 Jan 2000 00:00:00 GMT'
+  const cases: [Record<string, string>, number][] = [
+    [{ 'if-match': '"other"' }, 412],
+    [{ 'if-match': '"other", "another"', range: 'bytes=0-1' }, 412],
+    [{ 'if-match': `W/${etag}` }, 412],
+    [{ 'if-match': etag }, 200],
+    [{ 'if-match': `"other", ${etag}`, range: 'bytes=0-1' }, 206],
+    [{ 'if-match': '*' }, 200],
+    [{ 'if-match': etag, 'if-none-match': etag }, 304],
+    [{ 'if-match': '"other"', 'if-none-match': etag }, 412],
+    [{ 'if-unmodified-since': before }, 412],
+    [{ 'if-unmodified-since': since }, 200],
+    [{ 'if-unmodified-since': 'nonsense' }, 200],
+    [{ 'if-match': etag, 'if-unmodified-since': before }, 200]
+  ]
+  for (const [headers, status] of cases) {
+    for (const method of ['GET', 'HEAD'] as const) {
+      const { statusCode } = await app.inject({ method, url, headers })
+      t.equal(statusCode, method === 'HEAD' && status === 206 ? 200 : status, `${method} ${JSON.stringify(headers)}`)
+    }
+  }
+  const refused = await app.inject({ url, headers: { 'if-match': '"other"' } })
+  t.match(refused.json(), { error: { code: 'precondition_failed' } })
 })
 
 t.test('answers 304 to a client with a current copy', async t => {
