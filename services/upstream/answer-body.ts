@@ -34,9 +34,19 @@ export async function readErrorBody (exchange: Exchange): Promise<unknown> {
   }
 }
 
-/** The message with the key masked, in case the provider repeats it. */
+/** Keys that stand for none, at servers that check no key. */
+const placeholders: ReadonlySet<string> = new Set(['', 'none', 'null', 'empty', 'dummy', 'unused', 'no-key'])
+const shortKey = 8
+
+/**
+ * The message with the key masked, in case the provider repeats it. A short key is masked only where it is no
+ * part of a word.
+ */
 export function masked (message: string, secret: string | null): string {
-  return secret === null ? message : message.replaceAll(secret, '***')
+  if (secret === null || placeholders.has(secret.toLowerCase())) return message
+  if (secret.length >= shortKey) return message.replaceAll(secret, '***')
+  const alone = new RegExp(`(?<![\\p{L}\\p{N}])${RegExp.escape(secret)}(?![\\p{L}\\p{N}])`, 'gu')
+  return message.replace(alone, '***')
 }
 
 /** A longer delay is a fault of the provider, which clients are not to obey. */

@@ -146,7 +146,7 @@ function redirectOf ({ status, headers: { location } }: Exchange, address: strin
 
 /** The key, and both halves of an `<access key>:<secret key>` pair. */
 function secretsIn (apiKey: string | null): string[] {
-  return apiKey === null ? [] : [apiKey, ...apiKey.split(':')].filter(secret => secret !== '')
+  return apiKey === null ? [] : [apiKey, ...apiKey.split(':')]
 }
 
 const isSuccess = ({ status }: Exchange): boolean => status >= 200 && status < 300

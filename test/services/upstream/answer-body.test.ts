@@ -25,6 +25,16 @@ t.test('a body must be JSON, and an object', t => {
   t.end()
 })
 
+t.test('a short key, as local servers have, does not spoil words', t => {
+  t.equal(masked('Thinking takes k tokens; key k.', 'k'), 'Thinking takes *** tokens; key ***.')
+  t.equal(masked('sesame, opensesame', 'sesame'), '***, opensesame')
+  t.equal(masked('k(1) and (k(1))', 'k(1)'), '*** and (***)')
+  for (const placeholder of ['none', 'EMPTY', 'no-key', '']) {
+    t.equal(masked(`There are ${placeholder} empty slots, none of no-key.`, placeholder), `There are ${placeholder} empty slots, none of no-key.`)
+  }
+  t.end()
+})
+
 t.test('a key is masked wherever it stands', t => {
   t.equal(masked('sk-1 and sk-1', 'sk-1'), '*** and ***')
   t.equal(masked('sk-1', null), 'sk-1')
