@@ -24,6 +24,7 @@ export function planImages (
     try {
       const model = modelAt(candidate)
       const wanted = checkRequest(request, model)
+      checkQuality(wanted, model, candidate)
       asked.push({ ...candidate, wanted, quote: quoteImages({ model, wanted, prompt: request.prompt }) })
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error
@@ -32,6 +33,16 @@ export function planImages (
   }
   if (asked.length === 0) throw refusal ?? GatewayError.modelNotFound(request.model)
   return { model: plan.model, asked, fallbacks: () => [] }
+}
+
+/** Throws GatewayError 400 for a quality that changes the price and would not reach the provider. */
+function checkQuality (
+  { quality }: ImageOptions, { id, images }: Pick<ModelConfig, 'id' | 'images'>,
+  { provider, deployment: { model } }: Candidate<ProviderOf<'image'>>
+): void {
+  if (quality === null || provider.images.statesQuality?.(model) !== false) return
+  const isPriced = [...images?.prices ?? [], ...images?.tokens ?? []].some(row => row.quality !== null)
+  if (isPriced) throw GatewayError.invalidValue('quality', `\`${id}\` cannot be asked for a quality`)
 }
 
 /** What the model can do and costs at one deployment, where deployments differ. */

@@ -2,7 +2,7 @@ import { UpstreamError } from '../shared/errors.ts'
 import { isObject, type JsonObject } from '../shared/json.ts'
 import { fanOut } from './image-api/fan-out.ts'
 import { onlyFields } from './image-api/fields.ts'
-import type { ImageAnswer, ImageCall, ImageProvider } from './provider-image.ts'
+import { withoutQuality, type ImageAnswer, type ImageCall, type ImageProvider } from './provider-image.ts'
 import type { Upstream } from './provider.ts'
 import { createJsonClient, type JsonClient } from './image-api/json-client.ts'
 import { reducedRatio } from './image-api/aspect-ratio.ts'
@@ -49,12 +49,12 @@ export function createBflImages ({ baseUrl, connection, apiKey, headers, connect
     return { images: [imageFromUrl(sample, null)], usage: null, costNano, dropped }
   }
 
-  return call => {
+  return withoutQuality(call => {
     const { passed, dropped } = onlyFields(call.request, ['seed', 'output_format'])
     if (passed.output_format === 'webp') delete passed.output_format
     const body = { ...passed, prompt: call.request.prompt, ...sizeFields(call) }
     return fanOut(call.count, 1, () => generate(call, body, dropped))
-  }
+  })
 }
 
 /** FLUX.1 Kontext and Ultra have their own number of pixels, and take a ratio. */

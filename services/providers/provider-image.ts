@@ -37,7 +37,15 @@ export interface ImageAnswer {
 export interface ImageUsage { inputText: number, inputImage: number, output: number, outputText: number }
 
 /** Generates images. Throws UpstreamError, of kind `moderated` when the prompt was refused. */
-export type ImageProvider = (call: ImageCall) => Promise<ImageAnswer>
+export interface ImageProvider {
+  (call: ImageCall): Promise<ImageAnswer>
+  /** Whether the quality that is asked of a model is sent; absent: it is. */
+  statesQuality?: (model: string) => boolean
+}
+
+/** For providers whose models have no quality. */
+export const withoutQuality = (generate: ImageProvider): ImageProvider =>
+  Object.assign(generate, { statesQuality: () => false })
 
 export const sizeText = ({ width, height }: ImageSize): string => `${width}x${height}`
 

@@ -21,7 +21,7 @@ const cancelMs = 5000
  */
 export function createFalImages (upstream: Upstream): ImageProvider {
   const client = createJsonClient(upstream, { auth: apiKey => ({ authorization: `Key ${apiKey}` }), refine })
-  return call => {
+  const generateAll: ImageProvider = call => {
     const model = imageFieldsOf(call.model)
     const { passed, dropped } = onlyFields(call.request, [
       ...model.seed ? ['seed'] : [],
@@ -35,6 +35,7 @@ export function createFalImages (upstream: Upstream): ImageProvider {
     const body = { ...passed, ...bodyOf(call, model) }
     return fanOut(call.count, 1, () => generate(call, body, dropped, client))
   }
+  return Object.assign(generateAll, { statesQuality: (model: string) => imageFieldsOf(model).quality })
 }
 
 function bodyOf (call: ImageCall, model: FalImageModel): JsonObject {

@@ -2,7 +2,10 @@ import { UpstreamError } from '../../shared/errors.ts'
 import { isObject, type JsonObject } from '../../shared/json.ts'
 import { fanOut } from '../image-api/fan-out.ts'
 import { onlyFields } from '../image-api/fields.ts'
-import type { ImageAnswer, ImageCall, ImageProvider, ImageSize, ImageUsage, GeneratedImage } from '../provider-image.ts'
+import {
+  withoutQuality, type GeneratedImage, type ImageAnswer, type ImageCall, type ImageProvider, type ImageSize,
+  type ImageUsage
+} from '../provider-image.ts'
 import { megapixelsOf, statedAspectRatio } from '../image-api/aspect-ratio.ts'
 import { createJsonClient } from '../image-api/json-client.ts'
 import { imageFromBase64 } from '../image-api/generated-image.ts'
@@ -17,13 +20,13 @@ import { protobufCount } from './usage.ts'
 export function createGeminiImages (upstream: Upstream): ImageProvider {
   const client = createJsonClient(upstream, { auth: apiKey => ({ 'x-goog-api-key': apiKey }), refine })
 
-  return call => {
+  return withoutQuality(call => {
     const { passed: { seed }, dropped } = onlyFields(call.request, ['seed'])
     const path = `/models/${encodeURIComponent(call.model)}:generateContent`
     return fanOut(call.count, 1, async () => {
       return readAnswer(await client.post(path, bodyOf(call, seed), call.signal), dropped)
     })
-  }
+  })
 }
 
 function bodyOf ({ request, size }: ImageCall, seed: unknown): JsonObject {

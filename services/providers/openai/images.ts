@@ -18,12 +18,13 @@ export function createOpenAIImages (upstream: Upstream, dialect: Dialect): Image
   const form = { dialect, secret: upstream.apiKey }
   const client = createJsonClient(upstream, { auth: apiKey => ({ [header]: prefix + apiKey }) })
 
-  return call => fanOut(call.count, images.perCall, async count => {
+  const generate: ImageProvider = call => fanOut(call.count, images.perCall, async count => {
     const refused = isGptImage(call.model) ? [...images.drop, 'style'] : images.drop
     const { passed, dropped } = withoutFields(call.request, refused)
     const body = { ...passed, ...bodyOf(call, count, images) }
     return readAnswer(await client.post(images.path, body, call.signal), count, dropped, form)
   })
+  return Object.assign(generate, { statesQuality: () => !images.drop.includes('quality') })
 }
 
 /** These refuse `response_format` and `style` at every provider, and always send bytes. */

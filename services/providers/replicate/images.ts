@@ -2,7 +2,7 @@ import { UpstreamError } from '../../shared/errors.ts'
 import type { JsonObject } from '../../shared/json.ts'
 import { fanOut } from '../image-api/fan-out.ts'
 import { onlyFields } from '../image-api/fields.ts'
-import type { ImageAnswer, ImageCall, ImageProvider } from '../provider-image.ts'
+import { withoutQuality, type ImageAnswer, type ImageCall, type ImageProvider } from '../provider-image.ts'
 import type { Upstream } from '../provider.ts'
 import { nearestAspectRatio } from '../image-api/aspect-ratio.ts'
 import { createJsonClient, type JsonClient } from '../image-api/json-client.ts'
@@ -20,7 +20,7 @@ const waitS = 30
  */
 export function createReplicateImages (upstream: Upstream): ImageProvider {
   const client = createJsonClient(upstream, { auth: bearerAuth })
-  return call => {
+  return withoutQuality(call => {
     const { passed, dropped } = onlyFields(call.request, ['seed', 'negative_prompt', 'output_format', 'output_compression'])
     const { output_format: format, output_compression: quality, ...input } = passed
     const options = {
@@ -29,7 +29,7 @@ export function createReplicateImages (upstream: Upstream): ImageProvider {
       ...(quality === undefined ? {} : { output_quality: quality })
     }
     return fanOut(call.count, 1, () => generate(call, { ...options, ...inputOf(call) }, dropped, client))
-  }
+  })
 }
 
 /** Some models take width and height, some an aspect ratio; unknown inputs are ignored. */

@@ -4,23 +4,26 @@ import type { DeploymentConfig, ModelConfig } from '../../../services/catalogue/
 import { planImages } from '../../../services/images/image-candidates.ts'
 import { createDeployments } from '../../../services/deployments/deployments.ts'
 import type { Provider } from '../../../services/providers/provider.ts'
+import { unknownImages } from '../../../services/catalogue/images.ts'
+import { withoutQuality } from '../../../services/providers/provider-image.ts'
 import { thrown } from '../../thrown.ts'
 import { emptyPrice, modelFromCatalogue } from '../../../services/catalogue/models.ts'
 
-const maker: Provider = {
-  id: 'maker', images: async () => { throw new Error('Not called here.') }, close: async () => {}
-}
+const images = async () => { throw new Error('Not called here.') }
+const maker: Provider = { id: 'maker', images, close: async () => {} }
+/** A provider that is never sent a quality. */
+const plain: Provider = { ...maker, images: withoutQuality(async () => await images()) }
 
 function place (provider: string, model: string, more: Partial<DeploymentConfig> = {}): DeploymentConfig {
   return { provider, model, weight: 1, priority: 0, ...more }
 }
 
-function plan (deployments: DeploymentConfig[], more: Partial<ModelConfig> = {}, size?: string) {
+function plan (deployments: DeploymentConfig[], more: Partial<ModelConfig> = {}, size?: string, quality?: 'low' | 'high') {
   const model: ModelConfig = { ...modelFromCatalogue('mine', 'picture'), id: 'picture', kind: 'image', deployments, ...more }
-  const request = { model: 'picture', prompt: 'A fox', ...(size && { size }) }
+  const request = { model: 'picture', prompt: 'A fox', ...(size && { size }), ...(quality && { quality }) }
   return planImages(request, id => id === 'picture', {
     resolve: () => ({ model, deployments }),
-    provider: id => id === 'chats' ? { ...maker, id, images: undefined } as never : { ...maker, id },
+    provider: id => id === 'plain' ? { ...plain, id } as never : id === 'chats' ? { ...maker, id, images: undefined } as never : { ...maker, id },
     deployments: createDeployments({ config: () => ({ breaker: breakerDefaults }) })
   })
 }
@@ -49,4 +52,17 @@ t.test('places that cannot make it, or have no price, are passed over', async t 
   t.match(thrown(() => plan([place('chats', 'x')], { price })), { status: 404 })
   t.match(thrown(() => plan([place('mine', 'x')], { price, id: 'secret' })), { status: 404 })
   t.match(thrown(() => plan([place('mine', 'x')], { price, kind: 'video' })), { status: 400, message: /makes videos/ })
+})
+
+t.test('a quality that changes the price is asked of those only that are sent it', async t => {
+  const imagePrice = (quality: string | null, imageNano: number) =>
+    ({ size: null, quality, imageNano, furtherMegapixelNano: 0 })
+  const abilities = { ...unknownImages, prices: [imagePrice('high', 9), imagePrice(null, 7)] }
+  const { asked } = plan([place('plain', 'x'), place('mine', 'x')], { price, images: abilities }, undefined, 'high')
+  t.same(asked.map(({ provider, quote }) => [provider.id, quote.maxNano]), [['mine', 9]])
+  const refused = () => plan([place('plain', 'x')], { price, images: abilities }, undefined, 'high')
+  t.match(thrown(refused), { status: 400, param: 'quality' })
+  t.equal(plan([place('plain', 'x')], { price, images: abilities }).asked.length, 1, 'no quality, no difference')
+  const flat = plan([place('plain', 'x')], { price, images: unknownImages }, undefined, 'high')
+  t.equal(flat.asked.length, 1, 'with one price for all it may be dropped')
 })
