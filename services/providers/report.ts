@@ -237,9 +237,8 @@ export const perplexityCost: CostReader = ({ cost }) =>
 
 /** Token counts in an OpenAI answer or chunk, at `path` or in `usage`; null when there are none. */
 export function readUsage (body: JsonObject, path: readonly string[] = ['usage']): Usage | null {
-  const found = valueAt(body, path)
-  const usage = isObject(found) ? found : body.usage
-  if (!isObject(usage)) return null
+  const usage = usageIn(body, path)
+  if (usage === null) return null
   const total = tokenCount(usage.total_tokens)
   const prompt = tokenCount(usage.prompt_tokens) ?? rest(total, usage.completion_tokens)
   const completion = tokenCount(usage.completion_tokens) ?? rest(total, usage.prompt_tokens)
@@ -256,6 +255,13 @@ export function readUsage (body: JsonObject, path: readonly string[] = ['usage']
     reasoning: tokenCount(completionDetails.reasoning_tokens),
     ...audioIn(promptDetails.audio_tokens, completionDetails.audio_tokens)
   }
+}
+
+/** The token counts in an answer or chunk as they are, which some servers have in a choice; null: none. */
+export function usageIn (body: JsonObject, path: readonly string[]): JsonObject | null {
+  const choices = Array.isArray(body.choices) ? body.choices : []
+  const places = [valueAt(body, path), body.usage, ...choices.map(choice => choice?.usage)]
+  return places.find(isObject) ?? null
 }
 
 /** The value at a path of keys; undefined if there is none. */

@@ -346,6 +346,9 @@ export const oddAnswers: Readonly<Record<string, OddAnswer>> = {
     seen: 'Moonshot',
     dialect: 'moonshot',
     events: [opening, chunk({ content: 'Hi there!' }), { ...head, choices: [{ index: 0, delta: {}, finish_reason: 'stop', usage }] }, done],
+    whole: answer({}, 'stop', {
+      choices: [{ index: 0, message: { role: 'assistant', content: 'Hi there!' }, finish_reason: 'stop', usage }], usage: undefined
+    }),
     means: hi
   },
   'nulls in place of lists': {
@@ -356,6 +359,14 @@ export const oddAnswers: Readonly<Record<string, OddAnswer>> = {
       chunk({ content: '!', tool_calls: null, function_call: null }), ...stopped
     ],
     whole: answer({ role: 'assistant', content: 'Hi there!', tool_calls: null, function_call: null, annotations: null }),
+    means: hi
+  },
+  'usage with a choice, after its end': {
+    seen: 'Moonshot',
+    events: [
+      opening, chunk({ content: 'Hi there!' }), { ...head, choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
+      { ...head, choices: [{ index: 0, delta: {}, finish_reason: null, usage }] }, done
+    ],
     means: hi
   },
   'parts in place of a text': {

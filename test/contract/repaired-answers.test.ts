@@ -157,8 +157,22 @@ interface Chunk {
   usage?: object | null
 }
 
-/** Checks what no client does: the specification, and the order of the chunks. */
-async function checkStream (t: Test, model: string, includeUsage: boolean): Promise<void> {
+/** What a server counts in all these answers, if it counts. */
+const counted = { prompt_tokens: 8, completion_tokens: 5, total_tokens: 13 }
+
+/** Whether a server counts, in whatever place. */
+const counts = (answer: unknown): boolean => JSON.stringify(answer).includes(JSON.stringify(counted))
+
+/** The counts of the last answer, as they are booked. */
+function checkBooked (t: Test): void {
+  const line = gateway.lines.findLast(({ msg }) => msg === 'request')
+  t.match(line, { promptTokens: 8, completionTokens: 5 }, 'booked as counted')
+}
+
+/** Checks what no client does: the specification, the order of the chunks, and what is counted. */
+async function checkStream (
+  t: Test, model: string, sent: unknown, includeUsage: boolean
+): Promise<void> {
   const options = { include_usage: includeUsage }
   const { text } = await post({ model, messages, stream: true, stream_options: options })
   const blocks = text.split('\n\n')
@@ -171,6 +185,8 @@ async function checkStream (t: Test, model: string, includeUsage: boolean): Prom
   const usages = chunks.filter(({ usage }) => usage)
   t.same(usages, includeUsage ? chunks.filter(({ choices }) => choices.length === 0) : [])
   t.ok(usages.length <= 1 && (usages.length === 0 || chunks.at(-1) === usages[0]), 'usage comes last')
+  if (includeUsage && counts(sent)) t.match(usages, [{ usage: counted }])
+  if (counts(sent)) checkBooked(t)
   const choices = chunks.flatMap(({ choices }) => choices)
   const isLast = choices.map((_, at) => at === choices.length - 1)
   t.same(choices.map(({ finish_reason: reason }) => reason !== null), isLast)
@@ -180,7 +196,7 @@ async function checkStream (t: Test, model: string, includeUsage: boolean): Prom
   t.same(begun.map(({ index }) => index), begun.map((_, at) => at), 'calls are counted from 0')
 }
 
-async function checkAnswer (t: Test, model: string): Promise<void> {
+async function checkAnswer (t: Test, model: string, sent: unknown): Promise<void> {
   const answer = JSON.parse((await post({ model, messages })).text)
   // The live service leaves these out too.
   for (const choice of answer.choices) {
@@ -188,6 +204,9 @@ async function checkAnswer (t: Test, model: string): Promise<void> {
     choice.message.refusal ??= null
   }
   t.equal(isAnswer(answer), null, JSON.stringify(answer))
+  if (!counts(sent)) return
+  t.match(answer.usage, counted)
+  checkBooked(t)
 }
 
 for (const [name, { seen, dialect = 'compatible', events, whole, means }] of Object.entries<OddAnswer>(oddAnswers)) {
@@ -210,13 +229,13 @@ for (const [name, { seen, dialect = 'compatible', events, whole, means }] of Obj
     }
     for (const includeUsage of [true, false]) {
       if (events !== undefined) upstream.script(asEvents(events))
-      if (events !== undefined) await checkStream(t, dialect, includeUsage)
+      if (events !== undefined) await checkStream(t, dialect, events, includeUsage)
       if (whole !== undefined) upstream.script(asDocument(whole))
-      if (whole !== undefined) await checkStream(t, dialect, includeUsage)
+      if (whole !== undefined) await checkStream(t, dialect, whole, includeUsage)
     }
     if (events !== undefined) upstream.script(asEvents(events))
-    if (events !== undefined) await checkAnswer(t, dialect)
+    if (events !== undefined) await checkAnswer(t, dialect, events)
     if (whole !== undefined) upstream.script(asDocument(whole))
-    if (whole !== undefined) await checkAnswer(t, dialect)
+    if (whole !== undefined) await checkAnswer(t, dialect, whole)
   })
 }

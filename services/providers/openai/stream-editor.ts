@@ -8,7 +8,7 @@ import type { OutputGuard } from './output-guard.ts'
 import { isAt, type PieceScan } from './piece-scan.ts'
 import { StreamRepair, type StreamForm } from './stream-repair.ts'
 import { countReasoning, readDialectUsage, upstreamErrorIn } from './translate.ts'
-import { recordUsage, type StreamReport, type Usage } from '../report.ts'
+import { recordUsage, usageIn, type StreamReport, type Usage } from '../report.ts'
 
 export interface RelayOptions extends StreamForm {
   /** Ends the stream where it is longer than what is held; absent or null: the server keeps to the limit. */
@@ -106,7 +106,7 @@ export class StreamEditor {
     if (this.failure !== null) return this.repair.flush()
     if (isText(body.model)) this.#report.model ??= body.model
     if (isText(body.service_tier)) this.#report.serviceTier = body.service_tier
-    if (isObject(body.usage)) this.#report.hasUsage = true
+    if (usageIn(body, this.#form.dialect.usagePath) !== null) this.#report.hasUsage = true
     this.#takeUsage(body, end)
     this.#takeObjects(body)
     const counted = countReasoning(body, this.#form.dialect)

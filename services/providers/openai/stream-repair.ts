@@ -1,6 +1,6 @@
 import { isObject, isText, withMembers, type JsonObject } from '../../shared/json.ts'
 import { encodeEvent } from '../../upstream/sse.ts'
-import { valueAt } from '../report.ts'
+import { usageIn } from '../report.ts'
 import type { Dialect } from './dialects.ts'
 import { ToolCallStream } from './tool-calls.ts'
 import { finalReason, finishReasonOf, headOf, repairMessage, wholeUsage, type AnswerHead } from './translate.ts'
@@ -132,8 +132,8 @@ export class StreamRepair {
 
   /** Notes the usage of a chunk; whether it has any. */
   #takeUsage (body: JsonObject, given: readonly JsonObject[], bytes: Buffer | null): boolean {
-    const found = valueAt(body, this.#form.dialect.usagePath) ?? body.usage ?? given[0]?.usage
-    if (!isObject(found)) return false
+    const found = usageIn(body, this.#form.dialect.usagePath)
+    if (found === null) return false
     const usage = wholeUsage(found)
     const own = given.length === 0 ? body : {}
     const chunk = withMembers(own, { ...headOf(own, this.head ?? this.#form.fallback), usage })
@@ -178,7 +178,7 @@ export class StreamRepair {
       return withMembers(choice, { index, text, finish_reason: reason })
     }
     const delta = this.#delta(partOf(choice) ?? {}, state, isFirst)
-    const members = { index, delta, finish_reason: reason }
+    const members = { index, delta, finish_reason: reason, usage: undefined }
     return withMembers(choice, isObject(choice.delta) ? members : { ...members, message: undefined })
   }
 

@@ -2,7 +2,7 @@ import { UpstreamError } from '../../shared/errors.ts'
 import { isObject, isText, ownMember, withMembers, type JsonObject } from '../../shared/json.ts'
 import { errorFromFields } from '../error-body.ts'
 import type { FinishReason } from '../provider.ts'
-import { readUsage, tokenCount, valueAt, type Usage } from '../report.ts'
+import { readUsage, tokenCount, usageIn, valueAt, type Usage } from '../report.ts'
 import type { Dialect } from './dialects.ts'
 import { repairToolCalls } from './tool-calls.ts'
 
@@ -86,7 +86,7 @@ export function repairAnswer (body: JsonObject, dialect: Dialect, fallback: Answ
     return isLegacy ? repairText(choice, index, dialect) : repairChoice(choice, index, dialect)
   })
   const isSame = choices.every((choice, index) => choice === before[index])
-  const usage = wholeUsage(body.usage)
+  const usage = wholeUsage(isObject(body.usage) ? body.usage : usageIn(body, dialect.usagePath) ?? body.usage)
   return withMembers(body, {
     ...headOf(body, fallback), ...(isSame ? {} : { choices }), ...(usage === body.usage ? {} : { usage })
   })
@@ -110,7 +110,7 @@ function repairChoice (choice: JsonObject, index: unknown, dialect: Dialect): Js
     ...(hasCalls ? { tool_calls: repairToolCalls(calls) } : {})
   })
   const reason = finalReason(finishReasonOf(choice, dialect) ?? 'stop', hasCalls, isObject(call))
-  return withMembers(choice, { index, message, finish_reason: reason })
+  return withMembers(choice, { index, message, finish_reason: reason, usage: undefined })
 }
 
 /**

@@ -260,7 +260,7 @@ t.test('an operator may let streams be free that the provider breaks off', async
     const { text, error } = await heard(clients['openai 7'](shop.gateway))
     t.match({ text, error }, { text: ' word'.repeat(50), error: { type: 'server_error' } })
     const { entries } = await booksOf(shop, chargeBrokenStreams ? 1 : 0)
-    t.match(entries, chargeBrokenStreams ? [{ estimated: 1 }] : [])
+    t.same(entries.map(({ estimated }) => estimated), chargeBrokenStreams ? [1] : [])
   }
 })
 
