@@ -38,6 +38,7 @@ export const RoutingDecision = Type.Object({
   candidates: Type.Array(RoutingCandidate),
   omitted: Type.Integer({ description: 'How many more models there are.' }),
   domain: Type.String(),
+  task: Type.String({ description: 'What the prompt asks for, e.g. `translate`, `prove` or `debug`.' }),
   signals: Type.Record(Type.String(), Type.Union([Type.Number(), Type.Boolean()])),
   sticky: Type.Boolean(),
   weights_version: Type.String(),

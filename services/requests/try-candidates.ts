@@ -36,7 +36,7 @@ export interface Search<C extends Candidate, Answer> extends Call<C, Answer> {
   onFailure (candidate: C, error: UpstreamError): void
   /** In [0, 1). */
   random: () => number
-  /** How long a candidate may be silent while another provider could answer, in ms; null, absent: any time. */
+  /** How long a candidate may be silent while another provider could answer, in ms; null: any time. */
   patience?: (candidate: C) => number | null
   /** Identifies the conversation, which stays with its deployment; absent: the order is random. */
   conversation?: () => string

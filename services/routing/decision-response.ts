@@ -41,6 +41,7 @@ export function toDecisionResponse (decision: RouterDecision, isListed: boolean)
     candidates: rows,
     omitted: all.length - rows.length,
     domain: decision.domain,
+    task: decision.task,
     signals: { ...decision.signals },
     sticky: decision.isSticky,
     weights_version: decision.weightsVersion,

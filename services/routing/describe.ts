@@ -61,13 +61,13 @@ export function mainDomain (text: TextAnalysis): string {
 
 /** The features of request and text that a decision shows. */
 export function signalsOf (request: RequestFeatures, text: TextAnalysis): RouterDecision['signals'] {
-  const { focus, maxTokens, ...counted } = request
+  const { focus, maxTokens, effort, ...counted } = request
   return {
     ...counted,
     ...(maxTokens === null ? {} : { maxTokens }),
     readChars: focus.length,
     familiarity: round(text.familiarity),
-    difficulty: round(text.difficulty),
+    difficulty: round(text.difficulty + text.demand),
     outputTokens: Math.round(text.outputTokens)
   }
 }

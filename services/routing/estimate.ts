@@ -1,6 +1,6 @@
 import { tokenCostNano } from '../billing/token-price.ts'
 import type { ModelEstimate } from './rank.ts'
-import type { RequestFeatures } from './request-features.ts'
+import type { Effort, RequestFeatures } from './request-features.ts'
 import type { PoolModel } from './model-pool.ts'
 import { predictQuality } from './scoring/quality.ts'
 import type { TextAnalysis } from './scoring/analyze-text.ts'
@@ -18,6 +18,10 @@ export interface EstimateContext {
   weights: RouterWeights
 }
 
+/** The length of an answer with its thoughts, by the effort asked for, as a factor on the usual one. */
+const lengthByEffort: Readonly<Record<Effort, number>> = {
+  none: 0.3, minimal: 0.4, low: 0.6, medium: 1, high: 2, xhigh: 3, max: 4
+}
 /** How much longer than estimated an answer may get when the client sets no limit, as a factor. */
 const maxLengthFactor = 3
 /** Optimistic, so that a model without recent measurements is tried, and tried again after it was slow. */
@@ -34,7 +38,8 @@ export function estimateModel (
   cachedTokens: number
 ): BoundedEstimate {
   const limit = Math.min(request.maxTokens ?? Infinity, model.maxOutput ?? Infinity)
-  const outputTokens = Math.min(text.outputTokens * profile.verbosity, limit)
+  const thought = profile.isReasoning ? lengthByEffort[request.effort ?? 'medium'] : 1
+  const outputTokens = Math.min(text.outputTokens * profile.verbosity * thought, limit)
   const maxOutputTokens = request.maxTokens ?? Math.min(outputTokens * maxLengthFactor, limit)
   let estimatedNano = 0
   let maxCostNano = 0

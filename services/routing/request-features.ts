@@ -2,6 +2,7 @@ import type { ChatCompletionRequest } from '../../schemas/openai/chat-completion
 import type { ChatMessage } from '../../schemas/openai/chat-messages.ts'
 import { typicalTokens } from '../billing/token-guess.ts'
 import { outputLimitOf } from '../shared/request-fields.ts'
+import { withoutPoliteness } from './text/politeness.ts'
 import { promptText, messageText } from './text/prompt-text.ts'
 
 /** What a request needs of a model, and the shape of its conversation. */
@@ -30,7 +31,11 @@ export interface RequestFeatures {
   /** The client's limit on the tokens of one answer. */
   maxTokens: number | null
   answers: number
+  /** How long a model should think; null: as usual. */
+  effort: Effort | null
 }
+
+export type Effort = NonNullable<ChatCompletionRequest['reasoning_effort']>
 
 /** Beyond ASCII, a character is about one token. */
 const tokensPerExtraByte = 0.45
@@ -40,7 +45,7 @@ const base64PerToken = 6
 export function extractFeatures (request: ChatCompletionRequest): RequestFeatures {
   const { messages, tools, functions } = request
   const found = {
-    focus: promptText(messages),
+    focus: withoutPoliteness(promptText(messages)),
     turns: 0,
     systemChars: 0,
     promptTokens: 0,
@@ -55,7 +60,8 @@ export function extractFeatures (request: ChatCompletionRequest): RequestFeature
     wantsAudio: request.modalities?.includes('audio') ?? false,
     wantsStream: request.stream === true,
     maxTokens: outputLimitOf(request),
-    answers: request.n ?? 1
+    answers: request.n ?? 1,
+    effort: request.reasoning_effort ?? null
   }
   let tokens = found.tools > 0 ? textTokens(JSON.stringify(tools ?? functions)) : 0
   if (found.wantsSchema) tokens += textTokens(JSON.stringify(request.response_format))

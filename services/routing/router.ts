@@ -118,6 +118,7 @@ export function createRouter (
       confidence: confidenceOf(order, text),
       excluded,
       domain: mainDomain(text),
+      task: text.task,
       signals: signalsOf(request, text),
       isSticky: reason === 'conversation' || reason === 'tool_loop',
       weightsVersion: weights.version,

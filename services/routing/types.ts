@@ -53,6 +53,8 @@ export interface RouterDecision {
   /** The models that were left out; computed on each call. */
   excluded: () => Exclusion[]
   domain: string
+  /** What the prompt asks for, e.g. `translate` or `prove`. */
+  task: string
   signals: Readonly<Record<string, number | boolean>>
   isSticky: boolean
   weightsVersion: string

@@ -1,3 +1,5 @@
+import { askedTokens } from '../text/asked-length.ts'
+import { readTask, type Task } from '../text/task.ts'
 import { createTextReader, type TextCounts } from '../text/reader.ts'
 import { signalCount, signalNames, writeSignals } from '../text/signals.ts'
 import { writeDomains, type ConversationFacts } from './domains.ts'
@@ -17,6 +19,9 @@ export interface TextAnalysis {
   /** Difficulty compared with other texts, as the logarithm of a factor on failures. */
   difficulty: number
   outputTokens: number
+  task: Task
+  /** How hard what is asked is, as the logarithm of a factor on failures; 0 as the training data. */
+  demand: number
 }
 
 /** Signals are clamped to this many standard deviations. */
@@ -57,7 +62,9 @@ export function createTextAnalyzer (
     domains: new Float32Array(domains.length),
     familiarity: 0,
     difficulty: 0,
-    outputTokens: 0
+    outputTokens: 0,
+    task: 'other',
+    demand: 0
   }
 
   return (text, facts) => {
@@ -68,7 +75,11 @@ export function createTextAnalyzer (
     writeTraits(found, reading, weights, wanted)
     writeDomains(raw, reading, facts, found.domains)
     found.difficulty = difficultyOf(found, facts)
-    found.outputTokens = outputTokensOf(found.signals, weights)
+    const { options, numbers, sentences } = reading
+    const { task, difficulty } = readTask(text, { options, numbers, sentences, tools: facts.tools })
+    found.task = task
+    found.demand = difficulty
+    found.outputTokens = askedTokens(text) ?? outputTokensOf(found.signals, weights)
     return found
   }
 }

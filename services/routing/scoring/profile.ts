@@ -16,6 +16,8 @@ export interface ModelProfile {
   offsets: Float32Array | null
   /** Length of its answers relative to other models, as a factor. */
   verbosity: number
+  /** Whether it thinks before it answers, as long as the request's effort says. */
+  isReasoning: boolean
   seed: SpeedSeed | null
   /** Origin of the levels. */
   source: 'operator' | 'trained' | 'measured' | 'catalogue'
@@ -52,6 +54,7 @@ export function createProfile (model: ProfileSource, weights: RouterWeights): Mo
     ownQuality: isOwn ? levels : null,
     offsets: null,
     verbosity: Math.exp(trained?.verbosity ?? (isReasoning(model) ? reasoningVerbosity : 0)),
+    isReasoning: model.capabilities.reasoning,
     seed: seedOf(names, model.price, weights),
     source: isOwn ? 'operator' : trained !== undefined ? 'trained' : measured !== undefined ? 'measured' : 'catalogue'
   }

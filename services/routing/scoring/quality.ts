@@ -12,15 +12,15 @@ const bounds = { least: 0.02, most: 0.995 }
  * difficulty of the text, a factor on the failures of all models, so that it cannot change their order.
  */
 export function predictQuality (text: TextAnalysis, profile: ModelProfile, weights: RouterWeights): number {
-  const { familiarity, difficulty } = text
+  const { familiarity, difficulty, demand } = text
   let failure = 0
   if (familiarity > 0) {
     const learned = 1 - learnedChance(text, profile, weights)
-    failure += familiarity * learned * Math.exp(learnedWeight * difficulty)
+    failure += familiarity * learned * Math.exp(learnedWeight * difficulty + learnedDemand * demand)
   }
   if (familiarity < 1) {
     const general = 1 - sigmoid(domainLevel(text, profile))
-    failure += (1 - familiarity) * general * Math.exp(generalWeight * difficulty)
+    failure += (1 - familiarity) * general * Math.exp(generalWeight * difficulty + generalDemand * demand)
   }
   const quality = Math.max(bounds.least, Math.min(bounds.most, 1 - failure))
   return profile.offsets === null ? quality : withOffsets(quality, text.domains, profile.offsets)
@@ -38,6 +38,9 @@ function withOffsets (quality: number, domains: Float32Array, offsets: Float32Ar
  */
 const generalWeight = 0.5
 const learnedWeight = 0.4
+/** Weights of what is asked. */
+const generalDemand = 1
+const learnedDemand = 0.8
 
 /** The chance by kind of text, from the model's level in the kind and the traits of this text. */
 function learnedChance (

@@ -1,0 +1,152 @@
+import { difficultyCues, taskCues } from './task-cues.ts'
+
+/** What a prompt asks for. */
+export const tasks = [
+  'greet', 'fact', 'translate', 'rewrite', 'extract', 'summarize', 'compose', 'explain', 'analyze', 'calculate',
+  'word_problem', 'estimate', 'prove', 'sql', 'code', 'debug', 'refactor', 'design', 'exam', 'agent_step', 'other'
+] as const
+export type Task = typeof tasks[number]
+
+/** Logarithms of factors on failures; 0 for the kinds that the training data has. */
+const difficultyOfTask: Readonly<Record<Task, number>> = {
+  greet: -1.5,
+  fact: -1.1,
+  translate: -0.8,
+  rewrite: -0.8,
+  extract: -0.8,
+  summarize: -0.5,
+  compose: -0.3,
+  explain: 0,
+  analyze: 0.4,
+  calculate: -0.5,
+  word_problem: 0,
+  estimate: 0.4,
+  prove: 0.8,
+  sql: 0.1,
+  code: 0.2,
+  debug: 0.6,
+  refactor: 0.6,
+  design: 0.8,
+  exam: 0,
+  agent_step: 0.2,
+  other: -0.3
+}
+
+/** What a prompt asks for, and how hard that is, as the logarithm of a factor on failures; 0 is ordinary. */
+export interface TaskReading { task: Task, difficulty: number }
+
+export interface TaskFacts {
+  /** Options of a multiple-choice question. */
+  options: number
+  numbers: number
+  sentences: number
+  /** Whether tools are on offer. */
+  tools: number
+}
+
+/** Less than this is no difference: among the prompts of one benchmark, it orders nothing. */
+const ordinary = 0.5
+/** What is read: the beginning, and the end of a longer text. */
+const readChars = { head: 1200, tail: 400 }
+/** A greeting is no longer than this. */
+const shortChars = 90
+/** A question for a fact, too: longer ones describe a problem. */
+const factChars = 140
+const perCue = { harder: 0.22, easier: -0.2, length: 0.25 }
+const bounds = { least: -1.6, most: 1.6, harder: 6, easier: 2 }
+
+type Cue = { task: keyof typeof taskCues } | { change: keyof typeof difficultyCues }
+const whole = new Map<string, Cue[]>()
+const beginnings = new Map<string, Cue[]>()
+const unspaced: [string, Cue][] = []
+let longestBeginning = 0
+
+for (const task of Object.keys(taskCues) as (keyof typeof taskCues)[]) addCues(taskCues[task], { task })
+for (const change of ['harder', 'easier'] as const) addCues(difficultyCues[change], { change })
+
+function addCues (words: string, cue: Cue): void {
+  for (const word of words.split(' ')) {
+    if (isUnspaced(word)) unspaced.push([word, cue])
+    else if (!word.endsWith('*')) whole.set(word, [...whole.get(word) ?? [], cue])
+    else {
+      const beginning = word.slice(0, -1)
+      beginnings.set(beginning, [...beginnings.get(beginning) ?? [], cue])
+      longestBeginning = Math.max(longestBeginning, beginning.length)
+    }
+  }
+}
+
+/** Whether a text is in a script without spaces between words, or whose words change at their beginning. */
+function isUnspaced (text: string): boolean {
+  return /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Devanagari}\p{Script=Thai}]/u.test(text)
+}
+
+/** Reads what a prompt asks for; linear in the length that is read. */
+export function readTask (text: string, facts: TaskFacts): TaskReading {
+  const { options, tools } = facts
+  if (options >= 3) return { task: 'exam', difficulty: difficultyOfTask.exam }
+  const read = text.length <= readChars.head + readChars.tail
+    ? text
+    : `${text.slice(0, readChars.head)} ${text.slice(-readChars.tail)}`
+  const found = readCues(read.toLowerCase())
+  const task = tools > 0 ? 'agent_step' : taskOf(text, found, facts)
+  if (task === 'word_problem') return { task, difficulty: difficultyOfTask.word_problem }
+  const hardest = Math.max(...[task, ...found.tasks].map(one => difficultyOfTask[one]))
+  let difficulty = (difficultyOfTask[task] + hardest) / 2
+  difficulty += perCue.harder * Math.min(bounds.harder, found.harder)
+  difficulty += perCue.easier * Math.min(bounds.easier, found.easier)
+  difficulty += perCue.length * clamp(Math.log2(sizeOf(text) / 120), -1.5, 2)
+  const beyond = Math.max(0, Math.abs(difficulty) - ordinary)
+  return { task, difficulty: clamp(Math.sign(difficulty) * beyond, bounds.least, bounds.most) }
+}
+
+interface FoundCues { tasks: Task[], harder: number, easier: number }
+
+function readCues (text: string): FoundCues {
+  const found: FoundCues = { tasks: [], harder: 0, easier: 0 }
+  const add = (cue: Cue): void => {
+    if ('change' in cue) found[cue.change]++
+    else found.tasks.push(cue.task)
+  }
+  for (const word of text.match(/[\p{L}\p{M}\p{N}+#-]+/gu) ?? []) {
+    whole.get(word)?.forEach(add)
+    for (let length = Math.min(word.length, longestBeginning); length >= 3; length--) {
+      const cues = beginnings.get(word.slice(0, length))
+      if (cues === undefined) continue
+      cues.forEach(add)
+      break
+    }
+  }
+  if (!isUnspaced(text)) return found
+  const places: { at: number, cue: Cue }[] = []
+  for (const [word, cue] of unspaced) {
+    const at = text.indexOf(word)
+    if (at !== -1) places.push({ at, cue })
+  }
+  for (const { cue } of places.sort((one, other) => one.at - other.at)) add(cue)
+  return found
+}
+
+/** The task that is named first, unless the form of the text says otherwise. */
+function taskOf (text: string, { tasks }: FoundCues, { numbers, sentences }: TaskFacts): Task {
+  if (/\bsql\b/i.test(text) || /\bselect\b[^]{1,200}\bfrom\b/i.test(text)) return 'sql'
+  const [first] = tasks.filter(task => task !== 'greet')
+  const isProblem = numbers >= 3 && (sentences >= 2 || /[$\\]/.test(text))
+  if (isProblem && (first === undefined || first === 'calculate' || first === 'compose')) return 'word_problem'
+  if (first !== undefined) return first
+  if (tasks.includes('greet') && sizeOf(text) < shortChars) return 'greet'
+  return sizeOf(text) < factChars && /[?？؟]\s*$/.test(text) ? 'fact' : 'other'
+}
+
+/** Characters, each of a script with syllables or words as characters as several. */
+function sizeOf (text: string): number {
+  const { length } = text
+  if (length > 1000) return length
+  let wide = 0
+  for (let at = 0; at < length; at++) if (text.charCodeAt(at) >= 0x2e80) wide++
+  return length + 2 * wide
+}
+
+function clamp (value: number, least: number, most: number): number {
+  return Math.max(least, Math.min(most, value))
+}
