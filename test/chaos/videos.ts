@@ -16,18 +16,21 @@ import { createRandom } from '../services/ledger/random.ts'
 import { startPostgresProcess } from './postgres.ts'
 import { createReport } from './report.ts'
 
-// Kills the gateway that works on a video, in every state of the job; the client must still get the video.
+// Kills the gateway that works on a video, in every state of the job; the client must still get the video. On
+// Postgres another node continues the job, on SQLite the next process on the same database.
 
 const { values } = parseArgs({
   options: {
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     rounds: { type: 'string', default: '100' },
-    lanes: { type: 'string', default: '3' },
+    lanes: { type: 'string', default: '4' },
+    engines: { type: 'string', default: 'postgres,sqlite' },
     states: { type: 'string', default: 'submitting,queued,running,storing,settling' }
   }
 })
 const takeoverMs = 600
 const patienceMs = 120_000
+type Engine = 'postgres' | 'sqlite'
 type State = 'submitting' | 'queued' | 'running' | 'storing' | 'settling'
 /**
  * The provider call during which a job is in a state; none while it is about to be settled. The result of the
@@ -41,12 +44,14 @@ const stops: Readonly<Record<State, { step: Step, call: number } | null>> = {
   settling: null
 }
 const states = values.states.split(',') as State[]
+const engines = values.engines.split(',') as Engine[]
 
 const report = createReport()
 process.stdout.write(`videos, seed ${values.seed}\n`)
 const random = createRandom(Number(values.seed))
 await using folder = await mkdtempDisposable(join(tmpdir(), 'tollgate-chaos-'))
-await using server = await startPostgresProcess()
+await using stack = new AsyncDisposableStack()
+const server = engines.includes('postgres') ? stack.use(await startPostgresProcess()) : null
 const started = performance.now()
 const lanes = Number(values.lanes)
 const recoveredMs: number[] = []
@@ -62,28 +67,40 @@ report.close()
 
 interface Life { child: ChildProcess, url: string, key: string | null }
 
-/** Two gateways on one database, one of which is killed and restarted in each round. */
+/** One or two gateways on one database, one of which is killed and restarted in each round. */
 async function runLane (lane: number, rounds: number): Promise<void> {
+  const engine = engines[lane % engines.length] ?? 'sqlite'
   await using provider = await startVideoProvider()
-  const databaseUrl = await server.createSchema()
+  const databaseUrl = engine === 'postgres' && server !== null
+    ? await server.createSchema()
+    : `sqlite:${join(folder.path, `lane-${lane}.db`)}`
   const store = await openStore(databaseUrl)
   const start = async (): Promise<Life> => await startNode(databaseUrl, provider.url, lane)
   const first = await start()
-  const lives = [first, await start()]
+  // On SQLite the process is restarted that was killed.
+  const lives = engine === 'postgres' ? [first, await start()] : [first]
   const key = first.key ?? ''
   const [account] = await store.all<{ id: string }>("select id from account where kind = 'account'")
   for (let round = 0; round < rounds; round++) {
     const state = states[(round + lane) % states.length] ?? 'queued'
-    const slot = round % 2
-    const name = `lane ${lane}, round ${round}, ${state}`
+    const slot = round % lives.length
+    const name = `${engine}, lane ${lane}, round ${round}, ${state}`
     try {
-      const [victim, other] = [lives[slot]!, lives[1 - slot]!]
-      const killed = await killIn(state, { store, provider, victim, other, key, name })
-      const restarted = round + 1 < rounds ? start() : null
-      const answer = await killed.answer
-      recoveredMs.push(performance.now() - killed.at)
+      const victim = lives[slot]!
+      const other = Promise.withResolvers<Life>()
+      if (lives.length > 1) other.resolve(lives[1 - slot]!)
+      const killed = await killIn(state, { store, provider, victim, other: other.promise, key, name })
+      const restarting = start().then(life => {
+        other.resolve(life)
+        return life
+      })
+      const answering = killed.answer.then(answer => {
+        recoveredMs.push(performance.now() - killed.at)
+        return answer
+      })
+      const [restarted, answer] = await Promise.all([restarting, answering])
       await checkRound({ store, provider, name }, state, answer)
-      lives[slot] = await restarted ?? lives[slot]!
+      lives[slot] = restarted
     } catch (error) {
       report.check(false, `${name}: ${error instanceof Error ? error.stack : error}`)
       return await store.close()
@@ -113,7 +130,8 @@ interface Round {
   store: Store
   provider: VideoProvider
   victim: Life
-  other: Life
+  /** Where the client repeats its request. */
+  other: Promise<Life>
   key: string
   name: string
 }
@@ -162,7 +180,7 @@ async function ask ({ victim, other, key, name }: Round): Promise<Answer> {
   })
   for (let tries = 1; ; tries++) {
     try {
-      const answer = await request(`${(tries === 1 ? victim : other).url}/chat/completions`, {
+      const answer = await request(`${(tries === 1 ? victim : await other).url}/chat/completions`, {
         method: 'POST',
         headers: {
           authorization: `Bearer ${key}`,
@@ -199,4 +217,8 @@ async function checkRound (
   const entries = await store.all<{ kind: string, amount: number }>('select kind, amount from entry where ref = $1', [id])
   const charged = entries.length === 1 && entries[0]?.kind === 'usage' && entries[0].amount === 2_000_000
   report.check(charged, `${name}: booked ${JSON.stringify(entries)}`)
+  const job = await store.get<{ result: string }>('select cast(result as text) as result from job where id = $1', [id])
+  const addresses = [...JSON.stringify(completion).matchAll(/https?:[^"]+\.mp4/g)].map(([address]) => address)
+  const results = [...String(job?.result).matchAll(/"media": ?"\w+"/g)]
+  report.check(new Set(addresses).size === 1 && results.length === 1, `${name}: ${addresses} for ${job?.result}`)
 }

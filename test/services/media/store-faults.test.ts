@@ -23,10 +23,10 @@ const limits = { idleMs: 400, totalMs: 1_500 }
 const boundMs = 8_000
 const bytes = mp4Of(12 * 1024 * 1024)
 
-async function createS3World (t: Test, mood: S3Mood) {
+async function createS3World (t: Test, mood: S3Mood, ofUploads: typeof limits = limits) {
   const s3 = await startFaultyS3(t, mood)
   const store = await openStore('sqlite::memory:')
-  const blobs = createS3BlobStore({ bucket: 'media', prefix: '', region: null, credentials, limits, endpoint: s3.endpoint })
+  const blobs = createS3BlobStore({ bucket: 'media', prefix: '', region: null, credentials, limits: ofUploads, endpoint: s3.endpoint })
   t.teardown(async () => {
     await blobs.close()
     await store.close()
@@ -40,6 +40,14 @@ async function msOf (work: Promise<unknown>): Promise<number> {
   await work
   return performance.now() - startMs
 }
+
+t.test('an upload that stands still ends long before one that goes on would', async t => {
+  for (const mood of ['silent', 'deaf'] as const) {
+    const { media } = await createS3World(t, mood, { ...limits, totalMs: 10 * boundMs })
+    const received = await media.receive(inPieces(bytes, 65_536), video)
+    t.ok(await msOf(t.rejects(received.store(), MediaUnavailable)) < boundMs, mood)
+  }
+})
 
 for (const mood of ['silent', 'deaf', 'drip', 'drops', 403, 404, 500, 503] as const) {
   t.test(`an upload to a bucket that is ${mood} ends with MediaUnavailable, and is stored later`, async t => {

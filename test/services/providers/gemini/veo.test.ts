@@ -1,6 +1,7 @@
 import t from 'tap'
 import { knownVideoModelNames } from '../../../../services/catalogue/videos.ts'
 import { thrown } from '../../../thrown.ts'
+import { reply } from '../../../servers/videos/server.ts'
 import { veo } from '../../../servers/videos/veo.ts'
 import { connect, failureOf, signal, taskFor } from '../video-jobs/helper.ts'
 import { checkWire, mismatch, wireFixture } from '../video-jobs/wire.ts'
@@ -51,6 +52,25 @@ t.test('Veo: a circle of redirects ends', async t => {
     server.script('content', (response, { path }) => { response.writeHead(302, { location: `${veo.base}${path}` }).end() })
   }
   t.match(await failureOf(provider.poll(handle, signal())), { kind: 'bad_reply' })
+})
+
+t.test('Veo: the number of an operation\'s error says whose fault it is', async t => {
+  const { server, provider } = await connect(t, veo)
+  const { handle } = await provider.submit(taskFor(veo), signal())
+  const cases: [number, string, string][] = [
+    [3, 'The prompt could not be submitted. It violates our usage guidelines.', 'moderated'],
+    [3, 'The parameter is wrong.', 'bad_request'],
+    [4, 'Deadline expired.', 'timeout'],
+    [7, 'Permission denied.', 'auth'],
+    [8, 'Quota exceeded.', 'rate'],
+    [13, 'Internal error.', 'bad_reply'],
+    [14, 'Try again later.', 'overloaded'],
+    [16, 'Request had invalid authentication credentials.', 'auth']
+  ]
+  for (const [code, message, kind] of cases) {
+    server.script('poll', reply({ body: { name: 'operations/1', done: true, error: { code, message } } }))
+    t.match(await provider.poll(handle, signal()), { state: 'failed', error: { kind, message } }, `${code} ${message}`)
+  }
 })
 
 t.test('Veo: refuses lengths that there are not', async t => {

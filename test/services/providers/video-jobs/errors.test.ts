@@ -83,6 +83,7 @@ t.test('classifies why a job failed', async t => {
     ['13', 'Internal error.', google, 'bad_reply'],
     ['SAFETY.OUTPUT.VIDEO', 'Not this.', {}, 'moderated'],
     [null, 'Image resolution is too small, minimum is 300x300', {}, 'bad_request'],
+    [null, 'The image is too small.', {}, 'bad_request'],
     [null, 'Image pixel is invalid', {}, 'bad_request'],
     [null, 'The input image must be at least 256 pixels on both sides.', {}, 'bad_request'],
     ['image_too_small', 'No.', {}, 'bad_request'],
