@@ -57,6 +57,11 @@ function afterSpaces (raw: ServerResponse, count: number, then: () => void): voi
 const completion = (content: string) => ({ object: 'chat.completion', content }) as unknown as ChatCompletion
 const lengthIn = (head: string) => Number(/content-length: (\d+)/.exec(head)?.[1])
 
+t.test('by default, spaces are sent after 20 s and then every 15 s', t => {
+  t.match(videoDefaults, { heartbeat: true, heartbeatAfterMs: 20_000, heartbeatEveryMs: 15_000 })
+  t.end()
+})
+
 t.test('for HTTP/1.0 the answer has a length, so that one that was broken off does not look whole', async t => {
   const whole = await read(t, '1.0', held => held.succeed(completion('https://videos.example/ä.mp4'), {}))
   t.notMatch(whole.head, 'transfer-encoding')
