@@ -29,7 +29,10 @@ const budgeted: AnthropicTraits = { ...adaptive, maxOutput: 64_000, thinking: 'b
 const unstructured: AnthropicTraits = { ...budgeted, structured: false }
 const early: AnthropicTraits = { ...unstructured, maxOutput: 4096, thinking: 'none' }
 
-/** The first match counts; mythos is assumed to behave as fable. Source: @ai-sdk/anthropic 4.0.105. */
+/**
+ * The first match counts; mythos is assumed to behave as fable. Source: @ai-sdk/anthropic 4.0.105, read on
+ * 2026-11-21.
+ */
 const families: readonly [RegExp, AnthropicTraits][] = [
   [/sonnet-5-5/, { ...unforced, noThinking: 'between_tools' }],
   [/opus-5-5/, unforced],

@@ -51,7 +51,7 @@ const flash25: GeminiTraits = {
   ...older, efforts: budgets(0, 24_576), canStopThinking: true, takesPenalties: false
 }
 
-/** The first match counts. Source: ai.google.dev, "Thinking"; @ai-sdk/google 4.0.121. */
+/** The first match counts. Source: ai.google.dev, "Thinking"; @ai-sdk/google 4.0.121; read on 2026-11-21. */
 const rows: readonly [RegExp, GeminiTraits][] = [
   [/^gemma-/, { ...older, takesSystem: false }],
   [/^gemini-(1|2\.0|pro)\b/, older],
