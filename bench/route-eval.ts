@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { readRows, readTrainingData, type TrainingRow } from '../tools/routing/data.ts'
+import { measureRouting } from './routing.ts'
 import { policyLines, poolsOf } from './evaluation/policies.ts'
 import {
   keywordScorer, lengthScorer, oracle, randomScorer, tollgateScorer, trainByFolds, trainOn,
@@ -38,19 +39,30 @@ function evaluate (folder: string): void {
   const test = readRows(folder, ['val'])
   const learned = trainOn(data, readRows(folder, ['train']))
   const split = { tollgate: tollgateScorer(data, () => learned), ...others }
+  const summary: Summary[] = []
   console.log('# Test split: trained on the other rows of the same benchmarks')
-  printPairs(pairs, test, split)
+  printPairs(pairs, test, split, 'test split', summary)
   for (const pool of pools) printPool(pool)
 
   console.log('\n# Thirds: every prompt by a router that was trained on the other two thirds of all')
   const byThirds = trainByFolds(data, 3)
-  printPairs(pairs, data.rows, { tollgate: tollgateScorer(data, byThirds), ...others })
+  printPairs(pairs, data.rows, { tollgate: tollgateScorer(data, byThirds), ...others }, 'thirds', summary)
   printPolicies(byThirds)
 
   console.log('\n# Leave one benchmark out: trained on all the others')
   const elsewhere = trainWithoutOwnBenchmark(data)
-  printPairs(pairs, data.rows, { tollgate: tollgateScorer(data, elsewhere), ...others })
+  printPairs(pairs, data.rows, { tollgate: tollgateScorer(data, elsewhere), ...others }, 'never seen', summary)
   printPolicies(elsewhere)
+  printSummary(summary, poolShares())
+
+  /** The share of the way to a router that knows the benchmarks, by thirds. */
+  function poolShares (): [string, number | null][] {
+    return pools.map(pool => {
+      const routers = { tollgate: tollgateScorer(data, byThirds), oracle }
+      const { lines } = poolLines(pool, data.rows, data, routers)
+      return [pool.id, lines.find(({ router }) => router === 'tollgate')?.ofFamilies ?? null]
+    })
+  }
 
   function printPolicies (weightsOf: WeightsOf): void {
     for (const pool of poolsOf(pools, data)) {
@@ -83,8 +95,31 @@ function percent (share: number): string {
   return `${(100 * share).toFixed(0)} %`
 }
 
+/** The mean APGR and that on MMLU of each router, by one way of holding prompts back. */
+interface Summary { protocol: string, mean: Record<string, number>, mmlu: Record<string, number> }
+
+const columns = ['tollgate', 'prompt length', 'keywords', 'random mixing']
+
+/** Prints the table of docs/routing.md. */
+function printSummary (summary: readonly Summary[], shares: readonly [string, number | null][]): void {
+  console.log(`\n# Summary, as in docs/routing.md\n\n| APGR | ${columns.join(' | ')} |\n|---${'|---'.repeat(columns.length)}|`)
+  const line = (name: string, values: Record<string, number>) =>
+    console.log(`| ${name} | ${columns.map(router => values[router]?.toFixed(3) ?? '').join(' | ')} |`)
+  for (const { protocol, mean, mmlu } of summary) {
+    line(`mean of the pairs, ${protocol}`, mean)
+    line(`MMLU, ${protocol}`, mmlu)
+  }
+  for (const [pool, share] of shares) {
+    if (share !== null) console.log(`\n${pool}, thirds: ${percent(share)} of the way to a router that knows the benchmarks`)
+  }
+  for (const { title, unit, subject } of measureRouting(1)) {
+    console.log(`${title}: ${subject.middle.toFixed(0)} ${unit}`)
+  }
+}
+
 function printPairs (
-  pairs: readonly ModelPair[], rows: readonly TrainingRow[], routers: Readonly<Record<string, Scorer>>
+  pairs: readonly ModelPair[], rows: readonly TrainingRow[], routers: Readonly<Record<string, Scorer>>,
+  protocol: string, summary: Summary[]
 ): void {
   const all: PairLine[][] = []
   for (const pair of pairs) {
@@ -96,6 +131,14 @@ function printPairs (
         `APGR ${apgr.toFixed(3)} [${low?.toFixed(3)}, ${high?.toFixed(3)}]`)
     }
   }
+  const named = (valueOf: (router: string) => number) =>
+    Object.fromEntries(Object.keys(routers).map(router => [router, valueOf(router)]))
+  const ofMmlu = all[pairs.findIndex(({ id }) => id === 'mmlu')] ?? []
+  summary.push({
+    protocol,
+    mean: named(router => meanApgr(all, router)),
+    mmlu: named(router => ofMmlu.find(line => line.router === router)?.apgr ?? NaN)
+  })
   console.log(`\nmean APGR: ${Object.keys(routers).map(router => `${router} ${
     meanApgr(all, router).toFixed(4)
   }`).join(', ')}`)

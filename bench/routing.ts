@@ -10,7 +10,7 @@ import { assumedCapabilities } from '../services/catalogue/models.ts'
 
 const promptCount = 1000
 const tries = 5
-const modelCount = 20
+const modelCount = 150
 const maxChars = 8192
 /** µs at the median and at the 99th percentile. */
 const targets = { median: 150, p99: 1000 }

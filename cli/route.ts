@@ -99,6 +99,7 @@ function report ({ summary, candidates, omitted }: RoutingDecision): string {
 const candidateColumns: Column<RoutingDecision['candidates'][number]>[] = [
   { name: 'model', cell: ({ model }) => model },
   { name: 'quality', numeric: true, cell: ({ quality }) => quality?.toFixed(2) ?? '' },
+  { name: 'basis', cell: ({ basis }) => basis ?? '' },
   { name: 'cost', numeric: true, cell: ({ cost_usd: cost }) => cost?.toFixed(6) ?? '' },
   { name: 'ms', numeric: true, cell: ({ latency_ms: ms }) => ms?.toFixed(0) ?? '' },
   { name: 'score', numeric: true, cell: ({ score }) => score?.toFixed(3) ?? '' },

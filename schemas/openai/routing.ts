@@ -20,6 +20,12 @@ export type RoutingQuestion = Static<typeof RoutingQuestion>
 const RoutingCandidate = Type.Object({
   model: Type.String(),
   quality: Nullable(Type.Number({ description: 'Expected chance of a good answer, 0 to 1.' })),
+  basis: Nullable(Type.String({
+    description: 'What the quality rests on: `operator`, your configuration; `measured`, outcomes of this model in this domain; ' +
+      '`family`, those of its family or in other domains; `guessed`, its price, size and age.'
+  })),
+  source: Nullable(Type.String({ description: 'Where that was measured.' })),
+  as_of: Nullable(Type.String({ description: 'When that was measured, as a date; null if it is not known.' })),
   cost_usd: Nullable(Type.Number({ description: 'Expected cost of the request.' })),
   latency_ms: Nullable(Type.Number({ description: 'Expected time until the whole answer has arrived.' })),
   score: Nullable(Type.Number({ description: 'Weighted sum under the policy; the highest goes first.' })),

@@ -4,6 +4,8 @@ import type { Exclusion } from './constraints.ts'
 import type { RankedModel } from './rank.ts'
 import type { RouterDecision } from './types.ts'
 
+const noLevel = { basis: null, source: null, as_of: null }
+
 /** Rows that are shown unless the request lists the models to compare. */
 const usualRows = 5
 /** Two digits say how much a prediction is worth; to compare listed models, more are needed. */
@@ -16,9 +18,12 @@ const digits = { usual: 2, compared: 4 }
 export function toDecisionResponse (decision: RouterDecision, isListed: boolean): RoutingDecision {
   const { ranked, best } = decision
   const decimals = isListed ? digits.compared : digits.usual
-  const possible = ranked.map(({ id, quality, costNano, latencyMs, score }) => ({
+  const possible = ranked.map(({ id, quality, level, costNano, latencyMs, score }) => ({
     model: id,
     quality: rounded(quality, decimals),
+    basis: level?.basis ?? null,
+    source: level?.source ?? null,
+    as_of: level?.date ?? null,
     cost_usd: usdFromNano(costNano),
     latency_ms: Math.round(latencyMs),
     score: rounded(score, 4),
@@ -26,7 +31,7 @@ export function toDecisionResponse (decision: RouterDecision, isListed: boolean)
   }))
   const excluded = decision.excluded()
   const all = [...possible, ...excluded.map(({ model, constraint }) => ({
-    model, quality: null, cost_usd: null, latency_ms: null, score: null, excluded_by: constraint
+    model, quality: null, ...noLevel, cost_usd: null, latency_ms: null, score: null, excluded_by: constraint
   }))]
   const rows = isListed ? all : all.slice(0, usualRows)
   const [chosen = best] = ranked

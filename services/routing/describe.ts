@@ -18,6 +18,7 @@ export function routeHeader (decision: RouterDecision, answeredBy: string): stri
     model: quoted(answeredBy),
     reason: answeredBy === decision.candidates[0]?.id ? decision.reason : 'fallback',
     quality: estimate?.quality.toFixed(2),
+    basis: estimate?.level?.basis,
     cost: estimate && quoted(usdText(estimate.costNano)),
     best: quoted(best.id),
     saved: estimate && quoted(usdText(best.costNano - estimate.costNano)),
@@ -54,9 +55,7 @@ export function confidenceOf (
 
 /** The domain with the largest share. */
 export function mainDomain (text: TextAnalysis): string {
-  let best = 0
-  text.domains.forEach((share, at) => { if (share > (text.domains[best] as number)) best = at })
-  return domains[best] ?? ''
+  return domains[text.mainDomain] ?? ''
 }
 
 /** The features of request and text that a decision shows. */

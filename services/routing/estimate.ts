@@ -2,6 +2,7 @@ import { tokenCostNano } from '../billing/token-price.ts'
 import type { ModelEstimate } from './rank.ts'
 import type { Effort, RequestFeatures } from './request-features.ts'
 import type { PoolModel } from './model-pool.ts'
+import type { LevelBasis } from './scoring/published-levels.ts'
 import { predictQuality } from './scoring/quality.ts'
 import type { TextAnalysis } from './scoring/analyze-text.ts'
 import type { RouterWeights } from './scoring/weights.ts'
@@ -26,6 +27,7 @@ const lengthByEffort: Readonly<Record<Effort, number>> = {
 const maxLengthFactor = 3
 /** Optimistic, so that a model without recent measurements is tried, and tried again after it was slow. */
 const unmeasuredSpeed = { firstTokenMs: 300, tokensPerSecond: 150 }
+const unknownBasis: LevelBasis = { basis: 'guessed', source: null, date: null }
 const unavailableMs = 60_000
 
 /**
@@ -51,6 +53,7 @@ export function estimateModel (
   }
   return {
     id: model.id,
+    level: profile.bases[text.mainDomain] ?? unknownBasis,
     quality: predictQuality(text, profile, weights),
     costNano: estimatedNano,
     outputTokens,

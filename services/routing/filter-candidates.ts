@@ -7,6 +7,9 @@ import { ranksOf, type ModelPool, type PoolModel } from './model-pool.ts'
 import { splitByParameters } from './parameters.ts'
 import type { DeploymentStates, RoutingPolicy, RoutingRequest } from './types.ts'
 
+/** An answer may be cut to this many tokens if no model can give all of it within the ceiling. */
+const leastCutTokens = 256
+
 /** The models that can take a request, and a function that lists the others. */
 export interface FilteredModels {
   possible: BoundedEstimate[]
@@ -33,15 +36,21 @@ export function filterCandidates (
   const { ceilingNano } = policy.config
   const isWithinCeiling = ceilingNano === null ? () => true : ceilingCheck(routing, ceilingNano)
   const affordable: BoundedEstimate[] = []
+  const cut: BoundedEstimate[] = []
   const tooDear: Exclusion[] = []
   for (const one of considered) {
     const { id } = one.model
     if (constraintOf(one, context, permissions) !== null) continue
     const estimate = estimateModel(one, context, id === sticky ? context.request.earlierTokens : 0)
-    if (!isWithinCeiling(one, estimate)) tooDear.push({ model: id, constraint: 'ceiling' })
-    else if (estimate.maxCostNano > (availableNano ?? Infinity)) tooDear.push({ model: id, constraint: 'credit' })
+    const { outputTokens, maxCostNano } = estimate
+    if (!isWithinCeiling(one, outputTokens)) {
+      tooDear.push({ model: id, constraint: 'ceiling' })
+      if (isWithinCeiling(one, Math.min(outputTokens, leastCutTokens))) cut.push(estimate)
+    } else if (maxCostNano > (availableNano ?? Infinity)) tooDear.push({ model: id, constraint: 'credit' })
     else affordable.push(estimate)
   }
+  // An answer that ends at the ceiling is better than none.
+  if (affordable.length === 0) affordable.push(...cut)
   const modelOf = (id: string) => pool.byId.get(id)?.model
   const { meeting, reserve, excluded: lacking } = splitByParameters(affordable, modelOf, context.unmetBy)
 
@@ -51,7 +60,8 @@ export function filterCandidates (
       const constraint = constraintOf(one, context, permissions)
       return constraint === null ? [] : [{ model: one.model.id, constraint }]
     })
-    return [...lacking, ...tooDear, ...unable, ...unknown.map(model => ({ model, constraint: 'unknown' as const }))]
+    const ruledOut = tooDear.filter(({ model }) => !affordable.some(({ id }) => id === model))
+    return [...lacking, ...ruledOut, ...unable, ...unknown.map(model => ({ model, constraint: 'unknown' as const }))]
   }
 
   return { possible: meeting, reserve, excluded }
@@ -103,7 +113,7 @@ function constraintOf (
  */
 function ceilingCheck ({ request, bodyBytes: received }: RoutingRequest, ceilingNano: number) {
   const bodyBytes = received ?? Buffer.byteLength(JSON.stringify(request))
-  return ({ model, prices }: PoolModel, { outputTokens }: BoundedEstimate): boolean => prices.every(price => {
+  return ({ model, prices }: PoolModel, outputTokens: number): boolean => prices.every(price => {
     return outputWithin({ request, bodyBytes, model, price }, ceilingNano) >= Math.max(1, outputTokens)
   })
 }

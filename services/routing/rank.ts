@@ -1,3 +1,4 @@
+import type { LevelBasis } from './scoring/published-levels.ts'
 import type { Tradeoff } from './policies.ts'
 
 /** Estimated quality, cost and latency of one model for one request. */
@@ -5,6 +6,8 @@ export interface ModelEstimate {
   id: string
   /** Chance of a good answer, 0 to 1. */
   quality: number
+  /** What the quality rests on in the domain of the request; absent: not known. */
+  level?: LevelBasis
   /** An integer. */
   costNano: number
   latencyMs: number

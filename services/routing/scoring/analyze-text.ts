@@ -14,6 +14,8 @@ export interface TextAnalysis {
   readonly kinds: Float32Array
   /** Share of each domain; sums to 1. */
   readonly domains: Float32Array
+  /** The index of the domain with the largest share. */
+  mainDomain: number
   /** Similarity to the training data, 0 to 1. */
   familiarity: number
   /** Difficulty compared with other texts, as the logarithm of a factor on failures. */
@@ -60,6 +62,7 @@ export function createTextAnalyzer (
     traits: new Float64Array(weights.traitCount),
     kinds: new Float32Array(weights.kinds.length),
     domains: new Float32Array(domains.length),
+    mainDomain: 0,
     familiarity: 0,
     difficulty: 0,
     outputTokens: 0,
@@ -74,6 +77,7 @@ export function createTextAnalyzer (
     writeKinds(found, weights, nearest)
     writeTraits(found, reading, weights, wanted)
     writeDomains(raw, reading, facts, found.domains)
+    found.mainDomain = found.domains.indexOf(Math.max(...found.domains))
     found.difficulty = difficultyOf(found, facts)
     const { options, numbers, sentences } = reading
     const { task, difficulty } = readTask(text, { options, numbers, sentences, tools: facts.tools })

@@ -1,6 +1,7 @@
 import type { ModelConfig } from '../../catalogue/types.ts'
 import type { SpeedSeed } from '../types.ts'
 import { logOdds } from './log-odds.ts'
+import { loadPublishedLevels, publishedLevel, type LevelBasis, type LevelsFile } from './published-levels.ts'
 import { domains, type TrainedModel, type RouterWeights } from './weights.ts'
 
 /** The expected quality of a model, as log-odds of a good answer, and its expected speed and verbosity. */
@@ -19,8 +20,8 @@ export interface ModelProfile {
   /** Whether it thinks before it answers, as long as the request's effort says. */
   isReasoning: boolean
   seed: SpeedSeed | null
-  /** Origin of the levels. */
-  source: 'operator' | 'trained' | 'measured' | 'catalogue'
+  /** What each level rests on, by domain. */
+  bases: readonly LevelBasis[]
 }
 
 /** The configuration behind a profile; the names are looked up in the weights in turn. */
@@ -32,18 +33,23 @@ export interface ProfileSource extends Pick<ModelConfig, 'quality' | 'price' | '
  * Creates the profile of a model from the operator's numbers, else the training data, else published
  * benchmarks, else its price, size, age and capabilities, which predict little.
  */
-export function createProfile (model: ProfileSource, weights: RouterWeights): ModelProfile {
+export function createProfile (
+  model: ProfileSource, weights: RouterWeights, published: LevelsFile = publishedLevels()
+): ModelProfile {
   const names = model.names.flatMap(nameVariants)
   const trained = names.map(name => weights.models[weights.aliases[name] ?? name])
     .find(one => one !== undefined)
   const measured = names.map(name => weights.levels[name]).find(level => level !== undefined)
   const level = trained?.level ?? measured ?? priorLevel(model, weights)
   const kinds = Float32Array.from(trained?.kinds ?? weights.kinds.map(() => 0))
+  const found = domains.map(domain => publishedLevel(names, domain, published))
   const levels = Float32Array.from(domains, (domain, at) => {
     const own = model.quality[domain]
     if (own !== undefined) return logOdds(own)
     const bonus = reasoningBonus(domain, model, trained)
-    return level + weights.ordinaryLevel + domainOffset(at, kinds, weights) + bonus
+    const general = level + domainOffset(at, kinds, weights) + bonus
+    const blend = trained === undefined ? publishedWeight.others : publishedWeight.trained
+    return weights.ordinaryLevel + general + blend * ((found[at]?.level ?? general) - general)
   })
   const isOwn = Object.keys(model.quality).length > 0
   return {
@@ -56,9 +62,33 @@ export function createProfile (model: ProfileSource, weights: RouterWeights): Mo
     verbosity: Math.exp(trained?.verbosity ?? (isReasoning(model) ? reasoningVerbosity : 0)),
     isReasoning: model.capabilities.reasoning,
     seed: seedOf(names, model.price, weights),
-    source: isOwn ? 'operator' : trained !== undefined ? 'trained' : measured !== undefined ? 'measured' : 'catalogue'
+    bases: domains.map((domain, at) => {
+      if (model.quality[domain] !== undefined) return { basis: 'operator', source: 'gateway.yaml', date: null }
+      if (trained !== undefined) return basisOfTrained(domain, kinds, weights)
+      if (found[at] !== undefined) return { ...found[at] }
+      const basis = measured === undefined ? 'guessed' : 'family'
+      return { basis, source: measured === undefined ? null : 'Aider polyglot', date: null }
+    })
   }
 }
+
+function basisOfTrained (domain: string, kinds: Float32Array, weights: RouterWeights): LevelBasis {
+  const isMeasured = (kindsOfDomain[domain] ?? []).some(kind => kinds[weights.kinds.indexOf(kind)] !== 0)
+  return { basis: isMeasured ? 'measured' : 'family', source: `training data ${weights.version}`, date: null }
+}
+
+/** The table of the gateway, read once. */
+function publishedLevels (): LevelsFile {
+  table ??= loadPublishedLevels()
+  return table
+}
+let table: LevelsFile | undefined
+
+/**
+ * How much of a level in a domain is the published one. For models of the training data, a part of it made
+ * the choice worse; of the levels of others, predicted without them, it lowers the error most.
+ */
+const publishedWeight = { trained: 0, others: 0.7 }
 
 /** The published speed, else the typical one at this price; null if neither is known. */
 function seedOf (

@@ -91,7 +91,7 @@ t.test('auto selects a model, reports the reason and logs it', async t => {
   t.equal((await upstream.nextRequest()).body?.model, 'up-large')
   t.equal(response.headers.get('x-tollgate-model'), 'large')
   const route = response.headers.get('x-tollgate-route') ?? ''
-  t.match(route, /^policy="auto:quality", model="large", reason=best_quality, quality=0\.\d\d, cost="0\.\d+", best="large", saved="0", confidence=/)
+  t.match(route, /^policy="auto:quality", model="large", reason=best_quality, quality=0\.\d\d, basis=operator, cost="0\.\d+", best="large", saved="0", confidence=/)
   t.ok(data.choices[0]?.message.content)
   t.match(await line(({ asked }) => asked === 'auto:quality'), { model: 'large', route })
 })

@@ -156,7 +156,7 @@ t.test('tokens in the provider\'s cache reduce the estimated cost', async t => {
 t.test('the header is a dictionary that describes the decision', async t => {
   const decision = routerOf({ models }).decide(routingRequest(text))
   const header = routeHeader(decision, decision.candidates[0]?.id ?? '')
-  t.match(header, /^policy="auto", model="\w+", reason=best_balance, quality=0\.\d\d, cost="0\.\d+", best="\w+", saved="-?[\d.]+", confidence=[01]\.\d\d, domain=\w+$/)
+  t.match(header, /^policy="auto", model="\w+", reason=best_balance, quality=0\.\d\d, basis=\w+, cost="0\.\d+", best="\w+", saved="-?[\d.]+", confidence=[01]\.\d\d, domain=\w+$/)
   t.match(routeHeader(decision, decision.candidates[1]?.id ?? ''), /reason=fallback/)
   t.match(routeHeader({
     ...decision, policy: 'auto:"x\\'
