@@ -7,7 +7,7 @@ import { createVideoProvider } from './video-jobs/dialect.ts'
 
 const ratios = ['1:1', '16:9', '9:16', '4:3', '3:4', '21:9', '9:21']
 
-/** Luma's Dream Machine. It accepts images as URLs only. Source: npm lumaai 1.19.1, 23 Nov 2026. */
+/** Luma's Dream Machine. It accepts images as URLs only. Source: npm lumaai 1.19.1, 24 Nov 2026. */
 export function createLumaVideos (upstream: Upstream): VideoProvider {
   const client = createVideoClient(upstream)
   return createVideoProvider(client, {

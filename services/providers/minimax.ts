@@ -19,7 +19,7 @@ const codes = {
   2049: 'auth'
 } as const
 
-/** MiniMax's second video API; it has no field for audio. Source: npm @ai-sdk/minimax 3.0.45, 23 Nov 2026. */
+/** MiniMax's second video API; it has no field for audio. Source: npm @ai-sdk/minimax 3.0.45, 24 Nov 2026. */
 export function createMiniMaxVideos (upstream: Upstream): VideoProvider {
   const client = createVideoClient(upstream, { codes, errorIn })
   return createVideoProvider(client, {

@@ -6,7 +6,7 @@ import {
 import type { VideoChoices, VideoTask } from './provider-video.ts'
 
 /**
- * The fields of one of Runway's models. Source: npm @runwayml/sdk 4.20.1, resources/{text,image}-to-video, 23
+ * The fields of one of Runway's models. Source: npm @runwayml/sdk 4.20.1, resources/{text,image}-to-video, 24
  * Nov 2026.
  */
 interface RunwayModel {

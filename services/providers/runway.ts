@@ -5,7 +5,7 @@ import type { VideoProvider } from './provider-video.ts'
 import type { Upstream } from './provider.ts'
 import { createVideoProvider } from './video-jobs/dialect.ts'
 
-/** Runway, which charges in credits. Source: npm @runwayml/sdk 4.20.1, 23 Nov 2026. */
+/** Runway, which charges in credits. Source: npm @runwayml/sdk 4.20.1, 24 Nov 2026. */
 export function createRunwayVideos (upstream: Upstream): VideoProvider {
   const client = createVideoClient(upstream, { headers: { 'x-runway-version': '2024-11-06' } })
   return createVideoProvider(client, {
