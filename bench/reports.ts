@@ -11,17 +11,15 @@ import { startPostgresProcess } from '../test/chaos/postgres.ts'
 import { startServer, type Child } from './child.ts'
 import { watchOtherLoad } from './other-load.ts'
 import { seedBooks } from './seed-books.ts'
-import { quantileOf } from './statistics.ts'
+import { mean, quantileOf } from './statistics.ts'
 
-// Measures what reports on a large ledger do to the latency of another key's chat requests. Seconds
-// during which other programs use the processors say nothing about it, so they are repeated.
+// Measures what reports on a large ledger do to the latency of another key's chat requests.
 
 const usage = `npm run bench:reports --
   --entries <n>      entries to seed, default 5000000
   --per-second <n>   chat requests per second, default 100
   --seconds <n>      length of a round, default 5
   --rounds <n>       rounds of each report, each beside a quiet one, default 6
-  --others <share>   seconds in which other programs use more of the processors do not count, default 0.1
   --books <file>     a SQLite database of an earlier run, which is changed; else one is seeded
   --seed <n>         what the entries are made from, default 1
   --engine <name>    only sqlite or postgres
@@ -33,7 +31,6 @@ const { values } = parseArgs({
     'per-second': { type: 'string', default: '100' },
     seconds: { type: 'string', default: '5' },
     rounds: { type: 'string', default: '6' },
-    others: { type: 'string', default: '0.1' },
     books: { type: 'string' },
     only: { type: 'string' },
     seed: { type: 'string', default: '1' },
@@ -46,11 +43,8 @@ const options = {
   perSecond: Number(values['per-second']),
   seconds: Number(values.seconds),
   rounds: Number(values.rounds),
-  others: Number(values.others),
   seed: Number(values.seed)
 }
-/** The most rounds that are begun for one that counts. */
-const maxRepeats = 4
 const adminKey = 'admin-key-of-the-benchmark'
 const accounts = 100
 
@@ -135,10 +129,7 @@ async function measure (
   gateway: Gateway, report: (gateway: Gateway) => Promise<void>[]
 ): Promise<Measured> {
   const measured: Measured = { quiet: [], beside: [], done: 0, tookMs: 0 }
-  const wanted = options.rounds * options.seconds
-  const isEnough = (slices: readonly Slice[]) => slices.filter(isQuiet).length >= wanted
-  for (let round = 0; round < options.rounds * maxRepeats; round++) {
-    if (isEnough(measured.quiet) && isEnough(measured.beside)) break
+  for (let round = 0; round < options.rounds; round++) {
     measured.quiet.push(...await chatFor(gateway, options.seconds))
     const over = new AbortController()
     const reporting = (async () => {
@@ -156,25 +147,27 @@ async function measure (
   return measured
 }
 
-function isQuiet ({ others }: Slice): boolean {
-  return others <= options.others
+/**
+ * The least disturbed quarter of the seconds. They leave out what other programs did, but not the report,
+ * which runs in every second beside it.
+ */
+function leastDisturbed (slices: readonly Slice[]): Slice[] {
+  const worst = ({ latenciesMs }: Slice) => quantileOf(latenciesMs, 0.99)
+  return slices.toSorted((a, b) => worst(a) - worst(b)).slice(0, Math.ceil(slices.length / 4))
 }
 
 function print (name: string, { quiet, beside, done, tookMs }: Measured): void {
-  const [without, besides] = [quiet, beside].map(slices => {
-    const counted = slices.some(isQuiet) ? slices.filter(isQuiet) : slices
-    const latenciesMs = counted.flatMap(({ latenciesMs }) => latenciesMs)
-    const others = counted.reduce((sum, { others }) => sum + others, 0) / counted.length
-    return { latenciesMs, others, seconds: counted.length }
-  })
-  if (without === undefined || besides === undefined) return
-  const figures = [0.5, 0.9, 0.99, 1].map(share => {
-    const [quietMs, besideMs] = [without, besides].map(({ latenciesMs }) => quantileOf(latenciesMs, share))
-    return `${share === 1 ? 'max' : `p${share * 100}`} ${quietMs?.toFixed(1)} → ${besideMs?.toFixed(1)} ms`
-  })
-  const of = ({ seconds, others }: typeof without) => `${seconds} s, others used ${Math.round(100 * others)} %`
-  console.log(`${name}: ${figures.join(', ')}; ${done} times, ${Math.round(tookMs / done)} ms each ` +
-    `(${of(without)} → ${of(besides)})`)
+  const figures = (choose: (slices: readonly Slice[]) => readonly Slice[], shares: readonly number[]) => {
+    const [without, besides] = [quiet, beside].map(slices =>
+      choose(slices).flatMap(({ latenciesMs }) => latenciesMs))
+    const range = (share: number) =>
+      `${quantileOf(without ?? [], share).toFixed(1)} → ${quantileOf(besides ?? [], share).toFixed(1)}`
+    return shares.map(share => `${share === 1 ? 'max' : `p${share * 100}`} ${range(share)} ms`).join(', ')
+  }
+  const others = [quiet, beside].map(slices => Math.round(100 * mean(slices.map(({ others }) => others))))
+  console.log(`${name}: ${figures(slices => slices, [0.5, 0.9, 0.99])}; in the least disturbed quarter of the ` +
+    `seconds ${figures(leastDisturbed, [0.5, 0.9, 0.99, 1])}; ${done} times, ${Math.round(tookMs / done)} ms each; ` +
+    `other programs used ${others.join(' and ')} % of the processors`)
 }
 
 /** Sends chat requests at a steady rate; returns how long each took, by the second in which it was sent. */

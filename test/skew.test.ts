@@ -6,6 +6,7 @@ import { request } from 'undici'
 import { createKeys } from '../services/keys/keys.ts'
 import { createAccounts } from '../services/ledger/accounts.ts'
 import { checkLedger } from '../services/ledger/check.ts'
+import { createLedger } from '../services/ledger/create.ts'
 import { openStore } from '../services/store/open.ts'
 import { sharedPostgres } from './postgres.ts'
 import { addressOf, spawnGateway, temporaryFolder } from './process.ts'
@@ -59,13 +60,20 @@ t.test('nodes whose clocks are eleven minutes or a day wrong charge every reques
   const budget = { limitNano: usd, period: 'day' } as const
   const { id, key } = await createKeys(store).create({ account: 'acme', label: 'a key', budget })
 
+  const ledger = createLedger({ store })
+  t.teardown(() => ledger.close())
+  const job = { id: 'job', chain: ['acme'], key: id, amountNano: usd, durable: true }
+  await ledger.reserve({ ...job, expiresAt: store.clock() + 10 * minuteMs })
+
   const opened = Promise.withResolvers<void>()
   upstream.always(scripts.heldUntil(opened.promise, reply({ usage: { prompt: 9, completion: 90 } })))
   const asked = Promise.all(urls.map((url) => ask(url, key)))
   await Promise.all(urls.map(() => upstream.nextRequest()))
   await sleep(twoHeartbeatsMs)
   const held = await store.get<{ held: number }>("select held from account where id = 'acme'")
-  t.ok((held?.held ?? 0) >= urls.length * heldNano, 'no node has released what another one holds')
+  t.ok((held?.held ?? 0) >= usd + urls.length * heldNano, 'no node has released what another one holds')
+  const jobs = await store.all("select state, amount from hold where kind = 'job'")
+  t.same(jobs, [{ state: 0, amount: usd }], 'nor has a hold expired before its time')
   opened.resolve()
   t.same(await asked, urls.map(() => 200))
 
