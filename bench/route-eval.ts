@@ -18,6 +18,9 @@ const usage = `npm run route:eval -- --data <folder>
   with mixing single models at the same cost.
   --data <folder>  as for route:train`
 
+/** The routers of the summary. */
+const columns = ['tollgate', 'prompt length', 'keywords', 'random mixing']
+
 const { values } = parseArgs({ options: { data: { type: 'string' }, help: { type: 'boolean' } } })
 
 if (values.help === true || values.data === undefined) {
@@ -98,11 +101,10 @@ function percent (share: number): string {
 /** The mean APGR and that on MMLU of each router, by one way of holding prompts back. */
 interface Summary { protocol: string, mean: Record<string, number>, mmlu: Record<string, number> }
 
-const columns = ['tollgate', 'prompt length', 'keywords', 'random mixing']
-
 /** Prints the table of docs/routing.md. */
 function printSummary (summary: readonly Summary[], shares: readonly [string, number | null][]): void {
-  console.log(`\n# Summary, as in docs/routing.md\n\n| APGR | ${columns.join(' | ')} |\n|---${'|---'.repeat(columns.length)}|`)
+  console.log('\n# Summary, as in docs/routing.md\n')
+  console.log(`| APGR | ${columns.join(' | ')} |\n|---${'|---'.repeat(columns.length)}|`)
   const line = (name: string, values: Record<string, number>) =>
     console.log(`| ${name} | ${columns.map(router => values[router]?.toFixed(3) ?? '').join(' | ')} |`)
   for (const { protocol, mean, mmlu } of summary) {
