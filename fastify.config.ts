@@ -83,8 +83,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
   await app.register(ops.firstKey, { startingCreditNano: settings.startingCreditNano })
   await app.register(core.ledger, {
     takeoverMs: config.video.takeoverAfterMs,
-    // The ledger closes after the models, so it is registered before them.
-    deadlineMs: () => (app.hasDecorator('models') ? app.models.config() : config).requests.deadlineMs
+    deadlineMs: config.requests.deadlineMs
   })
   await app.register(ops.usageRollUp)
   await app.register(http.baseUrl, { publicBaseUrl: settings.publicBaseUrl })

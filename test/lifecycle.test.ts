@@ -4,9 +4,11 @@ import { rename, writeFile } from 'node:fs/promises'
 import { connect, createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { request } from 'undici'
+import { openSqlite } from '../services/store/sqlite.ts'
 import { addressOf, spawnGateway, temporaryFolder, type GatewayProcess } from './process.ts'
 import { reply, scripts, startUpstream } from './upstream.ts'
 
@@ -174,10 +176,16 @@ models:
   t.match(problem, /modle/)
   t.equal(await statusOf('second'), 200, 'the old one is still running')
 
-  await writeFile(path, config('fourth'))
+  await writeFile(path, `${config('fourth')}requests: { deadline_ms: 3600000 }\n`)
   gateway.child.kill('SIGHUP')
   await gateway.printed(/configuration reloaded[^]*configuration reloaded/)
   t.equal(await statusOf('fourth'), 200)
+
+  const store = await openSqlite(join(folder, 'data', 'tollgate.db'))
+  t.teardown(() => store.close())
+  const shownMs = async () => (await store.get<{ ms: number }>('select request_ms as ms from node'))?.ms ?? 0
+  while (await shownMs() < 3_600_000) await sleep(10)
+  t.pass('other nodes wait as long for the holds of this one')
 })
 
 t.test('an address in use stops the start with a message', async t => {

@@ -4,6 +4,7 @@ import { rollUpViolations } from '../../services/reports/check-roll-up.ts'
 import { explanations } from '../../services/ledger/check/explanations.ts'
 import { createLedger } from '../../services/ledger/create.ts'
 import type { Ledger } from '../../services/ledger/ledger.ts'
+import { afterDeadlineMs } from '../../services/ledger/options.ts'
 import { showLedger, showSuspense } from '../../services/observability/metrics/gateway.ts'
 import { periodically } from '../../services/shared/timers.ts'
 import { claimChore } from '../../services/store/chores.ts'
@@ -20,16 +21,14 @@ declare module 'fastify' {
 const hourMs = 3_600_000
 
 interface LedgerPluginOptions {
-  /** The running configuration's time limit of a request. */
-  deadlineMs: () => number
+  /** The time limit of a request; `allowRequests` tells the ledger of a longer one. */
+  deadlineMs: number
   checkEveryMs?: number
   /** How long a node is silent before others take over its jobs; the heartbeat is a fraction of it. */
   takeoverMs?: number | undefined
 }
 
 const maxHeartbeatMs = 3_000
-/** Work for a request that goes on after its deadline, until it is charged. */
-const afterDeadlineMs = 120_000
 
 /** Decorates `app.ledger`; each hour one node checks the books. Violations are logged, never repaired. */
 export default fp<LedgerPluginOptions>(async (app, pluginOptions) => {
@@ -41,7 +40,7 @@ export default fp<LedgerPluginOptions>(async (app, pluginOptions) => {
     bounds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
   })
   const ledger = createLedger({
-    store: app.store, log: app.log, options, onWrite, requestMs: () => deadlineMs() + afterDeadlineMs
+    store: app.store, log: app.log, options, onWrite, requestMs: deadlineMs + afterDeadlineMs
   })
   app.decorate('ledger', ledger)
 

@@ -1,5 +1,6 @@
 import fp from 'fastify-plugin'
 import type { GatewayConfig } from '../../services/catalogue/types.ts'
+import { afterDeadlineMs } from '../../services/ledger/options.ts'
 import { watchConfig } from '../../services/config/watch/watch.ts'
 
 interface ConfigurationOptions {
@@ -19,6 +20,7 @@ export default fp<ConfigurationOptions>(async (app, { path, running, load }) => 
     running,
     onChange: config => {
       app.models.apply(config)
+      app.ledger.allowRequests(config.requests.deadlineMs + afterDeadlineMs)
       app.rediscover()
       app.log.info({ path, models: config.models.length, providers: config.providers.length }, 'configuration reloaded')
     },
@@ -30,4 +32,4 @@ export default fp<ConfigurationOptions>(async (app, { path, running, load }) => 
     process.off('SIGHUP', reload)
     await watcher.close()
   })
-}, { name: 'configuration', dependencies: ['models', 'discovery'] })
+}, { name: 'configuration', dependencies: ['models', 'discovery', 'ledger'] })

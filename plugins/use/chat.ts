@@ -3,7 +3,7 @@ import { createAutoModel } from '../../services/chat/auto-model.ts'
 import { createCachedAnswers } from '../../services/chat/cache/answers.ts'
 import { createCachedChat } from '../../services/chat/cache/cached-chat.ts'
 import { createChat, type Chat } from '../../services/chat/chat.ts'
-import { createShadowedChat } from '../../services/chat/shadow/shadow-chat.ts'
+import { createShadow } from '../../services/chat/shadow/shadow.ts'
 import { createDrains } from '../../services/requests/attempt.ts'
 import { usdFromNano } from '../../services/shared/money.ts'
 
@@ -23,20 +23,8 @@ export default fp<{ cacheBytes: number }>(async (app, { cacheBytes }) => {
     () => drains.count)
   counter({ name: 'abandoned_cost_usd_total', help: 'Charges for answers whose client had disconnected, in US dollars.' },
     () => abandonedNano / 1e9)
-  const chat = createChat({
-    ...app.requests,
-    drains,
-    onAbandoned (id, { model, provider, costNano }) {
-      abandonedNano += costNano ?? 0
-      const costUsd = costNano === null ? null : usdFromNano(costNano)
-      app.log.info({ reqId: id, model, provider, costUsd }, 'the client of an answer had left')
-    },
-    ledger: app.ledger,
-    config: app.models.config,
-    autoModel: createAutoModel(app.router, app.routingFeedback, app.ledger)
-  })
-  const shadowed = createShadowedChat({
-    chat,
+  const shadow = createShadow({
+    chat: () => chat,
     router: app.router,
     feedback: app.routingFeedback,
     settings: () => app.models.config().routing.shadow,
@@ -46,11 +34,24 @@ export default fp<{ cacheBytes: number }>(async (app, { cacheBytes }) => {
     },
     onError: (id, err) => app.log.warn({ reqId: id, err }, 'a shadow comparison failed')
   })
+  const chat: Chat = createChat({
+    ...app.requests,
+    drains,
+    onAbandoned (id, { model, provider, costNano }) {
+      abandonedNano += costNano ?? 0
+      const costUsd = costNano === null ? null : usdFromNano(costNano)
+      app.log.info({ reqId: id, model, provider, costUsd }, 'the client of an answer had left')
+    },
+    ledger: app.ledger,
+    config: app.models.config,
+    autoModel: createAutoModel(app.router, app.routingFeedback, app.ledger),
+    observe: shadow.observe
+  })
   const { resolve } = app.requests.catalogue
   app.decorate('chat', cacheBytes === 0
-    ? shadowed
-    : createCachedChat({ chat: shadowed, answers: createCachedAnswers(cacheBytes), resolve }))
-  app.addHook('preClose', async () => { await shadowed.stop() })
+    ? chat
+    : createCachedChat({ chat, answers: createCachedAnswers(cacheBytes), resolve }))
+  app.addHook('preClose', async () => { await shadow.stop() })
   // Before the connections and the ledger are closed.
   app.addHook('onClose', async () => { await chat.idle() })
 }, { name: 'chat', dependencies: ['requests', 'models', 'auth', 'store', 'ledger', 'routing', 'metrics', 'graceful-close'] })

@@ -39,6 +39,8 @@ interface ChatOptions {
   ledger: Pick<Ledger, 'means'>
   holds: RequestHolds
   autoModel: AutoModel
+  /** Receives requests to a policy before they are served; it may listen to the answer. */
+  observe?: <Request extends AnyRequest>(incoming: Incoming<Request>) => Incoming<Request>
   drains: Drains
   /** Receives every call that failed, also when another one then succeeds. */
   onFailure: (requestId: string, candidate: Candidate, error: UpstreamError) => void
@@ -56,7 +58,7 @@ type Ask<Request> = (provider: ChatProvider, call: ProviderCall<Request>) => Pro
 
 /** Creates the use case: plan the candidates, hold the money, call until one answers, deliver, settle. */
 export function createChat (options: ChatOptions): Chat {
-  const { catalogue, ledger, holds, autoModel, drains, onFailure, random = Math.random } = options
+  const { catalogue, ledger, holds, autoModel, observe, drains, onFailure, random = Math.random } = options
   let running = 0
   let onIdle = (): void => {}
   const lengths = createAnswerLengths()
@@ -72,11 +74,13 @@ export function createChat (options: ChatOptions): Chat {
   }
 
   async function answer<Request extends AnyRequest> (
-    given: Incoming<Request>, ask: Ask<Request>, limits: RequestsConfig, callSignal: AbortSignal
+    received: Incoming<Request>, ask: Ask<Request>, limits: RequestsConfig, callSignal: AbortSignal
   ): Promise<void> {
-    const { trace, signal, payer, requestId, mayUse } = given
-    trace.asked = given.request.model
-    const auto = isPolicy(trace.asked) ? await autoModel.select(given) : null
+    const { trace, signal, payer, requestId, mayUse } = received
+    trace.asked = received.request.model
+    const isAuto = isPolicy(trace.asked)
+    const given = isAuto && observe !== undefined ? observe(received) : received
+    const auto = isAuto ? await autoModel.select(given) : null
     const { model, fallbacks } = auto ?? { model: trace.asked, fallbacks: given.request.fallbacks }
     const incoming = withoutOwnFields(given)
     const { request, text } = incoming

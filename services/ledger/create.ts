@@ -16,8 +16,10 @@ import { createBalances } from './node-allowance.ts'
 import { withDefaults, type LedgerOptions } from './options.ts'
 import type { NodeContext, SuspenseReason } from './types.ts'
 
-export interface LedgerContext extends Partial<Pick<NodeContext, 'timers' | 'requestMs' | 'monotonic' | 'log'>> {
+export interface LedgerContext extends Partial<Pick<NodeContext, 'timers' | 'monotonic' | 'log'>> {
   store: Store
+  /** How long a request may run; `allowRequests` makes it longer. */
+  requestMs?: number
   /** Random by default. Belongs to one process at a time: a new one releases what the last one held. */
   nodeId?: string
   liveness?: NodeLiveness
@@ -36,10 +38,12 @@ const usualRequestMs = 600_000
  */
 export function createLedger (context: LedgerContext): Ledger {
   const { store, nodeId: node = randomUUID(), log = processWarnings, timers = realTimers } = context
-  const { requestMs = () => usualRequestMs, monotonic = () => performance.now() } = context
+  const { requestMs = usualRequestMs, monotonic = () => performance.now() } = context
   if (!nodeIdPattern.test(node)) throw new RangeError(`Not an id of a node: ${node.slice(0, 80)}`)
   const options = withDefaults(store.engine, context.options ?? {})
-  const shared = { store, node, options, requestMs: longestSoFar(requestMs), timers, monotonic, log }
+  // The longest so far: a request may have begun when it was allowed to run longer than now.
+  let longestMs = requestMs
+  const shared = { store, node, options, requestMs: () => longestMs, timers, monotonic, log }
   const counts = { overages: 0, suspended: 0, lost: 0 }
 
   const liveness = once(async () => context.liveness ?? await createNodeLiveness(store, options, monotonic))
@@ -74,6 +78,7 @@ export function createLedger (context: LedgerContext): Ledger {
     forget: (id) => holds.forget(id),
     means: (account) => balances.means(account),
     flush: () => queue.flush(),
+    allowRequests (requestMs) { longestMs = Math.max(longestMs, requestMs) },
     reportSuspended,
     refuseWaiting () {
       holds.refuseWaiting(GatewayError.unavailable('The gateway is shutting down.', { code: 'shutting_down' }))
@@ -101,15 +106,6 @@ export function createLedger (context: LedgerContext): Ledger {
     get openHoldCount () { return holds.count },
     get waitingCount () { return holds.waiting },
     get unflushedCount () { return queue.unflushed }
-  }
-}
-
-/** A request may have begun when it was allowed to run longer than now. */
-function longestSoFar (readMs: () => number): () => number {
-  let longestMs = 0
-  return () => {
-    longestMs = Math.max(longestMs, readMs())
-    return longestMs
   }
 }
 

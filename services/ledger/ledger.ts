@@ -96,6 +96,8 @@ export interface Ledger {
   /** About what an account has, as far as this node knows, to choose output limits and models. */
   means (account: string): AccountMeans | Promise<AccountMeans>
   flush (): Promise<void>
+  /** Says how long requests may run from now on, in ms. Other nodes wait for the longest time said. */
+  allowRequests (requestMs: number): void
   /** Refuses reservations that wait for held money, now and later, because the gateway stops. */
   refuseWaiting (): void
   /** Flushes, and releases this node's allowances; later reservations are refused. */

@@ -53,3 +53,6 @@ const defaults: Omit<LedgerOptions, 'chunkNano'> = {
   maxWaitingForMoney: 5_000,
   closeMs: 5_000
 }
+
+/** How long the work for a request may go on after its deadline, until it is charged. */
+export const afterDeadlineMs = 120_000

@@ -4,13 +4,12 @@ import { UpstreamError } from '../shared/errors.ts'
 export class SilentProvider extends UpstreamError {}
 
 /**
- * Gives a call up with a timeout if it has not answered after `waitMs`; null: never. The signal
- * of the call also aborts with the given one.
+ * Gives a call up with a timeout if it has not answered after `waitMs`. The signal of the call also aborts
+ * with the given one.
  */
 export async function withPatience<Answer> (
-  waitMs: number | null, signal: AbortSignal, call: (signal: AbortSignal) => Promise<Answer>
+  waitMs: number, signal: AbortSignal, call: (signal: AbortSignal) => Promise<Answer>
 ): Promise<Answer> {
-  if (waitMs === null) return await call(signal)
   const silence = new AbortController()
   const timer = setTimeout(() => silence.abort(), waitMs)
   try {

@@ -150,8 +150,13 @@ function call<C extends Candidate, Answer> (
   const { candidate, isLastWay } = scheduled
   const { limits: { hedgeAfterMs }, callSignal = search.signal, trace, key } = search
   const { tokensOf } = search
-  const ask = (one: C, signal: AbortSignal): Promise<Answer> =>
-    withPatience(patienceWith(search, one, schedule, state), signal, signal => search.ask(one, signal))
+
+  function ask (one: C, signal: AbortSignal): Promise<Answer> {
+    const waitMs = patienceWith(search, one, schedule, state)
+    return waitMs === null
+      ? search.ask(one, signal)
+      : withPatience(waitMs, signal, signal => search.ask(one, signal))
+  }
 
   async function callOne (one: C, signal: AbortSignal): Promise<Attempt<C, Answer> | null> {
     trace.attempts++

@@ -64,7 +64,7 @@ export function createNodes (store: Store, time: SimulatedTime) {
       const log = createLog()
       const liveness = createHeartbeatLiveness(withDefaults(store.engine, options), clocks.monotonic)
       const ledger = createLedger({
-        store: connection, nodeId, log, ...clocks, requestMs: () => requestMs, liveness, options
+        store: connection, nodeId, log, ...clocks, requestMs, liveness, options
       })
       const crash = () => {
         clocks.stop()

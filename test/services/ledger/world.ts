@@ -103,7 +103,7 @@ export async function createWorld (
         nodeId: id,
         log: createLog(),
         ...clocks,
-        requestMs: () => requestMs,
+        requestMs,
         liveness,
         options
       })

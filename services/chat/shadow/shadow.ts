@@ -1,7 +1,7 @@
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
+import type { CompletionRequest } from '../../../schemas/openai/completions.ts'
 import type { RoutingSettings } from '../../../schemas/config/routing.ts'
 import type { Payer } from '../../billing/payer.ts'
-import { isPolicy } from '../../requests/candidates.ts'
 import type { Incoming } from '../../requests/incoming.ts'
 import { createTrace } from '../../requests/trace.ts'
 import type { FeedbackStore } from '../../routing/feedback/store-feedback.ts'
@@ -19,7 +19,8 @@ import { judgeMessages, readScores } from './judge.ts'
 export interface ShadowPayer { payer: Payer, mayUse: (model: string) => boolean }
 
 interface ShadowOptions {
-  chat: Chat
+  /** Answers the second model's request and the judge's. */
+  chat: () => Pick<Chat, 'complete'>
   router: Pick<Router, 'decide'>
   feedback: FeedbackStore
   /** Called for each request, because the configuration may change. */
@@ -30,29 +31,26 @@ interface ShadowOptions {
   random?: () => number
 }
 
-export interface ShadowedChat extends Chat {
-  /** Gives up the comparisons under way, and resolves when they have ended. */
-  stop (): Promise<void>
-}
-
 /** Comparisons at a time on one node; the sample needs no more, and clients come first. */
 const maxRunning = 2
 const maxAnswerBytes = 1_000_000
 const outputTokens = { answer: 2_000, judge: 4_000 }
 
 /**
- * A chat that, for a sample of the requests to a policy, asks another candidate too after the client has its
- * answer, lets a judge compare the two and stores both scores as feedback. Clients wait for none of it.
+ * For a sample of the requests to a policy, asks another candidate too after the client has its answer, lets
+ * a judge compare the two and stores both scores as feedback. Clients wait for none of it.
  */
-export function createShadowedChat (options: ShadowOptions): ShadowedChat {
+export function createShadow (options: ShadowOptions) {
   const { chat, router, feedback, settings, onError, random = Math.random } = options
   const running = new Set<Promise<void>>()
   const stopping = new AbortController()
 
-  function sampled (incoming: Incoming<ChatCompletionRequest>): Incoming<ChatCompletionRequest> {
+  function observe<Request extends ChatCompletionRequest | CompletionRequest> (
+    incoming: Incoming<Request>
+  ): Incoming<Request> {
     const { request, requestId, delivery, trace } = incoming
     const shadow = settings()
-    if (shadow === null || !isPolicy(request.model) || !isComparable(request)) return incoming
+    if (shadow === null || !('messages' in request) || !isComparable(request)) return incoming
     if (random() >= shadow.share || running.size >= maxRunning || stopping.signal.aborted) return incoming
     return {
       ...incoming,
@@ -60,7 +58,7 @@ export function createShadowedChat (options: ShadowOptions): ShadowedChat {
         const text = answerText(kind, bytes)
         const served = trace.model
         if (text === null || served === null) return
-        const comparison = compare(incoming, shadow, { model: served, text })
+        const comparison = compare({ ...incoming, request }, shadow, { model: served, text })
           .catch(error => { if (!stopping.signal.aborted) onError(requestId, error) })
           .finally(() => { running.delete(comparison) })
         running.add(comparison)
@@ -94,7 +92,7 @@ export function createShadowedChat (options: ShadowOptions): ShadowedChat {
     if (chosen === null) return
     const { other, expected, domain } = chosen
     const id = `${requestId}/shadow`
-    const ask = (request: ChatCompletionRequest) => askFor(chat, request, id, own, stopping.signal)
+    const ask = (request: ChatCompletionRequest) => askFor(chat(), request, id, own, stopping.signal)
     const limit = outputLimitOf(request) === null ? { max_tokens: outputTokens.answer } : {}
     const text = await ask({ ...withoutStream(request), model: other.id, ...limit })
     // The judge may prefer an answer for its place.
@@ -111,10 +109,10 @@ export function createShadowedChat (options: ShadowOptions): ShadowedChat {
   }
 
   return {
-    complete: incoming => chat.complete(sampled(incoming)),
-    completeText: incoming => chat.completeText(incoming),
-    idle: () => chat.idle(),
-    async stop () {
+    /** The request, whose answer is compared if it is in the sample. */
+    observe,
+    /** Gives up the comparisons under way, and resolves when they have ended. */
+    async stop (): Promise<void> {
       stopping.abort(GatewayError.unavailable('The gateway is shutting down.'))
       await Promise.all(running)
     }
@@ -134,7 +132,7 @@ function withoutStream (request: ChatCompletionRequest): ChatCompletionRequest {
 
 /** The text of the answer to a request of the gateway itself. */
 async function askFor (
-  chat: Chat,
+  chat: Pick<Chat, 'complete'>,
   request: ChatCompletionRequest,
   requestId: string,
   { payer, mayUse }: ShadowPayer, signal: AbortSignal
