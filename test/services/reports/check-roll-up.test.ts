@@ -59,7 +59,7 @@ const damages: Record<string, Damage> = {
     sql: `
       insert into usage_day
       select 3, account, chain, api_key, model, provider, estimated, tags, 5, prompt, completion, cached, reasoning,
-        images, milliseconds, amount, costed_requests, cost, costed_amount, reported_requests, reported, expected
+        images, milliseconds, amount, costed_requests, cost, costed_amount, reported_requests, reported, expected, saved
       from usage_day ${ofOther}`,
     subject: /^1970-01-04 acme k other requests$/,
     expected: null,

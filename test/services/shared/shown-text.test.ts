@@ -11,7 +11,8 @@ const names = fc.oneof(fc.constantFrom(...odd), fc.string({ unit: 'binary', maxL
 t.test('a name of any kind becomes a header that can be sent, of bounded length', async () => {
   fc.assert(fc.property(names, name => /^[\x20-\x7e]*$/.test(headerText(name)) && headerText(name).length < 13_000))
   fc.assert(fc.property(names, name => {
-    const decision = { policy: name, ranked: [], candidates: [], confidence: 1, reason: 'r', domain: 'd' }
+    const best = { id: name, costNano: 1 }
+    const decision = { policy: name, ranked: [], candidates: [], best, confidence: 1, reason: 'r', domain: 'd' }
     return /^[\x20-\x7e]*$/.test(routeHeader(decision as unknown as RouterDecision, name))
   }))
 })
