@@ -25,7 +25,7 @@ export interface BuildOptions {
   videoTiming?: Partial<Timing>
 }
 
-/** Shared by all gateways of a process, each of which has the same options. */
+/** All gateways of a process share these compilers, because their options are the same. */
 const buildValidator = compileOnce(Ajv())
 const buildSerializer = compileOnce(Serializers())
 

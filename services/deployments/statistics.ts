@@ -111,8 +111,8 @@ export function createStatistics (clock: () => number, limits: () => SlowLimits 
     },
 
     /**
-     * The wait for the first event of a stream, or for a whole answer of so many tokens, that nine of ten
-     * answers did not exceed, in ms; null while too few are known.
+     * The 90th percentile, in ms, of the time to the first event of a stream (`tokens` null) or to a whole
+     * answer of `tokens` tokens; null while there are too few answers.
      */
     usualWaitMs (tokens: number | null): number | null {
       const ms = tokens === null ? firstWaits.usualMs() : wholeWaits.usualMs() * (tokens + tokensOfOverhead)
