@@ -40,6 +40,7 @@ const serviceFolders: Record<string, string[]> = {
   requests: ['billing', 'catalogue', 'deployments', 'keys', 'ledger', 'models', 'providers', 'shared'],
   joins: ['store', 'shared'],
   chat: ['billing', 'catalogue', 'ledger', 'providers', 'requests', 'routing', 'upstream', 'shared'],
+  surfaces: ['billing', 'catalogue', 'chat', 'http', 'providers', 'requests', 'store', 'upstream', 'shared'],
   http: ['catalogue', 'config', 'keys', 'media', 'store', 'shared'],
   images: ['billing', 'catalogue', 'http', 'joins', 'media', 'providers', 'requests', 'store', 'shared'],
   videos: ['billing', 'catalogue', 'http', 'joins', 'ledger', 'media', 'models', 'providers', 'requests', 'store', 'shared'],

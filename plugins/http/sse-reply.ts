@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { FastifyReply } from 'fastify'
 import fp from 'fastify-plugin'
-import type { Delivery, Events, LongPollResponse } from '../../services/requests/delivery.ts'
+import type { Delivery, EncodeError, Events, LongPollResponse } from '../../services/requests/delivery.ts'
 import { errorAnswer } from '../../services/http/error-answers.ts'
 import { recordEnding } from '../../services/requests/trace.ts'
 import type { EventSink } from '../../services/providers/provider.ts'
@@ -24,7 +24,8 @@ export default fp(async app => {
         trace.firstByteAtMs = performance.now()
         this.headers(headers).type('application/json; charset=utf-8').send(passThrough ? text ?? body : body)
       },
-      stream: (headers, events) => sendEvents(this, headers, events, signal),
+      stream: (headers, events, encodeError = openAiError) =>
+        sendEvents(this, { headers, events, encodeError }, signal),
       longPoll: () => longPollOf(this)
     }
   })
@@ -37,8 +38,12 @@ const streamHeaders = {
   'x-accel-buffering': 'no'
 }
 
+const openAiError: EncodeError = error => encodeEvent(error.toBody())
+
+interface Sent { headers: Record<string, string>, events: Events, encodeError: EncodeError }
+
 async function sendEvents (
-  reply: FastifyReply, headers: Record<string, string>, events: Events, signal: AbortSignal
+  reply: FastifyReply, { headers, events, encodeError }: Sent, signal: AbortSignal
 ): Promise<void> {
   const { raw, request } = reply
   // Counted as long as the client reads, which may be longer than the provider writes.
@@ -63,7 +68,7 @@ async function sendEvents (
     const answer = errorAnswer(failure)
     request.trace.failure = answer
     recordEnding(request.trace, failure, answer.code)
-    raw.write(encodeEvent(answer.toBody()))
+    raw.write(encodeError(answer))
   }
   raw.end()
 }

@@ -3,10 +3,12 @@ import type { CompletionRequest } from '../../schemas/openai/completions.ts'
 import { createAnswerLengths, leastMeans, quoteChat, type ChatQuote } from '../billing/chat-quote.ts'
 import type { RequestsConfig } from '../catalogue/types.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { ChatAnswer, ChatProvider, CompletionAnswer, ProviderCall } from '../providers/provider.ts'
+import type {
+  ChatAnswer, ChatProvider, CompletionAnswer, NativeAnswer, ProviderCall
+} from '../providers/provider.ts'
 import { createReport, type StreamReport } from '../providers/report.ts'
 import { countCalls, isAbandoned, recordStreamEnd, type Drains } from '../requests/attempt.ts'
-import { isPolicy, planFor, type Candidate, type Catalogue } from '../requests/candidates.ts'
+import { isPolicy, planFor, type Candidate, type Catalogue, type Plan } from '../requests/candidates.ts'
 import { type Incoming } from '../requests/incoming.ts'
 import type { RequestHold, RequestHolds } from '../requests/request-hold.ts'
 import { endTrace, recordingCalls, setCandidate, type Trace } from '../requests/trace.ts'
@@ -25,11 +27,22 @@ export interface Chat {
    * Serves `POST /v1/chat/completions`; throws GatewayError, UpstreamError or StoreUnavailable before the
    * first byte went out.
    */
-  complete (incoming: Incoming<ChatCompletionRequest>): Promise<void>
+  complete (incoming: Incoming<ChatCompletionRequest>, native?: Native): Promise<void>
   /** Serves `POST /v1/completions`, natively or through chat; throws like `complete`. */
   completeText (incoming: Incoming<CompletionRequest>): Promise<void>
   /** Resolves when no request is being served any more, with or without its client. */
   idle (): Promise<void>
+}
+
+/** How a request of another API than chat is answered by the providers that have that API too. */
+export interface Native {
+  /** Asks one; undefined if the provider does not have the API: then it is asked for a chat. */
+  ask (provider: ChatProvider, call: ProviderCall<ChatCompletionRequest>): Promise<NativeAnswer> | undefined
+  /**
+   * Leaves out the candidates that cannot do what the chat request does not say. Throws GatewayError 400 when
+   * none of those asked for is left. Absent: the chat request says all.
+   */
+  narrow?: (plan: Plan<Candidate<ChatProvider>>) => Plan<Candidate<ChatProvider>>
 }
 
 interface ChatOptions {
@@ -51,10 +64,13 @@ interface ChatOptions {
 }
 
 type AnyRequest = ChatCompletionRequest | CompletionRequest
-type Answer = ChatAnswer | CompletionAnswer
+type Answer = ChatAnswer | CompletionAnswer | NativeAnswer
 /** The candidate that the hold is for, and what it was asked for. */
 interface Covered { by: Candidate | null, quote: ChatQuote | null, extras: Extras | null }
 type Ask<Request> = (provider: ChatProvider, call: ProviderCall<Request>) => Promise<Answer>
+/** How candidates are asked, and which ones. */
+interface Way<Request> { ask: Ask<Request>, narrow: Narrow }
+type Narrow = NonNullable<Native['narrow']>
 
 /** Creates the use case: plan the candidates, hold the money, call until one answers, deliver, settle. */
 export function createChat (options: ChatOptions): Chat {
@@ -64,19 +80,20 @@ export function createChat (options: ChatOptions): Chat {
   const lengths = createAnswerLengths()
 
   async function serve<Request extends AnyRequest> (
-    incoming: Incoming<Request>, ask: Ask<Request>
+    incoming: Incoming<Request>, ask: Ask<Request>, narrow: Narrow = plan => plan
   ): Promise<void> {
     const { signal, request } = incoming
     const limits = options.config().requests
-    if (request.stream === true) return await answer(incoming, ask, limits, signal)
+    if (request.stream === true) return await answer(incoming, { ask, narrow }, limits, signal)
     const dueMs = performance.now() + limits.deadlineMs
-    return await drains.run(signal, dueMs, callSignal => answer(incoming, ask, limits, callSignal))
+    return await drains.run(signal, dueMs, call => answer(incoming, { ask, narrow }, limits, call))
   }
 
   async function answer<Request extends AnyRequest> (
-    received: Incoming<Request>, ask: Ask<Request>, limits: RequestsConfig, callSignal: AbortSignal
+    received: Incoming<Request>, way: Way<Request>, limits: RequestsConfig, callSignal: AbortSignal
   ): Promise<void> {
     const { trace, signal, payer, requestId, mayUse } = received
+    const { ask, narrow } = way
     trace.asked = received.request.model
     const isAuto = isPolicy(trace.asked)
     const given = isAuto && observe !== undefined ? observe(received) : received
@@ -86,8 +103,8 @@ export function createChat (options: ChatOptions): Chat {
     const { request, text } = incoming
     const bodyBytes = text.bytes.length
     const allowDearer = auto !== null || limits.allowDearerFallbacks
-    const plan = onlyPriced(planFor(
-      { kind: 'chat', model, fallbacks, promptBound: bodyBytes, allowDearer, mayUse }, catalogue), request)
+    const plan = onlyPriced(narrow(planFor(
+      { kind: 'chat', model, fallbacks, promptBound: bodyBytes, allowDearer, mayUse }, catalogue)), request)
     const deadline = startDeadline(given, Math.min(given.deadlineMs ?? Infinity, limits.deadlineMs))
     const hold = holds(payer, requestId, { signal, dueMs: deadline.dueMs })
     const means = () => leastMeans(ledger, payer.chain)
@@ -176,7 +193,9 @@ export function createChat (options: ChatOptions): Chat {
   }
 
   return {
-    complete: incoming => serve(incoming, (provider, call) => provider.chat(call)),
+    complete: (incoming, native) => serve(incoming, (provider, call) => {
+      return native?.ask(provider, call) ?? provider.chat(call)
+    }, native?.narrow),
     completeText: incoming => {
       // A policy chooses among chat models, which OpenAI's legacy endpoint does not serve.
       const byChat = isPolicy(incoming.request.model)

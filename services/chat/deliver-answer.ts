@@ -1,6 +1,6 @@
 import type { ChatCompletionChunk, ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
 import type { Completion, CompletionRequest } from '../../schemas/openai/completions.ts'
-import type { ChatAnswer, CompletionAnswer, EventStream } from '../providers/provider.ts'
+import type { ChatAnswer, CompletionAnswer, EventStream, NativeAnswer } from '../providers/provider.ts'
 import type { StreamReport } from '../providers/report.ts'
 import { isAbandoned } from '../requests/attempt.ts'
 import type { Incoming } from '../requests/incoming.ts'
@@ -24,16 +24,24 @@ type Settle = () => Promise<Settled>
  */
 export async function deliverAnswer (
   { request, delivery, trace, signal }: Incoming<ChatCompletionRequest | CompletionRequest>,
-  answer: ChatAnswer | CompletionAnswer, settle: Settle
+  answer: ChatAnswer | CompletionAnswer | NativeAnswer, settle: Settle
 ): Promise<void> {
   const headers = headersOf(trace, answer.report.dropped)
+  if (answer.native === true) {
+    const { json, stream } = delivery.native ?? delivery
+    if (answer.kind === 'bytes') return await stream(headers, answer.events)
+    const { costNano } = await settle()
+    if (isAbandoned(signal)) return
+    if (costNano !== null) headers['x-tollgate-cost'] = usdText(costNano)
+    return await json(headers, answer.body, answer.text)
+  }
   if (answer.kind === 'json') {
     const { costNano } = await settle()
     if (isAbandoned(signal)) return
-    if (costNano === null) return delivery.json(headers, answer.body, answer.text)
+    if (costNano === null) return await delivery.json(headers, answer.body, answer.text)
     headers['x-tollgate-cost'] = usdText(costNano)
     const { body, text } = withCost(answer, costNano)
-    return delivery.json(headers, body, text)
+    return await delivery.json(headers, body, text)
   }
   const settleLast = request.stream_options?.include_usage === true ? settle : null
   const { report } = answer

@@ -49,9 +49,17 @@ export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' |
  *   read yet: the caller waits for the first chunk, so that a failure before it can be retried.
  */
 export type ProviderAnswer<Body, Chunk> =
-  | { kind: 'json', body: Body, text: string | null, report: StreamReport }
-  | { kind: 'bytes', events: EventStream, report: StreamReport }
-  | { kind: 'chunks', chunks: AsyncIterable<Chunk>, report: StreamReport }
+  | { kind: 'json', body: Body, text: string | null, report: StreamReport, native?: false }
+  | { kind: 'bytes', events: EventStream, report: StreamReport, native?: false }
+  | { kind: 'chunks', chunks: AsyncIterable<Chunk>, report: StreamReport, native?: false }
+
+/**
+ * An answer in the form of the endpoint that was called, which the provider has too. It is passed on as it
+ * came; the report has the usage by then.
+ */
+export type NativeAnswer =
+  | { kind: 'json', body: object, text: string | null, report: StreamReport, native: true }
+  | { kind: 'bytes', events: EventStream, report: StreamReport, native: true }
 
 /** An event stream as bytes. Piping it to a sink costs less per piece than iterating it. */
 export interface EventStream extends AsyncIterable<Uint8Array> {

@@ -110,5 +110,10 @@ export function encodeEvent (data: unknown): Buffer {
   return Buffer.from(`data: ${JSON.stringify(data)}\n\n`)
 }
 
+/** An event with a name as bytes. */
+export function encodeNamedEvent (event: string, data: unknown): Buffer {
+  return Buffer.from(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
+}
+
 /** The last event of every complete OpenAI stream. */
 export const doneEvent = Buffer.from('data: [DONE]\n\n')

@@ -66,7 +66,9 @@ export function createCachedChat (options: CachedChatOptions): Chat {
   }
 
   return {
-    complete: incoming => serve('chat', incoming, incoming => chat.complete(incoming)),
+    complete: (incoming, native) => native?.narrow === undefined
+      ? serve('chat', incoming, incoming => chat.complete(incoming, native))
+      : chat.complete(incoming, native),
     completeText: incoming => serve('completions', incoming, incoming => chat.completeText(incoming)),
     idle: () => chat.idle()
   }
@@ -85,7 +87,9 @@ function labelled (delivery: Delivery, label: string): Delivery {
   return {
     ...delivery,
     json: (headers, body, text) => delivery.json({ ...headers, [cacheHeader]: label }, body, text),
-    stream: (headers, events) => delivery.stream({ ...headers, [cacheHeader]: label }, events)
+    stream: (headers, events, encodeError) => {
+      return delivery.stream({ ...headers, [cacheHeader]: label }, events, encodeError)
+    }
   }
 }
 

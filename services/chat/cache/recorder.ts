@@ -14,16 +14,16 @@ export function recording (
     ...delivery,
     json (headers, body, text) {
       onWhole({ kind: 'json', bytes: Buffer.from(text ?? JSON.stringify(body)), headers })
-      delivery.json(headers, body, text)
+      return delivery.json(headers, body, text)
     },
-    async stream (headers, events) {
+    async stream (headers, events, encodeError) {
       const pieces: Uint8Array[] = []
       let length = 0
       await delivery.stream(headers, watched(events, piece => {
         length += piece.byteLength
         if (length <= maxBytes) pieces.push(Uint8Array.from(piece))
         else pieces.length = 0
-      }))
+      }), encodeError)
       const bytes = Buffer.concat(pieces)
       if (bytes.subarray(-doneEvent.length).equals(doneEvent)) onWhole({ kind: 'events', bytes, headers })
     }

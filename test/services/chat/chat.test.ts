@@ -3,7 +3,7 @@ import type { ChatCompletionRequest } from '../../../schemas/openai/chat-complet
 import { modelFromCatalogue } from '../../../services/catalogue/models.ts'
 import type { RequestsConfig } from '../../../services/catalogue/types.ts'
 import type { AutoModel } from '../../../services/chat/auto-model.ts'
-import { createChat } from '../../../services/chat/chat.ts'
+import { createChat, type Native } from '../../../services/chat/chat.ts'
 import { breakerDefaults } from '../../../services/config/defaults.ts'
 import { createDeployments } from '../../../services/deployments/deployments.ts'
 import { recordChunk } from '../../../services/providers/generated-text.ts'
@@ -173,8 +173,9 @@ function createTest (providers: Record<string, Provide>, options: TestOptions = 
     idle: () => chat.idle(),
     /** Resolves with the first piece of a stream. */
     written: written.promise,
-    complete: async (more: Partial<ChatCompletionRequest> = {}, options: { deadlineMs?: number } = {}) =>
-      await chat.complete({ ...incomingOf(more), ...options }),
+    complete: async (
+      more: Partial<ChatCompletionRequest> = {}, options: { deadlineMs?: number } = {}, native?: Native
+    ) => await chat.complete({ ...incomingOf(more), ...options }, native),
     /** What is held for the request, in nano-USD: its bytes and its output limit. */
     get heldFor () { return Number(/\d+/.exec(events.find(event => event.startsWith('hold')) ?? '')?.[0]) }
   }
@@ -197,6 +198,37 @@ t.test('a whole answer is charged before it is sent, and says what it cost', asy
   t.match(sent, { text: 'as received', headers: { 'x-tollgate-cost': '0.000008', 'x-tollgate-model': 'a' } })
   t.match(trace, { asked: 'a', model: 'a', provider: 'a', upstreamModel: 'a-upstream', attempts: 1, costNano })
   t.match(called, [{ model: 'a-upstream', requestId: 'req-1', outputLimit: null, maxOutput: 1000 }])
+})
+
+t.test('a native answer is passed on as it came, and charged as any other', async t => {
+  const body = { object: 'response' }
+  const native: Native = {
+    ask: async () => ({ kind: 'json', body, text: null, report: { ...createReport(), usage }, native: true })
+  }
+  const test = createTest({ a: async () => whole() })
+  await test.complete({}, {}, native)
+  t.same(stepsOf(test.events), ['hold', `settle ${costNano}`, 'send'])
+  t.same([test.sent.body, test.sent.headers?.['x-tollgate-cost']], [body, '0.000008'])
+  const report = createReport()
+  async function * pieces () {
+    yield Buffer.from('event: a\n\n')
+    report.usage = usage
+  }
+  const streamed = createTest({ a: async () => whole() })
+  const events = Object.assign(pieces(), { pipeTo: async () => {} })
+  await streamed.complete({ stream: true }, {}, { ask: async () => ({ kind: 'bytes', events, report, native: true }) })
+  t.equal(streamed.sent.text, 'event: a\n\n')
+  t.same(stepsOf(streamed.events), ['hold', 'stream ends', `settle ${costNano}`])
+})
+
+t.test('a provider that lacks the API is asked for a chat, and one that is left out is not asked', async t => {
+  const { complete, events } = createTest({ a: async () => whole() })
+  await complete({}, {}, { ask: () => undefined })
+  t.same(stepsOf(events), ['hold', 'call a', `settle ${costNano}`, 'send'])
+  const other = createTest({ a: async () => whole() })
+  const refusal = GatewayError.invalidRequest('No web search here.', { param: 'tools[0]' })
+  await t.rejects(other.complete({}, {}, { ask: () => undefined, narrow: () => { throw refusal } }), refusal)
+  t.same(other.events, [])
 })
 
 t.test('a stream is charged after its end', async t => {
