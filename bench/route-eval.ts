@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { loadWeights } from '../services/routing/scoring/weights.ts'
 import { readRows, readTrainingData, type TrainingRow } from '../tools/routing/data.ts'
 import { measureRouting } from './routing.ts'
+import { levelErrors } from './evaluation/levels.ts'
 import { policyLines, poolsOf } from './evaluation/policies.ts'
 import {
   keywordScorer, lengthScorer, oracle, randomScorer, tollgateScorer, trainByFolds, trainOn,
@@ -57,6 +59,10 @@ function evaluate (folder: string): void {
   printPairs(pairs, data.rows, { tollgate: tollgateScorer(data, elsewhere), ...others }, 'never seen', summary)
   printPolicies(elsewhere)
   printSummary(summary, poolShares())
+  for (const { domain, models, guessed, published } of levelErrors(data, loadWeights())) {
+    console.log(`Levels in ${domain}, each of ${models} models left out: off by ${guessed.toFixed(2)} guessed, ` +
+      `${published.toFixed(2)} with published results`)
+  }
 
   /** The share of the way to a router that knows the benchmarks, by thirds. */
   function poolShares (): [string, number | null][] {

@@ -1,7 +1,7 @@
 import type { ModelConfig } from '../../catalogue/types.ts'
 import type { SpeedSeed } from '../types.ts'
 import { logOdds } from './log-odds.ts'
-import { loadPublishedLevels, publishedLevel, type LevelBasis, type LevelsFile } from './published-levels.ts'
+import { loadPublishedLevels, publishedLevel, type LevelBasis, type LevelsFile, type PublishedLevel } from './published-levels.ts'
 import { domains, type TrainedModel, type RouterWeights } from './weights.ts'
 
 /** The expected quality of a model, as log-odds of a good answer, and its expected speed and verbosity. */
@@ -49,7 +49,9 @@ export function createProfile (
     const bonus = reasoningBonus(domain, model, trained)
     const general = level + domainOffset(at, kinds, weights) + bonus
     const blend = trained === undefined ? publishedWeight.others : publishedWeight.trained
-    return weights.ordinaryLevel + general + blend * ((found[at]?.level ?? general) - general)
+    const known = found[at]
+    const published = known === undefined ? general : known.level + growthSince(known, model, weights)
+    return weights.ordinaryLevel + general + blend * (published - general)
   })
   const isOwn = Object.keys(model.quality).length > 0
   return {
@@ -89,6 +91,13 @@ let table: LevelsFile | undefined
  * the choice worse; of the levels of others, predicted without them, it lowers the error most.
  */
 const publishedWeight = { trained: 0, others: 0.7 }
+
+/** How much better than an earlier release that was measured a model is by its age. */
+function growthSince (
+  { basis, date }: PublishedLevel, { created }: ProfileSource, { prior }: RouterWeights
+): number {
+  return basis === 'measured' ? 0 : prior.perYear * clamp((created - Date.parse(date) / 1000) / yearS, 0, 1)
+}
 
 /** The published speed, else the typical one at this price; null if neither is known. */
 function seedOf (

@@ -21,6 +21,8 @@ export interface LevelSource {
   /** The mean log-odds of the models that are known otherwise, and their mean level. */
   odds: number
   level: number
+  /** How much of the differences between models counts. */
+  slope: number
 }
 
 /** The share of tasks that a model has solved, and when that was measured. */
@@ -68,9 +70,9 @@ export function publishedLevel (
   const measured = own ?? find(keys.flatMap(earlierNames))
   const source = measured && sources[measured.source]
   if (measured === undefined || source === undefined) return undefined
-  const { title, odds, level } = source
+  const { title, odds, level, slope } = source
   return {
-    level: level + levelSlope * (logOdds(measured.share) - odds),
+    level: level + slope * (logOdds(measured.share) - odds),
     basis: own === undefined ? 'family' : 'measured',
     source: title,
     date: measured.date

@@ -6,7 +6,7 @@ import { routeHeader } from '../../../services/routing/describe.ts'
 import { toDecisionResponse } from '../../../services/routing/decision-response.ts'
 import { modelOf, routerOf, routingRequest, weights } from './helper.ts'
 
-const source = { title: 'A benchmark', url: 'https://a.test', licence: 'MIT', tasks: 100, odds: 0, level: 1 }
+const source = { title: 'A benchmark', url: 'https://a.test', licence: 'MIT', tasks: 100, odds: 0, level: 1, slope: 0.5 }
 const table: LevelsFile = {
   updated: '2026-11-01',
   sources: { a: { ...source, domain: 'code' }, b: { ...source, domain: 'tools' } },
@@ -33,6 +33,12 @@ t.test('a published level moves a model in its own domain alone', async t => {
 t.test('a model that was not measured has the level of its last measured release', async t => {
   t.match(publishedLevel(['new-4-5'], 'code', table), { basis: 'family', date: '2026-10-01' })
   t.match(publishedLevel(['new-4.5'], 'code', table), { basis: 'family', date: '2026-10-01' })
+  const [at2026, later] = [Date.UTC(2026, 9), Date.UTC(2027, 3)].map(ms =>
+    createProfile({ ...modelOf({ id: 'new-4-5' }), created: ms / 1000, names: ['new-4-5'] }, weights, table))
+  const [bare, bareLater] = [Date.UTC(2026, 9), Date.UTC(2027, 3)].map(ms =>
+    createProfile({ ...modelOf({ id: 'new-4-5' }), created: ms / 1000, names: ['new-4-5'] }, weights, none))
+  const added = (one?: typeof later, other?: typeof later) => (one?.levels[at('code')] ?? 0) - 0.3 * (other?.levels[at('code')] ?? 0)
+  t.ok(added(later, bareLater) > added(at2026, bare) + 0.1, 'a later release is expected to be better')
   t.equal(publishedLevel(['newer'], 'code', table), undefined)
   t.equal(publishedLevel(['new-4'], 'math', table), undefined)
 })
@@ -51,9 +57,10 @@ t.test('the table of the gateway is dated, has a licence for each source and onl
   const { updated, sources, models } = loadPublishedLevels()
   t.match(updated, /^20\d\d-\d\d-\d\d$/)
   for (const { title, url, licence, tasks } of Object.values(sources)) {
-    t.match({ title, url, licence, tasks }, { title: /\S/, url: /^https:/, licence: /^(MIT|Apache-2\.0)$/, tasks: Number })
+    t.match({ title, url, licence, tasks }, { title: /\S/, url: /^https:/, licence: /^(MIT|Apache-2\.0|CC-BY-4\.0)$/, tasks: Number })
   }
   t.ok(Object.keys(models).length > 100)
+  t.same(new Set(Object.values(sources).map(({ domain }) => domain)), new Set(domains), 'a source for each domain')
   for (const [name, levels] of Object.entries(models)) {
     for (const [domain, { share, source, date }] of Object.entries(levels)) {
       const isRight = share >= 0 && share <= 1 && sources[source]?.domain === domain && /^20\d\d-\d\d-\d\d$/.test(date)
