@@ -73,8 +73,9 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
   await app.register(http.requestSummary)
   await app.register(ops.openapi, { version: packageFile.version })
   await app.register(ops.accessLog)
-  await app.register(ops.metrics)
-  if (settings.tracesEndpoint !== null) await app.register(ops.traces, { endpoint: settings.tracesEndpoint })
+  await app.register(ops.metrics, settings.metricsLabels)
+  const { traces } = settings
+  if (traces !== null) await app.register(ops.traces, { ...traces, version: packageFile.version })
   await app.register(http.gracefulClose, { delayMs: settings.drainDelayMs, limitMs: settings.drainMs })
   await app.register(http.overload, settings.load)
   await app.register(ops.health, { storeGraceMs: settings.storeGraceMs })

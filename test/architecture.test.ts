@@ -44,7 +44,7 @@ const serviceFolders: Record<string, string[]> = {
   http: ['catalogue', 'config', 'keys', 'media', 'store', 'shared'],
   images: ['billing', 'catalogue', 'http', 'joins', 'media', 'providers', 'requests', 'store', 'shared'],
   videos: ['billing', 'catalogue', 'http', 'joins', 'ledger', 'media', 'models', 'providers', 'requests', 'store', 'shared'],
-  observability: ['deployments', 'ledger', 'requests', 'store', 'videos', 'shared'],
+  observability: ['catalogue', 'deployments', 'ledger', 'requests', 'store', 'videos', 'shared'],
   admin: [
     'audit', 'config', 'deployments', 'keys', 'ledger', 'models', 'observability', 'reports', 'routing', 'store', 'videos', 'shared'
   ]

@@ -8,6 +8,7 @@ const root = join(import.meta.dirname, '..')
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
 
 interface Place { x: number, y: number, w: number, h: number }
+interface Dashboard { panels: Panel[], templating: { list: { query: string }[] } }
 interface Panel {
   id: number
   title: string
@@ -15,13 +16,14 @@ interface Panel {
   targets: { refId: string, expr: string }[]
 }
 
-const dashboard: { panels: Panel[], templating: { list: { query: string }[] } } =
-  JSON.parse(read('deploy/grafana/tollgate.json'))
+const dashboard: Dashboard = JSON.parse(read('deploy/grafana/tollgate.json'))
+const team: Dashboard = JSON.parse(read('deploy/grafana/tollgate-team.json'))
+const dashboards = [dashboard, team]
 const rules: { groups: { rules: { alert: string, expr: string }[] }[] } = parse(read('deploy/prometheus/alerts.yml'))
 
 /** The names of the metrics that a gateway has from its start. */
 async function metricsOf (t: Test): Promise<Set<string | undefined>> {
-  const { app } = await buildGateway(t)
+  const { app } = await buildGateway(t, { env: { TOLLGATE_METRICS_ACCOUNTS: '10', TOLLGATE_METRICS_KEYS: '10' } })
   const text = await app.metrics.text()
   return new Set([...text.matchAll(/^# TYPE (\S+)/gm)].map(match => match[1]))
 }
@@ -29,8 +31,8 @@ async function metricsOf (t: Test): Promise<Set<string | undefined>> {
 t.test('every metric of the dashboard, the alerts and the documents exists', async t => {
   const known = await metricsOf(t)
   const expressions = [
-    ...dashboard.panels.flatMap(({ targets }) => targets.map(({ expr }) => expr)),
-    ...dashboard.templating.list.map(({ query }) => query),
+    ...dashboards.flatMap(({ panels }) => panels).flatMap(({ targets }) => targets.map(({ expr }) => expr)),
+    ...dashboards.flatMap(({ templating }) => templating.list.map(({ query }) => query)),
     ...rules.groups.flatMap(group => group.rules.map(({ expr }) => expr))
   ]
   t.ok(expressions.length > 20)
@@ -49,15 +51,33 @@ t.test('the dashboard shows who waits for money and what is in suspense', async 
   }
 })
 
-t.test('the panels of the dashboard stand side by side, each with ids of its own', async t => {
-  const { panels } = dashboard
-  const overlap = (one: Place, other: Place) => one.x < other.x + other.w && other.x < one.x + one.w &&
-    one.y < other.y + other.h && other.y < one.y + one.h
-  t.equal(new Set(panels.map(({ id }) => id)).size, panels.length)
-  t.equal(new Set(panels.map(({ title }) => title)).size, panels.length)
-  for (const [index, { title, gridPos, targets }] of panels.entries()) {
-    t.notOk(panels.slice(index + 1).some(other => overlap(gridPos, other.gridPos)), title)
-    t.ok(gridPos.x + gridPos.w <= 24, title)
-    t.equal(new Set(targets.map(({ refId }) => refId)).size, targets.length, title)
+t.test('the panels of a dashboard stand side by side, each with ids of its own', async t => {
+  for (const { panels } of dashboards) {
+    const overlap = (one: Place, other: Place) => one.x < other.x + other.w && other.x < one.x + one.w &&
+      one.y < other.y + other.h && other.y < one.y + one.h
+    t.equal(new Set(panels.map(({ id }) => id)).size, panels.length)
+    t.equal(new Set(panels.map(({ title }) => title)).size, panels.length)
+    for (const [index, { title, gridPos, targets }] of panels.entries()) {
+      t.notOk(panels.slice(index + 1).some(other => overlap(gridPos, other.gridPos)), title)
+      t.ok(gridPos.x + gridPos.w <= 24, title)
+      t.equal(new Set(targets.map(({ refId }) => refId)).size, targets.length, title)
+    }
+  }
+})
+
+t.test('every panel of a team shows that team alone, and works with the metrics of its requests', async t => {
+  const { app, headers } = await buildGateway(t, { env: { TOLLGATE_METRICS_ACCOUNTS: '10', TOLLGATE_METRICS_KEYS: '10' } })
+  const body = { model: 'sandbox-chat', messages: [{ role: 'user', content: 'Hi' }] }
+  await app.inject({ method: 'POST', url: '/v1/chat/completions', headers, payload: body })
+  const text = await app.metrics.text()
+  const labels = new Set([...text.matchAll(/^tollgate_account_\w+\{(.*)\}/gm)]
+    .flatMap(([, pairs = '']) => [...pairs.matchAll(/(\w+)="/g)].map(([, name]) => name)))
+  for (const { title, targets } of team.panels) {
+    for (const { expr } of targets) {
+      for (const [selector] of expr.matchAll(/tollgate_\w+(\{[^}]*\})?/g)) t.match(selector, 'account="$account"', title)
+      for (const [, names = ''] of expr.matchAll(/by \(([\w, ]+)\)/g)) {
+        for (const name of names.split(', ')) t.ok(labels.has(name), `${title}: ${name}`)
+      }
+    }
   }
 })

@@ -63,6 +63,7 @@ function summaryOf (request: FastifyRequest, { raw }: FastifyReply, startedMs: n
     status: raw.statusCode,
     isClientGone: !raw.writableFinished,
     traceparent: typeof traceparent === 'string' ? traceparent : null,
+    sent: request,
     trace: request.trace,
     startedMs,
     endedMs: performance.now()

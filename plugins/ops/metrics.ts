@@ -1,4 +1,5 @@
 import fp from 'fastify-plugin'
+import type { MetricsLabels } from '../../services/config/settings/settings.ts'
 import { createMetrics, type Metrics } from '../../services/observability/metrics/metrics.ts'
 
 declare module 'fastify' {
@@ -9,8 +10,9 @@ declare module 'fastify' {
 }
 
 /** Counts requests, and offers `app.metrics` to the plugins registered after it. */
-export default fp(async app => {
-  const metrics = createMetrics((err, name) => app.log.warn({ err, name }, 'a metric could not be read'))
+export default fp<Partial<MetricsLabels>>(async (app, { accounts = 0, keys = 0 }) => {
+  const onError = (err: unknown, name: string) => app.log.warn({ err, name }, 'a metric could not be read')
+  const metrics = createMetrics(onError, { accounts, keys })
   app.decorate('metrics', {
     ...metrics,
     text () {

@@ -18,6 +18,8 @@ export interface KnownProvider {
   /** Whether every model of its list can be called. */
   discover: boolean
   pair?: { key: string, secret: string }
+  /** Its name in OpenTelemetry's conventions, if that is not the id. */
+  conventionalName?: string
   mediaOnly?: true
 }
 
@@ -28,6 +30,7 @@ export const knownProviders: readonly KnownProvider[] = [
   row('azure', 'AZURE_OPENAI', null, {
     dialect: 'azure',
     endpoint: { variable: 'AZURE_OPENAI_ENDPOINT', path: '/openai/v1' },
+    conventionalName: 'azure.ai.openai',
     // Azure lists the models of the region, but only the customer's deployments can be called.
     discover: false
   }),
@@ -36,12 +39,17 @@ export const knownProviders: readonly KnownProvider[] = [
   row('together', 'TOGETHER', 'https://api.together.ai/v1', { dialect: 'together' }),
   row('mistral', 'MISTRAL', 'https://api.mistral.ai/v1', {
     dialect: 'mistral',
+    conventionalName: 'mistral_ai',
     claims: ['mistral-*', 'codestral-*', 'ministral-*', 'magistral-*', 'devstral-*', 'pixtral-*', 'open-mi*tral-*']
   }),
   row('deepseek', 'DEEPSEEK', 'https://api.deepseek.com', { dialect: 'deepseek', claims: ['deepseek-*'] }),
-  row('xai', 'XAI', 'https://api.x.ai/v1', { dialect: 'xai', claims: ['grok-*'] }),
-  row('gemini', 'GEMINI', 'https://generativelanguage.googleapis.com/v1beta',
-    { protocol: 'gemini', keys: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'], claims: ['gemini-*', 'gemma-*'] }),
+  row('xai', 'XAI', 'https://api.x.ai/v1', { dialect: 'xai', claims: ['grok-*'], conventionalName: 'x_ai' }),
+  row('gemini', 'GEMINI', 'https://generativelanguage.googleapis.com/v1beta', {
+    protocol: 'gemini',
+    keys: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
+    claims: ['gemini-*', 'gemma-*'],
+    conventionalName: 'gcp.gemini'
+  }),
   row('fireworks', 'FIREWORKS', 'https://api.fireworks.ai/inference/v1', { dialect: 'fireworks', claims: ['accounts/fireworks/*'] }),
   row('cerebras', 'CEREBRAS', 'https://api.cerebras.ai/v1', { dialect: 'cerebras' }),
   // Perplexity publishes no list of models.

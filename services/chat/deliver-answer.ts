@@ -1,7 +1,7 @@
 import type { ChatCompletionChunk, ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
 import type { Completion, CompletionRequest } from '../../schemas/openai/completions.ts'
 import type { ChatAnswer, CompletionAnswer, EventStream, NativeAnswer } from '../providers/provider.ts'
-import type { StreamReport } from '../providers/report.ts'
+import { recordFinish, type StreamReport } from '../providers/report.ts'
 import { isAbandoned } from '../requests/attempt.ts'
 import type { Incoming } from '../requests/incoming.ts'
 import { headersOf } from '../requests/trace.ts'
@@ -30,12 +30,14 @@ export async function deliverAnswer (
   if (answer.native === true) {
     const { json, stream } = delivery.native ?? delivery
     if (answer.kind === 'bytes') return await stream(headers, answer.events)
+    recordFinish(answer.report, answer.body)
     const { costNano } = await settle()
     if (isAbandoned(signal)) return
     if (costNano !== null) headers['x-tollgate-cost'] = usdText(costNano)
     return await json(headers, answer.body, answer.text)
   }
   if (answer.kind === 'json') {
+    recordFinish(answer.report, answer.body)
     const { costNano } = await settle()
     if (isAbandoned(signal)) return
     if (costNano === null) return await delivery.json(headers, answer.body, answer.text)
@@ -136,6 +138,7 @@ async function * encodeChunks (
   let counted: JsonObject | null = null
   for await (const chunk of chunks) {
     report.model ??= chunk.model
+    recordFinish(report, chunk)
     head = chunk
     if (chunk.choices.length === 0) counted = { ...chunk.usage }
     else yield encodeEvent(settle === null ? chunk : { ...chunk, usage: null })

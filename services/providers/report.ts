@@ -28,6 +28,10 @@ export interface StreamReport {
   /** Whether more may have been generated than `usage` says. */
   isPartial: boolean
   model: string | null
+  /** The provider's id of the answer. */
+  id: string | null
+  /** Why each choice ended, by its index. */
+  finishReasons: Map<number, string>
   /** Whether the gateway has ended the stream because it was longer than what is held. */
   isCut: boolean
   /** The service tier that served the request, as the provider says; null: it does not say. */
@@ -47,6 +51,8 @@ export function createReport (dropped: readonly string[] = []): StreamReport {
     hasUsage: false,
     isPartial: false,
     model: null,
+    id: null,
+    finishReasons: new Map(),
     isCut: false,
     serviceTier: null,
     delivered,
@@ -60,6 +66,18 @@ export function recordUsage (report: StreamReport, usage: Usage, isPartial: bool
   report.isPartial = isPartial
   if (isPartial && usage.completion === 0) report.delivered.mark()
   else report.delivered.restart(usage.completion)
+}
+
+/** Records the id of an answer or chunk, and why its choices ended, or the one answer of Anthropic's API. */
+export function recordFinish (report: StreamReport, body: object): void {
+  const { id, choices, stop_reason: only }: { id?: unknown, choices?: unknown, stop_reason?: unknown } = body
+  if (report.id === null && isText(id)) report.id = id
+  if (isText(only)) report.finishReasons.set(0, only)
+  if (!Array.isArray(choices)) return
+  for (const [at, choice] of choices.entries()) {
+    if (!isObject(choice) || !isText(choice.finish_reason)) continue
+    report.finishReasons.set(Number.isInteger(choice.index) ? Number(choice.index) : at, choice.finish_reason)
+  }
 }
 
 /** Records that the answer is complete: the latest count is final if no text came after it. */

@@ -68,7 +68,8 @@ export function readRetryOptions (headers: IncomingHttpHeaders): RetryOptions {
   }
 }
 
-function readConversation (headers: IncomingHttpHeaders): string | null {
+/** The client's own name of the conversation, cut if it is long; null: it has none. */
+export function readConversation (headers: IncomingHttpHeaders): string | null {
   for (const name of conversationHeaders) {
     const value = headers[name]
     if (typeof value === 'string' && value !== '') return value.slice(0, maxConversationLength)

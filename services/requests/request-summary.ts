@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import type { KeyRecord } from '../keys/types.ts'
 import type { Trace } from './trace.ts'
 
@@ -18,6 +19,8 @@ export interface RequestSummary {
   isClientGone: boolean
   /** The W3C `traceparent` header, when there was one. */
   traceparent: string | null
+  /** The request as it was sent, prompt and key included: for those who read single fields of it. */
+  sent: { body: unknown, headers: IncomingHttpHeaders }
   trace: Trace
   startedMs: number
   endedMs: number

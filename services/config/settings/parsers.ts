@@ -87,6 +87,12 @@ export function positiveInteger (text: string): number {
   throw new RangeError('must be a whole number from 1 to 9999999')
 }
 
+/** Parses a whole number from 0, at most what a process can keep apart. */
+export function naturalNumber (text: string): number {
+  if (/^\d{1,4}$/.test(text)) return Number(text)
+  throw new RangeError('must be a whole number from 0 to 9999')
+}
+
 /** Parses `on` or `off`. */
 export function onOff (text: string): boolean {
   if (/^(on|off)$/i.test(text)) return text.toLowerCase() === 'on'
@@ -149,6 +155,31 @@ export function origins (text: string): string[] {
 /** Parses a list of origins of browser apps, or `*`, which stands for every one. */
 export function corsOrigins (text: string): string[] {
   return text === '*' ? ['*'] : origins(text)
+}
+
+/** Parses a list of words, of which those that are not known have no effect. */
+export function names (text: string): string[] {
+  return list(text)
+}
+
+/** Parses headers as `name=value,name=value`, percent-encoded; a value may have `=`, as base64 does. */
+export function headers (text: string): Record<string, string> {
+  const pairs = list(text).filter(part => part !== '').map(part => {
+    const [, name = '', encoded = ''] = /^([\w!#$%&'*+.^`|~-]+)\s*=(.*)$/.exec(part) ?? []
+    const value = decoded(encoded.trim())
+    if (name !== '' && /^[\x20-\x7e]+$/.test(value)) return [name, value] as const
+    throw new RangeError('must be a comma-separated list of name=value with percent-encoded values')
+  })
+  return Object.fromEntries(pairs)
+}
+
+/** Empty if it cannot be decoded. */
+function decoded (text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return ''
+  }
 }
 
 function list (text: string): string[] {

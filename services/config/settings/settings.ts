@@ -69,9 +69,18 @@ export const variables = {
     'and `GET /admin/requests`: `on`, or `off`, because they may repeat parts of a prompt'),
   OTEL_EXPORTER_OTLP_ENDPOINT: optional(parse.url, 'none', 'OpenTelemetry collector, e.g. `http://localhost:4318`. ' +
     'Each request for text, images or a video is a trace with GenAI attributes but without the prompt. It continues ' +
-    "the caller's `traceparent`, which is not forwarded to providers"),
+    "the caller's `traceparent`, which is not forwarded to providers: [docs/tracing.md](docs/tracing.md)"),
+  OTEL_EXPORTER_OTLP_HEADERS: optional(parse.headers, 'none', 'headers for the collector, e.g. `Authorization=Basic …`'),
+  OTEL_SERVICE_NAME: optional(parse.text, '`tollgate`', '`service.name` of the traces'),
+  OTEL_RESOURCE_ATTRIBUTES: optional(parse.text, 'none', 'further attributes of all traces, `key=value,…`, ' +
+    'percent-encoded; ignored as a whole, with a warning, if it cannot be read'),
+  OTEL_SEMCONV_STABILITY_OPT_IN: optional(parse.names, 'none', 'with `gen_ai_latest_experimental`, traces also have ' +
+    'the GenAI attributes that are newer than version 1.37 of the conventions'),
   TOLLGATE_METRICS_PORT: optional(parse.port, 'none', 'port that serves `/metrics` without a key'),
   TOLLGATE_METRICS_HOST: optional(parse.text, '`HOST`', 'address of that port'),
+  TOLLGATE_METRICS_ACCOUNTS: variable(parse.naturalNumber, '0', 'most accounts with [metrics of their own](docs/metrics.md); ' +
+    'further ones are counted together as `other`'),
+  TOLLGATE_METRICS_KEYS: variable(parse.naturalNumber, '0', 'the same for keys'),
   TOLLGATE_DISCOVER: variable(parse.onOff, 'on', 'look for model servers on this machine: `on` or `off`'),
   PUBLIC_BASE_URL: optional(parse.url, 'from each request', "the gateway's public URL, used in URLs of media"),
   TOLLGATE_CORS_ORIGINS: optional(parse.corsOrigins, 'none', 'origins of [browser apps](#browser-apps) that may call the ' +
@@ -102,6 +111,10 @@ export type Settings = ReturnType<typeof readSettings>
 export type LoadLimits = Settings['load']
 /** Where images and videos are stored, for how long, and the keys that sign their URLs. */
 export type MediaSettings = Settings['media']
+/** Where traces are sent and what they say of their sender; headers may be secret. */
+export type TracesSettings = NonNullable<Settings['traces']>
+/** How many accounts and keys have metrics of their own; 0: none. */
+export type MetricsLabels = Settings['metricsLabels']
 type Address = { host: string, port: number } | null
 
 /**
@@ -145,7 +158,16 @@ export function readSettings (env: NodeJS.ProcessEnv, directory: string = proces
     drainMs: values.TOLLGATE_DRAIN_SECONDS,
     drainDelayMs: values.TOLLGATE_DRAIN_DELAY_SECONDS,
     storeGraceMs: values.TOLLGATE_STORE_GRACE_SECONDS,
-    tracesEndpoint: values.OTEL_EXPORTER_OTLP_ENDPOINT,
+    /** Null: there are no traces. */
+    traces: values.OTEL_EXPORTER_OTLP_ENDPOINT === null
+      ? null
+      : {
+          endpoint: values.OTEL_EXPORTER_OTLP_ENDPOINT,
+          headers: values.OTEL_EXPORTER_OTLP_HEADERS ?? {},
+          serviceName: values.OTEL_SERVICE_NAME,
+          resourceAttributes: values.OTEL_RESOURCE_ATTRIBUTES,
+          isLatest: values.OTEL_SEMCONV_STABILITY_OPT_IN?.includes('gen_ai_latest_experimental') === true
+        },
     billingPerMinute: values.TOLLGATE_BILLING_RPM,
     requestLog: { sample: values.TOLLGATE_REQUEST_LOG, keepMs: values.TOLLGATE_REQUEST_LOG_DAYS },
     providerWords: values.TOLLGATE_PROVIDER_WORDS,
@@ -157,6 +179,7 @@ export function readSettings (env: NodeJS.ProcessEnv, directory: string = proces
       lagMs: values.TOLLGATE_MAX_LAG_MS
     },
     metricsAddress,
+    metricsLabels: { accounts: values.TOLLGATE_METRICS_ACCOUNTS, keys: values.TOLLGATE_METRICS_KEYS },
     startingCreditNano: values.TOLLGATE_STARTING_CREDIT,
     discover: values.TOLLGATE_DISCOVER,
     publicBaseUrl: values.PUBLIC_BASE_URL,

@@ -1,5 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { RequestSummary } from '../../requests/request-summary.ts'
+import { countAccounts, type LabelBounds } from './accounts.ts'
 import { countRequests } from './requests.ts'
 
 /** One value of a metric with labels. */
@@ -33,9 +34,16 @@ export interface Metrics {
 
 const prefix = 'tollgate_'
 
-/** Creates the metrics, including those of requests and of the process. `onError` receives failed reads. */
-export function createMetrics (onError: (error: unknown, name: string) => void): Metrics {
+/**
+ * Creates the metrics, including those of requests and of the process. `bounds`: how many accounts and keys
+ * have metrics of their own. `onError` receives failed reads.
+ */
+export function createMetrics (
+  onError: (error: unknown, name: string) => void, bounds: LabelBounds = { accounts: 0, keys: 0 }
+): Metrics {
   const registry = new Registry()
+  const countRequest = countRequests(registry)
+  const countAccount = bounds.accounts + bounds.keys > 0 ? countAccounts(registry, bounds) : null
   let isMeasuringProcess = false
 
   type Kind = typeof Counter | typeof Gauge
@@ -65,7 +73,12 @@ export function createMetrics (onError: (error: unknown, name: string) => void):
   }
 
   return {
-    request: countRequests(registry),
+    request: countAccount === null
+      ? countRequest
+      : finished => {
+        countRequest(finished)
+        countAccount(finished)
+      },
     gauge: (description, read) => add(Gauge, description, read),
     counter: (description, read) => add(Counter, description, read),
     histogram ({ name, help, bounds }) {

@@ -43,7 +43,7 @@ export class StreamEditor {
   constructor (report: StreamReport, form: StreamForm) {
     this.#report = report
     this.#form = form
-    this.repair = new StreamRepair(form)
+    this.repair = new StreamRepair(form, report.finishReasons)
   }
 
   /** Finds what matters in a piece; what the client may see of it, null if some of it is not known yet. */
@@ -105,6 +105,7 @@ export class StreamEditor {
     this.failure = upstreamErrorIn(body, this.#form)
     if (this.failure !== null) return this.repair.flush()
     if (isText(body.model)) this.#report.model ??= body.model
+    if (isText(body.id)) this.#report.id ??= body.id
     if (isText(body.service_tier)) this.#report.serviceTier = body.service_tier
     if (usageIn(body, this.#form.dialect.usagePath) !== null) this.#report.hasUsage = true
     this.#takeUsage(body, end)

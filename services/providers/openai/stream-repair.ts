@@ -39,6 +39,7 @@ export class StreamRepair {
   /** Whether the last chunk began a tool call or ended a choice: later ones may need what none before did. */
   isTurn = false
   readonly #form: StreamForm
+  readonly #finishReasons: Map<number, string>
   readonly #isLegacy: boolean
   readonly #choices = new Map<number, OpenChoice>()
   /**
@@ -52,8 +53,10 @@ export class StreamRepair {
   #usage: { body: JsonObject, bytes: Buffer | null } | null = null
   #hasText = false
 
-  constructor (form: StreamForm) {
+  /** `finishReasons` receives why each choice has ended, by its index. */
+  constructor (form: StreamForm, finishReasons: Map<number, string>) {
     this.#form = form
+    this.#finishReasons = finishReasons
     this.#isLegacy = form.fallback.object === 'text_completion'
   }
 
@@ -226,6 +229,7 @@ export class StreamRepair {
     state.isFinished = true
     const said = this.#isLegacy ? { text: '' } : { delta: {} }
     const finish = finalReason(reason, state.calls.count > 0, state.hasFunctionCall)
+    this.#finishReasons.set(index, finish)
     const rest = state.calls.rest()
     const chunk = (choice: JsonObject): JsonObject =>
       ({ ...this.head, choices: [{ index, ...said, logprobs: null, ...choice }] })

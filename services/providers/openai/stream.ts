@@ -200,6 +200,9 @@ class Relay {
     exchange.cancel()
     const report = this.#report
     report.isCut = true
+    for (let index = 0; index < this.#form.choices; index++) {
+      if (!report.finishReasons.has(index)) report.finishReasons.set(index, 'length')
+    }
     if (this.#guard !== null) {
       const usage = await this.#guard.estimate(report)
       recordUsage(report, usage, true)

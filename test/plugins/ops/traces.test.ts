@@ -1,52 +1,10 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { json } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import type { Test } from 'tap'
 import { request } from 'undici'
 import { emptyPrice } from '../../../services/catalogue/models.ts'
 import { configFor, providerAt, startGateway } from '../../helper.ts'
+import { attributesOf, startCollector } from '../../otlp-collector.ts'
 import { refusal, reply, scripts, startUpstream } from '../../upstream.ts'
-
-interface Value { stringValue?: string, intValue?: number | string, doubleValue?: number }
-interface Span {
-  name: string,
-  kind: number,
-  traceId: string,
-  spanId: string,
-  parentSpanId?: string
-  startTimeUnixNano: string,
-  endTimeUnixNano: string
-  attributes: { key: string, value: Value }[],
-  status: { code: number, message?: string }
-  events: { name: string, timeUnixNano: string, attributes: Span['attributes'] }[]
-}
-interface Export { resourceSpans: { resource: { attributes: object[] }, scopeSpans: { spans: Span[] }[] }[] }
-
-/** A receiver of OTLP over HTTP in JSON, and the spans it was sent. */
-async function startCollector (t: Test) {
-  const spans: Span[] = []
-  const paths: (string | undefined)[] = []
-  const server = createServer((request, response) => {
-    paths.push(request.url)
-    json(request).then(body => {
-      for (const { scopeSpans } of (body as Export).resourceSpans) {
-        for (const scope of scopeSpans) spans.push(...scope.spans)
-      }
-      response.setHeader('content-type', 'application/json').end('{}')
-    })
-  })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => server.close())
-  return { spans, paths, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
-}
-
-function attributesOf ({ attributes }: Pick<Span, 'attributes'>): Record<string, unknown> {
-  return Object.fromEntries(attributes.map(({ key, value }) => {
-    return [key, value.stringValue ?? value.doubleValue ?? Number(value.intValue)]
-  }))
-}
 
 t.test('a request is a trace that goes on from its caller, with what the conventions ask for', async t => {
   const collector = await startCollector(t)

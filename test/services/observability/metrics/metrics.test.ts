@@ -1,5 +1,6 @@
 import t from 'tap'
 import { createMetrics } from '../../../../services/observability/metrics/metrics.ts'
+import { maxAccountSeries } from '../../../../services/observability/metrics/accounts.ts'
 import { maxSeries } from '../../../../services/observability/metrics/requests.ts'
 import { createTrace } from '../../../../services/requests/trace.ts'
 
@@ -13,6 +14,7 @@ const finished = {
   status: 200,
   isClientGone: false,
   traceparent: null,
+  sent: { body: null, headers: {} },
   startedMs: 1000,
   endedMs: 1200
 }
@@ -54,6 +56,43 @@ t.test('however many models there are, the metrics stay few', async t => {
   const series = text.split('\n').filter(line => line.startsWith('tollgate_requests_total{'))
   t.equal(series.length, maxSeries + 1)
   t.equal(sample(text, 'tollgate_requests_total{route="/v1/chat/completions",model="other",provider="other",status="200"}'), 50)
+})
+
+t.test('accounts and keys have labels only if that is asked for, and no more than that many', async t => {
+  const trace = { ...createTrace(), model: 'chat', provider: 'up', costNano: 1_000_000_000 }
+  const keys = Array.from({ length: 30 }, (_, index) => ({ id: `key_${index}`, account: `team-${index % 10}` }))
+  const textWith = async (bounds?: { accounts: number, keys: number }) => {
+    const metrics = createMetrics(error => t.fail(String(error)), bounds)
+    for (const key of keys) metrics.request({ ...finished, key, trace })
+    metrics.request({ ...finished, trace })
+    return await metrics.text()
+  }
+  const plain = await textWith()
+  t.notMatch(plain, /account|team-|key_/)
+
+  const both = await textWith({ accounts: 4, keys: 7 })
+  const valuesOf = (text: string, label: string) => new Set([...text.matchAll(new RegExp(`${label}="([^"]*)"`, 'g'))].map(([, value]) => value))
+  t.same(valuesOf(both, 'account'), new Set(['team-0', 'team-1', 'team-2', 'team-3', 'other']))
+  t.same(valuesOf(both, 'key').size, 7 + 1)
+  t.equal(sample(both, 'tollgate_account_cost_usd_total{account="team-0",key="key_0",model="chat"}'), 1)
+  t.equal(sample(both, 'tollgate_account_requests_total{account="team-0",key="other",model="chat",status="200"}'), 2)
+  const counted = [...both.matchAll(/^tollgate_account_requests_total\{.*\} (\d+)$/gm)]
+  t.equal(counted.reduce((sum, [, count]) => sum + Number(count), 0), keys.length, 'none is lost')
+  t.equal(sample(both, 'tollgate_account_request_duration_seconds_count{account="other"}'), 18)
+
+  const accounts = await textWith({ accounts: 100, keys: 0 })
+  t.equal(valuesOf(accounts, 'account').size, 10)
+  t.notMatch(accounts, /key_/)
+})
+
+t.test('models of many accounts are counted together beyond a bound', async t => {
+  const metrics = createMetrics(error => t.fail(String(error)), { accounts: 10, keys: 0 })
+  for (let index = 0; index < maxAccountSeries + 20; index++) {
+    const trace = { ...createTrace(), model: `model-${index}` }
+    metrics.request({ ...finished, key: { id: 'k', account: 'team' }, trace })
+  }
+  const text = await metrics.text()
+  t.equal(sample(text, 'tollgate_account_requests_total{account="team",model="other",status="200"}'), 20)
 })
 
 t.test('parts add their own; one that cannot be read does not hide the others', async t => {

@@ -31,6 +31,7 @@ function finished (more: Partial<RequestSummary> = {}, trace: Partial<RequestSum
     status: 200,
     isClientGone: false,
     traceparent: null,
+    sent: { body: null, headers: {} },
     startedMs: 1000,
     endedMs: 1300,
     trace: {
