@@ -6,15 +6,9 @@ import type { Posting, Tags } from './ledger.ts'
 import type { Grant } from './node-allowance.ts'
 import type { LedgerOptions } from './options.ts'
 
-const chainIds = new WeakMap<readonly string[], string>()
-
 /** The id of a chain in the table `chain`: its account ids, none of which contains a space. */
 export function chainId (chain: readonly string[]): string {
-  const known = chainIds.get(chain)
-  if (known !== undefined) return known
-  const id = chain.join(' ')
-  chainIds.set(chain, id)
-  return id
+  return chain.join(' ')
 }
 
 /** What the parts of a node's ledger share. */

@@ -55,7 +55,9 @@ export function createPostings (settlements: readonly Settlement[], known: Known
     decided.push({ settlement, outcome, isCharged: isNew && outcome === 'charge' })
     if (!isNew) continue
     if (key !== null) keys.add(key)
-    entries.push(entry, ...excessOf(settlement, outcome))
+    entries.push(entry)
+    const excess = excessOf(settlement, outcome)
+    if (excess !== null) entries.push(excess)
     chains.add(settlement.hold.chain)
   }
 
@@ -160,11 +162,11 @@ function usageKey (hold: string): string {
 }
 
 /** What a charged request cost above its hold. */
-function excessOf (settlement: Settlement, outcome: Outcome): EntryRow[] {
+function excessOf (settlement: Settlement, outcome: Outcome): EntryRow | null {
   const { hold, charge } = settlement
-  if (charge === null || charge.excessNano === 0 || outcome !== 'charge') return []
+  if (charge === null || charge.excessNano === 0 || outcome !== 'charge') return null
   const posting = { ...charge.posting, amountNano: charge.excessNano }
-  return [rowOf(settlement, { key: `excess:${hold.id}`, posting, reason: 'over_hold' })]
+  return rowOf(settlement, { key: `excess:${hold.id}`, posting, reason: 'over_hold' })
 }
 
 interface RowParts { key: string | null, posting: Posting, reason: SuspenseReason | null }
