@@ -94,6 +94,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
   await app.register(core.alerts, { trustedOrigins: settings.trustedOrigins })
   await app.register(core.deployments)
   await app.register(http.jsonBody, { limits: settings.bodyLimits })
+  await app.register(http.formBody)
   await app.register(core.limits, { billingPerMinute: settings.billingPerMinute })
   await app.register(http.sseReply)
   await app.register(http.incoming)

@@ -1,6 +1,7 @@
 export { default as baseUrl } from './base-url.ts'
 export { default as cors } from './cors.ts'
 export { default as errors, frameworkErrors } from './errors.ts'
+export { default as formBody } from './form-body.ts'
 export { default as gracefulClose } from './graceful-close.ts'
 export { default as httpRules } from './http-rules.ts'
 export { default as incoming } from './incoming.ts'

@@ -1,7 +1,10 @@
 import { setImmediate as turn } from 'node:timers/promises'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
 import type { Timing } from '../../services/videos/runner/runner-context.ts'
+import type { Job } from '../../services/videos/job.ts'
+import type { VideoIncoming } from '../../services/videos/order.ts'
 import { createVideoService, type VideoService } from '../../services/videos/create.ts'
 import { countJobs, showJobs } from '../../services/observability/metrics/gateway.ts'
 import { readRetryOptions } from '../../services/requests/request-headers.ts'
@@ -15,6 +18,8 @@ declare module 'fastify' {
   interface FastifyReply {
     /** Answers a request for a video, whose body was validated, by a long poll. */
     serveVideo (body: ChatCompletionRequest): Promise<void>
+    /** Finds or creates the job for such a body, to be answered with at once. */
+    beginVideo (body: ChatCompletionRequest): Promise<Job>
   }
 }
 
@@ -43,13 +48,18 @@ export default fp<VideosOptions>(async (app, { timing = {} }) => {
   app.decorateReply('serveVideo', async function (body) {
     const { request, raw } = this
     raw.once('close', app.load.admit('polls', request.keyLoad))
-    // Its pictures are read and hashed in a turn of their own: parsing them has taken long enough.
-    if (request.bodyBytes > largeBytes) await turn()
-    const options = readRetryOptions(request.headers)
-    await app.videos.complete({ ...this.incoming(), request: body, ...options, baseUrl: request.baseUrl() })
-    // A long poll lasts for minutes, and the pictures in its body may be megabytes.
-    Object.assign(request, { body: null, jsonText: null })
-    request.giveBytes()
+    await app.videos.complete(await incomingOf(this, body))
+    forgetBody(request)
+  })
+  app.decorateReply('beginVideo', async function (body) {
+    const { request, raw } = this
+    const { job, headers, answered } = await app.videos.begin(await incomingOf(this, body))
+    // The client may have disconnected while its job was looked up.
+    if (raw.destroyed) answered(false)
+    else raw.once('close', () => answered(raw.writableFinished && raw.statusCode < 300))
+    this.headers(headers)
+    forgetBody(request)
+    return job
   })
   app.addHook('preClose', async () => app.videos.drain())
   app.addHook('onClose', async () => { await app.videos.close() })
@@ -60,3 +70,18 @@ export default fp<VideosOptions>(async (app, { timing = {} }) => {
     'incoming'
   ]
 })
+
+async function incomingOf (reply: FastifyReply, body: ChatCompletionRequest): Promise<VideoIncoming> {
+  const { request } = reply
+  // Its pictures are read and hashed in a turn of their own: parsing them has taken long enough.
+  if (request.bodyBytes > largeBytes) await turn()
+  return {
+    ...reply.incoming(), ...readRetryOptions(request.headers), request: body, baseUrl: request.baseUrl()
+  }
+}
+
+/** The pictures in a body may be megabytes, and a long poll lasts for minutes. */
+function forgetBody (request: FastifyRequest): void {
+  Object.assign(request, { body: null, jsonText: null })
+  request.giveBytes()
+}

@@ -7,6 +7,7 @@ import models from './models.ts'
 import routingDecisions from './routing-decisions.ts'
 import routingFeedback from './routing-feedback.ts'
 import refuseUnsupported from './unsupported.ts'
+import createVideo from './videos.ts'
 
 /** Everything under `/v1`: each endpoint wants a key; that a path is not served is said without one. */
 const v1: FastifyPluginAsync = async app => {
@@ -22,6 +23,7 @@ const v1: FastifyPluginAsync = async app => {
       await working.register(chatCompletions)
       await working.register(completions)
       await working.register(imagesGenerations)
+      await working.register(createVideo)
     })
     await keyed.register(models)
     await keyed.register(dashboardBilling)

@@ -7,17 +7,17 @@ export const unsupported = {
   '/': [
     'assistants', 'audio', 'batches', 'chatkit', 'containers', 'conversations', 'edits', 'embeddings', 'engines',
     'evals', 'files', 'fine-tunes', 'fine_tuning', 'moderations', 'organization', 'projects', 'realtime', 'responses',
-    'skills', 'threads', 'uploads', 'vector_stores', 'videos'
+    'skills', 'threads', 'uploads', 'vector_stores'
   ],
-  '/images/': ['edits', 'variations']
+  '/images/': ['edits', 'variations'],
+  '/videos/': ['characters', 'edits', 'extensions']
 }
 
 /** Tells clients of the rest of OpenAI's API, whatever their method or body, that it is not served: 404. */
 export default async function refuseUnsupported (app: FastifyInstance): Promise<void> {
   for (const [start, names] of Object.entries(unsupported)) {
     const refuse = async ({ params }: FastifyRequest<{ Params: { name: string } }>): Promise<never> => {
-      const message = `Tollgate does not serve ${app.prefix}${start}${params.name}.`
-      throw new GatewayError(404, 'invalid_request_error', message, { code: 'unsupported_endpoint' })
+      throw unsupportedEndpoint(`${app.prefix}${start}${params.name}`)
     }
     // One pattern for all, because routes take their time at the start.
     const path = `${start}:name(^(?:${names.join('|')})$)`
@@ -26,4 +26,10 @@ export default async function refuseUnsupported (app: FastifyInstance): Promise<
       app.all(url, { schema: { response: errorResponses }, onRequest: refuse, handler: refuse })
     }
   }
+  const refuseRemix = async (): Promise<never> => { throw unsupportedEndpoint(`${app.prefix}/videos/{id}/remix`) }
+  app.post('/videos/:id/remix', { schema: { response: errorResponses }, onRequest: refuseRemix, handler: refuseRemix })
+}
+
+function unsupportedEndpoint (path: string): GatewayError {
+  return new GatewayError(404, 'invalid_request_error', `Tollgate does not serve ${path}.`, { code: 'unsupported_endpoint' })
 }

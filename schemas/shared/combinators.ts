@@ -1,4 +1,4 @@
-import { Type, type Static, type TObject, type TSchema, type TUnsafe } from '@sinclair/typebox'
+import { Type, type Static, type TObject, type TSchema, type StringOptions, type TUnsafe } from '@sinclair/typebox'
 
 // Unions are written as one `type` list or one discriminator instead of `anyOf`: a validator then reports the
 // one field that is wrong, not a pile of branches that all failed.
@@ -65,5 +65,14 @@ export function Tagged<Branches extends TObject[]> (
     properties: { [tag]: StringEnum(values) },
     discriminator: { propertyName: tag },
     oneOf: branches
+  })
+}
+
+/** A string, or an object of the given schema; `options` are those of the string. */
+export function StringOr<Schema extends TSchema> (
+  schema: Schema, options: StringOptions
+): TUnsafe<string | Static<Schema>> {
+  return Type.Unsafe<string | Static<Schema>>({
+    ...options, type: ['string', 'object'], if: { type: 'object' }, then: schema
   })
 }

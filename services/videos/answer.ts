@@ -2,6 +2,7 @@ import type { ChatCompletion } from '../../schemas/openai/chat-completions.ts'
 import type { VideoSettings } from '../catalogue/types.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { usdFromNano } from '../shared/money.ts'
+import { headerText } from '../shared/shown-text.ts'
 import type { Job, JobFailure, JobVideo } from './job.ts'
 
 /** A video and an address that a client can open. */
@@ -91,4 +92,15 @@ const written: Readonly<Record<VideoSettings['content'], (url: string) => string
   url: url => url,
   markdown: url => `[video](${url})`,
   html: url => `<video src="${url.replaceAll('&', '&amp;')}" controls></video>`
+}
+
+/** The headers of an answer about a job. */
+export function jobHeaders ({ id, model, candidates, candidate }: Job): Record<string, string> {
+  const { provider = '', model: upstreamModel = '' } = candidates[candidate] ?? {}
+  return {
+    'x-tollgate-job-id': id,
+    'x-tollgate-model': headerText(model),
+    'x-tollgate-provider': headerText(provider),
+    'x-tollgate-upstream-model': headerText(upstreamModel)
+  }
 }

@@ -17,7 +17,8 @@ import { createRunner } from './runner/runner.ts'
 import type { Models } from '../models/models.ts'
 import { createWaitingClients } from '../joins/waiting-clients.ts'
 import { startMaintenance } from './runner/maintenance.ts'
-import { createVideos, type VideoIncoming } from './videos.ts'
+import type { VideoIncoming } from './order.ts'
+import { createVideos, type BegunJob } from './videos.ts'
 import { createWaiterRegistry } from './waiter-registry.ts'
 
 export type VideoService = Awaited<ReturnType<typeof createVideoService>>
@@ -94,10 +95,18 @@ export async function createVideoService (options: VideoServiceOptions) {
     await rows.abandon()
   }
 
+  function checkOpen (): void {
+    if (closed !== undefined) throw GatewayError.unavailable('The gateway is shutting down.', { code: 'shutting_down' })
+  }
+
   return {
     async complete (incoming: VideoIncoming): Promise<void> {
-      if (closed !== undefined) throw GatewayError.unavailable('The gateway is shutting down.', { code: 'shutting_down' })
+      checkOpen()
       await videos.complete(incoming)
+    },
+    async begin (incoming: VideoIncoming): Promise<BegunJob> {
+      checkOpen()
+      return await videos.begin(incoming)
     },
     /** Leaves the jobs to other nodes, if there are any; long polls go on. */
     drain (): void { maintenance.drain().catch(onError) },

@@ -7,7 +7,7 @@ import { joinLeft } from '../joins/join-left.ts'
 import type { RequestIdentity } from '../joins/joinable.ts'
 import { nameReused, tooManyAtOnce } from '../joins/names.ts'
 import type { WaitingClients } from '../joins/waiting-clients.ts'
-import type { JobCandidate, Job } from './job.ts'
+import type { Background, JobCandidate, Job } from './job.ts'
 import type { VideoPrice } from '../billing/video-price.ts'
 import type { JobRows } from './rows.ts'
 import type { JobTask } from '../providers/provider-video.ts'
@@ -26,6 +26,8 @@ export interface VideoOrder {
   baseUrl: string
   /** Aborted when the client disconnects. */
   signal: AbortSignal
+  /** The client is told the id of its job, and does not wait. */
+  isBackground: boolean
 }
 
 interface JobFinderContext {
@@ -142,11 +144,12 @@ type JobStart = Pick<Job, 'id' | 'hold' | 'owner'> & { nowMs: number }
 
 function newJob (order: VideoOrder, { id, hold, owner, nowMs }: JobStart): Job {
   const { payer: { chain, key, tags = null } } = order
-  const { model, candidates, task, price, deadlineMs, identity, baseUrl } = order
+  const { model, candidates, task, price, deadlineMs, identity, baseUrl, isBackground } = order
   const [account = ''] = chain
   const notSubmitted = { state: 'submitting' as const, handle: null, progress: null, submittedAt: null }
   const notEnded = { costNano: null, videos: [], failure: null, finishedAt: null, expiresAt: null }
-  const awaited = { waiterLeftAt: null, delivered: false, cancel: false }
+  const background: Background = isBackground ? 1 : 0
+  const awaited = { waiterLeftAt: null, delivered: false, background, cancel: false }
   return {
     ...notSubmitted,
     ...notEnded,

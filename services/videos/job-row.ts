@@ -4,7 +4,7 @@ import { finalStates, liveStates, type Job, type JobState } from './job.ts'
 const names = [
   'id', 'account', 'apiKey', 'chain', 'tags', 'model', 'candidates', 'candidate', 'dedupe', 'bodyHash', 'task', 'baseUrl', 'state',
   'owner', 'fence', 'handle', 'progress', 'attempts', 'deadlineAt', 'hold', 'heldNano', 'secondNano', 'seconds', 'costNano',
-  'waiterLeftAt', 'delivered', 'cancel', 'videos', 'failure', 'copyError', 'createdAt', 'submittedAt', 'finishedAt', 'expiresAt'
+  'waiterLeftAt', 'delivered', 'background', 'cancel', 'videos', 'failure', 'copyError', 'createdAt', 'submittedAt', 'finishedAt', 'expiresAt'
 ] as const
 type Name = typeof names[number]
 

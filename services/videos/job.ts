@@ -38,6 +38,9 @@ export interface CopyError {
   since: number
 }
 
+/** 0: no; 1: its client is being told the id, 2: it was told, and no request without a name joins the job. */
+export type Background = 0 | 1 | 2
+
 /** A failure as the client sees it. */
 export type JobFailure = Pick<GatewayError, 'status' | 'type' | 'code' | 'param' | 'message'>
 
@@ -73,6 +76,8 @@ export interface Job {
   /** Since when no client waits; null while one does. */
   waiterLeftAt: number | null
   delivered: boolean
+  /** Whether its client asks for it by its id, so that no client has to wait for it. */
+  background: Background
   cancel: boolean
   videos: readonly JobVideo[]
   failure: JobFailure | null

@@ -3,6 +3,7 @@ import type { Queries, Store } from '../store/store.ts'
 import type { Job, LiveJob } from './job.ts'
 import type { OtherNode } from '../ledger/cluster/node-liveness.ts'
 import type { WaitingClients } from '../joins/waiting-clients.ts'
+import { createClientRows } from './client-rows.ts'
 import { columns, toColumns, toJob, type JobChange, type JobRow } from './job-row.ts'
 
 export type JobRows = ReturnType<typeof createJobRows>
@@ -14,21 +15,9 @@ export function createJobRows (store: Store, node: string, waiters: WaitingClien
   const ids = createJsonIds(store.engine)
   const skipLocked = store.engine === 'postgres' ? 'for update skip locked' : ''
 
-  /** Locks a job that clients may wait for; false if there is none. */
-  async function lock (queries: Queries, id: string): Promise<boolean> {
-    return await queries.run(
-      'update job set waiter_left_at = waiter_left_at where id = $1 and cancel = 0', [id]) === 1
-  }
-
-  async function markLeft (queries: Queries, jobs: readonly string[], nowMs: number): Promise<void> {
-    await queries.run(`
-      update job set waiter_left_at = $2
-      where id in (select id from ${ids.sql} as given)
-      and not exists (select 1 from waiter where work = job.id)`,
-    [ids.parameter(jobs), nowMs])
-  }
-
   return {
+    ...createClientRows(store, node, waiters),
+
     /** Inserts a job and its first waiter; false when the key has a job of that `dedupe` already. */
     async insert (queries: Queries, job: Job, waiterId: string): Promise<boolean> {
       const row = toColumns(job)
@@ -52,9 +41,9 @@ export function createJobRows (store: Store, node: string, waiters: WaitingClien
     },
 
     /**
-     * Undelivered jobs of a key without an Idempotency-Key and with the same content, created since a time or
-     * succeeded and not expired; the oldest first. The `+` before the order's column keeps SQLite from
-     * walking all jobs.
+     * Undelivered jobs of a key without an Idempotency-Key and with the same content, whose id no client
+     * knows, created since a time or succeeded and not expired; the oldest first. The `+` before the order's
+     * column keeps SQLite from walking all jobs.
      */
     async alike (
       apiKey: string, bodyHash: string, { sinceMs, nowMs }: Record<'sinceMs' | 'nowMs', number>
@@ -62,7 +51,7 @@ export function createJobRows (store: Store, node: string, waiters: WaitingClien
       const rows = await store.all<JobRow>(`
         select ${columns} from job
         where api_key = $1 and body_hash = $2 and dedupe is null and delivered = 0
-        and cancel = 0 and state <> 'cancelled'
+        and background < 2 and cancel = 0 and state <> 'cancelled'
         and (created_at >= $3 or (state = 'succeeded' and expires_at > $4))
         order by +created_at, id limit 100`, [apiKey, bodyHash, sinceMs, nowMs])
       return rows.map(toJob)
@@ -73,69 +62,6 @@ export function createJobRows (store: Store, node: string, waiters: WaitingClien
       await store.run(`
         update job set dedupe = null
         where id = $1 and (expires_at <= $2 or cancel <> 0 or state = 'cancelled')`, [id, nowMs])
-    },
-
-    /**
-     * Adds a waiting client. `lost` are the only other clients that the job may have, which have left; null
-     * for a request by its name: the job may have any, and may be delivered. False if it cannot be joined.
-     */
-    async claim (id: string, waiterId: string, lost: readonly string[] | null): Promise<boolean> {
-      return await store.transaction(async queries => {
-        // Its client may have received it since it was found.
-        const locked = await queries.run(`
-          update job set waiter_left_at = waiter_left_at
-          where id = $1 and cancel = 0 and (delivered = 0 or $2 = 1)`, [id, lost === null ? 1 : 0])
-        if (locked === 0) return false
-        const others = lost === null ? [] : await waiters.of([id], queries)
-        if (others.some(other => lost?.includes(other.id) !== true)) return false
-        for (const other of others) await waiters.remove(queries, other.id)
-        await waiters.add(queries, id, waiterId)
-        await queries.run('update job set waiter_left_at = null where id = $1', [id])
-        return true
-      })
-    },
-
-    /** Records that a client no longer waits. */
-    async leave (id: string, waiterId: string, nowMs: number): Promise<void> {
-      await store.transaction(async queries => {
-        await lock(queries, id)
-        if (await waiters.remove(queries, waiterId)) await markLeft(queries, [id], nowMs)
-      })
-    },
-
-    /** Records that a client has received the whole answer. */
-    async deliver (id: string, waiterId: string): Promise<void> {
-      await store.transaction(async queries => {
-        await queries.run('update job set delivered = 1 where id = $1', [id])
-        await waiters.remove(queries, waiterId)
-      })
-    },
-
-    /** Forgets the clients that waited on dead nodes. */
-    async forgetWaiters (dead: readonly string[], nowMs: number): Promise<void> {
-      await store.transaction(async queries => {
-        await queries.run(`
-          update job set waiter_left_at = waiter_left_at where id in (
-            select work from waiter where node in (select id from ${ids.sql} as given))`, [ids.parameter(dead)])
-        const left = await waiters.forget(queries, dead)
-        if (left.length > 0) await markLeft(queries, left, nowMs)
-      })
-    },
-
-    /**
-     * Gives up a job if no client has waited for it since `leftMs`, and frees its Idempotency-Key; false if
-     * one waits. Until `keep` no request joins it.
-     */
-    async giveUp ({ id, fence }: Pick<LiveJob, 'id' | 'fence'>, leftMs: number): Promise<boolean> {
-      return await store.run(`
-        update job set cancel = 2, dedupe = null
-        where id = $1 and owner = $2 and fence = $3 and finished_at is null and cancel in (0, 2)
-        and waiter_left_at <= $4`, [id, node, fence, leftMs]) === 1
-    },
-
-    /** Takes `giveUp` back, but for the name. */
-    async keep (id: string): Promise<void> {
-      await store.run('update job set cancel = 0 where id = $1 and cancel = 2', [id])
     },
 
     /** Changes a job; false if this node does not own it any more. */

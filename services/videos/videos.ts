@@ -1,35 +1,22 @@
-import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
 import type { VideoSettings } from '../catalogue/types.ts'
 import { errorAnswer } from '../http/error-answers.ts'
 import { GatewayError } from '../shared/errors.ts'
 import type { MediaStore } from '../media/media.ts'
 import type { Log } from '../shared/log.ts'
 import { usdText } from '../shared/money.ts'
-import { headerText } from '../shared/shown-text.ts'
-import { planFor, type Candidate, type Catalogue } from '../requests/candidates.ts'
-import type { Incoming } from '../requests/incoming.ts'
-import type { RetryOptions } from '../requests/request-headers.ts'
-import { setCandidate, type Trace } from '../requests/trace.ts'
-import type { FindJob, VideoOrder } from './find-job.ts'
-import { completionOf, errorOf, failureOf, stillRunning, type Shown } from './answer.ts'
-import { bodyHashOf } from '../joins/joinable.ts'
+import type { Catalogue } from '../requests/candidates.ts'
+import type { Trace } from '../requests/trace.ts'
+import type { FindJob } from './find-job.ts'
+import { completionOf, errorOf, failureOf, jobHeaders, stillRunning, type Shown } from './answer.ts'
 import { startLongPoll, type LongPoll } from '../requests/long-poll.ts'
 import { retryWrite } from './runner/retry-write.ts'
-import type { Job, JobCandidate } from './job.ts'
-import { priceOf } from '../billing/video-price.ts'
-import { makeChoices } from './choices.ts'
-import { readWish } from './request.ts'
+import type { Job } from './job.ts'
+import { toOrder, type VideoIncoming } from './order.ts'
 import type { JobRows } from './rows.ts'
 import type { Models } from '../models/models.ts'
 import type { Store } from '../store/store.ts'
 import type { WaitingClients } from '../joins/waiting-clients.ts'
 import type { WaiterRegistry } from './waiter-registry.ts'
-
-export interface VideoIncoming
-  extends Pick<Incoming<ChatCompletionRequest>, 'request' | 'payer' | 'mayUse' | 'trace' | 'delivery' | 'signal'>, RetryOptions {
-  /** Where the client reaches the API, e.g. `https://gateway.example.com/v1`. */
-  baseUrl: string
-}
 
 interface VideosContext {
   store: Pick<Store, 'clock'>
@@ -47,6 +34,14 @@ interface VideosContext {
   closing: AbortSignal
 }
 
+/** A job whose client does not wait for it. */
+export interface BegunJob {
+  job: Job
+  headers: Record<string, string>
+  /** Records whether the client was told the id. */
+  answered (wasTold: boolean): void
+}
+
 /**
  * Creates the use case behind video models: find or create the job, start a long poll, answer when the job
  * has ended.
@@ -61,27 +56,6 @@ export function createVideos (context: VideosContext) {
     const done = retryWrite(context, id, work).catch(onError).finally(() => writing.delete(done))
     writing.add(done)
     return done
-  }
-
-  function toOrder (incoming: VideoIncoming): VideoOrder {
-    const { request, payer, mayUse, idempotencyKey, retryCount, baseUrl, trace, signal } = incoming
-    trace.asked = request.model
-    const resolved = context.models.resolveVideos(request.model).find(({ model }) => mayUse(model.id))
-    if (resolved === undefined) throw GatewayError.modelNotFound(request.model)
-    const { model, asked } = planFor({ kind: 'video', model: resolved.model.id, fallbacks: [], mayUse }, context.catalogue)
-    const { task, able } = makeChoices(readWish(request, model), model, asked)
-    setCandidate(trace, able[0])
-    return {
-      payer,
-      model: model.id,
-      candidates: able.map(toJobCandidate),
-      task,
-      price: priceOf(model, task),
-      deadlineMs: Math.max(...able.map(({ provider }) => provider.videos.polling.deadlineMs)),
-      identity: { key: idempotencyKey, retryCount, bodyHash: bodyHashOf(model.id, task) },
-      baseUrl,
-      signal
-    }
   }
 
   /** References nothing of the request but what is needed to answer it. */
@@ -103,7 +77,7 @@ export function createVideos (context: VideosContext) {
     const onJob = (ended: Job): void => { answer(ended, held, baseUrl, trace).catch(onError) }
     const held = startLongPoll({
       response,
-      headers: headersOf(job),
+      headers: jobHeaders(job),
       settings: settings(),
       clientTimeoutMs,
       trace,
@@ -136,7 +110,7 @@ export function createVideos (context: VideosContext) {
       return held.fail(errorAnswer(error))
     }
     held.succeed(completionOf(job, shown, settings().content), {
-      ...headersOf(job), 'x-tollgate-cost': usdText(job.costNano ?? 0)
+      ...jobHeaders(job), 'x-tollgate-cost': usdText(job.costNano ?? 0)
     })
   }
 
@@ -153,10 +127,35 @@ export function createVideos (context: VideosContext) {
      * answer was sent. Throws GatewayError or StoreUnavailable for what is known at once.
      */
     async complete (incoming: VideoIncoming): Promise<void> {
-      const order = toOrder(incoming)
+      const order = toOrder(context, incoming, false)
       const waiterId = waiters.acquire()
       try {
         wait(await context.findJob(order, waiterId), waiterId, incoming)
+      } catch (error) {
+        waiters.release(waiterId)
+        throw error
+      }
+    },
+    /**
+     * Finds or creates the job of a client that does not wait for it: the caller answers with it, and says
+     * then whether that arrived. Throws as `complete`.
+     */
+    async begin (incoming: VideoIncoming): Promise<BegunJob> {
+      const order = toOrder(context, incoming, true)
+      const waiterId = waiters.acquire()
+      try {
+        const job = await context.findJob(order, waiterId)
+        incoming.trace.job = job.id
+        await rows.telling(job.id)
+        return {
+          job,
+          headers: jobHeaders(job),
+          answered (wasTold) {
+            // Until that is recorded, the client counts as one that waits.
+            write(job.id, () => rows.told(job.id, waiterId, wasTold, store.clock()))
+              .finally(() => waiters.release(waiterId))
+          }
+        }
       } catch (error) {
         waiters.release(waiterId)
         throw error
@@ -179,18 +178,4 @@ function releaseAtAbort (held: LongPoll, signal: AbortSignal): void {
   const onAbort = (): void => { if (signal.reason instanceof GatewayError) held.release() }
   if (signal.aborted) onAbort()
   else signal.addEventListener('abort', onAbort, { once: true })
-}
-
-function headersOf ({ id, model, candidates, candidate }: Job): Record<string, string> {
-  const { provider = '', model: upstreamModel = '' } = candidates[candidate] ?? {}
-  return {
-    'x-tollgate-job-id': id,
-    'x-tollgate-model': headerText(model),
-    'x-tollgate-provider': headerText(provider),
-    'x-tollgate-upstream-model': headerText(upstreamModel)
-  }
-}
-
-function toJobCandidate ({ deployment: { provider, model }, cost }: Candidate): JobCandidate {
-  return { provider, model, ...(cost?.secondNano != null && { costNano: cost.secondNano }) }
 }

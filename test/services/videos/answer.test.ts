@@ -31,6 +31,7 @@ const job: Job = {
   costNano: 12_345_678,
   waiterLeftAt: null,
   delivered: false,
+  background: 0,
   cancel: false,
   videos: [video],
   failure: null,

@@ -71,6 +71,7 @@ function order (identity: Partial<VideoOrder['identity']> = {}, more: Partial<Vi
     identity: { key: null, retryCount: 0, bodyHash: 'hash', ...identity },
     baseUrl: 'https://gateway.example/v1',
     signal: new AbortController().signal,
+    isBackground: false,
     ...more
   }
 }

@@ -1,0 +1,30 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { errorResponses } from '../../schemas/openai/error.ts'
+import { VideoCreateRequest, VideoObject } from '../../schemas/openai/videos.ts'
+import { videoFormToJson } from '../../services/surfaces/videos/form.ts'
+import { inVideoFields, videoToChat } from '../../services/surfaces/videos/to-chat-request.ts'
+import { toVideoObject } from '../../services/surfaces/videos/to-video-object.ts'
+
+/** `POST /videos`: starts a video and answers at once. */
+const createVideo: FastifyPluginAsyncTypebox = async app => {
+  app.takeForms(app, videoFormToJson)
+
+  app.post('/videos', {
+    // Videos are not counted in tokens.
+    config: { body: 'media', operation: { name: 'generate_content', output: 'video' } },
+    schema: {
+      summary: 'Start a video',
+      consumes: ['application/json', 'multipart/form-data'],
+      body: VideoCreateRequest,
+      response: { 200: VideoObject, ...errorResponses }
+    }
+  }, async (request, reply) => {
+    try {
+      return toVideoObject(await reply.beginVideo(videoToChat(request.body)))
+    } catch (error) {
+      throw inVideoFields(error)
+    }
+  })
+}
+
+export default createVideo

@@ -1,0 +1,65 @@
+import { Type, type Static } from '@sinclair/typebox'
+import { MapOf, Nullable, StringEnum, StringOr } from '../shared/combinators.ts'
+
+const Picture = StringOr(Type.Object({
+  image_url: Type.String({ minLength: 1, description: 'An https URL, or a data URL.' })
+}, { additionalProperties: false }), {
+  minLength: 1,
+  description: 'A picture: a file of a form, an https URL, a data URL of a PNG, JPEG, WebP or GIF, or `{image_url}`.'
+})
+
+/**
+ * Body of `POST /v1/videos`, as JSON or as a form. Source: `openai` 7.55 on npm, `VideoCreateParams`;
+ * `model` is needed here, because a gateway of many models has no default among them. The fields after `size`
+ * are Tollgate's own. There are no others, because none may change the price unnoticed.
+ */
+export const VideoCreateRequest = Type.Object({
+  model: Type.String({ minLength: 1 }),
+  prompt: Type.String({ minLength: 1, maxLength: 32_000, pattern: '\\S' }),
+  input_reference: Type.Optional(Picture),
+  seconds: Type.Optional(Type.Unsafe<string | number>({
+    type: ['string', 'number'],
+    pattern: '^[1-9]\\d{0,3}$',
+    minimum: 1,
+    maximum: 3600,
+    description: 'The default depends on the model.',
+    examples: ['4']
+  })),
+  size: Type.Optional(Type.String({
+    pattern: '^[1-9]\\d{1,4}x[1-9]\\d{1,4}$', description: 'In pixels. The default depends on the model.', examples: ['1280x720']
+  })),
+  last_frame: Type.Optional(Picture),
+  aspect_ratio: Type.Optional(Type.String({ pattern: '^\\d{1,3}:\\d{1,3}$', examples: ['16:9'] })),
+  seed: Type.Optional(Type.Integer()),
+  audio: Type.Optional(Type.Boolean()),
+  metadata: Type.Optional(Nullable(MapOf(Type.String())))
+}, { additionalProperties: false })
+export type VideoCreateRequest = Static<typeof VideoCreateRequest>
+
+const VideoError = Type.Object({
+  code: Type.String(),
+  message: Type.String(),
+  param: Nullable(Type.String()),
+  type: Type.String()
+})
+
+const seconds = (description: string) => Nullable(Type.Integer({ description: `Unix seconds: ${description}` }))
+
+/** A video job as its client sees it. Source: `openai` 7.55 on npm, `Video`. */
+export const VideoObject = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('video'),
+  status: StringEnum(['queued', 'in_progress', 'completed', 'failed']),
+  progress: Type.Integer({ minimum: 0, maximum: 100 }),
+  model: Type.String(),
+  prompt: Nullable(Type.String()),
+  seconds: Type.String({ description: 'The length that was ordered.' }),
+  size: Type.String(),
+  created_at: Type.Integer({ description: 'Unix seconds.' }),
+  completed_at: seconds('when it was completed or failed.'),
+  expires_at: seconds('until when its content can be fetched.'),
+  error: Nullable(VideoError),
+  remixed_from_video_id: Nullable(Type.String()),
+  usage: Nullable(Type.Object({ cost: Type.Number({ description: 'The charge in US dollars.' }) }))
+})
+export type VideoObject = Static<typeof VideoObject>

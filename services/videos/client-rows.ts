@@ -1,0 +1,103 @@
+import { createJsonIds } from '../store/json-rows.ts'
+import type { Queries, Store } from '../store/store.ts'
+import type { WaitingClients } from '../joins/waiting-clients.ts'
+import type { LiveJob } from './job.ts'
+
+/** Writes the statements on the clients of jobs: who waits, who was told. Methods throw StoreUnavailable. */
+export function createClientRows (store: Store, node: string, waiters: WaitingClients) {
+  const ids = createJsonIds(store.engine)
+
+  /** Locks a job that clients may wait for; false if there is none. */
+  async function lock (queries: Queries, id: string): Promise<boolean> {
+    return await queries.run(
+      'update job set waiter_left_at = waiter_left_at where id = $1 and cancel = 0', [id]) === 1
+  }
+
+  async function markLeft (queries: Queries, jobs: readonly string[], nowMs: number): Promise<void> {
+    await queries.run(`
+      update job set waiter_left_at = $2
+      where id in (select id from ${ids.sql} as given)
+      and not exists (select 1 from waiter where work = job.id)`,
+    [ids.parameter(jobs), nowMs])
+  }
+
+  return {
+    /**
+     * Adds a waiting client. `lost` are the only other clients that the job may have, which have left; null
+     * for a request by its name: the job may have any, and may be delivered. False if it cannot be joined.
+     */
+    async claim (id: string, waiterId: string, lost: readonly string[] | null): Promise<boolean> {
+      return await store.transaction(async queries => {
+        // Its client may have received it since it was found.
+        const locked = await queries.run(`
+          update job set waiter_left_at = waiter_left_at
+          where id = $1 and cancel = 0 and ((delivered = 0 and background < 2) or $2 = 1)`, [id, lost === null ? 1 : 0])
+        if (locked === 0) return false
+        const others = lost === null ? [] : await waiters.of([id], queries)
+        if (others.some(other => lost?.includes(other.id) !== true)) return false
+        for (const other of others) await waiters.remove(queries, other.id)
+        await waiters.add(queries, id, waiterId)
+        await queries.run('update job set waiter_left_at = null where id = $1', [id])
+        return true
+      })
+    },
+
+    /** Records that a client no longer waits. */
+    async leave (id: string, waiterId: string, nowMs: number): Promise<void> {
+      await store.transaction(async queries => {
+        await lock(queries, id)
+        if (await waiters.remove(queries, waiterId)) await markLeft(queries, [id], nowMs)
+      })
+    },
+
+    /** Records that a client has received the whole answer. */
+    async deliver (id: string, waiterId: string): Promise<void> {
+      await store.transaction(async queries => {
+        await queries.run('update job set delivered = 1 where id = $1', [id])
+        await waiters.remove(queries, waiterId)
+      })
+    },
+
+    /** Records that a client is about to be told the id of its job, which then needs no client that waits. */
+    async telling (id: string): Promise<void> {
+      await store.run('update job set background = 1 where id = $1 and background = 0', [id])
+    },
+
+    /** Records whether that client was told the id; if none was, the job needs a client that waits. */
+    async told (id: string, waiterId: string, wasTold: boolean, nowMs: number): Promise<void> {
+      await store.transaction(async queries => {
+        await queries.run(`
+          update job set background = $2 where id = $1 and background < $3`, [id, wasTold ? 2 : 0, wasTold ? 3 : 2])
+        await waiters.remove(queries, waiterId)
+        await markLeft(queries, [id], nowMs)
+      })
+    },
+
+    /** Forgets the clients that waited on dead nodes. */
+    async forgetWaiters (dead: readonly string[], nowMs: number): Promise<void> {
+      await store.transaction(async queries => {
+        await queries.run(`
+          update job set waiter_left_at = waiter_left_at where id in (
+            select work from waiter where node in (select id from ${ids.sql} as given))`, [ids.parameter(dead)])
+        const left = await waiters.forget(queries, dead)
+        if (left.length > 0) await markLeft(queries, left, nowMs)
+      })
+    },
+
+    /**
+     * Gives up a job if no client has waited for it since `leftMs`, and frees its Idempotency-Key; false if
+     * one waits. Until `keep` no request joins it.
+     */
+    async giveUp ({ id, fence }: Pick<LiveJob, 'id' | 'fence'>, leftMs: number): Promise<boolean> {
+      return await store.run(`
+        update job set cancel = 2, dedupe = null
+        where id = $1 and owner = $2 and fence = $3 and finished_at is null and cancel in (0, 2)
+        and background = 0 and waiter_left_at <= $4`, [id, node, fence, leftMs]) === 1
+    },
+
+    /** Takes `giveUp` back, but for the name. */
+    async keep (id: string): Promise<void> {
+      await store.run('update job set cancel = 0 where id = $1 and cancel = 2', [id])
+    }
+  }
+}
