@@ -7,6 +7,9 @@ import { routeHeader } from '../routing/describe.ts'
 import type { FeedbackStore } from '../routing/feedback/store-feedback.ts'
 import type { Router } from '../routing/router.ts'
 import type { RouterDecision } from '../routing/types.ts'
+import { GatewayError, UpstreamError } from '../shared/errors.ts'
+import { outputLimitOf } from '../shared/request-fields.ts'
+import type { Candidate } from '../requests/candidates.ts'
 import { leastMeans } from '../billing/chat-quote.ts'
 import { tokenPriceOf, type TokenPrice } from '../billing/token-price.ts'
 import { toRoutedChat } from './legacy.ts'
@@ -44,8 +47,8 @@ export function createAutoModel (
         /** The most that the request may cost; null: no limit. */
         ceilingNano: decision.ceilingNano,
         bestPrice: bestPriceOf(decision),
-        /** The expected length of an answer. */
-        outputTokens: Number(decision.signals.outputTokens ?? 0),
+        /** How long to wait for a candidate before another one is called; null while that is not known. */
+        patience: patienceFor(request, Number(decision.signals.outputTokens ?? 0)),
         /** Makes the model that answered sticky; returns the value of `x-tollgate-route`. */
         answered (model: string): string {
           router.stick(decision, model)
@@ -55,11 +58,35 @@ export function createAutoModel (
           }
           return routeHeader(decision, model)
         },
-        /** Removes the sticky model, because none answered. */
-        failed (): void { router.unstick(decision) }
+        /** Removes the sticky model, because none answered; returns what the client gets for the failure. */
+        failureOf (error: unknown): unknown {
+          router.unstick(decision)
+          return isMissing(error) ? noneServed(error) : error
+        }
       }
     }
   }
+}
+
+/** How much longer than usual a provider may be silent before a policy goes elsewhere. */
+const patience = { factor: 2, moreMs: 100, answerFactor: 3 }
+
+/** How long to wait for a candidate of a policy, by what is usual for it; null while that is not known. */
+function patienceFor (request: ChatCompletionRequest | CompletionRequest, expectedTokens: number) {
+  const most = Math.min(expectedTokens * patience.answerFactor, outputLimitOf(request) ?? Infinity)
+  const tokens = request.stream === true ? null : most * (request.n ?? 1)
+  return ({ health }: Candidate): number | null => {
+    const usualMs = health.statistics.usualWaitMs(tokens)
+    return usualMs === null ? null : usualMs * patience.factor + patience.moreMs
+  }
+}
+
+const isMissing = (error: unknown): boolean => error instanceof UpstreamError && error.kind === 'not_found'
+
+/** 503 for a policy: the client named none of these models, and they are left out from now on. */
+function noneServed (cause: unknown): GatewayError {
+  return GatewayError.unavailable('The providers do not serve the models that were tried. Please try again.',
+    { code: 'model_unavailable', cause })
 }
 
 /** The price of the best candidate at its first deployment; null if it has none there. */

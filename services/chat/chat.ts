@@ -7,19 +7,18 @@ import type {
   ChatAnswer, ChatProvider, CompletionAnswer, NativeAnswer, ProviderCall
 } from '../providers/provider.ts'
 import { createReport, type StreamReport } from '../providers/report.ts'
-import { countCalls, isAbandoned, recordStreamEnd, type Drains } from '../requests/attempt.ts'
+import { countCalls, isAbandoned, recordStreamEnd, type Attempt, type Drains } from '../requests/attempt.ts'
 import { isPolicy, planFor, type Candidate, type Catalogue, type Plan } from '../requests/candidates.ts'
 import { type Incoming } from '../requests/incoming.ts'
 import type { RequestHold, RequestHolds } from '../requests/request-hold.ts'
-import { endTrace, recordingCalls, setCandidate, type Trace } from '../requests/trace.ts'
+import { endTrace, setCandidate, type Trace } from '../requests/trace.ts'
 import { tryCandidates, startDeadline } from '../requests/try-candidates.ts'
 import { conversationHint, conversationId } from '../shared/conversation.ts'
 import { GatewayError, UpstreamError } from '../shared/errors.ts'
-import { outputLimitOf } from '../shared/request-fields.ts'
 import { peekFirst } from '../upstream/peek-first.ts'
 import type { AutoModel } from './auto-model.ts'
 import { extrasOf, isSame, onlyPriced, type Extras } from './request-checks.ts'
-import { deliverAnswer } from './deliver-answer.ts'
+import { deliverAnswer, type Settled } from './deliver-answer.ts'
 import { completeByChat } from './legacy.ts'
 
 export interface Chat {
@@ -65,12 +64,32 @@ interface ChatOptions {
 
 type AnyRequest = ChatCompletionRequest | CompletionRequest
 type Answer = ChatAnswer | CompletionAnswer | NativeAnswer
-/** The candidate that the hold is for, and what it was asked for. */
-interface Covered { by: Candidate | null, quote: ChatQuote | null, extras: Extras | null }
 type Ask<Request> = (provider: ChatProvider, call: ProviderCall<Request>) => Promise<Answer>
-/** How candidates are asked, and which ones. */
-interface Way<Request> { ask: Ask<Request>, narrow: Narrow }
 type Narrow = NonNullable<Native['narrow']>
+
+/** How a request is answered: how candidates are asked, which ones, and what a policy has selected. */
+interface Way<Request> {
+  ask: Ask<Request>
+  narrow: Narrow
+  limits: RequestsConfig
+  /** Null: the request names its model. */
+  auto: Awaited<ReturnType<AutoModel['select']>> | null
+}
+
+/** A request under way: what was decided about it, and how far it has come. */
+interface Serving<Request> extends Way<Request> {
+  incoming: Incoming<Request>
+  plan: Plan<Candidate<ChatProvider>>
+  deadline: ReturnType<typeof startDeadline>
+  hold: RequestHold
+  calls: ReturnType<typeof countCalls>
+  /** The candidate that the hold is for, its price, and what it is asked for beside tokens. */
+  covered: Candidate | null
+  quote: ChatQuote | null
+  extras: Extras | null
+  /** What is known of the answer of the last call that has begun one. */
+  begun: StreamReport | null
+}
 
 /** Creates the use case: plan the candidates, hold the money, call until one answers, deliver, settle. */
 export function createChat (options: ChatOptions): Chat {
@@ -79,117 +98,116 @@ export function createChat (options: ChatOptions): Chat {
   let onIdle = (): void => {}
   const lengths = createAnswerLengths()
 
-  async function serve<Request extends AnyRequest> (
+  function serve<Request extends AnyRequest> (
     incoming: Incoming<Request>, ask: Ask<Request>, narrow: Narrow = plan => plan
   ): Promise<void> {
     const { signal, request } = incoming
     const limits = options.config().requests
-    if (request.stream === true) return await answer(incoming, { ask, narrow }, limits, signal)
+    const way = { ask, narrow, limits, auto: null }
+    if (request.stream === true) return answer(incoming, way, signal)
     const dueMs = performance.now() + limits.deadlineMs
-    return await drains.run(signal, dueMs, call => answer(incoming, { ask, narrow }, limits, call))
+    return drains.run(signal, dueMs, callSignal => answer(incoming, way, callSignal))
   }
 
   async function answer<Request extends AnyRequest> (
-    received: Incoming<Request>, way: Way<Request>, limits: RequestsConfig, callSignal: AbortSignal
+    received: Incoming<Request>, way: Way<Request>, callSignal: AbortSignal
   ): Promise<void> {
-    const { trace, signal, payer, requestId, mayUse } = received
-    const { ask, narrow } = way
-    trace.asked = received.request.model
-    const isAuto = isPolicy(trace.asked)
+    const { request: { model: asked, stream }, requestId, signal, trace } = received
+    trace.asked = asked
+    const isAuto = isPolicy(asked)
     const given = isAuto && observe !== undefined ? observe(received) : received
     const auto = isAuto ? await autoModel.select(given) : null
-    const { model, fallbacks } = auto ?? { model: trace.asked, fallbacks: given.request.fallbacks }
-    const incoming = withoutOwnFields(given)
-    const { request, text } = incoming
-    const bodyBytes = text.bytes.length
-    const allowDearer = auto !== null || limits.allowDearerFallbacks
-    const plan = onlyPriced(narrow(planFor(
-      { kind: 'chat', model, fallbacks, promptBound: bodyBytes, allowDearer, mayUse }, catalogue)), request)
-    const deadline = startDeadline(given, Math.min(given.deadlineMs ?? Infinity, limits.deadlineMs))
-    const hold = holds(payer, requestId, { signal, dueMs: deadline.dueMs })
-    const means = () => leastMeans(ledger, payer.chain)
-    const covered: Covered = { by: null, quote: null, extras: null }
-    const calls = countCalls()
-    let begunReport: StreamReport | null = null
-    trace.isOpen = true
+    const serving = begin(given, { ...way, auto })
+    const { incoming, hold } = serving
     running++
     try {
-      const attempt = await tryCandidates<Candidate<ChatProvider>, Answer>({
-        plan,
-        limits,
-        key: payer.key,
-        clientRetries: given.clientRetries,
-        signal,
-        callSignal,
-        trace,
-        dueMs: deadline.dueMs,
-        async cover (candidate) {
-          const { model, price } = candidate
-          const extras = extrasOf(request, candidate)
-          const { by } = covered
-          if (by?.model === model && by.price === price && isSame(extras, covered.extras)) return
-          Object.assign(covered, { by: null, quote: null, extras })
-          const { ceilingNano = null, bestPrice = null } = auto ?? {}
-          const sale = { request, bodyBytes, model, price, means, lengths, ceilingNano, bestPrice, ...extras }
-          const quote = await hold.coverQuote(model.id, () => quoteChat(sale))
-          Object.assign(covered, { by: candidate, quote })
-          trace.heldNano = quote.maxNano
-        },
-        ask: recordingCalls(trace, async ({ provider, deployment, model: { maxOutput }, health }, signal) => {
-          const { outputLimit = null, held = null } = covered.quote ?? {}
-          const bounds = { outputLimit, maxOutput, held }
-          const conversation = () => conversationHint(payer.key, request, given.conversation)
-          const call = { request, text, model: deployment.model, ...bounds, conversation, requestId, signal }
-          begunReport = null
-          calls.begin(health)
-          try {
-            const answer = await ask(provider, call)
-            begunReport = answer.report
-            return await begun(answer)
-          } catch (error) {
-            calls.failed(health)
-            throw error
-          }
-        }),
-        ...(auto === null ? {} : { patience: patienceFor(request, auto.outputTokens) }),
-        tokensOf: answer => answer.kind === 'json' ? answer.report.usage?.completion ?? 0 : null,
-        onFailure: (candidate, error) => onFailure(requestId, candidate, error),
-        random,
-        conversation: () => conversationId(payer.key, request, given.conversation)
-      })
-      const { candidate, answer } = attempt
-      setCandidate(trace, candidate)
-      trace.report = answer.report
-      // Another one at the same price may have answered.
-      covered.by = candidate
-      trace.maxTokens = covered.quote?.outputLimit ?? null
-      trace.route = auto?.answered(candidate.model.id) ?? null
-      await deliverAnswer(incoming, answer, async () => {
-        settleAnswer(hold, covered, incoming, limits)
-        if (hold.estimated !== null) trace.costNano = await hold.estimated
-        return { costNano: trace.costNano, estimate: hold.estimatedUsage }
-      })
-      if (answer.kind !== 'json') {
-        const isBroken = trace.failure !== null && !signal.aborted
-        recordStreamEnd(attempt, isBroken ? 'broken' : answer.report.usage?.completion ?? 0)
-      }
+      const attempt = await findAnswer(serving, callSignal)
+      recordAttempt(serving, attempt)
+      await deliverAnswer(incoming, attempt.answer, () => settleNow(serving))
+      recordDelivery(incoming, attempt)
     } catch (error) {
-      auto?.failed()
-      if (trace.model === null) setCandidate(trace, covered.by ?? plan.asked[0])
-      // The provider has worked on an answer that no client waits for any more.
-      if (isAbandoned(signal) && isWorkLost(error)) trace.report ??= begunReport ?? createReport()
-      if (signal.reason instanceof GatewayError) throw signal.reason
-      throw auto !== null && isMissing(error) ? noneServed(error) : error
+      throw failureOf(serving, error)
     } finally {
-      deadline.stop()
-      calls.end()
-      settleAnswer(hold, covered, incoming, limits)
+      serving.deadline.stop()
+      serving.calls.end()
+      settleAnswer(serving)
       hold.end()
       if (hold.estimated !== null) trace.costNano = await hold.estimated
-      if (isAbandoned(signal) && request.stream !== true) options.onAbandoned(requestId, trace)
+      if (isAbandoned(signal) && stream !== true) options.onAbandoned(requestId, trace)
       endTrace(trace)
       if (--running === 0) onIdle()
     }
+  }
+
+  /** Plans a request and starts its time. Throws GatewayError 400 or 404. */
+  function begin<Request extends AnyRequest> (
+    given: Incoming<Request>, way: Way<Request>
+  ): Serving<Request> {
+    const { limits, auto, narrow } = way
+    const { requestId, payer, signal, mayUse, trace } = given
+    const incoming = withoutOwnFields(given)
+    const { request, text } = incoming
+    const { model, fallbacks } = auto ?? given.request
+    const allowDearer = auto !== null || limits.allowDearerFallbacks
+    const asked = { kind: 'chat', model, fallbacks, promptBound: text.bytes.length, allowDearer, mayUse } as const
+    const plan = onlyPriced(narrow(planFor(asked, catalogue)), request)
+    const deadline = startDeadline(given, Math.min(given.deadlineMs ?? Infinity, limits.deadlineMs))
+    const hold = holds(payer, requestId, { signal, dueMs: deadline.dueMs })
+    trace.isOpen = true
+    const nothingYet = { covered: null, quote: null, extras: null, begun: null }
+    return { ...way, incoming, plan, deadline, hold, calls: countCalls(), ...nothingYet }
+  }
+
+  function findAnswer<Request extends AnyRequest> (
+    serving: Serving<Request>, callSignal: AbortSignal
+  ): Promise<Attempt<Candidate<ChatProvider>, Answer>> {
+    const { incoming, plan, limits, auto, deadline: { dueMs } } = serving
+    const { request, requestId, payer: { key }, clientRetries, conversation, signal, trace } = incoming
+    return tryCandidates<Candidate<ChatProvider>, Answer>({
+      plan,
+      limits,
+      key,
+      clientRetries,
+      signal,
+      callSignal,
+      trace,
+      dueMs,
+      cover: candidate => cover(serving, candidate),
+      ask: (candidate, signal) => ask(serving, candidate, signal),
+      patience: auto?.patience,
+      tokensOf: answer => answer.kind === 'json' ? answer.report.usage?.completion ?? 0 : null,
+      onFailure: (candidate, error) => onFailure(requestId, candidate, error),
+      random,
+      conversation: () => conversationId(key, request, conversation)
+    })
+  }
+
+  /** Holds what a candidate may cost, unless just that is held. */
+  async function cover<Request extends AnyRequest> (
+    serving: Serving<Request>, candidate: Candidate
+  ): Promise<void> {
+    const { incoming: { request, text, payer, trace }, hold, auto, covered } = serving
+    const { model, price } = candidate
+    const extras = extrasOf(request, candidate)
+    if (covered?.model === model && covered.price === price && isSame(extras, serving.extras)) return
+    serving.covered = null
+    serving.quote = null
+    serving.extras = extras
+    const sale = {
+      request,
+      bodyBytes: text.bytes.length,
+      model,
+      price,
+      means: () => leastMeans(ledger, payer.chain),
+      lengths,
+      ceilingNano: auto?.ceilingNano ?? null,
+      bestPrice: auto?.bestPrice ?? null,
+      ...extras
+    }
+    const quote = await hold.coverQuote(model.id, () => quoteChat(sale))
+    serving.covered = candidate
+    serving.quote = quote
+    trace.heldNano = quote.maxNano
   }
 
   return {
@@ -209,18 +227,72 @@ export function createChat (options: ChatOptions): Chat {
   }
 }
 
-/** How much longer than usual a provider may be silent before a policy goes elsewhere. */
-const patience = { factor: 2, moreMs: 100, answerFactor: 3 }
-
-/** How long to wait for a candidate of a policy, by what is usual for it; null while that is not known. */
-function patienceFor (request: AnyRequest, expectedTokens: number) {
-  const most = Math.min(expectedTokens * patience.answerFactor, outputLimitOf(request) ?? Infinity)
-  const tokens = request.stream === true ? null : most * (request.n ?? 1)
-  return ({ health }: Candidate): number | null => {
-    const usualMs = health.statistics.usualWaitMs(tokens)
-    return usualMs === null ? null : usualMs * patience.factor + patience.moreMs
+/** Calls a candidate; resolves with its whole answer, or when a stream has begun. */
+async function ask<Request extends AnyRequest> (
+  serving: Serving<Request>, candidate: Candidate<ChatProvider>, signal: AbortSignal
+): Promise<Answer> {
+  const { incoming: { request, text, requestId, payer, conversation: named }, calls, quote } = serving
+  const { provider, deployment, model: { maxOutput }, health } = candidate
+  serving.begun = null
+  calls.begin(health)
+  try {
+    const answer = await serving.ask(provider, {
+      request,
+      text,
+      model: deployment.model,
+      outputLimit: quote?.outputLimit ?? null,
+      maxOutput,
+      held: quote?.held ?? null,
+      conversation: () => conversationHint(payer.key, request, named),
+      requestId,
+      signal
+    })
+    serving.begun = answer.report
+    // A failure before the first chunk of a translated stream can still be retried.
+    return answer.kind === 'chunks' ? await withFirstChunk(answer) : answer
+  } catch (error) {
+    calls.failed(health)
+    throw error
   }
 }
+
+async function withFirstChunk (answer: Extract<Answer, { kind: 'chunks' }>): Promise<Answer> {
+  return { ...answer, chunks: await peekFirst<unknown>(answer.chunks) } as Answer
+}
+
+/** Records who answers, before the headers are sent that say so. */
+function recordAttempt<Request extends AnyRequest> (
+  serving: Serving<Request>, { candidate, answer }: Attempt<Candidate, Answer>
+): void {
+  const { incoming: { trace }, auto, quote } = serving
+  setCandidate(trace, candidate)
+  trace.report = answer.report
+  // Another one at the same price may have answered.
+  serving.covered = candidate
+  trace.maxTokens = quote?.outputLimit ?? null
+  trace.route = auto?.answered(candidate.model.id) ?? null
+}
+
+/** Records how a stream has ended in the health of its deployment. */
+function recordDelivery ({ trace, signal }: Incoming<unknown>, attempt: Attempt<Candidate, Answer>): void {
+  const { answer: { kind, report } } = attempt
+  if (kind === 'json') return
+  const isBroken = trace.failure !== null && !signal.aborted
+  recordStreamEnd(attempt, isBroken ? 'broken' : report.usage?.completion ?? 0)
+}
+
+/** What the client gets for a failure; records what is known of the request. */
+function failureOf<Request> (
+  { incoming: { trace, signal }, auto, plan, covered, begun }: Serving<Request>, error: unknown
+): unknown {
+  const failure = auto?.failureOf(error) ?? error
+  if (trace.model === null) setCandidate(trace, covered ?? plan.asked[0])
+  // The provider has worked on an answer that no client waits for any more.
+  if (isAbandoned(signal) && isWorkLost(error)) trace.report ??= begun ?? createReport()
+  return signal.reason instanceof GatewayError ? signal.reason : failure
+}
+
+const ownFields = ['fallbacks', 'routing']
 
 /** The request as providers get it: fields for the gateway alone are taken out. */
 function withoutOwnFields<Request extends AnyRequest> (incoming: Incoming<Request>): Incoming<Request> {
@@ -228,15 +300,9 @@ function withoutOwnFields<Request extends AnyRequest> (incoming: Incoming<Reques
   if (request.fallbacks === undefined && request.routing === undefined) return incoming
   return {
     ...incoming,
-    text: text.without('fallbacks').without('routing'),
+    text: text.without(ownFields),
     request: { ...request, fallbacks: undefined, routing: undefined }
   }
-}
-
-/** Waits for the first chunk of a translated stream, because a failure before it can still be retried. */
-async function begun (answer: Answer): Promise<Answer> {
-  if (answer.kind !== 'chunks') return answer
-  return { ...answer, chunks: await peekFirst<unknown>(answer.chunks) } as Answer
 }
 
 /** Whether the gateway gave up a call that the provider has received, rather than the provider failing. */
@@ -245,29 +311,29 @@ function isWorkLost (error: unknown): boolean {
   return error.kind === 'aborted' || (error.kind === 'timeout' && error.details.status === undefined)
 }
 
-const isMissing = (error: unknown): boolean => error instanceof UpstreamError && error.kind === 'not_found'
-
-/** 503 for a policy: the client named none of these models, and they are left out from now on. */
-function noneServed (cause: unknown): GatewayError {
-  return GatewayError.unavailable('The providers do not serve the models that were tried. Please try again.',
-    { code: 'model_unavailable', cause })
-}
-
 /**
  * Charges what was delivered. Nothing is charged for a stream that the provider or a closing gateway ended
  * before its first text, or before its usage if the operator says so.
  */
-function settleAnswer (
-  hold: RequestHold,
-  { quote, by }: { quote: ChatQuote | null, by: Candidate | null },
-  { trace, signal }: Pick<Incoming<unknown>, 'trace' | 'signal'>,
-  { chargeBrokenStreams }: Pick<RequestsConfig, 'chargeBrokenStreams'>
+function settleAnswer<Request> (
+  { incoming: { trace, signal }, limits: { chargeBrokenStreams }, hold, quote, covered }: Serving<Request>
 ): void {
   const { report, failure } = trace
   if (quote === null || report === null) return
   const isBroken = failure !== null && !isAbandoned(signal)
   if (isBroken && !(chargeBrokenStreams ? hasOutput(report) : isCounted(report))) return
-  trace.costNano = hold.settle(() => quote.chargeFor(report, by?.cost), trace.provider) ?? trace.costNano
+  trace.costNano = hold.settle(() => quote.chargeFor(report, covered?.cost), trace.provider) ?? trace.costNano
+}
+
+/** The same, with what the client is told of it. */
+function settleNow<Request> (serving: Serving<Request>): Settled | Promise<Settled> {
+  const { incoming: { trace }, hold } = serving
+  settleAnswer(serving)
+  if (hold.estimated === null) return { costNano: trace.costNano, estimate: null }
+  return hold.estimated.then(costNano => {
+    trace.costNano = costNano
+    return { costNano, estimate: hold.estimatedUsage }
+  })
 }
 
 /** Whether the provider has counted all of it. */

@@ -13,10 +13,10 @@ import { doneEvent, encodeEvent, eventsIn } from '../upstream/sse.ts'
  * What a request was charged, in nano-USD, null if that is not known; and the counts that were charged if the
  * provider has not counted all.
  */
-interface Settled { costNano: number | null, estimate: Readonly<Record<string, number>> | null }
+export interface Settled { costNano: number | null, estimate: Readonly<Record<string, number>> | null }
 
 /** Settles a request. */
-type Settle = () => Promise<Settled>
+type Settle = () => Settled | Promise<Settled>
 
 /**
  * Sends an answer. A whole one is settled before, so that the client finds it in its balance; a stream whose

@@ -10,7 +10,7 @@ import type { Incoming } from '../requests/incoming.ts'
 import { startLongPoll } from '../requests/long-poll.ts'
 import type { RetryOptions } from '../requests/request-headers.ts'
 import type { RequestHolds } from '../requests/request-hold.ts'
-import { endTrace, headersOf, recordEnding, recordingCalls, setCandidate, type Trace } from '../requests/trace.ts'
+import { endTrace, headersOf, recordEnding, setCandidate, type Trace } from '../requests/trace.ts'
 import { headerText } from '../shared/shown-text.ts'
 import { tryCandidates, type RetryLimits } from '../requests/try-candidates.ts'
 import { GatewayError, type UpstreamError } from '../shared/errors.ts'
@@ -79,11 +79,11 @@ export function createImages (options: ImagesOptions) {
           trace.heldNano = quote.maxNano
           return hold.cover(plan.model.id, quote)
         },
-        ask: recordingCalls(trace, (candidate, signal) => {
+        ask: (candidate, signal) => {
           setCandidate(trace, candidate)
           const { provider, deployment: { model }, wanted: { count, size, quality } } = candidate
           return provider.images({ request, model, count, size, quality, requestId, signal })
-        }),
+        },
         tokensOf: () => 0,
         onFailure: (candidate, error) => options.onFailure(requestId, candidate, error),
         random: Math.random

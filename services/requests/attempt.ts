@@ -3,6 +3,7 @@ import type { ActiveMember, ActiveSet } from '../shared/timers.ts'
 import { GatewayError, UpstreamError } from '../shared/errors.ts'
 import type { Candidate } from './candidates.ts'
 import { blameOf, isAnyKeys, isMissingModel } from './classify-failure.ts'
+import { recordCall, recordCallFailure, type Trace } from './trace.ts'
 
 /** One call of a candidate that has answered: the whole answer, or the beginning of a stream. */
 export interface Attempt<C extends Candidate, Answer> {
@@ -29,6 +30,8 @@ export interface Caller {
   failed: Set<Deployment>
   /** There is no other deployment to go to. */
   isLastWay: boolean
+  /** Records the call. */
+  trace: Trace
 }
 
 /** How long other candidates are preferred after a 429 without a retry-after. */
@@ -37,8 +40,8 @@ const defaultPauseMs = 1000
 const restMs = 300_000
 
 /**
- * Calls a candidate and records the outcome in its health; null if its circuit breaker lets no call through.
- * Throws UpstreamError.
+ * Calls a candidate and records the outcome in the trace and in its health; null if its circuit breaker lets
+ * no call through. Throws UpstreamError.
  */
 export async function attempt<C extends Candidate, Answer> (
   candidate: C, signal: AbortSignal, { ask, tokensOf }: Call<C, Answer>, caller: Caller
@@ -47,9 +50,12 @@ export async function attempt<C extends Candidate, Answer> (
   const startedMs = performance.now()
   const permit = breaker.acquire(startedMs, caller.key, caller.isLastWay)
   if (permit === null) return null
+  const record = recordCall(caller.trace, candidate, startedMs)
   try {
     const answer = await ask(candidate, signal)
     const firstAtMs = performance.now()
+    record.status = 200
+    record.endedMs = firstAtMs
     const tokens = tokensOf(answer)
     const tookMs = firstAtMs - startedMs
     const isSlow = tokens === null
@@ -59,6 +65,7 @@ export async function attempt<C extends Candidate, Answer> (
     if (tokens !== null) breaker.succeeded(permit, firstAtMs)
     return { candidate, answer, firstAtMs, permit }
   } catch (error) {
+    recordCallFailure(record, error, caller.trace)
     recordFailure(candidate.health, permit, error, caller)
     throw error
   }
@@ -163,23 +170,24 @@ export function createDrains ({ running, maxCalls = 50, minMs = 60_000 }: Drains
      * Runs `work`, which passes its signal to providers. When `signal` aborts, throws at once; the work goes
      * on until `dueMs` on the clock of `performance.now()`, unless too many do or the gateway closes.
      */
-    async run (
+    run (
       signal: AbortSignal, dueMs: number, work: (signal: AbortSignal) => Promise<void>
     ): Promise<void> {
       const calls = new CallAbort()
-      const { promise: left, reject } = Promise.withResolvers<never>()
       let end = (): void => {}
-      function onAbort (): void {
-        if (!isAbandoned(signal) || count >= maxCalls) return calls.abort(signal.reason)
-        end = begin(calls, dueMs)
-        reject(signal.reason instanceof GatewayError ? signal.reason : clientGone())
-      }
-      signal.addEventListener('abort', onAbort)
-      const worked = work(calls.signal).finally(() => {
-        signal.removeEventListener('abort', onAbort)
-        end()
+      return new Promise((resolve, reject) => {
+        function onAbort (): void {
+          if (!isAbandoned(signal) || count >= maxCalls) return calls.abort(signal.reason)
+          end = begin(calls, dueMs)
+          reject(signal.reason instanceof GatewayError ? signal.reason : clientGone())
+        }
+        function onWorked (): void {
+          signal.removeEventListener('abort', onAbort)
+          end()
+        }
+        signal.addEventListener('abort', onAbort)
+        work(calls.signal).finally(onWorked).then(resolve, reject)
       })
-      await Promise.race([worked, left])
     }
   }
 }

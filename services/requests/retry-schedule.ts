@@ -75,9 +75,17 @@ export function createRetrySchedule<C extends Candidate> (
 
   function addAll (candidates: readonly C[], isFallback: boolean): void {
     for (const candidate of order(candidates)) {
-      const counts = { tries: 0, refusals: 0, delays: 0, delaysMs: 0 }
-      const state = { notBeforeMs: -Infinity, isBlocked: false, isOut: false }
-      entries.push({ candidate, isFallback, ...counts, ...state })
+      entries.push({
+        candidate,
+        isFallback,
+        tries: 0,
+        refusals: 0,
+        delays: 0,
+        delaysMs: 0,
+        notBeforeMs: -Infinity,
+        isBlocked: false,
+        isOut: false
+      })
     }
   }
 

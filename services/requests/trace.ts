@@ -109,33 +109,28 @@ export function askedIn ({ asked, model }: Pick<Trace, 'asked' | 'model'>): stri
 
 const maxCalls = 20
 
-/** The same call of a candidate, recorded in the trace. */
-export function recordingCalls<C extends Candidate, Answer> (
-  trace: Trace, ask: (candidate: C, signal: AbortSignal) => Promise<Answer>
-): (candidate: C, signal: AbortSignal) => Promise<Answer> {
-  return async (candidate, signal) => {
-    const call: CallRecord = {
-      provider: candidate.provider.id,
-      model: candidate.deployment.model,
-      startedMs: performance.now(),
-      endedMs: null,
-      status: null,
-      failure: null,
-      code: null,
-      words: null
-    }
-    if (trace.calls.length < maxCalls) trace.calls.push(call)
-    try {
-      const answer = await ask(candidate, signal)
-      call.status = 200
-      return answer
-    } catch (error) {
-      recordFailure(call, error, trace)
-      throw error
-    } finally {
-      call.endedMs = performance.now()
-    }
+/** Records a call of a candidate that begins now. */
+export function recordCall (
+  trace: Trace, { provider, deployment }: Candidate, startedMs: number
+): CallRecord {
+  const call: CallRecord = {
+    provider: provider.id,
+    model: deployment.model,
+    startedMs,
+    endedMs: null,
+    status: null,
+    failure: null,
+    code: null,
+    words: null
   }
+  if (trace.calls.length < maxCalls) trace.calls.push(call)
+  return call
+}
+
+/** Records that a call has failed, now. */
+export function recordCallFailure (call: CallRecord, error: unknown, trace: Trace): void {
+  call.endedMs = performance.now()
+  recordFailure(call, error, trace)
 }
 
 function recordFailure (call: CallRecord, error: unknown, { keepsWords }: Trace): void {

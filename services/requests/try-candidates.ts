@@ -37,7 +37,7 @@ export interface Search<C extends Candidate, Answer> extends Call<C, Answer> {
   /** In [0, 1). */
   random: () => number
   /** How long a candidate may be silent while another provider could answer, in ms; null: any time. */
-  patience?: (candidate: C) => number | null
+  patience?: ((candidate: C) => number | null) | undefined
   /** Identifies the conversation, which stays with its deployment; absent: the order is random. */
   conversation?: () => string
 }
@@ -90,7 +90,7 @@ interface State {
   failures: UpstreamError[]
   /** The deployments that have failed. */
   failed: Set<Deployment>
-  /** Whether a candidate's price has been held. */
+  /** Whether a candidate's price was to be held. */
   isCovered: boolean
   callsLeft: number
 }
@@ -101,12 +101,18 @@ async function take<C extends Candidate, Answer> (
 ): Promise<Attempt<C, Answer> | null> {
   const { limits, signal } = search
   const { candidate } = turn
-  const isCovered = await isAffordable(search, candidate, state)
-  if (signal.aborted) throw abortedBefore(signal.reason)
-  if (!isCovered) {
+  const isFirst = !state.isCovered
+  state.isCovered = true
+  try {
+    await search.cover(candidate)
+  } catch (error) {
+    // The first refusal ends the request; a later one rules the candidate out.
+    if (isFirst || !(error instanceof GatewayError)) throw error
+    if (signal.aborted) throw abortedBefore(signal.reason)
     schedule.drop(candidate)
     return null
   }
+  if (signal.aborted) throw abortedBefore(signal.reason)
   try {
     const answered = await call(search, turn, schedule, state)
     if (answered === null) schedule.blocked(turn, performance.now())
@@ -128,21 +134,6 @@ function failureOf<C extends Candidate> (
   return hasWaited && telling.details.retryAfterMs !== undefined ? afterWaiting(telling) : telling
 }
 
-/** Holds a candidate's price. The first refusal ends the request; a later one rules the candidate out. */
-async function isAffordable<C extends Candidate> (
-  { cover }: Search<C, unknown>, candidate: C, state: State
-): Promise<boolean> {
-  const isFirst = !state.isCovered
-  state.isCovered = true
-  try {
-    await cover(candidate)
-    return true
-  } catch (error) {
-    if (isFirst || !(error instanceof GatewayError)) throw error
-    return false
-  }
-}
-
 /** Calls one candidate, and a second one beside it if hedging is on; null if its circuit breaker is open. */
 function call<C extends Candidate, Answer> (
   search: Search<C, Answer>, scheduled: ScheduledTry<C>, schedule: RetrySchedule<C>, state: State
@@ -162,7 +153,8 @@ function call<C extends Candidate, Answer> (
     trace.attempts++
     state.callsLeft--
     try {
-      const answered = await attempt(one, signal, { ask, tokensOf }, { key, failed: state.failed, isLastWay })
+      const caller = { key, failed: state.failed, isLastWay, trace }
+      const answered = await attempt(one, signal, { ask, tokensOf }, caller)
       if (answered === null) {
         trace.attempts--
         state.callsLeft++

@@ -39,12 +39,13 @@ export class JsonText {
     return this.#scan.cost
   }
 
-  /** The same without a member of the outermost object. */
-  without (key: string): JsonText {
-    if (!isObject(this.value) || !Object.hasOwn(this.value, key)) return this
-    const { [key]: _, ...value } = this.value
-    const bytes = this.with(new Map([[key, undefined]]))
-    return new JsonText(bytes, value, scanJson(bytes))
+  /** The same without some members of the outermost object. */
+  without (keys: readonly string[]): JsonText {
+    const { value } = this
+    if (!isObject(value) || !keys.some(key => Object.hasOwn(value, key))) return this
+    const bytes = this.with(new Map(keys.map(key => [key, undefined])))
+    const kept = Object.entries(value).filter(([key]) => !keys.includes(key))
+    return new JsonText(bytes, Object.fromEntries(kept), scanJson(bytes))
   }
 
   /**

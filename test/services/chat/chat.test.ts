@@ -458,12 +458,15 @@ t.test('the model of auto is the router\'s, which learns what answered', async t
       fallbacks: ['b'],
       ceilingNano: null,
       bestPrice: null,
-      outputTokens: 100,
+      patience: () => null,
       answered: model => {
         learned.push(model)
         return 'chosen'
       },
-      failed: () => { learned.push('none') }
+      failureOf: error => {
+        learned.push('none')
+        return error
+      }
     })
   }
   const dear = { ...price, outputPico: 9_000_000 }

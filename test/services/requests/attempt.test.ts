@@ -1,6 +1,7 @@
 import t from 'tap'
 import { attempt, countCalls, recordStreamEnd, type Caller } from '../../../services/requests/attempt.ts'
 import type { Candidate } from '../../../services/requests/candidates.ts'
+import { createTrace } from '../../../services/requests/trace.ts'
 import { candidate, failure } from './helper.ts'
 
 const never = new AbortController().signal
@@ -16,7 +17,7 @@ async function call (one: Candidate, outcome: number | null | Error, more: Parti
       return 'hello'
     },
     tokensOf: () => outcome instanceof Error ? 0 : outcome
-  }, { key: 'key', failed: new Set(), isLastWay: false, ...more })
+  }, { key: 'key', failed: new Set(), isLastWay: false, trace: createTrace(), ...more })
 }
 
 /** Failures in a row until the breaker opens; null if it has not after 50. */
@@ -27,6 +28,21 @@ async function failuresUntilOpen (one: Candidate, error: Error): Promise<number 
   }
   return null
 }
+
+t.test('each call is in the trace, with its outcome', async t => {
+  const trace = createTrace()
+  const one = candidate()
+  await call(one, 10, { trace })
+  await t.rejects(call(one, failure('overloaded', { status: 529 }), { trace }))
+  await t.rejects(call(one, new Error('a bug'), { trace }))
+  const { provider: { id: provider }, deployment: { model } } = one
+  t.match(trace.calls, [
+    { provider, model, status: 200, failure: null },
+    { provider, model, status: 529, failure: 'overloaded' },
+    { provider, model, status: null, failure: null }
+  ])
+  for (const { startedMs, endedMs } of trace.calls) t.ok(endedMs !== null && endedMs >= startedMs)
+})
 
 t.test('an answer is returned with its candidate and counts for the statistics', async t => {
   const one = candidate()

@@ -77,8 +77,10 @@ t.test('a string ends where JSON says, wherever its backslashes stand', async t 
   }
 })
 
-t.test('a member is taken out of text and value', async t => {
-  const text = parse('{"a":1,"b":[2],"a":3, "c":4}').without('b')
+t.test('members are taken out of text and value', async t => {
+  const text = parse('{"a":1,"b":[2],"a":3, "c":4}').without(['b'])
   t.same([text.value, Buffer.from(text.bytes).toString()], [{ a: 3, c: 4 }, '{"a":3, "c":4}'])
-  t.equal(text.without('none'), text)
+  t.equal(text.without(['none']), text)
+  const none = text.without(['none', 'a', 'c'])
+  t.same([none.value, Buffer.from(none.bytes).toString()], [{}, '{}'])
 })
