@@ -101,7 +101,8 @@ t.test('a form, JSON and a chat request ask for the same video', async t => {
   t.equal((await createByForm(gateway, { prompt, input_reference: file, seed: '7' })).status, 200)
   const nested = { 'input_reference[image_url]': address, seed: '7', audio: 'false' }
   t.equal((await createByForm(gateway, { prompt, ...nested })).status, 200)
-  t.equal((await create(gateway, { prompt, input_reference: { image_url: address }, seed: 7, seconds: 2 })).status, 200)
+  const inObject = { prompt, input_reference: { image_url: address }, seed: 7, seconds: 2 }
+  t.equal((await create(gateway, inObject)).status, 200)
   t.equal((await create(gateway, { prompt, input_reference: address, seed: 7, aspect_ratio: '16:9' })).status, 200)
   const parts = [{ type: 'text', text: prompt }, { type: 'image_url', image_url: { url: address } }]
   const chat = await request(`${url}/chat/completions`, {
