@@ -4,6 +4,7 @@ import completions from './completions.ts'
 import dashboardBilling from './dashboard-billing.ts'
 import imagesGenerations from './images-generations.ts'
 import models from './models.ts'
+import responses from './responses.ts'
 import routingDecisions from './routing-decisions.ts'
 import routingFeedback from './routing-feedback.ts'
 import refuseUnsupported from './unsupported.ts'
@@ -22,6 +23,7 @@ const v1: FastifyPluginAsync = async app => {
       working.addHook('preHandler', working.keepLimits)
       await working.register(chatCompletions)
       await working.register(completions)
+      await working.register(responses)
       await working.register(imagesGenerations)
       await working.register(createVideo)
     })

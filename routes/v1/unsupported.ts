@@ -6,7 +6,7 @@ import { GatewayError } from '../../services/shared/errors.ts'
 export const unsupported = {
   '/': [
     'assistants', 'audio', 'batches', 'chatkit', 'containers', 'conversations', 'edits', 'embeddings', 'engines',
-    'evals', 'files', 'fine-tunes', 'fine_tuning', 'moderations', 'organization', 'projects', 'realtime', 'responses',
+    'evals', 'files', 'fine-tunes', 'fine_tuning', 'moderations', 'organization', 'projects', 'realtime',
     'skills', 'threads', 'uploads', 'vector_stores'
   ],
   '/images/': ['edits', 'variations'],

@@ -8,10 +8,13 @@ export interface PythonClient {
   ask (body: object): Promise<OpenAI.ChatCompletion>
   /** The same with `chat.completions.parse` or `stream`, for an answer of the form `{city: string}`. */
   parse (body: object): Promise<{ choices: { message: { parsed: unknown } }[] }>
+  /** The same with `responses.create`, `stream` and `parse`. */
+  respond (body: object): Promise<OpenAI.Responses.Response>
+  parseResponse (body: object): Promise<{ output: { content: { parsed: unknown }[] }[] }>
   close (): void
 }
 
-interface Reply { value?: OpenAI.ChatCompletion, error?: string }
+interface Reply { value?: unknown, error?: string }
 
 /** Starts a client that does not retry. */
 export function startPythonClient (python: string, address: { url: string, key: string }): PythonClient {
@@ -28,6 +31,9 @@ export function startPythonClient (python: string, address: { url: string, key: 
   return {
     ask: async body => await send({ body }) as OpenAI.ChatCompletion,
     parse: async body => await send({ body, parses: true }) as Awaited<ReturnType<PythonClient['parse']>>,
+    respond: async body => await send({ body, responds: true }) as OpenAI.Responses.Response,
+    parseResponse: async body => await send({ body, responds: true, parses: true }) as
+      Awaited<ReturnType<PythonClient['parseResponse']>>,
     close: () => { child.stdin.end() }
   }
 }
@@ -45,9 +51,19 @@ for line in sys.stdin:
     body = options['body']
     try:
         client = openai.OpenAI(base_url=options['url'], api_key=options['key'], max_retries=0)
+        responds = options.get('responds')
         if options.get('parses'):
-            body['response_format'] = Place
-        if body.pop('stream', False):
+            body['text_format' if responds else 'response_format'] = Place
+        if responds and body.pop('stream', False):
+            with client.responses.stream(**body) as stream:
+                for event in stream:
+                    pass
+                answer = stream.get_final_response()
+        elif responds and options.get('parses'):
+            answer = client.responses.parse(**body)
+        elif responds:
+            answer = client.responses.create(**body)
+        elif body.pop('stream', False):
             with client.chat.completions.stream(**body) as stream:
                 for event in stream:
                     pass

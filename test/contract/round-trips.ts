@@ -2,6 +2,7 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { generateText, jsonSchema, Output, stepCountIs, streamText, tool } from 'ai'
 import OpenAI from 'openai'
 import type { Gateway } from '../helper.ts'
+import { openAIResponses } from './responses/responses-client.ts'
 
 /** A tool that the model may call; the client runs it and returns its result in its own way. */
 export interface RunnableTool {
@@ -46,7 +47,10 @@ export const forgetful = 'openai, forgetful'
 
 /** The most common clients, without retries. */
 export const roundTrips: Readonly<Record<string, (gateway: Address) => RoundTrip>> = {
-  openai: openAI, 'vercel ai': vercelAI, [forgetful]: address => openAI(address, withoutExtras)
+  openai: openAI,
+  'openai responses': openAIResponses,
+  'vercel ai': vercelAI,
+  [forgetful]: address => openAI(address, withoutExtras)
 }
 
 type Message = OpenAI.ChatCompletionMessage
@@ -86,7 +90,7 @@ function openAI ({ url, key }: Address, keep: (message: Message) => Message = me
         messages.push(keep(message))
         for (const call of message.tool_calls ?? []) {
           if (call.type !== 'function') throw new Error('no function')
-          const content = run(tools, call.function.name, JSON.parse(call.function.arguments))
+          const content = runTool(tools, call.function.name, JSON.parse(call.function.arguments))
           messages.push({ role: 'tool', tool_call_id: call.id, content })
         }
         if (message.tool_calls !== undefined && message.tool_calls.length > 0) continue
@@ -160,13 +164,13 @@ function imageParts (image: string | undefined) {
   return image === undefined ? [] : [{ type: 'image_url' as const, image_url: { url: image } }]
 }
 
-function run (tools: RunnableTool[], name: string, input: unknown): string {
+export function runTool (tools: RunnableTool[], name: string, input: unknown): string {
   const found = tools.find(tool => tool.name === name)
   if (found === undefined) throw new Error(`the model called ${name}, which does not exist`)
   return found.run(input)
 }
 
-async function statusOf (work: Promise<unknown>): Promise<number | undefined> {
+export async function statusOf (work: Promise<unknown>): Promise<number | undefined> {
   try {
     await work
   } catch (error) {

@@ -1,0 +1,73 @@
+import { ResponseRequest } from '../../../schemas/openai/responses.ts'
+import { nativeItemTypes } from '../../../schemas/openai/response-items.ts'
+import { builtInTools } from '../../../schemas/openai/response-tools.ts'
+import { GatewayError } from '../../shared/errors.ts'
+import type { NamedItem } from './to-messages.ts'
+import { cannotHonour } from './refuse.ts'
+
+const known: ReadonlySet<string> = new Set(Object.keys(ResponseRequest.properties))
+
+/** Fields of OpenAI's API that the gateway does not serve, and what to do instead. */
+const notServed: Readonly<Record<string, string>> = {
+  access_programs: 'Access programs are not served by this gateway.',
+  context_management: 'The gateway does not compact contexts; send fewer items.',
+  conversation: 'Conversations are not served by this gateway; use `previous_response_id`, or send all items.',
+  image: 'Image contexts are not served by this gateway.',
+  moderation: 'Moderation of responses is not served by this gateway.',
+  prompt: 'Stored prompts are not served by this gateway; send `instructions` and `input`.'
+}
+
+/** Checks what the schema cannot say about a request. Throws GatewayError (400) that names the field. */
+export function checkResponseRequest (request: ResponseRequest): void {
+  for (const [name, value] of Object.entries(request)) {
+    if (known.has(name)) continue
+    const why = notServed[name]
+    if (why === undefined) {
+      throw GatewayError.invalidRequest(`Unknown parameter: '${name.slice(0, 200)}'.`,
+        { param: name.slice(0, 200), code: 'unknown_parameter' })
+    }
+    if (value !== null) throw cannotHonour(name, why)
+  }
+  if (request.background === true) {
+    throw cannotHonour('background', 'The gateway does not run responses in the background; use `stream`.')
+  }
+  const mode = request.reasoning?.mode
+  if (mode != null && mode !== 'standard') {
+    throw cannotHonour('reasoning.mode', `The reasoning mode '${mode.slice(0, 64)}' has no price on this gateway.`)
+  }
+  if (request.previous_response_id != null && request.previous_response_id === '') {
+    throw GatewayError.invalidValue('previous_response_id', 'must not be empty')
+  }
+}
+
+/** What only a provider that has the Responses API itself can do for a request. */
+export interface NativeFeature { param: string, what: string }
+
+const native: ReadonlySet<string> = new Set(builtInTools)
+const nativeItems: ReadonlySet<string> = new Set(nativeItemTypes)
+
+/** The first thing in a request that only a provider with the Responses API can do; null: chat can do all. */
+export function nativeFeatureOf (
+  request: ResponseRequest, items: readonly NamedItem[]
+): NativeFeature | null {
+  const { tools, tool_choice: choice, truncation, reasoning, stream_options: options } = request
+  const at = tools?.findIndex(({ type }) => native.has(type)) ?? -1
+  const tool = tools?.[at]
+  if (tool !== undefined) return { param: `tools[${at}].type`, what: `the built-in tool '${tool.type}'` }
+  if (typeof choice === 'object' && choice !== null && native.has(choice.type)) {
+    return { param: 'tool_choice.type', what: `the built-in tool '${choice.type}'` }
+  }
+  if (truncation === 'auto') return { param: 'truncation', what: 'truncation of the input' }
+  const context = reasoning?.context
+  if (context != null && context !== 'auto') return { param: 'reasoning.context', what: 'a choice of past reasoning' }
+  if (options?.include_obfuscation === true) {
+    return { param: 'stream_options.include_obfuscation', what: 'obfuscation of streams' }
+  }
+  const item = items.find(({ item }) => item.type !== undefined && nativeItems.has(item.type))
+  return item === undefined ? null : { param: `${item.param}.type`, what: `items of type '${item.item.type}'` }
+}
+
+/** 400 when no candidate has the Responses API. */
+export function needsNative ({ param, what }: NativeFeature, model: string): GatewayError {
+  return cannotHonour(param, `No provider of the model \`${model.slice(0, 256)}\` offers ${what}.`)
+}
