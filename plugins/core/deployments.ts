@@ -16,10 +16,12 @@ declare module 'fastify' {
 interface DeploymentsOptions {
   /** How often nodes exchange their measurements. */
   shareEveryMs?: number
+  /** How often silent providers are checked. */
+  checkSilentEveryMs?: number
 }
 
 /** Keeps health and speed of deployments, shares them between nodes, and probes providers if configured. */
-export default fp<DeploymentsOptions>(async (app, { shareEveryMs = 3000 }) => {
+export default fp<DeploymentsOptions>(async (app, { shareEveryMs = 3000, checkSilentEveryMs = 5000 }) => {
   const { config } = app.models
   const deployments = createDeployments({ config, clock: app.store.clock })
   app.decorate('deployments', deployments)
@@ -31,7 +33,9 @@ export default fp<DeploymentsOptions>(async (app, { shareEveryMs = 3000 }) => {
     periodically(() => shareEveryMs, () => statistics.exchange(),
       err => app.log.warn({ err }, 'deployment statistics were not shared')),
     periodically(() => config().breaker.probeEveryMs, signal => prober.probe(signal),
-      err => app.log.error(err, 'providers were not probed'))
+      err => app.log.error(err, 'providers were not probed')),
+    periodically(() => checkSilentEveryMs, signal => prober.checkSilent(signal),
+      err => app.log.error(err, 'silent providers were not checked'))
   ]
   app.addHook('onClose', async () => { await Promise.all(work.map(one => one.stop())) })
 }, { name: 'deployments', dependencies: ['models', 'providers', 'store', 'metrics'] })

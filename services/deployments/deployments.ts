@@ -78,6 +78,10 @@ export interface Permit {
 }
 
 const maxOpenMs = 60_000
+/** How long other deployments are preferred to a silent one before a single call tries it, doubling. */
+const silenceMs = 10_000
+/** The longest that a check of the provider may put this off. */
+const maxDeafMs = 300_000
 const maxPauseMs = 60_000
 /** Calls at once that an open breaker lets through for want of another way: of all keys, and of one. */
 const maxLastWays = 8
@@ -89,9 +93,9 @@ const maxDoublings = 16
 
 /**
  * Stops calls to a deployment that keeps failing. `ready` lets all calls through; `paused` does too, but
- * others are preferred; `open` lets a few through that have no other way. After a while a single call decides
- * whether it closes. If only one key has failed, it is open for that key alone, until another one has an
- * answer or fails as often. Times are monotonic milliseconds.
+ * others are preferred, as while it is slow or silent; `open` lets a few through that have no other way.
+ * After a while a single call decides whether it closes. If only one key has failed, it is open for that key
+ * alone, until another one has an answer or fails as often. Times are monotonic milliseconds.
  */
 export type CircuitBreaker = ReturnType<typeof createCircuitBreaker>
 
@@ -101,12 +105,15 @@ export function createCircuitBreaker (
 ) {
   const failing = createGate(random)
   const slow = createGate(random)
+  const silence = createGate(random)
   const failures = createFailureCount()
   const slownesses = createFailureCount()
   let generation = 0
   /** The key for which it is open; null: for all. */
   let suspect: string | null = null
   let pause = { fromMs: -Infinity, untilMs: -Infinity }
+  let silentFromMs = -Infinity
+  let lastAnswerMs = -Infinity
   const lastWays = new Map<string, number>()
   let lastWayCount = 0
 
@@ -132,6 +139,12 @@ export function createCircuitBreaker (
     return true
   }
 
+  /** Every answer to a call that began in the silence ends it. */
+  function hear ({ startedMs }: Permit, nowMs: number): void {
+    lastAnswerMs = nowMs
+    if (startedMs >= silentFromMs) silence.close()
+  }
+
   function end (permit: Permit): Gate | null {
     const { key, probes, isLastWay } = permit
     permit.probes = null
@@ -148,7 +161,7 @@ export function createCircuitBreaker (
     /** `key`: the one that asks; absent: any. */
     state (nowMs: number, key?: string): 'ready' | 'paused' | 'open' {
       if (failing.holds(nowMs) && (key === undefined || isOpenFor(key))) return 'open'
-      return nowMs < pause.untilMs || slow.holds(nowMs) ? 'paused' : 'ready'
+      return nowMs < pause.untilMs || slow.holds(nowMs) || silence.holds(nowMs) ? 'paused' : 'ready'
     },
 
     waitMs: failing.waitMs,
@@ -163,6 +176,8 @@ export function createCircuitBreaker (
         if (failing.probe(nowMs, key)) permit.probes = failing
         else if (isLastWay && acquireLastWay(key)) permit.isLastWay = true
         else return null
+      } else if (silence.probe(nowMs)) {
+        permit.probes = silence
       } else if (slow.probe(nowMs)) {
         permit.probes = slow
       }
@@ -172,6 +187,7 @@ export function createCircuitBreaker (
     /** The answer has begun; a stream may still break off. */
     answered (permit: Permit, nowMs: number, isSlow: boolean): void {
       const probes = end(permit)
+      hear(permit, nowMs)
       // The deployment takes requests again.
       if (!isSlow && permit.startedMs >= pause.fromMs) pause = { ...pause, untilMs: -Infinity }
       const { breaker } = config()
@@ -191,6 +207,7 @@ export function createCircuitBreaker (
     /** The provider works, but will not serve this request. */
     refused (permit: Permit, nowMs: number): void {
       const probes = end(permit)
+      hear(permit, nowMs)
       if (probes === slow) slow.release()
       if (permit.generation === generation && failing.isOpen) close(permit)
       this.succeeded(permit, nowMs)
@@ -208,7 +225,7 @@ export function createCircuitBreaker (
     failed (permit: Permit, nowMs: number, { isAnyKeys = false, isRepeated = false } = {}): void {
       const wasLastWay = permit.isLastWay
       const probes = end(permit)
-      if (probes === slow) slow.release()
+      if (probes === slow || probes === silence) probes.release()
       const key = isAnyKeys ? null : permit.key
       if (probes === failing && failing.isOpen) {
         if (isAnyKeys) suspect = null
@@ -229,6 +246,34 @@ export function createCircuitBreaker (
     pause (forMs: number, nowMs: number, maxMs = maxPauseMs): void {
       pause = { fromMs: nowMs, untilMs: Math.max(pause.untilMs, nowMs + Math.min(forMs, maxMs)) }
     },
+
+    /**
+     * A call that began at `startedMs` takes longer than usual. If nothing else was answered since, new
+     * requests prefer other deployments until `untilMs`, when it is given up.
+     */
+    overdue (startedMs: number, untilMs: number, nowMs: number): void {
+      if (lastAnswerMs < startedMs && this.state(nowMs) === 'ready') pause = { fromMs: startedMs, untilMs }
+    },
+
+    /**
+     * A call that began at `startedMs` was given up. If nothing else was answered since, others are preferred
+     * until a single call that tries it from time to time is answered.
+     */
+    silent (startedMs: number, nowMs: number): void {
+      if (lastAnswerMs >= startedMs || silence.holds(nowMs)) return
+      silentFromMs = startedMs
+      silence.open(nowMs, silenceMs)
+    },
+
+    get isSilent () { return silence.isOpen },
+
+    /** The provider of a silent deployment does not answer anything: no call needs to try it soon. */
+    stillSilent (nowMs: number): void {
+      if (nowMs - silentFromMs < maxDeafMs) silence.holdUntil(nowMs + silenceMs)
+    },
+
+    /** The provider of a silent deployment answers again: the next call tries it. */
+    trySilent: silence.halfOpen,
 
     trip (nowMs: number): void {
       if (!failing.holds(nowMs) || suspect !== null) open(nowMs, null)
@@ -280,6 +325,7 @@ function createGate (random: () => number) {
     },
 
     release (): void { isProbing = false },
+    holdUntil (ms: number): void { if (isOpen) untilMs = Math.max(untilMs, ms) },
     halfOpen (): void { if (isOpen) untilMs = 0 }
   }
 }

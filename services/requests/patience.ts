@@ -4,14 +4,17 @@ import { UpstreamError } from '../shared/errors.ts'
 export class SilentProvider extends UpstreamError {}
 
 /**
- * Gives a call up with a timeout if it has not answered after `waitMs`. The signal of the call also aborts
- * with the given one.
+ * Gives a call up with a timeout if it has not answered after `waitMs`, and calls `onOverdue` half-way there.
+ * The signal of the call also aborts with the given one.
  */
 export async function withPatience<Answer> (
-  waitMs: number, signal: AbortSignal, call: (signal: AbortSignal) => Promise<Answer>
+  waitMs: number, signal: AbortSignal, call: (signal: AbortSignal) => Promise<Answer>, onOverdue = () => {}
 ): Promise<Answer> {
   const silence = new AbortController()
-  const timer = setTimeout(() => silence.abort(), waitMs)
+  let timer = setTimeout(() => {
+    timer = setTimeout(() => silence.abort(), waitMs / 2)
+    onOverdue()
+  }, waitMs / 2)
   try {
     return await call(AbortSignal.any([signal, silence.signal]))
   } catch (error) {

@@ -144,14 +144,17 @@ function call<C extends Candidate, Answer> (
 
   function ask (one: C, signal: AbortSignal): Promise<Answer> {
     const waitMs = patienceWith(search, one, schedule, state)
-    return waitMs === null
-      ? search.ask(one, signal)
-      : withPatience(waitMs, signal, signal => search.ask(one, signal))
+    if (waitMs === null) return search.ask(one, signal)
+    const { breaker } = one.health
+    const startedMs = performance.now()
+    return withPatience(waitMs, signal, signal => search.ask(one, signal),
+      () => breaker.overdue(startedMs, startedMs + waitMs, performance.now()))
   }
 
   async function callOne (one: C, signal: AbortSignal): Promise<Attempt<C, Answer> | null> {
     trace.attempts++
     state.callsLeft--
+    const startedMs = performance.now()
     try {
       const caller = { key, failed: state.failed, isLastWay, trace }
       const answered = await attempt(one, signal, { ask, tokensOf }, caller)
@@ -161,7 +164,7 @@ function call<C extends Candidate, Answer> (
       }
       return answered
     } catch (error) {
-      if (error instanceof SilentProvider) one.health.breaker.pause(silencePauseMs, performance.now())
+      if (error instanceof SilentProvider) one.health.breaker.silent(startedMs, performance.now())
       if (error instanceof UpstreamError && error.kind !== 'aborted') {
         state.failures.push(error)
         schedule.failed(one, error, performance.now())
@@ -177,9 +180,6 @@ function call<C extends Candidate, Answer> (
     return second && (signal => callOne(second, signal))
   })
 }
-
-/** How long other candidates are preferred to one that was silent, in ms, unless it answers meanwhile. */
-const silencePauseMs = 10_000
 
 /** How long to wait for a candidate; null: until its own timeout, because nothing else could answer. */
 function patienceWith<C extends Candidate> (

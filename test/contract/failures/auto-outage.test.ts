@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import OpenAI from 'openai'
 import t, { type Test } from 'tap'
 import { breakerDefaults, requestsDefaults } from '../../../services/config/defaults.ts'
@@ -81,6 +82,53 @@ for (const [outage, begin] of Object.entries(outages)) {
       }
     })
   }
+}
+
+/** What a provider takes until it answers, and the requests that arrive at the beginning of its silence. */
+const slow = { answerMs: 100, together: 8 }
+
+for (const stream of [false, true]) {
+  const form = stream ? 'streamed' : 'whole'
+  t.test(`a slow provider that falls silent costs only the first requests time, ${form}`, async t => {
+    const { app, client, upstreams: [preferred, other] } = await start(t)
+    preferred.always(async exchange => {
+      await setTimeout(slow.answerMs)
+      await reply({ text: 'Slow.' })(exchange)
+    })
+    const usual = await Promise.all(Array.from({ length: warmUps }, () => timed(client, stream)))
+    const usualMs = Math.max(...usual.map(({ tookMs }) => tookMs))
+    other.always(reply({ text: 'From the other one.' }))
+    preferred.always(hanging)
+    preferred.models(hanging)
+    const { breaker } = app.deployments.of({ provider: 'p0', model: 'gpt-5-nano' })
+    const overdue = Promise.withResolvers<void>()
+    const { overdue: note } = breaker
+    breaker.overdue = (...times) => {
+      note.apply(breaker, times)
+      overdue.resolve()
+    }
+
+    const first = Promise.all(Array.from({ length: slow.together }, () => timed(client, stream)))
+    await overdue.promise
+    // The first ones still wait; what arrives now does not.
+    const next = await timed(client, stream)
+    t.equal(next.provider, 'p1')
+    t.ok(next.tookMs - usualMs < 200, `while the first ones wait: ${Math.round(next.tookMs)} ms`)
+    for (const { provider, tookMs } of await first) {
+      t.equal(provider, 'p1')
+      t.ok(tookMs < 2 * usualMs + 300, `at first ${Math.round(tookMs)} ms, usually ${Math.round(usualMs)} ms`)
+    }
+    for (let at = 0; at < requests; at++) {
+      const { provider, tookMs } = await timed(client, stream)
+      t.equal(provider, 'p1')
+      t.ok(tookMs - usualMs < 200, `request ${at} after that: ${Math.round(tookMs)} ms`)
+    }
+    t.equal(preferred.requests.length, warmUps + slow.together, 'nothing else was sent to the silent provider')
+
+    preferred.always(reply({ text: 'Here again.' }))
+    breaker.trySilent()
+    t.match(await timed(client, stream), { provider: 'p0', text: 'Here again.' })
+  })
 }
 
 t.test('a provider that answers late is awaited when no other one can answer', async t => {

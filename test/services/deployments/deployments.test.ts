@@ -289,6 +289,71 @@ t.test('slow answers in a row are avoided and not stopped, until a single one is
   t.equal(fair.breaker.state(0), 'ready', 'the long prompts of one key make nothing slow')
 })
 
+t.test('a silent deployment is tried by one call at a time, each time later, until it answers', async t => {
+  const { breaker, acquire, call } = breakerWith({ failures: 1000 })
+  const giveUp = (startedMs: number, nowMs: number) => {
+    breaker.failed(acquire(startedMs), nowMs)
+    breaker.silent(startedMs, nowMs)
+  }
+  for (let count = 0; count < 5; count++) giveUp(count, 500)
+  t.ok(breaker.isSilent)
+  t.equal(breaker.state(10_499), 'paused', 'several calls that are given up together count as one')
+  t.equal(breaker.state(10_500), 'ready')
+  const trial = acquire(10_500)
+  t.equal(breaker.state(10_501), 'paused', 'others need not wait with it')
+  breaker.failed(trial, 11_000)
+  breaker.silent(10_500, 11_000)
+  t.equal(breaker.state(30_999), 'paused')
+  t.equal(breaker.state(31_000), 'ready')
+  const answered = acquire(31_000)
+  breaker.answered(answered, 31_100, false)
+  t.equal(breaker.state(31_100), 'ready')
+  t.notOk(breaker.isSilent)
+
+  giveUp(40_000, 40_500)
+  t.equal(breaker.state(40_500), 'paused')
+  call('well', 40_600)
+  t.equal(breaker.state(40_600), 'ready', 'an answer to a request without an alternative ends the silence too')
+})
+
+t.test('a call that alone takes long makes nothing silent', async t => {
+  const { breaker, acquire, call } = breakerWith()
+  const long = acquire(0)
+  call('well', 100)
+  breaker.overdue(0, 400, 200)
+  t.equal(breaker.state(200), 'ready', 'others are answered')
+  breaker.failed(long, 400)
+  breaker.silent(0, 400)
+  t.equal(breaker.state(400), 'ready')
+})
+
+t.test('while a call is overdue and nothing is answered, new requests prefer other deployments', async t => {
+  const { breaker, acquire } = breakerWith()
+  const first = acquire(0)
+  breaker.overdue(0, 400, 200)
+  t.equal(breaker.state(399), 'paused')
+  t.equal(breaker.state(400), 'ready', 'unless it is given up then')
+  breaker.answered(first, 300, false)
+  t.equal(breaker.state(300), 'ready', 'its answer ends that')
+})
+
+t.test('checks of a provider put off the next try of a silent deployment, or bring it forward', async t => {
+  const { breaker, acquire } = breakerWith()
+  breaker.stillSilent(0)
+  t.equal(breaker.state(0), 'ready', 'it is not silent')
+  breaker.failed(acquire(0), 500)
+  breaker.silent(0, 500)
+  for (let nowMs = 5_000; nowMs < 300_000; nowMs += 5_000) breaker.stillSilent(nowMs)
+  t.equal(breaker.state(304_999), 'paused')
+  breaker.stillSilent(304_999)
+  t.equal(breaker.state(305_000), 'ready', 'a check that is wrong keeps nothing away for good')
+  breaker.failed(acquire(305_000), 305_500)
+  breaker.silent(305_000, 305_500)
+  t.equal(breaker.state(306_000), 'paused')
+  breaker.trySilent()
+  t.equal(breaker.state(306_000), 'ready')
+})
+
 t.test('an answer to a later call ends a pause', async t => {
   const { breaker, call, acquire } = breakerWith()
   const early = acquire(0)
