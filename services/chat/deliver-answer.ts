@@ -1,7 +1,7 @@
 import type { ChatCompletionChunk, ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
 import type { Completion, CompletionRequest } from '../../schemas/openai/completions.ts'
 import type { ChatAnswer, CompletionAnswer, EventStream, NativeAnswer } from '../providers/provider.ts'
-import { recordFinish, type StreamReport } from '../providers/report.ts'
+import { recordFinish, statedName, type StreamReport } from '../providers/report.ts'
 import { isAbandoned } from '../requests/attempt.ts'
 import type { Incoming } from '../requests/incoming.ts'
 import { headersOf } from '../requests/trace.ts'
@@ -137,7 +137,7 @@ async function * encodeChunks (
   let head: Chunk | null = null
   let counted: JsonObject | null = null
   for await (const chunk of chunks) {
-    report.model ??= chunk.model
+    report.model ??= statedName(chunk.model)
     recordFinish(report, chunk)
     head = chunk
     if (chunk.choices.length === 0) counted = { ...chunk.usage }

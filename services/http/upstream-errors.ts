@@ -40,7 +40,8 @@ const answers: Readonly<Record<UpstreamErrorKind, (error: UpstreamError) => Gate
 function aboutTheRequest (status: number, error: UpstreamError, code: string | null): GatewayError {
   const { message, details } = error
   const param = details.param == null ? null : redacted(details.param, maxParamLength)
-  return new GatewayError(status, 'invalid_request_error', redacted(message, maxMessageLength), { param, code })
+  const words = redacted(message, maxMessageLength) || 'The provider refuses the request.'
+  return new GatewayError(status, 'invalid_request_error', words, { param, code })
 }
 
 /**

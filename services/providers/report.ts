@@ -1,5 +1,6 @@
 import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
 import { isObject, isText, type JsonObject } from '../shared/json.ts'
+import { shownText } from '../shared/shown-text.ts'
 
 /** Counted by the provider. `prompt` includes cached tokens, `completion` includes reasoning. */
 export interface Usage {
@@ -60,6 +61,13 @@ export function createReport (dropped: readonly string[] = []): StreamReport {
   }
 }
 
+const maxNameLength = 256
+
+/** The name or id that an answer states, cut for logs and traces; null: it states none. */
+export function statedName (name: unknown): string | null {
+  return isText(name) ? shownText(name, maxNameLength) : null
+}
+
 /** Records a count that covers everything delivered so far; one of zero does so only at the end. */
 export function recordUsage (report: StreamReport, usage: Usage, isPartial: boolean): void {
   report.usage = usage
@@ -71,12 +79,14 @@ export function recordUsage (report: StreamReport, usage: Usage, isPartial: bool
 /** Records the id of an answer or chunk, and why its choices ended, or the one answer of Anthropic's API. */
 export function recordFinish (report: StreamReport, body: object): void {
   const { id, choices, stop_reason: only }: { id?: unknown, choices?: unknown, stop_reason?: unknown } = body
-  if (report.id === null && isText(id)) report.id = id
-  if (isText(only)) report.finishReasons.set(0, only)
+  report.id ??= statedName(id)
+  const stopped = statedName(only)
+  if (stopped !== null) report.finishReasons.set(0, stopped)
   if (!Array.isArray(choices)) return
   for (const [at, choice] of choices.entries()) {
-    if (!isObject(choice) || !isText(choice.finish_reason)) continue
-    report.finishReasons.set(Number.isInteger(choice.index) ? Number(choice.index) : at, choice.finish_reason)
+    const reason = isObject(choice) ? statedName(choice.finish_reason) : null
+    if (reason === null) continue
+    report.finishReasons.set(Number.isInteger(choice.index) ? Number(choice.index) : at, reason)
   }
 }
 

@@ -12,7 +12,9 @@ interface Details {
   cause?: unknown
 }
 
-/** Of what a client calls a model, in messages. */
+/** Messages may quote what a client or a provider has sent. */
+const maxMessageLength = 4_000
+/** Of what a client calls a model or a field, in messages. */
 const maxShownName = 256
 
 /** An error response: HTTP status with OpenAI's `type`, `param` and `code`. */
@@ -24,11 +26,11 @@ export class GatewayError extends Error {
   readonly headers: Record<string, string>
 
   constructor (status: number, type: string, message: string, details: Details = {}) {
-    super(message, { cause: details.cause })
+    super(shownText(message, maxMessageLength), { cause: details.cause })
     this.name = 'GatewayError'
     this.status = status
     this.type = type
-    this.param = details.param ?? null
+    this.param = details.param == null ? null : shownText(details.param, maxShownName)
     this.code = details.code ?? null
     this.headers = details.headers ?? {}
   }

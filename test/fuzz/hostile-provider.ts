@@ -61,7 +61,7 @@ function play (request: UpstreamRequest, plan: Plan): Script {
     const garbage = Buffer.from('data: {"choices":[{')
     return sequence(wait, head({ 'content-type': type }), send([garbage]), finish)
   }
-  const texts = isStream ? eventsFor(request, plan) : [bodyFor(request, plan)]
+  const texts = isStream ? answerEvents(request, plan) : [wholeAnswer(request, plan)]
   const pieces = texts.map(text => Buffer.from(text))
   const some = pieces.slice(0, Math.ceil(pieces.length / 2))
   const last = { whole: finish, cut: hangUp, stalled: stall, reset }[ending]
@@ -71,10 +71,12 @@ function play (request: UpstreamRequest, plan: Plan): Script {
   return sequence(wait, head({ 'content-type': type }), ...body, last)
 }
 
+type Asked = Pick<UpstreamRequest, 'path' | 'body'>
+
 /** `router` is OpenAI's with the cost in the usage. */
 export type Protocol = 'chat' | 'router' | 'legacy' | 'image' | 'anthropic' | 'gemini'
 
-function protocolOf ({ path, body }: UpstreamRequest): Protocol {
+function protocolOf ({ path, body }: Asked): Protocol {
   if (path.includes('/messages')) return 'anthropic'
   if (path.includes('generateContent') || path.includes('GenerateContent')) return 'gemini'
   if (path.includes('/images/')) return 'image'
@@ -114,7 +116,8 @@ export function usageText ({ usage, isRepeated }: Plan, protocol: Protocol): str
   return `{${[...first, ...members].join()}}`
 }
 
-function bodyFor (request: UpstreamRequest, plan: Plan): string {
+/** The whole answer of a plan. */
+export function wholeAnswer (request: Asked, plan: Plan): string {
   const protocol = protocolOf(request)
   const usage = usageText(plan, protocol)
   const text = JSON.stringify(plan.texts.join(''))
@@ -140,13 +143,14 @@ function tierIn ({ tier }: Plan): string {
   return tier === null ? '' : `,"service_tier":${JSON.stringify(tier)}`
 }
 
-function eventsFor (request: UpstreamRequest, plan: Plan): string[] {
+/** The events of a streamed answer of a plan. */
+export function answerEvents (request: Asked, plan: Plan): string[] {
   const events = usualEvents(request, plan)
   if (plan.junk === null) return events
   return events.toSpliced(Math.max(1, plan.texts.length - 1), 0, `data: ${plan.junk}\n\n`)
 }
 
-function usualEvents (request: UpstreamRequest, plan: Plan): string[] {
+function usualEvents (request: Asked, plan: Plan): string[] {
   const protocol = protocolOf(request)
   const usage = usageText(plan, protocol)
   const member = (name: string) => usage === null ? '' : `,"${name}":${usage}`

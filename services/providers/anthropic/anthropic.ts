@@ -2,7 +2,7 @@ import { isText } from '../../shared/json.ts'
 import { isEventStream, notAStream, readObject } from '../../upstream/answer-body.ts'
 import { recordChoices } from '../generated-text.ts'
 import type { ChatAnswer, ChatApi, ChatCall, Upstream } from '../provider.ts'
-import { createReport, readUsage, recordUsage, type StreamReport } from '../report.ts'
+import { createReport, readUsage, recordUsage, statedName, type StreamReport } from '../report.ts'
 import { toCompletion } from './completion.ts'
 import { readAnthropicError } from './errors.ts'
 import { toMessagesRequest, unmetByClaude } from './request.ts'
@@ -42,7 +42,7 @@ export function createAnthropic ({ baseUrl, apiKey, headers, connect }: Upstream
 
   async function readWhole (exchange: Exchange, report: StreamReport): Promise<ChatAnswer> {
     const body = toCompletion(await readObject(exchange), apiKey)
-    report.model = body.model === '' ? null : body.model
+    report.model = statedName(body.model)
     report.serviceTier = body.service_tier ?? null
     const usage = readUsage(body)
     if (usage === null) recordChoices(report, body.choices)

@@ -2,7 +2,7 @@ import type { ChatCompletionChunk, ChatCompletionDelta } from '../../../schemas/
 import { isObject, type JsonObject } from '../../shared/json.ts'
 import { recordChunk } from '../generated-text.ts'
 import type { FinishReason } from '../provider.ts'
-import { readUsage, recordUsage, type StreamReport, type Usage } from '../report.ts'
+import { readUsage, recordUsage, statedName, type StreamReport, type Usage } from '../report.ts'
 import { messageHead, textOf, toThinkingBlock } from './completion.ts'
 import { mapStopReason, refusalText } from './map-stop-reason.ts'
 import { toReasoningDetail, toExtraContent } from './thinking-signature.ts'
@@ -60,7 +60,7 @@ export class MessageChunks {
     if (this.#hasStarted || !isObject(message)) return []
     this.#hasStarted = true
     this.#head = messageHead(message)
-    if (this.#head.model !== '') this.#report.model = this.#head.model
+    this.#report.model = statedName(this.#head.model)
     this.#report.serviceTier = this.#head.service_tier ?? null
     this.#counts = updateCounts(this.#counts, message.usage)
     const usage = this.#usage

@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from '../../shared/json.ts'
 import { isEventStream, maxAnswerBytes, notAStream, objectOf, parseAnswer } from '../../upstream/answer-body.ts'
 import { recordChoices } from '../generated-text.ts'
 import type { ChatAnswer, ChatApi, ChatCall, Upstream } from '../provider.ts'
-import { createReport, readServiceTier, readUsage, recordUsage } from '../report.ts'
+import { createReport, readServiceTier, readUsage, recordUsage, statedName } from '../report.ts'
 import { toChatCompletion } from './answer.ts'
 import { geminiErrorIn, readGeminiError } from './errors.ts'
 import { createPartReader } from './media.ts'
@@ -46,7 +46,7 @@ export function createGemini ({ apiKey, headers, connection, download }: Upstrea
     const exchange = await send('POST', `/${pathOf(model)}:generateContent`, signal, body)
     const serviceTier = serviceTierIn(exchange)
     const completion = toChatCompletion(await objectIn(exchange, apiKey), { model, isLegacy, serviceTier })
-    report.model = completion.model
+    report.model = statedName(completion.model)
     report.serviceTier = serviceTier
     const usage = readUsage(completion)
     if (usage === null) recordChoices(report, completion.choices)

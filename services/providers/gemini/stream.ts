@@ -3,7 +3,7 @@ import { UpstreamError } from '../../shared/errors.ts'
 import { isObject, type JsonObject } from '../../shared/json.ts'
 import { EventSplitter, eventsIn } from '../../upstream/sse.ts'
 import { recordChunk } from '../generated-text.ts'
-import { readUsage, recordEnd, recordUsage, type StreamReport } from '../report.ts'
+import { readUsage, recordEnd, recordUsage, statedName, type StreamReport } from '../report.ts'
 import type { AnswerOptions } from './answer.ts'
 import { ResponseChunks } from './chunks.ts'
 import { geminiErrorIn } from './errors.ts'
@@ -29,7 +29,7 @@ export async function * readChunks (
     for (const chunk of chunks) recordChunk(report, chunk)
     const usage = readUsage({ usage: usageOf(response.usageMetadata) })
     if (usage !== null) recordUsage(report, usage, true)
-    report.model = maker.model
+    report.model = statedName(maker.model)
     yield * chunks
   }
   const endings = maker.end()

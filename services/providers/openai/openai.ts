@@ -1,12 +1,12 @@
 import { UpstreamError } from '../../shared/errors.ts'
-import { isText } from '../../shared/json.ts'
+import { isObject, isText } from '../../shared/json.ts'
 import { looksLikeEvents, maxAnswerBytes, objectOf, parseAnswer, readObject } from '../../upstream/answer-body.ts'
 import type { Exchange } from '../../upstream/exchange.ts'
 import { readUpstreamError } from '../error-body.ts'
 import { recordChoices } from '../generated-text.ts'
 import type { ChatApi, ChatCall, CompletionCall, ProviderAnswer, ProviderCall, ProviderParts, Upstream } from '../provider.ts'
 import { promptsOf } from '../../shared/request-fields.ts'
-import { createReport, recordUsage, type StreamReport } from '../report.ts'
+import { createReport, recordUsage, statedName, type StreamReport } from '../report.ts'
 import { dialects, type Dialect } from './dialects.ts'
 import { createOpenAIImages } from './images.ts'
 import { OutputGuard } from './output-guard.ts'
@@ -165,16 +165,16 @@ function readJson<Body, Chunk> (
   const received = isStream ? collectStream(bytes, form) : objectOf(parseAnswer(text))
   const failure = upstreamErrorIn(received, form)
   if (failure !== null) throw failure
-  if (!Array.isArray(received.choices) || received.choices.length === 0) {
+  if (!Array.isArray(received.choices) || !received.choices.some(isObject)) {
     throw new UpstreamError('bad_reply', 'yes', 'The provider\'s answer has no choices.')
   }
   const usage = readDialectUsage(received, dialect)
   if (usage === null) recordChoices(report, received.choices)
   else recordUsage(report, usage, false)
-  report.model = isText(received.model) ? received.model : null
+  report.model = statedName(received.model)
   report.serviceTier = isText(received.service_tier) ? received.service_tier : null
   const whole = fallback.object === 'chat.completion.chunk' ? { ...fallback, object: 'chat.completion' } : fallback
-  const body = repairAnswer(countReasoning(received, dialect), dialect, whole)
+  const body = repairAnswer(countReasoning(received, dialect), dialect, whole, form.choices)
   // Passed on unchanged; nothing relies on more than was just checked.
   return { kind: 'json', body: body as Body, text: body === received && !isStream ? text : JSON.stringify(body), report }
 }

@@ -8,7 +8,7 @@ import type { OutputGuard } from './output-guard.ts'
 import { isAt, type PieceScan } from './piece-scan.ts'
 import { StreamRepair, type StreamForm } from './stream-repair.ts'
 import { countReasoning, readDialectUsage, upstreamErrorIn } from './translate.ts'
-import { recordUsage, usageIn, type StreamReport, type Usage } from '../report.ts'
+import { recordUsage, statedName, usageIn, type StreamReport, type Usage } from '../report.ts'
 
 export interface RelayOptions extends StreamForm {
   /** Ends the stream where it is longer than what is held; absent or null: the server keeps to the limit. */
@@ -104,8 +104,8 @@ export class StreamEditor {
   #editBody (body: JsonObject, bytes: Buffer | null, end: number): Buffer[] {
     this.failure = upstreamErrorIn(body, this.#form)
     if (this.failure !== null) return this.repair.flush()
-    if (isText(body.model)) this.#report.model ??= body.model
-    if (isText(body.id)) this.#report.id ??= body.id
+    this.#report.model ??= statedName(body.model)
+    this.#report.id ??= statedName(body.id)
     if (isText(body.service_tier)) this.#report.serviceTier = body.service_tier
     if (usageIn(body, this.#form.dialect.usagePath) !== null) this.#report.hasUsage = true
     this.#takeUsage(body, end)

@@ -1,9 +1,10 @@
 import { isObject, isText, withMembers, type JsonObject } from '../../shared/json.ts'
 import { encodeEvent } from '../../upstream/sse.ts'
 import { usageIn } from '../report.ts'
+import { choicesIn, mostChoices, wholeUsage, wrongInAnswer, wrongInChoice } from './answer-members.ts'
 import type { Dialect } from './dialects.ts'
 import { ToolCallStream } from './tool-calls.ts'
-import { finalReason, finishReasonOf, headOf, repairMessage, wholeUsage, type AnswerHead } from './translate.ts'
+import { finalReason, finishReasonOf, headOf, repairMessage, type AnswerHead } from './translate.ts'
 
 /** What a stream has to become. */
 export interface StreamForm {
@@ -71,7 +72,8 @@ export class StreamRepair {
 
   /** Whether all choices have ended, those that the client asked for and have not begun included. */
   get isComplete (): boolean {
-    const held = choicesIn(this.#held?.body ?? {}).filter(({ finish_reason: reason }) => reason !== null)
+    const last = this.#choicesIn(this.#held?.body ?? {})
+    const held = last.filter(({ finish_reason: reason }) => reason !== null)
     const isOver = ([index, choice]: [number, OpenChoice]): boolean =>
       choice.isFinished || held.some(choice => choice.index === index)
     return this.#choices.size >= this.#form.choices && this.#choices.entries().every(isOver)
@@ -81,7 +83,7 @@ export class StreamRepair {
   take (body: JsonObject, bytes: Buffer | null): Buffer[] {
     this.isRepeatable = false
     this.isTurn = false
-    const given = choicesIn(body)
+    const given = this.#choicesIn(body)
     const usage = this.#takeUsage(body, given, bytes)
     if (given.length === 0) {
       if (usage) return this.#release([])
@@ -124,6 +126,15 @@ export class StreamRepair {
     return this.#release([])
   }
 
+  /** The choices of a chunk; new ones only as long as a client can have asked for them. */
+  #choicesIn (body: JsonObject): JsonObject[] {
+    const given = choicesIn(body, this.#form.choices)
+    const room = Math.max(this.#form.choices, mostChoices) - this.#choices.size
+    if (given.length <= room) return given
+    let added = 0
+    return given.filter((choice, at) => this.#choices.has(indexOf(choice, at)) || ++added <= room)
+  }
+
   /** Whether a choice has ended and gets nothing more: some servers send its finish reason twice. */
   #isOver (choice: JsonObject, index: number): boolean {
     return this.#choices.get(index)?.isFinished === true && isBlank(choice)
@@ -138,6 +149,7 @@ export class StreamRepair {
     const found = usageIn(body, this.#form.dialect.usagePath)
     if (found === null) return false
     const usage = wholeUsage(found)
+    if (usage === undefined) return false
     const own = given.length === 0 ? body : {}
     const chunk = withMembers(own, { ...headOf(own, this.head ?? this.#form.fallback), usage })
     const isChunk = Array.isArray(own.choices)
@@ -154,8 +166,9 @@ export class StreamRepair {
     const { hideUsage } = this.#form
     const isSame = choices.every((choice, at) => choice === given[at]) && Array.isArray(body.choices) &&
       body.choices.length === choices.length
-    const hasUsage = isObject(body.usage)
+    const hasUsage = body.usage !== undefined && body.usage !== null
     const edited = withMembers(body, {
+      ...wrongInAnswer(body),
       ...headOf(body, head),
       id: head.id,
       ...(isSame ? {} : { choices }),
@@ -178,10 +191,10 @@ export class StreamRepair {
     const reason = state.isFinished ? null : finishReasonOf(choice, this.#form.dialect)
     if (this.#isLegacy) {
       const text = typeof choice.text === 'string' ? choice.text : contentOf(choice)
-      return withMembers(choice, { index, text, finish_reason: reason })
+      return withMembers(choice, { ...wrongInChoice(choice), index, text, finish_reason: reason })
     }
     const delta = this.#delta(partOf(choice) ?? {}, state, isFirst)
-    const members = { index, delta, finish_reason: reason, usage: undefined }
+    const members = { ...wrongInChoice(choice), index, delta, finish_reason: reason, usage: undefined }
     return withMembers(choice, isObject(choice.delta) ? members : { ...members, message: undefined })
   }
 
@@ -203,7 +216,7 @@ export class StreamRepair {
     if (held === null) return []
     this.#held = null
     const after: JsonObject[] = []
-    const before = choicesIn(held.body)
+    const before = this.#choicesIn(held.body)
     const choices = before.map(choice => {
       const index = indexOf(choice, 0)
       const state = this.#choices.get(index)
@@ -217,7 +230,7 @@ export class StreamRepair {
         after.push(...more.reverse(), closing)
         return { ...choice, finish_reason: null }
       }
-      return withMembers(choice, { finish_reason: choicesIn(closing ?? {})[0]?.finish_reason })
+      return withMembers(choice, { finish_reason: this.#choicesIn(closing ?? {})[0]?.finish_reason })
     })
     const isSame = choices.every((choice, at) => choice === before[at])
     const visible = isSame ? held : { body: { ...held.body, choices }, bytes: null }
@@ -240,10 +253,6 @@ export class StreamRepair {
 
 function encoded ({ body, bytes }: { body: JsonObject, bytes: Buffer | null }): Buffer {
   return bytes ?? encodeEvent(body)
-}
-
-function choicesIn ({ choices }: JsonObject): JsonObject[] {
-  return Array.isArray(choices) ? choices.filter(isObject) : []
 }
 
 function indexOf ({ index }: JsonObject, at: number): number {

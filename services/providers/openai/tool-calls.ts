@@ -4,13 +4,20 @@ import { isObject, isText, withMembers, type JsonObject } from '../../shared/jso
 /** The calls of a whole message in OpenAI's form; the same array when nothing has to change. */
 export function repairToolCalls (calls: readonly unknown[]): readonly unknown[] {
   const ids = new Set<unknown>()
-  const repaired = calls.filter(isObject).map(call => {
+  const repaired = calls.filter(isObject).slice(0, mostCalls).map(call => {
     const id = isText(call.id) && !ids.has(call.id) ? call.id : newCallId()
     ids.add(id)
-    return withMembers(call, { id, type: typeOf(call), ...calledIn(call, '{}') })
+    const isCustom = isObject(call.custom) && !(call.type === 'function' && isObject(call.function))
+    const called = isCustom ? { custom: call.custom } : { function: call.function }
+    return withMembers(call, { id, type: isCustom ? 'custom' : 'function', ...calledIn(called, '{}') })
   })
   return isSame(repaired, calls) ? calls : repaired
 }
+
+/** As many tools as a request may have; no model calls more at once. */
+const mostCalls = 1_000
+/** Arguments are compared up to this length, in UTF-16 units; longer ones only pass. */
+const mostComparedText = 256 * 1024
 
 /** One call of a choice, as it was streamed so far. */
 interface OpenCall {
@@ -58,12 +65,13 @@ export class ToolCallStream {
 
   #piece (piece: JsonObject): JsonObject | null {
     const known = this.#find(piece)
+    if (known === undefined && this.#calls.length >= mostCalls) return null
     const call = known ?? this.#open(piece)
     const isNamed = nameIn(piece) !== ''
     call.name ||= nameIn(piece)
     if (call.early === null) {
       if (isNamed && isRepeated(piece, call)) return null
-      call.text += textIn(piece)
+      if (call.text.length < mostComparedText) call.text += textIn(piece)
       this.isContinued &&= !isNamed && call.text !== ''
       return this.#continue(call, piece)
     }
@@ -179,9 +187,12 @@ function typeOf ({ type, custom }: JsonObject): string {
 
 /** The member with name and arguments, repaired; `missing`: the arguments of a call that has none. */
 function calledIn ({ function: called, custom }: JsonObject, missing: string): JsonObject {
-  if (isObject(custom)) return {}
-  const given = isObject(called) ? called : {}
-  return { function: withMembers(given, { arguments: argumentsIn(given).arguments || missing }) }
+  const given = isObject(custom) ? custom : isObject(called) ? called : {}
+  const name = typeof given.name === 'string' ? given.name : ''
+  if (isObject(custom)) {
+    return { custom: withMembers(custom, { name, input: typeof custom.input === 'string' ? custom.input : '' }) }
+  }
+  return { function: withMembers(given, { name, arguments: argumentsIn(given).arguments || missing }) }
 }
 
 /** The arguments as text, if they are there. */

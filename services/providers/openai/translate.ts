@@ -3,6 +3,7 @@ import { isObject, isText, ownMember, withMembers, type JsonObject } from '../..
 import { errorFromFields } from '../error-body.ts'
 import type { FinishReason } from '../provider.ts'
 import { readUsage, tokenCount, usageIn, valueAt, type Usage } from '../report.ts'
+import { choicesIn, wholeUsage, wrongInAnswer, wrongInChoice, wrongInMessage } from './answer-members.ts'
 import type { Dialect } from './dialects.ts'
 import { repairToolCalls } from './tool-calls.ts'
 
@@ -75,28 +76,30 @@ export function headOf ({ id, created, model }: JsonObject, fallback: AnswerHead
 
 /**
  * A whole answer as a valid one of OpenAI's; the same object when nothing has to change, as with most.
- * `fallback`: the head of an answer that has none.
+ * `fallback`: the head of an answer that has none; `asked`: how many choices the client asked for.
  */
-export function repairAnswer (body: JsonObject, dialect: Dialect, fallback: AnswerHead): JsonObject {
-  const before: unknown[] = Array.isArray(body.choices) ? body.choices : []
+export function repairAnswer (
+  body: JsonObject, dialect: Dialect, fallback: AnswerHead, asked: number
+): JsonObject {
   const isLegacy = fallback.object === 'text_completion'
-  const choices = before.map((choice, at) => {
-    if (!isObject(choice)) return choice
+  const given = choicesIn(body, asked)
+  const choices = given.map((choice, at) => {
     const index = Number.isInteger(choice.index) ? choice.index : at
     return isLegacy ? repairText(choice, index, dialect) : repairChoice(choice, index, dialect)
   })
-  const isSame = choices.every((choice, index) => choice === before[index])
-  const usage = wholeUsage(isObject(body.usage) ? body.usage : usageIn(body, dialect.usagePath) ?? body.usage)
+  const before: unknown[] = Array.isArray(body.choices) ? body.choices : []
+  const isSame = choices.length === before.length && choices.every((choice, at) => choice === before[at])
+  const usage = wholeUsage(isObject(body.usage) ? body.usage : usageIn(body, dialect.usagePath))
   return withMembers(body, {
-    ...headOf(body, fallback), ...(isSame ? {} : { choices }), ...(usage === body.usage ? {} : { usage })
+    ...wrongInAnswer(body), ...headOf(body, fallback), ...(isSame ? {} : { choices }), usage
   })
 }
 
 function repairText (choice: JsonObject, index: unknown, dialect: Dialect): JsonObject {
   const { message } = choice
-  const text = typeof choice.text === 'string' ? choice.text : isObject(message) ? message.content : ''
+  const text = [choice.text, isObject(message) ? message.content : ''].find(text => typeof text === 'string') ?? ''
   const reason = finalReason(finishReasonOf(choice, dialect) ?? 'stop', false, false)
-  return withMembers(choice, { index, text: text ?? '', finish_reason: reason })
+  return withMembers(choice, { ...wrongInChoice(choice), index, text, finish_reason: reason })
 }
 
 function repairChoice (choice: JsonObject, index: unknown, dialect: Dialect): JsonObject {
@@ -106,11 +109,13 @@ function repairChoice (choice: JsonObject, index: unknown, dialect: Dialect): Js
   const hasCalls = Array.isArray(calls) && calls.length > 0
   const message = withMembers(translated, {
     role: 'assistant',
-    content: translated.content ?? null,
-    ...(hasCalls ? { tool_calls: repairToolCalls(calls) } : {})
+    content: typeof translated.content === 'string' ? translated.content : null,
+    ...(hasCalls ? { tool_calls: repairToolCalls(calls) } : {}),
+    ...(isObject(call) ? { function_call: withMembers(call, textMembers(call, ['name', 'arguments'])) } : {})
   })
   const reason = finalReason(finishReasonOf(choice, dialect) ?? 'stop', hasCalls, isObject(call))
-  return withMembers(choice, { index, message, finish_reason: reason, usage: undefined })
+  const changes = { index, message, finish_reason: reason, usage: undefined }
+  return withMembers(choice, { ...wrongInChoice(choice), ...changes })
 }
 
 /**
@@ -119,15 +124,16 @@ function repairChoice (choice: JsonObject, index: unknown, dialect: Dialect): Js
  */
 export function repairMessage (message: JsonObject): JsonObject {
   const { content, reasoning_content: own, reasoning: thoughts, function_call: call } = message
-  const changes: JsonObject = {}
-  for (const name of neverNull) if (message[name] === null) changes[name] = undefined
+  const changes = wrongInMessage(message)
   if (Array.isArray(content)) {
     const thought = content.filter(isThought).map(textIn).join('')
     changes.content = content.filter(part => !isThought(part)).map(textIn).join('')
     if (thought !== '') changes.reasoning_content = thought
+  } else if (content !== undefined && content !== null && typeof content !== 'string') {
+    changes.content = undefined
   }
   if (isText(thoughts)) Object.assign(changes, { reasoning: undefined, reasoning_content: own ?? thoughts })
-  if (isObject(call) && isObject(call.arguments)) {
+  if (isObject(call) && typeof call.arguments !== 'string' && call.arguments !== undefined) {
     changes.function_call = { ...call, arguments: JSON.stringify(call.arguments) }
   }
   return isObject(message.tool_calls)
@@ -135,8 +141,10 @@ export function repairMessage (message: JsonObject): JsonObject {
     : withMembers(message, changes)
 }
 
-/** Members that OpenAI leaves out where some servers say null. */
-const neverNull = ['tool_calls', 'function_call', 'annotations']
+/** Members that have to be texts. */
+function textMembers (called: JsonObject, names: readonly string[]): JsonObject {
+  return Object.fromEntries(names.map(name => [name, typeof called[name] === 'string' ? called[name] : '']))
+}
 
 const isThought = (part: unknown): boolean => isObject(part) && part.type === 'thinking'
 
@@ -159,14 +167,6 @@ export function readDialectUsage (body: JsonObject, dialect: Dialect): Usage | n
   if (costNano !== null) usage.costNano = costNano
   if (count !== undefined) usage.searches = count
   return usage
-}
-
-/** Token counts with their total, which some servers leave out; the same value when nothing has to change. */
-export function wholeUsage (usage: unknown): unknown {
-  if (!isObject(usage) || typeof usage.total_tokens === 'number') return usage
-  const { prompt_tokens: prompt, completion_tokens: completion } = usage
-  if (typeof prompt !== 'number' || typeof completion !== 'number') return usage
-  return { ...usage, total_tokens: prompt + completion }
 }
 
 /** The body with reasoning tokens counted in the completion, as OpenAI does; the same if they are. */

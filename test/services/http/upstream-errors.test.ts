@@ -29,6 +29,7 @@ t.test('what the provider says about the request reaches the client, cut to a be
   const said = new UpstreamError('bad_request', 'yes', 'Invalid temperature.', { param: 'temperature', code: 'bad' })
   t.match(fromUpstream(said), { status: 400, message: 'Invalid temperature.', param: 'temperature', code: 'bad' })
   t.ok(fromUpstream(new UpstreamError('bad_request', 'yes', 'x'.repeat(50_000))).message.length <= 1001)
+  t.match(fromUpstream(new UpstreamError('bad_request', 'yes', '')).message, /\w/, 'a provider without words')
 })
 
 t.test('what the provider says about our key and our money goes nowhere', async t => {

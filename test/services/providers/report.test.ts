@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { PieceScan } from '../../../services/providers/openai/piece-scan.ts'
-import { DeliveredText, createReport, recordEnd, recordUsage } from '../../../services/providers/report.ts'
+import { DeliveredText, createReport, recordEnd, recordUsage, statedName } from '../../../services/providers/report.ts'
 
 t.test('the text of chunks is collected as it was written', async () => {
   fc.assert(fc.property(fc.array(fc.string({ unit: 'grapheme', minLength: 1 }), { maxLength: 20 }), texts => {
@@ -12,6 +12,13 @@ t.test('the text of chunks is collected as it was written', async () => {
     }
     return delivered.text === texts.join('') && delivered.isEmpty === (texts.length === 0)
   }), { numRuns: 200 })
+})
+
+t.test('the model that an answer states is cut, because logs and traces show it', async t => {
+  t.equal(statedName('gpt-5'), 'gpt-5')
+  t.same([statedName(''), statedName(7), statedName(null)], [null, null, null])
+  const long = statedName('\r\n\ud83d'.repeat(100_000)) ?? ''
+  t.ok(long.length < 300 && long.isWellFormed())
 })
 
 t.test('arguments of tools, reasoning and legacy texts count too, several in one piece', async t => {
