@@ -1,5 +1,6 @@
 import type { Permission } from '../services/keys/roles.ts'
 import type { BodyLimits } from './http/json-body.ts'
+import type { ErrorShape } from '../services/http/messages-error.ts'
 import type { Operation } from '../services/requests/request-summary.ts'
 
 declare module 'fastify' {
@@ -15,6 +16,8 @@ declare module 'fastify' {
     permission?: Permission
     /** What the route does, for the spans of its requests. */
     operation?: Operation
+    /** The shape of its errors; OpenAI's unless it is declared. */
+    errorShape?: ErrorShape
     /** The schema of the events of an answer that is streamed. */
     events?: object
   }

@@ -2,9 +2,10 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import bearerAuth, { type FastifyBearerAuthOptions } from '@fastify/bearer-auth'
 import type { onRequestHookHandler } from 'fastify'
 import fp from 'fastify-plugin'
+import { speaksMessages } from '../../services/http/messages-error.ts'
 import { createKeys, type Keys } from '../../services/keys/keys.ts'
 import { GatewayError } from '../../services/shared/errors.ts'
-import { incorrectKey, missingKey } from '../../services/keys/errors.ts'
+import { incorrectKey, missingKey, twoKeys } from '../../services/keys/errors.ts'
 import type { Operator } from '../../services/keys/roles.ts'
 import type { KeyRecord } from '../../services/keys/types.ts'
 
@@ -14,6 +15,11 @@ declare module 'fastify' {
     keys: Keys
     /** An onRequest hook for scopes that need a user's key: sets `request.apiKey` or ends in 401 or 503. */
     authenticate: onRequestHookHandler
+    /**
+     * An onRequest hook before `authenticate`, for clients of the Messages API, which send their key in
+     * `x-api-key`: either header will do. Ends in 401 if they name two keys.
+     */
+    takeApiKey: onRequestHookHandler
     /** An onRequest hook for scopes of operators: sets `request.actor` or ends in 401 or 503. */
     authenticateAdmin: onRequestHookHandler
   }
@@ -48,6 +54,16 @@ export default fp<AuthOptions>(async (app, { adminKey = null }) => {
     if (found instanceof Promise) return found.then(record => setKey(request, record))
     return setKey(request, found)
   }))
+
+  app.decorate('takeApiKey', function takeApiKey (request, _reply, done) {
+    const { raw: { headers } } = request
+    const { 'x-api-key': key, authorization } = headers
+    if (key === undefined || !speaksMessages(request)) return done()
+    const bearer = `Bearer ${String(key)}`
+    if (authorization !== undefined && authorization.replace(/^bearer +/i, 'Bearer ') !== bearer) return done(twoKeys())
+    headers.authorization = bearer
+    done()
+  })
 
   const expected = adminKey === null ? null : sha256(adminKey)
   app.decorate('authenticateAdmin', verifyWith(async (key, request) => {

@@ -3,10 +3,14 @@ import fp from 'fastify-plugin'
 import { answerThenDrain } from '../../services/http/graceful-close/drain.ts'
 import { errorAnswer, methodNotSupported, unknownUrl } from '../../services/http/error-answers.ts'
 import { errorText } from '../../services/http/error-text.ts'
+import { messagesErrorText, messagesStatus, speaksMessages } from '../../services/http/messages-error.ts'
 import { createRouteTable } from '../../services/http/route-table.ts'
 import { recordEnding, type Trace } from '../../services/requests/trace.ts'
 
-/** Answers all that goes wrong in OpenAI's shape; registered before the routes, to see their methods. */
+/**
+ * Answers all that goes wrong in OpenAI's shape, or in that of the route; registered before the routes, to
+ * see their methods.
+ */
 export default fp(async app => {
   const routes = createRouteTable()
   app.addHook('onRoute', ({ method, url }) => { routes.add([method].flat(), url) })
@@ -44,8 +48,10 @@ function answer (thrown: unknown, request: FastifyRequest, reply: FastifyReply):
   if (error.status >= 500) {
     request.log[error.status === 500 ? 'error' : 'warn']({ err: error.cause ?? error }, error.message)
   }
-  const text = errorText(error)
-  reply.code(error.status).headers(error.headers).type('application/json; charset=utf-8')
+  const isMessages = speaksMessages(request)
+  const text = isMessages ? messagesErrorText(error, request.id) : errorText(error)
+  if (isMessages) reply.header('request-id', request.id)
+  reply.code(isMessages ? messagesStatus(error) : error.status).headers(error.headers).type('application/json; charset=utf-8')
   if (trace !== undefined && trace.attempts > 0) reply.header('x-tollgate-attempts', trace.attempts)
   // Fastify closes the connection for every body that it cannot use, also for one that was read to its end.
   if (reply.getHeader('connection') !== 'close') return reply.send(text)

@@ -2,6 +2,7 @@ import type { onRequestHookHandler } from 'fastify'
 import fp from 'fastify-plugin'
 import { errorText } from '../../services/http/error-text.ts'
 import { createLoad, overloaded, type KeyLoad, type Load } from '../../services/http/load.ts'
+import { speaksMessages } from '../../services/http/messages-error.ts'
 import type { LoadLimits } from '../../services/config/settings/settings.ts'
 
 declare module 'fastify' {
@@ -47,9 +48,10 @@ export default fp<LoadLimits>(async (app, limits) => {
   const refusal = overloaded()
   const text = errorText(refusal)
 
-  app.decorate('shedLoad', function shedLoad (_request, reply, done) {
+  app.decorate('shedLoad', function shedLoad (request, reply, done) {
     if (load.isFull('requests')) {
       load.shed()
+      if (speaksMessages(request)) return done(refusal)
       reply.code(refusal.status).headers(refusal.headers).type('application/json; charset=utf-8').send(text)
       return
     }

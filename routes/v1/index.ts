@@ -1,8 +1,10 @@
-import type { FastifyPluginAsync } from 'fastify'
+import type { FastifyInstance, FastifyPluginAsync, onRequestHookHandler } from 'fastify'
+import { speaksMessages } from '../../services/http/messages-error.ts'
 import chatCompletions from './chat-completions.ts'
 import completions from './completions.ts'
 import dashboardBilling from './dashboard-billing.ts'
 import imagesGenerations from './images-generations.ts'
+import messages from './messages.ts'
 import models from './models.ts'
 import responses from './responses.ts'
 import routingDecisions from './routing-decisions.ts'
@@ -13,12 +15,7 @@ import createVideo from './videos.ts'
 /** Everything under `/v1`: each endpoint wants a key; that a path is not served is said without one. */
 const v1: FastifyPluginAsync = async app => {
   await app.register(async keyed => {
-    keyed.addHook('onRoute', route => {
-      route.schema = { tags: ['Models'], security: [{ key: [] }], ...route.schema }
-    })
-    keyed.addHook('onRequest', keyed.shedLoad)
-    keyed.addHook('onRequest', keyed.authenticate)
-    keyed.addHook('onRequest', keyed.keepShare)
+    wantKey(keyed)
     await keyed.register(async working => {
       working.addHook('preHandler', working.keepLimits)
       await working.register(chatCompletions)
@@ -27,12 +24,36 @@ const v1: FastifyPluginAsync = async app => {
       await working.register(imagesGenerations)
       await working.register(createVideo)
     })
-    await keyed.register(models)
     await keyed.register(dashboardBilling)
     await keyed.register(routingDecisions)
     await keyed.register(routingFeedback)
   })
+  await app.register(async keyed => {
+    wantKey(keyed, sayRequestId, keyed.takeApiKey)
+    await keyed.register(async working => {
+      working.addHook('preHandler', working.keepLimits)
+      await working.register(messages)
+    })
+    await keyed.register(models)
+  })
   await app.register(refuseUnsupported)
+}
+
+/** Lets the routes of a scope be called with a key alone; `first` come before it is read. */
+function wantKey (app: FastifyInstance, ...first: onRequestHookHandler[]): void {
+  app.addHook('onRoute', route => {
+    route.schema = { tags: ['Models'], security: [{ key: [] }], ...route.schema }
+  })
+  app.addHook('onRequest', app.shedLoad)
+  for (const hook of first) app.addHook('onRequest', hook)
+  app.addHook('onRequest', app.authenticate)
+  app.addHook('onRequest', app.keepShare)
+}
+
+/** Says the id of a request where clients of the Messages API look for it. */
+const sayRequestId: onRequestHookHandler = (request, reply, done) => {
+  if (speaksMessages(request)) reply.header('request-id', request.id)
+  done()
 }
 
 export default v1

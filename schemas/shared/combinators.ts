@@ -49,6 +49,11 @@ export function StringOrItems<Item extends TSchema> (
   return Type.Unsafe<string | Static<Item>[]>({ type: ['string', 'array'], minItems: 1, ...limits, items: item })
 }
 
+/** A string, or any number of items of the given schema. */
+export function ItemsOrString<Item extends TSchema> (item: Item): TUnsafe<string | Static<Item>[]> {
+  return Type.Unsafe<string | Static<Item>[]>({ type: ['string', 'array'], items: item })
+}
+
 /** An object with any keys whose values all follow the given schema. */
 export function MapOf<Value extends TSchema> (value: Value): TUnsafe<Record<string, Static<Value>>> {
   return Type.Unsafe<Record<string, Static<Value>>>({ type: 'object', additionalProperties: value })

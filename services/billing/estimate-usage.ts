@@ -19,7 +19,7 @@ export async function estimateUsage (
   const audio = Math.ceil(text * delivered.spokenShare * generatedTokens.audioPerTranscript)
   const tokens = text + audio + delivered.images * generatedTokens.image
   const spoken = audio === 0 ? {} : { audioOutput: (usage?.audioOutput ?? 0) + audio }
-  if (usage === null) return { prompt: await promptTokens(request), completion: tokens, ...spoken }
+  if (usage === null) return { prompt: await estimatePrompt(request), completion: tokens, ...spoken }
   return { ...usage, completion: Math.max(usage.completion, delivered.countedTokens + tokens), ...spoken }
 }
 
@@ -42,7 +42,8 @@ export async function estimateWithin (
   }
 }
 
-async function promptTokens (request: ChatCompletionRequest | CompletionRequest): Promise<number> {
+/** Estimates the tokens of a prompt. */
+export async function estimatePrompt (request: ChatCompletionRequest | CompletionRequest): Promise<number> {
   if (!('messages' in request)) return await legacyTokens(request.prompt)
   const { messages, tools, functions, response_format: format } = request
   const texts = [tools, functions, format].filter(field => field != null).map(field => JSON.stringify(field))

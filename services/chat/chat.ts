@@ -42,6 +42,10 @@ export interface Native {
    * none of those asked for is left. Absent: the chat request says all.
    */
   narrow?: (plan: Plan<Candidate<ChatProvider>>) => Plan<Candidate<ChatProvider>>
+  /** What a candidate is asked for at a price of its own, beside what the chat request says. */
+  extras?: (candidate: Candidate<ChatProvider>) => Partial<Extras>
+  /** The length of what a provider is sent, if it can be longer than the chat request; bounds the prompt. */
+  bodyBytes?: number
 }
 
 interface ChatOptions {
@@ -65,12 +69,11 @@ interface ChatOptions {
 type AnyRequest = ChatCompletionRequest | CompletionRequest
 type Answer = ChatAnswer | CompletionAnswer | NativeAnswer
 type Ask<Request> = (provider: ChatProvider, call: ProviderCall<Request>) => Promise<Answer>
-type Narrow = NonNullable<Native['narrow']>
 
 /** How a request is answered: how candidates are asked, which ones, and what a policy has selected. */
 interface Way<Request> {
   ask: Ask<Request>
-  narrow: Narrow
+  native: Omit<Native, 'ask'>
   limits: RequestsConfig
   /** Null: the request names its model. */
   auto: Awaited<ReturnType<AutoModel['select']>> | null
@@ -99,11 +102,11 @@ export function createChat (options: ChatOptions): Chat {
   const lengths = createAnswerLengths()
 
   function serve<Request extends AnyRequest> (
-    incoming: Incoming<Request>, ask: Ask<Request>, narrow: Narrow = plan => plan
+    incoming: Incoming<Request>, ask: Ask<Request>, native: Way<Request>['native'] = {}
   ): Promise<void> {
     const { signal, request } = incoming
     const limits = options.config().requests
-    const way = { ask, narrow, limits, auto: null }
+    const way = { ask, native, limits, auto: null }
     if (request.stream === true) return answer(incoming, way, signal)
     const dueMs = performance.now() + limits.deadlineMs
     return drains.run(signal, dueMs, callSignal => answer(incoming, way, callSignal))
@@ -143,14 +146,15 @@ export function createChat (options: ChatOptions): Chat {
   function begin<Request extends AnyRequest> (
     given: Incoming<Request>, way: Way<Request>
   ): Serving<Request> {
-    const { limits, auto, narrow } = way
+    const { limits, auto, native } = way
     const { requestId, payer, signal, mayUse, trace } = given
     const incoming = withoutOwnFields(given)
-    const { request, text } = incoming
+    const { request } = incoming
     const { model, fallbacks } = auto ?? given.request
     const allowDearer = auto !== null || limits.allowDearerFallbacks
-    const asked = { kind: 'chat', model, fallbacks, promptBound: text.bytes.length, allowDearer, mayUse } as const
-    const plan = onlyPriced(narrow(planFor(asked, catalogue)), request)
+    const promptBound = bodyBytesOf(incoming, native)
+    const all = planFor({ kind: 'chat', model, fallbacks, promptBound, allowDearer, mayUse }, catalogue)
+    const plan = onlyPriced(native.narrow === undefined ? all : native.narrow(all), request)
     const deadline = startDeadline(given, Math.min(given.deadlineMs ?? Infinity, limits.deadlineMs))
     const hold = holds(payer, requestId, { signal, dueMs: deadline.dueMs })
     trace.isOpen = true
@@ -184,18 +188,19 @@ export function createChat (options: ChatOptions): Chat {
 
   /** Holds what a candidate may cost, unless just that is held. */
   async function cover<Request extends AnyRequest> (
-    serving: Serving<Request>, candidate: Candidate
+    serving: Serving<Request>, candidate: Candidate<ChatProvider>
   ): Promise<void> {
-    const { incoming: { request, text, payer, trace }, hold, auto, covered } = serving
+    const { incoming, hold, auto, covered, native } = serving
+    const { request, payer, trace } = incoming
     const { model, price } = candidate
-    const extras = extrasOf(request, candidate)
+    const extras = { ...extrasOf(request, candidate), ...native.extras?.(candidate) }
     if (covered?.model === model && covered.price === price && isSame(extras, serving.extras)) return
     serving.covered = null
     serving.quote = null
     serving.extras = extras
     const sale = {
       request,
-      bodyBytes: text.bytes.length,
+      bodyBytes: bodyBytesOf(incoming, native),
       model,
       price,
       means: () => leastMeans(ledger, payer.chain),
@@ -213,7 +218,7 @@ export function createChat (options: ChatOptions): Chat {
   return {
     complete: (incoming, native) => serve(incoming, (provider, call) => {
       return native?.ask(provider, call) ?? provider.chat(call)
-    }, native?.narrow),
+    }, native),
     completeText: incoming => {
       // A policy chooses among chat models, which OpenAI's legacy endpoint does not serve.
       const byChat = isPolicy(incoming.request.model)
@@ -225,6 +230,10 @@ export function createChat (options: ChatOptions): Chat {
       if (running > 0) await new Promise<void>(resolve => { onIdle = resolve })
     }
   }
+}
+
+function bodyBytesOf ({ text }: Incoming<unknown>, { bodyBytes = 0 }: Omit<Native, 'ask'>): number {
+  return Math.max(text.bytes.length, bodyBytes)
 }
 
 /** Calls a candidate; resolves with its whole answer, or when a stream has begun. */

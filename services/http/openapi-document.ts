@@ -30,6 +30,7 @@ const tags = [
 
 const securitySchemes = {
   key: { type: 'http', scheme: 'bearer', description: 'A key of an account: `sk-tg-…`.' },
+  apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'The same key, as Anthropic\'s clients send it.' },
   adminKey: { type: 'http', scheme: 'bearer', description: 'An admin key, or the one in `TOLLGATE_ADMIN_KEY`; its role decides what it may do.' }
 } as const
 
@@ -113,7 +114,7 @@ function describeResponses (responses: Record<string, Json>, events: unknown): R
 function streamOf (events: unknown): Json {
   return {
     type: 'string',
-    description: 'Server-sent events, each `data: ` and JSON of `x-events`; the last one is `data: [DONE]`.',
+    description: 'Server-sent events with JSON of `x-events` as their data; those of completions end with `data: [DONE]`.',
     'x-events': JSON.parse(JSON.stringify(events))
   }
 }

@@ -11,6 +11,12 @@ export function missingKey (): GatewayError {
   )
 }
 
+/** 401: two headers name different keys, and the request may be charged to one account only. */
+export function twoKeys (): GatewayError {
+  return GatewayError.unauthorized(
+    'The headers x-api-key and Authorization have different keys. Send one of them.')
+}
+
 /** 401 in OpenAI's words, the key masked: malformed, unknown, or the wrong secret. */
 export function incorrectKey (key: string): GatewayError {
   return GatewayError.unauthorized(`Incorrect API key provided: ${maskKey(key)}. ${askOperator}`)

@@ -1,7 +1,7 @@
 import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
 import type { CompletionRequest } from '../../schemas/openai/completions.ts'
 import type { ResponseRequest } from '../../schemas/openai/responses.ts'
-import { isObject } from '../shared/json.ts'
+import { isObject, isText } from '../shared/json.ts'
 import { legacyMaxTokens, typicalTokens } from '../billing/token-guess.ts'
 import { outputLimitOf } from '../shared/request-fields.ts'
 
@@ -45,13 +45,23 @@ function responseTokens ({ input, max_output_tokens: limit }: ResponseRequest, b
   return texts + files * typicalTokens.image + (limit ?? 0)
 }
 
+/** The image or file of a block of the Messages API; empty: it has none. */
+function sourceIn (block: object): string {
+  const source: unknown = Reflect.get(block, 'source')
+  if (!isObject(source) || source.type === 'text') return ''
+  const { data, url } = source
+  return isText(data) ? data : isText(url) ? url : ''
+}
+
 function inlineMedia ({ messages }: ChatCompletionRequest): { bytes: number, images: number } {
   let bytes = 0
   let images = 0
   for (const { content } of messages) {
     if (!Array.isArray(content)) continue
     for (const part of content) {
-      const data = part.type === 'image_url' ? part.image_url.url : part.type === 'input_audio' ? part.input_audio.data : ''
+      const data = part.type === 'image_url'
+        ? part.image_url.url
+        : part.type === 'input_audio' ? part.input_audio.data : sourceIn(part)
       if (data === '') continue
       images++
       if (data.length > maxTextLength) bytes += data.length

@@ -78,11 +78,27 @@ export interface EventSink {
 export type ChatAnswer = ProviderAnswer<ChatCompletion, ChatCompletionChunk>
 export type CompletionAnswer = ProviderAnswer<Completion, Completion>
 
+/** A call of a provider that has Anthropic's Messages API; `request`: the same as a chat, for its bounds. */
+export interface MessagesCall extends ChatCall {
+  /** The body as the client wrote it, validated. */
+  original: JsonText
+  /** The client's `anthropic-version` and `anthropic-beta`, as far as it has sent them. */
+  versionHeaders: Readonly<Record<string, string>>
+  /** The most web searches of one answer; 0: it has no tool for that. */
+  mostSearches: number
+}
+
 /** Text generation at one upstream. All methods throw UpstreamError. */
 export interface ChatApi {
   chat (call: ChatCall): Promise<ChatAnswer>
   /** Legacy text completions; absent where the upstream has no such endpoint. */
   complete?: (call: CompletionCall) => Promise<CompletionAnswer>
+  /** Messages as they came; absent where the upstream has no such endpoint. */
+  messages?: (call: MessagesCall) => Promise<NativeAnswer>
+  /** The tokens of a prompt in the form of that endpoint. */
+  countMessageTokens?: (
+    call: Pick<MessagesCall, 'original' | 'model' | 'versionHeaders' | 'signal'>
+  ) => Promise<number>
   models?: (signal: AbortSignal) => Promise<string[]>
   /** What it would not do of a request, by the parameters alone. Absent: it takes all of them. */
   unmet?: (request: ChatCompletionRequest, model: string) => UnmetParameters

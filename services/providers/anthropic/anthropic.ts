@@ -1,16 +1,21 @@
+import { UpstreamError } from '../../shared/errors.ts'
 import { isText } from '../../shared/json.ts'
-import { isEventStream, notAStream, readObject } from '../../upstream/answer-body.ts'
+import { isEventStream, maxAnswerBytes, notAStream, objectOf, parseAnswer, readObject } from '../../upstream/answer-body.ts'
 import { recordChoices } from '../generated-text.ts'
-import type { ChatAnswer, ChatApi, ChatCall, Upstream } from '../provider.ts'
-import { createReport, readUsage, recordUsage, statedName, type StreamReport } from '../report.ts'
+import type { ChatAnswer, ChatApi, ChatCall, MessagesCall, NativeAnswer, Upstream } from '../provider.ts'
+import { createReport, readUsage, recordUsage, statedName, tokenCount, type StreamReport } from '../report.ts'
 import { toCompletion } from './completion.ts'
 import { readAnthropicError } from './errors.ts'
+import { countedBody, nativeBody } from './native-body.ts'
+import { relayMessage } from './relay.ts'
 import { toMessagesRequest, unmetByClaude } from './request.ts'
 import { readMessageStream } from './stream.ts'
+import { chargedUsageOf, noCounts, updateCounts } from './usage.ts'
 import type { Exchange } from '../../upstream/exchange.ts'
 
 /** Later versions lack `temperature`; a provider's `headers` can name another. */
 const version = '2023-06-01'
+const betaHeader = 'anthropic-beta'
 /** Models in a page, and most pages read. */
 const pages = { size: 1000, most: 20 }
 
@@ -50,6 +55,53 @@ export function createAnthropic ({ baseUrl, apiKey, headers, connect }: Upstream
     return { kind: 'json', body, text: null, report }
   }
 
+  /** The headers of a native call: the operator's before the client's, but for betas, which add up. */
+  function nativeHeaders (client: Readonly<Record<string, string>>): Record<string, string> {
+    const betas = [own[betaHeader], client[betaHeader]].filter(isText)
+    return {
+      ...postHeaders, ...client, ...own, ...(betas.length === 0 ? {} : { [betaHeader]: betas.join(',') })
+    }
+  }
+
+  async function messages (call: MessagesCall): Promise<NativeAnswer> {
+    const exchange = await connection.send({
+      method: 'POST',
+      path: '/messages',
+      headers: nativeHeaders(call.versionHeaders),
+      body: nativeBody(call),
+      signal: call.signal
+    })
+    if (exchange.status !== 200) throw await readAnthropicError(exchange, apiKey)
+    const report = createReport()
+    // Searches that were possible and are not counted were not made.
+    const counts = call.mostSearches > 0 ? { ...noCounts, searches: 0 } : noCounts
+    if (call.request.stream === true && isEventStream(exchange)) {
+      return { kind: 'bytes', events: await relayMessage(exchange, report, { secret: apiKey, counts }), report, native: true }
+    }
+    const text = (await exchange.read(maxAnswerBytes)).toString()
+    const body = objectOf(parseAnswer(text))
+    const { model, choices, service_tier: tier } = toCompletion(body, apiKey)
+    if (call.request.stream === true) throw notAStream()
+    report.model = statedName(model)
+    report.serviceTier = tier ?? null
+    const usage = chargedUsageOf(updateCounts(counts, body.usage))
+    if (usage === null) recordChoices(report, choices)
+    else recordUsage(report, usage, false)
+    return { kind: 'json', body, text, report, native: true }
+  }
+
+  async function countMessageTokens (
+    { versionHeaders, signal, ...call }: Pick<MessagesCall, 'original' | 'model' | 'versionHeaders' | 'signal'>
+  ): Promise<number> {
+    const exchange = await connection.send({
+      method: 'POST', path: '/messages/count_tokens', headers: nativeHeaders(versionHeaders), body: countedBody(call), signal
+    })
+    if (exchange.status !== 200) throw await readAnthropicError(exchange, apiKey)
+    const count = tokenCount((await readObject(exchange)).input_tokens)
+    if (count === undefined) throw new UpstreamError('bad_reply', 'yes', 'The provider has not counted the tokens.')
+    return count
+  }
+
   async function models (signal: AbortSignal): Promise<string[]> {
     const ids: string[] = []
     for (let page = 0; page < pages.most; page++) {
@@ -66,7 +118,7 @@ export function createAnthropic ({ baseUrl, apiKey, headers, connect }: Upstream
     return ids
   }
 
-  return { chat, models, unmet: unmetByClaude }
+  return { chat, messages, countMessageTokens, models, unmet: unmetByClaude }
 }
 
 /** The base URL with the version that Anthropic's own clients leave out of it. */

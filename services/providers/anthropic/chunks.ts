@@ -2,11 +2,11 @@ import type { ChatCompletionChunk, ChatCompletionDelta } from '../../../schemas/
 import { isObject, type JsonObject } from '../../shared/json.ts'
 import { recordChunk } from '../generated-text.ts'
 import type { FinishReason } from '../provider.ts'
-import { readUsage, recordUsage, statedName, type StreamReport, type Usage } from '../report.ts'
+import { recordUsage, statedName, type StreamReport, type Usage } from '../report.ts'
 import { messageHead, textOf, toThinkingBlock } from './completion.ts'
 import { mapStopReason, refusalText } from './map-stop-reason.ts'
 import { toReasoningDetail, toExtraContent } from './thinking-signature.ts'
-import { noCounts, toUsage, updateCounts, type Counts } from './usage.ts'
+import { chargedUsageOf, noCounts, toUsage, updateCounts, type Counts } from './usage.ts'
 import type { ThinkingBlock } from './wire.ts'
 
 /** OpenAI's format has no field for thoughts; these are the ones most clients read. */
@@ -32,10 +32,11 @@ export class MessageChunks {
   #thoughts = 0
   /** Thinking since the last tool call; it is sent along with the next one. */
   #fresh: ThinkingBlock[] = []
-  #counts: Counts = noCounts
+  #counts: Counts
 
-  constructor (report: StreamReport) {
+  constructor (report: StreamReport, counts: Counts = noCounts) {
     this.#report = report
+    this.#counts = counts
   }
 
   take (event: JsonObject): ChatCompletionChunk[] {
@@ -136,7 +137,7 @@ export class MessageChunks {
 
   /** Null if the provider has not said how long the prompt is. */
   get #usage (): Usage | null {
-    return this.#counts.input === null ? null : readUsage({ usage: toUsage(this.#counts) })
+    return chargedUsageOf(this.#counts)
   }
 
   #stop (): ChatCompletionChunk[] {

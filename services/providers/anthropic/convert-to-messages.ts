@@ -3,6 +3,7 @@ import type {
 } from '../../../schemas/openai/chat-messages.ts'
 import { isObject, type JsonObject } from '../../shared/json.ts'
 import { fileBlock, imageBlock } from './media.ts'
+import { safeId } from './native-body.ts'
 import { invalid, unsupportedFeature } from './refuse.ts'
 import { fromReasoningDetails, fromExtraContent } from './thinking-signature.ts'
 import type { Block, AnthropicCacheControl, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock, Turn } from './wire.ts'
@@ -100,11 +101,6 @@ function readArguments (text: string): JsonObject {
 function toolResult ({ tool_call_id: id, content }: ToolMessage, dropped: Set<string>): ToolResultBlock {
   const texts = textsOf(content, dropped)
   return { type: 'tool_result', tool_use_id: safeId(id), ...(texts.length === 0 ? {} : { content: texts }) }
-}
-
-/** Tool call ids of other providers may contain characters that Anthropic refuses. */
-function safeId (id: string): string {
-  return id.replace(/[^\w-]/g, '_') || '_'
 }
 
 function textsOf (content: string | readonly TextPart[], dropped: Set<string>): TextBlock[] {

@@ -28,7 +28,7 @@ export async function * readMessageStream (
   for await (const piece of piecesOf(exchange)) {
     let isPing = true
     for (const event of eventsIn(piece)) {
-      const body = bodyOf(event)
+      const body = parseMessageEvent(event)
       if (body.type === 'error' || event.event === 'error') throw anthropicErrorIn(body, secret)
       if (body.type === 'ping') continue
       isPing = false
@@ -58,7 +58,8 @@ async function * piecesOf (exchange: Exchange): AsyncGenerator<Buffer, void, und
   if (rest.length > 0) yield Buffer.concat([rest, Buffer.from('\n\n')])
 }
 
-function bodyOf ({ data }: SseEvent): JsonObject {
+/** The body of an event. Throws UpstreamError. */
+export function parseMessageEvent ({ data }: SseEvent): JsonObject {
   try {
     const value: unknown = JSON.parse(data)
     if (isObject(value)) return value

@@ -9,6 +9,8 @@ import type { ThinkingBlock } from './wire.ts'
 
 const format = 'anthropic-claude-v1'
 const mark = 'claude.'
+/** How the signature of a thinking block begins that holds the thoughts of another model. */
+export const sealMark = 'tollgate.'
 
 /** One item of `reasoning_details`. */
 export function toReasoningDetail (block: ThinkingBlock, index: number): JsonObject {

@@ -1,6 +1,6 @@
 import type { CompletionUsage } from '../../../schemas/openai/usage.ts'
 import { isObject, type JsonObject } from '../../shared/json.ts'
-import { tokenCount } from '../report.ts'
+import { readUsage, tokenCount, type Usage } from '../report.ts'
 
 /** Token counts as the API gives them: `input` excludes cache reads and writes. */
 export interface Counts {
@@ -13,10 +13,12 @@ export interface Counts {
   output: number
   /** Null: not reported. */
   thinking: number | null
+  /** Web searches; null: not reported. */
+  searches: number | null
 }
 
 export const noCounts: Counts = {
-  input: null, cacheRead: 0, cacheWrite: 0, cacheWrite1h: 0, output: 0, thinking: null
+  input: null, cacheRead: 0, cacheWrite: 0, cacheWrite1h: 0, output: 0, thinking: null, searches: null
 }
 
 const charged = ['input_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens', 'output_tokens']
@@ -30,6 +32,7 @@ export function updateCounts (counts: Counts, usage: unknown): Counts {
   if (!isObject(usage)) return counts
   const written = isObject(usage.cache_creation) ? usage.cache_creation : {}
   if (!areCounts(usage, charged) || !areCounts(written, lifetimes)) return noCounts
+  const serverTools = isObject(usage.server_tool_use) ? usage.server_tool_use : {}
   const details = isObject(usage.output_tokens_details) ? usage.output_tokens_details : {}
   return {
     input: tokenCount(usage.input_tokens) ?? counts.input,
@@ -37,12 +40,20 @@ export function updateCounts (counts: Counts, usage: unknown): Counts {
     cacheWrite: tokenCount(usage.cache_creation_input_tokens) ?? counts.cacheWrite,
     cacheWrite1h: tokenCount(written.ephemeral_1h_input_tokens) ?? counts.cacheWrite1h,
     output: tokenCount(usage.output_tokens) ?? counts.output,
-    thinking: tokenCount(details.thinking_tokens) ?? counts.thinking
+    thinking: tokenCount(details.thinking_tokens) ?? counts.thinking,
+    searches: tokenCount(serverTools.web_search_requests) ?? counts.searches
   }
 }
 
 function areCounts (usage: JsonObject, names: readonly string[]): boolean {
   return names.every(name => usage[name] == null || tokenCount(usage[name]) !== undefined)
+}
+
+/** The counts as the ledger takes them; null if the provider has not said how long the prompt is. */
+export function chargedUsageOf (counts: Counts): Usage | null {
+  const usage = counts.input === null ? null : readUsage({ usage: toUsage(counts) })
+  if (usage !== null && counts.searches !== null) usage.searches = counts.searches
+  return usage
 }
 
 /** The counts in OpenAI's form, where the prompt includes cached tokens. */

@@ -1,0 +1,30 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { messagesErrorResponses } from '../../schemas/anthropic/error.ts'
+import { CreatedMessage, CreateMessageRequest, MessageEvent } from '../../schemas/anthropic/messages.ts'
+import { toChatCall } from '../../services/surfaces/messages/serve-message.ts'
+
+/** `POST /messages`: one message, or its events when `stream` is true. */
+const messages: FastifyPluginAsyncTypebox = async app => {
+  app.post('/messages', {
+    config: {
+      passThrough: true,
+      body: 'media',
+      countsTokens: true,
+      errorShape: 'messages',
+      operation: { name: 'chat', output: null },
+      events: MessageEvent
+    },
+    schema: {
+      summary: 'Create a message (Anthropic\'s API)',
+      security: [{ key: [] }, { apiKey: [] }],
+      body: CreateMessageRequest,
+      response: { 200: CreatedMessage, ...messagesErrorResponses }
+    }
+  }, async (request, reply) => {
+    const { incoming, native } = await toChatCall(reply.incoming(), request.headers)
+    await app.chat.complete(incoming, native)
+    return reply
+  })
+}
+
+export default messages

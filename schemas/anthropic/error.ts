@@ -1,0 +1,24 @@
+import { Type, type Static } from '@sinclair/typebox'
+import { StringEnum } from '../shared/combinators.ts'
+
+/** Source: @anthropic-ai/sdk 1.12.0, resources/shared, and docs.anthropic.com, "Errors". */
+const ErrorKind = StringEnum([
+  'invalid_request_error', 'authentication_error', 'billing_error', 'permission_error', 'not_found_error',
+  'request_too_large', 'conflict_error', 'rate_limit_error', 'api_error', 'timeout_error', 'overloaded_error'
+])
+export type ErrorKind = Static<typeof ErrorKind>
+
+/** Body of every answer of Anthropic's endpoints that is not a success, and data of the event `error`. */
+export const MessagesError = Type.Object({
+  type: Type.Literal('error'),
+  error: Type.Object({
+    type: ErrorKind,
+    message: Type.String(),
+    details: Type.Optional(Type.Object({ error_code: Type.String() }, { description: 'What names the cause.' }))
+  }),
+  request_id: Type.String()
+})
+export type MessagesError = Static<typeof MessagesError>
+
+/** What every such endpoint declares besides its own answer. */
+export const messagesErrorResponses = { '4xx': MessagesError, '5xx': MessagesError }

@@ -1,0 +1,58 @@
+import fastJson from 'fast-json-stringify'
+import { MessagesError, type ErrorKind } from '../../schemas/anthropic/error.ts'
+import type { GatewayError } from '../shared/errors.ts'
+
+/** The error answers of an API: OpenAI's, those of the Messages API, or whichever the request asks for. */
+export type ErrorShape = 'openai' | 'messages' | 'by-version'
+
+interface ShapedRequest {
+  headers: Readonly<Record<string, unknown>>
+  routeOptions?: { url?: string | undefined, config?: { errorShape?: ErrorShape } }
+}
+
+/** The header that clients of the Messages API send with every request. */
+export const versionHeaderName = 'anthropic-version'
+
+/** Whether a client speaks the Messages API: by its route, or where that serves two APIs, by its headers. */
+export function speaksMessages ({ headers, routeOptions }: ShapedRequest): boolean {
+  // No route was found.
+  const unknown = routeOptions?.url === undefined ? 'by-version' : 'openai'
+  const shape = routeOptions?.config?.errorShape ?? unknown
+  return shape === 'messages' || (shape === 'by-version' && headers[versionHeaderName] !== undefined)
+}
+
+type Failure = Pick<GatewayError, 'status' | 'code' | 'message'>
+
+const kinds: Readonly<Record<number, ErrorKind>> = {
+  401: 'authentication_error',
+  402: 'billing_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  408: 'timeout_error',
+  409: 'conflict_error',
+  413: 'request_too_large',
+  429: 'rate_limit_error',
+  504: 'timeout_error',
+  529: 'overloaded_error'
+}
+
+/** The status of an error in that API, which has one of its own for overload. */
+export function messagesStatus ({ status, code }: Failure): number {
+  return code === 'server_is_overloaded' ? 529 : status
+}
+
+/** The body of an error answer, and the data of the event `error`. Source: docs.anthropic.com, "Errors". */
+export function toMessagesError (error: Failure, requestId: string): MessagesError {
+  const status = messagesStatus(error)
+  const type = kinds[status] ?? (status >= 500 ? 'api_error' : 'invalid_request_error')
+  const { message, code } = error
+  const details = code === null ? {} : { details: { error_code: code } }
+  return { type: 'error', error: { type, message, ...details }, request_id: requestId }
+}
+
+const serialize = fastJson(MessagesError)
+
+/** The same as JSON: the fields of its schema and no others. */
+export function messagesErrorText (error: Failure, requestId: string): string {
+  return serialize(toMessagesError(error, requestId))
+}

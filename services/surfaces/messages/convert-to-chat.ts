@@ -1,0 +1,137 @@
+import type { MessageBlockParam, ToolResultBlockParam, ToolResultContent } from '../../../schemas/anthropic/message-blocks.ts'
+import type { CreateMessageRequest, MessageParam } from '../../../schemas/anthropic/messages.ts'
+import type { ChatMessage, FunctionToolCall } from '../../../schemas/openai/chat-messages.ts'
+import { toReasoningDetail } from '../../providers/anthropic/thinking-signature.ts'
+import type { JsonObject } from '../../shared/json.ts'
+import { documentParts, imagePart, searchResultText, textPart, type PromptPart } from './document-text.ts'
+import { isSealed, unsealThinking } from './sealed-thinking.ts'
+
+/** The messages of a prompt in OpenAI's form. Throws GatewayError 400 for files. */
+export function convertToChat ({ messages, system }: Pick<CreateMessageRequest, 'messages' | 'system'>): ChatMessage[] {
+  const chat = new ChatMessages()
+  const start = messages.findIndex(({ role }) => role !== 'system')
+  const first = messages.slice(0, start === -1 ? messages.length : start)
+  chat.addSystem([...textsIn(system), ...first.flatMap(({ content }) => textsIn(content))])
+  const lastUser = messages.findLastIndex(({ role }) => role === 'user')
+  messages.slice(first.length).forEach((message, index) => {
+    const at = first.length + index
+    if (message.role === 'assistant') return chat.addAssistant(message.content ?? [])
+    if (message.role === 'user') return chat.addUser(message.content ?? [], `messages[${at}].content`)
+    const isCleared = message.clear_at === 'next_user_message' && at < lastUser
+    // Many templates take system messages only at the beginning.
+    if (!isCleared) chat.addParts(textsIn(message.content).map(text => textPart(`<system>\n${text}\n</system>`)))
+  })
+  return chat.messages
+}
+
+function textsIn (content: MessageParam['content'] | CreateMessageRequest['system']): string[] {
+  if (content === undefined) return []
+  if (typeof content === 'string') return content === '' ? [] : [content]
+  return content.flatMap(block => block.type === 'text' && block.text !== '' ? [block.text] : [])
+}
+
+class ChatMessages {
+  readonly messages: ChatMessage[] = []
+
+  addSystem (texts: readonly string[]): void {
+    if (texts.length > 0) this.messages.push({ role: 'system', content: texts.join('\n\n') })
+  }
+
+  /** Parts of the user; what follows other parts of the user joins them. */
+  addParts (parts: readonly PromptPart[]): void {
+    if (parts.length === 0) return
+    const last = this.messages.at(-1)
+    if (last?.role === 'user') last.content = contentOf([...partsOf(last.content), ...parts])
+    else this.messages.push({ role: 'user', content: contentOf(parts) })
+  }
+
+  addUser (content: NonNullable<MessageParam['content']>, param: string): void {
+    if (typeof content === 'string') return this.addParts([textPart(content)])
+    const parts: PromptPart[] = []
+    content.forEach((block, at) => {
+      if (block.type === 'tool_result') parts.push(...this.#addResult(block, `${param}[${at}]`))
+      else parts.push(...userParts(block, `${param}[${at}]`))
+    })
+    this.addParts(parts)
+  }
+
+  addAssistant (content: NonNullable<MessageParam['content']>): void {
+    const blocks = typeof content === 'string' ? [{ type: 'text' as const, text: content }] : content
+    const thoughts = thoughtsIn(blocks)
+    const text = blocks.flatMap(block => block.type === 'text' ? [block.text] : []).join('')
+    const calls = blocks.flatMap((block): FunctionToolCall[] => {
+      if (block.type !== 'tool_use') return []
+      const { id, name, input } = block
+      const extra = thoughts.extras[id]
+      const call: FunctionToolCall = { id, type: 'function', function: { name, arguments: JSON.stringify(input) } }
+      return [extra === undefined ? call : Object.assign(call, { extra_content: extra })]
+    })
+    const { reasoning, details } = thoughts
+    this.messages.push({
+      role: 'assistant',
+      content: text === '' && calls.length > 0 ? null : text,
+      ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
+      ...(details.length === 0 ? {} : { reasoning_details: details }),
+      ...(calls.length === 0 ? {} : { tool_calls: calls })
+    })
+  }
+
+  /** Adds the text of a result, and returns its images and files, which such messages do not take. */
+  #addResult ({ tool_use_id: id, content = '', is_error: isError }: ToolResultBlockParam, param: string): PromptPart[] {
+    const blocks = typeof content === 'string' ? [{ type: 'text' as const, text: content }] : content
+    const texts: string[] = []
+    const media: PromptPart[] = []
+    blocks.forEach((block, at) => {
+      if (block.type === 'tool_reference') texts.push(`The tool ${String(Reflect.get(block, 'tool_name'))} can be called now.`)
+      else if (block.type === 'text') texts.push(block.text)
+      else for (const part of userParts(block, `${param}.content[${at}]`)) part.type === 'text' ? texts.push(part.text) : media.push(part)
+    })
+    const text = texts.join('\n') || (media.length > 0 ? 'The result follows.' : '')
+    // Results follow the calls at once, before anything that the user says.
+    this.messages.push({ role: 'tool', tool_call_id: id, content: isError === true ? `Error: ${text}` : text })
+    return media.length === 0 ? [] : [textPart(`From the result of the tool call ${id}:`), ...media]
+  }
+}
+
+/** What the client shows the model, but for results of tools. */
+function userParts (block: MessageBlockParam | ToolResultContent, param: string): PromptPart[] {
+  switch (block.type) {
+    case 'text': return block.text === '' ? [] : [textPart(block.text)]
+    case 'image': return [imagePart(block, param)]
+    case 'document': return documentParts(block, param)
+    case 'search_result': return [textPart(searchResultText(block))]
+    default: return []
+  }
+}
+
+/** Texts alone as one, because not every server takes parts. */
+function contentOf (parts: readonly PromptPart[]): string | PromptPart[] {
+  const texts = parts.flatMap(part => part.type === 'text' ? [part.text] : [])
+  return texts.length === parts.length ? texts.join('\n\n') : [...parts]
+}
+
+function partsOf (content: Extract<ChatMessage, { role: 'user' }>['content']): PromptPart[] {
+  if (typeof content === 'string') return [textPart(content)]
+  return content.filter((part): part is PromptPart => {
+    return part.type === 'text' || part.type === 'image_url' || part.type === 'file'
+  })
+}
+
+interface Thoughts { reasoning: string, details: JsonObject[], extras: JsonObject }
+
+function thoughtsIn (blocks: readonly MessageBlockParam[]): Thoughts {
+  const thoughts: Thoughts = { reasoning: '', details: [], extras: {} }
+  for (const block of blocks) {
+    if (block.type !== 'thinking' && block.type !== 'redacted_thinking') continue
+    if (block.type === 'thinking' && isSealed(block.signature)) {
+      const { text = block.thinking, details = [], extras = {} } = unsealThinking(block.signature)
+      thoughts.reasoning += text
+      thoughts.details.push(...details)
+      Object.assign(thoughts.extras, extras)
+      continue
+    }
+    if (block.type === 'thinking') thoughts.reasoning += block.thinking
+    thoughts.details.push(toReasoningDetail(block, thoughts.details.length))
+  }
+  return thoughts
+}

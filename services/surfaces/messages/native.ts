@@ -1,0 +1,111 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { CreateMessageRequest } from '../../../schemas/anthropic/messages.ts'
+import type { Native } from '../../chat/chat.ts'
+import { isPolicy, type Candidate, type Plan } from '../../requests/candidates.ts'
+import type { ChatCall, ChatProvider, NativeAnswer } from '../../providers/provider.ts'
+import { GatewayError } from '../../shared/errors.ts'
+import { isObject, type JsonText } from '../../shared/json.ts'
+import { isSearchTool, nativeNeedOf, type NativeNeed } from './native-needs.ts'
+
+const versionHeader = 'anthropic-version'
+const betaHeader = 'anthropic-beta'
+const longContext = { beta: /(^|[\s,])context-1m-/, tokens: 1_000_000 }
+
+/** The headers that say which features of the API a client knows. */
+export function versionHeadersOf (headers: IncomingHttpHeaders): Record<string, string> {
+  const given = [versionHeader, betaHeader].map(name => [name, headers[name]] as const)
+  return Object.fromEntries(given.flatMap(([name, value]) => typeof value === 'string' ? [[name, value]] : []))
+}
+
+interface NativeRequest { request: CreateMessageRequest, original: JsonText, headers: IncomingHttpHeaders }
+
+/**
+ * How a message is answered by providers that have this API: as it came. Candidates that lack what a request
+ * asks for, or have no price for it, are left out.
+ */
+export function nativeMessages ({ request, original, headers }: NativeRequest): Native {
+  const need = nativeNeedOf(request)
+  const versionHeaders = versionHeadersOf(headers)
+  const searches = request.tools?.some(isSearchTool) === true
+  const isLong = longContext.beta.test(versionHeaders[betaHeader] ?? '')
+  const longCache = hasLongCache(original.value)
+  const calls = new WeakMap<ChatProvider, Candidate<ChatProvider>>()
+
+  function refusalOfCandidate (candidate: Candidate<ChatProvider>): GatewayError | null {
+    const { model, provider, price } = candidate
+    if (provider.messages === undefined) return need === null ? null : notHere(need, model.id)
+    if (searches && price !== null && price.searchNano == null) return unpricedSearch(model.id, request)
+    const isShort = model.contextWindow !== null && model.contextWindow < longContext.tokens
+    return isLong && isShort ? tooShort(model.id) : null
+  }
+
+  function ask (provider: ChatProvider, call: ChatCall): Promise<NativeAnswer> | undefined {
+    const mostSearches = searches ? calls.get(provider)?.price?.maxSearches ?? 1 : 0
+    return provider.messages?.({ ...call, original, versionHeaders, mostSearches })
+  }
+
+  return {
+    ask,
+    bodyBytes: original.bytes.length,
+    extras (candidate) {
+      if (candidate.provider.messages === undefined) return {}
+      calls.set(candidate.provider, candidate)
+      return { longCache, ...(searches ? { searches } : {}) }
+    },
+    ...(need === null && !searches && !isLong
+      ? {}
+      : { narrow: plan => narrowed(plan, refusalOfCandidate, isPolicy(request.model)) })
+  }
+}
+
+type Refuse = (candidate: Candidate<ChatProvider>) => GatewayError | null
+
+/** A policy may answer with any of its models; a client that names one gets that one or an error. */
+function narrowed (
+  plan: Plan<Candidate<ChatProvider>>, refuse: Refuse, isFree: boolean
+): Plan<Candidate<ChatProvider>> {
+  const suits = (candidate: Candidate<ChatProvider>): boolean => refuse(candidate) === null
+  const fallbacks = function * (): Generator<readonly Candidate<ChatProvider>[]> {
+    for (const candidates of plan.fallbacks()) {
+      const suited = candidates.filter(suits)
+      if (suited.length > 0) yield suited
+    }
+  }
+  const asked = plan.asked.filter(suits)
+  if (asked.length > 0) return { ...plan, asked, fallbacks }
+  const rest = isFree ? [...fallbacks()] : []
+  const [first, ...others] = rest
+  if (first !== undefined) {
+    return { model: first[0]?.model ?? plan.model, asked: first, fallbacks: () => others }
+  }
+  const [candidate] = plan.asked
+  throw (candidate === undefined ? null : refuse(candidate)) ?? GatewayError.modelNotFound(plan.model.id)
+}
+
+function notHere ({ param, what }: NativeNeed, model: string): GatewayError {
+  const message = `The field '${param}' asks for ${what}, which only providers with the Messages API have; ` +
+    `\`${model}\` runs at none.`
+  return GatewayError.invalidRequest(message, { param, code: 'unsupported_parameter' })
+}
+
+function unpricedSearch (model: string, { tools = [] }: CreateMessageRequest): GatewayError {
+  const param = `tools[${tools.findIndex(isSearchTool)}]`
+  const message = `The model \`${model}\` has no price for the web searches of '${param}' on this gateway, so it is ` +
+    'refused. The operator can set one in gateway.yaml, under the model: price: { search: … }.'
+  return GatewayError.invalidRequest(message, { param, code: 'parameter_not_priced' })
+}
+
+function tooShort (model: string): GatewayError {
+  const message = `The header '${betaHeader}' asks for a context of a million tokens, ` +
+    `which \`${model}\` does not have here.`
+  return GatewayError.invalidRequest(message, { param: betaHeader, code: 'unsupported_parameter' })
+}
+
+/** Whether a part of a prompt is to be cached for an hour, wherever it stands. */
+function hasLongCache (value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(hasLongCache)
+  if (!isObject(value)) return false
+  const { cache_control: control, messages, system, tools, content } = value
+  if (isObject(control) && control.ttl === '1h') return true
+  return [messages, system, tools, content].some(part => Array.isArray(part) && hasLongCache(part))
+}
