@@ -101,7 +101,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
   await app.register(core.routing)
   await app.register(use.requests, { keepsWords: settings.providerWords })
   await app.register(use.chat, { cacheBytes: settings.cacheBytes })
-  await app.register(use.responses)
+  await app.register(use.responses, { keepMs: settings.keepResponsesMs })
   await app.register(use.images)
   await app.register(use.videos, { timing: videoTiming })
   await app.register(ops.discovery, { local: settings.discover && settings.configPath === null })

@@ -1,5 +1,8 @@
 import fp from 'fastify-plugin'
+import { periodically } from '../../services/shared/timers.ts'
+import { claimChore } from '../../services/store/chores.ts'
 import { createResponses, type Responses } from '../../services/surfaces/responses/responses.ts'
+import { createStoredResponses } from '../../services/surfaces/responses/stored-responses.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -8,7 +11,16 @@ declare module 'fastify' {
   }
 }
 
-/** Offers responses, which are translated onto chat. */
-export default fp(async app => {
-  app.decorate('responses', createResponses({ chat: app.chat }))
-}, { name: 'responses', dependencies: ['chat'] })
+const pruneEveryMs = 3_600_000
+
+/** Offers responses, which are translated onto chat and stored for `keepMs`; 0: never. */
+export default fp<{ keepMs: number }>(async (app, { keepMs }) => {
+  const { store } = app
+  const onError = (error: unknown): void => app.log.error(error, 'responses could not be stored or deleted')
+  const stored = createStoredResponses(store, keepMs)
+  app.decorate('responses', createResponses({ chat: app.chat, stored, stores: keepMs > 0, clock: store.clock, onError }))
+  const pruning = periodically(() => pruneEveryMs, async () => {
+    if (await claimChore(store, 'responses', pruneEveryMs)) await stored.prune()
+  }, onError)
+  app.addHook('onClose', async () => { await pruning.stop() })
+}, { name: 'responses', dependencies: ['chat', 'store'] })

@@ -7,6 +7,7 @@ import imagesGenerations from './images-generations.ts'
 import messages from './messages.ts'
 import models from './models.ts'
 import responses from './responses.ts'
+import storedResponses from './stored-responses.ts'
 import routingDecisions from './routing-decisions.ts'
 import routingFeedback from './routing-feedback.ts'
 import refuseUnsupported from './unsupported.ts'
@@ -35,6 +36,7 @@ const v1: FastifyPluginAsync = async app => {
       await working.register(messages)
     })
     await keyed.register(models)
+    await keyed.register(storedResponses)
   })
   await app.register(refuseUnsupported)
 }

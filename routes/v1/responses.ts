@@ -1,8 +1,13 @@
-import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type, type FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { errorResponses } from '../../schemas/openai/error.ts'
 import { ResponseObject, ResponseRequest, ResponseStreamEvent } from '../../schemas/openai/responses.ts'
+import { methodNotSupported } from '../../services/http/error-answers.ts'
+import { GatewayError } from '../../services/shared/errors.ts'
 
-/** `POST /responses`: one response, or a stream of its events when `stream` is true. */
+/**
+ * `POST /responses`: one response, or a stream of its events when `stream` is true. `GET` is for clients that
+ * try a WebSocket first: they use HTTP once that was refused.
+ */
 const responses: FastifyPluginAsyncTypebox = async app => {
   app.post('/responses', {
     config: {
@@ -18,6 +23,14 @@ const responses: FastifyPluginAsyncTypebox = async app => {
       response: { 200: ResponseObject, ...errorResponses }
     }
   }, async (_request, reply) => await app.responses.create(reply.incoming()))
+
+  app.get('/responses', {
+    schema: { hide: true, querystring: Type.Object({}), response: errorResponses }
+  }, async ({ headers }) => {
+    if (headers.upgrade === undefined) throw methodNotSupported('GET', '/v1/responses', ['POST'])
+    throw new GatewayError(426, 'invalid_request_error', 'WebSockets are not served here; send a POST.',
+      { code: 'upgrade_required', headers: { upgrade: 'HTTP/1.1' } })
+  })
 }
 
 export default responses

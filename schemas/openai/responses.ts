@@ -117,3 +117,38 @@ export type ResponseObject = Static<typeof ResponseObject>
 /** One event of a streamed answer; the `type` is the name of the event too. */
 export const ResponseStreamEvent = Type.Object({ type: Type.String(), sequence_number: Type.Number() }, open)
 export type ResponseStreamEvent = Static<typeof ResponseStreamEvent>
+
+const Includes = Type.Optional(Type.Unsafe<string | string[]>({ type: ['string', 'array'], items: { type: 'string' } }))
+
+/** Query of `GET /v1/responses/:id`. */
+export const RetrieveQuery = Type.Object({
+  include: Includes,
+  'include[]': Includes,
+  // A stored response is whole.
+  stream: Type.Optional(Type.Literal(false))
+})
+
+export const DeletedResponse = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('response'),
+  deleted: Type.Boolean()
+})
+
+/** Query of `GET /v1/responses/:id/input_items`. */
+export const InputItemsQuery = Type.Object({
+  after: Type.Optional(Type.String()),
+  include: Includes,
+  'include[]': Includes,
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
+  order: Type.Optional(StringEnum(['asc', 'desc']))
+})
+export type InputItemsQuery = Static<typeof InputItemsQuery>
+
+export const InputItemList = Type.Object({
+  object: Type.Literal('list'),
+  data: Type.Array(Type.Object({}, open)),
+  first_id: Nullable(Type.String()),
+  last_id: Nullable(Type.String()),
+  has_more: Type.Boolean()
+})
+export type InputItemList = Static<typeof InputItemList>

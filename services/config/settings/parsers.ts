@@ -80,6 +80,11 @@ export function wholeDays (text: string): number {
   return positiveInteger(text) * dayMs
 }
 
+/** The same; `off` is 0. */
+export function wholeDaysOrOff (text: string): number {
+  return /^off$/i.test(text) ? 0 : wholeDays(text)
+}
+
 /** Parses a whole number from 1. */
 export function positiveInteger (text: string): number {
   const count = Number(text)

@@ -65,6 +65,8 @@ export const variables = {
   TOLLGATE_REQUEST_LOG: variable(parse.samplingRate, 'on', 'requests recorded in the database for ' +
     '`GET /admin/requests`: `on`, `off`, or a share such as `0.1`; failed ones always unless `off`'),
   TOLLGATE_REQUEST_LOG_DAYS: variable(parse.wholeDays, '30', 'retention of these records'),
+  TOLLGATE_RESPONSES_DAYS: variable(parse.wholeDaysOrOff, '30', 'retention of [stored responses](docs/responses.md#stored-responses); ' +
+    '`off` stores none'),
   TOLLGATE_PROVIDER_WORDS: variable(parse.onOff, 'on', 'providers\' own words about failures, redacted, in the log, traces ' +
     'and `GET /admin/requests`: `on`, or `off`, because they may repeat parts of a prompt'),
   OTEL_EXPORTER_OTLP_ENDPOINT: optional(parse.url, 'none', 'OpenTelemetry collector, e.g. `http://localhost:4318`. ' +
@@ -170,6 +172,8 @@ export function readSettings (env: NodeJS.ProcessEnv, directory: string = proces
         },
     billingPerMinute: values.TOLLGATE_BILLING_RPM,
     requestLog: { sample: values.TOLLGATE_REQUEST_LOG, keepMs: values.TOLLGATE_REQUEST_LOG_DAYS },
+    /** 0: none is kept. */
+    keepResponsesMs: values.TOLLGATE_RESPONSES_DAYS,
     providerWords: values.TOLLGATE_PROVIDER_WORDS,
     load: {
       requests: values.TOLLGATE_MAX_REQUESTS,

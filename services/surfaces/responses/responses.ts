@@ -1,53 +1,84 @@
-import type { ResponseRequest } from '../../../schemas/openai/responses.ts'
 import type { ResponseInputItem } from '../../../schemas/openai/response-items.ts'
+import type { ResponseObject, ResponseRequest } from '../../../schemas/openai/responses.ts'
 import type { Chat } from '../../chat/chat.ts'
 import type { Incoming } from '../../requests/incoming.ts'
 import { errorAnswer } from '../../http/error-answers.ts'
 import { JsonText } from '../../shared/json.ts'
+import { StoreUnavailable } from '../../store/store.ts'
 import { translated } from '../translated.ts'
 import { withResponseParam } from './chat-params.ts'
 import { newItemId } from './open-items.ts'
+import { cannotHonour } from './refuse.ts'
 import { checkResponseRequest, nativeFeatureOf, needsNative } from './response-checks.ts'
 import { responseForm } from './response-form.ts'
+import { keptItems, readTurn } from './response-input.ts'
+import type { StoredResponses } from './stored-responses.ts'
 import { toChatRequest } from './to-chat.ts'
-import type { NamedItem } from './to-messages.ts'
 import { toolNames } from './tool-names.ts'
 
 export interface Responses {
   /** Serves `POST /v1/responses`; throws like chat, and GatewayError 400 for what cannot be honoured. */
   create (incoming: Incoming<ResponseRequest>): Promise<void>
+  /** A stored response of an account. Throws GatewayError 404. */
+  get (account: string, id: string): Promise<ResponseObject>
+  /** The items of its request. Throws GatewayError 404. */
+  input (account: string, id: string): Promise<ResponseInputItem[]>
+  /** Throws GatewayError 404. */
+  delete (account: string, id: string): Promise<void>
+}
+
+interface ResponsesOptions {
+  chat: Pick<Chat, 'complete'>
+  stored: StoredResponses
+  /** Whether responses are stored at all. */
+  stores: boolean
+  /** In milliseconds since 1970. */
+  clock: () => number
+  onError: (error: unknown) => void
 }
 
 /** Creates the surface: a request becomes one of chat, and its answer a response. */
-export function createResponses ({ chat }: { chat: Pick<Chat, 'complete'> }): Responses {
+export function createResponses ({ chat, stored, stores, clock, onError }: ResponsesOptions): Responses {
   return {
     async create (incoming) {
-      const { request } = incoming
+      const { request, payer: { chain: [account = ''] } } = incoming
       checkResponseRequest(request)
-      const items = inputItems(request)
+      if (request.store === true && !stores) throw cannotHonour('store', 'This gateway does not store responses.')
+      const { items, own, historyBytes } = await readTurn(request, account, stores ? stored : null)
       const feature = nativeFeatureOf(request, items)
       if (feature !== null) throw needsNative(feature, request.model)
       const completion = toChatRequest(request, items)
-      const head = { id: newItemId('resp'), createdAt: Math.floor(Date.now() / 1000), request, isStored: false }
-      const form = responseForm(head, toolNames(request.tools ?? []), async () => false)
+      const isStored = stores && request.store !== false
+      const head = { id: newItemId('resp'), createdAt: Math.floor(clock() / 1000), request, isStored }
+
+      /** Keeps the response; an answer is not lost because it cannot be kept. */
+      async function keep (response: ResponseObject): Promise<boolean> {
+        if (!isStored) return false
+        const previous = request.previous_response_id ?? null
+        try {
+          return await stored.keep({ account, response, input: keptItems(own), previous, historyBytes })
+        } catch (error) {
+          if (!(error instanceof StoreUnavailable)) throw error
+          onError(error)
+          return false
+        }
+      }
+
       try {
         await chat.complete({
           ...incoming,
           request: completion,
           text: JsonText.from(completion),
-          delivery: translated(incoming.delivery, form)
+          delivery: translated(incoming.delivery, responseForm(head, toolNames(request.tools ?? []), keep))
         })
       } catch (error) {
         const answer = errorAnswer(error)
         const renamed = withResponseParam(answer)
         throw renamed === answer ? error : renamed
       }
-    }
+    },
+    get: (account, id) => stored.get(account, id),
+    input: (account, id) => stored.input(account, id),
+    delete: (account, id) => stored.delete(account, id)
   }
-}
-
-/** The items of a request, with their names in error messages. */
-export function inputItems ({ input }: Pick<ResponseRequest, 'input'>): NamedItem[] {
-  const items: ResponseInputItem[] = typeof input === 'string' ? [{ role: 'user', content: input }] : input
-  return items.map((item, at) => ({ item, param: `input[${at}]` }))
 }

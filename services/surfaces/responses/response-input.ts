@@ -1,0 +1,63 @@
+import type { ResponseInputItem } from '../../../schemas/openai/response-items.ts'
+import type { ResponseRequest } from '../../../schemas/openai/responses.ts'
+import { newItemId } from './open-items.ts'
+import { itemNotFound, previousNotFound, type StoredResponses } from './stored-responses.ts'
+import type { NamedItem } from './to-messages.ts'
+
+/** The whole input of a request. */
+export interface ResponseTurn {
+  /** With those of earlier turns. */
+  items: NamedItem[]
+  /** Those of the request, with the items that it names by their id. */
+  own: ResponseInputItem[]
+  historyBytes: number
+}
+
+/**
+ * Reads the input of a request: earlier turns, and items by their id. Throws GatewayError 400 or 404 for what
+ * is not kept for the account.
+ */
+export async function readTurn (
+  { input, previous_response_id: previous }: Pick<ResponseRequest, 'input' | 'previous_response_id'>,
+  account: string, stored: StoredResponses | null
+): Promise<ResponseTurn> {
+  if (previous != null && stored === null) throw previousNotFound(previous)
+  const history = previous == null || stored === null
+    ? { items: [], bytes: 0 }
+    : await stored.history(account, previous)
+  const own: ResponseInputItem[] = []
+  for (const item of typeof input === 'string' ? [{ role: 'user' as const, content: input }] : input) {
+    own.push(item.type === 'item_reference' ? await referred(item.id, account, stored) : item)
+  }
+  const items = [
+    ...history.items.map(item => ({ item, param: 'previous_response_id' })),
+    ...own.map((item, at) => ({ item, param: `input[${at}]` }))
+  ]
+  return { items, own, historyBytes: history.bytes }
+}
+
+async function referred (
+  id: string, account: string, stored: StoredResponses | null
+): Promise<ResponseInputItem> {
+  const item = await stored?.item(account, id) ?? null
+  if (item === null) throw itemNotFound(id)
+  return item
+}
+
+/** Prefixes of the ids of items, by type. */
+const prefixes: Readonly<Record<string, string>> = {
+  message: 'msg', function_call: 'fc', function_call_output: 'fco', custom_tool_call: 'ctc', custom_tool_call_output: 'ctco', reasoning: 'rs'
+}
+
+/** Items as they are read again: each with a type and an id, and texts as parts. */
+export function keptItems (items: readonly ResponseInputItem[]): ResponseInputItem[] {
+  return items.map(item => {
+    const type = item.type ?? 'message'
+    const id = item.id ?? newItemId(prefixes[type] ?? 'item')
+    if (item.type !== undefined && item.type !== 'message') return { ...item, id }
+    const { role, content } = item
+    const text = role === 'assistant' ? 'output_text' as const : 'input_text' as const
+    const parts = typeof content === 'string' ? [{ type: text, text: content }] : content
+    return { ...item, type: 'message', id, role, content: parts, status: 'completed' }
+  })
+}

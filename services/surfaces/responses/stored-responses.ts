@@ -1,0 +1,148 @@
+import type { ResponseInputItem } from '../../../schemas/openai/response-items.ts'
+import type { ResponseObject } from '../../../schemas/openai/responses.ts'
+import { GatewayError } from '../../shared/errors.ts'
+import type { Queries, Store } from '../../store/store.ts'
+
+/** What earlier turns have said, oldest first, and its length as JSON. */
+export interface ResponseHistory { items: ResponseInputItem[], bytes: number }
+
+/** A response to keep. */
+export interface KeptResponse {
+  account: string
+  response: ResponseObject
+  /** The items of the request alone. */
+  input: readonly ResponseInputItem[]
+  previous: string | null
+  /** The length of earlier turns. */
+  historyBytes: number
+}
+
+/** Responses by account: none sees those of another. All methods throw StoreUnavailable. */
+export type StoredResponses = ReturnType<typeof createStoredResponses>
+
+/** The most bytes of a conversation that is kept, and its most turns. */
+const maxBytes = 16 * 1024 * 1024
+const maxTurns = 1000
+/** Rows deleted at once. */
+const pruneRows = 500
+
+interface Row { input: string, body: string, previous: string | null, bytes: number }
+
+/** Creates the store of responses, each kept for `keepMs`. */
+export function createStoredResponses (store: Store, keepMs: number) {
+  const { clock } = store
+  return {
+    /** Keeps a response; false if its conversation is too long to be kept. */
+    async keep ({ account, response, input, previous, historyBytes }: KeptResponse): Promise<boolean> {
+      const [inputText, body] = [JSON.stringify(input), JSON.stringify(response)]
+      const bytes = historyBytes + Buffer.byteLength(inputText) + Buffer.byteLength(body)
+      if (bytes > maxBytes) return false
+      const nowMs = clock()
+      await store.transaction(async queries => {
+        await queries.run(insert,
+          [account, response.id, previous, nowMs, nowMs + keepMs, bytes, inputText, body])
+        for (const { id } of response.output) {
+          if (id !== undefined) await queries.run(insertItem, [account, id, response.id])
+        }
+      })
+      return true
+    },
+
+    /** The turns up to a response. Throws GatewayError 400 if it, or one before it, is not kept. */
+    async history (account: string, id: string): Promise<ResponseHistory> {
+      const turns = await store.all<Row>(chain, [account, id, clock(), maxTurns])
+      if (turns.length === 0 || turns[0]?.previous !== null) throw previousNotFound(id)
+      const items = turns.flatMap(({ input, body }): ResponseInputItem[] => {
+        return [...JSON.parse(input), ...JSON.parse(body).output]
+      })
+      return { items, bytes: Number(turns.at(-1)?.bytes ?? 0) }
+    },
+
+    async get (account: string, id: string): Promise<ResponseObject> {
+      return JSON.parse((await rowOf(store, account, id, clock())).body)
+    },
+
+    async input (account: string, id: string): Promise<ResponseInputItem[]> {
+      return JSON.parse((await rowOf(store, account, id, clock())).input)
+    },
+
+    /** The output item of that id; null if it is not kept. */
+    async item (account: string, id: string): Promise<ResponseInputItem | null> {
+      const row = await store.get<{ body: string }>(byItem, [account, id, clock()])
+      if (row === undefined) return null
+      const { output }: { output: (ResponseInputItem & { id?: string })[] } = JSON.parse(row.body)
+      return output.find(item => item.id === id) ?? null
+    },
+
+    async delete (account: string, id: string): Promise<void> {
+      await rowOf(store, account, id, clock())
+      await store.transaction(async queries => {
+        await queries.run('delete from response_item where account = $1 and response = $2', [account, id])
+        await queries.run('delete from response where account = $1 and id = $2', [account, id])
+      })
+    },
+
+    /** Deletes what has expired; resolves to how many responses. */
+    async prune (): Promise<number> {
+      let deleted = 0
+      for (;;) {
+        const rows = await store.all<{ account: string, id: string }>(
+          'select account, id from response where expires_at <= $1 order by expires_at limit $2', [clock(), pruneRows])
+        await store.transaction(async queries => {
+          for (const { account, id } of rows) {
+            await queries.run('delete from response_item where account = $1 and response = $2', [account, id])
+            await queries.run('delete from response where account = $1 and id = $2', [account, id])
+          }
+        })
+        deleted += rows.length
+        if (rows.length < pruneRows) return deleted
+      }
+    }
+  }
+}
+
+const insert = `
+  insert into response (account, id, previous, created_at, expires_at, bytes, input, body)
+  values ($1, $2, $3, $4, $5, $6, $7, $8)
+  on conflict (account, id) do nothing`
+const insertItem = `
+  insert into response_item (account, id, response) values ($1, $2, $3) on conflict (account, id) do nothing`
+const byItem = `
+  select response.body from response_item
+  join response on response.account = response_item.account and response.id = response_item.response
+  where response_item.account = $1 and response_item.id = $2 and response.expires_at > $3`
+/** The turns of a conversation, oldest first. */
+const chain = `
+  with recursive chain (id, previous, input, body, bytes, depth) as (
+    select id, previous, input, body, bytes, 0 from response
+    where account = $1 and id = $2 and expires_at > $3
+    union all
+    select response.id, response.previous, response.input, response.body, response.bytes, chain.depth + 1
+    from chain join response on response.id = chain.previous
+    where response.account = $1 and response.expires_at > $3 and chain.depth < $4
+  )
+  select previous, input, body, bytes from chain order by depth desc`
+
+async function rowOf (queries: Pick<Queries, 'get'>, account: string, id: string, nowMs: number): Promise<Row> {
+  const row = await queries.get<Row>(
+    'select input, body, previous, bytes from response where account = $1 and id = $2 and expires_at > $3', [account, id, nowMs])
+  if (row === undefined) throw responseNotFound(id)
+  return row
+}
+
+function responseNotFound (id: string): GatewayError {
+  return new GatewayError(404, 'invalid_request_error', `Response with id '${id.slice(0, 200)}' not found.`)
+}
+
+/** 400 for `previous_response_id`, with the words of OpenAI. */
+export function previousNotFound (id: string): GatewayError {
+  return GatewayError.invalidRequest(`Previous response with id '${id.slice(0, 200)}' not found.`,
+    { param: 'previous_response_id', code: 'previous_response_not_found' })
+}
+
+/** 404 for an item that is sent by its id alone, with the words of OpenAI. */
+export function itemNotFound (id: string): GatewayError {
+  const message = `Item with id '${id.slice(0, 200)}' not found. Items are not persisted when \`store\` is set to ` +
+    'false. Try again with `store` set to true, or remove this item from your input.'
+  return new GatewayError(404, 'invalid_request_error', message, { param: 'input' })
+}

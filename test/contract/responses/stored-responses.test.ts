@@ -1,0 +1,105 @@
+import { once } from 'node:events'
+import { request as httpRequest, type IncomingMessage } from 'node:http'
+import t, { type Test } from 'tap'
+import OpenAI from 'openai'
+import { configFor, providerAt, startGateway } from '../../helper.ts'
+import { forEachEngine } from '../../engines.ts'
+import { createStoredResponses } from '../../../services/surfaces/responses/stored-responses.ts'
+import { startUpstream } from '../../upstream.ts'
+import { statusOf } from '../round-trips.ts'
+import { gatherResponse } from './responses-client.ts'
+
+const model = 'chat'
+
+async function started (t: Test, env: NodeJS.ProcessEnv = {}) {
+  const upstream = await startUpstream()
+  t.teardown(() => upstream.close())
+  const gateway = await startGateway(t, { config: configFor(providerAt(upstream.url)), env })
+  const connect = (key: string) => new OpenAI({ baseURL: gateway.url, apiKey: key, maxRetries: 0 })
+  return { gateway, connect, client: connect(gateway.key), upstream }
+}
+
+forEachEngine(t, 'a conversation goes on from a stored response', async (t, { url }) => {
+  const { client, upstream, gateway, connect } = await started(t, { DATABASE_URL: url })
+  const first = await client.responses.create({ model, instructions: 'Be brief.', input: 'One' })
+  t.equal(Reflect.get(first, 'store'), true)
+  const second = await gatherResponse(client, { model, input: [{ role: 'user', content: 'Two' }], previous_response_id: first.id })
+  t.equal(second.previous_response_id, first.id)
+  await client.responses.create({ model, input: 'Three', previous_response_id: second.id, store: false })
+  t.same(Object(upstream.requests.at(-1)?.body).messages, [
+    { role: 'user', content: 'One' }, { role: 'assistant', content: first.output_text },
+    { role: 'user', content: 'Two' }, { role: 'assistant', content: second.output_text },
+    { role: 'user', content: 'Three' }
+  ], 'all turns are sent, instructions only where they were given')
+
+  const item = first.output[0]
+  await client.responses.create({ model, input: [{ role: 'user', content: 'A' }, { type: 'item_reference', id: item?.id ?? '' }, { role: 'user', content: 'B' }] })
+  t.match(Object(upstream.requests.at(-1)?.body).messages, [{}, { role: 'assistant', content: first.output_text }, {}], 'an item by its id')
+
+  const { output_text: _text, ...body } = second
+  const { output_text: _, ...kept } = await client.responses.retrieve(second.id)
+  const output = second.output.map(({ id, type }) => ({ id, type }))
+  t.match(kept, JSON.parse(JSON.stringify({ ...body, output })))
+  const items = await client.responses.inputItems.list(second.id)
+  t.match(items.data, [{ type: 'message', id: /^msg_/, role: 'user', content: [{ type: 'input_text', text: 'Two' }] }])
+
+  await gateway.app.accounts.create({ id: 'other' })
+  const stranger = connect((await gateway.app.keys.create({ account: 'other', label: '' })).key)
+  const colleague = connect((await gateway.app.keys.create({ account: 'default', label: '' })).key)
+  t.equal((await colleague.responses.retrieve(first.id)).id, first.id, 'another key of the account')
+  t.equal(await statusOf(stranger.responses.retrieve(first.id)), 404)
+  t.equal(await statusOf(stranger.responses.inputItems.list(first.id)), 404)
+  t.equal(await statusOf(stranger.responses.delete(first.id)), 404)
+  await t.rejects(stranger.responses.create({ model, input: 'x', previous_response_id: first.id }),
+    { status: 400, code: 'previous_response_not_found', param: 'previous_response_id' })
+  t.equal(await statusOf(stranger.responses.create({ model, input: [{ type: 'item_reference', id: item?.id ?? '' }] })), 404)
+
+  await client.responses.delete(first.id)
+  t.equal(await statusOf(client.responses.retrieve(first.id)), 404)
+  t.equal(await statusOf(client.responses.create({ model, input: 'x', previous_response_id: second.id })), 400, 'a turn is missing')
+  const unstored = await client.responses.create({ model, input: 'x', store: false })
+  t.equal(await statusOf(client.responses.retrieve(unstored.id)), 404)
+})
+
+forEachEngine(t, 'what has expired is not read, and deleted', async (t, { open }) => {
+  let nowMs = 1_000_000
+  const stored = createStoredResponses(await open(() => nowMs), 1000)
+  const response = {
+    id: 'resp_1', object: 'response' as const, created_at: 1, status: 'completed' as const, model: 'm', output: [{ type: 'message', id: 'msg_1' }]
+  }
+  const kept = { account: 'a', response, input: [], previous: null, historyBytes: 0 }
+  t.equal(await stored.keep(kept), true)
+  t.equal(await stored.keep({ ...kept, response: { ...response, id: 'resp_2' }, historyBytes: 17 * 2 ** 20 }), false, 'a conversation that is too long')
+  t.equal((await stored.get('a', 'resp_1')).id, 'resp_1')
+  t.equal(await stored.prune(), 0)
+  nowMs += 1000
+  await t.rejects(stored.get('a', 'resp_1'), { message: /not found/ })
+  t.equal(await stored.item('a', 'msg_1'), null)
+  t.equal(await stored.prune(), 1)
+  nowMs -= 1000
+  await t.rejects(stored.get('a', 'resp_1'), { message: /not found/ })
+})
+
+t.test('an operator may have nothing stored', async t => {
+  const { client } = await started(t, { TOLLGATE_RESPONSES_DAYS: 'off' })
+  const response = await client.responses.create({ model, input: 'x' })
+  t.equal(Reflect.get(response, 'store'), false)
+  t.equal(await statusOf(client.responses.retrieve(response.id)), 404)
+  await t.rejects(client.responses.create({ model, input: 'x', store: true }), { status: 400, code: 'unsupported_parameter', param: 'store' })
+  await t.rejects(client.responses.create({ model, input: 'x', previous_response_id: response.id }), { status: 400, code: 'previous_response_not_found' })
+})
+
+t.test('a WebSocket is refused at once, so that its client uses HTTP', async t => {
+  const { gateway } = await started(t)
+  const headers = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13', 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==' }
+  const upgrade = async (key: string): Promise<number | undefined> => {
+    const request = httpRequest(`${gateway.url}/responses`, { headers: { ...headers, authorization: `Bearer ${key}` } })
+    request.end()
+    const [response]: IncomingMessage[] = await once(request, 'response')
+    response?.resume()
+    return response?.statusCode
+  }
+  t.equal(await upgrade(gateway.key), 426)
+  t.equal(await upgrade('sk-wrong'), 401)
+  t.equal((await fetch(`${gateway.url}/responses`, { headers: { authorization: `Bearer ${gateway.key}` } })).status, 405)
+})
