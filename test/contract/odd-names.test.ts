@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { request } from 'undici'
+import { builtInPolicies } from '../../services/config/read/policies.ts'
 import { configFor, providerAt, startGateway } from '../helper.ts'
 
 const adminKey = 'operator-key-of-this-test'
@@ -72,5 +73,19 @@ t.test('so may a finish reason', async t => {
   })))
   for (const name of names) {
     t.match(await post(), { status: 200, body: { choices: [{ message: { content: 'Hi' } }] } }, name)
+  }
+})
+
+t.test('models and fields may have the name of anything', async t => {
+  const models = names.flatMap(id => configFor(providerAt('http://127.0.0.1:9'), { id }).models)
+  const config = { ...configFor(providerAt('http://127.0.0.1:9')), models, policies: builtInPolicies() }
+  const { url, headers } = await startGateway(t, { config })
+  const post = async (path: string, body: string) => await request(url + path, { method: 'POST', headers, body })
+  const decision = await post('/routing/decisions', '{"model":"auto","messages":[{"role":"user","content":"Hi"}]}')
+  t.equal(decision.statusCode, 200, await decision.body.text())
+  for (const name of names) {
+    const answer = await post('/responses', `{"model":"none","input":"Hi","${name}":1}`)
+    const { error } = await answer.body.json() as { error: { param: unknown } }
+    t.match([answer.statusCode, error.param], [400, name], name)
   }
 })

@@ -1,5 +1,6 @@
 import type { ModelConfig } from '../../catalogue/types.ts'
 import type { SpeedSeed } from '../types.ts'
+import { ownMember } from '../../shared/json.ts'
 import { logOdds } from './log-odds.ts'
 import { loadPublishedLevels, publishedLevel, type LevelBasis, type LevelsFile, type PublishedLevel } from './published-levels.ts'
 import { domains, type TrainedModel, type RouterWeights } from './weights.ts'
@@ -37,9 +38,9 @@ export function createProfile (
   model: ProfileSource, weights: RouterWeights, published: LevelsFile = publishedLevels()
 ): ModelProfile {
   const names = model.names.flatMap(nameVariants)
-  const trained = names.map(name => weights.models[weights.aliases[name] ?? name])
+  const trained = names.map(name => ownMember(weights.models, ownMember(weights.aliases, name) ?? name))
     .find(one => one !== undefined)
-  const measured = names.map(name => weights.levels[name]).find(level => level !== undefined)
+  const measured = names.map(name => ownMember(weights.levels, name)).find(level => level !== undefined)
   const level = trained?.level ?? measured ?? priorLevel(model, weights)
   const kinds = Float32Array.from(trained?.kinds ?? weights.kinds.map(() => 0))
   const found = domains.map(domain => publishedLevel(names, domain, published))
@@ -104,7 +105,7 @@ function seedOf (
   names: readonly string[], price: ProfileSource['price'], { speeds, usualSpeed }: RouterWeights
 ): ModelProfile['seed'] {
   for (const name of names) {
-    const [firstTokenMs, tokensPerSecond] = speeds[name] ?? []
+    const [firstTokenMs, tokensPerSecond] = ownMember(speeds, name) ?? []
     if (firstTokenMs !== undefined && tokensPerSecond !== undefined) return { firstTokenMs, tokensPerSecond }
   }
   const outputPico = price?.outputPico ?? 0

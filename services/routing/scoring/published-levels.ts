@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Domain } from '../../catalogue/types.ts'
+import { ownMember } from '../../shared/json.ts'
 import { logOdds } from './log-odds.ts'
 
 /** The table of levels that `npm run levels` writes. */
@@ -64,7 +65,7 @@ export function publishedLevel (
   names: readonly string[], domain: Domain, { sources, models }: LevelsFile
 ): PublishedLevel | undefined {
   const find = (names: readonly string[]) =>
-    names.map(name => models[name]?.[domain]).find(found => found !== undefined)
+    names.map(name => ownMember(models, name)?.[domain]).find(found => found !== undefined)
   const keys = names.map(levelKey)
   const own = find(keys)
   const measured = own ?? find(keys.flatMap(earlierNames))

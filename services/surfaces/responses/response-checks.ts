@@ -2,6 +2,7 @@ import { ResponseRequest } from '../../../schemas/openai/responses.ts'
 import { nativeItemTypes } from '../../../schemas/openai/response-items.ts'
 import { builtInTools } from '../../../schemas/openai/response-tools.ts'
 import { GatewayError } from '../../shared/errors.ts'
+import { ownMember } from '../../shared/json.ts'
 import type { NamedItem } from './to-messages.ts'
 import { cannotHonour } from './refuse.ts'
 
@@ -21,7 +22,7 @@ const notServed: Readonly<Record<string, string>> = {
 export function checkResponseRequest (request: ResponseRequest): void {
   for (const [name, value] of Object.entries(request)) {
     if (known.has(name)) continue
-    const why = notServed[name]
+    const why = ownMember(notServed, name)
     if (why === undefined) {
       throw GatewayError.invalidRequest(`Unknown parameter: '${name.slice(0, 200)}'.`,
         { param: name.slice(0, 200), code: 'unknown_parameter' })

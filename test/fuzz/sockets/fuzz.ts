@@ -38,6 +38,8 @@ const perLook = 250
 const perRound = 4_000
 const longestAllowedMs = 100
 const mostProblems = 20
+/** Requests of one round that are sent again, alone, to find the one that caused a pause. */
+const mostSuspects = 1_500
 
 /** Fuzzes one gateway on one engine. */
 export async function fuzz (options: FuzzOptions): Promise<Found> {
@@ -131,11 +133,13 @@ function createRun ({ gateway, verdict, options }: RunParts) {
     const suspects: FuzzRequest[] = []
     const underWay = new Set<FuzzRequest>()
     let recent: FuzzRequest[] = []
+    let isOver = false
     const look = async (): Promise<void> => {
       const own = [...recent, ...underWay]
       recent = []
       const { longestMs } = await gateway.read()
-      if (longestMs > longestAllowedMs) suspects.push(...own)
+      if (longestMs > longestAllowedMs && suspects.length < mostSuspects) suspects.push(...own)
+      if (suspects.length > 0 && options.isFirstEnough) isOver = true
       else found.longestMs = Math.max(found.longestMs, longestMs)
     }
     await Promise.all(connections.map(async connection => {
@@ -145,7 +149,7 @@ function createRun ({ gateway, verdict, options }: RunParts) {
         await sendOne(connection, request, true)
         underWay.delete(request)
         if (recent.push(request) >= perLook && gateway.exitCode === null) await look()
-        if (gateway.exitCode !== null || (options.isFirstEnough && found.problems.length > 0)) return
+        if (isOver || gateway.exitCode !== null || (options.isFirstEnough && found.problems.length > 0)) return
       }
     }))
     if (gateway.exitCode === null) await look()
@@ -157,6 +161,7 @@ function createRun ({ gateway, verdict, options }: RunParts) {
     const [first] = connections
     if (first === undefined) return
     for (const request of requests) {
+      if (options.isFirstEnough && found.problems.length > 0) return
       const alone = { ...request, leavesAfterMs: null }
       let longestMs = Infinity
       for (let turn = 0; turn < 3 && longestMs > longestAllowedMs; turn++) {

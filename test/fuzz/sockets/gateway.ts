@@ -108,8 +108,8 @@ function watchLog (child: ReturnType<typeof spawn>) {
       if (last.length > 20) last.shift()
       if (line.includes(providerKey)) note('the key of a provider in the log', line)
       if (line.length > mostLineLength) note('a line of the log without a bound', line)
-      // What a provider has done is reported to operators as an error too.
-      const isOwn = /"level":(50|60)/.test(line) && !/"type":"(UpstreamError|MediaRejected)"|"credit":"revenue"/.test(line)
+      // What a provider has done, and a deadline that a client sets, are reported to operators as errors too.
+      const isOwn = /"level":(50|60)/.test(line) && !/"type":"(UpstreamError|MediaRejected)"|"credit":"revenue"|within its deadline/.test(line)
       if (isOwn || /"status":500,.*"msg":"request"/.test(line)) note('an error in the log', line)
       if (seen.length > 100) return
       seen.push(line)
