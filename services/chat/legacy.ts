@@ -69,7 +69,7 @@ export function toRoutedChat (request: CompletionRequest): ChatCompletionRequest
 }
 
 function promptsOf ({ prompt }: CompletionRequest): string[] {
-  const prompts = Array.isArray(prompt) ? prompt : [prompt ?? '']
+  const prompts = !Array.isArray(prompt) ? [prompt ?? ''] : prompt.length === 0 ? [''] : prompt
   if (!prompts.every(one => typeof one === 'string')) {
     throw unmappable('prompt', 'token prompts; send text')
   }

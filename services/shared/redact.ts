@@ -85,7 +85,14 @@ export function loggable (error: Error, keepsWords: boolean): Error {
   // Other causes quote the answer.
   const isOfConnection = kind === 'network' || kind === 'timeout'
   const details = { status, code: plainCode(code) }
-  return new UpstreamError(kind, sent, words, isOfConnection ? { ...details, cause } : details)
+  return new UpstreamError(kind, sent, words, isOfConnection ? { ...details, cause: bare(cause) } : details)
+}
+
+/** An error without what a parser adds to it: the bytes that it could not read. */
+function bare (error: unknown): unknown {
+  if (!(error instanceof Error)) return error
+  const { name, message, stack } = error
+  return Object.assign(new Error(message), { name, stack }, 'code' in error && { code: error.code })
 }
 
 function withCause (error: Error, cause: Error): Error {

@@ -107,11 +107,11 @@ export function lengthRole (field: ExtraField): 'limit' | 'minimum' | 'budget' |
   return minimumNames.has(name) ? 'minimum' : null
 }
 
-/** How many prompts a request has. */
+/** How many prompts a request has; an empty list counts as one, because servers answer it. */
 export function promptsOf (request: TextRequest): number {
   if ('messages' in request) return 1
   const { prompt } = request
-  return Array.isArray(prompt) && typeof prompt[0] !== 'number' ? prompt.length : 1
+  return Array.isArray(prompt) && typeof prompt[0] !== 'number' ? Math.max(1, prompt.length) : 1
 }
 
 /** The least of all the output limits that the client has set, in tokens; null if there is none. */

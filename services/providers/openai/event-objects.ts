@@ -20,16 +20,24 @@ export function eventObjects (data: string): EventObjects | null {
 }
 
 const endMark = '[DONE]'
-const stringOrBrace = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}]/gs
+const tokens = /["{}\\]/g
 
-/** The texts of the objects that follow each other, and what is beside them. */
+/** The texts of the objects that follow each other, and what is beside them; in linear time. */
 function outermostObjects (text: string): { parts: string[], rest: string } {
   const parts: string[] = []
   let rest = ''
   let depth = 0
   let from = 0
-  for (const { 0: token, index } of text.matchAll(stringOrBrace)) {
-    if (token === '{' && depth++ === 0) {
+  let isInString = false
+  let escapedAt = -1
+  for (const { 0: token, index } of text.matchAll(tokens)) {
+    if (index === escapedAt) continue
+    if (isInString) {
+      if (token === '\\') escapedAt = index + 1
+      else if (token === '"') isInString = false
+    } else if (token === '"') {
+      isInString = true
+    } else if (token === '{' && depth++ === 0) {
       rest += text.slice(from, index)
       from = index
     } else if (token === '}' && --depth === 0) {

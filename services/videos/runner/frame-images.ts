@@ -39,7 +39,8 @@ export async function toFrameImage (
 function readPicture (url: string): FrameImage {
   const [head = '', body] = url.startsWith('data:') ? url.split(',', 2) : []
   if (body === undefined) return { url }
-  return { bytes: Buffer.from(body, 'base64'), mime: head.slice('data:'.length).replace(/;.*$/, '').toLowerCase() }
+  const [mime = ''] = head.slice('data:'.length).split(';', 1)
+  return { bytes: Buffer.from(body, 'base64'), mime: mime.toLowerCase() }
 }
 
 async function fetchPicture (url: string, download: RunnerContext['download']): Promise<FrameImage> {

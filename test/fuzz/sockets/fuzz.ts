@@ -16,7 +16,8 @@ export interface FuzzOptions {
   root: string
   /** The number of the one request to send. */
   only: number | null
-  isFirstEnough: boolean
+  /** Ends with the first problem that matches; null: goes on. */
+  until: RegExp | null
   print (line: string): void
 }
 
@@ -94,6 +95,11 @@ function createRun ({ gateway, verdict, options }: RunParts) {
   const books = createBooks(gateway)
   const { print } = options
 
+  const isEnough = (): boolean => {
+    const { until } = options
+    return until !== null && found.problems.some(problem => until.test(problem))
+  }
+
   function note (problem: string): void {
     // One of each kind: numbers and quotations differ.
     const kind = problem.replace(/--only \d+|\d+|"params".*/g, '').slice(0, 160)
@@ -139,7 +145,8 @@ function createRun ({ gateway, verdict, options }: RunParts) {
       recent = []
       const { longestMs } = await gateway.read()
       if (longestMs > longestAllowedMs && suspects.length < mostSuspects) suspects.push(...own)
-      if (suspects.length > 0 && options.isFirstEnough) isOver = true
+      // Nothing but a pause is looked for.
+      if (suspects.length > 0 && options.until?.test('a pause of the event loop') === true) isOver = true
       else found.longestMs = Math.max(found.longestMs, longestMs)
     }
     await Promise.all(connections.map(async connection => {
@@ -149,7 +156,7 @@ function createRun ({ gateway, verdict, options }: RunParts) {
         await sendOne(connection, request, true)
         underWay.delete(request)
         if (recent.push(request) >= perLook && gateway.exitCode === null) await look()
-        if (isOver || gateway.exitCode !== null || (options.isFirstEnough && found.problems.length > 0)) return
+        if (isOver || gateway.exitCode !== null || (isEnough())) return
       }
     }))
     if (gateway.exitCode === null) await look()
@@ -161,7 +168,7 @@ function createRun ({ gateway, verdict, options }: RunParts) {
     const [first] = connections
     if (first === undefined) return
     for (const request of requests) {
-      if (options.isFirstEnough && found.problems.length > 0) return
+      if (isEnough()) return
       const alone = { ...request, leavesAfterMs: null }
       let longestMs = Infinity
       for (let turn = 0; turn < 3 && longestMs > longestAllowedMs; turn++) {
@@ -186,7 +193,7 @@ function createRun ({ gateway, verdict, options }: RunParts) {
     send,
     isOver: (startedMs: number) => gateway.exitCode !== null ||
       performance.now() - startedMs > options.seconds * 1000 ||
-      (options.isFirstEnough && found.problems.length > 0),
+      (isEnough()),
 
     /** Sends requests, then waits until nothing is under way and checks what is left. */
     async round (makers: readonly (() => FuzzRequest)[]): Promise<void> {

@@ -31,7 +31,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
     connections: Number(values.connections),
     root: values.root,
     only: values.only === undefined ? null : Number(values.only),
-    isFirstEnough: values.first,
+    until: values.first ? /./ : null,
     print: line => process.stdout.write(`${line}\n`)
   })
   print(engine, found)

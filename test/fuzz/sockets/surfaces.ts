@@ -1,5 +1,5 @@
 import { pngOf } from '../../services/media/samples.ts'
-import type { JsonObject } from '../../../services/shared/json.ts'
+import { isText, type JsonObject } from '../../../services/shared/json.ts'
 import type { Random } from '../../services/ledger/random.ts'
 import { oddText } from './texts.ts'
 
@@ -15,6 +15,8 @@ export interface Surface {
   errorProblem? (body: unknown): string | null
   /** What is wrong with a stream that has arrived as a whole; by default it is one of OpenAI's. */
   streamProblem? (text: string): string | null
+  /** Answers of a provider that speaks the place's own protocol pass as they came. */
+  isNative?: boolean
   /** Every 200 has an entry in the books with the request's id. */
   isCharged?: boolean
 }
@@ -32,6 +34,18 @@ const picture = `data:image/png;base64,${pngOf(4, 4).toString('base64')}`
 /** Places with fields of their own; every other one of the OpenAPI document is fuzzed by its schema. */
 export const surfaces: Readonly<Record<string, Surface>> = {
   'post /v1/chat/completions': { weight: 60, models: [...textModels, ...textModels, ...imageModels], example: chatExample, isCharged: true },
+  'post /v1/responses': { weight: 10, models: textModels, example: responseExample, streamProblem: namedStreamProblem },
+  'post /v1/messages': {
+    weight: 10,
+    models: textModels,
+    example: messageExample,
+    errorProblem: anthropicErrorProblem,
+    streamProblem: namedStreamProblem,
+    isNative: true
+  },
+  'post /v1/messages/count_tokens': {
+    weight: 2, models: textModels, example: messageExample, errorProblem: anthropicErrorProblem
+  },
   'post /v1/completions': { weight: 14, models: [...textModels, ...videoModels], example: completionExample, isCharged: true },
   'post /v1/images/generations': { weight: 5, models: [...imageModels, 'sandbox-chat'], example: imageExample },
   'post /v1/routing/decisions': { weight: 8, models: textModels, example: chatExample },
@@ -47,6 +61,35 @@ export const surfaces: Readonly<Record<string, Surface>> = {
 
 /** The videos of chat completions: their jobs take time, so they are a place of their own. */
 export const videoSurface: Surface = { weight: 2.5, models: videoModels, example: videoExample }
+
+function responseExample (random: Random): JsonObject {
+  const input = random.next() < 0.5 ? textOf(random) : [{ role: 'user', content: textOf(random) }]
+  const instructions = textOf(random)
+  return { input, ...random.pick([{}, { stream: true }, { max_output_tokens: 20 }, { instructions }]) }
+}
+
+function messageExample (random: Random): JsonObject {
+  const text = textOf(random)
+  const messages = [{ role: 'user', content: random.next() < 0.7 ? text : [{ type: 'text', text }] }]
+  return { messages, max_tokens: 50, ...random.pick([{}, { stream: true }, { system: textOf(random) }]) }
+}
+
+/** What is wrong with an error in Anthropic's shape. */
+function anthropicErrorProblem (body: unknown): string | null {
+  const error: unknown = Object(body).error
+  // Before the request was read, it is not known whose API it is for.
+  if (Object(error).code === 'bad_request') return null
+  const isRight = Object(body).type === 'error' && [Object(error).type, Object(error).message].every(isText)
+  return isRight ? null : `an error without Anthropic's shape: ${JSON.stringify(body)?.slice(0, 300)}`
+}
+
+/** What is wrong with a stream of events with names, whose data have them as their type. */
+function namedStreamProblem (text: string): string | null {
+  const names = [...text.matchAll(/^event: (.*)$/gm)].map(([, name]) => name)
+  const last = names.at(-1) ?? ''
+  const isEnd = /^(message_stop|error|response\.(completed|incomplete|failed))$/.test(last)
+  return isEnd ? null : `a stream that ends with '${last}'`
+}
 
 function textOf (random: Random): string {
   return random.weighted<() => string>([

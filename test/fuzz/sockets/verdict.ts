@@ -7,7 +7,7 @@ import type { ApiDocument, FuzzRequest } from './requests.ts'
 export type Verdict = (request: FuzzRequest, answer: RawAnswer) => string | null
 
 /** Statuses of failures that the gateway reports of providers, and of its own only with these codes. */
-const providerStatuses = new Set([502, 503, 504])
+const providerStatuses = new Set([502, 503, 504, 529])
 const mostChecked = 300_000
 
 /** Creates the judge of the answers to a document's operations. */
@@ -45,7 +45,8 @@ export function createVerdict (document: ApiDocument): Verdict {
     if (status >= 400) return errorProblem(request, answer, type)
     if (type === 'text/event-stream') return (request.surface.streamProblem ?? streamProblem)(body.toString())
     if (answer.problem !== null) return `HTTP: ${answer.problem}`
-    return request.method === 'head' || status >= 300 ? null : schemaProblem(request, answer, type)
+    const isUnchecked = request.method === 'head' || request.surface.isNative === true || status >= 300
+    return isUnchecked ? null : schemaProblem(request, answer, type)
   }
 }
 

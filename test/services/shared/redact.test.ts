@@ -141,3 +141,10 @@ t.test('a code is a plain word', async t => {
   t.equal(plainCode('context_length_exceeded'), 'context_length_exceeded')
   for (const code of [null, undefined, '', 'two words', 'sk-abcdefgh', 'x'.repeat(101)]) t.equal(plainCode(code), null)
 })
+
+t.test('the log has no bytes that a parser could not read', async t => {
+  const cause = Object.assign(new Error('Invalid header'), { code: 'HPE_INVALID_HEADER_TOKEN', data: `key: ${'x'.repeat(100_000)}` })
+  const { cause: logged } = loggable(new UpstreamError('network', 'maybe', 'It broke.', { cause }), true)
+  t.match(logged, { message: 'Invalid header', code: 'HPE_INVALID_HEADER_TOKEN' })
+  t.notOk(Object.hasOwn(Object(logged), 'data'))
+})

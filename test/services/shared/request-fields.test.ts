@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
 import {
-  effectiveLimit, extraFields, foldName, lengthRole, misspelledField, outputLimitOf, withMember
+  effectiveLimit, extraFields, foldName, lengthRole, misspelledField, outputLimitOf, promptsOf, withMember
 } from '../../../services/shared/request-fields.ts'
 
 const chat = (fields: object): ChatCompletionRequest =>
@@ -59,4 +59,9 @@ t.test('a nested member is replaced or left out, and the rest stays', async t =>
   t.same(withMember(options, ['num_predict'], undefined), { num_ctx: 8, inner: { a: 1, b: 2 } })
   t.same(withMember(options, ['inner', 'a'], 9).inner, { a: 9, b: 2 })
   t.equal(options.num_predict, 5)
+})
+
+t.test('an empty list of prompts counts as one, so that its answer has a price', async t => {
+  const counts = [[], ['a', 'b'], [1, 2], [[1], [2]], 'a', null].map(prompt => promptsOf({ model: 'm', prompt }))
+  t.same(counts, [1, 2, 1, 2, 1, 1])
 })
