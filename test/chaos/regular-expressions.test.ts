@@ -1,0 +1,79 @@
+import { globSync, readFileSync } from 'node:fs'
+import { createRequire, stripTypeScriptTypes } from 'node:module'
+import { join } from 'node:path'
+import t from 'tap'
+
+// Every pattern takes linear time for any text, which recheck proves, or is listed below with a reason.
+
+const require = createRequire(import.meta.url)
+// The one in JavaScript alone; the others start a program.
+process.env['RECHECK_BACKEND'] = 'pure'
+const { checkSync } = require('recheck') as typeof import('recheck')
+const espree = require('espree') as { parse (code: string, options: object): unknown }
+
+const root = join(import.meta.dirname, '../..')
+const folders = ['bin', 'cli', 'plugins', 'routes', 'schemas', 'services']
+
+const ofOperator = 'is for texts of the operator or of the gateway itself'
+const ofName = 'is for names of models, which are short'
+/** Repetitions have bounds, so the time is linear with a greater factor; the proof would take too long. */
+const bounded = 'repeats a bounded number of times'
+const short = 'is for texts that were cut before, to a few thousand characters'
+
+/** Beginnings of files, and of their patterns, that are not proved. */
+const exceptions: readonly (readonly [file: string, pattern: string, why: string])[] = [
+  ['services/shared/redact.ts', '', short],
+  ['services/routing/describe.ts', ', quality=', ofOperator],
+  ['services/routing/text/task.ts', '\\bselect\\b', bounded],
+  ['services/routing/scoring/', '', ofName],
+  ['services/providers/video-jobs/choices.ts', '', ofName],
+  ['services/providers/fal/model-fields.ts', '', ofName],
+  ['services/providers/sandbox/prompt-values.ts', '', bounded],
+  ['services/providers/gemini/errors.ts', 'input token count', bounded],
+  ['services/providers/anthropic/anthropic.ts', '\\/v\\d+', ofOperator],
+  ['services/ledger/errors.ts', '(\\.\\d{2,}?)0+$', ofOperator],
+  ['services/config/', '', ofOperator],
+  ['services/catalogue/priced-fields.ts', '(^|\\/)(gpt-', ofName],
+  ['services/alerts/budgets.ts', '^budget:', ofOperator],
+  ['cli/', '', ofOperator]
+]
+
+interface Found { file: string, line: number, pattern: string, flags: string }
+
+function patternsIn (file: string): Found[] {
+  const code = stripTypeScriptTypes(readFileSync(join(root, file), 'utf8'))
+  const found: Found[] = []
+  const walk = (node: unknown): void => {
+    if (typeof node !== 'object' || node === null) return
+    const { regex, loc }: { regex?: Pick<Found, 'pattern' | 'flags'>, loc?: { start: { line: number } } } = node
+    if (regex !== undefined) found.push({ file, line: loc?.start.line ?? 0, ...regex })
+    Object.values(node).forEach(walk)
+  }
+  walk(espree.parse(code, { loc: true, ecmaVersion: 'latest', sourceType: 'module' }))
+  return found
+}
+
+function isLinear ({ pattern, flags }: Pick<Found, 'pattern' | 'flags'>): boolean {
+  const found = checkSync(pattern, flags.replace('v', 'u'), { timeout: 5_000 })
+  return found.status === 'safe'
+}
+
+t.test('a pattern that looks again and again at the same text is found', async t => {
+  for (const pattern of ['\\s+$', '(a|a)*b', 'https?://\\S{1,2000}\\.png(\\?\\S{1,2000})?(?=\\s|$)x+x+y']) {
+    t.notOk(isLinear({ pattern, flags: '' }), pattern)
+  }
+})
+
+t.test('every pattern takes linear time, or says why it need not', { timeout: 120_000 }, async t => {
+  const files = folders.flatMap(folder => globSync(`${folder}/**/*.ts`, { cwd: root }))
+  const seen = new Set<string>()
+  for (const found of files.flatMap(patternsIn)) {
+    const isListed = exceptions.some(([file, pattern]) =>
+      found.file.startsWith(file) && found.pattern.startsWith(pattern))
+    const name = `/${found.pattern}/${found.flags}`
+    if (isListed || seen.has(name)) continue
+    seen.add(name)
+    if (!isLinear(found)) t.fail(`${found.file}:${found.line} ${name}`)
+  }
+  t.ok(seen.size > 200, `${seen.size} patterns`)
+})
