@@ -8,7 +8,10 @@ stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit()
 })
 
-process.exitCode = await runCommandLine(process.argv.slice(2), {
+const args = process.argv.slice(2)
+
+// `npx tollgate` is how a newcomer starts.
+process.exitCode = await runCommandLine(args.length === 0 ? ['serve'] : args, {
   stdout,
   stderr,
   env,

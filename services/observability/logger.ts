@@ -22,8 +22,8 @@ export function errorSerializer (keepsWords: boolean): (error: Error) => Seriali
 export async function createLogger (level: string): Promise<Logger> {
   const options = { level, base: null, timestamp: pino.stdTimeFunctions.epochTime }
   if (process.stdout.isTTY) {
-    const { default: pretty } = await import('pino-pretty')
-    return pino(options, pretty({ translateTime: 'SYS:HH:MM:ss.l', singleLine: true }))
+    const { readableLine } = await import('./readable-line.ts')
+    return pino(options, { write: line => { process.stdout.write(readableLine(line)) } })
   }
   let lines = ''
   let isEnding = false

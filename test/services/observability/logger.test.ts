@@ -1,8 +1,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
+import { stripVTControlCharacters } from 'node:util'
 import pino, { type Logger } from 'pino'
 import t from 'tap'
+import { readableLine } from '../../../services/observability/readable-line.ts'
 
 /** A process that does something with a `logger` and ends. */
 function startWith (work: string) {
@@ -62,4 +64,18 @@ t.test('lines are what pino writes', async t => {
   const comparable = (lines: string) => lines.replace(/"time":\d+/g, '').replace(/"stack":".*?[^\\]"/g, '').split('\n')
   t.ok(comparable(output).length > 10)
   t.same(comparable(output), comparable(expected))
+})
+
+t.test('at a terminal, a line is one that people read', async t => {
+  const written: string[] = []
+  const write = (line: string): void => { written.push(stripVTControlCharacters(readableLine(line))) }
+  const logger = pino({ base: null }, { write })
+  logger.info({ reqId: 'req_1', status: 200 }, 'request')
+  logger.warn('no fields')
+  logger.error({ err: new RangeError('bad'), a: 1 }, 'failed')
+  const time = String.raw`^\[\d\d:\d\d:\d\d\.\d{3}\] `
+  t.match(written[0], new RegExp(`${time}INFO  request \\{"reqId":"req_1","status":200\\}\n$`))
+  t.match(written[1], new RegExp(`${time}WARN  no fields\n$`))
+  t.match(written[2], new RegExp(`${time}ERROR failed \\{"a":1,"type":"RangeError"\\}\n    RangeError: bad\n        at `))
+  t.match(stripVTControlCharacters(readableLine('no JSON\n')), / no JSON\n$/)
 })
