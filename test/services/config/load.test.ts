@@ -335,3 +335,31 @@ t.test('the message names the file and every place', async (t) => {
     message: 'my.yaml has 2 problems:\n  my.yaml:1:1 a: is not a known key\n  my.yaml:2:1 b: is not a known key'
   })
 })
+
+t.test('a hostile file is refused at once, each problem by line and column', async (t) => {
+  const ninefold = (index: number) => Array.from({ length: 9 }, () => `*a${index}`).join(', ')
+  const laughs = Array.from({ length: 30 }, (_, index) => `a${index + 1}: &a${index + 1} [${ninefold(index)}]`)
+  const texts: Record<string, [text: string, problem: RegExp]> = {
+    'an alias bomb': [`a0: &a0 [x]\n${laughs.join('\n')}`, /^1:1 : has more than 10000 aliases/],
+    'an alias of itself': ['a: &a [*a]', /^1:1 a: is not a known key/],
+    'a tab': ['providers:\n\t- id: groq', /^2:1 : Tabs are not allowed/],
+    'a duplicate key': ['providers: []\nproviders: []', /^2:1 : this key is a duplicate/],
+    'a long text': [`models:\n  - id: ${'x'.repeat(3_900_000)}`, /^2:9 models\[0\].id: has the wrong format/],
+    'wrong types': ['models: 5\nproviders: yes', /^1:9 models: must be a list[^]*2:12 providers: must be a list/],
+    'a tag of code': ['models: !!js/function "x"', /^1:9 : Unresolved tag/],
+    'a prototype': ['__proto__: {a: 1}', /^1:1 __proto__: is not a known key/],
+    'deep nesting': [`models: ${'{a: '.repeat(5000)}`, /^1:134 models.*is nested more than 32 levels deep/]
+  }
+  for (const [name, [text, problem]] of Object.entries(texts)) {
+    const startedMs = performance.now()
+    t.match(problemsOf(text).join('\n'), problem, name)
+    t.ok(performance.now() - startedMs < 3000, `${name}: ${Math.round(performance.now() - startedMs)} ms`)
+  }
+})
+
+t.test('a file of 10 MB is refused before it is read', async (t) => {
+  const folder = t.testdir({ 'gateway.yaml': 'x'.repeat(10 * 1024 ** 2) })
+  const startedMs = performance.now()
+  await t.rejects(loadConfig({ path: join(folder, 'gateway.yaml'), env: {} }), /is larger than 4194304 bytes/)
+  t.ok(performance.now() - startedMs < 1000)
+})
