@@ -1,13 +1,25 @@
 import type { CustomTypesConfig } from 'pg'
 import type { Value } from './store.ts'
 
-/** Returns a value as it is bound. Throws RangeError for a number that is not exact on every engine. */
+/**
+ * Returns a value as it is bound: Postgres has no NUL in texts, nor in JSON, so it becomes U+FFFD. Throws
+ * RangeError for a number that is not exact on every engine.
+ */
 export function toParameter (value: Value): Value {
+  if (typeof value === 'string') return withoutNul(value)
   if (typeof value !== 'number') return value
   if (!Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value))) {
     throw new RangeError(`Not a safe number: ${value}`)
   }
   return value
+}
+
+const escapedNul = /(?<!\\)((?:\\\\)*)\\u0000/g
+
+function withoutNul (text: string): string {
+  const plain = text.includes('\0') ? text.replaceAll('\0', '\ufffd') : text
+  const isJson = plain.startsWith('{') || plain.startsWith('[')
+  return isJson && plain.includes('\\u0000') ? plain.replace(escapedNul, '$1\\ufffd') : plain
 }
 
 /** Parses columns as SQLite returns them: numbers for numbers, 1 and 0 for booleans, else text. */

@@ -1,5 +1,6 @@
 import t from 'tap'
 import type { Test } from 'tap'
+import { createJsonRows } from '../../../services/store/json-rows.ts'
 import { openSqlite } from '../../../services/store/sqlite.ts'
 import { StoreUnavailable } from '../../../services/store/store.ts'
 import type { Store } from '../../../services/store/store.ts'
@@ -247,4 +248,15 @@ forEachEngine(t, 'concurrent updates of one row lose nothing', async (t, databas
     })
   )))
   t.same(await first?.get('select n from counter'), { n: 60 })
+})
+
+forEachEngine(t, 'texts with NUL are written and looked for, in JSON too', async (t, database) => {
+  const store = await database.open()
+  await store.run('create table odd (text text)')
+  const rows = createJsonRows<{ text: string }>(store.engine, { text: 'text' })
+  await store.run('insert into odd (text) values ($1)', ['a\0b'])
+  await store.run(`insert into odd (text) select text from ${rows.sql}`, [rows.parameter([{ text: 'c\0d' }, { text: 'e\\u0000f' }])])
+  t.equal((await store.all('select text from odd where text = $1', ['a\0b'])).length, 1)
+  const texts = (await store.all<{ text: string }>('select text from odd')).map(({ text }) => text.replace('\ufffd', '\0'))
+  t.same(texts, ['a\0b', 'c\0d', 'e\\u0000f'])
 })
