@@ -11,7 +11,8 @@ import {
   trainWithoutOwnBenchmark, type Scorer, type WeightsOf
 } from './evaluation/scorers.ts'
 import {
-  meanApgr, pairLines, poolLines, published, type ModelPair, type PairLine, type EvaluationPool
+  meanApgr, meanInterval, pairLines, poolLines, published,
+  type ModelPair, type PairLine, type PoolLine, type EvaluationPool
 } from './evaluation/tables.ts'
 
 const usage = `npm run route:eval -- --data <folder>
@@ -43,7 +44,8 @@ function evaluate (folder: string): void {
 
   const test = readRows(folder, ['val'])
   const learned = trainOn(data, readRows(folder, ['train']))
-  const split = { tollgate: tollgateScorer(data, () => learned), ...others }
+  const learnedOnSplit = () => learned
+  const split = { tollgate: tollgateScorer(data, learnedOnSplit), ...others }
   const summary: Summary[] = []
   console.log('# Test split: trained on the other rows of the same benchmarks')
   printPairs(pairs, test, split, 'test split', summary)
@@ -58,18 +60,23 @@ function evaluate (folder: string): void {
   const elsewhere = trainWithoutOwnBenchmark(data)
   printPairs(pairs, data.rows, { tollgate: tollgateScorer(data, elsewhere), ...others }, 'never seen', summary)
   printPolicies(elsewhere)
-  printSummary(summary, poolShares())
+  printSummary(summary, [
+    ...poolShares('test split', test, learnedOnSplit), ...poolShares('thirds', data.rows, byThirds),
+    ...poolShares('never seen', data.rows, elsewhere)
+  ])
   for (const { domain, models, guessed, published } of levelErrors(data, loadWeights())) {
     console.log(`Levels in ${domain}, each of ${models} models left out: off by ${guessed.toFixed(2)} guessed, ` +
       `${published.toFixed(2)} with published results`)
   }
 
-  /** The share of the way to a router that knows the benchmarks, by thirds. */
-  function poolShares (): [string, number | null][] {
-    return pools.map(pool => {
-      const routers = { tollgate: tollgateScorer(data, byThirds), oracle }
-      const { lines } = poolLines(pool, data.rows, data, routers)
-      return [pool.id, lines.find(({ router }) => router === 'tollgate')?.ofFamilies ?? null]
+  /** What the pools in which knowing the benchmarks helps reach. */
+  function poolShares (protocol: string, rows: readonly TrainingRow[], weightsOf: WeightsOf): PoolShare[] {
+    return pools.flatMap(pool => {
+      const routers = { tollgate: tollgateScorer(data, weightsOf), oracle }
+      const { lines, zero } = poolLines(pool, rows, data, routers)
+      const line = lines.find(({ router }) => router === 'tollgate')
+      if (line === undefined || line.ofFamilies === null) return []
+      return [{ pool: pool.id, protocol, zero, ...line }]
     })
   }
 
@@ -105,10 +112,17 @@ function percent (share: number): string {
 }
 
 /** The mean APGR and that on MMLU of each router, by one way of holding prompts back. */
-interface Summary { protocol: string, mean: Record<string, number>, mmlu: Record<string, number> }
+interface Summary {
+  protocol: string
+  mean: Record<string, number>
+  mmlu: Record<string, number>
+  interval: { low: number, high: number }
+}
+
+interface PoolShare extends PoolLine { pool: string, protocol: string, zero: number }
 
 /** Prints the table of docs/routing.md. */
-function printSummary (summary: readonly Summary[], shares: readonly [string, number | null][]): void {
+function printSummary (summary: readonly Summary[], shares: readonly PoolShare[]): void {
   console.log('\n# Summary, as in docs/routing.md\n')
   console.log(`| APGR | ${columns.join(' | ')} |\n|---${'|---'.repeat(columns.length)}|`)
   const line = (name: string, values: Record<string, number>) =>
@@ -117,8 +131,12 @@ function printSummary (summary: readonly Summary[], shares: readonly [string, nu
     line(`mean of the pairs, ${protocol}`, mean)
     line(`MMLU, ${protocol}`, mmlu)
   }
-  for (const [pool, share] of shares) {
-    if (share !== null) console.log(`\n${pool}, thirds: ${percent(share)} of the way to a router that knows the benchmarks`)
+  for (const { protocol, interval: { low, high } } of summary) {
+    console.log(`\nmean of the pairs, ${protocol}: 95 % within ${low.toFixed(3)} to ${high.toFixed(3)}`)
+  }
+  for (const { pool, protocol, aiq, zero, ofFamilies } of shares) {
+    console.log(`${pool}, ${protocol}: AIQ ${aiq.toFixed(3)}, of single models ${zero.toFixed(3)}: ` +
+      `${percent(ofFamilies ?? 0)} of the way to a router that knows the benchmarks`)
   }
   for (const { title, unit, subject } of measureRouting(1)) {
     console.log(`${title}: ${subject.middle.toFixed(0)} ${unit}`)
@@ -145,6 +163,7 @@ function printPairs (
   summary.push({
     protocol,
     mean: named(router => meanApgr(all, router)),
+    interval: meanInterval(all, 'tollgate'),
     mmlu: named(router => ofMmlu.find(line => line.router === router)?.apgr ?? NaN)
   })
   console.log(`\nmean APGR: ${Object.keys(routers).map(router => `${router} ${

@@ -19,7 +19,14 @@ export const published: Readonly<Record<string, string>> = {
 
 /** One line of the table of a pair. */
 export interface PairLine {
-  router: string, cpt50: number, cpt80: number, apgr: number, low?: number, high?: number
+  router: string,
+  cpt50: number,
+  cpt80: number,
+  apgr: number,
+  low?: number,
+  high?: number
+  /** The APGR of prompts drawn with replacement. */
+  drawn?: readonly number[]
 }
 
 const resamples = 200
@@ -39,12 +46,12 @@ export function pairLines (
       const [low = 0, high = 0] = scorer(row, [weak, strong])
       return high - low + random() * 1e-9
     })
-    const areas = Array.from({ length: resamples }, () => {
-      const drawn = answered.map(() => Math.floor(random() * answered.length))
-      const pick = (values: readonly number[]) => drawn.map(at => values[at] ?? 0)
+    const drawn = Array.from({ length: resamples }, () => {
+      const rows = answered.map(() => Math.floor(random() * answered.length))
+      const pick = (values: readonly number[]) => rows.map(at => values[at] ?? 0)
       return pairMetrics(pick(gaps), pick(best), pick(worst)).apgr
-    }).sort((a, b) => a - b)
-    return { router, ...pairMetrics(gaps, best, worst), low: areas[5] ?? NaN, high: areas[194] ?? NaN }
+    })
+    return { router, ...pairMetrics(gaps, best, worst), ...intervalOf(drawn), drawn }
   })
 }
 
@@ -132,6 +139,21 @@ export function answeredBy (
     const own = rows.filter(row => row.family === family && names.every(name => name in row.y))
     return own.map(row => ({ row, weight: 1 / own.length / families.length }))
   })
+}
+
+/** Within what 95 % of some draws are. */
+function intervalOf (drawn: readonly number[]): { low: number, high: number } {
+  const sorted = drawn.toSorted((a, b) => a - b)
+  const at = (share: number) => sorted[Math.floor(share * (sorted.length - 1))] ?? NaN
+  return { low: at(0.025), high: at(0.975) }
+}
+
+/** Within what the mean of the pairs is, by the chance of which prompts were asked. */
+export function meanInterval (lines: readonly PairLine[][], router: string): { low: number, high: number } {
+  const own = lines.flatMap(pair => pair.find(line => line.router === router)?.drawn ?? [])
+  return intervalOf(Array.from({ length: resamples }, (_, draw) => {
+    return mean(lines.map((_, pair) => own[pair * resamples + draw] ?? NaN))
+  }))
 }
 
 export function meanApgr (lines: readonly PairLine[][], router: string): number {
