@@ -5,6 +5,7 @@ import completions from './completions.ts'
 import dashboardBilling from './dashboard-billing.ts'
 import imagesGenerations from './images-generations.ts'
 import messages from './messages.ts'
+import messagesCountTokens from './messages-count-tokens.ts'
 import models from './models.ts'
 import responses from './responses.ts'
 import storedResponses from './stored-responses.ts'
@@ -34,6 +35,7 @@ const v1: FastifyPluginAsync = async app => {
     await keyed.register(async working => {
       working.addHook('preHandler', working.keepLimits)
       await working.register(messages)
+      await working.register(messagesCountTokens)
     })
     await keyed.register(models)
     await keyed.register(storedResponses)

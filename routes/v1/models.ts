@@ -1,30 +1,58 @@
 import { Type, type FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import fastJson from 'fast-json-stringify'
+import { MessagesModel, MessagesModelPage, ModelsQuery } from '../../schemas/anthropic/models.ts'
 import { errorResponses } from '../../schemas/openai/error.ts'
 import { Model, ModelList } from '../../schemas/openai/models.ts'
+import { speaksMessages } from '../../services/http/messages-error.ts'
 import { GatewayError } from '../../services/shared/errors.ts'
 import { describeModel } from '../../services/models/describe.ts'
+import { pageOfModels, toMessagesModel } from '../../services/surfaces/messages/list-models.ts'
+
+const serializePage = fastJson(MessagesModelPage)
+const serializeModel = fastJson(MessagesModel)
+
+const json = 'application/json; charset=utf-8'
+const config = { errorShape: 'by-version' } as const
+const security: Record<string, string[]>[] = [{ key: [] }, { apiKey: [] }]
+const alsoMessages = 'With the header `anthropic-version`, in the form of Anthropic\'s API, which has pages of chat models.'
 
 /**
- * `GET /models` and `GET /models/:id`: what the key may use. Ids may contain slashes, raw or percent-encoded.
+ * `GET /models` and `GET /models/:id`: what the key may use, in the form of the API that the client speaks.
+ * Ids may contain slashes, raw or percent-encoded.
  */
 const models: FastifyPluginAsyncTypebox = async app => {
   app.get('/models', {
-    schema: { summary: 'List the models on offer', response: { 200: ModelList, ...errorResponses } }
-  }, async ({ apiKey }) => {
-    const usable = app.models.list().filter(({ id }) => apiKey.mayUse(id))
-    return { object: 'list' as const, data: usable.map(describeModel) }
+    config,
+    schema: {
+      summary: 'List the models on offer',
+      description: alsoMessages,
+      security,
+      querystring: ModelsQuery,
+      response: { 200: ModelList, ...errorResponses }
+    }
+  }, async (request, reply) => {
+    const { apiKey, query } = request
+    const data = app.models.list().filter(({ id }) => apiKey.mayUse(id)).map(describeModel)
+    if (speaksMessages(request)) reply.type(json).serializer(() => serializePage(pageOfModels(data, query)))
+    return { object: 'list' as const, data }
   })
 
   app.get('/models/*', {
+    config,
     schema: {
       summary: 'Describe one model',
+      description: alsoMessages,
+      security,
       params: Type.Object({ '*': Type.String() }),
       response: { 200: Model, ...errorResponses }
     }
-  }, async ({ apiKey, params: { '*': id } }) => {
+  }, async (request, reply) => {
+    const { apiKey, params: { '*': id } } = request
     const model = app.models.resolve(id)?.model
     if (model === undefined || !apiKey.mayUse(model.id)) throw GatewayError.unknownModel(id)
-    return describeModel(model)
+    const described = describeModel(model)
+    if (speaksMessages(request)) reply.type(json).serializer(() => serializeModel(toMessagesModel(described)))
+    return described
   })
 }
 

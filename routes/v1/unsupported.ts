@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { errorResponses } from '../../schemas/openai/error.ts'
 import { GatewayError } from '../../services/shared/errors.ts'
 
-/** Paths of OpenAI's API below `/v1` that the gateway does not serve, by where they begin. */
+/** Paths of OpenAI's and Anthropic's APIs below `/v1` that are not served, by where they begin. */
 export const unsupported = {
   '/': [
     'assistants', 'audio', 'batches', 'chatkit', 'containers', 'conversations', 'edits', 'embeddings', 'engines',
@@ -10,20 +10,23 @@ export const unsupported = {
     'skills', 'threads', 'uploads', 'vector_stores'
   ],
   '/images/': ['edits', 'variations'],
+  '/messages/': ['batches'],
   '/videos/': ['characters', 'edits', 'extensions']
 }
 
-/** Tells clients of the rest of OpenAI's API, whatever their method or body, that it is not served: 404. */
+/** Tells clients of the rest of these APIs, whatever their method or body, that it is not served: 404. */
 export default async function refuseUnsupported (app: FastifyInstance): Promise<void> {
   for (const [start, names] of Object.entries(unsupported)) {
     const refuse = async ({ params }: FastifyRequest<{ Params: { name: string } }>): Promise<never> => {
       throw unsupportedEndpoint(`${app.prefix}${start}${params.name}`)
     }
+    const errorShape = start === '/messages/' ? 'messages' : 'by-version'
     // One pattern for all, because routes take their time at the start.
     const path = `${start}:name(^(?:${names.join('|')})$)`
     // Refused before the body is parsed: it may be a multipart upload, which no parser here takes.
     for (const url of [path, `${path}/*`]) {
-      app.all(url, { schema: { response: errorResponses }, onRequest: refuse, handler: refuse })
+      const schema = { response: errorResponses }
+      app.all(url, { config: { errorShape }, schema, onRequest: refuse, handler: refuse })
     }
   }
   const refuseRemix = async (): Promise<never> => { throw unsupportedEndpoint(`${app.prefix}/videos/{id}/remix`) }

@@ -45,6 +45,7 @@ export async function startAnthropic ({ apiKey = 'sk-ant-secret' } = {}): Promis
     if (headers['anthropic-version'] === undefined) return refusal(400, { message: 'anthropic-version: header is required' })
     const { pathname, searchParams } = new URL(path, 'http://anthropic')
     if (method === 'GET' && pathname === '/v1/models') return modelPage(searchParams, server.pageSize)
+    if (method === 'POST' && pathname === '/v1/messages/count_tokens') return queued() ?? document('{"input_tokens":25}')
     if (method !== 'POST' || pathname !== '/v1/messages') return refusal(404, { message: `Not found: ${method} ${path}` })
     const complaint = complaintAbout(body, sign)
     if (complaint?.startsWith('model: ') === true) return refusal(404, { message: complaint })

@@ -20,9 +20,14 @@ t.test('the rest of OpenAI\'s API is refused by name, for any method and any bod
     ] as const) {
       const response = await app.inject(request)
       t.equal(response.statusCode, 404)
+      const message = `Tollgate does not serve /v1${path}.`
+      if (path.startsWith('/messages/')) {
+        t.match(response.json(), { type: 'error', error: { type: 'not_found_error', message } })
+        continue
+      }
       t.strictSame(response.json(), {
         error: {
-          message: `Tollgate does not serve /v1${path}.`,
+          message,
           type: 'invalid_request_error',
           param: null,
           code: 'unsupported_endpoint'

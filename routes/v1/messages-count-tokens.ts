@@ -1,0 +1,26 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { messagesErrorResponses } from '../../schemas/anthropic/error.ts'
+import { CountTokensRequest, TokenCount } from '../../schemas/anthropic/messages.ts'
+import { countPromptTokens } from '../../services/surfaces/messages/count-message-tokens.ts'
+
+/** `POST /messages/count_tokens`: the tokens of a prompt, free of charge. */
+const messagesCountTokens: FastifyPluginAsyncTypebox = async app => {
+  app.post('/messages/count_tokens', {
+    config: { body: 'media', errorShape: 'messages' },
+    schema: {
+      summary: 'Count the tokens of a prompt (Anthropic\'s API)',
+      security: [{ key: [] }, { apiKey: [] }],
+      body: CountTokensRequest,
+      response: { 200: TokenCount, ...messagesErrorResponses }
+    }
+  }, async ({ body, jsonText, headers, apiKey, trace }, reply) => {
+    trace.asked = body.model
+    const left = new AbortController()
+    reply.raw.on('close', () => left.abort())
+    const mayUse = (model: string): boolean => apiKey.mayUse(model)
+    const question = { request: body, original: jsonText, headers, mayUse, signal: left.signal }
+    return { input_tokens: await countPromptTokens(question, app.requests.catalogue) }
+  })
+}
+
+export default messagesCountTokens

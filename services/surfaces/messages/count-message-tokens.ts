@@ -1,0 +1,42 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { CountTokensRequest } from '../../../schemas/anthropic/messages.ts'
+import { estimatePrompt } from '../../billing/estimate-usage.ts'
+import { isPolicy, planFor, type Catalogue } from '../../requests/candidates.ts'
+import { UpstreamError } from '../../shared/errors.ts'
+import type { JsonText } from '../../shared/json.ts'
+import { versionHeadersOf } from './native.ts'
+import { refuseUnpriced } from './native-needs.ts'
+import { promptOf } from './to-chat.ts'
+
+interface Question {
+  request: CountTokensRequest
+  /** The body as received. */
+  original: JsonText
+  headers: IncomingHttpHeaders
+  mayUse (model: string): boolean
+  signal: AbortSignal
+}
+
+/**
+ * The tokens of a prompt: counted by the model's provider where that has this API, else estimated. Throws
+ * GatewayError 400 or 404, and UpstreamError if the provider refuses the prompt.
+ */
+export async function countPromptTokens (
+  { request, original, headers, mayUse, signal }: Question, catalogue: Catalogue
+): Promise<number> {
+  refuseUnpriced(request)
+  const { model } = request
+  const asked = isPolicy(model) ? [] : planFor({ kind: 'chat', model, mayUse }, catalogue).asked
+  for (const { provider, deployment } of asked) {
+    if (provider.countMessageTokens === undefined) continue
+    try {
+      const versionHeaders = versionHeadersOf(headers)
+      return await provider.countMessageTokens({ original, model: deployment.model, versionHeaders, signal })
+    } catch (error) {
+      // Servers that speak this API need not have this endpoint, and an estimate is better than a failure.
+      if (error instanceof UpstreamError && error.kind === 'bad_request') throw error
+      if (signal.aborted) throw error
+    }
+  }
+  return Math.max(1, await estimatePrompt(promptOf(request)))
+}
