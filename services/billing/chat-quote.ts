@@ -1,10 +1,10 @@
-import { LRUCache } from 'lru-cache'
 import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
 import type { CompletionRequest } from '../../schemas/openai/completions.ts'
 import type { ModelConfig, Price } from '../catalogue/types.ts'
 import type { AccountMeans, Ledger } from '../ledger/ledger.ts'
 import type { HeldOutput } from '../providers/provider.ts'
 import type { StreamReport, Usage } from '../providers/report.ts'
+import { createLru } from '../shared/lru.ts'
 import { outputLimitOf, promptsOf } from '../shared/request-fields.ts'
 import type { Charge, Quote } from './charge.ts'
 import { estimateWithin } from './estimate-usage.ts'
@@ -247,13 +247,13 @@ export type AnswerLengths = ReturnType<typeof createAnswerLengths>
 
 /** Creates this node's measurement of how long each model's answers are when the client sets no limit. */
 export function createAnswerLengths () {
-  const models = new LRUCache<string, Histogram>({ max: maxModels })
+  const models = createLru<Histogram>(maxModels)
 
   return {
     record (model: string, tokens: number): void {
       if (!(tokens >= 1)) return
       const known = models.get(model) ?? emptyHistogram()
-      models.set(model, known)
+      if (known.answers === 0) models.set(model, known)
       const bucket = Math.min(Math.floor(Math.log2(tokens)), buckets - 1)
       known.answers++
       known.weights[bucket] = (known.weights[bucket] ?? 0) + known.weight

@@ -1,5 +1,5 @@
-import { LRUCache } from 'lru-cache'
 import type { BreakerConfig, DeploymentConfig } from '../catalogue/types.ts'
+import { createLru } from '../shared/lru.ts'
 import { createFailureCount } from './failure-count.ts'
 import {
   createStatistics, defaultPrior, type DeploymentStatistics, type ExpectedPerformance, type PerformancePrior
@@ -34,7 +34,7 @@ export type Deployments = ReturnType<typeof createDeployments>
 export function createDeployments ({
   config, clock = Date.now, monotonic = () => performance.now(), random = Math.random
 }: DeploymentsOptions) {
-  const known = new LRUCache<string, Deployment>({ max: maxDeployments })
+  const known = createLru<Deployment>(maxDeployments)
   const keyOf = ({ provider, model }: DeploymentName) => `${provider}/${model}`
 
   function create (name: DeploymentName): Deployment {

@@ -1,5 +1,5 @@
-import { LRUCache } from 'lru-cache'
 import { budgetPrefix, currency } from '../ledger/accounts.ts'
+import { createLru } from '../shared/lru.ts'
 import type { Queries, Store } from '../store/store.ts'
 import { periodAt } from './periods.ts'
 import { lockKey } from './rows.ts'
@@ -29,7 +29,7 @@ const maxLeadMs = 60 * 60_000
 
 /** Creates the budgets of a store's keys. Accounts are never removed, so known ones are cached. */
 export function createBudgets (store: Store) {
-  const opened = new LRUCache<string, true>({ max: maxOpened })
+  const opened = createLru<true>(maxOpened)
 
   async function open (key: StoredKey, { limitNano }: Budget, account: string, at: number): Promise<void> {
     if (opened.has(account)) return

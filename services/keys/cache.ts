@@ -1,6 +1,6 @@
-import { LRUCache } from 'lru-cache'
 import { compileGlob } from '../shared/glob.ts'
 import { hasLimits } from '../shared/limits.ts'
+import { createLru } from '../shared/lru.ts'
 import { StoreUnavailable, type Queries, type Store } from '../store/store.ts'
 import { createBudgets, type OpenBudget } from './budgets.ts'
 import { maxKeysPerQuery, selectKeysWithParents } from './rows.ts'
@@ -27,8 +27,8 @@ export type KeyCache = ReturnType<typeof createKeyCache>
 
 /** Creates the cache of a store's keys, and of unknown ids apart: made-up keys evict no valid one. */
 export function createKeyCache (store: Store, clock: () => number) {
-  const keys = new LRUCache<string, CachedKey>({ max: maxKeys })
-  const unknownUntil = new LRUCache<string, number>({ max: maxUnknownIds })
+  const keys = createLru<CachedKey>(maxKeys)
+  const unknownUntil = createLru<number>(maxUnknownIds)
   const loading = new Map<string, Promise<CachedKey | null>>()
   const lookUp = createBatchedLookup(store)
   const budgets = createBudgets(store)

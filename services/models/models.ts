@@ -1,8 +1,8 @@
-import { LRUCache } from 'lru-cache'
 import { initialModelNames, isServable, modelFromCatalogue } from '../catalogue/models.ts'
 import type { DeploymentConfig, GatewayConfig, ModelConfig, ProviderConfig } from '../catalogue/types.ts'
 import type { Providers } from '../providers/registry.ts'
 import { compileGlob } from '../shared/glob.ts'
+import { createLru } from '../shared/lru.ts'
 
 interface ModelsOptions {
   config: GatewayConfig
@@ -109,7 +109,7 @@ export function createModelRegistry (config: Pick<GatewayConfig, 'providers' | '
   // Both are filled on demand: a start should not wait for a thousand models of the catalogue.
   const offers = new Map<string, Offers>()
   let bareNames: Offers | null = null
-  const unlisted = new LRUCache<string, ResolvedModel>({ max: limits.cachedUnlisted })
+  const unlisted = createLru<ResolvedModel>(limits.cachedUnlisted)
 
   function resolve (id: string): ResolvedModel | undefined {
     return configured.get(id) ?? findOffered(id) ?? unlisted.get(id) ?? findUnlisted(id)

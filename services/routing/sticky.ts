@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache'
+import { createLru, type Lru } from '../shared/lru.ts'
 import type { RankedModel } from './rank.ts'
 import type { RequestFeatures } from './request-features.ts'
 import type { RoutingReason } from './types.ts'
@@ -7,7 +7,7 @@ import type { RoutingReason } from './types.ts'
 export interface StickyModel { model: string, quality: number }
 
 /** The sticky models of recent conversations on this node. Eviction only costs a provider's cache hit. */
-export type StickyModels = Pick<LRUCache<string, StickyModel>, 'get' | 'set' | 'delete'>
+export type StickyModels = Pick<Lru<StickyModel>, 'get' | 'set' | 'delete'>
 
 /** A ranked model leaves its conversation only when another one scores better by more than this. */
 const stickyMargin = 0.05
@@ -16,8 +16,7 @@ const limits = { conversations: 20_000, idleMs: 3_600_000 }
 export function createStickyModels (
   { clock = () => performance.now() }: { clock?: () => number } = {}
 ): StickyModels {
-  return new LRUCache<string, StickyModel>({
-    max: limits.conversations,
+  return createLru<StickyModel>(limits.conversations, {
     ttl: limits.idleMs,
     ttlResolution: 0,
     updateAgeOnGet: true,

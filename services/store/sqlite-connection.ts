@@ -1,5 +1,5 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
-import { LRUCache } from 'lru-cache'
+import { createLru } from '../shared/lru.ts'
 import { retry } from '../shared/timers.ts'
 import { StoreUnavailable, type Queries, type StoreProblem, type Value } from './store.ts'
 
@@ -14,7 +14,7 @@ export function connect (path: string, { readOnly = false, clock = Date.now } = 
   const database = open(path, readOnly)
   // Deterministic for SQLite: evaluated once per statement.
   database.function('now_ms', { deterministic: true }, () => BigInt(clock()))
-  const statements = new LRUCache<string, StatementSync>({ max: maxStatements })
+  const statements = createLru<StatementSync>(maxStatements)
 
   function prepared (sql: string): StatementSync {
     const known = statements.get(sql)

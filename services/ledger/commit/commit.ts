@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache'
+import { createLru, type Lru } from '../../shared/lru.ts'
 import { StoreUnavailable, type Queries } from '../../store/store.ts'
 import { TermEnded } from '../cluster/node-membership.ts'
 import { endedKey, FundsHeld } from '../errors.ts'
@@ -70,13 +70,16 @@ const maxContests = 3
 export function createCommit (context: CommitContext): Commit {
   const { store, monotonic, options } = context
   const statements = createStatements(store.engine)
-  const knownChains = new LRUCache<string, true>({ max: maxKnownChains })
+  const knownChains = createLru<true>(maxKnownChains)
   const locked = createLockedAccounts({ store, statements, monotonic, batchSize: options.batchSize })
   const parts = { ...context, statements, knownChains }
 
   function report (attempt: Attempt, { postings, states, rows, ...reserved }: Decision): Committed {
     const { term, sentAtMs, waiting } = attempt
-    for (const chain of postings.chains) knownChains.set(chainId(chain), true)
+    for (const chain of postings.chains) {
+      const id = chainId(chain)
+      if (knownChains.get(id) === undefined) knownChains.set(id, true)
+    }
     for (const state of states.values()) acknowledge(state, term, sentAtMs)
     const refused = [...attempt.refused, ...reserved.refused]
     return { ...reserved, refused, sentAtMs, renewed: rows.renews, suspended: postings.suspended, waiting }
@@ -139,7 +142,7 @@ function markDirty (batch: Batch, term: Term): void {
   }
 }
 
-interface Parts extends CommitContext { statements: Statements, knownChains: LRUCache<string, true> }
+interface Parts extends CommitContext { statements: Statements, knownChains: Lru<true> }
 
 async function decide (parts: Parts, queries: Queries, attempt: Attempt): Promise<Decision> {
   const { statements, options, store } = parts

@@ -1,5 +1,5 @@
-import { LRUCache } from 'lru-cache'
 import { GatewayError } from '../../shared/errors.ts'
+import { createLru } from '../../shared/lru.ts'
 import type { Store } from '../../store/store.ts'
 
 /** The model that answered a routed request, and its expected quality, 0 to 1. */
@@ -21,7 +21,7 @@ export interface FeedbackStore {
 const maxRouted = 20_000
 
 export function createFeedbackStore (store: Store, clock = store.clock): FeedbackStore {
-  const recent = new LRUCache<string, RoutedRequest>({ max: maxRouted })
+  const recent = createLru<RoutedRequest>(maxRouted)
   return {
     recordRouted (requestId, routed) { recent.set(requestId, routed) },
     async storeScore (requestId, key, score) {
