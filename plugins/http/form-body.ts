@@ -26,4 +26,4 @@ export default fp<{ idleMs?: number }>(async (app, { idleMs = 30_000 }) => {
       })
     })
   })
-}, { name: 'form-body', dependencies: ['json-body', 'overload'] })
+}, { name: 'form-body', dependencies: ['overload'] })
