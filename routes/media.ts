@@ -1,12 +1,9 @@
-import { Readable } from 'node:stream'
+import type { Readable } from 'node:stream'
 import { Type, type FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyBaseLogger } from 'fastify'
 import { errorResponses } from '../schemas/openai/error.ts'
+import { openFile } from '../services/media/open-file.ts'
 import { mediaResponse } from '../services/media/response.ts'
-import { BlobMissing } from '../services/media/errors.ts'
-import { resolveSignedUrl, mediaNotFound } from '../services/media/signed-url.ts'
-import type { ByteRange } from '../services/media/blob-store.ts'
-import type { StoredMedia } from '../services/media/media.ts'
+import { resolveSignedUrl } from '../services/media/signed-url.ts'
 
 /** Browsers may display the file on any page, and do nothing else with it. */
 const safety = {
@@ -60,20 +57,9 @@ const media: FastifyPluginAsyncTypebox = async app => {
         const answer = mediaResponse(found, conditions, nowMs)
         reply.code(answer.status).headers(answer.headers)
         if (method === 'HEAD' || answer.status === 304) return reply.send(undefined)
-        return reply.send(await open(found, log, answer.range))
+        return reply.send(await openFile({ media: app.media, log }, found, answer.range))
       }
     })
-  }
-
-  async function open (found: StoredMedia, log: FastifyBaseLogger, range?: ByteRange): Promise<Readable> {
-    try {
-      const bytes = await app.media.read(found, range)
-      return bytes instanceof Readable ? bytes : Readable.from(bytes, { objectMode: false })
-    } catch (error) {
-      if (!(error instanceof BlobMissing)) throw error
-      log.error({ err: error }, 'a media blob is missing')
-      throw mediaNotFound(error)
-    }
   }
 
   app.options('/media/:name', {

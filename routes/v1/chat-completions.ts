@@ -1,7 +1,10 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { ChatCompletion, ChatCompletionChunk, ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
 import { errorResponses } from '../../schemas/openai/error.ts'
+import { VideoObject } from '../../schemas/openai/videos.ts'
 import { checkChatRequest } from '../../services/chat/request-checks.ts'
+import { prefersAsync } from '../../services/requests/request-headers.ts'
+import { toVideoObject } from '../../services/surfaces/videos/to-video-object.ts'
 
 /** `POST /chat/completions`: one answer, or an event stream of chunks when `stream` is true. */
 const chatCompletions: FastifyPluginAsyncTypebox = async app => {
@@ -16,11 +19,16 @@ const chatCompletions: FastifyPluginAsyncTypebox = async app => {
     schema: {
       summary: 'Create a chat completion',
       body: ChatCompletionRequest,
-      response: { 200: ChatCompletion, ...errorResponses }
+      response: { 200: ChatCompletion, 202: VideoObject, ...errorResponses }
     }
   }, async (request, reply) => {
     checkChatRequest(request.body)
     if (app.models.resolveVideos(request.body.model).length > 0) {
+      if (prefersAsync(request.headers)) {
+        const job = await reply.beginVideo(request.body)
+        const location = `${request.baseUrl()}/videos/${job.id}`
+        return await reply.code(202).headers({ location, 'preference-applied': 'respond-async' }).send(toVideoObject(job))
+      }
       await reply.serveVideo(request.body)
       // The answer is still to come; elsewhere it is on its way by then.
       return reply

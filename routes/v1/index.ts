@@ -13,6 +13,8 @@ import routingDecisions from './routing-decisions.ts'
 import routingFeedback from './routing-feedback.ts'
 import refuseUnsupported from './unsupported.ts'
 import createVideo from './videos.ts'
+import videoContent from './videos-content.ts'
+import videosById from './videos-by-id.ts'
 
 /** Everything under `/v1`: each endpoint wants a key; that a path is not served is said without one. */
 const v1: FastifyPluginAsync = async app => {
@@ -26,6 +28,8 @@ const v1: FastifyPluginAsync = async app => {
       await working.register(imagesGenerations)
       await working.register(createVideo)
     })
+    await keyed.register(videosById)
+    await keyed.register(videoContent)
     await keyed.register(dashboardBilling)
     await keyed.register(routingDecisions)
     await keyed.register(routingFeedback)

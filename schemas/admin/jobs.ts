@@ -36,6 +36,8 @@ export const AdminJob = Type.Object({
   /** Clients that wait for it, on all nodes. */
   waiters: Type.Integer(),
   delivered: Type.Boolean(),
+  /** Its client asks for it by its id and does not wait. */
+  background: Type.Boolean(),
   cancelling: Type.Boolean(),
   seconds: Type.Number(),
   held_usd: Usd,
@@ -55,7 +57,9 @@ export const AdminJob = Type.Object({
   submitted_at: Nullable(Type.String()),
   finished_at: Nullable(Type.String()),
   /** Until when it answers requests that ask for it again. */
-  expires_at: Nullable(Type.String())
+  expires_at: Nullable(Type.String()),
+  /** When its client deleted it. */
+  deleted_at: Nullable(Type.String())
 })
 export type AdminJob = Static<typeof AdminJob>
 

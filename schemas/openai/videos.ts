@@ -63,3 +63,26 @@ export const VideoObject = Type.Object({
   usage: Nullable(Type.Object({ cost: Type.Number({ description: 'The charge in US dollars.' }) }))
 })
 export type VideoObject = Static<typeof VideoObject>
+
+/** Query of `GET /v1/videos`. Source: `openai` 7.55 on npm, `VideoListParams`. */
+export const VideoListQuery = Type.Object({
+  after: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'The `last_id` of the page before.' })),
+  limit: Type.Optional(Type.String({ pattern: '^([1-9]\\d?|100)$', description: 'From 1 to 100; 20 if absent.' })),
+  order: Type.Optional(StringEnum(['asc', 'desc']))
+}, { additionalProperties: false })
+
+/** Answer of `GET /v1/videos`. Source: `openai` 7.55 on npm, `ConversationCursorPage`. */
+export const VideoList = Type.Object({
+  object: Type.Literal('list'),
+  data: Type.Array(VideoObject),
+  first_id: Nullable(Type.String()),
+  last_id: Nullable(Type.String()),
+  has_more: Type.Boolean()
+})
+
+/** Answer of `DELETE /v1/videos/:id`. Source: `openai` 7.55 on npm, `VideoDeleteResponse`. */
+export const VideoDeleted = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('video.deleted'),
+  deleted: Type.Boolean()
+})

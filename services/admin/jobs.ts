@@ -91,6 +91,7 @@ function toAdminJob ({ waiters, ...row }: ShownRow): AdminJob {
     node: job.owner,
     waiters,
     delivered: job.delivered,
+    background: job.background !== 0,
     cancelling: job.cancel && job.finishedAt === null,
     seconds: job.seconds,
     ...amountFields('held', job.finishedAt === null ? job.hold?.amountNano ?? 0 : 0),
@@ -104,6 +105,7 @@ function toAdminJob ({ waiters, ...row }: ShownRow): AdminJob {
     created_at: isoTime(job.createdAt),
     submitted_at: isoTimeOrNull(job.submittedAt),
     finished_at: isoTimeOrNull(job.finishedAt),
-    expires_at: isoTimeOrNull(job.expiresAt)
+    expires_at: isoTimeOrNull(job.expiresAt),
+    deleted_at: isoTimeOrNull(job.deletedAt)
   }
 }

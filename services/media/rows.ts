@@ -21,6 +21,12 @@ export async function selectMedia (queries: Queries, id: string): Promise<MediaR
   return await queries.get<MediaRow>(`select ${columns} from media where id = $1`, [id])
 }
 
+/** Makes the videos of a job expire now. Their bytes are deleted within a minute. Throws StoreUnavailable. */
+export async function expireVideos (queries: Queries, job: string, nowMs: number): Promise<void> {
+  await queries.run(`
+    update media set expires_at = $2 where job = $1 and mime like 'video/%' and expires_at > $2`, [job, nowMs])
+}
+
 /** Deletes the oldest expired rows and returns them; concurrent callers get different rows. */
 export async function deleteExpiredRows (queries: Queries, nowMs: number, limit: number): Promise<Pick<MediaRow, 'id' | 'extension'>[]> {
   return await queries.all(`

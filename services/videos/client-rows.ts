@@ -31,7 +31,7 @@ export function createClientRows (store: Store, node: string, waiters: WaitingCl
         // Its client may have received it since it was found.
         const locked = await queries.run(`
           update job set waiter_left_at = waiter_left_at
-          where id = $1 and cancel = 0 and ((delivered = 0 and background < 2) or $2 = 1)`, [id, lost === null ? 1 : 0])
+          where id = $1 and cancel = 0 and deleted_at is null and ((delivered = 0 and background < 2) or $2 = 1)`, [id, lost === null ? 1 : 0])
         if (locked === 0) return false
         const others = lost === null ? [] : await waiters.of([id], queries)
         if (others.some(other => lost?.includes(other.id) !== true)) return false
@@ -85,14 +85,14 @@ export function createClientRows (store: Store, node: string, waiters: WaitingCl
     },
 
     /**
-     * Gives up a job if no client has waited for it since `leftMs`, and frees its Idempotency-Key; false if
-     * one waits. Until `keep` no request joins it.
+     * Gives up a job that was deleted, or that no client has waited for since `leftMs`, and frees its
+     * Idempotency-Key; false if one waits. Until `keep` no request joins it.
      */
     async giveUp ({ id, fence }: Pick<LiveJob, 'id' | 'fence'>, leftMs: number): Promise<boolean> {
       return await store.run(`
         update job set cancel = 2, dedupe = null
         where id = $1 and owner = $2 and fence = $3 and finished_at is null and cancel in (0, 2)
-        and background = 0 and waiter_left_at <= $4`, [id, node, fence, leftMs]) === 1
+        and ((background = 0 and waiter_left_at <= $4) or deleted_at is not null)`, [id, node, fence, leftMs]) === 1
     },
 
     /** Takes `giveUp` back, but for the name. */

@@ -13,6 +13,7 @@ import { defaultTiming, type RunnerContext, type Timing } from './runner/runner-
 import { isLive, type FaultyParty, type Job } from './job.ts'
 import { retryWrite } from './runner/retry-write.ts'
 import { createJobRows } from './rows.ts'
+import { createVideoLibrary } from './library.ts'
 import { createRunner } from './runner/runner.ts'
 import type { Models } from '../models/models.ts'
 import { createWaitingClients } from '../joins/waiting-clients.ts'
@@ -100,6 +101,7 @@ export async function createVideoService (options: VideoServiceOptions) {
   }
 
   return {
+    library: createVideoLibrary(store),
     async complete (incoming: VideoIncoming): Promise<void> {
       checkOpen()
       await videos.complete(incoming)

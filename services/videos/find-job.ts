@@ -155,6 +155,7 @@ function newJob (order: VideoOrder, { id, hold, owner, nowMs }: JobStart): Job {
     ...notEnded,
     ...awaited,
     copyError: null,
+    deletedAt: null,
     id,
     account,
     apiKey: key,

@@ -1,10 +1,11 @@
-import type { Value } from '../store/store.ts'
+import type { Store, Value } from '../store/store.ts'
 import { finalStates, liveStates, type Job, type JobState } from './job.ts'
 
 const names = [
   'id', 'account', 'apiKey', 'chain', 'tags', 'model', 'candidates', 'candidate', 'dedupe', 'bodyHash', 'task', 'baseUrl', 'state',
   'owner', 'fence', 'handle', 'progress', 'attempts', 'deadlineAt', 'hold', 'heldNano', 'secondNano', 'seconds', 'costNano',
-  'waiterLeftAt', 'delivered', 'background', 'cancel', 'videos', 'failure', 'copyError', 'createdAt', 'submittedAt', 'finishedAt', 'expiresAt'
+  'waiterLeftAt', 'delivered', 'background', 'cancel', 'videos', 'failure', 'copyError', 'createdAt', 'submittedAt', 'finishedAt', 'expiresAt',
+  'deletedAt'
 ] as const
 type Name = typeof names[number]
 
@@ -17,6 +18,14 @@ const columnOf = (name: Name) => otherColumns[name] ?? name.replace(/[A-Z]/g, le
 
 /** All columns of the table `job`, as a statement selects a `JobRow`. */
 export const columns = names.map(name => `${columnOf(name)} as "${name}"`).join(', ')
+
+/** The same without the pictures of the task, which may be megabytes. */
+export function columnsWithoutFrames (engine: Store['engine']): string {
+  const task = engine === 'postgres'
+    ? "(cast(request as jsonb) || '{\"firstFrame\": null, \"lastFrame\": null}')::text"
+    : "json_set(request, '$.firstFrame', null, '$.lastFrame', null)"
+  return columns.replace('request as', `${task} as`)
+}
 
 export interface JobRow extends Pick<Job, Exclude<Name & keyof Job, keyof Encoded>>, Encoded {}
 

@@ -86,12 +86,16 @@ export interface Job {
   submittedAt: number | null
   finishedAt: number | null
   expiresAt: number | null
+  /** Since when its client sees it no more. */
+  deletedAt: number | null
 }
 
 /** The part of a job that its owner keeps in memory; the rest is read when needed. */
 export interface LiveJob extends Pick<Job, 'id' | 'account' | 'apiKey' | 'fence' | 'candidates' | 'candidate' | 'handle' |
   'progress' | 'attempts' | 'createdAt' | 'submittedAt' | 'deadlineAt' | 'cancel'> {
   state: LiveState
+  /** Its client has deleted it: no client waits, whatever is recorded. */
+  isDeleted: boolean
   /** Whether it is unknown if the provider has received it. */
   inDoubt: boolean
   /** Consecutive failures of the current step. */
@@ -119,7 +123,7 @@ export function toLive (job: Job, state: LiveState, isNew: boolean): LiveJob {
   const times = { createdAt, submittedAt, deadlineAt }
   const inDoubt = !isNew && state === 'submitting' && attempts > 0
   const unused = { failures: 0, refusedSince: null, copy: null, writtenAt: createdAt }
-  return { ...stored, ...times, ...unused, state, inDoubt }
+  return { ...stored, ...times, ...unused, state, inDoubt, isDeleted: job.deletedAt !== null }
 }
 
 export function isLive (state: JobState): state is LiveState {

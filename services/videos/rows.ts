@@ -51,7 +51,7 @@ export function createJobRows (store: Store, node: string, waiters: WaitingClien
       const rows = await store.all<JobRow>(`
         select ${columns} from job
         where api_key = $1 and body_hash = $2 and dedupe is null and delivered = 0
-        and background < 2 and cancel = 0 and state <> 'cancelled'
+        and background < 2 and cancel = 0 and deleted_at is null and state <> 'cancelled'
         and (created_at >= $3 or (state = 'succeeded' and expires_at > $4))
         order by +created_at, id limit 100`, [apiKey, bodyHash, sinceMs, nowMs])
       return rows.map(toJob)
@@ -134,6 +134,13 @@ export function createJobRows (store: Store, node: string, waiters: WaitingClien
     async cancelled (): Promise<string[]> {
       const rows = await store.all<{ id: string }>(
         'select id from job where owner = $1 and finished_at is null and cancel = 1', [node])
+      return rows.map(({ id }) => id)
+    },
+
+    /** Jobs of this node that their clients have deleted. */
+    async deleted (): Promise<string[]> {
+      const rows = await store.all<{ id: string }>(
+        'select id from job where owner = $1 and finished_at is null and deleted_at is not null', [node])
       return rows.map(({ id }) => id)
     },
 

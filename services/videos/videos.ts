@@ -8,6 +8,7 @@ import type { Catalogue } from '../requests/candidates.ts'
 import type { Trace } from '../requests/trace.ts'
 import type { FindJob } from './find-job.ts'
 import { completionOf, errorOf, failureOf, jobHeaders, stillRunning, type Shown } from './answer.ts'
+import { videoExpired } from './content.ts'
 import { startLongPoll, type LongPoll } from '../requests/long-poll.ts'
 import { retryWrite } from './runner/retry-write.ts'
 import type { Job } from './job.ts'
@@ -118,7 +119,7 @@ export function createVideos (context: VideosContext) {
     const stored = media === null ? undefined : await context.media.get(media)
     if (stored !== undefined) return context.media.url(stored, baseUrl)
     if (url !== null) return url
-    throw new GatewayError(410, 'invalid_request_error', 'The video has expired.', { code: 'video_expired' })
+    throw videoExpired()
   }
 
   return {

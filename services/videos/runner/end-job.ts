@@ -4,6 +4,7 @@ import { BoundedCharge } from '../../ledger/types.ts'
 import type { JobHold, JobHolds } from '../../ledger/hold/job-holds.ts'
 import type { Posting } from '../../ledger/ledger.ts'
 import type { EntryRow } from '../../ledger/sql/rows.ts'
+import { expireVideos } from '../../media/rows.ts'
 import type { Queries } from '../../store/store.ts'
 import { fromUpstream } from '../../http/upstream-errors.ts'
 import type { Next, RunnerContext } from './runner-context.ts'
@@ -46,7 +47,9 @@ export async function endJob (context: RunnerContext, live: LiveJob, end: End): 
     }, queries)
     if (!changed) return undefined
     suspended = await endHold(holds, queries, holdOf(job), { end, posting, at })
-    return await rows.get(live.id, queries)
+    const ended = await rows.get(live.id, queries)
+    if (ended?.deletedAt != null) await expireVideos(queries, live.id, at)
+    return ended
   }))
   const job = ended ?? await retryWrite(context, live.id, () => rows.get(live.id))
   // The database may have committed this very change without its answer arriving.

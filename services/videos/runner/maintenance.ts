@@ -51,6 +51,7 @@ export function startMaintenance (
     if (draining && await rows.hasPeers(takeoverMs)) await handOver()
     else await adopt(dead)
     runner.cancel(await rows.cancelled())
+    runner.abandon(await rows.deleted())
     if (performance.now() - prunedMs < pruneEveryMs) return
     prunedMs = performance.now()
     await rows.prune(store.clock() - timing.historyMs)

@@ -19,7 +19,7 @@ export async function pollJob (context: RunnerContext, live: LiveJob): Promise<N
   if (live.cancel) return await cancel(context, live, provider, handle)
   if (live.state === 'queued' && provider.cancel !== undefined && await giveUpAbandoned(context, live)) {
     if (await cancelUpstream(context, provider, handle)) {
-      return await endJob(context, live, cancelledEnd('no client waited for it any more', false))
+      return await endJob(context, live, cancelledEnd(live.isDeleted ? 'its client deleted it' : 'no client waited for it any more', false))
     }
     await context.rows.keep(live.id)
   }
@@ -130,10 +130,10 @@ async function cancelUpstream (
   }
 }
 
-/** Gives a job up that no client on any node has waited for since `abandonAfterMs`; false if it goes on. */
+/** Gives up a job that was deleted, or that no client has waited for since `abandonAfterMs`; else false. */
 async function giveUpAbandoned ({ rows, settings, store }: RunnerContext, live: LiveJob): Promise<boolean> {
   const leftMs = store.clock() - settings().abandonAfterMs
-  return live.createdAt <= leftMs && await rows.giveUp(live, leftMs)
+  return (live.isDeleted || live.createdAt <= leftMs) && await rows.giveUp(live, leftMs)
 }
 
 function signalOf ({ closing, timing }: RunnerContext): AbortSignal {

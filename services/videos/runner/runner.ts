@@ -123,6 +123,13 @@ export function createRunner (context: RunnerContext, isFenced: () => boolean, o
       }
       plan()
     },
+    /** Notes that clients have deleted jobs, which are given up at the next poll that can. */
+    abandon (ids: readonly string[]): void {
+      for (const id of ids) {
+        const live = jobs.get(id)
+        if (live !== undefined) live.isDeleted = true
+      }
+    },
     get size (): number { return jobs.size },
     /** The submitted jobs that are between two steps. */
     submitted (): string[] {

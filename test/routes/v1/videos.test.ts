@@ -1,60 +1,14 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import t from 'tap'
-import type { Test } from 'tap'
 import { request } from 'undici'
-import { configFromEnvironment } from '../../../services/config/environment/environment.ts'
-import { videoDefaults } from '../../../services/config/defaults.ts'
 import { checkLedger } from '../../../services/ledger/check.ts'
-import { startGateway } from '../../helper.ts'
-import type { Gateway } from '../../helper.ts'
+import { create, createByForm, ended, json, send, small, startVideoGateway } from './video-client.ts'
 
 const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
-async function start (t: Test, env: Record<string, string> = {}): Promise<Gateway> {
-  const config = { ...configFromEnvironment({}), video: videoDefaults }
-  const gateway = await startGateway(t, { config, env })
-  Object.assign(gateway.app.providers.get('sandbox')?.videos?.polling ?? {}, { minMs: 20, maxMs: 40 })
-  return gateway
-}
-
-interface Sent { headers?: Record<string, string>, body?: string | FormData }
-
-async function send (
-  { url, key }: Pick<Gateway, 'url' | 'key'>, path: string, { headers = {}, body }: Sent = {}, method = 'POST'
-) {
-  const answer = await fetch(`${url}${path}`, {
-    method, headers: { authorization: `Bearer ${key}`, ...headers }, ...body !== undefined && { body }
-  })
-  const text = await answer.text()
-  return { status: answer.status, headers: answer.headers, text, body: JSON.parse(text) }
-}
-
-const small = { model: 'sandbox-video', seconds: '2', size: '320x180' }
-const json = { 'content-type': 'application/json' }
-
-async function create (gateway: Gateway, body: object, headers: Record<string, string> = {}) {
-  return await send(gateway, '/videos', { headers: { ...json, ...headers }, body: JSON.stringify({ ...small, ...body }) })
-}
-
-async function createByForm (gateway: Gateway, fields: Record<string, string | Blob>) {
-  const form = new FormData()
-  for (const [name, value] of Object.entries({ ...small, ...fields })) form.append(name, value)
-  return await send(gateway, '/videos', { body: form })
-}
-
-const isOver = 'finished_at is not null and background = 2'
-
-/** Resolves when all jobs have ended and all clients are known to have been told. */
-async function ended ({ app: { store, ledger } }: Gateway): Promise<void> {
-  while ((await store.get<{ n: number }>(`select count(*) as n from job where not (${isOver})`))?.n !== 0) {
-    await new Promise(resolve => setTimeout(resolve, 5))
-  }
-  await ledger.flush()
-}
-
 t.test('a video is started at once, and its client need not wait', async t => {
-  const gateway = await start(t)
+  const gateway = await startVideoGateway(t)
   const { app } = gateway
   const { status, headers, body } = await create(gateway, { prompt: ' a red ball\nsandbox:delay 50' })
   t.equal(status, 200)
@@ -85,7 +39,7 @@ t.test('a video is started at once, and its client need not wait', async t => {
 })
 
 t.test('a failed video frees its hold', async t => {
-  const gateway = await start(t)
+  const gateway = await startVideoGateway(t)
   const { status } = await create(gateway, { prompt: 'a\nsandbox:delay 20\nsandbox:fail moderated' })
   t.equal(status, 200)
   await ended(gateway)
@@ -93,7 +47,7 @@ t.test('a failed video frees its hold', async t => {
 })
 
 t.test('a form, JSON and a chat request ask for the same video', async t => {
-  const gateway = await start(t)
+  const gateway = await startVideoGateway(t)
   const { app, url, headers } = gateway
   const address = `data:image/png;base64,${png}`
   const prompt = 'a ball\nsandbox:delay 0'
@@ -123,7 +77,7 @@ t.test('a form, JSON and a chat request ask for the same video', async t => {
 })
 
 t.test('what is wrong is said by the names of this surface, and holds no money', async t => {
-  const gateway = await start(t)
+  const gateway = await startVideoGateway(t)
   const prompt = 'a'
   const cases: [object, string | null, RegExp][] = [
     [{ model: undefined, prompt }, null, /model/],
@@ -159,7 +113,7 @@ t.test('what is wrong is said by the names of this surface, and holds no money',
 })
 
 t.test('a form that is broken, too long or not for here is refused', async t => {
-  const gateway = await start(t)
+  const gateway = await startVideoGateway(t)
   const { url, key } = gateway
   const file = new Blob(['not a picture'])
   const wrong = await createByForm(gateway, { prompt: 'a', input_reference: file })
@@ -195,7 +149,7 @@ t.test('a form that is broken, too long or not for here is refused', async t => 
 })
 
 t.test('a request and its retries are one video', async t => {
-  const gateway = await start(t)
+  const gateway = await startVideoGateway(t)
   const { app } = gateway
   const prompt = 'a ball\nsandbox:delay 100'
   const named = { 'idempotency-key': 'order 1' }
@@ -217,7 +171,7 @@ t.test('a request and its retries are one video', async t => {
 })
 
 t.test('a client that disconnects before it has the id finds its job by a retry', async t => {
-  const gateway = await start(t)
+  const gateway = await startVideoGateway(t)
   const { app: { store } } = gateway
   const run = store.run.bind(store)
   const stopped = Promise.withResolvers<void>()
@@ -248,7 +202,7 @@ t.test('a client that disconnects before it has the id finds its job by a retry'
 })
 
 t.test('what OpenAI offers beside is refused by name', async t => {
-  const gateway = await start(t)
+  const gateway = await startVideoGateway(t)
   for (const path of ['/videos/edits', '/videos/extensions', '/videos/characters', '/videos/job_1/remix']) {
     const { status, body } = await send(gateway, path, { headers: json, body: '{}' })
     t.match([status, body.error.code], [404, 'unsupported_endpoint'], path)

@@ -39,6 +39,7 @@ const job: Job = {
   createdAt: 1_700_000_000_999,
   submittedAt: null,
   finishedAt: null,
+  deletedAt: null,
   expiresAt: null
 }
 const url = 'https://gateway.example/v1/media/m.mp4?exp=1&sig=a'

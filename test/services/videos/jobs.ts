@@ -39,6 +39,7 @@ export function sampleJob (more: Partial<Job> = {}): Job {
     submittedAt: null,
     finishedAt: null,
     expiresAt: null,
+    deletedAt: null,
     ...more
   }
 }
@@ -88,5 +89,6 @@ export const fullJob: Job = {
   createdAt: 1_900_000_000_000,
   submittedAt: 1_900_000_000_002,
   finishedAt: 1_900_000_000_003,
-  expiresAt: 1_900_000_000_004
+  expiresAt: 1_900_000_000_004,
+  deletedAt: 1_900_000_000_005
 }
