@@ -25,5 +25,32 @@ t.test('inline media count as tokens of their own, not as text', async t => {
 })
 
 t.test('other requests reserve nothing', async t => {
-  for (const body of [null, 'text', 7, {}, { input: 'Hi' }, { prompt: 'Hi', messages: 5 }]) t.equal(tokensReserved(body, 400), 0)
+  for (const body of [null, 'text', 7, {}, { prompt: 'Hi', messages: 5 }]) t.equal(tokensReserved(body, 400), 0)
+})
+
+t.test('a response reserves its input and its longest answer; files in it are not text', async t => {
+  t.equal(tokensReserved({ input: 'Hi' }, 400), 100)
+  t.equal(tokensReserved({ input: 'Hi', max_output_tokens: 50 }, 400), 150)
+  const data = 'a'.repeat(4000)
+  const content = [
+    { type: 'input_text', text: 'Hi' },
+    { type: 'input_image', image_url: data },
+    { type: 'input_image', file_id: 'f' },
+    { type: 'input_file', file_data: data },
+    { type: 'input_image', image_url: 'https://example.com/cat.png' }
+  ]
+  const output = [{ type: 'input_image', image_url: data }]
+  const input = [{ role: 'user', content }, { type: 'function_call_output', output }, { type: 'reasoning' }]
+  t.equal(tokensReserved({ input }, 12_400), 4100)
+})
+
+t.test('pictures and documents of the Messages API are not text', async t => {
+  const data = 'a'.repeat(4000)
+  const blocks = [
+    { type: 'image', source: { type: 'base64', data } },
+    { type: 'document', source: { type: 'url', url: 'https://example.com/a.pdf' } },
+    { type: 'document', source: { type: 'text', data } },
+    { type: 'image', source: { type: 'file', file_id: 'f' } }
+  ]
+  t.equal(tokensReserved(chat(blocks), 8400), 3100)
 })
