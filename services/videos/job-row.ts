@@ -56,12 +56,14 @@ export function toColumns ({ chain, hold, ...plain }: Partial<Job>): Record<stri
   return Object.fromEntries(given.map(name => [columnOf(name), toValue(values[name])]))
 }
 
-/** Objects become JSON without the character NUL, which Postgres refuses in text. */
+/** Objects become JSON that Postgres can read: without the character NUL and halves of characters. */
 function toValue (value: unknown): Value {
   if (typeof value === 'boolean') return Number(value)
   if (typeof value === 'number' || typeof value === 'string' || value === null) return value
-  return JSON.stringify(value, (_key, part: unknown) => typeof part === 'string' ? part.replaceAll('\0', '') : part)
+  return JSON.stringify(value, (_key, part: unknown) => typeof part === 'string' ? storable(part) : part)
 }
+
+const storable = (text: string): string => text.replaceAll('\0', '').toWellFormed()
 
 /** The job of a row. Throws an Error for a state that this version does not know. */
 export function toJob (row: JobRow): Job {
