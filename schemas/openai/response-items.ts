@@ -60,37 +60,20 @@ const ToolOutput = Type.Unsafe<string | InputPart[]>({
   type: ['string', 'array'], items: Tagged('type', inputParts)
 })
 
+const call = { call_id: Type.String({ minLength: 1 }), id: Id }
+const named = {
+  ...call, name: Type.String({ minLength: 1 }), namespace: Type.Optional(Nullable(Type.String()))
+}
 const FunctionCallItem = Type.Object({
-  type: Type.Literal('function_call'),
-  call_id: Type.String({ minLength: 1 }),
-  name: Type.String({ minLength: 1 }),
-  arguments: Type.String(),
-  namespace: Type.Optional(Nullable(Type.String())),
-  id: Id
+  type: Type.Literal('function_call'), ...named, arguments: Type.String()
 })
-
-const FunctionCallOutput = Type.Object({
-  type: Type.Literal('function_call_output'),
-  call_id: Type.String({ minLength: 1 }),
-  output: ToolOutput,
-  id: Id
-})
-
 const CustomToolCallItem = Type.Object({
-  type: Type.Literal('custom_tool_call'),
-  call_id: Type.String({ minLength: 1 }),
-  name: Type.String({ minLength: 1 }),
-  input: Type.String(),
-  namespace: Type.Optional(Nullable(Type.String())),
-  id: Id
+  type: Type.Literal('custom_tool_call'), ...named, input: Type.String()
 })
 
-const CustomToolCallOutput = Type.Object({
-  type: Type.Literal('custom_tool_call_output'),
-  call_id: Type.String({ minLength: 1 }),
-  output: ToolOutput,
-  id: Id
-})
+const answered = { ...call, output: ToolOutput }
+const FunctionCallOutput = Type.Object({ type: Type.Literal('function_call_output'), ...answered })
+const CustomToolCallOutput = Type.Object({ type: Type.Literal('custom_tool_call_output'), ...answered })
 
 const ReasoningItem = Type.Object({
   type: Type.Literal('reasoning'),

@@ -86,7 +86,7 @@ function refuseUnmappable ({ echo, suffix, best_of: bestOf, logprobs }: Completi
 
 function unmappable (param: string, what: string): GatewayError {
   const message = `The provider answers text completions of this model through chat, which cannot take ${what}.`
-  return GatewayError.invalidRequest(message, { param, code: 'unsupported_parameter' })
+  return GatewayError.unsupportedParameter(param, message)
 }
 
 const legacyFields = new Set(['prompt', 'echo', 'suffix', 'best_of', 'logprobs'])

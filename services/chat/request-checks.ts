@@ -267,5 +267,5 @@ function refusedField (param: string, { name, effect }: Pick<PricedField, 'name'
       ? 'asks for more answers than are priced. Use `n`'
       : 'changes what a request costs, and has no price on this gateway. The operator can allow it in gateway.yaml, ' +
         `under the provider: allow_fields: [${name}]`
-  return GatewayError.invalidRequest(`The field '${param}' ${why}.`, { param, code: 'unsupported_parameter' })
+  return GatewayError.unsupportedParameter(param, `The field '${param}' ${why}.`)
 }

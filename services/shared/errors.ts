@@ -35,6 +35,12 @@ export class GatewayError extends Error {
     this.headers = details.headers ?? {}
   }
 
+  /** The same error with the name that the client knows for the field. */
+  withParam (param: string, message: string): GatewayError {
+    const { status, type, code, headers, cause } = this
+    return new GatewayError(status, type, message, { param, code, headers, cause })
+  }
+
   toBody (): ErrorBody {
     return { error: { message: this.message, type: this.type, param: this.param, code: this.code } }
   }
@@ -47,6 +53,11 @@ export class GatewayError extends Error {
   /** 400: a field has a wrong value; `why` follows "Invalid 'field': " and has no full stop. */
   static invalidValue (param: string, why: string, cause?: unknown): GatewayError {
     return GatewayError.invalidRequest(`Invalid '${param}': ${why}.`, { param, code: 'invalid_value', cause })
+  }
+
+  /** 400: a field, or what it asks for, cannot be honoured; `why` is a sentence. */
+  static unsupportedParameter (param: string, why: string): GatewayError {
+    return GatewayError.invalidRequest(why, { param, code: 'unsupported_parameter' })
   }
 
   /** 401: the key is missing, malformed, unknown, expired or revoked. */

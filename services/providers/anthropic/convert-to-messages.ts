@@ -84,11 +84,11 @@ function thinkingOf (call: ToolCall): ThinkingBlock[] {
 function toolUse (call: ToolCall, param: string): ToolUseBlock {
   if (call.type === 'custom') throw unsupportedFeature(param, 'custom tools; use functions')
   const { id, function: { name, arguments: text } } = call
-  return { type: 'tool_use', id: safeId(id), name, input: readArguments(text) }
+  return { type: 'tool_use', id: safeId(id), name, input: toolInput(text) }
 }
 
-/** Tool input must be an object, but another model may have written anything. */
-function readArguments (text: string): JsonObject {
+/** The input of a tool must be an object, but a model may have written anything. */
+export function toolInput (text: string): JsonObject {
   if (text.trim() === '') return {}
   try {
     const value: unknown = JSON.parse(text)

@@ -1,4 +1,5 @@
 import { isObject, isText, type JsonObject } from '../../shared/json.ts'
+import { sealJson, unsealJson } from '../../shared/sealed-json.ts'
 import type { ThinkingBlock } from './wire.ts'
 
 // Thinking blocks must be sent back, with their signatures, along with the tool results that follow them, and
@@ -41,21 +42,15 @@ export function fromReasoningDetails (details: unknown): ThinkingBlock[] {
 export function toExtraContent (blocks: readonly ThinkingBlock[]): JsonObject | null {
   const signed = blocks.filter(isSigned)
   if (signed.length === 0) return null
-  const text = Buffer.from(JSON.stringify(signed)).toString('base64url')
-  return { google: { thought_signature: mark + text } }
+  return { google: { thought_signature: sealJson(mark, signed) } }
 }
 
 /** The blocks in the `extra_content` of a tool call; none if it has none or is another provider's. */
 export function fromExtraContent (extra: unknown): ThinkingBlock[] {
   const google = isObject(extra) ? extra.google : undefined
   const text = isObject(google) ? google.thought_signature : undefined
-  if (!isText(text) || !text.startsWith(mark)) return []
-  try {
-    const blocks: unknown = JSON.parse(Buffer.from(text.slice(mark.length), 'base64url').toString())
-    return Array.isArray(blocks) ? blocks.flatMap(readBlock) : []
-  } catch {
-    return [] // Cut short or changed by a client: as good as not there.
-  }
+  const blocks = isText(text) ? unsealJson(mark, text) : null
+  return Array.isArray(blocks) ? blocks.flatMap(readBlock) : []
 }
 
 function readBlock (block: unknown): ThinkingBlock[] {

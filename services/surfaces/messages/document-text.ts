@@ -11,8 +11,13 @@ export const textPart = (text: string): TextPart => ({ type: 'text', text })
 /** An image as a part of a chat message; files are refused before. */
 export function imagePart ({ source }: ImageBlockParam, param: string): ImagePart {
   if (source.type === 'file') throw refusedHere(param, 'files are not kept here; send their content')
-  const url = source.type === 'url' ? source.url : `data:${source.media_type};base64,${source.data}`
-  return { type: 'image_url', image_url: { url } }
+  return { type: 'image_url', image_url: { url: urlOf(source) } }
+}
+
+type BytesSource = { type: 'url', url: string } | { type: 'base64', media_type: string, data: string }
+
+function urlOf (source: BytesSource): string {
+  return source.type === 'url' ? source.url : `data:${source.media_type};base64,${source.data}`
 }
 
 /** A document as a file, or as text where it is one. */
@@ -22,9 +27,8 @@ export function documentParts (block: DocumentBlockParam, param: string): Prompt
     case 'file': throw refusedHere(param, 'files are not kept here; send their content')
     case 'base64':
     case 'url': {
-      const data = source.type === 'url' ? source.url : `data:${source.media_type};base64,${source.data}`
       const about = context == null || context === '' ? [] : [textPart(context)]
-      return [...about, { type: 'file', file: { filename: title ?? 'document.pdf', file_data: data } }]
+      return [...about, { type: 'file', file: { filename: title ?? 'document.pdf', file_data: urlOf(source) } }]
     }
     case 'text': return [textPart(wrapped('document', { title, context }, source.data))]
     case 'content': {

@@ -2,6 +2,5 @@ import { GatewayError } from '../../shared/errors.ts'
 
 /** 400: a field that no model behind this gateway can honour, or that has no price. */
 export function refusedHere (param: string, why: string): GatewayError {
-  return GatewayError.invalidRequest(`The field '${param}' is not supported: ${why}.`,
-    { param, code: 'unsupported_parameter' })
+  return GatewayError.unsupportedParameter(param, `The field '${param}' is not supported: ${why}.`)
 }

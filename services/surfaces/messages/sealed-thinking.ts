@@ -1,5 +1,6 @@
 import { sealMark } from '../../providers/anthropic/thinking-signature.ts'
 import { isObject, isText, type JsonObject } from '../../shared/json.ts'
+import { sealJson, unsealJson } from '../../shared/sealed-json.ts'
 
 // Thinking blocks come back with the signature they were sent with. Claude's own signature passes as it is.
 // For other models the signature holds what their providers want back: details of the reasoning, in
@@ -17,7 +18,7 @@ export interface SealedThinking {
 /** A signature that holds thoughts. */
 export function sealThinking (thoughts: SealedThinking): string {
   const given = Object.entries(thoughts).filter(([, value]) => value !== undefined)
-  return sealMark + Buffer.from(JSON.stringify(Object.fromEntries(given))).toString('base64url')
+  return sealJson(sealMark, Object.fromEntries(given))
 }
 
 /** Whether a signature was made here, so that no provider knows it. */
@@ -27,16 +28,12 @@ export function isSealed (signature: string): boolean {
 
 /** What a signature holds; nothing if it was changed or cut. */
 export function unsealThinking (signature: string): SealedThinking {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(signature.slice(sealMark.length), 'base64url').toString())
-    if (!isObject(value)) return {}
-    const { text, details, extras } = value
-    return {
-      ...(isText(text) ? { text } : {}),
-      ...(Array.isArray(details) ? { details: details.filter(isObject) } : {}),
-      ...(isObject(extras) ? { extras } : {})
-    }
-  } catch {
-    return {} // Cut short or changed by a client: as good as not there.
+  const value = unsealJson(sealMark, signature)
+  if (!isObject(value)) return {}
+  const { text, details, extras } = value
+  return {
+    ...(isText(text) ? { text } : {}),
+    ...(Array.isArray(details) ? { details: details.filter(isObject) } : {}),
+    ...(isObject(extras) ? { extras } : {})
   }
 }

@@ -1,5 +1,6 @@
 import type { CreatedMessage, CreateMessageRequest, MessageBlock } from '../../../schemas/anthropic/messages.ts'
 import type { ChatCompletion, ChatCompletionMessage } from '../../../schemas/openai/chat-completions.ts'
+import { toolInput } from '../../providers/anthropic/convert-to-messages.ts'
 import { isObject, type JsonObject } from '../../shared/json.ts'
 import { endingOf, messageOf, stopIn, usageOfMessage } from './message-head.ts'
 import { Thoughts } from './thoughts.ts'
@@ -39,7 +40,7 @@ function blocksOf (message: ChatCompletionMessage, isShown: boolean): MessageBlo
     ...(text === '' ? [] : [{ type: 'text' as const, text, citations: null }]),
     ...calls.map((call): MessageBlock => {
       const { name, input } = call.type === 'function'
-        ? { name: call.function.name, input: inputOf(call.function.arguments) }
+        ? { name: call.function.name, input: toolInput(call.function.arguments) }
         : { name: call.custom.name, input: { input: call.custom.input } }
       return { type: 'tool_use', id: call.id, name, input }
     })
@@ -50,15 +51,4 @@ function blocksOf (message: ChatCompletionMessage, isShown: boolean): MessageBlo
 export function extraOf (call: object): JsonObject | null {
   const extra: unknown = Reflect.get(call, 'extra_content')
   return isObject(extra) ? extra : null
-}
-
-/** The input of a tool must be an object, but a model may have written anything. */
-export function inputOf (text: string): JsonObject {
-  if (text.trim() === '') return {}
-  try {
-    const value: unknown = JSON.parse(text)
-    return isObject(value) ? value : { arguments: value }
-  } catch {
-    return { arguments: text }
-  }
 }

@@ -1,4 +1,4 @@
-import { GatewayError } from '../../shared/errors.ts'
+import type { GatewayError } from '../../shared/errors.ts'
 
 /** Fields of chat, and what they are called here. */
 const names: readonly (readonly [RegExp, string])[] = [
@@ -24,8 +24,5 @@ export function withResponseParam (error: GatewayError): GatewayError {
   if (error.param === null) return error
   const param = responseParam(error.param)
   if (param === error.param) return error
-  const { status, type, code, headers, cause } = error
-  return new GatewayError(status, type, error.message.replaceAll(`'${error.param}'`, `'${param}'`), {
-    param, code, headers, cause
-  })
+  return error.withParam(param, error.message.replaceAll(`'${error.param}'`, `'${param}'`))
 }

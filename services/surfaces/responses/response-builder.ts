@@ -44,8 +44,8 @@ export class ResponseBuilder {
     for (const choice of choices) if (choice.index === 0) this.#takeChoice(choice)
   }
 
-  /** Ends the response. `isStored` says whether it could be kept. */
-  end (isStored?: boolean): ResponseObject {
+  /** Ends the response. */
+  end (): ResponseObject {
     this.#begin()
     const isCut = this.#finish === 'length'
     const isFiltered = this.#finish === 'content_filter' && !this.#isRefused
@@ -54,8 +54,7 @@ export class ResponseBuilder {
     Object.assign(this.#response, {
       status,
       completed_at: status === 'completed' ? Math.floor(Date.now() / 1000) : null,
-      incomplete_details: isCut ? { reason: 'max_output_tokens' } : isFiltered ? { reason: 'content_filter' } : null,
-      ...(isStored === undefined ? {} : { store: isStored })
+      incomplete_details: isCut ? { reason: 'max_output_tokens' } : isFiltered ? { reason: 'content_filter' } : null
     })
     return this.#response
   }

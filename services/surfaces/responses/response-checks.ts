@@ -4,7 +4,6 @@ import { builtInTools } from '../../../schemas/openai/response-tools.ts'
 import { GatewayError } from '../../shared/errors.ts'
 import { ownMember } from '../../shared/json.ts'
 import type { NamedItem } from './to-messages.ts'
-import { cannotHonour } from './refuse.ts'
 
 const known: ReadonlySet<string> = new Set(Object.keys(ResponseRequest.properties))
 
@@ -27,14 +26,14 @@ export function checkResponseRequest (request: ResponseRequest): void {
       throw GatewayError.invalidRequest(`Unknown parameter: '${name.slice(0, 200)}'.`,
         { param: name.slice(0, 200), code: 'unknown_parameter' })
     }
-    if (value !== null) throw cannotHonour(name, why)
+    if (value !== null) throw GatewayError.unsupportedParameter(name, why)
   }
   if (request.background === true) {
-    throw cannotHonour('background', 'The gateway does not run responses in the background; use `stream`.')
+    throw GatewayError.unsupportedParameter('background', 'The gateway does not run responses in the background; use `stream`.')
   }
   const mode = request.reasoning?.mode
   if (mode != null && mode !== 'standard') {
-    throw cannotHonour('reasoning.mode', `The reasoning mode '${mode.slice(0, 64)}' has no price on this gateway.`)
+    throw GatewayError.unsupportedParameter('reasoning.mode', `The reasoning mode '${mode.slice(0, 64)}' has no price on this gateway.`)
   }
   if (request.previous_response_id != null && request.previous_response_id === '') {
     throw GatewayError.invalidValue('previous_response_id', 'must not be empty')
@@ -70,5 +69,5 @@ export function nativeFeatureOf (
 
 /** 400 when no candidate has the Responses API. */
 export function needsNative ({ param, what }: NativeFeature, model: string): GatewayError {
-  return cannotHonour(param, `No provider of the model \`${model.slice(0, 256)}\` offers ${what}.`)
+  return GatewayError.unsupportedParameter(param, `No provider of the model \`${model.slice(0, 256)}\` offers ${what}.`)
 }

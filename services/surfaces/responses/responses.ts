@@ -3,12 +3,12 @@ import type { ResponseObject, ResponseRequest } from '../../../schemas/openai/re
 import type { Chat } from '../../chat/chat.ts'
 import type { Incoming } from '../../requests/incoming.ts'
 import { errorAnswer } from '../../http/error-answers.ts'
+import { GatewayError } from '../../shared/errors.ts'
 import { JsonText } from '../../shared/json.ts'
 import { StoreUnavailable } from '../../store/store.ts'
 import { translated } from '../translated.ts'
 import { withResponseParam } from './chat-params.ts'
 import { newItemId } from './open-items.ts'
-import { cannotHonour } from './refuse.ts'
 import { checkResponseRequest, nativeFeatureOf, needsNative } from './response-checks.ts'
 import { responseForm } from './response-form.ts'
 import { keptItems, readTurn } from './response-input.ts'
@@ -43,7 +43,7 @@ export function createResponses ({ chat, stored, stores, clock, onError }: Respo
     async create (incoming) {
       const { request, payer: { chain: [account = ''] } } = incoming
       checkResponseRequest(request)
-      if (request.store === true && !stores) throw cannotHonour('store', 'This gateway does not store responses.')
+      if (request.store === true && !stores) throw GatewayError.unsupportedParameter('store', 'This gateway does not store responses.')
       const { items, own, historyBytes } = await readTurn(request, account, stores ? stored : null)
       const feature = nativeFeatureOf(request, items)
       if (feature !== null) throw needsNative(feature, request.model)

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from '../../shared/json.ts'
+import { sealJson, unsealJson } from '../../shared/sealed-json.ts'
 
 // Thoughts that a provider has signed must come back unchanged, and chat carries them in members of messages
 // and tool calls. Here a reasoning item carries them as `encrypted_content`, which clients keep as it is.
@@ -18,23 +19,18 @@ const mark = 'tollgate.'
 /** The text of `encrypted_content`; null if there is nothing to carry. */
 export function sealThoughts (thoughts: SealedThoughts): string | null {
   if (Object.keys(thoughts).length === 0) return null
-  return mark + Buffer.from(JSON.stringify(thoughts)).toString('base64url')
+  return sealJson(mark, thoughts)
 }
 
 /** What `sealThoughts` has sealed; null for a text from elsewhere, or one that was changed. */
 export function unsealThoughts (text: string): SealedThoughts | null {
-  if (!isSealedHere(text)) return null
-  try {
-    const sealed: unknown = JSON.parse(Buffer.from(text.slice(mark.length), 'base64url').toString())
-    if (!isObject(sealed)) return null
-    const { details, message, call } = sealed
-    return {
-      ...(Array.isArray(details) ? { details } : {}),
-      ...(isObject(message) ? { message } : {}),
-      ...(isObject(call) ? { call } : {})
-    }
-  } catch {
-    return null
+  const sealed = unsealJson(mark, text)
+  if (!isObject(sealed)) return null
+  const { details, message, call } = sealed
+  return {
+    ...(Array.isArray(details) ? { details } : {}),
+    ...(isObject(message) ? { message } : {}),
+    ...(isObject(call) ? { call } : {})
   }
 }
 

@@ -4,9 +4,9 @@ import type {
 import type {
   MessagePart, ReasoningItem, ResponseInputItem
 } from '../../../schemas/openai/response-items.ts'
+import { GatewayError } from '../../shared/errors.ts'
 import { isText, type JsonObject } from '../../shared/json.ts'
 import { toChatParts, textPartsOf } from './to-parts.ts'
-import { cannotHonour } from './refuse.ts'
 import { unsealThoughts } from './sealed-thoughts.ts'
 import { customInput } from './to-tools.ts'
 import { chatToolName } from './tool-names.ts'
@@ -55,7 +55,7 @@ class MessageList {
         item.call_id, chatToolName(item.name, item.namespace), JSON.stringify({ [customInput]: item.input }))
       case 'function_call_output':
       case 'custom_tool_call_output': return this.#addOutput(item.call_id, item.output, `${param}.output`)
-      default: throw cannotHonour(`${param}.type`,
+      default: throw GatewayError.unsupportedParameter(`${param}.type`,
         `Items of type '${item.type}' can only be read by models whose provider has the Responses API.`)
     }
   }
@@ -89,7 +89,7 @@ class MessageList {
       if (part.type === 'refusal') message.refusal = (message.refusal ?? '') + part.refusal
       else if (part.type === 'output_text' || part.type === 'input_text') {
         message.content = (typeof message.content === 'string' ? message.content : '') + part.text
-      } else throw cannotHonour(`${param}.content[${at}].type`, `A message of the assistant cannot have '${part.type}'.`)
+      } else throw GatewayError.unsupportedParameter(`${param}.content[${at}].type`, `A message of the assistant cannot have '${part.type}'.`)
     }
   }
 

@@ -1,7 +1,7 @@
 import type { TextPart, UserPart } from '../../../schemas/openai/chat-messages.ts'
 import type { MessagePart } from '../../../schemas/openai/response-items.ts'
+import { GatewayError } from '../../shared/errors.ts'
 import { isText } from '../../shared/json.ts'
-import { cannotHonour } from './refuse.ts'
 
 /** The parts of an input as chat has them. Throws GatewayError 400 for files by id: none are kept here. */
 export function toChatParts (parts: readonly MessagePart[], param: string): UserPart[] {
@@ -34,7 +34,7 @@ function imagePart (
 ): UserPart {
   const { image_url: url, file_id: fileId, detail, prompt_cache_breakpoint: breakpoint } = part
   if (isText(fileId)) throw fileById(`${param}.file_id`, 'image_url')
-  if (!isText(url)) throw cannotHonour(`${param}.image_url`, 'An image needs an `image_url`.')
+  if (!isText(url)) throw GatewayError.unsupportedParameter(`${param}.image_url`, 'An image needs an `image_url`.')
   return {
     type: 'image_url',
     image_url: { url, ...(detail == null ? {} : { detail }) },
@@ -47,7 +47,7 @@ function filePart (part: Part<'input_file'>, param: string): UserPart {
   const breakpoint = part.prompt_cache_breakpoint
   if (isText(fileId)) throw fileById(`${param}.file_id`, 'file_data')
   const bytes = isText(data) ? data : url
-  if (!isText(bytes)) throw cannotHonour(`${param}.file_data`, 'A file needs `file_data` or `file_url`.')
+  if (!isText(bytes)) throw GatewayError.unsupportedParameter(`${param}.file_data`, 'A file needs `file_data` or `file_url`.')
   return {
     type: 'file',
     file: { file_data: bytes, ...(isText(filename) ? { filename } : {}) },
@@ -56,7 +56,7 @@ function filePart (part: Part<'input_file'>, param: string): UserPart {
 }
 
 function fileById (param: string, instead: string) {
-  return cannotHonour(param, `Files by id are not served by this gateway; send \`${instead}\`.`)
+  return GatewayError.unsupportedParameter(param, `Files by id are not served by this gateway; send \`${instead}\`.`)
 }
 
 /** The texts of instructions. Throws GatewayError 400 for anything else in them. */
@@ -65,6 +65,6 @@ export function textPartsOf (content: string | readonly MessagePart[], param: st
   return content.map((part, at) => {
     if (part.type === 'input_text') return textPart(part)
     if (part.type === 'output_text') return { type: 'text', text: part.text }
-    throw cannotHonour(`${param}[${at}].type`, `Instructions are text; they cannot have '${part.type}'.`)
+    throw GatewayError.unsupportedParameter(`${param}[${at}].type`, `Instructions are text; they cannot have '${part.type}'.`)
   })
 }

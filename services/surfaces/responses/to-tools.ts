@@ -3,7 +3,7 @@ import type { FunctionTool } from '../../../schemas/openai/chat-tools.ts'
 import type {
   ResponseCustomTool, ResponseFunctionTool, ResponseTool, ResponseToolChoice
 } from '../../../schemas/openai/response-tools.ts'
-import { cannotHonour } from './refuse.ts'
+import { GatewayError } from '../../shared/errors.ts'
 import { chatToolName } from './tool-names.ts'
 
 /** The members of a chat request that say which tools there are and which may be called. */
@@ -21,7 +21,7 @@ export function toChatTools (tools: readonly ResponseTool[], choice: ResponseToo
   if (choice.type === 'allowed_tools') {
     const allowed = new Set(choice.tools.map(({ name }) => name))
     const some = all.filter(({ function: { name } }) => allowed.has(name))
-    if (some.length === 0) throw cannotHonour('tool_choice.tools', 'None of the allowed tools is among the `tools`.')
+    if (some.length === 0) throw GatewayError.unsupportedParameter('tool_choice.tools', 'None of the allowed tools is among the `tools`.')
     return { tools: some, tool_choice: choice.mode }
   }
   if (choice.type !== 'function' && choice.type !== 'custom') return { tools: all }
@@ -35,7 +35,7 @@ function functionsOf (tool: ResponseTool, param: string): FunctionTool[] {
     case 'namespace': return tool.tools.map((inner, at) => {
       const name = chatToolName(inner.name, tool.name)
       if (/[^\w-]/.test(name)) {
-        throw cannotHonour(`${param}.tools[${at}].name`, 'A name within a namespace has only letters, digits, `_` and `-`.')
+        throw GatewayError.unsupportedParameter(`${param}.tools[${at}].name`, 'A name within a namespace has only letters, digits, `_` and `-`.')
       }
       return inner.type === 'function' ? toFunction(inner, name) : toTextFunction(inner, name)
     })

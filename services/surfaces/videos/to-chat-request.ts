@@ -34,9 +34,7 @@ function toPart (picture: Picture) {
 /** An error of the chat request, with the names that its fields have in the request for a video. */
 export function inVideoFields (error: unknown): unknown {
   if (!(error instanceof GatewayError) || error.param === null) return error
-  const { status, type, message, code, headers, cause } = error
-  const param = videoFieldOf(error.param)
-  return new GatewayError(status, type, message.replaceAll('`video.', '`'), { param, code, headers, cause })
+  return error.withParam(videoFieldOf(error.param), error.message.replaceAll('`video.', '`'))
 }
 
 /** The prompt was checked before, so what is wrong with a message is its pictures. */
