@@ -25,10 +25,8 @@ export async function readTurn (
   const history = previous == null || stored === null
     ? { items: [], bytes: 0 }
     : await stored.history(account, previous)
-  const own: ResponseInputItem[] = []
-  for (const item of typeof input === 'string' ? [{ role: 'user' as const, content: input }] : input) {
-    own.push(item.type === 'item_reference' ? await referred(item.id, account, stored) : item)
-  }
+  const own = await withReferred(
+    typeof input === 'string' ? [{ role: 'user' as const, content: input }] : input, account, stored)
   const items = [
     ...history.items.map(item => ({ item, param: 'previous_response_id' })),
     ...own.map((item, at) => ({ item, param: `input[${at}]` }))
@@ -36,12 +34,18 @@ export async function readTurn (
   return { items, own, historyBytes: history.bytes }
 }
 
-async function referred (
-  id: string, account: string, stored: StoredResponses | null
-): Promise<ResponseInputItem> {
-  const item = await stored?.item(account, id) ?? null
-  if (item === null) throw itemNotFound(id)
-  return item
+/** The items of a request, those that it names by their id in the place of the name. */
+async function withReferred (
+  input: readonly ResponseInputItem[], account: string, stored: StoredResponses | null
+): Promise<ResponseInputItem[]> {
+  const wanted = new Set(input.flatMap(item => item.type === 'item_reference' ? [item.id] : []))
+  const kept = await stored?.items(account, wanted)
+  return input.map(item => {
+    if (item.type !== 'item_reference') return item
+    const found = kept?.get(item.id)
+    if (found === undefined) throw itemNotFound(item.id)
+    return found
+  })
 }
 
 /** Prefixes of the ids of items, by type. */

@@ -1,6 +1,7 @@
 import type { ResponseInputItem } from '../../../schemas/openai/response-items.ts'
 import type { ResponseObject } from '../../../schemas/openai/responses.ts'
 import { GatewayError } from '../../shared/errors.ts'
+import { createJsonIds } from '../../store/json-rows.ts'
 import type { Queries, Store } from '../../store/store.ts'
 
 /** What earlier turns have said, oldest first, and its length as JSON. */
@@ -31,6 +32,10 @@ interface Row { input: string, body: string, previous: string | null, bytes: num
 /** Creates the store of responses, each kept for `keepMs`. */
 export function createStoredResponses (store: Store, keepMs: number) {
   const { clock } = store
+  const ids = createJsonIds(store.engine)
+  const withItems = `
+    select id from response where account = $2 and expires_at > $3 and id in (
+      select response from response_item where account = $2 and id in (select id from ${ids.sql} as given))`
   return {
     /** Keeps a response; false if its conversation is too long to be kept. */
     async keep ({ account, response, input, previous, historyBytes }: KeptResponse): Promise<boolean> {
@@ -66,20 +71,22 @@ export function createStoredResponses (store: Store, keepMs: number) {
       return JSON.parse((await rowOf(store, account, id, clock())).input)
     },
 
-    /** The output item of that id; null if it is not kept. */
-    async item (account: string, id: string): Promise<ResponseInputItem | null> {
-      const row = await store.get<{ body: string }>(byItem, [account, id, clock()])
-      if (row === undefined) return null
-      const { output }: { output: (ResponseInputItem & { id?: string })[] } = JSON.parse(row.body)
-      return output.find(item => item.id === id) ?? null
+    /** The output items of these ids, as far as they are kept; each response is read once. */
+    async items (account: string, wanted: ReadonlySet<string>): Promise<Map<string, ResponseInputItem>> {
+      const found = new Map<string, ResponseInputItem>()
+      if (wanted.size === 0) return found
+      const responses = await store.all<{ id: string }>(withItems, [ids.parameter(wanted), account, clock()])
+      for (const { id } of responses) {
+        const { output }: { output: (ResponseInputItem & { id?: string })[] } =
+          JSON.parse((await rowOf(store, account, id, clock())).body)
+        for (const item of output) if (item.id !== undefined && wanted.has(item.id)) found.set(item.id, item)
+      }
+      return found
     },
 
     async delete (account: string, id: string): Promise<void> {
       await rowOf(store, account, id, clock())
-      await store.transaction(async queries => {
-        await queries.run('delete from response_item where account = $1 and response = $2', [account, id])
-        await queries.run('delete from response where account = $1 and id = $2', [account, id])
-      })
+      await store.transaction(async queries => await remove(queries, account, id))
     },
 
     /** Deletes what has expired; resolves to how many responses. */
@@ -89,10 +96,7 @@ export function createStoredResponses (store: Store, keepMs: number) {
         const rows = await store.all<{ account: string, id: string }>(
           'select account, id from response where expires_at <= $1 order by expires_at limit $2', [clock(), pruneRows])
         await store.transaction(async queries => {
-          for (const { account, id } of rows) {
-            await queries.run('delete from response_item where account = $1 and response = $2', [account, id])
-            await queries.run('delete from response where account = $1 and id = $2', [account, id])
-          }
+          for (const { account, id } of rows) await remove(queries, account, id)
         })
         deleted += rows.length
         if (rows.length < pruneRows) return deleted
@@ -107,10 +111,6 @@ const insert = `
   on conflict (account, id) do nothing`
 const insertItem = `
   insert into response_item (account, id, response) values ($1, $2, $3) on conflict (account, id) do nothing`
-const byItem = `
-  select response.body from response_item
-  join response on response.account = response_item.account and response.id = response_item.response
-  where response_item.account = $1 and response_item.id = $2 and response.expires_at > $3`
 /** The turns of a conversation, oldest first. */
 const chain = `
   with recursive chain (id, previous, input, body, bytes, depth) as (
@@ -122,6 +122,11 @@ const chain = `
     where response.account = $1 and response.expires_at > $3 and chain.depth < $4
   )
   select previous, input, body, bytes from chain order by depth desc`
+
+async function remove (queries: Queries, account: string, id: string): Promise<void> {
+  await queries.run('delete from response_item where account = $1 and response = $2', [account, id])
+  await queries.run('delete from response where account = $1 and id = $2', [account, id])
+}
 
 async function rowOf (queries: Pick<Queries, 'get'>, account: string, id: string, nowMs: number): Promise<Row> {
   const row = await queries.get<Row>(
