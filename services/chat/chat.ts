@@ -35,8 +35,10 @@ export interface Chat {
 
 /** How a request of another API than chat is answered by the providers that have that API too. */
 export interface Native {
-  /** Asks one; undefined if the provider does not have the API: then it is asked for a chat. */
-  ask (provider: ChatProvider, call: ProviderCall<ChatCompletionRequest>): Promise<NativeAnswer> | undefined
+  /** Asks one; undefined if its provider does not have the API: then it is asked for a chat. */
+  ask (
+    candidate: Candidate<ChatProvider>, call: ProviderCall<ChatCompletionRequest>
+  ): Promise<NativeAnswer> | undefined
   /**
    * Leaves out the candidates that cannot do what the chat request does not say. Throws GatewayError 400 when
    * none of those asked for is left. Absent: the chat request says all.
@@ -68,7 +70,7 @@ interface ChatOptions {
 
 type AnyRequest = ChatCompletionRequest | CompletionRequest
 type Answer = ChatAnswer | CompletionAnswer | NativeAnswer
-type Ask<Request> = (provider: ChatProvider, call: ProviderCall<Request>) => Promise<Answer>
+type Ask<Request> = (candidate: Candidate<ChatProvider>, call: ProviderCall<Request>) => Promise<Answer>
 
 /** How a request is answered: how candidates are asked, which ones, and what a policy has selected. */
 interface Way<Request> {
@@ -216,13 +218,13 @@ export function createChat (options: ChatOptions): Chat {
   }
 
   return {
-    complete: (incoming, native) => serve(incoming, (provider, call) => {
-      return native?.ask(provider, call) ?? provider.chat(call)
+    complete: (incoming, native) => serve(incoming, (candidate, call) => {
+      return native?.ask(candidate, call) ?? candidate.provider.chat(call)
     }, native),
     completeText: incoming => {
       // A policy chooses among chat models, which OpenAI's legacy endpoint does not serve.
       const byChat = isPolicy(incoming.request.model)
-      return serve(incoming, (provider, call) => {
+      return serve(incoming, ({ provider }, call) => {
         return (byChat ? undefined : provider.complete?.(call)) ?? completeByChat(provider, call)
       })
     },
@@ -241,11 +243,11 @@ async function ask<Request extends AnyRequest> (
   serving: Serving<Request>, candidate: Candidate<ChatProvider>, signal: AbortSignal
 ): Promise<Answer> {
   const { incoming: { request, text, requestId, payer, conversation: named }, calls, quote } = serving
-  const { provider, deployment, model: { maxOutput }, health } = candidate
+  const { deployment, model: { maxOutput }, health } = candidate
   serving.begun = null
   calls.begin(health)
   try {
-    const answer = await serving.ask(provider, {
+    const answer = await serving.ask(candidate, {
       request,
       text,
       model: deployment.model,
@@ -334,7 +336,7 @@ function settleAnswer<Request> (
   trace.costNano = hold.settle(() => quote.chargeFor(report, covered?.cost), trace.provider) ?? trace.costNano
 }
 
-/** The same, with what the client is told of it. */
+/** Does the same, and returns what the client is told about it. */
 function settleNow<Request> (serving: Serving<Request>): Settled | Promise<Settled> {
   const { incoming: { trace }, hold } = serving
   settleAnswer(serving)

@@ -1,19 +1,19 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { CreateMessageRequest } from '../../../schemas/anthropic/messages.ts'
 import type { Native } from '../../chat/chat.ts'
+import { versionHeaderName } from '../../http/messages-error.ts'
 import { isPolicy, type Candidate, type Plan } from '../../requests/candidates.ts'
 import type { ChatCall, ChatProvider, NativeAnswer } from '../../providers/provider.ts'
 import { GatewayError } from '../../shared/errors.ts'
 import { isObject, type JsonText } from '../../shared/json.ts'
 import { isSearchTool, nativeNeedOf, type NativeNeed } from './native-needs.ts'
 
-const versionHeader = 'anthropic-version'
 const betaHeader = 'anthropic-beta'
 const longContext = { beta: /(^|[\s,])context-1m-/, tokens: 1_000_000 }
 
 /** The headers that say which features of the API a client knows. */
 export function versionHeadersOf (headers: IncomingHttpHeaders): Record<string, string> {
-  const given = [versionHeader, betaHeader].map(name => [name, headers[name]] as const)
+  const given = [versionHeaderName, betaHeader].map(name => [name, headers[name]] as const)
   return Object.fromEntries(given.flatMap(([name, value]) => typeof value === 'string' ? [[name, value]] : []))
 }
 
@@ -29,7 +29,6 @@ export function nativeMessages ({ request, original, headers }: NativeRequest): 
   const searches = request.tools?.some(isSearchTool) === true
   const isLong = longContext.beta.test(versionHeaders[betaHeader] ?? '')
   const longCache = hasLongCache(original.value)
-  const calls = new WeakMap<ChatProvider, Candidate<ChatProvider>>()
 
   function refusalOfCandidate (candidate: Candidate<ChatProvider>): GatewayError | null {
     const { model, provider, price } = candidate
@@ -39,8 +38,10 @@ export function nativeMessages ({ request, original, headers }: NativeRequest): 
     return isLong && isShort ? tooShort(model.id) : null
   }
 
-  function ask (provider: ChatProvider, call: ChatCall): Promise<NativeAnswer> | undefined {
-    const mostSearches = searches ? calls.get(provider)?.price?.maxSearches ?? 1 : 0
+  function ask (
+    { provider, price }: Candidate<ChatProvider>, call: ChatCall
+  ): Promise<NativeAnswer> | undefined {
+    const mostSearches = searches ? price?.maxSearches ?? 1 : 0
     return provider.messages?.({ ...call, original, versionHeaders, mostSearches })
   }
 
@@ -48,9 +49,7 @@ export function nativeMessages ({ request, original, headers }: NativeRequest): 
     ask,
     bodyBytes: original.bytes.length,
     extras (candidate) {
-      if (candidate.provider.messages === undefined) return {}
-      calls.set(candidate.provider, candidate)
-      return { longCache, ...(searches ? { searches } : {}) }
+      return candidate.provider.messages === undefined ? {} : { longCache, ...(searches ? { searches } : {}) }
     },
     ...(need === null && !searches && !isLong
       ? {}
@@ -85,7 +84,7 @@ function narrowed (
 function notHere ({ param, what }: NativeNeed, model: string): GatewayError {
   const message = `The field '${param}' asks for ${what}, which only providers with the Messages API have; ` +
     `\`${model}\` runs at none.`
-  return GatewayError.invalidRequest(message, { param, code: 'unsupported_parameter' })
+  return GatewayError.unsupportedParameter(param, message)
 }
 
 function unpricedSearch (model: string, { tools = [] }: CreateMessageRequest): GatewayError {
@@ -98,7 +97,7 @@ function unpricedSearch (model: string, { tools = [] }: CreateMessageRequest): G
 function tooShort (model: string): GatewayError {
   const message = `The header '${betaHeader}' asks for a context of a million tokens, ` +
     `which \`${model}\` does not have here.`
-  return GatewayError.invalidRequest(message, { param: betaHeader, code: 'unsupported_parameter' })
+  return GatewayError.unsupportedParameter(betaHeader, message)
 }
 
 /** Whether a part of a prompt is to be cached for an hour, wherever it stands. */

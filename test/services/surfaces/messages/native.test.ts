@@ -60,11 +60,11 @@ t.test('a provider without the API is asked for a chat, and any candidate will d
   const signal = new AbortController().signal
   const request = { model: 'm', messages: [{ role: 'user' as const, content: 'Hi' }] }
   const call = { request, text: JsonText.from(request), model: 'm', outputLimit: null, requestId: 'r', signal }
-  t.equal(ask(asked(null).provider, call), undefined)
+  t.equal(ask(asked(null), call), undefined)
   t.equal(narrow, undefined)
   t.same(extras?.(asked(null)), {})
   const calls: MessagesCall[] = []
-  await ask(asked(calls).provider, call)
+  await ask(asked(calls), call)
   t.equal(calls[0]?.mostSearches, 0)
 })
 
@@ -75,7 +75,7 @@ t.test('as many searches are held as the provider may make', async t => {
   t.same(extras?.(searcher), { longCache: false, searches: true })
   const request = { model: 'm', messages: [{ role: 'user' as const, content: 'Hi' }] }
   const signal = new AbortController().signal
-  await ask(searcher.provider, {
+  await ask(searcher, {
     request, text: JsonText.from(request), model: 'm', outputLimit: null, requestId: 'r', signal
   })
   t.equal(calls[0]?.mostSearches, 2)
