@@ -10,12 +10,20 @@ const maxTextLength = 2000
 
 /** Estimates the tokens of a text request with its longest answer; 0 for other requests. */
 export function tokensReserved (body: unknown, bodyBytes: number): number {
-  if (isResponseRequest(body)) return responseTokens(body, bodyBytes)
+  if (isResponseRequest(body)) {
+    return promptTokens(mediaOfResponse(body), bodyBytes) + (body.max_output_tokens ?? 0)
+  }
   if (!isTextRequest(body)) return 0
   const defaultLimit = 'messages' in body ? 0 : legacyMaxTokens
   const answers = (outputLimitOf(body) ?? defaultLimit) * (body.n ?? 1)
-  const { bytes, images } = 'messages' in body ? inlineMedia(body) : { bytes: 0, images: 0 }
-  return Math.ceil((bodyBytes - bytes) / typicalTokens.bytesPerToken) + images * typicalTokens.image + answers
+  return promptTokens('messages' in body ? mediaOfChat(body) : [], bodyBytes) + answers
+}
+
+/** `media`: the data or the address of each image and file in the body. */
+function promptTokens (media: readonly string[], bodyBytes: number): number {
+  const inlineBytes = media.reduce((sum, { length }) => length > maxTextLength ? sum + length : sum, 0)
+  const texts = Math.ceil((bodyBytes - inlineBytes) / typicalTokens.bytesPerToken)
+  return texts + media.length * typicalTokens.image
 }
 
 function isTextRequest (body: unknown): body is ChatCompletionRequest | CompletionRequest {
@@ -27,22 +35,15 @@ function isResponseRequest (body: unknown): body is ResponseRequest {
   return isObject(body) && 'input' in body
 }
 
-function responseTokens ({ input, max_output_tokens: limit }: ResponseRequest, bodyBytes: number): number {
-  let bytes = 0
-  let files = 0
-  for (const item of typeof input === 'string' ? [] : input) {
+function mediaOfResponse ({ input }: ResponseRequest): string[] {
+  if (typeof input === 'string') return []
+  return input.flatMap(item => {
     const content = 'content' in item ? item.content : 'output' in item ? item.output : null
-    if (!Array.isArray(content)) continue
-    for (const part of content) {
-      const isFile = part.type === 'input_file'
-      const data = isFile ? part.file_data : part.type === 'input_image' ? part.image_url : null
-      if (data == null) continue
-      files++
-      if (data.length > maxTextLength) bytes += data.length
-    }
-  }
-  const texts = Math.ceil((bodyBytes - bytes) / typicalTokens.bytesPerToken)
-  return texts + files * typicalTokens.image + (limit ?? 0)
+    if (!Array.isArray(content)) return []
+    return content.flatMap(part => {
+      return (part.type === 'input_file' ? part.file_data : part.type === 'input_image' ? part.image_url : null) ?? []
+    })
+  })
 }
 
 /** The image or file of a block of the Messages API; empty: it has none. */
@@ -53,19 +54,16 @@ function sourceIn (block: object): string {
   return isText(data) ? data : isText(url) ? url : ''
 }
 
-function inlineMedia ({ messages }: ChatCompletionRequest): { bytes: number, images: number } {
-  let bytes = 0
-  let images = 0
+function mediaOfChat ({ messages }: ChatCompletionRequest): string[] {
+  const media: string[] = []
   for (const { content } of messages) {
     if (!Array.isArray(content)) continue
     for (const part of content) {
       const data = part.type === 'image_url'
         ? part.image_url.url
         : part.type === 'input_audio' ? part.input_audio.data : sourceIn(part)
-      if (data === '') continue
-      images++
-      if (data.length > maxTextLength) bytes += data.length
+      if (data !== '') media.push(data)
     }
   }
-  return { bytes, images }
+  return media
 }
