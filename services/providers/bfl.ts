@@ -10,7 +10,7 @@ import { imageFromUrl } from './image-api/generated-image.ts'
 import { masked } from '../upstream/answer-body.ts'
 import { poll } from '../upstream/poll.ts'
 import type { Connection } from '../upstream/exchange.ts'
-import { reportedCost } from './report.ts'
+import { reportedCost } from './reported-cost.ts'
 
 const pace = { firstMs: 200, longestMs: 1500, deadlineMs: 300_000 }
 const creditNano = 10_000_000

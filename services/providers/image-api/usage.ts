@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../../shared/json.ts'
-import { openRouterCost, reportedCost, tokenCount } from '../report.ts'
+import { tokenCount } from '../report.ts'
+import { openRouterCost, reportedCost } from '../reported-cost.ts'
 import type { ImageUsage } from '../provider-image.ts'
 
 /**

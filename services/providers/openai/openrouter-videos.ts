@@ -5,7 +5,7 @@ import { aspectRatioFor, formatVideoSize, frameUrl, resolutionFor, withoutNulls 
 import type { FrameImage, VideoProvider, VideoTask } from '../provider-video.ts'
 import type { Upstream } from '../provider.ts'
 import { createVideoProvider } from '../video-jobs/dialect.ts'
-import { openRouterCost } from '../report.ts'
+import { openRouterCost } from '../reported-cost.ts'
 
 const ratios = ['16:9', '9:16', '1:1', '4:3', '3:4', '3:2', '2:3', '21:9', '9:21']
 const resolutions = ['360p', '480p', '720p', '768p', '1080p', '2K', '4K'] as const

@@ -6,7 +6,7 @@ import { withoutNulls, frameUrl, formatVideoSize, refuseLastFrame, refuseWish } 
 import type { VideoChoices, VideoProvider, VideoTask } from '../provider-video.ts'
 import type { Upstream } from '../provider.ts'
 import { createVideoProvider, type JobStatus } from '../video-jobs/dialect.ts'
-import { reportedCost } from '../report.ts'
+import { reportedCost } from '../reported-cost.ts'
 
 /** How one server with OpenAI's `/videos` differs from the others. */
 interface OpenAIVideos {

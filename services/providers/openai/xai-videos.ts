@@ -4,7 +4,7 @@ import { aspectRatioFor, frameUrl, refuseLastFrame, refuseSeed, resolutionFor, w
 import type { VideoProvider, VideoTask } from '../provider-video.ts'
 import type { Upstream } from '../provider.ts'
 import { createVideoProvider } from '../video-jobs/dialect.ts'
-import { reportedCost } from '../report.ts'
+import { reportedCost } from '../reported-cost.ts'
 
 const nanoPerTick = 0.1
 const ratios = ['16:9', '9:16', '1:1', '4:3', '3:4', '3:2', '2:3']

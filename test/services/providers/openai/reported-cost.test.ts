@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { openRouterCost, perplexityCost, xaiCost, type CostReader } from '../../../../services/providers/report.ts'
+import { openRouterCost, perplexityCost, xaiCost, type CostReader } from '../../../../services/providers/reported-cost.ts'
 
 t.test('OpenRouter reports what it charges, and with an own key what the provider charges besides', async t => {
   t.equal(openRouterCost({ cost: 0.95, cost_details: { upstream_inference_cost: 19 } }), 950_000_000)
