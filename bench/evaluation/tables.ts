@@ -148,7 +148,7 @@ function intervalOf (drawn: readonly number[]): { low: number, high: number } {
   return { low: at(0.025), high: at(0.975) }
 }
 
-/** Within what the mean of the pairs is, by the chance of which prompts were asked. */
+/** The 95 % interval of the mean over pairs, as far as it depends on the choice of prompts. */
 export function meanInterval (lines: readonly PairLine[][], router: string): { low: number, high: number } {
   const own = lines.flatMap(pair => pair.find(line => line.router === router)?.drawn ?? [])
   return intervalOf(Array.from({ length: resamples }, (_, draw) => {

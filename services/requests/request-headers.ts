@@ -115,7 +115,7 @@ function textOf (header: string | string[] | undefined): string {
   return typeof header === 'string' ? header : ''
 }
 
-/** Whether a client would rather be told of a job than wait for it: `Prefer: respond-async` (RFC 7240). */
+/** Whether the client asks for a job instead of its result: `Prefer: respond-async` (RFC 7240). */
 export function prefersAsync ({ prefer }: IncomingHttpHeaders): boolean {
   if (prefer === undefined) return false
   return [prefer].flat().join(',').split(',').some(one => /^\s*respond-async\s*(?:;|$)/i.test(one))

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 
-/** A cache by text, of which the least recently used entry leaves first. */
+/** A cache with text keys that evicts the least recently used entry first. */
 export type Lru<Value extends NonNullable<unknown>> = LRUCache<string, Value>
 
 type Options<Value extends NonNullable<unknown>> = Pick<

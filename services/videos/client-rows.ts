@@ -3,7 +3,7 @@ import type { Queries, Store } from '../store/store.ts'
 import type { WaitingClients } from '../joins/waiting-clients.ts'
 import type { LiveJob } from './job.ts'
 
-/** Writes the statements on the clients of jobs: who waits, who was told. Methods throw StoreUnavailable. */
+/** Records which clients wait for a job, and which were told its id. Methods throw StoreUnavailable. */
 export function createClientRows (store: Store, node: string, waiters: WaitingClients) {
   const ids = createJsonIds(store.engine)
 
@@ -58,7 +58,7 @@ export function createClientRows (store: Store, node: string, waiters: WaitingCl
       })
     },
 
-    /** Records that a client is about to be told the id of its job, which then needs no client that waits. */
+    /** Records that a client will now get the id of its job, which then goes on without waiting clients. */
     async telling (id: string): Promise<void> {
       await store.run('update job set background = 1 where id = $1 and background = 0', [id])
     },

@@ -162,7 +162,7 @@ export function corsOrigins (text: string): string[] {
   return text === '*' ? ['*'] : origins(text)
 }
 
-/** Parses a list of words, of which those that are not known have no effect. */
+/** Parses a list of words; unknown words have no effect. */
 export function names (text: string): string[] {
   return list(text)
 }
