@@ -1,12 +1,13 @@
 import { UpstreamError } from '../../shared/errors.ts'
-import { EventSplitter, eventsIn } from '../../upstream/sse.ts'
+import type { JsonObject } from '../../shared/json.ts'
+import { encodeNamedEvent, eventsIn } from '../../upstream/sse.ts'
 import { peekFirst } from '../../upstream/peek-first.ts'
 import type { Exchange } from '../../upstream/exchange.ts'
 import type { EventStream } from '../provider.ts'
 import type { StreamReport } from '../report.ts'
 import { MessageChunks } from './chunks.ts'
 import { anthropicErrorIn } from './errors.ts'
-import { parseMessageEvent } from './stream.ts'
+import { parseMessageEvent, piecesOf } from './stream.ts'
 import type { Counts } from './usage.ts'
 
 interface RelayOptions {
@@ -35,25 +36,53 @@ export async function relayMessage (
 async function * relayed (
   exchange: Exchange, report: StreamReport, { secret, counts }: RelayOptions
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  const splitter = new EventSplitter()
   const reader = new MessageChunks(report, counts)
   /** The beginning waits for what follows, because a message that fails at once can be replaced. */
-  let waiting: Buffer[] = []
+  let waiting: Uint8Array[] = []
   let hasMore = false
-  for await (const bytes of exchange) {
-    const piece = splitter.push(bytes)
-    if (piece === null) continue
-    for (const event of eventsIn(piece)) {
+  for await (const piece of piecesOf(exchange)) {
+    const read = readPiece(piece, reader, secret)
+    waiting.push(read.bytes)
+    hasMore ||= read.hasMore
+    if (hasMore) {
+      const bytes = Buffer.concat(waiting)
+      waiting = []
+      if (bytes.length > 0) yield bytes
+    }
+    if (read.failure !== null) throw read.failure
+    if (reader.isDone) return exchange.finish()
+  }
+  throw new UpstreamError('bad_reply', 'yes', 'The provider\'s stream ended before it was complete.')
+}
+
+/** What a piece has up to the end of the message, and why nothing after that can be read. */
+interface ReadPiece { bytes: Uint8Array, hasMore: boolean, failure: unknown }
+
+/**
+ * Reads the events of a piece. Clients know an event by its name alone, so one that lacks it, or has another,
+ * gets the name of its type; what follows an error or the end of the message is left out.
+ */
+function readPiece (piece: Buffer, reader: MessageChunks, secret: string | null): ReadPiece {
+  const bodies: JsonObject[] = []
+  let isSame = true
+  let hasMore = false
+  let failure: unknown = null
+  for (const event of eventsIn(piece)) {
+    if (reader.isDone) isSame = false
+    if (reader.isDone) break
+    try {
       const body = parseMessageEvent(event)
       if (body.type === 'error' || event.event === 'error') throw anthropicErrorIn(body, secret)
       reader.take(body)
       if (body.type !== 'message_start') hasMore = true
+      isSame &&= event.event === body.type
+      bodies.push(body)
+    } catch (error) {
+      isSame = false
+      failure = error
+      break
     }
-    waiting.push(piece)
-    if (!hasMore) continue
-    yield Buffer.concat(waiting)
-    waiting = []
-    if (reader.isDone) return exchange.finish()
   }
-  throw new UpstreamError('bad_reply', 'yes', 'The provider\'s stream ended before it was complete.')
+  const named = (body: JsonObject): Buffer => encodeNamedEvent(String(body.type), body)
+  return { bytes: isSame ? piece : Buffer.concat(bodies.map(named)), hasMore, failure }
 }

@@ -47,7 +47,8 @@ export async function * readMessageStream (
   throw broken('The provider\'s stream ended before it was complete.')
 }
 
-async function * piecesOf (exchange: Exchange): AsyncGenerator<Buffer, void, undefined> {
+/** The stream in pieces of whole events. */
+export async function * piecesOf (exchange: Exchange): AsyncGenerator<Buffer, void, undefined> {
   const splitter = new EventSplitter()
   for await (const chunk of exchange) {
     const piece = splitter.push(chunk)

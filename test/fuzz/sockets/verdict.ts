@@ -43,9 +43,6 @@ export function createVerdict (document: ApiDocument): Verdict {
       if (own !== null) return own
     }
     if (status >= 400) return errorProblem(request, answer, type)
-    // A stream in the provider's own protocol passes as it came, its end included.
-    const isNative = request.surface.isNative === true && headers.get('x-tollgate-provider') === 'claude'
-    if (type === 'text/event-stream' && isNative) return null
     if (type === 'text/event-stream') return (request.surface.streamProblem ?? streamProblem)(body.toString())
     if (answer.problem !== null) return `HTTP: ${answer.problem}`
     const isUnchecked = request.method === 'head' || request.surface.isNative === true || status >= 300
