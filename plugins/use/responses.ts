@@ -18,9 +18,16 @@ export default fp<{ keepMs: number }>(async (app, { keepMs }) => {
   const { store } = app
   const onError = (error: unknown): void => app.log.error(error, 'responses could not be stored or deleted')
   const stored = createStoredResponses(store, keepMs)
-  app.decorate('responses', createResponses({ chat: app.chat, stored, stores: keepMs > 0, clock: store.clock, onError }))
+  app.decorate('responses', createResponses({
+    chat: app.chat,
+    stored,
+    stores: keepMs > 0,
+    clock: store.clock,
+    onError,
+    modelIdOf: name => app.models.resolve(name)?.model.id
+  }))
   const pruning = periodically(() => pruneEveryMs, async () => {
     if (await claimChore(store, 'responses', pruneEveryMs)) await stored.prune()
   }, onError)
   app.addHook('onClose', async () => { await pruning.stop() })
-}, { name: 'responses', dependencies: ['chat', 'store'] })
+}, { name: 'responses', dependencies: ['chat', 'models', 'store'] })

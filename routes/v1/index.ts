@@ -8,6 +8,7 @@ import messages from './messages.ts'
 import messagesCountTokens from './messages-count-tokens.ts'
 import models from './models.ts'
 import responses from './responses.ts'
+import responsesInputTokens from './responses-input-tokens.ts'
 import storedResponses from './stored-responses.ts'
 import routingDecisions from './routing-decisions.ts'
 import routingFeedback from './routing-feedback.ts'
@@ -25,6 +26,7 @@ const v1: FastifyPluginAsync = async app => {
       await working.register(chatCompletions)
       await working.register(completions)
       await working.register(responses)
+      await working.register(responsesInputTokens)
       await working.register(imagesGenerations)
       await working.register(createVideo)
     })

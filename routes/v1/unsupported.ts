@@ -11,6 +11,7 @@ export const unsupported = {
   ],
   '/images/': ['edits', 'variations'],
   '/messages/': ['batches'],
+  '/responses/': ['compact'],
   '/videos/': ['characters', 'edits', 'extensions']
 }
 
@@ -29,8 +30,10 @@ export default async function refuseUnsupported (app: FastifyInstance): Promise<
       app.all(url, { config: { errorShape }, schema, onRequest: refuse, handler: refuse })
     }
   }
-  const refuseRemix = async (): Promise<never> => { throw unsupportedEndpoint(`${app.prefix}/videos/{id}/remix`) }
-  app.post('/videos/:id/remix', { schema: { response: errorResponses }, onRequest: refuseRemix, handler: refuseRemix })
+  for (const path of ['/videos/:id/remix', '/responses/:id/cancel']) {
+    const refuse = async (): Promise<never> => { throw unsupportedEndpoint(app.prefix + path.replace(':id', '{id}')) }
+    app.post(path, { schema: { response: errorResponses }, onRequest: refuse, handler: refuse })
+  }
 }
 
 function unsupportedEndpoint (path: string): GatewayError {

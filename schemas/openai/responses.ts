@@ -80,6 +80,26 @@ export const ResponseRequest = Type.Object({
 })
 export type ResponseRequest = Static<typeof ResponseRequest>
 
+/** Body of `POST /v1/responses/input_tokens`: the members of a request that decide its length. */
+export const InputTokensRequest = Type.Object({
+  model: Type.Optional(Nullable(Type.String({ minLength: 1 }))),
+  input: Type.Optional(Nullable(ResponseInput)),
+  instructions: echoed.instructions,
+  parallel_tool_calls: echoed.parallel_tool_calls,
+  previous_response_id: echoed.previous_response_id,
+  reasoning: echoed.reasoning,
+  text: echoed.text,
+  tool_choice: echoed.tool_choice,
+  tools: echoed.tools,
+  truncation: echoed.truncation
+})
+export type InputTokensRequest = Static<typeof InputTokensRequest>
+
+export const InputTokenCount = Type.Object({
+  object: Type.Literal('response.input_tokens'),
+  input_tokens: Type.Integer()
+})
+
 // Answers are open, because a serializer drops what a closed schema does not list.
 const open = { additionalProperties: true }
 

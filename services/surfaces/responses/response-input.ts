@@ -15,7 +15,7 @@ export interface ResponseTurn {
 
 /**
  * Reads the input of a request: earlier turns, and items by their id. Throws GatewayError 400 or 404 for what
- * is not kept for the account.
+ * is not kept for the account, 413 for more than is read for one request.
  */
 export async function readTurn (
   { input, previous_response_id: previous }: Pick<ResponseRequest, 'input' | 'previous_response_id'>,
@@ -26,7 +26,8 @@ export async function readTurn (
     ? { items: [], bytes: 0 }
     : await stored.history(account, previous)
   const own = await withReferred(
-    typeof input === 'string' ? [{ role: 'user' as const, content: input }] : input, account, stored)
+    typeof input === 'string' ? [{ role: 'user' as const, content: input }] : input,
+    kept => stored?.items(account, kept, history.bytes))
   const items = [
     ...history.items.map(item => ({ item, param: 'previous_response_id' })),
     ...own.map((item, at) => ({ item, param: `input[${at}]` }))
@@ -36,10 +37,10 @@ export async function readTurn (
 
 /** The items of a request, those that it names by their id in the place of the name. */
 async function withReferred (
-  input: readonly ResponseInputItem[], account: string, stored: StoredResponses | null
+  input: readonly ResponseInputItem[], find: (wanted: Set<string>) => ReturnType<StoredResponses['items']> | undefined
 ): Promise<ResponseInputItem[]> {
   const wanted = new Set(input.flatMap(item => item.type === 'item_reference' ? [item.id] : []))
-  const kept = await stored?.items(account, wanted)
+  const kept = await find(wanted)
   return input.map(item => {
     if (item.type !== 'item_reference') return item
     const found = kept?.get(item.id)

@@ -1,6 +1,8 @@
 import type { ResponseInputItem } from '../../../schemas/openai/response-items.ts'
-import type { ResponseObject, ResponseRequest } from '../../../schemas/openai/responses.ts'
+import type { InputTokensRequest, ResponseObject, ResponseRequest } from '../../../schemas/openai/responses.ts'
+import { estimatePrompt } from '../../billing/estimate-usage.ts'
 import type { Chat } from '../../chat/chat.ts'
+import { isPolicy } from '../../requests/candidates.ts'
 import type { Incoming } from '../../requests/incoming.ts'
 import { errorAnswer } from '../../http/error-answers.ts'
 import { GatewayError } from '../../shared/errors.ts'
@@ -19,6 +21,11 @@ import { toolNames } from './tool-names.ts'
 export interface Responses {
   /** Serves `POST /v1/responses`; throws like chat, and GatewayError 400 for what cannot be honoured. */
   create (incoming: Incoming<ResponseRequest>): Promise<void>
+  /**
+   * Estimates the tokens of an input, with earlier turns. Throws GatewayError 400 for what cannot be read,
+   * 404 for a model that the key may not use.
+   */
+  countInput (request: InputTokensRequest, key: CountingKey): Promise<number>
   /** A stored response of an account. Throws GatewayError 404. */
   get (account: string, id: string): Promise<ResponseObject>
   /** The items of its request. Throws GatewayError 404. */
@@ -27,7 +34,11 @@ export interface Responses {
   delete (account: string, id: string): Promise<void>
 }
 
+interface CountingKey { readonly account: string, mayUse (model: string): boolean }
+
 interface ResponsesOptions {
+  /** The id of a model on offer; undefined: there is none of this name. */
+  modelIdOf: (name: string) => string | undefined
   chat: Pick<Chat, 'complete'>
   stored: StoredResponses
   /** Whether responses are stored at all. */
@@ -38,7 +49,8 @@ interface ResponsesOptions {
 }
 
 /** Creates the surface: a request becomes one of chat, and its answer a response. */
-export function createResponses ({ chat, stored, stores, clock, onError }: ResponsesOptions): Responses {
+export function createResponses (options: ResponsesOptions): Responses {
+  const { chat, stored, stores, clock, onError, modelIdOf } = options
   return {
     async create (incoming) {
       const { request, payer: { chain: [account = ''] } } = incoming
@@ -76,6 +88,15 @@ export function createResponses ({ chat, stored, stores, clock, onError }: Respo
         const renamed = withResponseParam(answer)
         throw renamed === answer ? error : renamed
       }
+    },
+    async countInput (counted, { account, mayUse }) {
+      const { model } = counted
+      const id = model == null || isPolicy(model) ? null : modelIdOf(model)
+      if (id !== null && (id === undefined || !mayUse(id))) throw GatewayError.modelNotFound(model ?? '')
+      const request = { ...counted, model: model ?? '', input: counted.input ?? [] }
+      checkResponseRequest(request)
+      const { items } = await readTurn(request, account, stores ? stored : null)
+      return await estimatePrompt(toChatRequest(request, items))
     },
     get: (account, id) => stored.get(account, id),
     input: (account, id) => stored.input(account, id),

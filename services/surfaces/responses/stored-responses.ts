@@ -34,7 +34,7 @@ export function createStoredResponses (store: Store, keepMs: number) {
   const { clock } = store
   const ids = createJsonIds(store.engine)
   const withItems = `
-    select id from response where account = $2 and expires_at > $3 and id in (
+    select id, length(body) as length from response where account = $2 and expires_at > $3 and id in (
       select response from response_item where account = $2 and id in (select id from ${ids.sql} as given))`
   return {
     /** Keeps a response; false if its conversation is too long to be kept. */
@@ -71,11 +71,19 @@ export function createStoredResponses (store: Store, keepMs: number) {
       return JSON.parse((await rowOf(store, account, id, clock())).input)
     },
 
-    /** The output items of these ids, as far as they are kept; each response is read once. */
-    async items (account: string, wanted: ReadonlySet<string>): Promise<Map<string, ResponseInputItem>> {
+    /**
+     * The output items of these ids, as far as they are kept; each response is read once. Throws GatewayError
+     * 413 if they, with `historyBytes` of earlier turns, are more than a conversation may have.
+     */
+    async items (
+      account: string, wanted: ReadonlySet<string>, historyBytes: number
+    ): Promise<Map<string, ResponseInputItem>> {
       const found = new Map<string, ResponseInputItem>()
       if (wanted.size === 0) return found
-      const responses = await store.all<{ id: string }>(withItems, [ids.parameter(wanted), account, clock()])
+      const responses = await store.all<{ id: string, length: number }>(
+        withItems, [ids.parameter(wanted), account, clock()])
+      const bytes = responses.reduce((sum, { length }) => sum + Number(length), historyBytes)
+      if (bytes > maxBytes) throw tooMuchStored()
       for (const { id } of responses) {
         const { output }: { output: (ResponseInputItem & { id?: string })[] } =
           JSON.parse((await rowOf(store, account, id, clock())).body)
@@ -143,6 +151,13 @@ function responseNotFound (id: string): GatewayError {
 export function previousNotFound (id: string): GatewayError {
   return GatewayError.invalidRequest(`Previous response with id '${id.slice(0, 200)}' not found.`,
     { param: 'previous_response_id', code: 'previous_response_not_found' })
+}
+
+/** 413: the responses of the items that a request names have more than a conversation may. */
+function tooMuchStored (): GatewayError {
+  const message = `The stored responses of the items that 'input' names have more than ${maxBytes} bytes together. ` +
+    'Send the items themselves.'
+  return new GatewayError(413, 'invalid_request_error', message, { param: 'input', code: 'request_too_large' })
 }
 
 /** 404 for an item that is sent by its id alone, with the words of OpenAI. */

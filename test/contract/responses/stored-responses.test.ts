@@ -5,6 +5,7 @@ import OpenAI from 'openai'
 import { configFor, providerAt, startGateway } from '../../helper.ts'
 import { forEachEngine } from '../../engines.ts'
 import { createStoredResponses } from '../../../services/surfaces/responses/stored-responses.ts'
+import { rejection } from '../../thrown.ts'
 import { startUpstream } from '../../upstream.ts'
 import { statusOf } from '../round-trips.ts'
 import { gatherResponse } from './responses-client.ts'
@@ -74,10 +75,34 @@ forEachEngine(t, 'what has expired is not read, and deleted', async (t, { open }
   t.equal(await stored.prune(), 0)
   nowMs += 1000
   await t.rejects(stored.get('a', 'resp_1'), { message: /not found/ })
-  t.equal((await stored.items('a', new Set(['msg_1']))).size, 0)
+  t.equal((await stored.items('a', new Set(['msg_1']), 0)).size, 0)
   t.equal(await stored.prune(), 1)
   nowMs -= 1000
   await t.rejects(stored.get('a', 'resp_1'), { message: /not found/ })
+})
+
+forEachEngine(t, 'the responses whose items a request names are read up to a length', async (t, { open }) => {
+  const stored = createStoredResponses(await open(), 600_000)
+  const text = 'é'.repeat(3 * 2 ** 20)
+  const keep = async (at: number): Promise<boolean> => await stored.keep({
+    account: 'a',
+    input: [],
+    previous: null,
+    historyBytes: 0,
+    response: {
+      id: `resp_${at}`,
+      object: 'response',
+      created_at: 1,
+      status: 'completed',
+      model: 'm',
+      output: [{ type: 'message', id: `msg_${at}`, ...{ content: [{ type: 'output_text', text }] } }]
+    }
+  })
+  for (const at of [0, 1, 2, 3, 4, 5]) t.equal(await keep(at), true)
+  const named = (count: number) => new Set(Array.from({ length: count }, (_, at) => `msg_${at}`))
+  t.equal((await stored.items('a', named(5), 0)).size, 5)
+  await t.rejects(stored.items('a', named(6), 0), { status: 413, param: 'input', code: 'request_too_large' })
+  t.match(await rejection(stored.items('a', named(5), 2 * 2 ** 20)), { status: 413 })
 })
 
 t.test('an operator may have nothing stored', async t => {
@@ -102,4 +127,30 @@ t.test('a WebSocket is refused at once, so that its client uses HTTP', async t =
   t.equal(await upgrade(gateway.key), 426)
   t.equal(await upgrade('sk-wrong'), 401)
   t.equal((await fetch(`${gateway.url}/responses`, { headers: { authorization: `Bearer ${gateway.key}` } })).status, 405)
+})
+
+t.test('the tokens of an input are estimated, with earlier turns', async t => {
+  const { client, gateway, upstream } = await started(t)
+  const short = await client.responses.inputTokens.count({ model, input: 'What is a gateway good for?' })
+  t.equal(short.object, 'response.input_tokens')
+  t.ok(short.input_tokens >= 5 && short.input_tokens < 30)
+  const first = await client.responses.create({ model, input: 'word '.repeat(1000) })
+  const calls = upstream.requests.length
+  const { input_tokens: all } = await client.responses.inputTokens.count({
+    model, input: 'Go on.', previous_response_id: first.id, tools: [{ type: 'function', name: 'look', parameters: {}, strict: null }]
+  })
+  t.ok(all > 1000 && all < 1200, String(all))
+  t.equal((await client.responses.inputTokens.count({})).input_tokens, 0)
+  t.match(await rejection(client.responses.inputTokens.count({ model: 'no-such', input: 'x' })), { status: 404, code: 'model_not_found' })
+  t.match(await rejection(client.responses.inputTokens.count({ model, input: 'x', conversation: 'conv_1' })), { status: 400, param: 'conversation' })
+  t.equal(upstream.requests.length, calls, 'no provider is asked')
+  await gateway.app.ledger.flush()
+  t.match(await gateway.app.store.get("select count(*) as count from entry where kind = 'usage'", []), { count: 1 }, 'it is free')
+})
+
+t.test('what is not built of the API is refused in its shape', async t => {
+  const { client } = await started(t)
+  const unsupported = { status: 404, code: 'unsupported_endpoint', type: 'invalid_request_error' }
+  t.match(await rejection(client.responses.compact({ model: 'gpt-5.1-codex', input: 'x' })), unsupported)
+  t.match(await rejection(client.responses.cancel('resp_1')), unsupported)
 })

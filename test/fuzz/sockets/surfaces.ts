@@ -35,6 +35,7 @@ const picture = `data:image/png;base64,${pngOf(4, 4).toString('base64')}`
 export const surfaces: Readonly<Record<string, Surface>> = {
   'post /v1/chat/completions': { weight: 60, models: [...textModels, ...textModels, ...imageModels], example: chatExample, isCharged: true },
   'post /v1/responses': { weight: 10, models: textModels, example: responseExample, streamProblem: namedStreamProblem },
+  'post /v1/responses/input_tokens': { weight: 2, models: textModels, example: responseExample },
   'post /v1/messages': {
     weight: 10,
     models: textModels,
