@@ -1,12 +1,17 @@
+import { mkdtempDisposable, readFile, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { openStore } from '../services/store/open.ts'
 import type { Store } from '../services/store/store.ts'
+import { migratedDatabase } from './migrated-postgres.ts'
 import { sharedPostgres } from './postgres.ts'
 import { temporaryFolder } from './process.ts'
 import { openWithClock } from './store-clock.ts'
 
-/** An empty database of one engine, removed when the test ends. */
+const fileName = 'tollgate.db'
+
+/** A database of one engine, removed or emptied after the test. */
 export interface Database {
   engine: Store['engine']
   /** For `openStore`, or `DATABASE_URL` of another process; on Postgres it already has a query. */
@@ -21,18 +26,28 @@ const engines: readonly Store['engine'][] = ['sqlite', 'postgres']
 
 /** Runs a test on every engine, each with its own database. */
 export function forEachEngine (
-  t: Test, name: string, work: (t: Test, database: Database) => Promise<void>
+  t: Test, name: string, work: (t: Test, database: Database) => Promise<void>, create = createDatabase
 ): void {
   for (const engine of engines) {
-    t.test(`${name} (${engine})`, async (t) => await work(t, await createDatabase(t, engine)))
+    t.test(`${name} (${engine})`, async (t) => await work(t, await create(t, engine)))
   }
 }
 
-/** An empty database of the given engine. */
+/** A new database that has the gateway's tables already. */
 export async function createDatabase (t: Test, engine: Store['engine']): Promise<Database> {
-  const url = engine === 'sqlite'
-    ? `sqlite:${join(await temporaryFolder(t), 'tollgate.db')}`
-    : await (await sharedPostgres()).createSchema()
+  return engine === 'sqlite'
+    ? databaseAt(t, engine, await copySqliteTemplate(await temporaryFolder(t)))
+    : databaseAt(t, engine, await migratedDatabase(t, (await sharedPostgres()).address))
+}
+
+/** A new database without any table. */
+export async function createEmptyDatabase (t: Test, engine: Store['engine']): Promise<Database> {
+  return databaseAt(t, engine, engine === 'sqlite'
+    ? sqliteIn(await temporaryFolder(t))
+    : await (await sharedPostgres()).createSchema())
+}
+
+function databaseAt (t: Test, engine: Store['engine'], url: string): Database {
   return {
     engine,
     url,
@@ -42,4 +57,23 @@ export async function createDatabase (t: Test, engine: Store['engine']): Promise
       return store
     }
   }
+}
+
+let sqliteTemplate: Promise<Uint8Array> | undefined
+
+/** Copies a file with all tables, which takes a fifth of the time to make them. */
+async function copySqliteTemplate (folder: string): Promise<string> {
+  sqliteTemplate ??= makeSqliteTemplate()
+  await writeFile(join(folder, fileName), await sqliteTemplate)
+  return sqliteIn(folder)
+}
+
+async function makeSqliteTemplate (): Promise<Uint8Array> {
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'tollgate-test-'))
+  await (await openStore(sqliteIn(folder.path))).close()
+  return await readFile(join(folder.path, fileName))
+}
+
+function sqliteIn (folder: string): string {
+  return `sqlite:${join(folder, fileName)}`
 }

@@ -13,6 +13,8 @@ interface Teardown { teardown (work: () => unknown): void }
 
 /** A Postgres server on a free port of this machine; it needs only npm's packages. */
 export interface PostgresServer {
+  /** For `postgres`, the superuser. */
+  address: string
   /**
    * The address of an empty schema, which serves like a database of its own and takes a millisecond instead
    * of a hundred.
@@ -43,27 +45,30 @@ export async function startPostgres (t: Teardown): Promise<PostgresServer> {
   }
 
   return {
+    address,
     createSchema: () => createSchema(address),
     kill: () => obey('kill'),
     start: () => obey('start')
   }
 }
 
-let shared: Promise<Pick<PostgresServer, 'createSchema'>> | undefined
+type SharedPostgres = Pick<PostgresServer, 'address' | 'createSchema'>
+
+let shared: Promise<SharedPostgres> | undefined
 
 /**
  * The server that all tests share: started before them or, for a single file, on first use.
  */
-export async function sharedPostgres (): Promise<Pick<PostgresServer, 'createSchema'>> {
+export async function sharedPostgres (): Promise<SharedPostgres> {
   shared ??= findOrStart()
   return await shared
 }
 
-async function findOrStart (): Promise<Pick<PostgresServer, 'createSchema'>> {
+async function findOrStart (): Promise<SharedPostgres> {
   const file = addressFile(process.ppid)
   if (!existsSync(file)) return await startPostgres(t)
   const address = readFileSync(file, 'utf8')
-  return { createSchema: () => createSchema(address) }
+  return { address, createSchema: () => createSchema(address) }
 }
 
 let schemas = 0

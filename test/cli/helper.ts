@@ -18,11 +18,11 @@ export interface CommandLine {
   starts (): number
 }
 
-/** A command line with an empty database, removed when the test ends. */
+/** A command line with a database in which nothing was written yet. */
 export async function createCommandLine (
-  t: Test, engine: 'sqlite' | 'postgres' = 'sqlite'
+  t: Test, engine: 'sqlite' | 'postgres' = 'sqlite', create = createDatabase
 ): Promise<CommandLine> {
-  const { url } = await createDatabase(t, engine)
+  const { url } = await create(t, engine)
   let starts = 0
   const run = async (...args: string[]) => await runAt(url, args, async () => { starts++ })
   return {

@@ -1,15 +1,18 @@
 import t from 'tap'
 import type { Test } from 'tap'
 import { openStore } from '../../services/store/open.ts'
+import { createDatabase, createEmptyDatabase } from '../engines.ts'
 import { temporaryFolder } from '../process.ts'
 import { makeOlderDatabase } from '../services/store/older-database.ts'
 import { createCommandLine, runAt } from './helper.ts'
 import type { CommandLine } from './helper.ts'
 
 /** Runs a test against a database of each engine. */
-function onEachEngine (name: string, work: (t: Test, commands: CommandLine) => Promise<void>): void {
+function onEachEngine (
+  name: string, work: (t: Test, commands: CommandLine) => Promise<void>, create = createDatabase
+): void {
   for (const engine of ['sqlite', 'postgres'] as const) {
-    t.test(`${name} (${engine})`, async t => await work(t, await createCommandLine(t, engine)))
+    t.test(`${name} (${engine})`, async t => await work(t, await createCommandLine(t, engine, create)))
   }
 }
 
@@ -186,7 +189,7 @@ t.test('messages say what was expected', async t => {
 
 for (const engine of ['sqlite', 'postgres'] as const) {
   t.test(`a command refuses a database of an older version, until \`migrate\` has migrated it (${engine})`, async t => {
-    const { url, run } = await createCommandLine(t, engine)
+    const { url, run } = await createCommandLine(t, engine, createEmptyDatabase)
     const account = "insert into account (id, name, currency, created_at) values ('a', 'A', 'usd', 0);"
     await makeOlderDatabase({ engine, url }, 'usage-days', account)
     for (let times = 0; times < 2; times++) {
@@ -204,4 +207,4 @@ onEachEngine('`migrate` makes the tables of an empty database, and changes nothi
   t.same(await run('migrate'), { code: 0, out: 'The database is up to date.\n', err: '' })
   t.same(await json('migrate'), { object: 'migrations', applied: [] })
   t.match(await run('accounts', 'create', 'a'), { code: 0 })
-})
+}, createEmptyDatabase)

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import t from 'tap'
 import { sqlFor } from '../../../services/store/migrations.ts'
 import { openStore } from '../../../services/store/open.ts'
-import { forEachEngine } from '../../engines.ts'
+import { createEmptyDatabase, forEachEngine } from '../../engines.ts'
 
 const migrations = join(import.meta.dirname, '../../../services/store/migrations')
 const applied = 'select id, name, applied_at from migration order by id'
@@ -18,13 +18,13 @@ forEachEngine(t, 'an empty database gets all tables, and opening it again change
 
   const again = await database.open()
   t.same(await again.all(applied), before)
-})
+}, createEmptyDatabase)
 
 forEachEngine(t, 'nodes that open an empty database at once migrate it once', async (t, database) => {
   const stores = await Promise.all(Array.from({ length: 4 }, () => database.open()))
   const histories = await Promise.all(stores.map((store) => store.all(applied)))
   for (const history of histories) t.same(history, histories[0])
-})
+}, createEmptyDatabase)
 
 forEachEngine(t, 'a database of a newer version is refused and left unchanged', async (t, database) => {
   const store = await database.open()

@@ -192,10 +192,10 @@ t.test('the queue for connections is bounded', async (t) => {
 
 t.test('start-up does not wait for a server that refuses, and reports why without the password', async (t) => {
   const { url } = await createDatabase(t, 'postgres')
-  const { password } = new URL(url)
+  const { password, pathname } = new URL(url)
   const refused = {
     [url.replace(password, 'wrong')]: /^Postgres at 127\.0\.0\.1:\d+ refuses: password authentication failed/,
-    [url.replace('/postgres?', '/nowhere?')]: /refuses: database "nowhere" does not exist/
+    [url.replace(`${pathname}?`, '/nowhere?')]: /refuses: database "nowhere" does not exist/
   }
   for (const [address, message] of Object.entries(refused)) {
     const error: unknown = await openPostgres(address, { log }).catch((error: unknown) => error)
