@@ -153,7 +153,7 @@ t.test('an unavailable database exits with 3, and a wrong address is reported wi
 })
 
 t.test('a new database is reported once', async t => {
-  const { run } = await createCommandLine(t)
+  const { run } = await createCommandLine(t, 'sqlite', createEmptyDatabase)
   t.match(await run('keys', 'list'), { code: 0, err: /^tollgate: created a new database at [^\n]+; set DATABASE_URL to use another one\n$/ })
   t.match(await run('keys', 'list'), { code: 0, err: '' })
 })
