@@ -34,9 +34,14 @@ interface GeminiOptions {
  * in its shapes and with its line ends. Without a script it answers with a short text.
  */
 export async function startGemini (options: GeminiOptions = {}): Promise<GeminiServer> {
-  const upstream = await startUpstream({ route: (request, queued) => choose(request, queued, options) })
+  let standing: Script | null = null
+  const upstream = await startUpstream({
+    route: (request, queued) => choose(request, () => queued() ?? standing ?? undefined, options)
+  })
   const origin = new URL(upstream.url).origin
-  return Object.assign(upstream, { origin, baseUrl: `${origin}/v1beta` })
+  return Object.assign(upstream, {
+    origin, baseUrl: `${origin}/v1beta`, always: (script: Script) => { standing = script }
+  })
 }
 
 const usualModels = ['gemini-3.5-flash', 'gemini-2.5-pro', 'gemini-embedding-001']
