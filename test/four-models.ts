@@ -9,7 +9,7 @@ import { startUpstream, type Upstream } from './upstream.ts'
 
 /** Public names of one model of each kind. Clients infer abilities from such names. */
 export const fourModels = {
-  compatible: 'gpt-5-mini', claude: 'claude-sonnet-4-5', gemini: 'gemini-3.5-flash', sandbox: 'sandbox-chat'
+  compatible: 'gpt-5-mini', claude: 'claude-sonnet-4-6', gemini: 'gemini-3.5-flash', sandbox: 'sandbox-chat'
 } as const
 
 export type KindOfModel = keyof typeof fourModels
@@ -20,10 +20,11 @@ export interface FourModels {
   servers: Record<Exclude<KindOfModel, 'sandbox'>, Upstream>
 }
 
+type Teardown = Parameters<typeof startGateway>[0]
 type Options = Parameters<typeof startGateway>[1]
 
 /** A gateway with a model of each kind; all but the sandbox's are obedient (test/servers/obedient.ts). */
-export async function startFourModels (t: Parameters<typeof startGateway>[0], options: Options = {}): Promise<FourModels> {
+export async function startFourModels (t: Teardown, options: Options = {}): Promise<FourModels> {
   const [compatible, claude, gemini] = await Promise.all([startUpstream(), startAnthropic(), startGemini()])
   const servers = { compatible, claude, gemini }
   for (const server of Object.values(servers)) t.teardown(() => server.close())

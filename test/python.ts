@@ -3,33 +3,57 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
-/** The version of OpenAI's SDK for Python with which the gateway is tested. */
-const version = '3.54.0'
-const folder = join(import.meta.dirname, '..', 'node_modules', '.cache', 'tollgate', `openai-python-${version}`)
-const python = join(folder, 'bin', 'python')
-const ready = join(folder, 'ready')
-const limitMs = 300_000
+/** A Python of its own with packages of the index; a new name stands for other versions. */
+export interface PythonSetup { name: string, packages: readonly string[] }
 
-/** A Python that has OpenAI's SDK; null if `preparePython` has not made one. */
-export function findPython (): string | null {
-  return existsSync(ready) ? python : null
+/** OpenAI's SDK as `npm test` uses it. */
+const openaiSdk: PythonSetup = { name: 'openai-python-3.54.0', packages: ['openai==3.54.0'] }
+
+/** What `npm run test:agents` uses. */
+export const agentPackages: PythonSetup = {
+  name: 'agents-python-1',
+  packages: [
+    'openai==3.57.0', 'anthropic==2.14.0', 'openai-agents==0.24.0', 'pydantic-ai-slim[openai,anthropic]==2.68.0'
+  ]
 }
 
-/** The same, made in a folder of its own if need be; null where there is no Python, or no package index. */
-export async function preparePython (): Promise<string | null> {
-  if (existsSync(ready)) return python
+export const aiderPackages: PythonSetup = { name: 'aider-0.86.2', packages: ['aider-chat==0.86.2'] }
+
+const limitMs = 600_000
+
+const caches = join(import.meta.dirname, '..', 'node_modules', '.cache', 'tollgate')
+const folderOf = ({ name }: PythonSetup): string => join(caches, name)
+const readyIn = (folder: string): string => join(folder, 'ready')
+const pythonIn = (folder: string): string => join(folder, 'bin', 'python')
+
+/** A Python that has the packages; null if `preparePython` has not made one. */
+export function findPython (setup = openaiSdk): string | null {
+  const folder = folderOf(setup)
+  return existsSync(readyIn(folder)) ? pythonIn(folder) : null
+}
+
+/**
+ * The same, made in a folder of its own if need be; null, with a line that says so, where there is no Python,
+ * or no package index.
+ */
+export async function preparePython (setup = openaiSdk): Promise<string | null> {
+  const found = findPython(setup)
+  if (found !== null) return found
+  const { packages } = setup
+  const folder = folderOf(setup)
+  const python = pythonIn(folder)
   rmSync(folder, { recursive: true, force: true })
   const run = promisify(execFile)
   try {
     await run('python3', ['-m', 'venv', folder], { timeout: limitMs })
     const options = ['--quiet', '--disable-pip-version-check', '--retries', '2']
-    await run(python, ['-m', 'pip', 'install', ...options, `openai==${version}`], { timeout: limitMs })
-    await run(python, ['-c', 'import openai'], { timeout: limitMs })
+    await run(python, ['-m', 'pip', 'install', ...options, ...packages], { timeout: limitMs })
+    await run(python, ['-m', 'pip', 'check'], { timeout: limitMs })
   } catch (error) {
     const reason = String(Object(error).stderr || error).trim().split('\n').at(-1)
-    process.stdout.write(`openai-python cannot be installed, its tests are skipped: ${reason}\n`)
+    process.stdout.write(`SKIPPED: ${packages.join(', ')} cannot be installed for Python: ${reason}\n`)
     return null
   }
-  writeFileSync(ready, `${version}\n`)
+  writeFileSync(readyIn(folder), `${packages.join('\n')}\n`)
   return python
 }

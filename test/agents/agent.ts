@@ -17,15 +17,15 @@ export async function inFolder (name: string, work: (folder: string) => Promise<
   }
 }
 
-/** Installs a package of npm into a folder; false, with a line that says so, if the registry lacks it. */
-export async function installed (folder: string, packageName: string): Promise<boolean> {
+/** Installs packages of npm into a folder; false, with a line that says so, if the registry lacks them. */
+export async function installed (folder: string, ...packages: string[]): Promise<boolean> {
   const options = ['--no-audit', '--no-fund', '--no-save', '--ignore-scripts', '--prefix', folder]
   try {
-    await promisify(execFile)('npm', ['install', ...options, packageName], { timeout: installLimitMs })
+    await promisify(execFile)('npm', ['install', ...options, ...packages], { timeout: installLimitMs })
     return true
   } catch (error) {
     const reason = String(Object(error).stderr || error).trim().split('\n').at(-1)
-    process.stdout.write(`SKIPPED: ${packageName} cannot be installed: ${reason}\n`)
+    process.stdout.write(`SKIPPED: ${packages.join(', ')} cannot be installed: ${reason}\n`)
     return false
   }
 }

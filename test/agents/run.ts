@@ -1,14 +1,25 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { runCodex } from './codex.ts'
+import { pythonJudges, runAgentsSdk, runPythonJudge } from './judges.ts'
 
-// Programs from the registries, pointed at a gateway with a scripted provider behind it. With `--record`,
-// what they send is kept as a fixture, which `npm test` replays.
+// Programs and client libraries from the registries, pointed at a gateway with scripted providers behind it.
+// What cannot be installed is skipped, with a line that says so. With `--record`, what programs send is kept
+// as a fixture, which `npm test` replays. Names as arguments run only those.
 
 type Record = (transcript: unknown) => Promise<void>
+/** Resolves to what was done, in words; null: it could not be installed. */
+type Run = (record: Record) => Promise<string | null>
 
-const programs: Readonly<{ [name: string]: (record: Record) => Promise<boolean> }> = { codex: runCodex }
+const tasks = (count: number | null): string | null => count === null ? null : `${count} tasks`
+
+const runs: Readonly<{ [name: string]: Run }> = {
+  codex: async record => await runCodex(record) ? 'a patch' : null,
+  'agents-sdk': async () => tasks(await runAgentsSdk()),
+  ...Object.fromEntries(pythonJudges.map(name => [name, async () => tasks(await runPythonJudge(name))]))
+}
 const records = process.argv.includes('--record')
+const wanted = process.argv.slice(2).filter(arg => !arg.startsWith('-'))
 const maxText = 200
 
 /** Without the length of prompts and descriptions, and what differs from run to run. */
@@ -19,12 +30,14 @@ function trimmed (value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, trimmed(member)]))
 }
 
-for (const [name, run] of Object.entries(programs)) {
+for (const [name, run] of Object.entries(runs)) {
+  if (wanted.length > 0 && !wanted.includes(name)) continue
   const startedMs = performance.now()
   const done = await run(async transcript => {
     if (!records) return
     const file = join(import.meta.dirname, '..', 'fixtures', 'agents', `${name}.json`)
     await writeFile(file, `${JSON.stringify(trimmed(transcript), null, 2)}\n`)
   })
-  if (done) process.stdout.write(`${name}: done in ${Math.round(performance.now() - startedMs)} ms\n`)
+  const line = done === null ? `${name}: SKIPPED` : `${name}: ${done} in ${Math.round(performance.now() - startedMs)} ms`
+  process.stdout.write(`${line}\n`)
 }

@@ -24,7 +24,7 @@ const oneOf = <const Texts extends readonly string[]>(...texts: Texts) => {
 }
 const imageType = oneOf('image/jpeg', 'image/png', 'image/gif', 'image/webp')
 
-const text = tagged('text', { text: Type.String(), cache_control: cacheControl })
+const text = tagged('text', { text: Type.String(), citations: maybe(Type.Array(Type.Object({}))), cache_control: cacheControl })
 const image = tagged('image', {
   source: Type.Union([tagged('base64', { media_type: imageType, data: base64 }), tagged('url', { url })]),
   cache_control: cacheControl
@@ -39,7 +39,11 @@ const document = tagged('document', {
   cache_control: cacheControl
 })
 const toolUse = tagged('tool_use', {
-  id, name: Type.String({ pattern: '^[a-zA-Z0-9_-]{1,128}$' }), input: Type.Object({}), cache_control: cacheControl
+  id,
+  name: Type.String({ pattern: '^[a-zA-Z0-9_-]{1,128}$' }),
+  input: Type.Object({}),
+  caller: Type.Optional(tagged('direct', {})),
+  cache_control: cacheControl
 })
 const toolResult = tagged('tool_result', {
   tool_use_id: id,

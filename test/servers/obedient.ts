@@ -47,14 +47,17 @@ function deedFor ({ said, tools, isForced, wantsJson }: Turn): Deed {
 export const obedientChat: Script = exchange => {
   const { body, number } = exchange.request
   const { thought, text, call } = deedFor(chatTurn(Object(body)))
-  const own = <T extends Completion>(value: T): T =>
-    JSON.parse(JSON.stringify(value).replaceAll(/call_[0-9a-zA-Z]{20,}/g, `call_${String(number).padStart(24, '0')}`))
+  const id = `call_${String(number).padStart(24, '0')}`
+  const own = (value: Completion): Completion =>
+    JSON.parse(JSON.stringify(value).replaceAll(/call_[0-9a-zA-Z]{20,}/g, id))
   const thoughts = thought === null ? {} : { reasoning_content: thought }
-  const answer = call === null ? { text } : { tools: [{ name: call.name, arguments: JSON.stringify(call.input) }] }
-  return reply(answer, {
-    completion: whole => own({
-      ...whole, choices: whole.choices.map(choice => ({ ...choice, message: { ...Object(choice.message), ...thoughts } }))
-    }),
+  const tools = call === null ? [] : [{ name: call.name, arguments: JSON.stringify(call.input) }]
+  return reply(call === null ? { text } : { tools }, {
+    completion: whole => {
+      const [choice] = whole.choices
+      if (choice === undefined) return whole
+      return own({ ...whole, choices: [{ ...choice, message: { ...Object(choice.message), ...thoughts } }] })
+    },
     chunks: ([first, ...rest]) => {
       if (first === undefined) return []
       const thinking = { ...first, choices: [{ index: 0, delta: thoughts, finish_reason: null }] }

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { copyFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fourModels, startFourModels } from '../four-models.ts'
+import { agentPackages, preparePython } from '../python.ts'
+import { inFolder, installed, runProgram } from './agent.ts'
+
+/** Programs in Python that give one client its tasks with every kind of model. */
+export const pythonJudges = ['openai_sdk', 'anthropic_sdk', 'agents_sdk', 'pydantic_ai_agents'] as const
+
+/** Runs one of them; resolves to the number of its tasks, or null if it cannot be installed. */
+export async function runPythonJudge (name: string): Promise<number | null> {
+  const python = await preparePython(agentPackages)
+  if (python === null) return null
+  return await judged(python, ['-B', join(import.meta.dirname, 'python', `${name}.py`)], import.meta.dirname)
+}
+
+/** Runs a judge, which prints a line that begins with `ok` for each task, and exits with 0 if none failed. */
+export async function judged (command: string, args: readonly string[], cwd: string): Promise<number> {
+  const closing: (() => unknown)[] = []
+  try {
+    const { gateway: { url, key } } = await startFourModels({ teardown: end => { closing.push(end) } })
+    const env = {
+      ...process.env,
+      TOLLGATE_ORIGIN: new URL(url).origin,
+      TOLLGATE_KEY: key,
+      TOLLGATE_MODELS: JSON.stringify(fourModels),
+      PYTHONWARNINGS: 'ignore'
+    }
+    const { code, output } = await runProgram(command, args, { cwd, env })
+    assert.equal(code, 0, output)
+    const tasks = output.match(/^ok /gm)?.length ?? 0
+    assert.ok(tasks >= Object.keys(fourModels).length, output)
+    return tasks
+  } finally {
+    for (const end of closing.toReversed()) await end()
+  }
+}
+
+const agentsSdk = ['@openai/agents@0.20.0', 'openai@7.57.0', 'zod@4.6.7']
+
+/** The same with the Agents SDK for Node.js; in a folder of its own, for it needs another version of Zod. */
+export async function runAgentsSdk (): Promise<number | null> {
+  let tasks: number | null = null
+  await inFolder('agents-sdk', async folder => {
+    if (!await installed(folder, ...agentsSdk)) return
+    await copyFile(join(import.meta.dirname, 'js', 'agents-sdk.js'), join(folder, 'agents-sdk.mjs'))
+    tasks = await judged(process.execPath, ['agents-sdk.mjs'], folder)
+  })
+  return tasks
+}
