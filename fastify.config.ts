@@ -69,6 +69,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
   }
   app.server.maxConnections = settings.maxConnections
   await app.register(core.store, { url: settings.databaseUrl })
+  await app.register(core.sessions, { publicBaseUrl: settings.publicBaseUrl })
   await app.register(core.auth, { adminKey: settings.adminKey })
   await app.register(http.requestSummary)
   await app.register(ops.openapi, { version: packageFile.version })

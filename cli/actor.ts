@@ -3,7 +3,7 @@ import type { Operator } from '../services/keys/roles.ts'
 
 /** Returns the user of the operating system, e.g. `cli:root`; a container may know only its number. */
 export function cliActor (): Operator {
-  return { id: `cli:${userName()}`, label: null, role: 'owner' }
+  return { id: `cli:${userName()}`, label: null, role: 'owner', account: null }
 }
 
 function userName (): string {

@@ -1,3 +1,4 @@
+import type { OwnAccountRule } from '../services/admin/own-account.ts'
 import type { Permission } from '../services/keys/roles.ts'
 import type { BodyLimits } from './http/json-body.ts'
 import type { ErrorShape } from '../services/http/messages-error.ts'
@@ -14,6 +15,11 @@ declare module 'fastify' {
     countsTokens?: boolean
     /** What an operator needs to enter a route under `/admin`; `own` unless it is declared. */
     permission?: Permission
+    /**
+     * How a user with a session is kept to their own account: by `account` in the query, by the id in the
+     * path, or by the handler, which knows whose it is. Refused unless it is declared.
+     */
+    ownAccount?: OwnAccountRule
     /** What the route does, for the spans of its requests. */
     operation?: Operation
     /** The shape of its errors; OpenAI's unless it is declared. */

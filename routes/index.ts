@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import admin from './admin/index.ts'
+import consoleRoutes from './console/index.ts'
 import docs from './docs.ts'
 import front from './front.ts'
 import health from './health.ts'
@@ -15,5 +16,6 @@ export default async function routes (app: FastifyInstance): Promise<void> {
   await app.register(v1, { prefix: '/v1' })
   await app.register(media, { prefix: '/v1' })
   await app.register(admin, { prefix: '/admin' })
+  await app.register(consoleRoutes, { prefix: '/console' })
   await app.register(docs)
 }

@@ -29,6 +29,7 @@ const serviceFolders: Record<string, string[]> = {
   audit: ['store', 'shared'],
   ledger: ['audit', 'store', 'shared'],
   keys: ['audit', 'ledger', 'store', 'shared'],
+  console: ['keys', 'store', 'shared'],
   providers: ['catalogue', 'media', 'upstream', 'shared'],
   models: ['catalogue', 'providers', 'shared'],
   deployments: ['catalogue', 'providers', 'store', 'shared'],

@@ -1,12 +1,14 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import bearerAuth, { type FastifyBearerAuthOptions } from '@fastify/bearer-auth'
-import type { onRequestHookHandler } from 'fastify'
+import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import fp from 'fastify-plugin'
+import { sessionIn } from '../../services/console/cookie.ts'
+import { createHolders, type Holders } from '../../services/console/holders.ts'
 import { speaksMessages } from '../../services/http/messages-error.ts'
 import { createKeys, type Keys } from '../../services/keys/keys.ts'
 import { GatewayError } from '../../services/shared/errors.ts'
 import { incorrectKey, missingKey, twoKeys } from '../../services/keys/errors.ts'
-import type { Operator } from '../../services/keys/roles.ts'
+import { environmentOperator, operatorOf, requirePermission, type Operator } from '../../services/keys/roles.ts'
 import type { KeyRecord } from '../../services/keys/types.ts'
 
 declare module 'fastify' {
@@ -22,12 +24,16 @@ declare module 'fastify' {
     takeApiKey: onRequestHookHandler
     /** An onRequest hook for scopes of operators: sets `request.actor` or ends in 401 or 503. */
     authenticateAdmin: onRequestHookHandler
+    /** The same, and for users with a session, who may read their own account. */
+    authenticateReader: onRequestHookHandler
+    /** Who signs in to the console. */
+    holders: Holders
   }
 
   interface FastifyRequest {
     /** The key of the request; set only behind `app.authenticate`. */
     apiKey: KeyRecord
-    /** The operator; set only behind `app.authenticateAdmin`. */
+    /** The operator; set only behind `app.authenticateAdmin` and `app.authenticateReader`. */
     actor: Operator
   }
 }
@@ -46,13 +52,19 @@ export default fp<AuthOptions>(async (app, { adminKey = null }) => {
   await app.register(bearerAuth, { addHook: false, keys: [] })
   const createVerifier = app.verifyBearerAuthFactory
   if (createVerifier === undefined) throw new Error('@fastify/bearer-auth has not decorated the server')
+  const holders = createHolders({ keys, adminKey })
+  app.decorate('holders', holders)
   const verifyWith = (auth: FastifyBearerAuthOptions['auth']): onRequestHookHandler =>
     createVerifier({ addHook: false, keys: [], specCompliance: 'rfc6749', verifyErrorLogLevel: 'debug', auth })
 
-  app.decorate('authenticate', verifyWith((key, request) => {
+  const withUserKey = verifyWith((key, request) => {
     const found = keys.authenticate(key)
     if (found instanceof Promise) return found.then(record => setKey(request, record))
     return setKey(request, found)
+  })
+  app.decorate('authenticate', orSession(withUserKey, async (request, reply) => {
+    const session = await app.enterSession(request, reply, true)
+    setKey(request, await holders.payingKeyOf(session))
   }))
 
   app.decorate('takeApiKey', function takeApiKey (request, _reply, done) {
@@ -66,26 +78,46 @@ export default fp<AuthOptions>(async (app, { adminKey = null }) => {
   })
 
   const expected = adminKey === null ? null : sha256(adminKey)
-  app.decorate('authenticateAdmin', verifyWith(async (key, request) => {
+  const withAdminKey = verifyWith(async (key, request) => {
     if (key === '') throw missingKey()
     // Digests have one length, so the comparison does not reveal that of the key.
     const isExpected = expected !== null && timingSafeEqual(expected, sha256(key))
-    if (isExpected) return setActor(request, environmentActor)
+    if (isExpected) return setActor(request, environmentOperator)
     try {
-      const { id, label, role } = await keys.authenticateAdmin(key)
-      return setActor(request, { id: `key:${id}`, label, role })
+      return setActor(request, operatorOf(await keys.authenticateAdmin(key)))
     } catch (error) {
       throw error instanceof GatewayError ? incorrectKey(key) : error
     }
+  })
+  const actorOf = async (request: FastifyRequest, reply: FastifyReply) =>
+    await holders.operatorOf(await app.enterSession(request, reply))
+  app.decorate('authenticateReader', orSession(withAdminKey, async (request, reply) => {
+    setActor(request, await actorOf(request, reply))
   }))
-}, { name: 'auth', dependencies: ['store'] })
+  app.decorate('authenticateAdmin', orSession(withAdminKey, async (request, reply) => {
+    const actor = await actorOf(request, reply)
+    requirePermission(actor, 'read')
+    setActor(request, actor)
+  }))
+}, { name: 'auth', dependencies: ['store', 'sessions'] })
+
+/** Returns a hook that takes a key, or a session where a browser sends its cookie and no key. */
+function orSession (
+  withKey: onRequestHookHandler,
+  withSession: (request: FastifyRequest, reply: FastifyReply) => Promise<void>
+): onRequestHookHandler {
+  return function authenticate (request, reply, done) {
+    const { authorization, cookie } = request.headers
+    const hasSession = authorization === undefined && sessionIn(cookie) !== undefined
+    if (!hasSession) return withKey.call(this, request, reply, done)
+    withSession(request, reply).then(() => done(), done)
+  }
+}
 
 function setKey (request: { apiKey: KeyRecord }, record: KeyRecord): true {
   request.apiKey = record
   return true
 }
-
-const environmentActor: Operator = { id: 'env', label: null, role: 'owner' }
 
 function setActor (request: { actor: Operator }, actor: Operator): true {
   request.actor = actor

@@ -6,7 +6,8 @@ import {
 import { ById } from '../../schemas/admin/shared.ts'
 import { errorResponses } from '../../schemas/openai/error.ts'
 import {
-  closeAccount, createAccount, freezeAccount, getAccount, listAccounts, unfreezeAccount, updateAccount
+  closeAccount, createAccount, freezeAccount, getAccount, listAccounts, unfreezeAccount, updateAccount,
+  withoutParent
 } from '../../services/admin/accounts.ts'
 import { toPageRequest } from './query.ts'
 
@@ -35,9 +36,12 @@ const accounts: FastifyPluginAsyncTypebox = async app => {
   })
 
   app.get('/accounts/:id', {
-    config: { permission: 'read' },
+    config: { permission: 'read', ownAccount: 'path' },
     schema: { summary: 'Show an account and its credits', ...one }
-  }, async ({ params, administration }) => await getAccount(administration, params.id))
+  }, async ({ params, actor, administration }) => {
+    const account = await getAccount(administration, params.id)
+    return actor.account === null ? account : withoutParent(account)
+  })
 
   app.patch('/accounts/:id', {
     config: { permission: 'operate' },

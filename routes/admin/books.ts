@@ -49,7 +49,7 @@ const books: FastifyPluginAsyncTypebox = async app => {
   })
 
   app.get('/accounts/:id/balance', {
-    config: { permission: 'read' },
+    config: { permission: 'read', ownAccount: 'path' },
     schema: {
       summary: 'Show the balance of an account at a time',
       params: ById,

@@ -10,7 +10,7 @@ const formats = { 'application/json': { schema: EntryList }, 'text/csv': { schem
 /** `GET /admin/entries`, newest first; JSON, or CSV when `format` or `Accept` say so. */
 const entries: FastifyPluginAsyncTypebox = async app => {
   app.get('/entries', {
-    config: { permission: 'read', passThrough: true },
+    config: { permission: 'read', ownAccount: 'query', passThrough: true },
     schema: {
       summary: 'List the lines of the books',
       querystring: EntryQuery,

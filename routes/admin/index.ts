@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { requirePermission, rolesWith } from '../../services/keys/roles.ts'
+import { forUsers, keptToAccount } from '../../services/admin/own-account.ts'
 import { createAdministration, type Administration } from '../../services/admin/administration.ts'
 import accounts from './accounts.ts'
 import alerts from './alerts.ts'
@@ -30,13 +31,23 @@ export default async function admin (app: FastifyInstance): Promise<void> {
     getter () { return { ...administration, actor: this.actor } }
   })
   app.addHook('onRoute', route => {
-    const description = `For the roles ${rolesWith(route.config?.permission ?? unlessDeclared)}.`
-    route.schema = { tags: ['Administration'], description, security: [{ adminKey: [] }], ...route.schema }
+    const { permission = unlessDeclared, ownAccount } = route.config ?? {}
+    const users = ownAccount === undefined ? '' : ' A user who signed in to the console reads their own account.'
+    const description = `For the roles ${rolesWith(permission)}.${users}`
+    route.schema = { tags: ['Administration'], description, security: [{ adminKey: [] }, { session: [] }], ...route.schema }
   })
-  app.addHook('onRequest', app.authenticateAdmin)
-  app.addHook('onRequest', async ({ actor, routeOptions }) => {
-    requirePermission(actor, routeOptions.config.permission ?? unlessDeclared)
+  app.addHook('onRequest', app.authenticateReader)
+  app.addHook('onRequest', async ({ actor, routeOptions: { config } }) => {
+    const isOwn = actor.account !== null && config.ownAccount !== undefined
+    if (!isOwn) requirePermission(actor, config.permission ?? unlessDeclared)
   })
+  app.addHook('preHandler', async request => {
+    const { actor: { account }, routeOptions: { config: { ownAccount } } } = request
+    if (account === null || ownAccount === undefined) return
+    request.query = keptToAccount(account, ownAccount, request)
+  })
+  app.addHook('preSerialization', async ({ actor: { account } }, _reply, payload) =>
+    account === null ? payload : forUsers(payload))
   const money = [accounts, postings, books, entries, usage, reconciliation, ledger, suspense]
   const all = [me, ...money, keys, requests, jobs, audit, alerts]
   for (const routes of all) await app.register(routes)

@@ -10,7 +10,7 @@ const jobs: FastifyPluginAsyncTypebox = async app => {
   const one = { params: ById, response: { 200: AdminJob, ...errorResponses } }
 
   app.get('/jobs', {
-    config: { permission: 'read' },
+    config: { permission: 'read', ownAccount: 'query' },
     schema: {
       summary: 'List the jobs of video models, the newest first',
       querystring: JobQuery,
@@ -22,7 +22,7 @@ const jobs: FastifyPluginAsyncTypebox = async app => {
   })
 
   app.get('/jobs/:id', {
-    config: { permission: 'read' },
+    config: { permission: 'read', ownAccount: 'handler' },
     schema: { summary: 'Show a job', ...one }
   }, async ({ params, administration }) => await getJob(administration, params.id))
 

@@ -13,7 +13,7 @@ const keys: FastifyPluginAsyncTypebox = async app => {
   const one = { params: ById, response: { 200: Key, ...errorResponses } }
 
   app.get('/keys', {
-    config: { permission: 'read' },
+    config: { permission: 'read', ownAccount: 'query' },
     schema: { summary: 'List the keys', querystring: KeyQuery, response: { 200: KeyList, ...errorResponses } }
   }, async ({ query, administration }) =>
     await listKeys(administration, { ...toPageRequest(query), account: query.account }))
@@ -28,7 +28,7 @@ const keys: FastifyPluginAsyncTypebox = async app => {
   }, async ({ body, administration }, reply) => reply.code(201).send(await createKey(administration, body)))
 
   app.get('/keys/:id', {
-    config: { permission: 'read' },
+    config: { permission: 'read', ownAccount: 'handler' },
     schema: { summary: 'Show a key', ...one }
   }, async ({ params, administration }) => await getKey(administration, params.id))
 

@@ -10,7 +10,7 @@ import { toPageRequest, toPeriod } from './query.ts'
 /** The request log: `GET /admin/requests`, `GET /admin/requests/:id` and `GET /admin/request-totals`. */
 const requests: FastifyPluginAsyncTypebox = async app => {
   app.get('/requests', {
-    config: { permission: 'read' },
+    config: { permission: 'read', ownAccount: 'query' },
     schema: {
       summary: 'List requests, newest first',
       querystring: LoggedRequestQuery,
@@ -24,7 +24,7 @@ const requests: FastifyPluginAsyncTypebox = async app => {
   })
 
   app.get('/requests/:id', {
-    config: { permission: 'read' },
+    config: { permission: 'read', ownAccount: 'handler' },
     schema: {
       summary: 'Show the requests with this x-request-id and their ledger entries',
       params: ById,
@@ -37,7 +37,7 @@ const requests: FastifyPluginAsyncTypebox = async app => {
   })
 
   app.get('/request-totals', {
-    config: { permission: 'read' },
+    config: { permission: 'read', ownAccount: 'query' },
     schema: {
       summary: 'Sum up latencies, errors, tokens and cost by key, model and day',
       querystring: RequestTotalsQuery,

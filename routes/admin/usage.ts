@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { UsageList, UsageQuery } from '../../schemas/admin/usage.ts'
 import { errorResponses } from '../../schemas/openai/error.ts'
 import { withinRange } from '../../services/admin/amounts.ts'
-import { listUsage, toDimensions, usageCsv, type UsageReport } from '../../services/admin/usage.ts'
+import { clientUsageCsv, listUsage, toDimensions, usageCsv, type UsageReport } from '../../services/admin/usage.ts'
 import { Csv, toCsvBody, wantsCsv } from '../csv.ts'
 import { refusePaging, toPageRequest, toPeriod } from './query.ts'
 
@@ -11,19 +11,20 @@ const formats = { 'application/json': { schema: UsageList }, 'text/csv': { schem
 /** `GET /admin/usage`: what was used, summed up; JSON, or CSV when `format` or `Accept` say so. */
 const usage: FastifyPluginAsyncTypebox = async app => {
   app.get('/usage', {
-    config: { permission: 'read', passThrough: true },
+    config: { permission: 'read', ownAccount: 'query', passThrough: true },
     schema: {
       summary: 'Sum up usage and its cost',
       querystring: UsageQuery,
       response: { 200: { description: 'One page as JSON, or all rows as CSV', content: formats }, ...errorResponses }
     }
-  }, async ({ query, headers, administration }, reply) => {
+  }, async ({ query, headers, actor, administration }, reply) => {
     const report = toReport(query)
     if (!wantsCsv(query.format, headers.accept)) {
       return await listUsage(administration, { ...report, ...toPageRequest(query) })
     }
     refusePaging(query)
-    return await toCsvBody(reply, 'usage', usageCsv(administration, report))
+    const csv = actor.account === null ? usageCsv(administration, report) : clientUsageCsv(app.store, report)
+    return await toCsvBody(reply, 'usage', csv)
   })
 }
 

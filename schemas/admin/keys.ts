@@ -7,19 +7,21 @@ export const budgetPeriods = ['day', 'week', 'month'] as const
 const Period = Nullable(StringEnum(budgetPeriods))
 
 export const adminRoles = ['owner', 'operator', 'finance', 'viewer'] as const
-export const permissions = ['read', 'operate', 'money', 'own'] as const
+export const permissions = ['read', 'operate', 'money', 'own', 'account'] as const
 
 /** A key of a user, or the role of an admin key. */
 export const keyRoles = ['user', ...adminRoles] as const
 const Role = StringEnum(keyRoles)
 
-/** Who an admin key belongs to, and what its role may do. */
+/** Who a key belongs to, and what its role may do. */
 export const Me = Type.Object({
   object: Type.Literal('operator'),
   /** `key:<id>`, or `env` for TOLLGATE_ADMIN_KEY: the name in the audit log. */
   actor: Type.String(),
   label: Nullable(Type.String()),
-  role: StringEnum(adminRoles),
+  role: Role,
+  /** The account that a user's key reads; null: all. */
+  account: Nullable(Type.String()),
   permissions: Type.Array(StringEnum(permissions))
 })
 

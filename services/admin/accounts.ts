@@ -7,7 +7,7 @@ import { toLimitSet } from '../shared/limits.ts'
 import { accountColumns, toAccount, type StoredAccount } from './account-rows.ts'
 import type { WatchedAmounts } from '../ledger/account-changes.ts'
 import type { Administration } from './administration.ts'
-import { requiredNanoOf } from './amounts.ts'
+import { amountFields, requiredNanoOf } from './amounts.ts'
 import { assertFits } from './assert-fits.ts'
 import { mergeLimits } from './limits.ts'
 import { readPage, type Page, type PageRequest } from './page.ts'
@@ -37,6 +37,11 @@ export async function getAccount ({ store, flush }: Administration, id: string):
   const row = await store.get<StoredAccount>(`select ${accountColumns} from account where kind = 'account' and id = $1`, [id])
   if (row === undefined) throw unknownAccount(id)
   return toAccount(row)
+}
+
+/** The same as its users see it, who learn nothing of the accounts above theirs. */
+export function withoutParent (account: Account): Account {
+  return { ...account, parent: null, ...amountFields('available', account.balance_nano - account.held_nano) }
 }
 
 /**

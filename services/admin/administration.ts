@@ -38,4 +38,4 @@ export function createAdministration (
   }
 }
 
-const gateway: Operator = { ...gatewayActor, role: 'owner' }
+const gateway: Operator = { ...gatewayActor, role: 'owner', account: null }

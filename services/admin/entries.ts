@@ -61,7 +61,9 @@ const countsFor = `(
 export async function * entriesCsv (
   administration: Administration, request: Omit<EntryRequest, 'limit' | 'after'>
 ): AsyncGenerator<string, void, undefined> {
-  yield * toCsv(csvColumns, allPages(page => listEntries(administration, { ...request, ...page })))
+  const isUser = administration.actor.account !== null
+  const columns = isUser ? csvColumns.filter(({ name }) => name !== 'actor') : csvColumns
+  yield * toCsv(columns, allPages(page => listEntries(administration, { ...request, ...page })))
 }
 
 const csvColumns: Column<Entry>[] = [

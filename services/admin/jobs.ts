@@ -8,6 +8,7 @@ import { whereClause } from '../store/where-clause.ts'
 import { columns, toJob, type JobRow } from '../videos/job-row.ts'
 import type { Administration } from './administration.ts'
 import { amountFields } from './amounts.ts'
+import { requireOwn } from './own-account.ts'
 import { readPage, type Page, type PageRequest } from './page.ts'
 
 export interface JobRequest extends PageRequest {
@@ -49,10 +50,15 @@ export async function listJobs (
 }
 
 /** Returns one job. Throws GatewayError 404. */
-export async function getJob ({ store }: Administration, id: string): Promise<AdminJob> {
+export async function getJob ({ store, actor }: Administration, id: string): Promise<AdminJob> {
   const row = await store.get<ShownRow>(`select ${shown} from job where id = $1`, [id])
-  if (row !== undefined) return toAdminJob(row)
-  throw new GatewayError(404, 'invalid_request_error', `The job \`${id}\` does not exist.`, { code: 'job_not_found' })
+  if (row === undefined) throw unknownJob(id)
+  requireOwn(actor, row.account, () => unknownJob(id))
+  return toAdminJob(row)
+}
+
+function unknownJob (id: string): GatewayError {
+  return new GatewayError(404, 'invalid_request_error', `The job \`${id}\` does not exist.`, { code: 'job_not_found' })
 }
 
 /**

@@ -3,6 +3,7 @@ import { GatewayError } from '../shared/errors.ts'
 import { isoTime, isoTimeOrNull, readIsoTime } from '../shared/iso-time.ts'
 import { toLimitSet } from '../shared/limits.ts'
 import { budgetAccounts } from '../keys/budgets.ts'
+import { unknownKey } from '../keys/errors.ts'
 import type { KeyToCreate } from '../keys/keys.ts'
 import { requirePermission, type Permission } from '../keys/roles.ts'
 import type { Budget, KeyRole, KeySettings, ListedKey } from '../keys/types.ts'
@@ -10,6 +11,7 @@ import { createJsonIds } from '../store/json-rows.ts'
 import type { Administration } from './administration.ts'
 import { amountFields, requiredNanoOf, withinRange } from './amounts.ts'
 import { mergeLimits } from './limits.ts'
+import { requireOwn } from './own-account.ts'
 import { readPage, type Page, type PageRequest } from './page.ts'
 
 export interface KeyRequest extends PageRequest { account?: string | undefined }
@@ -29,6 +31,7 @@ export async function createKey (
 /** Returns a key without its secret. Throws GatewayError 404. */
 export async function getKey (administration: Administration, id: string): Promise<Key> {
   const found = await administration.keys.get(id)
+  requireOwn(administration.actor, found.account, () => unknownKey(id))
   const spentNano = await spentOf(administration, [found])
   return toKey(found, spentNano(found))
 }

@@ -74,12 +74,15 @@ export async function listRequests (
  * Throws GatewayError 400 for a wrong page, 404 if there are none.
  */
 export async function getRequests (
-  { store, flush }: Pick<Administration, 'store' | 'flush'>, id: string, page: PageRequest = {}
+  { store, flush, actor }: Pick<Administration, 'store' | 'flush' | 'actor'>,
+  id: string,
+  page: PageRequest = {}
 ): Promise<Page<RequestWithEntries>> {
   await flush()
+  const one = { request: id, account: actor.account ?? undefined }
   const found = await readPage(page, {
     example: [0],
-    read: (after, limit) => readRecords(store, { request: id, limit, after: after?.[0] }),
+    read: (after, limit) => readRecords(store, { ...one, limit, after: after?.[0] }),
     toItem: record => record,
     cursorOf: ({ seq }) => [seq]
   })

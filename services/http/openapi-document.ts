@@ -25,13 +25,21 @@ const tags = [
   { name: 'Models', description: 'Chat, text, images and what is on offer.' },
   { name: 'Billing', description: 'What a key and its account have and have used.' },
   { name: 'Administration', description: 'Keys, accounts and books; for admin keys alone.' },
+  { name: 'Console', description: 'Sessions of the operator console, which a browser carries in a cookie.' },
   { name: 'Operations', description: 'Whether this node works.' }
 ]
 
 const securitySchemes = {
   key: { type: 'http', scheme: 'bearer', description: 'A key of an account: `sk-tg-…`.' },
   apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'The same key, as Anthropic\'s clients send it.' },
-  adminKey: { type: 'http', scheme: 'bearer', description: 'An admin key, or the one in `TOLLGATE_ADMIN_KEY`; its role decides what it may do.' }
+  adminKey: { type: 'http', scheme: 'bearer', description: 'An admin key, or the one in `TOLLGATE_ADMIN_KEY`; its role decides what it may do.' },
+  session: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: 'tollgate_session',
+    description: 'A session of the console, in place of a key: `POST /console/session`. Its name begins with `__Host-` where ' +
+      'the browser uses https. Requests that change something, and all to `/v1`, need its `csrf_token` in `x-csrf-token`.'
+  }
 } as const
 
 /** The schema and URL of a route as OpenAPI 3.1 has them; a route without a summary is hidden. */

@@ -37,7 +37,10 @@ export function createAuthenticator (
     if (key === '') throw missingKey()
     const credential = readKey(key)
     if (credential === null) throw incorrectKey(key)
-    const { id, secretSha256 } = credential
+    return findBy(credential, key)
+  }
+
+  function findBy ({ id, secretSha256 }: Credential, key: string): KeyRecord | Promise<KeyRecord> {
     const found = cache.peek(id, clock())
     const isConclusive = found === null || (found !== undefined && belongsTo(found, secretSha256))
     if (isConclusive) return check(key, secretSha256, found)
@@ -61,6 +64,16 @@ export function createAuthenticator (
       const { role } = record
       if (role === 'user') throw notAdmin(key)
       return { ...record, role }
+    },
+
+    /** The same for a key of any role. */
+    async authenticateAny (key: string): Promise<KeyRecord> {
+      return await find(key)
+    },
+
+    /** The same for a key whose secret is not at hand, but its digest is, as `readKey` returns it. */
+    async authenticateDigest (credential: Credential): Promise<KeyRecord> {
+      return await findBy(credential, '')
     }
   }
 }
@@ -95,8 +108,11 @@ export function createToken (id = randomBytes(idBytes).toString('hex')): Token &
   return { id, secret, key: `${prefix}${id}-${secret}` }
 }
 
+/** What identifies a key: its id and the 32-byte SHA-256 of its secret. */
+export interface Credential { id: string, secretSha256: Buffer }
+
 /** Parses a key; null if it is malformed. */
-export function readKey (key: string): { id: string, secretSha256: Buffer } | null {
+export function readKey (key: string): Credential | null {
   const [, id, secret] = pattern.exec(key) ?? []
   return id === undefined || secret === undefined ? null : { id, secretSha256: hashSecret(secret) }
 }

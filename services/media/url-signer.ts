@@ -1,4 +1,5 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { sharedSecret } from '../store/shared-secret.ts'
 import type { Store } from '../store/store.ts'
 
 /** Signs and verifies media URLs, which need no API key. */
@@ -25,13 +26,7 @@ function digest (key: string, id: string, expiresS: string): Buffer {
   return createHmac('sha256', key).update(`${id}|${expiresS}`).digest()
 }
 
-const name = 'media-signing-key'
-
 /** The key shared by all nodes on one database, created on first use. Throws StoreUnavailable. */
 export async function sharedSigningKey (store: Store, nowMs: number = store.clock()): Promise<string> {
-  await store.run('insert into secret (name, value, created_at) values ($1, $2, $3) on conflict (name) do nothing',
-    [name, randomBytes(32).toString('base64url'), nowMs])
-  const row = await store.get<{ value: string }>('select value from secret where name = $1', [name])
-  if (row === undefined) throw new Error('The media signing key was deleted concurrently.')
-  return row.value
+  return await sharedSecret(store, 'media-signing-key', nowMs)
 }

@@ -5,6 +5,7 @@ import { Client } from 'undici'
 import auth from '../../../plugins/core/auth.ts'
 import errors from '../../../plugins/http/errors.ts'
 import trace from '../../../plugins/http/trace.ts'
+import sessions from '../../../plugins/core/sessions.ts'
 import store from '../../../plugins/core/store.ts'
 import { createToken } from '../../../services/keys/authenticate.ts'
 import { createAccounts } from '../../../services/ledger/accounts.ts'
@@ -15,6 +16,7 @@ async function build (t: Test) {
   await app.register(trace)
   await app.register(errors)
   await app.register(store, { url: 'sqlite::memory:' })
+  await app.register(sessions, { publicBaseUrl: null })
   await app.register(auth)
   app.get('/open', () => 'open')
   await app.register(async (scope) => {

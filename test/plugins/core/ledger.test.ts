@@ -4,6 +4,7 @@ import Fastify from 'fastify'
 import t from 'tap'
 import type { Test } from 'tap'
 import auth from '../../../plugins/core/auth.ts'
+import sessions from '../../../plugins/core/sessions.ts'
 import requestSummary from '../../../plugins/http/request-summary.ts'
 import ledger from '../../../plugins/core/ledger.ts'
 import metrics from '../../../plugins/ops/metrics.ts'
@@ -30,6 +31,7 @@ async function build (t: Test, options: Options = {}) {
   const app = Fastify({ logger: { level: 'warn', stream } })
   t.teardown(() => app.close())
   await app.register(store, { url: `sqlite:${path}` })
+  await app.register(sessions, { publicBaseUrl: null })
   await app.register(auth)
   await app.register(trace)
   await app.register(requestSummary)

@@ -28,7 +28,7 @@ export async function openAdministration (t: Test, store: Store): Promise<TestAd
   const ledger = createLedger({ store })
   t.teardown(() => ledger.close())
   const [keys, accounts] = [createKeys(store), createAccounts(store)]
-  const administration = createAdministration({ actor: { id: 'cli:tester', label: null, role: 'owner' }, store, keys, accounts, ledger })
+  const administration = createAdministration({ actor: { id: 'cli:tester', label: null, role: 'owner', account: null }, store, keys, accounts, ledger })
   let requests = 0
   return {
     ...administration,

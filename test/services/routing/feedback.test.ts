@@ -7,7 +7,7 @@ import { forEachEngine } from '../../engines.ts'
 import { routingRequest, modelOf, routerOf } from './helper.ts'
 import type { FeedbackScore } from '../../../services/routing/feedback/types.ts'
 
-const actor = { id: 'cli:tester', label: null, role: 'owner' as const }
+const actor = { id: 'cli:tester', label: null, role: 'owner' as const, account: null }
 
 /** Scores of a model that is worse than expected, and of one that is as expected. */
 function scores (count: number): FeedbackScore[] {

@@ -1,0 +1,94 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type, type FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { ConsoleSession, SignIn } from '../../schemas/admin/session.ts'
+import { errorResponses } from '../../schemas/openai/error.ts'
+import { sessionIn, withoutSession } from '../../services/console/cookie.ts'
+import { requireOwnOrigin } from '../../services/console/csrf.ts'
+import { describeSession, noSession } from '../../services/console/describe-session.ts'
+import type { SealedSession } from '../../services/console/session.ts'
+import { createSignInAttempts } from '../../services/console/sign-in-attempts.ts'
+import { GatewayError } from '../../services/shared/errors.ts'
+
+/** `POST`, `GET` and `DELETE /console/session`, and `PUT /console/session/key`. */
+const session: FastifyPluginAsyncTypebox = async app => {
+  const { sessions, holders } = app
+  const attempts = createSignInAttempts(app.store.clock)
+
+  /** Looks a key up, unless too many wrong ones came from the address of the request. */
+  async function tryKey<Found> ({ ip }: FastifyRequest, find: () => Promise<Found>): Promise<Found> {
+    attempts.check(ip)
+    try {
+      return await find()
+    } catch (error) {
+      if (error instanceof GatewayError && error.status === 401) attempts.fail(ip)
+      throw error
+    }
+  }
+
+  async function describe (session: SealedSession): Promise<ConsoleSession> {
+    const operator = await holders.operatorOf(session)
+    const payer = await holders.payingKeyOf(session).catch(noneIfRefused)
+    return describeSession({ session, operator, payer, csrfToken: sessions.csrfTokenOf(session) })
+  }
+
+  async function send (reply: FastifyReply, session: SealedSession): Promise<ConsoleSession> {
+    reply.headers({ 'set-cookie': await sessions.cookieOf(session), 'cache-control': 'no-store' })
+    return await describe(session)
+  }
+
+  app.addHook('onRoute', route => { route.schema = { tags: ['Console'], ...route.schema } })
+  const response = { 200: ConsoleSession, ...errorResponses }
+
+  app.post('/session', {
+    schema: { summary: 'Sign in to the console with a key', body: SignIn, response: { 201: ConsoleSession, ...errorResponses } }
+  }, async (request, reply) => {
+    requireOwnOrigin(request.arrival())
+    const holder = await tryKey(request, async () => await holders.holderOf(request.body.key))
+    const { origin } = request.headers
+    const isSecure = origin === undefined ? request.protocol === 'https' : origin.startsWith('https:')
+    return reply.code(201).send(await send(reply, sessions.start(holder, isSecure)))
+  })
+
+  app.get('/session', {
+    schema: { summary: 'Show who is signed in to the console', security: [{}, { session: [] }], response }
+  }, async (request, reply) => {
+    requireOwnOrigin(request.arrival())
+    reply.header('cache-control', 'no-store')
+    const session = await sessions.read(request.headers.cookie)
+    const described = session === null ? null : await describe(session).catch(noneIfRefused)
+    if (described !== null) return described
+    if (sessionIn(request.headers.cookie) !== undefined) reply.header('set-cookie', withoutSession())
+    return noSession
+  })
+
+  app.put('/session/key', {
+    schema: {
+      summary: 'Choose the user key that pays for requests of the playground',
+      security: [{ session: [] }],
+      body: SignIn,
+      response
+    }
+  }, async (request, reply) => {
+    const session = await app.enterSession(request, reply)
+    await holders.operatorOf(session)
+    const payer = await tryKey(request, async () => await holders.payerOf(request.body.key))
+    return await send(reply, { ...session, payer })
+  })
+
+  app.delete('/session', {
+    schema: {
+      summary: 'Sign out of the console, on all nodes', security: [{ session: [] }], response: { 204: Type.Null(), ...errorResponses }
+    }
+  }, async (request, reply) => {
+    await sessions.end(await app.enterSession(request, reply))
+    return reply.code(204).header('set-cookie', withoutSession()).send(null)
+  })
+}
+
+export default session
+
+/** For what is shown only if there is a valid key for it. */
+function noneIfRefused (error: unknown): null {
+  if (error instanceof GatewayError) return null
+  throw error
+}

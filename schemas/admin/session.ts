@@ -1,0 +1,26 @@
+import { Type, type Static } from '@sinclair/typebox'
+import { Closed } from './shared.ts'
+import { keyRoles, permissions } from './keys.ts'
+import { Nullable, StringEnum } from '../shared/combinators.ts'
+
+/** A user key that pays for requests to `/v1`. */
+const Payer = Type.Object({ key: Type.String(), label: Type.String(), account: Type.String() })
+
+/** Who is signed in to the console. Without a session, `signed_in` is false and all else null or empty. */
+export const ConsoleSession = Type.Object({
+  object: Type.Literal('session'),
+  signed_in: Type.Boolean(),
+  actor: Nullable(Type.String({ description: 'The name in the audit log: `key:<id>`, or `env` for TOLLGATE_ADMIN_KEY.' })),
+  role: Nullable(StringEnum(keyRoles)),
+  label: Nullable(Type.String()),
+  account: Nullable(Type.String({ description: 'The account that a user\'s session reads; null: all.' })),
+  permissions: Type.Array(StringEnum(permissions)),
+  payer: Nullable(Payer),
+  csrf_token: Nullable(Type.String({ description: 'The `x-csrf-token` of changes and of all requests to `/v1`.' })),
+  started_at: Nullable(Type.String()),
+  expires_at: Nullable(Type.String({ description: 'When it ends unless it is used before.' }))
+})
+export type ConsoleSession = Static<typeof ConsoleSession>
+
+/** Body of `POST /console/session` and `PUT /console/session/key`. */
+export const SignIn = Closed({ key: Type.String({ minLength: 1, maxLength: 512 }) })

@@ -1,0 +1,43 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { foreignOrigin, wrongCsrfToken } from './errors.ts'
+
+/** What a request says of where it came from. Headers are as Node.js has them. */
+export interface Arrival {
+  method: string
+  headers: {
+    origin?: string | undefined
+    'sec-fetch-site'?: string | undefined
+    'x-csrf-token'?: string | string[] | undefined
+  }
+  /** The Host header, or that of a trusted proxy. */
+  host: string
+  publicBaseUrl: string | null
+}
+
+/** Returns the token of a session: an HMAC of its id. Source: OWASP, signed double-submit cookie. */
+export function csrfTokenOf (secret: string, session: string): string {
+  return createHmac('sha256', secret).update(`csrf|${session}`).digest('base64url')
+}
+
+/** Throws GatewayError 403 if a page of another origin made the browser send the request. */
+export function requireOwnOrigin ({ headers, host, publicBaseUrl }: Omit<Arrival, 'method'>): void {
+  const { origin, 'sec-fetch-site': site } = headers
+  if (site !== undefined && site !== 'same-origin' && site !== 'none') throw foreignOrigin()
+  if (origin === undefined) return
+  const own = [host, publicBaseUrl === null ? null : hostOf(publicBaseUrl)]
+  const given = hostOf(origin)
+  if (given === null || !own.includes(given)) throw foreignOrigin()
+}
+
+/** Throws GatewayError 403 unless the request carries the token of the session. */
+export function requireCsrfToken (
+  secret: string, session: string, given: string | string[] | undefined
+): void {
+  const expected = Buffer.from(csrfTokenOf(secret, session))
+  const token = Buffer.from(typeof given === 'string' ? given : '')
+  if (token.length !== expected.length || !timingSafeEqual(token, expected)) throw wrongCsrfToken()
+}
+
+function hostOf (url: string): string | null {
+  return URL.parse(url)?.host ?? null
+}

@@ -1,0 +1,40 @@
+import type { ConsoleSession } from '../../schemas/admin/session.ts'
+import { permissionsOf, type Operator } from '../keys/roles.ts'
+import type { KeyRecord } from '../keys/types.ts'
+import { isoTime } from '../shared/iso-time.ts'
+import { expiryOf, type SealedSession } from './session.ts'
+
+/** What a page is told of its session. */
+export function describeSession (
+  { session, operator, payer, csrfToken }:
+  { session: SealedSession, operator: Operator, payer: KeyRecord | null, csrfToken: string }
+): ConsoleSession {
+  return {
+    object: 'session',
+    signed_in: true,
+    actor: operator.id,
+    role: operator.role,
+    label: operator.label,
+    account: operator.account,
+    permissions: [...permissionsOf(operator.role)],
+    payer: payer === null ? null : { key: payer.id, label: payer.label, account: payer.account },
+    csrf_token: csrfToken,
+    started_at: isoTime(session.startedAt),
+    expires_at: isoTime(expiryOf(session))
+  }
+}
+
+/** What a page is told without a session. */
+export const noSession: ConsoleSession = {
+  object: 'session',
+  signed_in: false,
+  actor: null,
+  role: null,
+  label: null,
+  account: null,
+  permissions: [],
+  payer: null,
+  csrf_token: null,
+  started_at: null,
+  expires_at: null
+}

@@ -1,0 +1,34 @@
+import { GatewayError } from '../shared/errors.ts'
+
+/** 401: the session is over, because of its age, its key, or because its holder signed out. */
+export function sessionEnded (): GatewayError {
+  return GatewayError.unauthorized('Your session has ended. Sign in again.', 'session_ended')
+}
+
+/** 403: another page made the browser send this request. */
+export function foreignOrigin (): GatewayError {
+  return new GatewayError(403, 'invalid_request_error',
+    'A session works for pages of this gateway alone; this request came from another origin.', { code: 'origin_not_allowed' })
+}
+
+/** 403: the header that proves that a page of the gateway made the request is missing or wrong. */
+export function wrongCsrfToken (): GatewayError {
+  return new GatewayError(403, 'invalid_request_error',
+    'The header x-csrf-token is missing or wrong. Its value is the csrf_token of GET /console/session.',
+    { code: 'csrf_token_invalid' })
+}
+
+/** 403: an operator's key pays for nothing, so a session of one needs a user key for `/v1`. */
+export function noPayer (): GatewayError {
+  return new GatewayError(403, 'invalid_request_error',
+    'An admin key pays for nothing. Choose a user key for this session: PUT /console/session/key.',
+    { code: 'user_key_required' })
+}
+
+/** 429: too many wrong keys came from one address. */
+export function tooManySignIns (retryAfterMs: number): GatewayError {
+  const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000))
+  return new GatewayError(429, 'rate_limit_error',
+    `Too many wrong keys were tried from your address. Try again in ${seconds} s.`,
+    { code: 'too_many_sign_ins', headers: { 'retry-after': String(seconds) } })
+}
