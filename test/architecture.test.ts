@@ -1,5 +1,5 @@
 import { globSync, readFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import t from 'tap'
 import { importedFiles, importsOf } from '../tools/imports.ts'
 
@@ -125,6 +125,17 @@ t.test('an exported name is declared in one file', async t => {
     }
   }
   t.same([...filesOf].filter(([, files]) => files.size > 1).map(([name, files]) => [name, ...files]), [])
+})
+
+t.test('the console has of the gateway only the types of its schemas', async t => {
+  const files = globSync('console/src/**/*.{ts,tsx}', { cwd: root })
+  t.ok(files.length > 20)
+  const wrong = files.flatMap(file => [...textOf(file).matchAll(/^import (type )?.*from '((?:\.\.\/)+\w+\/.*)'$/gm)]
+    .filter(([, type, path = '']) => {
+      const target = join(dirname(file), path)
+      return !target.startsWith('console/src/') && !(target.startsWith('schemas/') && type !== undefined)
+    }).map(([line]) => `${file}: ${line}`))
+  t.same(wrong, [])
 })
 
 t.test('services know nothing of Fastify, and schemas of nothing but TypeBox', async t => {

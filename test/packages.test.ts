@@ -15,7 +15,7 @@ const allowed = new Set([
   '0BSD', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', 'BlueOak-1.0.0', 'CC0-1.0', 'ISC', 'LGPL-3.0-or-later', 'MIT'
 ])
 /** What runs nowhere but in tests and tools may have these too. */
-const allowedInDevelopment = new Set([...allowed, 'AFL-2.1', 'CC-BY-3.0', 'Python-2.0', 'Unlicense', 'WTFPL'])
+const allowedInDevelopment = new Set([...allowed, 'AFL-2.1', 'CC-BY-3.0', 'MPL-2.0', 'Python-2.0', 'Unlicense', 'WTFPL'])
 
 /** Read in the packages: their manifests do not name the license that they come with. */
 const unnamed: Readonly<Record<string, string>> = {

@@ -1,0 +1,69 @@
+import type { JSX } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { signOut } from './api/session.ts'
+import { overlay } from './keys.ts'
+import { pagesInReach } from './pages.ts'
+import { KeyList } from './parts/key-list.tsx'
+import { Palette } from './parts/palette.tsx'
+import { Empty } from './parts/states.tsx'
+import { SignIn } from './pages/sign-in.tsx'
+import { go, link, segments } from './router.ts'
+import { session } from './session.ts'
+import { nextTheme, theme } from './theme.ts'
+
+/** The sign-in, or the menu with the page of the address. */
+export function App (): JSX.Element {
+  if (session.value === null) return <SignIn />
+  return (
+    <>
+      <a class='skip' href='#main'>Skip to the content</a>
+      <Menu />
+      <main id='main' tabIndex={-1}><CurrentPage /></main>
+      {overlay.value === 'palette' && <Palette onClose={() => { overlay.value = null }} />}
+      {overlay.value === 'keys' && <KeyList onClose={() => { overlay.value = null }} />}
+    </>
+  )
+}
+
+function Menu (): JSX.Element {
+  const { label = null, role = '' } = session.value ?? {}
+  const isMac = navigator.platform.startsWith('Mac')
+  return (
+    <header>
+      <a class='brand' href={link()}>Tollgate</a>
+      <button type='button' class='search' onClick={() => { overlay.value = 'palette' }}>
+        Go to… <kbd>{isMac ? '⌘' : 'Ctrl '}K</kbd>
+      </button>
+      <nav aria-label='Pages'>
+        {pagesInReach().map(({ path, title }) => (
+          <a key={path} href={link(path)} {...segments.value[0] === path && { 'aria-current': 'page' as const }}>{title}</a>
+        ))}
+      </nav>
+      <div class='tools'>
+        <p class='who'>{label === null || label === '' ? role : <>{label} <span class='muted'>{role}</span></>}</p>
+        <button type='button' class='plain' onClick={nextTheme} title='System, light or dark'>Theme: {theme.value}</button>
+        <button type='button' class='plain' onClick={() => { overlay.value = 'keys' }}>Keys <kbd>?</kbd></button>
+        <button type='button' class='plain' onClick={() => { signOut() }}>Sign out</button>
+      </div>
+    </header>
+  )
+}
+
+function CurrentPage (): JSX.Element | null {
+  const inReach = pagesInReach()
+  const [path] = segments.value
+  const page = inReach.find(one => one.path === path)
+  const first = inReach[0]
+  useEffect(() => {
+    if (path === undefined && first !== undefined) go(link(first.path), { replace: true })
+  }, [path])
+  useEffect(() => { document.title = page === undefined ? 'Tollgate' : `${page.title} – Tollgate` }, [page])
+  if (page !== undefined) return <page.component key={page.path} />
+  if (path === undefined && first !== undefined) return null
+  return (
+    <Empty title='There is nothing here for your key'>
+      <p>The address <code>/{segments.value.join('/')}</code> is no page of this console, or your role may not see it.</p>
+      {first !== undefined && <p><a href={link(first.path)}>{first.title}</a></p>}
+    </Empty>
+  )
+}

@@ -1,0 +1,26 @@
+import type { FunctionComponent } from 'preact'
+import { isUser, may, type Permission } from './session.ts'
+import { RequestsPage } from './pages/requests.tsx'
+
+export interface ConsolePage {
+  /** The first segment of its path. */
+  path: string
+  title: string
+  /** The letter that goes to it after `g`. */
+  letter: string
+  /** What an operator needs to see it. */
+  needs: Permission
+  /** Whether an ordinary key may see it, for its own account. */
+  forUsers: boolean
+  component: FunctionComponent
+}
+
+/** The pages in the order of the menu. */
+export const pages: readonly ConsolePage[] = [
+  { path: 'requests', title: 'Requests', letter: 'r', needs: 'read', forUsers: true, component: RequestsPage }
+]
+
+/** The pages that the signed-in key may see. */
+export function pagesInReach (): readonly ConsolePage[] {
+  return pages.filter(({ needs, forUsers }) => isUser() ? forUsers : may(needs))
+}

@@ -1,0 +1,86 @@
+import type { JSX } from 'preact'
+import { requestOutcomes } from '../words.ts'
+import type { LoggedRequestItem } from '../../../schemas/admin/requests.ts'
+import { useList } from '../api/list.ts'
+import type { Received } from '../api/received.ts'
+import { Badge, type Tone } from '../parts/badge.tsx'
+import { ChoiceFilter, TextFilter } from '../parts/filter.tsx'
+import { exactUsd, Money } from '../parts/money.tsx'
+import { Empty } from '../parts/states.tsx'
+import { ListTable, type Column } from '../parts/table.tsx'
+import { Duration, Time } from '../parts/time.tsx'
+import { go, link, query, segments } from '../router.ts'
+import { isUser } from '../session.ts'
+import { RequestPage } from './request.tsx'
+
+export type LoggedRequest = Received<LoggedRequestItem>
+
+/** The request log, or one request of it. */
+export function RequestsPage (): JSX.Element {
+  const [, id] = segments.value
+  return id === undefined ? <RequestLog /> : <RequestPage id={id} />
+}
+
+const filters = ['account', 'key', 'model', 'provider', 'status', 'outcome', 'from', 'to']
+
+function RequestLog (): JSX.Element {
+  const chosen = Object.fromEntries(filters.map(name => [name, query.value[name]]))
+  const list = useList<LoggedRequest>('/admin/requests', chosen)
+  const isFiltered = Object.values(chosen).some(value => value !== undefined)
+  return (
+    <>
+      <div class='head'>
+        <h1>Requests</h1>
+        <button type='button' class='plain' onClick={() => list.reload()}>Refresh</button>
+      </div>
+      <form class='filters' onSubmit={event => event.preventDefault()} aria-label='Filters'>
+        {!isUser() && <TextFilter name='account' label='Account' />}
+        <TextFilter name='key' label='Key' />
+        <TextFilter name='model' label='Model' />
+        <TextFilter name='provider' label='Provider' />
+        <TextFilter name='status' label='Status' />
+        <ChoiceFilter name='outcome' label='Outcome' all='Any' options={requestOutcomes} />
+        {isFiltered && <button type='button' class='plain' onClick={() => go(link('requests'))}>Clear filters</button>}
+      </form>
+      <ListTable
+        label='Requests' list={list} columns={columns} keyOf={({ id, started_at: at }) => `${id} ${at}`}
+        href={({ id }) => link('requests', id)} source={{ path: '/admin/requests', query: chosen, name: 'requests' }}
+        empty={isFiltered
+          ? <Empty title='No request matches'><p>Take a filter away, or look at a longer period.</p></Empty>
+          : <Empty title='No requests yet'><p>Each request to this gateway appears here. Send one in the <a href={link('playground')}>playground</a>.</p></Empty>}
+      />
+    </>
+  )
+}
+
+/** What an outcome is called and how it looks. */
+export function Outcome ({ request: { outcome, status } }: { request: LoggedRequest }): JSX.Element {
+  return <Badge tone={tones[outcome]}>{status} {outcome.replaceAll('_', ' ')}</Badge>
+}
+
+const tones: Record<LoggedRequest['outcome'], Tone> = {
+  succeeded: 'good', client_gone: 'quiet', refused: 'warn', failed: 'bad', broken_off: 'bad'
+}
+
+const columns: readonly Column<LoggedRequest>[] = [
+  { name: 'Time', cell: ({ started_at: at }) => <Time at={at} />, csv: ({ started_at: at }) => at },
+  { name: 'Outcome', cell: request => <Outcome request={request} />, csv: ({ status, outcome }) => `${status} ${outcome}` },
+  {
+    name: 'Model',
+    cell: ({ model, model_asked: asked }) => <>{model ?? asked ?? '–'}{asked !== null && model !== null && asked !== model && <small class='muted'> for {asked}</small>}</>,
+    csv: ({ model, model_asked: asked }) => model ?? asked
+  },
+  { name: 'Provider', isSecondary: true, cell: ({ provider }) => provider ?? '–', csv: ({ provider }) => provider },
+  { name: 'Account', isSecondary: true, cell: ({ account }) => account, csv: ({ account }) => account },
+  { name: 'Key', isSecondary: true, cell: ({ key }) => key, csv: ({ key }) => key },
+  {
+    name: 'Tokens',
+    isNumber: true,
+    isSecondary: true,
+    cell: ({ prompt_tokens: prompt, completion_tokens: completion }) => `${prompt.toLocaleString('en-US')} + ${completion.toLocaleString('en-US')}`,
+    csv: ({ prompt_tokens: prompt, completion_tokens: completion }) => prompt + completion
+  },
+  { name: 'Cost', isNumber: true, cell: ({ cost_nano: nano }) => <Money nano={nano} />, csv: ({ cost_nano: nano }) => exactUsd(nano) },
+  { name: 'Duration', isNumber: true, isSecondary: true, cell: ({ total_ms: ms }) => <Duration ms={ms} />, csv: ({ total_ms: ms }) => ms },
+  { name: 'Request', csv: ({ id }) => id }
+]

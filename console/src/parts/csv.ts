@@ -1,0 +1,25 @@
+import type { Column } from './table.tsx'
+
+/** Rows as CSV by RFC 4180. Text that a spreadsheet would run as a formula gets an apostrophe in front. */
+export function toCsv<Row> (columns: readonly Column<Row>[], rows: readonly Row[]): string {
+  const lines = [columns.map(({ name }) => name), ...rows.map(row => columns.map(({ csv }) => csv(row)))]
+  return lines.map(line => `${line.map(field).join(',')}\r\n`).join('')
+}
+
+/** Lets the browser save rows as `name`.csv. */
+export function saveCsv<Row> (name: string, columns: readonly Column<Row>[], rows: readonly Row[]): void {
+  saveBlob(`${name}.csv`, new Blob([toCsv(columns, rows)], { type: 'text/csv' }))
+}
+
+/** Lets the browser save a file. */
+export function saveBlob (name: string, blob: Blob): void {
+  const url = URL.createObjectURL(blob)
+  const anchor = Object.assign(document.createElement('a'), { href: url, download: name })
+  anchor.click()
+  setTimeout(() => URL.revokeObjectURL(url), 10_000)
+}
+
+function field (value: string | number | null): string {
+  const text = typeof value === 'string' && /^[=+@\t\r-](?!\d)/.test(value) ? `'${value}` : String(value ?? '')
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}

@@ -1,0 +1,39 @@
+import type { JSX } from 'preact'
+import { useEffect, useId, useState } from 'preact/hooks'
+import { query, setQuery } from '../router.ts'
+
+/** A text filter that is kept in the address; applied on Enter, when the focus leaves, or after a pause. */
+export function TextFilter ({ name, label }: { name: string, label: string }): JSX.Element {
+  const applied = query.value[name] ?? ''
+  const [text, setText] = useState(applied)
+  const id = useId()
+  useEffect(() => setText(applied), [applied])
+  useEffect(() => {
+    if (text.trim() === applied) return
+    const timer = setTimeout(() => setQuery({ [name]: text.trim() }), 400)
+    return () => clearTimeout(timer)
+  }, [text])
+  return (
+    <div class='field'>
+      <label for={id}>{label}</label>
+      <input
+        id={id} type='search' value={text} spellcheck={false} onInput={event => setText(event.currentTarget.value)}
+        onChange={() => setQuery({ [name]: text.trim() })}
+      />
+    </div>
+  )
+}
+
+/** A choice that is kept in the address; the first option means no filter. */
+export function ChoiceFilter ({ name, label, all, options }: { name: string, label: string, all: string, options: readonly string[] }): JSX.Element {
+  const id = useId()
+  return (
+    <div class='field'>
+      <label for={id}>{label}</label>
+      <select id={id} value={query.value[name] ?? ''} onChange={event => setQuery({ [name]: event.currentTarget.value })}>
+        <option value=''>{all}</option>
+        {options.map(option => <option key={option} value={option}>{option.replaceAll('_', ' ')}</option>)}
+      </select>
+    </div>
+  )
+}

@@ -1,0 +1,32 @@
+import type { JSX } from 'preact'
+
+const nanoPerUsd = 1_000_000_000n
+
+/** Nano-dollars as dollars with every digit, e.g. `-0.000000125`. */
+export function exactUsd (nano: bigint): string {
+  const size = nano < 0n ? -nano : nano
+  const decimals = (size % nanoPerUsd).toString().padStart(9, '0').replace(/0+$/, '').padEnd(2, '0')
+  return `${nano < 0n ? '-' : ''}${size / nanoPerUsd}.${decimals}`
+}
+
+/** Nano-dollars to the last digit that matters: cents from a dollar on, else three significant digits. */
+export function shortUsd (nano: bigint): string {
+  const usd = Number(nano) / 1e9
+  const sign = usd < 0 ? '−' : ''
+  const size = Math.abs(usd)
+  if (size === 0 || size >= 1) return `${sign}$${size.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`
+  const digits = size.toLocaleString('en-US', { maximumSignificantDigits: 3, maximumFractionDigits: 9 })
+  return `${sign}$${/\.\d$/.test(digits) ? `${digits}0` : digits}`
+}
+
+/** An amount of money; the exact one shows on hover. */
+export function Money ({ nano }: { nano: bigint | null }): JSX.Element {
+  if (nano === null) return <span class='muted'>–</span>
+  return <data class='money' value={exactUsd(nano)} title={`$${exactUsd(nano)}`}>{shortUsd(nano)}</data>
+}
+
+/** Reads what a person types as dollars, e.g. `12.50`; null if it is no positive amount. */
+export function readUsd (text: string): string | null {
+  const plain = text.trim().replace(/^\$/, '').replaceAll(',', '')
+  return /^\d{1,12}(\.\d{1,9})?$/.test(plain) && /[1-9]/.test(plain) ? plain : null
+}

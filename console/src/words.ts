@@ -1,0 +1,20 @@
+import type { AdminJob } from '../../schemas/admin/jobs.ts'
+import type { LoggedRequestItem } from '../../schemas/admin/requests.ts'
+
+// The values of the schemas' enumerations. The types say that all of them are right; schemas themselves are
+// not part of the console, because TypeBox would double its size.
+
+type AllOf<Value extends string, List extends readonly string[]> =
+  [Value] extends [List[number]] ? List : never
+
+function all<Value extends string> () {
+  return <const List extends readonly Value[]>(list: List & AllOf<Value, List>): List => list
+}
+
+export const requestOutcomes = all<LoggedRequestItem['outcome']>()([
+  'succeeded', 'client_gone', 'refused', 'failed', 'broken_off'
+])
+
+export const jobStates = all<AdminJob['state']>()([
+  'submitting', 'queued', 'running', 'storing', 'succeeded', 'failed', 'cancelled', 'expired'
+])

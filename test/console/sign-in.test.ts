@@ -1,0 +1,52 @@
+import t from 'tap'
+import { adminKey, findingsOf, openConsole, skip } from './stand.ts'
+
+/** The browser itself logs an answer of 401. */
+const besides401 = (errors: string[]): string[] => errors.filter(error => !/status of 401/.test(error))
+
+t.test('sign-in: a wrong key is refused in words, the right one goes on where one was', { skip }, async t => {
+  const { page, errors, console } = await openConsole(t)
+  await page.goto(`${console}/requests?status=404`)
+  const key = page.getByLabel('Key')
+  await key.waitFor()
+  t.same(await findingsOf(page), [])
+  await key.fill('sk-wrong')
+  await page.keyboard.press('Enter')
+  t.match(await page.getByRole('alert').innerText(), /not valid here/)
+  t.equal(await key.inputValue(), '')
+  await key.fill(adminKey)
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Requests' }).waitFor()
+  t.match(page.url(), /status=404/)
+  t.notMatch(await page.evaluate('JSON.stringify([localStorage, sessionStorage, document.cookie])'), adminKey)
+  t.same(besides401(errors), [])
+})
+
+t.test('sign-in: an ended session asks again, and signing out ends it', { skip }, async t => {
+  const { page, errors, signIn, open } = await openConsole(t)
+  await signIn()
+  await open('/requests')
+  await page.context().clearCookies()
+  await page.getByRole('button', { name: 'Refresh' }).click()
+  await page.getByText('Your session has ended').waitFor()
+  await page.getByLabel('Key').fill(adminKey)
+  await page.keyboard.press('Enter')
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByLabel('Key').waitFor()
+  await page.reload()
+  await page.getByLabel('Key').waitFor()
+  t.same(besides401(errors), [])
+})
+
+t.test('sign-in: the first paint comes within 300 ms', { skip }, async t => {
+  const { page, console } = await openConsole(t)
+  await page.goto(console)
+  const times: number[] = []
+  for (let count = 0; count < 3; count++) {
+    await page.reload()
+    await page.getByLabel('Key').waitFor()
+    times.push(await page.evaluate('performance.getEntriesByName("first-contentful-paint")[0].startTime'))
+  }
+  t.comment(`first contentful paint: ${times.map(Math.round).join(', ')} ms`)
+  t.ok(Math.min(...times) < 300, times.join())
+})

@@ -1,0 +1,112 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { chromium, type Browser, type Page } from 'playwright-core'
+import root from 'tap'
+import { startGateway, type Gateway } from '../helper.ts'
+
+const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync)
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** Why tests of the console cannot run here; false if they can. */
+export const skip = executablePath === undefined ? 'there is no Chromium on this machine' : false
+
+export const adminKey = `sk-admin-${'0'.repeat(24)}`
+
+interface Teardown { teardown (work: () => unknown): void }
+
+/** An answer of `/admin`, as far as tests look at it. */
+interface AdminAnswer { id: string, key: string, data: AdminAnswer[] }
+
+/** A gateway with its console, and a browser that looks at it. */
+export interface Stand extends Gateway {
+  page: Page
+  /** Address of the console, without a slash at its end. */
+  console: string
+  /** Errors of the page so far: exceptions, console errors, and what the content security policy stopped. */
+  errors: string[]
+  /** Calls an operation of `/admin` as an owner and returns the answer. */
+  admin (method: 'GET' | 'POST' | 'PATCH', path: string, body?: object): Promise<AdminAnswer>
+  /** Signs in through the page. */
+  signIn (key?: string): Promise<void>
+  /** Goes to a page of the console within the app. */
+  open (path: string): Promise<void>
+}
+
+/** Options of `startGateway`, and the size of the window. */
+export type StandOptions = Parameters<typeof startGateway>[1] & { width?: number, colorScheme?: 'light' | 'dark' }
+
+/** Starts a gateway and opens its console in a new window; both end with the test. */
+export async function openConsole (t: Teardown, { width = 1280, colorScheme = 'light', ...options }: StandOptions = {}): Promise<Stand> {
+  const gateway = await startGateway(t, { ...options, env: { TOLLGATE_ADMIN_KEY: adminKey, ...options.env } })
+  browser ??= startBrowser()
+  const context = await (await browser).newContext({
+    viewport: { width, height: width < 500 ? 844 : 800 }, colorScheme, locale: 'en-GB', timezoneId: 'Europe/Berlin'
+  })
+  t.teardown(() => context.close())
+  const page = await context.newPage()
+  const errors: string[] = []
+  page.on('pageerror', error => errors.push(String(error)))
+  page.on('console', message => { if (message.type() === 'error') errors.push(`${message.text()} ${message.location().url}`) })
+  const origin = gateway.url.replace(/\/v1$/, '')
+  const stand: Stand = Object.assign(gateway, {
+    page,
+    console: `${origin}/console`,
+    errors,
+    async admin (method: string, path: string, body?: object) {
+      const response = await fetch(`${origin}/admin${path}`, {
+        method,
+        headers: { authorization: `Bearer ${adminKey}`, ...body !== undefined && { 'content-type': 'application/json' } },
+        ...body !== undefined && { body: JSON.stringify(body) }
+      })
+      if (!response.ok) throw new Error(await response.text())
+      return await response.json() as AdminAnswer
+    },
+    async signIn (key = adminKey) {
+      await page.goto(stand.console)
+      await page.getByLabel('Key').fill(key)
+      await page.getByRole('button', { name: 'Sign in' }).click()
+      await page.getByRole('navigation').waitFor()
+    },
+    async open (path: string) {
+      await page.goto(`${stand.console}${path}`)
+      await page.getByRole('heading', { level: 1 }).waitFor()
+    }
+  })
+  return stand
+}
+
+let browser: Promise<Browser> | undefined
+
+/** Starts the one browser of this process; it ends with the tests. */
+async function startBrowser (): Promise<Browser> {
+  const started = await chromium.launch({ ...executablePath !== undefined && { executablePath }, args: ['--no-sandbox'] })
+  root.teardown(() => started.close())
+  return started
+}
+
+/** Serious and critical findings of axe on the page as it is, as `rule: element`. */
+export async function findingsOf (page: Page): Promise<string[]> {
+  // Evaluated by the browser's debugger, which the content security policy does not bind.
+  await page.evaluate(axe)
+  const run: () => Promise<{ violations: { id: string, impact: string, nodes: { html: string }[] }[] }> =
+    () => (globalThis as unknown as { axe: { run: () => never } }).axe.run()
+  const { violations } = await page.evaluate(run)
+  return violations.filter(({ impact }) => ['serious', 'critical'].includes(impact))
+    .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`))
+}
+
+/** Whether the page is wider than its window. */
+export async function isTooWide (page: Page): Promise<boolean> {
+  return await page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth')
+}
+
+/** Sends a chat completion to the sandbox and resolves with the id of the request. */
+export async function chat ({ url, headers }: Gateway, body: object = {}): Promise<string> {
+  const response = await fetch(`${url}/chat/completions`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify({ model: 'sandbox-chat', messages: [{ role: 'user', content: 'Say: "hello"' }], ...body })
+  })
+  await response.text()
+  return response.headers.get('x-request-id') ?? ''
+}
