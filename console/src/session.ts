@@ -1,20 +1,19 @@
 import { signal } from '@preact/signals'
+import type { ConsoleSession } from '../../schemas/admin/session.ts'
 
-export type Permission = 'read' | 'operate' | 'money' | 'own'
+/** Whoever is signed in. */
+export type Session = ConsoleSession & { role: NonNullable<ConsoleSession['role']>, csrf_token: string }
 
-/** Whoever is signed in. Source: `GET /console/session`. */
-export interface Session {
-  role: string
-  label: string | null
-  account: string | null
-  permissions: Permission[]
-  csrf_token: string
-  expires_at: string
-}
+export type Permission = ConsoleSession['permissions'][number]
 
 export const session = signal<Session | null>(null)
 /** Whether a session ended while the console was in use. */
 export const hasEnded = signal(false)
+
+/** The session of an answer; null if nobody is signed in. */
+export function sessionIn ({ role, csrf_token: token, ...rest }: ConsoleSession): Session | null {
+  return role === null || token === null ? null : { ...rest, role, csrf_token: token }
+}
 
 /** Forgets the session, after the gateway has refused it. */
 export function endSession (): void {

@@ -5,7 +5,7 @@ import { parseExact } from './received.ts'
 export type Query = Readonly<Record<string, string | undefined>>
 
 export interface Call {
-  method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   query?: Query
   body?: unknown
   headers?: Readonly<Record<string, string>>
@@ -31,8 +31,8 @@ export async function send (path: string, { method = 'GET', query = {}, body, he
   })
   if (response.ok) return response
   const error = errorOf(response.status, await response.text(), response.headers.get('x-request-id'))
-  // With a key of its own, a call says nothing about the session.
-  if (error.status === 401 && headers.authorization === undefined && session.value !== null) endSession()
+  // A wrong key that was typed says nothing about the session.
+  if (error.status === 401 && !path.startsWith('/console/session') && session.value !== null) endSession()
   throw error
 }
 

@@ -1,20 +1,23 @@
-import { hasEnded, session, type Session } from '../session.ts'
+import type { ConsoleSession } from '../../../schemas/admin/session.ts'
+import { hasEnded, session, sessionIn } from '../session.ts'
 import { ApiError } from './error.ts'
 import { call, send } from './fetch.ts'
 
 /** Finds out who is signed in, if anybody. */
 export async function loadSession (): Promise<void> {
-  session.value = await call<Session>('/console/session').catch(() => null)
+  session.value = await call<ConsoleSession>('/console/session').then(sessionIn, () => null)
 }
 
 /** Signs in with a key, which the page does not keep. Throws ApiError. */
 export async function signIn (key: string): Promise<void> {
-  const opened = await call<Session | null>('/console/session', { method: 'POST', body: { key } }).catch(error => {
-    if (error instanceof ApiError && error.status === 401) throw new ApiError(401, 'This key is not valid here: it is mistyped, expired or revoked.')
-    throw error
-  })
+  const opened = await call<ConsoleSession>('/console/session', { method: 'POST', body: { key } }).catch(inOwnWords)
+  session.value = sessionIn(opened)
   hasEnded.value = false
-  session.value = opened ?? await call<Session>('/console/session')
+}
+
+/** Chooses the key that pays in the playground of an operator. Throws ApiError. */
+export async function choosePayer (key: string): Promise<void> {
+  session.value = sessionIn(await call<ConsoleSession>('/console/session/key', { method: 'PUT', body: { key } }))
 }
 
 /** Signs out, also when the gateway has forgotten the session already. */
@@ -22,4 +25,9 @@ export async function signOut (): Promise<void> {
   await send('/console/session', { method: 'DELETE' }).catch(() => null)
   session.value = null
   hasEnded.value = false
+}
+
+function inOwnWords (error: unknown): never {
+  const isWrong = error instanceof ApiError && error.status === 401
+  throw isWrong ? new ApiError(401, 'This key is not valid here: it is mistyped, expired or revoked.') : error
 }
