@@ -36,7 +36,8 @@ const serviceFolders: Record<string, string[]> = {
   billing: ['catalogue', 'ledger', 'providers', 'shared'],
   limits: ['billing', 'store', 'shared'],
   reports: ['keys', 'ledger', 'store', 'shared'],
-  alerts: ['keys', 'ledger', 'media', 'reports', 'store', 'shared'],
+  webhooks: ['media', 'store', 'shared'],
+  alerts: ['keys', 'ledger', 'media', 'reports', 'store', 'webhooks', 'shared'],
   routing: ['billing', 'catalogue', 'store', 'shared'],
   requests: ['billing', 'catalogue', 'deployments', 'keys', 'ledger', 'models', 'providers', 'shared'],
   joins: ['store', 'shared'],
@@ -46,10 +47,10 @@ const serviceFolders: Record<string, string[]> = {
   ],
   http: ['catalogue', 'config', 'keys', 'media', 'store', 'shared'],
   images: ['billing', 'catalogue', 'http', 'joins', 'media', 'providers', 'requests', 'store', 'shared'],
-  videos: ['billing', 'catalogue', 'http', 'joins', 'ledger', 'media', 'models', 'providers', 'requests', 'store', 'shared'],
+  videos: ['billing', 'catalogue', 'http', 'joins', 'ledger', 'media', 'models', 'providers', 'requests', 'store', 'webhooks', 'shared'],
   observability: ['catalogue', 'deployments', 'ledger', 'requests', 'store', 'videos', 'shared'],
   admin: [
-    'audit', 'config', 'deployments', 'keys', 'ledger', 'models', 'observability', 'reports', 'routing', 'store', 'videos', 'shared'
+    'audit', 'config', 'deployments', 'keys', 'ledger', 'models', 'observability', 'reports', 'routing', 'store', 'videos', 'webhooks', 'shared'
   ]
 }
 

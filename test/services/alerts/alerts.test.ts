@@ -6,7 +6,7 @@ import { Webhook as Judge } from 'standardwebhooks'
 import { reportAccountBudgets, reportKeyBudgets } from '../../../services/alerts/budgets.ts'
 import { createAlertDelivery } from '../../../services/alerts/deliver.ts'
 import { reportLowBalances } from '../../../services/alerts/low-balances.ts'
-import { signatureHeaders } from '../../../services/alerts/sign.ts'
+import { signatureHeaders } from '../../../services/webhooks/sign.ts'
 import { createKeys } from '../../../services/keys/keys.ts'
 import { periodAt } from '../../../services/keys/periods.ts'
 import { createAccounts } from '../../../services/ledger/accounts.ts'
@@ -161,7 +161,7 @@ forEachEngine(t, 'a low balance is reported once, until it has risen again', asy
 t.test('messages are signed as in Standard Webhooks', async t => {
   // Source: the test vector of the reference libraries of Standard Webhooks.
   const vector = { id: 'msg_p5jXN8AQM9LWM0D4loKWxJek', timestampS: 1_614_265_330, body: '{"test": 2432232314}' }
-  t.same(signatureHeaders(vector, 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'), {
+  t.same(signatureHeaders(vector, ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw']), {
     'webhook-id': vector.id,
     'webhook-timestamp': '1614265330',
     'webhook-signature': 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE='

@@ -1,0 +1,52 @@
+import { Agent, request, type Dispatcher } from 'undici'
+import { createPublicConnector, type Network } from '../media/public-connector.ts'
+import { signatureHeaders } from './sign.ts'
+
+export type Poster = ReturnType<typeof createPoster>
+
+interface PosterOptions {
+  /** Origins that may be private or plain HTTP. */
+  trustedOrigins: readonly string[]
+  network?: Network
+}
+
+/** Where a message goes, and the secrets that sign it. */
+export interface Receiver { url: string, secrets: readonly string[] }
+
+const timeoutMs = 15_000
+
+/** Creates what posts signed messages: to public addresses over HTTPS, and to trusted origins. */
+export function createPoster ({ trustedOrigins, network = {} }: PosterOptions) {
+  // Separate pools: a connection to a private address must never serve an untrusted URL.
+  const open = new Agent({ connect: createPublicConnector(network, timeoutMs) })
+  const trusted = new Agent({ connect: { timeout: timeoutMs } })
+
+  return {
+    /** Throws an Error unless the receiver answers with 2xx within 15 s; redirects are not followed. */
+    async post (
+      message: Parameters<typeof signatureHeaders>[0], { url, secrets }: Receiver, signal: AbortSignal
+    ): Promise<void> {
+      const target = new URL(url)
+      const isTrusted = trustedOrigins.includes(target.origin)
+      if (!isTrusted && target.protocol !== 'https:') throw new Error('the URL is not an HTTPS URL')
+      const { statusCode, body } = await request(target, {
+        method: 'POST',
+        dispatcher: isTrusted ? trusted : open,
+        headers: {
+          'content-type': 'application/json', 'user-agent': 'tollgate', ...signatureHeaders(message, secrets)
+        },
+        body: message.body,
+        signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
+      })
+      discard(body)
+      if (statusCode < 200 || statusCode > 299) throw new Error(`the webhook answered with HTTP ${statusCode}`)
+    },
+    async close (): Promise<void> {
+      await Promise.all([open.destroy(), trusted.destroy()])
+    }
+  }
+}
+
+function discard (body: Dispatcher.ResponseData['body']): void {
+  body.on('error', () => {}).destroy()
+}
