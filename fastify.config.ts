@@ -104,7 +104,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
   await app.register(use.chat, { cacheBytes: settings.cacheBytes })
   await app.register(use.responses, { keepMs: settings.keepResponsesMs })
   await app.register(use.images)
-  await app.register(use.videos, { timing: videoTiming })
+  await app.register(use.videos, { timing: videoTiming, webhookOrigins: settings.webhookOrigins })
   await app.register(ops.discovery, { local: settings.discover && settings.configPath === null })
   await app.register(ops.configuration, { path: settings.configPath, running: config, load: reload })
   const { alternative, maxConnections } = settings

@@ -1,17 +1,21 @@
 import { Option, type Command } from 'commander'
-import type { Account, AccountChange } from '../schemas/admin/accounts.ts'
+import type { Account, AccountChange, WebhookSecret } from '../schemas/admin/accounts.ts'
 import { budgetPeriods } from '../schemas/admin/keys.ts'
 import {
   closeAccount, createAccount, freezeAccount, listAccounts, unfreezeAccount, updateAccount
 } from '../services/admin/accounts.ts'
 import { amountText } from '../services/admin/amounts.ts'
+import { getWebhookSecret, renewWebhookSecret } from '../services/admin/webhook-secrets.ts'
 import type { PageRequest } from '../services/admin/page.ts'
 import type { Column } from '../services/admin/format/columns.ts'
 import { limitsOf, limitsText, withLimits, withoutLimits, type LimitOptions } from './limits.ts'
 import { parseAmount, withJson, withPaging } from './options.ts'
 import type { JsonOption, Session } from './session.ts'
 
-/** Adds `accounts create`, `list`, `update`, `freeze`, `unfreeze` and `close`. */
+/**
+ * Adds `accounts create`, `list`, `update`, `freeze`, `unfreeze`, `close`, `webhook-secret` and
+ * `rotate-webhook-secret`.
+ */
 export function addAccountCommands (program: Command, session: Session): void {
   const accounts = program.command('accounts').description('manage the accounts that pay for requests')
 
@@ -67,6 +71,16 @@ export function addAccountCommands (program: Command, session: Session): void {
         account => `Closed the account ${account.id}.\n`)
     })
 
+  withJson(accounts.command('webhook-secret <id>'))
+    .description('show the secret that signs the webhooks of an account')
+    .action(async (id: string, options: JsonOption) =>
+      await session.show(options, administration => getWebhookSecret(administration, id), secretText))
+
+  withJson(accounts.command('rotate-webhook-secret <id>'))
+    .description('replace that secret; the old one signs too for 24 hours')
+    .action(async (id: string, options: JsonOption) =>
+      await session.show(options, administration => renewWebhookSecret(administration, id), secretText))
+
   withPaging(withJson(accounts.command('list')))
     .description('list the accounts and their balances in US dollars')
     .action(async (options: JsonOption & PageRequest) =>
@@ -90,6 +104,10 @@ function watchedOf (
     ...(lowBalance === false && { low_balance: null }),
     ...(typeof lowBalance === 'number' && { low_balance: { amount_nano: lowBalance } })
   }
+}
+
+function secretText ({ secret, previous_until: until }: WebhookSecret): string {
+  return until === null ? `${secret}\n` : `${secret}\nThe one before signs too until ${until}.\n`
 }
 
 function withReason (command: Command): Command {

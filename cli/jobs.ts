@@ -43,6 +43,7 @@ const jobColumns: Column<AdminJob>[] = [
   { name: 'account', cell: ({ account }) => account },
   { name: 'cost', numeric: true, cell: ({ cost_nano: nano }) => nano === null ? '' : amountText(nano) },
   { name: 'delivered', cell: ({ delivered, finished_at: at }) => at === null ? '' : delivered ? 'yes' : 'no' },
+  { name: 'webhook', cell: ({ webhooks }) => [...new Set(webhooks.map(({ state }) => state))].join(', ') },
   { name: 'error', cell: ({ error, copy_error: copy }) => error?.code ?? error?.message ?? (copy === null ? '' : `copy: ${copy.fault}`) }
 ]
 
@@ -54,7 +55,7 @@ const fieldColumns: Column<Field>[] = [
 ]
 
 function fieldsOf (
-  { object: _, error, videos, copy_error: copy, held_usd: _held, cost_usd: _cost, ...job }: AdminJob
+  { object: _, error, videos, webhooks, copy_error: copy, held_usd: _held, cost_usd: _cost, ...job }: AdminJob
 ): Field[] {
   const { held_nano: held, cost_nano: cost, ...plain } = job
   const amounts = { held: amountText(held), cost: cost === null ? null : amountText(cost) }
@@ -63,7 +64,18 @@ function fieldsOf (
     error: error === null ? null : `${error.code ?? ''} ${error.message}`,
     copy_error: copy === null ? null : `${copy.fault}, ${copy.attempts} attempts since ${copy.since}: ${copy.message}`
   }
-  const fields = { ...plain, ...amounts, ...texts, videos: media }
+  const fields = { ...plain, ...amounts, ...texts, videos: media, webhooks: webhooks.map(webhookText).join('; ') }
   return Object.entries(fields).flatMap(([name, value]) =>
     value === null || value === '' ? [] : [{ name: name.replaceAll('_', ' '), value: String(value) }])
+}
+
+function webhookText ({ url, type, state, attempts, next_attempt_at: next, delivered_at: delivered, error }: AdminJob['webhooks'][number]): string {
+  const parts = [
+    `${type ?? 'the end of the job'} to ${url}: ${state.replace('_', ' ')}`,
+    attempts > 0 && `${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}`,
+    delivered !== null && `at ${delivered}`,
+    next !== null && `next at ${next}`,
+    error
+  ]
+  return parts.filter(part => typeof part === 'string').join(', ')
 }

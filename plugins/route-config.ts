@@ -13,6 +13,8 @@ declare module 'fastify' {
     body?: keyof BodyLimits
     /** The body is a prompt whose tokens count against the limits of the key. */
     countsTokens?: boolean
+    /** The request may start a job that outlives it, which a webhook can tell the end of. */
+    startsJobs?: boolean
     /** What an operator needs to enter a route under `/admin`; `own` unless it is declared. */
     permission?: Permission
     /**

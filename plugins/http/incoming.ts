@@ -7,6 +7,7 @@ import type { Tags } from '../../services/ledger/ledger.ts'
 import { createTagReader, tagsHeader } from '../../services/requests/tags.ts'
 import { isObject } from '../../services/shared/json.ts'
 import { readRequestOptions } from '../../services/requests/request-headers.ts'
+import { noJobForWebhook, webhookField } from '../../services/webhooks/check-url.ts'
 import { overloaded } from '../../services/http/load.ts'
 
 declare module 'fastify' {
@@ -32,6 +33,7 @@ export default fp(async app => {
   app.decorateReply('incoming', function <Body> (this: ReplyWith<Body>): Incoming<Body> {
     const { request, raw } = this
     const { apiKey, body, trace } = request
+    if (hasWebhook(body) && request.routeOptions.config.startsJobs !== true) throw noJobForWebhook()
     trace.isStream = wantsStream(body)
     if (trace.isStream && app.load.isFull('streams', request.keyLoad)) throw overloaded()
     const options = readRequestOptions(request.headers)
@@ -52,6 +54,10 @@ export default fp(async app => {
 }, { name: 'incoming', dependencies: ['store', 'models', 'auth', 'json-body', 'overload', 'trace', 'graceful-close', 'sse-reply'] })
 
 type ReplyWith<Body> = FastifyReply & { request: { body: Body } }
+
+function hasWebhook (body: unknown): boolean {
+  return isObject(body) && body[webhookField] !== undefined
+}
 
 function wantsStream (body: unknown): boolean {
   return typeof body === 'object' && body !== null && 'stream' in body && body.stream === true

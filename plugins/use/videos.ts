@@ -25,10 +25,14 @@ declare module 'fastify' {
 
 const largeBytes = 1024 ** 2
 
-interface VideosOptions { timing?: Partial<Timing> }
+interface VideosOptions {
+  timing?: Partial<Timing>
+  /** Servers of clients' webhooks that may be private or plain HTTP. */
+  webhookOrigins: readonly string[]
+}
 
 /** Offers `app.videos`; while the server closes, jobs are left to other nodes, and long polls go on. */
-export default fp<VideosOptions>(async (app, { timing = {} }) => {
+export default fp<VideosOptions>(async (app, { timing = {}, webhookOrigins }) => {
   const { store, ledger, media, download, models, log, requests: { catalogue, onReportedCost } } = app
   app.decorate('videos', await createVideoService({
     store,
@@ -37,6 +41,7 @@ export default fp<VideosOptions>(async (app, { timing = {} }) => {
     download,
     log,
     timing,
+    webhookOrigins,
     onEnd: countJobs(app.metrics),
     onCopyFailure: fault => app.countCopyFailure({ kind: 'video', fault }),
     models,
@@ -45,6 +50,12 @@ export default fp<VideosOptions>(async (app, { timing = {} }) => {
     settings: () => models.config().video
   }))
   showJobs(app.metrics, store)
+  const { webhookCounts } = app.videos
+  app.metrics.counter({ name: 'webhook_attempts_total', help: 'Attempts to deliver a webhook of a video.', labels: ['outcome'] }, () => {
+    const { delivered, failed, givenUp } = webhookCounts
+    return Object.entries({ delivered, failed, given_up: givenUp })
+      .map(([outcome, value]) => ({ labels: { outcome }, value }))
+  })
   app.decorateReply('serveVideo', async function (body) {
     const { request, raw } = this
     raw.once('close', app.load.admit('polls', request.keyLoad))

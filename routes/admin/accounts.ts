@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import {
-  Account, AccountChange, AccountList, AccountQuery, Closing, Freezing, NewAccount
+  Account, AccountChange, AccountList, AccountQuery, Closing, Freezing, NewAccount, WebhookSecret
 } from '../../schemas/admin/accounts.ts'
 import { ById } from '../../schemas/admin/shared.ts'
 import { errorResponses } from '../../schemas/openai/error.ts'
@@ -9,6 +9,7 @@ import {
   closeAccount, createAccount, freezeAccount, getAccount, listAccounts, unfreezeAccount, updateAccount,
   withoutParent
 } from '../../services/admin/accounts.ts'
+import { getWebhookSecret, renewWebhookSecret } from '../../services/admin/webhook-secrets.ts'
 import { toPageRequest } from './query.ts'
 
 /** The routes of accounts, but for those that book money. */
@@ -51,6 +52,17 @@ const accounts: FastifyPluginAsyncTypebox = async app => {
       ...one
     }
   }, async ({ params, body, administration }) => await updateAccount(administration, params.id, body))
+
+  const secret = { params: ById, response: { 200: WebhookSecret, ...errorResponses } }
+  app.get('/accounts/:id/webhook-secret', {
+    config: { permission: 'operate' },
+    schema: { summary: 'Show the secret that signs the webhooks of an account', ...secret }
+  }, async ({ params, administration }) => await getWebhookSecret(administration, params.id))
+
+  app.post('/accounts/:id/webhook-secret/rotate', {
+    config: { permission: 'operate' },
+    schema: { summary: 'Replace the secret that signs the webhooks of an account; the old one signs too for 24 hours', ...secret }
+  }, async ({ params, administration }) => await renewWebhookSecret(administration, params.id))
 
   app.post('/accounts/:id/freeze', {
     config: { permission: 'operate' },

@@ -4,6 +4,7 @@ import { errorResponses } from '../../schemas/openai/error.ts'
 import { VideoObject } from '../../schemas/openai/videos.ts'
 import { checkChatRequest } from '../../services/chat/request-checks.ts'
 import { prefersAsync } from '../../services/requests/request-headers.ts'
+import { noJobForWebhook } from '../../services/webhooks/check-url.ts'
 import { toVideoObject } from '../../services/surfaces/videos/to-video-object.ts'
 
 /** `POST /chat/completions`: one answer, or an event stream of chunks when `stream` is true. */
@@ -13,6 +14,7 @@ const chatCompletions: FastifyPluginAsyncTypebox = async app => {
       passThrough: true,
       body: 'media',
       countsTokens: true,
+      startsJobs: true,
       operation: { name: 'chat', output: null },
       events: ChatCompletionChunk
     },
@@ -33,6 +35,7 @@ const chatCompletions: FastifyPluginAsyncTypebox = async app => {
       // The answer is still to come; elsewhere it is on its way by then.
       return reply
     }
+    if (request.body.webhook_url !== undefined) throw noJobForWebhook()
     return await app.chat.complete(reply.incoming())
   })
 }

@@ -11,7 +11,7 @@ const createVideo: FastifyPluginAsyncTypebox = async app => {
 
   app.post('/videos', {
     // Videos are not counted in tokens.
-    config: { body: 'media', operation: { name: 'generate_content', output: 'video' } },
+    config: { body: 'media', startsJobs: true, operation: { name: 'generate_content', output: 'video' } },
     schema: {
       summary: 'Start a video',
       consumes: ['application/json', 'multipart/form-data'],

@@ -63,6 +63,16 @@ export const AccountChange = Closed({
 })
 export type AccountChange = Static<typeof AccountChange>
 
+/** The secret that signs the webhooks of an account's videos. */
+export const WebhookSecret = Type.Object({
+  object: Type.Literal('webhook_secret'),
+  account: Type.String(),
+  secret: Type.String({ description: '`whsec_` and base64, as libraries of Standard Webhooks take it.' }),
+  previous_secret: Nullable(Type.String({ description: 'It signs too until `previous_until`.' })),
+  previous_until: Nullable(Type.String())
+})
+export type WebhookSecret = Static<typeof WebhookSecret>
+
 const Reason = Type.String({ minLength: 1, maxLength: 500 })
 
 /** Body of `POST /admin/accounts/:id/freeze` and `…/unfreeze`. */

@@ -17,6 +17,19 @@ const JobVideo = Type.Object({
   expires_at: Nullable(Type.String())
 })
 
+/** A server that its client wants told how a job has ended, and how that went. */
+const JobWebhook = Type.Object({
+  id: Type.String({ description: 'The `webhook-id` of all attempts.' }),
+  url: Type.String({ description: 'Without its query.' }),
+  type: Nullable(StringEnum(['video.completed', 'video.failed'])),
+  /** `waiting`: the job has not ended. */
+  state: StringEnum(['waiting', 'due', 'delivered', 'given_up']),
+  attempts: Type.Integer(),
+  next_attempt_at: Nullable(Type.String()),
+  delivered_at: Nullable(Type.String()),
+  error: Nullable(Type.String({ description: 'Of the last attempt.' }))
+})
+
 /** Work that a provider does for minutes. What was asked for is not shown: it belongs to the client. */
 export const AdminJob = Type.Object({
   object: Type.Literal('job'),
@@ -59,7 +72,8 @@ export const AdminJob = Type.Object({
   /** Until when it answers requests that ask for it again. */
   expires_at: Nullable(Type.String()),
   /** When its client deleted it. */
-  deleted_at: Nullable(Type.String())
+  deleted_at: Nullable(Type.String()),
+  webhooks: Type.Array(JobWebhook)
 })
 export type AdminJob = Static<typeof AdminJob>
 

@@ -5,6 +5,7 @@ import { MapOf, Nullable, StringEnum } from '../shared/combinators.ts'
 import { ErrorDetails } from './error.ts'
 import { samplingFields } from './sampling.ts'
 import { CompletionUsage } from './usage.ts'
+import { WebhookUrl } from './webhooks.ts'
 
 const Metadata = Nullable(MapOf(Type.String()))
 const ServiceTier = Nullable(StringEnum(['auto', 'default', 'flex', 'scale', 'priority', 'fast']))
@@ -71,7 +72,9 @@ export const ChatCompletionRequest = Type.Object({
   })),
   web_search_options: Type.Optional(WebSearchOptions),
   moderation: Type.Optional(Nullable(Type.Object({ model: Type.String() }))),
-  video: Type.Optional(Nullable(VideoOptions))
+  video: Type.Optional(Nullable(VideoOptions)),
+  /** Tollgate's own: only for videos, with the header `Prefer: respond-async`. */
+  webhook_url: Type.Optional(WebhookUrl)
 })
 export type ChatCompletionRequest = Static<typeof ChatCompletionRequest>
 

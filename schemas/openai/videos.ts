@@ -1,4 +1,5 @@
 import { Type, type Static } from '@sinclair/typebox'
+import { WebhookUrl } from './webhooks.ts'
 import { MapOf, Nullable, StringEnum, StringOr } from '../shared/combinators.ts'
 
 const Picture = StringOr(Type.Object({
@@ -32,7 +33,8 @@ export const VideoCreateRequest = Type.Object({
   aspect_ratio: Type.Optional(Type.String({ pattern: '^\\d{1,3}:\\d{1,3}$', examples: ['16:9'] })),
   seed: Type.Optional(Type.Integer()),
   audio: Type.Optional(Type.Boolean()),
-  metadata: Type.Optional(Nullable(MapOf(Type.String())))
+  metadata: Type.Optional(Nullable(MapOf(Type.String()))),
+  webhook_url: Type.Optional(WebhookUrl)
 }, { additionalProperties: false })
 export type VideoCreateRequest = Static<typeof VideoCreateRequest>
 

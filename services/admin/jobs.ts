@@ -3,9 +3,10 @@ import { recordChange } from '../audit/audit.ts'
 import { exactUsd } from '../reports/exact-json.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { isoTime, isoTimeOrNull } from '../shared/iso-time.ts'
-import type { Value } from '../store/store.ts'
+import type { Store, Value } from '../store/store.ts'
 import { whereClause } from '../store/where-clause.ts'
 import { columns, toJob, type JobRow } from '../videos/job-row.ts'
+import { webhooksOf, type JobWebhook } from '../videos/webhooks/webhook-rows.ts'
 import type { Administration } from './administration.ts'
 import { amountFields } from './amounts.ts'
 import { requireOwn } from './own-account.ts'
@@ -20,6 +21,7 @@ export interface JobRequest extends PageRequest {
 }
 
 interface ShownRow extends JobRow { waiters: number }
+type ShownJob = ShownRow & { webhooks: readonly JobWebhook[] }
 
 const shown = `${columns}, (select count(*) from waiter where work = job.id) as waiters`
 
@@ -41,8 +43,8 @@ export async function listJobs (
         ['delivered = ?', delivered === undefined ? undefined : Number(delivered === 'yes')]
       ], params)
       const isLive = state === 'live' ? 'and finished_at is null' : ''
-      return await store.reports.all<ShownRow>(
-        `select ${shown} from job where ${where} ${isLive} order by created_at desc, id desc limit $1`, params)
+      return await withWebhooks(store, await store.reports.all<ShownRow>(
+        `select ${shown} from job where ${where} ${isLive} order by created_at desc, id desc limit $1`, params))
     },
     toItem: toAdminJob,
     cursorOf: row => [row.createdAt, row.id]
@@ -54,7 +56,8 @@ export async function getJob ({ store, actor }: Administration, id: string): Pro
   const row = await store.get<ShownRow>(`select ${shown} from job where id = $1`, [id])
   if (row === undefined) throw unknownJob(id)
   requireOwn(actor, row.account, () => unknownJob(id))
-  return toAdminJob(row)
+  const [job = { ...row, webhooks: [] }] = await withWebhooks(store, [row])
+  return toAdminJob(job)
 }
 
 function unknownJob (id: string): GatewayError {
@@ -80,7 +83,29 @@ export async function cancelJob (administration: Administration, id: string): Pr
     { code: 'job_has_ended' })
 }
 
-function toAdminJob ({ waiters, ...row }: ShownRow): AdminJob {
+async function withWebhooks (store: Store, rows: readonly ShownRow[]): Promise<ShownJob[]> {
+  const webhooks = await webhooksOf(store, rows.map(({ id }) => id))
+  return rows.map(row => ({ ...row, webhooks: webhooks.filter(({ job }) => job === row.id) }))
+}
+
+/** The query of a URL may be a secret of the client. */
+function toAdminWebhook (webhook: JobWebhook): AdminJob['webhooks'][number] {
+  const { id, url, type, attempts, nextAttemptAt, deliveredAt, lastError } = webhook
+  const [shownUrl = ''] = url.split(/[?#]/)
+  const isOver = nextAttemptAt === null ? 'given_up' as const : 'due' as const
+  return {
+    id,
+    url: shownUrl,
+    type,
+    state: type === null ? 'waiting' : deliveredAt === null ? isOver : 'delivered',
+    attempts,
+    next_attempt_at: isoTimeOrNull(nextAttemptAt),
+    delivered_at: isoTimeOrNull(deliveredAt),
+    error: lastError
+  }
+}
+
+function toAdminJob ({ waiters, webhooks, ...row }: ShownJob): AdminJob {
   const job = toJob(row)
   const { provider = null, model: upstreamModel = null } = job.candidates[job.candidate] ?? {}
   return {
@@ -112,6 +137,7 @@ function toAdminJob ({ waiters, ...row }: ShownRow): AdminJob {
     submitted_at: isoTimeOrNull(job.submittedAt),
     finished_at: isoTimeOrNull(job.finishedAt),
     expires_at: isoTimeOrNull(job.expiresAt),
-    deleted_at: isoTimeOrNull(job.deletedAt)
+    deleted_at: isoTimeOrNull(job.deletedAt),
+    webhooks: webhooks.map(toAdminWebhook)
   }
 }

@@ -1,3 +1,5 @@
+import { VideoEvent } from '../../schemas/openai/webhooks.ts'
+
 type Json = Record<string, unknown>
 
 interface DocumentedRoute {
@@ -14,8 +16,32 @@ export function documentOptions (version: string) {
     // Relative to where the document was fetched from, so that it holds behind any proxy.
     servers: [{ url: '.' }],
     tags,
+    webhooks,
     components: { securitySchemes }
   }
+}
+
+/** What the gateway sends to the `webhook_url` of a video. Source: Standard Webhooks. */
+const webhooks = {
+  video: {
+    post: {
+      operationId: 'videoWebhook',
+      tags: ['Models'],
+      summary: 'A video is completed or has failed',
+      parameters: [
+        webhookHeader('webhook-id', 'The same in all attempts: what was received twice is one message.'),
+        webhookHeader('webhook-timestamp', 'Unix seconds of the attempt.'),
+        webhookHeader('webhook-signature', '`v1,` and the HMAC-SHA256 of id, timestamp and body, joined by dots; two of them, ' +
+          'separated by a space, while the secret is replaced.')
+      ],
+      requestBody: { required: true, content: { 'application/json': { schema: VideoEvent } } },
+      responses: { '2XX': { description: 'Received. Any other status is a failure, also a redirect: the message is sent again.' } }
+    }
+  }
+}
+
+function webhookHeader (name: string, description: string) {
+  return { name, in: 'header', required: true, description, schema: { type: 'string' as const } }
 }
 
 const description = `An OpenAI-compatible gateway: point an OpenAI client at \`/v1\` of this server and use a key of

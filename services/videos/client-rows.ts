@@ -2,6 +2,8 @@ import { createJsonIds } from '../store/json-rows.ts'
 import type { Queries, Store } from '../store/store.ts'
 import type { WaitingClients } from '../joins/waiting-clients.ts'
 import type { LiveJob } from './job.ts'
+import { columns, toJob, type JobRow } from './job-row.ts'
+import { addWebhook, releaseWebhooks } from './webhooks/webhook-rows.ts'
 
 /** Records which clients wait for a job, and which were told its id. Methods throw StoreUnavailable. */
 export function createClientRows (store: Store, node: string, waiters: WaitingClients) {
@@ -55,6 +57,22 @@ export function createClientRows (store: Store, node: string, waiters: WaitingCl
       await store.transaction(async queries => {
         await queries.run('update job set delivered = 1 where id = $1', [id])
         await waiters.remove(queries, waiterId)
+      })
+    },
+
+    /**
+     * Has a server told how a job ends, at once if it has; false if the job has too many of them already.
+     */
+    async addWebhook (id: string, url: string, nowMs: number): Promise<boolean> {
+      return await store.transaction(async queries => {
+        // It may end meanwhile.
+        await queries.run('update job set waiter_left_at = waiter_left_at where id = $1', [id])
+        const row = await queries.get<JobRow>(`select ${columns} from job where id = $1`, [id])
+        if (row === undefined) return true
+        const job = toJob(row)
+        if (!await addWebhook(queries, job, url, nowMs)) return false
+        if (job.finishedAt !== null) await releaseWebhooks(queries, job)
+        return true
       })
     },
 

@@ -4,6 +4,7 @@ import type { Ledger } from '../ledger/ledger.ts'
 import { createNodeLiveness } from '../ledger/cluster/node-liveness.ts'
 import type { Log } from '../shared/log.ts'
 import type { Download, MediaStore } from '../media/media.ts'
+import type { Network } from '../media/public-connector.ts'
 import type { VideoSettings } from '../catalogue/types.ts'
 import type { Catalogue } from '../requests/candidates.ts'
 import type { CostWatch } from '../requests/cost-watch.ts'
@@ -20,6 +21,7 @@ import { createWaitingClients } from '../joins/waiting-clients.ts'
 import { startMaintenance } from './runner/maintenance.ts'
 import type { VideoIncoming } from './order.ts'
 import { createVideos, type BegunJob } from './videos.ts'
+import { startWebhookDelivery } from './webhooks/webhook-delivery.ts'
 import { createWaiterRegistry } from './waiter-registry.ts'
 
 export type VideoService = Awaited<ReturnType<typeof createVideoService>>
@@ -33,6 +35,10 @@ interface VideoServiceOptions {
   catalogue: Catalogue
   settings (): VideoSettings
   log: Log
+  /** Servers of webhooks that may be private or plain HTTP. */
+  webhookOrigins?: readonly string[]
+  /** What webhooks reach; the Internet by default. */
+  webhookNetwork?: Network
   timing?: Partial<Timing>
   closeMs?: number
   /** Receives what providers report that a video has cost. */
@@ -48,7 +54,8 @@ const defaultCloseMs = 10_000
 
 /** Creates the use case, the runner and what they share, for one node. */
 export async function createVideoService (options: VideoServiceOptions) {
-  const { store, ledger, ledger: { node }, settings, log, closeMs = defaultCloseMs } = options
+  const { store, ledger, ledger: { node }, settings, log } = options
+  const { closeMs = defaultCloseMs, webhookOrigins = [] } = options
   const timing = { ...defaultTiming, ...options.timing }
   const closing = new AbortController()
   const takeoverMs = settings().takeoverAfterMs
@@ -83,13 +90,16 @@ export async function createVideoService (options: VideoServiceOptions) {
     }
   })
   const shared = { rows, findJob, registry, waiters, onError, closing: closing.signal }
-  const videos = createVideos({ ...options, ...shared })
+  const videos = createVideos({ ...options, ...shared, webhookOrigins })
+  const webhooks = startWebhookDelivery({
+    store, log, trustedOrigins: webhookOrigins, everyMs: timing.webhookMs, network: options.webhookNetwork
+  })
   let closed: Promise<void> | undefined
 
   async function closeOnce (): Promise<void> {
     videos.release()
     registry.stop()
-    await Promise.all([runner.stop(closeMs), maintenance.stop()])
+    await Promise.all([runner.stop(closeMs), maintenance.stop(), webhooks.close()])
     closing.abort(GatewayError.unavailable('The gateway is shutting down.'))
     await runner.idle(closeMs)
     await videos.idle()
@@ -102,6 +112,7 @@ export async function createVideoService (options: VideoServiceOptions) {
 
   return {
     library: createVideoLibrary(store),
+    webhookCounts: webhooks.counts,
     async complete (incoming: VideoIncoming): Promise<void> {
       checkOpen()
       await videos.complete(incoming)

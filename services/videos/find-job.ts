@@ -28,6 +28,8 @@ export interface VideoOrder {
   signal: AbortSignal
   /** The client is told the id of its job, and does not wait. */
   isBackground: boolean
+  /** The server to tell how the job ends; null: none. */
+  webhookUrl: string | null
 }
 
 interface JobFinderContext {
@@ -97,7 +99,7 @@ export function createJobFinder (context: JobFinderContext) {
     const job = newJob(order, { id, hold, owner: ledger.node, nowMs: store.clock() })
     try {
       const inserted = await store.transaction(async queries => {
-        const isNew = await rows.insert(queries, job, waiterId)
+        const isNew = await rows.insert(queries, job, waiterId, order.webhookUrl)
         if (isNew && hold !== null) await context.holds.keep(queries, id)
         if (!isNew && hold !== null) await context.holds.release(queries, hold, store.clock())
         return isNew

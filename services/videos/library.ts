@@ -1,5 +1,6 @@
 import { expireVideos } from '../media/rows.ts'
 import type { Store, Value } from '../store/store.ts'
+import { withdrawWebhooks } from './webhooks/webhook-rows.ts'
 import type { Job } from './job.ts'
 import { columnsWithoutFrames, toJob, type JobRow } from './job-row.ts'
 
@@ -54,7 +55,10 @@ export function createVideoLibrary (store: Store) {
         const removed = await queries.run(`
           update job set deleted_at = $3, dedupe = null
           where id = $1 and account = $2 and deleted_at is null`, [id, account, nowMs])
-        if (removed === 1) await expireVideos(queries, id, nowMs)
+        if (removed === 1) {
+          await expireVideos(queries, id, nowMs)
+          await withdrawWebhooks(queries, id)
+        }
         return removed === 1
       })
     },

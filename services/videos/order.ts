@@ -7,6 +7,7 @@ import type { Incoming } from '../requests/incoming.ts'
 import type { RetryOptions } from '../requests/request-headers.ts'
 import { setCandidate } from '../requests/trace.ts'
 import { GatewayError } from '../shared/errors.ts'
+import { checkWebhookUrl, noJobForWebhook } from '../webhooks/check-url.ts'
 import { makeChoices } from './choices.ts'
 import type { VideoOrder } from './find-job.ts'
 import type { JobCandidate } from './job.ts'
@@ -19,16 +20,21 @@ export interface VideoIncoming
 }
 
 interface OrderContext {
+  /** Servers of webhooks that may be private or plain HTTP. */
+  webhookOrigins: readonly string[]
+
   models: Pick<Models, 'resolveVideos'>
   catalogue: Catalogue
 }
 
 /** Checks and prices a request for a video. Throws GatewayError 400 or 404. */
 export function toOrder (
-  { models, catalogue }: OrderContext, incoming: VideoIncoming, isBackground: boolean
+  { models, catalogue, webhookOrigins }: OrderContext, incoming: VideoIncoming, isBackground: boolean
 ): VideoOrder {
+  const { webhook_url: webhook } = incoming.request
   const { request, payer, mayUse, idempotencyKey, retryCount, baseUrl, trace, signal } = incoming
   trace.asked = request.model
+  if (webhook !== undefined && !isBackground) throw noJobForWebhook()
   const resolved = models.resolveVideos(request.model).find(({ model }) => mayUse(model.id))
   if (resolved === undefined) throw GatewayError.modelNotFound(request.model)
   const { model, asked } = planFor({ kind: 'video', model: resolved.model.id, fallbacks: [], mayUse }, catalogue)
@@ -44,7 +50,8 @@ export function toOrder (
     identity: { key: idempotencyKey, retryCount, bodyHash: bodyHashOf(model.id, task) },
     baseUrl,
     signal,
-    isBackground
+    isBackground,
+    webhookUrl: webhook === undefined ? null : checkWebhookUrl(webhook, webhookOrigins)
   }
 }
 

@@ -4,6 +4,7 @@ import type { Job, LiveJob } from './job.ts'
 import type { OtherNode } from '../ledger/cluster/node-liveness.ts'
 import type { WaitingClients } from '../joins/waiting-clients.ts'
 import { createClientRows } from './client-rows.ts'
+import { addWebhook, pruneWebhooks } from './webhooks/webhook-rows.ts'
 import { columns, toColumns, toJob, type JobChange, type JobRow } from './job-row.ts'
 
 export type JobRows = ReturnType<typeof createJobRows>
@@ -18,14 +19,19 @@ export function createJobRows (store: Store, node: string, waiters: WaitingClien
   return {
     ...createClientRows(store, node, waiters),
 
-    /** Inserts a job and its first waiter; false when the key has a job of that `dedupe` already. */
-    async insert (queries: Queries, job: Job, waiterId: string): Promise<boolean> {
+    /**
+     * Inserts a job, its first waiter and its webhook; false when the key has a job of that `dedupe` already.
+     */
+    async insert (
+      queries: Queries, job: Job, waiterId: string, webhookUrl: string | null = null
+    ): Promise<boolean> {
       const row = toColumns(job)
       const names = Object.keys(row)
       const inserted = await queries.run(`
         insert into job (${names.join(', ')}) values (${names.map((_, index) => `$${index + 1}`).join(', ')})
         on conflict do nothing`, Object.values(row)) === 1
       if (inserted) await waiters.add(queries, job.id, waiterId)
+      if (inserted && webhookUrl !== null) await addWebhook(queries, job, webhookUrl, job.createdAt)
       return inserted
     },
 
@@ -146,7 +152,10 @@ export function createJobRows (store: Store, node: string, waiters: WaitingClien
 
     /** Deletes jobs that ended before a time; the ledger keeps their entries. */
     async prune (beforeMs: number): Promise<void> {
-      await store.run('delete from job where finished_at < $1', [beforeMs])
+      await store.transaction(async queries => {
+        await pruneWebhooks(queries, beforeMs)
+        await queries.run('delete from job where finished_at < $1', [beforeMs])
+      })
     }
   }
 }

@@ -17,12 +17,14 @@ import type { JobRows } from './rows.ts'
 import type { Models } from '../models/models.ts'
 import type { Store } from '../store/store.ts'
 import type { WaitingClients } from '../joins/waiting-clients.ts'
+import { webhookField } from '../webhooks/check-url.ts'
 import type { WaiterRegistry } from './waiter-registry.ts'
 
 interface VideosContext {
   store: Pick<Store, 'clock'>
   models: Pick<Models, 'resolveVideos'>
   catalogue: Catalogue
+  webhookOrigins: readonly string[]
   rows: JobRows
   findJob: FindJob
   registry: WaiterRegistry
@@ -57,6 +59,13 @@ export function createVideos (context: VideosContext) {
     const done = retryWrite(context, id, work).catch(onError).finally(() => writing.delete(done))
     writing.add(done)
     return done
+  }
+
+  /** A request that joins a job may name another server than the one before. */
+  async function addWebhook ({ id }: Job, url: string | null, waiterId: string): Promise<void> {
+    if (url === null || await rows.addWebhook(id, url, store.clock())) return
+    await rows.leave(id, waiterId, store.clock())
+    throw GatewayError.invalidValue(webhookField, 'the video has too many webhooks already')
   }
 
   /** References nothing of the request but what is needed to answer it. */
@@ -147,6 +156,7 @@ export function createVideos (context: VideosContext) {
       try {
         const job = await context.findJob(order, waiterId)
         incoming.trace.job = job.id
+        await addWebhook(job, order.webhookUrl, waiterId)
         await rows.telling(job.id)
         return {
           job,

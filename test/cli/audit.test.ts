@@ -9,7 +9,7 @@ import { createCommandLine } from './helper.ts'
 
 /** Commands that change nothing. */
 const readers = [
-  'serve', 'keys list', 'accounts list', 'usage', 'ledger check', 'ledger entries', 'ledger suspense list', 'audit',
+  'serve', 'keys list', 'accounts list', 'accounts webhook-secret', 'usage', 'ledger check', 'ledger entries', 'ledger suspense list', 'audit',
   'books list', 'books statements', 'books balance', 'alerts', 'reconciliation', 'jobs list', 'jobs show', 'requests list',
   'requests show',
   'route explain', 'migrate'
@@ -29,6 +29,7 @@ const changes: Record<string, (scene: Scene) => string[]> = {
   'accounts freeze': () => ['b', '--reason', 'r'],
   'accounts unfreeze': () => ['b'],
   'accounts close': () => ['b'],
+  'accounts rotate-webhook-secret': () => ['a'],
   'books close': () => ['2020-01'],
   'credits refund': ({ entry }) => ['a', entry],
   'credits adjust': () => ['a', '1', '--reason', 'r'],

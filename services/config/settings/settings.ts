@@ -91,6 +91,8 @@ export const variables = {
     'proxies whose `X-Forwarded-*` headers are trusted, e.g. `loopback,10.0.0.0/8`'),
   TOLLGATE_TRUSTED_ORIGINS: optional(parse.origins, 'none', "private or unencrypted servers from which providers' " +
     'results may be fetched, e.g. `http://10.0.0.5:9000`'),
+  TOLLGATE_WEBHOOK_ORIGINS: optional(parse.origins, 'none', 'private or unencrypted servers that [webhooks of clients]' +
+    '(docs/videos.md#webhooks) may name, e.g. `http://10.0.0.7:8000`'),
   TOLLGATE_MEDIA: variable(parse.mediaPlace, './data/media',
     'storage of images and videos: a folder or `s3://bucket/prefix`'),
   TOLLGATE_MEDIA_DAYS: variable(parse.days, '7', 'retention of images and videos, and validity of their URLs'),
@@ -190,6 +192,7 @@ export function readSettings (env: NodeJS.ProcessEnv, directory: string = proces
     adminKey: values.TOLLGATE_ADMIN_KEY,
     trustedProxies: values.TOLLGATE_TRUST_PROXY ?? [],
     trustedOrigins: values.TOLLGATE_TRUSTED_ORIGINS ?? [],
+    webhookOrigins: values.TOLLGATE_WEBHOOK_ORIGINS ?? [],
     media: {
       location: values.TOLLGATE_MEDIA,
       /** Null: one in the database that all nodes share. */

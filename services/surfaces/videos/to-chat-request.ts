@@ -20,7 +20,8 @@ export function videoToChat (body: VideoCreateRequest): ChatCompletionRequest {
       ...seed !== undefined && { seed },
       ...audio !== undefined && { audio }
     },
-    ...metadata !== undefined && { metadata }
+    ...metadata !== undefined && { metadata },
+    ...body.webhook_url !== undefined && { webhook_url: body.webhook_url }
   }
 }
 

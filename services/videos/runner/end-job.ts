@@ -12,6 +12,7 @@ import type { FinalState, Job, JobFailure, JobVideo, LiveJob } from '../job.ts'
 import { retryWrite } from './retry-write.ts'
 import { videoLength } from '../../providers/provider-video.ts'
 import { secondsCostNano } from '../../billing/provider-cost.ts'
+import { releaseWebhooks } from '../webhooks/webhook-rows.ts'
 import { videoCostNano } from '../../billing/video-price.ts'
 
 /** How a job ends. */
@@ -49,6 +50,7 @@ export async function endJob (context: RunnerContext, live: LiveJob, end: End): 
     suspended = await endHold(holds, queries, holdOf(job), { end, posting, at })
     const ended = await rows.get(live.id, queries)
     if (ended?.deletedAt != null) await expireVideos(queries, live.id, at)
+    if (ended !== undefined) await releaseWebhooks(queries, ended)
     return ended
   }))
   const job = ended ?? await retryWrite(context, live.id, () => rows.get(live.id))

@@ -30,6 +30,8 @@ export interface Timing {
   historyMs: number
   /** Between two polls of the database for jobs of other nodes. */
   watchMs: number
+  /** Between two looks for webhooks that are due. */
+  webhookMs: number
 }
 
 export const defaultTiming: Timing = {
@@ -44,7 +46,8 @@ export const defaultTiming: Timing = {
   refusedMs: 600_000,
   keepMs: 24 * 3_600_000,
   historyMs: 30 * 24 * 3_600_000,
-  watchMs: 1_000
+  watchMs: 1_000,
+  webhookMs: 1_000
 }
 
 export interface RunnerContext {

@@ -14,6 +14,8 @@ const mayUse: Record<string, readonly string[]> = {
   'POST /accounts/{id}/transfers': ['finance'],
   'POST /accounts/{id}/freeze': ['operator'],
   'POST /accounts/{id}/unfreeze': ['operator'],
+  'GET /accounts/{id}/webhook-secret': ['operator'],
+  'POST /accounts/{id}/webhook-secret/rotate': ['operator'],
   'POST /accounts/{id}/close': [],
   'POST /accounts/{id}/refunds': ['finance'],
   'POST /accounts/{id}/adjustments': ['finance'],

@@ -19,7 +19,7 @@ t.test('the document is OpenAPI 3.1, and every schema in it is JSON Schema 2020-
   ajv.addVocabulary(['example', 'x-events'])
   ajv.addFormat('binary', true)
   ajv.addFormat('decimal', true)
-  for (const schema of schemasIn(document.paths)) t.ok(ajv.validateSchema(schema))
+  for (const schema of schemasIn([document.paths, document.webhooks])) t.ok(ajv.validateSchema(schema))
 })
 
 t.test('every route with a method and a summary is in it once, with who may call it', async t => {
@@ -49,6 +49,15 @@ t.test('every route with a method and a summary is in it once, with who may call
   })
   const cost = { properties: { cost_usd: { type: ['number', 'null'], format: 'decimal' } } }
   t.match(paths['/admin/jobs/{id}'], { get: { responses: { 200: { content: { 'application/json': { schema: cost } } } } } })
+  const { webhooks } = (await app.inject({ url: '/openapi.json' })).json()
+  t.match(webhooks, {
+    video: {
+      post: {
+        parameters: [{ name: 'webhook-id' }, { name: 'webhook-timestamp' }, { name: 'webhook-signature' }],
+        requestBody: { content: { 'application/json': { schema: { properties: { type: { enum: ['video.completed', 'video.failed'] } } } } } }
+      }
+    }
+  })
   t.notOk('/v1/embeddings' in paths, 'what is not served is not described')
 })
 

@@ -72,6 +72,7 @@ function order (identity: Partial<VideoOrder['identity']> = {}, more: Partial<Vi
     baseUrl: 'https://gateway.example/v1',
     signal: new AbortController().signal,
     isBackground: false,
+    webhookUrl: null,
     ...more
   }
 }

@@ -39,6 +39,7 @@ t.test('every setting has a default', async (t) => {
     adminKey: null,
     trustedProxies: [],
     trustedOrigins: [],
+    webhookOrigins: [],
     media: { location: { folder: './data/media' }, signingKey: null, previousSigningKey: null, retentionMs: 604_800_000 }
   })
 })
@@ -83,6 +84,7 @@ t.test('every setting can be set', async (t) => {
     TOLLGATE_ADMIN_KEY: 'a-key-of-16-char',
     TOLLGATE_TRUST_PROXY: 'loopback, 10.0.0.0/8,fd00::1',
     TOLLGATE_TRUSTED_ORIGINS: 'http://10.0.0.5:9000, https://images.internal/',
+    TOLLGATE_WEBHOOK_ORIGINS: 'http://10.0.0.7:8000',
     TOLLGATE_MEDIA: '/srv/media',
     TOLLGATE_MEDIA_KEY: 'the-second-signing-key',
     TOLLGATE_MEDIA_KEY_PREVIOUS: 'the-first-signing-key',
@@ -122,6 +124,7 @@ t.test('every setting can be set', async (t) => {
     adminKey: 'a-key-of-16-char',
     trustedProxies: ['loopback', '10.0.0.0/8', 'fd00::1'],
     trustedOrigins: ['http://10.0.0.5:9000', 'https://images.internal'],
+    webhookOrigins: ['http://10.0.0.7:8000'],
     media: {
       location: { folder: '/srv/media' },
       signingKey: 'the-second-signing-key',
@@ -187,6 +190,7 @@ t.test('every problem is listed at once, without passwords', async (t) => {
     PUBLIC_BASE_URL: 'https://u:sk-secret@h',
     TOLLGATE_TRUST_PROXY: 'everybody',
     TOLLGATE_TRUSTED_ORIGINS: 'http://10.0.0.5/path',
+    TOLLGATE_WEBHOOK_ORIGINS: 'http://10.0.0.5/path',
     TOLLGATE_MEDIA: 'ftp://u:sk-secret@h/media',
     TOLLGATE_MEDIA_DAYS: '0',
     TOLLGATE_MEDIA_KEY: 'sk-secret',
