@@ -36,11 +36,13 @@ const secondMs = 1_000
 const hourMs = 3_600_000
 /** The waits after failed attempts, as Standard Webhooks suggests; then the message is given up. */
 const waitsMs = [5 * secondMs, 300 * secondMs, hourMs / 2, 2 * hourMs, 5 * hourMs, 10 * hourMs, 10 * hourMs]
-/** After this time, another node takes over the message of one that died meanwhile; more than one attempt takes. */
+/** Longer than an attempt: after that, another node takes over the message of one that died meanwhile. */
 const claimMs = 60_000
 
-/** Creates the delivery of the messages of a table, one attempt for each at a time across all nodes. */
-export function createDelivery<Due extends DueMessage> ({ store, log, poster, outbox }: DeliveryContext<Due>) {
+/** Creates the delivery of the messages of a table: one attempt at a time for each, across all nodes. */
+export function createDelivery<Due extends DueMessage> (
+  { store, log, poster, outbox }: DeliveryContext<Due>
+) {
   const { table, name } = outbox
   const counts: DeliveryCounts = { delivered: 0, failed: 0, givenUp: 0 }
   const underWay = new Map<string, { group: string, done: Promise<void> }>()

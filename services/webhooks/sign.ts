@@ -8,8 +8,8 @@ interface Message {
 }
 
 /**
- * Returns the headers that sign a message, with one signature per secret: while a secret is rotated, receivers
- * may know either. A secret is `whsec_` and base64. Source:
+ * Returns the headers that sign a message, with one signature per secret: while a secret is rotated, a
+ * receiver may know either. A secret is `whsec_` and base64. Source:
  * https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md (November 2026)
  */
 export function signatureHeaders (
