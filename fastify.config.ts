@@ -110,7 +110,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
   const { alternative, maxConnections } = settings
   if (alternative !== null) await app.register(http.secondAddress, { ...alternative, maxConnections })
   if (settings.metricsAddress !== null) await app.register(ops.metricsPort, settings.metricsAddress)
-  await app.register(routes)
+  await app.register(routes, { publicBaseUrl: settings.publicBaseUrl })
   await app.register(http.stopListening)
   return app
 }

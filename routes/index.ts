@@ -9,13 +9,15 @@ import metrics from './metrics.ts'
 import v1 from './v1/index.ts'
 
 /** All that is served. */
-export default async function routes (app: FastifyInstance): Promise<void> {
+export default async function routes (
+  app: FastifyInstance, { publicBaseUrl }: { publicBaseUrl: string | null }
+): Promise<void> {
   await app.register(front)
   await app.register(health)
   await app.register(metrics)
   await app.register(v1, { prefix: '/v1' })
   await app.register(media, { prefix: '/v1' })
   await app.register(admin, { prefix: '/admin' })
-  await app.register(consoleRoutes, { prefix: '/console' })
+  await app.register(consoleRoutes, { prefix: '/console', publicBaseUrl })
   await app.register(docs)
 }

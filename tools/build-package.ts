@@ -27,7 +27,8 @@ if (!process.argv.includes('--remove')) {
 function build (name: string): void {
   const target = join(root, 'dist', built(name))
   mkdirSync(dirname(target), { recursive: true })
-  if (!['.ts', '.js'].includes(extname(name))) return cpSync(join(root, name), target)
+  // What is built already, such as the console with its compressed copies, stays as it is.
+  if (name.startsWith('console/') || !['.ts', '.js'].includes(extname(name))) return cpSync(join(root, name), target)
   const text = readFileSync(join(root, name), 'utf8')
   const plain = name.endsWith('.ts') ? stripTypeScriptTypes(text) : text
   const named = plain.replace(/(['"])([\w./-]+\.ts)\1/g, (whole, quote: string, path: string) => {

@@ -1,7 +1,11 @@
 import type { FastifyInstance } from 'fastify'
+import files, { type ConsoleFilesOptions } from './files.ts'
 import session from './session.ts'
 
 /** Everything under `/console`. */
-export default async function consoleRoutes (app: FastifyInstance): Promise<void> {
+export default async function consoleRoutes (
+  app: FastifyInstance, { publicBaseUrl }: ConsoleFilesOptions
+): Promise<void> {
   await app.register(session)
+  await app.register(files, { publicBaseUrl })
 }

@@ -12,13 +12,13 @@ export function frontPage (baseUrl: string, version: string): string {
 <body>
 <main>
 <h1>Tollgate</h1>
-<p>This is an OpenAI-compatible gateway for chat, images and video, version ${escaped(version)}. It has no chat page:
-point an app or an SDK at its base URL, with a key of this gateway.</p>
+<p>This is an OpenAI-compatible gateway for chat, images and video, version ${escaped(version)}. Point an app or an SDK at its base URL, with a key of this gateway.</p>
 <p>Base URL: <code>${shown}</code></p>
 <pre><code>curl ${shown}/chat/completions \\
   -H "Authorization: Bearer $TOLLGATE_KEY" -H 'Content-Type: application/json' \\
   -d '{"model": "auto", "messages": [{"role": "user", "content": "What is a gateway?"}]}'</code></pre>
 <ul>
+<li><a href="console/">Console</a>: sign in with a key to try models and to see what was spent</li>
 <li><a href="docs/">Reference</a>: read about every operation and try it out</li>
 <li><a href="openapi.json">OpenAPI document</a></li>
 <li><a href="readyz">Whether this node accepts requests</a></li>

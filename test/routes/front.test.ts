@@ -16,7 +16,9 @@ t.test('a browser is shown what this server is, and a program gets it as JSON', 
   t.match(shown.headers, { vary: 'accept' })
   t.match(shown.body, 'http://gate.example:8080/v1')
   for (const [, address = ''] of shown.body.matchAll(/href="([^"]+)"/g)) {
-    t.equal((await app.inject({ url: `/${address}` })).statusCode, 200, address)
+    const { statusCode } = await app.inject({ url: `/${address}` })
+    // The console answers 503 until it is built.
+    t.ok(statusCode === 200 || (address === 'console/' && statusCode === 503), `${address}: ${statusCode}`)
   }
   const told = await app.inject({ url: '/', headers: { host } })
   t.match(told.json(), { name: 'Tollgate', base_url: 'http://gate.example:8080/v1', openapi: 'http://gate.example:8080/openapi.json' })
