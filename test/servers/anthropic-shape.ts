@@ -73,6 +73,10 @@ const tool = closed({
   description: Type.Optional(Type.String()),
   input_schema: Type.Object({ type: Type.Literal('object') }),
   strict: Type.Optional(Type.Boolean()),
+  type: maybe(Type.Literal('custom')),
+  defer_loading: Type.Optional(Type.Boolean()),
+  eager_input_streaming: maybe(Type.Boolean()),
+  input_examples: Type.Optional(Type.Array(Type.Object({}))),
   cache_control: cacheControl
 })
 const single = { disable_parallel_tool_use: Type.Optional(Type.Boolean()) }
@@ -105,5 +109,12 @@ export const messagesRequest = closed({
   })),
   metadata: Type.Optional(closed({ user_id: maybe(Type.String({ maxLength: 256 })) })),
   service_tier: Type.Optional(Type.Union([Type.Literal('auto'), Type.Literal('standard_only')])),
+  // Of BetaMessageCreateParams; only with its header.
+  context_management: maybe(closed({
+    edits: Type.Optional(Type.Array(Type.Union([
+      tagged('clear_thinking_20251015', { keep: Type.Optional(Type.Unknown()) }),
+      Type.Object({ type: Type.Literal('clear_tool_uses_20250919') })
+    ])))
+  })),
   cache_control: cacheControl
 })

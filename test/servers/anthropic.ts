@@ -50,6 +50,10 @@ export async function startAnthropic ({ apiKey = 'sk-ant-secret' } = {}): Promis
     const complaint = complaintAbout(body, sign)
     if (complaint?.startsWith('model: ') === true) return refusal(404, { message: complaint })
     if (complaint !== null) return refusal(400, { message: complaint })
+    const isBeta = /\bcontext-management-/.test(String(headers['anthropic-beta']))
+    if (body?.context_management != null && !isBeta) {
+      return refusal(400, { message: 'context_management: Extra inputs are not permitted' })
+    }
     return queued() ?? standing.script
   }
 

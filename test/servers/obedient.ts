@@ -6,7 +6,8 @@ import { reply, type Completion, type Script } from '../upstream.ts'
 // A model that does what its prompt says, behind each of three APIs, so that a client can be judged whatever
 // the number and order of its requests. Lines of the prompt:
 //   CALL <tool> <JSON>   calls a tool; a second line is the call after the result of the first
-//   SAY <text>           answers when all calls were made; without it the answer repeats the results
+//   SAY <text>           answers when all calls were made; without it the answer repeats the results. A text
+//                        of several lines is a JSON string
 //   JSON <JSON>          the answer where an object is asked for, also by a tool that must be called
 //   THINK <text>         thoughts ahead of all that, where the client wants them
 
@@ -35,7 +36,8 @@ function deedFor ({ said, tools, isForced, wantsJson }: Turn): Deed {
   const [name = '', input = '{}'] = /^(\S+) ?(.*)$/.exec(lines('CALL')[results.length] ?? '')?.slice(1) ?? []
   const [json = '{}'] = lines('JSON')
   const [forced] = isForced ? tools : []
-  const [text = results.join(' | ') || 'Done.'] = wantsJson ? [json] : lines('SAY')
+  const [say = results.join(' | ') || 'Done.'] = wantsJson ? [json] : lines('SAY')
+  const text: string = say.startsWith('"') ? JSON.parse(say) : say
   if (tools.includes(name)) return { thought, text: '', call: { name, input: JSON.parse(input) } }
   if (forced !== undefined) return { thought, text: '', call: { name: forced, input: JSON.parse(json) } }
   return { thought, text, call: null }

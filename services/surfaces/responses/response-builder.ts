@@ -21,6 +21,7 @@ export class ResponseBuilder {
   readonly #response: ResponseObject
   readonly #names: ToolNames
   readonly #emit: EmitEvent
+  readonly #asksForSeals: boolean
   readonly #open = new Set<OpenItem>()
   readonly #calls = new Map<number, OpenCall>()
   #hasBegun = false
@@ -32,6 +33,7 @@ export class ResponseBuilder {
 
   constructor (head: ResponseHead, names: ToolNames, emit: EmitEvent = () => {}) {
     this.#response = beginResponse(head)
+    this.#asksForSeals = head.request.include?.includes('reasoning.encrypted_content') === true
     this.#names = names
     this.#emit = emit
   }
@@ -177,7 +179,7 @@ export class ResponseBuilder {
 
   #closeText (status: OutputStatus = 'completed'): void {
     if (this.#reasoning !== null) {
-      this.#reasoning.sealed = sealThoughts(this.#sealed)
+      this.#reasoning.sealed = sealThoughts(this.#sealed, this.#asksForSeals)
       this.#sealed = {}
       this.#close(this.#reasoning, status)
     }

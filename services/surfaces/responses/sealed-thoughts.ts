@@ -16,10 +16,12 @@ export interface SealedThoughts {
 
 const mark = 'tollgate.'
 
-/** The text of `encrypted_content`; null if there is nothing to carry. */
-export function sealThoughts (thoughts: SealedThoughts): string | null {
-  if (Object.keys(thoughts).length === 0) return null
-  return sealJson(mark, thoughts)
+/**
+ * The text of `encrypted_content`; null if there is nothing to carry, unless the client `isAsking`: clients that
+ * keep their conversations themselves return only items that have one.
+ */
+export function sealThoughts (thoughts: SealedThoughts, isAsking: boolean): string | null {
+  return isAsking || Object.keys(thoughts).length > 0 ? sealJson(mark, thoughts) : null
 }
 
 /** What `sealThoughts` has sealed; null for a text from elsewhere, or one that was changed. */

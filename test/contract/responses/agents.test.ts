@@ -1,9 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import OpenAI from 'openai'
 import t from 'tap'
 import { configFor, providerAt, startGateway } from '../../helper.ts'
+import { obedientChat } from '../../servers/obedient.ts'
 import { reply, startUpstream } from '../../upstream.ts'
 import { orderProblems } from './event-order.ts'
+import { gatherResponse } from './responses-client.ts'
 
 /** What Codex 0.169.0 sends while it applies a patch, recorded by `npm run test:agents -- --record`. */
 const fixture = join(import.meta.dirname, '..', '..', 'fixtures', 'agents', 'codex.json')
@@ -28,4 +31,31 @@ t.test('what Codex sends is understood', async t => {
     { role: 'assistant', tool_calls: [{ function: { name: 'exec_command', arguments: /apply_patch/ } }] },
     { role: 'tool', content: /Success/ }
   ])
+})
+
+t.test('thoughts come back by clients that return only what is encrypted', async t => {
+  const upstream = await startUpstream()
+  t.teardown(() => upstream.close())
+  upstream.always(obedientChat)
+  const gateway = await startGateway(t, { config: configFor(providerAt(upstream.url)) })
+  const client = new OpenAI({ baseURL: gateway.url, apiKey: gateway.key, maxRetries: 0 })
+  const input: OpenAI.Responses.ResponseInput = [{ role: 'user', content: 'THINK It may rain.\nCALL look {}' }]
+  const body = {
+    model: 'chat',
+    store: false,
+    tools: [{ type: 'function' as const, name: 'look', parameters: { type: 'object' }, strict: false }]
+  }
+  const include = ['reasoning.encrypted_content' as const]
+  for (const stream of [false, true]) {
+    const asked = { ...body, input, include }
+    const { output } = stream ? await gatherResponse(client, asked) : await client.responses.create(asked)
+    const [thought, call] = output
+    if (thought?.type !== 'reasoning' || call?.type !== 'function_call') throw new Error(JSON.stringify(output))
+    t.type(thought.encrypted_content, 'string')
+    const result = { type: 'function_call_output' as const, call_id: call.call_id, output: 'rain' }
+    await client.responses.create({ ...body, include, input: [...input, thought, call, result] })
+    t.match(upstream.requests.at(-1)?.body, { messages: [{}, { role: 'assistant', reasoning_content: 'It may rain.' }, {}] })
+  }
+  const { output } = await client.responses.create({ ...body, input })
+  t.notOk('encrypted_content' in Object(output[0]), 'only where it is asked for')
 })
