@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { copyFile } from 'node:fs/promises'
+import { copyFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fourModels, startFourModels } from '../four-models.ts'
 import { agentPackages, preparePython } from '../python.ts'
@@ -37,15 +37,22 @@ export async function judged (command: string, args: readonly string[], cwd: str
   }
 }
 
-const agentsSdk = ['@openai/agents@0.20.0', 'openai@7.57.0', 'zod@4.6.7']
+/** The same in JavaScript: clients by the name of their file, each with the packages that it needs. */
+export const jsJudges: Readonly<Record<string, readonly string[]>> = {
+  'agents-sdk': ['@openai/agents@0.20.0', 'openai@7.57.0', 'zod@4.6.7'],
+  'ai-sdk': ['ai@7.0.173', '@ai-sdk/openai@4.0.118', '@ai-sdk/anthropic@4.0.105', 'zod@4.6.7'],
+  langchain: ['@langchain/core@1.4.0', '@langchain/openai@1.6.0', '@langchain/anthropic@1.5.11', 'zod@4.6.7']
+}
 
-/** The same with the Agents SDK for Node.js; in a folder of its own, for it needs another version of Zod. */
-export async function runAgentsSdk (): Promise<number | null> {
+/** Runs one of them in a folder with its packages. */
+export async function runJsJudge (name: string): Promise<number | null> {
   let tasks: number | null = null
-  await inFolder('agents-sdk', async folder => {
-    if (!await installed(folder, ...agentsSdk)) return
-    await copyFile(join(import.meta.dirname, 'js', 'agents-sdk.js'), join(folder, 'agents-sdk.mjs'))
-    tasks = await judged(process.execPath, ['agents-sdk.mjs'], folder)
+  await inFolder(name, async folder => {
+    await writeFile(join(folder, 'package.json'), '{ "type": "module" }')
+    if (!await installed(folder, ...jsJudges[name] ?? [])) return
+    const files = ['judge.js', `${name}.js`]
+    for (const file of files) await copyFile(join(import.meta.dirname, 'js', file), join(folder, file))
+    tasks = await judged(process.execPath, [`${name}.js`], folder)
   })
   return tasks
 }

@@ -1,7 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { runCodex } from './codex.ts'
-import { pythonJudges, runAgentsSdk, runPythonJudge } from './judges.ts'
+import { runAider, runClaudeCode } from './editors.ts'
+import { jsJudges, pythonJudges, runJsJudge, runPythonJudge } from './judges.ts'
 
 // Programs and client libraries from the registries, pointed at a gateway with scripted providers behind it.
 // What cannot be installed is skipped, with a line that says so. With `--record`, what programs send is kept
@@ -15,12 +16,14 @@ const tasks = (count: number | null): string | null => count === null ? null : `
 
 const runs: Readonly<{ [name: string]: Run }> = {
   codex: async record => await runCodex(record) ? 'a patch' : null,
-  'agents-sdk': async () => tasks(await runAgentsSdk()),
+  'claude-code': runClaudeCode,
+  aider: runAider,
+  ...Object.fromEntries(Object.keys(jsJudges).map(name => [name, async () => tasks(await runJsJudge(name))])),
   ...Object.fromEntries(pythonJudges.map(name => [name, async () => tasks(await runPythonJudge(name))]))
 }
 const records = process.argv.includes('--record')
 const wanted = process.argv.slice(2).filter(arg => !arg.startsWith('-'))
-const maxText = 200
+const maxText = 80
 
 /** Without the length of prompts and descriptions, and what differs from run to run. */
 function trimmed (value: unknown): unknown {

@@ -4,17 +4,13 @@ import {
 } from '@openai/agents'
 import OpenAI from 'openai'
 import { z } from 'zod'
+import { apiKey, judge, obeys, origin } from './judge.js'
 
-// OpenAI's Agents SDK on the Responses API: tools, hand-offs, streams, objects and conversations. It runs in
-// the folder where the SDK is installed.
+// OpenAI's Agents SDK on the Responses API: tools, hand-offs, streams, objects and conversations.
 
-const { TOLLGATE_ORIGIN: origin = '', TOLLGATE_KEY: apiKey = '', TOLLGATE_MODELS: models = '{}' } = process.env
-const names = JSON.parse(models)
 setTracingDisabled(true)
 setDefaultOpenAIClient(new OpenAI({ baseURL: `${origin}/v1`, apiKey, maxRetries: 0 }))
 
-/** Whether the model does what its prompt says (test/servers/obedient.ts). */
-const obeys = model => model !== names.sandbox
 const call = 'CALL get_weather {"city": "Paris"}'
 const getWeather = tool({
   name: 'get_weather',
@@ -34,7 +30,7 @@ async function ask (agent, text, stream, options = {}) {
   return result
 }
 
-const tasks = {
+await judge({
   async 'runs tools' (model, stream) {
     const modelSettings = { reasoning: { effort: 'low', summary: 'auto' }, parallelToolCalls: false, store: !stream }
     const agent = new Agent({ name: 'Weather', instructions: 'Be brief.', model, tools: [getWeather], modelSettings })
@@ -74,19 +70,4 @@ const tasks = {
     const again = await ask(agent, [...first.history, ...history, { role: 'user', content: 'SAY Bye' }], stream)
     if (obeys(model)) assert.equal(again.finalOutput, 'Bye')
   }
-}
-
-for (const [name, task] of Object.entries(tasks)) {
-  for (const [kind, model] of Object.entries(names)) {
-    for (const stream of [false, true]) {
-      const title = `${name}, ${kind}, ${stream ? 'streamed' : 'whole'}`
-      try {
-        await task(model, stream)
-        console.log(`ok ${title}`)
-      } catch (error) {
-        process.exitCode = 1
-        console.log(`not ok ${title}`, error)
-      }
-    }
-  }
-}
+})
