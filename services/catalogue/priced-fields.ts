@@ -35,6 +35,12 @@ const overlays = [
   answers('n', is(1)), answers('best_of', is(1))
 ]
 
+/** Tools of the Responses API that the provider runs itself; web searches have a price of their own. */
+export const serverToolNames = [
+  'code_interpreter', 'file_search', 'image_generation', 'mcp', 'programmatic_tool_calling', 'shell'
+] as const
+const serverTools = serverToolNames.map(name => price(name))
+
 /** Google's endpoint reads its own settings from `extra_body.google`. */
 function hasOnlyThoughts (value: unknown): boolean {
   const { google, ...others } = Object(value)
@@ -54,14 +60,14 @@ const isWebPlugin = (value: unknown): boolean =>
  */
 const known: Readonly<Record<string, readonly PricedField[]>> = {
   // openai 7.55.0, ChatCompletionCreateParams.
-  openai: [tier(), search('web_search_options')],
+  openai: [tier(), search('web_search_options'), ...serverTools],
   // The same; learn.microsoft.com, "Azure OpenAI On Your Data".
-  azure: [tier(), search('web_search_options'), price('data_sources')],
+  azure: [tier(), search('web_search_options'), price('data_sources'), ...serverTools],
   // @openrouter/sdk 1.3.19, ChatRequest; openrouter.ai/docs: models, routes, presets, plugins, transforms.
   openrouter: [
     tier(), search('web_search_options'), model('models'), model('route'), model('preset'),
     { ...model('plugins'), isSearch: isWebPlugin }, price('provider'), price('transforms'), price('image_config'),
-    price('speed', is('standard')), cacheControl
+    price('speed', is('standard')), cacheControl, ...serverTools
   ],
   // groq-sdk 1.6.0; console.groq.com/docs: flex has the price of on_demand, performance is provisioned.
   groq: [tier('on_demand', 'flex'), model('compound_custom')],
@@ -73,7 +79,9 @@ const known: Readonly<Record<string, readonly PricedField[]>> = {
   // docs.x.ai: Live Search, priority processing, deferred completions.
   xai: [
     tier(), search('web_search_options'), search('search_parameters', value => Object(value).mode === 'off'),
-    price('deferred', is(false))
+    price('deferred', is(false)),
+    // No limit of its searches is documented there.
+    price('web_search'), ...serverTools
   ],
   // ai.google.dev, "OpenAI compatibility" and "Service tiers".
   gemini: [tier('standard'), search('web_search_options'), price('extra_body', hasOnlyThoughts)],

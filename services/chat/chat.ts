@@ -10,6 +10,7 @@ import { createReport, type StreamReport } from '../providers/report.ts'
 import { countCalls, isAbandoned, recordStreamEnd, type Attempt, type Drains } from '../requests/attempt.ts'
 import { isPolicy, planFor, type Candidate, type Catalogue, type Plan } from '../requests/candidates.ts'
 import { type Incoming } from '../requests/incoming.ts'
+import type { Settled } from '../requests/delivery.ts'
 import type { RequestHold, RequestHolds } from '../requests/request-hold.ts'
 import { endTrace, setCandidate, type Trace } from '../requests/trace.ts'
 import { tryCandidates, startDeadline } from '../requests/try-candidates.ts'
@@ -18,7 +19,7 @@ import { GatewayError, UpstreamError } from '../shared/errors.ts'
 import { peekFirst } from '../upstream/peek-first.ts'
 import type { AutoModel } from './auto-model.ts'
 import { extrasOf, isSame, onlyPriced, type Extras } from './request-checks.ts'
-import { deliverAnswer, type Settled } from './deliver-answer.ts'
+import { deliverAnswer } from './deliver-answer.ts'
 import { completeByChat } from './legacy.ts'
 
 export interface Chat {
@@ -38,7 +39,7 @@ export interface Native {
   /** Asks one; undefined if its provider does not have the API: then it is asked for a chat. */
   ask (
     candidate: Candidate<ChatProvider>, call: ProviderCall<ChatCompletionRequest>
-  ): Promise<NativeAnswer> | undefined
+  ): Promise<NativeAnswer | ChatAnswer> | undefined
   /**
    * Leaves out the candidates that cannot do what the chat request does not say. Throws GatewayError 400 when
    * none of those asked for is left. Absent: the chat request says all.
@@ -48,6 +49,8 @@ export interface Native {
   extras?: (candidate: Candidate<ChatProvider>) => Partial<Extras>
   /** The length of what a provider is sent, if it can be longer than the chat request; bounds the prompt. */
   bodyBytes?: number
+  /** What an answer depends on beside the chat request; absent: on nothing. */
+  cacheKey?: unknown
 }
 
 interface ChatOptions {

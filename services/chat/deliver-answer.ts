@@ -3,20 +3,12 @@ import type { Completion, CompletionRequest } from '../../schemas/openai/complet
 import type { ChatAnswer, CompletionAnswer, EventStream, NativeAnswer } from '../providers/provider.ts'
 import { recordFinish, statedName, type StreamReport } from '../providers/report.ts'
 import { isAbandoned } from '../requests/attempt.ts'
+import { passing, type Settle, type Settled } from '../requests/delivery.ts'
 import type { Incoming } from '../requests/incoming.ts'
 import { headersOf } from '../requests/trace.ts'
 import { isObject, type JsonObject } from '../shared/json.ts'
 import { usdFromNano, usdText } from '../shared/money.ts'
 import { doneEvent, encodeEvent, eventsIn } from '../upstream/sse.ts'
-
-/**
- * What a request was charged, in nano-USD, null if that is not known; and the counts that were charged if the
- * provider has not counted all.
- */
-export interface Settled { costNano: number | null, estimate: Readonly<Record<string, number>> | null }
-
-/** Settles a request. */
-type Settle = () => Settled | Promise<Settled>
 
 /**
  * Sends an answer. A whole one is settled before, so that the client finds it in its balance; a stream whose
@@ -28,13 +20,13 @@ export async function deliverAnswer (
 ): Promise<void> {
   const headers = headersOf(trace, answer.report.dropped)
   if (answer.native === true) {
-    const { json, stream } = delivery.native ?? delivery
-    if (answer.kind === 'bytes') return await stream(headers, answer.events)
+    const { json, stream } = delivery.native ?? passing(delivery)
+    if (answer.kind === 'bytes') return await stream(headers, answer.events, settle)
     recordFinish(answer.report, answer.body)
-    const { costNano } = await settle()
+    const settled = await settle()
     if (isAbandoned(signal)) return
-    if (costNano !== null) headers['x-tollgate-cost'] = usdText(costNano)
-    return await json(headers, answer.body, answer.text)
+    if (settled.costNano !== null) headers['x-tollgate-cost'] = usdText(settled.costNano)
+    return await json(headers, answer.body, answer.text, settled)
   }
   if (answer.kind === 'json') {
     recordFinish(answer.report, answer.body)
@@ -61,7 +53,7 @@ const providerCosts = new Set(['cost', 'cost_details', 'cost_in_usd_ticks', 'est
  * The usage with what the client was charged in USD, instead of what the provider says. Source of the field:
  * openrouter.ai/docs, usage accounting, November 2026.
  */
-function chargedUsage (usage: JsonObject, costNano: number | null): JsonObject {
+export function chargedUsage (usage: JsonObject, costNano: number | null): JsonObject {
   const counts = Object.fromEntries(Object.entries(usage).filter(([name]) => !providerCosts.has(name)))
   return costNano === null ? counts : { ...counts, cost: usdFromNano(costNano) }
 }

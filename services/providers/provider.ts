@@ -88,6 +88,18 @@ export interface MessagesCall extends ChatCall {
   mostSearches: number
 }
 
+/** A call of a provider that has OpenAI's Responses API; `request`: the same as a chat, for its bounds. */
+export interface ResponsesCall extends ChatCall {
+  /** The body as the client wrote it, validated. */
+  original: JsonText
+  /** Members of the body to set (a value) or leave out (undefined). */
+  edits: ReadonlyMap<string, unknown>
+  /** The most web searches of one answer; 0: it has no tool for that. */
+  mostSearches: number
+  /** Whether the response is stored here, and needs reasoning that can be sent again. */
+  keepsReasoning: boolean
+}
+
 /** Text generation at one upstream. All methods throw UpstreamError. */
 export interface ChatApi {
   chat (call: ChatCall): Promise<ChatAnswer>
@@ -95,6 +107,8 @@ export interface ChatApi {
   complete?: (call: CompletionCall) => Promise<CompletionAnswer>
   /** Messages as they came; absent where the upstream has no such endpoint. */
   messages?: (call: MessagesCall) => Promise<NativeAnswer>
+  /** Responses as they came; absent where the upstream has no such endpoint. */
+  responses?: (call: ResponsesCall) => Promise<NativeAnswer>
   /** The tokens of a prompt in the form of that endpoint. */
   countMessageTokens?: (
     call: Pick<MessagesCall, 'original' | 'model' | 'versionHeaders' | 'signal'>

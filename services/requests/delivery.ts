@@ -13,10 +13,36 @@ export interface Delivery {
    */
   stream (headers: Record<string, string>, events: Events, encodeError?: EncodeError): Promise<void>
   /** The way of answers that have the form of the endpoint already, where it translates others. */
-  readonly native?: Pick<Delivery, 'json' | 'stream'>
+  readonly native?: NativeDelivery
   /** Keeps the response open for an answer that takes minutes. */
   longPoll (): LongPollResponse
 }
+
+/** The way of answers that pass as their provider has written them. One of its methods is called, once. */
+export interface NativeDelivery {
+  /** Sends a whole answer, which was charged. */
+  json (
+    headers: Record<string, string>, body: object, text: string | null, settled: Settled
+  ): void | Promise<void>
+  /** Sends an event stream; `settle` charges what of it has come, for a stream that says so at its end. */
+  stream (headers: Record<string, string>, events: Events, settle: Settle): Promise<void>
+}
+
+/** Sends what a provider has written as it is; `encodeError` as for `stream`. */
+export function passing (
+  { json, stream }: Pick<Delivery, 'json' | 'stream'>, encodeError?: EncodeError
+): NativeDelivery {
+  return { json, stream: (headers, events) => stream(headers, events, encodeError) }
+}
+
+/**
+ * What a request was charged, in nano-USD, null if that is not known; and the counts that were charged if the
+ * provider has not counted all.
+ */
+export interface Settled { costNano: number | null, estimate: Readonly<Record<string, number>> | null }
+
+/** Settles a request. */
+export type Settle = () => Settled | Promise<Settled>
 
 /** The last events of a stream that has failed. */
 export type EncodeError = (error: GatewayError) => Uint8Array

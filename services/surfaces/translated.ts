@@ -1,5 +1,5 @@
 import type { ChatCompletion, ChatCompletionChunk } from '../../schemas/openai/chat-completions.ts'
-import type { Delivery, EncodeError, Events } from '../requests/delivery.ts'
+import { passing, type Delivery, type EncodeError, type Events, type NativeDelivery } from '../requests/delivery.ts'
 import { eventsIn } from '../upstream/sse.ts'
 
 /** The form that answers of chat have at another API. */
@@ -25,7 +25,7 @@ export interface SurfaceStream {
  * form already go through `native`, as they are.
  */
 export function translated (
-  delivery: Delivery, form: SurfaceForm, native: NonNullable<Delivery['native']> = delivery
+  delivery: Delivery, form: SurfaceForm, native: NativeDelivery = passing(delivery)
 ): Delivery {
   return {
     json: async (headers, body, text) => {

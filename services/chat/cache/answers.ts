@@ -5,6 +5,8 @@ export interface CachedAnswer {
   kind: 'json' | 'events'
   bytes: Uint8Array
   headers: Record<string, string>
+  /** Whether it is as a provider with the client's own API has written it, rather than one of chat. */
+  isNative: boolean
   /** The public id of the model that ran, the provider it ran at, and its name there. */
   model: string
   provider: string | null

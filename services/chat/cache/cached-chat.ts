@@ -1,5 +1,5 @@
 import type { ModelConfig } from '../../catalogue/types.ts'
-import type { Delivery } from '../../requests/delivery.ts'
+import type { Delivery, NativeDelivery } from '../../requests/delivery.ts'
 import type { Incoming } from '../../requests/incoming.ts'
 import { cacheHeader, type CacheControl } from '../../requests/request-headers.ts'
 import type { Chat } from '../chat.ts'
@@ -35,7 +35,7 @@ export function createCachedChat (options: CachedChatOptions): Chat {
   const { chat, answers, resolve, clock = Date.now } = options
 
   function serve<Request extends Cacheable> (
-    endpoint: KeyedRequest['endpoint'], incoming: Incoming<Request>, serveNew: Serve<Request>
+    { endpoint, more }: Pick<KeyedRequest, 'endpoint' | 'more'>, incoming: Incoming<Request>, serveNew: Serve<Request>
   ): Promise<void> {
     const control = cacheControlOf(incoming, resolve(incoming.request.model)?.model)
     if (control === null) return serveNew(incoming)
@@ -43,7 +43,7 @@ export function createCachedChat (options: CachedChatOptions): Chat {
       return serveNew({ ...incoming, delivery: labelled(incoming.delivery, 'bypass') })
     }
     const { request, payer: { chain: [account = ''] }, trace } = incoming
-    const key = requestKey({ account, endpoint, request })
+    const key = requestKey({ account, endpoint, request, more })
     const cached = control.read ? answers.get(key) : undefined
     const nowMs = clock()
     const maxAgeMs = control.maxAgeMs ?? Infinity
@@ -54,7 +54,8 @@ export function createCachedChat (options: CachedChatOptions): Chat {
       const { model, provider, upstreamModel, failure } = trace
       if (!control.store || model === null || failure !== null) return
       const ttlMs = control.maxAgeMs ?? defaultTtlMs
-      const bytes = withoutCost(answer.kind, answer.bytes)
+      // What the client is told of a native answer's cost is not in what the provider has written.
+      const bytes = answer.isNative ? answer.bytes : withoutCost(answer.kind, answer.bytes)
       answers.set(key, { ...answer, bytes, model, provider, upstreamModel, atMs: clock() }, ttlMs)
     })
     return serveNew({ ...incoming, delivery })
@@ -67,9 +68,9 @@ export function createCachedChat (options: CachedChatOptions): Chat {
 
   return {
     complete: (incoming, native) => native?.narrow === undefined
-      ? serve('chat', incoming, incoming => chat.complete(incoming, native))
+      ? serve({ endpoint: 'chat', more: native?.cacheKey }, incoming, incoming => chat.complete(incoming, native))
       : chat.complete(incoming, native),
-    completeText: incoming => serve('completions', incoming, incoming => chat.completeText(incoming)),
+    completeText: incoming => serve({ endpoint: 'completions' }, incoming, incoming => chat.completeText(incoming)),
     idle: () => chat.idle()
   }
 }
@@ -84,12 +85,22 @@ function cacheControlOf (
 }
 
 function labelled (delivery: Delivery, label: string): Delivery {
+  const { native } = delivery
   return {
     ...delivery,
+    ...(native === undefined ? {} : { native: labelledNative(native, label) }),
     json: (headers, body, text) => delivery.json({ ...headers, [cacheHeader]: label }, body, text),
     stream: (headers, events, encodeError) => {
       return delivery.stream({ ...headers, [cacheHeader]: label }, events, encodeError)
     }
+  }
+}
+
+function labelledNative (native: NativeDelivery, label: string): NativeDelivery {
+  const labels = { [cacheHeader]: label }
+  return {
+    json: (headers, body, text, settled) => native.json({ ...headers, ...labels }, body, text, settled),
+    stream: (headers, events, settle) => native.stream({ ...headers, ...labels }, events, settle)
   }
 }
 
@@ -107,6 +118,13 @@ async function replay (
     'x-tollgate-cost': '0',
     age: String(Math.max(0, Math.floor((nowMs - cached.atMs) / 1000))),
     [cacheHeader]: 'hit'
+  }
+  const free = { costNano: 0, estimate: null }
+  const { native } = delivery
+  if (cached.isNative && native !== undefined) {
+    if (cached.kind === 'events') return await native.stream(headers, eventsOf(cached.bytes), () => free)
+    const text = Buffer.from(cached.bytes).toString()
+    return await native.json(headers, JSON.parse(text), text, free)
   }
   if (cached.kind === 'json') return delivery.json(headers, null, Buffer.from(cached.bytes).toString())
   await delivery.stream(headers, eventsOf(cached.bytes))

@@ -5,15 +5,18 @@ export interface KeyedRequest {
   account: string
   endpoint: 'chat' | 'completions'
   request: object
+  /** What the answer depends on beside the request. */
+  more?: unknown
 }
 
 /** Fields on which no answer depends. */
 const idle = new Set(['user', 'safety_identifier', 'prompt_cache_key'])
 
 /** A digest of a request that does not depend on the order of its members. */
-export function requestKey ({ account, endpoint, request }: KeyedRequest): string {
+export function requestKey ({ account, endpoint, request, more }: KeyedRequest): string {
   const asked = Object.entries(request).filter(([name]) => !idle.has(name))
-  const text = JSON.stringify([account, endpoint, sorted(Object.fromEntries(asked))])
+  const parts = [account, endpoint, sorted(Object.fromEntries(asked))]
+  const text = JSON.stringify(more === undefined ? parts : [...parts, sorted(more)])
   return createHash('sha256').update(text).digest('base64')
 }
 

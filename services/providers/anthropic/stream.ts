@@ -1,7 +1,7 @@
 import type { ChatCompletionChunk } from '../../../schemas/openai/chat-completions.ts'
 import { UpstreamError } from '../../shared/errors.ts'
-import { isObject, type JsonObject } from '../../shared/json.ts'
-import { EventSplitter, eventsIn, type SseEvent } from '../../upstream/sse.ts'
+import { eventsIn } from '../../upstream/sse.ts'
+import { parseEvent, piecesOf } from '../named-events.ts'
 import { MessageChunks } from './chunks.ts'
 import { anthropicErrorIn } from './errors.ts'
 import type { Exchange } from '../../upstream/exchange.ts'
@@ -28,7 +28,7 @@ export async function * readMessageStream (
   for await (const piece of piecesOf(exchange)) {
     let isPing = true
     for (const event of eventsIn(piece)) {
-      const body = parseMessageEvent(event)
+      const body = parseEvent(event)
       if (body.type === 'error' || event.event === 'error') throw anthropicErrorIn(body, secret)
       if (body.type === 'ping') continue
       isPing = false
@@ -47,29 +47,6 @@ export async function * readMessageStream (
   throw broken('The provider\'s stream ended before it was complete.')
 }
 
-/** The stream in pieces of whole events. */
-export async function * piecesOf (exchange: Exchange): AsyncGenerator<Buffer, void, undefined> {
-  const splitter = new EventSplitter()
-  for await (const chunk of exchange) {
-    const piece = splitter.push(chunk)
-    if (piece !== null) yield piece
-  }
-  // The last event may lack its empty line.
-  const rest = splitter.rest()
-  if (rest.length > 0) yield Buffer.concat([rest, Buffer.from('\n\n')])
-}
-
-/** The body of an event. Throws UpstreamError. */
-export function parseMessageEvent ({ data }: SseEvent): JsonObject {
-  try {
-    const value: unknown = JSON.parse(data)
-    if (isObject(value)) return value
-  } catch (cause) {
-    throw broken('The provider sent an event that is not valid JSON.', cause)
-  }
-  throw broken('The provider sent an event that is not a JSON object.')
-}
-
-function broken (message: string, cause?: unknown): UpstreamError {
-  return new UpstreamError('bad_reply', 'yes', message, { cause })
+function broken (message: string): UpstreamError {
+  return new UpstreamError('bad_reply', 'yes', message)
 }

@@ -41,6 +41,8 @@ export interface Dialect {
   searches: { path: readonly string[], models: RegExp } | null
   streamUsage: boolean
   completions: boolean
+  /** Whether it has the Responses API, and limits the output and the calls of its tools there as asked. */
+  responses: boolean
   /** Prefix to remove from the names in the list of models. */
   modelPrefix: string
   images: ImageDialect
@@ -68,6 +70,7 @@ const base: Dialect = {
   searches: null,
   streamUsage: true,
   completions: true,
+  responses: false,
   modelPrefix: '',
   images: imageDialects.compatible,
   videos: null
@@ -84,6 +87,7 @@ const open: Dialect = {
 const openai: Dialect = {
   ...base,
   limitFields: ['max_completion_tokens'],
+  responses: true,
   takesZeroLimit: true,
   images: imageDialects.openai,
   rules: requestRules.openai
@@ -95,9 +99,10 @@ export const dialects: Readonly<Record<string, Dialect>> = {
   openai,
   // Source: @ai-sdk/azure 4.0.85. Models are named by the customer's deployments.
   azure: { ...openai, auth: { header: 'api-key', prefix: '' }, query: { 'api-version': 'v1' } },
-  // Source: openrouter.ai/docs, errors and usage accounting.
+  // Source: openrouter.ai/docs, errors and usage accounting; @openrouter/sdk 1.3.19, ResponsesRequest.
   openrouter: {
     ...base,
+    responses: true,
     rules: requestRules.openrouter,
     finishReasons: { error: 'error' },
     cost: openRouterCost,
@@ -145,6 +150,7 @@ export const dialects: Readonly<Record<string, Dialect>> = {
     ...base,
     // Only the newer one counts reasoning tokens.
     limitFields: ['max_completion_tokens'],
+    responses: true,
     rules: requestRules.xai,
     reasoningApart: true,
     cost: xaiCost,

@@ -2,10 +2,11 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { CreateMessageRequest } from '../../../schemas/anthropic/messages.ts'
 import type { Native } from '../../chat/chat.ts'
 import { versionHeaderName } from '../../http/messages-error.ts'
-import { isPolicy, type Candidate, type Plan } from '../../requests/candidates.ts'
+import { isPolicy, type Candidate } from '../../requests/candidates.ts'
 import type { ChatCall, ChatProvider, NativeAnswer } from '../../providers/provider.ts'
 import { GatewayError } from '../../shared/errors.ts'
 import { isObject, type JsonText } from '../../shared/json.ts'
+import { narrowPlan } from '../narrow-plan.ts'
 import { isSearchTool, nativeNeedOf, type NativeNeed } from './native-needs.ts'
 
 const betaHeader = 'anthropic-beta'
@@ -48,37 +49,14 @@ export function nativeMessages ({ request, original, headers }: NativeRequest): 
   return {
     ask,
     bodyBytes: original.bytes.length,
+    cacheKey: [original.value, versionHeaders],
     extras (candidate) {
       return candidate.provider.messages === undefined ? {} : { longCache, ...(searches ? { searches } : {}) }
     },
     ...(need === null && !searches && !isLong
       ? {}
-      : { narrow: plan => narrowed(plan, refusalOfCandidate, isPolicy(request.model)) })
+      : { narrow: plan => narrowPlan(plan, refusalOfCandidate, isPolicy(request.model)) })
   }
-}
-
-type Refuse = (candidate: Candidate<ChatProvider>) => GatewayError | null
-
-/** A policy may answer with any of its models; a client that names one gets that one or an error. */
-function narrowed (
-  plan: Plan<Candidate<ChatProvider>>, refuse: Refuse, isFree: boolean
-): Plan<Candidate<ChatProvider>> {
-  const suits = (candidate: Candidate<ChatProvider>): boolean => refuse(candidate) === null
-  const fallbacks = function * (): Generator<readonly Candidate<ChatProvider>[]> {
-    for (const candidates of plan.fallbacks()) {
-      const suited = candidates.filter(suits)
-      if (suited.length > 0) yield suited
-    }
-  }
-  const asked = plan.asked.filter(suits)
-  if (asked.length > 0) return { ...plan, asked, fallbacks }
-  const rest = isFree ? [...fallbacks()] : []
-  const [first, ...others] = rest
-  if (first !== undefined) {
-    return { model: first[0]?.model ?? plan.model, asked: first, fallbacks: () => others }
-  }
-  const [candidate] = plan.asked
-  throw (candidate === undefined ? null : refuse(candidate)) ?? GatewayError.modelNotFound(plan.model.id)
 }
 
 function notHere ({ param, what }: NativeNeed, model: string): GatewayError {

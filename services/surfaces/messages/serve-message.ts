@@ -4,7 +4,7 @@ import type { ChatCompletionRequest } from '../../../schemas/openai/chat-complet
 import type { Native } from '../../chat/chat.ts'
 import { estimatePrompt } from '../../billing/estimate-usage.ts'
 import { toMessagesError } from '../../http/messages-error.ts'
-import type { EncodeError } from '../../requests/delivery.ts'
+import { passing, type EncodeError } from '../../requests/delivery.ts'
 import type { Incoming } from '../../requests/incoming.ts'
 import { JsonText } from '../../shared/json.ts'
 import { encodeNamedEvent } from '../../upstream/sse.ts'
@@ -43,10 +43,7 @@ export async function toChatCall (
             error: encodeError
           }
         }
-      }, {
-        json: delivery.json,
-        stream: (headers, events) => delivery.stream(headers, events, encodeError)
-      })
+      }, passing(delivery, encodeError))
     },
     native: nativeMessages({ request, original: text, headers })
   }

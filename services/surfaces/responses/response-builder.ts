@@ -10,6 +10,12 @@ import { beginResponse, toResponseUsage, type ResponseHead } from './response-ob
 import { sealThoughts, type SealedThoughts } from './sealed-thoughts.ts'
 import type { ToolNames } from './tool-names.ts'
 
+/** What a response says that has failed. */
+export function failureOf ({ status, message }: GatewayError): Pick<ResponseObject, 'status' | 'error'> {
+  const code = status === 429 ? 'rate_limit_exceeded' : status < 500 ? 'invalid_prompt' : 'server_error'
+  return { status: 'failed', error: { code, message } }
+}
+
 type ChunkChoice = ChatCompletionChunk['choices'][number]
 type ToolCallPiece = NonNullable<ChunkChoice['delta']['tool_calls']>[number]
 
@@ -67,11 +73,10 @@ export class ResponseBuilder {
   }
 
   /** Ends a response that has failed. */
-  fail ({ status, message }: GatewayError): ResponseObject {
+  fail (error: GatewayError): ResponseObject {
     this.#begin()
     this.#closeAll('incomplete')
-    const code = status === 429 ? 'rate_limit_exceeded' : status < 500 ? 'invalid_prompt' : 'server_error'
-    Object.assign(this.#response, { status: 'failed', error: { code, message } })
+    Object.assign(this.#response, failureOf(error))
     this.finish()
     return this.#response
   }

@@ -2,6 +2,7 @@ import type { ResponseInputItem } from '../../../schemas/openai/response-items.t
 import type { InputTokensRequest, ResponseObject, ResponseRequest } from '../../../schemas/openai/responses.ts'
 import { estimatePrompt } from '../../billing/estimate-usage.ts'
 import type { Chat } from '../../chat/chat.ts'
+import type { ChatProvider } from '../../providers/provider.ts'
 import { isPolicy } from '../../requests/candidates.ts'
 import type { Incoming } from '../../requests/incoming.ts'
 import { errorAnswer } from '../../http/error-answers.ts'
@@ -11,7 +12,9 @@ import { StoreUnavailable } from '../../store/store.ts'
 import { translated } from '../translated.ts'
 import { withResponseParam } from './chat-params.ts'
 import { newItemId } from './open-items.ts'
-import { checkResponseRequest, nativeFeatureOf, needsNative } from './response-checks.ts'
+import { nativeResponses } from './native.ts'
+import { nativeAnswers } from './native-answer.ts'
+import { checkResponseRequest } from './response-checks.ts'
 import { responseForm } from './response-form.ts'
 import { keptItems, readTurn } from './response-input.ts'
 import type { StoredResponses } from './stored-responses.ts'
@@ -48,17 +51,20 @@ interface ResponsesOptions {
   onError: (error: unknown) => void
 }
 
-/** Creates the surface: a request becomes one of chat, and its answer a response. */
+/**
+ * Creates the surface: a request becomes one of chat, and its answer a response, unless the provider has this
+ * API itself.
+ */
 export function createResponses (options: ResponsesOptions): Responses {
   const { chat, stored, stores, clock, onError, modelIdOf } = options
+  const withoutApi = new WeakSet<ChatProvider>()
   return {
     async create (incoming) {
       const { request, payer: { chain: [account = ''] } } = incoming
       checkResponseRequest(request)
       if (request.store === true && !stores) throw GatewayError.unsupportedParameter('store', 'This gateway does not store responses.')
-      const { items, own, historyBytes } = await readTurn(request, account, stores ? stored : null)
-      const feature = nativeFeatureOf(request, items)
-      if (feature !== null) throw needsNative(feature, request.model)
+      const turn = await readTurn(request, account, stores ? stored : null)
+      const { items, own, historyBytes } = turn
       const completion = toChatRequest(request, items)
       const isStored = stores && request.store !== false
       const head = { id: newItemId('resp'), createdAt: Math.floor(clock() / 1000), request, isStored }
@@ -76,13 +82,16 @@ export function createResponses (options: ResponsesOptions): Responses {
         }
       }
 
+      const { delivery, trace, text } = incoming
+      const form = responseForm(head, toolNames(request.tools ?? []), keep)
+      const native = nativeResponses({ request, original: text, turn, isStored, withoutApi })
       try {
         await chat.complete({
           ...incoming,
           request: completion,
           text: JsonText.from(completion),
-          delivery: translated(incoming.delivery, responseForm(head, toolNames(request.tools ?? []), keep))
-        })
+          delivery: translated(delivery, form, nativeAnswers(delivery, { head, keep, trace }))
+        }, native)
       } catch (error) {
         const answer = errorAnswer(error)
         const renamed = withResponseParam(answer)

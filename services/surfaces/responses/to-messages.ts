@@ -5,7 +5,7 @@ import type {
   MessagePart, ReasoningItem, ResponseInputItem
 } from '../../../schemas/openai/response-items.ts'
 import { GatewayError } from '../../shared/errors.ts'
-import { isText, type JsonObject } from '../../shared/json.ts'
+import { isObject, isText, type JsonObject } from '../../shared/json.ts'
 import { toChatParts, textPartsOf } from './to-parts.ts'
 import { unsealThoughts } from './sealed-thoughts.ts'
 import { customInput } from './to-tools.ts'
@@ -15,9 +15,10 @@ import { chatToolName } from './tool-names.ts'
 export interface NamedItem { item: ResponseInputItem, param: string }
 
 /**
- * Translates items to messages of chat. What the model wrote between two inputs is one message; instructions
- * and the system messages at the beginning are one too, because many models take one only, and only there.
- * Throws GatewayError 400 for what chat has no equivalent of.
+ * Translates items to messages of chat; those that only the Responses API knows are left out. What the model
+ * wrote between two inputs is one message; instructions and the system messages at the beginning are one too,
+ * because many models take one only, and only there. Throws GatewayError 400 for what chat has no equivalent
+ * of.
  */
 export function toMessages (items: readonly NamedItem[], instructions: string | null): ChatMessage[] {
   const messages = new MessageList(instructions)
@@ -55,8 +56,7 @@ class MessageList {
         item.call_id, chatToolName(item.name, item.namespace), JSON.stringify({ [customInput]: item.input }))
       case 'function_call_output':
       case 'custom_tool_call_output': return this.#addOutput(item.call_id, item.output, `${param}.output`)
-      default: throw GatewayError.unsupportedParameter(`${param}.type`,
-        `Items of type '${item.type}' can only be read by models whose provider has the Responses API.`)
+      default: return this.#addScreenshot(item)
     }
   }
 
@@ -127,6 +127,16 @@ class MessageList {
     }
     const message: ToolMessage = { role: 'tool', tool_call_id: id, content: texts.map(({ text }) => text).join('\n') }
     this.#messages.push(message)
+  }
+
+  /**
+   * Adds the picture of an item that only a provider with the Responses API can read, which bounds its
+   * tokens; the texts of such items are bounded by their length.
+   */
+  #addScreenshot (item: object): void {
+    const output: unknown = Reflect.get(item, 'output')
+    if (!isObject(output) || !isText(output.image_url)) return
+    this.#addMessage('user', [{ type: 'input_image', image_url: output.image_url }], '')
   }
 
   #begin (): Written {

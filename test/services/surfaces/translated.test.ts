@@ -72,6 +72,6 @@ t.test('a stream that breaks ends with the error event of the surface', async t 
 
 t.test('a native answer reaches the client as it is', async t => {
   const { delivery, sent } = createTest()
-  await delivery.native?.json({}, { id: 'resp_1' }, '{ "id": "resp_1" }')
+  await delivery.native?.json({}, { id: 'resp_1' }, '{ "id": "resp_1" }', { costNano: 1, estimate: null })
   t.same(sent, [{ headers: {}, body: { id: 'resp_1' }, text: '{ "id": "resp_1" }' }])
 })

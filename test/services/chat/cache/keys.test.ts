@@ -36,6 +36,7 @@ t.test('answers never take more than they may, and the least used one goes first
   const answers = createCachedAnswers(80_000)
   const answer = (bytes: number) => ({
     kind: 'json' as const,
+    isNative: false,
     bytes: new Uint8Array(bytes),
     headers: {},
     model: 'm',

@@ -1,0 +1,57 @@
+import type { UpstreamError } from '../../../shared/errors.ts'
+import { isEventStream, maxAnswerBytes, notAStream, objectOf, parseAnswer } from '../../../upstream/answer-body.ts'
+import type { Connection, Exchange } from '../../../upstream/exchange.ts'
+import { readUpstreamError } from '../../error-body.ts'
+import type { ChatApi, NativeAnswer, ResponsesCall } from '../../provider.ts'
+import { createReport } from '../../report.ts'
+import type { Dialect } from '../dialects.ts'
+import { responseBody } from './body.ts'
+import { recordResponse, relayResponse } from './read-response.ts'
+
+interface Responder {
+  connection: Connection
+  headers: Record<string, string>
+  dialect: Dialect
+  /** Masked in errors. */
+  secret: string | null
+}
+
+/** OpenAI's Responses API, whole or streamed. Source: openai@7.55.0, resources/responses. */
+export function createResponses (
+  { connection, headers, dialect, secret }: Responder
+): NonNullable<ChatApi['responses']> {
+  /** Models that have refused to encrypt their reasoning, because they have none. */
+  const withoutReasoning = new Set<string>()
+
+  /** Sends a request; once more without asking for reasoning, where a model has none. */
+  async function send (call: ResponsesCall): Promise<{ exchange: Exchange, dropped: string[] }> {
+    const reasons = !withoutReasoning.has(call.model)
+    const { bytes, dropped, addsReasoning } = responseBody(call, dialect, reasons)
+    const { signal } = call
+    const exchange = await connection.send({ method: 'POST', path: '/responses', headers, body: bytes, signal })
+    if (exchange.status === 200) return { exchange, dropped }
+    const refusal = await readUpstreamError(exchange, secret)
+    if (!addsReasoning || !isAboutReasoning(refusal)) throw refusal
+    withoutReasoning.add(call.model)
+    return await send(call)
+  }
+
+  return async (call): Promise<NativeAnswer> => {
+    const { exchange, dropped } = await send(call)
+    const report = createReport(dropped)
+    const options = { dialect, secret, countsSearches: call.mostSearches > 0 }
+    if (call.request.stream === true && isEventStream(exchange)) {
+      return { kind: 'bytes', events: await relayResponse(exchange, report, options), report, native: true }
+    }
+    const text = (await exchange.read(maxAnswerBytes)).toString()
+    const body = objectOf(parseAnswer(text))
+    recordResponse(report, body, options)
+    if (call.request.stream === true) throw notAStream()
+    return { kind: 'json', body, text, report, native: true }
+  }
+}
+
+/** OpenAI says "Encrypted content is not supported with this model." */
+function isAboutReasoning ({ message, details: { status } }: UpstreamError): boolean {
+  return status === 400 && /encrypted[_ ]content/i.test(message) && /not support|unsupported|not (allowed|permitted)|invalid/i.test(message)
+}

@@ -1,0 +1,30 @@
+import type { ChatProvider } from '../providers/provider.ts'
+import type { Candidate, Plan } from '../requests/candidates.ts'
+import { GatewayError } from '../shared/errors.ts'
+
+type Candidates = Plan<Candidate<ChatProvider>>
+
+/**
+ * A plan without the candidates that `refuse` refuses. A policy (`isFree`) may answer with any of its models;
+ * a client that names one gets that one, or the error why it cannot be asked.
+ */
+export function narrowPlan (
+  plan: Candidates, refuse: (candidate: Candidate<ChatProvider>) => GatewayError | null, isFree: boolean
+): Candidates {
+  const suits = (candidate: Candidate<ChatProvider>): boolean => refuse(candidate) === null
+  const fallbacks = function * (): Generator<readonly Candidate<ChatProvider>[]> {
+    for (const candidates of plan.fallbacks()) {
+      const suited = candidates.filter(suits)
+      if (suited.length > 0) yield suited
+    }
+  }
+  const asked = plan.asked.filter(suits)
+  if (asked.length > 0) return { ...plan, asked, fallbacks }
+  const rest = isFree ? [...fallbacks()] : []
+  const [first, ...others] = rest
+  if (first !== undefined) {
+    return { model: first[0]?.model ?? plan.model, asked: first, fallbacks: () => others }
+  }
+  const [candidate] = plan.asked
+  throw (candidate === undefined ? null : refuse(candidate)) ?? GatewayError.modelNotFound(plan.model.id)
+}

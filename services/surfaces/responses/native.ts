@@ -1,0 +1,100 @@
+import type { ResponseInputItem } from '../../../schemas/openai/response-items.ts'
+import type { ResponseRequest } from '../../../schemas/openai/responses.ts'
+import type { Native } from '../../chat/chat.ts'
+import type { ChatAnswer, ChatCall, ChatProvider, NativeAnswer } from '../../providers/provider.ts'
+import { isPolicy, type Candidate } from '../../requests/candidates.ts'
+import { isMissingModel } from '../../requests/classify-failure.ts'
+import { UpstreamError, type GatewayError } from '../../shared/errors.ts'
+import type { JsonText } from '../../shared/json.ts'
+import { narrowPlan } from '../narrow-plan.ts'
+import { readableBy } from './carried-reasoning.ts'
+import { refuseFiles, searchTool, serverToolsOf, toolRefusal } from './native-tools.ts'
+import { nativeFeatureOf, needsNative } from './response-checks.ts'
+import type { ResponseTurn } from './response-input.ts'
+
+interface NativeRequest {
+  request: ResponseRequest
+  original: JsonText
+  turn: ResponseTurn
+  /** Whether the response will be stored. */
+  isStored: boolean
+  /** Providers whose dialect has the API, but whose server does not. */
+  withoutApi: WeakSet<ChatProvider>
+}
+
+/** Members that mean something to the gateway alone. */
+const ownMembers = ['background', 'client_metadata', 'fallbacks', 'previous_response_id', 'routing']
+
+/**
+ * How a response is answered by providers that have this API: as it came, with the items of earlier turns.
+ * Candidates that lack what a request asks for, or have no price for it, are left out. Throws GatewayError
+ * 400 for files by their id.
+ */
+export function nativeResponses (
+  { request, original, turn: { items }, isStored, withoutApi }: NativeRequest
+): Native {
+  const need = nativeFeatureOf(request, items)
+  const tools = serverToolsOf(request, items)
+  if (need !== null) refuseFiles(items)
+  const searches = tools.some(({ name }) => name === searchTool)
+  const all = items.map(({ item }) => item)
+  const isAsWritten = typeof request.input === 'string' ? all.length === 1 : isSameList(all, request.input)
+  const expanded = isAsWritten ? '' : JSON.stringify(all)
+
+  const has = ({ provider }: Candidate<ChatProvider>): boolean =>
+    provider.responses !== undefined && !withoutApi.has(provider)
+
+  function refusalOfCandidate (candidate: Candidate<ChatProvider>): GatewayError | null {
+    const { model, provider, price } = candidate
+    if (!has(candidate)) return need === null ? null : needsNative(need, model.id)
+    // What has no price at all is refused when its price is asked for.
+    const searchNano = price === null ? 0 : price.searchNano ?? null
+    return toolRefusal(tools, { pricing: provider.pricing, searchNano, model: model.id })
+  }
+
+  /** The changes of the body for one provider. */
+  function editsFor (provider: string): Map<string, unknown> {
+    const edits = new Map<string, unknown>(ownMembers.map(name => [name, undefined]))
+    const readable = readableBy(all, provider)
+    if (!isAsWritten || readable !== all) edits.set('input', readable)
+    return edits
+  }
+
+  /** Asks for a response; for a chat where the server lacks the endpoint, which it says before any work. */
+  async function ask (
+    { provider, price }: Candidate<ChatProvider>, call: ChatCall, responses: NonNullable<ChatProvider['responses']>
+  ): Promise<NativeAnswer | ChatAnswer> {
+    const mostSearches = searches ? price?.maxSearches ?? 1 : 0
+    const edits = editsFor(provider.id)
+    try {
+      return await responses({ ...call, original, edits, mostSearches, keepsReasoning: isStored })
+    } catch (error) {
+      if (need !== null || !lacksEndpoint(error)) throw error
+      const answer = await provider.chat(call)
+      withoutApi.add(provider)
+      return answer
+    }
+  }
+
+  return {
+    ask (candidate, call) {
+      const { provider: { responses } } = candidate
+      return responses === undefined || !has(candidate) ? undefined : ask(candidate, call, responses)
+    },
+    bodyBytes: original.bytes.length + Buffer.byteLength(expanded),
+    extras: candidate => has(candidate) && searches ? { searches } : {},
+    cacheKey: original.value,
+    ...(need === null
+      ? {}
+      : { narrow: plan => narrowPlan(plan, refusalOfCandidate, isPolicy(request.model)) })
+  }
+}
+
+function isSameList (items: readonly ResponseInputItem[], input: readonly ResponseInputItem[]): boolean {
+  return items.length === input.length && items.every((item, at) => item === input[at])
+}
+
+function lacksEndpoint (error: unknown): boolean {
+  if (!(error instanceof UpstreamError) || isMissingModel(error)) return false
+  return error.details.status === 404 || error.details.status === 405
+}
