@@ -10,7 +10,7 @@ import { createReport, recordUsage, statedName, type StreamReport } from '../rep
 import { dialects, type Dialect } from './dialects.ts'
 import { createOpenAIImages } from './images.ts'
 import { OutputGuard } from './output-guard.ts'
-import { createResponses } from './responses/responses.ts'
+import { createResponsesApi } from './responses/responses-api.ts'
 import { requestEdits, unmetParameters } from './request.ts'
 import type { StreamGuard } from './stream-editor.ts'
 import type { StreamForm } from './stream-repair.ts'
@@ -116,7 +116,7 @@ function createOpenAI ({ apiKey, headers, connection }: Upstream, dialect: Diale
   return {
     chat: call => post('/chat/completions', call),
     responses: dialect.responses
-      ? createResponses({ connection, headers: postHeaders, dialect, secret: apiKey })
+      ? createResponsesApi({ connection, headers: postHeaders, dialect, secret: apiKey })
       : undefined,
     unmet: (request, model) => unmetParameters(request, model, dialect),
     complete: dialect.completions ? call => post('/completions', call) : undefined,

@@ -7,7 +7,7 @@ import { encodeNamedEvent, eventsIn } from '../../upstream/sse.ts'
 import { outputFrom, withOrigin } from './carried-reasoning.ts'
 import type { KeepResponse } from './response-form.ts'
 import { beginResponse, type ResponseHead } from './response-object.ts'
-import { failureOf } from './response-builder.ts'
+import { failedMembers } from './response-builder.ts'
 
 interface NativeAnswers {
   head: ResponseHead
@@ -105,7 +105,7 @@ class NativeStream {
   /** The events after which nothing comes, because the provider or the gateway has given up. */
   fail (error: Parameters<EncodeError>[0]): Uint8Array {
     const response = ownResponse({ ...this.#head, output: this.#output, usage: null }, this.#answers, null)
-    const failed = { ...response, ...failureOf(error) }
+    const failed = { ...response, ...failedMembers(error) }
     const type = 'response.failed'
     return encodeNamedEvent(type, { type, sequence_number: this.#sequence + 1, response: failed })
   }

@@ -11,7 +11,7 @@ import { sealThoughts, type SealedThoughts } from './sealed-thoughts.ts'
 import type { ToolNames } from './tool-names.ts'
 
 /** What a response says that has failed. */
-export function failureOf ({ status, message }: GatewayError): Pick<ResponseObject, 'status' | 'error'> {
+export function failedMembers ({ status, message }: GatewayError): Pick<ResponseObject, 'status' | 'error'> {
   const code = status === 429 ? 'rate_limit_exceeded' : status < 500 ? 'invalid_prompt' : 'server_error'
   return { status: 'failed', error: { code, message } }
 }
@@ -76,7 +76,7 @@ export class ResponseBuilder {
   fail (error: GatewayError): ResponseObject {
     this.#begin()
     this.#closeAll('incomplete')
-    Object.assign(this.#response, failureOf(error))
+    Object.assign(this.#response, failedMembers(error))
     this.finish()
     return this.#response
   }

@@ -17,7 +17,7 @@ interface Responder {
 }
 
 /** OpenAI's Responses API, whole or streamed. Source: openai@7.55.0, resources/responses. */
-export function createResponses (
+export function createResponsesApi (
   { connection, headers, dialect, secret }: Responder
 ): NonNullable<ChatApi['responses']> {
   /** Models that have refused to encrypt their reasoning, because they have none. */
