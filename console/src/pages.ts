@@ -1,5 +1,6 @@
 import type { FunctionComponent } from 'preact'
 import { isUser, may, type Permission } from './session.ts'
+import { PlaygroundPage } from './pages/playground.tsx'
 import { RequestsPage } from './pages/requests.tsx'
 
 export interface ConsolePage {
@@ -17,7 +18,8 @@ export interface ConsolePage {
 
 /** The pages in the order of the menu. */
 export const pages: readonly ConsolePage[] = [
-  { path: 'requests', title: 'Requests', letter: 'r', needs: 'read', forUsers: true, component: RequestsPage }
+  { path: 'requests', title: 'Requests', letter: 'r', needs: 'read', forUsers: true, component: RequestsPage },
+  { path: 'playground', title: 'Playground', letter: 'p', needs: 'read', forUsers: true, component: PlaygroundPage }
 ]
 
 /** The pages that the signed-in key may see. */

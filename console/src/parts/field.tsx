@@ -65,3 +65,34 @@ export function Choice ({ label, value, onValue, options }: ChoiceProps): JSX.El
 export function Fact ({ name, children }: { name: string, children: ComponentChildren }): JSX.Element {
   return <div><dt>{name}</dt><dd>{children}</dd></div>
 }
+
+interface AreaProps {
+  label: string
+  value: string
+  onValue (value: string): void
+  hint?: string
+  required?: boolean
+  isCode?: boolean
+  /** After ⌘ or Ctrl with Enter. */
+  onSubmit?: () => void
+}
+
+/** Some lines of text with their label. */
+export function Area ({ label, value, onValue, hint, required, isCode = false, onSubmit }: AreaProps): JSX.Element {
+  const id = useId()
+  return (
+    <div class='field'>
+      <label for={id}>{label}</label>
+      <textarea
+        id={id} value={value} required={required} class={isCode ? 'mono' : ''} spellcheck={!isCode}
+        onInput={event => onValue(event.currentTarget.value)} {...hint !== undefined && { 'aria-describedby': `${id}-hint` }}
+        onKeyDown={event => {
+          if (event.key !== 'Enter' || !(event.metaKey || event.ctrlKey)) return
+          event.preventDefault()
+          onSubmit?.()
+        }}
+      />
+      {hint !== undefined && <small id={`${id}-hint`} class='muted'>{hint}</small>}
+    </div>
+  )
+}
