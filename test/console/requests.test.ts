@@ -87,6 +87,7 @@ t.test('requests: with the keyboard alone, at 390 px and in the dark', { skip },
   await page.keyboard.press('?')
   await page.getByRole('dialog', { name: 'Keys' }).waitFor()
   await page.keyboard.press('Escape')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
   await page.keyboard.press('g')
   await page.keyboard.press('r')
   await page.getByRole('heading', { name: 'Requests' }).waitFor()
