@@ -17,7 +17,7 @@ import { initialModelNames } from '../../catalogue/models.ts'
 
 /** Returns what the file called `source` configures. Throws ConfigError with every problem. */
 export function parseConfig (text: string, env: NodeJS.ProcessEnv, source = 'gateway.yaml'): GatewayConfig {
-  const document = parseYaml(text, env)
+  const document = parseYaml(text, env, source)
   const file = checkStructure(document)
   const listed = readProviders(file, document)
   const listedIds = new Set(listed.map(({ id }) => id))

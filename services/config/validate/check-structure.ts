@@ -63,13 +63,25 @@ export function checkStructure (document: YamlDocument): CheckedFile {
 }
 
 function readFile (document: YamlDocument): unknown {
-  const file = Value.Default(GatewayFile, document.value() ?? {})
+  const file = Value.Default(GatewayFile, plainFile(document))
   const converted = [...Value.Errors(GatewayFile, file)].filter(({ type, path }) => {
     if (type === ValueErrorType.Boolean) return document.convert(toPath(path, file), 'boolean')
     if (type !== ValueErrorType.Number && type !== ValueErrorType.Integer) return false
     return document.convert(toPath(path, file), 'number')
   })
-  return converted.length === 0 ? file : Value.Default(GatewayFile, document.value() ?? {})
+  return converted.length === 0 ? file : Value.Default(GatewayFile, plainFile(document))
+}
+
+/** The file without lists that are too long: each is one problem, and checking its items would take long. */
+function plainFile (document: YamlDocument): unknown {
+  const file = document.value() ?? {}
+  for (const [name, { maxItems = Infinity }] of Object.entries<TSchema>(GatewayFile.properties)) {
+    const items = property(file, name)
+    if (!Array.isArray(items) || items.length <= maxItems || !isObject(file)) continue
+    document.report([name], `must not have more than ${maxItems} items`)
+    Reflect.set(file, name, null)
+  }
+  return file
 }
 
 function entries<Schema extends TSchema> (

@@ -1,17 +1,21 @@
-import { isAlias, isCollection, isScalar, LineCounter, parseDocument, visit } from 'yaml'
+import { isAlias, isCollection, isScalar, Lexer, LineCounter, parseDocument, visit } from 'yaml'
 import type { Document, Scalar, YAMLError } from 'yaml'
-import type { Problem } from '../config-error.ts'
+import { ConfigError, type Problem } from '../config-error.ts'
 import { substitute } from './substitute.ts'
 import { formatPath, locate, pathOf, prefixes, rangeAt, rangeOf, type Path, type Range } from './path.ts'
 
-const limits = { depth: 32, aliases: 10_000, problems: 1_000 }
+const limits = { depth: 32, aliases: 10_000, problems: 1_000, tokens: 1_000_000 }
 
 interface Finding { path: Path, message: string, range: Range }
 
 export type YamlDocument = ReturnType<typeof parseYaml>
 
-/** Parses a YAML text and substitutes `${NAME}`. Never throws: syntax errors are among the problems. */
-export function parseYaml (text: string, env: NodeJS.ProcessEnv) {
+/**
+ * Parses a YAML text and substitutes `${NAME}`. Syntax errors are among the problems. Throws ConfigError for
+ * a text that would take seconds to parse.
+ */
+export function parseYaml (text: string, env: NodeJS.ProcessEnv, source = 'gateway.yaml') {
+  refuseTooLong(text, source)
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, stringKeys: true })
   const errors = [...document.errors, ...document.warnings]
@@ -61,6 +65,22 @@ export function parseYaml (text: string, env: NodeJS.ProcessEnv) {
       const more = { path: '', line: null, column: null, message: `and ${all.length - limits.problems} more` }
       return all.length > limits.problems ? [...all.slice(0, limits.problems), more] : all
     }
+  }
+}
+
+/** The tokens are counted before they become nodes, which take ten times as long. */
+function refuseTooLong (text: string, source: string): void {
+  let [tokens, offset] = [0, 0]
+  for (const token of new Lexer().lex(text)) {
+    offset += token.length
+    if (++tokens <= limits.tokens) continue
+    const before = text.slice(0, offset)
+    throw new ConfigError(source, [{
+      path: '',
+      line: before.split('\n').length,
+      column: offset - before.lastIndexOf('\n'),
+      message: `there are more than ${limits.tokens} words and signs of YAML up to here; list fewer models`
+    }])
   }
 }
 
