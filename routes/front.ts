@@ -1,5 +1,6 @@
 import { Type, type FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import packageFile from '../package.json' with { type: 'json' }
+import { ErrorResponse } from '../schemas/openai/error.ts'
 import { Front } from '../schemas/shared/front.ts'
 import { frontPage } from '../services/http/front-page.ts'
 
@@ -13,7 +14,11 @@ const answer = {
 const front: FastifyPluginAsyncTypebox = async app => {
   const { version } = packageFile
   app.get('/', {
-    schema: { summary: 'Tell what this server is', response: { 200: answer } }
+    schema: {
+      summary: 'Tell what this server is',
+      description: 'A page for browsers; its version, base URL and documentation as JSON for other clients.',
+      response: { 200: answer, '4xx': ErrorResponse }
+    }
   }, async (request, reply) => {
     const baseUrl = request.baseUrl()
     reply.headers({ vary: 'accept', 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' })

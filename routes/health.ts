@@ -1,14 +1,24 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { ErrorResponse } from '../schemas/openai/error.ts'
 import { Health, ReadinessReport } from '../schemas/shared/health.ts'
 
 /** `GET /healthz` and `GET /readyz`, for load balancers: without a key, and whatever the load. */
 const health: FastifyPluginAsyncTypebox = async app => {
   app.get('/healthz', {
-    schema: { summary: 'Tell that the process lives', response: { 200: Health } }
+    schema: {
+      summary: 'Tell that the process lives',
+      description: 'For liveness probes: needs neither a key nor the database, and is answered whatever the ' +
+        'load.',
+      response: { 200: Health, '4xx': ErrorResponse }
+    }
   }, async () => ({ status: 'ok' as const }))
 
   app.get('/readyz', {
-    schema: { summary: 'Tell whether requests are welcome', response: { 200: ReadinessReport, 503: ReadinessReport } }
+    schema: {
+      summary: 'Tell whether requests are welcome',
+      description: 'For load balancers: 503 while the node stops, is overloaded or has lost its database.',
+      response: { 200: ReadinessReport, 503: ReadinessReport, '4xx': ErrorResponse }
+    }
   }, async (_request, reply) => {
     const { isReady, checks } = app.readiness()
     const status = isReady ? 'ready' as const : 'not_ready' as const

@@ -48,7 +48,15 @@ const media: FastifyPluginAsyncTypebox = async app => {
       url: '/media/:name',
       exposeHeadRoute: false,
       config: { passThrough: true },
-      schema: { tags: ['Models'], summary: 'Fetch a generated image or video', params, querystring, response },
+      schema: {
+        tags: ['Models'],
+        summary: 'Fetch a generated image or video',
+        description: 'The signature in the URL replaces a key, until the URL expires. Ranges and conditional ' +
+          'requests are honoured.',
+        params,
+        querystring,
+        response
+      },
       handler: async ({ headers, query, params: { name }, log }, reply) => {
         const nowMs = app.store.clock()
         const found = await resolveSignedUrl(app.media, { name, exp: query.exp, sig: query.sig }, nowMs)

@@ -8,7 +8,13 @@ const metrics: FastifyPluginAsyncTypebox = async app => {
   app.get('/metrics', {
     config: { passThrough: true },
     onRequest: app.authenticateAdmin,
-    schema: { security: [{ adminKey: [] }], summary: 'Show the metrics for Prometheus', response: { 200: text, ...errorResponses } }
+    schema: {
+      security: [{ adminKey: [] }],
+      summary: 'Show the metrics for Prometheus',
+      description: 'Text for Prometheus, for admin keys; `TOLLGATE_METRICS_PORT` serves it on a port of ' +
+        'its own without a key.',
+      response: { 200: text, ...errorResponses }
+    }
   }, async (_request, reply) => reply.type(app.metrics.contentType).send(await app.metrics.text()))
 }
 

@@ -20,6 +20,9 @@ const chatCompletions: FastifyPluginAsyncTypebox = async app => {
     },
     schema: {
       summary: 'Create a chat completion',
+      description: 'Any chat or video model, or `auto`, which chooses one. The cost is held before the provider is ' +
+        'called and charged by its usage. With `stream`, server-sent events end with `data: [DONE]`. A ' +
+        'video model answers with its URL, or with 202 and a job after `Prefer: respond-async`.',
       body: ChatCompletionRequest,
       response: { 200: ChatCompletion, 202: VideoObject, ...errorResponses }
     }

@@ -15,6 +15,7 @@ const completions: FastifyPluginAsyncTypebox = async app => {
     },
     schema: {
       summary: 'Complete a text (legacy)',
+      description: 'One prompt, as text or tokens, to the same models as chat completions.',
       body: CompletionRequest,
       response: { 200: Completion, ...errorResponses }
     }

@@ -13,7 +13,12 @@ const neverS = 253_402_300_799
  */
 const dashboardBillingSubscription: FastifyPluginAsyncTypebox = async app => {
   app.get('/dashboard/billing/subscription', {
-    schema: { tags: ['Billing'], summary: 'Show what the key may spend', response: { 200: BillingSubscription, ...errorResponses } }
+    schema: {
+      tags: ['Billing'],
+      summary: 'Show what the key may spend',
+      description: 'In the form of OpenAI\'s older billing API, for clients that show a balance.',
+      response: { 200: BillingSubscription, ...errorResponses }
+    }
   }, async ({ apiKey }) => {
     const limit = exactUsd(await spendingLimit(apiKey, app.store.clock(), app.ledger.balance))
     return {

@@ -19,6 +19,8 @@ const dashboardBillingUsage: FastifyPluginAsyncTypebox = async app => {
     schema: {
       tags: ['Billing'],
       summary: 'Show what was spent day by day',
+      description: 'In cents, of the key if it has a budget or `scope=key`, else of its account; by model, or by ' +
+        '`by`.',
       querystring: BillingUsageQuery,
       response: { 200: { description: 'In cents as JSON, or with tokens as CSV', content: formats }, ...errorResponses }
     }

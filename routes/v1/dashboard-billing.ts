@@ -16,7 +16,12 @@ const dashboardBilling: FastifyPluginAsyncTypebox = async app => {
   await app.register(usage)
 
   app.get('/dashboard/billing', {
-    schema: { tags: ['Billing'], summary: 'Show the balance of the key\'s account', response: { 200: Billing, ...errorResponses } }
+    schema: {
+      tags: ['Billing'],
+      summary: 'Show the balance of the key\'s account',
+      description: 'What the account has, what running requests hold, and what is available.',
+      response: { 200: Billing, ...errorResponses }
+    }
   }, async ({ apiKey }) => {
     const { creditsNano, spentNano, heldNano } = await app.ledger.balance(apiKey.account)
     const availableNano = await availableTo(apiKey, app.store.clock(), app.ledger.balance)

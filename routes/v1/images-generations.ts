@@ -10,6 +10,8 @@ const imagesGenerations: FastifyPluginAsyncTypebox = async app => {
     config: { body: 'text', operation: { name: 'generate_content', output: 'image' } },
     schema: {
       summary: 'Create images',
+      description: 'Images as signed URLs or base64. Each is stored until it is delivered, so a repeated request ' +
+        'is not charged again.',
       body: ImageGenerationRequest,
       response: { 200: ImagesResponse, ...errorResponses }
     }

@@ -9,6 +9,7 @@ const messagesCountTokens: FastifyPluginAsyncTypebox = async app => {
     config: { body: 'media', errorShape: 'messages' },
     schema: {
       summary: 'Count the tokens of a prompt (Anthropic\'s API)',
+      description: 'Counted by the provider where it can, else estimated. Costs nothing.',
       security: [{ key: [] }, { apiKey: [] }],
       body: CountTokensRequest,
       response: { 200: TokenCount, ...messagesErrorResponses }

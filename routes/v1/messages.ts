@@ -16,6 +16,8 @@ const messages: FastifyPluginAsyncTypebox = async app => {
     },
     schema: {
       summary: 'Create a message (Anthropic\'s API)',
+      description: 'Anthropic\'s Messages API on every chat model; errors have Anthropic\'s shape. With `stream`, ' +
+        'server-sent events end with `message_stop`.',
       security: [{ key: [] }, { apiKey: [] }],
       body: CreateMessageRequest,
       response: { 200: CreatedMessage, ...messagesErrorResponses }

@@ -19,6 +19,8 @@ const responses: FastifyPluginAsyncTypebox = async app => {
     },
     schema: {
       summary: 'Create a response',
+      description: 'OpenAI\'s Responses API on every chat model. A field that cannot be honoured returns a 400 ' +
+        'that names it.',
       body: ResponseRequest,
       response: { 200: ResponseObject, ...errorResponses }
     }

@@ -13,6 +13,7 @@ const routingDecisions: FastifyPluginAsyncTypebox = async app => {
     config: { body: 'media' },
     schema: {
       summary: 'Explain which model would answer a request',
+      description: 'Takes a chat request to `auto`; calls no provider and costs nothing.',
       body: RoutingQuestion,
       response: { 200: RoutingDecision, ...errorResponses }
     }

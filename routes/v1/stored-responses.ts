@@ -12,6 +12,7 @@ const storedResponses: FastifyPluginAsyncTypebox = async app => {
   app.get('/responses/:id', {
     schema: {
       summary: 'Get a stored response',
+      description: 'A response of the key\'s account that was stored; deleted after `TOLLGATE_RESPONSES_DAYS`.',
       params,
       querystring: RetrieveQuery,
       response: { 200: ResponseObject, ...errorResponses }
@@ -19,7 +20,12 @@ const storedResponses: FastifyPluginAsyncTypebox = async app => {
   }, async ({ apiKey, params: { id } }) => await app.responses.get(apiKey.account, id))
 
   app.delete('/responses/:id', {
-    schema: { summary: 'Delete a stored response', params, response: { 200: DeletedResponse, ...errorResponses } }
+    schema: {
+      summary: 'Delete a stored response',
+      description: 'Deletes the response and its input items.',
+      params,
+      response: { 200: DeletedResponse, ...errorResponses }
+    }
   }, async ({ apiKey, params: { id } }) => {
     await app.responses.delete(apiKey.account, id)
     return { id, object: 'response' as const, deleted: true }
@@ -28,6 +34,7 @@ const storedResponses: FastifyPluginAsyncTypebox = async app => {
   app.get('/responses/:id/input_items', {
     schema: {
       summary: 'List the input items of a stored response',
+      description: 'What the response was made from, by pages.',
       params,
       querystring: InputItemsQuery,
       response: { 200: InputItemList, ...errorResponses }

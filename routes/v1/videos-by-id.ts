@@ -14,6 +14,7 @@ const videosById: FastifyPluginAsyncTypebox = async app => {
   app.get('/videos', {
     schema: {
       summary: 'List videos',
+      description: 'The jobs of the key\'s account.',
       querystring: VideoListQuery,
       response: { 200: VideoList, ...errorResponses }
     }
@@ -27,7 +28,12 @@ const videosById: FastifyPluginAsyncTypebox = async app => {
   })
 
   app.get('/videos/:id', {
-    schema: { summary: 'Show a video', params, response: { 200: VideoObject, ...errorResponses } }
+    schema: {
+      summary: 'Show a video',
+      description: 'Its status and progress; after success, how long its file is kept.',
+      params,
+      response: { 200: VideoObject, ...errorResponses }
+    }
   }, async ({ params: { id }, apiKey }) => {
     const job = await library.get(apiKey.account, id)
     if (job === undefined) throw videoNotFound(id)
@@ -35,7 +41,12 @@ const videosById: FastifyPluginAsyncTypebox = async app => {
   })
 
   app.delete('/videos/:id', {
-    schema: { summary: 'Delete a video', params, response: { 200: VideoDeleted, ...errorResponses } }
+    schema: {
+      summary: 'Delete a video',
+      description: 'Deletes the file and the job; a job that still runs ends, as if no client waited for it.',
+      params,
+      response: { 200: VideoDeleted, ...errorResponses }
+    }
   }, async ({ params: { id }, apiKey }) => {
     if (!await library.remove(apiKey.account, id)) throw videoNotFound(id)
     return { id, object: 'video.deleted' as const, deleted: true }

@@ -24,6 +24,7 @@ const videoContent: FastifyPluginAsyncTypebox = async app => {
     config: { passThrough: true },
     schema: {
       summary: 'Fetch a video',
+      description: 'The file of a finished job. Ranges are honoured.',
       params: Type.Object({ id: Type.String() }),
       querystring: Type.Object({
         variant: Type.Optional(Type.String({ description: 'Only `video`: there are no thumbnails or spritesheets.' }))

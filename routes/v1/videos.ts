@@ -14,6 +14,8 @@ const createVideo: FastifyPluginAsyncTypebox = async app => {
     config: { body: 'media', startsJobs: true, operation: { name: 'generate_content', output: 'video' } },
     schema: {
       summary: 'Start a video',
+      description: 'Returns a job at once, in OpenAI\'s form. Its price is held until the job ends, and charged if ' +
+        'it succeeds. As a form, pictures can be files.',
       consumes: ['application/json', 'multipart/form-data'],
       body: VideoCreateRequest,
       response: { 200: VideoObject, ...errorResponses }

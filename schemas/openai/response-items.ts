@@ -107,7 +107,7 @@ const typedItems = [
 type AnyItem = Static<typeof InputMessage> | Static<(typeof typedItems)[number]>
 export const ResponseInputItem = Type.Unsafe<AnyItem>({
   type: 'object',
-  if: { required: ['type'] },
+  if: { required: ['type'], properties: { type: {} } },
   then: Tagged('type', [...typedItems]),
   else: InputMessage
 })

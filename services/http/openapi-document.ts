@@ -1,18 +1,20 @@
+import { requestExamples } from '../../schemas/examples.ts'
 import { VideoEvent } from '../../schemas/openai/webhooks.ts'
+import { markNames } from './openapi-components.ts'
 
 type Json = Record<string, unknown>
 
 interface DocumentedRoute {
   schema: { summary?: string } | undefined
   url: string
-  route: { method: string | string[], config?: { events?: unknown } }
+  route: { method: string | string[], config?: { events?: object } }
 }
 
 /** The parts of the OpenAPI document that no route describes. */
 export function documentOptions (version: string) {
   return {
     openapi: '3.1.0',
-    info: { title: 'Tollgate', version, description, license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
+    info: { title: 'Tollgate', version, description, license: { name: 'Apache-2.0', identifier: 'Apache-2.0' }, contact },
     // Relative to where the document was fetched from, so that it holds behind any proxy.
     servers: [{ url: '.' }],
     tags,
@@ -34,7 +36,7 @@ const webhooks = {
         webhookHeader('webhook-signature', '`v1,` and the HMAC-SHA256 of id, timestamp and body, joined by dots; two of them, ' +
           'separated by a space, while the secret is replaced.')
       ],
-      requestBody: { required: true, content: { 'application/json': { schema: VideoEvent } } },
+      requestBody: { required: true, content: { 'application/json': { schema: markNames(VideoEvent) } } },
       responses: { '2XX': { description: 'Received. Any other status is a failure, also a redirect: the message is sent again.' } }
     }
   }
@@ -43,6 +45,7 @@ const webhooks = {
 function webhookHeader (name: string, description: string) {
   return { name, in: 'header', required: true, description, schema: { type: 'string' as const } }
 }
+const contact = { name: 'The operator of this server' }
 
 const description = `An OpenAI-compatible gateway: point an OpenAI client at \`/v1\` of this server and use a key of
 Tollgate's. Errors have OpenAI's shape. Every response says in \`x-request-id\` how to find it in the log.`
@@ -71,23 +74,25 @@ const securitySchemes = {
 /** The schema and URL of a route as OpenAPI 3.1 has them; a route without a summary is hidden. */
 export function toOperation ({ schema, url, route }: DocumentedRoute): { schema: Json, url: string } {
   if (schema?.summary === undefined) return { schema: { hide: true }, url }
-  const { tags = ['Operations'], security = [], response, params, ...rest } = copyOf(schema)
+  const { tags = ['Operations'], security = [], response, params, body, ...rest } = copyOf(schema)
   const path = url.replace('*', ':id')
   const method = [route.method].flat()[0]?.toLowerCase() ?? ''
+  const operationId = operationIdOf(method, path)
   const operation = {
-    operationId: operationIdOf(method, path),
+    operationId,
     tags,
     security,
     ...rest,
     ...(params !== undefined && { params: namedRest(params as Json) }),
+    ...(body !== undefined && { body: { ...body, examples: [requestExamples[operationId]].flat() } }),
     response: describeResponses(response as Record<string, Json>, route.config?.events)
   }
   return { schema: operation, url: path }
 }
 
-/** A copy that the library may change; in it an exact decimal has the type that clients see. */
+/** A copy that the library may change, with names; in it an exact decimal has the type that clients see. */
 function copyOf (schema: object): Json {
-  return JSON.parse(JSON.stringify(schema), (_key, value) => {
+  return JSON.parse(JSON.stringify(markNames(schema)), (_key, value) => {
     if (value?.format !== 'decimal') return value
     const { nullable, ...rest } = value
     return { type: nullable === true ? ['number', 'null'] : 'number', ...rest }
@@ -133,7 +138,9 @@ const answerHeaders: Readonly<Record<string, Json>> = {
 }
 
 /** OpenAPI 3.1 has no schema for streams: the text is described, and what its events hold beside it. */
-function describeResponses (responses: Record<string, Json>, events: unknown): Record<string, Json> {
+function describeResponses (
+  responses: Record<string, Json>, events: object | undefined
+): Record<string, Json> {
   const described = Object.entries(responses).map(([status, schema]) => {
     const description = schema['description'] ?? descriptions[status] ?? 'What was asked for.'
     return [status, { 'x-response-description': description, ...schema }] as const
@@ -145,10 +152,10 @@ function describeResponses (responses: Record<string, Json>, events: unknown): R
   return { ...all, 200: { description: 'The answer, or a stream of its parts.', headers: answerHeaders, content } }
 }
 
-function streamOf (events: unknown): Json {
+function streamOf (events: object): Json {
   return {
     type: 'string',
     description: 'Server-sent events with JSON of `x-events` as their data; those of completions end with `data: [DONE]`.',
-    'x-events': JSON.parse(JSON.stringify(events))
+    'x-events': copyOf(events)
   }
 }

@@ -2,6 +2,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import t from 'tap'
 import { buildGateway } from '../helper.ts'
+import { inlined } from '../openapi/inline.ts'
 import { broken, valid, type JsonSchema } from './arbitrary.ts'
 
 // Sends valid and almost valid requests to every operation of the OpenAPI document. `FUZZ_RUNS` makes it
@@ -35,7 +36,7 @@ const compiled = new WeakMap<JsonSchema, ValidateFunction>()
 t.test(`no request gets a 5xx or an undocumented answer (seed ${seed})`, { timeout: 120_000 }, async t => {
   const { app, key } = await buildGateway(t, { env: { TOLLGATE_ADMIN_KEY: adminKey, TOLLGATE_STARTING_CREDIT: '1000' } })
   const document = await app.inject({ url: '/openapi.json' })
-  const { paths } = document.json<{ paths: Record<string, Record<string, Operation>> }>()
+  const { paths } = inlined(document.json<{ paths: Record<string, Record<string, Operation>> }>())
 
   const [first] = await app.store.all<{ id: string, account: string }>('select id, account from api_key')
   const known: Known = {
