@@ -8,6 +8,7 @@ export const requestExamples: Readonly<Record<string, object>> = {
   postChatCompletions: { model: 'sandbox-chat', messages },
   postCompletions: { model: 'sandbox-chat', prompt: 'Once upon a time', max_tokens: 32 },
   postResponses: { model: 'sandbox-chat', input: 'Say hello in three languages.' },
+  postResponsesInputTokens: { model: 'sandbox-chat', input: 'Say hello in three languages.' },
   postMessages: { model: 'sandbox-chat', max_tokens: 256, messages },
   postMessagesCountTokens: { model: 'sandbox-chat', messages },
   postImagesGenerations: { model: 'sandbox-image', prompt: 'A lighthouse at dusk', size: '1024x1024' },
@@ -29,5 +30,7 @@ export const requestExamples: Readonly<Record<string, object>> = {
   postAdminSuspenseIdWriteOff: { reason: 'Goodwill' },
   postAdminKeys: { account: 'team-search', label: 'Production', models: ['sandbox-*'] },
   patchAdminKeysId: { label: 'Production, second region', limits: { requests_per_minute: 600 } },
-  postAdminKeysIdRotate: { grace_seconds: 86_400 }
+  postAdminKeysIdRotate: { grace_seconds: 86_400 },
+  postConsoleSession: { key: 'sk-tg-…' },
+  putConsoleSessionKey: { key: 'sk-tg-…' }
 }

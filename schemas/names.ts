@@ -29,6 +29,7 @@ import * as adminKeys from './admin/keys.ts'
 import * as adminLedger from './admin/ledger.ts'
 import * as adminReconciliation from './admin/reconciliation.ts'
 import * as adminRequests from './admin/requests.ts'
+import * as adminSession from './admin/session.ts'
 import * as adminShared from './admin/shared.ts'
 import * as adminSuspense from './admin/suspense.ts'
 import * as adminUsage from './admin/usage.ts'
@@ -41,7 +42,7 @@ const modules = [
   openaiResponses, openaiRouting, openaiSampling, openaiUsage, openaiVideos, openaiWebhooks, anthropicError,
   anthropicMessageBlocks, anthropicMessages, anthropicModels, adminAccounts, adminAlerts, adminAudit,
   adminBooks, adminEntries, adminJobs, adminKeys, adminLedger, adminReconciliation, adminRequests,
-  adminShared, adminSuspense, adminUsage, sharedFront, sharedHealth
+  adminShared, adminSession, adminSuspense, adminUsage, sharedFront, sharedHealth
 ]
 
 /**

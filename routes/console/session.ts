@@ -40,7 +40,12 @@ const session: FastifyPluginAsyncTypebox = async app => {
   const response = { 200: ConsoleSession, ...errorResponses }
 
   app.post('/session', {
-    schema: { summary: 'Sign in to the console with a key', body: SignIn, response: { 201: ConsoleSession, ...errorResponses } }
+    schema: {
+      summary: 'Sign in to the console with a key',
+      description: 'Sets a session cookie. After 10 wrong keys from one address within 5 minutes: 429.',
+      body: SignIn,
+      response: { 201: ConsoleSession, ...errorResponses }
+    }
   }, async (request, reply) => {
     requireOwnOrigin(request.arrival())
     const holder = await tryKey(request, async () => await holders.holderOf(request.body.key))
@@ -50,7 +55,12 @@ const session: FastifyPluginAsyncTypebox = async app => {
   })
 
   app.get('/session', {
-    schema: { summary: 'Show who is signed in to the console', security: [{}, { session: [] }], response }
+    schema: {
+      summary: 'Show who is signed in to the console',
+      description: 'Without a session, the answer says so; it is no error.',
+      security: [{}, { session: [] }],
+      response
+    }
   }, async (request, reply) => {
     requireOwnOrigin(request.arrival())
     reply.header('cache-control', 'no-store')
@@ -64,6 +74,7 @@ const session: FastifyPluginAsyncTypebox = async app => {
   app.put('/session/key', {
     schema: {
       summary: 'Choose the user key that pays for requests of the playground',
+      description: 'Its account is charged as for any request with that key.',
       security: [{ session: [] }],
       body: SignIn,
       response
@@ -77,7 +88,10 @@ const session: FastifyPluginAsyncTypebox = async app => {
 
   app.delete('/session', {
     schema: {
-      summary: 'Sign out of the console, on all nodes', security: [{ session: [] }], response: { 204: Type.Null(), ...errorResponses }
+      summary: 'Sign out of the console, on all nodes',
+      description: 'Ends the session and deletes its cookie.',
+      security: [{ session: [] }],
+      response: { 204: Type.Null(), ...errorResponses }
     }
   }, async (request, reply) => {
     await sessions.end(await app.enterSession(request, reply))
