@@ -30,13 +30,15 @@ const webhooks = {
       operationId: 'videoWebhook',
       tags: ['Models'],
       summary: 'A video is completed or has failed',
+      description: 'Sent to the `webhook_url` of the video until it is received.',
+      security: [],
       parameters: [
         webhookHeader('webhook-id', 'The same in all attempts: what was received twice is one message.'),
         webhookHeader('webhook-timestamp', 'Unix seconds of the attempt.'),
         webhookHeader('webhook-signature', '`v1,` and the HMAC-SHA256 of id, timestamp and body, joined by dots; two of them, ' +
           'separated by a space, while the secret is replaced.')
       ],
-      requestBody: { required: true, content: { 'application/json': { schema: markNames(VideoEvent) } } },
+      requestBody: { required: true, content: { 'application/json': { schema: { title: 'VideoEvent', ...VideoEvent } } } },
       responses: { '2XX': { description: 'Received. Any other status is a failure, also a redirect: the message is sent again.' } }
     }
   }
@@ -45,6 +47,7 @@ const webhooks = {
 function webhookHeader (name: string, description: string) {
   return { name, in: 'header', required: true, description, schema: { type: 'string' as const } }
 }
+
 const contact = { name: 'The operator of this server' }
 
 const description = `An OpenAI-compatible gateway: point an OpenAI client at \`/v1\` of this server and use a key of
