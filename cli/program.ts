@@ -7,7 +7,9 @@ import { addCreditCommands } from './credits.ts'
 import { addJobCommands } from './jobs.ts'
 import { addKeyCommands } from './keys.ts'
 import { addLedgerCommands } from './ledger.ts'
+import { addMediaCommand } from './media.ts'
 import { addMigrateCommand } from './migrate.ts'
+import { addProvidersCommand } from './providers.ts'
 import { addRequestCommands } from './requests.ts'
 import { addRouteCommands } from './route.ts'
 import { createSession } from './session.ts'
@@ -44,6 +46,8 @@ export function createProgram (terminal: Terminal, outcome: Outcome): Command {
   addAuditCommand(program, session)
   addJobCommands(program, session)
   addRequestCommands(program, session)
+  addMediaCommand(program, session, terminal.env)
+  addProvidersCommand(program, session, terminal.env)
   addMigrateCommand(program, session)
   addRouteCommands(program, session, terminal.env)
   return program

@@ -50,7 +50,8 @@ const serviceFolders: Record<string, string[]> = {
   videos: ['billing', 'catalogue', 'http', 'joins', 'ledger', 'media', 'models', 'providers', 'requests', 'store', 'webhooks', 'shared'],
   observability: ['catalogue', 'deployments', 'ledger', 'requests', 'store', 'videos', 'shared'],
   admin: [
-    'audit', 'config', 'deployments', 'keys', 'ledger', 'models', 'observability', 'reports', 'routing', 'store', 'videos', 'webhooks', 'shared'
+    'audit', 'catalogue', 'config', 'deployments', 'keys', 'ledger', 'media', 'models', 'observability', 'reports', 'routing',
+    'store', 'videos', 'webhooks', 'shared'
   ]
 }
 

@@ -10,8 +10,11 @@ import entries from './entries.ts'
 import jobs from './jobs.ts'
 import keys from './keys.ts'
 import ledger from './ledger.ts'
+import live from './live.ts'
 import me from './me.ts'
+import media from './media.ts'
 import postings from './postings.ts'
+import providers from './providers.ts'
 import reconciliation from './reconciliation.ts'
 import requests from './requests.ts'
 import suspense from './suspense.ts'
@@ -49,7 +52,7 @@ export default async function admin (app: FastifyInstance): Promise<void> {
   app.addHook('preSerialization', async ({ actor: { account } }, _reply, payload) =>
     account === null ? payload : forUsers(payload))
   const money = [accounts, postings, books, entries, usage, reconciliation, ledger, suspense]
-  const all = [me, ...money, keys, requests, jobs, audit, alerts]
+  const all = [me, ...money, keys, requests, jobs, media, audit, alerts, providers, live]
   for (const routes of all) await app.register(routes)
 }
 

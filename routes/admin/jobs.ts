@@ -1,8 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { AdminJob, AdminJobList, JobQuery } from '../../schemas/admin/jobs.ts'
+import { AdminJob, AdminJobList, AdminJobWithTimeline, JobQuery } from '../../schemas/admin/jobs.ts'
 import { ById } from '../../schemas/admin/shared.ts'
 import { errorResponses } from '../../schemas/openai/error.ts'
-import { cancelJob, getJob, listJobs } from '../../services/admin/jobs.ts'
+import { cancelJob, getJobWithTimeline, listJobs } from '../../services/admin/jobs.ts'
 import { toPageRequest } from './query.ts'
 
 /** `GET /admin/jobs`, `GET /admin/jobs/:id` and `POST /admin/jobs/:id/cancel`. */
@@ -23,8 +23,12 @@ const jobs: FastifyPluginAsyncTypebox = async app => {
 
   app.get('/jobs/:id', {
     config: { permission: 'read', ownAccount: 'handler' },
-    schema: { summary: 'Show a job', ...one }
-  }, async ({ params, administration }) => await getJob(administration, params.id))
+    schema: {
+      summary: 'Show a job and when it took its steps',
+      params: ById,
+      response: { 200: AdminJobWithTimeline, ...errorResponses }
+    }
+  }, async ({ params, administration }) => await getJobWithTimeline(administration, params.id))
 
   app.post('/jobs/:id/cancel', {
     config: { permission: 'operate' },

@@ -77,6 +77,20 @@ export const AdminJob = Type.Object({
 })
 export type AdminJob = Static<typeof AdminJob>
 
+export const jobSteps = ['created', 'submitted', 'stored', 'finished', 'charged', 'expires'] as const
+
+/** A job with the times of its steps, in their order; a step that has not happened is absent. */
+export const AdminJobWithTimeline = Type.Object({
+  ...AdminJob.properties,
+  timeline: Type.Array(Type.Object({
+    step: StringEnum(jobSteps),
+    at: Type.String(),
+    /** The file that was stored, or the entry that charged it. */
+    ref: Nullable(Type.String())
+  }))
+})
+export type AdminJobWithTimeline = Static<typeof AdminJobWithTimeline>
+
 export const AdminJobList = ListOf(AdminJob)
 
 /** Query of `GET /admin/jobs`. */

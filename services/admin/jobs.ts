@@ -1,4 +1,4 @@
-import type { AdminJob, JobQuery } from '../../schemas/admin/jobs.ts'
+import type { AdminJob, AdminJobWithTimeline, JobQuery } from '../../schemas/admin/jobs.ts'
 import { recordChange } from '../audit/audit.ts'
 import { exactUsd } from '../reports/exact-json.ts'
 import { GatewayError } from '../shared/errors.ts'
@@ -9,6 +9,7 @@ import { columns, toJob, type JobRow } from '../videos/job-row.ts'
 import { webhooksOf, type JobWebhook } from '../videos/webhooks/webhook-rows.ts'
 import type { Administration } from './administration.ts'
 import { amountFields } from './amounts.ts'
+import { timelineOf } from './job-timeline.ts'
 import { requireOwn } from './own-account.ts'
 import { readPage, type Page, type PageRequest } from './page.ts'
 
@@ -58,6 +59,15 @@ export async function getJob ({ store, actor }: Administration, id: string): Pro
   requireOwn(actor, row.account, () => unknownJob(id))
   const [job = { ...row, webhooks: [] }] = await withWebhooks(store, [row])
   return toAdminJob(job)
+}
+
+/** Returns one job with the times of its steps. Throws GatewayError 404. */
+export async function getJobWithTimeline (
+  administration: Administration, id: string
+): Promise<AdminJobWithTimeline> {
+  const job = await getJob(administration, id)
+  await administration.flush()
+  return { ...job, timeline: await timelineOf(administration.store, job) }
 }
 
 function unknownJob (id: string): GatewayError {

@@ -1,4 +1,5 @@
-import type { Queries } from '../store/store.ts'
+import type { Queries, Reports, Value } from '../store/store.ts'
+import { whereClause } from '../store/where-clause.ts'
 import type { StoredMedia } from './media.ts'
 
 export interface MediaRow extends StoredMedia { sha256: string, account: string, job: string | null }
@@ -19,6 +20,31 @@ export async function insertMedia (queries: Queries, row: MediaRow): Promise<voi
 /** Selects a row, expired or not. Throws StoreUnavailable. */
 export async function selectMedia (queries: Queries, id: string): Promise<MediaRow | undefined> {
   return await queries.get<MediaRow>(`select ${columns} from media where id = $1`, [id])
+}
+
+/** Which media to list; `after` is the time and id of the last one of the previous page. */
+export interface MediaFilter {
+  account: string | undefined
+  kind: 'image' | 'video' | undefined
+  now: number
+  after: readonly [createdAt: number, id: string] | undefined
+  limit: number
+}
+
+/** Returns one page of media that have not expired, newest first. Throws StoreUnavailable. */
+export async function selectMediaPage (
+  reports: Reports, { account, kind, now, after, limit }: MediaFilter
+): Promise<MediaRow[]> {
+  const [createdAt, id] = after ?? [Number.MAX_SAFE_INTEGER, '']
+  const params: Value[] = [limit, createdAt]
+  const where = whereClause([
+    ['(created_at, id) < ($2, ?)', id],
+    ['account = ?', account],
+    ['mime like ?', kind === undefined ? undefined : `${kind}/%`],
+    ['expires_at > ?', now]
+  ], params)
+  return await reports.all<MediaRow>(`
+    select ${columns} from media where ${where} order by created_at desc, id desc limit $1`, params)
 }
 
 /** Makes the videos of a job expire now. Their bytes are deleted within a minute. Throws StoreUnavailable. */

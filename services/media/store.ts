@@ -6,7 +6,7 @@ import { blobKey, type BlobStore } from './blob-store.ts'
 import { asMediaUnavailable } from './errors.ts'
 import type { MediaStore, PutMediaOptions } from './media.ts'
 import { insertMedia, selectMedia, type MediaRow } from './rows.ts'
-import type { UrlSigner } from './url-signer.ts'
+import { signedUrl, type UrlSigner } from './url-signer.ts'
 import { writeTempFile } from './temp-file.ts'
 
 /** The media store with the operations its route needs. */
@@ -74,10 +74,7 @@ export function createMediaStore (
 
     read: async ({ id, extension }, range) => await blobs.read(blobKey(id, extension), range),
 
-    url ({ id, extension, expiresAt }, base) {
-      const expiresS = String(Math.floor(expiresAt / 1000))
-      return `${base}/media/${id}.${extension}?exp=${expiresS}&sig=${signer.sign(id, expiresS)}`
-    },
+    url: (media, base) => signedUrl(signer, media, base),
 
     verifyUrl: (id, expiresS, signature) => signer.verify(id, expiresS, signature)
   }

@@ -22,6 +22,16 @@ export function createUrlSigner (keys: readonly [string, ...string[]]) {
   }
 }
 
+/** Returns the URL of a file below the base URL of the API, e.g. `https://gateway.example.com/v1`. */
+export function signedUrl (
+  signer: Pick<UrlSigner, 'sign'>,
+  { id, extension, expiresAt }: { id: string, extension: string, expiresAt: number },
+  base: string
+): string {
+  const expiresS = String(Math.floor(expiresAt / 1000))
+  return `${base}/media/${id}.${extension}?exp=${expiresS}&sig=${signer.sign(id, expiresS)}`
+}
+
 function digest (key: string, id: string, expiresS: string): Buffer {
   return createHmac('sha256', key).update(`${id}|${expiresS}`).digest()
 }

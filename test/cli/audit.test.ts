@@ -11,7 +11,7 @@ import { createCommandLine } from './helper.ts'
 const readers = [
   'serve', 'keys list', 'accounts list', 'accounts webhook-secret', 'usage', 'ledger check', 'ledger entries', 'ledger suspense list', 'audit',
   'books list', 'books statements', 'books balance', 'alerts', 'reconciliation', 'jobs list', 'jobs show', 'requests list',
-  'requests show',
+  'requests show', 'media', 'providers',
   'route explain', 'migrate'
 ]
 

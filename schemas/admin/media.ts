@@ -1,0 +1,31 @@
+import { Type, type Static } from '@sinclair/typebox'
+import { Closed, Id, ListOf, Paging } from './shared.ts'
+import { Nullable, StringEnum } from '../shared/combinators.ts'
+
+export const mediaKinds = ['image', 'video'] as const
+
+/** An image or video that the gateway keeps. */
+export const AdminMedia = Type.Object({
+  object: Type.Literal('media'),
+  id: Type.String(),
+  kind: StringEnum(mediaKinds),
+  mime_type: Type.String(),
+  account: Type.String(),
+  job: Nullable(Type.String({ description: 'The video job that made it.' })),
+  bytes: Type.Integer(),
+  width: Nullable(Type.Integer()),
+  height: Nullable(Type.Integer()),
+  created_at: Type.String(),
+  expires_at: Type.String(),
+  url: Type.String({ description: 'Signed; it needs no key and is valid until `expires_at`.' })
+})
+export type AdminMedia = Static<typeof AdminMedia>
+
+export const AdminMediaList = ListOf(AdminMedia)
+
+/** Query of `GET /admin/media`. */
+export const MediaQuery = Closed({
+  ...Paging,
+  account: Type.Optional(Id),
+  kind: Type.Optional(StringEnum(mediaKinds))
+})

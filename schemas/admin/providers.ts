@@ -1,0 +1,62 @@
+import { Type, type Static } from '@sinclair/typebox'
+import { ListOf } from './shared.ts'
+import { Nullable, StringEnum } from '../shared/combinators.ts'
+
+export const breakerStates = ['ready', 'paused', 'open'] as const
+
+const Latency = {
+  p50_ms: Nullable(Type.Integer({ description: 'Of recent calls: until the whole answer, or the first event of a stream.' })),
+  p95_ms: Nullable(Type.Integer())
+}
+
+/** A model at a provider that was called lately. */
+const ProviderDeployment = Type.Object({
+  model: Type.String({ description: 'The name of the model at the provider.' }),
+  /** Of the circuit breaker on the node that answers; null if that node has not called it. */
+  state: Nullable(StringEnum(breakerStates)),
+  running: Type.Integer({ description: 'Calls of the node that answers.' }),
+  calls: Type.Integer(),
+  failed_calls: Type.Integer(),
+  ...Latency,
+  first_token_ms: Nullable(Type.Integer({ description: 'Usual time to the first token, as measured by all nodes.' })),
+  tokens_per_second: Nullable(Type.Number())
+})
+
+/** A provider. Its calls are those of the last hour, of at most the last 2,000 requests of all nodes. */
+export const AdminProvider = Type.Object({
+  object: Type.Literal('provider'),
+  id: Type.String(),
+  protocol: Type.String(),
+  base_url: Type.String(),
+  models: Type.Integer({ description: 'Models of the configuration that it serves.' }),
+  /** The worst state of its deployments on the node that answers; `unused`: it was not called lately. */
+  state: StringEnum([...breakerStates, 'unused']),
+  calls: Type.Integer(),
+  failed_calls: Type.Integer(),
+  ...Latency,
+  failures: Type.Array(Type.Object({ kind: Type.String(), count: Type.Integer() })),
+  last_failure: Nullable(Type.Object({
+    at: Type.String(),
+    request: Type.String(),
+    model: Type.String(),
+    kind: Type.String(),
+    status: Nullable(Type.Integer()),
+    code: Nullable(Type.String()),
+    words: Nullable(Type.String({ description: 'What the provider said, redacted and cut.' }))
+  })),
+  deployments: Type.Array(ProviderDeployment)
+})
+export type AdminProvider = Static<typeof AdminProvider>
+
+export const AdminProviderList = ListOf(AdminProvider)
+
+/** What came of trying a provider now. */
+export const ProviderProbe = Type.Object({
+  object: Type.Literal('provider_probe'),
+  provider: Type.String(),
+  reachable: Type.Boolean(),
+  duration_ms: Type.Integer(),
+  models: Nullable(Type.Integer({ description: 'How many models it lists.' })),
+  failure: Nullable(Type.Object({ kind: Type.String(), message: Type.String() }))
+})
+export type ProviderProbe = Static<typeof ProviderProbe>
