@@ -35,7 +35,7 @@ export async function gatewayFor<S extends { url: string, close (): Promise<void
   return { gateway, server, client: anthropicAt(gateway) }
 }
 
-const priced = {
+export const priced = {
   inputPico: 3_000_000,
   outputPico: 15_000_000,
   cacheReadPico: 300_000,

@@ -153,7 +153,9 @@ t.test('a key may come in either header, but not two keys', async t => {
   const { key } = openai.gateway
   const bothWith = (authorization: string) => anthropicAt(openai.gateway, { defaultHeaders: { 'x-api-key': key, authorization } })
   t.equal((await bothWith(`Bearer ${key}`).messages.create(base)).type, 'message')
-  for (const other of ['Bearer sk-tg-another', 'Basic abc', `Bearer ${key}x`]) {
+  const { key: second } = await openai.gateway.app.keys.create({ account: 'default', label: '' })
+  t.equal((await anthropicAt({ ...openai.gateway, key: second }).messages.create(base)).type, 'message')
+  for (const other of [`Bearer ${second}`, 'Bearer sk-tg-another', 'Basic abc', `Bearer ${key}x`]) {
     t.match(await rejection(bothWith(other).messages.create(base)), { status: 401, type: 'authentication_error' })
   }
   const onlyKey = anthropicAt(openai.gateway, { defaultHeaders: { 'x-api-key': key, authorization: null } })
@@ -163,4 +165,22 @@ t.test('a key may come in either header, but not two keys', async t => {
   const plain = (path: string, headers: Record<string, string>) => fetch(`${openai.gateway.url}${path}`, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(base) })
   t.equal((await plain('/messages', {})).status, 401)
   t.equal((await plain('/chat/completions', { 'x-api-key': openai.gateway.key })).status, 401, 'not for other APIs')
+})
+
+t.test('what Claude caches for an hour is marked, counted and charged as such', async t => {
+  const system = [{ type: 'text' as const, text: 'Be kind.', cache_control: { type: 'ephemeral' as const, ttl: '1h' as const } }]
+  const counted = {
+    input_tokens: 3,
+    cache_creation_input_tokens: 50,
+    cache_creation: { ephemeral_5m_input_tokens: 10, ephemeral_1h_input_tokens: 40 },
+    output_tokens: 90
+  }
+  claude.server.script(claudeReply({ usage: counted }))
+  const { data, response } = await claude.client.messages.create({ ...base, system }).withResponse()
+  t.match(bodyOf(claude), { system })
+  t.match(data.usage, counted)
+  // 3 × $3 + 10 × $3.75 + 40 × $6 + 90 × $15, each per million.
+  t.equal(response.headers.get('x-tollgate-cost'), '0.0016365')
+  t.equal((await openai.client.messages.create({ ...base, system })).type, 'message')
+  t.match(bodyOf(openai), { messages: [{ role: 'system', content: 'Be kind.' }, {}] })
 })
