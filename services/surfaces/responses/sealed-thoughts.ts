@@ -17,8 +17,8 @@ export interface SealedThoughts {
 const mark = 'tollgate.'
 
 /**
- * The text of `encrypted_content`; null if there is nothing to carry, unless the client `isAsking`: clients that
- * keep their conversations themselves return only items that have one.
+ * The text of `encrypted_content`; null if there is nothing to carry, unless the client `isAsking`: clients
+ * that keep their conversations themselves return only items that have one.
  */
 export function sealThoughts (thoughts: SealedThoughts, isAsking: boolean): string | null {
   return isAsking || Object.keys(thoughts).length > 0 ? sealJson(mark, thoughts) : null
