@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline'
 import { json } from 'node:stream/consumers'
 import { withoutHooks } from '../../process.ts'
 import { providerKey } from './provider.ts'
+import { webhookOrigin } from './surfaces.ts'
 
 /** A gateway in a process of its own, whose log and event loop are watched. */
 export interface FuzzedGateway extends AsyncDisposable {
@@ -51,6 +52,7 @@ export async function startFuzzedGateway (
       TOLLGATE_ADMIN_KEY: adminKey,
       TOLLGATE_STARTING_CREDIT: '1000000',
       TOLLGATE_BILLING_RPM: '1000000',
+      TOLLGATE_WEBHOOK_ORIGINS: webhookOrigin,
       ...(databaseUrl !== null && { DATABASE_URL: databaseUrl })
     }
   })

@@ -29,6 +29,9 @@ export const textModels = [...sandboxText, ...sandboxText, ...hostileText, ...po
 const imageModels = ['sandbox-image', 'odd-image']
 const videoModels = ['sandbox-video', 'v-emoji-😀', 'odd-video', 'odd-video']
 
+/** Where no server listens; the gateway trusts it all the same. */
+export const webhookOrigin = 'http://127.0.0.1:9'
+const refusedWebhook = `${webhookOrigin}/hook`
 const picture = `data:image/png;base64,${pngOf(4, 4).toString('base64')}`
 
 /** Places with fields of their own; every other one of the OpenAPI document is fuzzed by its schema. */
@@ -49,6 +52,8 @@ export const surfaces: Readonly<Record<string, Surface>> = {
   },
   'post /v1/completions': { weight: 14, models: [...textModels, ...videoModels], example: completionExample, isCharged: true },
   'post /v1/images/generations': { weight: 5, models: [...imageModels, 'sandbox-chat'], example: imageExample },
+  'post /v1/videos': { weight: 4, models: [...videoModels, 'sandbox-chat'], example: createVideoExample },
+  'get /v1/videos': { weight: 1 },
   'post /v1/routing/decisions': { weight: 8, models: textModels, example: chatExample },
   'post /v1/routing/feedback': { weight: 3, models: textModels },
   'get /v1/models': { weight: 2 },
@@ -144,6 +149,18 @@ function completionExample (random: Random): JsonObject {
 
 function imageExample (random: Random): JsonObject {
   return { prompt: textOf(random), size: '64x64', ...random.pick([{}, { n: 2 }, { response_format: 'b64_json' }, { quality: 'low' }, { user: oddText(random, 300) }]) }
+}
+
+function createVideoExample (random: Random): JsonObject {
+  const prompt = random.weighted<() => string>([[4, () => `a ball ${random.integer(0, 1e6)}\nsandbox:delay 0`], [2, () => oddText(random)]])()
+  const image = random.pick([picture, 'data:image/png;base64,AAAA', 'https://localhost/a.png', oddText(random, 300)])
+  const fields: readonly JsonObject[] = [
+    {}, {}, { input_reference: image }, { input_reference: { image_url: image } }, { input_reference: picture, last_frame: image }, { audio: true },
+    { seconds: random.integer(-1, 100) }, { seconds: oddText(random, 30) }, { size: oddText(random, 30) }, { aspect_ratio: '9:16' }, { seed: random.integer(-5, 1e9) },
+    { metadata: { project: oddText(random, 300) } }, { webhook_url: refusedWebhook }, { webhook_url: `${refusedWebhook}?${oddText(random, 300)}` },
+    { webhook_url: random.pick(['https://127.0.0.1/', 'https://localhost/', 'http://a.example/', oddText(random, 300)]) }
+  ]
+  return { prompt, seconds: '2', size: '320x180', ...random.pick(fields), ...random.pick(fields) }
 }
 
 function videoExample (random: Random): JsonObject {
