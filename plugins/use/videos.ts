@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
 import type { Timing } from '../../services/videos/runner/runner-context.ts'
@@ -7,6 +7,7 @@ import type { Job } from '../../services/videos/job.ts'
 import type { VideoIncoming } from '../../services/videos/order.ts'
 import { createVideoService, type VideoService } from '../../services/videos/create.ts'
 import { countJobs, showJobs } from '../../services/observability/metrics/gateway.ts'
+import type { Incoming } from '../../services/requests/incoming.ts'
 import { readRetryOptions } from '../../services/requests/request-headers.ts'
 
 declare module 'fastify' {
@@ -17,7 +18,7 @@ declare module 'fastify' {
 
   interface FastifyReply {
     /** Answers a request for a video, whose body was validated, by a long poll. */
-    serveVideo (body: ChatCompletionRequest): Promise<void>
+    serveVideo (incoming: Incoming<ChatCompletionRequest>): Promise<void>
     /** Finds or creates the job for such a body, to be answered with at once. */
     beginVideo (body: ChatCompletionRequest): Promise<Job>
   }
@@ -56,15 +57,16 @@ export default fp<VideosOptions>(async (app, { timing = {}, webhookOrigins }) =>
     return Object.entries({ delivered, failed, given_up: givenUp })
       .map(([outcome, value]) => ({ labels: { outcome }, value }))
   })
-  app.decorateReply('serveVideo', async function (body) {
+  app.decorateReply('serveVideo', async function (incoming) {
     const { request, raw } = this
     raw.once('close', app.load.admit('polls', request.keyLoad))
-    await app.videos.complete(await incomingOf(this, body))
+    await app.videos.complete(await videoIncoming(request, incoming))
     forgetBody(request)
   })
   app.decorateReply('beginVideo', async function (body) {
     const { request, raw } = this
-    const { job, headers, answered } = await app.videos.begin(await incomingOf(this, body))
+    const incoming = { ...this.incoming(), request: body }
+    const { job, headers, answered } = await app.videos.begin(await videoIncoming(request, incoming))
     // The client may have disconnected while its job was looked up.
     if (raw.destroyed) answered(false)
     else raw.once('close', () => answered(raw.writableFinished && raw.statusCode < 300))
@@ -82,13 +84,12 @@ export default fp<VideosOptions>(async (app, { timing = {}, webhookOrigins }) =>
   ]
 })
 
-async function incomingOf (reply: FastifyReply, body: ChatCompletionRequest): Promise<VideoIncoming> {
-  const { request } = reply
+async function videoIncoming (
+  request: FastifyRequest, incoming: Incoming<ChatCompletionRequest>
+): Promise<VideoIncoming> {
   // Its pictures are read and hashed in a turn of their own: parsing them has taken long enough.
   if (request.bodyBytes > largeBytes) await turn()
-  return {
-    ...reply.incoming(), ...readRetryOptions(request.headers), request: body, baseUrl: request.baseUrl()
-  }
+  return { ...incoming, ...readRetryOptions(request.headers), baseUrl: request.baseUrl() }
 }
 
 /** The pictures in a body may be megabytes, and a long poll lasts for minutes. */

@@ -34,7 +34,7 @@ const chatCompletions: FastifyPluginAsyncTypebox = async app => {
         const location = `${request.baseUrl()}/videos/${job.id}`
         return await reply.code(202).headers({ location, 'preference-applied': 'respond-async' }).send(toVideoObject(job))
       }
-      await reply.serveVideo(request.body)
+      await reply.serveVideo(reply.incoming())
       // The answer is still to come; elsewhere it is on its way by then.
       return reply
     }

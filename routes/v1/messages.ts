@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { messagesErrorResponses } from '../../schemas/anthropic/error.ts'
 import { CreatedMessage, CreateMessageRequest, MessageEvent } from '../../schemas/anthropic/messages.ts'
+import { refuseNativeNeeds } from '../../services/surfaces/messages/native.ts'
 import { toChatCall } from '../../services/surfaces/messages/serve-message.ts'
 
 /** `POST /messages`: one message, or its events when `stream` is true. */
@@ -24,7 +25,9 @@ const messages: FastifyPluginAsyncTypebox = async app => {
     }
   }, async (request, reply) => {
     const { incoming, native } = await toChatCall(reply.incoming(), request.headers)
-    await app.chat.complete(incoming, native)
+    const isVideo = app.models.resolveVideos(request.body.model).length > 0
+    if (isVideo) refuseNativeNeeds(request.body)
+    await (isVideo ? reply.serveVideo(incoming) : app.chat.complete(incoming, native))
     return reply
   })
 }

@@ -24,7 +24,11 @@ const responses: FastifyPluginAsyncTypebox = async app => {
       body: ResponseRequest,
       response: { 200: ResponseObject, ...errorResponses }
     }
-  }, async (_request, reply) => await app.responses.create(reply.incoming()))
+  }, async (request, reply) => {
+    const isVideo = app.models.resolveVideos(request.body.model).length > 0
+    await app.responses.create(reply.incoming(), isVideo ? chat => reply.serveVideo(chat) : null)
+    return reply
+  })
 
   app.get('/responses', {
     schema: { hide: true, querystring: Type.Object({}), response: errorResponses }

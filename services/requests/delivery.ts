@@ -59,5 +59,5 @@ export interface LongPollResponse {
   /** Sends status 200 and the headers; from then on the caller writes to `raw`. */
   commit (headers: Record<string, string>): void
   /** The text of a body as `send` would send it. */
-  serialize (body: object): string
+  serialize (body: object): string | Promise<string>
 }

@@ -86,7 +86,16 @@ export function startLongPoll (options: LongPollOptions) {
   }
 
   function finish (body: object): void {
-    const text = response.serialize(body)
+    write(body).catch(error => {
+      trace.failure = GatewayError.internal(error)
+      // The client sees that the answer is incomplete.
+      raw.destroy()
+    })
+  }
+
+  async function write (body: object): Promise<void> {
+    const text = await response.serialize(body)
+    if (raw.destroyed) return
     const left = isChunked ? 0 : statedBytes - spaces - Buffer.byteLength(text)
     // The client sees that the answer is incomplete, and its next request is answered at once.
     if (left < 0) raw.destroy()

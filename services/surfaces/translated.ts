@@ -1,5 +1,8 @@
 import type { ChatCompletion, ChatCompletionChunk } from '../../schemas/openai/chat-completions.ts'
-import { passing, type Delivery, type EncodeError, type Events, type NativeDelivery } from '../requests/delivery.ts'
+import { errorAnswer } from '../http/error-answers.ts'
+import {
+  passing, type Delivery, type EncodeError, type Events, type LongPollResponse, type NativeDelivery
+} from '../requests/delivery.ts'
 import { eventsIn } from '../upstream/sse.ts'
 
 /** The form that answers of chat have at another API. */
@@ -37,8 +40,23 @@ export function translated (
       const stream = form.stream()
       return delivery.stream(headers, translatedEvents(events, stream), error => stream.error(error))
     },
-    longPoll: () => delivery.longPoll(),
+    longPoll: () => translatedPoll(delivery.longPoll(), form),
     native
+  }
+}
+
+function translatedPoll (response: LongPollResponse, form: SurfaceForm): LongPollResponse {
+  const { raw } = response
+  // A completion of chat, as its only senders build it.
+  const whole = async (body: object): Promise<object> => await form.whole(body as ChatCompletion)
+  return {
+    raw,
+    send (headers, body) {
+      whole(body).then(answer => response.send(headers, answer), error => response.fail(errorAnswer(error)))
+    },
+    fail: error => response.fail(error),
+    commit: headers => response.commit(headers),
+    serialize: async body => await response.serialize(await whole(body))
   }
 }
 

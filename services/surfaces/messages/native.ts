@@ -59,6 +59,12 @@ export function nativeMessages ({ request, original, headers }: NativeRequest): 
   }
 }
 
+/** Throws GatewayError 400 for what only a provider with this API does; videos are made by none. */
+export function refuseNativeNeeds (request: CreateMessageRequest): void {
+  const need = nativeNeedOf(request)
+  if (need !== null) throw notHere(need, request.model)
+}
+
 function notHere ({ param, what }: NativeNeed, model: string): GatewayError {
   const message = `The field '${param}' asks for ${what}, which only providers with the Messages API have; ` +
     `\`${model}\` runs at none.`

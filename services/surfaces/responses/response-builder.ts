@@ -10,8 +10,10 @@ import { beginResponse, toResponseUsage, type ResponseHead } from './response-ob
 import { sealThoughts, type SealedThoughts } from './sealed-thoughts.ts'
 import type { ToolNames } from './tool-names.ts'
 
+type Failure = Pick<GatewayError, 'status' | 'message'>
+
 /** What a response says that has failed. */
-export function failedMembers ({ status, message }: GatewayError): Pick<ResponseObject, 'status' | 'error'> {
+export function failedMembers ({ status, message }: Failure): Pick<ResponseObject, 'status' | 'error'> {
   const code = status === 429 ? 'rate_limit_exceeded' : status < 500 ? 'invalid_prompt' : 'server_error'
   return { status: 'failed', error: { code, message } }
 }
@@ -73,7 +75,7 @@ export class ResponseBuilder {
   }
 
   /** Ends a response that has failed. */
-  fail (error: GatewayError): ResponseObject {
+  fail (error: Failure): ResponseObject {
     this.#begin()
     this.#closeAll('incomplete')
     Object.assign(this.#response, failedMembers(error))

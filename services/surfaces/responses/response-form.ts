@@ -14,6 +14,12 @@ export function responseForm (head: ResponseHead, names: ToolNames, keep: KeepRe
   return {
     async whole (completion) {
       const builder = new ResponseBuilder(head, names)
+      const { error } = completion
+      // A video that has failed after the status was sent.
+      if (error !== undefined) {
+        builder.take({ ...asChunk(completion), choices: [] })
+        return builder.fail({ status: error.type === 'invalid_request_error' ? 400 : 502, message: error.message })
+      }
       builder.take(asChunk(completion))
       const response = builder.end()
       response.store = await keep(response)

@@ -1,3 +1,4 @@
+import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
 import type { ResponseInputItem } from '../../../schemas/openai/response-items.ts'
 import type { InputTokensRequest, ResponseObject, ResponseRequest } from '../../../schemas/openai/responses.ts'
 import { estimatePrompt } from '../../billing/estimate-usage.ts'
@@ -14,7 +15,7 @@ import { withResponseParam } from './chat-params.ts'
 import { newItemId } from './open-items.ts'
 import { nativeResponses } from './native.ts'
 import { nativeAnswers } from './native-answer.ts'
-import { checkResponseRequest } from './response-checks.ts'
+import { checkResponseRequest, nativeFeatureOf, needsNative } from './response-checks.ts'
 import { responseForm } from './response-form.ts'
 import { keptItems, readTurn } from './response-input.ts'
 import type { StoredResponses } from './stored-responses.ts'
@@ -22,8 +23,11 @@ import { toChatRequest } from './to-chat.ts'
 import { toolNames } from './tool-names.ts'
 
 export interface Responses {
-  /** Serves `POST /v1/responses`; throws like chat, and GatewayError 400 for what cannot be honoured. */
-  create (incoming: Incoming<ResponseRequest>): Promise<void>
+  /**
+   * Serves `POST /v1/responses` as a chat, or by `serveVideo` if its model makes videos; throws like that,
+   * and GatewayError 400 for what cannot be honoured.
+   */
+  create (incoming: Incoming<ResponseRequest>, serveVideo: ServeVideo | null): Promise<void>
   /**
    * Estimates the tokens of an input, with earlier turns. Throws GatewayError 400 for what cannot be read,
    * 404 for a model that the key may not use.
@@ -39,10 +43,12 @@ export interface Responses {
 
 interface CountingKey { readonly account: string, mayUse (model: string): boolean }
 
+type ServeVideo = (incoming: Incoming<ChatCompletionRequest>) => Promise<void>
+
 interface ResponsesOptions {
+  chat: Pick<Chat, 'complete'>
   /** The id of a model on offer; undefined: there is none of this name. */
   modelIdOf: (name: string) => string | undefined
-  chat: Pick<Chat, 'complete'>
   stored: StoredResponses
   /** Whether responses are stored at all. */
   stores: boolean
@@ -59,12 +65,14 @@ export function createResponses (options: ResponsesOptions): Responses {
   const { chat, stored, stores, clock, onError, modelIdOf } = options
   const withoutApi = new WeakSet<ChatProvider>()
   return {
-    async create (incoming) {
+    async create (incoming, serveVideo) {
       const { request, payer: { chain: [account = ''] } } = incoming
       checkResponseRequest(request)
       if (request.store === true && !stores) throw GatewayError.unsupportedParameter('store', 'This gateway does not store responses.')
       const turn = await readTurn(request, account, stores ? stored : null)
       const { items, own, historyBytes } = turn
+      const feature = serveVideo === null ? null : nativeFeatureOf(request, items)
+      if (feature !== null) throw needsNative(feature, request.model)
       const completion = toChatRequest(request, items)
       const isStored = stores && request.store !== false
       const head = { id: newItemId('resp'), createdAt: Math.floor(clock() / 1000), request, isStored }
@@ -86,12 +94,14 @@ export function createResponses (options: ResponsesOptions): Responses {
       const form = responseForm(head, toolNames(request.tools ?? []), keep)
       const native = nativeResponses({ request, original: text, turn, isStored, withoutApi })
       try {
-        await chat.complete({
+        const chatRequest = {
           ...incoming,
           request: completion,
           text: JsonText.from(completion),
           delivery: translated(delivery, form, nativeAnswers(delivery, { head, keep, trace }))
-        }, native)
+        }
+        if (serveVideo === null) await chat.complete(chatRequest, native)
+        else await serveVideo(chatRequest)
       } catch (error) {
         const answer = errorAnswer(error)
         const renamed = withResponseParam(answer)
