@@ -152,13 +152,16 @@ function imageExample (random: Random): JsonObject {
 }
 
 function createVideoExample (random: Random): JsonObject {
-  const prompt = random.weighted<() => string>([[4, () => `a ball ${random.integer(0, 1e6)}\nsandbox:delay 0`], [2, () => oddText(random)]])()
+  const usual = () => `a ball ${random.integer(0, 1e6)}\nsandbox:delay 0`
+  const prompt = random.weighted<() => string>([[4, usual], [2, () => oddText(random)]])()
   const image = random.pick([picture, 'data:image/png;base64,AAAA', 'https://localhost/a.png', oddText(random, 300)])
+  const address = random.pick(['https://127.0.0.1/', 'https://localhost/', 'http://a.example/', oddText(random, 300)])
   const fields: readonly JsonObject[] = [
-    {}, {}, { input_reference: image }, { input_reference: { image_url: image } }, { input_reference: picture, last_frame: image }, { audio: true },
-    { seconds: random.integer(-1, 100) }, { seconds: oddText(random, 30) }, { size: oddText(random, 30) }, { aspect_ratio: '9:16' }, { seed: random.integer(-5, 1e9) },
-    { metadata: { project: oddText(random, 300) } }, { webhook_url: refusedWebhook }, { webhook_url: `${refusedWebhook}?${oddText(random, 300)}` },
-    { webhook_url: random.pick(['https://127.0.0.1/', 'https://localhost/', 'http://a.example/', oddText(random, 300)]) }
+    {}, {}, { audio: true }, { seed: random.integer(-5, 1e9) }, { aspect_ratio: '9:16' },
+    { input_reference: image }, { input_reference: { image_url: image } }, { input_reference: picture, last_frame: image },
+    { seconds: random.integer(-1, 100) }, { seconds: oddText(random, 30) }, { size: oddText(random, 30) },
+    { metadata: { project: oddText(random, 300) } },
+    { webhook_url: refusedWebhook }, { webhook_url: `${refusedWebhook}?${oddText(random, 300)}` }, { webhook_url: address }
   ]
   return { prompt, seconds: '2', size: '320x180', ...random.pick(fields), ...random.pick(fields) }
 }
