@@ -25,10 +25,11 @@ export function createAutoModel (
 ) {
   return {
     /**
-     * Returns a model and its fallbacks. Throws GatewayError 400 when no model qualifies or a legacy
-     * completion has what no chat has, 404 for an unknown policy.
+     * Returns a model and its fallbacks; `isResponse`: the request came to the Responses API. Throws
+     * GatewayError 400 when no model qualifies or a legacy completion has what no chat has, 404 for an
+     * unknown policy.
      */
-    async select (incoming: Incoming<ChatCompletionRequest | CompletionRequest>) {
+    async select (incoming: Incoming<ChatCompletionRequest | CompletionRequest>, isResponse = false) {
       const { request, text, requestId, payer, mayUse, conversation } = incoming
       const { availableNano } = await leastMeans(ledger, payer.chain)
       const decision = router.decide({
@@ -37,6 +38,7 @@ export function createAutoModel (
         mayUse,
         conversation,
         candidates: null,
+        isResponse,
         bodyBytes: text.bytes.length,
         availableNano
       })

@@ -19,6 +19,7 @@ import { GatewayError, UpstreamError } from '../shared/errors.ts'
 import { peekFirst } from '../upstream/peek-first.ts'
 import type { AutoModel } from './auto-model.ts'
 import { extrasOf, isSame, onlyPriced, type Extras } from './request-checks.ts'
+import { onlyServed } from './responses-only.ts'
 import { deliverAnswer } from './deliver-answer.ts'
 import { completeByChat } from './legacy.ts'
 
@@ -45,6 +46,8 @@ export interface Native {
    * none of those asked for is left. Absent: the chat request says all.
    */
   narrow?: (plan: Plan<Candidate<ChatProvider>>) => Plan<Candidate<ChatProvider>>
+  /** Whether a candidate is asked in that API, so that it may have models which chat does not. */
+  speaks?: (candidate: Candidate<ChatProvider>) => boolean
   /** What a candidate is asked for at a price of its own, beside what the chat request says. */
   extras?: (candidate: Candidate<ChatProvider>) => Partial<Extras>
   /** The length of what a provider is sent, if it can be longer than the chat request; bounds the prompt. */
@@ -124,7 +127,7 @@ export function createChat (options: ChatOptions): Chat {
     trace.asked = asked
     const isAuto = isPolicy(asked)
     const given = isAuto && observe !== undefined ? observe(received) : received
-    const auto = isAuto ? await autoModel.select(given) : null
+    const auto = isAuto ? await autoModel.select(given, way.native.speaks !== undefined) : null
     const serving = begin(given, { ...way, auto })
     const { incoming, hold } = serving
     running++
@@ -158,7 +161,8 @@ export function createChat (options: ChatOptions): Chat {
     const { model, fallbacks } = auto ?? given.request
     const allowDearer = auto !== null || limits.allowDearerFallbacks
     const promptBound = bodyBytesOf(incoming, native)
-    const all = planFor({ kind: 'chat', model, fallbacks, promptBound, allowDearer, mayUse }, catalogue)
+    const question = { kind: 'chat' as const, model, fallbacks, promptBound, allowDearer, mayUse }
+    const all = onlyServed(planFor(question, catalogue), native.speaks)
     const plan = onlyPriced(native.narrow === undefined ? all : native.narrow(all), request)
     const deadline = startDeadline(given, Math.min(given.deadlineMs ?? Infinity, limits.deadlineMs))
     const hold = holds(payer, requestId, { signal, dueMs: deadline.dueMs })

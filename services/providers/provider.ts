@@ -107,6 +107,8 @@ export interface ChatApi {
   complete?: (call: CompletionCall) => Promise<CompletionAnswer>
   /** Messages as they came; absent where the upstream has no such endpoint. */
   messages?: (call: MessagesCall) => Promise<NativeAnswer>
+  /** The upstream's names of models that it serves through `responses` alone. */
+  responsesOnly?: RegExp | undefined
   /** Responses as they came; absent where the upstream has no such endpoint. */
   responses?: (call: ResponsesCall) => Promise<NativeAnswer>
   /** The tokens of a prompt in the form of that endpoint. */

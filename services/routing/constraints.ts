@@ -9,6 +9,7 @@ import type { RequestFeatures } from './request-features.ts'
 const constraintMessages = {
   unknown: ['is not available here', 'are not available here'],
   kind: ['is not a chat model', 'are not chat models'],
+  endpoint: ['is only served in v1/responses', 'are only served in v1/responses'],
   policy: ['is not on the list of this policy', 'are not on the list of this policy'],
   pool: ['is chosen only if a policy names it', 'are chosen only if a policy names them'],
   context_window: [
@@ -49,6 +50,8 @@ export interface RoutingPermissions {
   /** The lowest rank that is there; models of higher ones are not chosen. */
   rank: number
   isHealthy (model: ModelConfig): boolean
+  /** Whether the API of the request has a model. */
+  isServed (model: ModelConfig): boolean
 }
 
 /** Tokens assumed for a model whose context window is unknown. */
@@ -60,12 +63,13 @@ const minAnswerTokens = 256
  * The first constraint that a model violates, except those that depend on the cost; null if there is none.
  */
 export function violatedConstraint (
-  model: ModelConfig, request: RequestFeatures, { rankOf, rank, isHealthy }: RoutingPermissions
+  model: ModelConfig, request: RequestFeatures, { rankOf, rank, isHealthy, isServed }: RoutingPermissions
 ): RoutingConstraint | null {
   if (model.kind !== 'chat') return 'kind'
   const own = rankOf(model.id)
   if (own === null) return 'policy'
   if (own > rank) return 'pool'
+  if (!isServed(model)) return 'endpoint'
   return missingCapability(model, request) ?? (isHealthy(model) ? null : 'health')
 }
 

@@ -26,12 +26,12 @@ export function filterCandidates (
   routing: RoutingRequest,
   policy: RoutingPolicy,
   pool: ModelPool,
-  context: EstimateContext & { unmetBy: UnmetByModel | null },
+  context: EstimateContext & Pick<RoutingPermissions, 'isServed'> & { unmetBy: UnmetByModel | null },
   sticky: string | undefined
 ): FilteredModels {
   const { considered, unknown, rankOf } = consider(routing, policy, pool)
   const rank = lowestRank(considered, rankOf)
-  const permissions = { rankOf, rank, isHealthy: healthy(context.deployments) }
+  const permissions = { rankOf, rank, isServed: context.isServed, isHealthy: healthy(context.deployments) }
   const { availableNano } = routing
   const { ceilingNano } = policy.config
   const isWithinCeiling = ceilingNano === null ? () => true : ceilingCheck(routing, ceilingNano)

@@ -40,6 +40,8 @@ export interface RoutingCatalogue {
   offsets (): FeedbackOffsets
   /** Whether a provider answers with canned text. */
   isSandbox (provider: string): boolean
+  /** Whether a model is served through chat, rather than the Responses API alone. */
+  servesChat: (model: ModelConfig) => boolean
   /** Which parameters of a request models would not meet; null if it needs none that some model lacks. */
   unmetParameters (request: ChatCompletionRequest): UnmetByModel | null
 }
@@ -92,7 +94,9 @@ export function createRouter (
     const sticky = request.hasAnswers ? stickyModels.get(conversation) : undefined
     const unmetBy = catalogue.unmetParameters(routing.request)
     const isAvailable: DeploymentStates['isAvailable'] = one => deployments.isAvailable(one, routing.key)
-    const context = { request, text, deployments: { ...deployments, isAvailable }, weights, unmetBy }
+    const isServed = routing.isResponse === true ? () => true : catalogue.servesChat
+    const states = { ...deployments, isAvailable }
+    const context = { request, text, deployments: states, weights, unmetBy, isServed }
     const asked = withList(routing)
     const select = (given: typeof context) => filterCandidates(asked, policy, pool, given, sticky?.model)
     const healthy = select(context)

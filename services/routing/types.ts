@@ -23,6 +23,8 @@ export interface RoutingRequest {
   conversation: string | null
   /** The only models to choose from; null: all that the policy allows. */
   candidates: readonly string[] | null
+  /** Whether it came to the Responses API, which has models of its own. */
+  isResponse?: boolean
   /** The length of the request as received; absent: that of its JSON. */
   bodyBytes?: number
   /** What the payer can still spend, in nano-USD; null: unknown. */

@@ -11,17 +11,9 @@ interface Correction {
   remove?: Feature
   /** Whether the model takes a temperature. */
   temperature?: boolean
-  /** `other`: chat completions do not serve it. */
-  kind?: CatalogueRow['kind']
 }
 
 const corrections: readonly Correction[] = [
-  // @ai-sdk/openai 4.0.118, src/openai-model-catalog.ts: only the Responses API serves these.
-  {
-    provider: 'openai',
-    models: /^gpt-5(\.\d)?-(codex|pro$)(?!-spark)|^(o1|o3)-pro|-deep-research/,
-    kind: 'other'
-  },
   // The API's first model with schemas is gpt-4o-2024-08-06.
   { provider: 'openai', models: /^gpt-4o-2024-05-13$/, remove: 'json_schema' },
   // docs.mistral.ai, "Custom Structured Outputs": all models.
@@ -53,9 +45,9 @@ function correctedRow (provider: string, name: string, row: CatalogueRow): Catal
   const found = corrections.filter(one => one.provider === provider && one.models.test(name))
   if (provider === 'anthropic') found.push(correctionOfClaude(name))
   let result = row
-  for (const { add, remove, temperature = result.temperature, kind = result.kind } of found) {
+  for (const { add, remove, temperature = result.temperature } of found) {
     const features = order.filter(one => one === add || (result.features.includes(one) && one !== remove))
-    result = { ...result, kind, features, ...(temperature === undefined ? {} : { temperature }) }
+    result = { ...result, features, ...(temperature === undefined ? {} : { temperature }) }
   }
   return provider === 'anthropic' ? withHourCache(result) : result
 }

@@ -1,3 +1,4 @@
+import { responsesOnlyModels } from '../../catalogue/responses-only.ts'
 import { imageDialects, type ImageDialect } from './image-dialects.ts'
 import { createGeminiImages } from '../gemini/images.ts'
 import { createVeoVideos } from '../gemini/veo.ts'
@@ -43,6 +44,8 @@ export interface Dialect {
   completions: boolean
   /** Whether it has the Responses API, and limits the output and the calls of its tools there as asked. */
   responses: boolean
+  /** The models that it serves there alone; null: none. */
+  responsesOnly: RegExp | null
   /** Prefix to remove from the names in the list of models. */
   modelPrefix: string
   images: ImageDialect
@@ -71,6 +74,7 @@ const base: Dialect = {
   streamUsage: true,
   completions: true,
   responses: false,
+  responsesOnly: null,
   modelPrefix: '',
   images: imageDialects.compatible,
   videos: null
@@ -88,6 +92,7 @@ const openai: Dialect = {
   ...base,
   limitFields: ['max_completion_tokens'],
   responses: true,
+  responsesOnly: responsesOnlyModels.openai,
   takesZeroLimit: true,
   images: imageDialects.openai,
   rules: requestRules.openai
@@ -151,6 +156,7 @@ export const dialects: Readonly<Record<string, Dialect>> = {
     // Only the newer one counts reasoning tokens.
     limitFields: ['max_completion_tokens'],
     responses: true,
+    responsesOnly: responsesOnlyModels.xai,
     rules: requestRules.xai,
     reasoningApart: true,
     cost: xaiCost,

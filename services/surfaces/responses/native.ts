@@ -69,7 +69,8 @@ export function nativeResponses (
     try {
       return await responses({ ...call, original, edits, mostSearches, keepsReasoning: isStored })
     } catch (error) {
-      if (need !== null || !lacksEndpoint(error)) throw error
+      const isOnlyHere = provider.responsesOnly?.test(call.model) === true
+      if (need !== null || isOnlyHere || !lacksEndpoint(error)) throw error
       const answer = await provider.chat(call)
       withoutApi.add(provider)
       return answer
@@ -83,6 +84,7 @@ export function nativeResponses (
     },
     bodyBytes: original.bytes.length + Buffer.byteLength(expanded),
     extras: candidate => has(candidate) && searches ? { searches } : {},
+    speaks: has,
     cacheKey: original.value,
     ...(need === null
       ? {}

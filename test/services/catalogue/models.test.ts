@@ -40,7 +40,7 @@ t.test('capabilities are those that the adapters and the APIs behind them have',
   }
   t.same([schemas('anthropic', 'claude-sonnet-4-5'), schemas('anthropic', 'claude-sonnet-4-0')], [true, false])
   t.same([schemas('mistral', 'mistral-large-latest'), schemas('deepseek', 'deepseek-v4-pro')], [true, false])
-  t.equal(catalogueModel('openai', 'gpt-5-pro')?.kind, null, 'only the Responses API serves it')
+  t.equal(catalogueModel('openai', 'gpt-5-pro')?.kind, 'chat', 'the Responses API serves it')
 })
 
 t.test('every price is an integer of pico-USD, and input and output come together', async (t) => {

@@ -22,6 +22,7 @@ export function fixedCatalogue (
     resolve: id => id,
     offsets: () => offsets,
     isSandbox: provider => provider === 'sandbox',
+    servesChat: () => true,
     unmetParameters: unmetParameters ?? (() => null)
   }
 }

@@ -1,0 +1,9 @@
+/**
+ * Models that a provider serves through its Responses API alone, by dialect and the provider's name for them.
+ * Sources: openai 7.57.0, resources/shared.d.ts, `ResponsesModel`; @ai-sdk/openai 4.0.118,
+ * src/openai-model-catalog.ts; docs.x.ai, "Multi-agent". OpenRouter serves them through both APIs.
+ */
+export const responsesOnlyModels = {
+  openai: /^((gpt-[\d.]+|o\d)-(pro|codex(?!-spark))|codex-|computer-use|o\d(-mini)?-deep-research)/,
+  xai: /multi-agent/
+} as const satisfies Readonly<Record<string, RegExp>>
