@@ -49,14 +49,15 @@ interface Start {
   preload?: string
   /** Options of Node.js. */
   nodeOptions?: string[]
+  /** The folder of the gateway's program; by default this one's. */
+  root?: string
 }
 
 /** Starts the gateway as `npm start` does, with `env` as its whole environment. */
 export async function spawnGateway (
-  t: Teardown, env: Record<string, string> = {}, { folder, preload, nodeOptions = [] }: Start = {}
+  t: Teardown, env: Record<string, string> = {}, { folder, preload, nodeOptions = [], root = join(import.meta.dirname, '..') }: Start = {}
 ): Promise<GatewayProcess> {
   const cwd = folder ?? await temporaryFolder(t)
-  const root = join(import.meta.dirname, '..')
   const first = preload === undefined ? [] : ['--import', preload]
   const program = [...nodeOptions, ...first, '--import', join(root, 'bin', 'compile-cache.js'), join(root, 'bin', 'serve.ts')]
   const child = spawn(...withoutHooks(process.execPath, ...program), {
