@@ -42,7 +42,7 @@ function Menu (): JSX.Element {
       <div class='tools'>
         <p class='who'>{label === null || label === '' ? role : <>{label} <span class='muted'>{role}</span></>}</p>
         <button type='button' class='plain' onClick={nextTheme} title='System, light or dark'>Theme: {theme.value}</button>
-        <button type='button' class='plain' onClick={() => { overlay.value = 'keys' }}>Keys <kbd>?</kbd></button>
+        <button type='button' class='plain' onClick={() => { overlay.value = 'keys' }}>Shortcuts <kbd>?</kbd></button>
         <button type='button' class='plain' onClick={() => { signOut() }}>Sign out</button>
       </div>
     </header>

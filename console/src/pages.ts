@@ -1,7 +1,10 @@
 import type { FunctionComponent } from 'preact'
 import { isUser, may, type Permission } from './session.ts'
+import { AccountsPage } from './pages/accounts.tsx'
+import { KeysPage } from './pages/keys.tsx'
 import { PlaygroundPage } from './pages/playground.tsx'
 import { RequestsPage } from './pages/requests.tsx'
+import { UsagePage } from './pages/usage.tsx'
 
 export interface ConsolePage {
   /** The first segment of its path. */
@@ -19,7 +22,10 @@ export interface ConsolePage {
 /** The pages in the order of the menu. */
 export const pages: readonly ConsolePage[] = [
   { path: 'requests', title: 'Requests', letter: 'r', needs: 'read', forUsers: true, component: RequestsPage },
-  { path: 'playground', title: 'Playground', letter: 'p', needs: 'read', forUsers: true, component: PlaygroundPage }
+  { path: 'playground', title: 'Playground', letter: 'p', needs: 'read', forUsers: true, component: PlaygroundPage },
+  { path: 'usage', title: 'Usage', letter: 'u', needs: 'read', forUsers: true, component: UsagePage },
+  { path: 'accounts', title: 'Accounts', letter: 'a', needs: 'read', forUsers: true, component: AccountsPage },
+  { path: 'keys', title: 'Keys', letter: 'e', needs: 'read', forUsers: true, component: KeysPage }
 ]
 
 /** The pages that the signed-in key may see. */

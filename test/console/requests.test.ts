@@ -85,7 +85,7 @@ t.test('requests: with the keyboard alone, at 390 px and in the dark', { skip },
   await page.getByRole('heading', { name: id }).waitFor()
   t.notOk(await isTooWide(page))
   await page.keyboard.press('?')
-  await page.getByRole('dialog', { name: 'Keys' }).waitFor()
+  await page.getByRole('dialog', { name: 'Shortcuts' }).waitFor()
   await page.keyboard.press('Escape')
   await page.getByRole('dialog').waitFor({ state: 'detached' })
   await page.keyboard.press('g')

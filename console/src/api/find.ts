@@ -3,6 +3,7 @@ import type { AdminJob } from '../../../schemas/admin/jobs.ts'
 import type { Key } from '../../../schemas/admin/keys.ts'
 import type { LoggedRequestItem } from '../../../schemas/admin/requests.ts'
 import { link } from '../router.ts'
+import { isUser } from '../session.ts'
 import { ApiError } from './error.ts'
 import { call, type Query } from './fetch.ts'
 import type { Page } from './list.ts'
@@ -27,7 +28,7 @@ export async function findThings (text: string, signal: AbortSignal): Promise<re
   }
   const isId = /^\S{6,128}$/.test(text)
   const [accounts, keys, requests, jobs] = await Promise.all([
-    get<Account>('/admin/accounts', { limit: searched }),
+    isUser() ? [] : get<Account>('/admin/accounts', { limit: searched }),
     get<Key>('/admin/keys', { limit: searched }),
     isId ? get<LoggedRequestItem>(`/admin/requests/${encodeURIComponent(text)}`, { limit: '1' }) : [],
     get<AdminJob>('/admin/jobs', { limit: '100' })

@@ -53,9 +53,11 @@ function RequestLog (): JSX.Element {
   )
 }
 
-/** What an outcome is called and how it looks. */
-export function Outcome ({ request: { outcome, status } }: { request: LoggedRequest }): JSX.Element {
-  return <Badge tone={tones[outcome]}>{status} {outcome.replaceAll('_', ' ')}</Badge>
+/** What an outcome is called and how it looks; a short one is its status alone where there is little room. */
+export function Outcome (
+  { request: { outcome, status }, isShort = false }: { request: LoggedRequest, isShort?: boolean }
+): JSX.Element {
+  return <Badge tone={tones[outcome]}>{status} <span class={isShort ? 'extra' : ''}>{outcome.replaceAll('_', ' ')}</span></Badge>
 }
 
 const tones: Record<LoggedRequest['outcome'], Tone> = {
@@ -64,7 +66,7 @@ const tones: Record<LoggedRequest['outcome'], Tone> = {
 
 const columns: readonly Column<LoggedRequest>[] = [
   { name: 'Time', cell: ({ started_at: at }) => <Time at={at} />, csv: ({ started_at: at }) => at },
-  { name: 'Outcome', cell: request => <Outcome request={request} />, csv: ({ status, outcome }) => `${status} ${outcome}` },
+  { name: 'Outcome', cell: request => <Outcome request={request} isShort />, csv: ({ status, outcome }) => `${status} ${outcome}` },
   {
     name: 'Model',
     cell: ({ model, model_asked: asked }) => <>{model ?? asked ?? '–'}{asked !== null && model !== null && asked !== model && <small class='muted'> for {asked}</small>}</>,

@@ -5,7 +5,7 @@ import { Dialog } from './dialog.tsx'
 /** What the keyboard can do. */
 export function KeyList ({ onClose }: { onClose (): void }): JSX.Element {
   return (
-    <Dialog title='Keys' onClose={onClose}>
+    <Dialog title='Shortcuts' onClose={onClose}>
       <dl class='keys'>
         <Row keys={['⌘', 'K']} does='Go to a page, account, key, request or job; Ctrl K where there is no ⌘' />
         <Row keys={['/']} does='Go to the first field' />

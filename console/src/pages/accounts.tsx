@@ -1,0 +1,75 @@
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import type { Account } from '../../../schemas/admin/accounts.ts'
+import { call } from '../api/fetch.ts'
+import { useList } from '../api/list.ts'
+import type { Received } from '../api/received.ts'
+import { Action } from '../parts/action.tsx'
+import { Badge, type Tone } from '../parts/badge.tsx'
+import { Field } from '../parts/field.tsx'
+import { exactUsd, Money } from '../parts/money.tsx'
+import { Empty } from '../parts/states.tsx'
+import { ListTable, type Column } from '../parts/table.tsx'
+import { go, link, segments } from '../router.ts'
+import { may, session } from '../session.ts'
+import { AccountPage } from './account.tsx'
+
+export type KnownAccount = Received<Account>
+
+/** All accounts, or one. */
+export function AccountsPage (): JSX.Element {
+  const [, id] = segments.value
+  const own = session.value?.account ?? undefined
+  const shown = id ?? own
+  return shown === undefined ? <AccountList /> : <AccountPage id={shown} />
+}
+
+function AccountList (): JSX.Element {
+  const list = useList<KnownAccount>('/admin/accounts')
+  return (
+    <>
+      <div class='head'>
+        <h1>Accounts</h1>
+        {may('operate') && <NewAccount />}
+      </div>
+      <ListTable
+        label='Accounts' list={list} columns={columns} keyOf={({ id }) => id} href={({ id }) => link('accounts', id)}
+        source={{ path: '/admin/accounts', name: 'accounts' }}
+        empty={<Empty title='No accounts yet'><p>An account has a balance, and keys that spend it.</p></Empty>}
+      />
+    </>
+  )
+}
+
+/** The state of an account. */
+export function AccountState ({ state }: { state: KnownAccount['state'] }): JSX.Element {
+  const tones: Record<KnownAccount['state'], Tone> = { active: 'good', frozen: 'warn', closed: 'quiet' }
+  return <Badge tone={tones[state]}>{state}</Badge>
+}
+
+const columns: readonly Column<KnownAccount>[] = [
+  { name: 'Account', cell: ({ id, name }) => <>{name}{name !== id && <small class='muted'> {id}</small>}</>, csv: ({ id }) => id },
+  { name: 'Name', csv: ({ name }) => name },
+  { name: 'State', cell: ({ state }) => <AccountState state={state} />, csv: ({ state }) => state },
+  { name: 'Part of', isSecondary: true, cell: ({ parent }) => parent ?? '–', csv: ({ parent }) => parent },
+  { name: 'Credits', isNumber: true, isSecondary: true, cell: ({ credits_nano: nano }) => <Money nano={nano} />, csv: ({ credits_nano: nano }) => exactUsd(nano) },
+  { name: 'Spent', isNumber: true, isSecondary: true, cell: ({ spent_nano: nano }) => <Money nano={nano} />, csv: ({ spent_nano: nano }) => exactUsd(nano) },
+  { name: 'Held', isNumber: true, isSecondary: true, cell: ({ held_nano: nano }) => <Money nano={nano} />, csv: ({ held_nano: nano }) => exactUsd(nano) },
+  { name: 'Balance', isNumber: true, cell: ({ balance_nano: nano }) => <Money nano={nano} />, csv: ({ balance_nano: nano }) => exactUsd(nano) }
+]
+
+function NewAccount (): JSX.Element {
+  const [id, setId] = useState('')
+  const [name, setName] = useState('')
+  async function create (): Promise<void> {
+    const body = { id: id.trim(), ...name.trim() !== '' && { name: name.trim() } }
+    const made = await call<KnownAccount>('/admin/accounts', { method: 'POST', body })
+    go(link('accounts', made.id))
+  }
+  return (
+    <Action label='New account' title='New account' does='Create' isPrimary run={create}>
+      <Field label='Id' value={id} onValue={setId} required hint='As it stands in the books, e.g. team-a. It never changes.' />
+      <Field label='Name' value={name} onValue={setName} />
+    </Action>
+  )
+}

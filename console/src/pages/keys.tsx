@@ -1,0 +1,91 @@
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import type { Key } from '../../../schemas/admin/keys.ts'
+import { useList } from '../api/list.ts'
+import type { Received } from '../api/received.ts'
+import { Badge } from '../parts/badge.tsx'
+import { TextFilter } from '../parts/filter.tsx'
+import { exactUsd, Money } from '../parts/money.tsx'
+import { Empty } from '../parts/states.tsx'
+import { ListTable, type Column } from '../parts/table.tsx'
+import { Time } from '../parts/time.tsx'
+import { link, query, segments } from '../router.ts'
+import { isUser, may } from '../session.ts'
+import { KeyPage } from './key.tsx'
+import { NewKeyDialog } from './new-key.tsx'
+
+export type KnownKey = Received<Key>
+
+/** All keys, or one. */
+export function KeysPage (): JSX.Element {
+  const [, id] = segments.value
+  const [version, setVersion] = useState(0)
+  if (id !== undefined) return <KeyPage id={id} />
+  const { account } = query.value
+  return (
+    <>
+      <div class='head'>
+        <h1>Keys</h1>
+        {may('operate') && <NewKeyButton account={account ?? 'default'} onCreate={() => setVersion(version + 1)} />}
+      </div>
+      {!isUser() && <div class='filters'><TextFilter name='account' label='Account' /></div>}
+      <KeyTable account={account} key={version} />
+    </>
+  )
+}
+
+/** The keys of an account, or of all. */
+export function KeyTable ({ account }: { account: string | undefined }): JSX.Element {
+  const list = useList<KnownKey>('/admin/keys', { account })
+  return (
+    <ListTable
+      label='Keys' list={list} columns={columns} keyOf={({ id }) => id} href={({ id }) => link('keys', id)}
+      source={{ path: '/admin/keys', query: { account }, name: 'keys' }}
+      empty={<Empty title='No keys'><p>A key lets a program use this gateway and spend an account’s balance.</p></Empty>}
+    />
+  )
+}
+
+/** Opens the dialog that creates a key. */
+export function NewKeyButton ({ account, onCreate }: { account: string, onCreate (): void }): JSX.Element {
+  const [isOpen, setOpen] = useState(false)
+  function close (wasCreated: boolean): void {
+    setOpen(false)
+    if (wasCreated) onCreate()
+  }
+  return (
+    <>
+      <button type='button' class='primary' onClick={() => setOpen(true)}>New key</button>
+      {isOpen && <NewKeyDialog account={account} onClose={close} />}
+    </>
+  )
+}
+
+/** Whether a key works. */
+export function KeyState ({ keyOf: { revoked_at: revoked, expires_at: expires } }: { keyOf: KnownKey }): JSX.Element {
+  if (revoked !== null) return <Badge tone='quiet'>revoked</Badge>
+  if (expires !== null && new Date(expires) < new Date()) return <Badge tone='warn'>expired</Badge>
+  return <Badge tone='good'>active</Badge>
+}
+
+/** What a budget has left, as a bar with its numbers. */
+export function Budget ({ budget }: { budget: KnownKey['budget'] }): JSX.Element {
+  if (budget === null) return <span class='muted'>none</span>
+  const { amount_nano: amount, spent_nano: spent, period } = budget
+  return (
+    <span class='budget'>
+      <meter min='0' max='1' high={0.9} value={amount === 0n ? 1 : Number(spent) / Number(amount)} aria-label='Part of the budget that is spent' />
+      <small><Money nano={spent} /> of <Money nano={amount} />{period !== null && ` a ${period}`}</small>
+    </span>
+  )
+}
+
+const columns: readonly Column<KnownKey>[] = [
+  { name: 'Key', cell: ({ id, label }) => label === '' ? <code>{id}</code> : <>{label} <small class='muted'>{id}</small></>, csv: ({ id }) => id },
+  { name: 'Label', csv: ({ label }) => label },
+  { name: 'State', cell: key => <KeyState keyOf={key} />, csv: ({ revoked_at: revoked }) => revoked === null ? 'active' : 'revoked' },
+  { name: 'Role', isSecondary: true, cell: ({ role }) => role, csv: ({ role }) => role },
+  { name: 'Account', isSecondary: true, cell: ({ account }) => <a href={link('accounts', account)}>{account}</a>, csv: ({ account }) => account },
+  { name: 'Budget', isSecondary: true, cell: ({ budget }) => <Budget budget={budget} />, csv: ({ budget }) => budget === null ? null : exactUsd(budget.amount_nano) },
+  { name: 'Last used', cell: ({ last_used_at: at }) => <Time at={at} />, csv: ({ last_used_at: at }) => at }
+]

@@ -1,0 +1,104 @@
+import type { JSX } from 'preact'
+import type { UsageRow } from '../../../schemas/admin/usage.ts'
+import { useList } from '../api/list.ts'
+import { useLoad } from '../api/load.ts'
+import type { Page } from '../api/list.ts'
+import type { Received } from '../api/received.ts'
+import { Chart } from '../parts/chart.tsx'
+import { Choice, Fact } from '../parts/field.tsx'
+import { TextFilter } from '../parts/filter.tsx'
+import { exactUsd, Money, shortUsd } from '../parts/money.tsx'
+import { Empty, Failure, Loading } from '../parts/states.tsx'
+import { ListTable, type Column } from '../parts/table.tsx'
+import { link, query, setQuery } from '../router.ts'
+import { isUser } from '../session.ts'
+import { change, daysOf, periodsOf, seriesOf, totalOf, type Total } from './usage-figures.ts'
+
+export type Usage = Received<UsageRow>
+
+const lengths = [['7', '7 days'], ['30', '30 days'], ['90', '90 days']] as const
+const dimensions = ['model', 'key', 'account', 'provider'] as const
+type Dimension = typeof dimensions[number]
+
+/** What was spent by day and model, key, account or provider, beside the period before. */
+export function UsagePage (): JSX.Element {
+  const { days = '30', account, key, model, provider } = query.value
+  const offered = dimensions.filter(name => !isUser() || name === 'model' || name === 'key')
+  const by = offered.find(name => name === query.value['by']) ?? 'model'
+  const { now, before } = periodsOf(Math.min(Number(days) || 30, 366), new Date())
+  const filter = { account, key, model, provider }
+  const total = useLoad<Page<Usage>>('/admin/usage', { ...now, ...filter, by: 'month' })
+  const previous = useLoad<Page<Usage>>('/admin/usage', { ...before, ...filter, by: 'month' })
+  const daily = useLoad<Page<Usage>>('/admin/usage', { ...now, ...filter, by: `day,${by}`, limit: '1000' })
+  const rows = useList<Usage>('/admin/usage', { ...now, ...filter, by })
+  return (
+    <>
+      <h1>Usage</h1>
+      <form class='filters' onSubmit={event => event.preventDefault()} aria-label='Filters'>
+        <Choice label='Period' value={days} onValue={value => setQuery({ days: value })} options={lengths} />
+        <Choice label='By' value={by} onValue={value => setQuery({ by: value })} options={offered} />
+        {!isUser() && <TextFilter name='account' label='Account' />}
+        <TextFilter name='key' label='Key' />
+        <TextFilter name='model' label='Model' />
+        <TextFilter name='provider' label='Provider' />
+      </form>
+      {total.state === 'failed' && <Failure error={total.error} retry={total.reload} />}
+      {total.answer !== null && <Figures now={totalOf(total.answer.data)} before={totalOf(previous.answer?.data ?? [])} />}
+      {daily.answer === null && daily.state === 'loading' && <Loading />}
+      {daily.answer !== null && daily.answer.data.length > 0 && (
+        <Chart
+          label={`Spend by day and ${by}`} days={daysOf(now)}
+          series={seriesOf(daily.answer.data, by, daysOf(now))} format={value => shortUsd(BigInt(Math.round(value)))}
+        />
+      )}
+      <ListTable
+        label={`Usage by ${by}`} list={rows} columns={columnsBy(by)} keyOf={row => row[by] ?? ''}
+        source={{ path: '/admin/usage', query: { ...now, ...filter, by }, name: `usage-by-${by}` }}
+        empty={<Empty title='Nothing was used in this period'><p>Choose a longer one, or send a request in the <a href={link('playground')}>playground</a>.</p></Empty>}
+      />
+    </>
+  )
+}
+
+function Figures ({ now, before }: { now: Total, before: Total }): JSX.Element {
+  return (
+    <dl class='facts big'>
+      <Fact name='Spent'><Money nano={now.costNano} /><Change now={now.costNano} before={before.costNano} /></Fact>
+      <Fact name='Requests'>{count(now.requests)}<Change now={now.requests} before={before.requests} /></Fact>
+      <Fact name='Prompt tokens'>{count(now.promptTokens)}</Fact>
+      <Fact name='Completion tokens'>{count(now.completionTokens)}</Fact>
+      {now.savedNano > 0n && <Fact name='Saved by auto'><Money nano={now.savedNano} /></Fact>}
+    </dl>
+  )
+}
+
+function Change ({ now, before }: { now: number | bigint, before: number | bigint }): JSX.Element {
+  return <small class='muted change'>{change(Number(now), Number(before))}</small>
+}
+
+function count (value: number): string {
+  return value.toLocaleString('en-US')
+}
+
+function columnsBy (by: Dimension): readonly Column<Usage>[] {
+  const name = `${by[0]?.toUpperCase()}${by.slice(1)}`
+  return [
+    {
+      name,
+      cell: row => {
+        const value = row[by]
+        if (value === null) return '–'
+        const to = by === 'account' || by === 'key' ? link(`${by}s`, value) : link('requests', { [by]: value })
+        return <a href={to}>{value}</a>
+      },
+      csv: row => row[by]
+    },
+    { name: 'Requests', isNumber: true, cell: row => count(row.requests), csv: row => row.requests },
+    { name: 'Prompt tokens', isNumber: true, isSecondary: true, cell: row => count(row.prompt_tokens), csv: row => row.prompt_tokens },
+    { name: 'Cached tokens', csv: row => row.cached_tokens },
+    { name: 'Completion tokens', isNumber: true, isSecondary: true, cell: row => count(row.completion_tokens), csv: row => row.completion_tokens },
+    { name: 'Images', isNumber: true, isSecondary: true, cell: row => count(row.images), csv: row => row.images },
+    { name: 'Seconds of video', isNumber: true, isSecondary: true, cell: row => count(row.seconds), csv: row => row.seconds },
+    { name: 'Spent', isNumber: true, cell: row => <Money nano={row.cost_nano} />, csv: row => exactUsd(row.cost_nano) }
+  ]
+}
