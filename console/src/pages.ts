@@ -1,9 +1,14 @@
 import type { FunctionComponent } from 'preact'
 import { isUser, may, type Permission } from './session.ts'
 import { AccountsPage } from './pages/accounts.tsx'
+import { JobsPage } from './pages/jobs.tsx'
 import { KeysPage } from './pages/keys.tsx'
+import { MediaPage } from './pages/media.tsx'
+import { NowPage } from './pages/now.tsx'
 import { PlaygroundPage } from './pages/playground.tsx'
+import { ProvidersPage } from './pages/providers.tsx'
 import { RequestsPage } from './pages/requests.tsx'
+import { RoutingPage } from './pages/routing.tsx'
 import { UsagePage } from './pages/usage.tsx'
 
 export interface ConsolePage {
@@ -21,11 +26,16 @@ export interface ConsolePage {
 
 /** The pages in the order of the menu. */
 export const pages: readonly ConsolePage[] = [
+  { path: 'now', title: 'Now', letter: 'n', needs: 'read', forUsers: false, component: NowPage },
   { path: 'requests', title: 'Requests', letter: 'r', needs: 'read', forUsers: true, component: RequestsPage },
   { path: 'playground', title: 'Playground', letter: 'p', needs: 'read', forUsers: true, component: PlaygroundPage },
   { path: 'usage', title: 'Usage', letter: 'u', needs: 'read', forUsers: true, component: UsagePage },
   { path: 'accounts', title: 'Accounts', letter: 'a', needs: 'read', forUsers: true, component: AccountsPage },
-  { path: 'keys', title: 'Keys', letter: 'e', needs: 'read', forUsers: true, component: KeysPage }
+  { path: 'keys', title: 'Keys', letter: 'e', needs: 'read', forUsers: true, component: KeysPage },
+  { path: 'media', title: 'Media', letter: 'm', needs: 'read', forUsers: true, component: MediaPage },
+  { path: 'jobs', title: 'Jobs', letter: 'b', needs: 'read', forUsers: true, component: JobsPage },
+  { path: 'providers', title: 'Providers', letter: 'v', needs: 'read', forUsers: false, component: ProvidersPage },
+  { path: 'routing', title: 'Routing', letter: 't', needs: 'read', forUsers: true, component: RoutingPage }
 ]
 
 /** The pages that the signed-in key may see. */

@@ -47,7 +47,7 @@ t.test('accounts: a new one gets money and a key, the SDK uses it, and its spend
   await open('/accounts/team-a')
   await page.getByRole('button', { name: 'Refund…' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Refund' }).click()
-  await page.getByRole('cell', { name: 'refund' }).waitFor()
+  await page.getByRole('cell', { name: 'refund', exact: true }).waitFor()
   await page.getByRole('button', { name: 'Freeze…' }).click()
   await page.getByLabel('Reason').fill('a test')
   await page.getByRole('dialog').getByRole('button', { name: 'Freeze' }).click()

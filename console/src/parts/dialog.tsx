@@ -11,13 +11,28 @@ interface DialogProps {
 export function Dialog ({ title, children, onClose }: DialogProps): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null)
   const id = useId()
+  const latest = useRef(onClose)
+  latest.current = onClose
   useEffect(() => {
     const before = document.activeElement
-    dialog.current?.showModal()
-    return () => { if (before instanceof HTMLElement) before.focus() }
+    const element = dialog.current
+    const close = (): void => latest.current()
+    element?.addEventListener('close', close)
+    element?.showModal()
+    return () => {
+      element?.removeEventListener('close', close)
+      element?.close()
+      if (before instanceof HTMLElement) before.focus()
+    }
   }, [])
+  // Chromium gives the key to a dialog of before if this one opened without a new click.
+  function onKeyDown (event: KeyboardEvent): void {
+    if (event.key !== 'Escape') return
+    event.preventDefault()
+    onClose()
+  }
   return (
-    <dialog ref={dialog} aria-labelledby={id} onClose={onClose}>
+    <dialog ref={dialog} aria-labelledby={id} onKeyDown={onKeyDown}>
       <h2 id={id}>{title}</h2>
       {children}
     </dialog>

@@ -52,6 +52,16 @@ export function Table<Row> ({ label, columns, rows, keyOf, href }: TableProps<Ro
   )
 }
 
+/** Rows that are all here, with CSV. */
+export function SavedTable<Row> ({ name, ...table }: TableProps<Row> & { name: string }): JSX.Element {
+  return (
+    <>
+      <Table {...table} />
+      <div class='actions'><button type='button' class='plain' onClick={() => saveCsv(name, table.columns, table.rows)}>Export CSV</button></div>
+    </>
+  )
+}
+
 interface ListTableProps<Row> extends Omit<TableProps<Row>, 'rows'> {
   list: List<Row>
   /** Where all rows are, for CSV. */
@@ -81,7 +91,8 @@ export function ListTable<Row> ({ list, source, empty, ...table }: ListTableProp
 
 const maxCsvRows = 50_000
 
-function CsvButton<Row> ({ path, query = {}, name, columns }: ListTableProps<Row>['source'] & { columns: readonly Column<Row>[] }): JSX.Element {
+/** Saves every row of a list. */
+export function CsvButton<Row> ({ path, query = {}, name, columns }: ListTableProps<Row>['source'] & { columns: readonly Column<Row>[] }): JSX.Element {
   const [note, setNote] = useState('')
   async function save (): Promise<void> {
     setNote('Preparing…')

@@ -1,0 +1,67 @@
+import type { JSX } from 'preact'
+import type { AdminJob } from '../../../schemas/admin/jobs.ts'
+import { useList } from '../api/list.ts'
+import type { Received } from '../api/received.ts'
+import { Badge, type Tone } from '../parts/badge.tsx'
+import { ChoiceFilter, TextFilter } from '../parts/filter.tsx'
+import { exactUsd, Money } from '../parts/money.tsx'
+import { Empty } from '../parts/states.tsx'
+import { ListTable, type Column } from '../parts/table.tsx'
+import { Time } from '../parts/time.tsx'
+import { link, query, segments } from '../router.ts'
+import { isUser } from '../session.ts'
+import { jobStates } from '../words.ts'
+import { JobPage } from './job.tsx'
+
+export type KnownJob = Received<AdminJob>
+
+/** The jobs of video models, or one. */
+export function JobsPage (): JSX.Element {
+  const [, id] = segments.value
+  return id === undefined ? <JobList /> : <JobPage id={id} />
+}
+
+function JobList (): JSX.Element {
+  const { account, model, state } = query.value
+  const chosen = { account, model, state }
+  const list = useList<KnownJob>('/admin/jobs', chosen)
+  return (
+    <>
+      <div class='head'>
+        <h1>Jobs</h1>
+        <button type='button' class='plain' onClick={() => list.reload()}>Refresh</button>
+      </div>
+      <div class='filters'>
+        {!isUser() && <TextFilter name='account' label='Account' />}
+        <TextFilter name='model' label='Model' />
+        <ChoiceFilter name='state' label='State' all='Any' options={['live', ...jobStates]} />
+      </div>
+      <ListTable
+        label='Jobs' list={list} columns={columns} keyOf={({ id }) => id} href={({ id }) => link('jobs', id)}
+        source={{ path: '/admin/jobs', query: chosen, name: 'jobs' }}
+        empty={<Empty title='No jobs'><p>A video is made by a job, which goes on without its client. Start one in the <a href={link('playground', { kind: 'video' })}>playground</a>.</p></Empty>}
+      />
+    </>
+  )
+}
+
+/** The state of a job, with its progress while it runs. */
+export function JobState ({ job: { state, progress } }: { job: KnownJob }): JSX.Element {
+  return <Badge tone={tones[state]}>{state}{state === 'running' && progress !== null && ` ${Math.round(progress)} %`}</Badge>
+}
+
+const tones: Record<KnownJob['state'], Tone> = {
+  submitting: 'quiet', queued: 'quiet', running: 'warn', storing: 'warn', succeeded: 'good', failed: 'bad', cancelled: 'quiet', expired: 'quiet'
+}
+
+const columns: readonly Column<KnownJob>[] = [
+  { name: 'Created', cell: ({ created_at: at }) => <Time at={at} />, csv: ({ created_at: at }) => at },
+  { name: 'State', cell: job => <JobState job={job} />, csv: ({ state }) => state },
+  { name: 'Model', cell: ({ model }) => model, csv: ({ model }) => model },
+  { name: 'Provider', isSecondary: true, cell: ({ provider }) => provider ?? '–', csv: ({ provider }) => provider },
+  { name: 'Account', isSecondary: true, cell: ({ account }) => account, csv: ({ account }) => account },
+  { name: 'Seconds', isNumber: true, isSecondary: true, cell: ({ seconds }) => seconds, csv: ({ seconds }) => seconds },
+  { name: 'Held', isNumber: true, isSecondary: true, cell: ({ held_nano: nano }) => <Money nano={nano} />, csv: ({ held_nano: nano }) => exactUsd(nano) },
+  { name: 'Cost', isNumber: true, cell: ({ cost_nano: nano }) => <Money nano={nano} />, csv: ({ cost_nano: nano }) => nano === null ? null : exactUsd(nano) },
+  { name: 'Job', csv: ({ id }) => id }
+]

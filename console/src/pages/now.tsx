@@ -1,0 +1,68 @@
+import type { JSX } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import type { LiveFigures } from '../../../schemas/admin/live.ts'
+import { useLive } from '../api/live.ts'
+import type { Received } from '../api/received.ts'
+import { Fact } from '../parts/field.tsx'
+import { Money } from '../parts/money.tsx'
+import { Sparkline } from '../parts/sparkline.tsx'
+import { Empty, Failure, Loading } from '../parts/states.tsx'
+import { Time } from '../parts/time.tsx'
+import { link } from '../router.ts'
+import { ProviderState } from './providers.tsx'
+
+type Figures = Received<LiveFigures>
+
+const kept = 60
+
+/** What happens now. */
+export function NowPage (): JSX.Element {
+  const { event, error } = useLive<Figures>('/admin/live')
+  const [rates, setRates] = useState<readonly number[]>([])
+  useEffect(() => {
+    if (event !== null) setRates(before => [...before, event.requests_per_second].slice(-kept))
+  }, [event])
+  return (
+    <>
+      <div class='head'>
+        <h1>Now</h1>
+        {event !== null && <p class='muted'>As of <Time at={event.at} /></p>}
+      </div>
+      {error !== null && <Failure error={error} />}
+      {event === null && error === null && <Loading />}
+      {event !== null && <LiveView figures={event} rates={rates} />}
+    </>
+  )
+}
+
+function LiveView ({ figures, rates }: { figures: Figures, rates: readonly number[] }): JSX.Element {
+  const { node } = figures
+  const today = `${figures.at.slice(0, 10)}`
+  return (
+    <>
+      <dl class='facts big'>
+        <Fact name='Requests per second'><a href={link('requests')}>{figures.requests_per_second.toFixed(2)}</a></Fact>
+        <Fact name='Failed, last minute'><a href={link('requests', { status: '5xx' })}>{(figures.error_rate * 100).toFixed(1)} %</a></Fact>
+        <Fact name='Spent today (UTC)'><a href={link('requests', { from: today })}><Money nano={figures.spent_today_nano} /></a></Fact>
+        <Fact name='Running jobs'><a href={link('jobs', { state: 'live' })}>{figures.running_jobs}</a></Fact>
+      </dl>
+      <Sparkline label='Requests per second since this page was opened' values={rates} />
+      <dl class='facts'>
+        <Fact name='Under way on this node'>{node.requests} requests</Fact>
+        <Fact name='Streams'>{node.streams}</Fact>
+        <Fact name='Long polls'>{node.polls}</Fact>
+        <Fact name='Waiting clients'>{figures.waiting_clients}</Fact>
+      </dl>
+      <h2>Providers</h2>
+      {figures.providers.length === 0
+        ? <Empty title='No provider yet'><p>Start the gateway with a provider’s key in the environment, or play with the sandbox in the <a href={link('playground')}>playground</a>.</p></Empty>
+        : (
+          <ul class='lamps'>
+            {figures.providers.map(({ id, state }) => (
+              <li key={id}><a href={link('providers', id)}>{id}</a> <ProviderState state={state} /></li>
+            ))}
+          </ul>
+          )}
+    </>
+  )
+}
