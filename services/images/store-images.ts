@@ -44,8 +44,13 @@ export async function storeImages (
   const failures = outcomes.flatMap(one => one.status === 'rejected' ? [one.reason] : [])
   failures.forEach(options.onLost)
   if (stored.length > 0) return stored
+  if (isStopped(options.signal)) throw options.signal.reason
   throw failures.find(error => !isImageAtFault(error)) ??
     new UpstreamError('bad_reply', 'yes', 'The provider\'s images cannot be used.', { cause: failures[0] })
+}
+
+function isStopped ({ aborted, reason }: AbortSignal): boolean {
+  return aborted && reason instanceof GatewayError
 }
 
 /** Whether the image is at fault rather than the gateway's store. */
@@ -63,6 +68,8 @@ async function store (image: GeneratedImage, options: StoreImagesOptions): Promi
         const stored = await received.store(AbortSignal.any([signal, AbortSignal.timeout(storeMs)]))
         return { media: stored, revisedPrompt: image.revisedPrompt }
       } catch (error) {
+        // Interrupted by the deadline or the gateway's stop: neither the store nor the provider failed.
+        if (isStopped(signal)) throw signal.reason
         const fault = copyFaultOf(error)
         onCopyFailure(fault, error)
         const isFinal = fault === 'too large' || (fault === 'dead' && ('bytes' in image || attempts >= maxDead))

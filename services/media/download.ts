@@ -117,6 +117,8 @@ function discard ({ body }: Response): void {
   body.on('error', () => {}).destroy()
 }
 
+const noPublicAddress = 'The file URL does not lead to a public address.'
+
 const rejected = (message: string): UpstreamError => new UpstreamError('bad_reply', 'yes', message)
 
 const tooLarge = (maxBytes: number): UpstreamError =>
@@ -129,7 +131,8 @@ function downloadError (cause: unknown, signal: AbortSignal, timeout: AbortSigna
   if (timeout.aborted || /^UND_ERR_(HEADERS|BODY|CONNECT)_TIMEOUT$/.test(code)) {
     return new UpstreamError('timeout', 'yes', 'The file did not arrive in time.', { cause })
   }
-  // The same message for every private target, to reveal nothing about the network.
-  if (cause instanceof PrivateAddressError) return rejected('The file URL does not lead to a public address.')
+  // The same message for names without an address, to reveal nothing about those of the private network.
+  if (cause instanceof PrivateAddressError) return rejected(noPublicAddress)
+  if (code === 'ENOTFOUND') return new UpstreamError('network', 'yes', noPublicAddress, { cause })
   return new UpstreamError('network', 'yes', 'The file cannot be downloaded.', { cause })
 }
