@@ -1,5 +1,6 @@
 import { Type, type Static, type TObject } from '@sinclair/typebox'
 import { Nullable, StringEnum, StringOrItems, Tagged } from '../shared/combinators.ts'
+import { ResponseTool } from './response-tools.ts'
 
 // Source: openai@7.55.0 resources/responses/responses.d.ts, ResponseInputItem. Objects are open: clients send
 // back what they got, with ids and states that mean nothing in a request.
@@ -75,6 +76,15 @@ const answered = { ...call, output: ToolOutput }
 const FunctionCallOutput = Type.Object({ type: Type.Literal('function_call_output'), ...answered })
 const CustomToolCallOutput = Type.Object({ type: Type.Literal('custom_tool_call_output'), ...answered })
 
+const search = { call_id: Id, id: Id, execution: Type.Optional(Nullable(StringEnum(['server', 'client']))) }
+const ToolSearchCallItem = Type.Object({
+  type: Type.Literal('tool_search_call'), ...search, arguments: Type.Unknown()
+})
+const ToolSearchOutputItem = Type.Object({
+  type: Type.Literal('tool_search_output'), ...search, tools: Type.Array(ResponseTool)
+})
+export type ToolSearchItem = Static<typeof ToolSearchCallItem> | Static<typeof ToolSearchOutputItem>
+
 const ReasoningItem = Type.Object({
   type: Type.Literal('reasoning'),
   summary: Type.Optional(Type.Array(Type.Object({ type: Type.Literal('summary_text'), text: Type.String() }))),
@@ -94,13 +104,13 @@ export const nativeItemTypes = [
   'compaction_trigger', 'computer_call', 'computer_call_output', 'configuration_update', 'file_search_call',
   'image_generation_call', 'local_shell_call', 'local_shell_call_output', 'mcp_approval_request',
   'mcp_approval_response', 'mcp_call', 'mcp_list_tools', 'program', 'program_output', 'shell_call',
-  'shell_call_output', 'tool_search_call', 'tool_search_output', 'web_search_call'
+  'shell_call_output', 'web_search_call'
 ] as const
 const NativeItem = Type.Object({ type: StringEnum(nativeItemTypes), id: Id })
 
 const typedItems = [
   TypedMessage, FunctionCallItem, FunctionCallOutput, CustomToolCallItem, CustomToolCallOutput, ReasoningItem,
-  ItemReference, NativeItem
+  ItemReference, ToolSearchCallItem, ToolSearchOutputItem, NativeItem
 ] as const satisfies readonly TObject[]
 
 /** An item of `input`: one with a `type`, or a message. */

@@ -10,7 +10,8 @@ const ResponseFunctionTool = Type.Object({
   name: Name,
   description: Type.Optional(Nullable(Type.String())),
   parameters: Type.Optional(Nullable(MapOf(Type.Unknown()))),
-  strict: Type.Optional(Nullable(Type.Boolean()))
+  strict: Type.Optional(Nullable(Type.Boolean())),
+  defer_loading: Type.Optional(Nullable(Type.Boolean()))
 })
 export type ResponseFunctionTool = Static<typeof ResponseFunctionTool>
 
@@ -35,20 +36,32 @@ const NamespaceTool = Type.Object({
   tools: Type.Array(Tagged('type', [ResponseFunctionTool, ResponseCustomTool]))
 })
 
+/** The search among tools, which the client runs if `execution` says so. */
+const ToolSearchTool = Type.Object({
+  type: Type.Literal('tool_search'),
+  execution: Type.Optional(Nullable(StringEnum(['server', 'client']))),
+  description: Type.Optional(Nullable(Type.String())),
+  parameters: Type.Optional(Nullable(MapOf(Type.Unknown())))
+})
+export type ToolSearchTool = Static<typeof ToolSearchTool>
+
 /** Tools that the provider runs, or that only its own API knows. */
 export const builtInTools = [
   'apply_patch', 'code_interpreter', 'computer', 'computer_use', 'computer_use_preview', 'file_search',
-  'image_generation', 'local_shell', 'mcp', 'programmatic_tool_calling', 'shell', 'tool_search', 'web_search',
-  'web_search_2025_08_26', 'web_search_preview', 'web_search_preview_2025_03_11'
+  'image_generation', 'local_shell', 'mcp', 'programmatic_tool_calling', 'shell', 'web_search', 'web_search_2025_08_26',
+  'web_search_preview', 'web_search_preview_2025_03_11'
 ] as const
 const BuiltInTool = Type.Object({ type: StringEnum(builtInTools) })
 
-export const ResponseTool = Tagged('type', [ResponseFunctionTool, ResponseCustomTool, NamespaceTool, BuiltInTool])
+export const ResponseTool = Tagged('type', [
+  ResponseFunctionTool, ResponseCustomTool, NamespaceTool, ToolSearchTool, BuiltInTool
+])
 export type ResponseTool = Static<typeof ResponseTool>
 
 export const ResponseToolChoice = StringEnumOr(['none', 'auto', 'required'], Tagged('type', [
   Type.Object({ type: Type.Literal('function'), name: Name }),
   Type.Object({ type: Type.Literal('custom'), name: Name }),
+  Type.Object({ type: Type.Literal('tool_search') }),
   Type.Object({
     type: Type.Literal('allowed_tools'),
     mode: StringEnum(['auto', 'required']),

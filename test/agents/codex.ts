@@ -7,12 +7,10 @@ import { inFolder, installed, runProgram } from './agent.ts'
 
 /** The version whose transcript is in test/fixtures/agents. */
 const version = '0.169.0'
-/** Unknown to Codex, as a model of another provider is. */
-const model = 'chat'
-
 const patch = '*** Begin Patch\n*** Update File: greeting.txt\n@@\n-Hello\n+Good day\n*** End Patch\n'
 /** Codex applies the patch itself and runs no shell. */
 const command = `apply_patch <<'EOF'\n${patch}EOF`
+const answer = 'The greeting is polite now.'
 
 /**
  * Has Codex do a task: the model behind the gateway asks for a patch, Codex applies it, sends the result back
@@ -20,37 +18,71 @@ const command = `apply_patch <<'EOF'\n${patch}EOF`
  */
 export async function runCodex (record: (transcript: unknown) => Promise<void>): Promise<boolean> {
   let ran = false
-  await inFolder('codex', async folder => {
-    if (!await installed(folder, `@openai/codex@${version}`)) return
-    const [home, work] = [join(folder, 'home'), join(folder, 'work')]
-    await Promise.all([mkdir(home), mkdir(work)])
-    await writeFile(join(work, 'greeting.txt'), 'Hello\n')
-    await withGateway(async ({ url, key, upstream, sent }) => {
-      await writeFile(join(home, 'config.toml'), configuration(url))
-      upstream.script(
-        reply({ tools: [{ name: 'exec_command', arguments: JSON.stringify({ cmd: command }) }] }),
-        reply({ text: 'The greeting is polite now.' })
-      )
-      const { code, output } = await runProgram(join(folder, 'node_modules', '.bin', 'codex'),
-        ['exec', '--skip-git-repo-check', '--sandbox', 'danger-full-access', 'Make the greeting polite.'],
-        { cwd: work, env: { ...process.env, CODEX_HOME: home, TOLLGATE_KEY: key } })
-      const requests = upstream.requests.map(({ body }) => Object(body))
-      assert.equal(code, 0, output)
-      assert.match(output, /The greeting is polite now\./)
-      assert.equal(await readFile(join(work, 'greeting.txt'), 'utf8'), 'Good day\n', output)
-      assert.equal(requests.length, 2)
-      const [asked, result] = requests[1].messages.slice(-2)
-      assert.deepEqual(JSON.parse(asked.tool_calls[0].function.arguments), { cmd: command })
-      assert.equal(result.tool_call_id, asked.tool_calls[0].id)
-      assert.match(result.content, /Success|greeting\.txt/)
-      await record(sent)
-      ran = true
-    })
+  await inFolder('codex', async packages => {
+    if (!await installed(packages, `@openai/codex@${version}`)) return
+    const program = join(packages, 'node_modules', '.bin', 'codex')
+    await record(await patchedByCommand(program))
+    await patchedAfterSearch(program)
+    ran = true
   })
   return ran
 }
 
-function configuration (url: string): string {
+/** With a model that is unknown to Codex, as one of another provider is. Resolves to what Codex sent. */
+async function patchedByCommand (program: string): Promise<unknown[]> {
+  const { requests, sent } = await edited(program, 'chat', [
+    { name: 'exec_command', arguments: JSON.stringify({ cmd: command }) }
+  ])
+  assert.equal(requests.length, 2)
+  const [asked, result] = requests[1].messages.slice(-2)
+  assert.deepEqual(JSON.parse(asked.tool_calls[0].function.arguments), { cmd: command })
+  assert.equal(result.tool_call_id, asked.tool_calls[0].id)
+  assert.match(result.content, /Success|greeting\.txt/)
+  return sent
+}
+
+/** With a model that has to search for tools, and to which a patch is a custom tool. */
+async function patchedAfterSearch (program: string): Promise<void> {
+  const { requests } = await edited(program, 'gpt-5.5', [
+    { name: 'tool_search', arguments: '{"query":"close agent"}' },
+    { name: 'apply_patch', arguments: JSON.stringify({ input: patch }) }
+  ])
+  assert.equal(requests.length, 3)
+  const hidden = 'multi_agent_v1__close_agent'
+  const has = ({ tools }: ChatTools) => tools.some(tool => tool.function.name === hidden)
+  assert.deepEqual(requests.map(has), [false, true, true])
+  assert.match(requests[1].messages.at(-1).content, /multi_agent_v1__close_agent/)
+}
+
+interface ChatTools { tools: { function: { name: string } }[] }
+interface Call { name: string, arguments: string }
+
+/** Runs Codex, whose model makes the calls one by one; the file must be edited then. */
+async function edited (program: string, model: string, calls: readonly Call[]) {
+  let requests: ReturnType<typeof Object>[] = []
+  let sent: unknown[] = []
+  await inFolder('codex-task', async folder => {
+    const [home, work] = [join(folder, 'home'), join(folder, 'work')]
+    await Promise.all([mkdir(home), mkdir(work)])
+    await writeFile(join(work, 'greeting.txt'), 'Hello\n')
+    await withGateway(model, async gateway => {
+      const { upstream } = gateway
+      await writeFile(join(home, 'config.toml'), configuration(model, gateway.url))
+      upstream.script(...calls.map(call => reply({ tools: [call] })), reply({ text: answer }))
+      const { code, output } = await runProgram(program,
+        ['exec', '--skip-git-repo-check', '--sandbox', 'danger-full-access', 'Make the greeting polite.'],
+        { cwd: work, env: { ...process.env, CODEX_HOME: home, TOLLGATE_KEY: gateway.key } })
+      assert.equal(code, 0, output)
+      assert.ok(output.includes(answer), output)
+      assert.equal(await readFile(join(work, 'greeting.txt'), 'utf8'), 'Good day\n', output)
+      requests = upstream.requests.map(({ body }) => Object(body))
+      sent = gateway.sent
+    })
+  })
+  return { requests, sent }
+}
+
+function configuration (model: string, url: string): string {
   return `model = "${model}"
 model_provider = "tollgate"
 web_search = "disabled"
@@ -70,7 +102,7 @@ interface Started {
   sent: unknown[]
 }
 
-async function withGateway (work: (started: Started) => Promise<void>): Promise<void> {
+async function withGateway (model: string, work: (started: Started) => Promise<void>): Promise<void> {
   const closing: (() => unknown)[] = []
   const upstream = await startUpstream()
   try {

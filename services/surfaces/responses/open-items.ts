@@ -147,18 +147,13 @@ export class OpenCall implements OpenItem {
   constructor (place: ItemPlace, callId: string, { kind, name, namespace }: ToolName) {
     this.#place = place
     this.#kind = kind
-    const [prefix, type, member] = kind === 'custom'
-      ? ['ctc', 'custom_tool_call', 'input']
-      : ['fc', 'function_call', 'arguments']
+    const own = namespace === undefined ? { name } : { name, namespace }
+    const begun = { status: 'in_progress', call_id: callId }
     this.item = open(place, {
-      id: newItemId(prefix),
-      type,
-      status: 'in_progress',
-      call_id: callId,
-      name,
-      ...(namespace === undefined ? {} : { namespace }),
-      [member]: ''
-    })
+      function: { id: newItemId('fc'), type: 'function_call', ...begun, ...own, arguments: '' },
+      custom: { id: newItemId('ctc'), type: 'custom_tool_call', ...begun, ...own, input: '' },
+      search: { id: newItemId('tsc'), type: 'tool_search_call', ...begun, execution: 'client', arguments: {} }
+    }[kind])
   }
 
   /** Whether the arguments are complete JSON. */
@@ -178,7 +173,10 @@ export class OpenCall implements OpenItem {
   }
 
   close (status: OutputStatus): void {
-    if (this.#kind === 'custom') {
+    if (this.#kind === 'search') {
+      // No event carries the pieces of its arguments.
+      Object.assign(this.item, { status, arguments: this.isWhole ? JSON.parse(this.#text) : this.#text })
+    } else if (this.#kind === 'custom') {
       const input = customInputOf(this.#text)
       if (input !== '') this.#emit('response.custom_tool_call_input.delta', { delta: input })
       this.#emit('response.custom_tool_call_input.done', { input })

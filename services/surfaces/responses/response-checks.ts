@@ -1,9 +1,10 @@
 import { ResponseRequest } from '../../../schemas/openai/responses.ts'
-import { nativeItemTypes } from '../../../schemas/openai/response-items.ts'
-import { builtInTools } from '../../../schemas/openai/response-tools.ts'
+import { nativeItemTypes, type ResponseInputItem } from '../../../schemas/openai/response-items.ts'
+import { builtInTools, type ResponseTool } from '../../../schemas/openai/response-tools.ts'
 import { GatewayError } from '../../shared/errors.ts'
 import { ownMember } from '../../shared/json.ts'
 import type { NamedItem } from './to-messages.ts'
+import { isClientSearch, isClientSearchItem } from './tool-search.ts'
 
 const known: ReadonlySet<string> = new Set(Object.keys(ResponseRequest.properties))
 
@@ -51,7 +52,7 @@ export function nativeFeatureOf (
   request: ResponseRequest, items: readonly NamedItem[]
 ): NativeFeature | null {
   const { tools, tool_choice: choice, truncation, reasoning, stream_options: options } = request
-  const at = tools?.findIndex(({ type }) => native.has(type)) ?? -1
+  const at = tools?.findIndex(tool => isNativeTool(tool)) ?? -1
   const tool = tools?.[at]
   if (tool !== undefined) return { param: `tools[${at}].type`, what: `the built-in tool '${tool.type}'` }
   if (typeof choice === 'object' && choice !== null && native.has(choice.type)) {
@@ -63,8 +64,18 @@ export function nativeFeatureOf (
   if (options?.include_obfuscation === true) {
     return { param: 'stream_options.include_obfuscation', what: 'obfuscation of streams' }
   }
-  const item = items.find(({ item }) => item.type !== undefined && nativeItems.has(item.type))
+  const item = items.find(({ item }) => isNativeItem(item))
   return item === undefined ? null : { param: `${item.param}.type`, what: `items of type '${item.item.type}'` }
+}
+
+function isNativeTool (tool: ResponseTool): boolean {
+  return tool.type === 'tool_search' ? !isClientSearch(tool) : native.has(tool.type)
+}
+
+function isNativeItem (item: ResponseInputItem): boolean {
+  if (item.type === 'tool_search_output' && item.tools.some(isNativeTool)) return true
+  if (item.type === 'tool_search_call' || item.type === 'tool_search_output') return !isClientSearchItem(item)
+  return item.type !== undefined && nativeItems.has(item.type)
 }
 
 /** 400 when no candidate has the Responses API. */

@@ -51,7 +51,7 @@ async function withReferred (
 
 /** Prefixes of the ids of items, by type. */
 const prefixes: Readonly<Record<string, string>> = {
-  message: 'msg', function_call: 'fc', function_call_output: 'fco', custom_tool_call: 'ctc', custom_tool_call_output: 'ctco', reasoning: 'rs'
+  message: 'msg', function_call: 'fc', function_call_output: 'fco', custom_tool_call: 'ctc', custom_tool_call_output: 'ctco', reasoning: 'rs', tool_search_call: 'tsc', tool_search_output: 'tso'
 }
 
 /** Items as they are read again: each with a type and an id, and texts as parts. */

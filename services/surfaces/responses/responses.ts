@@ -21,6 +21,7 @@ import { keptItems, readTurn } from './response-input.ts'
 import type { StoredResponses } from './stored-responses.ts'
 import { toChatRequest } from './to-chat.ts'
 import { toolNames } from './tool-names.ts'
+import { foundTools } from './tool-search.ts'
 
 export interface Responses {
   /**
@@ -91,7 +92,8 @@ export function createResponses (options: ResponsesOptions): Responses {
       }
 
       const { delivery, trace, text } = incoming
-      const form = responseForm(head, toolNames(request.tools ?? []), keep)
+      const tools = [...request.tools ?? [], ...foundTools(items).map(({ tool }) => tool)]
+      const form = responseForm(head, toolNames(tools), keep)
       const native = nativeResponses({ request, original: text, turn, isStored, withoutApi })
       try {
         const chatRequest = {

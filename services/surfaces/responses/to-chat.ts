@@ -2,6 +2,7 @@ import type { ChatCompletionRequest } from '../../../schemas/openai/chat-complet
 import type { ResponseRequest } from '../../../schemas/openai/responses.ts'
 import { toMessages, type NamedItem } from './to-messages.ts'
 import { toChatTools } from './to-tools.ts'
+import { foundTools } from './tool-search.ts'
 
 /**
  * Translates a request to chat. `items` is its whole input, earlier turns included. Throws GatewayError 400
@@ -33,13 +34,16 @@ export function toChatRequest (request: ResponseRequest, items: readonly NamedIt
       logprobs: wantsLogprobs ? true : null,
       top_logprobs: wantsLogprobs ? topLogprobs ?? 0 : null
     }),
-    ...toolMembers(request),
+    ...toolMembers(request, items),
     ...(isStream ? { stream: true, stream_options: { include_usage: true } } : {})
   }
 }
 
-function toolMembers ({ tools, tool_choice: choice, parallel_tool_calls: isParallel }: ResponseRequest) {
-  const members = toChatTools(tools ?? [], choice ?? null)
+function toolMembers (
+  { tools, tool_choice: choice, parallel_tool_calls: isParallel }: ResponseRequest,
+  items: readonly NamedItem[]
+) {
+  const members = toChatTools(tools ?? [], choice ?? null, foundTools(items))
   // Chat refuses it without tools.
   if (members.tools === undefined || isParallel == null) return members
   return { ...members, parallel_tool_calls: isParallel }

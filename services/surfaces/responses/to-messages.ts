@@ -2,14 +2,15 @@ import type {
   AssistantMessage, ChatMessage, ToolCall, ToolMessage, UserPart
 } from '../../../schemas/openai/chat-messages.ts'
 import type {
-  MessagePart, ReasoningItem, ResponseInputItem
+  MessagePart, ReasoningItem, ResponseInputItem, ToolSearchItem
 } from '../../../schemas/openai/response-items.ts'
 import { GatewayError } from '../../shared/errors.ts'
 import { isObject, isText, type JsonObject } from '../../shared/json.ts'
 import { toChatParts, textPartsOf } from './to-parts.ts'
 import { unsealThoughts } from './sealed-thoughts.ts'
 import { customInput } from './to-tools.ts'
-import { chatToolName } from './tool-names.ts'
+import { chatToolName, toolNames } from './tool-names.ts'
+import { isClientSearchItem, toolSearchName } from './tool-search.ts'
 
 /** An item with its name in error messages. */
 export interface NamedItem { item: ResponseInputItem, param: string }
@@ -56,6 +57,8 @@ class MessageList {
         item.call_id, chatToolName(item.name, item.namespace), JSON.stringify({ [customInput]: item.input }))
       case 'function_call_output':
       case 'custom_tool_call_output': return this.#addOutput(item.call_id, item.output, `${param}.output`)
+      case 'tool_search_call':
+      case 'tool_search_output': return this.#addSearch(item)
       default: return this.#addScreenshot(item)
     }
   }
@@ -114,6 +117,16 @@ class MessageList {
     if (this.#callExtra !== null) Reflect.set(call, 'extra_content', this.#callExtra)
     this.#callExtra = null
     message.tool_calls = [...message.tool_calls ?? [], call]
+  }
+
+  #addSearch (item: ToolSearchItem): void {
+    if (!isClientSearchItem(item)) return
+    if (item.type === 'tool_search_call') {
+      return this.#addCall(item.call_id, toolSearchName, JSON.stringify(item.arguments ?? {}))
+    }
+    const names = [...toolNames(item.tools).keys()]
+    const text = names.length === 0 ? 'No tools were found.' : `These tools can be called now: ${names.join(', ')}.`
+    this.#addOutput(item.call_id, text, '')
   }
 
   #addOutput (id: string, output: string | MessagePart[], param: string): void {

@@ -1,10 +1,11 @@
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
 import type { FunctionTool } from '../../../schemas/openai/chat-tools.ts'
 import type {
-  ResponseCustomTool, ResponseFunctionTool, ResponseTool, ResponseToolChoice
+  ResponseCustomTool, ResponseFunctionTool, ResponseTool, ResponseToolChoice, ToolSearchTool
 } from '../../../schemas/openai/response-tools.ts'
 import { GatewayError } from '../../shared/errors.ts'
 import { chatToolName } from './tool-names.ts'
+import { isClientSearch, toolSearchName, type FoundTool } from './tool-search.ts'
 
 /** The members of a chat request that say which tools there are and which may be called. */
 export type ChatTools = Pick<ChatCompletionRequest, 'tools' | 'tool_choice'>
@@ -12,20 +13,45 @@ export type ChatTools = Pick<ChatCompletionRequest, 'tools' | 'tool_choice'>
 /**
  * Translates tools and the choice among them. Custom tools become functions with one text, because few
  * providers have them; a choice of allowed tools leaves the others out. Built-in tools are skipped: only a
- * provider that has them is asked then.
+ * provider that has them is asked then. Where the client searches among tools, deferred ones are left out
+ * until they are `found`.
  */
-export function toChatTools (tools: readonly ResponseTool[], choice: ResponseToolChoice | null): ChatTools {
-  const all = tools.flatMap((tool, at) => functionsOf(tool, `tools[${at}]`))
+export function toChatTools (
+  tools: readonly ResponseTool[], choice: ResponseToolChoice | null, found: readonly FoundTool[] = []
+): ChatTools {
+  const current = tools.some(isClientSearch) ? tools.map(withoutDeferred) : tools
+  const declared = current.flatMap((tool, at) => tool === null ? [] : functionsOf(tool, `tools[${at}]`))
+  const others = found.flatMap(({ tool, param }) => functionsOf(tool, param))
+  const all = [...declared, ...newOnes(others, declared)]
   if (all.length === 0) return {}
   if (choice === null || typeof choice === 'string') return { tools: all, ...(choice === null ? {} : { tool_choice: choice }) }
   if (choice.type === 'allowed_tools') {
-    const allowed = new Set(choice.tools.map(({ name }) => name))
+    const allowed = new Set(choice.tools.map(({ type, name }) => type === 'tool_search' ? toolSearchName : name))
     const some = all.filter(({ function: { name } }) => allowed.has(name))
     if (some.length === 0) throw GatewayError.unsupportedParameter('tool_choice.tools', 'None of the allowed tools is among the `tools`.')
     return { tools: some, tool_choice: choice.mode }
   }
-  if (choice.type !== 'function' && choice.type !== 'custom') return { tools: all }
-  return { tools: all, tool_choice: { type: 'function', function: { name: choice.name } } }
+  const name = chosenName(choice)
+  return name === null ? { tools: all } : { tools: all, tool_choice: { type: 'function', function: { name } } }
+}
+
+function chosenName (choice: Exclude<ResponseToolChoice, string>): string | null {
+  if (choice.type === 'tool_search') return toolSearchName
+  return choice.type === 'function' || choice.type === 'custom' ? choice.name : null
+}
+
+/** A tool, or what of its namespace may be called at once; null: nothing. */
+function withoutDeferred (tool: ResponseTool): ResponseTool | null {
+  if (tool.type === 'namespace') return { ...tool, tools: tool.tools.filter(inner => !isDeferred(inner)) }
+  return isDeferred(tool) ? null : tool
+}
+
+const isDeferred = (tool: object): boolean => Reflect.get(tool, 'defer_loading') === true
+
+/** The first of each name that is not among the others: two searches may find the same. */
+function newOnes (functions: readonly FunctionTool[], others: readonly FunctionTool[]): FunctionTool[] {
+  const names = new Set(others.map(tool => tool.function.name))
+  return functions.filter(({ function: { name } }) => names.has(name) ? false : names.add(name))
 }
 
 function functionsOf (tool: ResponseTool, param: string): FunctionTool[] {
@@ -39,7 +65,19 @@ function functionsOf (tool: ResponseTool, param: string): FunctionTool[] {
       }
       return inner.type === 'function' ? toFunction(inner, name) : toTextFunction(inner, name)
     })
+    case 'tool_search': return isClientSearch(tool) ? [toSearchFunction(tool)] : []
     default: return []
+  }
+}
+
+function toSearchFunction ({ description, parameters }: ToolSearchTool): FunctionTool {
+  return {
+    type: 'function',
+    function: {
+      name: toolSearchName,
+      description: description ?? 'Searches for tools, which may be called from then on.',
+      parameters: parameters ?? { type: 'object', properties: { query: { type: 'string' } }, required: ['query'] }
+    }
   }
 }
 

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { ResponseTool } from '../../../schemas/openai/response-tools.ts'
+import { isClientSearch, toolSearchName } from './tool-search.ts'
 
 /** What the client calls a tool. */
-export interface ToolName { kind: 'function' | 'custom', name: string, namespace?: string }
+export interface ToolName { kind: 'function' | 'custom' | 'search', name: string, namespace?: string }
 
 /** Each tool by its name in the chat request. */
 export type ToolNames = ReadonlyMap<string, ToolName>
@@ -24,6 +25,7 @@ export function toolNames (tools: readonly ResponseTool[]): ToolNames {
   const names = new Map<string, ToolName>()
   for (const tool of tools) {
     if (tool.type === 'function' || tool.type === 'custom') names.set(tool.name, { kind: tool.type, name: tool.name })
+    if (isClientSearch(tool)) names.set(toolSearchName, { kind: 'search', name: toolSearchName })
     if (tool.type !== 'namespace') continue
     for (const { type, name } of tool.tools) {
       names.set(chatToolName(name, tool.name), { kind: type, name, namespace: tool.name })

@@ -18,7 +18,8 @@ const insides: Readonly<Record<string, readonly (readonly [string, string, strin
   ],
   function_call: [['function_call_arguments.delta', '', ''], ['function_call_arguments.done', '', '']],
   custom_tool_call: [['custom_tool_call_input.delta', '', ''], ['custom_tool_call_input.done', '', '']],
-  image_generation_call: []
+  image_generation_call: [],
+  tool_search_call: []
 }
 
 const finals = ['response.completed', 'response.incomplete', 'response.failed']
