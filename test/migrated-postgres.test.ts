@@ -9,7 +9,8 @@ async function use (
 ): Promise<string> {
   let name = ''
   await t.test('a test', async inner => {
-    const { url } = await createDatabase(inner, 'postgres')
+    const { url, open } = await createDatabase(inner, 'postgres')
+    await open()
     name = new URL(url).pathname
     const client = new pg.Client(url)
     await client.connect()
@@ -47,7 +48,8 @@ t.test('the next test gets the database of an ended one, as the migrations left 
 
 t.test('a database whose tables were changed, or that is still in use, is not used again', async t => {
   const changed = await use(t, client => client.query('create table note (id integer)'))
+  const lacking = await use(t, client => client.query('drop table usage_day'))
   const connected = await use(t, client => client.query('select 1'), { leaks: true })
   const last = await use(t, client => client.query('select 1'))
-  t.equal(new Set([changed, connected, last]).size, 3)
+  t.equal(new Set([changed, lacking, connected, last]).size, 4)
 })

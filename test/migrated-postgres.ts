@@ -119,8 +119,12 @@ const renewal = `
 
   create function pristine.note_change () returns event_trigger language plpgsql as $$
     begin
-      insert into pristine.changed default values;
+      -- 'create table if not exists' comes here too; it may have changed nothing.
+      if tg_event = 'sql_drop' or exists (select from pg_event_trigger_ddl_commands()) then
+        insert into pristine.changed default values;
+      end if;
     end
   $$;
   create event trigger note_change on ddl_command_end execute function pristine.note_change();
+  create event trigger note_drop on sql_drop execute function pristine.note_change();
 `
