@@ -75,56 +75,83 @@ async function query<Row extends object> (url: string, sql: string): Promise<Row
 }
 
 /**
- * `pristine.renew()` empties what was written and puts back the rows of the migrations. It refuses after a
- * change of tables, indexes, functions or the like, and if another session does not end within 100 ms.
+ * `pristine.renew()` empties what was written, puts back the rows of the migrations, and undoes what tests do
+ * to the structure: tables of their own, and triggers that they drop. It refuses after other changes of the
+ * structure, and if another session does not end within 100 ms.
  */
 const renewal = `
   create schema pristine;
   create table pristine.changed ();
+  create table pristine.relation as
+    select oid, relname, relkind = 'r' and pg_relation_size(oid) > 0 as has_rows from pg_class
+    where relnamespace = 'public'::regnamespace;
+  create table pristine.trigger as
+    select pg_get_triggerdef(oid) as definition from pg_trigger where not tgisinternal;
   do $$
     declare name text;
     begin
-      for name in select relname from pg_class
-        where relnamespace = 'public'::regnamespace and relkind = 'r' and pg_relation_size(oid) > 0
+      for name in select relname from pristine.relation where has_rows
       loop execute format('create table pristine.%I as table public.%I', 'rows_' || name, name);
       end loop;
     end
   $$;
 
-  create function pristine.renew () returns boolean language plpgsql as $$
-    declare written text; name text;
+  create function pristine.is_busy () returns boolean language plpgsql as $$
     begin
-      if exists (select from pristine.changed) then return false; end if;
-      for attempt in 1..11 loop
-        exit when not exists (
+      for attempt in 0..10 loop
+        if attempt > 0 then perform pg_sleep(0.01), pg_stat_clear_snapshot(); end if;
+        if not exists (
           select from pg_stat_activity
           where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()
-        );
-        if attempt = 11 then return false; end if;
-        perform pg_sleep(0.01), pg_stat_clear_snapshot();
-      end loop;
-      set local session_replication_role = replica; -- No trigger refuses this, or adds rows.
-      select string_agg(oid::regclass::text, ', ') into written from pg_class
-        where relnamespace = 'public'::regnamespace and relkind = 'r' and pg_relation_size(oid) > 0;
-      execute 'truncate ' || written || ' cascade';
-      perform setval(seqrelid, seqstart, false) from pg_sequence where pg_sequence_last_value(seqrelid) is not null;
-      for name in select substr(relname, 6) from pg_class
-        where relnamespace = 'pristine'::regnamespace and relname like 'rows\\_%'
-      loop
-        execute format('insert into public.%I overriding system value table pristine.%I', name, 'rows_' || name);
+        ) then return false; end if;
       end loop;
       return true;
     end
   $$;
 
-  create function pristine.note_change () returns event_trigger language plpgsql as $$
+  create function pristine.renew () returns boolean language plpgsql as $$
+    declare item text;
     begin
-      -- 'create table if not exists' comes here too; it may have changed nothing.
-      if tg_event = 'sql_drop' or exists (select from pg_event_trigger_ddl_commands()) then
-        insert into pristine.changed default values;
-      end if;
+      if exists (select from pristine.changed) or pristine.is_busy() then return false; end if;
+      set local session_replication_role = replica; -- No trigger refuses this, or adds rows.
+      for item in select oid::regclass from pg_class
+        where relnamespace = 'public'::regnamespace and relkind = 'r'
+        and oid not in (select oid from pristine.relation)
+      loop execute format('drop table %s', item);
+      end loop;
+      for item in select definition from pristine.trigger except select pg_get_triggerdef(oid) from pg_trigger
+      loop execute item;
+      end loop;
+      select string_agg(oid::regclass::text, ', ') into item from pg_class
+        where relnamespace = 'public'::regnamespace and relkind = 'r' and pg_relation_size(oid) > 0;
+      execute 'truncate ' || item || ' cascade';
+      perform setval(seqrelid, seqstart, false) from pg_sequence where pg_sequence_last_value(seqrelid) is not null;
+      for item in select relname from pristine.relation where has_rows
+      loop
+        execute format('insert into public.%I overriding system value table pristine.%I', item, 'rows_' || item);
+      end loop;
+      return true;
     end
   $$;
-  create event trigger note_change on ddl_command_end execute function pristine.note_change();
-  create event trigger note_drop on sql_drop execute function pristine.note_change();
+
+  create function pristine.is_own (class oid, object oid) returns boolean language sql as $$
+    select class = 'pg_class'::regclass and not exists (
+      select from pristine.relation
+      where oid in (object, (select indrelid from pg_index where indexrelid = object))
+    )
+  $$;
+  create function pristine.note_command () returns event_trigger language plpgsql as $$
+    begin
+      insert into pristine.changed
+        select from pg_event_trigger_ddl_commands() where not pristine.is_own(classid, objid);
+    end
+  $$;
+  create function pristine.note_drop () returns event_trigger language plpgsql as $$
+    begin
+      insert into pristine.changed select from pg_event_trigger_dropped_objects()
+        where original and object_type <> 'trigger' and not pristine.is_own(classid, objid);
+    end
+  $$;
+  create event trigger note_command on ddl_command_end execute function pristine.note_command();
+  create event trigger note_drop on sql_drop execute function pristine.note_drop();
 `

@@ -51,14 +51,16 @@ forEachEngine(t, 'only new entries are read, and later ones are added to what th
 for (const engine of ['sqlite', 'postgres'] as const) {
   t.test(`damage done after a check is found by the next ones (${engine})`, async t => {
     for (const [rule, { sql, subject }] of Object.entries(damages)) {
-      const { store } = await openCheckedBooks(t, await createDatabase(t, engine))
-      const before = await watermarkOf(store)
-      for (const statement of sql) await store.run(statement)
-      for (let times = 0; times < 2; times++) {
-        const { violations } = await checkBooks(store)
-        t.match(violations.find(violation => violation.rule === rule), { subject }, rule)
-      }
-      t.equal(await watermarkOf(store), before, 'until it is mended')
+      await t.test(rule, async t => {
+        const { store } = await openCheckedBooks(t, await createDatabase(t, engine))
+        const before = await watermarkOf(store)
+        for (const statement of sql) await store.run(statement)
+        for (let times = 0; times < 2; times++) {
+          const { violations } = await checkBooks(store)
+          t.match(violations.find(violation => violation.rule === rule), { subject })
+        }
+        t.equal(await watermarkOf(store), before, 'until it is mended')
+      })
     }
   })
 }
