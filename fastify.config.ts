@@ -97,7 +97,6 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
   await app.register(http.jsonBody, { limits: settings.bodyLimits })
   await app.register(http.formBody)
   await app.register(core.limits, { billingPerMinute: settings.billingPerMinute })
-  await app.register(http.sseReply)
   await app.register(http.incoming)
   await app.register(core.routing)
   await app.register(use.requests, { keepsWords: settings.providerWords })

@@ -36,24 +36,22 @@ export default fp<GracefulCloseOptions>(async (app, { delayMs, limitMs }) => {
   let draining = false
   let timers: NodeJS.Timeout[] = []
   const running = new ActiveSet<RequestAbort>()
+  function drain (): void {
+    if (draining) return
+    draining = true
+    // Node.js then answers with `connection: close`.
+    app.server.prependListener('request', (_request, response) => { response.shouldKeepAlive = false })
+  }
   app.decorate('running', running)
   app.decorate('listeners', [])
   app.decorate('isDraining', () => draining)
   app.decorate('leave', async () => {
-    draining = true
+    drain()
     if (delayMs > 0) await sleep(delayMs)
     await app.close()
   })
-  app.addHook('onRequest', (_request, reply, done) => {
-    if (draining) {
-      reply.header('connection', 'close')
-      // Also for an error answer, which may take the header away.
-      reply.raw.shouldKeepAlive = false
-    }
-    done()
-  })
   app.addHook('preClose', async () => {
-    draining = true
+    drain()
     const abortRunning = (): void => {
       running.forEach(request => request.abort(GatewayError.unavailable('The gateway is shutting down.')))
     }

@@ -1,10 +1,12 @@
 import { isObject, isText, withMembers, type JsonObject } from '../../shared/json.ts'
 import { encodeEvent } from '../../upstream/sse.ts'
 import { usageIn } from '../report.ts'
-import { choicesIn, mostChoices, wholeUsage, wrongInAnswer, wrongInChoice } from './answer-members.ts'
 import type { Dialect } from './dialects.ts'
 import { ToolCallStream } from './tool-calls.ts'
-import { finalReason, finishReasonOf, headOf, repairMessage, type AnswerHead } from './translate.ts'
+import {
+  choicesIn, finalReason, finishReasonOf, headOf, mostChoices, repairMessage, wholeUsage, wrongInAnswer,
+  wrongInChoice, type AnswerHead
+} from './translate.ts'
 
 /** What a stream has to become. */
 export interface StreamForm {

@@ -121,7 +121,7 @@ const plants: readonly Plant[] = [
   {
     name: 'a stream that is never ended',
     changes: [{
-      file: 'plugins/http/sse-reply.ts',
+      file: 'plugins/http/incoming.ts',
       find: '  raw.end()\n',
       replace: '  if (request.trace.failure === null) raw.end()\n'
     }],

@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import t from 'tap'
-import { JsonText } from '../../../services/shared/json.ts'
-import { costs, maxJsonCost, maxDepth } from '../../../services/shared/json-scan.ts'
+import { costs, JsonText, maxDepth, maxJsonCost } from '../../../services/shared/json.ts'
 import { thrown } from '../../thrown.ts'
 
 const parse = (text: string) => JsonText.parse(Buffer.from(text))
