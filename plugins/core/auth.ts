@@ -52,7 +52,7 @@ export default fp<AuthOptions>(async (app, { adminKey = null }) => {
   await app.register(bearerAuth, { addHook: false, keys: [] })
   const createVerifier = app.verifyBearerAuthFactory
   if (createVerifier === undefined) throw new Error('@fastify/bearer-auth has not decorated the server')
-  const holders = createHolders({ keys, adminKey })
+  const holders = createHolders({ keys, adminKey, oidc: () => app.models.config().console.oidc })
   app.decorate('holders', holders)
   const verifyWith = (auth: FastifyBearerAuthOptions['auth']): onRequestHookHandler =>
     createVerifier({ addHook: false, keys: [], specCompliance: 'rfc6749', verifyErrorLogLevel: 'debug', auth })

@@ -66,9 +66,11 @@ const session: FastifyPluginAsyncTypebox = async app => {
     reply.header('cache-control', 'no-store')
     const session = await sessions.read(request.headers.cookie)
     const described = session === null ? null : await describe(session).catch(noneIfRefused)
-    if (described !== null) return described
+    const settings = app.models.config().console.oidc
+    const oidc = settings === null ? null : { label: settings.label, path: '/console/sign-in/oidc' }
+    if (described !== null) return { ...described, oidc }
     if (sessionIn(request.headers.cookie) !== undefined) reply.header('set-cookie', withoutSession())
-    return noSession
+    return { ...noSession, oidc }
   })
 
   app.put('/session/key', {

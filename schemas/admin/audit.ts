@@ -9,7 +9,7 @@ export const AuditEvent = Type.Object({
   object: Type.Literal('audit_event'),
   id: Type.String(),
   at: Type.String(),
-  /** `key:<id>` of an admin key, `cli:<user>`, `env` for TOLLGATE_ADMIN_KEY, or `gateway`. */
+  /** `key:<id>`, `oidc:<subject>`, `cli:<user>`, `env` for TOLLGATE_ADMIN_KEY, or `gateway`. */
   actor: Type.String(),
   /** The label that the admin key had then. */
   actor_label: Nullable(Type.String()),

@@ -17,6 +17,10 @@ export const ConsoleSession = Type.Object({
   permissions: Type.Array(StringEnum(permissions)),
   payer: Nullable(Payer),
   csrf_token: Nullable(Type.String({ description: 'The `x-csrf-token` of changes and of all requests to `/v1`.' })),
+  oidc: Nullable(Type.Object({
+    label: Type.String({ description: 'What the button says.' }),
+    path: Type.String({ description: 'Where it leads.' })
+  }, { description: 'Sign-in at an identity provider; null without one.' })),
   started_at: Nullable(Type.String()),
   expires_at: Nullable(Type.String({ description: 'When it ends unless it is used before.' }))
 })

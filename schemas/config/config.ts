@@ -1,6 +1,7 @@
 /* eslint no-template-curly-in-string: off -- `${NAME}` is the file's own syntax */
 import { Type, type Static } from '@sinclair/typebox'
 import { AlertsBlock } from './alerts.ts'
+import { ConsoleBlock } from './console.ts'
 import { flag, strict, usd, type Parsed } from './fields.ts'
 import { ModelEntry } from './models.ts'
 import { ProviderEntry } from './providers.ts'
@@ -51,7 +52,8 @@ export const GatewayFile = Type.Object({
   video: VideoBlock,
   routing: RoutingBlock,
   usage: UsageBlock,
-  alerts: AlertsBlock
+  alerts: AlertsBlock,
+  console: ConsoleBlock
 }, {
   ...strict,
   title: 'Tollgate configuration',

@@ -3,7 +3,7 @@ import type { Queries } from '../store/store.ts'
 
 /** Who makes a change. */
 export interface Actor {
-  /** `key:<id>` for an admin key, `cli:<user>`, `env` for TOLLGATE_ADMIN_KEY, or `gateway`. */
+  /** `key:<id>`, `oidc:<subject>`, `cli:<user>`, `env` for TOLLGATE_ADMIN_KEY, or `gateway`. */
   readonly id: string
   /** The label of an admin key at that time. */
   readonly label: string | null

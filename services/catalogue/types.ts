@@ -1,4 +1,5 @@
 import type { AlertSettings } from '../../schemas/config/alerts.ts'
+import type { ConsoleSettings } from '../../schemas/config/console.ts'
 import type { PolicyConfig } from '../../schemas/config/config.ts'
 import type { Known, Parsed } from '../../schemas/config/fields.ts'
 import type { ImagePrice, SizeRange } from '../../schemas/config/images.ts'
@@ -25,6 +26,7 @@ export interface GatewayConfig {
   routing: RoutingSettings
   usage: UsageSettings
   alerts: AlertSettings
+  console: ConsoleSettings
 }
 
 /** Keys of the file that a model does not have, or has in another form. */

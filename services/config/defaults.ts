@@ -1,5 +1,6 @@
 import { Value } from '@sinclair/typebox/value'
 import { AlertsBlock } from '../../schemas/config/alerts.ts'
+import { ConsoleBlock } from '../../schemas/config/console.ts'
 import { BreakerEntry, RequestsEntry } from '../../schemas/config/requests.ts'
 import { RoutingBlock } from '../../schemas/config/routing.ts'
 import { UsageBlock } from '../../schemas/config/usage.ts'
@@ -19,5 +20,6 @@ export const blockDefaults = {
   video: videoDefaults,
   routing: routingDefaults,
   usage: usageDefaults,
-  alerts: alertDefaults
+  alerts: alertDefaults,
+  console: toParsed(ConsoleBlock, Value.Default(ConsoleBlock, {}))
 }

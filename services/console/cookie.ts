@@ -11,6 +11,28 @@ export function sessionIn (header: string | undefined): string | undefined {
   return cookies[secureName] ?? cookies[plainName]
 }
 
+const attemptName = 'tollgate_sign_in'
+
+/** Returns the sealed sign-in attempt that a Cookie header carries, undefined if it has none. */
+export function attemptIn (header: string | undefined): string | undefined {
+  return header?.includes(attemptName) === true ? parseCookie(header)[attemptName] : undefined
+}
+
+/** Returns the Set-Cookie header of a sign-in attempt, which the identity provider's page may send back. */
+export function attemptCookie (
+  sealed: string, { isSecure, maxAgeMs }: { isSecure: boolean, maxAgeMs: number }
+): string {
+  return stringifySetCookie({
+    name: attemptName,
+    value: sealed,
+    path: '/console/sign-in',
+    httpOnly: true,
+    sameSite: 'lax',
+    secure: isSecure,
+    maxAge: Math.floor(maxAgeMs / 1000)
+  })
+}
+
 /** Returns a Set-Cookie header that no script can read and no other site can send. */
 export function sessionCookie (
   sealed: string, { isSecure, maxAgeMs }: { isSecure: boolean, maxAgeMs: number }

@@ -19,12 +19,13 @@ export function describeSession (
     permissions: [...permissionsOf(operator.role)],
     payer: payer === null ? null : { key: payer.id, label: payer.label, account: payer.account },
     csrf_token: csrfToken,
+    oidc: null,
     started_at: isoTime(session.startedAt),
     expires_at: isoTime(expiryOf(session))
   }
 }
 
-/** What a page is told without a session. */
+/** What a page is told without a session; the route adds how to sign in. */
 export const noSession: ConsoleSession = {
   object: 'session',
   signed_in: false,
@@ -35,6 +36,7 @@ export const noSession: ConsoleSession = {
   permissions: [],
   payer: null,
   csrf_token: null,
+  oidc: null,
   started_at: null,
   expires_at: null
 }

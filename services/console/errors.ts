@@ -25,6 +25,24 @@ export function noPayer (): GatewayError {
     { code: 'user_key_required' })
 }
 
+/** 404: people sign in with keys alone. */
+export function noIdentityProvider (): GatewayError {
+  return new GatewayError(404, 'invalid_request_error',
+    'This gateway has no identity provider: sign in with a key, or configure console.oidc.', { code: 'oidc_not_configured' })
+}
+
+/** 401: what came back from the identity provider does not belong to what this browser began. */
+export function signInFailed (why: string, cause?: unknown): GatewayError {
+  return new GatewayError(401, 'invalid_request_error', `The sign-in has failed. ${why} Start again at /console/.`,
+    { code: 'sign_in_failed', cause })
+}
+
+/** 403: none of the person's groups has a role. */
+export function noRole (label: string): GatewayError {
+  return new GatewayError(403, 'invalid_request_error',
+    `${label} belongs to no group that has a role here. Ask the operator of this gateway.`, { code: 'no_role' })
+}
+
 /** 429: too many wrong keys came from one address. */
 export function tooManySignIns (retryAfterMs: number): GatewayError {
   const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000))

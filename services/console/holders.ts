@@ -6,13 +6,19 @@ import { environmentOperator, operatorOf, type Operator } from '../keys/roles.ts
 import type { KeyRecord } from '../keys/types.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { noPayer, sessionEnded } from './errors.ts'
-import type { Holder, KeyHolder, SealedSession } from './session.ts'
+import { roleOf, type OidcSettings } from './oidc.ts'
+import type { Holder, KeyHolder, OidcHolder, SealedSession } from './session.ts'
 
 export type Holders = ReturnType<typeof createHolders>
 
 /** Finds out who signs in, and on every request whether they still may. Methods throw StoreUnavailable. */
 export function createHolders (
-  { keys, adminKey }: { keys: Pick<Keys, 'authenticateAny' | 'authenticateDigest'>, adminKey: string | null }
+  { keys, adminKey, oidc }: {
+    keys: Pick<Keys, 'authenticateAny' | 'authenticateDigest'>
+    adminKey: string | null
+    /** The identity provider of the running configuration. */
+    oidc: () => OidcSettings | null
+  }
 ) {
   const proof = adminKey === null ? null : proofOf(adminKey)
 
@@ -44,6 +50,7 @@ export function createHolders (
     /** Returns who a session acts as. Throws GatewayError 401 once its key is no longer valid. */
     async operatorOf ({ holder }: SealedSession): Promise<Operator> {
       if (holder.kind === 'key') return operatorOf(await recordOf(holder))
+      if (holder.kind === 'oidc') return personOf(holder, oidc())
       if (proof === null || !isEqual(proof, holder.proof)) throw sessionEnded()
       return environmentOperator
     },
@@ -56,6 +63,12 @@ export function createHolders (
       return await recordOf(payer)
     }
   }
+}
+
+function personOf ({ issuer, subject, label, groups }: OidcHolder, settings: OidcSettings | null): Operator {
+  const role = settings?.issuer === issuer ? roleOf(settings, groups) : null
+  if (role === null) throw sessionEnded()
+  return { id: `oidc:${subject}`, label, role, account: null }
 }
 
 function keyHolder (key: string): KeyHolder {

@@ -9,7 +9,16 @@ export interface KeyHolder { readonly kind: 'key', readonly id: string, readonly
 /** The key of the environment, TOLLGATE_ADMIN_KEY; `proof` is a digest of it. */
 export interface EnvironmentHolder { readonly kind: 'environment', readonly proof: string }
 
-export type Holder = KeyHolder | EnvironmentHolder
+/** Somebody whom an identity provider knows, and the configured groups that they belong to. */
+export interface OidcHolder {
+  readonly kind: 'oidc'
+  readonly issuer: string
+  readonly subject: string
+  readonly label: string
+  readonly groups: readonly string[]
+}
+
+export type Holder = KeyHolder | EnvironmentHolder | OidcHolder
 
 /** What a session cookie holds, sealed. Times in milliseconds since 1970. */
 export interface SealedSession {

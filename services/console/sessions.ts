@@ -3,6 +3,7 @@ import type { Store } from '../store/store.ts'
 import { sharedSecret } from '../store/shared-secret.ts'
 import { sessionCookie, sessionIn } from './cookie.ts'
 import { csrfTokenOf, requireCsrfToken, requireOwnOrigin, type Arrival } from './csrf.ts'
+import type { SignInAttempt } from './oidc.ts'
 import { createSeal } from './seal.ts'
 import { expiryOf, longestMs, type Holder, type SealedSession } from './session.ts'
 
@@ -14,7 +15,9 @@ const renewEveryMs = 60_000
 /** Creates the sessions of the console, the same on all nodes of a store. Methods throw StoreUnavailable. */
 export async function createSessions (store: Pick<Store, 'run' | 'get' | 'clock'>) {
   const { clock } = store
-  const seal = createSeal(await sharedSecret(store, 'console-session'))
+  const sealSecret = await sharedSecret(store, 'console-session')
+  const seal = createSeal<SealedSession>(sealSecret, 'session')
+  const attempts = createSeal<SignInAttempt>(sealSecret, 'sign-in')
   const csrfSecret = await sharedSecret(store, 'console-csrf')
 
   async function cookieOf (session: SealedSession): Promise<string> {
@@ -45,6 +48,9 @@ export async function createSessions (store: Pick<Store, 'run' | 'get' | 'clock'
       const now = clock()
       return now - session.seenAt < renewEveryMs ? null : await cookieOf({ ...session, seenAt: now })
     },
+
+    sealAttempt: attempts.seal,
+    openAttempt: attempts.open,
 
     /** Ends a session on all nodes. */
     async end ({ id, startedAt }: SealedSession): Promise<void> {

@@ -1,4 +1,5 @@
 import { AlertsBlock } from '../../../schemas/config/alerts.ts'
+import { ConsoleBlock } from '../../../schemas/config/console.ts'
 import { BreakerEntry, RequestsEntry } from '../../../schemas/config/requests.ts'
 import { RoutingBlock } from '../../../schemas/config/routing.ts'
 import { UsageBlock } from '../../../schemas/config/usage.ts'
@@ -37,7 +38,8 @@ export function parseConfig (text: string, env: NodeJS.ProcessEnv, source = 'gat
     video: toParsed(VideoBlock, file.video),
     routing: toParsed(RoutingBlock, file.routing),
     usage: toParsed(UsageBlock, file.usage),
-    alerts: toParsed(AlertsBlock, file.alerts, { document, path: ['alerts'] })
+    alerts: toParsed(AlertsBlock, file.alerts, { document, path: ['alerts'] }),
+    console: toParsed(ConsoleBlock, file.console)
   }
 }
 

@@ -1,6 +1,7 @@
 import { Value, ValueErrorType } from '@sinclair/typebox/value'
 import type { Static, TSchema } from '@sinclair/typebox'
 import { AlertsBlock } from '../../../schemas/config/alerts.ts'
+import { ConsoleBlock } from '../../../schemas/config/console.ts'
 import { GatewayFile, PolicyEntry } from '../../../schemas/config/config.ts'
 import { ModelEntry } from '../../../schemas/config/models.ts'
 import { ProviderEntry } from '../../../schemas/config/providers.ts'
@@ -33,6 +34,7 @@ export interface CheckedFile {
   routing: Static<typeof RoutingBlock>
   usage: Static<typeof UsageBlock>
   alerts: Static<typeof AlertsBlock>
+  console: Static<typeof ConsoleBlock>
 }
 
 /** Most repairs of one entry: each removes what is wrong at one level, and entries have few levels. */
@@ -58,7 +60,8 @@ export function checkStructure (document: YamlDocument): CheckedFile {
     video: section('video', VideoBlock, file),
     routing: section('routing', RoutingBlock, file),
     usage: section('usage', UsageBlock, file),
-    alerts: section('alerts', AlertsBlock, file)
+    alerts: section('alerts', AlertsBlock, file),
+    console: section('console', ConsoleBlock, file)
   }
 }
 

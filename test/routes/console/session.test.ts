@@ -19,6 +19,7 @@ t.test('an operator signs in with a key, which the page cannot read again', asyn
     label: 'Bo',
     account: null,
     permissions: ['read', 'money'],
+    oidc: null,
     payer: null
   })
   t.equal(Date.parse(expiresAt) - Date.parse(startedAt), 3_600_000)

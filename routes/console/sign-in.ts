@@ -1,0 +1,65 @@
+import type { FastifyRequest } from 'fastify'
+import { Type, type FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { errorResponses } from '../../schemas/openai/error.ts'
+import { recordChange } from '../../services/audit/audit.ts'
+import { attemptCookie, attemptIn } from '../../services/console/cookie.ts'
+import { noIdentityProvider } from '../../services/console/errors.ts'
+import { createOidc, roleOf, signInMs, type OidcSettings } from '../../services/console/oidc.ts'
+
+/** `GET /console/sign-in/oidc` and `GET /console/sign-in/callback`: OpenID Connect. */
+const signIn: FastifyPluginAsyncTypebox = async app => {
+  const { sessions, store } = app
+  const oidc = createOidc(store.clock)
+  const response = { 302: Type.Null({ description: 'To where the browser goes next.' }), ...errorResponses }
+
+  function settingsOf (): OidcSettings {
+    const settings = app.models.config().console.oidc
+    if (settings === null) throw noIdentityProvider()
+    return settings
+  }
+
+  app.get('/sign-in/oidc', {
+    schema: { tags: ['Console'], summary: 'Sign in to the console at the identity provider', response }
+  }, async (request, reply) => {
+    const { url, attempt } = await oidc.begin(settingsOf(), redirectUri(request))
+    const sealed = await sessions.sealAttempt(attempt)
+    reply.headers({
+      'set-cookie': attemptCookie(sealed, { isSecure: isSecure(request), maxAgeMs: signInMs }), 'cache-control': 'no-store'
+    })
+    return reply.redirect(url, 302)
+  })
+
+  app.get('/sign-in/callback', {
+    schema: { tags: ['Console'], summary: 'Come back from the identity provider', response }
+  }, async (request, reply) => {
+    const settings = settingsOf()
+    const sealed = attemptIn(request.headers.cookie)
+    const attempt = sealed === undefined ? null : await sessions.openAttempt(sealed)
+    reply.headers({
+      'set-cookie': attemptCookie('', { isSecure: isSecure(request), maxAgeMs: 0 }), 'cache-control': 'no-store'
+    })
+    const query = request.url.slice(request.url.indexOf('?'))
+    const holder = await oidc.finish(settings, attempt, new URL(redirectUri(request) + query))
+    const { subject, label } = holder
+    const id = `oidc:${subject}`
+    const change = { actor: { id, label }, action: 'session.start', target: id }
+    const after = { role: roleOf(settings, holder.groups) }
+    await recordChange(store, { ...change, after, at: store.clock() })
+    reply.header('set-cookie', await sessions.cookieOf(sessions.start(holder, isSecure(request))))
+    return reply.redirect('/console/', 302)
+  })
+}
+
+export default signIn
+
+function rootOf (request: FastifyRequest): string {
+  return request.baseUrl().replace(/\/v1$/, '')
+}
+
+function redirectUri (request: FastifyRequest): string {
+  return `${rootOf(request)}/console/sign-in/callback`
+}
+
+function isSecure (request: FastifyRequest): boolean {
+  return rootOf(request).startsWith('https:')
+}
