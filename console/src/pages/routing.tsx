@@ -1,70 +1,73 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import type { RoutingDecision } from '../../../schemas/openai/routing.ts'
+import type { RoutingComparison, RoutingDecision } from '../../../schemas/openai/routing.ts'
 import { inWords } from '../api/error.ts'
 import { call } from '../api/fetch.ts'
 import { Area } from '../parts/field.tsx'
 import { SavedTable, type Column } from '../parts/table.tsx'
 import { Duration } from '../parts/time.tsx'
-import { isUser, session } from '../session.ts'
-import { PayerForm } from './playground/payer.tsx'
+import { isUser } from '../session.ts'
 
 type Candidate = RoutingDecision['candidates'][number]
-
-const policies = ['auto', 'auto:cost', 'auto:quality', 'auto:speed'] as const
-
-interface Outcome {
-  policy: string
-  decision: RoutingDecision | null
-  problem: string
-}
+type Outcome = RoutingComparison['decisions'][number]
 
 /** Which model each policy would choose for a prompt, and why; calls no provider. */
 export function RoutingPage (): JSX.Element {
   const [prompt, setPrompt] = useState('')
+  const [weight, setWeight] = useState<number | null>(null)
   const [outcomes, setOutcomes] = useState<readonly Outcome[]>([])
-  const [isBusy, setBusy] = useState(false)
-  async function compare (): Promise<void> {
-    setBusy(true)
-    setOutcomes(await Promise.all(policies.map(async policy => await decide(policy, prompt))))
-    setBusy(false)
+  const [problem, setProblem] = useState('')
+  async function compare (costQuality = weight): Promise<void> {
+    if (prompt === '') return
+    setProblem('')
+    const routing = costQuality === null ? {} : { routing: { cost_quality: costQuality } }
+    const body = { messages: [{ role: 'user', content: prompt }], ...routing }
+    try {
+      // An operator compares all models, a user those of the key.
+      const path = `${isUser() ? '/v1' : '/admin'}/routing/comparisons`
+      const { decisions } = await call<RoutingComparison>(path, { method: 'POST', body })
+      setOutcomes(decisions)
+    } catch (error) {
+      setProblem(inWords(error))
+    }
   }
-  const needsPayer = session.value?.payer == null && !isUser()
+  function weigh (value: number | null): void {
+    setWeight(value)
+    if (outcomes.length > 0) compare(value)
+  }
   return (
     <>
       <h1>Routing</h1>
-      <p class='muted'>For a prompt, what each policy of auto would choose: no provider is called and nothing is charged.</p>
-      {needsPayer && <PayerForm />}
-      {!needsPayer && (
-        <form
-          class='stack' onSubmit={event => {
-            event.preventDefault()
-            compare()
-          }}
-        >
-          <Area label='Prompt' value={prompt} onValue={setPrompt} required onSubmit={() => { if (prompt !== '') compare() }} hint='⌘ or Ctrl with Enter compares.' />
-          <div><button class='primary' disabled={isBusy}>Compare</button></div>
-        </form>
-      )}
+      <p class='muted'>What each policy of auto would choose for a prompt. No provider is called and nothing is charged.</p>
+      <form
+        class='stack' onSubmit={event => {
+          event.preventDefault()
+          compare()
+        }}
+      >
+        <Area label='Prompt' value={prompt} onValue={setPrompt} required onSubmit={() => { compare() }} hint='⌘ or Ctrl with Enter compares.' />
+        <div class='actions'>
+          <button class='primary'>Compare</button>
+          <label class='weight'>Lowest cost
+            <input
+              type='range' min='0' max='10' step='1' value={weight ?? 5} aria-label='What counts more, from cost to quality'
+              onChange={event => weigh(Number(event.currentTarget.value))}
+            /> Best quality
+          </label>
+          {weight !== null && <button type='button' class='plain' onClick={() => weigh(null)}>As each policy has it</button>}
+        </div>
+      </form>
+      {problem !== '' && <p class='notice bad' role='alert'>{problem}</p>}
       <div class='columns'>{outcomes.map(outcome => <PolicyView key={outcome.policy} outcome={outcome} />)}</div>
     </>
   )
 }
 
-async function decide (model: string, prompt: string): Promise<Outcome> {
-  const body = { model, messages: [{ role: 'user', content: prompt }] }
-  try {
-    return { policy: model, decision: await call<RoutingDecision>('/v1/routing/decisions', { method: 'POST', body }), problem: '' }
-  } catch (error) {
-    return { policy: model, decision: null, problem: inWords(error) }
-  }
-}
-
-function PolicyView ({ outcome: { policy, decision, problem } }: { outcome: Outcome }): JSX.Element {
+function PolicyView ({ outcome: { policy, decision, error } }: { outcome: Outcome }): JSX.Element {
   return (
     <section>
       <h2>{policy}</h2>
-      {problem !== '' && <p class='notice bad' role='alert'>{problem}</p>}
+      {error !== null && <p class='notice bad'>{error.message}</p>}
       {decision !== null && (
         <>
           <p><strong>{decision.model}</strong><br /><span class='muted'>{decision.summary}</span></p>
