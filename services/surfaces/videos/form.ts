@@ -12,7 +12,9 @@ const texts: Readonly<Record<string, (text: string) => unknown>> = {
 export function videoFormToJson (parts: readonly FormPart[]): Record<string, unknown> {
   return objectOfForm(parts.map(({ name, value }) => {
     if (typeof value !== 'string') return { name, value: dataUrl(name, value) }
-    return { name, value: (Object.hasOwn(texts, name) ? texts[name]?.(value) : undefined) ?? value }
+    // Encoders of forms write each line break as CRLF (HTML, "Constructing the entry list").
+    const text = value.replaceAll('\r\n', '\n')
+    return { name, value: (Object.hasOwn(texts, name) ? texts[name]?.(text) : undefined) ?? text }
   }))
 }
 

@@ -158,7 +158,8 @@ function createVideoExample (random: Random): JsonObject {
   const address = random.pick(['https://127.0.0.1/', 'https://localhost/', 'http://a.example/', oddText(random, 300)])
   const fields: readonly JsonObject[] = [
     {}, {}, { audio: true }, { seed: random.integer(-5, 1e9) }, { aspect_ratio: '9:16' },
-    { input_reference: image }, { input_reference: { image_url: image } }, { input_reference: picture, last_frame: image },
+    { input_reference: image }, { input_reference: { image_url: image } },
+    { input_reference: picture, last_frame: image },
     { seconds: random.integer(-1, 100) }, { seconds: oddText(random, 30) }, { size: oddText(random, 30) },
     { metadata: { project: oddText(random, 300) } },
     { webhook_url: refusedWebhook }, { webhook_url: `${refusedWebhook}?${oddText(random, 300)}` }, { webhook_url: address }

@@ -81,3 +81,34 @@ t.test('the preference is read as RFC 7240 says', async t => {
   }
   t.equal(prefersAsync({}), false)
 })
+
+t.test('a job whose id was told outlives its client and the rule for abandoned ones, and is kept until it expires', async t => {
+  const gateway = await startVideoGateway(t, {}, { abandonAfterMs: 50, takeoverAfterMs: 160 })
+  const { app: { store } } = gateway
+  const content = 'a ball\nsandbox:delay 5000'
+  const abort = new AbortController()
+  const held = fetch(`${gateway.url}/chat/completions`, {
+    method: 'POST', headers: gateway.headers, body: JSON.stringify(chatFor(`left ${content}`)), signal: abort.signal
+  })
+  while ((await store.all('select id from waiter')).length === 0) await null
+  abort.abort()
+  await t.rejects(held)
+  // The connection of each closes with its answer.
+  const closing = { connection: 'close' }
+  const told = [await create(gateway, { prompt: content }, closing), await ask(gateway, `b ${content}`, { ...prefer, ...closing })]
+  await gateway.line(({ msg, state }) => msg === 'a job has ended' && state === 'cancelled')
+  for (const { body: { id } } of told) {
+    await gateway.line(({ msg, job, state }) => msg === 'a job has ended' && job === id && state === 'succeeded')
+    t.match((await send(gateway, `/videos/${id}`, {}, 'GET')).body, { status: 'completed' })
+    const file = async () => await fetch(`${gateway.url}/videos/${id}/content`, { headers: gateway.headers })
+    t.equal((await file()).status, 200)
+    t.equal((await file()).status, 200, 'also after it was delivered')
+    await store.run('update media set expires_at = $1', [store.clock() + 60_000])
+    t.equal((await file()).status, 200)
+    await store.run('update media set expires_at = 1')
+    t.equal((await file()).status, 410)
+  }
+  await gateway.app.ledger.flush()
+  t.match(await gateway.app.ledger.balance('default'), { heldNano: 0, spentNano: 8_000_000 })
+  t.strictSame(await checkLedger(store), [])
+})
