@@ -28,7 +28,7 @@ const app = await build({
     }
   },
   logger: pino({ level: process.env.LOG_LEVEL ?? 'fatal' }, pino.destination(2)),
-  videoTiming: { doubtMs: 50, backoffMs: 20, maxBackoffMs: 200, watchMs: 50 }
+  videoTiming: { doubtMs: 50, backoffMs: 20, maxBackoffMs: 200, watchMs: 50, webhookMs: 50 }
 })
 await app.ready()
 Object.assign(app.providers.get('kling')?.videos?.polling ?? {}, { minMs: 40, maxMs: 80 })

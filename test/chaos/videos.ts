@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
 import { mkdtempDisposable } from 'node:fs/promises'
@@ -15,6 +14,7 @@ import type { Step, VideoProvider } from '../servers/video-provider.ts'
 import { createRandom } from '../services/ledger/random.ts'
 import { startPostgresProcess } from './postgres.ts'
 import { createReport } from './report.ts'
+import { startLife, type Life } from './video-life.ts'
 
 // Kills the gateway that works on a video, in every state of the job; the client must still get the video. On
 // Postgres another node continues the job, on SQLite the next process on the same database.
@@ -65,8 +65,6 @@ process.stdout.write(`${recoveredMs.length} kills in ${((performance.now() - sta
   `${(recoveredMs[recoveredMs.length >> 1] ?? 0).toFixed(0)} ms after the kill (median; at most ${(recoveredMs.at(-1) ?? 0).toFixed(0)} ms)\n`)
 report.close()
 
-interface Life { child: ChildProcess, url: string, key: string | null }
-
 /** One or two gateways on one database, one of which is killed and restarted in each round. */
 async function runLane (lane: number, rounds: number): Promise<void> {
   const engine = engines[lane % engines.length] ?? 'sqlite'
@@ -114,16 +112,13 @@ async function runLane (lane: number, rounds: number): Promise<void> {
 }
 
 async function startNode (databaseUrl: string, providerUrl: string, lane: number): Promise<Life> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'video-node.ts'), providerUrl, String(takeoverMs)], {
-    env: {
-      ...process.env, DATABASE_URL: databaseUrl, TOLLGATE_MEDIA: join(folder.path, `media-${lane}`), TOLLGATE_DISCOVER: 'off'
-    },
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc']
+  return await startLife({
+    databaseUrl,
+    providerUrl,
+    mediaFolder: join(folder.path, `media-${lane}`),
+    takeoverMs,
+    onSpawn: child => { children.push(child) }
   })
-  children.push(child)
-  child.on('message', (message: { event: string }) => child.emit(message.event, message))
-  const [{ url, key }] = await once(child, 'listening', { signal: AbortSignal.timeout(patienceMs) })
-  return { child, url, key }
 }
 
 interface Round {
