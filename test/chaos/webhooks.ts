@@ -24,7 +24,7 @@ import { startLife, type Life } from './video-life.ts'
 const { values } = parseArgs({
   options: {
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
-    rounds: { type: 'string', default: '40' },
+    rounds: { type: 'string', default: '16' },
     engines: { type: 'string', default: 'postgres,sqlite' }
   }
 })
