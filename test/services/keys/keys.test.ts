@@ -102,7 +102,7 @@ forEachEngine(t, 'many keys looked up at once each get their own record', async 
   t.same(records.map(({ id }) => id), created.map(({ id }) => id))
 })
 
-forEachEngine(t, 'a revoked key stops working at once here, and within two seconds on other nodes', async (t, database) => {
+forEachEngine(t, 'a revoked key stops working at once here, and within a second on other nodes', async (t, database) => {
   const { store, keys, time, clock, id, key } = await setUp(database)
   const elsewhere = createKeys(store, clock)
   await Promise.all([keys.authenticate(key), elsewhere.authenticate(key)])
@@ -111,7 +111,7 @@ forEachEngine(t, 'a revoked key stops working at once here, and within two secon
   const revoked = { status: 401, code: 'invalid_api_key', message: /has been revoked: sk-tg-..\*\*\*\*/ }
   await t.rejects(async () => await keys.authenticate(key), revoked)
   t.throws(() => keys.authenticate(key), revoked)
-  time.now += 2_000
+  time.now += 1_000
   await t.rejects(async () => await elsewhere.authenticate(key), revoked)
 })
 
