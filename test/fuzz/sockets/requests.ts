@@ -72,7 +72,7 @@ export function createRequests (
       model: body?.model ?? null,
       isJoined,
       bytes: Buffer.concat([Buffer.from(head, 'latin1'), body?.bytes ?? Buffer.alloc(0)]),
-      leavesAfterMs: random.next() < 0.02 ? random.integer(0, 30) : null
+      leavesAfterMs: surface.isEndless === true || random.next() < 0.02 ? random.integer(0, 30) : null
     }
   }
 }

@@ -19,6 +19,8 @@ export interface Surface {
   isNative?: boolean
   /** Every 200 has an entry in the books with the request's id. */
   isCharged?: boolean
+  /** The answer is a stream that goes on until its client leaves. */
+  isEndless?: boolean
 }
 
 const sandboxText = ['sandbox-chat', 'm-emoji-😀']
@@ -61,6 +63,7 @@ export const surfaces: Readonly<Record<string, Surface>> = {
   'get /healthz': { weight: 0.2 },
   'get /metrics': { weight: 0.1 },
   // A full check of the books takes a while, and a closed month is closed for good.
+  'get /admin/live': { weight: 0.25, isEndless: true },
   'post /admin/ledger/check': { weight: 0.02 },
   'post /admin/books/close': { weight: 0.05 }
 }
