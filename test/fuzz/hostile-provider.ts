@@ -38,7 +38,7 @@ export interface Plan {
 
 const png = (await picture(8, 8)).toString('base64')
 
-/** A server of four protocols that answers each call by the plan whose name its prompt has. */
+/** A server of five protocols that answers each call by the plan whose name its prompt has. */
 export async function startHostileProvider (planOf: (name: string) => Plan): Promise<Upstream> {
   return await startUpstream({
     route (request) {
@@ -74,12 +74,13 @@ function play (request: UpstreamRequest, plan: Plan): Script {
 type Asked = Pick<UpstreamRequest, 'path' | 'body'>
 
 /** `router` is OpenAI's with the cost in the usage. */
-export type Protocol = 'chat' | 'router' | 'legacy' | 'image' | 'anthropic' | 'gemini'
+export type Protocol = 'chat' | 'router' | 'responses' | 'legacy' | 'image' | 'anthropic' | 'gemini'
 
 function protocolOf ({ path, body }: Asked): Protocol {
   if (path.includes('/messages')) return 'anthropic'
   if (path.includes('generateContent') || path.includes('GenerateContent')) return 'gemini'
   if (path.includes('/images/')) return 'image'
+  if (path.includes('/responses')) return 'responses'
   if (!path.includes('/chat/')) return 'legacy'
   return body?.['model'] === 'up-router' ? 'router' : 'chat'
 }
@@ -91,6 +92,9 @@ const names: Record<Protocol, UsageNames> = {
   chat: { ...openai, other: 'total_tokens' },
   router: { ...openai, other: 'cost' },
   legacy: { ...openai, other: 'total_tokens', details: 'completion_tokens_details' },
+  responses: {
+    prompt: 'input_tokens', completion: 'output_tokens', other: 'total_tokens', details: 'input_tokens_details'
+  },
   image: { prompt: 'input_tokens', completion: 'output_tokens', other: 'cost', details: 'input_tokens_details' },
   anthropic: {
     prompt: 'input_tokens', completion: 'output_tokens', other: 'cache_read_input_tokens', details: 'server_tool_use'
@@ -129,6 +133,8 @@ export function wholeAnswer (request: Asked, plan: Plan): string {
         `"stop_reason":"end_turn"${withUsage('usage')}}`
     case 'gemini':
       return `{"candidates":[{"content":{"parts":[{"text":${text}}]},"finishReason":"STOP","index":0}]${withUsage('usageMetadata')}}`
+    case 'responses':
+      return responseOf(text, plan, 'completed', withUsage('usage'))
     case 'image':
       return `{"created":1,"data":[${Array(plan.images).fill(`{"b64_json":"${png}"}`).join()}]${withUsage('usage')}}`
     case 'legacy':
@@ -163,6 +169,7 @@ function usualEvents (request: Asked, plan: Plan): string[] {
       `data: ${chunk('""', ',"finishReason":"STOP"}]')}${member('usageMetadata')}}\n\n`
     ]
   }
+  if (protocol === 'responses') return responseEvents(texts, plan, member('usage'))
   const every = plan.isInEveryChunk ? member('usage') : ''
   const choice = (text: string, reason: string) => protocol === 'legacy'
     ? `{"index":0,"text":${text},"finish_reason":${reason}}`
@@ -174,6 +181,21 @@ function usualEvents (request: Asked, plan: Plan): string[] {
     chunk(choice('""', '"stop"'), every),
     chunk('', member('usage')),
     'data: [DONE]\n\n'
+  ]
+}
+
+function responseOf (text: string, plan: Plan, status: string, usage: string): string {
+  const message = `{"type":"message","id":"msg_1","role":"assistant","content":[{"type":"output_text","text":${text}}]}`
+  return `{"id":"x","object":"response","model":"m","status":"${status}"${tierIn(plan)},"output":[${message}]${usage}}`
+}
+
+function responseEvents (texts: string[], plan: Plan, usage: string): string[] {
+  const event = (name: string, more: string) => `event: ${name}\ndata: {"type":"${name}"${more}}\n\n`
+  const whole = JSON.stringify(plan.texts.join(''))
+  return [
+    event('response.created', `,"response":${responseOf('""', plan, 'in_progress', '')}`),
+    ...texts.map(text => event('response.output_text.delta', `,"delta":${text}`)),
+    event('response.completed', `,"response":${responseOf(whole, plan, 'completed', usage)}`)
   ]
 }
 

@@ -52,7 +52,7 @@ function configAt (url: string): GatewayConfig {
     providerAt(url.replace('/v1', path), { id, timeouts, ...more })
   const openai = at('openai', {})
   const providers = [
-    openai, at('openrouter', { dialect: 'openrouter' }), at('xai', { dialect: 'xai' }),
+    openai, at('native', { dialect: 'openai' }), at('openrouter', { dialect: 'openrouter' }), at('xai', { dialect: 'xai' }),
     at('anthropic', { protocol: 'anthropic' }),
     at('google', { protocol: 'gemini' }, '/v1beta')
   ]
@@ -70,6 +70,7 @@ function configAt (url: string): GatewayConfig {
     breaker: { ...config.breaker, failures: 1e9, minRequests: 1e9 },
     models: [
       model('chat', 'openai'), model('router', 'openrouter'), model('tiered', 'xai', { price: tieredPrice }),
+      model('native', 'native'),
       model('claude', 'anthropic'), model('gemini', 'google'),
       model('picture', 'openai', { kind: 'image', price: emptyPrice, images }),
       model('token-picture', 'openai', { kind: 'image', images: { ...images, prices: [] } })

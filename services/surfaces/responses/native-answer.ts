@@ -1,10 +1,12 @@
-import type { ResponseObject } from '../../../schemas/openai/responses.ts'
+import type { ResponseObject, ResponseUsage } from '../../../schemas/openai/responses.ts'
 import { chargedUsage } from '../../chat/deliver-answer.ts'
 import type { Delivery, EncodeError, NativeDelivery, Settle, Settled } from '../../requests/delivery.ts'
+import { tokenCount } from '../../providers/report.ts'
 import type { Trace } from '../../requests/trace.ts'
 import { isObject, isText, type JsonObject } from '../../shared/json.ts'
 import { encodeNamedEvent, eventsIn } from '../../upstream/sse.ts'
 import { outputFrom, withOrigin } from './carried-reasoning.ts'
+import { newItemId } from './open-items.ts'
 import type { KeepResponse } from './response-form.ts'
 import { beginResponse, type ResponseHead } from './response-object.ts'
 import { failedMembers } from './response-builder.ts'
@@ -58,12 +60,45 @@ function ownResponse (
     created_at: own.created_at,
     model: isText(received.model) ? received.model : own.model,
     status: statusOf(received.status),
-    output: output.map(item => ({ ...item, type: String(item.type) }))
-  }
-  if (settled !== null && isObject(received.usage)) {
-    Object.assign(response, { usage: chargedUsage(received.usage, settled.costNano) })
+    error: null,
+    incomplete_details: incompleteDetails(received.incomplete_details),
+    service_tier: isText(received.service_tier) ? received.service_tier : own.service_tier ?? null,
+    // Members keep their order, in which the events had them.
+    output: output.map(item => {
+      const id = isText(item.id) ? item.id : newItemId('item')
+      return { ...item, id, type: String(item.type) }
+    }),
+    usage: isObject(received.usage) ? ownUsage(received.usage, settled) : null
   }
   return response
+}
+
+function incompleteDetails (details: unknown): { reason: string } | null {
+  return isObject(details) && isText(details.reason) ? { reason: details.reason } : null
+}
+
+/** A usage that clients can read, whatever the provider has sent, with the charge and its counts. */
+function ownUsage (received: JsonObject, settled: Settled | null): ResponseUsage {
+  const { input_tokens_details: input, output_tokens_details: output } = received
+  const { prompt, completion } = settled?.estimate ?? {}
+  const inputTokens = tokenCount(received.input_tokens) ?? prompt ?? 0
+  const outputTokens = tokenCount(received.output_tokens) ?? completion ?? 0
+  return {
+    ...chargedUsage(received, settled?.costNano ?? null),
+    input_tokens: inputTokens,
+    input_tokens_details: { cached_tokens: 0, ...countsIn(input) },
+    output_tokens: outputTokens,
+    output_tokens_details: { reasoning_tokens: 0, ...countsIn(output) },
+    total_tokens: tokenCount(received.total_tokens) ?? inputTokens + outputTokens
+  }
+}
+
+function countsIn (details: unknown): Record<string, number> {
+  const members = isObject(details) ? Object.entries(details) : []
+  return Object.fromEntries(members.flatMap(([name, value]) => {
+    const count = tokenCount(value)
+    return count === undefined ? [] : [[name, count] as const]
+  }))
 }
 
 function statusOf (status: unknown): ResponseObject['status'] {

@@ -1,0 +1,166 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import fc from 'fast-check'
+import t from 'tap'
+import { request } from 'undici'
+import { checkBooks } from '../../services/ledger/check.ts'
+import { nanoFromUsd } from '../../services/shared/money.ts'
+import { isObject } from '../../services/shared/json.ts'
+import { plan, wallets, type Wallet } from './money-arbitraries.ts'
+import type { Plan } from './hostile-provider.ts'
+import { sumOf, type Entry } from './money-oracles.ts'
+import { openAccounts, openShop, type Payers, type Shop } from './money-shop.ts'
+
+// Every surface but videos with arbitrary answers of providers, clients that leave and connections that
+// break: entries are the balance, holds end, a request has one charge at most, and none without an answer.
+
+const isLong = process.env['FUZZ_RUNS'] !== undefined
+const numRuns = Number(process.env['FUZZ_RUNS'] ?? 30)
+const seed = Number(process.env['FUZZ_SEED'] ?? Date.now() % 1_000_000)
+const patienceMs = 10_000
+
+interface Asked {
+  path: string
+  body: Record<string, unknown>
+  stream: boolean
+  /** Null: the client stays. */
+  leavesAfterMs: number | null
+  plan: Plan
+}
+
+const text = fc.constantFrom('chat', 'native', 'router', 'tiered', 'claude', 'gemini')
+const limit = fc.constantFrom(1, 50, 1000)
+const input = (prompt: string) => [{ role: 'user', content: prompt }]
+
+type ToBody = (model: string, most: number, prompt: string) => Record<string, unknown>
+/** The body of a request to each place; the prompt names the plan of its provider. */
+const places: Readonly<Record<string, ToBody>> = {
+  '/chat/completions': (model, most, prompt) => ({ model, max_tokens: most, messages: input(prompt) }),
+  '/completions': (model, most, prompt) => ({ model, max_tokens: most, prompt }),
+  '/responses': (model, most, prompt) => ({ model, max_output_tokens: most, input: prompt }),
+  '/messages': (model, most, prompt) => ({ model, max_tokens: most, messages: input(prompt) }),
+  '/images/generations': (_model, _most, prompt) => ({ model: 'picture', prompt })
+}
+
+type Question = Omit<Asked, 'body'> & { model: string, most: number }
+
+const asked: fc.Arbitrary<Question> = fc.record({
+  path: fc.constantFrom(...Object.keys(places)),
+  model: text,
+  most: limit,
+  stream: fc.boolean(),
+  leavesAfterMs: fc.oneof(
+    { arbitrary: fc.constant(null), weight: 4 }, { arbitrary: fc.nat({ max: 30 }), weight: 1 }),
+  plan
+})
+
+let count = 0
+
+interface Came { id: string, path: string, status: number | null, cost: string | undefined, text: string }
+
+async function ask (
+  { gateway, plans }: Shop, key: string, question: Question
+): Promise<Came> {
+  const { path, model, most, stream, leavesAfterMs, plan } = question
+  const name = `plan-${++count}`
+  const id = `surface-${count}`
+  plans.set(name, plan)
+  const body = { ...places[path]?.(model, most, name), ...(path.startsWith('/images') ? {} : { stream }) }
+  const none = { id, path, status: null, cost: undefined, text: '' }
+  try {
+    const answer = await request(gateway.url + path, {
+      method: 'POST',
+      headers: { ...gateway.headers, authorization: `Bearer ${key}`, 'x-request-id': id },
+      body: JSON.stringify(body),
+      signal: leavesAfterMs === null ? null : AbortSignal.timeout(leavesAfterMs)
+    })
+    const text = await answer.body.text()
+    return { ...none, status: answer.statusCode, cost: answer.headers['x-tollgate-cost']?.toString(), text }
+  } catch (error) {
+    if (error instanceof Error) return none
+    throw error
+  }
+}
+
+async function check (shop: Shop, wallet: Wallet, all: Question[]): Promise<void> {
+  const { app } = shop.gateway
+  const payers = await openAccounts(shop, wallet)
+  const came = await Promise.all(all.map(one => ask(shop, payers.key, one)))
+  await quiet(shop, payers.above)
+  const problem = await problemOfBooks(shop, payers, came)
+  if (problem !== null) throw new Error(`${problem} (seed ${seed})`)
+  const { violations } = await checkBooks(app.store)
+  if (violations.length > 0) throw new Error(JSON.stringify(violations))
+}
+
+/** Waits until no request goes on. */
+async function quiet ({ gateway: { app }, open }: Shop, above: string): Promise<void> {
+  const untilMs = performance.now() + patienceMs
+  for (;;) {
+    app.flushRequestEnds()
+    const { heldNano } = await app.ledger.balance(above)
+    if (open.count === 0 && app.ledger.openHoldCount === 0 && heldNano === 0) return await app.ledger.flush()
+    if (performance.now() > untilMs) throw new Error(`${open.count} open requests hold ${heldNano}`)
+    await pause(10)
+  }
+}
+
+async function problemOfBooks (
+  { gateway: { app } }: Shop, { account, above, keyIds }: Payers, came: readonly Came[]
+): Promise<string | null> {
+  const entries = await app.store.all<Entry>(`
+    select kind, ref, amount, estimated, usage, reason, api_key from entry
+    where kind in ('usage', 'suspense') and api_key = $1`, [keyIds[0] ?? ''])
+  for (const id of [account, above]) {
+    const row = await app.store.get<{ credits: number, spent: number, held: number }>(
+      'select credits, spent, held from account where id = $1', [id])
+    if (row === undefined) return `no account ${id}`
+    if (row.credits < row.spent + row.held) return `${id}: ${JSON.stringify(row)}`
+    const booked = sumOf(entries, 'usage')
+    if (row.spent !== booked) return `${id} has spent ${row.spent}, booked ${booked}`
+  }
+  const byRequest = Map.groupBy(entries, ({ ref }) => ref)
+  for (const one of came) {
+    const problem = problemOf(one, byRequest.get(one.id) ?? [])
+    if (problem !== null) return `${JSON.stringify(one)}: ${problem}`
+  }
+  return null
+}
+
+function problemOf ({ path, status, cost, text }: Came, entries: readonly Entry[]): string | null {
+  const charges = entries.filter(({ kind }) => kind === 'usage')
+  if (charges.length > 1) return `charged ${charges.length} times`
+  const charged = sumOf(entries, 'usage')
+  if (status !== null && status >= 400 && charges.length > 0) return `${status} is charged ${charged}`
+  if (status !== null && status >= 500 && ![502, 503, 504, 529].includes(status)) return 'a fault of the gateway'
+  if (cost !== undefined && nanoFromUsd(cost) !== charged) return `told ${cost}, booked ${charged}`
+  const [charge] = charges
+  const excess = charge === undefined ? 0 : JSON.parse(charge.usage).excessNano ?? 0
+  const suspended = sumOf(entries, 'suspense')
+  if (charge !== undefined && suspended !== excess) return `excess of ${excess}, in suspense ${suspended}`
+  const told = path === '/responses' && status === 200 ? costIn(text) : undefined
+  return told === undefined || nanoFromUsd(told) === charged ? null : `told ${told} in the response, booked ${charged}`
+}
+
+/** The cost in the usage of a response, whole or at the end of a stream. */
+function costIn (text: string): number | undefined {
+  const last = /^event: response\.(?:completed|incomplete)\ndata: (.*)$/m.exec(text)?.[1]
+  if (last === undefined && !text.startsWith('{')) return undefined
+  const body: unknown = JSON.parse(last ?? text)
+  const response = isObject(body) && isObject(body.response) ? body.response : body
+  const usage = isObject(response) ? response.usage : null
+  return isObject(usage) && typeof usage.cost === 'number' ? usage.cost : undefined
+}
+
+for (const engine of ['sqlite', 'postgres'] as const) {
+  t.test(`the books of every surface add up (${engine}, seed ${seed})`, async t => {
+    t.setTimeout(isLong ? 24 * 3_600_000 : 90_000)
+    const shop = await openShop(t, engine)
+    const exchanges = fc.array(asked, { minLength: 1, maxLength: 6 })
+    const property = fc.asyncProperty(wallets, exchanges, (wallet, all) => check(shop, wallet, all))
+    const limits = isLong ? {} : { interruptAfterTimeLimit: 15_000, markInterruptAsFailure: false }
+    await fc.assert(property, { numRuns, seed, ...limits })
+    const found = await shop.gateway.app.store.all<{ model: string, count: number }>(
+      "select model, count(*) as count from entry where kind = 'usage' group by model", [])
+    t.ok(found.length > 1, JSON.stringify(found))
+  })
+}
