@@ -103,9 +103,9 @@ t.test('a job whose id was told outlives its client and the rule for abandoned o
     const file = async () => await fetch(`${gateway.url}/videos/${id}/content`, { headers: gateway.headers })
     t.equal((await file()).status, 200)
     t.equal((await file()).status, 200, 'also after it was delivered')
-    await store.run('update media set expires_at = $1', [store.clock() + 60_000])
+    await store.run('update media set expires_at = $1 where job = $2', [store.clock() + 60_000, id])
     t.equal((await file()).status, 200)
-    await store.run('update media set expires_at = 1')
+    await store.run('update media set expires_at = 1 where job = $1', [id])
     t.equal((await file()).status, 410)
   }
   await gateway.app.ledger.flush()
