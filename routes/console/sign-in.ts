@@ -19,7 +19,12 @@ const signIn: FastifyPluginAsyncTypebox = async app => {
   }
 
   app.get('/sign-in/oidc', {
-    schema: { tags: ['Console'], summary: 'Sign in to the console at the identity provider', response }
+    schema: {
+      tags: ['Console'],
+      summary: 'Sign in to the console at the identity provider',
+      description: 'Redirects the browser to the identity provider.',
+      response
+    }
   }, async (request, reply) => {
     const { url, attempt } = await oidc.begin(settingsOf(), redirectUri(request))
     const sealed = await sessions.sealAttempt(attempt)
@@ -30,7 +35,12 @@ const signIn: FastifyPluginAsyncTypebox = async app => {
   })
 
   app.get('/sign-in/callback', {
-    schema: { tags: ['Console'], summary: 'Come back from the identity provider', response }
+    schema: {
+      tags: ['Console'],
+      summary: 'Come back from the identity provider',
+      description: 'Starts a session and redirects to the console.',
+      response
+    }
   }, async (request, reply) => {
     const settings = settingsOf()
     const sealed = attemptIn(request.headers.cookie)

@@ -87,10 +87,15 @@ export function toOperation ({ schema, url, route }: DocumentedRoute): { schema:
     security,
     ...rest,
     ...(params !== undefined && { params: namedRest(params as Json) }),
-    ...(body !== undefined && { body: { ...body, examples: [requestExamples[operationId]].flat() } }),
+    ...(body !== undefined && { body: { ...body, examples: examplesOf(operationId) } }),
     response: describeResponses(response as Record<string, Json>, route.config?.events)
   }
   return { schema: operation, url: path }
+}
+
+function examplesOf (operationId: string): object[] {
+  const example = requestExamples[operationId]
+  return example === undefined ? [] : [example]
 }
 
 /** A copy that the library may change, with names; in it an exact decimal has the type that clients see. */
