@@ -7,6 +7,8 @@ export type Session = ConsoleSession & { role: NonNullable<ConsoleSession['role'
 export type Permission = ConsoleSession['permissions'][number]
 
 export const session = signal<Session | null>(null)
+/** The sign-in by an identity provider, if the gateway has one. */
+export const identityProvider = signal<ConsoleSession['oidc']>(null)
 /** Whether a session ended while the console was in use. */
 export const hasEnded = signal(false)
 

@@ -38,6 +38,21 @@ t.test('sign-in: an ended session asks again, and signing out ends it', { skip }
   t.same(besides401(errors), [])
 })
 
+t.test('sign-in: an identity provider has a button', { skip }, async t => {
+  const oidc = { label: 'Example Inc.', path: '/console/sign-in/oidc' }
+  const { page, errors, console } = await openConsole(t)
+  await page.route('**/console/session', async route => {
+    const response = await route.fetch()
+    await route.fulfill({ response, json: { ...await response.json(), oidc } })
+  })
+  await page.goto(console)
+  const button = page.getByRole('link', { name: 'Sign in with Example Inc.' })
+  await button.waitFor()
+  t.equal(await button.getAttribute('href'), oidc.path)
+  t.same(await findingsOf(page), [])
+  t.same(errors, [])
+})
+
 t.test('sign-in: the first paint comes within 300 ms', { skip }, async t => {
   const { page, console } = await openConsole(t)
   await page.goto(console)

@@ -1,11 +1,13 @@
 import type { ConsoleSession } from '../../../schemas/admin/session.ts'
-import { hasEnded, session, sessionIn } from '../session.ts'
+import { hasEnded, identityProvider, session, sessionIn } from '../session.ts'
 import { ApiError } from './error.ts'
 import { call, send } from './fetch.ts'
 
 /** Finds out who is signed in, if anybody. */
 export async function loadSession (): Promise<void> {
-  session.value = await call<ConsoleSession>('/console/session').then(sessionIn, () => null)
+  const found = await call<ConsoleSession>('/console/session').catch(() => null)
+  identityProvider.value = found?.oidc ?? null
+  session.value = found === null ? null : sessionIn(found)
 }
 
 /** Signs in with a key, which the page does not keep. Throws ApiError. */

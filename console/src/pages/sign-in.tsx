@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { signIn } from '../api/session.ts'
 import { inWords } from '../api/error.ts'
 import { Field } from '../parts/field.tsx'
-import { hasEnded } from '../session.ts'
+import { hasEnded, identityProvider } from '../session.ts'
 
 /** Asks for a key. It goes to the gateway once, which answers with a cookie that scripts cannot read. */
 export function SignIn (): JSX.Element {
@@ -40,6 +40,7 @@ export function SignIn (): JSX.Element {
         {problem !== '' && <p class='notice bad' role='alert'>{problem}</p>}
         <button class='primary' disabled={isBusy}>Sign in</button>
       </form>
+      {identityProvider.value !== null && <a class='button' href={identityProvider.value.path} target='_self'>Sign in with {identityProvider.value.label}</a>}
     </main>
   )
 }
