@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify
 import fp from 'fastify-plugin'
 import { sessionIn } from '../../services/console/cookie.ts'
 import { createHolders, type Holders } from '../../services/console/holders.ts'
+import type { OidcSettings } from '../../services/console/oidc.ts'
 import { speaksMessages } from '../../services/http/messages-error.ts'
 import { createKeys, type Keys } from '../../services/keys/keys.ts'
 import { GatewayError } from '../../services/shared/errors.ts'
@@ -41,10 +42,12 @@ declare module 'fastify' {
 interface AuthOptions {
   /** A key that is valid besides the admin keys of the database; null for none. */
   adminKey?: string | null
+  /** The identity provider of the running configuration; null for none. */
+  oidc?: () => OidcSettings | null
 }
 
 /** Offers `app.authenticate`, `app.authenticateAdmin` and the keys that they check as `app.keys`. */
-export default fp<AuthOptions>(async (app, { adminKey = null }) => {
+export default fp<AuthOptions>(async (app, { adminKey = null, oidc = () => null }) => {
   const keys = createKeys(app.store)
   app.decorate('keys', keys)
   app.decorateRequest('apiKey')
@@ -52,7 +55,7 @@ export default fp<AuthOptions>(async (app, { adminKey = null }) => {
   await app.register(bearerAuth, { addHook: false, keys: [] })
   const createVerifier = app.verifyBearerAuthFactory
   if (createVerifier === undefined) throw new Error('@fastify/bearer-auth has not decorated the server')
-  const holders = createHolders({ keys, adminKey, oidc: () => app.models.config().console.oidc })
+  const holders = createHolders({ keys, adminKey, oidc })
   app.decorate('holders', holders)
   const verifyWith = (auth: FastifyBearerAuthOptions['auth']): onRequestHookHandler =>
     createVerifier({ addHook: false, keys: [], specCompliance: 'rfc6749', verifyErrorLogLevel: 'debug', auth })

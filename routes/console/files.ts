@@ -26,8 +26,8 @@ export default async function consoleFiles (
   if (!existsSync(join(root, 'index.html'))) {
     const refuse = async (_request: FastifyRequest, reply: FastifyReply) =>
       reply.code(503).type('text/plain; charset=utf-8').header('cache-control', 'no-store').send(toBuild)
-    app.get('/', refuse)
-    app.get('/*', refuse)
+    app.route({ method: ['HEAD', 'GET'], url: '/*', handler: refuse })
+    app.setNotFoundHandler(refuse)
     return
   }
   await app.register(serveFiles, {

@@ -27,11 +27,11 @@ t.test('the Dockerfile is clean, and its last stage runs Node as an unprivileged
   t.strictSame(validate(text).map(({ range, message }) => `${range.start.line + 1}: ${message}`), [])
   const dockerfile = DockerfileParser.parse(text)
   const froms = dockerfile.getFROMs()
-  t.equal(froms.length, 2)
+  t.equal(froms.length, 3)
   for (const from of froms) t.match(from.getImage(), /^\$\{NODE_IMAGE\}$/, 'one image, which a build can name by its digest')
   const [base] = dockerfile.getInitialARGs()
   t.match(base?.getArgumentsContent(), /^NODE_IMAGE=node:26-.*slim$/, 'what the tests use, in its small form')
-  const last = dockerfile.getInstructions().slice(dockerfile.getInstructions().indexOf(froms[1]!))
+  const last = dockerfile.getInstructions().slice(dockerfile.getInstructions().indexOf(froms.at(-1)!))
   const contentOf = (keyword: string) => {
     return last.findLast(line => line.getKeyword() === keyword)?.getArgumentsContent()
   }

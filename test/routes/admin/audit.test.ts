@@ -29,6 +29,8 @@ const changes: Record<string, (scene: Scene) => Request> = {
   'POST /accounts/{id}/freeze': () => ['/accounts/team/freeze', { reason: 'r' }],
   'POST /accounts/{id}/unfreeze': () => ['/accounts/team/unfreeze'],
   'POST /accounts/{id}/close': () => ['/accounts/team/close', { take_out: true }],
+  'POST /accounts/{id}/webhook-secret/rotate': () => ['/accounts/default/webhook-secret/rotate'],
+  'POST /providers/{id}/probe': () => ['/providers/sandbox/probe'],
   'POST /books/close': () => ['/books/close', { month: '2020-01' }],
   'POST /keys': () => ['/keys', { account: 'default', label: 'new' }],
   'PATCH /keys/{id}': ({ id }) => [`/keys/${id}`, { label: 'changed' }],
@@ -39,7 +41,7 @@ const changes: Record<string, (scene: Scene) => Request> = {
 }
 
 /** Routes that change nothing, although their method is not GET. */
-const readers = ['POST /ledger/check']
+const readers = ['POST /ledger/check', 'POST /routing/comparisons']
 
 async function sceneOf (gateway: AdminGateway): Promise<Scene> {
   const { app, ask } = gateway
@@ -74,7 +76,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       t.ok(answer.status < 300, `${route}: ${answer.text}`)
       const event = await newest()
       t.not(event.id, before.id, `${route} leaves a line`)
-      t.match(event, { object: 'audit_event', actor: 'env', actor_label: null, target: /^(account|key|job|books):/, at: /Z$/ })
+      t.match(event, { object: 'audit_event', actor: 'env', actor_label: null, target: /^(account|key|job|books|provider):/, at: /Z$/ })
     }
   })
 }

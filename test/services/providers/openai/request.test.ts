@@ -192,7 +192,7 @@ const common = [
   'model', 'messages', 'max_tokens', 'max_completion_tokens', 'n', 'parallel_tool_calls', 'reasoning_effort', 'response_format', 'stop',
   'stream', 'stream_options', 'temperature', 'tool_choice', 'tools', 'top_p',
   // The gateway's own.
-  'fallbacks', 'routing', 'video'
+  'fallbacks', 'routing', 'video', 'webhook_url'
 ]
 
 t.test('every field of OpenAI\'s request is known to a strict server, or dropped', async t => {
