@@ -40,8 +40,7 @@ export default fp<RoutingOptions>(async (app, { refreshEveryMs = 30_000 }) => {
       resolve: id => app.models.resolve(id)?.model.id,
       offsets: () => offsets,
       isSandbox: id => app.models.config().providers.some(provider => provider.id === id && provider.protocol === 'sandbox'),
-      servesChat: ({ deployments }) => deployments.some(({ provider, model }) =>
-        app.providers.get(provider)?.responsesOnly?.test(model) !== true),
+      servesChat: app.models.servesChat,
       unmetParameters: createUnmetParameters(id => app.providers.get(id))
     },
     deployments: app.deployments

@@ -14,7 +14,8 @@ const serializeModel = fastJson(MessagesModel)
 const json = 'application/json; charset=utf-8'
 const config = { errorShape: 'by-version' } as const
 const security: Record<string, string[]>[] = [{ key: [] }, { apiKey: [] }]
-const alsoMessages = 'With the header `anthropic-version`, in the form of Anthropic\'s API, which has pages of chat models.'
+const alsoMessages = 'With the header `anthropic-version`, in the form of Anthropic\'s API, which has pages of the ' +
+  'models that `/v1/messages` chats with.'
 
 /**
  * `GET /models` and `GET /models/:id`: what the key may use, in the form of the API that the client speaks.
@@ -32,8 +33,10 @@ const models: FastifyPluginAsyncTypebox = async app => {
     }
   }, async (request, reply) => {
     const { apiKey, query } = request
-    const data = app.models.list().filter(({ id }) => apiKey.mayUse(id)).map(describeModel)
-    if (speaksMessages(request)) reply.type(json).serializer(() => serializePage(pageOfModels(data, query)))
+    const isMessages = speaksMessages(request)
+    const offered = app.models.list().filter(({ id }) => apiKey.mayUse(id))
+    const data = (isMessages ? offered.filter(app.models.servesChat) : offered).map(describeModel)
+    if (isMessages) reply.type(json).serializer(() => serializePage(pageOfModels(data, query)))
     return { object: 'list' as const, data }
   })
 
@@ -49,9 +52,11 @@ const models: FastifyPluginAsyncTypebox = async app => {
   }, async (request, reply) => {
     const { apiKey, params: { '*': id } } = request
     const model = app.models.resolve(id)?.model
+    const isMessages = speaksMessages(request)
     if (model === undefined || !apiKey.mayUse(model.id)) throw GatewayError.unknownModel(id)
+    if (isMessages && !app.models.servesChat(model)) throw GatewayError.unknownModel(id)
     const described = describeModel(model)
-    if (speaksMessages(request)) reply.type(json).serializer(() => serializeModel(toMessagesModel(described)))
+    if (isMessages) reply.type(json).serializer(() => serializeModel(toMessagesModel(described)))
     return described
   })
 }

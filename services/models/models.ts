@@ -67,6 +67,10 @@ export function createModels ({ config, providers, onUnlisted, onTruncated }: Mo
      */
     resolveVideos,
     list: (): ModelConfig[] => registry.list(),
+    /** Whether a model chats through every API, not through Responses alone. */
+    servesChat: ({ kind, deployments }: Pick<ModelConfig, 'kind' | 'deployments'>): boolean =>
+      kind === 'chat' && deployments.some(({ provider, model }) =>
+        providers.get(provider)?.responsesOnly?.test(model) !== true),
     /** Changes whenever the result of `list` may have changed. */
     version: (): number => version,
     /** The running configuration, including providers found at run time. */

@@ -19,9 +19,8 @@ export function toMessagesModel (model: Model): MessagesModel {
 
 /** A page of the chat models: after or before a model, or the first one. */
 export function pageOfModels (
-  models: readonly Model[], { limit, after_id: after, before_id: before }: ModelsQuery
+  chat: readonly Model[], { limit, after_id: after, before_id: before }: ModelsQuery
 ): MessagesModelPage {
-  const chat = models.filter(({ kind }) => kind === 'chat')
   const most = Number(limit ?? defaultLimit)
   const place = (id: string): number => chat.findIndex(model => model.id === id)
   const end = before === undefined || place(before) < 0 ? chat.length : place(before)

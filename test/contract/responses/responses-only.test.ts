@@ -26,6 +26,8 @@ t.test('they answer responses, and are refused by name everywhere else', async t
     t.same(pathsOf(shop), ['/v1/responses'])
     t.equal(upstream.requests.length, 1)
     t.ok((await client.models.list()).data.some(({ id }) => id === name), 'listed')
+    t.same((await claude.models.list()).data, [], 'not where it cannot be used')
+    t.match(await rejection(claude.models.retrieve(name)), { status: 404, type: 'not_found_error' })
     await gateway.app.close()
   }
 })
