@@ -46,24 +46,34 @@ function mediaOfResponse ({ input }: ResponseRequest): string[] {
   })
 }
 
-/** The image or file of a block of the Messages API; empty: it has none. */
-function sourceIn (block: object): string {
-  const source: unknown = Reflect.get(block, 'source')
-  if (!isObject(source) || source.type === 'text') return ''
-  const { data, url } = source
-  return isText(data) ? data : isText(url) ? url : ''
+function mediaOfChat ({ messages }: ChatCompletionRequest): string[] {
+  return messages.flatMap(({ content }) => mediaIn(content))
 }
 
-function mediaOfChat ({ messages }: ChatCompletionRequest): string[] {
-  const media: string[] = []
-  for (const { content } of messages) {
-    if (!Array.isArray(content)) continue
-    for (const part of content) {
-      const data = part.type === 'image_url'
-        ? part.image_url.url
-        : part.type === 'input_audio' ? part.input_audio.data : sourceIn(part)
-      if (data !== '') media.push(data)
-    }
-  }
-  return media
+/** By the type of a part of chat: the member of its object that is its data or its address. */
+const members: ReadonlyMap<string, string> = new Map(
+  [['image_url', 'url'], ['video_url', 'url'], ['input_audio', 'data'], ['file', 'file_data']])
+
+/** The media of parts of chat, and of blocks of the Messages API, some of which contain blocks. */
+function mediaIn (content: unknown): string[] {
+  if (!Array.isArray(content)) return []
+  return content.filter(isObject).flatMap(part => {
+    const { type, source } = part
+    if (type === 'tool_result') return mediaIn(part.content)
+    if (isObject(source) && source.type === 'content') return mediaIn(source.content)
+    const member = isText(type) ? members.get(type) : undefined
+    const data = member === undefined ? sourceOf(source) : memberOf(part[String(type)], member)
+    return data === '' ? [] : [data]
+  })
+}
+
+/** The image or file of a block of the Messages API; empty: it has none. */
+function sourceOf (source: unknown): string {
+  if (!isObject(source) || source.type === 'text') return ''
+  return memberOf(source, 'data') || memberOf(source, 'url')
+}
+
+function memberOf (value: unknown, name: string): string {
+  const member = isObject(value) ? value[name] : null
+  return isText(member) ? member : ''
 }

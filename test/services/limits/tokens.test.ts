@@ -54,3 +54,17 @@ t.test('pictures and documents of the Messages API are not text', async t => {
   ]
   t.equal(tokensReserved(chat(blocks), 8400), 3100)
 })
+
+t.test('what stands in results of tools, in documents and in files of chat is not text either', async t => {
+  const data = 'a'.repeat(8000)
+  const image = { type: 'image', source: { type: 'base64', data } }
+  const blocks = [
+    { type: 'tool_result', tool_use_id: 't', content: [{ type: 'text', text: 'Hi' }, image] },
+    { type: 'tool_result', tool_use_id: 't', content: 'Hi' },
+    { type: 'document', source: { type: 'content', content: [image] } },
+    { type: 'document', source: { type: 'content', content: 'Hi' } }
+  ]
+  t.equal(tokensReserved(chat(blocks), 16_400), 2100)
+  const parts = [{ type: 'file', file: { file_data: data } }, { type: 'video_url', video_url: { url: data } }]
+  t.equal(tokensReserved(chat([...parts, { type: 'file', file: { file_id: 'f' } }]), 16_400), 2100)
+})
