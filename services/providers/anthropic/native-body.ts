@@ -10,7 +10,7 @@ const leastBudget = 1024
 
 /**
  * The body of a call as the client wrote it, but for the model, the output limit and the number of searches
- * that are paid for, and for blocks of earlier answers that only this gateway can read.
+ * that are paid for, for tags, and for blocks of earlier answers that only this gateway can read.
  */
 export function nativeBody (call: MessagesCall): Uint8Array {
   const { original, request, model, outputLimit, maxOutput, mostSearches } = call
@@ -21,6 +21,8 @@ export function nativeBody (call: MessagesCall): Uint8Array {
     edits.set('max_tokens', limit)
     if (isObject(body.thinking)) edits.set('thinking', thinkingWithin(body.thinking, limit))
   }
+  const metadata = ownMetadata(body.metadata)
+  if (metadata !== body.metadata) edits.set('metadata', metadata)
   const tools = boundedTools(body.tools, mostSearches)
   if (tools !== body.tools) edits.set('tools', tools)
   return original.with(edits)
@@ -39,6 +41,14 @@ function commonEdits ({ value }: JsonText, model: string): Map<string, unknown> 
   const messages = readableMessages(body.messages)
   if (messages !== body.messages) edits.set('messages', messages)
   return edits
+}
+
+/** The API takes the user's id alone; tags are the gateway's. */
+function ownMetadata (metadata: unknown): unknown {
+  if (!isObject(metadata)) return metadata
+  const { user_id: id, ...others } = metadata
+  if (Object.keys(others).length === 0) return metadata
+  return id === undefined ? undefined : { user_id: id }
 }
 
 /** A budget that is below the limit; no thinking where the limit leaves no room for it. */
