@@ -34,17 +34,21 @@ const live: FastifyPluginAsyncTypebox<LiveOptions> = async (
   }, async (request, reply) => {
     if (clients >= maxClients) throw crowded(maxClients)
     clients++
-    reply.raw.once('close', () => { clients-- })
-    // What fails at once is an answer with a status.
-    const first = await figures()
-    reply.hijack()
-    reply.raw.writeHead(200, {
-      ...reply.getHeaders() as Record<string, string>,
-      'content-type': 'text/event-stream; charset=utf-8',
-      'cache-control': 'no-store',
-      'x-accel-buffering': 'no'
-    })
-    await sendFigures(request, reply, first)
+    // The client may have left before, so the end of its connection is no signal.
+    try {
+      // What fails at once is an answer with a status.
+      const first = await figures()
+      reply.hijack()
+      reply.raw.writeHead(200, {
+        ...reply.getHeaders() as Record<string, string>,
+        'content-type': 'text/event-stream; charset=utf-8',
+        'cache-control': 'no-store',
+        'x-accel-buffering': 'no'
+      })
+      await sendFigures(request, reply, first)
+    } finally {
+      clients--
+    }
   })
 
   async function sendFigures (
