@@ -1,5 +1,5 @@
 import { Agent, request, type Dispatcher } from 'undici'
-import { createPublicConnector, type Network } from '../media/public-connector.ts'
+import { createPublicConnector, PrivateAddressError, type Network } from '../media/public-connector.ts'
 import { signatureHeaders } from './sign.ts'
 
 export type Poster = ReturnType<typeof createPoster>
@@ -37,7 +37,7 @@ export function createPoster ({ trustedOrigins, network = {} }: PosterOptions) {
         },
         body: message.body,
         signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
-      })
+      }).catch((error: unknown) => { throw isTrusted ? error : withoutPrivateNames(error) })
       discard(body)
       if (statusCode < 200 || statusCode > 299) throw new Error(`the webhook answered with HTTP ${statusCode}`)
     },
@@ -45,6 +45,13 @@ export function createPoster ({ trustedOrigins, network = {} }: PosterOptions) {
       await Promise.all([open.destroy(), trusted.destroy()])
     }
   }
+}
+
+/** Clients read why: the same for names without an address as for those of the private network. */
+function withoutPrivateNames (error: unknown): unknown {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const isHidden = error instanceof PrivateAddressError || /^(ENOTFOUND|EAI_\w+|ENODATA)$/.test(code)
+  return isHidden ? new Error('the URL does not lead to a public address', { cause: error }) : error
 }
 
 function discard (body: Dispatcher.ResponseData['body']): void {

@@ -133,13 +133,14 @@ forEachEngine(t, 'a private address is never called: by its number, its name, or
   const guarded: Network = { ...rebinding, isPublic: address => address === '93.184.216.34' }
   // They were stored when their origins were trusted, or their names had public addresses.
   const urls = [
-    `http://127.0.0.1:${inside.port}/`, `https://127.0.0.1:${inside.port}/`, 'https://private.example/', 'https://[::1]/', 'https://both.example/'
+    `http://127.0.0.1:${inside.port}/`, `https://127.0.0.1:${inside.port}/`, 'https://private.example/', 'https://[::1]/', 'https://both.example/',
+    'https://unknown.example/'
   ]
   for (const [index, url] of urls.entries()) await end(await add(url, { id: `job_${index}` }))
   const guard = deliver(t, { network: guarded })
   await until(async () => (await store.all('select id from webhook where last_error is not null')).length === urls.length)
   for (const { last_error: error } of await store.all<{ last_error: string }>('select last_error from webhook')) {
-    t.match(error, /not public|not an HTTPS/)
+    t.match(error, /^the URL (is not an HTTPS URL|does not lead to a public address)$/, 'the same for names that are unknown')
   }
   t.equal(inside.connections(), 0)
   await guard.close()
