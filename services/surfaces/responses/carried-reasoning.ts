@@ -21,14 +21,15 @@ export function withOrigin<Item> (item: Item, provider: string): Item {
 export function readableBy (
   items: readonly ResponseInputItem[], provider: string
 ): readonly ResponseInputItem[] {
+  const own = `${mark}${provider}:`
   const readable = items.flatMap((item): ResponseInputItem[] => {
+    const sealed: unknown = Reflect.get(item, 'encrypted_content')
+    if (isText(sealed) && sealed.startsWith(own)) {
+      const opened = { encrypted_content: sealed.slice(own.length) }
+      return [{ ...item, ...opened }]
+    }
     if (item.type !== 'reasoning') return [item]
-    const { encrypted_content: sealed } = item
-    if (!isText(sealed) || sealed === '' || isSealedHere(sealed)) return []
-    if (!sealed.startsWith(mark)) return [item]
-    const own = `${mark}${provider}:`
-    if (!sealed.startsWith(own)) return []
-    return [{ ...item, encrypted_content: sealed.slice(own.length) }]
+    return isText(sealed) && sealed !== '' && !isSealedHere(sealed) && !sealed.startsWith(mark) ? [item] : []
   })
   const isSame = readable.length === items.length && readable.every((item, at) => item === items[at])
   return isSame ? items : readable

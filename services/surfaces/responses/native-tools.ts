@@ -23,7 +23,11 @@ const searchMembers: ReadonlySet<string> = new Set([
 /** The tools of a request that the provider runs, those that its items add included. */
 export function serverToolsOf ({ tools }: ResponseRequest, items: readonly NamedItem[]): ServerTool[] {
   const found = serverToolsIn(tools, 'tools')
-  for (const { item, param } of items) found.push(...serverToolsIn(Reflect.get(item, 'tools'), `${param}.tools`))
+  for (const { item, param } of items) {
+    // It repeats what the tools of a server are; the server itself is among the tools of the request.
+    if (item.type === 'mcp_list_tools') continue
+    found.push(...serverToolsIn(Reflect.get(item, 'tools'), `${param}.tools`))
+  }
   return found
 }
 

@@ -96,7 +96,11 @@ function isSameList (items: readonly ResponseInputItem[], input: readonly Respon
   return items.length === input.length && items.every((item, at) => item === input[at])
 }
 
+/** Whether a server has no such endpoint, or the operator's key may not use it. */
 function lacksEndpoint (error: unknown): boolean {
   if (!(error instanceof UpstreamError) || isMissingModel(error)) return false
-  return error.details.status === 404 || error.details.status === 405
+  const { message, details: { status } } = error
+  // OpenAI's restricted keys name endpoints: "Missing scopes: api.responses.write."
+  if (status === 401 || status === 403) return /\bMissing scopes:[^\n]{0,200}\bapi\.responses\./.test(message)
+  return status === 404 || status === 405
 }

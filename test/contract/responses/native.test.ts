@@ -200,6 +200,18 @@ t.test('models without reasoning are not asked for it again', async t => {
   t.equal(await statusOf(shop.client.responses.create({ model, input: 'x', include: ['reasoning.encrypted_content'] })), 400, 'the client\'s own wish')
 })
 
+t.test('an item whose id a refusal quotes does not turn the reasoning of others off', async t => {
+  const shop = await openShop(t)
+  const forged = reasoning('gXXXX', 'rs_invalid') as never
+  const quoted = refusal(400, {
+    message: 'The encrypted content for item rs_invalid could not be verified.', code: 'invalid_encrypted_content'
+  })
+  shop.upstream.script(quoted, quoted)
+  t.equal(await statusOf(shop.client.responses.create({ model, input: [forged, { role: 'user', content: 'x' }] })), 400)
+  await shop.client.responses.create({ model, input: 'x' })
+  t.match(lastBody(shop), { include: ['reasoning.encrypted_content'] })
+})
+
 t.test('reasoning goes only to the provider that has encrypted it', async t => {
   const shop = await openShop(t)
   const { client } = shop
@@ -216,6 +228,30 @@ t.test('reasoning goes only to the provider that has encrypted it', async t => {
   t.equal((lastBody(shop).input as unknown[]).length, 4)
 })
 
+t.test('whatever a provider has encrypted comes back to it as it was', async t => {
+  const shop = await openShop(t)
+  const { client, upstream } = shop
+  const compaction = { type: 'compaction', id: 'cmp_up1', encrypted_content: 'gCCCC' }
+  upstream.script(answer({ output: [compaction] }))
+  const { id, output } = await client.responses.create({ model, input: [{ role: 'user', content: 'x' }, { type: 'compaction_trigger' } as never] })
+  t.match(output, [{ type: 'compaction', encrypted_content: 'tollgate:up:gCCCC' }])
+  await client.responses.create({ model, store: false, input: [...output as never[], { role: 'user', content: 'y' }] })
+  t.strictSame(Object(lastBody(shop).input)[0], compaction)
+  await client.responses.create({ model, previous_response_id: id, input: 'y' })
+  t.strictSame(Object(lastBody(shop).input)[2], compaction)
+})
+
+t.test('a list of the tools of an MCP server asks for none of them', async t => {
+  const shop = await openShop(t, { provider: { allowFields: ['mcp'] } })
+  const { client, upstream } = shop
+  const tools = [{ type: 'mcp' as const, server_label: 'x', server_url: 'https://example.com' }]
+  const list = { type: 'mcp_list_tools', id: 'mcpl_up1', server_label: 'x', tools: [{ name: 'roll', input_schema: { type: 'object' } }] }
+  upstream.script(answer({ output: [list, message('Which dice?')] }))
+  const { id } = await client.responses.create({ model, input: 'x', tools })
+  await client.responses.create({ model, previous_response_id: id, input: 'd6', tools })
+  t.match(lastBody(shop), { input: [{ type: 'message' }, list, { type: 'message' }, { content: 'd6' }], tools })
+})
+
 t.test('a server without the endpoint is asked for a chat, from then on', async t => {
   const shop = await openShop(t)
   const { client, upstream } = shop
@@ -223,6 +259,13 @@ t.test('a server without the endpoint is asked for a chat, from then on', async 
   t.equal((await client.responses.create({ model, input: 'x' })).status, 'completed')
   await client.responses.create({ model, input: 'x' })
   t.same(pathsOf(shop), ['/v1/responses', '/v1/chat/completions', '/v1/chat/completions'])
+  const restricted = await openShop(t)
+  restricted.upstream.script(refusal(401, {
+    message: 'You have insufficient permissions for this operation. Missing scopes: api.responses.write. Check that ' +
+      'you have the correct role in your organization.'
+  }))
+  t.equal((await restricted.client.responses.create({ model, input: 'x' })).status, 'completed', 'a key for chat alone')
+  t.same(pathsOf(restricted), ['/v1/responses', '/v1/chat/completions'])
   const other = await openShop(t)
   other.upstream.script(refusal(404, { message: 'The model `gpt-5-nano` does not exist', code: 'model_not_found' }))
   t.not(await statusOf(other.client.responses.create({ model, input: 'x' })), 200)

@@ -24,16 +24,19 @@ export function createResponsesApi (
   const withoutReasoning = new Set<string>()
 
   /** Sends a request; once more without asking for reasoning, where a model has none. */
-  async function send (call: ResponsesCall): Promise<{ exchange: Exchange, dropped: string[] }> {
-    const reasons = !withoutReasoning.has(call.model)
+  async function send (
+    call: ResponsesCall, reasons = !withoutReasoning.has(call.model)
+  ): Promise<{ exchange: Exchange, dropped: string[] }> {
     const { bytes, dropped, addsReasoning } = responseBody(call, dialect, reasons)
     const { signal } = call
     const exchange = await connection.send({ method: 'POST', path: '/responses', headers, body: bytes, signal })
     if (exchange.status === 200) return { exchange, dropped }
     const refusal = await readUpstreamError(exchange, secret)
     if (!addsReasoning || !isAboutReasoning(refusal)) throw refusal
+    const sent = await send(call, false)
+    // Only now: the message may have quoted an item of the client, of which the provider complained.
     withoutReasoning.add(call.model)
-    return await send(call)
+    return sent
   }
 
   return async (call): Promise<NativeAnswer> => {
