@@ -79,6 +79,13 @@ const tool = closed({
   input_examples: Type.Optional(Type.Array(Type.Object({}))),
   cache_control: cacheControl
 })
+const searchTool = tagged('web_search_20250305', {
+  name: Type.Literal('web_search'),
+  allowed_domains: maybe(Type.Array(Type.String())),
+  blocked_domains: maybe(Type.Array(Type.String())),
+  max_uses: maybe(Type.Integer({ minimum: 1 })),
+  cache_control: cacheControl
+})
 const single = { disable_parallel_tool_use: Type.Optional(Type.Boolean()) }
 const effort = oneOf('low', 'medium', 'high', 'xhigh', 'max')
 const display = maybe(Type.Union([Type.Literal('summarized'), Type.Literal('omitted')]))
@@ -93,7 +100,7 @@ export const messagesRequest = closed({
   temperature: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
   top_p: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
   top_k: Type.Optional(Type.Integer({ minimum: 0 })),
-  tools: Type.Optional(Type.Array(tool)),
+  tools: Type.Optional(Type.Array(Type.Union([tool, searchTool]))),
   tool_choice: Type.Optional(Type.Union([
     tagged('auto', single), tagged('any', single), tagged('tool', { name: Type.String(), ...single }), tagged('none', {})
   ])),

@@ -21,6 +21,7 @@ export type Said =
   { text: string[] } |
   { thinking: string, display?: 'summarized' | 'omitted' } |
   { redacted: string } |
+  { found: string } |
   { tool: string, input?: object, pieces?: string[], id?: string }
 
 export interface Reply {
@@ -105,6 +106,7 @@ export function messageFor (request: UpstreamRequest, { said = ['Hello there!'],
 function toBlock (said: Said, at: number): Anthropic.ContentBlock {
   if (typeof said === 'string') return { type: 'text', text: said, citations: null }
   if ('text' in said) return { type: 'text', text: said.text.join(''), citations: null }
+  if ('found' in said) return searchResult(said.found, at)
   if ('redacted' in said) return { type: 'redacted_thinking', data: said.redacted }
   if ('thinking' in said) {
     const shown = said.display === 'omitted' ? '' : said.thinking
@@ -114,10 +116,23 @@ function toBlock (said: Said, at: number): Anthropic.ContentBlock {
   return { type: 'tool_use', id, name: tool, input, caller: { type: 'direct' } }
 }
 
+/** What a web search has found; an error if that is nothing. */
+function searchResult (title: string, at: number): Anthropic.WebSearchToolResultBlock {
+  const url = 'https://example.com/'
+  return {
+    type: 'web_search_tool_result',
+    tool_use_id: `srvtoolu_01${at}`,
+    content: title === ''
+      ? { type: 'web_search_tool_result_error', error_code: 'unavailable' }
+      : [{ type: 'web_search_result', title, url, encrypted_content: 'Eqo', page_age: null }],
+    caller: { type: 'direct' }
+  }
+}
+
 /** The events of a streamed message, with the ping that the API sends after the first block has begun. */
 export function eventsFor (request: UpstreamRequest, reply: Reply = {}): Event[] {
   const { content, stop_reason: reason, stop_details: details, usage, ...rest } = messageFor(request, reply)
-  const start = { ...usage, output_tokens: 1, output_tokens_details: null }
+  const start = { ...usage, output_tokens: 1, output_tokens_details: null, server_tool_use: null }
   const blocks = content.flatMap((block, index) => blockEvents(block, index, reply.said?.[index]))
   return [
     { type: 'message_start', message: { ...rest, content: [], stop_reason: null, stop_details: null, usage: start } },
@@ -133,7 +148,7 @@ export function eventsFor (request: UpstreamRequest, reply: Reply = {}): Event[]
         cache_read_input_tokens: usage.cache_read_input_tokens,
         output_tokens: usage.output_tokens,
         output_tokens_details: usage.output_tokens_details,
-        server_tool_use: null
+        server_tool_use: usage.server_tool_use
       }
     },
     { type: 'message_stop' }

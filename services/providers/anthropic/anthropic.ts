@@ -10,7 +10,7 @@ import { countedBody, nativeBody } from './native-body.ts'
 import { relayMessage } from './relay.ts'
 import { toMessagesRequest, unmetByClaude } from './request.ts'
 import { readMessageStream } from './stream.ts'
-import { chargedUsageOf, noCounts, updateCounts } from './usage.ts'
+import { chargedUsageOf, isSearchResult, noCounts, updateCounts, withSearches } from './usage.ts'
 import type { Exchange } from '../../upstream/exchange.ts'
 
 /** Later versions lack `temperature`; a provider's `headers` can name another. */
@@ -73,7 +73,7 @@ export function createAnthropic ({ baseUrl, apiKey, headers, connect }: Upstream
     })
     if (exchange.status !== 200) throw await readAnthropicError(exchange, apiKey)
     const report = createReport()
-    // Searches that were possible and are not counted were not made.
+    // Searches that are neither counted nor in the answer were not made.
     const counts = call.mostSearches > 0 ? { ...noCounts, searches: 0 } : noCounts
     if (call.request.stream === true && isEventStream(exchange)) {
       return { kind: 'bytes', events: await relayMessage(exchange, report, { secret: apiKey, counts }), report, native: true }
@@ -84,7 +84,8 @@ export function createAnthropic ({ baseUrl, apiKey, headers, connect }: Upstream
     if (call.request.stream === true) throw notAStream()
     report.model = statedName(model)
     report.serviceTier = tier ?? null
-    const usage = chargedUsageOf(updateCounts(counts, body.usage))
+    const found = Array.isArray(body.content) ? body.content.filter(isSearchResult).length : 0
+    const usage = chargedUsageOf(withSearches(updateCounts(counts, body.usage), found))
     if (usage === null) recordChoices(report, choices)
     else recordUsage(report, usage, false)
     return { kind: 'json', body, text, report, native: true }

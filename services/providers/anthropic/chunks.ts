@@ -6,7 +6,7 @@ import { recordUsage, statedName, type StreamReport, type Usage } from '../repor
 import { messageHead, textOf, toThinkingBlock } from './completion.ts'
 import { mapStopReason, refusalText } from './map-stop-reason.ts'
 import { toReasoningDetail, toExtraContent } from './thinking-signature.ts'
-import { chargedUsageOf, noCounts, toUsage, updateCounts, type Counts } from './usage.ts'
+import { chargedUsageOf, isSearchResult, noCounts, toUsage, updateCounts, withSearches, type Counts } from './usage.ts'
 import type { ThinkingBlock } from './wire.ts'
 
 /** OpenAI's format has no field for thoughts; these are the ones most clients read. */
@@ -29,6 +29,7 @@ export class MessageChunks {
   #hasStarted = false
   #hasBegun = false
   #calls = 0
+  #searches = 0
   #thoughts = 0
   /** Thinking since the last tool call; it is sent along with the next one. */
   #fresh: ThinkingBlock[] = []
@@ -77,6 +78,7 @@ export class MessageChunks {
       this.#open.set(at, { type: 'thought', thought })
       return this.#deltas(...reasoning(thought.type === 'thinking' ? thought.thinking : ''))
     }
+    if (isSearchResult(block)) this.#countSearch()
     if (block.type !== 'tool_use') return this.#deltas(...content(textOf(block.text)))
     const index = this.#calls++
     this.#open.set(at, { type: 'tool', index, input: block.input, isEmpty: true })
@@ -91,6 +93,14 @@ export class MessageChunks {
         ...(extra === null ? {} : { extra_content: extra })
       }]
     })
+  }
+
+  /** The total comes at the end, which a client or a provider may not wait for. */
+  #countSearch (): void {
+    this.#counts = withSearches(this.#counts, ++this.#searches)
+    const { searches } = this.#counts
+    const { usage } = this.#report
+    if (usage !== null && searches !== null) this.#report.usage = { ...usage, searches }
   }
 
   #continueBlock (block: OpenBlock | undefined, delta: unknown): ChatCompletionChunk[] {

@@ -41,8 +41,22 @@ export function updateCounts (counts: Counts, usage: unknown): Counts {
     cacheWrite1h: tokenCount(written.ephemeral_1h_input_tokens) ?? counts.cacheWrite1h,
     output: tokenCount(usage.output_tokens) ?? counts.output,
     thinking: tokenCount(details.thinking_tokens) ?? counts.thinking,
-    searches: tokenCount(serverTools.web_search_requests) ?? counts.searches
+    searches: greater(counts.searches, tokenCount(serverTools.web_search_requests))
   }
+}
+
+function greater (before: number | null, now: number | undefined): number | null {
+  return now === undefined ? before : Math.max(before ?? 0, now)
+}
+
+/** Whether a block is what a web search has found; one that failed costs nothing. */
+export function isSearchResult (block: unknown): boolean {
+  return isObject(block) && block.type === 'web_search_tool_result' && Array.isArray(block.content)
+}
+
+/** The counts with at least the searches whose results are in an answer; unchanged if they have no price. */
+export function withSearches (counts: Counts, found: number): Counts {
+  return counts.searches === null || found <= counts.searches ? counts : { ...counts, searches: found }
 }
 
 function areCounts (usage: JsonObject, names: readonly string[]): boolean {

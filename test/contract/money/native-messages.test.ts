@@ -1,0 +1,122 @@
+import type Anthropic from '@anthropic-ai/sdk'
+import t from 'tap'
+import { reply, type Said } from '../../servers/anthropic.ts'
+import { reset } from '../../upstream.ts'
+import { rejection } from '../../thrown.ts'
+import { ask, priced, startClaudePair } from '../messages/clients.ts'
+
+// What Claude counts is charged to the nano-dollar: tokens in nano-USD each, searches at a cent.
+
+const nano = { input: 3000, output: 15_000, read: 300, write: 3750, write1h: 6000, search: 10_000_000 }
+const shop = await startClaudePair(t, { price: { ...priced, searchNano: nano.search, maxSearches: 3 } })
+const { client, server, gateway: { app } } = shop
+
+const hours = { cache_control: { type: 'ephemeral' as const, ttl: '1h' as const } }
+// Longer than what the cases count, so that it is held.
+const system = [{ type: 'text' as const, text: 'Be kind. '.repeat(1000), ...hours }]
+const tools = [{ type: 'web_search_20250305' as const, name: 'web_search' as const, max_uses: 3 }]
+const base = { model: 'chat', max_tokens: 1000, messages: [{ role: 'user' as const, content: 'Hi' }], system, tools }
+
+interface Entry { kind: string, amount: number, estimated: number, usage: Record<string, number> }
+
+let seen = 0
+
+/** The entries since the last call, but for credits. */
+async function booked (): Promise<Entry[]> {
+  await app.ledger.flush()
+  const rows = await app.store.all<Omit<Entry, 'usage'> & { usage: string }>(
+    "select kind, amount, estimated, usage from entry where kind in ('usage', 'suspense') order by seq")
+  const fresh = rows.slice(seen)
+  seen = rows.length
+  return fresh.map(({ kind, amount, estimated, usage }) => {
+    return { kind, amount: Number(amount), estimated: Number(estimated), usage: JSON.parse(usage) }
+  })
+}
+
+interface Case {
+  name: string
+  usage: Partial<Anthropic.Usage>
+  said?: Said[]
+  chargeNano: number
+  counts: Record<string, number>
+}
+
+const written = (fiveMinutes: number, hour: number): Partial<Anthropic.Usage> => ({
+  cache_creation_input_tokens: fiveMinutes + hour,
+  cache_creation: { ephemeral_5m_input_tokens: fiveMinutes, ephemeral_1h_input_tokens: hour }
+})
+const searched = (count: number): Partial<Anthropic.Usage> =>
+  ({ server_tool_use: { web_search_requests: count, web_fetch_requests: 0 } })
+const plain = { input_tokens: 101, output_tokens: 17 }
+const plainNano = 101 * nano.input + 17 * nano.output
+
+const cases: readonly Case[] = [
+  { name: 'no cache', usage: plain, chargeNano: plainNano, counts: { prompt: 101, completion: 17 } },
+  {
+    name: 'writes for five minutes',
+    usage: { ...plain, ...written(1003, 0) },
+    chargeNano: plainNano + 1003 * nano.write,
+    counts: { prompt: 1104, cacheWrite: 1003 }
+  },
+  {
+    name: 'writes for an hour',
+    usage: { ...plain, ...written(0, 1003) },
+    chargeNano: plainNano + 1003 * nano.write1h,
+    counts: { prompt: 1104, cacheWrite: 1003, cacheWrite1h: 1003 }
+  },
+  {
+    name: 'reads',
+    usage: { ...plain, cache_read_input_tokens: 2007 },
+    chargeNano: plainNano + 2007 * nano.read,
+    counts: { prompt: 2108, cachedRead: 2007 }
+  },
+  {
+    name: 'searches that are counted',
+    usage: { ...plain, ...searched(2) },
+    said: [{ found: 'One' }, { found: 'Two' }, 'So it is.'],
+    chargeNano: plainNano + 2 * nano.search,
+    counts: { prompt: 101, searches: 2 }
+  },
+  {
+    name: 'searches that are not counted, one of them in vain',
+    usage: plain,
+    said: [{ found: 'One' }, { found: '' }, { found: 'Two' }, 'So it is.'],
+    chargeNano: plainNano + 2 * nano.search,
+    counts: { prompt: 101, searches: 2 }
+  },
+  {
+    name: 'all of it',
+    usage: { ...plain, ...written(11, 13), cache_read_input_tokens: 19, ...searched(1) },
+    chargeNano: plainNano + 11 * nano.write + 13 * nano.write1h + 19 * nano.read + nano.search,
+    counts: { prompt: 144, cachedRead: 19, cacheWrite: 24, cacheWrite1h: 13, searches: 1 }
+  }
+]
+
+for (const isStream of [false, true]) {
+  for (const { name, usage, said, chargeNano, counts } of cases) {
+    t.test(`${name}, ${isStream ? 'streamed' : 'whole'}`, async t => {
+      server.script(reply({ usage, ...(said === undefined ? {} : { said }) }))
+      const message = await ask(client, base, isStream)
+      t.match(message.usage, usage, 'the client sees what Claude has counted')
+      t.match(await booked(), [{ kind: 'usage', amount: chargeNano, estimated: 0, usage: counts }])
+    })
+  }
+}
+
+t.test('a search is charged though the stream breaks off before it is counted', async t => {
+  server.script(reply({ said: [{ found: 'One' }, 'So it is, and so it will be.'], usage: { ...plain, ...written(0, 50) } }, {
+    events: events => events.slice(0, -2), end: reset
+  }))
+  await rejection(ask(client, base, true))
+  const [entry] = await booked()
+  t.match(entry, { kind: 'usage', estimated: 1, usage: { searches: 1 } })
+  t.ok((entry?.amount ?? 0) >= nano.search + 101 * nano.input + 50 * nano.write1h, String(entry?.amount))
+})
+
+t.test('searches beyond what is held are in suspense', async t => {
+  server.script(reply({ usage: { ...plain, ...searched(1000) } }))
+  await ask(client, base, false)
+  const [usage, suspense] = await booked()
+  t.match([usage, suspense], [{ kind: 'usage' }, { kind: 'suspense' }])
+  t.equal((usage?.amount ?? 0) + (suspense?.amount ?? 0), plainNano + 1000 * nano.search)
+})
