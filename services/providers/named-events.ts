@@ -1,5 +1,6 @@
 import { UpstreamError } from '../shared/errors.ts'
 import { isObject, isText, type JsonObject } from '../shared/json.ts'
+import { maxAnswerBytes } from '../upstream/answer-body.ts'
 import { peekFirst } from '../upstream/peek-first.ts'
 import { encodeNamedEvent, EventSplitter, eventsIn, type SseEvent } from '../upstream/sse.ts'
 import type { EventStream } from './provider.ts'
@@ -33,6 +34,7 @@ async function * relayed (
   exchange: Exchange, reader: EventReader
 ): AsyncGenerator<Uint8Array, void, undefined> {
   let waiting: Uint8Array[] = []
+  let waitingBytes = 0
   for await (const piece of piecesOf(exchange)) {
     const { bytes, failure } = readPiece(piece, reader)
     waiting.push(bytes)
@@ -42,6 +44,10 @@ async function * relayed (
       if (ready.length > 0) yield ready
     }
     if (failure !== null) throw failure
+    waitingBytes += reader.hasBegun ? 0 : bytes.length
+    if (waitingBytes > maxAnswerBytes) {
+      throw new UpstreamError('bad_reply', 'yes', `The provider sent more than ${maxAnswerBytes} bytes before its answer began.`)
+    }
     if (reader.isDone) return exchange.finish()
   }
   throw new UpstreamError('bad_reply', 'yes', 'The provider\'s stream ended before it was complete.')

@@ -1,0 +1,19 @@
+import t from 'tap'
+import { relayNamedEvents } from '../../../services/providers/named-events.ts'
+import { maxAnswerBytes } from '../../../services/upstream/answer-body.ts'
+import type { Exchange } from '../../../services/upstream/exchange.ts'
+import { encodeNamedEvent } from '../../../services/upstream/sse.ts'
+import { rejection } from '../../thrown.ts'
+
+t.test('an answer that never begins is given up before it fills the memory', async t => {
+  const event = encodeNamedEvent('head', { type: 'head', text: 'x'.repeat(4 * 1024 * 1024) })
+  let sent = 0
+  async function * endless () {
+    for (; sent < 2 * maxAnswerBytes; sent += event.length) yield event
+  }
+  const exchange = { [Symbol.asyncIterator]: endless, finish: async () => {} } as unknown as Exchange
+  const reader = { take () {}, hasBegun: false, isDone: false }
+  const error = await rejection(relayNamedEvents(exchange, reader))
+  t.match(error, { kind: 'bad_reply', message: /before its answer began/ })
+  t.ok(sent <= maxAnswerBytes + event.length, `${sent} bytes`)
+})
