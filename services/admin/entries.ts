@@ -16,6 +16,7 @@ import type { Administration } from './administration.ts'
 import { amountFields, amountText } from './amounts.ts'
 import type { Column } from './format/columns.ts'
 import { toCsv } from './format/csv.ts'
+import { withoutOthers } from './own-account.ts'
 import { allPages, readPage, type Page, type PageRequest, type TimeRange } from './page.ts'
 
 export interface EntryRequest extends PageRequest, TimeRange {
@@ -24,9 +25,12 @@ export interface EntryRequest extends PageRequest, TimeRange {
   kind?: Entry['kind'] | undefined
 }
 
-/** Lists ledger entries, newest first. Throws GatewayError 400 for a wrong page. */
+/**
+ * Lists ledger entries, newest first; for a user, those of their account alone. Throws GatewayError 400 for a
+ * wrong page.
+ */
 export async function listEntries (
-  { store, flush }: Administration, request: EntryRequest = {}
+  { store, flush, actor: { account: own } }: Administration, request: EntryRequest = {}
 ): Promise<Page<Entry>> {
   const { account, kind, from, to } = request
   // Without a time range, the newest entries are found by their number alone.
@@ -42,13 +46,13 @@ export async function listEntries (
         ['at >= ?', from ?? 0],
         ['at < ?', to ?? Number.MAX_SAFE_INTEGER],
         ['seq < ?', after?.[0]],
-        [countsFor, account],
+        [own === null ? countsFor : names, account],
         ['kind = ?', kind]
       ], params)
       const rows = `select ${columns} from ${source} where ${where} order by seq desc limit $${params.push(limit)}`
       return await store.reports.all<EntryRow>(rows, params)
     },
-    toItem: toEntry,
+    toItem: row => own === null ? toEntry(row) : withoutOthers(toEntry(row), own),
     cursorOf: ({ seq }) => [seq]
   })
 }
@@ -56,6 +60,8 @@ export async function listEntries (
 const countsFor = `(
   debit = ? or credit = ? or seq in (select entry from movement where movement.account = ?)
   or kind in ('usage', 'refund') and chain in (select id from chain where chain.account = ?))`
+
+const names = '(debit = ? or credit = ?)'
 
 /** Lists all entries of a request as CSV, newest first. */
 export async function * entriesCsv (

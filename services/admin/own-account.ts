@@ -1,3 +1,4 @@
+import { ownAccounts } from '../ledger/accounts.ts'
 import { unknownAccount } from '../ledger/errors.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { isObject, type JsonObject } from '../shared/json.ts'
@@ -28,6 +29,14 @@ export function requireOwn (
   { account: own }: { account: string | null }, account: string, missing: () => GatewayError
 ): void {
   if (own !== null && own !== account) throw missing()
+}
+
+/** An entry as the users of an account see it: other accounts of the gateway's customers have no names. */
+export function withoutOthers<Item extends { debit: string, credit: string }> (
+  entry: Item, own: string
+): Item {
+  const shown = (id: string): string => id === own || ownAccounts.includes(id) ? id : 'another account'
+  return { ...entry, debit: shown(entry.debit), credit: shown(entry.credit) }
 }
 
 /** What the operator pays and hears from providers is not for users. */

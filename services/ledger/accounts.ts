@@ -33,7 +33,7 @@ interface Deposit {
 export interface Balance { creditsNano: number, spentNano: number, heldNano: number }
 
 /** The gateway's own side of the books, the counterpart of a customer's account in every entry. */
-const ownAccounts: readonly string[] = ['funding', 'revenue', 'suspense']
+export const ownAccounts: readonly string[] = ['funding', 'revenue', 'suspense']
 
 export const currency = 'usd'
 

@@ -147,6 +147,35 @@ t.test('a user reads their own account and nothing else', async t => {
   t.equal((await browser.ask('PATCH', `/admin/keys/${keys[0].id}`, { budget: null })).status, 403)
 })
 
+t.test('a user reads no entries of the accounts above and below their own', async t => {
+  const { app, browser, key, url } = await startConsole(t)
+  await app.accounts.create({ id: 'team', name: 'Team', parent: 'default' })
+  const team = await app.keys.create({ account: 'team', label: '' })
+  await browser.signIn(adminKey)
+  t.equal((await browser.ask('POST', '/admin/accounts/default/transfers', { to: 'team', amount_usd: 1, id: 'move' })).status, 201)
+  const spent = await fetch(`${url}/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${team.key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'sandbox-chat', messages: [{ role: 'user', content: 'Hi' }] })
+  })
+  t.equal(spent.status, 200)
+  const read = async (signedIn: string) => {
+    await browser.signIn(signedIn)
+    const { body: { data } } = await browser.ask('GET', '/admin/entries')
+    const csv = (await browser.ask('GET', '/admin/entries?format=csv')).text
+    const entries: Record<string, string>[] = data
+    const moves = entries.map(({ kind, debit, credit }) => [kind, debit, credit])
+    t.same(moves.map(([, debit, credit]) => csv.includes(`${debit},${credit}`)), moves.map(() => true), csv)
+    return moves
+  }
+  const deposit = ['deposit', 'funding', 'default']
+  t.same(await read(key), [['transfer', 'default', 'another account'], deposit])
+  t.same(await read(team.key), [['usage', 'team', 'revenue'], ['transfer', 'another account', 'team']])
+  await browser.signIn(adminKey)
+  const { body: { data: all } } = await browser.ask('GET', '/admin/entries?account=default')
+  t.match(all, [{ kind: 'usage', debit: 'team' }, { debit: 'default', credit: 'team' }, { kind: 'deposit' }], 'an operator does')
+})
+
 t.test('a user sees neither what the operator pays nor what providers say', async t => {
   const { app, browser, key } = await startConsole(t)
   await app.accounts.create({ id: 'other', name: 'Other' })
