@@ -3,6 +3,7 @@ import { request } from 'undici'
 import { emptyPrice } from '../../services/catalogue/models.ts'
 import { createTransfers } from '../../services/ledger/transfers.ts'
 import type { GatewayConfig, ModelConfig } from '../../services/catalogue/types.ts'
+import { sandboxModels } from '../../services/config/sandbox.ts'
 import { images } from '../contract/image-shop.ts'
 import { createDatabase } from '../engines.ts'
 import { configFor, providerAt, startGateway, type Gateway } from '../helper.ts'
@@ -21,6 +22,8 @@ export const tieredPrice = {
   searchNano: 10_000_000,
   maxSearches: 3
 }
+
+export const videoModel = 'film'
 
 /** A gateway whose providers do what the plan of each request says. */
 export interface Shop {
@@ -41,6 +44,7 @@ export async function openShop (t: Test, engine: 'sqlite' | 'postgres'): Promise
     config: configAt(upstream.url),
     env: { DATABASE_URL: url, TOLLGATE_STARTING_CREDIT: '0' }
   })
+  Object.assign(gateway.app.providers.get('sandbox')?.videos?.polling ?? {}, { minMs: 5, maxMs: 10 })
   gateway.app.server.on('request', () => { open.count++ })
   gateway.app.onRequestEnd(() => { open.count-- })
   return { gateway, plans, open }
@@ -54,7 +58,8 @@ function configAt (url: string): GatewayConfig {
   const providers = [
     openai, at('native', { dialect: 'openai' }), at('openrouter', { dialect: 'openrouter' }), at('xai', { dialect: 'xai' }),
     at('anthropic', { protocol: 'anthropic' }),
-    at('google', { protocol: 'gemini' }, '/v1beta')
+    at('google', { protocol: 'gemini' }, '/v1beta'),
+    at('sandbox', { protocol: 'sandbox', videoMs: 0 })
   ]
   const config = configFor(openai, { price, maxOutput: 1000 })
   const [usual] = config.models
@@ -73,7 +78,9 @@ function configAt (url: string): GatewayConfig {
       model('native', 'native'),
       model('claude', 'anthropic'), model('gemini', 'google'),
       model('picture', 'openai', { kind: 'image', price: emptyPrice, images }),
-      model('token-picture', 'openai', { kind: 'image', images: { ...images, prices: [] } })
+      model('token-picture', 'openai', { kind: 'image', images: { ...images, prices: [] } }),
+      // A call of the sandbox takes nothing but its name.
+      ...sandboxModels('sandbox').filter(({ kind }) => kind === 'video').map(one => ({ ...one, id: videoModel }))
     ]
   }
 }

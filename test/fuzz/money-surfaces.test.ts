@@ -8,9 +8,9 @@ import { isObject } from '../../services/shared/json.ts'
 import { plan, wallets, type Wallet } from './money-arbitraries.ts'
 import type { Plan } from './hostile-provider.ts'
 import { sumOf, type Entry } from './money-oracles.ts'
-import { openAccounts, openShop, type Payers, type Shop } from './money-shop.ts'
+import { openAccounts, openShop, videoModel, type Payers, type Shop } from './money-shop.ts'
 
-// Every surface but videos with arbitrary answers of providers, clients that leave and connections that
+// Every surface with arbitrary answers of providers, clients that leave and connections that
 // break: entries are the balance, holds end, a request has one charge at most, and none without an answer.
 
 const isLong = process.env['FUZZ_RUNS'] !== undefined
@@ -27,7 +27,7 @@ interface Asked {
   plan: Plan
 }
 
-const text = fc.constantFrom('chat', 'native', 'router', 'tiered', 'claude', 'gemini')
+const models = fc.constantFrom('chat', 'native', 'router', 'tiered', 'claude', 'gemini', videoModel)
 const limit = fc.constantFrom(1, 50, 1000)
 const input = (prompt: string) => [{ role: 'user', content: prompt }]
 
@@ -38,14 +38,20 @@ const places: Readonly<Record<string, ToBody>> = {
   '/completions': (model, most, prompt) => ({ model, max_tokens: most, prompt }),
   '/responses': (model, most, prompt) => ({ model, max_output_tokens: most, input: prompt }),
   '/messages': (model, most, prompt) => ({ model, max_tokens: most, messages: input(prompt) }),
-  '/images/generations': (_model, _most, prompt) => ({ model: 'picture', prompt })
+  '/images/generations': (_model, _most, prompt) => ({ model: 'picture', prompt }),
+  '/videos': (_model, _most, prompt) => ({ model: videoModel, prompt })
+}
+
+/** Videos are made by the sandbox, which does what the prompt says. */
+function promptFor (name: string, { ending, delayMs }: Plan): string {
+  return `${name}\nsandbox:delay ${delayMs}${ending === 'whole' ? '' : '\nsandbox:fail moderated'}`
 }
 
 type Question = Omit<Asked, 'body'> & { model: string, most: number }
 
 const asked: fc.Arbitrary<Question> = fc.record({
   path: fc.constantFrom(...Object.keys(places)),
-  model: text,
+  model: models,
   most: limit,
   stream: fc.boolean(),
   leavesAfterMs: fc.oneof(
@@ -55,7 +61,14 @@ const asked: fc.Arbitrary<Question> = fc.record({
 
 let count = 0
 
-interface Came { id: string, path: string, status: number | null, cost: string | undefined, text: string }
+interface Came {
+  id: string
+  isVideo: boolean
+  path: string
+  status: number | null
+  cost: string | undefined
+  text: string
+}
 
 async function ask (
   { gateway, plans }: Shop, key: string, question: Question
@@ -64,8 +77,11 @@ async function ask (
   const name = `plan-${++count}`
   const id = `surface-${count}`
   plans.set(name, plan)
-  const body = { ...places[path]?.(model, most, name), ...(path.startsWith('/images') ? {} : { stream }) }
-  const none = { id, path, status: null, cost: undefined, text: '' }
+  const isVideo = path === '/videos' || (model === videoModel && path !== '/images/generations')
+  const prompt = isVideo ? promptFor(name, plan) : name
+  const streams = isVideo || path === '/images/generations' ? {} : { stream }
+  const body = { ...places[path]?.(model, most, prompt), ...streams }
+  const none = { id, isVideo, path, status: null, cost: undefined, text: '' }
   try {
     const answer = await request(gateway.url + path, {
       method: 'POST',
@@ -98,8 +114,11 @@ async function quiet ({ gateway: { app }, open }: Shop, above: string): Promise<
   for (;;) {
     app.flushRequestEnds()
     const { heldNano } = await app.ledger.balance(above)
-    if (open.count === 0 && app.ledger.openHoldCount === 0 && heldNano === 0) return await app.ledger.flush()
-    if (performance.now() > untilMs) throw new Error(`${open.count} open requests hold ${heldNano}`)
+    const jobs = await app.store.get<{ n: number }>(
+      'select count(*) as n from job where finished_at is null', [])
+    const goOn = open.count + (jobs?.n ?? 0) + app.ledger.openHoldCount
+    if (goOn === 0 && heldNano === 0) return await app.ledger.flush()
+    if (performance.now() > untilMs) throw new Error(`${goOn} requests, jobs and holds hold ${heldNano}`)
     await pause(10)
   }
 }
@@ -107,8 +126,8 @@ async function quiet ({ gateway: { app }, open }: Shop, above: string): Promise<
 async function problemOfBooks (
   { gateway: { app } }: Shop, { account, above, keyIds }: Payers, came: readonly Came[]
 ): Promise<string | null> {
-  const entries = await app.store.all<Entry>(`
-    select kind, ref, amount, estimated, usage, reason, api_key from entry
+  const entries = await app.store.all<Booked>(`
+    select kind, ref, amount, estimated, usage, reason, api_key, model from entry
     where kind in ('usage', 'suspense') and api_key = $1`, [keyIds[0] ?? ''])
   for (const id of [account, above]) {
     const row = await app.store.get<{ credits: number, spent: number, held: number }>(
@@ -119,11 +138,30 @@ async function problemOfBooks (
     if (row.spent !== booked) return `${id} has spent ${row.spent}, booked ${booked}`
   }
   const byRequest = Map.groupBy(entries, ({ ref }) => ref)
+  const ofVideos = entries.filter(({ model }) => model === videoModel)
+  const problem = problemOfVideos(came.filter(({ isVideo }) => isVideo), ofVideos)
+  if (problem !== null) return problem
   for (const one of came) {
+    if (one.isVideo) continue
     const problem = problemOf(one, byRequest.get(one.id) ?? [])
     if (problem !== null) return `${JSON.stringify(one)}: ${problem}`
   }
   return null
+}
+
+type Booked = Entry & { model: string }
+
+/** A video has the number of its job, and a job one charge at most; it goes on without its client. */
+function problemOfVideos (came: readonly Came[], entries: readonly Booked[]): string | null {
+  const delivered = came.filter(({ path, status }) => status === 200 && path !== '/videos')
+  const charges = new Set(entries.map(({ ref }) => ref))
+  const isUntold = ({ cost }: Came): boolean =>
+    cost !== undefined && !entries.some(({ amount }) => amount === nanoFromUsd(cost))
+  const isWrong = charges.size < entries.length || entries.length > came.length ||
+    entries.length < delivered.length || delivered.some(isUntold)
+  if (isWrong) return `${JSON.stringify(came)} have the charges ${JSON.stringify(entries)}`
+  const faulty = came.find(({ status }) => status === 500)
+  return faulty === undefined ? null : `a fault of the gateway: ${JSON.stringify(faulty)}`
 }
 
 function problemOf ({ path, status, cost, text }: Came, entries: readonly Entry[]): string | null {
