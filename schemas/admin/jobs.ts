@@ -20,7 +20,7 @@ const JobVideo = Type.Object({
 /** A server that its client wants told how a job has ended, and how that went. */
 const JobWebhook = Type.Object({
   id: Type.String({ description: 'The `webhook-id` of all attempts.' }),
-  url: Type.String({ description: 'Without its query.' }),
+  url: Type.String({ description: 'Without its path and query, which may hold a secret.' }),
   type: Nullable(StringEnum(['video.completed', 'video.failed'])),
   /** `waiting`: the job has not ended. */
   state: StringEnum(['waiting', 'due', 'delivered', 'given_up']),

@@ -99,13 +99,18 @@ async function withWebhooks (store: Store, rows: readonly ShownRow[]): Promise<S
 }
 
 /** The query of a URL may be a secret of the client. */
+/** Many receivers have their secret in the path. */
+function withoutSecrets (url: string): string {
+  const { origin, pathname } = new URL(url)
+  return pathname.length > 1 ? `${origin}/…` : origin
+}
+
 function toAdminWebhook (webhook: JobWebhook): AdminJob['webhooks'][number] {
   const { id, url, type, attempts, nextAttemptAt, deliveredAt, lastError } = webhook
-  const [shownUrl = ''] = url.split(/[?#]/)
   const isOver = nextAttemptAt === null ? 'given_up' as const : 'due' as const
   return {
     id,
-    url: shownUrl,
+    url: withoutSecrets(url),
     type,
     state: type === null ? 'waiting' : deliveredAt === null ? isOver : 'delivered',
     attempts,

@@ -31,12 +31,15 @@ export function requireOwn (
   if (own !== null && own !== account) throw missing()
 }
 
-/** An entry as the users of an account see it: other accounts of the gateway's customers have no names. */
-export function withoutOthers<Item extends { debit: string, credit: string }> (
+/**
+ * An entry as the users of an account see it: other accounts of the gateway's customers have no names, and
+ * what an operator noted is not for users.
+ */
+export function withoutOthers<Item extends { debit: string, credit: string, reason: string | null }> (
   entry: Item, own: string
 ): Item {
   const shown = (id: string): string => id === own || ownAccounts.includes(id) ? id : 'another account'
-  return { ...entry, debit: shown(entry.debit), credit: shown(entry.credit) }
+  return { ...entry, debit: shown(entry.debit), credit: shown(entry.credit), reason: null }
 }
 
 /** What the operator pays and hears from providers is not for users. */

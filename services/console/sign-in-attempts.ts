@@ -1,3 +1,4 @@
+import { isIPv6 } from 'node:net'
 import { createLru } from '../shared/lru.ts'
 import { tooManySignIns } from './errors.ts'
 
@@ -5,7 +6,7 @@ const maxWrong = 10
 const windowMs = 5 * 60_000
 const maxAddresses = 10_000
 
-/** Counts wrong keys by address, on this node: after 10 within 5 minutes the address has to wait. */
+/** Counts wrong keys by address, on this node: after 10 within 5 minutes its next ones are not answered. */
 export function createSignInAttempts (clock: () => number) {
   const wrong = createLru<{ count: number, until: number }>(maxAddresses)
   const find = (address: string) => {
@@ -13,14 +14,10 @@ export function createSignInAttempts (clock: () => number) {
     return found === undefined || found.until <= clock() ? undefined : found
   }
   return {
-    /** Throws GatewayError 429. */
-    check (address: string): void {
-      const found = find(address)
-      if (found !== undefined && found.count >= maxWrong) throw tooManySignIns(found.until - clock())
-    },
-
+    /** Counts a wrong key. Throws GatewayError 429 if it is one too many. */
     fail (address: string): void {
       const { count, until } = find(address) ?? { count: 0, until: clock() + windowMs }
+      if (count >= maxWrong) throw tooManySignIns(until - clock())
       wrong.set(networkOf(address), { count: count + 1, until })
     }
   }
@@ -28,5 +25,8 @@ export function createSignInAttempts (clock: () => number) {
 
 /** Whoever has an IPv6 address has the 64 bits behind its network too. */
 function networkOf (address: string): string {
-  return address.includes(':') && !address.includes('.') ? address.split(':').slice(0, 4).join(':') : address
+  if (!isIPv6(address) || address.includes('.')) return address
+  const [head = [], tail = []] = address.replace(/%.*$/, '').split('::').map(part => part.split(':').filter(Boolean))
+  const groups = [...head, ...Array<string>(8 - head.length - tail.length).fill('0'), ...tail]
+  return groups.slice(0, 4).map(group => Number.parseInt(group, 16).toString(16)).join(':')
 }

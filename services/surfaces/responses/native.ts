@@ -19,7 +19,21 @@ interface NativeRequest {
   /** Whether the response will be stored. */
   isStored: boolean
   /** Providers whose dialect has the API, but whose server does not. */
-  withoutApi: WeakSet<ChatProvider>
+  withoutApi: ProvidersWithoutApi
+}
+
+export type ProvidersWithoutApi = ReturnType<typeof createProvidersWithoutApi>
+
+/** For how long a server that lacks the API is not asked for it again. */
+const lacksApiMs = 10 * 60_000
+
+/** Remembers for ten minutes which servers lack the API, so that one odd answer has no lasting effect. */
+export function createProvidersWithoutApi (clock: () => number) {
+  const until = new WeakMap<ChatProvider, number>()
+  return {
+    has: (provider: ChatProvider): boolean => (until.get(provider) ?? 0) > clock(),
+    add (provider: ChatProvider): void { until.set(provider, clock() + lacksApiMs) }
+  }
 }
 
 /** Members that mean something to the gateway alone. */

@@ -3,7 +3,6 @@ import type { ResponseInputItem } from '../../../schemas/openai/response-items.t
 import type { InputTokensRequest, ResponseObject, ResponseRequest } from '../../../schemas/openai/responses.ts'
 import { estimatePrompt } from '../../billing/estimate-usage.ts'
 import type { Chat } from '../../chat/chat.ts'
-import type { ChatProvider } from '../../providers/provider.ts'
 import { isPolicy } from '../../requests/candidates.ts'
 import type { Incoming } from '../../requests/incoming.ts'
 import { errorAnswer } from '../../http/error-answers.ts'
@@ -13,7 +12,7 @@ import { StoreUnavailable } from '../../store/store.ts'
 import { translated } from '../translated.ts'
 import { withResponseParam } from './chat-params.ts'
 import { newItemId } from './open-items.ts'
-import { nativeResponses } from './native.ts'
+import { createProvidersWithoutApi, nativeResponses } from './native.ts'
 import { nativeAnswers } from './native-answer.ts'
 import { checkResponseRequest, nativeFeatureOf, needsNative } from './response-checks.ts'
 import { responseForm } from './response-form.ts'
@@ -64,7 +63,7 @@ interface ResponsesOptions {
  */
 export function createResponses (options: ResponsesOptions): Responses {
   const { chat, stored, stores, clock, onError, modelIdOf } = options
-  const withoutApi = new WeakSet<ChatProvider>()
+  const withoutApi = createProvidersWithoutApi(clock)
   return {
     async create (incoming, serveVideo) {
       const { request, payer: { chain: [account = ''] } } = incoming
