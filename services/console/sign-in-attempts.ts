@@ -26,7 +26,8 @@ export function createSignInAttempts (clock: () => number) {
 /** Whoever has an IPv6 address has the 64 bits behind its network too. */
 function networkOf (address: string): string {
   if (!isIPv6(address) || address.includes('.')) return address
-  const [head = [], tail = []] = address.replace(/%.*$/, '').split('::').map(part => part.split(':').filter(Boolean))
+  const [withoutZone = ''] = address.split('%', 1)
+  const [head = [], tail = []] = withoutZone.split('::').map(part => part.split(':').filter(Boolean))
   const groups = [...head, ...Array<string>(8 - head.length - tail.length).fill('0'), ...tail]
   return groups.slice(0, 4).map(group => Number.parseInt(group, 16).toString(16)).join(':')
 }

@@ -36,7 +36,6 @@ for (const { name: look, width, colorScheme } of looks) {
     }))`)
     for (const name of pages) {
       await open(`/${name}`)
-      await page.getByText('Loading…').waitFor({ state: 'detached' })
       if (name === 'playground' || name === 'routing') {
         await page.getByLabel('Prompt', { exact: true }).fill('Say: "A gateway is one address for many models."')
         await page.keyboard.press('Control+Enter')

@@ -92,6 +92,7 @@ t.test('requests: with the keyboard alone, at 390 px and in the dark', { skip },
   await page.keyboard.press('r')
   await page.getByRole('heading', { name: 'Requests' }).waitFor()
   await page.keyboard.press('Control+k')
+  await page.getByRole('combobox', { name: 'Page, id or name' }).waitFor()
   await page.keyboard.type(id)
   await page.getByRole('option', { name: id }).waitFor()
   t.same(await findingsOf(page), [])

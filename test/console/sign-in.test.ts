@@ -53,6 +53,14 @@ t.test('sign-in: an identity provider has a button', { skip }, async t => {
   t.same(errors, [])
 })
 
+/** Resolves in the page with the time of its first contentful paint, in milliseconds. */
+const firstPaint = `new Promise(resolve => {
+  const observer = new PerformanceObserver(list => {
+    for (const { startTime } of list.getEntriesByName('first-contentful-paint')) resolve(startTime)
+  })
+  observer.observe({ type: 'paint', buffered: true })
+})`
+
 t.test('sign-in: the first paint comes within 300 ms', { skip }, async t => {
   const { page, console } = await openConsole(t)
   await page.goto(console)
@@ -60,7 +68,7 @@ t.test('sign-in: the first paint comes within 300 ms', { skip }, async t => {
   for (let count = 0; count < 3; count++) {
     await page.reload()
     await page.getByLabel('Key').waitFor()
-    times.push(await page.evaluate('performance.getEntriesByName("first-contentful-paint")[0].startTime'))
+    times.push(await page.evaluate(firstPaint))
   }
   t.comment(`first contentful paint: ${times.map(Math.round).join(', ')} ms`)
   t.ok(Math.min(...times) < 300, times.join())

@@ -28,7 +28,7 @@ export interface Stand extends Gateway {
   admin (method: 'GET' | 'POST' | 'PATCH', path: string, body?: object): Promise<AdminAnswer>
   /** Signs in through the page. */
   signIn (key?: string): Promise<void>
-  /** Goes to a page of the console within the app. */
+  /** Goes to a page of the console and waits until it has loaded. */
   open (path: string): Promise<void>
 }
 
@@ -70,6 +70,7 @@ export async function openConsole (t: Teardown, { width = 1280, colorScheme = 'l
     async open (path: string) {
       await page.goto(`${stand.console}${path}`)
       await page.getByRole('heading', { level: 1 }).waitFor()
+      await loaded(page)
     }
   })
   return stand
@@ -82,6 +83,11 @@ async function startBrowser (): Promise<Browser> {
   const started = await chromium.launch({ ...executablePath !== undefined && { executablePath }, args: ['--no-sandbox'] })
   root.teardown(() => started.close())
   return started
+}
+
+/** Resolves when nothing on the page is loading. */
+export async function loaded (page: Page): Promise<void> {
+  await page.locator('.loading').first().waitFor({ state: 'detached' })
 }
 
 /** Serious and critical findings of axe on the page as it is, as `rule: element`. */

@@ -115,6 +115,6 @@ function lacksEndpoint (error: unknown): boolean {
   if (!(error instanceof UpstreamError) || isMissingModel(error)) return false
   const { message, details: { status } } = error
   // OpenAI's restricted keys name endpoints: "Missing scopes: api.responses.write."
-  if (status === 401 || status === 403) return /\bMissing scopes:[^\n]{0,200}\bapi\.responses\./.test(message)
+  if (status === 401 || status === 403) return message.includes('Missing scopes:') && message.includes('api.responses.')
   return status === 404 || status === 405
 }
