@@ -7,13 +7,14 @@ interface WelcomeOptions {
   models: readonly ModelConfig[]
 }
 
-/** What a new user needs: the base URL, the first key and a command that works when pasted. */
+/** What a new user needs: the base URL, the first key, a command that works when pasted, and the console. */
 export function welcome ({ address, firstKey, models }: WelcomeOptions): string {
   const baseUrl = `${address}/v1`
   const model = models.find(({ kind }) => kind === 'chat')?.id ?? 'auto'
   const lines = ['', `Tollgate serves ${baseUrl}`, '']
   if (firstKey !== null) {
-    lines.push(`Your first API key, shown this once:  ${firstKey}`, '', 'Try it:', '', curl(baseUrl, firstKey, model), '')
+    lines.push(`Your first API key, shown this once:  ${firstKey}`, '', 'Try it:', '', curl(baseUrl, firstKey, model), '',
+      `Or in a browser, with the same key: ${address}/console`, '')
   }
   return `${lines.join('\n')}\n`
 }
