@@ -17,7 +17,7 @@ const JobVideo = Type.Object({
   expires_at: Nullable(Type.String())
 })
 
-/** A server that its client wants told how a job has ended, and how that went. */
+/** A webhook of a job: its receiver, and the state of the delivery. */
 const JobWebhook = Type.Object({
   id: Type.String({ description: 'The `webhook-id` of all attempts.' }),
   url: Type.String({ description: 'Without its path and query, which may hold a secret.' }),

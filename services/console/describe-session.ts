@@ -4,7 +4,7 @@ import type { KeyRecord } from '../keys/types.ts'
 import { isoTime } from '../shared/iso-time.ts'
 import { expiryOf, type SealedSession } from './session.ts'
 
-/** What a page is told of its session. */
+/** Describes a session to the page that has it. */
 export function describeSession (
   { session, operator, payer, csrfToken }:
   { session: SealedSession, operator: Operator, payer: KeyRecord | null, csrfToken: string }
@@ -25,7 +25,7 @@ export function describeSession (
   }
 }
 
-/** What a page is told without a session; the route adds how to sign in. */
+/** The answer to a page without a session; the route adds how to sign in. */
 export const noSession: ConsoleSession = {
   object: 'session',
   signed_in: false,

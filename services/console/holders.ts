@@ -30,12 +30,16 @@ export function createHolders (
     }
   }
 
+  /** Whether it is the admin key of the environment. */
+  const isAdminKey = (key: string): boolean => proof !== null && isEqual(proof, proofOf(key))
+
   return {
     recordOf,
+    isAdminKey,
 
     /** Returns the holder of a key of any role. Throws GatewayError 401. */
     async holderOf (key: string): Promise<Holder> {
-      if (proof !== null && isEqual(proof, proofOf(key))) return { kind: 'environment', proof }
+      if (proof !== null && isAdminKey(key)) return { kind: 'environment', proof }
       await keys.authenticateAny(key)
       return keyHolder(key)
     },

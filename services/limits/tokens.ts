@@ -54,7 +54,7 @@ function mediaOfChat ({ messages }: ChatCompletionRequest): string[] {
 const members: ReadonlyMap<string, string> = new Map(
   [['image_url', 'url'], ['video_url', 'url'], ['input_audio', 'data'], ['file', 'file_data']])
 
-/** The media of parts of chat, and of blocks of the Messages API, some of which contain blocks. */
+/** Counts the media in parts of chat messages and in blocks of the Messages API, which may be nested. */
 function mediaIn (content: unknown): string[] {
   if (!Array.isArray(content)) return []
   return content.filter(isObject).flatMap(part => {

@@ -108,18 +108,24 @@ export async function ask ({ gateway, plans }: Shop, key: string, exchange: Exch
   const path = isImage ? '/images/generations' : isLegacy ? '/completions' : '/chat/completions'
   const isTranslated = isLegacy && (model === 'claude' || model === 'gemini')
   const calls = isTranslated ? 1 + exchange.more.prompts : 1
-  const none = { id, exchange, calls, status: null, cost: undefined, text: '' }
+  const body = { model, ...promptOf(exchange, `plan-${count}`), ...(isImage ? {} : { stream }), ...fields }
+  const sent = { ...gateway.headers, ...headers, authorization: `Bearer ${key}`, 'x-request-id': id }
+  return { id, exchange, calls, ...await post(gateway.url + path, { headers: sent, body, leavesAfterMs }) }
+}
+
+interface Posted { headers: Record<string, string>, body: object, leavesAfterMs: number | null }
+
+/** Posts a body, and leaves if its client is to. */
+export async function post (
+  url: string, { headers, body, leavesAfterMs }: Posted
+): Promise<Pick<Answer, 'status' | 'cost' | 'text'>> {
   try {
-    const answer = await request(gateway.url + path, {
-      method: 'POST',
-      headers: { ...gateway.headers, ...headers, authorization: `Bearer ${key}`, 'x-request-id': id },
-      body: JSON.stringify({ model, ...promptOf(exchange, `plan-${count}`), ...(isImage ? {} : { stream }), ...fields }),
-      signal: leavesAfterMs === null ? null : AbortSignal.timeout(leavesAfterMs)
-    })
+    const signal = leavesAfterMs === null ? null : AbortSignal.timeout(leavesAfterMs)
+    const answer = await request(url, { method: 'POST', headers, body: JSON.stringify(body), signal })
     const text = await answer.body.text()
-    return { ...none, status: answer.statusCode, cost: answer.headers['x-tollgate-cost']?.toString(), text }
+    return { status: answer.statusCode, cost: answer.headers['x-tollgate-cost']?.toString(), text }
   } catch (error) {
-    if (error instanceof Error) return none
+    if (error instanceof Error) return { status: null, cost: undefined, text: '' }
     throw error
   }
 }

@@ -1,14 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import fc from 'fast-check'
 import t from 'tap'
-import { request } from 'undici'
 import { checkBooks } from '../../services/ledger/check.ts'
 import { nanoFromUsd } from '../../services/shared/money.ts'
 import { isObject } from '../../services/shared/json.ts'
 import { plan, wallets, type Wallet } from './money-arbitraries.ts'
 import type { Plan } from './hostile-provider.ts'
 import { sumOf, type Entry } from './money-oracles.ts'
-import { openAccounts, openShop, videoModel, type Payers, type Shop } from './money-shop.ts'
+import { openAccounts, openShop, post, videoModel, type Payers, type Shop } from './money-shop.ts'
 
 // Every surface with arbitrary answers of providers, clients that leave and connections that
 // break: entries are the balance, holds end, a request has one charge at most, and none without an answer.
@@ -81,20 +80,8 @@ async function ask (
   const prompt = isVideo ? promptFor(name, plan) : name
   const streams = isVideo || path === '/images/generations' ? {} : { stream }
   const body = { ...places[path]?.(model, most, prompt), ...streams }
-  const none = { id, isVideo, path, status: null, cost: undefined, text: '' }
-  try {
-    const answer = await request(gateway.url + path, {
-      method: 'POST',
-      headers: { ...gateway.headers, authorization: `Bearer ${key}`, 'x-request-id': id },
-      body: JSON.stringify(body),
-      signal: leavesAfterMs === null ? null : AbortSignal.timeout(leavesAfterMs)
-    })
-    const text = await answer.body.text()
-    return { ...none, status: answer.statusCode, cost: answer.headers['x-tollgate-cost']?.toString(), text }
-  } catch (error) {
-    if (error instanceof Error) return none
-    throw error
-  }
+  const headers = { ...gateway.headers, authorization: `Bearer ${key}`, 'x-request-id': id }
+  return { id, isVideo, path, ...await post(gateway.url + path, { headers, body, leavesAfterMs }) }
 }
 
 async function check (shop: Shop, wallet: Wallet, all: Question[]): Promise<void> {

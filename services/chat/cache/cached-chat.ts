@@ -54,7 +54,7 @@ export function createCachedChat (options: CachedChatOptions): Chat {
       const { model, provider, upstreamModel, failure } = trace
       if (!control.store || model === null || failure !== null) return
       const ttlMs = control.maxAgeMs ?? defaultTtlMs
-      // What the client is told of a native answer's cost is not in what the provider has written.
+      // A native answer contains no cost yet: the gateway adds it on delivery.
       const bytes = answer.isNative ? answer.bytes : withoutCost(answer.kind, answer.bytes)
       answers.set(key, { ...answer, bytes, model, provider, upstreamModel, atMs: clock() }, ttlMs)
     })

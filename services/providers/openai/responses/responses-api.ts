@@ -34,7 +34,7 @@ export function createResponsesApi (
     const refusal = await readUpstreamError(exchange, secret)
     if (!addsReasoning || !isAboutReasoning(refusal)) throw refusal
     const sent = await send(call, false)
-    // Only now: the message may have quoted an item of the client, of which the provider complained.
+    // Recorded only after the retry succeeded: the refusal may have been about an item that the client sent.
     withoutReasoning.add(call.model)
     return sent
   }
