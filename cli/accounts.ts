@@ -2,11 +2,11 @@ import { Option, type Command } from 'commander'
 import type { Account, AccountChange, WebhookSecret } from '../schemas/admin/accounts.ts'
 import { budgetPeriods } from '../schemas/admin/keys.ts'
 import {
-  closeAccount, createAccount, freezeAccount, listAccounts, unfreezeAccount, updateAccount
+  closeAccount, createAccount, freezeAccount, listAccounts, unfreezeAccount, updateAccount,
+  type AccountRequest
 } from '../services/admin/accounts.ts'
 import { amountText } from '../services/admin/amounts.ts'
 import { getWebhookSecret, renewWebhookSecret } from '../services/admin/webhook-secrets.ts'
-import type { PageRequest } from '../services/admin/page.ts'
 import type { Column } from '../services/admin/format/columns.ts'
 import { limitsOf, limitsText, withLimits, withoutLimits, type LimitOptions } from './limits.ts'
 import { parseAmount, withJson, withPaging } from './options.ts'
@@ -83,7 +83,8 @@ export function addAccountCommands (program: Command, session: Session): void {
 
   withPaging(withJson(accounts.command('list')))
     .description('list the accounts and their balances in US dollars')
-    .action(async (options: JsonOption & PageRequest) =>
+    .option('--search <text>', 'only accounts whose name or id begins with this')
+    .action(async (options: JsonOption & AccountRequest) =>
       await session.list(options, columns, administration => listAccounts(administration, options)))
 }
 

@@ -13,6 +13,7 @@ export function addJobCommands (program: Command, session: Session): void {
 
   withPaging(withJson(jobs.command('list')))
     .description('list jobs, newest first')
+    .option('--search <text>', 'only jobs whose id begins with this')
     .option('--account <account>', 'only jobs of this account')
     .option('--model <model>', 'only jobs of this model')
     .addOption(new Option('--state <state>', 'only jobs in this state; `live` for all unfinished ones').choices([...jobStates, 'live']))

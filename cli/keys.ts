@@ -25,6 +25,7 @@ export function addKeyCommands (program: Command, session: Session): void {
   withPaging(withJson(keys.command('list')))
     .description('list keys, newest first')
     .option('--account <account>', 'only keys of this account')
+    .option('--search <text>', 'only keys whose label or id begins with this')
     .action(async (options: JsonOption & KeyRequest) =>
       await session.list(options, columns, administration => listKeys(administration, options)))
 

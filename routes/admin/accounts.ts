@@ -22,7 +22,8 @@ const accounts: FastifyPluginAsyncTypebox = async app => {
       querystring: AccountQuery,
       response: { 200: AccountList, ...errorResponses }
     }
-  }, async ({ query, administration }) => await listAccounts(administration, toPageRequest(query)))
+  }, async ({ query, administration }) =>
+    await listAccounts(administration, { ...toPageRequest(query), search: query.search }))
 
   app.post('/accounts', {
     config: { permission: 'operate' },

@@ -17,8 +17,9 @@ const jobs: FastifyPluginAsyncTypebox = async app => {
       response: { 200: AdminJobList, ...errorResponses }
     }
   }, async ({ query, administration }) => {
-    const { account, model, state, delivered } = query
-    return await listJobs(administration, { ...toPageRequest(query), account, model, state, delivered })
+    const { search, account, model, state, delivered } = query
+    const filter = { search, account, model, state, delivered }
+    return await listJobs(administration, { ...toPageRequest(query), ...filter })
   })
 
   app.get('/jobs/:id', {

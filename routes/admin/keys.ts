@@ -16,7 +16,7 @@ const keys: FastifyPluginAsyncTypebox = async app => {
     config: { permission: 'read', ownAccount: 'query' },
     schema: { summary: 'List the keys', querystring: KeyQuery, response: { 200: KeyList, ...errorResponses } }
   }, async ({ query, administration }) =>
-    await listKeys(administration, { ...toPageRequest(query), account: query.account }))
+    await listKeys(administration, { ...toPageRequest(query), account: query.account, search: query.search }))
 
   app.post('/keys', {
     config: { permission: 'operate' },

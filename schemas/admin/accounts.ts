@@ -1,5 +1,5 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { Closed, GivenAmount, GivenLimits, Id, LimitSet, ListOf, Nano, Paging, Usd } from './shared.ts'
+import { Closed, GivenAmount, GivenLimits, Id, LimitSet, ListOf, Nano, Paging, SearchFor, Usd } from './shared.ts'
 import { Nullable, StringEnum } from '../shared/combinators.ts'
 
 const SoftPeriod = Nullable(StringEnum(['day', 'week', 'month']))
@@ -83,7 +83,8 @@ export type Freezing = Static<typeof Freezing>
 export const Closing = Closed({ take_out: Type.Optional(Type.Boolean()), reason: Type.Optional(Reason) })
 export type Closing = Static<typeof Closing>
 
-export const AccountQuery = Closed(Paging)
+/** Query of `GET /admin/accounts`. */
+export const AccountQuery = Closed({ ...Paging, search: Type.Optional(SearchFor('a name or id, by which the list is ordered then')) })
 
 /** The id of a posting, so that repeating it is a no-op; random by default. `entry_…` is the ledger's. */
 export const PostingId = Type.String({ pattern: '^(?!entry_)[A-Za-z0-9][A-Za-z0-9._-]{0,127}$' })

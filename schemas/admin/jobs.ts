@@ -1,5 +1,5 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { Closed, Id, ListOf, Nano, Paging, Usd } from './shared.ts'
+import { Closed, Id, ListOf, Nano, Paging, SearchFor, Usd } from './shared.ts'
 import { Nullable, NullableDecimal, StringEnum } from '../shared/combinators.ts'
 
 export const jobStates = [
@@ -96,6 +96,7 @@ export const AdminJobList = ListOf(AdminJob)
 /** Query of `GET /admin/jobs`. */
 export const JobQuery = Closed({
   ...Paging,
+  search: Type.Optional(SearchFor('an id')),
   account: Type.Optional(Id),
   model: Type.Optional(Type.String({ minLength: 1, maxLength: 512 })),
   state: Type.Optional(StringEnum([...jobStates, 'live'])),

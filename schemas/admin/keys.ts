@@ -1,5 +1,5 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { Closed, GivenAmount, GivenLimits, Id, Instant, LimitSet, ListOf, Nano, Paging, Usd } from './shared.ts'
+import { Closed, GivenAmount, GivenLimits, Id, Instant, LimitSet, ListOf, Nano, Paging, SearchFor, Usd } from './shared.ts'
 import { Nullable, StringEnum } from '../shared/combinators.ts'
 
 /** After which a budget begins anew, in UTC. */
@@ -90,4 +90,8 @@ export const Rotation = Closed({
 export type Rotation = Static<typeof Rotation>
 
 /** Query of `GET /admin/keys`. */
-export const KeyQuery = Closed({ ...Paging, account: Type.Optional(Id) })
+export const KeyQuery = Closed({
+  ...Paging,
+  account: Type.Optional(Id),
+  search: Type.Optional(SearchFor('a label or id, by which the list is ordered then'))
+})

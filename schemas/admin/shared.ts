@@ -46,6 +46,11 @@ export const SumQuery = {
   model: Type.Optional(Type.String({ minLength: 1, maxLength: 512 }))
 }
 
+/** The beginning of a text to find. */
+export const SearchFor = (what: string) => Type.String({
+  minLength: 1, maxLength: 200, pattern: '^[^\\u0000]*$', description: `The beginning of ${what}; A–Z and a–z are alike.`
+})
+
 /** The path of one thing. */
 export const ById = Type.Object({ id: Id })
 export type ById = Static<typeof ById>

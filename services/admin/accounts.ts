@@ -11,6 +11,8 @@ import { amountFields, requiredNanoOf } from './amounts.ts'
 import { assertFits } from './assert-fits.ts'
 import { mergeLimits } from './limits.ts'
 import { readPage, type Page, type PageRequest } from './page.ts'
+import { nameMatch, nameSearchSql } from '../store/name-search.ts'
+import type { Value } from '../store/store.ts'
 
 /**
  * Creates an account without credit. `created` is false, and nothing changes, if it already exists with the
@@ -109,11 +111,18 @@ export async function closeAccount (
   return await getAccount(administration, id)
 }
 
-/** Lists accounts by id. Throws GatewayError 400 for a wrong page. */
+export interface AccountRequest extends PageRequest {
+  /** The beginning of a name or id. */
+  search?: string | undefined
+}
+
+/** Lists accounts by id, or what a search finds in its order. Throws GatewayError 400 for a wrong page. */
 export async function listAccounts (
-  { store, flush }: Administration, request: PageRequest = {}
+  administration: Administration, { search, ...request }: AccountRequest = {}
 ): Promise<Page<Account>> {
+  const { store, flush } = administration
   await flush()
+  if (search !== undefined) return await searchAccounts(store, search, request)
   return await readPage(request, {
     example: [''],
     read: (after, limit) => store.reports.all<StoredAccount>(
@@ -121,5 +130,23 @@ export async function listAccounts (
       [after?.[0] ?? '', limit]),
     toItem: toAccount,
     cursorOf: ({ id }) => [id]
+  })
+}
+
+async function searchAccounts (
+  { engine, reports }: Administration['store'], prefix: string, request: PageRequest
+): Promise<Page<Account>> {
+  const rows = { table: 'account', name: 'name', where: "kind = 'account'" }
+  return await readPage(request, {
+    example: ['', ''],
+    async read (after, limit) {
+      const params: Value[] = []
+      const matches = nameSearchSql(engine, rows, { prefix, after: after ?? null, limit }, params)
+      return await reports.all<StoredAccount>(`
+        select ${accountColumns} from (${matches}) as matches join account on account.id = match_id
+        order by match_text, match_id`, params)
+    },
+    toItem: toAccount,
+    cursorOf: ({ name, id }) => nameMatch(prefix, name, id)
   })
 }

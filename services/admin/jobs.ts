@@ -4,6 +4,7 @@ import { exactUsd } from '../reports/exact-json.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { isoTime, isoTimeOrNull } from '../shared/iso-time.ts'
 import type { Store, Value } from '../store/store.ts'
+import { beginsWith } from '../store/name-search.ts'
 import { whereClause } from '../store/where-clause.ts'
 import { columns, toJob, type JobRow } from '../videos/job-row.ts'
 import { webhooksOf, type JobWebhook } from '../videos/webhooks/webhook-rows.ts'
@@ -14,6 +15,8 @@ import { requireOwn } from './own-account.ts'
 import { readPage, type Page, type PageRequest } from './page.ts'
 
 export interface JobRequest extends PageRequest {
+  /** The beginning of an id. */
+  search?: string | undefined
   account?: string | undefined
   model?: string | undefined
   /** One state, or `live` for all unfinished jobs. */
@@ -30,22 +33,23 @@ const shown = `${columns}, (select count(*) from waiter where work = job.id) as 
 export async function listJobs (
   { store }: Administration, request: JobRequest = {}
 ): Promise<Page<AdminJob>> {
-  const { account, model, state, delivered } = request
+  const { search, account, model, state, delivered } = request
   return await readPage(request, {
     example: [0, ''],
     async read (after, limit) {
       const [at, id] = after ?? [Number.MAX_SAFE_INTEGER, '']
       const params: Value[] = [limit, at]
       const where = whereClause([
-        ['(created_at < $2 or (created_at = $2 and id < ?))', id],
+        ['(created_at, id) < ($2, ?)', id],
         ['account = ?', account],
         ['model = ?', model],
         ['state = ?', state === 'live' ? undefined : state],
         ['delivered = ?', delivered === undefined ? undefined : Number(delivered === 'yes')]
       ], params)
       const isLive = state === 'live' ? 'and finished_at is null' : ''
+      const isFound = search === undefined ? '' : `and ${beginsWith(store.engine, 'id', search, params)}`
       return await withWebhooks(store, await store.reports.all<ShownRow>(
-        `select ${shown} from job where ${where} ${isLive} order by created_at desc, id desc limit $1`, params))
+        `select ${shown} from job where ${where} ${isLive} ${isFound} order by created_at desc, id desc limit $1`, params))
     },
     toItem: toAdminJob,
     cursorOf: row => [row.createdAt, row.id]

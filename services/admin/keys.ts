@@ -8,13 +8,18 @@ import type { KeyToCreate } from '../keys/keys.ts'
 import { requirePermission, type Permission } from '../keys/roles.ts'
 import type { Budget, KeyRole, KeySettings, ListedKey } from '../keys/types.ts'
 import { createJsonIds } from '../store/json-rows.ts'
+import { nameMatch } from '../store/name-search.ts'
 import type { Administration } from './administration.ts'
 import { amountFields, requiredNanoOf, withinRange } from './amounts.ts'
 import { mergeLimits } from './limits.ts'
 import { requireOwn } from './own-account.ts'
 import { readPage, type Page, type PageRequest } from './page.ts'
 
-export interface KeyRequest extends PageRequest { account?: string | undefined }
+export interface KeyRequest extends PageRequest {
+  account?: string | undefined
+  /** The beginning of a label or id. */
+  search?: string | undefined
+}
 
 /** Creates a key and returns it with its secret. Throws GatewayError 400 for a wrong account or setting. */
 export async function createKey (
@@ -36,20 +41,32 @@ export async function getKey (administration: Administration, id: string): Promi
   return toKey(found, spentNano(found))
 }
 
-/** Lists keys, newest first. Throws GatewayError 400 for a wrong page. */
+/** Lists keys, newest first, or what a search finds in its order. Throws GatewayError 400 for a bad page. */
 export async function listKeys (
-  administration: Administration, request: KeyRequest = {}
+  administration: Administration, { search, ...request }: KeyRequest = {}
 ): Promise<Page<Key>> {
+  const { keys } = administration
+  const { account = null } = request
+  const withSpent = async (found: ListedKey[]) => {
+    const spentNano = await spentOf(administration, found)
+    return found.map(key => ({ key, spentNano: spentNano(key) }))
+  }
+  const toItem = ({ key, spentNano }: { key: ListedKey, spentNano: number }) => toKey(key, spentNano)
+  if (search === undefined) {
+    return await readPage(request, {
+      example: [''],
+      read: async (after, limit) =>
+        await withSpent(await keys.list({ account, after: after?.[0] ?? null, limit })),
+      toItem,
+      cursorOf: ({ key }) => [key.id]
+    })
+  }
   return await readPage(request, {
-    example: [''],
-    async read (after, limit) {
-      const { account = null } = request
-      const found = await administration.keys.list({ account, after: after?.[0] ?? null, limit })
-      const spentNano = await spentOf(administration, found)
-      return found.map(key => ({ key, spentNano: spentNano(key) }))
-    },
-    toItem: ({ key, spentNano }) => toKey(key, spentNano),
-    cursorOf: ({ key }) => [key.id]
+    example: ['', ''],
+    read: async (after, limit) =>
+      await withSpent(await keys.search({ account, prefix: search, after: after ?? null, limit })),
+    toItem,
+    cursorOf: ({ key: { label, id } }) => nameMatch(search, label, id)
   })
 }
 

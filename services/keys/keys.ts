@@ -7,8 +7,8 @@ import { createAuthenticator, createToken, hashSecret } from './authenticate.ts'
 import { createKeyCache } from './cache.ts'
 import { createKeyChanges } from './changes.ts'
 import { unknownKey } from './errors.ts'
-import { hasKeys, insertKey, markKeyUsed, selectKey, selectKeyPage, toListedKey } from './rows.ts'
-import type { KeyFilter } from './rows.ts'
+import { hasKeys, insertKey, markKeyUsed, selectKey, selectKeyPage, selectKeysByName, toListedKey } from './rows.ts'
+import type { KeyFilter, KeySearch } from './rows.ts'
 import { refuseWrongSettings } from './settings.ts'
 import type { KeyRole, KeySettings, ListedKey } from './types.ts'
 
@@ -77,6 +77,11 @@ export function createKeys (store: Store, clock = store.clock) {
       const { account = null, after = null, limit = defaultListed } = filter
       const keys = await selectKeyPage(store.reports, { account, after, limit: Math.min(limit, maxListed) })
       return keys.map(toListedKey)
+    },
+
+    /** Finds keys by the beginning of their label or id, in the order of what was found. */
+    async search (search: KeySearch): Promise<ListedKey[]> {
+      return (await selectKeysByName(store, search)).map(toListedKey)
     }
   }
 }

@@ -1,5 +1,6 @@
 import { noLimits, type Limits } from '../shared/limits.ts'
-import type { Queries, Reports } from '../store/store.ts'
+import { nameSearchSql, type NameSearch } from '../store/name-search.ts'
+import type { Queries, Reports, Store, Value } from '../store/store.ts'
 import type { Period } from './periods.ts'
 import type { KeySettings, KeyWithParents, ListedKey, StoredKey } from './types.ts'
 
@@ -59,6 +60,22 @@ export async function selectKeyPage (
   const rows = await reports.all<Row>(`
     select ${columns} from api_key where ${conditions.join(' and ')}
     order by created_at desc, id limit $1`, params)
+  return rows.map(toKey)
+}
+
+/** Which keys to search. */
+export interface KeySearch extends NameSearch { account: string | null }
+
+/** Returns the keys whose label or id begins with a prefix, in the order of the match. */
+export async function selectKeysByName (
+  { engine, reports }: Pick<Store, 'engine' | 'reports'>, { account, ...search }: KeySearch
+): Promise<StoredKey[]> {
+  const params: Value[] = []
+  const where = account === null ? 'true' : `account = $${params.push(account)}`
+  const matches = nameSearchSql(engine, { table: 'api_key', name: 'label', where }, search, params)
+  const rows = await reports.all<Row>(`
+    select ${columns} from (${matches}) as matches join api_key on api_key.id = match_id
+    order by match_text, match_id`, params)
   return rows.map(toKey)
 }
 
