@@ -6,6 +6,7 @@ import { pagesInReach } from './pages.ts'
 import { KeyList } from './parts/key-list.tsx'
 import { Palette } from './parts/palette.tsx'
 import { Empty } from './parts/states.tsx'
+import { Toast } from './parts/toast.tsx'
 import { SignIn } from './pages/sign-in.tsx'
 import { go, link, segments } from './router.ts'
 import { session } from './session.ts'
@@ -19,6 +20,7 @@ export function App (): JSX.Element {
       <a class='skip' href='#main'>Skip to the content</a>
       <Menu />
       <main id='main' tabIndex={-1}><CurrentPage /></main>
+      <Toast />
       {overlay.value === 'palette' && <Palette onClose={() => { overlay.value = null }} />}
       {overlay.value === 'keys' && <KeyList onClose={() => { overlay.value = null }} />}
     </>

@@ -1,3 +1,5 @@
+import type { Static } from '@sinclair/typebox'
+import type { EntryKind } from '../../schemas/admin/entries.ts'
 import type { AdminJob } from '../../schemas/admin/jobs.ts'
 import type { LoggedRequestItem } from '../../schemas/admin/requests.ts'
 
@@ -17,4 +19,8 @@ export const requestOutcomes = all<LoggedRequestItem['outcome']>()([
 
 export const jobStates = all<AdminJob['state']>()([
   'submitting', 'queued', 'running', 'storing', 'succeeded', 'failed', 'cancelled', 'expired'
+])
+
+export const entryKinds = all<Static<typeof EntryKind>>()([
+  'deposit', 'withdraw', 'transfer', 'adjust', 'usage', 'refund', 'suspense'
 ])

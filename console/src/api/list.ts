@@ -60,7 +60,7 @@ export function useList<Row> (path: string | null, query: Query = {}): List<Row>
     error,
     hasMore: next !== null,
     more: () => { if (state !== 'loading') load(next) },
-    reload: () => setVersion(version + 1)
+    reload: () => setVersion(before => before + 1)
   }
 }
 

@@ -24,5 +24,5 @@ export function useLoad<Answer> (
     })
     return () => controller.abort()
   }, [address, version])
-  return { ...loaded, reload: () => setVersion(version + 1) }
+  return { ...loaded, reload: () => setVersion(before => before + 1) }
 }

@@ -1,70 +1,109 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import type { Static } from '@sinclair/typebox'
-import type { Entry } from '../../../schemas/admin/entries.ts'
-import { call } from '../api/fetch.ts'
 import { useList } from '../api/list.ts'
 import { amountOf, newPosting } from '../api/money.ts'
-import type { Received } from '../api/received.ts'
-import { Action } from '../parts/action.tsx'
+import { book, inWords, reversalId, reversalOf, type BookedEntry } from '../api/postings.ts'
+import { Action, FormDialog, Opener } from '../parts/action.tsx'
 import { Field } from '../parts/field.tsx'
+import { ChoiceFilter, TimeFilter } from '../parts/filter.tsx'
 import { exactUsd, Money } from '../parts/money.tsx'
 import { Empty } from '../parts/states.tsx'
 import { ListTable, type Column } from '../parts/table.tsx'
 import { Time } from '../parts/time.tsx'
-import { link } from '../router.ts'
+import { link, query } from '../router.ts'
 import { may } from '../session.ts'
-
-type BookedEntry = Received<Static<typeof Entry>>
+import { entryKinds } from '../words.ts'
 
 interface AccountEntriesProps {
   account: string
-  onRefund (): void
+  /** Whether anything can still be booked. */
+  isOpen: boolean
+  onChange (): void
 }
 
-/** The entries of an account, each with the request that made it, and a refund where there is one to give. */
-export function AccountEntries ({ account, onRefund }: AccountEntriesProps): JSX.Element {
-  const list = useList<BookedEntry>('/admin/entries', { account })
+/** The entries of an account, each with what made it, and what takes it back where the books allow that. */
+export function AccountEntries ({ account, isOpen, onChange }: AccountEntriesProps): JSX.Element {
+  const { kind, from, to } = query.value
+  const chosen = { account, kind, from, to }
+  const list = useList<BookedEntry>('/admin/entries', chosen)
+  const isReversed = ({ id }: BookedEntry): boolean => list.rows.some(row => row.id === reversalId(id))
   const columns: readonly Column<BookedEntry>[] = [
     { name: 'Time', cell: ({ at }) => <Time at={at} />, csv: ({ at }) => at },
     { name: 'Kind', cell: ({ kind }) => kind, csv: ({ kind }) => kind },
-    { name: 'For', cell: entry => <Origin entry={entry} />, csv: ({ ref, reason }) => ref ?? reason },
+    { name: 'For', cell: entry => <Origin entry={entry} account={account} />, csv: ({ ref, reason }) => ref ?? reason },
     { name: 'Entry', csv: ({ id }) => id },
+    { name: 'Month', isSecondary: true, cell: ({ month }) => month, csv: ({ month }) => month },
+    { name: 'By', isSecondary: true, cell: ({ actor }) => actor ?? '–', csv: ({ actor }) => actor },
     {
       name: 'Amount',
       isNumber: true,
       cell: ({ amount_nano: nano, credit }) => <Money nano={credit === account ? nano : -nano} />,
       csv: ({ amount_nano: nano, credit }) => exactUsd(credit === account ? nano : -nano)
     },
-    ...may('money')
-      ? [{ name: 'Refund', csv: () => '', cell: (entry: BookedEntry) => entry.kind === 'usage' && <Refund entry={entry} account={account} onRefund={onRefund} /> }]
+    ...may('money') && isOpen
+      ? [{
+          name: 'Correct',
+          cell: (entry: BookedEntry) => entry.kind === 'usage'
+            ? <Refund entry={entry} account={account} onChange={onChange} />
+            : !isReversed(entry) && <Reverse entry={entry} onChange={onChange} />,
+          csv: () => ''
+        }]
       : []
   ]
   return (
-    <ListTable
-      label='Entries' list={list} columns={columns} keyOf={({ id }) => id} source={{ path: '/admin/entries', query: { account }, name: `entries-${account}` }}
-      empty={<Empty title='Nothing is booked yet'><p>Deposits, charges and refunds appear here, each with its exact amount.</p></Empty>}
-    />
+    <>
+      <div class='filters'>
+        <ChoiceFilter name='kind' label='Kind' all='Any' options={entryKinds} />
+        <TimeFilter name='from' label='From' />
+        <TimeFilter name='to' label='To' />
+      </div>
+      <ListTable
+        label='Entries' list={list} columns={columns} keyOf={({ id }) => id}
+        source={{ path: '/admin/entries', query: chosen, name: `entries-${account}` }}
+        empty={<Empty title={kind === undefined && from === undefined && to === undefined ? 'Nothing is booked yet' : 'No entry matches'}><p>Deposits, charges and refunds appear here, each with its exact amount.</p></Empty>}
+      />
+    </>
   )
 }
 
-function Origin ({ entry: { ref, reason, model } }: { entry: BookedEntry }): JSX.Element {
-  if (ref !== null) return <><a href={link(ref.startsWith('req_') ? 'requests' : 'jobs', ref)}>{model ?? ref}</a></>
-  return <>{reason ?? '–'}</>
+function Origin ({ entry: { ref, reason, model, debit, credit, kind }, account }: { entry: BookedEntry, account: string }): JSX.Element {
+  if (ref !== null) return <a href={link(ref.startsWith('req_') ? 'requests' : 'jobs', ref)}>{model ?? ref}</a>
+  const other = debit === account ? credit : debit
+  if (kind !== 'transfer') return <>{reason ?? '–'}</>
+  const name = other === 'another account' ? other : <a href={link('accounts', other)}>{other}</a>
+  return <p>{debit === account ? 'to' : 'from'} {name}{reason !== null && `, ${reason}`}</p>
 }
 
-function Refund ({ entry, account, onRefund }: { entry: BookedEntry } & AccountEntriesProps): JSX.Element {
-  const [amount, setAmount] = useState('')
-  const [posting] = useState(newPosting)
-  async function refund (): Promise<void> {
-    const body = { id: posting, entry: entry.id, ...amount.trim() !== '' && { amount_usd: amountOf(amount) } }
-    await call(`/admin/accounts/${encodeURIComponent(account)}/refunds`, { method: 'POST', body })
-    onRefund()
-  }
+interface CorrectionProps {
+  entry: BookedEntry
+  onChange (): void
+}
+
+function Reverse ({ entry, onChange }: CorrectionProps): JSX.Element | null {
+  const posting = reversalOf(entry)
+  if (posting === null) return null
   return (
-    <Action label='Refund…' title='Refund a charge' does='Refund' run={refund}>
-      <p>The charge was <Money nano={entry.amount_nano} />.</p>
-      <Field label='Amount in US dollars' value={amount} onValue={setAmount} hint='Empty: all that is left of the charge.' />
+    <Action label='Reverse…' title='Reverse an entry' does='Reverse' run={async () => await book(posting, onChange)}>
+      <p>{inWords(entry)}. The same amount is booked back in an entry of its own; both stay in the books.</p>
     </Action>
+  )
+}
+
+function Refund ({ entry, account, onChange }: CorrectionProps & { account: string }): JSX.Element {
+  return <Opener label='Refund…'>{close => <RefundDialog entry={entry} account={account} onChange={onChange} onClose={close} />}</Opener>
+}
+
+function RefundDialog ({ entry, account, onChange, onClose }: CorrectionProps & { account: string, onClose (): void }): JSX.Element {
+  const [amount, setAmount] = useState('')
+  const [id] = useState(newPosting)
+  const body = (): object => ({ entry: entry.id, ...amount.trim() !== '' && { amount_usd: amountOf(amount) } })
+  return (
+    <FormDialog
+      title='Refund a charge' does='Refund' onClose={onClose}
+      run={async () => await book({ verb: 'refunds', account, body: { id, ...body() } }, onChange)}
+    >
+      <p>The charge was <Money nano={entry.amount_nano} />.</p>
+      <Field label='Amount in US dollars' value={amount} onValue={setAmount} inputmode='decimal' hint='Empty: all that is left of the charge.' />
+    </FormDialog>
   )
 }

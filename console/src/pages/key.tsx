@@ -3,12 +3,14 @@ import { useEffect, useState } from 'preact/hooks'
 import type { KeyWithSecret } from '../../../schemas/admin/keys.ts'
 import { call } from '../api/fetch.ts'
 import { useLoad } from '../api/load.ts'
-import { Action } from '../parts/action.tsx'
+import { Action, Opener } from '../parts/action.tsx'
 import { Choice, Fact } from '../parts/field.tsx'
+import { LimitWords } from '../parts/limits.tsx'
 import { Failure, Loading } from '../parts/states.tsx'
 import { Time } from '../parts/time.tsx'
 import { link } from '../router.ts'
 import { may } from '../session.ts'
+import { KeySettings } from './key-settings.tsx'
 import { Budget, KeyState, type KnownKey } from './keys.tsx'
 import { SecretDialog } from './new-key.tsx'
 
@@ -18,6 +20,7 @@ const graces = [['0', 'at once'], ['3600', 'in an hour'], ['86400', 'in a day'],
 export function KeyPage ({ id }: { id: string }): JSX.Element {
   const path = `/admin/keys/${encodeURIComponent(id)}`
   const loaded = useLoad<KnownKey>(path)
+  const { reload } = loaded
   const [grace, setGrace] = useState('86400')
   const [secret, setSecret] = useState<string | null>(null)
   useEffect(() => { document.title = `${id} – Tollgate` }, [id])
@@ -25,17 +28,17 @@ export function KeyPage ({ id }: { id: string }): JSX.Element {
   async function rotate (): Promise<void> {
     const made = await call<KeyWithSecret>(`${path}/rotate`, { method: 'POST', body: { grace_seconds: Number(grace) } })
     setSecret(made.key)
-    loaded.reload()
+    reload()
   }
   async function revoke (): Promise<void> {
     await call(`${path}/revoke`, { method: 'POST' })
-    loaded.reload()
+    reload()
   }
   return (
     <>
       <p><a href={link('keys')}>Keys</a></p>
       <h1>{key === null || key.label === '' ? <code>{id}</code> : key.label}</h1>
-      {loaded.state === 'failed' && <Failure error={loaded.error} retry={loaded.reload} />}
+      {loaded.state === 'failed' && <Failure error={loaded.error} retry={reload} />}
       {loaded.state === 'loading' && key === null && <Loading />}
       {key !== null && (
         <article>
@@ -43,6 +46,7 @@ export function KeyPage ({ id }: { id: string }): JSX.Element {
           <Facts keyOf={key} />
           {may('operate') && key.revoked_at === null && (
             <div class='actions'>
+              <Opener label='Settings…'>{close => <KeySettings keyOf={key} onChange={() => reload()} onClose={close} />}</Opener>
               <Action label='Rotate…' title='Give the key a new secret' does='Rotate' run={rotate}>
                 <p>The id, the budget and the account stay. Programs need the new secret before the old one ends.</p>
                 <Choice label='The old secret ends' value={grace} onValue={setGrace} options={graces} />
@@ -60,20 +64,13 @@ export function KeyPage ({ id }: { id: string }): JSX.Element {
 }
 
 function Facts ({ keyOf: key }: { keyOf: KnownKey }): JSX.Element {
-  const { limits } = key
   return (
     <dl class='facts'>
       <Fact name='Account'><a href={link('accounts', key.account)}>{key.account}</a></Fact>
       <Fact name='Role'>{key.role}</Fact>
-      <Fact name='Budget'><Budget budget={key.budget} /></Fact>
+      <Fact name='Budget'>{key.budget === null ? 'none' : <a href={link('usage', { key: key.id, by: 'model' })}><Budget budget={key.budget} /></a>}</Fact>
       <Fact name='Models'>{key.models?.join(', ') ?? 'all'}</Fact>
-      <Fact name='Limits'>
-        {[
-          limits.requests_per_minute !== null && `${limits.requests_per_minute} requests a minute`,
-          limits.tokens_per_minute !== null && `${limits.tokens_per_minute} tokens a minute`,
-          limits.concurrent_requests !== null && `${limits.concurrent_requests} at the same time`
-        ].filter(Boolean).join(', ') || 'none'}
-      </Fact>
+      <Fact name='Limits'><LimitWords limits={key.limits} /></Fact>
       <Fact name='Created'><Time at={key.created_at} /></Fact>
       <Fact name='Last used'><Time at={key.last_used_at} /></Fact>
       <Fact name='Expires'>{key.expires_at === null ? 'never' : <Time at={key.expires_at} />}</Fact>

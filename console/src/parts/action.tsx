@@ -4,34 +4,20 @@ import { inWords } from '../api/error.ts'
 import { Dialog } from './dialog.tsx'
 import { Field } from './field.tsx'
 
-interface ActionProps {
-  /** What the button says, e.g. `Revoke…`. */
-  label: string
+interface FormDialogProps {
   title: string
   /** What the button in the dialog says. */
   does: string
   /** What must be typed first; for what cannot be undone. */
   confirm?: string
-  isPrimary?: boolean
   children?: ComponentChildren
   /** Does it; its error is shown and the dialog stays. */
   run (): Promise<unknown>
+  onClose (): void
 }
 
-/** A button that opens a dialog which does something. */
-export function Action (props: ActionProps): JSX.Element {
-  const [isOpen, setOpen] = useState(false)
-  const { label, confirm, isPrimary = false } = props
-  const tone = confirm !== undefined ? 'danger' : isPrimary ? 'primary' : ''
-  return (
-    <>
-      <button type='button' class={tone} onClick={() => setOpen(true)}>{label}</button>
-      {isOpen && <ActionDialog {...props} onClose={() => setOpen(false)} />}
-    </>
-  )
-}
-
-function ActionDialog ({ title, does, confirm, children, run, onClose }: ActionProps & { onClose (): void }): JSX.Element {
+/** A dialog that does something. */
+export function FormDialog ({ title, does, confirm, children, run, onClose }: FormDialogProps): JSX.Element {
   const [typed, setTyped] = useState('')
   const [problem, setProblem] = useState('')
   const [isBusy, setBusy] = useState(false)
@@ -60,4 +46,34 @@ function ActionDialog ({ title, does, confirm, children, run, onClose }: ActionP
       </form>
     </Dialog>
   )
+}
+
+interface OpenerProps {
+  label: string
+  tone?: 'primary' | 'danger' | 'plain' | ''
+  /** The dialog, which begins afresh each time. */
+  children (close: () => void): ComponentChildren
+}
+
+/** A button that opens a dialog. */
+export function Opener ({ label, tone = '', children }: OpenerProps): JSX.Element {
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <>
+      <button type='button' class={tone} onClick={() => setOpen(true)}>{label}</button>
+      {isOpen && children(() => setOpen(false))}
+    </>
+  )
+}
+
+interface ActionProps extends Omit<FormDialogProps, 'onClose'> {
+  /** What the button says, e.g. `Revoke…`. */
+  label: string
+  isPrimary?: boolean
+}
+
+/** A button that opens a dialog which does something. */
+export function Action ({ label, isPrimary = false, ...dialog }: ActionProps): JSX.Element {
+  const tone = dialog.confirm !== undefined ? 'danger' : isPrimary ? 'primary' : ''
+  return <Opener label={label} tone={tone}>{close => <FormDialog {...dialog} onClose={close} />}</Opener>
 }

@@ -13,6 +13,7 @@ interface FieldProps {
   autocomplete?: string
   pattern?: string
   name?: string
+  inputmode?: 'numeric' | 'decimal'
 }
 
 /** One line of text with its label. */

@@ -37,3 +37,23 @@ export function ChoiceFilter ({ name, label, all, options }: { name: string, lab
     </div>
   )
 }
+
+/** A time that is kept in the address as ISO 8601 in UTC, and shown in the viewer's zone. */
+export function TimeFilter ({ name, label }: { name: string, label: string }): JSX.Element {
+  const id = useId()
+  return (
+    <div class='field time'>
+      <label for={id}>{label}</label>
+      <input
+        id={id} type='datetime-local' value={toLocal(query.value[name])}
+        onChange={({ currentTarget: { value } }) => setQuery({ [name]: value === '' ? '' : new Date(value).toISOString() })}
+      />
+    </div>
+  )
+}
+
+function toLocal (text = ''): string {
+  const at = new Date(text)
+  if (Number.isNaN(at.getTime())) return ''
+  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
+}
