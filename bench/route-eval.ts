@@ -14,26 +14,37 @@ import {
   meanApgr, meanInterval, pairLines, poolLines, published,
   type ModelPair, type PairLine, type PoolLine, type EvaluationPool
 } from './evaluation/tables.ts'
+import { readGradeSchool } from './evaluation/zero-eval.ts'
 
-const usage = `npm run route:eval -- --data <folder>
+const usage = `npm run route:eval -- --data <folder> [--zero-eval <folder>]
   Trains on the training split and measures on the other one, which is small; then the same with each third
   of all rows in turn; then leaves out one benchmark after the other. What the policies choose is compared
   with mixing single models at the same cost.
-  --data <folder>  as for route:train`
+  --data <folder>       as for route:train
+  --zero-eval <folder>  a checkout of WildEval/ZeroEval: its grade-school mathematics, never in the training`
+
+/** That of the pair for mathematics, a close pair of one maker, and a pair far apart. */
+const gradeSchoolPairs: ModelPair[] = [
+  ['gpt-4o-2024-08-06', 'claude-3-haiku-20240307'],
+  ['gpt-4o-2024-05-13', 'mixtral-8x7b-instruct-v0.1'],
+  ['gemini-1.5-pro', 'gemini-1.5-flash']
+].map(([strong = '', weak = '']) => ({ id: 'gsm', family: 'gsm', strong, weak }))
 
 /** The routers of the summary. */
 const columns = ['tollgate', 'prompt length', 'keywords', 'random mixing']
 
-const { values } = parseArgs({ options: { data: { type: 'string' }, help: { type: 'boolean' } } })
+const { values } = parseArgs({
+  options: { data: { type: 'string' }, 'zero-eval': { type: 'string' }, help: { type: 'boolean' } }
+})
 
 if (values.help === true || values.data === undefined) {
   console.error(usage)
   process.exitCode = values.help === true ? 0 : 2
 } else {
-  evaluate(values.data)
+  evaluate(values.data, values['zero-eval'])
 }
 
-function evaluate (folder: string): void {
+function evaluate (folder: string, zeroEval: string | undefined): void {
   const data = readTrainingData(folder)
   const read = (name: string) => JSON.parse(readFileSync(join(folder, name), 'utf8'))
   const pairs: ModelPair[] = read('pairs.json')
@@ -60,6 +71,12 @@ function evaluate (folder: string): void {
   const elsewhere = trainWithoutOwnBenchmark(data)
   printPairs(pairs, data.rows, { tollgate: tollgateScorer(data, elsewhere), ...others }, 'never seen', summary)
   printPolicies(elsewhere)
+  if (zeroEval !== undefined) {
+    console.log('\n# Grade-school mathematics: trained on all benchmarks, of which it is none')
+    const all = trainOn(data, data.rows)
+    const routers = { tollgate: tollgateScorer(data, () => all), ...others }
+    printPairs(gradeSchoolPairs, readGradeSchool(zeroEval), routers, 'grade-school mathematics', summary)
+  }
   printSummary(summary, [
     ...poolShares('test split', test, learnedOnSplit), ...poolShares('thirds', data.rows, byThirds),
     ...poolShares('never seen', data.rows, elsewhere)
@@ -129,7 +146,7 @@ function printSummary (summary: readonly Summary[], shares: readonly PoolShare[]
     console.log(`| ${name} | ${columns.map(router => values[router]?.toFixed(3) ?? '').join(' | ')} |`)
   for (const { protocol, mean, mmlu } of summary) {
     line(`mean of the pairs, ${protocol}`, mean)
-    line(`MMLU, ${protocol}`, mmlu)
+    if (Number.isFinite(mmlu.tollgate)) line(`MMLU, ${protocol}`, mmlu)
   }
   for (const { protocol, interval: { low, high } } of summary) {
     console.log(`\nmean of the pairs, ${protocol}: 95 % within ${low.toFixed(3)} to ${high.toFixed(3)}`)
