@@ -6,8 +6,8 @@ import type { TrainingRow } from '../../tools/routing/data.ts'
 interface Answered { id: string, question: string, answer: string, output: string[] }
 
 /**
- * Reads the grade-school mathematics (GSM8K) of a checkout of WildEval/ZeroEval: one row per question, without
- * the template around it, with 1 for each model whose answer is the right number. It is for measuring alone.
+ * Reads the grade-school mathematics (GSM8K) of a checkout of WildEval/ZeroEval: a row per question, without
+ * the template around it, with 1 for each model that gave the right number. It is for measuring alone.
  */
 export function readGradeSchool (folder: string): TrainingRow[] {
   const results = join(folder, 'result_dirs', 'gsm')
@@ -24,7 +24,7 @@ export function readGradeSchool (folder: string): TrainingRow[] {
   return [...rows.values()]
 }
 
-/** The number in the last `answer` of a JSON text, which may be cut off or have line breaks in its strings. */
+/** The number in the last `answer` of a JSON text, which may be cut off or broken. */
 export function answerIn (text: string): number | null {
   const found = [...text.matchAll(/"answer"\s*:\s*"?([^"\n}]*)/g)].at(-1)
   return numberIn(found?.[1] ?? '')
