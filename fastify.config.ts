@@ -10,10 +10,17 @@ import routes from './routes/index.ts'
 import type { GatewayConfig } from './services/catalogue/types.ts'
 import type { Settings } from './services/config/settings/settings.ts'
 import { clientErrorHandler } from './services/http/client-errors.ts'
+import type { LoadCounts } from './services/http/load.ts'
 import { compileOnce } from './services/http/compile-once.ts'
 import { ajvOptions } from './services/http/validation.ts'
 import { errorSerializer } from './services/observability/logger.ts'
 import type { Timing } from './services/videos/runner/runner-context.ts'
+
+/** What a worker asks the process that started it, for the node as a whole. */
+export interface Siblings {
+  metrics (): Promise<string>
+  counts (): Promise<LoadCounts>
+}
 
 export interface BuildOptions {
   settings: Settings
@@ -21,6 +28,8 @@ export interface BuildOptions {
   /** Reads the configuration again when its file has changed. */
   reload?: () => GatewayConfig | Promise<GatewayConfig>
   logger?: FastifyBaseLogger
+  /** The other workers of the node; there are none by default. */
+  siblings?: Siblings | undefined
   /** Times of jobs that no operator needs to change. */
   videoTiming?: Partial<Timing>
 }
@@ -31,7 +40,7 @@ const buildSerializer = compileOnce(Serializers())
 
 /** Assembles the gateway, ready for `inject` or `listen`. The caller closes it. */
 export async function build (options: BuildOptions): Promise<FastifyInstance> {
-  const { settings, config, reload = () => config, logger, videoTiming = {} } = options
+  const { settings, config, reload = () => config, logger, siblings, videoTiming = {} } = options
   const serializers = { err: errorSerializer(settings.providerWords) }
   const app = Fastify({
     ...(logger === undefined ? { logger: false } : { loggerInstance: logger.child({}, { serializers }) }),
@@ -74,11 +83,11 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
   await app.register(http.requestSummary)
   await app.register(ops.openapi, { version: packageFile.version })
   await app.register(ops.accessLog)
-  await app.register(ops.metrics, settings.metricsLabels)
+  await app.register(ops.metrics, { ...settings.metricsLabels, nodeMetrics: siblings?.metrics })
   const { traces } = settings
   if (traces !== null) await app.register(ops.traces, { ...traces, version: packageFile.version })
   await app.register(http.gracefulClose, { delayMs: settings.drainDelayMs, limitMs: settings.drainMs })
-  await app.register(http.overload, settings.load)
+  await app.register(http.overload, { ...settings.load, nodeCounts: siblings?.counts })
   await app.register(ops.health, { storeGraceMs: settings.storeGraceMs })
   await app.register(ops.requestLog, settings.requestLog)
   await app.register(core.accounts)

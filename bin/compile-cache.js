@@ -9,6 +9,7 @@ const isOn = module.enableCompileCache?.(folder).directory !== undefined
 
 if (isOn && process.argv[1] === import.meta.filename) {
   await import('./serve.ts')
+  await import('./gateway.ts')
   // Only some starts need it.
   await import('../services/config/read/parse.ts')
   module.flushCompileCache()

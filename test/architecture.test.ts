@@ -49,6 +49,7 @@ const serviceFolders: Record<string, string[]> = {
   images: ['billing', 'catalogue', 'http', 'joins', 'media', 'providers', 'requests', 'store', 'shared'],
   videos: ['billing', 'catalogue', 'http', 'joins', 'ledger', 'media', 'models', 'providers', 'requests', 'store', 'webhooks', 'shared'],
   observability: ['catalogue', 'deployments', 'ledger', 'requests', 'store', 'videos', 'shared'],
+  workers: ['http', 'observability', 'shared'],
   admin: [
     'audit', 'catalogue', 'config', 'deployments', 'keys', 'ledger', 'media', 'models', 'observability', 'reports', 'routing',
     'store', 'videos', 'webhooks', 'shared'

@@ -1,7 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Registry } from 'prom-client'
 import t, { type Test } from 'tap'
 import { parse } from 'yaml'
+import { showSupervisor } from '../services/workers/metrics.ts'
 import { buildGateway } from './helper.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -21,10 +23,12 @@ const team: Dashboard = JSON.parse(read('deploy/grafana/tollgate-team.json'))
 const dashboards = [dashboard, team]
 const rules: { groups: { rules: { alert: string, expr: string }[] }[] } = parse(read('deploy/prometheus/alerts.yml'))
 
-/** The names of the metrics that a gateway has from its start. */
+/** The names of the metrics that a gateway with workers has from its start. */
 async function metricsOf (t: Test): Promise<Set<string | undefined>> {
   const { app } = await buildGateway(t, { env: { TOLLGATE_METRICS_ACCOUNTS: '10', TOLLGATE_METRICS_KEYS: '10' } })
-  const text = await app.metrics.text()
+  const supervisor = new Registry()
+  showSupervisor(supervisor, { running: 2, restarts: 0 })
+  const text = await app.metrics.text() + await supervisor.metrics()
   return new Set([...text.matchAll(/^# TYPE (\S+)/gm)].map(match => match[1]))
 }
 

@@ -1,7 +1,7 @@
 import type { onRequestHookHandler } from 'fastify'
 import fp from 'fastify-plugin'
 import { errorText } from '../../services/http/error-text.ts'
-import { createLoad, overloaded, type KeyLoad, type Load } from '../../services/http/load.ts'
+import { createLoad, overloaded, type KeyLoad, type Load, type LoadCounts } from '../../services/http/load.ts'
 import { speaksMessages } from '../../services/http/messages-error.ts'
 import type { LoadLimits } from '../../services/config/settings/settings.ts'
 
@@ -9,6 +9,8 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** What this process has taken on; whoever holds a request for long counts it here. */
     load: Load
+    /** What this node has under way, with all its workers. Rejects with an Error when they do not answer. */
+    nodeCounts (): Promise<LoadCounts>
     /** An onRequest hook for scopes that do work: turns requests away before anything is read of them. */
     shedLoad: onRequestHookHandler
     /** An onRequest hook after authentication: turns away a key that has its share of a full node. */
@@ -27,13 +29,19 @@ declare module 'fastify' {
   }
 }
 
+interface OverloadOptions extends LoadLimits {
+  /** Sums the counts of this process and others; those of this process alone by default. */
+  nodeCounts?: (() => Promise<LoadCounts>) | undefined
+}
+
 /**
  * Bounds what the process takes on. Beyond it a request is answered at once with a text that is always the
  * same, before its key is looked up or its body read. Admin and health are never turned away.
  */
-export default fp<LoadLimits>(async (app, limits) => {
+export default fp<OverloadOptions>(async (app, { nodeCounts, ...limits }) => {
   const load = createLoad(limits)
   app.decorate('load', load)
+  app.decorate('nodeCounts', nodeCounts ?? (async () => ({ ...load.counts })))
   app.decorateRequest('keyLoad', null)
   app.decorateRequest('bodyBytes', 0)
   app.decorateRequest('takeBytes', function (bytes) {
@@ -79,8 +87,9 @@ export default fp<LoadLimits>(async (app, limits) => {
   gauge('open_streams', 'Requests that are answered by a stream.', () => load.counts.streams)
   gauge('held_polls', 'Requests that are held until a video is there.', () => load.counts.polls)
   gauge('open_body_bytes', 'Bytes of the bodies of requests under way.', () => load.counts.bytes)
-  gauge('event_loop_lag_seconds', 'How late the event loop was on average over half a second.',
-    () => load.lagMs() / 1000)
+  metrics.gauge({
+    name: 'event_loop_lag_seconds', help: 'How late the event loop was on average over half a second.', across: 'max'
+  }, () => load.lagMs() / 1000)
   metrics.counter({ name: 'shed_total', help: 'Requests turned away because of the load.' }, () => load.shedCount)
   app.addHook('onClose', async () => load.stop())
 }, { name: 'overload', dependencies: ['metrics', 'auth'] })

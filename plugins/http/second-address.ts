@@ -12,9 +12,9 @@ export default fp<SecondAddressOptions>(async (app, { host, port, maxConnections
     app.server.emit('connection', socket)
   })
   listener.maxConnections = maxConnections
-  app.decorate('listenOnSecondAddress', () => new Promise<void>((resolve, reject) => {
+  app.decorate('listenOnSecondAddress', ({ reusePort = false } = {}) => new Promise<void>((resolve, reject) => {
     listener.once('error', reject)
-    listener.listen({ host, port }, () => {
+    listener.listen({ host, port, reusePort }, () => {
       listener.off('error', reject)
       app.log.info({ host, port: (listener.address() as AddressInfo).port }, 'a second address is served')
       resolve()
@@ -26,6 +26,6 @@ export default fp<SecondAddressOptions>(async (app, { host, port, maxConnections
 declare module 'fastify' {
   interface FastifyInstance {
     /** Begins to listen on the second address; there only when there is one. */
-    listenOnSecondAddress?: () => Promise<void>
+    listenOnSecondAddress?: (options?: { reusePort?: boolean }) => Promise<void>
   }
 }

@@ -33,9 +33,9 @@ export default fp<HealthOptions>(async (app, { storeGraceMs, everyMs = 2000 }) =
     const draining = app.isDraining()
     return { isReady: !draining && database !== 'gone', checks: { draining, database } }
   })
-  app.metrics.gauge({ name: 'ready', help: 'Whether this node can serve requests: 1 or 0.' },
+  app.metrics.gauge({ name: 'ready', help: 'Whether this node can serve requests: 1 or 0.', across: 'min' },
     () => Number(app.readiness().isReady))
-  app.metrics.gauge({ name: 'database_away_seconds', help: 'How long the database has been unavailable.' },
+  app.metrics.gauge({ name: 'database_away_seconds', help: 'How long the database has been unavailable.', across: 'max' },
     () => watch.awayMs() / 1000)
   app.addHook('onClose', async () => { await watch.stop() })
 }, { name: 'health', dependencies: ['store', 'metrics', 'graceful-close'] })

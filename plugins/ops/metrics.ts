@@ -9,15 +9,24 @@ declare module 'fastify' {
   }
 }
 
+interface MetricsOptions extends Partial<MetricsLabels> {
+  /** Sums the metrics of this process and others, as text; those of this process alone by default. */
+  nodeMetrics?: (() => Promise<string>) | undefined
+}
+
 /** Counts requests, and offers `app.metrics` to the plugins registered after it. */
-export default fp<Partial<MetricsLabels>>(async (app, { accounts = 0, keys = 0 }) => {
+export default fp<MetricsOptions>(async (app, { accounts = 0, keys = 0, nodeMetrics }) => {
   const onError = (err: unknown, name: string) => app.log.warn({ err, name }, 'a metric could not be read')
   const metrics = createMetrics(onError, { accounts, keys })
   app.decorate('metrics', {
     ...metrics,
     text () {
       app.flushRequestEnds()
-      return metrics.text()
+      return nodeMetrics === undefined ? metrics.text() : nodeMetrics()
+    },
+    snapshot () {
+      app.flushRequestEnds()
+      return metrics.snapshot()
     }
   })
   app.onRequestEnd(metrics.request)

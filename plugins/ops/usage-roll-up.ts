@@ -12,7 +12,7 @@ export default fp<{ everyMs?: number }>(async (app, { everyMs = usualMs }) => {
     async signal => { await rollUpUsage(store, { signal }) },
     err => log.warn({ err }, 'usage could not be rolled up')
   )
-  app.metrics.gauge({ name: 'usage_entries_waiting', help: 'Ledger entries not yet added to the daily sums.' },
+  app.metrics.gauge({ name: 'usage_entries_waiting', help: 'Ledger entries not yet added to the daily sums.', across: 'max' },
     () => countWaitingEntries(store))
   app.addHook('onClose', async () => { await rollUp.stop() })
 }, { name: 'usage-roll-up', dependencies: ['store', 'metrics'] })

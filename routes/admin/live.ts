@@ -23,7 +23,7 @@ const live: FastifyPluginAsyncTypebox<LiveOptions> = async (
 ) => {
   const figures = createLiveFigures({
     store: app.store,
-    node: () => ({ ...app.load.counts }),
+    node: () => app.nodeCounts(),
     lamps: () => listLamps({ config: app.models.config(), deployments: app.deployments })
   })
   let clients = 0

@@ -9,14 +9,14 @@ const dayMs = 86_400_000
 /** What takes a report to find out is this old at most. */
 const spendMaxAgeMs = 15_000
 
-/** What this node has under way. */
+/** What this node has under way, with all its workers. */
 export interface NodeCounts { requests: number, streams: number, polls: number }
 
 /** Creates the figures of `GET /admin/live`. Clients that ask within `maxAgeMs` share one reading. */
 export function createLiveFigures (
   { store, node, lamps, maxAgeMs = 1_500 }: {
     store: Pick<Store, 'get' | 'all' | 'reports' | 'engine' | 'clock'>
-    node: () => NodeCounts
+    node: () => Promise<NodeCounts>
     lamps: () => LiveFigures['providers']
     maxAgeMs?: number
   }
@@ -29,11 +29,12 @@ export function createLiveFigures (
 
   async function read (): Promise<LiveFigures> {
     const now = store.clock()
-    const [requests, waiting, jobs, spentNano] = await Promise.all([
+    const [requests, waiting, jobs, spentNano, counts] = await Promise.all([
       recentRequests(store, now),
       countOf(store, 'waiter', ''),
       countOf(store, 'job', 'where finished_at is null'),
-      spendToday()
+      spendToday(),
+      node()
     ])
     return {
       object: 'live',
@@ -44,7 +45,7 @@ export function createLiveFigures (
       running_jobs: jobs,
       spent_today_usd: exactUsd(spentNano),
       spent_today_nano: spentNano,
-      node: node(),
+      node: counts,
       providers: lamps()
     }
   }

@@ -5,7 +5,7 @@ import { GatewayError } from '../shared/errors.ts'
 /** What is counted of a node and of each key: requests, streams, held polls, and bytes of bodies. */
 export type LoadKind = 'requests' | 'streams' | 'polls' | 'bytes'
 
-type LoadCounts = Record<LoadKind, number>
+export type LoadCounts = Record<LoadKind, number>
 
 /** What one key has under way on this node. */
 export interface KeyLoad { readonly key: string, readonly counts: LoadCounts }

@@ -9,6 +9,8 @@ const buffer = { chars: 16_000, flushMs: 100 }
  * for `endMs` when the process ends.
  */
 const backlog = { bytes: 16 * 1024 * 1024, endMs: 1000 }
+/** PIPE_BUF of Linux; source: pipe(7). */
+const pipePieceBytes = 4096
 /** Pause after a write to a full pipe. */
 const retryMs = 10
 
@@ -18,13 +20,17 @@ export function errorSerializer (keepsWords: boolean): (error: Error) => Seriali
   return error => pino.stdSerializers.err(error instanceof Error ? loggable(error, keepsWords) : error)
 }
 
-/** Creates the log: JSON lines on standard output, or readable ones if that is a terminal. */
-export async function createLogger (level: string): Promise<Logger> {
+/**
+ * Creates the log: JSON lines on standard output, or readable ones if that is a terminal. `sharesOutput`:
+ * other processes write there too, so no write is larger than a pipe takes in one piece.
+ */
+export async function createLogger (level: string, { sharesOutput = false } = {}): Promise<Logger> {
   const options = { level, base: null, timestamp: pino.stdTimeFunctions.epochTime }
   if (process.stdout.isTTY) {
     const { readableLine } = await import('./readable-line.ts')
     return pino(options, { write: line => { process.stdout.write(readableLine(line)) } })
   }
+  const mostChars = sharesOutput ? pipePieceBytes : buffer.chars
   let lines = ''
   let isEnding = false
   let progress = { leftBytes: Infinity, atMs: 0 }
@@ -43,6 +49,7 @@ export async function createLogger (level: string): Promise<Logger> {
     fd: 1,
     sync: false,
     maxLength: backlog.bytes,
+    ...sharesOutput && { maxWrite: pipePieceBytes },
     retryEAGAIN (_error, writing, waiting) {
       const nowMs = performance.now()
       if (writing + waiting !== progress.leftBytes) progress = { leftBytes: writing + waiting, atMs: nowMs }
@@ -51,8 +58,8 @@ export async function createLogger (level: string): Promise<Logger> {
   })
   // Collected here, because the destination measures its whole buffer for each line.
   function write (line: string): void {
+    if (lines.length + line.length > mostChars) handOver()
     lines += line
-    if (lines.length >= buffer.chars) handOver()
   }
   function handOver (): void {
     if (lines !== '') destination.write(lines)

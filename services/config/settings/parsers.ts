@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import ipaddr from 'ipaddr.js'
 import type { BlobStoreLocation } from '../../media/blob-store.ts'
 import { nanoFromUsd } from '../../shared/money.ts'
@@ -17,6 +18,21 @@ export function port (text: string): number {
   const port = Number(text)
   if (/^\d{1,5}$/.test(text) && port <= 65_535) return port
   throw new RangeError('must be a port from 0 to 65535')
+}
+
+const mostWorkers = 256
+/** Systems on which processes can share a port; source: https://nodejs.org/api/net.html (`reusePort`). */
+const portSharers = ['linux', 'freebsd', 'sunos', 'aix']
+
+/** Parses a number of processes; `auto` is one for each core that this process may use. */
+export function workers (text: string, { platform }: Pick<NodeJS.Process, 'platform'> = process): number {
+  const isAuto = text.toLowerCase() === 'auto'
+  const count = isAuto ? Math.min(availableParallelism(), mostWorkers) : Number(text)
+  if (!isAuto && (!/^\d{1,3}$/.test(text) || count < 1 || count > mostWorkers)) {
+    throw new RangeError(`must be auto or a whole number from 1 to ${mostWorkers}`)
+  }
+  if (count === 1 || portSharers.includes(platform)) return count
+  throw new RangeError(`must be 1 on ${platform}, where processes cannot share a port`)
 }
 
 /** Parses the URL of a database. */

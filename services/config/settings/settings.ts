@@ -38,6 +38,8 @@ export const variables = {
   PORT: variable(parse.port, '8080', 'port to listen on'),
   ALT_HOST: optional(parse.text, '`HOST`', 'address of a second listener, if `ALT_PORT` or this is set'),
   ALT_PORT: optional(parse.port, '`PORT`', 'port of that listener'),
+  TOLLGATE_WORKERS: variable(parse.workers, '1', 'processes that serve requests on these ports, each on a core of its own: ' +
+    'a number, or `auto` for one per core; see [many cores](docs/many-nodes.md#many-cores)'),
   TOLLGATE_CONFIG: optional(parse.text, '`gateway.yaml` if it exists', 'configuration file'),
   DATABASE_URL: variable(parse.databaseUrl, 'sqlite:./data/tollgate.db',
     'database of keys, accounts and jobs: `sqlite:<file>` or `postgres://…`'),
@@ -139,6 +141,9 @@ export function readSettings (env: NodeJS.ProcessEnv, directory: string = proces
   if (isRead && port !== 0 && alternative?.host === host && alternative.port === port) {
     report('ALT_PORT', 'must differ from PORT, or ALT_HOST from HOST')
   }
+  if (values.TOLLGATE_WORKERS > 1 && /^sqlite:(\/\/)?:memory:$/i.test(values.DATABASE_URL)) {
+    report('TOLLGATE_WORKERS', 'must be 1 with a database in memory, which processes cannot share')
+  }
   const metricsAddress: Address = values.TOLLGATE_METRICS_PORT === null
     ? null
     : { host: values.TOLLGATE_METRICS_HOST ?? host, port: values.TOLLGATE_METRICS_PORT }
@@ -147,6 +152,8 @@ export function readSettings (env: NodeJS.ProcessEnv, directory: string = proces
     host,
     port,
     alternative,
+    /** How many processes serve requests. */
+    workers: values.TOLLGATE_WORKERS,
     configPath: values.TOLLGATE_CONFIG ?? defaultPath(directory),
     databaseUrl: values.DATABASE_URL,
     logLevel: values.LOG_LEVEL,

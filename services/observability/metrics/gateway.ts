@@ -16,7 +16,8 @@ export function showDeployments (metrics: Metrics, deployments: Pick<Deployments
   metrics.gauge({
     name: 'breaker_state',
     help: 'State of the circuit breaker of a deployment: 0 closed, 1 paused by the provider, 2 open.',
-    labels: ['provider', 'model']
+    labels: ['provider', 'model'],
+    across: 'max'
   }, () => {
     const nowMs = performance.now()
     return deployments.list().slice(0, maxDeployments).map(({ name, breaker }): Reading => {
@@ -28,7 +29,7 @@ export function showDeployments (metrics: Metrics, deployments: Pick<Deployments
 
 /** Registers the number of unfinished jobs of all nodes. */
 export function showJobs (metrics: Metrics, store: Pick<Store, 'all'>): void {
-  const description = { name: 'jobs', help: 'Unfinished jobs of all nodes, by state.', labels: ['state'] }
+  const description = { name: 'jobs', help: 'Unfinished jobs of all nodes, by state.', labels: ['state'], across: 'max' } as const
   metrics.gauge(description, async () => {
     const rows = await store.all<{ state: string, count: number }>(`
       select state, cast(count(*) as bigint) as count from job where finished_at is null group by state`)
@@ -80,9 +81,10 @@ export function showSuspense (metrics: Metrics, store: Pick<Store, 'reports'>, m
     return last.open
   }
   const { gauge } = metrics
-  gauge({ name: 'suspense_entries', help: 'Amounts in suspense that an operator has to clear or write off.' },
+  gauge({ name: 'suspense_entries', help: 'Amounts in suspense that an operator has to clear or write off.', across: 'max' },
     async () => (await read()).count)
-  gauge({ name: 'suspense_usd', help: 'Sum of the amounts in suspense, in US dollars.' }, async () => (await read()).amountUsd)
+  gauge({ name: 'suspense_usd', help: 'Sum of the amounts in suspense, in US dollars.', across: 'max' },
+    async () => (await read()).amountUsd)
 }
 
 /** Registers the metrics of the ledger; `violations` reads how many its checks have found. */

@@ -2,6 +2,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 import type { RequestSummary } from '../../requests/request-summary.ts'
 import { countAccounts, type LabelBounds } from './accounts.ts'
 import { countRequests } from './requests.ts'
+import type { Snapshot } from './sum.ts'
 
 /** One value of a metric with labels. */
 export interface Reading { labels: Record<string, string>, value: number }
@@ -15,6 +16,8 @@ interface Description {
   help: string
   /** Few values each, because Prometheus stores every combination. */
   labels?: readonly string[]
+  /** How the values of a node's workers make one; by their sum if it is not given. */
+  across?: 'min' | 'max'
 }
 
 /** The metrics of this process. */
@@ -29,8 +32,13 @@ export interface Metrics {
   histogram (description: Description & { bounds: readonly number[] }): (value: number) => void
   /** All metrics in Prometheus' text format, without those that cannot be read. */
   text (): Promise<string>
+  /** The same as data, to be summed with those of other processes. */
+  snapshot (): Promise<Snapshot>
   readonly contentType: string
 }
+
+/** The type of Prometheus' text format. */
+export const metricsType = 'text/plain; version=0.0.4; charset=utf-8'
 
 const prefix = 'tollgate_'
 
@@ -48,11 +56,12 @@ export function createMetrics (
 
   type Kind = typeof Counter | typeof Gauge
 
-  function add (Metric: Kind, { name, help, labels = [] }: Description, read: Read): void {
+  function add (Metric: Kind, { name, help, labels = [], across }: Description, read: Read): void {
     registry.registerMetric(new Metric({
       name: prefix + name,
       help,
       labelNames: [...labels],
+      aggregator: across ?? 'sum',
       registers: [],
       async collect () {
         const values = await readSafely(name, read)
@@ -72,6 +81,12 @@ export function createMetrics (
     }
   }
 
+  /** Started by the first read, so that it costs nothing without one. */
+  function measureProcess (): void {
+    if (!isMeasuringProcess) collectDefaultMetrics({ register: registry })
+    isMeasuringProcess = true
+  }
+
   return {
     request: countAccount === null
       ? countRequest
@@ -87,11 +102,13 @@ export function createMetrics (
       return histogram.observe.bind(histogram)
     },
     async text () {
-      // Started by the first read, so that it costs nothing without one.
-      if (!isMeasuringProcess) collectDefaultMetrics({ register: registry })
-      isMeasuringProcess = true
+      measureProcess()
       return await registry.metrics()
     },
-    contentType: 'text/plain; version=0.0.4; charset=utf-8'
+    async snapshot () {
+      measureProcess()
+      return await registry.getMetricsAsJSON()
+    },
+    contentType: metricsType
   }
 }

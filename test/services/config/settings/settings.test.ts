@@ -1,6 +1,8 @@
 import { join } from 'node:path'
+import { availableParallelism } from 'node:os'
 import { getHeapStatistics } from 'node:v8'
 import t from 'tap'
+import { workers as parseWorkers } from '../../../../services/config/settings/parsers.ts'
 import { ConfigError } from '../../../../services/config/config-error.ts'
 import { readSettings } from '../../../../services/config/settings/settings.ts'
 
@@ -8,6 +10,7 @@ t.test('every setting has a default', async (t) => {
   t.same(readSettings({ PORT: '', LOG_LEVEL: ' ' }, t.testdir()), {
     host: '127.0.0.1',
     port: 8080,
+    workers: 1,
     alternative: null,
     configPath: null,
     keepResponsesMs: 2_592_000_000,
@@ -48,6 +51,7 @@ t.test('every setting can be set', async (t) => {
   const env = {
     HOST: '0.0.0.0',
     PORT: '0',
+    TOLLGATE_WORKERS: '3',
     ALT_HOST: '::1',
     ALT_PORT: '81',
     TOLLGATE_CONFIG: 'my.yaml',
@@ -93,6 +97,7 @@ t.test('every setting can be set', async (t) => {
   t.same(readSettings(env), {
     host: '0.0.0.0',
     port: 0,
+    workers: 3,
     alternative: { host: '::1', port: 81 },
     configPath: 'my.yaml',
     databaseUrl: 'postgres://u:p@h/d',
@@ -144,6 +149,19 @@ t.test('the second address may have only a host or only a port of its own', asyn
   t.same(readSettings({ ALT_HOST: '::1' }).alternative, { host: '::1', port: 8080 })
   t.throws(() => readSettings({ ALT_PORT: '8080' }), /ALT_PORT: must differ/)
   t.throws(() => readSettings({ ALT_PORT: '8080', LOG_LEVEL: 'loud' }), /ALT_PORT: must differ/, 'beside another problem')
+})
+
+t.test('a node has one worker, a given number, or one for each core', async (t) => {
+  t.equal(readSettings({ TOLLGATE_WORKERS: '4' }).workers, 4)
+  t.equal(readSettings({ TOLLGATE_WORKERS: 'auto' }).workers, availableParallelism())
+  for (const text of ['0', '1.5', '-1', '257', 'all']) {
+    t.throws(() => readSettings({ TOLLGATE_WORKERS: text }), /TOLLGATE_WORKERS: must be auto or a whole number from 1 to 256/)
+  }
+  const memory = { DATABASE_URL: 'sqlite::memory:' }
+  t.throws(() => readSettings({ ...memory, TOLLGATE_WORKERS: '2' }), /TOLLGATE_WORKERS: must be 1 with a database in memory/)
+  t.equal(readSettings({ ...memory, TOLLGATE_WORKERS: '1' }).workers, 1)
+  t.equal(parseWorkers('1', { platform: 'darwin' }), 1)
+  t.throws(() => parseWorkers('2', { platform: 'darwin' }), /must be 1 on darwin/)
 })
 
 t.test('the metrics port listens at the host of the gateway unless it has its own', async (t) => {

@@ -1,0 +1,72 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { AddressInfo, Server } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+import { build, type Siblings } from '../fastify.config.ts'
+import { loadConfig } from '../services/config/load.ts'
+import type { Settings } from '../services/config/settings/settings.ts'
+import { hungOperations } from '../services/media/errors.ts'
+import { welcome } from '../services/http/startup-banner.ts'
+import { createLogger } from '../services/observability/logger.ts'
+
+interface Started {
+  app: FastifyInstance
+  /** What to show the person who started it. */
+  banner: string
+}
+
+interface StartOptions {
+  /** Of a worker: the others. */
+  siblings?: Siblings
+  /** Called before the gateway listens, e.g. to close it on a signal. */
+  onBuilt (app: FastifyInstance): void
+}
+
+/** Starts a gateway in this process, and listens on every address of the settings. */
+export async function startGateway (
+  env: NodeJS.ProcessEnv, settings: Settings, { siblings, onBuilt }: StartOptions
+): Promise<Started> {
+  const isWorker = siblings !== undefined
+  const reload = () => loadConfig({ path: settings.configPath, env })
+  const [config, logger] = [await reload(), await createLogger(settings.logLevel, { sharesOutput: isWorker })]
+  const app = await build({ settings, config, reload, logger, siblings })
+  onBuilt(app)
+  const address = await listen(app, settings, isWorker).catch(async error => {
+    await app.close()
+    throw error
+  })
+  return { app, banner: welcome({ address, firstKey: app.firstKey, models: app.models.list() }) }
+}
+
+/** Returns the first address, e.g. `http://127.0.0.1:8080`. */
+async function listen (app: FastifyInstance, { host, port }: Settings, reusePort: boolean): Promise<string> {
+  // Fastify passes options of Node.js on that its types lack.
+  const options = { host, port, reusePort }
+  const address = await app.listen(options)
+  await app.listenOnSecondAddress?.({ reusePort })
+  await app.listenForMetrics?.()
+  return address
+}
+
+/** The port that a server listens on. */
+export function portOf (server: Server): number {
+  return (server.address() as AddressInfo).port
+}
+
+/** Closes the gateway: `leave` for load balancers, or at once. Kills the process if it cannot end. */
+export async function closeGateway (app: FastifyInstance, signal: string | undefined): Promise<void> {
+  app.log.info({ signal }, 'closing')
+  // A terminal session has no load balancer to drain, so close at once.
+  await (signal === 'SIGINT' ? app.close() : app.leave())
+  await endHungProcess(app)
+}
+
+/** Node.js cannot exit while the system keeps a file operation waiting, as an absent network folder does. */
+async function endHungProcess ({ log }: FastifyInstance): Promise<void> {
+  if (hungOperations() > 0) await sleep(hungMs)
+  if (hungOperations() === 0) return
+  log.error({ operations: hungOperations() }, 'operations of the media store hang; the process is killed')
+  await sleep(hungMs)
+  process.kill(process.pid, 'SIGKILL')
+}
+
+const hungMs = 500

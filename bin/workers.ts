@@ -1,0 +1,70 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { Registry } from 'prom-client'
+import type { Settings } from '../services/config/settings/settings.ts'
+import { createLogger } from '../services/observability/logger.ts'
+import { createMetricsServer } from '../services/observability/metrics/server.ts'
+import { createMetricsSum } from '../services/observability/metrics/sum.ts'
+import { showSupervisor } from '../services/workers/metrics.ts'
+import { createSupervisor, type Supervisor } from '../services/workers/supervisor.ts'
+import { heapOptions } from '../services/workers/worker-memory.ts'
+
+const program = fileURLToPath(new URL('./worker.ts', import.meta.url))
+const compileCache = new URL('./compile-cache.js', import.meta.url).href
+
+/** Serves requests by several worker processes, until SIGTERM or SIGINT; this process has their metrics. */
+export async function serveByWorkers (env: NodeJS.ProcessEnv, settings: Settings): Promise<void> {
+  const { workers: count, host, port, alternative, logLevel, metricsAddress } = settings
+  const log = await createLogger(logLevel, { sharesOutput: true })
+  await assertFree(host, port)
+  if (alternative !== null) await assertFree(alternative.host, alternative.port)
+  const own = new Registry()
+  const supervisor = createSupervisor({
+    count,
+    ports: { port, secondPort: alternative?.port ?? 0 },
+    start: ({ port, secondPort }) => fork(program, [String(port), String(secondPort)], {
+      env, execArgv: [...process.execArgv, '--import', compileCache, ...heapOptions(count)]
+    }),
+    log,
+    metrics: createMetricsSum(own)
+  })
+  showSupervisor(own, supervisor)
+  obeySignals(supervisor, settings)
+  const metrics = metricsAddress === null ? null : createMetricsServer(() => supervisor.metricsText(), log)
+  if (metrics !== null && metricsAddress !== null) await metrics.listen(metricsAddress)
+  const ready = await supervisor.start()
+  if (ready !== null) process.stdout.write(ready.banner)
+  process.exitCode = await supervisor.ended
+  metrics?.close()
+}
+
+/**
+ * Workers share a port with every process of this user that asks for that, so another gateway on it would be
+ * noticed by nobody. Throws the error of the system if the port is taken.
+ */
+async function assertFree (host: string, port: number): Promise<void> {
+  if (port === 0) return
+  const server = createServer()
+  server.listen({ host, port })
+  await once(server, 'listening')
+  server.close()
+  await once(server, 'close')
+}
+
+/** The first signal lets requests finish; the second one does not. */
+function obeySignals (supervisor: Supervisor, { configPath }: Settings): void {
+  let isLeaving = false
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => {
+      if (!isLeaving) {
+        isLeaving = true
+        return supervisor.leave(signal)
+      }
+      supervisor.kill()
+      process.exit(1)
+    })
+  }
+  if (configPath !== null) process.on('SIGHUP', () => supervisor.signal('SIGHUP'))
+}

@@ -1,0 +1,42 @@
+import { AggregatorRegistry, type MetricObjectWithValues, type MetricValue, type Registry } from 'prom-client'
+
+/** The metrics of one process, as `Metrics.snapshot` returns them. */
+export type Snapshot = MetricObjectWithValues<MetricValue<string>>[]
+
+/** Sums the metrics of the workers of one node. */
+export interface MetricsSum {
+  /** Notes the present metrics of a worker. */
+  update (worker: number, snapshot: Snapshot): void
+  /** Forgets a worker that has ended, except for what it counted, so that no counter goes back. */
+  retire (worker: number): Promise<void>
+  /** All metrics in Prometheus' text format: sums, or what each metric's `across` says. */
+  text (): Promise<string>
+}
+
+/** Creates the sum of the last snapshots; `own` are metrics of the process that sums. */
+export function createMetricsSum (own?: Registry): MetricsSum {
+  const last = new Map<number, Snapshot>()
+  let ended: Snapshot = []
+
+  return {
+    update (worker, snapshot) { last.set(worker, snapshot) },
+    async retire (worker) {
+      const counted = last.get(worker)?.filter(isCount) ?? []
+      last.delete(worker)
+      ended = await sumOf([ended, counted]).getMetricsAsJSON() as Snapshot
+    },
+    async text () {
+      const ownSnapshot = await own?.getMetricsAsJSON() as Snapshot | undefined
+      return await sumOf([...last.values(), ended, ownSnapshot ?? []]).metrics()
+    }
+  }
+}
+
+// The types of prom-client name neither the type nor the aggregator as they are in JSON.
+function isCount (metric: { type: unknown }): boolean {
+  return metric.type === 'counter' || metric.type === 'histogram'
+}
+
+function sumOf (snapshots: readonly Snapshot[]): Registry {
+  return AggregatorRegistry.aggregate(snapshots as unknown as object[])
+}

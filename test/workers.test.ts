@@ -1,0 +1,244 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import type { Test } from 'tap'
+import { Client } from 'undici'
+import { checkLedger } from '../services/ledger/check.ts'
+import { nanoFromUsd } from '../services/shared/money.ts'
+import { forEachEngine, type Database } from './engines.ts'
+import { addressOf, spawnGateway, type GatewayProcess } from './process.ts'
+
+const adminKey = 'an-admin-key-of-sixteen-characters'
+/** The system gives each connection to one worker: both have some of so many, but for one run in 32,768. */
+const manyConnections = 16
+/** More than one worker needs to start on a busy machine. */
+const patienceMs = 60_000
+
+interface Node { gateway: GatewayProcess, origin: string, key: string }
+
+async function startNode (t: Test, { url }: Database, env: Record<string, string> = {}): Promise<Node> {
+  const gateway = await spawnGateway(t, {
+    DATABASE_URL: url, TOLLGATE_WORKERS: '2', TOLLGATE_ADMIN_KEY: adminKey, ...env
+  })
+  const { url: base, key } = await addressOf(gateway)
+  return { gateway, origin: new URL(base).origin, key }
+}
+
+/** The processes that a process has started. */
+async function childrenOf (pid = 0): Promise<number[]> {
+  const text = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '')
+  return text.split(' ').filter(part => part !== '').map(Number)
+}
+
+const isRunning = async (pid: number): Promise<boolean> =>
+  await readFile(`/proc/${pid}/stat`, 'utf8').then(text => !/\) [ZX] /.test(text), () => false)
+
+async function until (isTrue: () => Promise<boolean>, what: string): Promise<void> {
+  const deadlineMs = performance.now() + patienceMs
+  while (!await isTrue()) {
+    if (performance.now() > deadlineMs) throw new Error(`It did not come to this: ${what}`)
+    await sleep(20)
+  }
+}
+
+interface Asked { path: string, body?: object, key: string, headers?: Record<string, string> }
+
+/** Sends one request on a connection of its own. */
+async function ask (
+  origin: string, { path, body, key, headers = {} }: Asked
+): Promise<{ status: number, text: string }> {
+  const client = new Client(origin)
+  try {
+    const answer = await client.request({
+      method: body === undefined ? 'GET' : 'POST',
+      path,
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
+      ...body !== undefined && { body: JSON.stringify(body) }
+    })
+    return { status: answer.statusCode, text: await answer.body.text() }
+  } finally {
+    await client.close()
+  }
+}
+
+/** The same request on many connections at once. */
+async function askAll (origin: string, asked: Asked) {
+  return await Promise.all(Array.from({ length: manyConnections }, () => ask(origin, asked)))
+}
+
+const say = (content: string, more: object = {}) =>
+  ({ model: 'sandbox-chat', messages: [{ role: 'user', content }], max_tokens: 100, ...more })
+const chat = '/v1/chat/completions'
+
+forEachEngine(t, 'two workers share an account: never overdrawn, each answer booked once, metrics summed', async (t, database) => {
+  const { gateway, origin, key } = await startNode(t, database, { TOLLGATE_STARTING_CREDIT: '0.03' })
+  t.equal((await childrenOf(gateway.child.pid)).length, 2)
+  t.equal(gateway.output().match(/Tollgate serves/g)?.length, 1, 'one banner')
+  t.equal(gateway.output().match(/sk-tg-/g)?.length, 2, 'one key, and the command with it')
+  const statuses = new Map<number, number>()
+  await Promise.all(Array.from({ length: manyConnections }, async () => {
+    const client = new Client(origin)
+    for (let status = 200; status === 200 || status === 429;) {
+      const answer = await client.request({
+        method: 'POST',
+        path: chat,
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        body: JSON.stringify(say('What is a gateway?'))
+      })
+      await answer.body.dump()
+      status = answer.statusCode
+      statuses.set(status, (statuses.get(status) ?? 0) + 1)
+    }
+    await client.close()
+  }))
+  t.equal(statuses.get(402), manyConnections)
+  const answered = statuses.get(200) ?? 0
+  t.ok(answered > 100)
+
+  for (const { text } of await askAll(origin, { path: '/metrics', key: adminKey })) {
+    const counted = text.matchAll(/^tollgate_requests_total\{route="\/v1\/chat\/completions",.*status="200"\} (\d+)$/gm)
+    t.equal([...counted].reduce((sum, [, count]) => sum + Number(count), 0), answered, 'every worker shows the sum')
+    t.match(text, /^tollgate_workers 2$/m)
+  }
+  gateway.child.kill('SIGTERM')
+  t.equal(await gateway.exited, 0)
+  const store = await database.open()
+  const account = await store.get<{ credits: number, spent: number, held: number }>(
+    "select credits, spent, held from account where id = 'default'")
+  const entries = await store.get<{ total: number, count: number }>(
+    "select sum(amount) as total, count(*) as count from entry where kind = 'usage'")
+  t.match(account, { credits: nanoFromUsd('0.03'), spent: entries?.total, held: 0 })
+  t.equal(entries?.count, answered)
+  t.ok((account?.spent ?? Infinity) <= (account?.credits ?? 0), 'never below zero')
+  t.strictSame(await checkLedger(store), [])
+})
+
+forEachEngine(t, 'a video is made once, whichever worker is asked for it', async (t, database) => {
+  const { origin, key } = await startNode(t, database)
+  const body = { model: 'sandbox-video', prompt: 'a red ball', seconds: '2', size: '320x180' }
+  const headers = { 'idempotency-key': 'one' }
+  const created = await askAll(origin, { path: '/v1/videos', body, key, headers })
+  t.same(new Set(created.map(({ status }) => status)), new Set([200]))
+  const ids = new Set(created.map(({ text }) => JSON.parse(text).id))
+  t.equal(ids.size, 1)
+  const [id] = ids
+  const held = { model: 'sandbox-video', messages: [{ role: 'user', content: 'a blue ball' }], video: { seconds: 2, size: '320x180' } }
+  const answers = await askAll(origin, { path: chat, body: held, key, headers: { 'idempotency-key': 'two' } })
+  const contents = answers.map(({ text }) => JSON.parse(text).choices?.[0]?.message.content)
+  t.match(contents[0], /^http/)
+  t.equal(new Set(contents).size, 1, 'all clients get the same video')
+  await until(async () => JSON.parse((await ask(origin, { path: `/v1/videos/${id}`, key })).text).status === 'completed', 'the first one')
+  for (const { text } of await askAll(origin, { path: `/v1/videos/${id}`, key })) t.equal(JSON.parse(text).status, 'completed')
+  const store = await database.open()
+  await until(async () => {
+    const row = await store.get<{ count: number }>("select count(*) as count from entry where kind = 'usage'")
+    return row?.count === 2
+  }, 'two charges')
+  t.equal((await store.get<{ count: number }>('select count(*) as count from job'))?.count, 2)
+})
+
+forEachEngine(t, 'a key revoked at one worker ends at all within the second that keys are cached', async (t, database) => {
+  const { origin } = await startNode(t, database)
+  const made = await ask(origin, { path: '/admin/keys', body: { account: 'default', label: 'a' }, key: adminKey })
+  const { key, id } = JSON.parse(made.text)
+  const models = await askAll(origin, { path: '/v1/models', key })
+  t.same(new Set(models.map(({ status }) => status)), new Set([200]))
+  const revoked = await ask(origin, { path: `/admin/keys/${id}/revoke`, body: {}, key: adminKey })
+  t.equal(revoked.status, 200, revoked.text)
+  await sleep(1_100)
+  // An expired copy is used once more while the key is looked up.
+  await askAll(origin, { path: '/v1/models', key })
+  const after = await askAll(origin, { path: '/v1/models', key })
+  t.same(new Set(after.map(({ status }) => status)), new Set([401]))
+})
+
+t.test('SIGTERM lets the streams of all workers end and loses no request', async t => {
+  const { gateway, origin, key } = await startNode(t, { url: 'sqlite:data/tollgate.db' } as Database)
+  const workers = await childrenOf(gateway.child.pid)
+  const clients = Array.from({ length: manyConnections }, () => new Client(origin))
+  const streams = await Promise.all(clients.map(client => client.request({
+    method: 'POST',
+    path: chat,
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify(say('What is a gateway?', { stream: true }))
+  })))
+  gateway.child.kill('SIGTERM')
+  const texts = await Promise.all(streams.map(({ body }) => body.text()))
+  t.ok(texts.every(text => text.endsWith('data: [DONE]\n\n')))
+  t.equal(await gateway.exited, 0)
+  for (const pid of workers) t.notOk(await isRunning(pid))
+  await t.rejects(ask(origin, { path: '/readyz', key }), 'nothing listens any more')
+  await Promise.all(clients.map(client => client.close()))
+})
+
+t.test('a worker that crashes is replaced; its parent does not survive alone, nor do workers without it', async t => {
+  const { gateway, origin, key } = await startNode(t, { url: 'sqlite:data/tollgate.db' } as Database)
+  await ask(origin, { path: chat, body: say('Hello'), key })
+  const [first = 0, second = 0] = await childrenOf(gateway.child.pid)
+  process.kill(first, 'SIGKILL')
+  await gateway.printed(/"signal":"SIGKILL".*"msg":"a worker has crashed and is replaced"/)
+  await until(async () => /^tollgate_workers 2$/m.test((await ask(origin, { path: '/metrics', key: adminKey })).text), 'two workers again')
+  const metrics = await ask(origin, { path: '/metrics', key: adminKey })
+  t.match(metrics.text, /^tollgate_worker_restarts_total 1$/m)
+  for (const { status } of await askAll(origin, { path: chat, body: say('Hello'), key })) t.equal(status, 200)
+
+  process.kill(second, 'SIGTERM')
+  await gateway.printed(/"code":0.*"msg":"a worker has ended and is replaced"/)
+  for (const { status } of await askAll(origin, { path: chat, body: say('Hello'), key })) t.equal(status, 200)
+  await until(async () => (await childrenOf(gateway.child.pid)).length === 2, 'two workers once more')
+
+  const last = await childrenOf(gateway.child.pid)
+  gateway.child.kill('SIGKILL')
+  await until(async () => !(await Promise.all(last.map(isRunning))).includes(true), 'no orphan')
+  const again = await spawnGateway(t, {}, { folder: gateway.folder })
+  const { url } = await addressOf(again)
+  t.equal((await ask(new URL(url).origin, { path: chat, body: say('Hello'), key })).status, 200)
+})
+
+t.test('a change of gateway.yaml and SIGHUP reach all workers', async t => {
+  const folder = t.testdir({ 'gateway.yaml': yaml('one') })
+  const gateway = await spawnGateway(t, { TOLLGATE_WORKERS: '2' }, { folder })
+  const { url, key } = await addressOf(gateway)
+  const { origin } = new URL(url)
+  const allHave = (model: string) => async () => {
+    const answers = await askAll(origin, { path: '/v1/models', key })
+    return answers.every(({ text }) => text.includes(`"${model}"`))
+  }
+  await until(allHave('one'), 'the first model')
+  await writeFile(join(folder, 'gateway.yaml'), yaml('two'))
+  await until(allHave('two'), 'the second model')
+  gateway.child.kill('SIGHUP')
+  await until(async () => gateway.output().match(/configuration reloaded/g)?.length === 4, 'two reloads of both')
+})
+
+const yaml = (model: string) => `
+providers:
+  - { id: sandbox, protocol: sandbox }
+models:
+  - id: ${model}
+    provider: sandbox
+    model: sandbox-chat
+    price: { input: 0, output: 0 }
+`
+
+t.test('both addresses and the port of the metrics are served; a port that is taken ends the start', async t => {
+  const { gateway, origin, key } = await startNode(t, { url: 'sqlite:data/tollgate.db' } as Database, {
+    ALT_PORT: '0', TOLLGATE_METRICS_PORT: '0'
+  })
+  const [, second] = await gateway.printed(/"port":(\d+),"msg":"a second address is served"/)
+  for (const { status } of await askAll(`http://127.0.0.1:${second}`, { path: chat, body: say('Hello'), key })) t.equal(status, 200)
+  const [, port] = await gateway.printed(/"port":(\d+),"msg":"metrics are served"/)
+  const metrics = await ask(`http://127.0.0.1:${port}`, { path: '/metrics', key: '' })
+  t.match(metrics.text, /^tollgate_requests_total\{.*status="200"\} 16$/m)
+  t.match(metrics.text, /^tollgate_ready 1$/m)
+  const other = await spawnGateway(t, { TOLLGATE_WORKERS: '2', PORT: new URL(origin).port })
+  t.equal(await other.exited, 1)
+  t.match(other.output(), /EADDRINUSE/)
+})
+
+t.test('a start that fails is reported once', async t => {
+  const gateway = await spawnGateway(t, { TOLLGATE_WORKERS: '2', TOLLGATE_CONFIG: 'absent.yaml' })
+  t.equal(await gateway.exited, 1)
+  t.equal(gateway.output().match(/Tollgate cannot start/g)?.length, 1)
+})
