@@ -1,10 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Queries, Store } from './store.ts'
-
-export interface ScriptQueries extends Queries {
-  script (sql: string): Promise<void>
-}
+import { indexesOf, type IndexBuild } from './index-builds.ts'
+import type { Queries, ScriptQueries, Store } from './store.ts'
 
 /** One numbered file of migrations/, append-only once released; `sql` is its text for all engines. */
 interface Migration { id: number, name: string, sql: string }
@@ -14,14 +11,21 @@ const folder = join(import.meta.dirname, 'migrations')
 /** Whether an older database is migrated or refused; an empty one gets its tables in any case. */
 export type MigrationPolicy = 'apply' | 'refuse'
 
+/** What `migrate` has applied, and the indexes to build next, outside the transaction, before it goes on. */
+export interface Migrated { names: string[], indexes: IndexMigration | null }
+
+/** A migration that builds indexes on tables in use. */
+export interface IndexMigration { id: number, name: string, builds: IndexBuild[] }
+
 /**
- * Applies the migrations that a database lacks and returns their names, in the caller's transaction and under
- * its lock. Throws an Error, before any change, when the database was written by a newer version, or by an
- * older one that is to be refused, or its history differs.
+ * Applies the migrations that a database lacks, in the caller's transaction and under its lock; on Postgres,
+ * those before the next one that only builds indexes, unless the database is empty. Throws an Error, before
+ * any change, when the database was written by a newer version, or by an older one that is to be refused, or
+ * its history differs.
  */
 export async function migrate (
   engine: Store['engine'], queries: ScriptQueries, policy: MigrationPolicy
-): Promise<string[]> {
+): Promise<Migrated> {
   const shipped = await readMigrations()
   await queries.script(
     'create table if not exists migration (id integer primary key, name text not null, applied_at bigint not null)'
@@ -31,11 +35,24 @@ export async function migrate (
 
   const missing = shipped.slice(applied.length)
   if (policy === 'refuse' && applied.length > 0 && missing.length > 0) throw olderDatabase(missing)
+  const names: string[] = []
   for (const { id, name, sql } of missing) {
-    await queries.script(sqlFor(engine, sql))
-    await queries.run('insert into migration (id, name, applied_at) values ($1, $2, $3)', [id, name, Date.now()])
+    const text = sqlFor(engine, sql)
+    const builds = engine === 'postgres' && applied.length > 0 ? indexesOf(text) : []
+    if (builds.length > 0) return { names, indexes: { id, name, builds } }
+    await queries.script(text)
+    await recordMigration(queries, { id, name })
+    names.push(name)
   }
-  return missing.map(({ name }) => name)
+  return { names, indexes: null }
+}
+
+/** Notes that a migration was applied; again without effect. */
+export async function recordMigration (
+  queries: Queries, { id, name }: Pick<Migration, 'id' | 'name'>
+): Promise<void> {
+  await queries.run('insert into migration (id, name, applied_at) values ($1, $2, $3) on conflict (id) do nothing',
+    [id, name, Date.now()])
 }
 
 /** Returns the lines for an engine: those after `-- engine: <engine>` or `-- engine: all`. */

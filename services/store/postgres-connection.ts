@@ -1,9 +1,8 @@
 import { hash } from 'node:crypto'
 import type { ClientBase, QueryConfig, QueryResult } from 'pg'
-import type { ScriptQueries } from './migrations.ts'
 import { isUnavailable, isStaleStatement, postgresProblem } from './postgres-errors.ts'
 import { toParameter } from './postgres-values.ts'
-import { StoreUnavailable, transactionEnded, type Queries, type Value } from './store.ts'
+import { StoreUnavailable, transactionEnded, type Queries, type ScriptQueries, type Value } from './store.ts'
 
 /** One connection. Its methods throw StoreUnavailable, Postgres' own errors or RangeError. */
 export interface PostgresConnection extends ScriptQueries {

@@ -1,10 +1,10 @@
 import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { migrate, type MigrationPolicy, type ScriptQueries } from './migrations.ts'
+import { migrate, type MigrationPolicy } from './migrations.ts'
 import { connect, retryWhileBusy, type SqliteConnection } from './sqlite-connection.ts'
 import { unusableFile } from './sqlite-files.ts'
 import { createReportThread, type ReportLimits, type ReportThread } from './sqlite-reports.ts'
-import { StoreUnavailable, transactionEnded, type Reports, type Store, type Value } from './store.ts'
+import { StoreUnavailable, transactionEnded, type Reports, type ScriptQueries, type Store, type Value } from './store.ts'
 
 const maxWaitingWrites = 10_000
 const defaultReportLimits: ReportLimits = { timeoutMs: 30_000, maxWaiting: 100 }
@@ -56,7 +56,7 @@ async function openMigrated (
     const opened = await retryWhileBusy(() => connect(path, { clock }), busyTimeoutMs)
     writer = opened
     const migrated = await inTransaction(opened, busyTimeoutMs, async queries => {
-      const names = await migrate('sqlite', queries, migrations)
+      const { names } = await migrate('sqlite', queries, migrations)
       // Fails now, and not at the first request, where nothing can be written.
       await queries.run('update migration set name = name where id = 1')
       return names

@@ -12,6 +12,11 @@ export interface Queries {
   run(sql: string, params?: readonly Value[]): Promise<number>
 }
 
+/** Queries that also run several statements at once. */
+export interface ScriptQueries extends Queries {
+  script (sql: string): Promise<void>
+}
+
 /**
  * Reads that may take seconds: on SQLite a thread with a read-only connection of its own, on Postgres a few
  * connections of their own. Each statement sees one snapshot of what is committed. Methods throw

@@ -1,0 +1,37 @@
+import type { ScriptQueries } from './store.ts'
+
+/** An index, and the statement that builds it while others write. */
+export interface IndexBuild { name: string, sql: string }
+
+const statement = /^create (unique )?index (\w+) (on [^;]+)$/s
+
+/**
+ * Returns the indexes of a migration that creates nothing but indexes; of any other, none. Their statements
+ * are those of Postgres, which must be outside a transaction.
+ */
+export function indexesOf (sql: string): IndexBuild[] {
+  const statements = sql.replace(/^\s*--.*$/gm, '').split(';').map(text => text.trim()).filter(text => text !== '')
+  const builds = statements.flatMap((text): IndexBuild[] => {
+    const [, unique = '', name = '', rest = ''] = statement.exec(text) ?? []
+    return name === '' ? [] : [{ name, sql: `create ${unique}index concurrently if not exists ${name} ${rest}` }]
+  })
+  return builds.length === statements.length ? builds : []
+}
+/**
+ * Builds indexes on Postgres while others write to their tables; one node at a time. What an interrupted
+ * build has left is removed and built again.
+ */
+export async function buildIndexes (queries: ScriptQueries, builds: readonly IndexBuild[]): Promise<void> {
+  for (const { name, sql } of builds) {
+    await queries.script(sql)
+    if (await isValid(queries, name)) continue
+    await queries.script(`drop index concurrently if exists ${name}`)
+    await queries.script(sql)
+  }
+}
+
+async function isValid ({ get }: ScriptQueries, name: string): Promise<boolean> {
+  const row = await get<{ valid: number }>(
+    'select indisvalid as valid from pg_index where indexrelid = to_regclass($1)', [name])
+  return row?.valid === 1
+}
