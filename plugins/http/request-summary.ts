@@ -51,14 +51,14 @@ export default fp(async app => {
 }, { name: 'request-summary', dependencies: ['auth', 'trace'] })
 
 function summaryOf (request: FastifyRequest, { raw }: FastifyReply, startedMs: number): RequestSummary {
-  const { traceparent } = request.headers
+  const { headers: { traceparent }, routeOptions: { url, config } } = request
   return {
     id: request.id,
     // Set only behind authentication.
     key: request.apiKey ?? null,
     method: request.method,
-    route: request.routeOptions.url ?? null,
-    operation: request.routeOptions.config?.operation ?? null,
+    route: url ?? null,
+    operation: config?.operation ?? null,
     path: pathOf(request.url),
     status: raw.statusCode,
     isClientGone: !raw.writableFinished,
@@ -70,7 +70,10 @@ function summaryOf (request: FastifyRequest, { raw }: FastifyReply, startedMs: n
   }
 }
 
+const maxPathLength = 200
+
 /** Cut, because a client may send a path of any length. */
 function pathOf (url: string): string {
-  return (url.split('?', 1)[0] ?? '').slice(0, 200)
+  const end = url.indexOf('?')
+  return url.slice(0, end === -1 ? maxPathLength : Math.min(end, maxPathLength))
 }

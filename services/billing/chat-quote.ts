@@ -19,8 +19,8 @@ export interface ChatSale {
   model: ModelConfig
   /** What the model costs at this candidate. */
   price: Price | null
-  /** What the payer has; needed only if the client set no limit. */
-  means: () => Promise<AccountMeans>
+  /** What the payer has; read only if the client set no limit. */
+  means: () => AccountMeans | Promise<AccountMeans>
   /** Learns from answers to requests without a limit how much to hold for the next one. */
   lengths: AnswerLengths
   /** The service tier that the provider is asked for, if it has a price; absent or null: the standard one. */
@@ -42,21 +42,38 @@ export interface ChatQuote extends Quote<StreamReport> {
   readonly held: HeldOutput | null
 }
 
-/** Prices a request for text. Throws GatewayError 400 for a model without a price, or above the ceiling. */
-export async function quoteChat (sale: ChatSale): Promise<ChatQuote> {
-  const { request, bodyBytes, model, lengths, searches = false, longCache = false } = sale
+/**
+ * Prices a request for text: at once, or when the means of the payer are known. Throws, or rejects with,
+ * GatewayError 400 for a model without a price, or above the ceiling.
+ */
+export function quoteChat (sale: ChatSale): ChatQuote | Promise<ChatQuote> {
+  const { request, model, searches = false } = sale
   const standard = tokenPriceOf({ id: model.id, price: sale.price })
   const asked = tierPrice(sale, sale.tier)
   const searchNano = searches ? promptsOf(request) * mostSearchesNano(sale) : 0
   if (searchNano === 0 && costsNothing(standard) && (asked === null || costsNothing(asked))) {
     return toQuote(sale, standard, { maxNano: 0, outputLimit: null, held: null })
   }
-  const isUnlimited = outputLimitOf(request) === null
-  const means = isUnlimited ? await sale.means() : noMeans
-  const expectedTokens = isUnlimited ? lengths.expected(model.id) : 0
+  const prices = { standard, asked, searchNano }
+  if (outputLimitOf(request) !== null) return quoteWith(sale, prices, noMeans, 0)
+  const means = sale.means()
+  const expectedTokens = sale.lengths.expected(model.id)
+  return means instanceof Promise
+    ? means.then(means => quoteWith(sale, prices, means, expectedTokens))
+    : quoteWith(sale, prices, means, expectedTokens)
+}
+
+/** The prices of the tokens, at the standard tier and the one asked for, and of the searches. */
+interface Prices { standard: TokenPrice, asked: TokenPrice | null, searchNano: number }
+
+function quoteWith (
+  sale: ChatSale, { standard, asked, searchNano }: Prices, means: AccountMeans, expectedTokens: number
+): ChatQuote {
+  const { request, bodyBytes, model, searches = false, longCache = false } = sale
   const ceilingNano = sale.ceilingNano == null ? null : sale.ceilingNano - searchNano
-  const input = { request, bodyBytes, model, means, expectedTokens, searches, longCache, ceilingNano }
-  const usual = maxCost({ ...input, price: standard })
+  const prompt = { request, bodyBytes, model, price: standard, searches, longCache }
+  const input = { ...prompt, means, expectedTokens, ceilingNano }
+  const usual = maxCost(input)
   // A provider may serve the standard tier instead, which its answer says.
   const most = asked === null ? usual : greater(usual, maxCost({ ...input, price: asked }))
   const { amountNano, outputLimit, outputTokens: tokens } = most
@@ -207,11 +224,21 @@ function countsOf (usage: Usage): Record<string, number> {
   return counts
 }
 
-/** What the poorest account of a chain has, as far as this node knows. */
-export async function leastMeans (ledger: Pick<Ledger, 'means'>, chain: readonly string[]): Promise<AccountMeans> {
+/** What the poorest account of a chain has, as far as this node knows: at once where that is in memory. */
+export function leastMeans (
+  ledger: Pick<Ledger, 'means'>, chain: readonly string[]
+): AccountMeans | Promise<AccountMeans> {
+  const all = chain.map(account => ledger.means(account))
+  return all.every(isKnown) ? leastOf(all) : Promise.all(all).then(leastOf)
+}
+
+function isKnown (means: AccountMeans | Promise<AccountMeans>): means is AccountMeans {
+  return !(means instanceof Promise)
+}
+
+function leastOf (all: readonly AccountMeans[]): AccountMeans {
   const least = { availableNano: Infinity, unspentNano: Infinity }
-  for (const account of chain) {
-    const { availableNano, unspentNano } = await ledger.means(account)
+  for (const { availableNano, unspentNano } of all) {
     least.availableNano = Math.min(least.availableNano, availableNano)
     least.unspentNano = Math.min(least.unspentNano, unspentNano)
   }

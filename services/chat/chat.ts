@@ -77,18 +77,20 @@ type AnyRequest = ChatCompletionRequest | CompletionRequest
 type Answer = ChatAnswer | CompletionAnswer | NativeAnswer
 type Ask<Request> = (candidate: Candidate<ChatProvider>, call: ProviderCall<Request>) => Promise<Answer>
 
-/** How a request is answered: how candidates are asked, which ones, and what a policy has selected. */
+/** How a request is answered: how candidates are asked, and which ones. */
 interface Way<Request> {
   ask: Ask<Request>
   native: Omit<Native, 'ask'>
   limits: RequestsConfig
-  /** Null: the request names its model. */
-  auto: Awaited<ReturnType<AutoModel['select']>> | null
 }
+
+/** What a policy has selected; null: the request names its model. */
+type Selected = Awaited<ReturnType<AutoModel['select']>> | null
 
 /** A request under way: what was decided about it, and how far it has come. */
 interface Serving<Request> extends Way<Request> {
   incoming: Incoming<Request>
+  auto: Selected
   plan: Plan<Candidate<ChatProvider>>
   deadline: ReturnType<typeof startDeadline>
   hold: RequestHold
@@ -113,7 +115,7 @@ export function createChat (options: ChatOptions): Chat {
   ): Promise<void> {
     const { signal, request } = incoming
     const limits = options.config().requests
-    const way = { ask, native, limits, auto: null }
+    const way = { ask, native, limits }
     if (request.stream === true) return answer(incoming, way, signal)
     const dueMs = performance.now() + limits.deadlineMs
     return drains.run(signal, dueMs, callSignal => answer(incoming, way, callSignal))
@@ -127,7 +129,7 @@ export function createChat (options: ChatOptions): Chat {
     const isAuto = isPolicy(asked)
     const given = isAuto && observe !== undefined ? observe(received) : received
     const auto = isAuto ? await autoModel.select(given, way.native.speaks !== undefined) : null
-    const serving = begin(given, { ...way, auto })
+    const serving = begin(given, way, auto)
     const { incoming, hold } = serving
     running++
     try {
@@ -151,9 +153,9 @@ export function createChat (options: ChatOptions): Chat {
 
   /** Plans a request and starts its time. Throws GatewayError 400 or 404. */
   function begin<Request extends AnyRequest> (
-    given: Incoming<Request>, way: Way<Request>
+    given: Incoming<Request>, way: Way<Request>, auto: Selected
   ): Serving<Request> {
-    const { limits, auto, native } = way
+    const { limits, native } = way
     const { requestId, payer, signal, mayUse, trace } = given
     const incoming = withoutOwnFields(given)
     const { request } = incoming
@@ -166,8 +168,19 @@ export function createChat (options: ChatOptions): Chat {
     const deadline = startDeadline(given, Math.min(given.deadlineMs ?? Infinity, limits.deadlineMs))
     const hold = holds(payer, requestId, { signal, dueMs: deadline.dueMs })
     trace.isOpen = true
-    const nothingYet = { covered: null, quote: null, extras: null, begun: null }
-    return { ...way, incoming, plan, deadline, hold, calls: countCalls(), ...nothingYet }
+    return {
+      ...way,
+      incoming,
+      auto,
+      plan,
+      deadline,
+      hold,
+      calls: countCalls(),
+      covered: null,
+      quote: null,
+      extras: null,
+      begun: null
+    }
   }
 
   function findAnswer<Request extends AnyRequest> (
@@ -201,12 +214,14 @@ export function createChat (options: ChatOptions): Chat {
     const { incoming, hold, auto, covered, native } = serving
     const { request, payer, trace } = incoming
     const { model, price } = candidate
-    const extras = { ...extrasOf(request, candidate), ...native.extras?.(candidate) }
+    const extras = extrasOf(request, candidate)
+    if (native.extras !== undefined) Object.assign(extras, native.extras(candidate))
     if (covered?.model === model && covered.price === price && isSame(extras, serving.extras)) return
     serving.covered = null
     serving.quote = null
     serving.extras = extras
     const sale = {
+      ...extras,
       request,
       bodyBytes: bodyBytesOf(incoming, native),
       model,
@@ -214,8 +229,7 @@ export function createChat (options: ChatOptions): Chat {
       means: () => leastMeans(ledger, payer.chain),
       lengths,
       ceilingNano: auto?.ceilingNano ?? null,
-      bestPrice: auto?.bestPrice ?? null,
-      ...extras
+      bestPrice: auto?.bestPrice ?? null
     }
     const quote = await hold.coverQuote(model.id, () => quoteChat(sale))
     serving.covered = candidate

@@ -30,12 +30,13 @@ export async function deliverAnswer (
   }
   if (answer.kind === 'json') {
     recordFinish(answer.report, answer.body)
-    const { costNano } = await settle()
+    const settling = settle()
+    const { costNano } = settling instanceof Promise ? await settling : settling
     if (isAbandoned(signal)) return
-    if (costNano === null) return await delivery.json(headers, answer.body, answer.text)
+    if (costNano === null) return delivery.json(headers, answer.body, answer.text)
     headers['x-tollgate-cost'] = usdText(costNano)
     const { body, text } = withCost(answer, costNano)
-    return await delivery.json(headers, body, text)
+    return delivery.json(headers, body, text)
   }
   const settleLast = request.stream_options?.include_usage === true ? settle : null
   const { report } = answer

@@ -162,23 +162,29 @@ function createUsualWait (clock: () => number) {
   let waits: Float64Array | null = null
   let count = 0
   let slowLearnedAt = -Infinity
-  let usualMs = Infinity
+  let known = { ms: Infinity, count: 0 }
 
   function learn (ms: number): void {
     waits ??= new Float64Array(usual.waits)
     waits[count++ % usual.waits] = ms
-    if (count < usual.least || count % usual.refreshEvery !== 0) return
-    const sorted = waits.slice(0, count).sort()
-    usualMs = sorted[Math.floor(sorted.length * usual.percentile)] ?? Infinity
+  }
+
+  function usualMs (): number {
+    if (waits === null || count < usual.least) return Infinity
+    if (known.count === 0 || count - known.count >= usual.refreshEvery) {
+      const sorted = waits.slice(0, count).sort()
+      known = { ms: sorted[Math.floor(sorted.length * usual.percentile)] ?? Infinity, count }
+    }
+    return known.ms
   }
 
   return {
-    /** Per unit; Infinity while too few are known. */
-    usualMs: (): number => usualMs,
+    /** Per unit; Infinity while too few are known. Sorted only when it is asked for. */
+    usualMs,
 
     /** Records a wait for so many units; returns whether it was slow. */
     record (ms: number, units: number, { slowFactor, slowMinMs }: SlowLimits): boolean {
-      const isSlow = ms > slowMinMs && ms > slowFactor * usualMs * units
+      const isSlow = ms > slowMinMs && ms > slowFactor * usualMs() * units
       if (!isSlow) {
         learn(ms / units)
         return false

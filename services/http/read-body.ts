@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Readable, Transform } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createZstdDecompress } from 'node:zlib'
 import { GatewayError, unreadableBody } from '../shared/errors.ts'
+import { Deadlines } from '../shared/timers.ts'
 
 /** How much of a body is taken. */
 export interface BodyRules {
@@ -12,6 +13,8 @@ export interface BodyRules {
   /** Takes that much of what all bodies may hold together. Throws GatewayError 503 if it is not there. */
   take (bytes: number): void
 }
+
+const idleTimeouts = new Deadlines()
 
 /** Called once, with the error or the body. */
 type Done = (error: GatewayError | null, body?: Buffer) => void
@@ -48,10 +51,11 @@ export function readBody (request: IncomingMessage, rules: BodyRules, done: Done
   const chunks: Buffer[] = []
   let received = 0
   const body: Readable = decoder === null ? request : request.pipe(decoder)
-  const timer = setTimeout(() => end(bodyTooSlow()), rules.idleMs)
+  const idle = { slot: -1, dueMs: performance.now() + rules.idleMs, onDeadline: () => end(bodyTooSlow()) }
+  idleTimeouts.add(idle)
 
   function onData (chunk: Buffer): void {
-    timer.refresh()
+    idle.dueMs = performance.now() + rules.idleMs
     received += chunk.length
     if (received > rules.limitBytes) return end(bodyTooLarge())
     if (received > announced) {
@@ -68,7 +72,7 @@ export function readBody (request: IncomingMessage, rules: BodyRules, done: Done
   const onError = (): void => end(GatewayError.invalidRequest(unreadableBody))
 
   function end (error: GatewayError | null): void {
-    clearTimeout(timer)
+    idleTimeouts.delete(idle)
     body.off('data', onData).off('end', onEnd).off('error', onError)
     if (decoder !== null) {
       request.off('error', onError).unpipe(decoder)

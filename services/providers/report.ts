@@ -240,38 +240,37 @@ export function readUsage (body: JsonObject, path: readonly string[] = ['usage']
   if (prompt === undefined || completion === undefined) return null
   const promptDetails = isObject(usage.prompt_tokens_details) ? usage.prompt_tokens_details : {}
   const completionDetails = isObject(usage.completion_tokens_details) ? usage.completion_tokens_details : {}
-  return {
+  const counts: Usage = {
     prompt,
     completion,
     cachedRead: tokenCount(promptDetails.cached_tokens) ?? tokenCount(usage.prompt_cache_hit_tokens),
     cacheWrite: tokenCount(promptDetails.cache_write_tokens),
-    ...hourCacheIn(promptDetails.cache_write_1h_tokens),
-    reasoning: tokenCount(completionDetails.reasoning_tokens),
-    ...audioIn(promptDetails.audio_tokens, completionDetails.audio_tokens)
+    reasoning: tokenCount(completionDetails.reasoning_tokens)
   }
+  const cacheWrite1h = tokenCount(promptDetails.cache_write_1h_tokens)
+  if (cacheWrite1h !== undefined) counts.cacheWrite1h = cacheWrite1h
+  addAudio(counts, tokenCount(promptDetails.audio_tokens), tokenCount(completionDetails.audio_tokens))
+  return counts
+}
+
+/** Most answers report zero audio tokens. */
+function addAudio (counts: Usage, input = 0, output = 0): void {
+  if (input > 0) counts.audioInput = input
+  if (output > 0) counts.audioOutput = output
 }
 
 /** The token counts in an answer or chunk as they are, which some servers have in a choice; null: none. */
 export function usageIn (body: JsonObject, path: readonly string[]): JsonObject | null {
+  const there = valueAt(body, path)
+  if (isObject(there)) return there
+  if (isObject(body.usage)) return body.usage
   const choices = Array.isArray(body.choices) ? body.choices : []
-  const places = [valueAt(body, path), body.usage, ...choices.map(choice => choice?.usage)]
-  return places.find(isObject) ?? null
+  return choices.map(choice => choice?.usage).find(isObject) ?? null
 }
 
 /** The value at a path of keys; undefined if there is none. */
 export function valueAt (body: JsonObject, path: readonly string[]): unknown {
   return path.reduce<unknown>((found, key) => isObject(found) ? found[key] : undefined, body)
-}
-
-function hourCacheIn (written: unknown): Pick<Usage, 'cacheWrite1h'> {
-  const cacheWrite1h = tokenCount(written)
-  return cacheWrite1h === undefined ? {} : { cacheWrite1h }
-}
-
-/** Most answers report zero audio tokens. */
-function audioIn (input: unknown, output: unknown): Pick<Usage, 'audioInput' | 'audioOutput'> {
-  const [audioInput, audioOutput] = [tokenCount(input), tokenCount(output)]
-  return { ...(audioInput && { audioInput }), ...(audioOutput && { audioOutput }) }
 }
 
 function rest (total: number | undefined, other: unknown): number | undefined {

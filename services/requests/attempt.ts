@@ -186,7 +186,13 @@ export function createDrains ({ running, maxCalls = 50, minMs = 60_000 }: Drains
           end()
         }
         signal.addEventListener('abort', onAbort)
-        work(calls.signal).finally(onWorked).then(resolve, reject)
+        work(calls.signal).then(() => {
+          onWorked()
+          resolve()
+        }, error => {
+          onWorked()
+          reject(error)
+        })
       })
     }
   }

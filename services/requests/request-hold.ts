@@ -31,8 +31,8 @@ export function createRequestHolds (options: RequestHoldsOptions): RequestHolds 
     written.catch(options.onError)
   }
 
-  return (payer, requestId, patience = {}) =>
-    new RequestHold({ ...options, watch }, payer, requestId, patience)
+  const context = { ...options, watch }
+  return (payer, requestId, patience = {}) => new RequestHold(context, payer, requestId, patience)
 }
 
 type MaxPrice = Pick<Quote<never>, 'maxNano'>
@@ -75,16 +75,20 @@ export class RequestHold {
     this.#model = model
     const { ledger, newId } = this.#context
     const { chain, key } = this.#payer
-    const reservation = { id: newId(), chain, key, amountNano: maxNano, fresh: true }
-    this.#hold = await ledger.reserve({ ...reservation, ...this.#patience })
+    const reservation = { ...this.#patience, id: newId(), chain, key, amountNano: maxNano, fresh: true }
+    const hold = ledger.reserve(reservation)
+    this.#hold = hold instanceof Promise ? await hold : hold
   }
 
   /**
    * Covers what `quote` returns. If that follows from the money of the account, which was spent meanwhile,
    * covers what it returns now. Throws like `cover`.
    */
-  async coverQuote<Priced extends MaxPrice> (model: string, quote: () => Promise<Priced>): Promise<Priced> {
-    let quoted = await quote()
+  async coverQuote<Priced extends MaxPrice> (
+    model: string, quote: () => Priced | Promise<Priced>
+  ): Promise<Priced> {
+    const first = quote()
+    let quoted = first instanceof Promise ? await first : first
     for (let attempts = 1; ; attempts++) {
       try {
         await this.cover(model, quoted)

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { RequestsConfig } from '../catalogue/types.ts'
 import type { Deployment } from '../deployments/deployments.ts'
 import { GatewayError, UpstreamError } from '../shared/errors.ts'
+import { Deadlines } from '../shared/timers.ts'
 import type { Trace } from './trace.ts'
 import { attempt, type Attempt, type Call } from './attempt.ts'
 import { conversationOrder, weightedOrder, type Candidate, type Plan } from './candidates.ts'
@@ -210,11 +211,14 @@ function abortedBefore (cause: unknown): UpstreamError {
   return new UpstreamError('aborted', 'no', 'The request was aborted while it waited for a call.', { cause })
 }
 
+const deadlines = new Deadlines()
+
 /** Gives a request up with 504 when it takes longer than `limitMs`, until `stop` is called. */
 export function startDeadline (
   { giveUp }: Pick<Incoming<unknown>, 'giveUp'>, limitMs: number
 ): { dueMs: number, stop (): void } {
-  const dueMs = performance.now() + limitMs
-  const timer = setTimeout(() => giveUp(GatewayError.deadlineExceeded(limitMs)), limitMs)
-  return { dueMs, stop: () => clearTimeout(timer) }
+  const onDeadline = () => giveUp(GatewayError.deadlineExceeded(limitMs))
+  const watched = { slot: -1, dueMs: performance.now() + limitMs, onDeadline }
+  deadlines.add(watched)
+  return { dueMs: watched.dueMs, stop: () => deadlines.delete(watched) }
 }

@@ -150,7 +150,7 @@ export class Deadlines {
     this.#watched.add(watched)
     if (this.#timer === undefined) {
       this.#nowMs = performance.now()
-      this.#timer = setInterval(() => this.#tick(), this.#periodMs).unref()
+      this.#timer = setInterval(() => this.#tick(), this.#periodMs)
     }
   }
 

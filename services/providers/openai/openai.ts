@@ -53,7 +53,7 @@ function mediaUrl (baseUrl: string, { mediaBase }: Dialect): string | null {
 
 type Call = ProviderCall<ChatCall['request'] | CompletionCall['request']>
 
-interface Sent { exchange: Exchange, dropped: string[], hideUsage: boolean }
+interface Sent { answer: Promise<Exchange>, dropped: string[], hideUsage: boolean }
 
 /** Chat in OpenAI's wire format. Requests and answers pass as bytes unless something must change. */
 function createOpenAI ({ apiKey, headers, connection }: Upstream, dialect: Dialect): ChatApi {
@@ -73,36 +73,41 @@ function createOpenAI ({ apiKey, headers, connection }: Upstream, dialect: Diale
     return id === null ? postHeaders : { ...postHeaders, [place.header]: id }
   }
 
-  async function sendAs (path: string, call: Call, as: Dialect): Promise<Sent> {
+  function send (path: string, call: Call, as: Dialect): Sent {
     const { edits, dropped, hideUsage } = requestEdits(call, as)
     const body = call.text.with(edits)
     const headers = headersFor(call)
-    const exchange = await connection.send({ method: 'POST', path, headers, body, signal: call.signal })
-    return { exchange, dropped, hideUsage }
+    const answer = connection.send({ method: 'POST', path, headers, body, signal: call.signal })
+    return { answer, dropped, hideUsage }
   }
 
-  /** Sends a request; once more, with one name of the output limit, where a server refuses two. */
-  async function sendAccepted (path: string, call: Call): Promise<Sent> {
-    const sent = await sendAs(path, call, oneLimit.get(call.model) ?? dialect)
-    if (sent.exchange.status === 200) return sent
-    const refusal = await readUpstreamError(sent.exchange, apiKey)
+  /** Sends a refused request again, with one name of the output limit, where a server refuses two. */
+  async function sendNarrower (path: string, call: Call, refused: Exchange): Promise<Sent> {
+    const refusal = await readUpstreamError(refused, apiKey)
     const isSettled = oneLimit.has(call.model) || dialect.limitFields.length === 1 || !('messages' in call.request)
     if (isSettled || !isAboutLimitNames(refusal)) throw refusal
     for (const name of ['max_completion_tokens', 'max_tokens'] as const) {
       const narrower = { ...dialect, limitFields: [name] }
-      const again = await sendAs(path, call, narrower)
-      if (again.exchange.status === 200) {
+      const again = send(path, call, narrower)
+      const exchange = await again.answer
+      if (exchange.status === 200) {
         oneLimit.set(call.model, narrower)
         return again
       }
-      const error = await readUpstreamError(again.exchange, apiKey)
+      const error = await readUpstreamError(exchange, apiKey)
       if (!isAboutLimitNames(error)) throw error
     }
     throw refusal
   }
 
   async function post<Body, Chunk> (path: string, call: Call): Promise<ProviderAnswer<Body, Chunk>> {
-    const { exchange, dropped, hideUsage } = await sendAccepted(path, call)
+    let sent = send(path, call, oneLimit.get(call.model) ?? dialect)
+    let exchange = await sent.answer
+    if (exchange.status !== 200) {
+      sent = await sendNarrower(path, call, exchange)
+      exchange = await sent.answer
+    }
+    const { dropped, hideUsage } = sent
     const report = createReport(dropped)
     const fallback = fallbackHead(call)
     const form = { dialect, secret: apiKey, hideUsage, fallback, choices: choicesOf(call.request) }

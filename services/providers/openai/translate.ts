@@ -89,9 +89,9 @@ export function repairAnswer (
   const before: unknown[] = Array.isArray(body.choices) ? body.choices : []
   const isSame = choices.length === before.length && choices.every((choice, at) => choice === before[at])
   const usage = wholeUsage(isObject(body.usage) ? body.usage : usageIn(body, dialect.usagePath))
-  return withMembers(body, {
-    ...wrongInAnswer(body), ...headOf(body, fallback), ...(isSame ? {} : { choices }), usage
-  })
+  const { id, object, created, model } = headOf(body, fallback)
+  const whole = { id, object, created, model, choices: isSame ? body.choices : choices, usage }
+  return withMembers(withMembers(body, wrongInAnswer(body)), whole)
 }
 
 function repairText (choice: JsonObject, index: unknown, dialect: Dialect): JsonObject {
@@ -106,15 +106,14 @@ function repairChoice (choice: JsonObject, index: unknown, dialect: Dialect): Js
   const translated = repairMessage(given)
   const { tool_calls: calls, function_call: call } = translated
   const hasCalls = Array.isArray(calls) && calls.length > 0
-  const message = withMembers(translated, {
-    role: 'assistant',
-    content: typeof translated.content === 'string' ? translated.content : null,
-    ...(hasCalls ? { tool_calls: repairToolCalls(calls) } : {}),
-    ...(isObject(call) ? { function_call: withMembers(call, textMembers(call, ['name', 'arguments'])) } : {})
-  })
+  const content = typeof translated.content === 'string' ? translated.content : null
+  const members: JsonObject = { role: 'assistant', content }
+  if (hasCalls) members.tool_calls = repairToolCalls(calls)
+  if (isObject(call)) members.function_call = withMembers(call, textMembers(call, ['name', 'arguments']))
+  const message = withMembers(translated, members)
   const reason = finalReason(finishReasonOf(choice, dialect) ?? 'stop', hasCalls, isObject(call))
-  const changes = { index, message, finish_reason: reason, usage: undefined }
-  return withMembers(choice, { ...wrongInChoice(choice), ...changes })
+  const whole = { index, message, finish_reason: reason, usage: undefined }
+  return withMembers(withMembers(choice, wrongInChoice(choice)), whole)
 }
 
 /**

@@ -161,5 +161,5 @@ t.test('a model is not free if anything it can be used for costs something', asy
 })
 
 t.test('a model without a price is not sold', async t => {
-  t.match(await rejection(quoteChat(sale({ price: null }))), { status: 400 })
+  t.match(await rejection(Promise.try(quoteChat, sale({ price: null }))), { status: 400 })
 })
