@@ -32,24 +32,36 @@ const killAfterMs = { min: 1, max: 250 }
 /** Statements of a life that kills itself; the early ones join the cluster and fill the allowance. */
 const killAtStatement = { min: 1, max: 120 }
 const checkEveryKills = 10
+/** A check reads all entries, so after this many kills new books begin. */
+const mostKillsOfBooks = 500
 
 const report = createReport()
 process.stdout.write(`ledger-kill, seed ${values.seed}\n`)
 const random = createRandom(Number(values.seed))
 
 await using folder = await mkdtempDisposable(join(tmpdir(), 'tollgate-chaos-'))
-await run('sqlite', `sqlite:${join(folder.path, 'tollgate.db')}`)
+for (const { round, kills } of rounds()) {
+  await run('sqlite', `sqlite:${join(folder.path, `tollgate-${round}.db`)}`, kills)
+}
 await using server = await startPostgresProcess()
-await run('postgres', await server.createSchema())
+for (const { kills } of rounds()) await run('postgres', await server.createSchema(), kills)
 await killDatabase(server, Number(values.outages))
 report.close()
 
-async function run (engine: string, url: string): Promise<void> {
+/** The kills of each engine, books by books. */
+function rounds (): { round: number, kills: number }[] {
+  const all = Number(values.kills)
+  return Array.from({ length: Math.ceil(all / mostKillsOfBooks) }, (_, round) =>
+    ({ round, kills: Math.min(mostKillsOfBooks, all - round * mostKillsOfBooks) }))
+}
+
+async function run (engine: string, url: string, kills: number): Promise<void> {
   const store = await openBooks(url)
-  const kills = Math.ceil(Number(values.kills) / slots)
   const started = performance.now()
   const losses = await Promise.all(Array.from({ length: slots }, async (_, slot) =>
-    await killRepeatedly(store, url, slot, kills, createRandom(random.integer(0, 2 ** 31)))))
+    await killRepeatedly(
+      store, url, slot, Math.ceil(kills / slots), createRandom(random.integer(0, 2 ** 31))
+    )))
   await checkRest(store, engine)
   await store.close()
   const seconds = ((performance.now() - started) / 1_000).toFixed(0)

@@ -33,6 +33,9 @@ export interface Said {
 /** Where a worker kills itself: at its n-th statement, as `<n>:<before | during | after>`. */
 export type KillPoint = `${number}:${'before' | 'during' | 'after'}`
 
+/** Most of what a short life costs is to compile its code; as in .taprc. */
+const compiled = join(import.meta.dirname, '../../node_modules/.cache/compiled')
+
 /**
  * Starts a worker and waits until it is ready. Its output is stored in `folder`. Without a kill point, it
  * runs until it gets a signal.
@@ -44,7 +47,8 @@ export async function startWorker (
   const path = join(folder, `${prefix}.log`)
   const output = await open(path, 'w')
   const child = spawn(process.execPath, [program, url, node, prefix, killPoint], {
-    stdio: ['ignore', output.fd, 'inherit', 'ipc']
+    stdio: ['ignore', output.fd, 'inherit', 'ipc'],
+    env: { ...process.env, NODE_COMPILE_CACHE: compiled }
   })
   await output.close()
   let outages = 0

@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { GatewayError } from '../../services/shared/errors.ts'
 import { createLedger } from '../../services/ledger/create.ts'
@@ -26,6 +27,8 @@ let reported = 'back'
 const ending = new AbortController()
 process.once('SIGTERM', () => ending.abort())
 await ledger.balance('paying')
+// Who is killed does not write it at its end.
+flushCompileCache()
 process.once('message', () => statements.arm())
 process.send?.('ready')
 await Promise.all(Array.from({ length: concurrency }, spend))
