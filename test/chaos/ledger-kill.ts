@@ -165,7 +165,7 @@ async function checkBooks (store: Store, when: string): Promise<void> {
 async function checkRest (store: Store, name: string): Promise<void> {
   const quiet = { info: () => {}, warn: () => {}, error: () => {} }
   const ledger = createLedger({ store, log: quiet, options: { heartbeatMs: 100 } })
-  const deadline = performance.now() + 10_000
+  const deadline = performance.now() + 20_000
   const read = () => store.get<{ nano: number }>("select held as nano from account where id = 'paying'")
   while ((await read())?.nano !== 0 && performance.now() < deadline) await sleep(50)
   report.check((await read())?.nano === 0, `${name}: nothing is held at the end`)

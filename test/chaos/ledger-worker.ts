@@ -15,6 +15,8 @@ import { StoreUnavailable, type Queries, type Store } from '../../services/store
 const [url = '', nodeId = '', prefix = '', killPoint = ''] = process.argv.slice(2)
 const concurrency = 16
 const maxHoldNano = 2_000
+/** Longer than a busy machine delays a request, which would be too late to be charged. */
+const durableMs = 5_000
 
 const opened = await openStore(url)
 const statements = killAtStatement(killPoint)
@@ -43,7 +45,7 @@ async function spend (): Promise<void> {
     const durable = Math.random() < 0.02
     const fresh = Math.random() < 0.7
     try {
-      const expiresAt = durable ? Date.now() + 1_000 : undefined
+      const expiresAt = durable ? Date.now() + durableMs : undefined
       const chain = ['paying', 'budget']
       const hold = await ledger.reserve({ id, chain, key: 'key', amountNano, durable, expiresAt, fresh })
       await sleep(Math.random() * 4)
