@@ -82,6 +82,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
   await app.register(core.auth, { adminKey: settings.adminKey, oidc: () => app.models.config().console.oidc })
   await app.register(http.requestSummary)
   await app.register(ops.openapi, { version: packageFile.version })
+  await app.register(ops.reference)
   await app.register(ops.accessLog)
   await app.register(ops.metrics, { ...settings.metricsLabels, nodeMetrics: siblings?.metrics })
   const { traces } = settings
