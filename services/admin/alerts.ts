@@ -14,7 +14,7 @@ export async function listAlerts (
       return await store.reports.all<AlertRow>(`
         select id, created_at as "createdAt", type, body, attempts, next_attempt_at as "nextAttemptAt",
           delivered_at as "deliveredAt", last_error as error
-        from alert where created_at < $2 or (created_at = $2 and id < $3) order by created_at desc, id desc limit $1`,
+        from alert where (created_at, id) < ($2, $3) order by created_at desc, id desc limit $1`,
       [limit, at, id])
     },
     toItem: toAlert,

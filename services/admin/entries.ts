@@ -6,14 +6,13 @@ import { explanations } from '../ledger/check/explanations.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { isoTime } from '../shared/iso-time.ts'
 import { lateUntilSql, monthAt } from '../ledger/books/months.ts'
-import { entriesOfPeriod } from '../ledger/sql/entry-blocks.ts'
 import { readUsageText } from '../ledger/types.ts'
 import { entryId, entryIdSql, whereEntryId } from '../ledger/entry-id.ts'
 import { rollUpViolations } from '../reports/check-roll-up.ts'
 import type { Value } from '../store/store.ts'
-import { whereClause } from '../store/where-clause.ts'
 import type { Administration } from './administration.ts'
 import { amountFields, amountText } from './amounts.ts'
+import { entriesSql } from './entry-query.ts'
 import type { Column } from './format/columns.ts'
 import { toCsv } from './format/csv.ts'
 import { withoutOthers } from './own-account.ts'
@@ -33,35 +32,18 @@ export async function listEntries (
   { store, flush, actor: { account: own } }: Administration, request: EntryRequest = {}
 ): Promise<Page<Entry>> {
   const { account, kind, from, to } = request
-  // Without a time range, the newest entries are found by their number alone.
-  const source = from === undefined && to === undefined ? 'entry' : entriesOfPeriod(store.engine)
-
   await flush()
   return await readPage(request, {
     example: [0],
     async read (after, limit) {
       const params: Value[] = []
-      const where = whereClause([
-        // `entriesOfPeriod` expects these two as the first parameters.
-        ['at >= ?', from ?? 0],
-        ['at < ?', to ?? Number.MAX_SAFE_INTEGER],
-        ['seq < ?', after?.[0]],
-        [own === null ? countsFor : names, account],
-        ['kind = ?', kind]
-      ], params)
-      const rows = `select ${columns} from ${source} where ${where} order by seq desc limit $${params.push(limit)}`
-      return await store.reports.all<EntryRow>(rows, params)
+      const selection = { account, isOwn: own !== null, kind, from, to, before: after?.[0], limit }
+      return await store.reports.all<EntryRow>(entriesSql(store.engine, columns, selection, params), params)
     },
     toItem: row => own === null ? toEntry(row) : withoutOthers(toEntry(row), own),
     cursorOf: ({ seq }) => [seq]
   })
 }
-
-const countsFor = `(
-  debit = ? or credit = ? or seq in (select entry from movement where movement.account = ?)
-  or kind in ('usage', 'refund') and chain in (select id from chain where chain.account = ?))`
-
-const names = '(debit = ? or credit = ?)'
 
 /** Lists all entries of a request as CSV, newest first. */
 export async function * entriesCsv (
@@ -135,8 +117,9 @@ interface EntryRow {
 }
 
 const columns = `
-  seq, ${entryIdSql()} as id, at, kind, debit, credit, amount as "amountNano", api_key as "key", model, provider, ref, usage,
-  estimated, reverses, reason, actor, ${lateUntilSql} as "lateUntil"`
+  entry.seq, ${entryIdSql()} as id, entry.at, entry.kind, entry.debit, entry.credit, entry.amount as "amountNano",
+  entry.api_key as "key", entry.model, entry.provider, entry.ref, entry.usage, entry.estimated, entry.reverses,
+  entry.reason, entry.actor, ${lateUntilSql} as "lateUntil"`
 
 function toEntry (
   { seq: _, at, lateUntil, amountNano, usage, estimated, reverses, ...row }: EntryRow

@@ -43,13 +43,14 @@ export async function listJobs (
         ['(created_at, id) < ($2, ?)', id],
         ['account = ?', account],
         ['model = ?', model],
-        ['state = ?', state === 'live' ? undefined : state],
-        ['delivered = ?', delivered === undefined ? undefined : Number(delivered === 'yes')]
+        ['state = ?', state === 'live' ? undefined : state]
       ], params)
+      // As literals, which the indexes have.
       const isLive = state === 'live' ? 'and finished_at is null' : ''
+      const isDelivered = delivered === undefined ? '' : `and delivered = ${delivered === 'yes' ? 1 : 0}`
       const isFound = search === undefined ? '' : `and ${beginsWith(store.engine, 'id', search, params)}`
       return await withWebhooks(store, await store.reports.all<ShownRow>(
-        `select ${shown} from job where ${where} ${isLive} ${isFound} order by created_at desc, id desc limit $1`, params))
+        `select ${shown} from job where ${where} ${isLive} ${isDelivered} ${isFound} order by created_at desc, id desc limit $1`, params))
     },
     toItem: toAdminJob,
     cursorOf: row => [row.createdAt, row.id]

@@ -55,7 +55,7 @@ export async function selectKeyPage (
   if (after !== null) {
     const id = `$${params.push(after)}`
     const createdAt = `(select created_at from api_key where id = ${id})`
-    conditions.push(`(created_at < ${createdAt} or (created_at = ${createdAt} and id > ${id}))`)
+    conditions.push(`created_at <= ${createdAt} and (created_at < ${createdAt} or id > ${id})`)
   }
   const rows = await reports.all<Row>(`
     select ${columns} from api_key where ${conditions.join(' and ')}

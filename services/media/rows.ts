@@ -40,7 +40,7 @@ export async function selectMediaPage (
   const where = whereClause([
     ['(created_at, id) < ($2, ?)', id],
     ['account = ?', account],
-    ['mime like ?', kind === undefined ? undefined : `${kind}/%`],
+    ['substr(mime, 1, 6) = ?', kind === undefined ? undefined : `${kind}/`],
     ['expires_at > ?', now]
   ], params)
   return await reports.all<MediaRow>(`

@@ -23,12 +23,11 @@ export function nameSearchSql (
   params: Value[]
 ): string {
   const place = (value: Value) => `$${params.push(value)}`
-  const [afterText, afterId] = after ?? [fold(prefix), '']
-  const [first, end] = [place(fold(prefix)), place(fold(prefix) + lastCharacter)]
-  const [text, id, max] = [place(afterText), place(afterId), place(limit)]
+  const [first, end, max] = [place(fold(prefix)), place(fold(prefix) + lastCharacter), place(limit)]
+  const start = after?.map(place).join(', ')
   const matches = (column: string) => `
-    select ${column} as match_text, id as match_id from ${table}
-    where ${where} and ${column} >= ${text} and ${column} < ${end} and (${column} > ${text} or id > ${id})`
+    select ${column} as match_text, id as match_id from ${table} where ${where} and ${column} < ${end}
+      and ${start === undefined ? `${column} >= ${first}` : `(${column}, id) > (${start})`}`
   const [byName, byId] = [folded(engine, name), folded(engine, 'id')]
   return `
     select match_text, match_id from (

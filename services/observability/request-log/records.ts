@@ -44,42 +44,73 @@ export async function readRecords (
 ): Promise<RecordedRequest[]> {
   const { request, account, key, model, provider, status, outcome, from, to, after, limit } = query
   const params: Value[] = []
-  const [lowest, highest] = status === undefined ? [] : statusRange(status)
+  const place = (value: Value) => `$${params.push(value)}`
+  const max = place(limit)
+  const named = model === undefined ? null : place(model)
+  const called = provider === undefined ? null : place(provider)
   const where = whereClause([
     ['seq < ?', after ?? Number.MAX_SAFE_INTEGER],
     ['request = ?', request],
     ['account = ?', account],
     ['api_key = ?', key],
-    ['(model = ? or asked = ?)', model],
-    // A provider that was called and failed stands in the JSON alone.
-    [calledAt, provider],
-    ['status >= ?', lowest],
-    ['status <= ?', highest],
     ['at >= ?', from],
     ['at < ?', to]
   ], params)
-  const ending = outcome === undefined ? '' : `and ${outcomeConditions[outcome]}`
-  const rows = await reports.all<Row>(
-    `select * from request_log where ${where} ${ending} order by seq desc limit $${params.push(limit)}`, params)
+  const common = [
+    where,
+    ...(status === undefined ? [] : [statusCondition(status)]),
+    ...(outcome === undefined ? [] : [outcomeConditions[outcome]])
+  ]
+  const alternatives = conditionsOf(named, called).map(own => [...common, ...own])
+  const rows = await reports.all<Row>(newestOf(alternatives, max), params)
   return rows.map(toRecord)
 }
 
-/** With the wildcards in the name as themselves. */
-const calledAt = `(provider = ? or
-  calls like '%"provider":"' || replace(replace(?, '%', '\\%'), '_', '\\_') || '"%' escape '\\')`
+/**
+ * Returns the alternatives that make up the filters by model and provider, each with an index of its own. No
+ * row is in two of them.
+ */
+function conditionsOf (model: string | null, provider: string | null): string[][] {
+  const byProvider = provider === null ? [] : [[`provider = ${provider}`], failedAt(provider)]
+  if (model === null) return byProvider.length === 0 ? [[]] : byProvider
+  const own = provider === null ? [] : [`(${byProvider.map(all => `(${all.join(' and ')})`).join(' or ')})`]
+  return [[`model = ${model}`, ...own], [`nullif(asked, model) = ${model}`, 'nullif(asked, model) is not null', ...own]]
+}
+
+/** A provider that was called and failed stands in the JSON alone. Wildcards in its name are themselves. */
+function failedAt (provider: string): string[] {
+  const name = `replace(replace(${provider}, '%', '\\%'), '_', '\\_')`
+  return [
+    "(attempts > 1 or provider = '')", `provider <> ${provider}`,
+    `calls like '%"provider":"' || ${name} || '"%' escape '\\'`
+  ]
+}
+
+/** Returns the query of the newest rows that meet all conditions of an alternative. */
+function newestOf (alternatives: readonly string[][], max: string): string {
+  const parts = alternatives.map(all => `select * from (
+    select * from request_log where ${all.join(' and ')} order by seq desc limit ${max}) as alternative`)
+  return `${parts.join(' union all ')} order by seq desc limit ${max}`
+}
+
+/** As the index of errors has it. */
+const isError = 'status >= 400'
 
 const outcomeConditions: Record<OutcomeName, string> = {
   succeeded: `outcome = ${outcomes.good}`,
   client_gone: `outcome = ${outcomes.clientGone}`,
-  refused: `outcome = ${outcomes.failed} and status < 500`,
-  failed: `outcome = ${outcomes.failed} and status >= 500`,
+  refused: `outcome = ${outcomes.failed} and ${statusCondition('4xx')}`,
+  failed: `outcome = ${outcomes.failed} and ${statusCondition('5xx')}`,
   broken_off: `outcome = ${outcomes.brokenOff}`
 }
 
-function statusRange (status: string): [number, number] {
-  if (!status.endsWith('xx')) return [Number(status), Number(status)]
+/** `status` is three digits, or one and `xx`. */
+function statusCondition (status: string): string {
   const hundreds = Number(status[0]) * 100
-  return [hundreds, hundreds + 99]
+  const own = status.endsWith('xx')
+    ? `status between ${hundreds} and ${hundreds + 99}`
+    : `status = ${Number(status)}`
+  return hundreds < 400 ? own : `${own} and ${isError}`
 }
 
 function toRecord ({ calls, outcome, stream, ...row }: Row): RecordedRequest {
