@@ -48,14 +48,14 @@ export async function deliverAnswer (
 }
 
 /** Costs that providers report to the operator. */
-const providerCosts = new Set(['cost', 'cost_details', 'cost_in_usd_ticks', 'estimated_cost', 'is_byok'])
+const providerCosts = ['cost', 'cost_details', 'cost_in_usd_ticks', 'estimated_cost', 'is_byok']
 
 /**
  * The usage with what the client was charged in USD, instead of what the provider says. Source of the field:
  * openrouter.ai/docs, usage accounting, November 2026.
  */
 export function chargedUsage (usage: JsonObject, costNano: number | null): JsonObject {
-  const counts = Object.fromEntries(Object.entries(usage).filter(([name]) => !providerCosts.has(name)))
+  const counts = Object.fromEntries(Object.entries(usage).filter(([name]) => !providerCosts.includes(name)))
   return costNano === null ? counts : { ...counts, cost: usdFromNano(costNano) }
 }
 
@@ -96,7 +96,7 @@ interface Whole { body: object, text: string | null }
 function withCost ({ body, text }: Whole, costNano: number): Whole {
   const usage: unknown = Reflect.get(body, 'usage')
   if (!isObject(usage)) return { body, text }
-  const hasOther = Object.keys(usage).some(name => providerCosts.has(name))
+  const hasOther = providerCosts.some(name => name in usage)
   const spliced = text === null || hasOther ? null : spliceCost(text, costNano)
   if (spliced !== null) return { body, text: spliced }
   const costed = { ...body, usage: chargedUsage(usage, costNano) }

@@ -8,7 +8,7 @@ import { attempt, type Attempt, type Call } from './attempt.ts'
 import { conversationOrder, weightedOrder, type Candidate, type Plan } from './candidates.ts'
 import { afterWaiting, isUnsure, meaningOf, mostTelling, unavailable } from './classify-failure.ts'
 import { hedge } from './hedge.ts'
-import { createRetrySchedule, type RetrySchedule, type ScheduledTry } from './retry-schedule.ts'
+import { RetrySchedule, type ScheduledTry } from './retry-schedule.ts'
 import type { Incoming } from './incoming.ts'
 import { SilentProvider, withPatience } from './patience.ts'
 
@@ -65,7 +65,7 @@ export async function tryCandidates<C extends Candidate, Answer> (
 ): Promise<Attempt<C, Answer>> {
   const { plan, limits, random, dueMs, signal, key } = search
   const order = (candidates: readonly C[]) => orderOf(candidates, search)
-  const schedule = createRetrySchedule({ plan, limits, order, random, key })
+  const schedule = new RetrySchedule({ plan, limits, order, random, key })
   const state: State = { failures: [], failed: new Set(), isCovered: false, callsLeft: callLimit(search) }
   while (state.callsLeft > 0) {
     const nowMs = performance.now()

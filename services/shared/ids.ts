@@ -8,14 +8,5 @@ export function createIds (prefix: string, clock: () => number = Date.now): () =
   const started = clock().toString(36).padStart(9, '0')
   const ofProcess = `${prefix}${started}${randomBytes(8).toString('base64url')}`
   let count = 0
-  let head = ''
-  return () => {
-    const tail = count % tails.length
-    if (tail === 0) head = `${ofProcess}${(count / tails.length).toString(16).padStart(5, '0')}`
-    count++
-    return `${head}${tails[tail]}`
-  }
+  return () => `${ofProcess}${(count++).toString(16).padStart(8, '0')}`
 }
-
-/** The last digits of the numbers, because formatting a number would take most of the time. */
-const tails = Array.from({ length: 16 ** 3 }, (_, number) => number.toString(16).padStart(3, '0'))

@@ -13,15 +13,5 @@ const maxHeaderLength = 1_024
 
 /** Text as a header may carry it: what is not printable ASCII is percent-encoded, and what is long is cut. */
 export function headerText (value: string): string {
-  if (value.length > maxHeaderLength) return encoded(shownText(value, maxHeaderLength))
-  // A loop takes a tenth of the time of a pattern, and almost all names are plain.
-  for (let at = 0; at < value.length; at++) {
-    const code = value.charCodeAt(at)
-    if (code < 0x20 || code > 0x7e) return encoded(value)
-  }
-  return value
-}
-
-function encoded (value: string): string {
-  return value.toWellFormed().replace(/[^\x20-\x7e]+/g, encodeURIComponent)
+  return shownText(value, maxHeaderLength).replace(/[^\x20-\x7e]+/g, encodeURIComponent)
 }

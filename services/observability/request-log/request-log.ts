@@ -185,9 +185,10 @@ export function toLoggedRequest (finished: RequestSummary, at: number, weight: n
 
 function callsIn ({ calls }: Trace, fromMs: number): string | null {
   if (calls.length === 0) return null
-  return JSON.stringify(calls.map(({ startedMs, endedMs, ...call }): LoggedCall => {
+  return JSON.stringify(calls.map((call): LoggedCall => {
+    const { provider, model, startedMs, endedMs, status, failure, code, words } = call
     const ms = endedMs === null ? null : Math.round(endedMs - startedMs)
-    return { ...call, at: Math.round(startedMs - fromMs), ms }
+    return { provider, model, status, failure, code, words, at: Math.round(startedMs - fromMs), ms }
   }))
 }
 

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Candidate } from '../../../services/requests/candidates.ts'
-import { createRetrySchedule } from '../../../services/requests/retry-schedule.ts'
+import { RetrySchedule } from '../../../services/requests/retry-schedule.ts'
 import type { UpstreamError } from '../../../services/shared/errors.ts'
 import { candidate, failure, limits } from './helper.ts'
 
@@ -10,7 +10,7 @@ function scheduleOf (
 ) {
   const [first = candidate()] = asked
   const plan = { model: first.model, asked, fallbacks: () => fallbacks }
-  return createRetrySchedule({ plan, limits: { ...limits, ...more }, order: list => list, random: () => 1, key: 'key' })
+  return new RetrySchedule({ plan, limits: { ...limits, ...more }, order: list => list, random: () => 1, key: 'key' })
 }
 
 /** Lets each turn end in the failure that `fails` names; returns who had a turn, and after which wait. */
