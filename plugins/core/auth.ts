@@ -107,7 +107,8 @@ function orSession (
 ): onRequestHookHandler {
   return function authenticate (request, reply, done) {
     const { authorization, cookie } = request.headers
-    const hasSession = authorization === undefined && sessionIn(cookie) !== undefined
+    const hasSession = authorization === undefined && cookie !== undefined &&
+      sessionIn(cookie, request.arrival().isSecure) !== undefined
     if (!hasSession) return withKey.call(this, request, reply, done)
     withSession(request, reply).then(() => done(), done)
   }

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Arrival } from '../../services/console/csrf.ts'
+import { baseUrlOf } from '../../services/http/base-url.ts'
 import { sessionEnded } from '../../services/console/errors.ts'
 import type { SealedSession } from '../../services/console/session.ts'
 import { createSessions, type Sessions } from '../../services/console/sessions.ts'
@@ -28,14 +29,21 @@ export default fp<{ publicBaseUrl: string | null }>(async (app, { publicBaseUrl 
   app.decorate('sessions', sessions)
 
   app.decorateRequest('arrival', function (this: FastifyRequest) {
-    const { method, headers, host } = this
-    return { method, headers, host, publicBaseUrl }
+    const { method, headers, protocol, host, socket } = this
+    const reached = { protocol, host, address: socket.localAddress, port: socket.localPort }
+    const originAt = (url: string | null) => new URL(baseUrlOf({ publicBaseUrl: url, ...reached })).origin
+    const known = originAt(publicBaseUrl)
+    const isSecure = known.startsWith('https:')
+    // A page by http may be another's, so where browsers use https it is not the gateway's own.
+    const origins = [known, originAt(null)].filter(origin => !isSecure || origin.startsWith('https:'))
+    return { method, headers, origins, isSecure }
   })
 
   app.decorate('enterSession', async (request, reply, needsToken) => {
-    const session = await sessions.read(request.headers.cookie)
+    const arrival = request.arrival()
+    const session = await sessions.read(request.headers.cookie, arrival.isSecure)
     if (session === null) throw sessionEnded()
-    sessions.refuseForged(session, request.arrival(), needsToken)
+    sessions.refuseForged(session, arrival, needsToken)
     const renewed = await sessions.renewed(session)
     if (renewed !== null) reply.header('set-cookie', renewed)
     return session

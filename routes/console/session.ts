@@ -46,11 +46,10 @@ const session: FastifyPluginAsyncTypebox = async app => {
       response: { 201: ConsoleSession, ...errorResponses }
     }
   }, async (request, reply) => {
-    requireOwnOrigin(request.arrival())
+    const arrival = request.arrival()
+    requireOwnOrigin(arrival)
     const holder = await tryKey(request, async () => await holders.holderOf(request.body.key))
-    const { origin } = request.headers
-    const isSecure = origin === undefined ? request.protocol === 'https' : origin.startsWith('https:')
-    return reply.code(201).send(await send(reply, sessions.start(holder, isSecure)))
+    return reply.code(201).send(await send(reply, sessions.start(holder, arrival.isSecure)))
   })
 
   app.get('/session', {
@@ -61,14 +60,16 @@ const session: FastifyPluginAsyncTypebox = async app => {
       response
     }
   }, async (request, reply) => {
-    requireOwnOrigin(request.arrival())
+    const arrival = request.arrival()
+    const { cookie } = request.headers
+    requireOwnOrigin(arrival)
     reply.header('cache-control', 'no-store')
-    const session = await sessions.read(request.headers.cookie)
+    const session = await sessions.read(cookie, arrival.isSecure)
     const described = session === null ? null : await describe(session).catch(noneIfRefused)
     const settings = app.models.config().console.oidc
     const oidc = settings === null ? null : { label: settings.label, path: '/console/sign-in/oidc' }
     if (described !== null) return { ...described, oidc }
-    if (sessionIn(request.headers.cookie) !== undefined) reply.header('set-cookie', withoutSession())
+    if (sessionIn(cookie, arrival.isSecure) !== undefined) reply.header('set-cookie', withoutSession())
     return { ...noSession, oidc }
   })
 

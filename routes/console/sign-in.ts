@@ -29,7 +29,7 @@ const signIn: FastifyPluginAsyncTypebox = async app => {
     const { url, attempt } = await oidc.begin(settingsOf(), redirectUri(request))
     const sealed = await sessions.sealAttempt(attempt)
     reply.headers({
-      'set-cookie': attemptCookie(sealed, { isSecure: isSecure(request), maxAgeMs: signInMs }), 'cache-control': 'no-store'
+      'set-cookie': attemptCookie(sealed, { isSecure: request.arrival().isSecure, maxAgeMs: signInMs }), 'cache-control': 'no-store'
     })
     return reply.redirect(url, 302)
   })
@@ -43,10 +43,11 @@ const signIn: FastifyPluginAsyncTypebox = async app => {
     }
   }, async (request, reply) => {
     const settings = settingsOf()
-    const sealed = attemptIn(request.headers.cookie)
+    const { isSecure } = request.arrival()
+    const sealed = attemptIn(request.headers.cookie, isSecure)
     const attempt = sealed === undefined ? null : await sessions.openAttempt(sealed)
     reply.headers({
-      'set-cookie': attemptCookie('', { isSecure: isSecure(request), maxAgeMs: 0 }), 'cache-control': 'no-store'
+      'set-cookie': attemptCookie('', { isSecure, maxAgeMs: 0 }), 'cache-control': 'no-store'
     })
     const query = request.url.slice(request.url.indexOf('?'))
     const holder = await oidc.finish(settings, attempt, new URL(redirectUri(request) + query))
@@ -55,21 +56,13 @@ const signIn: FastifyPluginAsyncTypebox = async app => {
     const change = { actor: { id, label }, action: 'session.start', target: id }
     const after = { role: roleOf(settings, holder.groups) }
     await recordChange(store, { ...change, after, at: store.clock() })
-    reply.header('set-cookie', await sessions.cookieOf(sessions.start(holder, isSecure(request))))
+    reply.header('set-cookie', await sessions.cookieOf(sessions.start(holder, isSecure)))
     return reply.redirect('/console/', 302)
   })
 }
 
 export default signIn
 
-function rootOf (request: FastifyRequest): string {
-  return request.baseUrl().replace(/\/v1$/, '')
-}
-
 function redirectUri (request: FastifyRequest): string {
-  return `${rootOf(request)}/console/sign-in/callback`
-}
-
-function isSecure (request: FastifyRequest): boolean {
-  return rootOf(request).startsWith('https:')
+  return `${request.baseUrl().replace(/\/v1$/, '')}/console/sign-in/callback`
 }

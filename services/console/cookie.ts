@@ -4,18 +4,24 @@ const plainName = 'tollgate_session'
 /** Browsers accept the prefix only from https, for this host and all paths: RFC 6265bis, section 4.1.3. */
 const secureName = `__Host-${plainName}`
 
-/** Returns the sealed session that a Cookie header carries, undefined if it has none. */
-export function sessionIn (header: string | undefined): string | undefined {
-  if (header === undefined || !header.includes(plainName)) return undefined
-  const cookies = parseCookie(header)
-  return cookies[secureName] ?? cookies[plainName]
+/**
+ * Returns the sealed session that a Cookie header carries, undefined if it has none. By https, only a cookie
+ * with the prefix counts: other hosts of the domain can set one without it, and so sign a browser in.
+ */
+export function sessionIn (header: string | undefined, isSecure: boolean): string | undefined {
+  return cookieIn(header, isSecure ? secureName : plainName)
 }
 
-const attemptName = 'tollgate_sign_in'
+const plainAttemptName = 'tollgate_sign_in'
+const secureAttemptName = `__Host-${plainAttemptName}`
 
 /** Returns the sealed sign-in attempt that a Cookie header carries, undefined if it has none. */
-export function attemptIn (header: string | undefined): string | undefined {
-  return header?.includes(attemptName) === true ? parseCookie(header)[attemptName] : undefined
+export function attemptIn (header: string | undefined, isSecure: boolean): string | undefined {
+  return cookieIn(header, isSecure ? secureAttemptName : plainAttemptName)
+}
+
+function cookieIn (header: string | undefined, name: string): string | undefined {
+  return header?.includes(name) === true ? parseCookie(header)[name] : undefined
 }
 
 /** Returns the Set-Cookie header of a sign-in attempt, which the identity provider's page may send back. */
@@ -23,9 +29,9 @@ export function attemptCookie (
   sealed: string, { isSecure, maxAgeMs }: { isSecure: boolean, maxAgeMs: number }
 ): string {
   return stringifySetCookie({
-    name: attemptName,
+    name: isSecure ? secureAttemptName : plainAttemptName,
     value: sealed,
-    path: '/console/sign-in',
+    path: isSecure ? '/' : '/console/sign-in',
     httpOnly: true,
     sameSite: 'lax',
     secure: isSecure,

@@ -9,9 +9,10 @@ export interface Arrival {
     'sec-fetch-site'?: string | undefined
     'x-csrf-token'?: string | string[] | undefined
   }
-  /** The Host header, or that of a trusted proxy. */
-  host: string
-  publicBaseUrl: string | null
+  /** Where this gateway is reached, the public origin first, e.g. `https://gateway.example.com`. */
+  origins: readonly string[]
+  /** Whether browsers use https, by the public origin. */
+  isSecure: boolean
 }
 
 /** Returns the token of a session: an HMAC of its id. Source: OWASP, signed double-submit cookie. */
@@ -20,13 +21,12 @@ export function csrfTokenOf (secret: string, session: string): string {
 }
 
 /** Throws GatewayError 403 if a page of another origin made the browser send the request. */
-export function requireOwnOrigin ({ headers, host, publicBaseUrl }: Omit<Arrival, 'method'>): void {
+export function requireOwnOrigin ({ headers, origins }: Pick<Arrival, 'headers' | 'origins'>): void {
   const { origin, 'sec-fetch-site': site } = headers
-  if (site !== undefined && site !== 'same-origin' && site !== 'none') throw foreignOrigin()
+  if (site !== undefined && site !== 'same-origin' && site !== 'none') throw foreignOrigin(origins)
   if (origin === undefined) return
-  const own = [host, publicBaseUrl === null ? null : hostOf(publicBaseUrl)]
-  const given = hostOf(origin)
-  if (given === null || !own.includes(given)) throw foreignOrigin()
+  const given = URL.parse(origin)?.origin
+  if (given === undefined || !origins.includes(given)) throw foreignOrigin(origins)
 }
 
 /** Throws GatewayError 403 unless the request carries the token of the session. */
@@ -36,8 +36,4 @@ export function requireCsrfToken (
   const expected = Buffer.from(csrfTokenOf(secret, session))
   const token = Buffer.from(typeof given === 'string' ? given : '')
   if (token.length !== expected.length || !timingSafeEqual(token, expected)) throw wrongCsrfToken()
-}
-
-function hostOf (url: string): string | null {
-  return URL.parse(url)?.host ?? null
 }

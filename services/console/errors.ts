@@ -6,9 +6,10 @@ export function sessionEnded (): GatewayError {
 }
 
 /** 403: another page made the browser send this request. */
-export function foreignOrigin (): GatewayError {
+export function foreignOrigin ([own]: readonly string[]): GatewayError {
   return new GatewayError(403, 'invalid_request_error',
-    'A session works for pages of this gateway alone; this request came from another origin.', { code: 'origin_not_allowed' })
+    `A session works for pages of this gateway alone, which is at ${own}; this request came from another origin. Behind a ` +
+    'proxy, set PUBLIC_BASE_URL or TOLLGATE_TRUST_PROXY.', { code: 'origin_not_allowed' })
 }
 
 /** 403: the header that proves that a page of the gateway made the request is missing or wrong. */
@@ -41,6 +42,13 @@ export function signInFailed (why: string, cause?: unknown): GatewayError {
 export function noRole (label: string): GatewayError {
   return new GatewayError(403, 'invalid_request_error',
     `${label} belongs to no group that has a role here. Ask the operator of this gateway.`, { code: 'no_role' })
+}
+
+/** 403: what has to be kept of a person exceeds what browsers store in a cookie. */
+export function tooManyGroups (label: string): GatewayError {
+  return new GatewayError(403, 'invalid_request_error',
+    `The groups of ${label} that have a role here are too many for a cookie. Shorten console.oidc.roles, or the names of its groups.`,
+    { code: 'too_many_groups' })
 }
 
 /** 429: too many wrong keys came from one address. */

@@ -1,7 +1,7 @@
 import type { ConsoleSettings } from '../../schemas/config/console.ts'
 import type { AdminRole } from '../keys/roles.ts'
 import { GatewayError } from '../shared/errors.ts'
-import { noRole, signInFailed } from './errors.ts'
+import { noRole, signInFailed, tooManyGroups } from './errors.ts'
 import type { OidcHolder } from './session.ts'
 
 export type OidcSettings = NonNullable<ConsoleSettings['oidc']>
@@ -11,6 +11,12 @@ export interface SignInAttempt { state: string, nonce: string, verifier: string,
 
 /** How long a person may take to sign in there. */
 export const signInMs = 10 * 60_000
+
+/**
+ * What a session keeps of a person, in JSON. Encrypted and in base64url, with all else of a session, it stays
+ * below the 4,096 bytes that browsers store of a cookie. Source: RFC 6265, section 6.1.
+ */
+const maxHolderBytes = 2_200
 
 /** Returns the role of the first configured group that somebody belongs to; null if there is none. */
 export function roleOf ({ roles }: Pick<OidcSettings, 'roles'>, groups: readonly string[]): AdminRole | null {
@@ -64,9 +70,12 @@ export function createOidc (clock: () => number) {
       const subject = String(claims['sub'])
       const label = [claims['name'], claims['email']].find(one => typeof one === 'string') ?? subject
       // Only groups that matter, because a cookie is short.
-      const known = groups.filter(name => settings.roles.some(({ group }) => group === name)).slice(0, 20)
+      const known = settings.roles.filter(({ group }) => groups.includes(group)).map(({ group }) => group)
       if (roleOf(settings, known) === null) throw noRole(label)
-      return { kind: 'oidc', issuer: settings.issuer, subject, label: label.slice(0, 100), groups: known }
+      const person = { issuer: settings.issuer, subject, label: label.slice(0, 100), groups: known }
+      const holder = { kind: 'oidc' as const, ...person }
+      if (Buffer.byteLength(JSON.stringify(holder)) > maxHolderBytes) throw tooManyGroups(holder.label)
+      return holder
     }
   }
 }

@@ -35,8 +35,8 @@ export async function createSessions (store: Pick<Store, 'run' | 'get' | 'clock'
     },
 
     /** Returns the session of a Cookie header; null if there is none, or it expired or was ended. */
-    async read (cookies: string | undefined): Promise<SealedSession | null> {
-      const sealed = sessionIn(cookies)
+    async read (cookies: string | undefined, isSecure: boolean): Promise<SealedSession | null> {
+      const sealed = sessionIn(cookies, isSecure)
       const session = sealed === undefined ? null : await seal.open(sealed)
       if (session === null || expiryOf(session) <= clock()) return null
       const ended = await store.get('select 1 as ended from ended_session where id = $1', [session.id])

@@ -4,8 +4,15 @@ import type { ConsoleSettings } from '../../../schemas/config/console.ts'
 import { startConsole } from './browser.ts'
 import { startIdentityProvider } from './identity-provider.ts'
 
-const groups = { ada: ['staff', 'gateway-admins'], bob: ['staff'], eve: ['guests'] }
-const roles = [{ group: 'gateway-admins', role: 'owner' as const }, { group: 'staff', role: 'viewer' as const }]
+const longNames = Array.from({ length: 30 }, (_, index) => `${index}-${'g'.repeat(90)}`)
+const groups = {
+  ada: ['staff', 'gateway-admins'], bob: ['staff'], eve: ['guests'], fay: longNames.slice(0, 20), guy: longNames
+}
+const roles = [
+  { group: 'gateway-admins', role: 'owner' as const },
+  { group: 'staff', role: 'viewer' as const },
+  ...longNames.map(group => ({ group, role: 'viewer' as const }))
+]
 
 async function startWithProvider (t: Test) {
   let redirectUri = ''
@@ -70,7 +77,7 @@ t.test('somebody signs in at the identity provider and has the role of their fir
   t.match((await use()).body, { actor: 'oidc:bob', role: 'viewer' })
   t.equal((await browser.ask('POST', '/admin/accounts', { id: 'other' })).status, 403)
   t.match(await browser.ask('GET', '/v1/models'), { status: 403, body: { error: { code: 'user_key_required' } } })
-  t.equal(app.models.config().console.oidc?.roles.length, 2)
+  t.equal(app.models.config().console.oidc?.roles.length, roles.length)
 })
 
 t.test('a person without a role is refused, and loses the session when the role is taken away', async t => {
@@ -81,6 +88,18 @@ t.test('a person without a role is refused, and loses the session when the role 
   t.match((await use()).body, { role: 'viewer' })
   config.console.oidc.roles = [{ group: 'gateway-admins', role: 'owner' }]
   t.match(await browser.ask('GET', '/admin/me'), { status: 401, body: { error: { code: 'session_ended' } } })
+})
+
+t.test('more groups than a cookie has room for are refused by name, and the most that it has are kept', async t => {
+  const { signIn, use, jar, browser, app } = await startWithProvider(t)
+  t.match(await signIn('guy'), { status: 403, body: { error: { code: 'too_many_groups', message: /Person guy.*console\.oidc\.roles/ } } })
+  t.notOk(jar.has('tollgate_session'))
+  await signIn('fay')
+  t.match((await use()).body, { actor: 'oidc:fay', role: 'viewer' })
+  const { key } = await app.keys.create({ account: 'default', label: '' })
+  const chosen = await browser.ask('PUT', '/console/session/key', { key })
+  const [cookie = ''] = chosen.headers.getSetCookie()
+  t.ok(cookie.length > 3_000 && cookie.length <= 4_096, `${cookie.length} bytes`)
 })
 
 t.test('an answer that does not belong to what this browser began is refused', async t => {

@@ -249,8 +249,24 @@ t.test('where the browser uses https, the cookie is for https alone', async t =>
   const origin = 'https://gateway.example.com'
   const answer = await browser.ask('POST', '/console/session', { key: adminKey }, { origin })
   t.match(answer.headers.get('set-cookie'), /^__Host-tollgate_session=.*; Path=\/; HttpOnly; Secure; SameSite=Strict$/)
-  t.equal((await browser.ask('GET', '/admin/me', undefined, { origin })).status, 200)
-  t.equal((await browser.ask('GET', '/admin/me', undefined, { origin: new URL(url).origin })).status, 200, 'by its own address too')
+  const ask = async (headers: Record<string, string>) => (await browser.ask('GET', '/admin/me', undefined, headers)).status
+  t.equal(await ask({ origin }), 200)
+  for (const other of ['http://gateway.example.com', new URL(url).origin, 'https://gateway.example.com:444', 'null']) {
+    t.equal(await ask({ origin: other }), 403, other)
+  }
+  const plain = browser.cookie.replace('__Host-', '')
+  t.equal(await ask({ origin, cookie: plain }), 401, 'other hosts of the domain could have set it')
+  t.match((await browser.ask('GET', '/console/session', undefined, { origin, cookie: plain })).body, { signed_in: false })
+  t.equal(await ask({ origin, cookie: `${plain}x; ${browser.cookie}` }), 200)
+})
+
+t.test('where the browser uses http, a page by https is not the gateway, and says how it may be', async t => {
+  const { browser, url } = await startConsole(t)
+  const origin = new URL(url).origin.replace('http:', 'https:')
+  const answer = await browser.ask('POST', '/console/session', { key: adminKey }, { origin })
+  t.match(answer, { status: 403, body: { error: { code: 'origin_not_allowed', message: /which is at http:.* set PUBLIC_BASE_URL/ } } })
+  t.match(await browser.signIn(adminKey), { status: 201 })
+  t.match(browser.cookie, /^tollgate_session=/)
 })
 
 t.test('the document describes sessions', async t => {
