@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { signOut } from './api/session.ts'
 import { overlay } from './keys.ts'
 import { pagesInReach } from './pages.ts'
@@ -30,15 +30,22 @@ export function App (): JSX.Element {
 function Menu (): JSX.Element {
   const { label = null, role = '' } = session.value ?? {}
   const isMac = navigator.platform.startsWith('Mac')
+  const nav = useRef<HTMLElement>(null)
+  const [here] = segments.value
+  // Before the browser paints, so that nothing moves.
+  useLayoutEffect(() => {
+    const current = nav.current?.querySelector<HTMLElement>('[aria-current]')
+    if (nav.current !== null && current != null) nav.current.scrollLeft = current.offsetLeft - nav.current.offsetLeft - 60
+  }, [here])
   return (
     <header>
       <a class='brand' href={link()}>Tollgate</a>
       <button type='button' class='search' onClick={() => { overlay.value = 'palette' }}>
         Go to… <kbd>{isMac ? '⌘' : 'Ctrl '}K</kbd>
       </button>
-      <nav aria-label='Pages'>
+      <nav aria-label='Pages' ref={nav}>
         {pagesInReach().map(({ path, title }) => (
-          <a key={path} href={link(path)} {...segments.value[0] === path && { 'aria-current': 'page' as const }}>{title}</a>
+          <a key={path} href={link(path)} {...here === path && { 'aria-current': 'page' as const }}>{title}</a>
         ))}
       </nav>
       <div class='tools'>

@@ -1,6 +1,8 @@
 import type { FunctionComponent } from 'preact'
 import { isUser, may, type Permission } from './session.ts'
 import { AccountsPage } from './pages/accounts.tsx'
+import { AlertsPage } from './pages/alerts.tsx'
+import { AuditPage } from './pages/audit.tsx'
 import { JobsPage } from './pages/jobs.tsx'
 import { KeysPage } from './pages/keys.tsx'
 import { MediaPage } from './pages/media.tsx'
@@ -9,6 +11,7 @@ import { PlaygroundPage } from './pages/playground.tsx'
 import { ProvidersPage } from './pages/providers.tsx'
 import { RequestsPage } from './pages/requests.tsx'
 import { RoutingPage } from './pages/routing.tsx'
+import { StatementsPage } from './pages/statements.tsx'
 import { UsagePage } from './pages/usage.tsx'
 
 export interface ConsolePage {
@@ -32,10 +35,13 @@ export const pages: readonly ConsolePage[] = [
   { path: 'usage', title: 'Usage', letter: 'u', needs: 'read', forUsers: true, component: UsagePage },
   { path: 'accounts', title: 'Accounts', letter: 'a', needs: 'read', forUsers: true, component: AccountsPage },
   { path: 'keys', title: 'Keys', letter: 'e', needs: 'read', forUsers: true, component: KeysPage },
+  { path: 'statements', title: 'Statements', letter: 's', needs: 'read', forUsers: false, component: StatementsPage },
   { path: 'media', title: 'Media', letter: 'm', needs: 'read', forUsers: true, component: MediaPage },
   { path: 'jobs', title: 'Jobs', letter: 'b', needs: 'read', forUsers: true, component: JobsPage },
   { path: 'providers', title: 'Providers', letter: 'v', needs: 'read', forUsers: false, component: ProvidersPage },
-  { path: 'routing', title: 'Routing', letter: 't', needs: 'read', forUsers: true, component: RoutingPage }
+  { path: 'routing', title: 'Routing', letter: 't', needs: 'read', forUsers: true, component: RoutingPage },
+  { path: 'alerts', title: 'Alerts', letter: 'l', needs: 'read', forUsers: false, component: AlertsPage },
+  { path: 'audit', title: 'Audit', letter: 'd', needs: 'read', forUsers: false, component: AuditPage }
 ]
 
 /** The pages that the signed-in key may see. */

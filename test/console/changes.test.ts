@@ -54,7 +54,7 @@ t.test('accounts: limits and what operators are alerted of', { skip }, async t =
   await open('/accounts/team-a')
   const changes = changesOf(stand, 'PATCH')
   await page.getByRole('button', { name: 'Settings…' }).click()
-  t.equal(await page.getByLabel('Requests at the same time').inputValue(), '7')
+  t.equal(await page.getByLabel('At the same time').inputValue(), '7')
   await page.getByLabel('Soft budget in US dollars').fill('100')
   await page.getByLabel('Low balance').fill('0')
   t.same(await findingsOf(page), [])
@@ -128,7 +128,7 @@ t.test('accounts: money is transferred, withdrawn and adjusted, and each can be 
   t.same(await findingsOf(page), [])
 
   await page.getByLabel('Kind').selectOption('adjust')
-  await page.getByRole('region', { name: 'Entries' }).getByRole('row').nth(2).waitFor()
+  await page.getByRole('region', { name: 'Entries' }).getByText('paid back').waitFor({ state: 'detached' })
   t.equal(await page.getByRole('region', { name: 'Entries' }).getByRole('row').count(), 3)
   t.same(errors.filter(error => !/status of 404/.test(error)), [])
 })

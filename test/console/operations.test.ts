@@ -41,7 +41,7 @@ t.test('media and jobs: empty, then a gallery, and the steps of a job, at 390 px
   await open('/media')
   await page.getByRole('heading', { name: 'Nothing is kept' }).waitFor()
   await open('/jobs')
-  await page.getByRole('heading', { name: 'No jobs' }).waitFor()
+  await page.getByRole('heading', { name: 'No jobs yet' }).waitFor()
   const post = async (path: string, body: object): Promise<void> => {
     const response = await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) })
     await response.text()

@@ -44,6 +44,7 @@ export async function openConsole (t: Teardown, { width = 1280, colorScheme = 'l
   })
   t.teardown(() => context.close())
   const page = await context.newPage()
+  await page.addInitScript(sumShifts)
   const errors: string[] = []
   page.on('pageerror', error => errors.push(String(error)))
   page.on('console', message => { if (message.type() === 'error') errors.push(`${message.text()} ${message.location().url}`) })
@@ -87,8 +88,37 @@ async function startBrowser (): Promise<Browser> {
 
 /** Resolves when nothing on the page is loading. */
 export async function loaded (page: Page): Promise<void> {
-  await page.locator('.loading').first().waitFor({ state: 'detached' })
+  await page.locator('.loading, [aria-busy="true"]').first().waitFor({ state: 'detached' })
 }
+
+/** Resolves when the page has loaded, also what it began to load after that. */
+export async function settled (page: Page): Promise<void> {
+  await page.waitForLoadState('load')
+  await loaded(page)
+  // The browser reports layout shifts after the frame that has them.
+  await page.evaluate('new Promise(resolve => requestAnimationFrame(() => setTimeout(resolve, 50)))')
+  await loaded(page)
+}
+
+/** Delays the answers of the API, each by another time, so that the parts of a page come one by one. */
+export async function slowDown (page: Page): Promise<void> {
+  let count = 0
+  await page.route(/\/(admin|v1)\//, async route => {
+    await new Promise(resolve => setTimeout(resolve, 40 + count++ % 4 * 60))
+    await route.continue()
+  })
+}
+
+/** The sum of the layout shifts since the page was loaded; those that follow an input do not count. */
+export async function layoutShift (page: Page): Promise<number> {
+  return await page.evaluate('layoutShift')
+}
+
+const sumShifts = `
+  globalThis.layoutShift = 0
+  new PerformanceObserver(list => {
+    for (const { value, hadRecentInput } of list.getEntries()) if (!hadRecentInput) layoutShift += value
+  }).observe({ type: 'layout-shift', buffered: true })`
 
 /** Serious and critical findings of axe on the page as it is, as `rule: element`. */
 export async function findingsOf (page: Page): Promise<string[]> {

@@ -14,35 +14,29 @@ export interface Found {
   href: string
 }
 
-/** How many accounts and keys are searched by name; those beyond are found by id alone. */
-const searched = '1000'
-const shown = 8
+const shown = '8'
 
-/** Finds accounts and keys by id or part of a name, requests and jobs by id. */
+/** Finds accounts and keys by the beginning of name or id, jobs by that of their id, requests by id. */
 export async function findThings (text: string, signal: AbortSignal): Promise<readonly Found[]> {
-  const words = text.toLowerCase()
-  const has = (...names: string[]): boolean => names.some(name => name.toLowerCase().includes(words))
   async function get<Row> (path: string, query: Query = {}): Promise<readonly Row[]> {
-    const { data } = await call<Page<Row>>(path, { query, signal }).catch(withoutRows<Row>)
+    const page = call<Page<Row>>(path, { query: { limit: shown, ...query }, signal })
+    const { data } = await page.catch(withoutRows<Row>)
     return data
   }
   const isId = /^\S{6,128}$/.test(text)
   const [accounts, keys, requests, jobs] = await Promise.all([
-    isUser() ? [] : get<Account>('/admin/accounts', { limit: searched }),
-    get<Key>('/admin/keys', { limit: searched }),
-    isId ? get<LoggedRequestItem>(`/admin/requests/${encodeURIComponent(text)}`, { limit: '1' }) : [],
-    get<AdminJob>('/admin/jobs', { limit: '100' })
+    isUser() ? [] : get<Account>('/admin/accounts', { search: text }),
+    get<Key>('/admin/keys', { search: text }),
+    isId ? get<LoggedRequestItem>(`/admin/requests/${encodeURIComponent(text)}`, { limit: undefined }) : [],
+    get<AdminJob>('/admin/jobs', { search: text })
   ])
   const named = (kind: string, path: string, id: string, name: string): Found =>
     ({ kind, title: name === '' || name === id ? id : `${name} (${id})`, href: link(path, id) })
   return [
-    ...accounts.filter(({ id, name }) => has(id, name)).slice(0, shown)
-      .map(({ id, name }) => named('account', 'accounts', id, name)),
-    ...keys.filter(({ id, label }) => has(id, label)).slice(0, shown)
-      .map(({ id, label }) => named('key', 'keys', id, label)),
-    ...requests.map(({ id }) => named('request', 'requests', id, '')),
-    ...jobs.filter(({ id, model }) => has(id, model)).slice(0, shown)
-      .map(({ id, model }) => named('job', 'jobs', id, model))
+    ...accounts.map(({ id, name }) => named('account', 'accounts', id, name)),
+    ...keys.map(({ id, label }) => named('key', 'keys', id, label)),
+    ...requests.slice(0, 1).map(({ id }) => named('request', 'requests', id, '')),
+    ...jobs.map(({ id, model }) => named('job', 'jobs', id, model))
   ]
 }
 

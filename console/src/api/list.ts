@@ -8,6 +8,7 @@ export interface Page<Row> {
 }
 
 export interface List<Row> {
+  /** While other ones are loading, those until now. */
   rows: readonly Row[]
   state: 'loading' | 'ready' | 'failed'
   error: unknown
@@ -20,13 +21,16 @@ export interface List<Row> {
 
 const pageSize = '50'
 
-/** A list paged by the server's cursor; starts again when path or query change. A null path loads nothing. */
-export function useList<Row> (path: string | null, query: Query = {}): List<Row> {
+/**
+ * A list paged by the server's cursor; starts again when path, query or version change. A null path loads
+ * nothing.
+ */
+export function useList<Row> (path: string | null, query: Query = {}, version = 0): List<Row> {
   const [rows, setRows] = useState<readonly Row[]>([])
   const [next, setNext] = useState<string | null>(null)
   const [state, setState] = useState<List<Row>['state']>('loading')
   const [error, setError] = useState<unknown>(null)
-  const [version, setVersion] = useState(0)
+  const [reloads, setReloads] = useState(0)
   const current = useRef<AbortController>(undefined)
   const address = path === null ? null : withQuery(path, query)
 
@@ -43,16 +47,16 @@ export function useList<Row> (path: string | null, query: Query = {}): List<Row>
       setState('ready')
     }).catch((error: unknown) => {
       if (controller.signal.aborted) return
+      if (after === null) setRows([])
       setError(error)
       setState('failed')
     })
   }
 
   useEffect(() => {
-    setRows([])
     load(null)
     return () => current.current?.abort()
-  }, [address, version])
+  }, [address, version, reloads])
 
   return {
     rows,
@@ -60,7 +64,7 @@ export function useList<Row> (path: string | null, query: Query = {}): List<Row>
     error,
     hasMore: next !== null,
     more: () => { if (state !== 'loading') load(next) },
-    reload: () => setVersion(before => before + 1)
+    reload: () => setReloads(before => before + 1)
   }
 }
 

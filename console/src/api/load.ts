@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { call, withQuery, type Query } from './fetch.ts'
 
 export type Loaded<Answer> =
@@ -6,17 +6,23 @@ export type Loaded<Answer> =
   | { state: 'ready', answer: Answer }
   | { state: 'failed', error: unknown, answer: null }
 
-/** The answer to one GET; `reload` keeps the old answer until the next. A null path loads nothing. */
+/**
+ * The answer to one GET; `reload` or another query keep the old answer until the next. A null path loads
+ * nothing.
+ */
 export function useLoad<Answer> (
   path: string | null, query: Query = {}
 ): Loaded<Answer> & { reload (): void } {
   const [loaded, setLoaded] = useState<Loaded<Answer>>({ state: 'loading', answer: null })
   const [version, setVersion] = useState(0)
+  const before = useRef(path)
   const address = path === null ? null : withQuery(path, query)
   useEffect(() => {
     if (address === null) return
     const controller = new AbortController()
-    setLoaded(({ answer }) => ({ state: 'loading', answer: version === 0 ? null : answer }))
+    const isSame = before.current === path
+    before.current = path
+    setLoaded(({ answer }) => ({ state: 'loading', answer: isSame ? answer : null }))
     call<Answer>(address, { signal: controller.signal }).then(answer => {
       setLoaded({ state: 'ready', answer })
     }).catch((error: unknown) => {

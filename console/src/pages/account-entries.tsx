@@ -5,7 +5,7 @@ import { amountOf, newPosting } from '../api/money.ts'
 import { book, inWords, reversalId, reversalOf, type BookedEntry } from '../api/postings.ts'
 import { Action, FormDialog, Opener } from '../parts/action.tsx'
 import { Field } from '../parts/field.tsx'
-import { ChoiceFilter, TimeFilter } from '../parts/filter.tsx'
+import { ChoiceFilter, Filters, TimeFilter } from '../parts/filter.tsx'
 import { exactUsd, Money } from '../parts/money.tsx'
 import { Empty } from '../parts/states.tsx'
 import { ListTable, type Column } from '../parts/table.tsx'
@@ -18,14 +18,16 @@ interface AccountEntriesProps {
   account: string
   /** Whether anything can still be booked. */
   isOpen: boolean
+  /** Another one loads the entries again. */
+  version: number
   onChange (): void
 }
 
 /** The entries of an account, each with what made it, and what takes it back where the books allow that. */
-export function AccountEntries ({ account, isOpen, onChange }: AccountEntriesProps): JSX.Element {
+export function AccountEntries ({ account, isOpen, version, onChange }: AccountEntriesProps): JSX.Element {
   const { kind, from, to } = query.value
   const chosen = { account, kind, from, to }
-  const list = useList<BookedEntry>('/admin/entries', chosen)
+  const list = useList<BookedEntry>('/admin/entries', chosen, version)
   const isReversed = ({ id }: BookedEntry): boolean => list.rows.some(row => row.id === reversalId(id))
   const columns: readonly Column<BookedEntry>[] = [
     { name: 'Time', cell: ({ at }) => <Time at={at} />, csv: ({ at }) => at },
@@ -42,21 +44,20 @@ export function AccountEntries ({ account, isOpen, onChange }: AccountEntriesPro
     },
     ...may('money') && isOpen
       ? [{
-          name: 'Correct',
+          name: 'Actions',
           cell: (entry: BookedEntry) => entry.kind === 'usage'
             ? <Refund entry={entry} account={account} onChange={onChange} />
-            : !isReversed(entry) && <Reverse entry={entry} onChange={onChange} />,
-          csv: () => ''
+            : !isReversed(entry) && <Reverse entry={entry} onChange={onChange} />
         }]
       : []
   ]
   return (
     <>
-      <div class='filters'>
+      <Filters names={['kind', 'from', 'to']}>
         <ChoiceFilter name='kind' label='Kind' all='Any' options={entryKinds} />
         <TimeFilter name='from' label='From' />
         <TimeFilter name='to' label='To' />
-      </div>
+      </Filters>
       <ListTable
         label='Entries' list={list} columns={columns} keyOf={({ id }) => id}
         source={{ path: '/admin/entries', query: chosen, name: `entries-${account}` }}

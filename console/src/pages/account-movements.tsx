@@ -2,6 +2,7 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { amountOf, newPosting } from '../api/money.ts'
 import { book } from '../api/postings.ts'
+import { AccountField } from '../parts/account-field.tsx'
 import { FormDialog, Opener } from '../parts/action.tsx'
 import { Choice, Field } from '../parts/field.tsx'
 import { useForm } from '../parts/form.ts'
@@ -50,7 +51,7 @@ function TransferDialog ({ account: { id: account, ...rest }, onChange, onClose 
       title={`Transfer from ${account}`} does='Transfer' onClose={onClose}
       run={async () => await book({ verb: 'transfers', account, body: { id, ...body() } }, onChange)}
     >
-      <Field label='To the account' {...field('to')} required hint='Its id. To an account below this one, it is an allocation.' />
+      <AccountField label='To the account' {...field('to')} hint='Its id. To an account below this one, it is an allocation.' />
       <AmountToTake field={field('amount')} isAll={isAll} onAll={setAll} account={{ id: account, ...rest }} />
       <Field label='Reason' {...field('reason')} />
     </FormDialog>

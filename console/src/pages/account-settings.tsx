@@ -37,7 +37,7 @@ export function AccountSettings ({ account, onChange, onClose }: SettingsProps):
     <FormDialog title={`Settings of ${account.id}`} does='Save' run={save} onClose={onClose}>
       <Field label='Name' {...form.field('name')} required />
       <LimitFields form={form} />
-      <div class='filters'>
+      <div class='pair'>
         <Field label='Soft budget in US dollars' {...form.field('budget')} placeholder='None' inputmode='decimal' />
         <Choice label='Per' {...form.field('period')} options={['day', 'week', 'month', ['', 'in all']]} />
       </div>

@@ -16,6 +16,12 @@ import { KeyTable, NewKeyButton } from './keys.tsx'
 export function AccountPage ({ id }: { id: string }): JSX.Element {
   const loaded = useLoad<KnownAccount>(`/admin/accounts/${encodeURIComponent(id)}`)
   const [version, setVersion] = useState(0)
+  // What lies below the keys waits for them, so that nothing on the page moves.
+  const [hasKeys, setHasKeys] = useState(false)
+  const at = location.href
+  useEffect(() => {
+    if (hasKeys && location.hash === '#entries') document.getElementById('entries')?.scrollIntoView()
+  }, [hasKeys, at])
   useEffect(() => { document.title = `${id} – Tollgate` }, [id])
   const account = loaded.answer
   function reload (): void {
@@ -36,9 +42,9 @@ export function AccountPage ({ id }: { id: string }): JSX.Element {
           <Figures account={account} />
           <AccountActions account={account} onChange={reload} />
           <div class='head'><h2>Keys</h2>{may('operate') && account.state !== 'closed' && <NewKeyButton account={id} onCreate={reload} />}</div>
-          <KeyTable account={id} key={`keys ${version}`} />
-          <h2 id='entries'>Entries</h2>
-          <AccountEntries account={id} isOpen={account.state !== 'closed'} key={`entries ${version}`} onChange={reload} />
+          <KeyTable account={id} version={version} onLoad={() => setHasKeys(true)} />
+          {hasKeys && <h2 id='entries'>Entries</h2>}
+          {hasKeys && <AccountEntries account={id} isOpen={account.state !== 'closed'} version={version} onChange={reload} />}
         </article>
       )}
     </>

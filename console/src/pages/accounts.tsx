@@ -7,10 +7,11 @@ import type { Received } from '../api/received.ts'
 import { Action } from '../parts/action.tsx'
 import { Badge, type Tone } from '../parts/badge.tsx'
 import { Field } from '../parts/field.tsx'
+import { TextFilter } from '../parts/filter.tsx'
 import { exactUsd, Money } from '../parts/money.tsx'
 import { Empty } from '../parts/states.tsx'
 import { ListTable, type Column } from '../parts/table.tsx'
-import { go, link, segments } from '../router.ts'
+import { go, link, query, segments } from '../router.ts'
 import { may, session } from '../session.ts'
 import { AccountPage } from './account.tsx'
 
@@ -21,21 +22,23 @@ export function AccountsPage (): JSX.Element {
   const [, id] = segments.value
   const own = session.value?.account ?? undefined
   const shown = id ?? own
-  return shown === undefined ? <AccountList /> : <AccountPage id={shown} />
+  return shown === undefined ? <AccountList /> : <AccountPage key={shown} id={shown} />
 }
 
 function AccountList (): JSX.Element {
-  const list = useList<KnownAccount>('/admin/accounts')
+  const { search } = query.value
+  const list = useList<KnownAccount>('/admin/accounts', { search })
   return (
     <>
       <div class='head'>
         <h1>Accounts</h1>
         {may('operate') && <NewAccount />}
       </div>
+      <div class='filters'><TextFilter name='search' label='Name or id begins with' /></div>
       <ListTable
         label='Accounts' list={list} columns={columns} keyOf={({ id }) => id} href={({ id }) => link('accounts', id)}
-        source={{ path: '/admin/accounts', name: 'accounts' }}
-        empty={<Empty title='No accounts yet'><p>An account has a balance, and keys that spend it.</p></Empty>}
+        source={{ path: '/admin/accounts', query: { search }, name: 'accounts' }}
+        empty={<Empty title={search === undefined ? 'No accounts yet' : 'No account begins with that'}><p>An account has a balance, and keys that spend it.</p></Empty>}
       />
     </>
   )
@@ -51,10 +54,10 @@ const columns: readonly Column<KnownAccount>[] = [
   { name: 'Account', cell: ({ id, name }) => <>{name}{name !== id && <small class='muted'> {id}</small>}</>, csv: ({ id }) => id },
   { name: 'Name', csv: ({ name }) => name },
   { name: 'State', cell: ({ state }) => <AccountState state={state} />, csv: ({ state }) => state },
-  { name: 'Part of', isSecondary: true, cell: ({ parent }) => parent ?? '–', csv: ({ parent }) => parent },
-  { name: 'Credits', isNumber: true, isSecondary: true, cell: ({ credits_nano: nano }) => <Money nano={nano} />, csv: ({ credits_nano: nano }) => exactUsd(nano) },
-  { name: 'Spent', isNumber: true, isSecondary: true, cell: ({ spent_nano: nano }) => <Money nano={nano} />, csv: ({ spent_nano: nano }) => exactUsd(nano) },
-  { name: 'Held', isNumber: true, isSecondary: true, cell: ({ held_nano: nano }) => <Money nano={nano} />, csv: ({ held_nano: nano }) => exactUsd(nano) },
+  { name: 'Part of', isSecondary: true, cell: ({ parent }) => parent === null ? '–' : <a href={link('accounts', parent)}>{parent}</a>, csv: ({ parent }) => parent },
+  { name: 'Credits', isNumber: true, isSecondary: true, cell: ({ id, credits_nano: nano }) => <a href={`${link('accounts', id, { kind: 'deposit' })}#entries`}><Money nano={nano} /></a>, csv: ({ credits_nano: nano }) => exactUsd(nano) },
+  { name: 'Spent', isNumber: true, isSecondary: true, cell: ({ id, spent_nano: nano }) => <a href={link('usage', { account: id })}><Money nano={nano} /></a>, csv: ({ spent_nano: nano }) => exactUsd(nano) },
+  { name: 'Held', isNumber: true, isSecondary: true, cell: ({ id, held_nano: nano }) => <a href={link('jobs', { account: id, state: 'live' })}><Money nano={nano} /></a>, csv: ({ held_nano: nano }) => exactUsd(nano) },
   { name: 'Balance', isNumber: true, cell: ({ balance_nano: nano }) => <Money nano={nano} />, csv: ({ balance_nano: nano }) => exactUsd(nano) }
 ]
 

@@ -46,7 +46,7 @@ export function JobPage ({ id }: { id: string }): JSX.Element {
           {job.error !== null && <p class='notice bad'>{job.error.code !== null && <code>{job.error.code}</code>} {job.error.message}</p>}
           {job.copy_error !== null && <p class='notice bad'>Not stored yet: {job.copy_error.message}</p>}
           <ol class='steps' aria-label='Steps'>
-            {job.timeline.map(({ step, at, ref }) => <li key={step}><span class='muted'>{step}</span> <Time at={at} />{ref !== null && step === 'charged' && <> <code>{ref}</code></>}</li>)}
+            {job.timeline.map(step => <Step key={`${step.step} ${step.at}`} step={step} account={job.account} />)}
           </ol>
           <dl class='facts'>
             <Fact name='Account'><a href={link('accounts', job.account)}>{job.account}</a></Fact>
@@ -69,4 +69,12 @@ export function JobPage ({ id }: { id: string }): JSX.Element {
       )}
     </>
   )
+}
+
+function Step ({ step: { step, at, ref }, account }: { step: Job['timeline'][number], account: string }): JSX.Element {
+  const day = (days: number): string => new Date(Date.parse(at) + days * 86_400_000).toISOString()
+  const to = step === 'stored'
+    ? link('media', { account, kind: 'video' })
+    : `${link('accounts', account, { kind: 'usage', from: day(-1), to: day(1) })}#entries`
+  return <li><span class='muted'>{step}</span> <Time at={at} />{ref !== null && <> <a href={to} title={ref}><code>{ref.length > 16 ? `${ref.slice(0, 8)}…` : ref}</code></a></>}</li>
 }

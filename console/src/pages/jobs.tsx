@@ -3,7 +3,7 @@ import type { AdminJob } from '../../../schemas/admin/jobs.ts'
 import { useList } from '../api/list.ts'
 import type { Received } from '../api/received.ts'
 import { Badge, type Tone } from '../parts/badge.tsx'
-import { ChoiceFilter, TextFilter } from '../parts/filter.tsx'
+import { ChoiceFilter, Filters, TextFilter } from '../parts/filter.tsx'
 import { exactUsd, Money } from '../parts/money.tsx'
 import { Empty } from '../parts/states.tsx'
 import { ListTable, type Column } from '../parts/table.tsx'
@@ -18,7 +18,7 @@ export type KnownJob = Received<AdminJob>
 /** The jobs of video models, or one. */
 export function JobsPage (): JSX.Element {
   const [, id] = segments.value
-  return id === undefined ? <JobList /> : <JobPage id={id} />
+  return id === undefined ? <JobList /> : <JobPage key={id} id={id} />
 }
 
 function JobList (): JSX.Element {
@@ -31,15 +31,15 @@ function JobList (): JSX.Element {
         <h1>Jobs</h1>
         <button type='button' class='plain' onClick={() => list.reload()}>Refresh</button>
       </div>
-      <div class='filters'>
+      <Filters names={['account', 'model', 'state']}>
         {!isUser() && <TextFilter name='account' label='Account' />}
         <TextFilter name='model' label='Model' />
         <ChoiceFilter name='state' label='State' all='Any' options={['live', ...jobStates]} />
-      </div>
+      </Filters>
       <ListTable
         label='Jobs' list={list} columns={columns} keyOf={({ id }) => id} href={({ id }) => link('jobs', id)}
         source={{ path: '/admin/jobs', query: chosen, name: 'jobs' }}
-        empty={<Empty title='No jobs'><p>A video is made by a job, which goes on without its client. Start one in the <a href={link('playground', { kind: 'video' })}>playground</a>.</p></Empty>}
+        empty={<Empty title={account === undefined && model === undefined && state === undefined ? 'No jobs yet' : 'No job matches'}><p>A video is made by a job, which goes on without its client. Start one in the <a href={link('playground', { kind: 'video' })}>playground</a>.</p></Empty>}
       />
     </>
   )

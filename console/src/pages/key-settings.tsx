@@ -38,7 +38,7 @@ export function KeySettings ({ keyOf: key, onChange, onClose }: SettingsProps): 
       <Field label='Label' {...form.field('label')} hint='What it is for, e.g. the app that uses it.' />
       {key.role === 'user' && (
         <>
-          <div class='filters'>
+          <div class='pair'>
             <Field label='Budget in US dollars' {...form.field('budget')} placeholder='No limit' inputmode='decimal' />
             <Choice label='Per' {...form.field('period')} options={['day', 'week', 'month', ['', 'in all']]} />
           </div>

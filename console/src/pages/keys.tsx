@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import type { Key } from '../../../schemas/admin/keys.ts'
 import { useList } from '../api/list.ts'
 import type { Received } from '../api/received.ts'
@@ -20,28 +20,42 @@ export type KnownKey = Received<Key>
 export function KeysPage (): JSX.Element {
   const [, id] = segments.value
   const [version, setVersion] = useState(0)
-  if (id !== undefined) return <KeyPage id={id} />
-  const { account } = query.value
+  if (id !== undefined) return <KeyPage key={id} id={id} />
+  const { account, search } = query.value
   return (
     <>
       <div class='head'>
         <h1>Keys</h1>
-        {may('operate') && <NewKeyButton account={account ?? 'default'} onCreate={() => setVersion(version + 1)} />}
+        {may('operate') && <NewKeyButton account={account ?? 'default'} onCreate={() => setVersion(before => before + 1)} />}
       </div>
-      {!isUser() && <div class='filters'><TextFilter name='account' label='Account' /></div>}
-      <KeyTable account={account} key={version} />
+      <div class='filters'>
+        <TextFilter name='search' label='Label or id begins with' />
+        {!isUser() && <TextFilter name='account' label='Account' />}
+      </div>
+      <KeyTable account={account} search={search} version={version} />
     </>
   )
 }
 
+interface KeyTableProps {
+  account: string | undefined
+  /** What label or id begin with. */
+  search?: string | undefined
+  /** Another one loads the keys again. */
+  version: number
+  /** After the keys have come, or not. */
+  onLoad?: () => void
+}
+
 /** The keys of an account, or of all. */
-export function KeyTable ({ account }: { account: string | undefined }): JSX.Element {
-  const list = useList<KnownKey>('/admin/keys', { account })
+export function KeyTable ({ account, search, version, onLoad }: KeyTableProps): JSX.Element {
+  const list = useList<KnownKey>('/admin/keys', { account, search }, version)
+  useEffect(() => { if (list.state !== 'loading') onLoad?.() }, [list.state])
   return (
     <ListTable
       label='Keys' list={list} columns={columns} keyOf={({ id }) => id} href={({ id }) => link('keys', id)}
-      source={{ path: '/admin/keys', query: { account }, name: 'keys' }}
-      empty={<Empty title='No keys'><p>A key lets a program use this gateway and spend an account’s balance.</p></Empty>}
+      source={{ path: '/admin/keys', query: { account, search }, name: 'keys' }}
+      empty={<Empty title={search === undefined ? 'No keys yet' : 'No key begins with that'}><p>A key lets a program use this gateway and spend an account’s balance.</p></Empty>}
     />
   )
 }

@@ -22,11 +22,11 @@ export function MediaPage (): JSX.Element {
       </div>
       <div class='filters'>
         {!isUser() && <TextFilter name='account' label='Account' />}
-        <ChoiceFilter name='kind' label='Kind' all='Images and videos' options={['image', 'video']} />
+        <ChoiceFilter name='kind' label='Kind' all='Any' options={['image', 'video']} />
       </div>
       {rows.length === 0 && state === 'loading' && <Loading />}
       {rows.length === 0 && state === 'ready' && (
-        <Empty title='Nothing is kept'><p>Images and videos stay here until they expire. Make one in the <a href={link('playground', { kind: 'image' })}>playground</a>.</p></Empty>
+        <Empty title={account === undefined && kind === undefined ? 'Nothing is kept' : 'Nothing matches'}><p>Images and videos stay here until they expire. Make one in the <a href={link('playground', { kind: 'image' })}>playground</a>.</p></Empty>
       )}
       <ul class='gallery'>{rows.map(item => <Item key={item.id} item={item} />)}</ul>
       {state === 'failed' && <Failure error={error} retry={reload} />}

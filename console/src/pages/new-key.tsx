@@ -4,6 +4,7 @@ import type { KeyWithSecret } from '../../../schemas/admin/keys.ts'
 import { inWords } from '../api/error.ts'
 import { call } from '../api/fetch.ts'
 import { amountOf } from '../api/money.ts'
+import { AccountField } from '../parts/account-field.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { Choice, Field } from '../parts/field.tsx'
 import { CopyButton } from '../parts/copy-button.tsx'
@@ -28,12 +29,12 @@ export function NewKeyDialog ({ account, onClose }: { account: string, onClose (
   return (
     <Dialog title='New key' onClose={() => onClose(false)}>
       <form onSubmit={create}>
-        <Field label='Account' value={form.account} onValue={value => change({ account: value })} required />
+        <AccountField label='Account' value={form.account} onValue={value => change({ account: value })} />
         <Field label='Label' value={form.label} onValue={label => change({ label })} hint='What it is for, e.g. the app that uses it.' />
         {may('own') && <Choice label='Role' value={form.role} onValue={role => change({ role })} options={['user', 'viewer', 'finance', 'operator', 'owner']} />}
         {form.role === 'user' && (
           <>
-            <div class='filters'>
+            <div class='pair'>
               <Field label='Budget in US dollars' value={form.budget} onValue={budget => change({ budget })} placeholder='No limit' />
               <Choice label='Per' value={form.period} onValue={period => change({ period })} options={['day', 'week', 'month', ['', 'in all']]} />
             </div>

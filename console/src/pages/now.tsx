@@ -3,10 +3,11 @@ import { useEffect, useState } from 'preact/hooks'
 import type { LiveFigures } from '../../../schemas/admin/live.ts'
 import { useLive } from '../api/live.ts'
 import type { Received } from '../api/received.ts'
+import { AddProvider } from '../parts/add-provider.tsx'
 import { Fact } from '../parts/field.tsx'
 import { Money } from '../parts/money.tsx'
 import { Sparkline } from '../parts/sparkline.tsx'
-import { Empty, Failure, Loading } from '../parts/states.tsx'
+import { Failure, Loading } from '../parts/states.tsx'
 import { Time } from '../parts/time.tsx'
 import { link } from '../router.ts'
 import { ProviderState } from './providers.tsx'
@@ -28,7 +29,7 @@ export function NowPage (): JSX.Element {
         <h1>Now</h1>
         {event !== null && <p class='muted'>As of <Time at={event.at} /></p>}
       </div>
-      {error !== null && <Failure error={error} />}
+      {error !== null && <Failure error={error}><p>The page connects again every two seconds.</p></Failure>}
       {event === null && error === null && <Loading />}
       {event !== null && <LiveView figures={event} rates={rates} />}
     </>
@@ -37,13 +38,13 @@ export function NowPage (): JSX.Element {
 
 function LiveView ({ figures, rates }: { figures: Figures, rates: readonly number[] }): JSX.Element {
   const { node } = figures
-  const today = `${figures.at.slice(0, 10)}`
+  const from = new Date(Date.parse(figures.at) - 60_000).toISOString()
   return (
     <>
       <dl class='facts big'>
-        <Fact name='Requests per second'><a href={link('requests')}>{figures.requests_per_second.toFixed(2)}</a></Fact>
-        <Fact name='Failed, last minute'><a href={link('requests', { status: '5xx' })}>{(figures.error_rate * 100).toFixed(1)} %</a></Fact>
-        <Fact name='Spent today (UTC)'><a href={link('requests', { from: today })}><Money nano={figures.spent_today_nano} /></a></Fact>
+        <Fact name='Requests per second'><a href={link('requests', { from })}>{figures.requests_per_second.toFixed(2)}</a></Fact>
+        <Fact name='Failed, last minute'><a href={link('requests', { status: '5xx', from })}>{(figures.error_rate * 100).toFixed(1)} %</a></Fact>
+        <Fact name='Spent today (UTC)'><a href={link('usage', { days: '1' })}><Money nano={figures.spent_today_nano} /></a></Fact>
         <Fact name='Running jobs'><a href={link('jobs', { state: 'live' })}>{figures.running_jobs}</a></Fact>
       </dl>
       <Sparkline label='Requests per second since this page was opened' values={rates} />
@@ -51,11 +52,11 @@ function LiveView ({ figures, rates }: { figures: Figures, rates: readonly numbe
         <Fact name='Under way on this node'>{node.requests} requests</Fact>
         <Fact name='Streams'>{node.streams}</Fact>
         <Fact name='Long polls'>{node.polls}</Fact>
-        <Fact name='Waiting clients'>{figures.waiting_clients}</Fact>
+        <Fact name='Waiting clients'><a href={link('jobs', { state: 'live' })}>{figures.waiting_clients}</a></Fact>
       </dl>
       <h2>Providers</h2>
       {figures.providers.length === 0
-        ? <Empty title='No provider yet'><p>Start the gateway with a provider’s key in the environment, or play with the sandbox in the <a href={link('playground')}>playground</a>.</p></Empty>
+        ? <AddProvider />
         : (
           <ul class='lamps'>
             {figures.providers.map(({ id, state }) => (
@@ -63,6 +64,7 @@ function LiveView ({ figures, rates }: { figures: Figures, rates: readonly numbe
             ))}
           </ul>
           )}
+      {figures.providers.length === 1 && figures.providers[0]?.id === 'sandbox' && <AddProvider />}
     </>
   )
 }

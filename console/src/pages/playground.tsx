@@ -2,6 +2,7 @@ import type { JSX } from 'preact'
 import type { Model } from '../../../schemas/openai/models.ts'
 import { useLoad } from '../api/load.ts'
 import type { Page } from '../api/list.ts'
+import { AddProvider } from '../parts/add-provider.tsx'
 import { Choice } from '../parts/field.tsx'
 import { Empty, Failure, Loading } from '../parts/states.tsx'
 import { link, query, setQuery } from '../router.ts'
@@ -46,12 +47,7 @@ function Tryout (): JSX.Element {
           <a key={name} href={link('playground', { kind: name })} {...name === kind && { 'aria-current': 'true' as const }}>{title}</a>
         ))}
       </div>
-      {isSandboxOnly && (
-        <p class='notice'>
-          There is no provider yet, so the sandbox answers: it costs next to nothing and needs no network. To add one, start the
-          gateway with its key in the environment, e.g. <code>OPENAI_API_KEY=sk-… npm start</code>.
-        </p>
-      )}
+      {isSandboxOnly && <AddProvider isInPlayground />}
       {offered.length === 0
         ? <Empty title={`No model makes ${kind}s for this key`}><p>The key may be limited to some models, or no provider has one.</p></Empty>
         : (

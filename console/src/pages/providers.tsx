@@ -5,6 +5,7 @@ import { inWords } from '../api/error.ts'
 import { call } from '../api/fetch.ts'
 import type { Page } from '../api/list.ts'
 import { useLoad } from '../api/load.ts'
+import { AddProvider } from '../parts/add-provider.tsx'
 import { Badge, type Tone } from '../parts/badge.tsx'
 import { Fact } from '../parts/field.tsx'
 import { Empty, Failure, Loading } from '../parts/states.tsx'
@@ -30,13 +31,9 @@ export function ProvidersPage (): JSX.Element {
       {state === 'loading' && answer === null && <Loading />}
       {state === 'failed' && <Failure error={'error' in rest ? rest.error : null} retry={reload} />}
       {answer !== null && shown.length === 0 && (
-        <Empty title={id === undefined ? 'No provider yet' : 'No such provider'}>
-          <p>
-            Start the gateway with a provider’s key in the environment, e.g. <code>OPENAI_API_KEY=sk-… npm start</code>, or write
-            a <code>gateway.yaml</code>.
-          </p>
-        </Empty>
+        <Empty title={id === undefined ? 'No provider yet' : 'No such provider'}><AddProvider /></Empty>
       )}
+      {id === undefined && shown.length === 1 && shown[0]?.protocol === 'sandbox' && <AddProvider />}
       {shown.map(provider => <OneProvider key={provider.id} provider={provider} isAlone={id !== undefined} />)}
     </>
   )
@@ -59,13 +56,13 @@ function OneProvider ({ provider, isAlone }: { provider: AdminProvider, isAlone:
       <dl class='facts'>
         <Fact name='Calls, last hour'><a href={link('requests', { provider: id })}>{provider.calls.toLocaleString('en-US')}</a></Fact>
         <Fact name='Failed'>
-          {provider.failed_calls.toLocaleString('en-US')}{' '}
+          <a href={link('requests', { provider: id, outcome: 'failed' })}>{provider.failed_calls.toLocaleString('en-US')}</a>{' '}
           <small class='muted'>{failures.map(({ kind, count }) => `${count} ${kind.replaceAll('_', ' ')}`).join(', ')}</small>
         </Fact>
         <Fact name='Half within'><Duration ms={provider.p50_ms} /></Fact>
         <Fact name='95 % within'><Duration ms={provider.p95_ms} /></Fact>
         <Fact name='Models'>{provider.models}</Fact>
-        <Fact name='Address'><code>{provider.base_url}</code></Fact>
+        <Fact name='Address' isWide>{provider.protocol === 'sandbox' ? 'inside the gateway: it makes up answers, without a network' : <code>{provider.base_url}</code>}</Fact>
       </dl>
       {failure !== null && (
         <p class='notice bad'>

@@ -7,7 +7,7 @@ import type { Received } from '../api/received.ts'
 import { Fact } from '../parts/field.tsx'
 import { Money } from '../parts/money.tsx'
 import { Failure, Loading } from '../parts/states.tsx'
-import { Table, type Column } from '../parts/table.tsx'
+import { SavedTable, type Column } from '../parts/table.tsx'
 import { Duration, duration, Time } from '../parts/time.tsx'
 import { link } from '../router.ts'
 import { Outcome } from './requests.tsx'
@@ -36,14 +36,15 @@ function OneRequest ({ request }: { request: Request }): JSX.Element {
     <article>
       <p class='lead'><Outcome request={request} /> {request.route} <Time at={request.started_at} /></p>
       {request.error_code !== null && (
-        <p class='notice bad'><code>{request.error_code}</code> {request.provider_words}</p>
+        <p class='notice bad'>The client received <code>{request.error_code}</code>. {request.provider_words}</p>
       )}
       <dl class='facts'>
         <Fact name='Account'><a href={link('accounts', request.account)}>{request.account}</a></Fact>
         <Fact name='Key'><a href={link('keys', request.key)}>{request.key}</a></Fact>
         <Fact name='Model'>{request.model ?? '–'}</Fact>
         <Fact name='Provider'>{request.provider ?? '–'}</Fact>
-        <Fact name='Tokens'>{request.prompt_tokens.toLocaleString('en-US')} prompt + {request.completion_tokens.toLocaleString('en-US')} completion</Fact>
+        <Fact name='Prompt tokens'>{request.prompt_tokens.toLocaleString('en-US')}</Fact>
+        <Fact name='Completion tokens'>{request.completion_tokens.toLocaleString('en-US')}</Fact>
         <Fact name='Delivery'>{request.stream ? 'streamed' : 'whole'}</Fact>
         {request.job !== null && <Fact name='Job'><a href={link('jobs', request.job)}>{request.job}</a></Fact>}
       </dl>
@@ -57,14 +58,14 @@ function OneRequest ({ request }: { request: Request }): JSX.Element {
       <h2>Attempts</h2>
       {request.attempts.length === 0
         ? <p class='muted'>No provider was called.</p>
-        : <Table label='Attempts' columns={attemptColumns} rows={request.attempts} keyOf={({ started_ms: ms, provider }) => `${ms} ${provider}`} />}
+        : <SavedTable label='Attempts' name={`attempts-${request.id}`} columns={attemptColumns} rows={request.attempts} keyOf={({ started_ms: ms, provider }) => `${ms} ${provider}`} />}
       {request.attempt_count > request.attempts.length && <p class='muted'>{request.attempt_count} calls in all.</p>}
       <h2>Money</h2>
       <ol class='steps'>
         <li><span class='muted'>Held</span> <Money nano={request.held_nano} /></li>
         <li><span class='muted'>Charged</span> <Money nano={request.cost_nano} /></li>
         {request.entries.map(({ id, kind, amount_nano: nano }) => (
-          <li key={id}><span class='muted'>Entry {kind}</span> <Money nano={nano} /> <code>{id}</code></li>
+          <li key={id}><span class='muted'>Entry {kind}</span> <Money nano={nano} /> <a href={entriesAround(request, kind)}><code>{id}</code></a></li>
         ))}
       </ol>
       {request.entries.length === 0 && <p class='muted'>Nothing was booked.</p>}
@@ -72,6 +73,15 @@ function OneRequest ({ request }: { request: Request }): JSX.Element {
       <Timeline request={request} />
     </article>
   )
+}
+
+const aroundMs = 3_600_000
+
+/** The entries of the account that were booked when the request ended. */
+function entriesAround ({ account, started_at: start, ended_at: end }: Request, kind: string): string {
+  const from = new Date(Date.parse(start) - aroundMs).toISOString()
+  const to = new Date(Date.parse(end) + aroundMs).toISOString()
+  return `${link('accounts', account, { kind, from, to })}#entries`
 }
 
 const attemptColumns: readonly Column<Attempt>[] = [
@@ -95,8 +105,8 @@ function Timeline ({ request: { attempts, first_byte_ms: firstByte, total_ms: to
         <rect class='whole' x='0' y='4' width={width} height='12' rx='3' />
         {attempts.map(({ started_ms: started, duration_ms: took, failure }, index) => (
           <rect
-            key={started} class={failure === null ? 'good' : 'bad'} x={x(started)} y={lane * (index + 1) + 4}
-            width={Math.max(x(took ?? total - started), 2)} height='12' rx='3'
+            key={started} class={failure === null ? 'good' : 'bad'} x={Math.min(x(started), width - 4)} y={lane * (index + 1) + 4}
+            width={Math.max(x(took ?? total - started), 4)} height='12' rx='3'
           />
         ))}
         {firstByte !== null && <line x1={x(firstByte)} x2={x(firstByte)} y1='0' y2={lane * (attempts.length + 1)} />}

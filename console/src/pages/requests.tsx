@@ -4,12 +4,12 @@ import type { LoggedRequestItem } from '../../../schemas/admin/requests.ts'
 import { useList } from '../api/list.ts'
 import type { Received } from '../api/received.ts'
 import { Badge, type Tone } from '../parts/badge.tsx'
-import { ChoiceFilter, TextFilter } from '../parts/filter.tsx'
+import { ChoiceFilter, Filters, TextFilter, TimeFilter } from '../parts/filter.tsx'
 import { exactUsd, Money } from '../parts/money.tsx'
 import { Empty } from '../parts/states.tsx'
 import { ListTable, type Column } from '../parts/table.tsx'
 import { Duration, Time } from '../parts/time.tsx'
-import { go, link, query, segments } from '../router.ts'
+import { link, query, segments } from '../router.ts'
 import { isUser } from '../session.ts'
 import { RequestPage } from './request.tsx'
 
@@ -18,7 +18,7 @@ export type LoggedRequest = Received<LoggedRequestItem>
 /** The request log, or one request of it. */
 export function RequestsPage (): JSX.Element {
   const [, id] = segments.value
-  return id === undefined ? <RequestLog /> : <RequestPage id={id} />
+  return id === undefined ? <RequestLog /> : <RequestPage key={id} id={id} />
 }
 
 const filters = ['account', 'key', 'model', 'provider', 'status', 'outcome', 'from', 'to']
@@ -33,15 +33,16 @@ function RequestLog (): JSX.Element {
         <h1>Requests</h1>
         <button type='button' class='plain' onClick={() => list.reload()}>Refresh</button>
       </div>
-      <form class='filters' onSubmit={event => event.preventDefault()} aria-label='Filters'>
+      <Filters names={filters}>
         {!isUser() && <TextFilter name='account' label='Account' />}
         <TextFilter name='key' label='Key' />
         <TextFilter name='model' label='Model' />
-        <TextFilter name='provider' label='Provider' />
+        {!isUser() && <TextFilter name='provider' label='Provider' />}
         <TextFilter name='status' label='Status' />
         <ChoiceFilter name='outcome' label='Outcome' all='Any' options={requestOutcomes} />
-        {isFiltered && <button type='button' class='plain' onClick={() => go(link('requests'))}>Clear filters</button>}
-      </form>
+        <TimeFilter name='from' label='From' />
+        <TimeFilter name='to' label='To' />
+      </Filters>
       <ListTable
         label='Requests' list={list} columns={columns} keyOf={({ id, started_at: at }) => `${id} ${at}`}
         href={({ id }) => link('requests', id)} source={{ path: '/admin/requests', query: chosen, name: 'requests' }}

@@ -54,6 +54,7 @@ export function seriesOf (
 /** How a figure compares with that of the period before, in words. */
 export function change (now: number, before: number): string {
   if (before === 0) return now === 0 ? '' : 'nothing in the period before'
+  if (now >= before * 10) return `${Math.round(now / before).toLocaleString('en-US')} times the period before`
   const percent = (now / before - 1) * 100
   if (Math.abs(percent) < 0.5) return 'as in the period before'
   return `${percent > 0 ? '+' : '−'}${Math.abs(percent).toFixed(0)} % on the period before`

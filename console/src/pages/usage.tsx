@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
 import type { UsageRow } from '../../../schemas/admin/usage.ts'
+import type { Query } from '../api/fetch.ts'
 import { useList } from '../api/list.ts'
 import { useLoad } from '../api/load.ts'
 import type { Page } from '../api/list.ts'
@@ -16,7 +17,7 @@ import { change, daysOf, periodsOf, seriesOf, totalOf, type Total } from './usag
 
 export type Usage = Received<UsageRow>
 
-const lengths = [['7', '7 days'], ['30', '30 days'], ['90', '90 days']] as const
+const lengths = [['1', 'Today'], ['7', '7 days'], ['30', '30 days'], ['90', '90 days']] as const
 const dimensions = ['model', 'key', 'account', 'provider'] as const
 type Dimension = typeof dimensions[number]
 
@@ -31,6 +32,10 @@ export function UsagePage (): JSX.Element {
   const previous = useLoad<Page<Usage>>('/admin/usage', { ...before, ...filter, by: 'month' })
   const daily = useLoad<Page<Usage>>('/admin/usage', { ...now, ...filter, by: `day,${by}`, limit: '1000' })
   const rows = useList<Usage>('/admin/usage', { ...now, ...filter, by })
+  // All at once, so that nothing on the page moves.
+  const isReady = total.answer !== null && daily.answer !== null && (previous.answer !== null || previous.state === 'failed')
+  const series = seriesOf(daily.answer?.data ?? [], by, daysOf(now))
+  const log = { ...filter, from: `${now.from}T00:00:00.000Z`, to: `${now.to}T00:00:00.000Z` }
   return (
     <>
       <h1>Usage</h1>
@@ -40,34 +45,43 @@ export function UsagePage (): JSX.Element {
         {!isUser() && <TextFilter name='account' label='Account' />}
         <TextFilter name='key' label='Key' />
         <TextFilter name='model' label='Model' />
-        <TextFilter name='provider' label='Provider' />
+        {!isUser() && <TextFilter name='provider' label='Provider' />}
       </form>
       {total.state === 'failed' && <Failure error={total.error} retry={total.reload} />}
-      {total.answer !== null && <Figures now={totalOf(total.answer.data)} before={totalOf(previous.answer?.data ?? [])} />}
-      {daily.answer === null && daily.state === 'loading' && <Loading />}
-      {daily.answer !== null && daily.answer.data.length > 0 && (
-        <Chart
-          label={`Spend by day and ${by}`} days={daysOf(now)}
-          series={seriesOf(daily.answer.data, by, daysOf(now))} format={value => shortUsd(BigInt(Math.round(value)))}
-        />
+      {total.state !== 'failed' && !isReady && <Loading />}
+      {isReady && (
+        <>
+          <Figures now={totalOf(total.answer?.data ?? [])} before={totalOf(previous.answer?.data ?? [])} log={log} />
+          {series.length > 0 && (
+            <Chart label={`Spend by day and ${by}`} days={daysOf(now)} series={series} format={value => shortUsd(BigInt(Math.round(value)))} />
+          )}
+          <ListTable
+            label={`Usage by ${by}`} list={rows} columns={columnsBy(by, log)} keyOf={row => row[by] ?? ''}
+            source={{ path: '/admin/usage', query: { ...now, ...filter, by }, name: `usage-by-${by}` }}
+            empty={<Empty title='Nothing was used in this period'><p>Choose a longer one, or send a request in the <a href={link('playground')}>playground</a>.</p></Empty>}
+          />
+        </>
       )}
-      <ListTable
-        label={`Usage by ${by}`} list={rows} columns={columnsBy(by)} keyOf={row => row[by] ?? ''}
-        source={{ path: '/admin/usage', query: { ...now, ...filter, by }, name: `usage-by-${by}` }}
-        empty={<Empty title='Nothing was used in this period'><p>Choose a longer one, or send a request in the <a href={link('playground')}>playground</a>.</p></Empty>}
-      />
     </>
   )
 }
 
-function Figures ({ now, before }: { now: Total, before: Total }): JSX.Element {
+interface FiguresProps {
+  now: Total
+  before: Total
+  /** The filter of the requests that they are made of. */
+  log: Query
+}
+
+function Figures ({ now, before, log }: FiguresProps): JSX.Element {
+  const requests = link('requests', log)
   return (
     <dl class='facts big'>
-      <Fact name='Spent'><Money nano={now.costNano} /><Change now={now.costNano} before={before.costNano} /></Fact>
-      <Fact name='Requests'>{count(now.requests)}<Change now={now.requests} before={before.requests} /></Fact>
-      <Fact name='Prompt tokens'>{count(now.promptTokens)}</Fact>
-      <Fact name='Completion tokens'>{count(now.completionTokens)}</Fact>
-      {now.savedNano > 0n && <Fact name='Saved by auto'><Money nano={now.savedNano} /></Fact>}
+      <Fact name='Spent'><a href={requests}><Money nano={now.costNano} /></a><Change now={now.costNano} before={before.costNano} /></Fact>
+      <Fact name='Requests'><a href={requests}>{count(now.requests)}</a><Change now={now.requests} before={before.requests} /></Fact>
+      <Fact name='Prompt tokens'><a href={requests}>{count(now.promptTokens)}</a></Fact>
+      <Fact name='Completion tokens'><a href={requests}>{count(now.completionTokens)}</a></Fact>
+      {now.savedNano > 0n && <Fact name='Saved by auto'><a href={link('requests', { ...log, model: 'auto' })}><Money nano={now.savedNano} /></a></Fact>}
     </dl>
   )
 }
@@ -80,7 +94,7 @@ function count (value: number): string {
   return value.toLocaleString('en-US')
 }
 
-function columnsBy (by: Dimension): readonly Column<Usage>[] {
+function columnsBy (by: Dimension, log: Query): readonly Column<Usage>[] {
   const name = `${by[0]?.toUpperCase()}${by.slice(1)}`
   return [
     {
@@ -93,12 +107,12 @@ function columnsBy (by: Dimension): readonly Column<Usage>[] {
       },
       csv: row => row[by]
     },
-    { name: 'Requests', isNumber: true, cell: row => count(row.requests), csv: row => row.requests },
+    { name: 'Requests', isNumber: true, cell: row => <a href={link('requests', { ...log, [by]: row[by] ?? undefined })}>{count(row.requests)}</a>, csv: row => row.requests },
     { name: 'Prompt tokens', isNumber: true, isSecondary: true, cell: row => count(row.prompt_tokens), csv: row => row.prompt_tokens },
     { name: 'Cached tokens', csv: row => row.cached_tokens },
     { name: 'Completion tokens', isNumber: true, isSecondary: true, cell: row => count(row.completion_tokens), csv: row => row.completion_tokens },
     { name: 'Images', isNumber: true, isSecondary: true, cell: row => count(row.images), csv: row => row.images },
     { name: 'Seconds of video', isNumber: true, isSecondary: true, cell: row => count(row.seconds), csv: row => row.seconds },
-    { name: 'Spent', isNumber: true, cell: row => <Money nano={row.cost_nano} />, csv: row => exactUsd(row.cost_nano) }
+    { name: 'Spent', isNumber: true, cell: row => <a href={link('requests', { ...log, [by]: row[by] ?? undefined })}><Money nano={row.cost_nano} /></a>, csv: row => exactUsd(row.cost_nano) }
   ]
 }

@@ -2,8 +2,14 @@ import type { Column } from './table.tsx'
 
 /** Rows as CSV by RFC 4180. Text that a spreadsheet would run as a formula gets an apostrophe in front. */
 export function toCsv<Row> (columns: readonly Column<Row>[], rows: readonly Row[]): string {
-  const lines = [columns.map(({ name }) => name), ...rows.map(row => columns.map(({ csv }) => csv(row)))]
+  const exported = columns.flatMap(({ name, csv }) => csv === undefined ? [] : [{ name, csv }])
+  const lines = [exported.map(({ name }) => name), ...rows.map(row => exported.map(({ csv }) => csv(row)))]
   return lines.map(line => `${line.map(field).join(',')}\r\n`).join('')
+}
+
+/** Nested facts as JSON; amounts in nano-dollars as text, exact. */
+export function jsonOf (facts: unknown): string {
+  return JSON.stringify(facts, (_name, value) => typeof value === 'bigint' ? String(value) : value)
 }
 
 /** Lets the browser save rows as `name`.csv. */

@@ -14,10 +14,12 @@ interface FieldProps {
   pattern?: string
   name?: string
   inputmode?: 'numeric' | 'decimal'
+  /** Values that are offered, each with what it is called. */
+  options?: readonly (readonly [string, string])[]
 }
 
 /** One line of text with its label. */
-export function Field ({ label, value, onValue, hint, type = 'text', ...input }: FieldProps): JSX.Element {
+export function Field ({ label, value, onValue, hint, type = 'text', options, ...input }: FieldProps): JSX.Element {
   const id = useId()
   const shared = {
     id,
@@ -30,9 +32,10 @@ export function Field ({ label, value, onValue, hint, type = 'text', ...input }:
   return (
     <div class='field'>
       <label for={id}>{label}</label>
-      {type === 'text' && <input {...shared} type='text' list={undefined} />}
+      {type === 'text' && <input {...shared} type='text' list={options === undefined ? undefined : `${id}-options`} />}
       {type === 'password' && <input {...shared} type='password' />}
       {type === 'date' && <input {...shared} type='date' />}
+      {options !== undefined && <datalist id={`${id}-options`}>{options.map(([option, name]) => <option key={option} value={option}>{name}</option>)}</datalist>}
       {hint !== undefined && <small id={`${id}-hint`} class='muted'>{hint}</small>}
     </div>
   )
@@ -63,8 +66,10 @@ export function Choice ({ label, value, onValue, options }: ChoiceProps): JSX.El
 }
 
 /** A name and what it has, as a definition list shows it. */
-export function Fact ({ name, children }: { name: string, children: ComponentChildren }): JSX.Element {
-  return <div><dt>{name}</dt><dd>{children}</dd></div>
+export function Fact (
+  { name, isWide = false, children }: { name: string, isWide?: boolean, children: ComponentChildren }
+): JSX.Element {
+  return <div class={isWide ? 'wide' : ''}><dt>{name}</dt><dd>{children}</dd></div>
 }
 
 interface AreaProps {

@@ -1,9 +1,26 @@
-import type { JSX } from 'preact'
+import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useId, useState } from 'preact/hooks'
-import { query, setQuery } from '../router.ts'
+import { go, link, query, segments, setQuery } from '../router.ts'
+
+const narrow = '(max-width: 48rem)'
+
+/** Filters that are kept in the address under these names; folded up where there is little room. */
+export function Filters ({ names, children }: { names: readonly string[], children: ComponentChildren }): JSX.Element {
+  const isFiltered = names.some(name => query.value[name] !== undefined)
+  const [isOpen] = useState(isFiltered || !matchMedia(narrow).matches)
+  return (
+    <details class='folded' open={isOpen}>
+      <summary>Filters</summary>
+      <form class='filters' onSubmit={event => event.preventDefault()} aria-label='Filters'>
+        {children}
+        {isFiltered && <button type='button' class='plain' onClick={() => go(link(...segments.value))}>Clear filters</button>}
+      </form>
+    </details>
+  )
+}
 
 /** A text filter that is kept in the address; applied on Enter, when the focus leaves, or after a pause. */
-export function TextFilter ({ name, label }: { name: string, label: string }): JSX.Element {
+export function TextFilter ({ name, label, placeholder = '' }: { name: string, label: string, placeholder?: string }): JSX.Element {
   const applied = query.value[name] ?? ''
   const [text, setText] = useState(applied)
   const id = useId()
@@ -17,7 +34,7 @@ export function TextFilter ({ name, label }: { name: string, label: string }): J
     <div class='field'>
       <label for={id}>{label}</label>
       <input
-        id={id} type='search' value={text} spellcheck={false} onInput={event => setText(event.currentTarget.value)}
+        id={id} type='search' value={text} placeholder={placeholder} spellcheck={false} onInput={event => setText(event.currentTarget.value)}
         onChange={() => setQuery({ [name]: text.trim() })}
       />
     </div>

@@ -6,7 +6,7 @@ import { readLimit, type Texts, type useForm } from './form.ts'
 const limits = [
   ['requests_per_minute', 'Requests a minute'],
   ['tokens_per_minute', 'Tokens a minute'],
-  ['concurrent_requests', 'Requests at the same time']
+  ['concurrent_requests', 'At the same time']
 ] as const
 
 export type LimitName = typeof limits[number][0]
@@ -46,7 +46,7 @@ export function LimitFields ({ form }: { form: LimitForm }): JSX.Element {
 export function LimitWords ({ limits: set }: { limits: LimitSet }): JSX.Element {
   const words = limits.flatMap(([name, label]) => {
     const limit = set[name]
-    return limit === null ? [] : [`${limit.toLocaleString('en-US')} ${label.replace('Requests at', 'at').toLowerCase()}`]
+    return limit === null ? [] : [`${limit.toLocaleString('en-US')} ${label.toLowerCase()}`]
   })
   return <>{words.length === 0 ? 'none' : words.join(', ')}</>
 }

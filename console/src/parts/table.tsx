@@ -10,12 +10,14 @@ export interface Column<Row> {
   name: string
   /** What a cell shows; absent: the column is in CSV alone. */
   cell? (row: Row): ComponentChildren
-  /** The same in a CSV file, with every digit. */
-  csv (row: Row): string | number | null
+  /** The same in a CSV file, with every digit; absent: the column is not in CSV. */
+  csv? (row: Row): string | number | null
   /** Numbers stand at the right. */
   isNumber?: boolean
   /** Not shown where there is little room. */
   isSecondary?: boolean
+  /** Has a line of its own where a row is a card. */
+  isLong?: boolean
 }
 
 interface TableProps<Row> {
@@ -25,15 +27,19 @@ interface TableProps<Row> {
   keyOf (row: Row): string
   /** The page of a row. */
   href?: (row: Row) => string
+  /** Whether each row is a card where there is little room. */
+  hasCards?: boolean
+  /** Whether other rows are on their way. */
+  isBusy?: boolean
 }
 
 /** Rows and columns. The first cell of a row that has a page links to it, and so does a click anywhere else in it. */
-export function Table<Row> ({ label, columns, rows, keyOf, href }: TableProps<Row>): JSX.Element {
+export function Table<Row> ({ label, columns, rows, keyOf, href, hasCards = false, isBusy = false }: TableProps<Row>): JSX.Element {
   const shown = columns.filter(({ cell }) => cell !== undefined)
-  const className = ({ isNumber, isSecondary }: Column<Row>): string =>
-    [isNumber === true && 'number', isSecondary === true && 'secondary'].filter(Boolean).join(' ')
+  const className = ({ isNumber, isSecondary, isLong }: Column<Row>): string =>
+    [isNumber === true && 'number', isSecondary === true && 'secondary', isLong === true && 'long'].filter(Boolean).join(' ')
   return (
-    <div class='table' tabIndex={0} role='region' aria-label={label}>
+    <div class={hasCards ? 'table cards' : 'table'} tabIndex={0} role='region' aria-label={label} aria-busy={isBusy}>
       <table>
         <thead><tr>{shown.map(column => <th key={column.name} scope='col' class={className(column)}>{column.name}</th>)}</tr></thead>
         <tbody>
@@ -77,7 +83,7 @@ export function ListTable<Row> ({ list, source, empty, ...table }: ListTableProp
   if (rows.length === 0 && state === 'loading') return <Loading />
   return (
     <>
-      {rows.length > 0 && <Table {...table} rows={rows} />}
+      {rows.length > 0 && <Table {...table} rows={rows} isBusy={state === 'loading'} />}
       {state === 'failed' && <Failure error={error} retry={list.reload} />}
       {rows.length > 0 && (
         <div class='actions'>

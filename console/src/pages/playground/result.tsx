@@ -27,7 +27,7 @@ export function Outcome ({ result }: { result: Result }): JSX.Element {
         <Fact name='Cost'>{result.cost === null ? '–' : `$${result.cost}`}</Fact>
         <Fact name='Duration'>{duration(result.ms)}</Fact>
         <Fact name='Model'>{named['x-tollgate-model'] ?? '–'}</Fact>
-        {id !== undefined && <Fact name='Request'><a href={link('requests', id)}>{id}</a></Fact>}
+        {id !== undefined && <Fact name='Request' isWide><a href={link('requests', id)}>{id}</a></Fact>}
       </dl>
       <details>
         <summary>Headers</summary>

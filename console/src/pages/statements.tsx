@@ -1,0 +1,114 @@
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import type { Statement } from '../../../schemas/admin/books.ts'
+import { call, withQuery } from '../api/fetch.ts'
+import { useList } from '../api/list.ts'
+import type { Received } from '../api/received.ts'
+import { Action } from '../parts/action.tsx'
+import { Badge } from '../parts/badge.tsx'
+import { Choice } from '../parts/field.tsx'
+import { TextFilter } from '../parts/filter.tsx'
+import { exactUsd, Money } from '../parts/money.tsx'
+import { Empty } from '../parts/states.tsx'
+import { ListTable, type Column } from '../parts/table.tsx'
+import { link, query, setQuery } from '../router.ts'
+import { may } from '../session.ts'
+
+type KnownStatement = Received<Statement>
+type Movement = keyof Statement['movements']
+
+const shownMonths = 36
+
+/** The statement of each account for a month: opening balance, movements, closing balance. */
+export function StatementsPage (): JSX.Element {
+  const months = monthsUntil(new Date())
+  const { month = months[0] ?? '', account } = query.value
+  const chosen = { month, account }
+  const list = useList<KnownStatement>('/admin/statements', chosen)
+  const isOver = month < (months[0] ?? '')
+  const [isClosed, setClosed] = useState('')
+  async function closeMonth (): Promise<void> {
+    await call('/admin/books/close', { method: 'POST', body: { month } })
+    setClosed(month)
+    list.reload()
+  }
+  return (
+    <>
+      <div class='head'>
+        <h1>Statements</h1>
+        <a class='button' href={withQuery('/admin/statements', { ...chosen, format: 'csv' })} download>Download as CSV</a>
+      </div>
+      <form class='filters' onSubmit={event => event.preventDefault()} aria-label='Filters'>
+        <Choice
+          label='Month (UTC)' value={month} onValue={month => setQuery({ month })}
+          options={months.includes(month) ? months.map(withName) : [[month, month], ...months.map(withName)]}
+        />
+        <TextFilter name='account' label='Account' />
+      </form>
+      <ListTable
+        label='Statements' list={list} columns={columns} keyOf={({ account }) => account} source={{ path: '/admin/statements', query: chosen, name: `statements-${month}` }}
+        empty={<Empty title='No account had been opened by then'><p>Choose a later month.</p></Empty>}
+      />
+      {may('money') && isOver && isClosed !== month && list.rows.some(({ state }) => state === 'open') && (
+        <div class='actions'>
+          <Action label='Close the month…' title={`Close ${month} for good`} does='Close the month' confirm={month} run={closeMonth}>
+            <p>The statements of this month and of all before it never change again. What is booked later counts in the month that is open then.</p>
+          </Action>
+        </div>
+      )}
+    </>
+  )
+}
+
+/** The months in UTC up to the one of `today`, newest first, e.g. `2026-11`. */
+function monthsUntil (today: Date): readonly string[] {
+  return Array.from({ length: shownMonths }, (_, ago) =>
+    new Date(Date.UTC(today.getUTCFullYear(), today.getUTCMonth() - ago)).toISOString().slice(0, 7))
+}
+
+const inWords = new Intl.DateTimeFormat(undefined, { month: 'short', year: 'numeric', timeZone: 'UTC' })
+
+function withName (month: string): readonly [string, string] {
+  return [month, inWords.format(new Date(`${month}-01`))]
+}
+
+function movement (name: string, movement: Movement, kind: string): Column<KnownStatement> {
+  const nanoOf = ({ movements }: KnownStatement): bigint => movements[movement].amount_nano
+  return {
+    name,
+    isNumber: true,
+    isSecondary: true,
+    cell: row => nanoOf(row) === 0n ? <span class='muted'>–</span> : <a href={entriesOf(row, kind)}><Money nano={nanoOf(row)} /></a>,
+    csv: row => exactUsd(nanoOf(row))
+  }
+}
+
+/** The entries of a kind that happened in the month. */
+function entriesOf ({ account, month }: KnownStatement, kind?: string): string {
+  const [year = 0, number = 1] = month.split('-').map(Number)
+  const dayAt = (offset: number): string => new Date(Date.UTC(year, number - 1 + offset)).toISOString()
+  return `${link('accounts', account, { kind, from: dayAt(0), to: dayAt(1) })}#entries`
+}
+
+const columns: readonly Column<KnownStatement>[] = [
+  {
+    name: 'Account',
+    cell: ({ account, name }) => <><a href={link('accounts', account)}>{name}</a>{name !== account && <small class='muted'> {account}</small>}</>,
+    csv: ({ account }) => account
+  },
+  { name: 'State', cell: ({ state }) => <Badge tone={state === 'closed' ? 'good' : 'quiet'}>{state}</Badge>, csv: ({ state }) => state },
+  { name: 'Opening', isNumber: true, cell: ({ opening_nano: nano }) => <Money nano={nano} />, csv: ({ opening_nano: nano }) => exactUsd(nano) },
+  movement('Deposits', 'deposits', 'deposit'),
+  movement('Withdrawals', 'withdrawals', 'withdraw'),
+  movement('Transfers in', 'transfers_in', 'transfer'),
+  movement('Transfers out', 'transfers_out', 'transfer'),
+  movement('Adjustments', 'adjustments', 'adjust'),
+  movement('Usage', 'usage', 'usage'),
+  movement('Refunds', 'refunds', 'refund'),
+  {
+    name: 'Closing',
+    isNumber: true,
+    cell: row => <a href={entriesOf(row)}><Money nano={row.closing_nano} /></a>,
+    csv: ({ closing_nano: nano }) => exactUsd(nano)
+  }
+]
