@@ -68,6 +68,8 @@ export const AdminJob = Type.Object({
   videos: Type.Array(JobVideo),
   created_at: Type.String(),
   submitted_at: Nullable(Type.String()),
+  /** When the provider last reported something new: another state or progress, or the end. */
+  polled_at: Nullable(Type.String()),
   finished_at: Nullable(Type.String()),
   /** Until when it answers requests that ask for it again. */
   expires_at: Nullable(Type.String()),
@@ -77,7 +79,7 @@ export const AdminJob = Type.Object({
 })
 export type AdminJob = Static<typeof AdminJob>
 
-export const jobSteps = ['created', 'submitted', 'stored', 'finished', 'charged', 'expires'] as const
+export const jobSteps = ['created', 'submitted', 'polled', 'stored', 'finished', 'charged', 'expires'] as const
 
 /** A job with the times of its steps, in their order; a step that has not happened is absent. */
 export const AdminJobWithTimeline = Type.Object({

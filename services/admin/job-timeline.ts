@@ -14,7 +14,7 @@ export async function timelineOf (
   store: Pick<Store, 'reports' | 'engine'>, job: AdminJob
 ): Promise<Step[]> {
   const times: [step: Step['step'], at: string | null][] =
-    [['created', job.created_at], ['submitted', job.submitted_at], ['finished', job.finished_at], ['expires', job.expires_at]]
+    [['created', job.created_at], ['submitted', job.submitted_at], ['polled', job.polled_at], ['finished', job.finished_at], ['expires', job.expires_at]]
   const own = times.flatMap(([step, at]): Step[] => at === null ? [] : [{ step, at, ref: null }])
   const others = [...await storedFiles(store, job.id), ...await charges(store, job)]
   return [...own, ...others].sort((one, other) => Date.parse(one.at) - Date.parse(other.at))

@@ -155,6 +155,7 @@ function toAdminJob ({ waiters, webhooks, ...row }: ShownJob): AdminJob {
     })),
     created_at: isoTime(job.createdAt),
     submitted_at: isoTimeOrNull(job.submittedAt),
+    polled_at: isoTimeOrNull(job.polledAt),
     finished_at: isoTimeOrNull(job.finishedAt),
     expires_at: isoTimeOrNull(job.expiresAt),
     deleted_at: isoTimeOrNull(job.deletedAt),

@@ -148,7 +148,7 @@ function newJob (order: VideoOrder, { id, hold, owner, nowMs }: JobStart): Job {
   const { payer: { chain, key, tags = null } } = order
   const { model, candidates, task, price, deadlineMs, identity, baseUrl, isBackground } = order
   const [account = ''] = chain
-  const notSubmitted = { state: 'submitting' as const, handle: null, progress: null, submittedAt: null }
+  const notSubmitted = { state: 'submitting' as const, handle: null, progress: null, submittedAt: null, polledAt: null }
   const notEnded = { costNano: null, videos: [], failure: null, finishedAt: null, expiresAt: null }
   const background: Background = isBackground ? 1 : 0
   const awaited = { waiterLeftAt: null, delivered: false, background, cancel: false }

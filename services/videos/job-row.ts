@@ -4,8 +4,8 @@ import { finalStates, liveStates, type Job, type JobState } from './job.ts'
 const names = [
   'id', 'account', 'apiKey', 'chain', 'tags', 'model', 'candidates', 'candidate', 'dedupe', 'bodyHash', 'task', 'baseUrl', 'state',
   'owner', 'fence', 'handle', 'progress', 'attempts', 'deadlineAt', 'hold', 'heldNano', 'secondNano', 'seconds', 'costNano',
-  'waiterLeftAt', 'delivered', 'background', 'cancel', 'videos', 'failure', 'copyError', 'createdAt', 'submittedAt', 'finishedAt', 'expiresAt',
-  'deletedAt'
+  'waiterLeftAt', 'delivered', 'background', 'cancel', 'videos', 'failure', 'copyError', 'createdAt', 'submittedAt', 'polledAt', 'finishedAt',
+  'expiresAt', 'deletedAt'
 ] as const
 type Name = typeof names[number]
 
@@ -45,7 +45,7 @@ interface Encoded {
 }
 
 export type JobChange = Partial<Pick<Job, 'state' | 'candidate' | 'handle' | 'progress' | 'attempts' | 'task' | 'dedupe' |
-  'deadlineAt' | 'costNano' | 'videos' | 'failure' | 'copyError' | 'submittedAt' | 'finishedAt' | 'expiresAt'>>
+  'deadlineAt' | 'costNano' | 'videos' | 'failure' | 'copyError' | 'submittedAt' | 'polledAt' | 'finishedAt' | 'expiresAt'>>
 
 /** The columns of a job or of a change, and their values. */
 export function toColumns ({ chain, hold, ...plain }: Partial<Job>): Record<string, Value> {

@@ -84,6 +84,8 @@ export interface Job {
   copyError: CopyError | null
   createdAt: number
   submittedAt: number | null
+  /** When its provider last reported something new. */
+  polledAt: number | null
   finishedAt: number | null
   expiresAt: number | null
   /** Since when its client sees it no more. */

@@ -57,7 +57,8 @@ async function keepPolling (
   // Some providers briefly report a running job as queued again.
   const later = live.state === 'running' ? 'running' : state
   if (later !== live.state || isNews) {
-    if (!await retryWrite(context, live.id, () => context.rows.change(live, { state: later, progress }))) return 'lost'
+    const change = { state: later, progress, polledAt: nowMs }
+    if (!await retryWrite(context, live.id, () => context.rows.change(live, change))) return 'lost'
     Object.assign(live, { state: later, progress, writtenAt: nowMs })
   }
   return { after: pauseOf(provider, nowMs - (live.submittedAt ?? nowMs)) }

@@ -38,8 +38,10 @@ export async function storeResult (
 /** Gives a result that comes late some time to be stored. */
 async function beginStoring (context: RunnerContext, live: LiveJob): Promise<boolean> {
   const { rows, store, timing } = context
-  const deadlineAt = Math.max(live.deadlineAt, store.clock() + timing.storeMs)
-  if (!await retryWrite(context, live.id, () => rows.change(live, { state: 'storing', deadlineAt }))) return false
+  const polledAt = store.clock()
+  const deadlineAt = Math.max(live.deadlineAt, polledAt + timing.storeMs)
+  const change = { state: 'storing' as const, deadlineAt, polledAt }
+  if (!await retryWrite(context, live.id, () => rows.change(live, change))) return false
   Object.assign(live, { state: 'storing', deadlineAt, failures: 0 })
   return true
 }

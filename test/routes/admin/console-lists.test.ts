@@ -146,8 +146,9 @@ t.test('a job shows when it took its steps', async t => {
   const [{ id }] = (await admin('GET', '/jobs')).body.data
   const { body } = await admin('GET', `/jobs/${id}`)
   const steps = body.timeline.map(({ step }: { step: string }) => step)
-  t.same(new Set(steps), new Set(['created', 'submitted', 'stored', 'finished', 'charged', 'expires']))
+  t.same(new Set(steps), new Set(['created', 'submitted', 'polled', 'stored', 'finished', 'charged', 'expires']))
   t.same([steps[0], steps.at(-1)], ['created', 'expires'])
+  t.ok(steps.indexOf('submitted') < steps.indexOf('polled') && steps.indexOf('polled') < steps.indexOf('stored'))
   const ref = (name: string): string => body.timeline.find(({ step }: { step: string }) => step === name).ref
   t.equal(ref('stored'), body.videos[0].media)
   t.ok((await admin('GET', '/entries')).body.data.some((entry: { id: string }) => entry.id === ref('charged')))

@@ -38,6 +38,7 @@ const job: Job = {
   copyError: null,
   createdAt: 1_700_000_000_999,
   submittedAt: null,
+  polledAt: null,
   finishedAt: null,
   deletedAt: null,
   expiresAt: null

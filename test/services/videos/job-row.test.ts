@@ -29,7 +29,7 @@ forEachEngine(t, 'a change sets every field it names, and no other', async (t, {
   await rows.insert(store, job, `${job.id} 1`)
   const { candidate, handle, progress, attempts, task, costNano, videos, failure } = fullJob
   const change = { state: 'running' as const, candidate, handle, progress, attempts, task, costNano, videos, failure }
-  const times = { submittedAt: 1, expiresAt: 3 }
+  const times = { submittedAt: 1, polledAt: 2, expiresAt: 3 }
   t.equal(await rows.change(job, { ...change, ...times }), true)
   t.strictSame(await rows.get(job.id), { ...job, ...change, ...times })
   const cleared = {

@@ -37,6 +37,7 @@ export function sampleJob (more: Partial<Job> = {}): Job {
     copyError: null,
     createdAt: 1_900_000_000_000,
     submittedAt: null,
+    polledAt: null,
     finishedAt: null,
     expiresAt: null,
     deletedAt: null,
@@ -88,6 +89,7 @@ export const fullJob: Job = {
   copyError: { fault: 'media_store', message: 'ENOSPC', attempts: 3, since: 1_900_000_000_001 },
   createdAt: 1_900_000_000_000,
   submittedAt: 1_900_000_000_002,
+  polledAt: 1_900_000_000_002,
   finishedAt: 1_900_000_000_003,
   expiresAt: 1_900_000_000_004,
   deletedAt: 1_900_000_000_005
