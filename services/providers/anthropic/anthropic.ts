@@ -4,13 +4,14 @@ import { isEventStream, maxAnswerBytes, notAStream, objectOf, parseAnswer, readO
 import { recordChoices } from '../generated-text.ts'
 import type { ChatAnswer, ChatApi, ChatCall, MessagesCall, NativeAnswer, Upstream } from '../provider.ts'
 import { createReport, readUsage, recordUsage, statedName, tokenCount, type StreamReport } from '../report.ts'
+import { cachesForAnHour } from './cache-marks.ts'
 import { toCompletion } from './completion.ts'
 import { readAnthropicError } from './errors.ts'
 import { countedBody, nativeBody } from './native-body.ts'
 import { relayMessage } from './relay.ts'
 import { toMessagesRequest, unmetByClaude } from './request.ts'
 import { readMessageStream } from './stream.ts'
-import { chargedUsageOf, isSearchResult, noCounts, updateCounts, withSearches } from './usage.ts'
+import { chargedUsageOf, isSearchResult, noCounts, updateCounts, withSearches, type Counts } from './usage.ts'
 import type { Exchange } from '../../upstream/exchange.ts'
 
 /** Later versions lack `temperature`; a provider's `headers` can name another. */
@@ -37,16 +38,17 @@ export function createAnthropic ({ baseUrl, apiKey, headers, connect }: Upstream
     })
     if (exchange.status !== 200) throw await readAnthropicError(exchange, apiKey)
     const report = createReport(dropped)
-    if (body.stream !== true) return await readWhole(exchange, report)
+    const counts = { ...noCounts, asksAnHour: cachesForAnHour(body) }
+    if (body.stream !== true) return await readWhole(exchange, report, counts)
     if (!isEventStream(exchange)) {
       toCompletion(await readObject(exchange), apiKey)
       throw notAStream()
     }
-    return { kind: 'chunks', chunks: readMessageStream(exchange, report, { secret: apiKey }), report }
+    return { kind: 'chunks', chunks: readMessageStream(exchange, report, { secret: apiKey, counts }), report }
   }
 
-  async function readWhole (exchange: Exchange, report: StreamReport): Promise<ChatAnswer> {
-    const body = toCompletion(await readObject(exchange), apiKey)
+  async function readWhole (exchange: Exchange, report: StreamReport, counts: Counts): Promise<ChatAnswer> {
+    const body = toCompletion(await readObject(exchange), apiKey, counts)
     report.model = statedName(body.model)
     report.serviceTier = body.service_tier ?? null
     const usage = readUsage(body)
@@ -74,7 +76,8 @@ export function createAnthropic ({ baseUrl, apiKey, headers, connect }: Upstream
     if (exchange.status !== 200) throw await readAnthropicError(exchange, apiKey)
     const report = createReport()
     // Searches that are neither counted nor in the answer were not made.
-    const counts = call.mostSearches > 0 ? { ...noCounts, searches: 0 } : noCounts
+    const searches = call.mostSearches > 0 ? 0 : null
+    const counts = { ...noCounts, searches, asksAnHour: cachesForAnHour(call.original.value) }
     if (call.request.stream === true && isEventStream(exchange)) {
       return { kind: 'bytes', events: await relayMessage(exchange, report, { secret: apiKey, counts }), report, native: true }
     }

@@ -6,11 +6,11 @@ import { readServiceTier } from '../report.ts'
 import { anthropicErrorIn } from './errors.ts'
 import { mapStopReason, refusalText } from './map-stop-reason.ts'
 import { toReasoningDetail, toExtraContent } from './thinking-signature.ts'
-import { noCounts, toUsage, updateCounts } from './usage.ts'
+import { noCounts, toUsage, updateCounts, type Counts } from './usage.ts'
 import type { ThinkingBlock } from './wire.ts'
 
 /** A message as a chat completion. Throws UpstreamError for an error or anything that is no message. */
-export function toCompletion (body: unknown, secret: string | null): ChatCompletion {
+export function toCompletion (body: unknown, secret: string | null, counts = noCounts): ChatCompletion {
   if (isObject(body) && body.type === 'error') throw anthropicErrorIn(body, secret)
   if (!isObject(body) || !Array.isArray(body.content)) {
     throw new UpstreamError('bad_reply', 'yes', 'The provider\'s answer is not a message.')
@@ -33,13 +33,13 @@ export function toCompletion (body: unknown, secret: string | null): ChatComplet
       finish_reason: mapStopReason(body.stop_reason),
       logprobs: null
     }],
-    ...usageOf(body.usage)
+    ...usageOf(body.usage, counts)
   }
 }
 
 /** Absent if the input was not counted: it would be free. */
-function usageOf (reported: unknown): Pick<ChatCompletion, 'usage'> {
-  const counts = updateCounts(noCounts, reported)
+function usageOf (reported: unknown, before: Counts): Pick<ChatCompletion, 'usage'> {
+  const counts = updateCounts(before, reported)
   return counts.input === null ? {} : { usage: toUsage(counts) }
 }
 

@@ -6,10 +6,13 @@ import { MessageChunks } from './chunks.ts'
 import { anthropicErrorIn } from './errors.ts'
 import type { Exchange } from '../../upstream/exchange.ts'
 import type { StreamReport } from '../report.ts'
+import type { Counts } from './usage.ts'
 
 interface StreamOptions {
   /** Masked in errors. */
   secret: string | null
+  /** What is counted before the first event. */
+  counts?: Counts
   /** How long a client may go without a chunk while the provider only sends pings. */
   quietMs?: number
 }
@@ -20,9 +23,9 @@ const defaultQuietMs = 15_000
 
 /** The chunks of a message, usage last. Throws UpstreamError for an error, or a malformed or cut stream. */
 export async function * readMessageStream (
-  exchange: Exchange, report: StreamReport, { secret, quietMs = defaultQuietMs }: StreamOptions
+  exchange: Exchange, report: StreamReport, { secret, counts, quietMs = defaultQuietMs }: StreamOptions
 ): AsyncGenerator<ChatCompletionChunk, void, undefined> {
-  const writer = new MessageChunks(report)
+  const writer = new MessageChunks(report, counts)
   let spokenMs = performance.now()
   let pingBytes = 0
   for await (const piece of piecesOf(exchange)) {

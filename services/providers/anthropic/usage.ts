@@ -10,6 +10,8 @@ export interface Counts {
   cacheWrite: number
   /** Those of `cacheWrite` that are kept for an hour. */
   cacheWrite1h: number
+  /** Whether the request asks for an hour alone; see `cachesForAnHour`. */
+  asksAnHour: boolean
   output: number
   /** Null: not reported. */
   thinking: number | null
@@ -18,7 +20,14 @@ export interface Counts {
 }
 
 export const noCounts: Counts = {
-  input: null, cacheRead: 0, cacheWrite: 0, cacheWrite1h: 0, output: 0, thinking: null, searches: null
+  input: null,
+  cacheRead: 0,
+  cacheWrite: 0,
+  cacheWrite1h: 0,
+  asksAnHour: false,
+  output: 0,
+  thinking: null,
+  searches: null
 }
 
 const charged = ['input_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens', 'output_tokens']
@@ -26,19 +35,26 @@ const lifetimes = ['ephemeral_5m_input_tokens', 'ephemeral_1h_input_tokens']
 
 /**
  * The counts after another `usage`, whose fields are totals; absent and null fields keep their value. A field
- * that is no count makes the whole unknown: the rest would be too little.
+ * that is no count makes the whole unknown: the rest would be too little. Writes whose lifetime is not told,
+ * such as those after `message_start`, follow the last mark of the request and have its lifetime.
  */
 export function updateCounts (counts: Counts, usage: unknown): Counts {
   if (!isObject(usage)) return counts
   const written = isObject(usage.cache_creation) ? usage.cache_creation : {}
-  if (!areCounts(usage, charged) || !areCounts(written, lifetimes)) return noCounts
+  if (!areCounts(usage, charged) || !areCounts(written, lifetimes)) {
+    return { ...noCounts, asksAnHour: counts.asksAnHour }
+  }
   const serverTools = isObject(usage.server_tool_use) ? usage.server_tool_use : {}
   const details = isObject(usage.output_tokens_details) ? usage.output_tokens_details : {}
+  const cacheWrite = tokenCount(usage.cache_creation_input_tokens) ?? counts.cacheWrite
+  const isForAnHour = counts.asksAnHour && counts.cacheWrite1h === counts.cacheWrite
+  const untold = isForAnHour ? Math.max(0, cacheWrite - counts.cacheWrite) : 0
   return {
     input: tokenCount(usage.input_tokens) ?? counts.input,
     cacheRead: tokenCount(usage.cache_read_input_tokens) ?? counts.cacheRead,
-    cacheWrite: tokenCount(usage.cache_creation_input_tokens) ?? counts.cacheWrite,
-    cacheWrite1h: tokenCount(written.ephemeral_1h_input_tokens) ?? counts.cacheWrite1h,
+    cacheWrite,
+    cacheWrite1h: tokenCount(written.ephemeral_1h_input_tokens) ?? counts.cacheWrite1h + untold,
+    asksAnHour: counts.asksAnHour,
     output: tokenCount(usage.output_tokens) ?? counts.output,
     thinking: tokenCount(details.thinking_tokens) ?? counts.thinking,
     searches: greater(counts.searches, tokenCount(serverTools.web_search_requests))

@@ -9,7 +9,7 @@ import { ask, priced, startClaudePair } from '../messages/clients.ts'
 
 const nano = { input: 3000, output: 15_000, read: 300, write: 3750, write1h: 6000, search: 10_000_000 }
 const shop = await startClaudePair(t, { price: { ...priced, searchNano: nano.search, maxSearches: 3 } })
-const { client, server, gateway: { app } } = shop
+const { client, server, gateway: { app, url, headers } } = shop
 
 const hours = { cache_control: { type: 'ephemeral' as const, ttl: '1h' as const } }
 // Longer than what the cases count, so that it is held.
@@ -102,6 +102,57 @@ for (const isStream of [false, true]) {
     })
   }
 }
+
+const fiveMinutes = { cache_control: { type: 'ephemeral' as const } }
+const mixed = { ...base, messages: [{ role: 'user' as const, content: [{ type: 'text' as const, text: 'Hi', ...fiveMinutes }] }] }
+
+// The last event has a total of writes, without their lifetimes. What is added comes after the last mark, and
+// marks of an hour stand before those of five minutes.
+const later = [
+  { name: 'only marks of an hour', params: base, short: 0, long: 50 },
+  { name: 'marks of both', params: mixed, short: 40, long: 10 }
+]
+for (const { name, params, short, long } of later) {
+  t.test(`writes that are told after the start are charged for the lifetime of the last mark: ${name}`, async t => {
+    server.script(reply({ usage: { ...plain, ...written(0, 10) } }, {
+      events: events => events.map(event => event.type === 'message_delta'
+        ? { ...event, usage: { ...event.usage, cache_creation_input_tokens: 50 } }
+        : event)
+    }))
+    await ask(client, params, true)
+    t.match(await booked(), [{
+      kind: 'usage',
+      amount: plainNano + short * nano.write + long * nano.write1h,
+      estimated: 0,
+      usage: { cacheWrite: 50, cacheWrite1h: long }
+    }])
+  })
+}
+
+t.test('so are those of a chat', async t => {
+  const events: Parameters<typeof reply>[1] = {
+    events: events => events.map(event => event.type === 'message_delta'
+      ? { ...event, usage: { ...event.usage, cache_creation_input_tokens: 50 } }
+      : event)
+  }
+  for (const stream of [true, false]) {
+    const early = { cache_creation_input_tokens: stream ? 0 : 50, cache_creation: null }
+    server.script(reply({ usage: { ...plain, ...early } }, events))
+    const messages = [{ role: 'system', content: system }, { role: 'user', content: 'Hi' }]
+    const body = JSON.stringify({ model: 'chat', stream, max_tokens: 1000, messages })
+    const response = await fetch(`${url}/chat/completions`, { method: 'POST', headers, body })
+    t.equal(response.status, 200, await response.text())
+    t.match(await booked(), [{ kind: 'usage', amount: plainNano + 50 * nano.write1h, usage: { cacheWrite1h: 50 } }])
+  }
+})
+
+t.test('writes without lifetimes are charged for an hour if that is what all marks say', async t => {
+  for (const isStream of [false, true]) {
+    server.script(reply({ usage: { ...plain, cache_creation_input_tokens: 50, cache_creation: null } }))
+    await ask(client, base, isStream)
+    t.match(await booked(), [{ kind: 'usage', amount: plainNano + 50 * nano.write1h, estimated: 0 }])
+  }
+})
 
 t.test('a search is charged though the stream breaks off before it is counted', async t => {
   server.script(reply({ said: [{ found: 'One' }, 'So it is, and so it will be.'], usage: { ...plain, ...written(0, 50) } }, {
