@@ -76,11 +76,11 @@ const known: Readonly<Record<string, readonly PricedField[]>> = {
   // @mistralai/mistralai 2.7.0. Its dialect drops `service_tier`.
   mistral: [price('guardrails')],
   deepseek: [],
-  // docs.x.ai: Live Search, priority processing, deferred completions.
+  // docs.x.ai: priority processing, deferred completions. Live Search has ended: vercel/ai#15718 on GitHub.
   xai: [
-    tier(), search('web_search_options'), search('search_parameters', value => Object(value).mode === 'off'),
+    tier(), search('web_search_options'), price('search_parameters', value => Object(value).mode === 'off'),
     price('deferred', is(false)),
-    // No limit of its searches is documented there.
+    // docs.x.ai, "Pricing": the model decides how many tools it calls, so no hold covers its searches.
     price('web_search'), ...serverTools
   ],
   // ai.google.dev, "OpenAI compatibility" and "Service tiers".

@@ -160,7 +160,8 @@ export const dialects: Readonly<Record<string, Dialect>> = {
     rules: requestRules.xai,
     reasoningApart: true,
     cost: xaiCost,
-    searches: { path: ['usage', 'num_sources_used'], models: /^/ },
+    // Calls have a price each, their sources none: docs.x.ai, "Pricing", November 2026.
+    searches: { path: ['usage', 'server_side_tool_usage_details', 'web_search_calls'], models: /^/ },
     images: imageDialects.xai,
     videos: createXaiVideos
   },

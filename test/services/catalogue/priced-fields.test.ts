@@ -27,6 +27,7 @@ t.test('values that change nothing are known', async t => {
   t.equal(harmless('compatible', 'service_tier', 'flex'), false)
   t.equal(harmless('xai', 'search_parameters', { mode: 'off' }), true)
   t.equal(harmless('xai', 'search_parameters', { mode: 'auto' }), false)
+  t.equal(pricedFieldsOf('xai').find(({ name }) => name === 'search_parameters')?.effect, 'price', 'Live Search has ended')
   const thoughts = { google: { thinking_config: { thinking_budget: 5 } } }
   t.equal(harmless('gemini', 'extra_body', thoughts), true)
   t.equal(harmless('gemini', 'extra_body', { google: { cached_content: 'x' } }), false)
