@@ -1,6 +1,7 @@
 import type { WaitingClients } from '../joins/waiting-clients.ts'
 import type { KnownWork } from '../joins/joinable.ts'
 import type { ImageAnswer } from '../providers/provider-image.ts'
+import { expireMedia } from '../media/rows.ts'
 import { GatewayError } from '../shared/errors.ts'
 import type { Store } from '../store/store.ts'
 
@@ -116,13 +117,18 @@ export function createGenerationRows (store: Store, node: string, waiters: Waiti
       [id, JSON.stringify(made), expiresAt])
     },
 
-    /** Ends a running generation that made nothing, and frees its name, at `nowMs`. */
-    async fail (id: string, error: GatewayError, nowMs: number): Promise<void> {
+    /** Ends a running generation and frees its name, at `nowMs`; what it had stored expires. */
+    async fail (
+      id: string, error: GatewayError, nowMs: number, stored: readonly string[] = []
+    ): Promise<void> {
       const { status, type, message, param, code, headers } = error
-      await store.run(`
-        update generation set state = 'failed', dedupe = null, error = $2, expires_at = $3
-        where id = $1 and state = 'running'`,
-      [id, JSON.stringify({ status, type, message, param, code, headers }), nowMs])
+      await store.transaction(async queries => {
+        const failed = await queries.run(`
+          update generation set state = 'failed', dedupe = null, error = $2, expires_at = $3
+          where id = $1 and state = 'running'`,
+        [id, JSON.stringify({ status, type, message, param, code, headers }), nowMs])
+        if (failed === 1) await expireMedia(queries, stored, nowMs)
+      })
     },
 
     /** Frees the Idempotency-Key of a generation whose result has expired. */

@@ -98,9 +98,14 @@ export function createGenerations ({ store, node, takeoverMs, onError }: Generat
     },
     /** Runs a new generation. `work` records what it has made by `keep`, before it charges it. */
     async run (id: string, work: (keep: (made: Made) => Promise<void>) => Promise<Made>): Promise<Made> {
-      const made = work(made => write(() => rows.succeed(id, made, store.clock() + keepMs)))
+      let stored: string[] = []
+      const keep = async (made: Made): Promise<void> => {
+        stored = made.images.map(({ media }) => media)
+        await write(() => rows.succeed(id, made, store.clock() + keepMs))
+      }
+      const made = work(keep)
         .catch(async (error: unknown) => {
-          await write(() => rows.fail(id, errorAnswer(error), store.clock()))
+          await write(() => rows.fail(id, errorAnswer(error), store.clock(), stored))
           throw error
         })
         .finally(() => running.delete(id))

@@ -53,6 +53,18 @@ export async function expireVideos (queries: Queries, job: string, nowMs: number
     update media set expires_at = $2 where job = $1 and mime like 'video/%' and expires_at > $2`, [job, nowMs])
 }
 
+/** Makes all media of a job expire now, also pictures that its request gave. Throws StoreUnavailable. */
+export async function expireMediaOfJob (queries: Queries, job: string, nowMs: number): Promise<void> {
+  await queries.run('update media set expires_at = $2 where job = $1 and expires_at > $2', [job, nowMs])
+}
+
+/** Makes media expire now. Throws StoreUnavailable. */
+export async function expireMedia (queries: Queries, ids: readonly string[], nowMs: number): Promise<void> {
+  if (ids.length === 0) return
+  const places = ids.map((_, index) => `$${index + 2}`).join(', ')
+  await queries.run(`update media set expires_at = $1 where id in (${places}) and expires_at > $1`, [nowMs, ...ids])
+}
+
 /** Deletes the oldest expired rows and returns them; concurrent callers get different rows. */
 export async function deleteExpiredRows (queries: Queries, nowMs: number, limit: number): Promise<Pick<MediaRow, 'id' | 'extension'>[]> {
   return await queries.all(`

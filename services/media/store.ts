@@ -5,7 +5,7 @@ import type { Store } from '../store/store.ts'
 import { blobKey, type BlobStore } from './blob-store.ts'
 import { asMediaUnavailable } from './errors.ts'
 import type { MediaStore, PutMediaOptions } from './media.ts'
-import { insertMedia, selectMedia, type MediaRow } from './rows.ts'
+import { expireMedia, insertMedia, selectMedia, type MediaRow } from './rows.ts'
 import { signedUrl, type UrlSigner } from './url-signer.ts'
 import { writeTempFile } from './temp-file.ts'
 
@@ -36,6 +36,7 @@ export function createMediaStore (
     const file = await writeTempFile(join(await blobs.tempFolder(), id), body, { kind, maxBytes, signal })
     const { type: { mime, extension }, bytes, sha256, width, height } = file
     let isPut = false
+    let isStored = false
     let createdAt: number | null = null
     return {
       async store (signal) {
@@ -46,10 +47,13 @@ export function createMediaStore (
         const metadata = { account, job, mime, extension, bytes, sha256, width, height }
         // A failure leaves the blob: the insert may have been committed, else garbage collection deletes it.
         await insertMedia(store, { id, ...metadata, ...times })
+        isStored = true
         return { id, mime, extension, bytes, width, height, ...times }
       },
       async discard () {
         await asMediaUnavailable(rm(file.path, { force: true })).catch(() => {})
+        // The insert may have been committed without its answer arriving.
+        if (createdAt !== null && !isStored) await expireMedia(store, [id], clock()).catch(() => {})
       }
     }
   }

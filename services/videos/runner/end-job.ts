@@ -4,7 +4,7 @@ import { BoundedCharge } from '../../ledger/types.ts'
 import type { JobHold, JobHolds } from '../../ledger/hold/job-holds.ts'
 import type { Posting } from '../../ledger/ledger.ts'
 import type { EntryRow } from '../../ledger/sql/rows.ts'
-import { expireVideos } from '../../media/rows.ts'
+import { expireMediaOfJob } from '../../media/rows.ts'
 import type { Queries } from '../../store/store.ts'
 import { fromUpstream } from '../../http/upstream-errors.ts'
 import type { Next, RunnerContext } from './runner-context.ts'
@@ -49,7 +49,8 @@ export async function endJob (context: RunnerContext, live: LiveJob, end: End): 
     if (!changed) return undefined
     suspended = await endHold(holds, queries, holdOf(job), { end, posting, at })
     const ended = await rows.get(live.id, queries)
-    if (ended?.deletedAt != null) await expireVideos(queries, live.id, at)
+    // Nobody is shown what a job without a result has left: parts of a video, and the request's pictures.
+    if (end.state !== 'succeeded' || ended?.deletedAt != null) await expireMediaOfJob(queries, live.id, at)
     if (ended !== undefined) await releaseWebhooks(queries, ended)
     return ended
   }))

@@ -4,6 +4,7 @@ import { videoDefaults } from '../../../../services/config/defaults.ts'
 import { createAccounts } from '../../../../services/ledger/accounts.ts'
 import { createJobHolds } from '../../../../services/ledger/hold/job-holds.ts'
 import { reportedCost } from '../../../../services/providers/reported-cost.ts'
+import { insertMedia, selectMediaPage } from '../../../../services/media/rows.ts'
 import { createVideoProvider } from '../../../../services/providers/video-jobs/dialect.ts'
 import type { CostWatch, ReportedCost } from '../../../../services/requests/cost-watch.ts'
 import type { JsonObject } from '../../../../services/shared/json.ts'
@@ -81,6 +82,25 @@ for (const [name, end, amount, estimated] of [
     t.same(await entries(), [{ kind: 'usage', amount, estimated }])
     t.match(await rowOf(store), { spent: amount, held: 0 })
     await assertBooks(t, store)
+  })
+}
+
+for (const [name, how, kept] of [
+  ['failed', submitUnknown, []], ['succeeded', success(3), ['other', 'picture', 'video']]
+] as const) {
+  forEachEngine(t, `media of a job that ${name} ${kept.length === 0 ? 'expire with it' : 'are kept'}`, async (t, { open }) => {
+    const { end, store } = await createTest(t, open)
+    const id = (await store.get<{ id: string }>('select id from job'))?.id ?? ''
+    const later = store.clock() + 3_600_000
+    for (const [media, job, mime] of [['video', id, 'video/mp4'], ['picture', id, 'image/png'], ['other', 'x', 'image/png']] as const) {
+      await insertMedia(store, {
+        id: media, job, account: 'acme', mime, extension: 'x', bytes: 1, sha256: '', width: 1, height: 1, createdAt: 1, expiresAt: later
+      })
+    }
+    await end(how)
+    const page = { account: 'acme', kind: undefined, now: store.clock(), after: undefined, limit: 10 }
+    const listed = await selectMediaPage(store.reports, page)
+    t.same(listed.map(({ id }) => id).sort(), kept.length === 0 ? ['other'] : kept)
   })
 }
 
