@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
-import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
 
 /** A Python of its own with packages of the index; a new name stands for other versions. */
@@ -24,11 +25,17 @@ const limitMs = 600_000
 const caches = join(import.meta.dirname, '..', 'node_modules', '.cache', 'tollgate')
 const folderOf = ({ name }: PythonSetup): string => join(caches, name)
 const readyIn = (folder: string): string => join(folder, 'ready')
+const failedIn = (folder: string): string => join(folder, 'failed')
 const pythonIn = (folder: string): string => join(folder, 'bin', 'python')
 
+/** Of a process whose tests wait until `preparePython`, in another one, has ended. */
+export const awaitPython = { TOLLGATE_TEST_AWAITS_PYTHON: '1' }
+
 /** A Python that has the packages; null if `preparePython` has not made one. */
-export function findPython (setup = openaiSdk): string | null {
+export async function findPython (setup = openaiSdk): Promise<string | null> {
   const folder = folderOf(setup)
+  const isOver = (): boolean => existsSync(readyIn(folder)) || existsSync(failedIn(folder))
+  if (process.env['TOLLGATE_TEST_AWAITS_PYTHON'] === '1') while (!isOver()) await pause(100)
   return existsSync(readyIn(folder)) ? pythonIn(folder) : null
 }
 
@@ -37,11 +44,10 @@ export function findPython (setup = openaiSdk): string | null {
  * or no package index.
  */
 export async function preparePython (setup = openaiSdk): Promise<string | null> {
-  const found = findPython(setup)
-  if (found !== null) return found
   const { packages } = setup
   const folder = folderOf(setup)
   const python = pythonIn(folder)
+  if (existsSync(readyIn(folder))) return python
   rmSync(folder, { recursive: true, force: true })
   const run = promisify(execFile)
   try {
@@ -50,8 +56,10 @@ export async function preparePython (setup = openaiSdk): Promise<string | null> 
     await run(python, ['-m', 'pip', 'install', ...options, ...packages], { timeout: limitMs })
     await run(python, ['-m', 'pip', 'check'], { timeout: limitMs })
   } catch (error) {
-    const reason = String(Object(error).stderr || error).trim().split('\n').at(-1)
+    const reason = String(Object(error).stderr || error).trim().split('\n').at(-1) ?? ''
     process.stdout.write(`SKIPPED: ${packages.join(', ')} cannot be installed for Python: ${reason}\n`)
+    mkdirSync(folder, { recursive: true })
+    writeFileSync(failedIn(folder), reason)
     return null
   }
   writeFileSync(readyIn(folder), `${packages.join('\n')}\n`)

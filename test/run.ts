@@ -2,12 +2,12 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { preparePython } from './python.ts'
+import { awaitPython, preparePython } from './python.ts'
 import { coverageReport, type CoverageSummary, type Floor } from './setup/coverage.ts'
 
-// `npm test`: installs OpenAI's SDK for Python, runs all tests and measures their coverage. With files as
-// arguments it runs only those and measures nothing. Node.js records the coverage, including that of child
-// processes; tap merges it.
+// `npm test`: runs all tests, installs OpenAI's SDK for Python meanwhile, and measures the coverage. With
+// files as arguments it runs only those and measures nothing. Node.js records the coverage, including that of
+// child processes; tap merges it.
 
 const root = join(import.meta.dirname, '..')
 const summaryFile = join(root, '.tap', 'report', 'coverage-summary.json')
@@ -18,12 +18,12 @@ process.exitCode = isWhole ? await runAll() : await runTap({})
 /** Resolves with the exit code: 1 if a test fails or the coverage is below its floor. */
 async function runAll (): Promise<number> {
   rmSync(summaryFile, { force: true })
-  await preparePython()
+  const python = preparePython()
   // Coverage is less precise in code from the compile cache.
-  const env = { NODE_V8_COVERAGE: '.tap/coverage', NODE_DISABLE_COMPILE_CACHE: '1' }
+  const env = { ...awaitPython, NODE_V8_COVERAGE: '.tap/coverage', NODE_DISABLE_COMPILE_CACHE: '1' }
   // The floors apply to the gateway's own files; tap's would apply to all files.
   const noFloors = ['lines', 'branches', 'functions', 'statements'].map(kind => `--${kind}=0`)
-  const code = await runTap(env, '--coverage-report=json-summary', ...noFloors)
+  const [code] = await Promise.all([runTap(env, '--coverage-report=json-summary', ...noFloors), python])
   if (!existsSync(summaryFile)) return code
   const summary: CoverageSummary = JSON.parse(readFileSync(summaryFile, 'utf8'))
   const floor: Floor = JSON.parse(readFileSync(join(import.meta.dirname, 'coverage-floor.json'), 'utf8'))

@@ -65,7 +65,7 @@ function meaningOf (
 /** openai-node's stream helper keeps only the last piece of an unknown member; LangChain drops it. */
 const withoutReasoning = ({ reasoning: _, ...meaning }: Meaning): Meaning => meaning
 
-const python = findPython()
+const python = await findPython()
 const pythonClient = python === null ? null : startPythonClient(python, gateway)
 t.teardown(() => pythonClient?.close())
 if (pythonClient === null) t.test('openai-python', { skip: 'not installed; the whole npm test does it' }, async () => {})

@@ -190,7 +190,7 @@ t.test('runTools and parse work with a server that gets everything wrong', async
   t.same(await langChain.invoke('Hi'), { city: 'Paris' }, 'LangChain')
   // Not `streaming: true` with `invoke`, which loads a tokenizer from the network.
   t.same((await Array.fromAsync(await langChain.stream('Hi'))).at(-1), { city: 'Paris' }, 'LangChain, streamed')
-  const python = findPython()
+  const python = await findPython()
   if (python === null) return t.comment('openai-python is not installed; the whole npm test does it')
   const client = startPythonClient(python, gateway)
   t.teardown(() => client.close())

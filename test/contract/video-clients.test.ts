@@ -109,7 +109,7 @@ print(json.dumps({
 }))
 `
 
-const python = findPython()
+const python = await findPython()
 t.test('openai-python does the same', { skip: python === null && 'Python or its package is not there' }, async t => {
   const { gateway, secret, hook, told } = await start(t)
   const env = { ...process.env, PICTURE: Buffer.from(png, 'base64').toString('hex') }

@@ -51,7 +51,7 @@ t.test('openai-node calls a tool and answers with its result', async t => {
   }
 })
 
-const python = findPython()
+const python = await findPython()
 const skip = python === null ? 'not installed; the whole npm test does it' : false
 t.test('openai-python creates, streams and parses responses', { skip }, async t => {
   const client = startPythonClient(python ?? '', gateway)

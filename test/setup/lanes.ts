@@ -1,0 +1,27 @@
+/**
+ * How `npm test` divides the folders of `test` that have an `all.ts` among processes. Each takes three to
+ * four seconds of processor time to load the gateway and to record its coverage, so there are few. They start
+ * in this order, the longest first. A folder in no row is run by the last process.
+ */
+export const lanes: readonly (readonly string[])[] = [
+  ['routes'],
+  ['contract', 'contract/messages'],
+  ['.', 'hostile'],
+  ['contract/money'],
+  ['services/ledger', 'services/ledger/cluster', 'services/ledger/commit'],
+  ['contract/auto', 'contract/failures'],
+  ['services/store', 'services/media', 'services/videos', 'services/videos/runner'],
+  ['fuzz', 'bin', 'plugins', 'contract/responses'],
+  ['services/providers', 'services/keys', 'services/admin', 'services/routing'],
+  ['services', 'services/console', 'schemas']
+]
+
+/** For `npm run test:chaos`, which kills and restarts processes, and `npm run test:console`, in a browser. */
+const apart = ['chaos', 'console']
+
+/** The index of the row whose process runs the tests of a folder; null if they have their own command. */
+export function laneOf (folder: string): number | null {
+  if (apart.includes(folder)) return null
+  const index = lanes.findIndex(lane => lane.includes(folder))
+  return index === -1 ? lanes.length - 1 : index
+}

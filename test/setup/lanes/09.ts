@@ -1,0 +1,3 @@
+import { runLane } from '../together.ts'
+
+runLane(8)
