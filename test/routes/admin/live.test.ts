@@ -12,7 +12,7 @@ t.test('a client that leaves while its right is checked takes no place', async t
     store: {
       clock: Date.now, engine: 'sqlite', get: async () => none, all: async () => [], reports: { all: async () => [] }
     },
-    load: { counts: {} },
+    nodeCounts: async () => ({ requests: 0, streams: 0, polls: 0, bytes: 0 }),
     models: { config: () => ({ providers: [], models: [] }) },
     deployments: { list: () => [] },
     isDraining: () => false
