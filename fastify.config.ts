@@ -79,7 +79,8 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
   app.server.maxConnections = settings.maxConnections
   await app.register(core.store, { url: settings.databaseUrl })
   await app.register(core.sessions, { publicBaseUrl: settings.publicBaseUrl })
-  await app.register(core.auth, { adminKey: settings.adminKey, oidc: () => app.models.config().console.oidc })
+  const { adminKey } = settings
+  await app.register(core.auth, { adminKey, console: () => app.models.config().console })
   await app.register(http.requestSummary)
   await app.register(ops.openapi, { version: packageFile.version })
   await app.register(ops.reference)

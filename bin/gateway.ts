@@ -34,7 +34,8 @@ export async function startGateway (
     await app.close()
     throw error
   })
-  return { app, banner: welcome({ address, firstKey: app.firstKey, models: app.models.list() }) }
+  const hasConsole = app.models.config().console.enabled
+  return { app, banner: welcome({ address, firstKey: app.firstKey, models: app.models.list(), hasConsole }) }
 }
 
 /** Returns the first address, e.g. `http://127.0.0.1:8080`. */

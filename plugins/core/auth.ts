@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify
 import fp from 'fastify-plugin'
 import { sessionIn } from '../../services/console/cookie.ts'
 import { createHolders, type Holders } from '../../services/console/holders.ts'
-import type { OidcSettings } from '../../services/console/oidc.ts'
+import { consoleDefaults, type ConsoleSettings } from '../../schemas/config/console.ts'
 import { speaksMessages } from '../../services/http/messages-error.ts'
 import { createKeys, type Keys } from '../../services/keys/keys.ts'
 import { GatewayError } from '../../services/shared/errors.ts'
@@ -41,12 +41,12 @@ declare module 'fastify' {
 interface AuthOptions {
   /** A key that is valid besides the admin keys of the database; null for none. */
   adminKey?: string | null
-  /** The identity provider of the running configuration; null for none. */
-  oidc?: () => OidcSettings | null
+  /** The running configuration: without a console, no session counts. */
+  console?: () => ConsoleSettings
 }
 
 /** Offers `app.authenticate`, `app.authenticateAdmin` and the keys that they check as `app.keys`. */
-export default fp<AuthOptions>(async (app, { adminKey = null, oidc = () => null }) => {
+export default fp<AuthOptions>(async (app, { adminKey = null, console = () => consoleDefaults }) => {
   const keys = createKeys(app.store)
   app.decorate('keys', keys)
   app.decorateRequest('apiKey')
@@ -54,7 +54,7 @@ export default fp<AuthOptions>(async (app, { adminKey = null, oidc = () => null 
   await app.register(bearerAuth, { addHook: false, keys: [] })
   const createVerifier = app.verifyBearerAuthFactory
   if (createVerifier === undefined) throw new Error('@fastify/bearer-auth has not decorated the server')
-  const holders = createHolders({ keys, adminKey, oidc })
+  const holders = createHolders({ keys, adminKey, oidc: () => console().oidc })
   app.decorate('holders', holders)
   const verifyWith = (auth: FastifyBearerAuthOptions['auth']): onRequestHookHandler =>
     createVerifier({ addHook: false, keys: [], specCompliance: 'rfc6749', verifyErrorLogLevel: 'debug', auth })
@@ -64,6 +64,9 @@ export default fp<AuthOptions>(async (app, { adminKey = null, oidc = () => null 
     if (found instanceof Promise) return found.then(record => setKey(request, record))
     return setKey(request, found)
   })
+  const orSession = (
+    withKey: onRequestHookHandler, withSession: SessionHook
+  ) => keyOrSession(() => console().enabled, withKey, withSession)
   app.decorate('authenticate', orSession(withUserKey, async (request, reply) => {
     const session = await app.enterSession(request, reply, true)
     setKey(request, await holders.payingKeyOf(session))
@@ -100,14 +103,15 @@ export default fp<AuthOptions>(async (app, { adminKey = null, oidc = () => null 
   }))
 }, { name: 'auth', dependencies: ['store', 'sessions'] })
 
+type SessionHook = (request: FastifyRequest, reply: FastifyReply) => Promise<void>
+
 /** Returns a hook that takes a key, or a session where a browser sends its cookie and no key. */
-function orSession (
-  withKey: onRequestHookHandler,
-  withSession: (request: FastifyRequest, reply: FastifyReply) => Promise<void>
+function keyOrSession (
+  hasConsole: () => boolean, withKey: onRequestHookHandler, withSession: SessionHook
 ): onRequestHookHandler {
   return function authenticate (request, reply, done) {
     const { authorization, cookie } = request.headers
-    const hasSession = authorization === undefined && cookie !== undefined &&
+    const hasSession = authorization === undefined && cookie !== undefined && hasConsole() &&
       sessionIn(cookie, request.arrival().isSecure) !== undefined
     if (!hasSession) return withKey.call(this, request, reply, done)
     withSession(request, reply).then(() => done(), done)

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { oneOf, strict, type Parsed } from './fields.ts'
+import { flag, oneOf, strict, type Parsed } from './fields.ts'
 
 const GroupRole = Type.Object({
   group: Type.String({ minLength: 1, maxLength: 256, description: 'A group of the identity provider.' }),
@@ -29,8 +29,11 @@ const Oidc = Type.Object({
 
 /** The block `console`. */
 export const ConsoleBlock = Type.Object({
+  enabled: flag('Whether there is a console: without one, `/console` is unknown and no session counts.', true),
   oidc: Type.Optional(Oidc)
 }, { ...strict, default: {}, description: 'The operator console.' })
 
 /** Null for oidc: people sign in with keys alone. */
 export type ConsoleSettings = Parsed<typeof ConsoleBlock>
+
+export const consoleDefaults: ConsoleSettings = { enabled: true, oidc: null }

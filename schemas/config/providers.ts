@@ -70,6 +70,10 @@ export const ProviderEntry = Type.Object({
       'model is not charged to the client.',
     examples: [['provider']]
   })),
+  responses: Type.Optional(oneOf(['auto', 'off'], {
+    description: 'Whether requests to `/v1/responses` go to the Responses API of this provider where its dialect has ' +
+      'one (`auto`, the default) or are translated to chat (`off`).'
+  })),
   discover: flag("Whether to fetch the provider's list of models and offer them as `<provider>/<model>`.", false),
   video_ms: Type.Optional(count('Sandbox only: how long a video takes, in milliseconds. Default: 5000.', 0, 600_000))
 }, { ...strict, description: 'A server that runs models.' })
@@ -78,9 +82,10 @@ export type ProviderEntry = Static<typeof ProviderEntry>
 type Fields = Known<Parsed<typeof ProviderEntry>, 'protocol' | 'baseUrl' | 'claims'>
 
 /** Completed with what is known. `baseUrl` has no trailing slash, and is empty for the sandbox. */
-export interface ProviderConfig extends Omit<Fields, 'dialect' | 'videoMs' | 'allowFields'> {
+export interface ProviderConfig extends Omit<Fields, 'dialect' | 'videoMs' | 'allowFields' | 'responses'> {
   /** Name of a row in services/providers/openai/dialects.ts; only for the protocol `openai`. */
   dialect: string
   videoMs?: number | null
   allowFields?: string[] | null
+  responses?: 'auto' | 'off' | null
 }

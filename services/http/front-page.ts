@@ -1,5 +1,7 @@
 /** The HTML that a browser gets at `/`: what this server is and how a client reaches it. */
-export function frontPage (baseUrl: string, version: string): string {
+export function frontPage (
+  baseUrl: string, { version, hasConsole }: { version: string, hasConsole: boolean }
+): string {
   const shown = escaped(baseUrl)
   return `<!doctype html>
 <html lang="en">
@@ -18,8 +20,7 @@ export function frontPage (baseUrl: string, version: string): string {
   -H "Authorization: Bearer $TOLLGATE_KEY" -H 'Content-Type: application/json' \\
   -d '{"model": "auto", "messages": [{"role": "user", "content": "What is a gateway?"}]}'</code></pre>
 <ul>
-<li><a href="console/">Console</a>: sign in with a key to try models and to see what was spent</li>
-<li><a href="docs/">Reference</a>: read about every operation and try it out</li>
+${hasConsole ? consoleLink : ''}<li><a href="docs/">Reference</a>: read about every operation and try it out</li>
 <li><a href="openapi.json">OpenAPI document</a></li>
 <li><a href="readyz">Whether this node accepts requests</a></li>
 </ul>
@@ -29,6 +30,8 @@ export function frontPage (baseUrl: string, version: string): string {
 </html>
 `
 }
+
+const consoleLink = '<li><a href="console/">Console</a>: sign in with a key to try models and to see what was spent</li>\n'
 
 const style = 'body{font:16px/1.5 system-ui,sans-serif;margin:2rem;color-scheme:light dark}main{max-width:46rem}' +
   'pre{overflow:auto;padding:1rem;border:1px solid #8888}'

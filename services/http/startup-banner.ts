@@ -5,16 +5,17 @@ interface WelcomeOptions {
   address: string
   firstKey: string | null
   models: readonly ModelConfig[]
+  hasConsole: boolean
 }
 
 /** What a new user needs: the base URL, the first key, a command that works when pasted, and the console. */
-export function welcome ({ address, firstKey, models }: WelcomeOptions): string {
+export function welcome ({ address, firstKey, models, hasConsole }: WelcomeOptions): string {
   const baseUrl = `${address}/v1`
   const model = models.find(({ kind }) => kind === 'chat')?.id ?? 'auto'
   const lines = ['', `Tollgate serves ${baseUrl}`, '']
   if (firstKey !== null) {
-    lines.push(`Your first API key, shown this once:  ${firstKey}`, '', 'Try it:', '', curl(baseUrl, firstKey, model), '',
-      `Or in a browser, with the same key: ${address}/console`, '')
+    lines.push(`Your first API key, shown this once:  ${firstKey}`, '', 'Try it:', '', curl(baseUrl, firstKey, model), '')
+    if (hasConsole) lines.push(`Or in a browser, with the same key: ${address}/console`, '')
   }
   return `${lines.join('\n')}\n`
 }

@@ -28,7 +28,7 @@ import { createWanVideos } from './wan.ts'
 
 /** What creates the chat, image and video parts of a provider, by protocol. */
 const protocols: Readonly<Record<Protocol, ProviderParts | ((config: ProviderConfig) => ProviderParts)>> = {
-  openai: ({ dialect }) => openaiParts(dialect),
+  openai: openaiParts,
   anthropic: { chat: createAnthropic },
   gemini: { chat: createGemini, images: createGeminiImages, videos: createVeoVideos },
   sandbox: ({ videoMs }) => ({

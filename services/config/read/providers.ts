@@ -21,7 +21,7 @@ export function readProviders ({ providers }: CheckedFile, document: YamlDocumen
 }
 
 function readSandbox ({ item, path }: ConfigEntry<ProviderEntry>, document: YamlDocument): ProviderConfig {
-  for (const key of ['dialect', 'base_url', 'api_key', 'headers', 'discover'] as const) {
+  for (const key of ['dialect', 'base_url', 'api_key', 'headers', 'responses', 'discover'] as const) {
     if (document.has([...path, key])) document.report([...path, key], 'has no meaning for the sandbox', 'key')
   }
   const { protocol, dialect, baseUrl } = sandboxProvider
@@ -34,8 +34,9 @@ function readHosted (entry: ConfigEntry<ProviderEntry>, document: YamlDocument):
   const known = knownProviders.find((row) => row.id === item.id && row.protocol === protocol)
   const dialect = item.dialect ?? known?.dialect ?? 'compatible'
   if (item.video_ms !== undefined) document.report([...path, 'video_ms'], 'only has a meaning for the sandbox', 'key')
-  if (protocol !== 'openai' && item.dialect !== undefined) {
-    document.report([...path, 'dialect'], `has no meaning for the protocol ${protocol}`, 'key')
+  for (const key of ['dialect', 'responses'] as const) {
+    if (protocol === 'openai' || item[key] === undefined) continue
+    document.report([...path, key], `has no meaning for the protocol ${protocol}`, 'key')
   }
   if (item.base_url === undefined && item.api_key === undefined && known !== undefined) {
     const variable = known.keys[0] ?? ''

@@ -13,15 +13,19 @@ import { OutputGuard } from './output-guard.ts'
 import { createResponsesApi } from './responses/responses-api.ts'
 import { requestEdits, unmetParameters } from './request.ts'
 import type { StreamGuard } from './stream-editor.ts'
+import type { ProviderConfig } from '../../catalogue/types.ts'
 import type { StreamForm } from './stream-repair.ts'
 import { relayStream } from './stream.ts'
 import { countReasoning, readDialectUsage, repairAnswer, upstreamErrorIn, type AnswerHead } from './translate.ts'
 import { asChunks, collectStream } from './whole-and-streamed.ts'
 
 /** The parts of a provider that speaks OpenAI's wire format. Throws RangeError for an unknown dialect. */
-export function openaiParts (name: string): ProviderParts {
-  const dialect = dialects[name]
-  if (dialect === undefined) throw new RangeError(`There is no dialect called ${name}.`)
+export function openaiParts (
+  { dialect: name, responses }: Pick<ProviderConfig, 'dialect' | 'responses'>
+): ProviderParts {
+  const known = dialects[name]
+  if (known === undefined) throw new RangeError(`There is no dialect called ${name}.`)
+  const dialect = responses === 'off' ? { ...known, responses: false } : known
   const { query, nativeImages, videos } = dialect
   return {
     chat: upstream => createOpenAI(upstream.at(withQuery(upstream.baseUrl, query)), dialect),

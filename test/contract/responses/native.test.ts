@@ -296,3 +296,11 @@ t.test('answers come from the cache, whole and streamed', async t => {
   }
   t.equal((await bookedBy(shop)).length, 4)
 })
+
+t.test('responses: off sends requests as chat, although the provider has the Responses API', async t => {
+  const shop = await openShop(t, { provider: { responses: 'off' } })
+  const { client, upstream } = shop
+  upstream.script(reply({ text: 'Good day.' }))
+  t.equal((await client.responses.create({ model, input: 'Hi' })).output_text, 'Good day.')
+  t.same(pathsOf(shop), ['/v1/chat/completions'])
+})

@@ -26,7 +26,7 @@ async function startWithProvider (t: Test) {
     groupsClaim: 'groups',
     roles
   }
-  const config = { ...configFromEnvironment({}), console: { oidc } }
+  const config = { ...configFromEnvironment({}), console: { enabled: true, oidc } }
   const gateway = await startConsole(t, { config })
   redirectUri = new URL('/console/sign-in/callback', gateway.url).href
   const { browser } = gateway

@@ -269,6 +269,22 @@ t.test('where the browser uses http, a page by https is not the gateway, and say
   t.match(browser.cookie, /^tollgate_session=/)
 })
 
+t.test('without a console there are no pages, no sign-in and no sessions, also for browsers that had one', async t => {
+  const { app, browser } = await startConsole(t)
+  await browser.signIn(adminKey)
+  t.equal((await browser.ask('GET', '/admin/me')).status, 200)
+  app.models.config().console.enabled = false
+  t.match(await browser.ask('GET', '/admin/me'), { status: 401 })
+  for (const path of ['/console', '/console/', '/console/requests', '/console/session', '/console/sign-in/oidc']) {
+    t.match(await browser.ask('GET', path), { status: 404, body: { error: { type: 'invalid_request_error' } } }, path)
+  }
+  t.equal((await browser.ask('POST', '/console/session', { key: adminKey })).status, 404)
+  const page = await browser.ask('GET', '/', undefined, { accept: 'text/html' })
+  t.match([page.status, page.text.includes('console/')], [200, false])
+  app.models.config().console.enabled = true
+  t.equal((await browser.ask('GET', '/admin/me')).status, 200)
+})
+
 t.test('the document describes sessions', async t => {
   const { app } = await startConsole(t)
   const { paths, components } = (await app.inject('/openapi.json')).json()

@@ -66,6 +66,10 @@ providers:
   hasProblem(t, 'providers: [{ id: gemini, dialect: gemini, api_key: x }]', '1:13 providers[0].base_url: is missing')
   hasProblem(t, 'providers: [{ id: a, protocol: gemini, dialect: groq, api_key: x }]',
     '1:40 providers[0].dialect: has no meaning for the protocol gemini')
+  hasProblem(t, 'providers: [{ id: a, protocol: gemini, responses: off, api_key: x }]',
+    '1:40 providers[0].responses: has no meaning for the protocol gemini')
+  const file = 'providers: [{ id: a, base_url: http://a.example/v1, responses: off }]\nconsole: { enabled: false }'
+  t.match(parseConfig(file, {}), { providers: [{ responses: 'off' }], console: { enabled: false, oidc: null } })
 })
 
 t.test('prices are read to the last digit', async (t) => {
