@@ -25,13 +25,21 @@ export interface Child extends AsyncDisposable {
   url: string
   key: string
   usage (): Promise<Usage>
+  /** Sends a message to what is preloaded beside the meter, and resolves with the answer. */
+  ask (message: object): Promise<object>
 }
 
 /** Starts a server and waits for its address. Throws an Error with the output if it prints none in time. */
 export async function startServer (program: Program, nodeOptions: string[] = []): Promise<Child> {
   const child = spawnNode(program, 'pipe', ['--import', probe, ...nodeOptions])
   const { url, key } = await announced(child, program)
-  return { url, key, usage: () => request<Usage>(child, 'usage'), [Symbol.asyncDispose]: () => stop(child) }
+  return {
+    url,
+    key,
+    usage: () => request<Usage>(child, 'usage'),
+    ask: message => request<object>(child, message),
+    [Symbol.asyncDispose]: () => stop(child)
+  }
 }
 
 /** Starts a program that answers one IPC message with another; disposing of it stops it. */

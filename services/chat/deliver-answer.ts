@@ -30,8 +30,7 @@ export async function deliverAnswer (
   }
   if (answer.kind === 'json') {
     recordFinish(answer.report, answer.body)
-    const settling = settle()
-    const { costNano } = settling instanceof Promise ? await settling : settling
+    const { costNano } = await settle()
     if (isAbandoned(signal)) return
     if (costNano === null) return delivery.json(headers, answer.body, answer.text)
     headers['x-tollgate-cost'] = usdText(costNano)

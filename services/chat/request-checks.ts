@@ -137,15 +137,15 @@ export function onlyPriced<C extends Candidate> (plan: Plan<C>, request: AnyRequ
   }
   const asked = plan.asked.filter(isPriced)
   if (asked.length === 0 && first !== null) throw first
-  return { model: plan.model, asked, fallbacks: () => pricedFallbacks(plan, isPriced) }
+  return { model: plan.model, asked, fallbacks: () => fallbacksWith(plan, isPriced) }
 }
 
-function * pricedFallbacks<C extends Candidate> (
-  plan: Plan<C>, isPriced: (candidate: C) => boolean
+function * fallbacksWith<C extends Candidate> (
+  plan: Plan<C>, isKept: (candidate: C) => boolean
 ): Generator<readonly C[]> {
   for (const candidates of plan.fallbacks()) {
-    const priced = candidates.filter(isPriced)
-    if (priced.length > 0) yield priced
+    const kept = candidates.filter(isKept)
+    if (kept.length > 0) yield kept
   }
 }
 
@@ -286,16 +286,7 @@ export function onlyServed (
   }
   const asked = plan.asked.filter(isServed)
   if (asked.length === 0) throw servedElsewhere(plan.model.id)
-  return { model: plan.model, asked, fallbacks: () => servedFallbacks(plan, isServed) }
-}
-
-function * servedFallbacks (
-  plan: Plan<Candidate<ChatProvider>>, isServed: Speaks
-): Generator<readonly Candidate<ChatProvider>[]> {
-  for (const candidates of plan.fallbacks()) {
-    const served = candidates.filter(isServed)
-    if (served.length > 0) yield served
-  }
+  return { model: plan.model, asked, fallbacks: () => fallbacksWith(plan, isServed) }
 }
 
 function servedElsewhere (model: string): GatewayError {

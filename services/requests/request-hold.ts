@@ -76,8 +76,7 @@ export class RequestHold {
     const { ledger, newId } = this.#context
     const { chain, key } = this.#payer
     const reservation = { ...this.#patience, id: newId(), chain, key, amountNano: maxNano, fresh: true }
-    const hold = ledger.reserve(reservation)
-    this.#hold = hold instanceof Promise ? await hold : hold
+    this.#hold = await ledger.reserve(reservation)
   }
 
   /**
@@ -87,8 +86,7 @@ export class RequestHold {
   async coverQuote<Priced extends MaxPrice> (
     model: string, quote: () => Priced | Promise<Priced>
   ): Promise<Priced> {
-    const first = quote()
-    let quoted = first instanceof Promise ? await first : first
+    let quoted = await quote()
     for (let attempts = 1; ; attempts++) {
       try {
         await this.cover(model, quoted)
