@@ -109,6 +109,13 @@ t.test('accounts: money is transferred, withdrawn and adjusted, and each can be 
   t.same(await balances(), [100.000000007, 0])
   t.equal(await page.getByRole('row', { name: /paid back/ }).getByRole('button', { name: 'Reverse…' }).count(), 0, 'once')
 
+  await open('/accounts/from?kind=withdraw')
+  await page.getByRole('row', { name: /paid back/ }).getByRole('button', { name: 'Reverse…' }).click()
+  await dialog.getByRole('button', { name: 'Reverse' }).click()
+  await page.getByText('Deposited $100.00 to from before. Nothing more was booked.').waitFor()
+  t.same(await balances(), [100.000000007, 0])
+  await open('/accounts/from')
+
   await page.getByRole('button', { name: 'Adjust…' }).click()
   await page.getByLabel('Which way').selectOption('take')
   await page.getByLabel('Amount in US dollars').fill('1')

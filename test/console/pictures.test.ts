@@ -22,13 +22,15 @@ const looks = [
 
 interface View {
   name: string
+  /** What is done before the page is opened. */
+  prepare? (stand: Stand): Promise<unknown>
   path (example: Example): string
   /** What is done there before the picture. */
   act? (stand: Stand): Promise<unknown>
 }
 
-const prompt = async ({ page }: Stand): Promise<void> => {
-  await page.getByLabel('Prompt', { exact: true }).fill('Say: "A gateway is one address for many models."')
+const prompt = async ({ page }: Stand, text = 'Say: "A gateway is one address for many models."'): Promise<void> => {
+  await page.getByLabel('Prompt', { exact: true }).fill(text)
   await page.keyboard.press('Control+Enter')
 }
 
@@ -42,6 +44,14 @@ const views: readonly View[] = [
     path: () => '/playground',
     act: async stand => {
       await prompt(stand)
+      await stand.page.getByRole('region', { name: 'Outcome' }).waitFor()
+    }
+  },
+  {
+    name: 'image-playground',
+    path: () => '/playground?kind=image',
+    act: async stand => {
+      await prompt(stand, 'a lighthouse at dusk')
       await stand.page.getByRole('region', { name: 'Outcome' }).waitFor()
     }
   },
@@ -78,7 +88,8 @@ const views: readonly View[] = [
       await page.keyboard.type('re')
       await page.getByRole('option', { name: 'Research' }).waitFor()
     }
-  }
+  },
+  { name: 'sign-in', prepare: async ({ page }) => await page.context().clearCookies(), path: () => '' }
 ]
 
 t.test('pictures: docs/console.md shows each, and they are small', async t => {
@@ -111,7 +122,8 @@ for (const { name: look, ...window } of looks) {
     await stand.signIn()
     await page.evaluate(payWith(key))
     await slowDown(page)
-    for (const { name, path, act } of views) {
+    for (const { name, prepare, path, act } of views) {
+      await prepare?.(stand)
       await open(path(example))
       await settled(page)
       const shift = await layoutShift(page)

@@ -2,9 +2,9 @@ import type { Static } from '@sinclair/typebox'
 import type { Entry } from '../../../schemas/admin/entries.ts'
 import { exactUsd, shortUsd } from '../parts/money.tsx'
 import { announce } from '../parts/toast.tsx'
-import { call } from './fetch.ts'
+import { send } from './fetch.ts'
 import { newPosting } from './money.ts'
-import type { Received } from './received.ts'
+import { parseExact, type Received } from './received.ts'
 
 export type BookedEntry = Received<Static<typeof Entry>>
 
@@ -18,8 +18,10 @@ interface Posting {
 
 /** Books a posting, says so and offers to reverse it where the books allow it. Throws ApiError. */
 export async function book ({ verb, account, body }: Posting, onChange: () => void): Promise<void> {
-  const entry = await call<BookedEntry>(`/admin/accounts/${encodeURIComponent(account)}/${verb}`, { method: 'POST', body })
+  const response = await send(`/admin/accounts/${encodeURIComponent(account)}/${verb}`, { method: 'POST', body })
+  const entry = parseExact(await response.text()) as BookedEntry
   onChange()
+  if (response.status !== 201) return announce(`${inWords(entry)} before. Nothing more was booked.`)
   const reversal = reversalOf(entry)
   announce(`${inWords(entry)}.`, reversal === null ? undefined : async () => await book(reversal, onChange))
 }

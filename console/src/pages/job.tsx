@@ -8,6 +8,7 @@ import { Action } from '../parts/action.tsx'
 import { Fact } from '../parts/field.tsx'
 import { Money } from '../parts/money.tsx'
 import { Failure, Loading } from '../parts/states.tsx'
+import { SavedTable, type Column } from '../parts/table.tsx'
 import { Time } from '../parts/time.tsx'
 import { link } from '../router.ts'
 import { may } from '../session.ts'
@@ -58,6 +59,8 @@ export function JobPage ({ id }: { id: string }): JSX.Element {
             <Fact name='Waiting clients'>{job.waiters}</Fact>
             {job.videos.length > 0 && <Fact name='Video'><a href={link('media', { account: job.account, kind: 'video' })}>{job.videos.map(({ seconds, width, height }) => `${seconds ?? '?'} s, ${width ?? '?'} × ${height ?? '?'}`).join('; ')}</a></Fact>}
           </dl>
+          {job.webhooks.length > 0 && <h2>Webhooks</h2>}
+          {job.webhooks.length > 0 && <SavedTable label='Webhooks' name={`webhooks-${id}`} columns={webhookColumns} rows={job.webhooks} keyOf={({ id }) => id} />}
           {isRunning && may('operate') && (
             <div class='actions'>
               <Action label='Cancel…' title='Cancel the job' does='Cancel the job' confirm={id} run={cancel}>
@@ -70,6 +73,14 @@ export function JobPage ({ id }: { id: string }): JSX.Element {
     </>
   )
 }
+
+const webhookColumns: readonly Column<Job['webhooks'][number]>[] = [
+  { name: 'Receiver', cell: ({ url }) => url, csv: ({ url }) => url },
+  { name: 'State', cell: ({ state, error }) => <>{state.replace('_', ' ')}{error !== null && <small class='muted'> {error}</small>}</>, csv: ({ state }) => state },
+  { name: 'Attempts', isNumber: true, cell: ({ attempts }) => attempts, csv: ({ attempts }) => attempts },
+  { name: 'Next attempt', isSecondary: true, cell: ({ next_attempt_at: at }) => <Time at={at} />, csv: ({ next_attempt_at: at }) => at },
+  { name: 'Delivered', cell: ({ delivered_at: at }) => <Time at={at} />, csv: ({ delivered_at: at }) => at }
+]
 
 function Step ({ step: { step, at, ref }, account }: { step: Job['timeline'][number], account: string }): JSX.Element {
   const day = (days: number): string => new Date(Date.parse(at) + days * 86_400_000).toISOString()
