@@ -20,8 +20,11 @@ const client = ['/v1/dashboard/billing', '/v1/dashboard/billing/usage', '/v1/das
 
 /** A few entries by their numbers, as the gateway adds up what is new. */
 const bounded = /entry\.seq > \$1 and entry\.seq <= \$2|max\(seq\)/
-/** Few rows: nodes, jobs under way, parents of an account, tables of one row, what a statement was given. */
-const small = new RegExp('^SCAN (CONSTANT|[0-9]|node$|line$|job USING INDEX job_live|verified_until|usage_progress|' +
+/**
+ * Few rows: nodes, jobs under way, webhooks that are due, parents of an account, tables of one row, what a
+ * statement was given.
+ */
+const small = new RegExp('^SCAN (CONSTANT|[0-9]|node$|line$|due$|job USING INDEX job_live|verified_until|usage_progress|' +
   '[a-z_]+ VIRTUAL TABLE|[(]subquery)')
 
 t.test('what scans a table never uses the connections of requests', async t => {
