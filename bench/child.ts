@@ -17,6 +17,8 @@ export interface Program {
   needsKey: boolean
   /** Modules to preload. */
   preloads?: readonly string[]
+  /** Options of Node.js. */
+  nodeOptions?: readonly string[]
 }
 
 /** A running server with its CPU meter; disposing of it stops it. */
@@ -52,10 +54,10 @@ export function startWorker<Order extends object, Result> (program: Program) {
 }
 
 function spawnNode (program: Program, output: 'pipe' | 'inherit', nodeOptions: string[] = []): ChildProcess {
-  const { file, env, cwd, preloads = [] } = program
+  const { file, env, cwd, preloads = [], nodeOptions: own = [] } = program
   const imports = preloads.flatMap((preload) => ['--import', preload])
   const { PATH = '', HOME = '' } = process.env
-  return spawn(process.execPath, [...nodeOptions, ...imports, file], {
+  return spawn(process.execPath, [...own, ...nodeOptions, ...imports, file], {
     cwd,
     env: { PATH, HOME, NODE_ENV: 'production', ...env },
     stdio: ['ignore', output, output, 'ipc']

@@ -33,6 +33,8 @@ async function tollgateProgram (upstreamUrl: string, workspace: string): Promise
   await writeFile(join(cwd, 'gateway.yaml'), gatewayYaml(upstreamUrl))
   return {
     file: fileURLToPath(new URL('../bin/serve.ts', import.meta.url)),
+    // As `npm start` does.
+    nodeOptions: ['--max-semi-space-size=8'],
     preloads: [fileURLToPath(new URL('../bin/compile-cache.js', import.meta.url))],
     cwd,
     env: {

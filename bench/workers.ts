@@ -36,7 +36,8 @@ interface Node { url: string, key: string, pids: number[], stop (): Promise<void
 
 async function startNode (databaseUrl: string, workers: number, workspace: string): Promise<Node> {
   const root = join(import.meta.dirname, '..')
-  const child = spawn(process.execPath, ['--import', join(root, 'bin/compile-cache.js'), join(root, 'bin/serve.ts')], {
+  const program = [join(root, 'bin/compile-cache.js'), join(root, 'bin/serve.ts')]
+  const child = spawn(process.execPath, ['--max-semi-space-size=8', '--import', ...program], {
     cwd: await mkdtemp(join(workspace, 'node-')),
     env: {
       PATH: process.env['PATH'],
