@@ -41,7 +41,9 @@ async function tollgateProgram (upstreamUrl: string, workspace: string): Promise
       HOST: '127.0.0.1',
       PORT: '0',
       TOLLGATE_CONFIG: join(cwd, 'gateway.yaml'),
-      TOLLGATE_STARTING_CREDIT: '1000000'
+      TOLLGATE_STARTING_CREDIT: '1000000',
+      // A busy machine must not cause load shedding.
+      TOLLGATE_MAX_LAG_MS: '60000'
     },
     needsKey: true
   }

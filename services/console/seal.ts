@@ -1,5 +1,3 @@
-import { EncryptJWT, errors, jwtDecrypt } from 'jose'
-
 /** Encrypts and authenticates what a browser keeps, so that it can neither read nor change it. */
 export type Seal<Value> = ReturnType<typeof createSeal<Value>>
 
@@ -10,11 +8,15 @@ export type Seal<Value> = ReturnType<typeof createSeal<Value>>
 export function createSeal<Value> (secret: string, purpose: string) {
   const key = Buffer.from(secret, 'base64url')
   return {
-    seal: async (value: Value): Promise<string> =>
-      await new EncryptJWT({ value }).setAudience(purpose).setProtectedHeader({ alg: 'dir', enc: 'A256GCM' }).encrypt(key),
+    async seal (value: Value): Promise<string> {
+      const { EncryptJWT } = await loadJose()
+      const token = new EncryptJWT({ value }).setAudience(purpose)
+      return await token.setProtectedHeader({ alg: 'dir', enc: 'A256GCM' }).encrypt(key)
+    },
 
     /** Returns null for a text that was not sealed like this. */
     async open (text: string): Promise<Value | null> {
+      const { errors, jwtDecrypt } = await loadJose()
       try {
         const { payload } = await jwtDecrypt<{ value: Value }>(text, key, {
           audience: purpose, keyManagementAlgorithms: ['dir'], contentEncryptionAlgorithms: ['A256GCM']
@@ -27,3 +29,6 @@ export function createSeal<Value> (secret: string, purpose: string) {
     }
   }
 }
+
+/** Loaded by the first session: a node without readers of the console starts sooner. */
+const loadJose = async () => await import('jose')
