@@ -3,25 +3,30 @@ import { connect, type Socket } from 'node:net'
 /** The load of a client that costs a few µs per request, so that it takes little of the servers' cores. */
 export interface LightLoad {
   url: string
-  key: string
-  body: Buffer
+  /** Sent one after the other, over and over. */
+  requests: readonly Buffer[]
   count: number
   connections: number
 }
 
 const headEnd = '\r\n\r\n'
 
+/** A chat request as its bytes. */
+export function chatRequest ({ url, key }: { url: string, key: string }, body: object): Buffer {
+  const text = JSON.stringify(body)
+  return Buffer.from(`POST /v1/chat/completions HTTP/1.1\r\nhost: ${new URL(url).host}\r\nauthorization: Bearer ${key}\r\n` +
+    `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}${headEnd}${text}`)
+}
+
 /** Sends requests in a closed loop on each connection. Throws an Error on an answer that is not 200. */
-export async function sendLightLoad ({ url, key, body, count, connections }: LightLoad): Promise<void> {
-  const { hostname, port, host } = new URL(url)
-  const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: ${host}\r\nauthorization: Bearer ${key}\r\n` +
-    `content-type: application/json\r\ncontent-length: ${body.length}${headEnd}`
-  const request = Buffer.concat([Buffer.from(head), body])
-  let left = count
+export async function sendLightLoad ({ url, requests, count, connections }: LightLoad): Promise<void> {
+  const { hostname, port } = new URL(url)
+  let sent = 0
+  const next = () => sent < count ? requests[sent++ % requests.length] ?? null : null
   await Promise.all(Array.from({ length: connections }, async () => {
     const socket = connect({ host: hostname, port: Number(port), noDelay: true })
     try {
-      await exchange(socket, () => left-- > 0 ? request : null)
+      await exchange(socket, next)
     } finally {
       socket.destroy()
     }

@@ -1,13 +1,11 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
 import { mkdtemp, mkdtempDisposable } from 'node:fs/promises'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { startPostgresProcess } from '../test/chaos/postgres.ts'
-import { sendLightLoad } from './light-load.ts'
+import { cpuUs, startGatewayProcess, type GatewayProcess } from './gateway-process.ts'
+import { chatRequest, sendLightLoad } from './light-load.ts'
 import { watchOtherLoad } from './other-load.ts'
 import { spreadOf } from './statistics.ts'
 
@@ -22,64 +20,26 @@ const { values } = parseArgs({
     engine: { type: 'string', multiple: true, default: ['sqlite', 'postgres'] }
   }
 })
-const body = Buffer.from(JSON.stringify({
-  model: 'sandbox-chat', messages: [{ role: 'user', content: 'What is a gateway?' }], max_tokens: 20
-}))
+const body = { model: 'sandbox-chat', messages: [{ role: 'user', content: 'What is a gateway?' }], max_tokens: 20 }
 const connections = 64
 const warmUp = 30_000
 /** Longer than the flush intervals of ledger and request log. */
 const writeDelayMs = 150
-/** What the kernel counts CPU time in. */
-const tickUs = 10_000
-
-interface Node { url: string, key: string, pids: number[], stop (): Promise<void> }
-
-async function startNode (databaseUrl: string, workers: number, workspace: string): Promise<Node> {
-  const root = join(import.meta.dirname, '..')
-  const program = [join(root, 'bin/compile-cache.js'), join(root, 'bin/serve.ts')]
-  const child = spawn(process.execPath, ['--max-semi-space-size=8', '--import', ...program], {
-    cwd: await mkdtemp(join(workspace, 'node-')),
-    env: {
-      PATH: process.env['PATH'],
-      PORT: '0',
-      DATABASE_URL: databaseUrl,
-      TOLLGATE_WORKERS: String(workers),
-      TOLLGATE_STARTING_CREDIT: '1000000',
-      TOLLGATE_MAX_LAG_MS: '60000',
-      TOLLGATE_DISCOVER: 'off'
-    },
-    stdio: ['ignore', 'pipe', 'inherit']
-  })
-  let output = ''
-  child.stdout.setEncoding('utf8').on('data', text => { output = (output + text).slice(-20_000) })
-  while (!output.includes('/console')) await once(child.stdout, 'data')
-  const { pid = 0 } = child
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').map(Number)
-  return {
-    url: /http:\S+\/v1/.exec(output)?.[0] ?? '',
-    key: /sk-tg-[\w-]+/.exec(output)?.[0] ?? '',
-    pids: [pid, ...children.filter(Boolean)],
-    async stop () {
-      child.kill('SIGTERM')
-      await once(child, 'exit')
-    }
-  }
-}
-
-function cpuUs (pid: number): number {
-  const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
-  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ').map(Number)
-  return ((fields[11] ?? 0) + (fields[12] ?? 0)) * tickUs
-}
 
 /** `busiest`: the share of the busiest process in the CPU time of its node. */
 interface Round { us: number, perSecond: number, busiest: number, other: number }
 
-async function measure ({ url, key, pids }: Node, count: number): Promise<Round> {
+/** Sends the same request `count` times. */
+async function load (node: GatewayProcess, count: number): Promise<void> {
+  await sendLightLoad({ url: node.url, requests: [chatRequest(node, body)], count, connections })
+}
+
+async function measure (node: GatewayProcess, count: number): Promise<Round> {
+  const { pids } = node
   const before = pids.map(cpuUs)
   const otherLoad = watchOtherLoad()
   const startedMs = performance.now()
-  await sendLightLoad({ url, key, body, count, connections })
+  await load(node, count)
   const perSecond = count / (performance.now() - startedMs) * 1000
   const other = otherLoad()
   await pause(writeDelayMs)
@@ -91,11 +51,14 @@ async function measure ({ url, key, pids }: Node, count: number): Promise<Round>
 async function compare (engine: string, createUrl: () => Promise<string>, workspace: string): Promise<void> {
   const count = Number(values.count)
   const workers = Number(values.workers)
-  const one = await startNode(await createUrl(), 1, workspace)
-  const several = await startNode(await createUrl(), workers, workspace)
+  const start = async (workers: number) => await startGatewayProcess(await mkdtemp(join(workspace, 'node-')), {
+    DATABASE_URL: await createUrl(), TOLLGATE_WORKERS: String(workers)
+  })
+  const one = await start(1)
+  const several = await start(workers)
   const rounds: [Round, Round][] = []
-  await sendLightLoad({ ...one, body, count: warmUp, connections })
-  await sendLightLoad({ ...several, body, count: warmUp * workers, connections })
+  await load(one, warmUp)
+  await load(several, warmUp * workers)
   for (let round = 0; round < Number(values.rounds); round++) {
     if (round % 2 === 0) rounds.push([await measure(one, count), await measure(several, count)])
     else {
