@@ -1,28 +1,40 @@
-import { rollUpUsage } from '../services/reports/roll-up.ts'
+import { recordEntryBlocks } from '../services/ledger/sql/entry-blocks.ts'
+import { countWaitingEntries, rollUpUsage } from '../services/reports/roll-up.ts'
 import { openStore } from '../services/store/open.ts'
 import type { Store } from '../services/store/store.ts'
 
-/** How many rows to add; their times go back a minute each from now on. Default: none. */
+/** How many rows to add, of the last 25 days or a minute apart; default: none. */
 export type SeedCounts = Partial<Record<keyof typeof statements, number>>
 
 /**
- * Adds rows of the account `default`, which must exist, to an engine of either kind, and sums up the usage of
- * its entries. The account's own figures stay as they are, so the books do not agree with them. As a program:
- * `node bin/node.js test/seed.ts <DATABASE_URL> keys=100000 requests=1000000 jobs=10000 media=10000 …`.
+ * Adds rows of the account `default`, which must exist, to an engine of either kind, and does what a gateway
+ * does with entries from time to time. The account's own figures stay as they are, so the books do not agree.
+ * As a program: `node bin/node.js test/seed.ts <DATABASE_URL> keys=100000 requests=1000000 jobs=10000`.
  */
 export async function seed (store: Store, counts: SeedCounts): Promise<void> {
   const now = store.clock()
   await store.run("insert into chain (id, account) values ('default', 'default') on conflict (id, account) do nothing")
   for (const [name, statement] of Object.entries(statements)) {
     const count = counts[name as keyof typeof statements] ?? 0
-    if (count > 0) await store.run(`${numbers} ${statement}`, [count, now])
+    for (let first = 1; first <= count; first += rowsAtOnce) {
+      await store.run(`${numbers} ${statement}`, [count, now, first, Math.min(count, first + rowsAtOnce - 1)])
+    }
   }
-  if ((counts.entries ?? 0) > 0) await rollUpUsage(store)
+  const { entries = 0 } = counts
+  // A running gateway does so too, and the one that was overtaken stops.
+  while (await countWaitingEntries(store) > 0) await rollUpUsage(store, { chunk: rowsAtOnce })
+  for (let recorded = 0; recorded < entries; recorded += entriesRecordedAtOnce) await recordEntryBlocks(store)
 }
 
-/** The numbers from 1 to the first parameter; the second one is the time. */
+/** By one call of `recordEntryBlocks`. */
+const entriesRecordedAtOnce = 100_000
+
+/** Shorter than any timeout of a statement. */
+const rowsAtOnce = 50_000
+
+/** Numbers up to the count, which is the first parameter; the second is the time, the others their range. */
 const numbers = `with recursive n (i) as (
-  select cast(1 as bigint) where cast($1 as bigint) > 0 union all select i + 1 from n where i < $1)`
+  select cast($3 as bigint) where cast($1 as bigint) > 0 union all select i + 1 from n where i < cast($4 as bigint))`
 
 /** Every 50th request is limited, every 50th fails, and every 50th loses its client. */
 const ending = (limited: string, failed: string, gone: string, good: string) =>
@@ -38,7 +50,7 @@ const statements = {
   requests: `
     insert into request_log (request, at, api_key, account, route, model, asked, provider, status, outcome, attempts,
       prompt_tokens, completion_tokens, cost_nano, total_ms, weight)
-    select 'req_seed' || cast(i as text), $2 - ($1 - i) * 60000, 'seed' || cast(i % 1000 as text), 'default',
+    select 'req_seed' || cast(i as text), $2 - ($1 - i) * (2160000000 / $1), 'seed' || cast(i % 1000 as text), 'default',
       '/v1/chat/completions', 'chat', case i % 9 when 0 then 'auto' else 'chat' end, 'up',
       ${ending('429', '502', '200', '200')}, ${ending('2', '2', '1', '0')}, 1, 100, 20, 1000, 300, 1 from n`,
   jobs: `
@@ -53,7 +65,7 @@ const statements = {
       case i % 50 when 0 then 'mp4' else 'png' end, 1, '', $2 - i * 60000, $2 + 86400000 from n`,
   entries: `
     insert into entry (at, debit, credit, amount, kind, ref, model, provider, api_key, chain)
-    select $2 - ($1 - i) * 60000, 'default', 'revenue', 1000, 'usage', 'req_seed' || cast(i as text), 'chat', 'up',
+    select $2 - ($1 - i) * (2160000000 / $1), 'default', 'revenue', 1000, 'usage', 'req_seed' || cast(i as text), 'chat', 'up',
       'seed' || cast(i % 1000 as text), 'default' from n`,
   audit: `
     insert into audit (at, actor, action, target)

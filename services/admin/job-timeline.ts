@@ -1,6 +1,6 @@
 import type { AdminJob, AdminJobWithTimeline } from '../../schemas/admin/jobs.ts'
 import { entryIdSql } from '../ledger/entry-id.ts'
-import { entriesOfPeriod } from '../ledger/sql/entry-blocks.ts'
+import { entriesOfPeriod, refIs } from '../ledger/sql/entry-blocks.ts'
 import { isoTime } from '../shared/iso-time.ts'
 import type { Store } from '../store/store.ts'
 
@@ -33,6 +33,6 @@ async function charges (
   const at = Date.parse(finishedAt)
   const rows = await reports.all<{ id: string, at: number }>(`
     select ${entryIdSql()} as id, at from ${entriesOfPeriod(engine)}
-    where at >= $1 and at < $2 and ref = $3 and kind = 'usage' order by seq limit 10`, [at - aroundMs, at + aroundMs, id])
+    where at >= $1 and at < $2 and ${refIs('$3')} and kind = 'usage' order by seq limit 10`, [at - aroundMs, at + aroundMs, id])
   return rows.map(({ id, at }) => ({ step: 'charged', at: isoTime(at), ref: id }))
 }

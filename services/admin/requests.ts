@@ -1,6 +1,6 @@
 import type { LoggedRequestItem, RequestTotals, RequestWithEntries } from '../../schemas/admin/requests.ts'
 import { entryIdSql } from '../ledger/entry-id.ts'
-import { entriesOfPeriod } from '../ledger/sql/entry-blocks.ts'
+import { entriesOfPeriod, refIs } from '../ledger/sql/entry-blocks.ts'
 import { readRecords, type RecordedRequest, type RecordQuery } from '../observability/request-log/records.ts'
 import type { LoggedCall } from '../observability/request-log/request-log.ts'
 import { GatewayError } from '../shared/errors.ts'
@@ -128,7 +128,7 @@ async function readRequestEntries (
   const entries = await reports.all<RequestEntry>(`
     select ${entryIdSql()} as id, seq, at, kind, api_key as "key", amount as "amountNano"
     from ${entriesOfPeriod(engine)}
-    where at >= $1 and at < $2 and ref = $3 and kind in ('usage', 'suspense') ${nearestFirst}`, [from, to, id, middle])
+    where at >= $1 and at < $2 and ${refIs('$3')} and kind in ('usage', 'suspense') ${nearestFirst}`, [from, to, id, middle])
   const rivals = await reports.all<Rival>(`
     select seq, at, api_key, total_ms, cost_nano from request_log
     where at >= $1 and at < $2 and request = $3 ${nearestFirst}`,

@@ -29,3 +29,11 @@ export function entriesOfPeriod (engine: Store['engine'], from = '$1', to = '$2'
       union all select coalesce(max(last), 0) + 1, ${Number.MAX_SAFE_INTEGER} from entry_block
     ) as block cross join entry on entry.seq between block.first and block.last`
 }
+
+/**
+ * Returns the condition that an entry of a period is of a request or job. By the plain column, SQLite would
+ * read all entries to build an index for the one query.
+ */
+export function refIs (place: string): string {
+  return `entry.ref || '' = ${place}`
+}

@@ -132,9 +132,10 @@ function rowsRead (node: PlanNode): number {
   return (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops']
 }
 
-/** Whether a table is read in its own order, or an index from one end, until enough rows are found. */
+/** Whether a table is read in its own order, or an index from one end; or all of it, to make an index. */
 function isWalk (detail: string, table: string): boolean {
-  return new RegExp(`^SCAN ${table}\\b|^SEARCH ${table} USING INTEGER PRIMARY KEY \\(rowid[<>]\\?\\)`).test(detail)
+  const walks = [`SCAN ${table}\\b`, `SEARCH ${table} USING INTEGER PRIMARY KEY \\(rowid[<>]\\?\\)`]
+  return new RegExp(`^(${walks.join('|')}|SEARCH ${table} USING AUTOMATIC)`).test(detail)
 }
 
 /** Whether the newest rows fill the page: there is no filter, or one that most rows pass. */
