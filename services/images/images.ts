@@ -102,6 +102,8 @@ export function createImages (options: ImagesOptions) {
       // First, so that a retry finds what was charged.
       await keep(made).catch(lost)
       trace.costNano = hold.settle(() => charge, candidate.provider.id)
+      // Images cost so much more than a write that a kill must not give them away.
+      await hold.written()
       if (incoming.signal.aborted) onLate(trace, requestId)
       return made
     } catch (error) {

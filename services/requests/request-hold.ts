@@ -53,6 +53,7 @@ export class RequestHold {
   #hold: Hold | null = null
   #model = ''
   #isSettled = false
+  #written: Promise<void> | null = null
   /** Resolves with the amount when an estimated charge has been passed to the ledger; null: there is none. */
   estimated: Promise<number | null> | null = null
   /** The counts of an estimated charge. */
@@ -133,6 +134,11 @@ export class RequestHold {
     }
   }
 
+  /** Resolves once the charge is on disk, or was rejected for good, which `onError` has received. */
+  async written (): Promise<void> {
+    await this.#written?.catch(() => {})
+  }
+
   /** Releases the hold unless it was settled. */
   end (): void {
     if (!this.#isSettled) this.#release()
@@ -144,7 +150,8 @@ export class RequestHold {
     if (this.#hold === null) return 0
     const model = this.#model
     const { tags = null } = this.#payer
-    this.#context.watch(this.#hold.settle({ ...charge, ref: this.#requestId, model, provider, tags }))
+    this.#written = this.#hold.settle({ ...charge, ref: this.#requestId, model, provider, tags })
+    this.#context.watch(this.#written)
     const { amountNano, costNano: expectedNano = amountNano, reportedNano } = charge
     if (reportedNano !== undefined) {
       this.#context.onReportedCost?.({ provider, model, expectedNano, reportedNano })

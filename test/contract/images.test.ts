@@ -22,6 +22,15 @@ async function post ({ url, headers }: Gateway, body: object) {
   return { status: answer.statusCode, headers: answer.headers, body: json }
 }
 
+t.test('an image is on the bill on disk before its client has it', async t => {
+  const gateway = await startGateway(t)
+  for (let made = 1; made <= 3; made++) {
+    t.equal((await post(gateway, { size: '256x256' })).status, 200)
+    const [row] = await gateway.app.store.all<{ count: number }>('select count(*) as count from entry where kind = $1', ['usage'])
+    t.equal(row?.count, made)
+  }
+})
+
 for (const name of clientNames) {
   t.test(`${name} makes images with the sandbox`, async t => {
     const gateway = await startGateway(t)

@@ -158,3 +158,20 @@ t.test('a job\'s money is held durably until it expires, and the process forgets
   t.equal(await holdForJob(ledger, payer, { id: 'job-2', maxNano: 0, expiresAt: 7 }), null, 'a free job')
   t.equal(reserved.length, 1)
 })
+
+t.test('who waits for a charge to be written is told of no failure, which the operator gets', async t => {
+  const { ledger, hold, errors } = createTest()
+  await hold.written()
+  await hold.cover('a/model', { maxNano: 100 })
+  const { promise, reject } = Promise.withResolvers<void>()
+  ledger.written = promise
+  hold.settle(() => charge(60))
+  let isWritten = false
+  const written = hold.written().then(() => { isWritten = true })
+  await settled()
+  t.equal(isWritten, false)
+  t.equal(errors.length, 0)
+  reject(new Error('rejected for good'))
+  await written
+  t.match(errors, [{ message: 'rejected for good' }])
+})
