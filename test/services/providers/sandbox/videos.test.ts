@@ -7,7 +7,7 @@ import { drawScene } from '../../../../services/providers/sandbox/video/scene.ts
 import type { VideoState, VideoTask } from '../../../../services/providers/provider-video.ts'
 import { readMp4 } from '../../../../services/videos/runner/mp4.ts'
 
-const signal = AbortSignal.timeout(60_000)
+const { signal } = new AbortController()
 const task: VideoTask = {
   model: 'sandbox-video',
   prompt: 'a red ball',
