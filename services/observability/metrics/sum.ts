@@ -16,18 +16,24 @@ export interface MetricsSum {
 /** Creates the sum of the last snapshots; `own` are metrics of the process that sums. */
 export function createMetricsSum (own?: Registry): MetricsSum {
   const last = new Map<number, Snapshot>()
-  let ended: Snapshot = []
+  let ended: Promise<Snapshot> = Promise.resolve([])
+
+  async function retire (worker: number): Promise<void> {
+    const [before, counted] = [ended, last.get(worker)?.filter(isCount) ?? []]
+    last.delete(worker)
+    // Replaced at once, so that no reading and no other end misses these counts.
+    const after = before.then(async past => await sumOf([past, counted]).getMetricsAsJSON() as Snapshot)
+    ended = after.catch(() => before)
+    await after
+  }
 
   return {
     update (worker, snapshot) { last.set(worker, snapshot) },
-    async retire (worker) {
-      const counted = last.get(worker)?.filter(isCount) ?? []
-      last.delete(worker)
-      ended = await sumOf([ended, counted]).getMetricsAsJSON() as Snapshot
-    },
+    retire,
     async text () {
+      const [present, past] = [[...last.values()], ended]
       const ownSnapshot = await own?.getMetricsAsJSON() as Snapshot | undefined
-      return await sumOf([...last.values(), ended, ownSnapshot ?? []]).metrics()
+      return await sumOf([...present, await past, ownSnapshot ?? []]).metrics()
     }
   }
 }

@@ -37,3 +37,13 @@ t.test('what a worker counted before it ended still counts; what it had under wa
     t.match(text, new RegExp(`^${line.replace(/[{}]/g, '\\$&')}$`, 'm'))
   }
 })
+
+t.test('workers that end at once are all counted, and no reading in between goes back', async t => {
+  const sum = createMetricsSum()
+  const figures = { total: 3, open: 2, lag: 0.5, ready: 1 }
+  for (const worker of [1, 2, 3]) sum.update(worker, await createWorker(t, figures).snapshot())
+  const retired = [sum.retire(1), sum.retire(2)]
+  const during = await sum.text()
+  await Promise.all(retired)
+  for (const text of [during, await sum.text()]) t.match(text, /^tollgate_done_total\{kind="a"\} 9$/m)
+})
