@@ -22,6 +22,8 @@ const parent = createLink(process, {
 process.on('SIGTERM', () => leave('SIGTERM'))
 process.on('SIGINT', () => {})
 process.on('disconnect', () => leave('disconnect'))
+// The parent may have ended while this program was loaded.
+if (!process.connected) leave('disconnect')
 
 /** Ends this worker once its requests have ended; at once if it has not started. */
 function leave (signal: string): void {

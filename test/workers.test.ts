@@ -1,3 +1,5 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -194,6 +196,39 @@ t.test('a worker that crashes is replaced; its parent does not survive alone, no
   const again = await spawnGateway(t, {}, { folder: gateway.folder })
   const { url } = await addressOf(again)
   t.equal((await ask(new URL(url).origin, { path: chat, body: say('Hello'), key })).status, 200)
+})
+
+t.test('a worker whose parent ends before it has begun does not start', async t => {
+  const folder = t.testdir({ 'preload.js': "await new Promise(resolve => process.once('disconnect', resolve))" })
+  const worker = fork(join(import.meta.dirname, '../bin/worker.ts'), ['0', '0'], {
+    cwd: folder, env: { TOLLGATE_DISCOVER: 'off' }, execArgv: ['--import', join(folder, 'preload.js')], silent: true
+  })
+  t.teardown(() => worker.kill('SIGKILL'))
+  let output = ''
+  worker.stdout?.on('data', text => { output += text })
+  const ended = once(worker, 'exit')
+  worker.disconnect()
+  await until(async () => output !== '' || worker.exitCode !== null, 'it serves or has ended')
+  t.equal(output, '', 'nobody would end it')
+  t.same(await ended, [0, null])
+})
+
+t.test('one worker that hangs hides neither the metrics nor the load of the others', async t => {
+  const { gateway, origin } = await startNode(t, { url: 'sqlite:data/tollgate.db' } as Database)
+  await ask(origin, { path: '/metrics', key: adminKey })
+  const [hung = 0] = await childrenOf(gateway.child.pid)
+  process.kill(hung, 'SIGSTOP')
+  t.teardown(() => process.kill(hung, 'SIGKILL'))
+  const statusOf = async (path: string): Promise<number> => {
+    const client = new Client(origin)
+    t.teardown(() => client.destroy())
+    const answer = await client.request({ method: 'GET', path, headers: { authorization: `Bearer ${adminKey}` } })
+    answer.body.on('error', () => {})
+    return answer.statusCode
+  }
+  for (const path of ['/metrics', '/admin/live']) {
+    t.equal(await Promise.any(Array.from({ length: manyConnections }, () => statusOf(path))), 200, path)
+  }
 })
 
 t.test('a change of gateway.yaml and SIGHUP reach all workers', async t => {

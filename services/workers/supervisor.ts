@@ -22,6 +22,9 @@ export interface SupervisorOptions {
   metrics: MetricsSum
 }
 
+/** Workers wait longer for the sum, so that the answers of the others reach them when one of them hangs. */
+const answerTimeoutMs = 2_000
+
 interface Worker { id: number, child: ChildProcess, link: Link, startedMs: number, isReady: boolean }
 
 export type Supervisor = Readonly<ReturnType<typeof createSupervisor>>
@@ -42,12 +45,16 @@ export function createSupervisor ({ count, ports, start, log, metrics }: Supervi
   let isLeaving = false
   let restartCount = 0
 
-  /** Resolves when the worker serves requests; null if it has ended before. */
+  /**
+   * Resolves when the worker serves requests; null if it has ended before. Rejects with the error of the
+   * system if there are no resources for a process.
+   */
   async function add (): Promise<Ready | null> {
     const id = ++lastId
     const child = start(bound)
     const ready = Promise.withResolvers<Ready | null>()
     const link = createLink(child, {
+      timeoutMs: answerTimeoutMs,
       answers: { metrics: metricsText, counts: sumCounts },
       notes: {
         ready (value: Ready) {
@@ -84,12 +91,27 @@ export function createSupervisor ({ count, ports, start, log, metrics }: Supervi
     const details = { pid, code, signal, restartMs: delayMs }
     if (code === 0) log.info(details, 'a worker has ended and is replaced')
     else log.error(details, 'a worker has crashed and is replaced')
+    restart(delayMs)
+  }
+
+  function restart (delayMs: number): void {
     const timer = setTimeout(() => {
       restarts.delete(timer)
       restartCount++
-      add()
+      addOrRetry()
     }, delayMs)
     restarts.add(timer)
+  }
+
+  async function addOrRetry (): Promise<void> {
+    try {
+      await add()
+    } catch (err) {
+      if (isLeaving) return
+      const restartMs = backoff.delayMs(0)
+      log.error({ err, restartMs }, 'a worker could not be started')
+      restart(restartMs)
+    }
   }
 
   const readyOnes = () => [...workers].filter(({ isReady }) => isReady)
@@ -125,7 +147,7 @@ export function createSupervisor ({ count, ports, start, log, metrics }: Supervi
       const first = await add()
       if (first === null || isLeaving) return null
       bound = { port: first.port, secondPort: first.secondPort }
-      await Promise.all(Array.from({ length: count - 1 }, add))
+      await Promise.all(Array.from({ length: count - 1 }, addOrRetry))
       return first
     },
     metricsText,
