@@ -17,7 +17,9 @@ const hostPattern = /^(?:[a-z0-9_.-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/
 export function baseUrlOf ({ publicBaseUrl, protocol, host, address = '127.0.0.1', port = 80 }: Arrival): string {
   if (publicBaseUrl !== null) return publicBaseUrl.endsWith('/v1') ? publicBaseUrl : `${publicBaseUrl}/v1`
   const scheme = protocol === 'https' ? 'https' : 'http'
-  if (hostPattern.test(host)) return `${scheme}://${host}/v1`
+  const named = `${scheme}://${host}/v1`
+  // Not every host of that form is one, such as 1.2.3.256.
+  if (hostPattern.test(host) && URL.canParse(named)) return named
   // A client of HTTP/1.0 need not name a host.
   return `${scheme}://${address.includes(':') ? `[${address}]` : address}:${port}/v1`
 }

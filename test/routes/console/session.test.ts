@@ -46,6 +46,16 @@ t.test('a change by a session is in the audit log under its actor', async t => {
   t.match(body.data, [{ actor: `key:${id}`, actor_label: 'Ops', action: 'account.create' }])
 })
 
+t.test('a host that is none is no error of the gateway', async t => {
+  const { app } = await startConsole(t)
+  for (const host of ['1.2.3.256', 'gw:99999', 'a b']) {
+    for (const url of ['/admin/me', '/v1/models', '/console/session']) {
+      const { statusCode } = await app.inject({ url, headers: { host, cookie: 'other=1' } })
+      t.equal(statusCode, url === '/console/session' ? 200 : 401, `${host} ${url}`)
+    }
+  }
+})
+
 t.test('without a session the page learns so, and nothing opens', async t => {
   const { browser, key } = await startConsole(t)
   t.match(await browser.ask('GET', '/console/session'), { status: 200, body: { signed_in: false, role: null, csrf_token: null } })

@@ -16,7 +16,8 @@ t.test('the configured one goes before it, with or without its /v1', async t => 
 })
 
 t.test('what is no host is not repeated', async t => {
-  for (const host of ['', 'gw/evil', 'u@gw', 'gw:1:2', 'gw"><script>', 'a b', 'gw:', 'gw\\evil', 'gw#', 'x'.repeat(300)]) {
+  for (const host of ['', 'gw/evil', 'u@gw', 'gw:1:2', 'gw"><script>', 'a b', 'gw:', 'gw\\evil', 'gw#', 'x'.repeat(300),
+    '1.2.3.256', '1.2.3.4.5', 'gw:99999', '[::::]']) {
     t.equal(baseUrlOf({ ...arrival, host }), 'http://10.0.0.1:80/v1', host)
   }
   t.equal(baseUrlOf({ ...arrival, host: '', address: '::1' }), 'http://[::1]:80/v1')
