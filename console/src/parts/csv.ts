@@ -1,10 +1,11 @@
+import { csvField } from './csv-field.ts'
 import type { Column } from './table.tsx'
 
-/** Rows as CSV by RFC 4180. Text that a spreadsheet would run as a formula gets an apostrophe in front. */
+/** Rows as CSV by RFC 4180. */
 export function toCsv<Row> (columns: readonly Column<Row>[], rows: readonly Row[]): string {
   const exported = columns.flatMap(({ name, csv }) => csv === undefined ? [] : [{ name, csv }])
   const lines = [exported.map(({ name }) => name), ...rows.map(row => exported.map(({ csv }) => csv(row)))]
-  return lines.map(line => `${line.map(field).join(',')}\r\n`).join('')
+  return lines.map(line => `${line.map(csvField).join(',')}\r\n`).join('')
 }
 
 /** Nested facts as JSON; amounts in nano-dollars as text, exact. */
@@ -23,9 +24,4 @@ export function saveBlob (name: string, blob: Blob): void {
   const anchor = Object.assign(document.createElement('a'), { href: url, download: name })
   anchor.click()
   setTimeout(() => URL.revokeObjectURL(url), 10_000)
-}
-
-function field (value: string | number | null): string {
-  const text = typeof value === 'string' && /^[=+@\t\r-](?!\d)/.test(value) ? `'${value}` : String(value ?? '')
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
