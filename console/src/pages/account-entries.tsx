@@ -1,4 +1,4 @@
-import type { JSX } from 'preact'
+import type { ComponentChildren, JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { useList } from '../api/list.ts'
 import { amountOf, newPosting } from '../api/money.ts'
@@ -39,14 +39,14 @@ export function AccountEntries ({ account, isOpen, version, onChange }: AccountE
     {
       name: 'Amount',
       isNumber: true,
-      cell: ({ amount_nano: nano, credit }) => <Money nano={credit === account ? nano : -nano} />,
-      csv: ({ amount_nano: nano, credit }) => exactUsd(credit === account ? nano : -nano)
+      cell: entry => <Money nano={signedNano(entry, account)} />,
+      csv: entry => exactUsd(signedNano(entry, account))
     },
     ...may('money') && isOpen
       ? [{
           name: 'Actions',
           cell: (entry: BookedEntry) => entry.kind === 'usage'
-            ? <Refund entry={entry} account={account} onChange={onChange} />
+            ? <Refund entry={entry} onChange={onChange} />
             : !isReversed(entry) && <Reverse entry={entry} onChange={onChange} />
         }]
       : []
@@ -67,12 +67,24 @@ export function AccountEntries ({ account, isOpen, version, onChange }: AccountE
   )
 }
 
+/** What an entry adds to an account or takes away; of a transfer of another account, the amount that moved. */
+function signedNano ({ kind, debit, credit, amount_nano: nano }: BookedEntry, account: string): bigint {
+  if (credit === account) return nano
+  if (debit === account) return -nano
+  // The entry is of an account below.
+  if (kind === 'adjust') return credit === 'funding' ? -nano : nano
+  return kind === 'usage' || kind === 'withdraw' || kind === 'suspense' ? -nano : nano
+}
+
 function Origin ({ entry: { ref, reason, model, debit, credit, kind }, account }: { entry: BookedEntry, account: string }): JSX.Element {
   if (ref !== null) return <a href={link(ref.startsWith('req_') ? 'requests' : 'jobs', ref)}>{model ?? ref}</a>
-  const other = debit === account ? credit : debit
   if (kind !== 'transfer') return <>{reason ?? '–'}</>
-  const name = other === 'another account' ? other : <a href={link('accounts', other)}>{other}</a>
-  return <p>{debit === account ? 'to' : 'from'} {name}{reason !== null && `, ${reason}`}</p>
+  const name = (id: string): ComponentChildren => id === 'another account' ? id : <a href={link('accounts', id)}>{id}</a>
+  return (
+    <p>
+      {debit !== account && <>from {name(debit)} </>}{credit !== account && <>to {name(credit)}</>}{reason !== null && `, ${reason}`}
+    </p>
+  )
 }
 
 interface CorrectionProps {
@@ -90,18 +102,18 @@ function Reverse ({ entry, onChange }: CorrectionProps): JSX.Element | null {
   )
 }
 
-function Refund ({ entry, account, onChange }: CorrectionProps & { account: string }): JSX.Element {
-  return <Opener label='Refund…'>{close => <RefundDialog entry={entry} account={account} onChange={onChange} onClose={close} />}</Opener>
+function Refund ({ entry, onChange }: CorrectionProps): JSX.Element {
+  return <Opener label='Refund…'>{close => <RefundDialog entry={entry} onChange={onChange} onClose={close} />}</Opener>
 }
 
-function RefundDialog ({ entry, account, onChange, onClose }: CorrectionProps & { account: string, onClose (): void }): JSX.Element {
+function RefundDialog ({ entry, onChange, onClose }: CorrectionProps & { onClose (): void }): JSX.Element {
   const [amount, setAmount] = useState('')
   const [id] = useState(newPosting)
   const body = (): object => ({ entry: entry.id, ...amount.trim() !== '' && { amount_usd: amountOf(amount) } })
   return (
     <FormDialog
       title='Refund a charge' does='Refund' onClose={onClose}
-      run={async () => await book({ verb: 'refunds', account, body: { id, ...body() } }, onChange)}
+      run={async () => await book({ verb: 'refunds', account: entry.debit, body: { id, ...body() } }, onChange)}
     >
       <p>The charge was <Money nano={entry.amount_nano} />.</p>
       <Field label='Amount in US dollars' value={amount} onValue={setAmount} inputmode='decimal' hint='Empty: all that is left of the charge.' />

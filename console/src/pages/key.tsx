@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import type { KeyWithSecret } from '../../../schemas/admin/keys.ts'
 import { call } from '../api/fetch.ts'
 import { useLoad } from '../api/load.ts'
@@ -23,7 +23,6 @@ export function KeyPage ({ id }: { id: string }): JSX.Element {
   const { reload } = loaded
   const [grace, setGrace] = useState('86400')
   const [secret, setSecret] = useState<string | null>(null)
-  useEffect(() => { document.title = `${id} – Tollgate` }, [id])
   const key = loaded.answer
   async function rotate (): Promise<void> {
     const made = await call<KeyWithSecret>(`${path}/rotate`, { method: 'POST', body: { grace_seconds: Number(grace) } })
@@ -44,7 +43,7 @@ export function KeyPage ({ id }: { id: string }): JSX.Element {
         <article>
           <p class='lead'><KeyState keyOf={key} /> <code>{key.id}</code></p>
           <Facts keyOf={key} />
-          {may('operate') && key.revoked_at === null && (
+          {may(key.role === 'user' ? 'operate' : 'own') && key.revoked_at === null && (
             <div class='actions'>
               <Opener label='Settings…'>{close => <KeySettings keyOf={key} onChange={() => reload()} onClose={close} />}</Opener>
               <Action label='Rotate…' title='Give the key a new secret' does='Rotate' run={rotate}>

@@ -23,6 +23,8 @@ export function Toast (): JSX.Element {
   const { text = '', undo } = done.value ?? {}
   const [problem, setProblem] = useState('')
   const [isBusy, setBusy] = useState(false)
+  // It ends with the session, because the next one may be of somebody else.
+  useEffect(() => dismiss, [])
   useEffect(() => {
     setProblem('')
     setBusy(false)
