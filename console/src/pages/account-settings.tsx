@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import type { AccountChange } from '../../../schemas/admin/accounts.ts'
 import { call } from '../api/fetch.ts'
-import { amountOf } from '../api/money.ts'
+import { amountOf, limitAmountOf } from '../api/money.ts'
 import { FormDialog } from '../parts/action.tsx'
 import { Choice, Field } from '../parts/field.tsx'
 import { readPeriod, useForm, type Texts } from '../parts/form.ts'
@@ -67,6 +67,6 @@ function changeOf (texts: Texts<Name>, isChanged: (...names: Name[]) => boolean)
     ...isChanged('name') && { name: name.trim() },
     ...changedLimits(texts, isChanged),
     ...isChanged('budget', 'period') && { soft_budget: budget.trim() === '' ? null : { amount_usd: amountOf(budget), period: readPeriod(period) } },
-    ...isChanged('low') && { low_balance: low.trim() === '' ? null : { amount_usd: low.trim() === '0' ? '0' : amountOf(low) } }
+    ...isChanged('low') && { low_balance: low.trim() === '' ? null : { amount_usd: limitAmountOf(low) } }
   }
 }

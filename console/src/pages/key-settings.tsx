@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import type { KeyChange } from '../../../schemas/admin/keys.ts'
 import { call } from '../api/fetch.ts'
-import { amountOf } from '../api/money.ts'
+import { limitAmountOf } from '../api/money.ts'
 import { FormDialog } from '../parts/action.tsx'
 import { Choice, Field } from '../parts/field.tsx'
 import { readPeriod, useForm, type Texts } from '../parts/form.ts'
@@ -67,7 +67,7 @@ function changeOf (texts: Texts<Name>, isChanged: (...names: Name[]) => boolean)
   const { label, budget, period, models, expires } = texts
   return {
     ...isChanged('label') && { label: label.trim() },
-    ...isChanged('budget', 'period') && { budget: budget.trim() === '' ? null : { amount_usd: amountOf(budget), period: readPeriod(period) } },
+    ...isChanged('budget', 'period') && { budget: budget.trim() === '' ? null : { amount_usd: limitAmountOf(budget), period: readPeriod(period) } },
     ...isChanged('models') && { models: globsOf(models) },
     ...changedLimits(texts, isChanged),
     ...isChanged('expires') && { expires_at: expires === '' ? null : expires }

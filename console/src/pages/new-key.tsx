@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import type { KeyWithSecret } from '../../../schemas/admin/keys.ts'
 import { inWords } from '../api/error.ts'
 import { call } from '../api/fetch.ts'
-import { amountOf } from '../api/money.ts'
+import { limitAmountOf } from '../api/money.ts'
 import { AccountField } from '../parts/account-field.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { Choice, Field } from '../parts/field.tsx'
@@ -15,14 +15,18 @@ export function NewKeyDialog ({ account, onClose }: { account: string, onClose (
   const [form, setForm] = useState({ account, label: '', role: 'user', budget: '', period: 'month', models: '', expires: '' })
   const [made, setMade] = useState<KeyWithSecret | null>(null)
   const [problem, setProblem] = useState('')
+  const [isBusy, setBusy] = useState(false)
   const change = (part: Partial<typeof form>): void => setForm({ ...form, ...part })
   async function create (event: SubmitEvent): Promise<void> {
     event.preventDefault()
+    if (isBusy) return
     setProblem('')
+    setBusy(true)
     try {
       setMade(await call<KeyWithSecret>('/admin/keys', { method: 'POST', body: bodyOf(form) }))
     } catch (error) {
       setProblem(inWords(error))
+      setBusy(false)
     }
   }
   if (made !== null) return <SecretDialog title='The new key' secret={made.key} onClose={() => onClose(true)} />
@@ -44,7 +48,7 @@ export function NewKeyDialog ({ account, onClose }: { account: string, onClose (
         <Field label='Expires' type='date' value={form.expires} onValue={expires => change({ expires })} hint='Empty: never.' />
         {problem !== '' && <p class='notice bad' role='alert'>{problem}</p>}
         <div class='actions'>
-          <button class='primary'>Create</button>
+          <button class='primary' disabled={isBusy}>Create</button>
           <button type='button' onClick={() => onClose(false)}>Cancel</button>
         </div>
       </form>
@@ -53,13 +57,15 @@ export function NewKeyDialog ({ account, onClose }: { account: string, onClose (
 }
 
 function bodyOf ({ account, label, role, budget, period, models, expires }: Record<string, string>): object {
+  // An admin key pays for nothing.
+  const isUser = role === 'user'
   const globs = (models ?? '').split(',').map(glob => glob.trim()).filter(glob => glob !== '')
   return {
     account: account?.trim(),
     label,
     ...role !== 'user' && { role },
-    ...budget !== '' && { budget: { amount_usd: amountOf(budget ?? ''), ...period !== '' && { period } } },
-    ...globs.length > 0 && { models: globs },
+    ...isUser && budget !== '' && { budget: { amount_usd: limitAmountOf(budget ?? ''), ...period !== '' && { period } } },
+    ...isUser && globs.length > 0 && { models: globs },
     ...expires !== '' && { expires_at: expires }
   }
 }

@@ -6,7 +6,13 @@ export function CopyButton ({ text, label = 'Copy' }: { text: string, label?: st
   const [note, setNote] = useState(label)
   useEffect(() => setNote(label), [text])
   async function copy (): Promise<void> {
-    await navigator.clipboard.writeText(text).then(() => setNote('Copied'), () => setNote('Select the text and copy it'))
+    try {
+      await navigator.clipboard.writeText(text)
+      setNote('Copied')
+    } catch {
+      // Not allowed, or a page over plain HTTP, where browsers have no clipboard.
+      setNote('Select the text and copy it')
+    }
   }
-  return <button type='button' onClick={() => { copy() }}><span role='status'>{note}</span></button>
+  return <button type='button' onClick={() => { copy() }}><span aria-live='polite'>{note}</span></button>
 }

@@ -25,8 +25,8 @@ export function Money ({ nano }: { nano: bigint | null }): JSX.Element {
   return <data class='money' value={exactUsd(nano)} title={`$${exactUsd(nano)}`}>{shortUsd(nano)}</data>
 }
 
-/** Reads what a person types as dollars, e.g. `12.50`; null if it is no positive amount. */
+/** Reads what a person types as dollars, e.g. `12.50`; null if it is no amount, or below zero. */
 export function readUsd (text: string): string | null {
   const plain = text.trim().replace(/^\$/, '').replaceAll(',', '')
-  return /^\d{1,12}(\.\d{1,9})?$/.test(plain) && /[1-9]/.test(plain) ? plain : null
+  return /^\d{1,12}(\.\d{1,9})?$/.test(plain) ? plain : null
 }
