@@ -60,13 +60,13 @@ function Menu (): JSX.Element {
 
 function CurrentPage (): JSX.Element | null {
   const inReach = pagesInReach()
-  const [path] = segments.value
+  const [path, id] = segments.value
   const page = inReach.find(one => one.path === path)
   const first = inReach[0]
   useEffect(() => {
     if (path === undefined && first !== undefined) go(link(first.path), { replace: true })
   }, [path])
-  useEffect(() => { document.title = page === undefined ? 'Tollgate' : `${page.title} – Tollgate` }, [page])
+  useEffect(() => { document.title = page === undefined ? 'Tollgate' : `${id ?? page.title} – Tollgate` }, [page, id])
   if (page !== undefined) return <page.component key={page.path} />
   if (path === undefined && first !== undefined) return null
   return (

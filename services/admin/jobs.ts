@@ -103,8 +103,7 @@ async function withWebhooks (store: Store, rows: readonly ShownRow[]): Promise<S
   return rows.map(row => ({ ...row, webhooks: webhooks.filter(({ job }) => job === row.id) }))
 }
 
-/** The query of a URL may be a secret of the client. */
-/** Many receivers have their secret in the path. */
+/** Many receivers have their secret in the path or the query. */
 function withoutSecrets (url: string): string {
   const { origin, pathname } = new URL(url)
   return pathname.length > 1 ? `${origin}/…` : origin

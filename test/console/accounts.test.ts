@@ -1,14 +1,14 @@
 import OpenAI from 'openai'
 import t from 'tap'
-import { findingsOf, isTooWide, openConsole, skip } from './stand.ts'
+import { chat, findingsOf, isTooWide, openConsole, skip } from './stand.ts'
 
 t.test('accounts: a new one gets money and a key, the SDK uses it, and its spend is seen', { skip }, async t => {
   const { signIn, open, page, errors, url, admin } = await openConsole(t)
   await signIn()
   await open('/accounts')
   await page.getByRole('button', { name: 'New account' }).click()
-  await page.getByLabel('Id').fill('team-a')
-  await page.getByLabel('Name').fill('Team A')
+  await page.getByLabel('Id', { exact: true }).fill('team-a')
+  await page.getByLabel('Name', { exact: true }).fill('Team A')
   await page.getByRole('button', { name: 'Create' }).click()
   await page.getByRole('heading', { name: 'Team A' }).waitFor()
   await page.getByRole('button', { name: 'Deposit' }).click()
@@ -106,5 +106,33 @@ t.test('usage: an empty period explains itself, at 390 px in the dark', { skip }
   await page.getByRole('heading', { name: 'Nothing was used' }).waitFor()
   t.same(await findingsOf(page), [])
   t.notOk(await isTooWide(page))
+  t.same(errors, [])
+})
+
+t.test('usage: with more rows than one page, the chart shows every day', { skip }, async t => {
+  const stand = await openConsole(t)
+  const { signIn, open, page, errors } = stand
+  await chat(stand)
+  await signIn()
+  // As with so many keys that the first page ends before today.
+  await page.route(/\/admin\/usage.*by=day%2Ckey/, async route => {
+    const response = await route.fetch()
+    await route.fulfill({ response, json: { ...await response.json(), data: [], has_more: true, next: 'x' } })
+  })
+  await open('/usage?by=key')
+  await page.getByRole('img', { name: 'Spend by day, at most $0.0' }).waitFor()
+  t.equal(await page.locator('.chart rect').count(), 1)
+  t.same(errors, [])
+})
+
+t.test('the title of the window is that of the page, also after going back to a list', { skip }, async t => {
+  const { signIn, open, page, errors } = await openConsole(t)
+  await signIn()
+  await open('/accounts/default')
+  await page.getByText('Balance').waitFor()
+  t.equal(await page.title(), 'default – Tollgate')
+  await page.getByRole('main').getByRole('link', { name: 'Accounts' }).click()
+  await page.getByRole('heading', { name: 'Accounts', exact: true }).waitFor()
+  t.equal(await page.title(), 'Accounts – Tollgate')
   t.same(errors, [])
 })

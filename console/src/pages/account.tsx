@@ -22,7 +22,6 @@ export function AccountPage ({ id }: { id: string }): JSX.Element {
   useEffect(() => {
     if (hasKeys && location.hash === '#entries') document.getElementById('entries')?.scrollIntoView()
   }, [hasKeys, at])
-  useEffect(() => { document.title = `${id} – Tollgate` }, [id])
   const account = loaded.answer
   function reload (): void {
     loaded.reload()

@@ -25,7 +25,6 @@ export function JobPage ({ id }: { id: string }): JSX.Element {
   const loaded = useLoad<Job>(path)
   const job = loaded.answer
   const isRunning = job !== null && running.includes(job.state)
-  useEffect(() => { document.title = `${id} – Tollgate` }, [id])
   useEffect(() => {
     if (!isRunning || loaded.state !== 'ready') return
     const timer = setTimeout(loaded.reload, againMs)

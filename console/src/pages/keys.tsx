@@ -76,10 +76,16 @@ export function NewKeyButton ({ account, onCreate }: { account: string, onCreate
 }
 
 /** Whether a key works. */
-export function KeyState ({ keyOf: { revoked_at: revoked, expires_at: expires } }: { keyOf: KnownKey }): JSX.Element {
-  if (revoked !== null) return <Badge tone='quiet'>revoked</Badge>
-  if (expires !== null && new Date(expires) < new Date()) return <Badge tone='warn'>expired</Badge>
-  return <Badge tone='good'>active</Badge>
+export function KeyState ({ keyOf: key }: { keyOf: KnownKey }): JSX.Element {
+  const state = stateOf(key)
+  return <Badge tone={tones[state]}>{state}</Badge>
+}
+
+const tones = { active: 'good', expired: 'warn', revoked: 'quiet' } as const
+
+function stateOf ({ revoked_at: revoked, expires_at: expires }: KnownKey): keyof typeof tones {
+  if (revoked !== null) return 'revoked'
+  return expires !== null && new Date(expires) < new Date() ? 'expired' : 'active'
 }
 
 /** What a budget has left, as a bar with its numbers. */
@@ -97,7 +103,7 @@ export function Budget ({ budget }: { budget: KnownKey['budget'] }): JSX.Element
 const columns: readonly Column<KnownKey>[] = [
   { name: 'Key', cell: ({ id, label }) => label === '' ? <code>{id}</code> : <>{label} <small class='muted'>{id}</small></>, csv: ({ id }) => id },
   { name: 'Label', csv: ({ label }) => label },
-  { name: 'State', cell: key => <KeyState keyOf={key} />, csv: ({ revoked_at: revoked }) => revoked === null ? 'active' : 'revoked' },
+  { name: 'State', cell: key => <KeyState keyOf={key} />, csv: stateOf },
   { name: 'Role', isSecondary: true, cell: ({ role }) => role, csv: ({ role }) => role },
   { name: 'Account', isSecondary: true, cell: ({ account }) => <a href={link('accounts', account)}>{account}</a>, csv: ({ account }) => account },
   { name: 'Budget', isSecondary: true, cell: ({ budget }) => <Budget budget={budget} />, csv: ({ budget }) => budget === null ? null : exactUsd(budget.amount_nano) },

@@ -47,6 +47,7 @@ export function ProviderState ({ state }: { state: AdminProvider['state'] | null
 
 function OneProvider ({ provider, isAlone }: { provider: AdminProvider, isAlone: boolean }): JSX.Element {
   const { id, last_failure: failure, failures, deployments } = provider
+  const lastHour = { provider: id, from: new Date(Date.now() - 3_600_000).toISOString() }
   return (
     <article class='provider'>
       <div class='head'>
@@ -54,9 +55,9 @@ function OneProvider ({ provider, isAlone }: { provider: AdminProvider, isAlone:
         {may('operate') && <Probe id={id} />}
       </div>
       <dl class='facts'>
-        <Fact name='Calls, last hour'><a href={link('requests', { provider: id })}>{provider.calls.toLocaleString('en-US')}</a></Fact>
+        <Fact name='Calls, last hour'><a href={link('requests', lastHour)}>{provider.calls.toLocaleString('en-US')}</a></Fact>
         <Fact name='Failed'>
-          <a href={link('requests', { provider: id, outcome: 'failed' })}>{provider.failed_calls.toLocaleString('en-US')}</a>{' '}
+          <a href={link('requests', { ...lastHour, outcome: 'failed' })}>{provider.failed_calls.toLocaleString('en-US')}</a>{' '}
           <small class='muted'>{failures.map(({ kind, count }) => `${count} ${kind.replaceAll('_', ' ')}`).join(', ')}</small>
         </Fact>
         <Fact name='Half within'><Duration ms={provider.p50_ms} /></Fact>

@@ -1,5 +1,4 @@
 import type { JSX } from 'preact'
-import { useEffect } from 'preact/hooks'
 import type { RequestWithEntries as Answer } from '../../../schemas/admin/requests.ts'
 import type { Page } from '../api/list.ts'
 import { useLoad } from '../api/load.ts'
@@ -19,7 +18,6 @@ type Attempt = Request['attempts'][number]
 /** One request: the decision, the calls of providers, the money and the times. Clients may repeat ids, so it may be several. */
 export function RequestPage ({ id }: { id: string }): JSX.Element {
   const { state, answer, reload, ...rest } = useLoad<Page<Request>>(`/admin/requests/${encodeURIComponent(id)}`)
-  useEffect(() => { document.title = `${id} – Tollgate` }, [id])
   return (
     <>
       <p><a href={link('requests')}>Requests</a></p>

@@ -26,10 +26,10 @@ export function StatementsPage (): JSX.Element {
   const chosen = { month, account }
   const list = useList<KnownStatement>('/admin/statements', chosen)
   const isOver = month < (months[0] ?? '')
-  const [isClosed, setClosed] = useState('')
+  const [closedMonth, setClosedMonth] = useState('')
   async function closeMonth (): Promise<void> {
     await call('/admin/books/close', { method: 'POST', body: { month } })
-    setClosed(month)
+    setClosedMonth(month)
     list.reload()
   }
   return (
@@ -49,7 +49,7 @@ export function StatementsPage (): JSX.Element {
         label='Statements' list={list} columns={columns} keyOf={({ account }) => account} source={{ path: '/admin/statements', query: chosen, name: `statements-${month}` }}
         empty={<Empty title='No account had been opened by then'><p>Choose a later month.</p></Empty>}
       />
-      {may('money') && isOver && isClosed !== month && list.rows.some(({ state }) => state === 'open') && (
+      {may('money') && isOver && closedMonth !== month && list.rows.some(({ state }) => state === 'open') && (
         <div class='actions'>
           <Action label='Close the month…' title={`Close ${month} for good`} does='Close the month' confirm={month} run={closeMonth}>
             <p>The statements of this month and of all before it never change again. What is booked later counts in the month that is open then.</p>

@@ -30,13 +30,16 @@ export function daysOf ({ from, to }: Period): readonly string[] {
   return days
 }
 
-/** Nano-dollars by day for the values that cost most; the others are one series. */
+/**
+ * Nano-dollars by day for the values that cost most; the others are one series. What has no value is
+ * called `noName`.
+ */
 export function seriesOf (
-  rows: readonly Usage[], by: 'model' | 'key' | 'account' | 'provider', days: readonly string[]
+  rows: readonly Usage[], by: 'model' | 'key' | 'account' | 'provider', days: readonly string[], noName: string
 ): readonly Series[] {
   const byName = new Map<string, number[]>()
   for (const row of rows) {
-    const name = row[by] ?? '–'
+    const name = row[by] ?? noName
     const values = byName.get(name) ?? days.map(() => 0)
     const position = days.indexOf(row.day ?? '')
     if (position !== -1) values[position] = (values[position] ?? 0) + Number(row.cost_nano)

@@ -31,10 +31,15 @@ export function UsagePage (): JSX.Element {
   const total = useLoad<Page<Usage>>('/admin/usage', { ...now, ...filter, by: 'month' })
   const previous = useLoad<Page<Usage>>('/admin/usage', { ...before, ...filter, by: 'month' })
   const daily = useLoad<Page<Usage>>('/admin/usage', { ...now, ...filter, by: `day,${by}`, limit: '1000' })
+  // With too many rows for one answer, whose last days would be missing, only the days.
+  const isTooMuch = daily.answer?.has_more === true
+  const plain = useLoad<Page<Usage>>(isTooMuch ? '/admin/usage' : null, { ...now, ...filter, by: 'day', limit: '1000' })
+  const shown = isTooMuch ? plain : daily
   const rows = useList<Usage>('/admin/usage', { ...now, ...filter, by })
   // All at once, so that nothing on the page moves.
-  const isReady = total.answer !== null && daily.answer !== null && (previous.answer !== null || previous.state === 'failed')
-  const series = seriesOf(daily.answer?.data ?? [], by, daysOf(now))
+  const isReady = total.answer !== null && shown.answer !== null && (previous.answer !== null || previous.state === 'failed')
+  const failed = [total, shown].find(one => one.state === 'failed')
+  const series = seriesOf(shown.answer?.data ?? [], by, daysOf(now), isTooMuch ? 'all' : '–')
   const log = { ...filter, from: `${now.from}T00:00:00.000Z`, to: `${now.to}T00:00:00.000Z` }
   return (
     <>
@@ -47,13 +52,13 @@ export function UsagePage (): JSX.Element {
         <TextFilter name='model' label='Model' />
         {!isUser() && <TextFilter name='provider' label='Provider' />}
       </form>
-      {total.state === 'failed' && <Failure error={total.error} retry={total.reload} />}
-      {total.state !== 'failed' && !isReady && <Loading />}
+      {failed !== undefined && <Failure error={failed.error} retry={failed.reload} />}
+      {failed === undefined && !isReady && <Loading />}
       {isReady && (
         <>
           <Figures now={totalOf(total.answer?.data ?? [])} before={totalOf(previous.answer?.data ?? [])} log={log} />
           {series.length > 0 && (
-            <Chart label={`Spend by day and ${by}`} days={daysOf(now)} series={series} format={value => shortUsd(BigInt(Math.round(value)))} />
+            <Chart label={isTooMuch ? 'Spend by day' : `Spend by day and ${by}`} days={daysOf(now)} series={series} format={value => shortUsd(BigInt(Math.round(value)))} />
           )}
           <ListTable
             label={`Usage by ${by}`} list={rows} columns={columnsBy(by, log)} keyOf={row => row[by] ?? ''}
