@@ -103,7 +103,7 @@ export function createImages (options: ImagesOptions) {
       await keep(made).catch(lost)
       trace.costNano = hold.settle(() => charge, candidate.provider.id)
       // Images cost so much more than a write that a kill must not give them away.
-      await hold.written()
+      await unlessAborted(hold.written(), signal)
       if (incoming.signal.aborted) onLate(trace, requestId)
       return made
     } catch (error) {

@@ -31,6 +31,28 @@ t.test('an image is on the bill on disk before its client has it', async t => {
   }
 })
 
+t.test('a gateway closes while the charge of images cannot be written; their client repeats its request', async t => {
+  const gateway = await startGateway(t, { env: { TOLLGATE_DRAIN_SECONDS: '1' } })
+  const { ledger } = gateway.app
+  const { reserve } = ledger
+  const begun = Promise.withResolvers<void>()
+  ledger.reserve = async reservation => {
+    const hold = await reserve(reservation)
+    const write = hold.settle.bind(hold)
+    return Object.assign(hold, {
+      settle (...charge: Parameters<typeof write>): Promise<void> {
+        write(...charge).catch(() => {})
+        begun.resolve()
+        return new Promise(() => {})
+      }
+    })
+  }
+  const answered = post(gateway, { size: '256x256' })
+  await begun.promise
+  await gateway.app.close()
+  t.match(await answered, { status: 503, body: { error: { type: 'service_unavailable_error' } } })
+})
+
 for (const name of clientNames) {
   t.test(`${name} makes images with the sandbox`, async t => {
     const gateway = await startGateway(t)
