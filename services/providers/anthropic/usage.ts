@@ -48,7 +48,8 @@ export function updateCounts (counts: Counts, usage: unknown): Counts {
   const details = isObject(usage.output_tokens_details) ? usage.output_tokens_details : {}
   const cacheWrite = tokenCount(usage.cache_creation_input_tokens) ?? counts.cacheWrite
   const isForAnHour = counts.asksAnHour && counts.cacheWrite1h === counts.cacheWrite
-  const untold = isForAnHour ? Math.max(0, cacheWrite - counts.cacheWrite) : 0
+  const forMinutes = tokenCount(written.ephemeral_5m_input_tokens) ?? 0
+  const untold = isForAnHour ? Math.max(0, cacheWrite - counts.cacheWrite - forMinutes) : 0
   return {
     input: tokenCount(usage.input_tokens) ?? counts.input,
     cacheRead: tokenCount(usage.cache_read_input_tokens) ?? counts.cacheRead,

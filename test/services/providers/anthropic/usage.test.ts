@@ -38,3 +38,13 @@ t.test('a count that is none makes the usage unknown, until all are known again'
   t.match(updateCounts(begun, details), { input: 5, thinking: null })
   for (const usage of [null, [], 7, 'x', undefined]) t.equal(updateCounts(begun, usage), begun)
 })
+
+t.test('writes that are told to be for five minutes are not for an hour, also if the others are not told', async t => {
+  const before = { ...noCounts, asksAnHour: true }
+  const written = { input_tokens: 1, cache_creation_input_tokens: 100 }
+  const forMinutes = updateCounts(before, { ...written, cache_creation: { ephemeral_5m_input_tokens: 100 } })
+  for (const counts of [forMinutes, updateCounts(forMinutes, written)]) {
+    t.match(counts, { cacheWrite: 100, cacheWrite1h: 0 })
+  }
+  t.match(updateCounts(before, written), { cacheWrite: 100, cacheWrite1h: 100 })
+})
