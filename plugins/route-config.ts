@@ -28,5 +28,7 @@ declare module 'fastify' {
     errorShape?: ErrorShape
     /** The schema of the events of an answer that is streamed. */
     events?: object
+    /** The schema of the body as `multipart/form-data`, for routes that take it as a form too. */
+    form?: object
   }
 }

@@ -27,6 +27,8 @@ import * as adminEntries from './admin/entries.ts'
 import * as adminJobs from './admin/jobs.ts'
 import * as adminKeys from './admin/keys.ts'
 import * as adminLedger from './admin/ledger.ts'
+import * as adminMedia from './admin/media.ts'
+import * as adminProviders from './admin/providers.ts'
 import * as adminReconciliation from './admin/reconciliation.ts'
 import * as adminRequests from './admin/requests.ts'
 import * as adminSession from './admin/session.ts'
@@ -41,8 +43,9 @@ const modules = [
   openaiError, openaiImagesGenerations, openaiModels, openaiResponseItems, openaiResponseTools,
   openaiResponses, openaiRouting, openaiSampling, openaiUsage, openaiVideos, openaiWebhooks, anthropicError,
   anthropicMessageBlocks, anthropicMessages, anthropicModels, adminAccounts, adminAlerts, adminAudit,
-  adminBooks, adminEntries, adminJobs, adminKeys, adminLedger, adminReconciliation, adminRequests,
-  adminShared, adminSession, adminSuspense, adminUsage, sharedFront, sharedHealth
+  adminBooks, adminEntries, adminJobs, adminKeys, adminLedger, adminMedia, adminProviders,
+  adminReconciliation, adminRequests, adminShared, adminSession, adminSuspense, adminUsage,
+  sharedFront, sharedHealth
 ]
 
 /**

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { errorResponses } from '../../schemas/openai/error.ts'
-import { VideoCreateRequest, VideoObject } from '../../schemas/openai/videos.ts'
+import { VideoCreateRequest, VideoForm, VideoObject } from '../../schemas/openai/videos.ts'
 import { videoFormToJson } from '../../services/surfaces/videos/form.ts'
 import { inVideoFields, videoToChat } from '../../services/surfaces/videos/to-chat-request.ts'
 import { toVideoObject } from '../../services/surfaces/videos/to-video-object.ts'
@@ -11,12 +11,11 @@ const createVideo: FastifyPluginAsyncTypebox = async app => {
 
   app.post('/videos', {
     // Videos are not counted in tokens.
-    config: { body: 'media', startsJobs: true, operation: { name: 'generate_content', output: 'video' } },
+    config: { body: 'media', form: VideoForm, startsJobs: true, operation: { name: 'generate_content', output: 'video' } },
     schema: {
       summary: 'Start a video',
       description: 'Returns a job at once, in OpenAI\'s form. Its price is held until the job ends, and charged if ' +
         'it succeeds. As a form, pictures can be files.',
-      consumes: ['application/json', 'multipart/form-data'],
       body: VideoCreateRequest,
       response: { 200: VideoObject, ...errorResponses }
     }

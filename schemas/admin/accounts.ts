@@ -10,8 +10,8 @@ const SoftPeriod = Nullable(StringEnum(['day', 'week', 'month']))
  */
 export const Account = Type.Object({
   object: Type.Literal('account'),
-  id: Type.String(),
-  name: Type.String(),
+  id: Type.String({ examples: ['team-search'] }),
+  name: Type.String({ examples: ['Search team'] }),
   parent: Nullable(Type.String()),
   state: StringEnum(['active', 'frozen', 'closed']),
   created_at: Type.String(),
@@ -67,7 +67,7 @@ export type AccountChange = Static<typeof AccountChange>
 export const WebhookSecret = Type.Object({
   object: Type.Literal('webhook_secret'),
   account: Type.String(),
-  secret: Type.String({ description: '`whsec_` and base64, as libraries of Standard Webhooks take it.' }),
+  secret: Type.String({ examples: ['whsec_ZXhhbXBsZSBzZWNyZXQgb2YgYSB3ZWJob29r'], description: '`whsec_` and base64, as libraries of Standard Webhooks take it.' }),
   previous_secret: Nullable(Type.String({ description: 'It signs too until `previous_until`.' })),
   previous_until: Nullable(Type.String())
 })

@@ -2,24 +2,26 @@ import { Type, type Static } from '@sinclair/typebox'
 import { Closed, Instant, ListOf, Paging } from './shared.ts'
 import { Nullable } from '../shared/combinators.ts'
 
-const Facts = Nullable(Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true }))
+const Facts = (example: object | null) => Nullable(Type.Unsafe<Record<string, unknown>>({
+  type: 'object', additionalProperties: true, examples: [example]
+}))
 
 /** A change by an operator, or by the gateway on its first start. It never changes. */
 export const AuditEvent = Type.Object({
   object: Type.Literal('audit_event'),
-  id: Type.String(),
+  id: Type.String({ examples: ['audit_3'] }),
   at: Type.String(),
   /** `key:<id>`, `oidc:<subject>`, `cli:<user>`, `env` for TOLLGATE_ADMIN_KEY, or `gateway`. */
   actor: Type.String(),
   /** The label that the admin key had then. */
   actor_label: Nullable(Type.String()),
   /** E.g. `key.update`. */
-  action: Type.String(),
+  action: Type.String({ examples: ['key.create'] }),
   /** E.g. `key:0123456789abcdef` or `account:team`. */
-  target: Type.String(),
+  target: Type.String({ examples: ['key:aa445d477d86f11f'] }),
   /** The fields that were changed; null for something new. */
-  before: Facts,
-  after: Facts
+  before: Facts(null),
+  after: Facts({ account: 'team-search', label: 'Production', role: 'user' })
 })
 export type AuditEvent = Static<typeof AuditEvent>
 

@@ -8,12 +8,12 @@ const MonthName = Type.String({ pattern: '^[0-9]{4}-(0[1-9]|1[0-2])$' })
 export const BooksMonth = Type.Object({
   object: Type.Literal('closed_month'),
   /** E.g. `2026-10`. */
-  month: Type.String(),
-  closed_at: Type.String(),
+  month: Type.String({ examples: ['2026-10'] }),
+  closed_at: Type.String({ examples: ['2026-11-02T08:00:00.000Z'] }),
   /** Who has closed it, as in the audit log. */
   actor: Type.String(),
   /** The last entry that can be in it. */
-  last_entry: Type.String()
+  last_entry: Type.String({ examples: ['entry_48213'] })
 })
 export type BooksMonth = Static<typeof BooksMonth>
 
@@ -25,6 +25,7 @@ export const MonthToClose = Closed({ month: MonthName })
 export type MonthToClose = Static<typeof MonthToClose>
 
 const Line = Type.Object({ amount_usd: Usd, amount_nano: Nano })
+const none = { amount_usd: 0, amount_nano: 0 }
 
 /**
  * The statement of an account for a month in UTC, with the accounts below it. Amounts are signed: the opening
@@ -50,6 +51,27 @@ export const Statement = Type.Object({
   }),
   closing_usd: Usd,
   closing_nano: Nano
+}, {
+  examples: [{
+    object: 'statement',
+    account: 'team-search',
+    name: 'Search team',
+    month: '2026-11',
+    state: 'open',
+    opening_usd: 75,
+    opening_nano: 75_000_000_000,
+    movements: {
+      deposits: { amount_usd: 25, amount_nano: 25_000_000_000 },
+      withdrawals: none,
+      transfers_in: none,
+      transfers_out: none,
+      adjustments: none,
+      usage: { amount_usd: -12.5, amount_nano: -12_500_000_000 },
+      refunds: none
+    },
+    closing_usd: 87.5,
+    closing_nano: 87_500_000_000
+  }]
 })
 export type Statement = Static<typeof Statement>
 

@@ -37,6 +37,30 @@ export const Entry = Type.Object({
   reason: Nullable(Type.String()),
   /** Who booked it: `key:<id>`, `cli:<user>`, `env` or `gateway`; null if it is not known. */
   actor: Nullable(Type.String())
+}, {
+  examples: [{
+    object: 'entry',
+    id: 'invoice-2026-117',
+    at: '2026-11-21T09:30:00.000Z',
+    month: '2026-11',
+    kind: 'deposit',
+    debit: 'funding',
+    credit: 'team-search',
+    amount_usd: 25,
+    amount_nano: 25_000_000_000,
+    key: null,
+    model: null,
+    provider: null,
+    ref: null,
+    usage: null,
+    tags: null,
+    provider_cost_nano: null,
+    reported_cost_nano: null,
+    estimated: false,
+    reverses: null,
+    reason: null,
+    actor: 'key:5d2c8f0e41b7a963'
+  }]
 })
 export type Entry = Static<typeof Entry>
 

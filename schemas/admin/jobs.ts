@@ -9,8 +9,8 @@ export const JobStateName = StringEnum(jobStates)
 
 const JobVideo = Type.Object({
   /** Id of the stored video; null when only the provider has it. */
-  media: Nullable(Type.String()),
-  mime_type: Type.String(),
+  media: Nullable(Type.String({ examples: ['786a8f065ec1f7d30d58a9c178170d2a'] })),
+  mime_type: Type.String({ examples: ['video/mp4'] }),
   seconds: Nullable(Type.Number()),
   width: Nullable(Type.Number()),
   height: Nullable(Type.Number()),
@@ -33,21 +33,21 @@ const JobWebhook = Type.Object({
 /** Work that a provider does for minutes. What was asked for is not shown: it belongs to the client. */
 export const AdminJob = Type.Object({
   object: Type.Literal('job'),
-  id: Type.String(),
-  state: JobStateName,
+  id: Type.String({ examples: ['job_0mwwxelgo0en2dfZRQlo00000000'] }),
+  state: StringEnum(jobStates, { examples: ['succeeded'] }),
   /** 0 to 100, as the provider says; null when it does not. */
-  progress: Nullable(Type.Number()),
+  progress: Nullable(Type.Number({ examples: [100] })),
   account: Type.String(),
   key: Type.String(),
-  model: Type.String(),
+  model: Type.String({ examples: ['sandbox-video'] }),
   provider: Nullable(Type.String()),
-  upstream_model: Nullable(Type.String()),
+  upstream_model: Nullable(Type.String({ examples: ['sandbox-video'] })),
   /** What the provider knows it by. */
-  handle: Nullable(Type.String()),
+  handle: Nullable(Type.String({ examples: ['task_5f94db1e1abd'] })),
   /** The node that works on it. */
   node: Nullable(Type.String()),
   /** Clients that wait for it, on all nodes. */
-  waiters: Type.Integer(),
+  waiters: Type.Integer({ examples: [0] }),
   delivered: Type.Boolean(),
   /** Its client asks for it by its id and does not wait. */
   background: Type.Boolean(),
@@ -55,8 +55,8 @@ export const AdminJob = Type.Object({
   seconds: Type.Number(),
   held_usd: Usd,
   held_nano: Nano,
-  cost_usd: NullableDecimal(),
-  cost_nano: Nullable(Nano),
+  cost_usd: NullableDecimal({ examples: [0.008] }),
+  cost_nano: Nullable(Type.Integer({ examples: [8_000_000] })),
   error: Nullable(Type.Object({ code: Nullable(Type.String()), message: Type.String() })),
   /** Why a video that was made is not copied yet, while the state is `storing`. */
   copy_error: Nullable(Type.Object({
@@ -75,7 +75,7 @@ export const AdminJob = Type.Object({
   expires_at: Nullable(Type.String()),
   /** When its client deleted it. */
   deleted_at: Nullable(Type.String()),
-  webhooks: Type.Array(JobWebhook)
+  webhooks: Type.Array(JobWebhook, { examples: [[]] })
 })
 export type AdminJob = Static<typeof AdminJob>
 
@@ -89,7 +89,15 @@ export const AdminJobWithTimeline = Type.Object({
     at: Type.String(),
     /** The file that was stored, or the entry that charged it. */
     ref: Nullable(Type.String())
-  }))
+  }), {
+    examples: [[
+      { step: 'created', at: '2026-11-21T09:30:00.000Z', ref: null },
+      { step: 'submitted', at: '2026-11-21T09:30:00.412Z', ref: null },
+      { step: 'stored', at: '2026-11-21T09:30:39.000Z', ref: '786a8f065ec1f7d30d58a9c178170d2a' },
+      { step: 'finished', at: '2026-11-21T09:30:40.000Z', ref: null },
+      { step: 'charged', at: '2026-11-21T09:30:40.000Z', ref: 'entry_7' }
+    ]]
+  })
 })
 export type AdminJobWithTimeline = Static<typeof AdminJobWithTimeline>
 

@@ -18,10 +18,10 @@ export const Me = Type.Object({
   object: Type.Literal('operator'),
   /** `key:<id>`, or `env` for TOLLGATE_ADMIN_KEY: the name in the audit log. */
   actor: Type.String(),
-  label: Nullable(Type.String()),
-  role: Role,
+  label: Nullable(Type.String({ examples: ['Dana'] })),
+  role: StringEnum(keyRoles, { examples: ['operator'] }),
   /** The account that a user's key reads; null: all. */
-  account: Nullable(Type.String()),
+  account: Nullable(Type.String({ examples: [null] })),
   permissions: Type.Array(StringEnum(permissions))
 })
 
@@ -37,7 +37,7 @@ const Budget = Type.Object({
 /** A key without its secret. */
 const properties = {
   object: Type.Literal('key'),
-  id: Type.String(),
+  id: Type.String({ examples: ['aa445d477d86f11f'] }),
   role: Role,
   account: Type.String(),
   label: Type.String(),
@@ -46,9 +46,9 @@ const properties = {
   budget: Nullable(Budget),
   limits: LimitSet,
   created_at: Type.String(),
-  expires_at: Nullable(Type.String()),
+  expires_at: Nullable(Type.String({ examples: [null] })),
   revoked_at: Nullable(Type.String()),
-  last_used_at: Nullable(Type.String()),
+  last_used_at: Nullable(Type.String({ examples: ['2026-11-21T09:30:00.000Z'] })),
   /** Until when the secret before the last rotation works. */
   previous_until: Nullable(Type.String())
 }
@@ -57,7 +57,7 @@ export const Key = Type.Object(properties)
 export type Key = Static<typeof Key>
 
 /** A key with its secret, which is shown this once. */
-export const KeyWithSecret = Type.Object({ ...properties, key: Type.String() })
+export const KeyWithSecret = Type.Object({ ...properties, key: Type.String({ examples: ['sk-tg-…'] }) })
 export type KeyWithSecret = Static<typeof KeyWithSecret>
 
 export const KeyList = ListOf(Key)

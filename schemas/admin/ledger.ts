@@ -14,7 +14,7 @@ export const LedgerCheck = Type.Object({
   object: Type.Literal('ledger_check'),
   ok: Type.Boolean(),
   scope: Scope,
-  checked_entries: Type.Integer(),
+  checked_entries: Type.Integer({ examples: [48_213] }),
   violations: Type.Array(Type.Object({
     rule: Type.String(),
     subject: Type.String(),
@@ -22,6 +22,6 @@ export const LedgerCheck = Type.Object({
     found: Found,
     meaning: Type.String(),
     advice: Type.String()
-  }))
+  }), { examples: [[]] })
 })
 export type LedgerCheck = Static<typeof LedgerCheck>

@@ -11,30 +11,30 @@ const Latency = {
 
 /** A model at a provider that was called lately. */
 const ProviderDeployment = Type.Object({
-  model: Type.String({ description: 'The name of the model at the provider.' }),
+  model: Type.String({ examples: ['gpt-5-mini'], description: 'The name of the model at the provider.' }),
   /** Of the circuit breaker on the node that answers; null if that node has not called it. */
-  state: Nullable(StringEnum(breakerStates)),
+  state: Nullable(StringEnum(breakerStates, { examples: ['ready'] })),
   running: Type.Integer({ description: 'Calls of the node that answers.' }),
   calls: Type.Integer(),
   failed_calls: Type.Integer(),
   ...Latency,
-  first_token_ms: Nullable(Type.Integer({ description: 'Usual time to the first token, as measured by all nodes.' })),
-  tokens_per_second: Nullable(Type.Number())
+  first_token_ms: Nullable(Type.Integer({ examples: [410], description: 'Usual time to the first token, as measured by all nodes.' })),
+  tokens_per_second: Nullable(Type.Number({ examples: [62.7] }))
 })
 
 /** A provider. Its calls are those of the last hour, of at most the last 2,000 requests of all nodes. */
 export const AdminProvider = Type.Object({
   object: Type.Literal('provider'),
-  id: Type.String(),
-  protocol: Type.String(),
-  base_url: Type.String(),
-  models: Type.Integer({ description: 'Models of the configuration that it serves.' }),
+  id: Type.String({ examples: ['openai'] }),
+  protocol: Type.String({ examples: ['openai'] }),
+  base_url: Type.String({ examples: ['https://api.openai.com/v1'] }),
+  models: Type.Integer({ examples: [3], description: 'Models of the configuration that it serves.' }),
   /** The worst state of its deployments on the node that answers; `unused`: it was not called lately. */
   state: StringEnum([...breakerStates, 'unused']),
   calls: Type.Integer(),
   failed_calls: Type.Integer(),
   ...Latency,
-  failures: Type.Array(Type.Object({ kind: Type.String(), count: Type.Integer() })),
+  failures: Type.Array(Type.Object({ kind: Type.String({ examples: ['timeout'] }), count: Type.Integer({ examples: [3] }) })),
   last_failure: Nullable(Type.Object({
     at: Type.String(),
     request: Type.String(),
@@ -53,10 +53,10 @@ export const AdminProviderList = ListOf(AdminProvider)
 /** What came of trying a provider now. */
 export const ProviderProbe = Type.Object({
   object: Type.Literal('provider_probe'),
-  provider: Type.String(),
+  provider: Type.String({ examples: ['openai'] }),
   reachable: Type.Boolean(),
   duration_ms: Type.Integer(),
-  models: Nullable(Type.Integer({ description: 'How many models it lists.' })),
+  models: Nullable(Type.Integer({ examples: [92], description: 'How many models it lists.' })),
   failure: Nullable(Type.Object({ kind: Type.String(), message: Type.String() }))
 })
 export type ProviderProbe = Static<typeof ProviderProbe>

@@ -1,6 +1,6 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { Closed, Id, Instant, ListOf, Nano, Paging, Usd } from './shared.ts'
-import { Nullable, StringEnum } from '../shared/combinators.ts'
+import { Closed, Id, Instant, ListOf, Paging } from './shared.ts'
+import { ExactDecimal, Nullable, StringEnum } from '../shared/combinators.ts'
 
 /** By what reported costs are compared. */
 export const reconciliationDimensions = ['account', 'model', 'provider', 'day', 'week', 'month'] as const
@@ -17,15 +17,15 @@ export const ReconciliationRow = Type.Object({
   week: Group,
   month: Group,
   /** How many requests a provider reported a cost of. */
-  reported_requests: Type.Integer(),
-  reported_cost_usd: Usd,
-  reported_cost_nano: Nano,
+  reported_requests: Type.Integer({ examples: [412] }),
+  reported_cost_usd: ExactDecimal({ examples: [1.31] }),
+  reported_cost_nano: Type.Integer({ examples: [1_310_000_000] }),
   /** The cost of the same requests by the cost price; without one, what they were charged. */
-  expected_cost_usd: Usd,
-  expected_cost_nano: Nano,
+  expected_cost_usd: ExactDecimal({ examples: [1.3] }),
+  expected_cost_nano: Type.Integer({ examples: [1_300_000_000] }),
   /** What was reported less what was expected. */
-  difference_usd: Usd,
-  difference_nano: Nano,
+  difference_usd: ExactDecimal({ examples: [0.01] }),
+  difference_nano: Type.Integer({ examples: [10_000_000] }),
   /** Whether they differ by more than the tolerance. */
   differs: Type.Boolean()
 })

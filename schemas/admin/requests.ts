@@ -20,9 +20,9 @@ export const RequestTotals = Type.Object({
   completion_tokens: Type.Integer(),
   cost_usd: Usd,
   cost_nano: Nano,
-  average_ms: Nullable(Type.Integer()),
-  max_ms: Nullable(Type.Integer()),
-  average_first_byte_ms: Nullable(Type.Integer())
+  average_ms: Nullable(Type.Integer({ examples: [1240] })),
+  max_ms: Nullable(Type.Integer({ examples: [1240] })),
+  average_first_byte_ms: Nullable(Type.Integer({ examples: [214] }))
 })
 export type RequestTotals = Static<typeof RequestTotals>
 
@@ -39,7 +39,7 @@ const RequestAttempt = Type.Object({
   failure: Nullable(Type.String({ description: 'The kind of failure; null if it answered.' })),
   code: Nullable(Type.String({ description: 'The provider\'s error code.' })),
   words: Nullable(Type.String({ description: 'The provider\'s message about the failure, redacted and cut.' })),
-  started_ms: Type.Integer({ description: 'From the start of the request.' }),
+  started_ms: Type.Integer({ examples: [2], description: 'From the start of the request.' }),
   duration_ms: Nullable(Type.Integer({
     description: 'Until the whole answer, the first event of a stream, or the failure.'
   }))
@@ -47,13 +47,13 @@ const RequestAttempt = Type.Object({
 
 const requestFields = {
   object: Type.Literal('request'),
-  id: Type.String({ description: 'The `x-request-id`; clients may repeat ids of their own.' }),
+  id: Type.String({ examples: ['req_8c6eeccec17b47a800000005'], description: 'The `x-request-id`; clients may repeat ids of their own.' }),
   started_at: Type.String(),
   ended_at: Type.String(),
   key: Type.String(),
   account: Type.String(),
-  route: Type.String(),
-  model_asked: Nullable(Type.String({ description: 'The requested model, cut and redacted.' })),
+  route: Type.String({ examples: ['/v1/chat/completions'] }),
+  model_asked: Nullable(Type.String({ examples: ['sandbox-chat'], description: 'The requested model, cut and redacted.' })),
   policy: Nullable(Type.String({ description: 'The policy that chose the model; null if the client named it.' })),
   decision: Nullable(Type.String({ description: 'The header `x-tollgate-route` of the answer.' })),
   model: Nullable(Type.String({ description: 'The model that ran.' })),
@@ -71,7 +71,7 @@ const requestFields = {
   held_nano: Nullable(Nano),
   cost_usd: Usd,
   cost_nano: Nano,
-  first_byte_ms: Nullable(Type.Integer({ description: 'Time to the first byte of the answer.' })),
+  first_byte_ms: Nullable(Type.Integer({ examples: [214], description: 'Time to the first byte of the answer.' })),
   total_ms: Type.Integer(),
   job: Nullable(Type.String({ description: 'The video job.' }))
 }
@@ -86,8 +86,8 @@ export const LoggedRequestList = ListOf(LoggedRequestItem)
 export const RequestWithEntries = Type.Object({
   ...requestFields,
   entries: Type.Array(Type.Object({
-    id: Type.String(),
-    kind: Type.String(),
+    id: Type.String({ examples: ['entry_6'] }),
+    kind: Type.String({ examples: ['usage'] }),
     amount_usd: Usd,
     amount_nano: Nano
   }))

@@ -23,6 +23,21 @@ export const ConsoleSession = Type.Object({
   }, { description: 'Sign-in at an identity provider; null without one.' })),
   started_at: Nullable(Type.String()),
   expires_at: Nullable(Type.String({ description: 'When it ends unless it is used before.' }))
+}, {
+  examples: [{
+    object: 'session',
+    signed_in: true,
+    actor: 'key:5d2c8f0e41b7a963',
+    role: 'operator',
+    label: 'Dana',
+    account: null,
+    permissions: ['read', 'operate'],
+    payer: null,
+    csrf_token: 'b0LrXwq3mFJ7c2uY',
+    oidc: null,
+    started_at: '2026-11-21T09:30:00.000Z',
+    expires_at: '2026-11-21T17:30:00.000Z'
+  }]
 })
 export type ConsoleSession = Static<typeof ConsoleSession>
 

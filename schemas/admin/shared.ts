@@ -57,8 +57,8 @@ export type ById = Static<typeof ById>
 
 /** What may be done in a minute and at the same time; null: no limit. */
 export const LimitSet = Type.Object({
-  requests_per_minute: Nullable(Type.Integer()),
-  tokens_per_minute: Nullable(Type.Integer()),
+  requests_per_minute: Nullable(Type.Integer({ examples: [600] })),
+  tokens_per_minute: Nullable(Type.Integer({ examples: [200_000] })),
   concurrent_requests: Nullable(Type.Integer())
 })
 export type LimitSet = Static<typeof LimitSet>

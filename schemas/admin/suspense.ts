@@ -9,24 +9,24 @@ const State = StringEnum(suspenseStates)
 export const SuspenseItem = Type.Object({
   object: Type.Literal('suspense_item'),
   /** The id of its entry in the books. */
-  id: Type.String(),
+  id: Type.String({ examples: ['entry_77'] }),
   at: Type.String(),
-  state: State,
+  state: StringEnum(suspenseStates, { examples: ['cleared'] }),
   /**
    * `over_hold`: the request cost more than was held for it. `late`: its hold had ended. `rejected`: the
    * database did not accept the charge. `unverified`: the provider may charge a job that has failed.
    */
-  reason: Nullable(Type.String()),
+  reason: Nullable(Type.String({ examples: ['over_hold'] })),
   account: Type.String(),
   key: Nullable(Type.String()),
   model: Nullable(Type.String()),
   provider: Nullable(Type.String()),
   /** The request or job. */
-  ref: Nullable(Type.String()),
+  ref: Nullable(Type.String({ examples: ['req_8c6eeccec17b47a800000005'] })),
   amount_usd: Usd,
   amount_nano: Nano,
   /** The tokens, images or seconds that the provider reported. */
-  usage: Nullable(MapOf(Type.Number())),
+  usage: Nullable(MapOf(Type.Number(), { examples: [{ prompt: 14, completion: 76 }] })),
   estimated: Type.Boolean(),
   /** The entry that closed it, who booked that, when and why. */
   closing: Nullable(Type.Object({
@@ -34,6 +34,13 @@ export const SuspenseItem = Type.Object({
     at: Type.String(),
     actor: Nullable(Type.String()),
     reason: Nullable(Type.String())
+  }, {
+    examples: [{
+      entry: 'entry_81',
+      at: '2026-11-22T08:00:00.000Z',
+      actor: 'key:5d2c8f0e41b7a963',
+      reason: 'The provider has confirmed the cost'
+    }]
   }))
 })
 export type SuspenseItem = Static<typeof SuspenseItem>

@@ -38,7 +38,7 @@ export const UsageRow = Type.Object({
   reasoning_tokens: Type.Integer(),
   images: Type.Integer(),
   /** Of video. */
-  seconds: Type.Number(),
+  seconds: Type.Number({ examples: [0] }),
   /** What the accounts were charged, less refunds. */
   cost_usd: Usd,
   cost_nano: Nano,

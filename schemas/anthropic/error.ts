@@ -17,6 +17,12 @@ export const MessagesError = Type.Object({
     details: Type.Optional(Type.Object({ error_code: Type.String() }, { description: 'What names the cause.' }))
   }),
   request_id: Type.String()
+}, {
+  examples: [{
+    type: 'error',
+    error: { type: 'not_found_error', message: 'The model `claude-none` does not exist or you do not have access to it.' },
+    request_id: 'req_8c6eeccec17b47a800000005'
+  }]
 })
 export type MessagesError = Static<typeof MessagesError>
 

@@ -98,7 +98,7 @@ export const CountTokensRequest = Type.Object({
 export type CountTokensRequest = Static<typeof CountTokensRequest>
 
 /** Answer of `POST /v1/messages/count_tokens`. */
-export const TokenCount = Type.Object({ input_tokens: Type.Integer() })
+export const TokenCount = Type.Object({ input_tokens: Type.Integer({ examples: [14] }) })
 
 const Tokens = Type.Integer()
 
@@ -148,7 +148,31 @@ export const CreatedMessage = Type.Object({
   usage: MessageUsage,
   container: Type.Null(),
   diagnostics: Type.Null()
-}, open)
+}, {
+  ...open,
+  examples: [{
+    id: 'msg_445c49c5ba5d4abfbf6a40ebac9909c1',
+    type: 'message',
+    role: 'assistant',
+    model: 'sandbox-chat',
+    content: [{ type: 'text', text: 'Hello! Bonjour! Hola!', citations: null }],
+    stop_reason: 'end_turn',
+    stop_sequence: null,
+    stop_details: null,
+    usage: {
+      input_tokens: 14,
+      output_tokens: 12,
+      cache_creation_input_tokens: 0,
+      cache_read_input_tokens: 0,
+      cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 0 },
+      output_tokens_details: { thinking_tokens: 0 },
+      server_tool_use: null,
+      service_tier: 'standard'
+    },
+    container: null,
+    diagnostics: null
+  }]
+})
 export type CreatedMessage = Static<typeof CreatedMessage>
 
 const at = { index: Type.Integer() }

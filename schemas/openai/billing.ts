@@ -22,7 +22,7 @@ export const Billing = Type.Object({
       'budget have left.'
   }),
   held: ExactDecimal(usd)
-}, open)
+}, { ...open, examples: [{ balance: 87.5, currency: 'usd', total_spent: 12.5, available: 87.492, held: 0.008 }] })
 export type Billing = Static<typeof Billing>
 
 /** What a key may spend in all, in the shape of OpenAI's former endpoint. */
@@ -33,7 +33,17 @@ export const BillingSubscription = Type.Object({
   hard_limit_usd: ExactDecimal(usd),
   system_hard_limit_usd: ExactDecimal(usd),
   access_until: Type.Integer({ description: 'Unix seconds.' })
-}, open)
+}, {
+  ...open,
+  examples: [{
+    object: 'billing_subscription',
+    has_payment_method: true,
+    soft_limit_usd: 100,
+    hard_limit_usd: 100,
+    system_hard_limit_usd: 100,
+    access_until: 253_402_300_799
+  }]
+})
 export type BillingSubscription = Static<typeof BillingSubscription>
 
 /** Query of `GET /v1/dashboard/billing/usage`: dates such as `2026-11-21`; `end_date` itself is not meant. */
@@ -60,5 +70,17 @@ export const BillingUsage = Type.Object({
     saved: ExactDecimal({ description: savedText }),
     line_items: Type.Array(Type.Object({ name: Type.String(), cost: ExactDecimal(cents) }, open))
   }, open))
-}, open)
+}, {
+  ...open,
+  examples: [{
+    object: 'list',
+    total_usage: 0.20318,
+    total_saved: 0,
+    daily_costs: [{
+      timestamp: 1_795_219_200,
+      saved: 0,
+      line_items: [{ name: 'sandbox-chat', cost: 0.00318 }, { name: 'sandbox-image', cost: 0.2 }]
+    }]
+  }]
+})
 export type BillingUsage = Static<typeof BillingUsage>

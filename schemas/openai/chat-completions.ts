@@ -148,7 +148,29 @@ export const ChatCompletion = Type.Object({
   /** Why a video was not made, when that became known only after the status was sent; and the job. */
   error: Type.Optional(ErrorDetails),
   job_id: Type.Optional(Type.String())
-}, open)
+}, {
+  ...open,
+  examples: [{
+    id: 'chatcmpl-58d69c09a0ad4b209c57699c2829b293',
+    object: 'chat.completion',
+    created: 1_795_253_400,
+    model: 'sandbox-chat',
+    choices: [{
+      index: 0,
+      message: { role: 'assistant', content: 'Hello! Bonjour! Hola!', refusal: null },
+      finish_reason: 'stop',
+      logprobs: null
+    }],
+    usage: {
+      prompt_tokens: 14,
+      completion_tokens: 12,
+      total_tokens: 26,
+      cost: 0.0000062,
+      prompt_tokens_details: { cached_tokens: 0 },
+      completion_tokens_details: { reasoning_tokens: 0 }
+    }
+  }]
+})
 export type ChatCompletion = Static<typeof ChatCompletion>
 
 export const ToolCallDelta = Type.Object({

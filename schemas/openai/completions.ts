@@ -49,5 +49,15 @@ export const Completion = Type.Object({
   }, open)),
   usage: Type.Optional(Nullable(CompletionUsage)),
   system_fingerprint: Type.Optional(Nullable(Type.String()))
-}, open)
+}, {
+  ...open,
+  examples: [{
+    id: 'cmpl-00fd1ad468c84ff89b8c4eb32c17f7b1',
+    object: 'text_completion',
+    created: 1_795_253_400,
+    model: 'sandbox-chat',
+    choices: [{ text: ', a lighthouse stood on a cliff.', index: 0, finish_reason: 'stop', logprobs: null }],
+    usage: { prompt_tokens: 4, completion_tokens: 8, total_tokens: 12, cost: 0.0000036 }
+  }]
+})
 export type Completion = Static<typeof Completion>

@@ -9,7 +9,16 @@ export const ErrorDetails = Type.Object({
 })
 
 /** Body of every answer that is not a success. Source: OpenAI specification, schema `ErrorResponse`. */
-export const ErrorResponse = Type.Object({ error: ErrorDetails })
+export const ErrorResponse = Type.Object({ error: ErrorDetails }, {
+  examples: [{
+    error: {
+      message: 'The model `gpt-none` does not exist or you do not have access to it.',
+      type: 'invalid_request_error',
+      param: null,
+      code: 'model_not_found'
+    }
+  }]
+})
 export type ErrorResponse = Static<typeof ErrorResponse>
 
 /** What every endpoint declares besides its own answer. */

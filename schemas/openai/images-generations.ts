@@ -48,5 +48,15 @@ export const ImagesResponse = Type.Object({
   quality: Type.Optional(StringEnum(['low', 'medium', 'high', 'xhigh', 'max'])),
   usage: Type.Optional(ImageUsage),
   error: Type.Optional(ErrorDetails)
+}, {
+  examples: [{
+    created: 1_795_253_400,
+    data: [{
+      url: 'https://tollgate.example.com/v1/media/786a8f065ec1f7d30d58a9c178170d2a.png?exp=1795858240&sig=oH7iw15lTnNM',
+      revised_prompt: 'A lighthouse at dusk'
+    }],
+    output_format: 'png',
+    size: '1024x1024'
+  }]
 })
 export type ImagesResponse = Static<typeof ImagesResponse>

@@ -66,7 +66,21 @@ export const Model = Type.Object({
   images: Type.Optional(Images),
   knowledge: Type.Optional(Type.String({ description: 'How far its knowledge reaches, e.g. `2024-04`.' })),
   deprecated: Type.Optional(Type.Boolean({ description: 'True: its provider will end it.' }))
-}, { additionalProperties: true })
+}, {
+  additionalProperties: true,
+  examples: [{
+    id: 'sandbox-chat',
+    object: 'model',
+    created: 1_767_225_600,
+    owned_by: 'sandbox',
+    kind: 'chat',
+    context_window: 128_000,
+    max_output_tokens: 4096,
+    pricing: { input: '0.1', output: '0.4' },
+    modalities: { input: ['text', 'image'], output: ['text'] },
+    capabilities: { tools: true, json_schema: true, reasoning: false, streaming: true }
+  }]
+})
 export type Model = Static<typeof Model>
 
 /** Answer of `GET /v1/models`; never paged. */

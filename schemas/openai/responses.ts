@@ -97,7 +97,7 @@ export type InputTokensRequest = Static<typeof InputTokensRequest>
 
 export const InputTokenCount = Type.Object({
   object: Type.Literal('response.input_tokens'),
-  input_tokens: Type.Integer()
+  input_tokens: Type.Integer({ examples: [14] })
 })
 
 // Answers are open, because a serializer drops what a closed schema does not list.
@@ -131,7 +131,35 @@ export const ResponseObject = Type.Object({
   service_tier: Type.Optional(Nullable(Type.String())),
   store: Type.Optional(Nullable(Type.Boolean())),
   usage: Type.Optional(Nullable(ResponseUsage))
-}, open)
+}, {
+  ...open,
+  examples: [{
+    id: 'resp_6b9002b466ded1eef6eeea6e819ad6d0',
+    object: 'response',
+    created_at: 1_795_253_400,
+    status: 'completed',
+    error: null,
+    incomplete_details: null,
+    model: 'sandbox-chat',
+    output: [{
+      type: 'message',
+      id: 'msg_8bac44dc922d63c84812014d5e6a1647',
+      status: 'completed',
+      role: 'assistant',
+      content: [{ type: 'output_text', text: 'Hello! Bonjour! Hola!', annotations: [], logprobs: [] }]
+    }],
+    service_tier: 'auto',
+    store: true,
+    usage: {
+      input_tokens: 14,
+      input_tokens_details: { cached_tokens: 0 },
+      output_tokens: 12,
+      output_tokens_details: { reasoning_tokens: 0 },
+      total_tokens: 26,
+      cost: 0.0000062
+    }
+  }]
+})
 export type ResponseObject = Static<typeof ResponseObject>
 
 /** One event of a streamed answer; the `type` is the name of the event too. */
@@ -149,7 +177,7 @@ export const RetrieveQuery = Type.Object({
 })
 
 export const DeletedResponse = Type.Object({
-  id: Type.String(),
+  id: Type.String({ examples: ['resp_6b9002b466ded1eef6eeea6e819ad6d0'] }),
   object: Type.Literal('response'),
   deleted: Type.Boolean()
 })
@@ -166,9 +194,17 @@ export type InputItemsQuery = Static<typeof InputItemsQuery>
 
 export const InputItemList = Type.Object({
   object: Type.Literal('list'),
-  data: Type.Array(Type.Object({}, open)),
-  first_id: Nullable(Type.String()),
-  last_id: Nullable(Type.String()),
+  data: Type.Array(Type.Object({}, open), {
+    examples: [[{
+      type: 'message',
+      id: 'msg_ec263b5292f07d23e3928d90aa3b65b3',
+      status: 'completed',
+      role: 'user',
+      content: [{ type: 'input_text', text: 'Say hello in three languages.' }]
+    }]]
+  }),
+  first_id: Nullable(Type.String({ examples: ['msg_ec263b5292f07d23e3928d90aa3b65b3'] })),
+  last_id: Nullable(Type.String({ examples: ['msg_ec263b5292f07d23e3928d90aa3b65b3'] })),
   has_more: Type.Boolean()
 })
 export type InputItemList = Static<typeof InputItemList>

@@ -49,7 +49,37 @@ export const RoutingDecision = Type.Object({
   sticky: Type.Boolean(),
   weights_version: Type.String(),
   us: Type.Number({ description: 'Duration of the decision in microseconds.' })
-}, open)
+}, {
+  ...open,
+  examples: [{
+    object: 'routing.decision',
+    model: 'sandbox-chat',
+    policy: 'auto',
+    reason: 'only_candidate',
+    summary: 'auto chooses sandbox-chat as the only model that can serve this request for knowledge, ' +
+      'with quality 0.97 at about $0.0000733; 0 other models could answer, 0 cannot.',
+    confidence: 1,
+    saved_usd: 0,
+    candidates: [{
+      model: 'sandbox-chat',
+      quality: 0.97,
+      basis: 'guessed',
+      source: null,
+      as_of: null,
+      cost_usd: 0.0000733,
+      latency_ms: 1048,
+      score: 0.9761,
+      excluded_by: null
+    }],
+    omitted: 0,
+    domain: 'knowledge',
+    task: 'greet',
+    signals: { turns: 1, promptTokens: 13, wantsSchema: false, difficulty: -2.484, outputTokens: 180 },
+    sticky: false,
+    weights_version: '2424133a',
+    us: 1318
+  }]
+})
 export type RoutingDecision = Static<typeof RoutingDecision>
 
 /** Body of `POST /v1/routing/comparisons`: the same without a model, because every policy is asked. */
@@ -60,7 +90,7 @@ export type RoutingComparisonQuestion = Static<typeof RoutingComparisonQuestion>
 export const RoutingComparison = Type.Object({
   object: Type.Literal('routing.comparison'),
   decisions: Type.Array(Type.Object({
-    policy: Type.String(),
+    policy: Type.String({ examples: ['auto'] }),
     decision: Nullable(RoutingDecision),
     /** What a request to this policy would be refused with; null if it has a decision. */
     error: Nullable(Type.Object({ message: Type.String(), code: Nullable(Type.String()) }))
@@ -79,7 +109,7 @@ export type RoutingFeedback = Static<typeof RoutingFeedback>
 
 export const RoutingFeedbackStored = Type.Object({
   object: Type.Literal('routing.feedback'),
-  id: Type.String(),
-  score: Type.Number()
+  id: Type.String({ examples: ['req_8c6eeccec17b47a800000005'] }),
+  score: Type.Number({ examples: [1] })
 }, open)
 export type RoutingFeedbackStored = Static<typeof RoutingFeedbackStored>

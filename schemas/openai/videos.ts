@@ -38,6 +38,22 @@ export const VideoCreateRequest = Type.Object({
 }, { additionalProperties: false })
 export type VideoCreateRequest = Static<typeof VideoCreateRequest>
 
+const PictureFile = Type.String({
+  format: 'binary',
+  description: 'A file: a PNG, JPEG, WebP or GIF. As text, what the member of the JSON body can be; `{image_url}` is the field ' +
+    '`<name>[image_url]`.'
+})
+
+/** The same body as a form, for the OpenAPI document alone: a form is validated as the JSON it stands for. */
+export const VideoForm = Type.Object({
+  ...VideoCreateRequest.properties,
+  input_reference: Type.Optional(PictureFile),
+  last_frame: Type.Optional(PictureFile),
+  metadata: Type.Optional(Type.Object({}, {
+    additionalProperties: Type.String(), description: 'Each entry is a field of its own: `metadata[<key>]`.'
+  }))
+}, { additionalProperties: false })
+
 const VideoError = Type.Object({
   code: Type.String(),
   message: Type.String(),
@@ -63,6 +79,23 @@ export const VideoObject = Type.Object({
   error: Nullable(VideoError),
   remixed_from_video_id: Nullable(Type.String()),
   usage: Nullable(Type.Object({ cost: Type.Number({ description: 'The charge in US dollars.' }) }))
+}, {
+  examples: [{
+    id: 'job_0mwwxelgo0en2dfZRQlo00000000',
+    object: 'video',
+    status: 'queued',
+    progress: 0,
+    model: 'sandbox-video',
+    prompt: 'Waves break on a pier',
+    seconds: '4',
+    size: '1280x720',
+    created_at: 1_795_253_400,
+    completed_at: null,
+    expires_at: null,
+    error: null,
+    remixed_from_video_id: null,
+    usage: null
+  }]
 })
 export type VideoObject = Static<typeof VideoObject>
 
@@ -77,14 +110,14 @@ export const VideoListQuery = Type.Object({
 export const VideoList = Type.Object({
   object: Type.Literal('list'),
   data: Type.Array(VideoObject),
-  first_id: Nullable(Type.String()),
-  last_id: Nullable(Type.String()),
+  first_id: Nullable(Type.String({ examples: ['job_0mwwxelgo0en2dfZRQlo00000000'] })),
+  last_id: Nullable(Type.String({ examples: ['job_0mwwxelgo0en2dfZRQlo00000000'] })),
   has_more: Type.Boolean()
 })
 
 /** Answer of `DELETE /v1/videos/:id`. Source: `openai` 7.55 on npm, `VideoDeleteResponse`. */
 export const VideoDeleted = Type.Object({
-  id: Type.String(),
+  id: Type.String({ examples: ['job_0mwwxelgo0en2dfZRQlo00000000'] }),
   object: Type.Literal('video.deleted'),
   deleted: Type.Boolean()
 })

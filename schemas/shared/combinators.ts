@@ -12,22 +12,26 @@ export function Nullable<Schema extends TSchema> (schema: Schema): TUnsafe<Stati
 /** A decimal number as `JSON.rawJSON` makes it, printed digit by digit: a double could round it. */
 export interface ExactNumber { readonly rawJSON: string }
 
+interface DecimalOptions { description?: string, examples?: number[] }
+
 /**
  * An exact decimal number of an answer. It has no `type`, because a serializer would turn a number into a
  * double; the OpenAPI document adds it.
  */
-export function ExactDecimal (options: { description?: string } = {}): TUnsafe<ExactNumber> {
+export function ExactDecimal (options: DecimalOptions = {}): TUnsafe<ExactNumber> {
   return Type.Unsafe<ExactNumber>({ format: 'decimal', ...options })
 }
 
 /** An exact decimal number of an answer, or null. */
-export function NullableDecimal (options: { description?: string } = {}): TUnsafe<ExactNumber | null> {
+export function NullableDecimal (options: DecimalOptions = {}): TUnsafe<ExactNumber | null> {
   return Type.Unsafe<ExactNumber | null>({ ...ExactDecimal(options), nullable: true })
 }
 
 /** One of the given strings. */
-export function StringEnum<const Values extends readonly string[]> (values: Values): TUnsafe<Values[number]> {
-  return Type.Unsafe<Values[number]>({ type: 'string', enum: [...values] })
+export function StringEnum<const Values extends readonly string[]> (
+  values: Values, options: { examples?: Values[number][] } = {}
+): TUnsafe<Values[number]> {
+  return Type.Unsafe<Values[number]>({ type: 'string', enum: [...values], ...options })
 }
 
 /** One of the given strings, or an object of the given schema. */
@@ -55,8 +59,10 @@ export function ItemsOrString<Item extends TSchema> (item: Item): TUnsafe<string
 }
 
 /** An object with any keys whose values all follow the given schema. */
-export function MapOf<Value extends TSchema> (value: Value): TUnsafe<Record<string, Static<Value>>> {
-  return Type.Unsafe<Record<string, Static<Value>>>({ type: 'object', additionalProperties: value })
+export function MapOf<Value extends TSchema> (
+  value: Value, options: { examples?: Record<string, Static<Value>>[] } = {}
+): TUnsafe<Record<string, Static<Value>>> {
+  return Type.Unsafe<Record<string, Static<Value>>>({ type: 'object', additionalProperties: value, ...options })
 }
 
 /** Objects told apart by a string property, checked on its own first so that its error names it. */

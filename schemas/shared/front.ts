@@ -3,8 +3,8 @@ import { Type } from '@sinclair/typebox'
 /** Answer of `GET /` to a program; a browser gets a page. */
 export const Front = Type.Object({
   name: Type.Literal('Tollgate'),
-  version: Type.String(),
-  base_url: Type.String({ description: 'What clients of OpenAI\'s API have as their base URL.' }),
-  documentation: Type.String(),
-  openapi: Type.String()
+  version: Type.String({ examples: ['0.1.0'] }),
+  base_url: Type.String({ examples: ['https://tollgate.example.com/v1'], description: 'What clients of OpenAI\'s API have as their base URL.' }),
+  documentation: Type.String({ examples: ['https://tollgate.example.com/docs/'] }),
+  openapi: Type.String({ examples: ['https://tollgate.example.com/openapi.json'] })
 })

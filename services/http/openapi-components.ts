@@ -1,4 +1,5 @@
 import { schemaNames } from '../../schemas/names.ts'
+import { shareExamples } from './openapi-examples.ts'
 
 type Json = Record<string, unknown>
 
@@ -12,13 +13,17 @@ const mark = 'title'
 
 let names: ReadonlyMap<string, string> | undefined
 
+function namesOfSchemas (): ReadonlyMap<string, string> {
+  names ??= schemaNames()
+  return names
+}
+
 /** A copy of JSON in which each schema that has a name is marked with it. */
 export function markNames (value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map(markNames)
   const copy = Object.fromEntries(Object.entries(value).map(([key, child]) => [key, markNames(child)]))
-  names ??= schemaNames()
-  const name = isSchema(value) ? names.get(JSON.stringify(value)) : undefined
+  const name = isSchema(value) ? namesOfSchemas().get(JSON.stringify(value)) : undefined
   return name === undefined ? copy : { ...copy, [mark]: name }
 }
 
@@ -78,11 +83,12 @@ export function toComponents (document: Json): Json {
   }
 
   const { paths, webhooks, components } = document
+  const examples = shareExamples(paths as Places, namesOfSchemas())
   return {
     ...document,
     paths: moveOperations(paths as Places),
     webhooks: moveOperations((webhooks ?? {}) as Places),
-    components: { ...components as Json, schemas }
+    components: { ...components as Json, schemas, examples }
   }
 }
 

@@ -7,7 +7,7 @@ type Json = Record<string, unknown>
 interface DocumentedRoute {
   schema: { summary?: string } | undefined
   url: string
-  route: { method: string | string[], config?: { events?: object } }
+  route: { method: string | string[], config?: { events?: object, form?: object } }
 }
 
 /** The parts of the OpenAPI document that no route describes. */
@@ -87,20 +87,35 @@ export function toOperation ({ schema, url, route }: DocumentedRoute): { schema:
     security,
     ...rest,
     ...(params !== undefined && { params: namedRest(params as Json) }),
-    ...(body !== undefined && { body: { ...body, examples: examplesOf(operationId) } }),
+    ...(body !== undefined && { body: describeBody(body as Json, operationId, route.config?.form) }),
     response: describeResponses(response as Record<string, Json>, route.config?.events)
   }
   return { schema: operation, url: path }
 }
 
-function examplesOf (operationId: string): object[] {
+/** A body that may also be a form is described once for each of the two types. */
+function describeBody (body: Json, operationId: string, form: object | undefined): Json {
   const example = requestExamples[operationId]
-  return example === undefined ? [] : [example]
+  const examples = example === undefined ? [] : [example]
+  if (form === undefined) return { ...body, examples }
+  return {
+    content: {
+      'application/json': { schema: { ...body, examples } },
+      'multipart/form-data': { schema: { ...copyOf(form), examples } }
+    }
+  }
 }
 
-/** A copy that the library may change, with names; in it an exact decimal has the type that clients see. */
+/**
+ * A copy that the library may change, with names; in it an exact decimal has the type that clients see, and
+ * objects have no examples, which are components.
+ */
 function copyOf (schema: object): Json {
   return JSON.parse(JSON.stringify(markNames(schema)), (_key, value) => {
+    if (value?.properties !== undefined) {
+      const { examples: _examples, ...rest } = value
+      return rest
+    }
     if (value?.format !== 'decimal') return value
     const { nullable, ...rest } = value
     return { type: nullable === true ? ['number', 'null'] : 'number', ...rest }

@@ -1,14 +1,19 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
+import { Type } from '@sinclair/typebox'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t from 'tap'
 import { buildGateway } from '../../helper.ts'
 import { inlined } from '../../openapi/inline.ts'
 
-interface Content { schema: object, example?: unknown }
+interface Content {
+  schema: object
+  example?: unknown
+  examples?: Record<string, { value?: unknown, $ref?: string }>
+}
 
 interface Document {
   paths: Record<string, Record<string, Operation>>
-  components: { schemas: Record<string, object> }
+  components: { schemas: Record<string, object>, examples: Record<string, { value: unknown }> }
 }
 
 interface Operation {
@@ -16,6 +21,7 @@ interface Operation {
   summary: string
   security: object[]
   requestBody?: { content: Record<string, Content> }
+  responses: Record<string, { content?: Record<string, Content> }>
   [field: string]: unknown
 }
 
@@ -96,12 +102,12 @@ t.test('schemas are components with the names of the code, and the branches of u
 t.test('each body has an example that its schema allows, and those of a new gateway\'s models are answered', async t => {
   const { app, headers } = await buildGateway(t)
   const { paths } = inlined((await app.inject({ url: '/openapi.json' })).json<Document>())
-  const ajv = new Ajv2020({ strict: false, validateFormats: false, discriminator: true })
+  const ajv = lenientAjv()
   for (const [path, operations] of Object.entries(paths)) {
     for (const [method, { requestBody }] of Object.entries(operations)) {
-      for (const { schema, example } of Object.values(requestBody?.content ?? {})) {
+      for (const [type, { schema, example }] of Object.entries(requestBody?.content ?? {})) {
         t.ok(ajv.validate(schema, example), `${method} ${path}: ${JSON.stringify(ajv.errors)}`)
-        const isOwn = path.startsWith('/v1/') && path !== '/v1/routing/feedback'
+        const isOwn = type === 'application/json' && path.startsWith('/v1/') && path !== '/v1/routing/feedback'
         if (!isOwn) continue
         const answer = await app.inject({ method: 'POST', url: path, headers, payload: JSON.stringify(example) })
         t.equal(answer.statusCode, 200, `${path}: ${answer.body.slice(0, 200)}`)
@@ -109,6 +115,98 @@ t.test('each body has an example that its schema allows, and those of a new gate
     }
   }
 })
+
+t.test('each JSON answer and error has one example that its schema allows', async t => {
+  const { app } = await buildGateway(t)
+  const { paths, components } = (await app.inject({ url: '/openapi.json' })).json<Document>()
+  const errors = new Set<string>()
+  let answers = 0
+  for (const [path, operations] of Object.entries(paths)) {
+    for (const [method, { responses }] of Object.entries(operations)) {
+      for (const [status, { content = {} }] of Object.entries(responses)) {
+        const json = content['application/json']
+        if (json === undefined || !/^(2..|[45]XX)$/.test(status)) continue
+        t.same(whatIsWrongWith(json, components), [], `${method} ${path} ${status}`)
+        if (status.endsWith('XX')) for (const { $ref = '' } of Object.values(json.examples ?? {})) errors.add($ref)
+        answers++
+      }
+    }
+  }
+  t.ok(answers > 150)
+  t.same([...errors].sort(), ['#/components/examples/ErrorResponse', '#/components/examples/MessagesError'])
+})
+
+t.test('the answer of a new route without examples is found', async t => {
+  const response = { 200: Type.Object({ colour: Type.String() }) }
+  const { app } = await buildGateway(t, {
+    beforeReady: app => app.register(async scope => {
+      scope.get('/admin/colours', { schema: { summary: 'Colours', response } as object }, async () => ({ colour: 'red' }))
+    })
+  })
+  const { paths, components } = (await app.inject({ url: '/openapi.json' })).json<Document>()
+  const json = paths['/admin/colours']?.['get']?.responses['200']?.content?.['application/json'] as Content
+  t.match(whatIsWrongWith(json, components), ['it has no name, or no example'])
+  const incomplete = { ...json, examples: { Colour: { value: {} } } }
+  t.match(whatIsWrongWith(incomplete, components), [/must have required property 'colour'/])
+})
+
+t.test('a body that may be a form has a schema of its own for it, and forms that follow it are taken', async t => {
+  const { app, headers: { authorization } } = await buildGateway(t)
+  const { paths } = inlined((await app.inject({ url: '/openapi.json' })).json<Document>())
+  const takers = Object.entries(paths).filter(([, { post }]) => {
+    return post?.requestBody?.content['multipart/form-data'] !== undefined
+  })
+  t.same(takers.map(([path]) => path), ['/v1/videos'])
+  const content = paths['/v1/videos']?.['post']?.requestBody?.content ?? {}
+  const { 'multipart/form-data': multipart, 'application/json': json } = content
+  t.match(multipart?.schema, { properties: { input_reference: { type: 'string', format: 'binary' } } })
+  t.match(json?.schema, { properties: { input_reference: { type: ['string', 'object'] } } })
+  t.same(Object.keys(propertiesOf(multipart)), Object.keys(propertiesOf(json)))
+
+  const form = new FormData()
+  const fields = multipart?.example as Record<string, string>
+  for (const [name, value] of Object.entries(fields)) form.set(name, value)
+  form.set('metadata[team]', 'search')
+  form.set('input_reference', new Blob([png], { type: 'image/png' }), 'pier.png')
+  const request = new Request('http://localhost', { method: 'POST', body: form })
+  const answer = await app.inject({
+    method: 'POST',
+    url: '/v1/videos',
+    headers: { authorization, 'content-type': request.headers.get('content-type') ?? '' },
+    payload: Buffer.from(await request.arrayBuffer())
+  })
+  t.equal(answer.statusCode, 200, answer.body)
+})
+
+const png = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64')
+
+function propertiesOf (content: Content | undefined): object {
+  return (content?.schema as { properties?: object } | undefined)?.properties ?? {}
+}
+
+/** Answers that are the same are validated once. */
+const verdicts = new Map<string, string[]>()
+
+/** Why the examples of an answer are none, by its schema; empty if it has one. */
+function whatIsWrongWith (answer: Content, components: Document['components']): string[] {
+  const text = JSON.stringify(answer)
+  const known = verdicts.get(text)
+  if (known !== undefined) return known
+  const { schema, examples = {} } = inlined({ components, answer }).answer
+  const [example, ...others] = Object.values(examples)
+  const ajv = lenientAjv()
+  const wrong = []
+  if (example === undefined) wrong.push('it has no name, or no example')
+  else if (!ajv.validate(schema, example.value)) wrong.push(ajv.errorsText())
+  if (others.length > 0) wrong.push('it has more than one')
+  verdicts.set(text, wrong)
+  return wrong
+}
+
+function lenientAjv (): Ajv2020 {
+  return new Ajv2020({ strict: false, validateFormats: false, discriminator: true })
+}
 
 /** All that stands under the key `schema`, wherever. */
 function schemasIn (value: unknown): object[] {

@@ -1,0 +1,68 @@
+import { fieldExamples } from '../../schemas/field-examples.ts'
+
+type Json = Record<string, unknown>
+
+/** What of a schema an example is made from. */
+interface ExampleSchema {
+  examples?: unknown[]
+  const?: unknown
+  enum?: unknown[]
+  type?: string | string[]
+  nullable?: boolean
+  properties?: Record<string, ExampleSchema>
+  required?: string[]
+  items?: ExampleSchema
+  anyOf?: ExampleSchema[]
+}
+
+interface Operation { responses?: Record<string, { content?: Record<string, Media> }> }
+interface Media { schema?: Json, examples?: object }
+
+/**
+ * Gives each JSON answer and error in `paths` a reference to the example of its schema, which is named in
+ * `title`. Returns the `components.examples` that they refer to; `names` are those of schemas, by their JSON.
+ */
+export function shareExamples (paths: object, names: ReadonlyMap<string, string>): Json {
+  const texts = new Map([...names].map(([text, name]) => [name, text]))
+  const shared: Json = {}
+  for (const { responses = {} } of Object.values(paths).flatMap(Object.values) as Operation[]) {
+    for (const [status, { content }] of Object.entries(responses)) {
+      const media = content?.['application/json']
+      const name = String(media?.schema?.['title'])
+      const text = texts.get(name)
+      if (media === undefined || text === undefined || !/^(2..|[45]XX)$/.test(status)) continue
+      shared[name] ??= { value: exampleOf(JSON.parse(text)) }
+      media.examples = { [name]: { $ref: `#/components/examples/${name}` } }
+    }
+  }
+  return shared
+}
+
+/**
+ * An example of what a schema describes: its own first one, else one made of those of its members. What may
+ * be null or absent is so, unless it has an example. Undefined, or without a member, where one is missing.
+ */
+function exampleOf (schema: ExampleSchema, name = ''): unknown {
+  const { examples, const: fixed, enum: values, properties, items, anyOf } = schema
+  if (examples !== undefined) return examples[0]
+  if (fixed !== undefined) return fixed
+  const isNullable = schema.nullable === true || isOf(schema, 'null')
+  if (values !== undefined && !isNullable) return values[0]
+  if (Object.hasOwn(fieldExamples, name)) return fieldExamples[name]
+  if (isNullable) return null
+  if (properties !== undefined) return exampleOfObject(schema)
+  if (items !== undefined) return [exampleOf(items)].filter(item => item !== undefined)
+  if (anyOf?.[0] !== undefined) return exampleOf(anyOf[0])
+  return isOf(schema, 'boolean') ? false : undefined
+}
+
+function exampleOfObject ({ properties = {}, required = [] }: ExampleSchema): Json {
+  const members = Object.entries(properties).filter(([name, { examples }]) => {
+    return required.includes(name) || examples !== undefined
+  })
+  return Object.fromEntries(members.map(([name, member]) => [name, exampleOf(member, name)]))
+}
+
+function isOf ({ type }: ExampleSchema, kind: string): boolean {
+  return [type].flat().includes(kind)
+}
