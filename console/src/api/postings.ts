@@ -3,7 +3,6 @@ import type { Entry } from '../../../schemas/admin/entries.ts'
 import { exactUsd, shortUsd } from '../parts/money.tsx'
 import { announce } from '../parts/toast.tsx'
 import { send } from './fetch.ts'
-import { newPosting } from './money.ts'
 import { parseExact, type Received } from './received.ts'
 
 export type BookedEntry = Received<Static<typeof Entry>>
@@ -26,17 +25,22 @@ export async function book ({ verb, account, body }: Posting, onChange: () => vo
   announce(`${inWords(entry)}.`, reversal === null ? undefined : async () => await book(reversal, onChange))
 }
 
-const longestId = 128
+const postingId = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/
 
-/** The id of the posting that reverses an entry, the same each time, so that it is booked once. */
-export function reversalId (entry: string): string {
+/**
+ * The id of the posting that reverses an entry, the same each time, so that it is booked once. Null for an
+ * entry of the ledger itself, as when an account moves, and for an id that leaves no room.
+ */
+export function reversalId (entry: string): string | null {
   const id = `reversal-${entry}`
-  return id.length <= longestId ? id : newPosting()
+  return postingId.test(id) ? id : null
 }
 
 /** The posting that moves the amount of an entry back; null for what has no opposite. */
 export function reversalOf ({ id, kind, debit, credit, amount_nano: nano }: BookedEntry): Posting | null {
-  const shared = { id: reversalId(id), amount_usd: exactUsd(nano) }
+  const reversal = reversalId(id)
+  if (reversal === null) return null
+  const shared = { id: reversal, amount_usd: exactUsd(nano) }
   const reason = `Reverses ${id}`
   if (kind === 'deposit') return { verb: 'withdrawals', account: credit, body: { ...shared, reason } }
   if (kind === 'withdraw') return { verb: 'deposits', account: debit, body: shared }
