@@ -10,13 +10,15 @@ const statement = /^create (unique )?index (\w+) (on [^;]+)$/s
  * are those of Postgres, which must be outside a transaction.
  */
 export function indexesOf (sql: string): IndexBuild[] {
-  const statements = sql.replace(/^\s*--.*$/gm, '').split(';').map(text => text.trim()).filter(text => text !== '')
+  const written = sql.split('\n').filter(line => !line.trimStart().startsWith('--')).join('\n')
+  const statements = written.split(';').map(text => text.trim()).filter(text => text !== '')
   const builds = statements.flatMap((text): IndexBuild[] => {
     const [, unique = '', name = '', rest = ''] = statement.exec(text) ?? []
     return name === '' ? [] : [{ name, sql: `create ${unique}index concurrently if not exists ${name} ${rest}` }]
   })
   return builds.length === statements.length ? builds : []
 }
+
 /**
  * Builds indexes on Postgres while others write to their tables; one node at a time. What an interrupted
  * build has left is removed and built again.
