@@ -41,8 +41,8 @@ export async function serveByWorkers (env: NodeJS.ProcessEnv, settings: Settings
 }
 
 /**
- * Workers share a port with every process of this user that asks for that, so another gateway on it would be
- * noticed by nobody. Throws the error of the system if the port is taken.
+ * The system shares the port with every process of this user that asks for that, so it would not report
+ * another gateway on it. Throws the system's error if the port is taken.
  */
 async function assertFree (host: string, port: number): Promise<void> {
   if (port === 0) return

@@ -12,7 +12,7 @@ import { forEachEngine, type Database } from './engines.ts'
 import { addressOf, spawnGateway, type GatewayProcess } from './process.ts'
 
 const adminKey = 'an-admin-key-of-sixteen-characters'
-/** The system gives each connection to one worker: both have some of so many, but for one run in 32,768. */
+/** Connections are distributed at random: with this many, one worker gets none in one run of 32,768. */
 const manyConnections = 16
 /** More than one worker needs to start on a busy machine. */
 const patienceMs = 60_000

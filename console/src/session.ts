@@ -12,7 +12,7 @@ export const identityProvider = signal<ConsoleSession['oidc']>(null)
 /** Whether a session ended while the console was in use. */
 export const hasEnded = signal(false)
 
-/** The session that an answer describes; null if nobody is signed in. */
+/** The session in an answer; null when signed out. */
 export function sessionIn ({ role, csrf_token: token, ...rest }: ConsoleSession): Session | null {
   return role === null || token === null ? null : { ...rest, role, csrf_token: token }
 }

@@ -1,7 +1,7 @@
 import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
 import type { CompletionRequest } from '../../schemas/openai/completions.ts'
 import type { ModelConfig, Price } from '../catalogue/types.ts'
-import type { AccountMeans, Ledger } from '../ledger/ledger.ts'
+import type { AccountMeans } from '../ledger/ledger.ts'
 import type { HeldOutput } from '../providers/provider.ts'
 import type { StreamReport, Usage } from '../providers/report.ts'
 import { createLru } from '../shared/lru.ts'
@@ -71,8 +71,9 @@ function quoteWith (
 ): ChatQuote {
   const { request, bodyBytes, model, searches = false, longCache = false } = sale
   const ceilingNano = sale.ceilingNano == null ? null : sale.ceilingNano - searchNano
-  const prompt = { request, bodyBytes, model, price: standard, searches, longCache }
-  const input = { ...prompt, means, expectedTokens, ceilingNano }
+  const input = {
+    request, bodyBytes, model, price: standard, searches, longCache, means, expectedTokens, ceilingNano
+  }
   const usual = maxCost(input)
   // A provider may serve the standard tier instead, which its answer says.
   const most = asked === null ? usual : greater(usual, maxCost({ ...input, price: asked }))
@@ -222,27 +223,6 @@ function countsOf (usage: Usage): Record<string, number> {
   if (audioOutput !== undefined) counts.audioOutput = audioOutput
   if (searches !== undefined) counts.searches = searches
   return counts
-}
-
-/** What the poorest account of a chain has, as far as this node knows: at once where that is in memory. */
-export function leastMeans (
-  ledger: Pick<Ledger, 'means'>, chain: readonly string[]
-): AccountMeans | Promise<AccountMeans> {
-  const all = chain.map(account => ledger.means(account))
-  return all.every(isKnown) ? leastOf(all) : Promise.all(all).then(leastOf)
-}
-
-function isKnown (means: AccountMeans | Promise<AccountMeans>): means is AccountMeans {
-  return !(means instanceof Promise)
-}
-
-function leastOf (all: readonly AccountMeans[]): AccountMeans {
-  const least = { availableNano: Infinity, unspentNano: Infinity }
-  for (const { availableNano, unspentNano } of all) {
-    least.availableNano = Math.min(least.availableNano, availableNano)
-    least.unspentNano = Math.min(least.unspentNano, unspentNano)
-  }
-  return least
 }
 
 /** Counts the answers of one model by their length: `weights[i]` those from 2^i to 2^(i+1) tokens. */

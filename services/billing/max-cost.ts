@@ -2,7 +2,7 @@ import type { ChatCompletionRequest } from '../../schemas/openai/chat-completion
 import type { ChatMessage } from '../../schemas/openai/chat-messages.ts'
 import type { CompletionRequest } from '../../schemas/openai/completions.ts'
 import type { ModelConfig } from '../catalogue/types.ts'
-import type { AccountMeans } from '../ledger/ledger.ts'
+import type { AccountMeans, Ledger } from '../ledger/ledger.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { nanoFromPico } from '../shared/money.ts'
 import { outputLimitOf, promptsOf } from '../shared/request-fields.ts'
@@ -156,4 +156,25 @@ function answersOf (request: ChatCompletionRequest | CompletionRequest): number 
 
 function isChat (request: ChatCompletionRequest | CompletionRequest): request is ChatCompletionRequest {
   return 'messages' in request
+}
+
+/** What the poorest account of a chain has, as far as this node knows: at once where that is in memory. */
+export function leastMeans (
+  ledger: Pick<Ledger, 'means'>, chain: readonly string[]
+): AccountMeans | Promise<AccountMeans> {
+  const all = chain.map(account => ledger.means(account))
+  return all.every(isKnown) ? leastOf(all) : Promise.all(all).then(leastOf)
+}
+
+function isKnown (means: AccountMeans | Promise<AccountMeans>): means is AccountMeans {
+  return !(means instanceof Promise)
+}
+
+function leastOf (all: readonly AccountMeans[]): AccountMeans {
+  const least = { availableNano: Infinity, unspentNano: Infinity }
+  for (const { availableNano, unspentNano } of all) {
+    least.availableNano = Math.min(least.availableNano, availableNano)
+    least.unspentNano = Math.min(least.unspentNano, unspentNano)
+  }
+  return least
 }

@@ -10,7 +10,7 @@ import type { RouterDecision } from '../routing/types.ts'
 import { GatewayError, UpstreamError } from '../shared/errors.ts'
 import { outputLimitOf } from '../shared/request-fields.ts'
 import type { Candidate } from '../requests/candidates.ts'
-import { leastMeans } from '../billing/chat-quote.ts'
+import { leastMeans } from '../billing/max-cost.ts'
 import { tokenPriceOf, type TokenPrice } from '../billing/token-price.ts'
 import { toRoutedChat } from './legacy.ts'
 

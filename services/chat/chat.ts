@@ -1,6 +1,7 @@
 import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
 import type { CompletionRequest } from '../../schemas/openai/completions.ts'
-import { createAnswerLengths, leastMeans, quoteChat, type ChatQuote } from '../billing/chat-quote.ts'
+import { createAnswerLengths, quoteChat, type ChatQuote } from '../billing/chat-quote.ts'
+import { leastMeans } from '../billing/max-cost.ts'
 import type { RequestsConfig } from '../catalogue/types.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type {

@@ -117,12 +117,12 @@ export function createSupervisor ({ count, ports, start, log, metrics }: Supervi
   const readyOnes = () => [...workers].filter(({ isReady }) => isReady)
 
   async function metricsText (): Promise<string> {
-    await Promise.all(readyOnes().map(async ({ id, link }) => {
+    await Promise.all(readyOnes().map(async worker => {
       try {
-        const snapshot = await link.ask('metrics') as Snapshot
-        if ([...workers].some(worker => worker.id === id)) metrics.update(id, snapshot)
+        const snapshot = await worker.link.ask('metrics') as Snapshot
+        if (workers.has(worker)) metrics.update(worker.id, snapshot)
       } catch (err) {
-        log.warn({ err, worker: id }, 'the metrics of a worker could not be read; its last ones count')
+        log.warn({ err, worker: worker.id }, 'the metrics of a worker could not be read; its last ones count')
       }
     }))
     return await metrics.text()

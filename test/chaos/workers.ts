@@ -113,7 +113,7 @@ async function killWorkers ({ child }: GatewayProcess, origin: string, key: stri
     const pid = random.pick(pids)
     if (pid === undefined) continue
     process.kill(pid, random.next() < 0.7 ? 'SIGKILL' : 'SIGTERM')
-    // While all of them start, nobody listens.
+    // No worker listens while all of them start.
     await comes(async () => await post(origin, key, '/v1/chat/completions', {}) !== null)
   }
 }

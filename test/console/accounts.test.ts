@@ -114,7 +114,7 @@ t.test('usage: with more rows than one page, the chart shows every day', { skip 
   const { signIn, open, page, errors } = stand
   await chat(stand)
   await signIn()
-  // As with so many keys that the first page ends before today.
+  // The first page ends before today, as it would with many keys.
   await page.route(/\/admin\/usage.*by=day%2Ckey/, async route => {
     const response = await route.fetch()
     await route.fulfill({ response, json: { ...await response.json(), data: [], has_more: true, next: 'x' } })

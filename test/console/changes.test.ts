@@ -1,5 +1,5 @@
 import t from 'tap'
-import { findingsOf, isTooWide, openConsole, skip, type Stand } from './stand.ts'
+import { depositDollar, findingsOf, isTooWide, openConsole, skip, type Stand } from './stand.ts'
 
 /** The bodies of the changes that the page sends from now on. */
 function changesOf ({ page }: Stand, method: string): unknown[] {
@@ -186,10 +186,7 @@ t.test('over plain HTTP, where a browser has fewer features, money is booked and
   const { id } = await admin('POST', '/keys', { account: 'default', label: 'shop' })
   await signIn()
   await open('/accounts/default')
-  await page.getByRole('button', { name: 'Deposit' }).click()
-  await page.getByLabel('Amount in US dollars').fill('1')
-  await page.keyboard.press('Enter')
-  await page.getByText('Deposited $1.00 to default.').waitFor()
+  await depositDollar(page)
   await open(`/keys/${id}`)
   await page.getByRole('button', { name: 'Rotate…' }).click()
   await page.getByRole('button', { name: 'Rotate', exact: true }).click()

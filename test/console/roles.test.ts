@@ -1,5 +1,5 @@
 import t from 'tap'
-import { chat, openConsole, skip } from './stand.ts'
+import { chat, depositDollar, openConsole, skip } from './stand.ts'
 
 t.test('roles: an operator is not offered changes of an admin key, which only an owner may make', { skip }, async t => {
   const { signIn, open, page, errors, admin } = await openConsole(t)
@@ -22,10 +22,7 @@ t.test('roles: what was done, and undoing it, ends with the session of whoever d
   const viewer = await admin('POST', '/keys', { account: 'default', role: 'viewer', label: 'Vera' })
   await signIn()
   await open('/accounts/default')
-  await page.getByRole('button', { name: 'Deposit' }).click()
-  await page.getByLabel('Amount in US dollars').fill('1')
-  await page.keyboard.press('Enter')
-  await page.getByText('Deposited $1.00 to default.').waitFor()
+  await depositDollar(page)
   await page.getByRole('button', { name: 'Sign out' }).click()
   await page.getByLabel('Key').fill(viewer.key)
   await page.getByRole('button', { name: 'Sign in' }).click()

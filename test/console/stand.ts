@@ -146,3 +146,11 @@ export async function chat ({ url, headers }: Gateway, body: object = {}): Promi
   await response.text()
   return response.headers.get('x-request-id') ?? ''
 }
+
+/** Deposits $1.00 by the dialog of the page of the account "default", and waits until that is announced. */
+export async function depositDollar (page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Deposit' }).click()
+  await page.getByLabel('Amount in US dollars').fill('1')
+  await page.keyboard.press('Enter')
+  await page.getByText('Deposited $1.00 to default.').waitFor()
+}

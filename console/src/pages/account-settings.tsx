@@ -1,13 +1,12 @@
 import type { JSX } from 'preact'
 import type { AccountChange } from '../../../schemas/admin/accounts.ts'
-import { call } from '../api/fetch.ts'
 import { amountOf, limitAmountOf } from '../api/money.ts'
 import { FormDialog } from '../parts/action.tsx'
 import { Choice, Field } from '../parts/field.tsx'
 import { readPeriod, useForm, type Texts } from '../parts/form.ts'
 import { changedLimits, LimitFields, limitTexts, type LimitName } from '../parts/limits.tsx'
 import { exactUsd } from '../parts/money.tsx'
-import { announce } from '../parts/toast.tsx'
+import { saveChange } from '../parts/save-change.ts'
 import type { KnownAccount } from './accounts.tsx'
 
 type Name = LimitName | 'name' | 'budget' | 'period' | 'low'
@@ -23,15 +22,8 @@ export function AccountSettings ({ account, onChange, onClose }: SettingsProps):
   const form = useForm<Name>(textsOf(account))
   const path = `/admin/accounts/${encodeURIComponent(account.id)}`
   async function save (): Promise<void> {
-    const change = changeOf(form.values, form.isChanged)
-    if (Object.keys(change).length === 0) return
-    await call(path, { method: 'PATCH', body: change })
-    onChange()
     const before = changeOf(form.first, form.isChanged)
-    announce(`Changed ${account.id}.`, async () => {
-      await call(path, { method: 'PATCH', body: before })
-      onChange()
-    })
+    await saveChange({ path, name: account.id, change: changeOf(form.values, form.isChanged), before, onChange })
   }
   return (
     <FormDialog title={`Settings of ${account.id}`} does='Save' run={save} onClose={onClose}>

@@ -1,13 +1,12 @@
 import type { JSX } from 'preact'
 import type { KeyChange } from '../../../schemas/admin/keys.ts'
-import { call } from '../api/fetch.ts'
 import { limitAmountOf } from '../api/money.ts'
 import { FormDialog } from '../parts/action.tsx'
 import { Choice, Field } from '../parts/field.tsx'
 import { readPeriod, useForm, type Texts } from '../parts/form.ts'
 import { changedLimits, LimitFields, limitTexts, type LimitName } from '../parts/limits.tsx'
 import { exactUsd } from '../parts/money.tsx'
-import { announce } from '../parts/toast.tsx'
+import { saveChange } from '../parts/save-change.ts'
 import type { KnownKey } from './keys.tsx'
 
 type Name = LimitName | 'label' | 'budget' | 'period' | 'models' | 'expires'
@@ -23,15 +22,8 @@ export function KeySettings ({ keyOf: key, onChange, onClose }: SettingsProps): 
   const form = useForm<Name>(textsOf(key))
   const path = `/admin/keys/${encodeURIComponent(key.id)}`
   async function save (): Promise<void> {
-    const change = changeOf(form.values, form.isChanged)
-    if (Object.keys(change).length === 0) return
-    await call(path, { method: 'PATCH', body: change })
-    onChange()
     const before = { ...changeOf(form.first, form.isChanged), ...form.isChanged('expires') && { expires_at: key.expires_at } }
-    announce(`Changed ${key.label === '' ? key.id : key.label}.`, async () => {
-      await call(path, { method: 'PATCH', body: before })
-      onChange()
-    })
+    await saveChange({ path, name: key.label === '' ? key.id : key.label, change: changeOf(form.values, form.isChanged), before, onChange })
   }
   return (
     <FormDialog title='Settings of the key' does='Save' run={save} onClose={onClose}>

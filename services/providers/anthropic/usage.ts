@@ -34,9 +34,9 @@ const charged = ['input_tokens', 'cache_read_input_tokens', 'cache_creation_inpu
 const lifetimes = ['ephemeral_5m_input_tokens', 'ephemeral_1h_input_tokens']
 
 /**
- * The counts after another `usage`, whose fields are totals; absent and null fields keep their value. A field
- * that is no count makes the whole unknown: the rest would be too little. Writes whose lifetime is not told,
- * such as those after `message_start`, follow the last mark of the request and have its lifetime.
+ * The counts after another `usage`, whose fields are totals; absent and null fields keep their value. If a
+ * field is not a valid count, all counts are unknown, because the rest would be too low. Cache writes without
+ * a stated lifetime, such as those after `message_start`, get that of the last mark in the request.
  */
 export function updateCounts (counts: Counts, usage: unknown): Counts {
   if (!isObject(usage)) return counts
