@@ -110,7 +110,7 @@ export function mutate (value: unknown, random: Random, count: number): unknown 
       Reflect.set(place.holder, place.name, Reflect.get(other.holder, other.name))
     }
   }
-  return isCircular(root.root) ? value : root.root
+  return writtenValues(root.root) > mostValues ? value : root.root
 }
 
 function placeIn (root: { root: unknown }, random: Random): Place {
@@ -134,12 +134,22 @@ function define (holder: Place['holder'], name: string, value: unknown): void {
   Object.defineProperty(holder, name, { value, enumerable: true, configurable: true, writable: true })
 }
 
-function isCircular (value: unknown): boolean {
-  try {
-    return JSON.stringify(value) === null
-  } catch {
-    return true
-  }
+/** The most values that a mutated value may have when it is written out. */
+const mostValues = 300_000
+
+/**
+ * How many values JSON would write for a value. One that stands in several places counts in each, so copies
+ * of copies grow exponentially. A circular value has no end: Infinity.
+ */
+function writtenValues (value: unknown, counts = new Map<object, number>()): number {
+  if (typeof value !== 'object' || value === null) return 1
+  const known = counts.get(value)
+  if (known !== undefined) return known
+  // Met again before it is counted: it contains itself.
+  counts.set(value, Infinity)
+  const count = Object.values(value).reduce((sum: number, member) => sum + writtenValues(member, counts), 1)
+  counts.set(value, count)
+  return count
 }
 
 /** Damages a JSON text: numbers, repeated members, missing ends and wrong bytes. */
