@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { fourModels, startFourModels, type KindOfModel } from '../four-models.ts'
+import { models, startModels, type KindOfModel } from './models.ts'
 import { aiderPackages, preparePython } from '../python.ts'
 import { inFolder, installed, runProgram } from './agent.ts'
 
@@ -34,7 +34,7 @@ async function edited (kind: KindOfModel, edit: Edit): Promise<Sent[]> {
   const closing: (() => unknown)[] = []
   let place = ''
   try {
-    const { gateway } = await startFourModels({ teardown: end => { closing.push(end) } }, {
+    const gateway = await startModels({ teardown: end => { closing.push(end) } }, {
       beforeReady: async app => {
         app.addHook('preHandler', async ({ body, headers }) => {
           if (body === undefined) return
@@ -51,7 +51,7 @@ async function edited (kind: KindOfModel, edit: Edit): Promise<Sent[]> {
       const { code, output } = await edit({
         folder,
         file,
-        model: fourModels[kind],
+        model: models[kind],
         origin: new URL(gateway.url).origin,
         key: gateway.key,
         env: { PATH: process.env.PATH, HOME: join(folder, 'home'), ...loopbackOnly }
@@ -67,7 +67,7 @@ async function edited (kind: KindOfModel, edit: Edit): Promise<Sent[]> {
 }
 
 /** The kinds of models with which each program is run; the transcript is that with the first. */
-const kinds: readonly KindOfModel[] = ['compatible', 'claude', 'gemini']
+const kinds: readonly KindOfModel[] = ['compatible', 'claude', 'gemini', 'native']
 
 async function editedWithAll (edit: Edit, record: (transcript: unknown) => Promise<void>): Promise<string> {
   for (const [at, kind] of kinds.entries()) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { copyFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fourModels, startFourModels } from '../four-models.ts'
+import { models, startModels } from './models.ts'
 import { agentPackages, preparePython } from '../python.ts'
 import { inFolder, installed, runProgram } from './agent.ts'
 
@@ -19,18 +19,18 @@ export async function runPythonJudge (name: string): Promise<number | null> {
 export async function judged (command: string, args: readonly string[], cwd: string): Promise<number> {
   const closing: (() => unknown)[] = []
   try {
-    const { gateway: { url, key } } = await startFourModels({ teardown: end => { closing.push(end) } })
+    const { url, key } = await startModels({ teardown: end => { closing.push(end) } })
     const env = {
       ...process.env,
       TOLLGATE_ORIGIN: new URL(url).origin,
       TOLLGATE_KEY: key,
-      TOLLGATE_MODELS: JSON.stringify(fourModels),
+      TOLLGATE_MODELS: JSON.stringify(models),
       PYTHONWARNINGS: 'ignore'
     }
     const { code, output } = await runProgram(command, args, { cwd, env })
     assert.equal(code, 0, output)
     const tasks = output.match(/^ok /gm)?.length ?? 0
-    assert.ok(tasks >= Object.keys(fourModels).length, output)
+    assert.ok(tasks >= Object.keys(models).length, output)
     return tasks
   } finally {
     for (const end of closing.toReversed()) await end()

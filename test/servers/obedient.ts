@@ -1,9 +1,10 @@
 import { isObject } from '../../services/shared/json.ts'
 import { reply as claudeReply, type Said } from './anthropic.ts'
 import { says, type Response } from './gemini.ts'
+import { answer, message, reasoning } from './responses.ts'
 import { reply, type Completion, type Script } from '../upstream.ts'
 
-// A model that does what its prompt says, behind each of three APIs, so that a client can be judged whatever
+// A model that does what its prompt says, behind each of four APIs, so that a client can be judged whatever
 // the number and order of its requests. Lines of the prompt:
 //   CALL <tool> <JSON>   calls a tool; a second line is the call after the result of the first
 //   SAY <text>           answers when all calls were made; without it the answer repeats the results. A text
@@ -84,6 +85,46 @@ function chatTurn ({ messages, tools = [], tool_choice: choice, response_format:
     tools: typeof named === 'string' ? [named] : choice === 'none' ? [] : tools.map(tool => tool.function.name),
     isForced: choice === 'required' || isObject(choice),
     wantsJson: format !== undefined && format.type !== 'text'
+  }
+}
+
+// ---- OpenAI's responses.
+
+/** Answers requests for responses. */
+export const obedientResponses: Script = exchange => {
+  const body: ResponsesBody = Object(exchange.request.body)
+  const { thought, text, call } = deedFor(responsesTurn(body))
+  const id = String(exchange.request.number).padStart(24, '0')
+  const thoughts = thought === null ? [] : [reasoning(`sealed-${id}`, `rs_${id}`, thought)]
+  const called = call && {
+    type: 'function_call',
+    id: `fc_${id}`,
+    call_id: `call_${id}`,
+    name: call.name,
+    arguments: JSON.stringify(call.input),
+    status: 'completed'
+  }
+  return answer({ output: [...thoughts, called ?? message(text, `msg_${id}`)] })(exchange)
+}
+
+interface ResponsesBody {
+  input: string | { role?: string, type?: string, content?: unknown, output?: unknown }[]
+  tools?: { name: string }[]
+  tool_choice?: string | { name?: string }
+  text?: { format?: { type: string } }
+}
+
+function responsesTurn ({ input, tools = [], tool_choice: choice, text }: ResponsesBody): Turn {
+  const items = typeof input === 'string' ? [{ role: 'user', content: input }] : input
+  const named = Object(choice).name
+  return {
+    said: items.flatMap(({ role, type, content, output }): Turn['said'] => {
+      if (type === 'function_call_output') return [{ from: 'tool', text: textOf(output) }]
+      return role === 'user' ? [{ from: 'user', text: textOf(content) }] : []
+    }),
+    tools: typeof named === 'string' ? [named] : choice === 'none' ? [] : tools.map(({ name }) => name),
+    isForced: choice === 'required' || isObject(choice),
+    wantsJson: text?.format !== undefined && text.format.type !== 'text'
   }
 }
 

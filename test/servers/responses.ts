@@ -44,8 +44,8 @@ export const message = (text: string, id = 'msg_up1'): Item => ({
   content: [{ type: 'output_text', text, annotations: [], logprobs: [] }]
 })
 
-export const reasoning = (sealed: string | null, id = 'rs_up1'): Item => ({
-  type: 'reasoning', id, summary: [{ type: 'summary_text', text: 'Hm.' }], ...(sealed === null ? {} : { encrypted_content: sealed })
+export const reasoning = (sealed: string | null, id = 'rs_up1', text = 'Hm.'): Item => ({
+  type: 'reasoning', id, summary: [{ type: 'summary_text', text }], ...(sealed === null ? {} : { encrypted_content: sealed })
 })
 
 export const search = (action = 'search', id = 'ws_up1'): Item => ({
