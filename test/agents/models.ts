@@ -8,8 +8,8 @@ import { obedientChat, obedientClaude, obedientGemini, obedientResponses } from 
 import { startUpstream, type UpstreamRequest } from '../upstream.ts'
 
 /**
- * Public names of one model of each kind; that of kind `native` stands behind a provider with the Responses API.
- * Clients infer abilities from such names.
+ * Public names of one model of each kind; that of kind `native` stands behind a provider with the Responses
+ * API. Clients infer abilities from such names.
  */
 export const models = {
   compatible: 'gpt-5-mini',
@@ -28,7 +28,9 @@ type Options = Parameters<typeof startGateway>[1]
 export async function startModels (t: Teardown, options: Options = {}): Promise<Gateway> {
   const isResponses = (path: string) => new URL(path, 'http://upstream').pathname.endsWith('/responses')
   const native = ({ path }: UpstreamRequest) => isResponses(path) ? obedientResponses : obedientChat
-  const servers = await Promise.all([startUpstream(), startAnthropic(), startGemini(), startUpstream({ route: native })])
+  const servers = await Promise.all([
+    startUpstream(), startAnthropic(), startGemini(), startUpstream({ route: native })
+  ])
   for (const server of servers) t.teardown(() => server.close())
   const [compatible, claude, gemini, openai] = servers
   compatible.always(obedientChat)
@@ -57,5 +59,6 @@ export async function startModels (t: Teardown, options: Options = {}): Promise<
 
 /** A model as the catalogue knows it of a vendor, behind a provider. */
 function modelOf (vendor: string, id: string, provider = vendor): ModelConfig {
-  return { ...modelFromCatalogue(vendor, id), id, deployments: [{ provider, model: id, weight: 1, priority: 0 }] }
+  const deployments = [{ provider, model: id, weight: 1, priority: 0 }]
+  return { ...modelFromCatalogue(vendor, id), id, deployments }
 }
