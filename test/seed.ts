@@ -1,5 +1,7 @@
+import { rollUpChains } from '../services/ledger/books/chain-days.ts'
 import { recordEntryBlocks } from '../services/ledger/sql/entry-blocks.ts'
-import { countWaitingEntries, rollUpUsage } from '../services/reports/roll-up.ts'
+import { countWaitingEntries } from '../services/ledger/sql/roll-up.ts'
+import { rollUpUsage } from '../services/reports/roll-up.ts'
 import { openStore } from '../services/store/open.ts'
 import type { Store } from '../services/store/store.ts'
 
@@ -22,7 +24,8 @@ export async function seed (store: Store, counts: SeedCounts): Promise<void> {
   }
   const { entries = 0 } = counts
   // A running gateway does so too, and the one that was overtaken stops.
-  while (await countWaitingEntries(store) > 0) await rollUpUsage(store, { chunk: rowsAtOnce })
+  while (await countWaitingEntries(store, 'usage_progress') > 0) await rollUpUsage(store, { chunk: rowsAtOnce })
+  while (await countWaitingEntries(store, 'chain_progress') > 0) await rollUpChains(store, { chunk: rowsAtOnce })
   for (let recorded = 0; recorded < entries; recorded += entriesRecordedAtOnce) await recordEntryBlocks(store)
 }
 

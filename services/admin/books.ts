@@ -31,7 +31,7 @@ export async function getBalanceAt (
   const { store } = administration
   await getAccount(administration, id)
   const view = await viewBooks(store)
-  const sums = await sumsBefore(store, view, at, id)
+  const sums = await sumsBefore(store, view, at, [id])
   return {
     object: 'balance',
     account: id,

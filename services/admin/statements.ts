@@ -1,7 +1,7 @@
 import type { Statement } from '../../schemas/admin/books.ts'
 import { sumsBefore, viewBooks } from '../ledger/books/balances.ts'
 import { readMonth } from '../ledger/books/months.ts'
-import { balanceOf, noSums, statementLines, type StatementLine } from '../ledger/books/sums.ts'
+import { balanceOf, noSums, statementLines, type LineSums, type StatementLine } from '../ledger/books/sums.ts'
 import type { Value } from '../store/store.ts'
 import { whereClause } from '../store/where-clause.ts'
 import { getAccount } from './accounts.ts'
@@ -17,7 +17,7 @@ export interface StatementRequest {
   account?: string | undefined
 }
 
-interface AccountOfStatement { id: string, name: string }
+interface AccountOfStatement { id: string, name: string, before: LineSums, after: LineSums }
 
 /** Lists the statements of a month by account. Throws GatewayError 400, 404, StoreUnavailable. */
 export async function listStatements (
@@ -35,55 +35,61 @@ export async function * statementsCsv (
   yield * toCsv(statementColumns, allPages(list))
 }
 
-/** Sums up the entries once, for all pages. */
+/** Looks at the books once, for all pages. */
 async function openStatements (administration: Administration, { month: name, account }: StatementRequest) {
   const { store, flush } = administration
   const { startsAt, endsAt } = readMonth(name)
   if (account !== undefined) await getAccount(administration, account)
   await flush()
   const view = await viewBooks(store)
-  const opening = await sumsBefore(store, view, startsAt, account)
-  const closing = await sumsBefore(store, view, endsAt, account)
-  const isClosed = view.closed.some(closed => closed.endsAt >= endsAt)
+  const state = view.closed.some(closed => closed.endsAt >= endsAt) ? 'closed' : 'open'
 
-  function toStatement ({ id, name: accountName }: AccountOfStatement): Statement {
-    const [before, after] = [opening.get(id) ?? noSums, closing.get(id) ?? noSums]
-    const lineOf = (line: StatementLine) => amountFields('amount', after[line] - before[line])
-    return {
-      object: 'statement',
-      account: id,
-      name: accountName,
-      month: name,
-      state: isClosed ? 'closed' : 'open',
-      ...amountFields('opening', balanceOf(before)),
-      movements: {
-        deposits: lineOf('deposits'),
-        withdrawals: lineOf('withdrawals'),
-        transfers_in: lineOf('transfers_in'),
-        transfers_out: lineOf('transfers_out'),
-        adjustments: lineOf('adjustments'),
-        usage: lineOf('usage'),
-        refunds: lineOf('refunds')
-      },
-      ...amountFields('closing', balanceOf(after))
-    }
+  async function read (after: string, limit: number): Promise<AccountOfStatement[]> {
+    const params: Value[] = [limit, endsAt]
+    const where = whereClause([['id > ?', after], ['id = ?', account]], params)
+    const accounts = await store.reports.all<{ id: string, name: string }>(`
+      select id, name from account where kind = 'account' and created_at < $2 and ${where}
+      order by id limit $1`, params)
+    const ids = accounts.map(({ id }) => id)
+    const opening = await sumsBefore(store, view, startsAt, ids)
+    const closing = await sumsBefore(store, view, endsAt, ids)
+    return accounts.map(({ id, name }) =>
+      ({ id, name, before: opening.get(id) ?? noSums, after: closing.get(id) ?? noSums }))
   }
 
   return {
     async list (page: PageRequest): Promise<Page<Statement>> {
       return await readPage(page, {
         example: [''],
-        async read (after, limit) {
-          const params: Value[] = [limit, endsAt]
-          const where = whereClause([['id > ?', after?.[0] ?? ''], ['id = ?', account]], params)
-          return await store.reports.all<AccountOfStatement>(`
-            select id, name from account where kind = 'account' and created_at < $2 and ${where}
-            order by id limit $1`, params)
-        },
-        toItem: toStatement,
+        read: async (after, limit) => await read(after?.[0] ?? '', limit),
+        toItem: account => toStatement(account, { month: name, state }),
         cursorOf: ({ id }) => [id]
       })
     }
+  }
+}
+
+function toStatement (
+  { id, name, before, after }: AccountOfStatement, { month, state }: Pick<Statement, 'month' | 'state'>
+): Statement {
+  const lineOf = (line: StatementLine) => amountFields('amount', after[line] - before[line])
+  return {
+    object: 'statement',
+    account: id,
+    name,
+    month,
+    state,
+    ...amountFields('opening', balanceOf(before)),
+    movements: {
+      deposits: lineOf('deposits'),
+      withdrawals: lineOf('withdrawals'),
+      transfers_in: lineOf('transfers_in'),
+      transfers_out: lineOf('transfers_out'),
+      adjustments: lineOf('adjustments'),
+      usage: lineOf('usage'),
+      refunds: lineOf('refunds')
+    },
+    ...amountFields('closing', balanceOf(after))
   }
 }
 

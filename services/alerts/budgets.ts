@@ -91,7 +91,7 @@ async function spentBefore (store: Store, account: string, { name, startsAt }: P
     'select spent from period_start where account = $1 and period = $2', [account, name])
   const known = await read()
   if (known !== undefined) return known.spent
-  const sums = await sumsBefore(store, await viewBooks(store), startsAt, account)
+  const sums = await sumsBefore(store, await viewBooks(store), startsAt, [account])
   const { usage, refunds } = sums.get(account) ?? noSums
   const spent = 0 - usage - refunds
   await store.run(

@@ -1,4 +1,4 @@
-import { settledSeq } from '../ledger/sql/settled-seq.ts'
+import { rollUpEntries } from '../ledger/sql/roll-up.ts'
 import { createRowInsert } from '../store/sqlite-connection.ts'
 import type { Queries, Store, Value } from '../store/store.ts'
 import { factKeys, factsOf, factSums, increased, sumOf, type FactSum } from './usage-facts.ts'
@@ -10,41 +10,13 @@ const usualChunks: Record<Engine, number> = { sqlite: 1_000, postgres: 10_000 }
 /** This many entries are summed up faster than a thread could be asked. */
 const fewEntries = 200
 
-/**
- * Adds entries to `usage_day` until those are in it that were there at the start, and returns how many were
- * added. Several nodes may do so at once: a chunk counts for the one that moves `usage_progress` from where
- * it read it, in the same transaction, and the others stop. Throws StoreUnavailable.
- */
+/** Adds entries to `usage_day`, as `rollUpEntries` does; returns how many. Throws StoreUnavailable. */
 export async function rollUpUsage (
   store: Store, { signal, chunk = usualChunks[store.engine] }: { signal?: AbortSignal, chunk?: number } = {}
 ): Promise<number> {
-  const start = await progressOf(store)
-  const end = await settledSeq(store)
-  if (end === null) return 0
-  let from = start
-  while (from < end && signal?.aborted !== true) {
-    const to = Math.min(from + chunk, end)
-    if (!await rollUp(store, from, to)) break
-    from = to
-  }
-  return from - start
-}
-
-/** Returns how many entries are not rolled up yet. Throws StoreUnavailable. */
-export async function countWaitingEntries (store: Pick<Store, 'get'>): Promise<number> {
-  const row = await store.get<{ count: number }>(`
-    select coalesce((select max(seq) from entry), 0) - seq as count from usage_progress`)
-  return row?.count ?? 0
-}
-
-/** Returns false if another node has added these entries. */
-async function rollUp (store: Store, from: number, to: number): Promise<boolean> {
-  const add = store.engine === 'sqlite' ? await readSums(store, from, to) : addFromEntries(from, to)
-  return await store.transaction(async queries => {
-    const moved = await queries.run('update usage_progress set seq = $2 where seq = $1', [from, to])
-    if (moved === 1) await add(queries)
-    return moved === 1
-  })
+  const prepare = async (from: number, to: number): Promise<Add> =>
+    store.engine === 'sqlite' ? await readSums(store, from, to) : addFromEntries(from, to)
+  return await rollUpEntries(store, { progress: 'usage_progress', chunk, prepare }, signal)
 }
 
 type Add = (queries: Queries) => Promise<unknown>
@@ -88,8 +60,3 @@ const insertIntoSqlite = createRowInsert<DayRow>('usage_day', {
   },
   ending: whenThere('sqlite')
 })
-
-async function progressOf (store: Store): Promise<number> {
-  const row = await store.get<{ seq: number }>('select seq from usage_progress')
-  return row?.seq ?? 0
-}

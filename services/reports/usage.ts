@@ -1,5 +1,5 @@
 import { GatewayError } from '../shared/errors.ts'
-import { entriesOfPeriod } from '../ledger/sql/entry-blocks.ts'
+import { entriesOfPeriod, isAtMost } from '../ledger/sql/entry-blocks.ts'
 import { budgetPrefix } from '../ledger/accounts.ts'
 import type { Store, Value } from '../store/store.ts'
 import { whereClause } from '../store/where-clause.ts'
@@ -117,7 +117,7 @@ function partsOf (engine: Store['engine'], selection: UsageSelection, params: Va
     : [[from, first * utcDayMs] as const, [last * utcDayMs, to] as const].filter(([from, to]) => from < to)
   for (const [from, to] of edges) {
     const [start, end] = [place(from), place(to)]
-    parts.push(factsOf(engine, entriesOfPeriod(engine, start, end), `${within(start, end)} and entry.seq <= ${rolledUp}`))
+    parts.push(factsOf(engine, entriesOfPeriod(engine, start, end), `${within(start, end)} and ${isAtMost(rolledUp)}`))
   }
   if (first < last) {
     const days = `used.day >= ${place(first)} and used.day < ${place(last)}`

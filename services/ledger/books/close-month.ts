@@ -5,7 +5,7 @@ import { createJsonRows } from '../../store/json-rows.ts'
 import { StoreUnavailable, type Store, type Value } from '../../store/store.ts'
 import { findLastEntry } from '../check/last-entry.ts'
 import { entryId } from '../entry-id.ts'
-import { sumsBefore } from './balances.ts'
+import { sumEntriesBefore } from './balances.ts'
 import { readClosedMonths, readMonth, type ClosedMonth, type Month } from './months.ts'
 import { toRows, type SumsByAccount } from './sums.ts'
 
@@ -29,7 +29,7 @@ export async function closeMonth (
   const { seq: lastEntry, isStable } = await findLastEntry(store)
   if (!isStable) throw new StoreUnavailable(new Error('A transaction does not end'), { problem: 'slow' })
   const closing = randomUUID()
-  await writeSums(store, closing, await sumsBefore(store, { closed, lastEntry }, month.endsAt))
+  await writeSums(store, closing, await sumEntriesBefore(store, { closed, lastEntry }, month.endsAt))
   const { endsAt } = month
   const closedAt = store.clock()
   return await record(store, { name, endsAt, lastEntry, closedAt, actor: actor.id, closing }, actor)

@@ -1,3 +1,4 @@
+import { createJsonIds } from '../../store/json-rows.ts'
 import type { Store } from '../../store/store.ts'
 
 /** The lines of a statement. Amounts are signed: opening balance and lines make the closing balance. */
@@ -23,7 +24,11 @@ export interface EntryRange {
   before: number
   /** All entries up to `lastEntry` that are dated before `endsAt` are left out. */
   closed: { endsAt: number, lastEntry: number } | null
-  account?: string | undefined
+}
+
+/** The accounts to sum up, and the entries: those up to `until` that are dated before a time. */
+export interface SumsOfAccounts extends Pick<EntryRange, 'until' | 'before'> {
+  accounts: readonly string[]
 }
 
 export const noSums: LineSums = Object.freeze({
@@ -35,17 +40,28 @@ const sliceSize = 20_000
 
 /** Sums up a range of entries in slices. Throws StoreUnavailable. */
 export async function sumEntries (
-  { reports }: Pick<Store, 'reports'>, { after, until, before, closed, account }: EntryRange
+  { reports }: Pick<Store, 'reports'>, { after, until, before, closed }: EntryRange
 ): Promise<SumsByAccount> {
   const sums = new Map<string, Record<StatementLine, number>>()
   const { endsAt, lastEntry } = closed ?? { endsAt: 0, lastEntry: 0 }
   for (let first = after; first < until; first += sliceSize) {
     const slice = [first, Math.min(first + sliceSize, until)]
-    const rows = account === undefined
-      ? await reports.all<SumRow>(sumsOfAll, [...slice, before, endsAt, lastEntry])
-      : await reports.all<SumRow>(sumsOfOne, [...slice, before, endsAt, lastEntry, account])
-    addRows(sums, rows)
+    addRows(sums, await reports.all<SumRow>(sumsOfAll, [...slice, before, endsAt, lastEntry]))
   }
+  return sums
+}
+
+/** Sums up all lines but usage and refunds. Throws StoreUnavailable. */
+export async function sumMovements (
+  { engine, reports }: Pick<Store, 'engine' | 'reports'>, { accounts, until, before }: SumsOfAccounts
+): Promise<SumsByAccount> {
+  const sums = new Map<string, Record<StatementLine, number>>()
+  const given = createJsonIds(engine)
+  addRows(sums, await reports.all<SumRow>(`
+    select movement.account, ${lineOfMovement} as line, cast(sum(movement.amount) as bigint) as amount
+    from movement join entry on entry.seq = movement.entry
+    where movement.account in (select id from ${given.sql} as given) and movement.entry <= $2 and entry.at < $3
+    group by 1, 2 having sum(movement.amount) <> 0`, [given.parameter(accounts), until, before]))
   return sums
 }
 
@@ -75,25 +91,22 @@ export function balanceOf (lines: LineSums): number {
   return statementLines.reduce((sum, line) => sum + lines[line], 0)
 }
 
+const lineOfMovement = `case entry.kind
+  when 'deposit' then 'deposits' when 'withdraw' then 'withdrawals' when 'adjust' then 'adjustments'
+  else case when movement.amount < 0 then 'transfers_out' else 'transfers_in' end end`
+
 const inRange = 'entry.seq > $1 and entry.seq <= $2 and entry.at < $3 and (entry.at >= $4 or entry.seq > $5)'
 
-function sumsSql (ofAccount: string, ofChain: string): string {
-  return `
-    select account, line, cast(sum(amount) as bigint) as amount from (
-      select movement.account, movement.amount, case entry.kind
-        when 'deposit' then 'deposits' when 'withdraw' then 'withdrawals' when 'adjust' then 'adjustments'
-        else case when movement.amount < 0 then 'transfers_out' else 'transfers_in' end end as line
-      from entry join movement on movement.entry = entry.seq where ${inRange} ${ofAccount}
-      union all
-      select chain.account, case posted.kind when 'usage' then -nano else nano end,
-        case posted.kind when 'usage' then 'usage' else 'refunds' end
-      from (
-        select chain, kind, cast(sum(amount) as bigint) as nano from entry
-        where ${inRange} and kind in ('usage', 'refund') ${ofChain} group by chain, kind
-      ) as posted join chain on chain.id = posted.chain
-    ) as posted where account in (select id from account where kind = 'account') ${ofAccount.replace('movement.', '')}
-    group by account, line having sum(amount) <> 0`
-}
-
-const sumsOfAll = sumsSql('', '')
-const sumsOfOne = sumsSql('and movement.account = $6', 'and chain in (select id from chain where account = $6)')
+const sumsOfAll = `
+  select account, line, cast(sum(amount) as bigint) as amount from (
+    select movement.account, movement.amount, ${lineOfMovement} as line
+    from entry join movement on movement.entry = entry.seq where ${inRange}
+    union all
+    select chain.account, case posted.kind when 'usage' then -nano else nano end,
+      case posted.kind when 'usage' then 'usage' else 'refunds' end
+    from (
+      select chain, kind, cast(sum(amount) as bigint) as nano from entry
+      where ${inRange} and kind in ('usage', 'refund') group by chain, kind
+    ) as posted join chain on chain.id = posted.chain
+  ) as posted where account in (select id from account where kind = 'account')
+  group by account, line having sum(amount) <> 0`

@@ -31,6 +31,14 @@ export function entriesOfPeriod (engine: Store['engine'], from = '$1', to = '$2'
 }
 
 /**
+ * Returns the condition that an entry of a period has at most this number. By the plain column, Postgres
+ * would read all entries up to it, by their primary key.
+ */
+export function isAtMost (seq: string): string {
+  return `entry.seq + 0 <= ${seq}`
+}
+
+/**
  * Returns the condition that an entry of a period is of a request or job. By the plain column, SQLite would
  * read all entries to build an index for the one query.
  */

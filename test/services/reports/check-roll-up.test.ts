@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import { createAccounts } from '../../../services/ledger/accounts.ts'
 import { checkBooks } from '../../../services/ledger/check.ts'
 import { createCorrections } from '../../../services/ledger/corrections.ts'
+import { rollUpChains } from '../../../services/ledger/books/chain-days.ts'
 import { rollUpViolations } from '../../../services/reports/check-roll-up.ts'
 import { rollUpUsage } from '../../../services/reports/roll-up.ts'
 import type { Store } from '../../../services/store/store.ts'
@@ -9,7 +10,9 @@ import { createDatabase, forEachEngine, type Database } from '../../engines.ts'
 import { runLedgerCheck } from '../../../services/admin/entries.ts'
 import { openAdministration } from '../admin/helper.ts'
 
-const rule = 'usage by day is the sum of its entries'
+const rules = {
+  usage: 'usage by day is the sum of its entries', chain: 'spend by day is the sum of its entries'
+} as const
 
 /** Books with usage of two models, a refund, and what is rolled up of it. */
 async function openBooks (t: Test, { open }: Database) {
@@ -23,6 +26,7 @@ async function openBooks (t: Test, { open }: Database) {
   await admin.spend({ ...request, amountNano: 7, model: 'other', estimated: true })
   await createCorrections(store).refund({ id: 'back', entry, amountNano: 10 })
   await rollUpUsage(store)
+  await rollUpChains(store)
   return { store, admin, spend: () => admin.spend({ ...request, amountNano: 1 }) }
 }
 
@@ -36,26 +40,34 @@ forEachEngine(t, 'usage by day that agrees with its entries is no violation', as
   await spend()
   t.same(await violationsOf(store), [], 'what is not rolled up yet is not compared')
   await rollUpUsage(store)
+  await rollUpChains(store)
   t.same(await violationsOf(store), [])
 })
 
-interface Damage { sql: string, subject: RegExp, expected: number | null, found: number | null }
+interface Damage {
+  of: keyof typeof rules
+  sql: string
+  subject: RegExp
+  expected: number | null
+  found: number | null
+}
 
 const ofOther = "where model = 'other'"
 const damages: Record<string, Damage> = {
   'an amount': {
-    sql: `update usage_day set amount = amount + 1 ${ofOther}`, subject: / acme k other amount$/, expected: 7, found: 8
+    of: 'usage', sql: `update usage_day set amount = amount + 1 ${ofOther}`, subject: / acme k other amount$/, expected: 7, found: 8
   },
   'a count of tokens': {
-    sql: `update usage_day set prompt = 9 ${ofOther}`, subject: / acme k other prompt$/, expected: 3, found: 9
+    of: 'usage', sql: `update usage_day set prompt = 9 ${ofOther}`, subject: / acme k other prompt$/, expected: 3, found: 9
   },
   'another model': {
-    sql: `update usage_day set model = 'wrong' ${ofOther}`, subject: / wrong requests$/, expected: null, found: 1
+    of: 'usage', sql: `update usage_day set model = 'wrong' ${ofOther}`, subject: / wrong requests$/, expected: null, found: 1
   },
   'a lost row': {
-    sql: `delete from usage_day ${ofOther}`, subject: / other requests$/, expected: 1, found: null
+    of: 'usage', sql: `delete from usage_day ${ofOther}`, subject: / other requests$/, expected: 1, found: null
   },
   'a row too many': {
+    of: 'usage',
     sql: `
       insert into usage_day
       select 3, account, chain, api_key, model, provider, estimated, tags, 5, prompt, completion, cached, reasoning,
@@ -66,30 +78,48 @@ const damages: Record<string, Damage> = {
     found: 5
   },
   'all rows lost': {
-    sql: 'delete from usage_day', subject: / other requests$/, expected: 1, found: null
+    of: 'usage', sql: 'delete from usage_day', subject: / other requests$/, expected: 1, found: null
   },
   'entries that count as rolled up': {
-    sql: 'update usage_progress set seq = seq + 5', subject: /^usage_progress$/, expected: 5, found: 10
+    of: 'usage', sql: 'update usage_progress set seq = seq + 5', subject: /^usage_progress$/, expected: 5, found: 10
+  },
+  'what a chain was charged': {
+    of: 'chain', sql: 'update chain_day set usage = usage + 1', subject: / acme usage$/, expected: 157, found: 158
+  },
+  'what a chain was refunded': {
+    of: 'chain', sql: 'update chain_day set refunds = 9', subject: / acme refunds$/, expected: 10, found: 9
+  },
+  'a lost day of a chain': { of: 'chain', sql: 'delete from chain_day', subject: / acme usage$/, expected: 157, found: null },
+  'a day of a chain too many': {
+    of: 'chain',
+    sql: "insert into chain_day (chain, day, usage, refunds) values ('acme', 3, 5, 0)",
+    subject: /^1970-01-04 acme usage$/,
+    expected: null,
+    found: 5
+  },
+  'entries that count as summed up by chain': {
+    of: 'chain', sql: 'update chain_progress set seq = seq + 5', subject: /^chain_progress$/, expected: 5, found: 10
   }
 }
 
 for (const engine of ['sqlite', 'postgres'] as const) {
   t.test(`damage to usage by day is found, and mended as advised (${engine})`, async t => {
-    for (const [name, { sql, subject, expected, found }] of Object.entries(damages)) {
+    for (const [name, { of: table, sql, subject, expected, found }] of Object.entries(damages)) {
       const { store, admin } = await openBooks(t, await createDatabase(t, engine))
       await store.run(sql)
       const violations = await violationsOf(store)
-      t.ok(violations.every(violation => violation.rule === rule), name)
+      t.ok(violations.every(violation => violation.rule === rules[table]), name)
       t.match(violations.find(violation => subject.test(violation.subject)), { expected, found }, name)
       const { ok, violations: [shown] } = await runLedgerCheck(admin, 'all')
       t.notOk(ok)
-      t.match(shown?.advice, /delete from usage_day/)
+      t.match(shown?.advice, new RegExp(`delete from ${table}_day.*update ${table}_progress set seq = 0`))
 
       await store.transaction(async queries => {
-        await queries.run('delete from usage_day')
-        await queries.run('update usage_progress set seq = 0')
+        await queries.run(`delete from ${table}_day`)
+        await queries.run(`update ${table}_progress set seq = 0`)
       })
       await rollUpUsage(store)
+      await rollUpChains(store)
       t.same(await violationsOf(store), [], `${name}, mended`)
     }
   })
@@ -101,7 +131,7 @@ forEachEngine(t, 'usage by day is compared while other nodes roll it up', async 
   const traffic = (async () => {
     while (!over.signal.aborted) {
       await spend()
-      await rollUpUsage(store)
+      await Promise.all([rollUpUsage(store), rollUpChains(store)])
     }
   })()
   for (let round = 0; round < 10; round++) t.same(await violationsOf(store), [])

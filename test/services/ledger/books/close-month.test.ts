@@ -1,6 +1,7 @@
 import t from 'tap'
 import { createAccounts } from '../../../../services/ledger/accounts.ts'
-import { sumsBefore, viewBooks } from '../../../../services/ledger/books/balances.ts'
+import { sumEntriesBefore, sumsBefore, viewBooks } from '../../../../services/ledger/books/balances.ts'
+import { rollUpChains } from '../../../../services/ledger/books/chain-days.ts'
 import { monthViolations } from '../../../../services/ledger/books/check-months.ts'
 import { closeMonth } from '../../../../services/ledger/books/close-month.ts'
 import { monthAt, readClosedMonths, readMonth } from '../../../../services/ledger/books/months.ts'
@@ -49,8 +50,23 @@ async function openBooks (store: Store) {
       if (usage !== undefined) await corrections.refund({ id: id(), entry: `entry_${usage.seq}`, at })
     },
     async balances (before: number) {
-      const sums = await sumsBefore(store, await viewBooks(store), before)
-      return Object.fromEntries(['org', 'other', 'team'].map(account => [account, balanceOf(sums.get(account) ?? noSums)]))
+      const accounts = ['org', 'other', 'team']
+      const sums = await sumsBefore(store, await viewBooks(store), before, accounts)
+      return Object.fromEntries(accounts.map(account => [account, balanceOf(sums.get(account) ?? noSums)]))
+    },
+    /** What each account has come to before a time, by line: from the sums of days, and from all entries. */
+    async bothSums (before: number) {
+      const view = await viewBooks(store)
+      const accounts = ['org', 'other', 'team']
+      const days = await sumsBefore(store, view, before, accounts)
+      const entries = await sumEntriesBefore(store, view, before)
+      const own = await Promise.all(accounts.map(async account =>
+        (await sumsBefore(store, view, before, [account])).get(account)))
+      const linesOf = (account: string, sums: typeof days) => sums.get(account) ?? noSums
+      return {
+        days: accounts.map((account, index) => [linesOf(account, days), own[index] ?? noSums]),
+        entries: accounts.map(account => [linesOf(account, entries), linesOf(account, entries)])
+      }
     },
     async violations () {
       const found = []
@@ -185,6 +201,15 @@ t.test('on Postgres, a closed month has no entry that becomes visible later', as
   t.same(await books.violations(), [])
 })
 
+/** As `recordEntryBlocks` does, of fewer entries. */
+async function recordBlock (store: Store, size: number): Promise<void> {
+  await store.run(`
+    insert into entry_block (first, last, earliest, latest)
+    select min(seq), max(seq), min(at), max(at) from (
+      select seq, at from entry where seq > coalesce((select max(last) from entry_block), 0) order by seq limit $1
+    ) having count(*) > 0`, [size])
+}
+
 const seed = Number(process.env.SEED ?? Math.trunc(Math.random() * 2 ** 31))
 
 for (const engine of ['sqlite', 'postgres'] as const) {
@@ -209,8 +234,14 @@ for (const engine of ['sqlite', 'postgres'] as const) {
         () => books.adjust(pick(['org', 'team', 'other']), pick([-amount, amount]), time),
         () => books.spend(pick(['team org', 'other']), amount, time),
         () => books.spend(pick(['team org', 'other']), amount, time),
-        () => books.refund(time)
+        () => books.refund(time),
+        () => rollUpChains(store, { chunk: random.integer(1, 40) }),
+        () => engine === 'sqlite' ? recordBlock(store, random.integer(1, 20)) : Promise.resolve()
       ])()
+      const day = at('2026-01-01') + random.integer(0, 190) * 86_400_000
+      const moment = random.next() < 0.5 ? day : day + random.integer(0, 86_400_000)
+      const { days, entries } = await books.bothSums(moment)
+      t.same(days, entries, `step ${step}`)
       const month = months[next]
       if (step % 25 !== 24 || month === undefined) continue
       // Some months are closed together with the next one.
