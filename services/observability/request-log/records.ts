@@ -74,8 +74,11 @@ function conditionsOf (model: string | null, provider: string | null): string[][
   const byProvider = provider === null ? [] : [[`provider = ${provider}`], failedAt(provider)]
   if (model === null) return byProvider.length === 0 ? [[]] : byProvider
   const own = provider === null ? [] : [`(${byProvider.map(all => `(${all.join(' and ')})`).join(' or ')})`]
-  return [[`model = ${model}`, ...own], [`nullif(asked, model) = ${model}`, 'nullif(asked, model) is not null', ...own]]
+  return [[`model = ${model}`, ...own], [`${otherModel} = ${model}`, 'asked <> model', ...own]]
 }
+
+/** The model that was asked for where another one ran, as its index has it. */
+const otherModel = 'case when asked <> model then asked end'
 
 /** A provider that was called and failed stands in the JSON alone. Wildcards in its name are themselves. */
 function failedAt (provider: string): string[] {
