@@ -141,10 +141,14 @@ export function createGenerations ({ store, node, takeoverMs, onError }: Generat
     deliver (id: string, waiterId: string): void {
       write(() => rows.deliver(id, waiterId)).finally(() => waiters.release(waiterId))
     },
-    /** Resolves when all is recorded. */
+    /**
+     * Resolves when all that ran has ended and is recorded. What cannot be recorded at once no longer is:
+     * without its database a node could not end.
+     */
     async close (): Promise<void> {
       closed = true
       await pruning.stop()
+      await Promise.allSettled(running.values())
       await Promise.all(writing)
     }
   }

@@ -218,8 +218,7 @@ export function createImages (options: ImagesOptions) {
     async close (): Promise<void> {
       const works = [...running.values()]
       for (const controller of running.keys()) controller.abort(GatewayError.unavailable('The gateway is shutting down.'))
-      await Promise.allSettled(works)
-      await generations.close()
+      await Promise.allSettled([...works, generations.close()])
     }
   }
 }
