@@ -14,7 +14,7 @@ import { type Incoming } from '../requests/incoming.ts'
 import type { Settled } from '../requests/delivery.ts'
 import type { RequestHold, RequestHolds } from '../requests/request-hold.ts'
 import { endTrace, setCandidate, type Trace } from '../requests/trace.ts'
-import { tryCandidates, startDeadline } from '../requests/try-candidates.ts'
+import { tryCandidates, startDeadline, type Deadline } from '../requests/try-candidates.ts'
 import { conversationHint, conversationId } from '../shared/conversation.ts'
 import { GatewayError, UpstreamError } from '../shared/errors.ts'
 import { peekFirst } from '../upstream/peek-first.ts'
@@ -93,7 +93,7 @@ interface Serving<Request> extends Way<Request> {
   incoming: Incoming<Request>
   auto: Selected
   plan: Plan<Candidate<ChatProvider>>
-  deadline: ReturnType<typeof startDeadline>
+  deadline: Deadline
   hold: RequestHold
   calls: ReturnType<typeof countCalls>
   /** The candidate that the hold is for, its price, and what it is asked for beside tokens. */
@@ -187,7 +187,7 @@ export function createChat (options: ChatOptions): Chat {
   function findAnswer<Request extends AnyRequest> (
     serving: Serving<Request>, callSignal: AbortSignal
   ): Promise<Attempt<Candidate<ChatProvider>, Answer>> {
-    const { incoming, plan, limits, auto, deadline: { dueMs } } = serving
+    const { incoming, plan, limits, auto, deadline } = serving
     const { request, requestId, payer: { key }, clientRetries, conversation, signal, trace } = incoming
     return tryCandidates<Candidate<ChatProvider>, Answer>({
       plan,
@@ -197,7 +197,7 @@ export function createChat (options: ChatOptions): Chat {
       signal,
       callSignal,
       trace,
-      dueMs,
+      deadline,
       cover: candidate => cover(serving, candidate),
       ask: (candidate, signal) => ask(serving, candidate, signal),
       patience: auto?.patience,

@@ -74,7 +74,8 @@ export function createImages (options: ImagesOptions) {
         clientRetries: incoming.clientRetries,
         signal,
         trace,
-        dueMs: Infinity,
+        // Its end aborts the signal.
+        deadline: { dueMs: Infinity, limitMs: Infinity },
         cover: ({ quote }) => {
           trace.heldNano = quote.maxNano
           return hold.cover(plan.model.id, quote)

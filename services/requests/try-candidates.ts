@@ -30,8 +30,7 @@ export interface Search<C extends Candidate, Answer> extends Call<C, Answer> {
   /** Aborts the running calls; by default that is `signal` too. */
   callSignal?: AbortSignal
   trace: Trace
-  /** When the request must be answered, on the clock of `performance.now()`. */
-  dueMs: number
+  deadline: Pick<Deadline, 'dueMs' | 'limitMs'>
   /** Holds what the candidate may cost. A GatewayError for the first candidate refuses the request. */
   cover (candidate: C): Promise<void>
   onFailure (candidate: C, error: UpstreamError): void
@@ -63,14 +62,14 @@ function callLimit ({ clientRetries, limits }: Pick<Search<Candidate, unknown>, 
 export async function tryCandidates<C extends Candidate, Answer> (
   search: Search<C, Answer>
 ): Promise<Attempt<C, Answer>> {
-  const { plan, limits, random, dueMs, signal, key } = search
+  const { plan, limits, random, deadline, signal, key } = search
   const order = (candidates: readonly C[]) => orderOf(candidates, search)
   const schedule = new RetrySchedule({ plan, limits, order, random, key })
   const state: State = { failures: [], failed: new Set(), isCovered: false, callsLeft: callLimit(search) }
   while (state.callsLeft > 0) {
     const nowMs = performance.now()
     const turn = schedule.next(nowMs)
-    if (turn === null || nowMs + turn.waitMs >= dueMs) break
+    if (turn === null || nowMs + turn.waitMs >= deadline.dueMs) break
     if (turn.waitMs > 0) await pause(turn.waitMs, signal)
     const answered = await take(search, turn, schedule, state)
     if (answered !== null) return answered
@@ -127,10 +126,14 @@ async function take<C extends Candidate, Answer> (
 }
 
 function failureOf<C extends Candidate> (
-  { plan, clientRetries }: Pick<Search<C, unknown>, 'plan' | 'clientRetries'>, schedule: RetrySchedule<C>, state: State
+  { plan, clientRetries, deadline }: Pick<Search<C, unknown>, 'plan' | 'clientRetries' | 'deadline'>,
+  schedule: RetrySchedule<C>, state: State
 ): Error {
   const telling = mostTelling(state.failures)
-  if (telling === undefined) return unavailable(plan.asked.map(({ health }) => health))
+  if (telling === undefined) {
+    if (performance.now() >= deadline.dueMs) return GatewayError.deadlineExceeded(deadline.limitMs)
+    return unavailable(plan.asked.map(({ health }) => health))
+  }
   const hasWaited = schedule.hasWaited() || (clientRetries ?? 0) > 0
   return hasWaited && telling.details.retryAfterMs !== undefined ? afterWaiting(telling) : telling
 }
@@ -211,14 +214,23 @@ function abortedBefore (cause: unknown): UpstreamError {
   return new UpstreamError('aborted', 'no', 'The request was aborted while it waited for a call.', { cause })
 }
 
+/** When a request must be answered. */
+export interface Deadline {
+  /** On the clock of `performance.now()`. */
+  dueMs: number
+  /** How long after its arrival that is. */
+  limitMs: number
+  stop (): void
+}
+
 const deadlines = new Deadlines()
 
 /** Gives a request up with 504 when it takes longer than `limitMs`, until `stop` is called. */
 export function startDeadline (
   { giveUp }: Pick<Incoming<unknown>, 'giveUp'>, limitMs: number
-): { dueMs: number, stop (): void } {
+): Deadline {
   const onDeadline = () => giveUp(GatewayError.deadlineExceeded(limitMs))
   const watched = { slot: -1, dueMs: performance.now() + limitMs, onDeadline }
   deadlines.add(watched)
-  return { dueMs: watched.dueMs, stop: () => deadlines.delete(watched) }
+  return { dueMs: watched.dueMs, limitMs, stop: () => deadlines.delete(watched) }
 }

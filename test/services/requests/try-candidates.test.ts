@@ -33,7 +33,7 @@ function createTest (steps: readonly (readonly Step[])[], more: Partial<Search<C
     clientRetries: null,
     signal: new AbortController().signal,
     trace,
-    dueMs: performance.now() + 10_000,
+    deadline: { dueMs: performance.now() + 10_000, limitMs: 10_000 },
     cover: async one => { events.push(`cover ${placeOf(one)}`) },
     async ask (one, signal) {
       events.push(`ask ${placeOf(one)}`)
@@ -142,9 +142,16 @@ t.test('what is no failure of a provider is thrown at once', async t => {
 t.test('a wait that would pass the deadline is not begun', async t => {
   const { search, asked } = createTest([[failure('rate', { status: 429, retryAfterMs: 1900 })]])
   const startedMs = performance.now()
-  t.match(await rejection(tryCandidates({ ...search, dueMs: startedMs + 1000 })), { kind: 'rate' })
+  t.match(await rejection(tryCandidates({ ...search, deadline: { dueMs: startedMs + 1000, limitMs: 1000 } })), { kind: 'rate' })
   t.same(asked(), [0])
   t.ok(performance.now() - startedMs < 1000)
+})
+
+t.test('a deadline that is over before the first call is told as such', async t => {
+  const { search, asked } = createTest([['too late']])
+  const deadline = { dueMs: performance.now(), limitMs: 1 }
+  t.match(await rejection(tryCandidates({ ...search, deadline })), { status: 504, code: 'deadline_exceeded', message: /1 ms/ })
+  t.same(asked(), [])
 })
 
 t.test('a client that disconnects during a wait ends the request', async t => {
