@@ -6,11 +6,12 @@ import { awaitPython, preparePython } from './python.ts'
 import { coverageReport, type CoverageSummary, type Floor } from './setup/coverage.ts'
 
 // `npm test`: runs all tests, installs OpenAI's SDK for Python meanwhile, and measures the coverage. With
-// files as arguments it runs only those and measures nothing. Node.js records the coverage, including that of
-// child processes; tap merges it.
+// files as arguments it runs only those and measures nothing. Each process of tests records its own coverage
+// (test/setup/record-coverage.ts); tap merges it.
 
 const root = join(import.meta.dirname, '..')
 const summaryFile = join(root, '.tap', 'report', 'coverage-summary.json')
+const compiled = join(root, 'node_modules', '.cache', 'compiled')
 const args = process.argv.slice(2)
 const isWhole = args.every(arg => arg.startsWith('-'))
 process.exitCode = isWhole ? await runAll() : await runTap({})
@@ -19,8 +20,8 @@ process.exitCode = isWhole ? await runAll() : await runTap({})
 async function runAll (): Promise<number> {
   rmSync(summaryFile, { force: true })
   const python = preparePython()
-  // Coverage is less precise in code from the compile cache.
-  const env = { ...awaitPython, NODE_V8_COVERAGE: '.tap/coverage', NODE_DISABLE_COMPILE_CACHE: '1' }
+  // Code from the compile cache has no counters.
+  const env = { ...awaitPython, TOLLGATE_TEST_COVERAGE: '.tap/coverage', NODE_DISABLE_COMPILE_CACHE: '1' }
   // The floors apply to the gateway's own files; tap's would apply to all files.
   const noFloors = ['lines', 'branches', 'functions', 'statements'].map(kind => `--${kind}=0`)
   const [code] = await Promise.all([runTap(env, '--coverage-report=json-summary', ...noFloors), python])
@@ -35,7 +36,7 @@ async function runAll (): Promise<number> {
 async function runTap (env: Record<string, string>, ...options: string[]): Promise<number> {
   const program = join(root, 'node_modules', 'tap', 'dist', 'esm', 'run.mjs')
   const tap = spawn(process.execPath, [program, ...options, ...args], {
-    cwd: root, stdio: 'inherit', env: { ...process.env, ...env }
+    cwd: root, stdio: 'inherit', env: { ...process.env, NODE_COMPILE_CACHE: compiled, ...env }
   })
   const [code] = await once(tap, 'exit')
   return code ?? 1

@@ -19,7 +19,7 @@ export function coverageReport (
   summary: CoverageSummary, floor: Floor, root: string
 ): { text: string, isBelow: boolean } {
   const files = Object.entries(summary).map(([path, counts]) => ({ path: relative(root, path), counts }))
-    .filter(({ path }) => product.test(path))
+    .filter(({ path }) => isProduct(path))
   const verdicts = kinds.map(kind => {
     const percent = percentOf(files.map(({ counts }) => counts[kind]))
     return { kind, percent, isBelow: percent < floor[kind], next: Math.floor((percent - margin) * 10) / 10 }
@@ -38,6 +38,11 @@ export function coverageReport (
     })
   ].join('\n')
   return { text, isBelow: verdicts.some(({ isBelow }) => isBelow) }
+}
+
+/** Whether a path, relative to the root, is of the gateway, and not of its tests or tools. */
+export function isProduct (path: string): boolean {
+  return product.test(path)
 }
 
 function percentOf (counts: readonly { covered: number, total: number }[]): number {
