@@ -1,3 +1,4 @@
+import bearerAuth, { type FastifyBearerAuthOptions } from '@fastify/bearer-auth'
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import fp from 'fastify-plugin'
 import { sessionIn } from '../../services/console/cookie.ts'
@@ -6,7 +7,6 @@ import { consoleDefaults, type ConsoleSettings } from '../../schemas/config/cons
 import { speaksMessages } from '../../services/http/messages-error.ts'
 import { createKeys, type Keys } from '../../services/keys/keys.ts'
 import { GatewayError } from '../../services/shared/errors.ts'
-import { readBearer } from '../../services/keys/authenticate.ts'
 import { incorrectKey, missingKey, twoKeys } from '../../services/keys/errors.ts'
 import { environmentOperator, operatorOf, requirePermission, type Operator } from '../../services/keys/roles.ts'
 import type { KeyRecord } from '../../services/keys/types.ts'
@@ -51,20 +51,25 @@ export default fp<AuthOptions>(async (app, { adminKey = null, console = () => co
   app.decorate('keys', keys)
   app.decorateRequest('apiKey')
   app.decorateRequest('actor')
+  await app.register(bearerAuth, { addHook: false, keys: [] })
+  const createVerifier = app.verifyBearerAuthFactory
+  if (createVerifier === undefined) throw new Error('@fastify/bearer-auth has not decorated the server')
   const holders = createHolders({ keys, adminKey, oidc: () => console().oidc })
   app.decorate('holders', holders)
+  const verifyWith = (auth: FastifyBearerAuthOptions['auth']): onRequestHookHandler =>
+    createVerifier({ addHook: false, keys: [], specCompliance: 'rfc6749', verifyErrorLogLevel: 'debug', auth })
 
   const withUserKey = verifyWith((key, request) => {
     const found = keys.authenticate(key)
-    if (found instanceof Promise) return found.then(record => { request.apiKey = record })
-    request.apiKey = found
+    if (found instanceof Promise) return found.then(record => setKey(request, record))
+    return setKey(request, found)
   })
   const orSession = (
     withKey: onRequestHookHandler, withSession: SessionHook
   ) => keyOrSession(() => console().enabled, withKey, withSession)
   app.decorate('authenticate', orSession(withUserKey, async (request, reply) => {
     const session = await app.enterSession(request, reply, true)
-    request.apiKey = await holders.payingKeyOf(session)
+    setKey(request, await holders.payingKeyOf(session))
   }))
 
   app.decorate('takeApiKey', function takeApiKey (request, _reply, done) {
@@ -79,9 +84,9 @@ export default fp<AuthOptions>(async (app, { adminKey = null, console = () => co
 
   const withAdminKey = verifyWith(async (key, request) => {
     if (key === '') throw missingKey()
+    if (holders.isAdminKey(key)) return setActor(request, environmentOperator)
     try {
-      const isEnvironment = holders.isAdminKey(key)
-      request.actor = isEnvironment ? environmentOperator : operatorOf(await keys.authenticateAdmin(key))
+      return setActor(request, operatorOf(await keys.authenticateAdmin(key)))
     } catch (error) {
       throw error instanceof GatewayError ? incorrectKey(key) : error
     }
@@ -89,31 +94,14 @@ export default fp<AuthOptions>(async (app, { adminKey = null, console = () => co
   const actorOf = async (request: FastifyRequest, reply: FastifyReply) =>
     await holders.operatorOf(await app.enterSession(request, reply))
   app.decorate('authenticateReader', orSession(withAdminKey, async (request, reply) => {
-    request.actor = await actorOf(request, reply)
+    setActor(request, await actorOf(request, reply))
   }))
   app.decorate('authenticateAdmin', orSession(withAdminKey, async (request, reply) => {
     const actor = await actorOf(request, reply)
     requirePermission(actor, 'read')
-    request.actor = actor
+    setActor(request, actor)
   }))
 }, { name: 'auth', dependencies: ['store', 'sessions'] })
-
-/** `key` is the bearer token of the request. */
-type KeyCheck = (key: string, request: FastifyRequest) => void | Promise<void>
-
-/** Returns a hook that checks the key of a request: at once if the check does. */
-function verifyWith (check: KeyCheck): onRequestHookHandler {
-  return function verify (request, _reply, done) {
-    let checked: void | Promise<void>
-    try {
-      checked = check(readBearer(request.headers), request)
-    } catch (error) {
-      return done(error instanceof Error ? error : new Error(String(error)))
-    }
-    if (checked === undefined) done()
-    else checked.then(() => done(), done)
-  }
-}
 
 type SessionHook = (request: FastifyRequest, reply: FastifyReply) => Promise<void>
 
@@ -128,4 +116,14 @@ function keyOrSession (
     if (!hasSession) return withKey.call(this, request, reply, done)
     withSession(request, reply).then(() => done(), done)
   }
+}
+
+function setKey (request: { apiKey: KeyRecord }, record: KeyRecord): true {
+  request.apiKey = record
+  return true
+}
+
+function setActor (request: { actor: Operator }, actor: Operator): true {
+  request.actor = actor
+  return true
 }

@@ -1,4 +1,5 @@
 import { GatewayError, UpstreamError, unreadableBody } from '../shared/errors.ts'
+import { missingKey } from '../keys/errors.ts'
 import { MediaRejected, MediaUnavailable } from '../media/errors.ts'
 import { StoreUnavailable, type StoreProblem } from '../store/store.ts'
 import { fromUpstream } from './upstream-errors.ts'
@@ -105,6 +106,9 @@ const answers = new Map<string, (request: FailedRequest) => GatewayError>(Object
   },
   FST_ERR_CTP_EMPTY_JSON_BODY: () => GatewayError.invalidRequest(unreadableBody),
   FST_ERR_CTP_INVALID_JSON_BODY: () => GatewayError.invalidRequest(unreadableBody),
+  // OpenAI reports a credential of another scheme as absent.
+  FST_BEARER_AUTH_MISSING_AUTHORIZATION_HEADER: missingKey,
+  FST_BEARER_AUTH_INVALID_AUTHORIZATION_HEADER: missingKey,
   FST_ERR_BAD_URL: () => GatewayError.invalidRequest('The URL is not valid percent-encoding.', { code: 'invalid_url' }),
   FST_ERR_MAX_PARAM_LENGTH: () => new GatewayError(404, 'invalid_request_error',
     'A part of the URL is longer than anything served here.', { code: 'unknown_url' })

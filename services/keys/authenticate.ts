@@ -108,18 +108,6 @@ export function createToken (id = randomBytes(idBytes).toString('hex')): Token &
   return { id, secret, key: `${prefix}${id}-${secret}` }
 }
 
-const scheme = 'bearer '
-
-/**
- * Returns the bearer token of an `Authorization` header, whose scheme may be in any case (RFC 9110, section
- * 11.1). Throws GatewayError 401 if there is none.
- */
-export function readBearer ({ authorization = '' }: { authorization?: string | undefined }): string {
-  // OpenAI reports a credential of another scheme as absent.
-  if (authorization.slice(0, scheme.length).toLowerCase() !== scheme) throw missingKey()
-  return authorization.slice(scheme.length).trim()
-}
-
 /** What identifies a key: its id and the 32-byte SHA-256 of its secret. */
 export interface Credential { id: string, secretSha256: Buffer }
 
