@@ -55,6 +55,16 @@ function toSummary (row: SummaryRow): RequestTotals {
   }
 }
 
+/** How the request log is paged. */
+const byTime = {
+  example: [0, 0] as [at: number, seq: number],
+  cursorOf: ({ at, seq }: RecordedRequest) => [at, seq]
+}
+
+function rowAfter (cursor: [at: number, seq: number] | undefined): RecordQuery['after'] {
+  return cursor === undefined ? undefined : { at: cursor[0], seq: cursor[1] }
+}
+
 export type LoggedRequestFilter = Omit<RecordQuery, 'limit' | 'after' | 'request'> & PageRequest
 
 /** Lists requests, the latest first. Throws GatewayError 400 for a wrong page, StoreUnavailable. */
@@ -62,10 +72,9 @@ export async function listRequests (
   { store }: Pick<Administration, 'store'>, { limit, after, ...filter }: LoggedRequestFilter = {}
 ): Promise<Page<LoggedRequestItem>> {
   return await readPage({ limit, after }, {
-    example: [0],
-    read: (after, limit) => readRecords(store, { ...filter, limit, after: after?.[0] }),
-    toItem: toRequestItem,
-    cursorOf: ({ seq }) => [seq]
+    ...byTime,
+    read: (after, limit) => readRecords(store, { ...filter, limit, after: rowAfter(after) }),
+    toItem: toRequestItem
   })
 }
 
@@ -81,10 +90,9 @@ export async function getRequests (
   await flush()
   const one = { request: id, account: actor.account ?? undefined }
   const found = await readPage(page, {
-    example: [0],
-    read: (after, limit) => readRecords(store, { ...one, limit, after: after?.[0] }),
-    toItem: record => record,
-    cursorOf: ({ seq }) => [seq]
+    ...byTime,
+    read: (after, limit) => readRecords(store, { ...one, limit, after: rowAfter(after) }),
+    toItem: record => record
   })
   if (found.data.length === 0) {
     throw new GatewayError(404, 'invalid_request_error', `The request \`${id}\` is not in the log.`, { code: 'request_not_found' })

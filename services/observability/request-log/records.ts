@@ -21,8 +21,8 @@ export interface RecordQuery {
   /** When the request ended, in milliseconds since 1970; `to` is exclusive. */
   from?: number | undefined
   to?: number | undefined
-  /** Continues after the row with this `seq`. */
-  after?: number | undefined
+  /** Continues after the row with these values. */
+  after?: Pick<RecordedRequest, 'at' | 'seq'> | undefined
   limit: number
 }
 
@@ -38,7 +38,7 @@ export interface RecordedRequest extends Omit<LoggedRequest, 'calls' | 'outcome'
 
 type Row = LoggedRequest & { seq: number }
 
-/** Reads requests, the latest first. Throws StoreUnavailable. */
+/** Reads requests, those that ended last first. Throws StoreUnavailable. */
 export async function readRecords (
   { reports }: Pick<Store, 'reports'>, query: RecordQuery
 ): Promise<RecordedRequest[]> {
@@ -49,15 +49,15 @@ export async function readRecords (
   const named = model === undefined ? null : place(model)
   const called = provider === undefined ? null : place(provider)
   const where = whereClause([
-    ['seq < ?', after ?? Number.MAX_SAFE_INTEGER],
+    ['at < ?', to ?? Number.MAX_SAFE_INTEGER],
     ['request = ?', request],
     ['account = ?', account],
     ['api_key = ?', key],
-    ['at >= ?', from],
-    ['at < ?', to]
+    ['at >= ?', from]
   ], params)
   const common = [
     where,
+    ...(after === undefined ? [] : [`(at, seq) < (${place(after.at)}, ${place(after.seq)})`]),
     ...(status === undefined ? [] : [statusCondition(status)]),
     ...(outcome === undefined ? [] : [outcomeConditions[outcome]])
   ]
@@ -71,10 +71,11 @@ export async function readRecords (
  * row is in two of them.
  */
 function conditionsOf (model: string | null, provider: string | null): string[][] {
-  const byProvider = provider === null ? [] : [[`provider = ${provider}`], failedAt(provider)]
-  if (model === null) return byProvider.length === 0 ? [[]] : byProvider
-  const own = provider === null ? [] : [`(${byProvider.map(all => `(${all.join(' and ')})`).join(' or ')})`]
-  return [[`model = ${model}`, ...own], [`${otherModel} = ${model}`, 'asked <> model', ...own]]
+  const byProvider = provider === null ? [[]] : [[`provider = ${provider}`], failedAt(provider)]
+  const byModel = model === null
+    ? [[]]
+    : [[`model = ${model}`], [`${otherModel} = ${model}`, 'asked <> model']]
+  return byModel.flatMap(ofModel => byProvider.map(ofProvider => [...ofModel, ...ofProvider]))
 }
 
 /** The model that was asked for where another one ran, as its index has it. */
@@ -92,9 +93,11 @@ function failedAt (provider: string): string[] {
 /** Returns the query of the newest rows that meet all conditions of an alternative. */
 function newestOf (alternatives: readonly string[][], max: string): string {
   const parts = alternatives.map(all => `select * from (
-    select * from request_log where ${all.join(' and ')} order by seq desc limit ${max}) as alternative`)
-  return `${parts.join(' union all ')} order by seq desc limit ${max}`
+    select * from request_log where ${all.join(' and ')} ${newestFirst} limit ${max}) as alternative`)
+  return `${parts.join(' union all ')} ${newestFirst} limit ${max}`
 }
+
+const newestFirst = 'order by at desc, seq desc'
 
 /** As the index of errors has it. */
 const isError = 'status >= 400'

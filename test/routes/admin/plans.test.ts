@@ -22,7 +22,9 @@ const cases: Record<string, string[]> = {
   '/requests': [
     '', 'account=default', 'account=none', 'key=seed7', 'key=none', 'model=chat', 'model=none', 'provider=up', 'provider=none',
     'status=200', 'status=429', 'status=2xx', 'status=5xx', 'outcome=succeeded', 'outcome=client_gone', 'outcome=refused',
-    'outcome=failed', 'outcome=broken_off', period, 'model=none&provider=up', 'account=default&model=none'
+    'outcome=failed', 'outcome=broken_off', period, 'model=none&provider=up', 'account=default&model=none',
+    'model=chat&provider=none', ...['', 'account=default&', 'key=seed7&', 'model=chat&', 'provider=up&', 'status=2xx&',
+      'status=5xx&', 'outcome=succeeded&', 'outcome=failed&'].map(filter => `${filter}to=2020-01-02`)
   ],
   '/requests/{id}': [''],
   '/request-totals': [`${period}&by=model`],

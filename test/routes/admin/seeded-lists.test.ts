@@ -16,8 +16,8 @@ forEachEngine(t, 'lists of many rows are read by an index and in pages', async (
   if (engine === 'postgres') await store.run('analyze')
   const plans: [sql: string, index: RegExp][] = [
     ["select * from media where (created_at, id) < (9e15, '') and expires_at > 0 order by created_at desc, id desc limit 20", /media_created/],
-    ["select * from request_log where account = 'other' and seq < 9000 order by seq desc limit 20", /request_log_account/],
-    ["select * from request_log where api_key = 'seed7' and seq < 9000 order by seq desc limit 20", /request_log_key/]
+    ["select * from request_log where account = 'other' and (at, seq) < (9e15, 9) order by at desc, seq desc limit 20", /request_log_account_at/],
+    ["select * from request_log where api_key = 'seed7' and (at, seq) < (9e15, 9) order by at desc, seq desc limit 20", /request_log_key_at/]
   ]
   for (const [sql, index] of plans) {
     const explain = engine === 'sqlite' ? 'explain query plan' : 'explain'

@@ -63,7 +63,7 @@ t.test('the nodes of an older version write while a new one builds indexes (post
   t.same(await store.all(invalid), [])
   const files = await readdir(folder)
   t.match(await store.get('select count(*) as count from migration'), { count: files.length })
-  t.match(await store.get("select to_regclass('request_log_account') is not null as found"), { found: 1 })
+  t.match(await store.get("select to_regclass('request_log_account_at') is not null as found"), { found: 1 })
 })
 
 t.test('nodes that build the same indexes at once end with one valid set of them (postgres)', async t => {
