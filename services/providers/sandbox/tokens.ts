@@ -10,11 +10,25 @@ export function splitTokens (text: string, maxTokens = Infinity): string[] {
   return (prefix.match(token) ?? []).slice(0, maxTokens)
 }
 
-/** Counts the tokens of a text; extrapolates beyond 64 KiB, to bound the cost. */
-export function countSandboxTokens (text: string): number {
-  if (text.length <= countedUnits) return splitTokens(text).length
-  return Math.ceil(splitTokens(text.slice(0, countedUnits)).length * text.length / countedUnits)
+/**
+ * Creates a function that counts the tokens of one text of a request after the other. Beyond 64 KiB of all
+ * texts together it extrapolates, to bound the cost.
+ */
+export function createTokenCounter (): (text: string) => number {
+  let countedTokens = 0
+  let leftUnits = maxCountedUnits
+  return text => {
+    const counted = text.slice(0, leftUnits)
+    const tokens = splitTokens(counted).length
+    countedTokens += tokens
+    leftUnits -= counted.length
+    if (counted.length === text.length) return tokens
+    return tokens + Math.ceil((text.length - counted.length) * countedTokens / maxCountedUnits)
+  }
 }
+
+/** Counts the tokens of a text, as `createTokenCounter` does. */
+export function countSandboxTokens (text: string): number { return createTokenCounter()(text) }
 
 // Without look-ahead and anchors: a prefix of the text must have a prefix of its tokens.
 const token = new RegExp([
@@ -27,4 +41,4 @@ const token = new RegExp([
 
 // A space and eight surrogate pairs.
 const longestTokenUnits = 17
-const countedUnits = 65_536
+const maxCountedUnits = 65_536

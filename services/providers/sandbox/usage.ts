@@ -1,7 +1,7 @@
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
 import type { CompletionUsage } from '../../../schemas/openai/usage.ts'
 import { countAttachments, visibleText } from './chat-context.ts'
-import { countSandboxTokens } from './tokens.ts'
+import { createTokenCounter } from './tokens.ts'
 
 /**
  * Counts prompt tokens: 3 for the reply and 4 per message, plus the messages' texts, names and calls, a flat
@@ -9,13 +9,15 @@ import { countSandboxTokens } from './tokens.ts'
  */
 function countPrompt (request: ChatCompletionRequest): number {
   const { messages, tools, functions, response_format: format } = request
+  const count = createTokenCounter()
+  const countJson = (value: unknown): number => value == null ? 0 : count(JSON.stringify(value))
   let tokens = 3 + countJson(tools) + countJson(functions) + countJson(format)
   for (const message of messages) {
     const attached = countAttachments(message)
-    tokens += 4 + countSandboxTokens(visibleText(message)) +
+    tokens += 4 + count(visibleText(message)) +
       attached.image * imageTokens + attached.audio * audioTokens +
       attached.file * fileTokens + attached.video * videoTokens
-    if ('name' in message && message.name !== undefined) tokens += countSandboxTokens(message.name)
+    if ('name' in message && message.name !== undefined) tokens += count(message.name)
     if (message.role === 'assistant') tokens += countJson(message.tool_calls) + countJson(message.function_call)
   }
   return tokens
@@ -40,5 +42,3 @@ const imageTokens = 85
 const audioTokens = 60
 const fileTokens = 250
 const videoTokens = 1_000
-
-const countJson = (value: unknown): number => value == null ? 0 : countSandboxTokens(JSON.stringify(value))

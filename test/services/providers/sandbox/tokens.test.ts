@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { countSandboxTokens, splitTokens } from '../../../../services/providers/sandbox/tokens.ts'
+import { countSandboxTokens, createTokenCounter, splitTokens } from '../../../../services/providers/sandbox/tokens.ts'
 
 const text = fc.oneof(
   fc.string({ unit: 'binary' }),
@@ -34,4 +34,14 @@ t.test('extrapolates the count of a very long text', async t => {
   const startedAt = performance.now()
   countSandboxTokens('word '.repeat(10_000_000))
   t.ok(performance.now() - startedAt < 1_000)
+})
+
+t.test('the work of counting is bounded for all texts of a request together', async t => {
+  const count = createTokenCounter()
+  const texts = Array.from({ length: 2_000 }, () => 'a@\ude00\r\nb '.repeat(5_000))
+  const startedAt = performance.now()
+  const counts = texts.map(count)
+  t.ok(performance.now() - startedAt < 1_000)
+  const [first = 0] = counts
+  t.ok(counts.every(count => Math.abs(count - first) < 5), 'by the rate of what was counted')
 })
