@@ -23,6 +23,8 @@ const { values } = parseArgs({
   options: {
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     kills: { type: 'string', default: '100' },
+    /** `sqlite` or `postgres`; by default both, one after the other. */
+    engine: { type: 'string', default: 'both' },
     outages: { type: 'string', default: '5' }
   }
 })
@@ -39,14 +41,22 @@ const report = createReport()
 process.stdout.write(`ledger-kill, seed ${values.seed}\n`)
 const random = createRandom(Number(values.seed))
 
-await using folder = await mkdtempDisposable(join(tmpdir(), 'tollgate-chaos-'))
-for (const { round, kills } of rounds()) {
-  await run('sqlite', `sqlite:${join(folder.path, `tollgate-${round}.db`)}`, kills)
-}
-await using server = await startPostgresProcess()
-for (const { kills } of rounds()) await run('postgres', await server.createSchema(), kills)
-await killDatabase(server, Number(values.outages))
+if (values.engine !== 'postgres') await killOnSqlite()
+if (values.engine !== 'sqlite') await killOnPostgres()
 report.close()
+
+async function killOnSqlite (): Promise<void> {
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'tollgate-chaos-'))
+  for (const { round, kills } of rounds()) {
+    await run('sqlite', `sqlite:${join(folder.path, `tollgate-${round}.db`)}`, kills)
+  }
+}
+
+async function killOnPostgres (): Promise<void> {
+  await using server = await startPostgresProcess()
+  for (const { kills } of rounds()) await run('postgres', await server.createSchema(), kills)
+  await killDatabase(server, Number(values.outages))
+}
 
 /** The kills of each engine, books by books. */
 function rounds (): { round: number, kills: number }[] {
