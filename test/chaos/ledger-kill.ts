@@ -41,12 +41,12 @@ const report = createReport()
 process.stdout.write(`ledger-kill, seed ${values.seed}\n`)
 const random = createRandom(Number(values.seed))
 
+await using folder = await mkdtempDisposable(join(tmpdir(), 'tollgate-chaos-'))
 if (values.engine !== 'postgres') await killOnSqlite()
 if (values.engine !== 'sqlite') await killOnPostgres()
 report.close()
 
 async function killOnSqlite (): Promise<void> {
-  await using folder = await mkdtempDisposable(join(tmpdir(), 'tollgate-chaos-'))
   for (const { round, kills } of rounds()) {
     await run('sqlite', `sqlite:${join(folder.path, `tollgate-${round}.db`)}`, kills)
   }
