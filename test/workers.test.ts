@@ -74,7 +74,7 @@ const say = (content: string, more: object = {}) =>
 const chat = '/v1/chat/completions'
 
 forEachEngine(t, 'two workers share an account: never overdrawn, each answer booked once, metrics summed', async (t, database) => {
-  const { gateway, origin, key } = await startNode(t, database, { TOLLGATE_STARTING_CREDIT: '0.03' })
+  const { gateway, origin, key } = await startNode(t, database, { TOLLGATE_STARTING_CREDIT: '0.006' })
   t.equal((await childrenOf(gateway.child.pid)).length, 2)
   t.equal(gateway.output().match(/Tollgate serves/g)?.length, 1, 'one banner')
   t.equal(gateway.output().match(/sk-tg-/g)?.length, 2, 'one key, and the command with it')
@@ -110,7 +110,7 @@ forEachEngine(t, 'two workers share an account: never overdrawn, each answer boo
     "select credits, spent, held from account where id = 'default'")
   const entries = await store.get<{ total: number, count: number }>(
     "select sum(amount) as total, count(*) as count from entry where kind = 'usage'")
-  t.match(account, { credits: nanoFromUsd('0.03'), spent: entries?.total, held: 0 })
+  t.match(account, { credits: nanoFromUsd('0.006'), spent: entries?.total, held: 0 })
   t.equal(entries?.count, answered)
   t.ok((account?.spent ?? Infinity) <= (account?.credits ?? 0), 'never below zero')
   t.strictSame(await checkLedger(store), [])

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import OpenAI from 'openai'
 import t, { type Test } from 'tap'
@@ -13,6 +14,7 @@ import { startPlainSite } from '../services/media/web.ts'
 
 const adminKey = 'operator-key-of-this-test'
 const run = promisify(execFile)
+const pollMs = 50
 
 interface Received { body: string, headers: Record<string, string> }
 
@@ -51,7 +53,10 @@ t.test('openai-node makes, finds, lists, fetches and deletes videos, and reads t
   // Its encoder of forms writes CRLF.
   t.match(video, { object: 'video', status: 'queued', model: 'sandbox-video', prompt, seconds: '2', size: '320x180' })
   let latest = video
-  while (latest.status === 'queued' || latest.status === 'in_progress') latest = await client.videos.retrieve(video.id)
+  while (latest.status === 'queued' || latest.status === 'in_progress') {
+    await sleep(pollMs)
+    latest = await client.videos.retrieve(video.id)
+  }
   t.match(latest, { id: video.id, status: 'completed', progress: 100, error: null })
 
   const { body, headers } = await told
@@ -66,7 +71,7 @@ t.test('openai-node makes, finds, lists, fetches and deletes videos, and reads t
   const seen: string[] = []
   for await (const { id } of client.videos.list({ limit: 1, order: 'asc' })) seen.push(id)
   t.strictSame(seen, [video.id, second.id], 'page by page')
-  while ((await client.videos.retrieve(second.id)).status !== 'completed') await null
+  while ((await client.videos.retrieve(second.id)).status !== 'completed') await sleep(pollMs)
   t.strictSame({ ...await client.videos.delete(video.id) }, { id: video.id, object: 'video.deleted', deleted: true })
   await t.rejects(client.videos.retrieve(video.id), /^404 The video `job_\w+` does not exist/)
   await checkBooks(t, gateway, 2)
