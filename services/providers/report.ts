@@ -115,9 +115,12 @@ export class DeliveredText {
   /** What there was at the latest count. */
   #marked = { bytes: 0, images: 0 }
 
-  /** Adds strings of JSON that start at `from` or later; `places`: start and end of each, in turn. */
-  take (piece: Buffer, places: readonly number[], from = 0): void {
-    for (let i = 0; i + 1 < places.length; i += 2) {
+  /**
+   * Adds strings of JSON that start at `from` or later; the first `count` of `places`: start and end of each,
+   * in turn.
+   */
+  take (piece: Buffer, places: readonly number[], from = 0, count = places.length): void {
+    for (let i = 0; i + 1 < count; i += 2) {
       const start = places[i] ?? 0
       if (start >= from) this.#keep(piece, start, places[i + 1] ?? 0)
     }

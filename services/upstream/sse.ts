@@ -20,6 +20,11 @@ export class EventSplitter {
   #afterReturn = false
   #isFirst = true
 
+  /** Whether nothing of an event is pending. */
+  get isEmpty (): boolean {
+    return this.#pendingBytes === 0 && !this.#afterReturn
+  }
+
   push (chunk: Buffer): Buffer | null {
     const piece = this.#complete(chunk)
     if (piece === null || !this.#isFirst) return piece

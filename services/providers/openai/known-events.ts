@@ -3,12 +3,11 @@ import { endOfString, isAt, PieceScan } from './piece-scan.ts'
 /** An event as the bytes around its variable strings. */
 interface Shape {
   fixed: readonly Buffer[]
-  /** For each string between them whether it is generated text; else it is padding. */
-  isText: readonly boolean[]
-  /** For each `"usage": null`: the index in `fixed`, and start and end in there. */
-  nulls: readonly number[]
-  /** What the client sees around the same strings; null: the event as it is. */
-  visible: readonly Buffer[] | null
+  /** How many of the strings between them are generated text; one more is padding. */
+  texts: number
+  /** What the client sees around the same strings; the same buffer where that is the same. */
+  visible: readonly Buffer[]
+  edit: 'none' | 'in place' | 'longer or shorter'
 }
 
 /** Providers repeat few forms of events: one for each choice, kind of text and tool call. */
@@ -22,8 +21,12 @@ const padding = Buffer.from('"obfuscation":"')
  * the same repair as that one, mostly none, and is neither parsed nor searched for anything.
  */
 export class KnownEvents {
+  /** Start and end, in turn, of the strings of the event found last: its texts are before `textsEnd`. */
+  readonly strings: number[] = []
+  textsEnd = 0
+  /** What the client may see of that event; null: what is in the piece now. */
+  visible: Buffer | null = null
   #shapes: Shape[] = []
-  #hasEdits = false
   #misses = 0
 
   /** Adds an event of a piece that was scanned; `visible`: what the client gets of it, null: the event. */
@@ -31,89 +34,62 @@ export class KnownEvents {
     if (++this.#misses > maxMisses) return this.clear()
     const strings = stringsIn(piece, start, end, found.texts)
     if (strings.length === 0) return
-    const shape = shapeOf(piece, start, end, strings, found, visible)
-    if (shape === null) return
-    this.#shapes = [shape, ...this.#shapes.slice(0, maxShapes - 1)]
-    this.#hasEdits = this.#shapes.some(({ visible }) => visible !== null)
+    const shape = shapeOf(piece, start, end, strings, visible)
+    if (shape !== null) this.#shapes = [shape, ...this.#shapes.slice(0, maxShapes - 1)]
   }
 
   /** Forgets all events, because what they need depends on those that came before. */
   clear (): void {
     if (this.#shapes.length > 0) this.#shapes = []
-    this.#hasEdits = false
   }
 
-  /**
-   * The piece as the client may see it, if all its events are known, and what matters in it as a scan would
-   * find it; else null, with `found` in disorder.
-   */
-  match (piece: Buffer, found: PieceScan): Buffer | null {
-    if (this.#shapes.length === 0) return null
-    found.reset()
-    const parts: Buffer[] = []
-    for (let at = 0; at < piece.length;) {
-      const end = this.#matchEvent(piece, at, found, parts)
-      if (end === -1) return null
-      at = end
-    }
-    this.#misses = 0
-    return this.#hasEdits ? Buffer.concat(parts) : piece
-  }
-
-  /** The end of the event that begins at `at`; -1: it is not known. */
-  #matchEvent (piece: Buffer, at: number, found: PieceScan, parts: Buffer[]): number {
-    const texts = found.texts.length
-    const nulls = found.nullUsages.length
-    for (const shape of this.#shapes) {
-      const strings = this.#hasEdits ? [] : null
-      const end = endOfMatch(piece, at, shape, found, strings)
-      if (end !== -1) {
-        if (strings !== null) addVisible(parts, piece, at, end, shape, strings)
-        return end
-      }
-      found.texts.length = texts
-      found.nullUsages.length = nulls
+  /** The end of the event that begins at `start`; -1: it is not known, or not whole. May edit it in place. */
+  find (piece: Buffer, start: number): number {
+    for (let i = 0; i < this.#shapes.length; i++) {
+      const shape = this.#shapes[i]
+      const end = shape === undefined ? -1 : this.#endOf(shape, piece, start)
+      if (shape === undefined || end === -1) continue
+      this.#misses = 0
+      this.textsEnd = shape.texts * 2
+      this.visible = shape.edit === 'none' ? null : this.#edit(shape, piece, start)
+      return end
     }
     return -1
   }
-}
 
-function endOfMatch (
-  piece: Buffer, start: number, { fixed, isText, nulls }: Shape, found: PieceScan, strings: number[] | null
-): number {
-  let at = start
-  for (let i = 0; i < fixed.length; i++) {
-    const bytes = fixed[i]
-    if (bytes === undefined || !hasAt(piece, at, bytes)) return -1
-    for (let n = 0; n < nulls.length; n += 3) {
-      if (nulls[n] === i) found.nullUsages.push(at + (nulls[n + 1] ?? 0), at + (nulls[n + 2] ?? 0))
+  #endOf ({ fixed }: Shape, piece: Buffer, start: number): number {
+    let at = start
+    for (let i = 0; i < fixed.length; i++) {
+      const bytes = fixed[i]
+      if (bytes === undefined || !hasAt(piece, at, bytes)) return -1
+      at += bytes.length
+      if (i === fixed.length - 1) break
+      this.strings[i * 2] = at
+      at = endOfString(piece, at)
+      this.strings[i * 2 + 1] = at
     }
-    at += bytes.length
-    if (i === isText.length) break
-    const end = endOfString(piece, at)
-    if (isText[i] === true) found.texts.push(at, end)
-    strings?.push(at, end)
-    at = end
+    return at
   }
-  return at
+
+  #edit ({ fixed, visible, edit }: Shape, piece: Buffer, start: number): Buffer | null {
+    if (edit === 'in place') {
+      visible.forEach((bytes, i) => {
+        if (bytes !== fixed[i]) bytes.copy(piece, i === 0 ? start : this.strings[i * 2 - 1])
+      })
+      return null
+    }
+    return Buffer.concat(visible.flatMap((bytes, i) => {
+      if (i === visible.length - 1) return [bytes]
+      return [bytes, piece.subarray(this.strings[i * 2], this.strings[i * 2 + 1])]
+    }))
+  }
 }
 
 /** The same as `isAt`; a native comparison costs less from some length on. */
 function hasAt (piece: Buffer, at: number, bytes: Buffer): boolean {
-  return bytes.length < 24 ? isAt(piece, at, bytes) : piece.subarray(at, at + bytes.length).equals(bytes)
-}
-
-function addVisible (
-  parts: Buffer[], piece: Buffer, start: number, end: number, { visible }: Shape, strings: readonly number[]
-): void {
-  if (visible === null) {
-    parts.push(piece.subarray(start, end))
-    return
-  }
-  visible.forEach((bytes, i) => {
-    parts.push(bytes)
-    if (i * 2 < strings.length) parts.push(piece.subarray(strings[i * 2], strings[i * 2 + 1]))
-  })
+  if (bytes.length < 24) return isAt(piece, at, bytes)
+  const end = at + bytes.length
+  return end <= piece.length && piece.compare(bytes, 0, bytes.length, at, end) === 0
 }
 
 /** Start and end of a variable string of an event, and whether it is text. */
@@ -136,22 +112,22 @@ function stringsIn (
 }
 
 function shapeOf (
-  piece: Buffer, start: number, end: number, strings: readonly VariableString[], found: PieceScan,
-  visible: Buffer | null
+  piece: Buffer, start: number, end: number, strings: readonly VariableString[], visible: Buffer | null
 ): Shape | null {
-  const seen = visible === null ? null : visibleAround(visible, piece, strings)
-  if (visible !== null && seen === null) return null
   const starts = [start, ...strings.map(([, to]) => to)]
   const ends = [...strings.map(([from]) => from), end]
-  const nulls: number[] = []
-  for (let n = 0; n + 1 < found.nullUsages.length; n += 2) {
-    const [from = 0, to = 0] = [found.nullUsages[n], found.nullUsages[n + 1]]
-    const i = starts.findIndex((begin, i) => from >= begin && to <= (ends[i] ?? 0))
-    if (i !== -1) nulls.push(i, from - (starts[i] ?? 0), to - (starts[i] ?? 0))
-  }
   // Copies, because the piece belongs to the connection and is edited in place.
   const fixed = starts.map((from, i) => Buffer.from(piece.subarray(from, ends[i])))
-  return { fixed, isText: strings.map(([, , isText]) => isText), nulls, visible: seen }
+  const texts = strings.filter(([, , isText]) => isText).length
+  const seen = visible === null ? fixed : visibleAround(visible, piece, strings)
+  if (seen === null) return null
+  const isInPlace = seen.every((bytes, i) => bytes.length === fixed[i]?.length)
+  return {
+    fixed,
+    texts,
+    visible: seen.map((bytes, i) => fixed[i]?.equals(bytes) === true ? fixed[i] : bytes),
+    edit: seen === fixed ? 'none' : isInPlace ? 'in place' : 'longer or shorter'
+  }
 }
 
 /** The bytes of an edited event around the same strings; null if it does not have them in the same order. */

@@ -63,6 +63,14 @@ export class OutputGuard {
     return -1
   }
 
+  /** Counts an event without a finish reason; whether the stream is longer with it than what is held. */
+  isOverAfter (textBytes: number): boolean {
+    if (textBytes === 0) return false
+    this.#bytes += textBytes
+    this.#events++
+    return this.#isOver()
+  }
+
   /** Whether a count of the provider is more than what is held. */
   isExceededBy (usage: Usage): boolean {
     return usage.completion > this.#mostTokens

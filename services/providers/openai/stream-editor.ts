@@ -36,28 +36,15 @@ export class StreamEditor {
   /** The end of the last event of the piece that has usage: it covers the text before; 0: there is none. */
   countedTo = 0
   readonly repair: StreamRepair
+  /** The events that need no more than what was done to one like them. */
+  readonly known = new KnownEvents()
   readonly #report: StreamReport
   readonly #form: StreamForm
-  readonly #known = new KnownEvents()
 
   constructor (report: StreamReport, form: StreamForm) {
     this.#report = report
     this.#form = form
     this.repair = new StreamRepair(form, report.finishReasons)
-  }
-
-  /** Finds what matters in a piece; what the client may see of it, null if some of it is not known yet. */
-  recognize (piece: Buffer, found: PieceScan): Buffer | null {
-    const visible = this.repair.isHolding ? null : this.#known.match(piece, found)
-    if (visible === null) found.scan(piece)
-    return visible
-  }
-
-  /** A known piece, without usage that the client must not see. */
-  pass (visible: Buffer, piece: Buffer, found: PieceScan): Buffer {
-    this.countedTo = 0
-    if (visible === piece && this.#form.hideUsage) blankMembers(piece, found.nullUsages)
-    return visible
   }
 
   /** The piece as the client may see it; empty when it may see nothing of it. */
@@ -95,9 +82,19 @@ export class StreamEditor {
     if (isEnd) return [...visible, ...this.#end()]
     const [edited, more] = visible
     if (isChunk && edited !== undefined && more === undefined && this.repair.isRepeatable && found.isPlain) {
-      this.#known.learn(piece, start, end, found, edited === bytes ? null : edited)
+      const seen = edited === bytes ? this.#blanked(bytes, start, found) : edited
+      this.known.learn(piece, start, end, found, seen)
     }
     return visible
+  }
+
+  /** An event of a piece as the client sees it if the gateway has to hide usage; null: as it is. */
+  #blanked (bytes: Buffer, start: number, { nullUsages }: PieceScan): Buffer | null {
+    const places = nullUsages.map(place => place - start).filter(place => place > 0 && place < bytes.length)
+    if (!this.#form.hideUsage || places.length === 0) return null
+    const copy = Buffer.from(bytes)
+    blankMembers(copy, places)
+    return copy
   }
 
   /** `bytes`: the event, if it has nothing else; `end`: where it ends in its piece. */
@@ -113,7 +110,7 @@ export class StreamEditor {
     const counted = countReasoning(body, this.#form.dialect)
     const isSame = counted === body && bytes !== null && isPlain(bytes)
     const visible = this.repair.take(counted, isSame ? bytes : null)
-    if (this.repair.isTurn) this.#known.clear()
+    if (this.repair.isTurn) this.known.clear()
     return visible
   }
 

@@ -99,17 +99,14 @@ async function firstBytes (chunks: AsyncIterator<Buffer>): Promise<Buffer> {
 async function pipe (exchange: Exchange, relay: Relay, sink: EventSink): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
 
-  function forward (): boolean {
-    let isFree = true
-    for (let piece = relay.take(); piece !== undefined; piece = relay.take()) isFree = sink.write(piece)
+  function endIfOver (): void {
     if (relay.failure !== null) {
       reject(relay.failure)
       exchange.cancel()
     } else if (relay.isDone) {
       resolve()
       if (!relay.isCut) exchange.finish()
-    } else if (relay.isCut) relay.close(exchange).then(forward, leave)
-    return isFree
+    } else if (relay.isCut) relay.close(exchange).then(endIfOver, leave)
   }
 
   function leave (error: unknown): void {
@@ -117,25 +114,27 @@ async function pipe (exchange: Exchange, relay: Relay, sink: EventSink): Promise
     exchange.cancel()
   }
 
-  const isFree = forward()
+  relay.writeTo(sink)
+  endIfOver()
   if (relay.failure === null && !relay.isDone && !relay.isCut) {
-    if (!isFree) await sink.drained().catch(leave)
+    if (!relay.isFree) await sink.drained().catch(leave)
     exchange.pipeTo({
       chunk (bytes) {
         if (relay.isCut) return true
+        relay.isFree = true
         relay.push(bytes)
-        const isFree = forward()
-        if (!isFree) sink.drained().then(() => exchange.resume(), leave)
-        return isFree
+        endIfOver()
+        if (!relay.isFree) sink.drained().then(() => exchange.resume(), leave)
+        return relay.isFree
       },
       end () {
         relay.end()
-        forward()
+        endIfOver()
       },
       fail (error) {
         if (relay.isCut) return
         relay.breakOff(error)
-        forward()
+        endIfOver()
       }
     })
   }
@@ -147,8 +146,10 @@ class Relay {
   isDone = false
   /** Whether the stream is longer than what is held: it is to be closed. */
   isCut = false
-  /** Why no pieces follow those that are ready. */
+  /** Why no pieces follow. */
   failure: Error | null = null
+  /** Whether the sink takes more. */
+  isFree = true
   readonly #splitter = new EventSplitter()
   readonly #report: StreamReport
   readonly #editor: StreamEditor
@@ -156,7 +157,9 @@ class Relay {
   readonly #form: StreamForm
   readonly #quietMs: number
   readonly #scan = new PieceScan()
+  /** The pieces for the client until there is a sink. */
   #ready: Buffer[] = []
+  #sink: EventSink | null = null
   #commentBytes = 0
   /** When the comments since the last event began, or the last one was answered. */
   #quietSinceMs = 0
@@ -177,12 +180,69 @@ class Relay {
     return this.#ready.shift()
   }
 
+  /** From now on pieces go to a sink, beginning with those that are ready. */
+  writeTo (sink: EventSink): void {
+    this.#sink = sink
+    this.#passAll(this.#ready)
+    this.#ready = []
+  }
+
   push (chunk: Buffer): void {
-    const piece = this.#split(chunk)
-    if (piece === null || this.isDone) return
-    if (piece[0] === colon && isAllComments(piece)) return this.#pushComments(piece)
+    if (this.isDone) return
+    const rest = this.#splitter.isEmpty ? this.#passKnown(chunk) : chunk
+    if (rest === null) return
+    const piece = this.#split(rest)
+    // What was cut in two or had other line ends may be known as well.
+    const unknown = piece === null || piece === rest ? piece : this.#passKnown(piece)
+    if (unknown === null) return
+    if (unknown[0] === colon && isAllComments(unknown)) return this.#pushComments(unknown)
     this.#commentBytes = 0
-    this.#edit(piece)
+    this.#edit(unknown)
+  }
+
+  /** Passes the known events at the start of some bytes, and returns what follows them; null: nothing. */
+  #passKnown (bytes: Buffer): Buffer | null {
+    const { known, repair } = this.#editor
+    if (repair.isHolding) return bytes
+    let passed = 0
+    let at = 0
+    while (at < bytes.length) {
+      const end = known.find(bytes, at)
+      if (end === -1) break
+      this.isCut = !this.#takeKnown(bytes)
+      if (this.isCut) break
+      if (known.visible !== null) {
+        if (at > passed) this.#pass(bytes.subarray(passed, at))
+        this.#pass(known.visible)
+        passed = end
+      }
+      at = end
+    }
+    if (at === 0 && !this.isCut) return bytes
+    this.#commentBytes = 0
+    if (at > passed) this.#pass(passed === 0 && at === bytes.length ? bytes : bytes.subarray(passed, at))
+    return this.isCut || at === bytes.length ? null : bytes.subarray(at)
+  }
+
+  /** Counts a known event; false if the stream is longer with it than what is held. */
+  #takeKnown (bytes: Buffer): boolean {
+    const { strings, textsEnd } = this.#editor.known
+    if (this.#guard !== null) {
+      let textBytes = 0
+      for (let i = 0; i < textsEnd; i += 2) textBytes += (strings[i + 1] ?? 0) - (strings[i] ?? 0)
+      if (this.#guard.output.isOverAfter(textBytes)) return false
+    }
+    this.#report.delivered.take(bytes, strings, 0, textsEnd)
+    return true
+  }
+
+  #pass (piece: Buffer): void {
+    if (this.#sink === null) this.#ready.push(piece)
+    else this.isFree = this.#sink.write(piece)
+  }
+
+  #passAll (pieces: readonly Buffer[]): void {
+    for (const piece of pieces) this.#pass(piece)
   }
 
   #pushComments (piece: Buffer): void {
@@ -192,7 +252,7 @@ class Relay {
     if (this.#commentBytes > maxCommentBytes) return this.#fail('The provider sent only comments.')
     if (nowMs - this.#quietSinceMs < this.#quietMs) return
     this.#quietSinceMs = nowMs
-    this.#ready.push(keepAlive)
+    this.#pass(keepAlive)
   }
 
   /** Ends the call, and the stream as a server does that has reached its limit. */
@@ -209,7 +269,7 @@ class Relay {
       const { repair } = this.#editor
       const { hideUsage, fallback } = this.#form
       const closing = this.#guard.output.closingEvents(repair.head ?? fallback, hideUsage ? null : usage)
-      this.#ready.push(...repair.flush(), ...closing)
+      this.#passAll([...repair.flush(), ...closing])
     }
     this.isDone = true
   }
@@ -223,18 +283,18 @@ class Relay {
     if (this.failure !== null || this.#editor.isDone) return
     const { repair } = this.#editor
     if (!repair.isComplete) {
-      this.#ready.push(...repair.flush())
+      this.#passAll(repair.flush())
       return this.#fail(repair.hasAnswer
         ? 'The provider\'s stream ended before it was complete.'
         : 'The provider\'s stream has no answer.')
     }
     recordEnd(this.#report)
-    this.#ready.push(...repair.end(), doneEvent)
+    this.#passAll([...repair.end(), doneEvent])
   }
 
   /** The connection has failed. */
   breakOff (error: unknown): void {
-    this.#ready.push(...this.#editor.repair.flush())
+    this.#passAll(this.#editor.repair.flush())
     this.failure ??= error instanceof Error ? error : new Error(String(error))
   }
 
@@ -250,15 +310,13 @@ class Relay {
   }
 
   #edit (whole: Buffer): void {
-    const known = this.#editor.recognize(whole, this.#scan)
+    this.#scan.scan(whole)
     const piece = this.#withinHold(whole)
-    const visible = known !== null && piece === whole
-      ? this.#editor.pass(known, piece, this.#scan)
-      : this.#editor.edit(piece, this.#scan)
+    const visible = this.#editor.edit(piece, this.#scan)
     const { delivered } = this.#report
     delivered.take(piece, this.#scan.texts, this.#editor.countedTo)
     if (this.#editor.countedTo === 0) delivered.takeMedia(this.#scan.images, this.#scan.spokenBytes)
-    if (visible.length > 0) this.#ready.push(visible)
+    if (visible.length > 0) this.#pass(visible)
     this.failure = this.#editor.failure
     if (this.#editor.isDone && !this.isCut) {
       this.isDone = true

@@ -28,9 +28,10 @@ const text = fc.constantFrom('', '', '{', '{}', '{"a":', '1}', '{"a":1}', 'a', '
 const reason = fc.constantFrom(null, null, null, null, 'stop', 'tool_calls', 'length', '')
 const texts = fc.array(text, { minLength: 1, maxLength: 4 })
 /** Servers repeat the form of their events, with other texts. */
-const events = fc.tuple(fc.constantFrom(0, 0, 0, 1), form, reason, texts)
-  .map(([index, form, reason, texts]) => texts.map(text => {
-    return { ...head, choices: [{ index, delta: form(text), finish_reason: reason }] }
+const index = fc.constantFrom(0, 0, 0, 1)
+const events = fc.tuple(index, form, reason, texts, fc.constantFrom({}, { usage: null }))
+  .map(([index, form, reason, texts, more]) => texts.map(text => {
+    return { ...more, ...head, choices: [{ index, delta: form(text), finish_reason: reason }] }
   }))
 const stream = fc.array(events, { minLength: 1, maxLength: 8 }).map(lists => lists.flat())
 
@@ -43,8 +44,9 @@ function received (events: readonly object[], parsesAll: boolean): string[] {
   const ids = new Map<string, string>()
   const sent = [...events.map(event => JSON.stringify(event)), '[DONE]'].map(data => {
     const piece = Buffer.from(`data: ${data}\n\n`)
-    const known = parsesAll ? null : editor.recognize(piece, scan)
-    if (known !== null) return String(editor.pass(known, piece, scan))
+    const { known, repair } = editor
+    const end = parsesAll || repair.isHolding ? -1 : known.find(piece, 0)
+    if (end !== -1) return String(known.visible ?? piece)
     scan.scan(piece)
     return String(editor.edit(piece, scan))
   })
