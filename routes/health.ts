@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { ErrorResponse } from '../schemas/openai/error.ts'
-import { Health, ReadinessReport } from '../schemas/shared/health.ts'
+import { Health, NotReadyReport, ReadyReport } from '../schemas/shared/health.ts'
 
 /** `GET /healthz` and `GET /readyz`, for load balancers: without a key, and whatever the load. */
 const health: FastifyPluginAsyncTypebox = async app => {
@@ -17,7 +17,7 @@ const health: FastifyPluginAsyncTypebox = async app => {
     schema: {
       summary: 'Tell whether requests are welcome',
       description: 'For load balancers: 503 while the node stops, is overloaded or has lost its database.',
-      response: { 200: ReadinessReport, 503: ReadinessReport, '4xx': ErrorResponse }
+      response: { 200: ReadyReport, 503: NotReadyReport, '4xx': ErrorResponse }
     }
   }, async (_request, reply) => {
     const { isReady, checks } = app.readiness()

@@ -4,10 +4,19 @@ import { StringEnum } from './combinators.ts'
 /** Answer of `GET /healthz`: the process lives. */
 export const Health = Type.Object({ status: Type.Literal('ok') })
 
-/** Answer of `GET /readyz`: 200 when requests are welcome, else 503. */
-export const ReadinessReport = Type.Object({
+const readiness = {
   status: StringEnum(['ready', 'not_ready']),
   draining: Type.Boolean(),
   /** `away`: it does not answer, but has only just stopped doing so; `gone`: for too long. */
   database: StringEnum(['ok', 'away', 'gone'])
+}
+
+/** Answer of `GET /readyz` when requests are welcome. */
+export const ReadyReport = Type.Object(readiness, {
+  examples: [{ status: 'ready', draining: false, database: 'ok' }]
+})
+
+/** Answer of `GET /readyz` when they are not. */
+export const NotReadyReport = Type.Object(readiness, {
+  examples: [{ status: 'not_ready', draining: true, database: 'ok' }]
 })

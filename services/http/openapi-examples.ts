@@ -30,7 +30,7 @@ export function shareExamples (paths: object, names: ReadonlyMap<string, string>
       const media = content?.['application/json']
       const name = String(media?.schema?.['title'])
       const text = texts.get(name)
-      if (media === undefined || text === undefined || !/^(2..|[45]XX)$/.test(status)) continue
+      if (media === undefined || text === undefined || !/^(2..|503|[45]XX)$/.test(status)) continue
       shared[name] ??= { value: exampleOf(JSON.parse(text)) }
       media.examples = { [name]: { $ref: `#/components/examples/${name}` } }
     }

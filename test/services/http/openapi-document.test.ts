@@ -125,7 +125,7 @@ t.test('each JSON answer and error has one example that its schema allows', asyn
     for (const [method, { responses }] of Object.entries(operations)) {
       for (const [status, { content = {} }] of Object.entries(responses)) {
         const json = content['application/json']
-        if (json === undefined || !/^(2..|[45]XX)$/.test(status)) continue
+        if (json === undefined) continue
         t.same(whatIsWrongWith(json, components), [], `${method} ${path} ${status}`)
         if (status.endsWith('XX')) for (const { $ref = '' } of Object.values(json.examples ?? {})) errors.add($ref)
         answers++
