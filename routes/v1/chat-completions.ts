@@ -1,4 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ChatCompletion, ChatCompletionChunk, ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
 import { errorResponses } from '../../schemas/openai/error.ts'
 import { VideoObject } from '../../schemas/openai/videos.ts'
@@ -26,21 +27,29 @@ const chatCompletions: FastifyPluginAsyncTypebox = async app => {
       body: ChatCompletionRequest,
       response: { 200: ChatCompletion, 202: VideoObject, ...errorResponses }
     }
-  }, async (request, reply) => {
+  }, (request, reply) => {
     checkChatRequest(request.body)
-    if (app.models.resolveVideos(request.body.model).length > 0) {
-      if (prefersAsync(request.headers)) {
-        const job = await reply.beginVideo(request.body)
-        const location = `${request.baseUrl()}/videos/${job.id}`
-        return await reply.code(202).headers({ location, 'preference-applied': 'respond-async' }).send(toVideoObject(job))
-      }
-      await reply.serveVideo(reply.incoming())
-      // The answer is still to come; elsewhere it is on its way by then.
-      return reply
-    }
+    if (app.models.resolveVideos(request.body.model).length > 0) return makeVideo(request, reply)
     if (request.body.webhook_url !== undefined) throw noJobForWebhook()
-    return await app.chat.complete(reply.incoming())
+    return app.chat.complete(reply.incoming())
   })
+}
+
+interface Asked { Body: ChatCompletionRequest }
+
+/** Makes a video: as a job if the client prefers that, else the response waits for it. */
+async function makeVideo (
+  request: FastifyRequest<Asked>, reply: FastifyReply<Asked>
+): Promise<VideoObject | void> {
+  if (prefersAsync(request.headers)) {
+    const job = await reply.beginVideo(request.body)
+    const location = `${request.baseUrl()}/videos/${job.id}`
+    reply.code(202).headers({ location, 'preference-applied': 'respond-async' })
+    return toVideoObject(job)
+  }
+  await reply.serveVideo(reply.incoming())
+  // The answer is still to come; elsewhere it is on its way by then.
+  await reply
 }
 
 export default chatCompletions

@@ -1,108 +1,21 @@
-import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
-import type { CompletionRequest } from '../../schemas/openai/completions.ts'
 import { createAnswerLengths, quoteChat, type ChatQuote } from '../billing/chat-quote.ts'
 import { leastMeans } from '../billing/max-cost.ts'
-import type { RequestsConfig } from '../catalogue/types.ts'
-import type { Ledger } from '../ledger/ledger.ts'
-import type {
-  ChatAnswer, ChatProvider, CompletionAnswer, NativeAnswer, ProviderCall
-} from '../providers/provider.ts'
-import { createReport, type StreamReport } from '../providers/report.ts'
-import { countCalls, isAbandoned, recordStreamEnd, type Attempt, type Drains } from '../requests/attempt.ts'
-import { isPolicy, planFor, type Candidate, type Catalogue, type Plan } from '../requests/candidates.ts'
-import { type Incoming } from '../requests/incoming.ts'
+import type { ChatProvider } from '../providers/provider.ts'
+import { createReport, hasOutput, isCounted } from '../providers/report.ts'
+import { CallCounts, isAbandoned, recordStreamEnd, type Attempt } from '../requests/attempt.ts'
+import { isPolicy, planFor, type Candidate } from '../requests/candidates.ts'
+import { isWorkLost } from '../requests/classify-failure.ts'
 import type { Settled } from '../requests/delivery.ts'
-import type { RequestHold, RequestHolds } from '../requests/request-hold.ts'
-import { endTrace, setCandidate, type Trace } from '../requests/trace.ts'
-import { tryCandidates, startDeadline, type Deadline } from '../requests/try-candidates.ts'
+import type { Incoming } from '../requests/incoming.ts'
+import { endTrace, setCandidate } from '../requests/trace.ts'
+import { RequestDeadline, tryCandidates } from '../requests/try-candidates.ts'
 import { conversationHint, conversationId } from '../shared/conversation.ts'
-import { GatewayError, UpstreamError } from '../shared/errors.ts'
+import { GatewayError } from '../shared/errors.ts'
 import { peekFirst } from '../upstream/peek-first.ts'
-import type { AutoModel } from './auto-model.ts'
-import { extrasOf, isSame, onlyPriced, onlyServed, type Extras } from './request-checks.ts'
 import { deliverAnswer } from './deliver-answer.ts'
 import { completeByChat } from './legacy.ts'
-
-export interface Chat {
-  /**
-   * Serves `POST /v1/chat/completions`; throws GatewayError, UpstreamError or StoreUnavailable before the
-   * first byte went out.
-   */
-  complete (incoming: Incoming<ChatCompletionRequest>, native?: Native): Promise<void>
-  /** Serves `POST /v1/completions`, natively or through chat; throws like `complete`. */
-  completeText (incoming: Incoming<CompletionRequest>): Promise<void>
-  /** Resolves when no request is being served any more, with or without its client. */
-  idle (): Promise<void>
-}
-
-/** How a request of another API than chat is answered by the providers that have that API too. */
-export interface Native {
-  /** Asks one; undefined if its provider does not have the API: then it is asked for a chat. */
-  ask (
-    candidate: Candidate<ChatProvider>, call: ProviderCall<ChatCompletionRequest>
-  ): Promise<NativeAnswer | ChatAnswer> | undefined
-  /**
-   * Leaves out the candidates that cannot do what the chat request does not say. Throws GatewayError 400 when
-   * none of those asked for is left. Absent: the chat request says all.
-   */
-  narrow?: (plan: Plan<Candidate<ChatProvider>>) => Plan<Candidate<ChatProvider>>
-  /** Whether a candidate is asked in that API, so that it may have models which chat does not. */
-  speaks?: (candidate: Candidate<ChatProvider>) => boolean
-  /** What a candidate is asked for at a price of its own, beside what the chat request says. */
-  extras?: (candidate: Candidate<ChatProvider>) => Partial<Extras>
-  /** The length of what a provider is sent, if it can be longer than the chat request; bounds the prompt. */
-  bodyBytes?: number
-  /** What an answer depends on beside the chat request; absent: on nothing. */
-  cacheKey?: unknown
-}
-
-interface ChatOptions {
-  catalogue: Catalogue
-  /** Read for each request, because the configuration may change. */
-  config: () => { requests: RequestsConfig }
-  ledger: Pick<Ledger, 'means'>
-  holds: RequestHolds
-  autoModel: AutoModel
-  /** Receives requests to a policy before they are served; it may listen to the answer. */
-  observe?: <Request extends AnyRequest>(incoming: Incoming<Request>) => Incoming<Request>
-  drains: Drains
-  /** Receives every call that failed, also when another one then succeeds. */
-  onFailure: (requestId: string, candidate: Candidate, error: UpstreamError) => void
-  /** Receives requests for a whole answer that ended after their client had left. */
-  onAbandoned: (requestId: string, trace: Trace) => void
-  /** In [0, 1). */
-  random?: () => number
-}
-
-type AnyRequest = ChatCompletionRequest | CompletionRequest
-type Answer = ChatAnswer | CompletionAnswer | NativeAnswer
-type Ask<Request> = (candidate: Candidate<ChatProvider>, call: ProviderCall<Request>) => Promise<Answer>
-
-/** How a request is answered: how candidates are asked, and which ones. */
-interface Way<Request> {
-  ask: Ask<Request>
-  native: Omit<Native, 'ask'>
-  limits: RequestsConfig
-}
-
-/** What a policy has selected; null: the request names its model. */
-type Selected = Awaited<ReturnType<AutoModel['select']>> | null
-
-/** A request under way: what was decided about it, and how far it has come. */
-interface Serving<Request> extends Way<Request> {
-  incoming: Incoming<Request>
-  auto: Selected
-  plan: Plan<Candidate<ChatProvider>>
-  deadline: Deadline
-  hold: RequestHold
-  calls: ReturnType<typeof countCalls>
-  /** The candidate that the hold is for, its price, and what it is asked for beside tokens. */
-  covered: Candidate | null
-  quote: ChatQuote | null
-  extras: Extras | null
-  /** What is known of the answer of the last call that has begun one. */
-  begun: StreamReport | null
-}
+import { extrasOf, isSame, onlyPriced, onlyServed } from './request-checks.ts'
+import type { Answer, AnyRequest, Ask, Chat, ChatOptions, Native, Selected, Serving, Way } from './types.ts'
 
 /** Creates the use case: plan the candidates, hold the money, call until one answers, deliver, settle. */
 export function createChat (options: ChatOptions): Chat {
@@ -136,7 +49,8 @@ export function createChat (options: ChatOptions): Chat {
     try {
       const attempt = await findAnswer(serving, callSignal)
       recordAttempt(serving, attempt)
-      await deliverAnswer(incoming, attempt.answer, () => settleNow(serving))
+      const delivering = deliverAnswer(incoming, attempt.answer, () => settleNow(serving))
+      if (delivering !== undefined) await delivering
       recordDelivery(incoming, attempt)
     } catch (error) {
       throw failureOf(serving, error)
@@ -156,7 +70,7 @@ export function createChat (options: ChatOptions): Chat {
   function begin<Request extends AnyRequest> (
     given: Incoming<Request>, way: Way<Request>, auto: Selected
   ): Serving<Request> {
-    const { limits, native } = way
+    const { ask, limits, native } = way
     const { requestId, payer, signal, mayUse, trace } = given
     const incoming = withoutOwnFields(given)
     const { request } = incoming
@@ -166,17 +80,19 @@ export function createChat (options: ChatOptions): Chat {
     const question = { kind: 'chat' as const, model, fallbacks, promptBound, allowDearer, mayUse }
     const all = onlyServed(planFor(question, catalogue), native.speaks)
     const plan = onlyPriced(native.narrow === undefined ? all : native.narrow(all), request)
-    const deadline = startDeadline(given, Math.min(given.deadlineMs ?? Infinity, limits.deadlineMs))
+    const deadline = new RequestDeadline(given, Math.min(given.deadlineMs ?? Infinity, limits.deadlineMs))
     const hold = holds(payer, requestId, { signal, dueMs: deadline.dueMs })
     trace.isOpen = true
     return {
-      ...way,
+      ask,
+      native,
+      limits,
       incoming,
       auto,
       plan,
       deadline,
       hold,
-      calls: countCalls(),
+      calls: new CallCounts(),
       covered: null,
       quote: null,
       extras: null,
@@ -208,21 +124,24 @@ export function createChat (options: ChatOptions): Chat {
     })
   }
 
-  /** Holds what a candidate may cost, unless just that is held. */
-  async function cover<Request extends AnyRequest> (
+  /** Holds what a candidate may cost, unless just that is held: at once if the node can grant it. */
+  function cover<Request extends AnyRequest> (
     serving: Serving<Request>, candidate: Candidate<ChatProvider>
-  ): Promise<void> {
-    const { incoming, hold, auto, covered, native } = serving
+  ): void | Promise<void> {
+    const { incoming, hold, auto, native } = serving
     const { request, payer, trace } = incoming
     const { model, price } = candidate
     const extras = extrasOf(request, candidate)
     if (native.extras !== undefined) Object.assign(extras, native.extras(candidate))
-    if (covered?.model === model && covered.price === price && isSame(extras, serving.extras)) return
+    const { covered: last } = serving
+    if (last?.model === model && last.price === price && isSame(extras, serving.extras)) return
     serving.covered = null
     serving.quote = null
     serving.extras = extras
     const sale = {
-      ...extras,
+      tier: extras.tier,
+      searches: extras.searches,
+      longCache: extras.longCache,
       request,
       bodyBytes: bodyBytesOf(incoming, native),
       model,
@@ -232,10 +151,13 @@ export function createChat (options: ChatOptions): Chat {
       ceilingNano: auto?.ceilingNano ?? null,
       bestPrice: auto?.bestPrice ?? null
     }
-    const quote = await hold.coverQuote(model.id, () => quoteChat(sale))
-    serving.covered = candidate
-    serving.quote = quote
-    trace.heldNano = quote.maxNano
+    const onCovered = (quote: ChatQuote): void => {
+      serving.covered = candidate
+      serving.quote = quote
+      trace.heldNano = quote.maxNano
+    }
+    const covered = hold.coverQuote(model.id, () => quoteChat(sale))
+    return covered instanceof Promise ? covered.then(onCovered) : onCovered(covered)
   }
 
   return {
@@ -337,12 +259,6 @@ function withoutOwnFields<Request extends AnyRequest> (incoming: Incoming<Reques
   }
 }
 
-/** Whether the gateway gave up a call that the provider has received, rather than the provider failing. */
-function isWorkLost (error: unknown): boolean {
-  if (!(error instanceof UpstreamError) || error.sent === 'no') return false
-  return error.kind === 'aborted' || (error.kind === 'timeout' && error.details.status === undefined)
-}
-
 /**
  * Charges what was delivered. Nothing is charged for a stream that the provider or a closing gateway ended
  * before its first text, or before its usage if the operator says so.
@@ -366,16 +282,4 @@ function settleNow<Request> (serving: Serving<Request>): Settled | Promise<Settl
     trace.costNano = costNano
     return { costNano, estimate: hold.estimatedUsage }
   })
-}
-
-/** Whether the provider has counted all of it. */
-function isCounted ({ usage, isPartial, delivered, calls }: StreamReport): boolean {
-  if (calls !== undefined) return calls.every(({ report }) => isCounted(report))
-  return usage !== null && !isPartial && delivered.isEmpty
-}
-
-/** Whether the provider has generated anything, as far as is known. */
-function hasOutput ({ usage, isPartial, delivered, calls }: StreamReport): boolean {
-  if (calls !== undefined) return calls.some(({ report }) => hasOutput(report))
-  return (usage !== null && !isPartial) || delivered.countedTokens > 0 || !delivered.isEmpty
 }

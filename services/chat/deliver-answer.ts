@@ -10,40 +10,45 @@ import { isObject, type JsonObject } from '../shared/json.ts'
 import { usdFromNano, usdText } from '../shared/money.ts'
 import { doneEvent, encodeEvent, eventsIn } from '../upstream/sse.ts'
 
+type Answer = ChatAnswer | CompletionAnswer | NativeAnswer
+type AnyIncoming = Incoming<ChatCompletionRequest | CompletionRequest>
+
 /**
  * Sends an answer. A whole one is settled before, so that the client finds it in its balance; a stream whose
  * client asked for usage is settled before its last chunk, which has the cost.
  */
-export async function deliverAnswer (
-  { request, delivery, trace, signal }: Incoming<ChatCompletionRequest | CompletionRequest>,
-  answer: ChatAnswer | CompletionAnswer | NativeAnswer, settle: Settle
-): Promise<void> {
+export function deliverAnswer (incoming: AnyIncoming, answer: Answer, settle: Settle): void | Promise<void> {
+  const { request, delivery, trace } = incoming
   const headers = headersOf(trace, answer.report.dropped)
-  if (answer.native === true) {
-    const { json, stream } = delivery.native ?? passing(delivery)
-    if (answer.kind === 'bytes') return await stream(headers, answer.events, settle)
-    recordFinish(answer.report, answer.body)
-    const settled = await settle()
-    if (isAbandoned(signal)) return
-    if (settled.costNano !== null) headers['x-tollgate-cost'] = usdText(settled.costNano)
-    return await json(headers, answer.body, answer.text, settled)
-  }
   if (answer.kind === 'json') {
     recordFinish(answer.report, answer.body)
-    const { costNano } = await settle()
-    if (isAbandoned(signal)) return
-    if (costNano === null) return delivery.json(headers, answer.body, answer.text)
-    headers['x-tollgate-cost'] = usdText(costNano)
-    const { body, text } = withCost(answer, costNano)
-    return delivery.json(headers, body, text)
+    const settled = settle()
+    return settled instanceof Promise
+      ? settled.then(settled => deliverWhole(incoming, answer, headers, settled))
+      : deliverWhole(incoming, answer, headers, settled)
+  }
+  if (answer.native === true) {
+    return (delivery.native ?? passing(delivery)).stream(headers, answer.events, settle)
   }
   const settleLast = request.stream_options?.include_usage === true ? settle : null
   const { report } = answer
-  if (answer.kind === 'chunks') {
-    return await delivery.stream(headers, encodeChunks(answer.chunks, report, settleLast))
-  }
+  if (answer.kind === 'chunks') return delivery.stream(headers, encodeChunks(answer.chunks, report, settleLast))
   const { events } = answer
-  await delivery.stream(headers, settleLast === null ? events : withCostAtEnd(events, report, settleLast))
+  return delivery.stream(headers, settleLast === null ? events : withCostAtEnd(events, report, settleLast))
+}
+
+function deliverWhole (
+  { delivery, signal }: AnyIncoming, answer: Extract<Answer, { kind: 'json' }>, headers: Record<string, string>,
+  settled: Settled
+): void | Promise<void> {
+  if (isAbandoned(signal)) return
+  const { costNano } = settled
+  if (costNano !== null) headers['x-tollgate-cost'] = usdText(costNano)
+  if (answer.native === true) {
+    return (delivery.native ?? passing(delivery)).json(headers, answer.body, answer.text, settled)
+  }
+  const { body, text } = costNano === null ? answer : withCost(answer, costNano)
+  return delivery.json(headers, body, text)
 }
 
 /** Costs that providers report to the operator. */

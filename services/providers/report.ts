@@ -280,3 +280,15 @@ function rest (total: number | undefined, other: unknown): number | undefined {
   const known = tokenCount(other)
   return total === undefined || known === undefined || known > total ? undefined : total - known
 }
+
+/** Whether the provider has counted all of an answer. */
+export function isCounted ({ usage, isPartial, delivered, calls }: StreamReport): boolean {
+  if (calls !== undefined) return calls.every(({ report }) => isCounted(report))
+  return usage !== null && !isPartial && delivered.isEmpty
+}
+
+/** Whether the provider has generated anything, as far as is known. */
+export function hasOutput ({ usage, isPartial, delivered, calls }: StreamReport): boolean {
+  if (calls !== undefined) return calls.some(({ report }) => hasOutput(report))
+  return (usage !== null && !isPartial) || delivered.countedTokens > 0 || !delivered.isEmpty
+}

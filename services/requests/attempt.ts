@@ -24,14 +24,12 @@ export interface Call<C extends Candidate, Answer> {
 
 /** For which request a candidate is called. */
 export interface Caller {
-  /** Id of the API key. */
-  key: string
   /** Deployments that have failed for this request: each failure of a request counts once. */
   failed: Set<Deployment>
-  /** There is no other deployment to go to. */
-  isLastWay: boolean
   /** Records the call. */
   trace: Trace
+  /** Receives what the call has thrown, once that is recorded. */
+  onFailure (error: unknown): void
 }
 
 /** How long other candidates are preferred after a 429 without a retry-after. */
@@ -40,16 +38,14 @@ const defaultPauseMs = 1000
 const restMs = 300_000
 
 /**
- * Calls a candidate and records the outcome in the trace and in its health; null if its circuit breaker lets
- * no call through. Throws UpstreamError.
+ * Calls a candidate by a permit of its circuit breaker, which it gives back, and records the outcome in the
+ * trace and in the candidate's health. Throws UpstreamError.
  */
 export async function attempt<C extends Candidate, Answer> (
-  candidate: C, signal: AbortSignal, { ask, tokensOf }: Call<C, Answer>, caller: Caller
-): Promise<Attempt<C, Answer> | null> {
+  candidate: C, permit: Permit, signal: AbortSignal, { ask, tokensOf }: Call<C, Answer>, caller: Caller
+): Promise<Attempt<C, Answer>> {
   const { breaker, statistics } = candidate.health
-  const startedMs = performance.now()
-  const permit = breaker.acquire(startedMs, caller.key, caller.isLastWay)
-  if (permit === null) return null
+  const { startedMs } = permit
   const record = recordCall(caller.trace, candidate, startedMs)
   try {
     const answer = await ask(candidate, signal)
@@ -67,6 +63,7 @@ export async function attempt<C extends Candidate, Answer> (
   } catch (error) {
     recordCallFailure(record, error, caller.trace)
     recordFailure(candidate.health, permit, error, caller)
+    caller.onFailure(error)
     throw error
   }
 }
@@ -103,27 +100,25 @@ function recordFailure (health: Deployment, permit: Permit, error: unknown, { fa
 }
 
 /** Counts the calls of one request at their deployments until they fail, or the request ends. */
-export function countCalls () {
-  const counted: Deployment[] = []
+export class CallCounts {
+  readonly #counted: Deployment[] = []
 
-  return {
-    begin (health: Deployment): void {
-      health.calls++
-      counted.push(health)
-    },
+  begin (health: Deployment): void {
+    health.calls++
+    this.#counted.push(health)
+  }
 
-    failed (health: Deployment): void {
-      const at = counted.indexOf(health)
-      // A call beside the one that answered may fail after the request has ended.
-      if (at === -1) return
-      counted.splice(at, 1)
-      health.calls--
-    },
+  failed (health: Deployment): void {
+    const at = this.#counted.indexOf(health)
+    // A call beside the one that answered may fail after the request has ended.
+    if (at === -1) return
+    this.#counted.splice(at, 1)
+    health.calls--
+  }
 
-    end (): void {
-      for (const health of counted) health.calls--
-      counted.length = 0
-    }
+  end (): void {
+    for (const health of this.#counted) health.calls--
+    this.#counted.length = 0
   }
 }
 

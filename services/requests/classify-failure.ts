@@ -97,3 +97,9 @@ export function unavailable (deployments: readonly Deployment[]): GatewayError {
   return GatewayError.unavailable('The model is unavailable for now, because its providers keep failing. Please try again later.',
     { retryAfterS: waitMs / 1000, code: 'model_unavailable' })
 }
+
+/** Whether the gateway gave up a call that the provider has received, rather than the provider failing. */
+export function isWorkLost (error: unknown): boolean {
+  if (!(error instanceof UpstreamError) || error.sent === 'no') return false
+  return error.kind === 'aborted' || (error.kind === 'timeout' && error.details.status === undefined)
+}

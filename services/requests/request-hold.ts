@@ -69,36 +69,44 @@ export class RequestHold {
   /**
    * Replaces what was held for another candidate. That is released first: an account is never asked for the
    * price of two, and a failed attempt cannot be charged. Throws GatewayError 402 when the money does not
-   * suffice, 429 while it is held for others; StoreUnavailable when the database cannot be reached.
+   * suffice, 429 while it is held for others; StoreUnavailable when the database cannot be reached. Returns
+   * nothing if the node could grant it from memory.
    */
-  async cover (model: string, { maxNano }: MaxPrice): Promise<void> {
+  cover (model: string, { maxNano }: MaxPrice): void | Promise<void> {
     this.#release()
     this.#model = model
     const { ledger, newId } = this.#context
     const { chain, key } = this.#payer
-    const reservation = { ...this.#patience, id: newId(), chain, key, amountNano: maxNano, fresh: true }
-    this.#hold = await ledger.reserve(reservation)
+    const { signal, dueMs } = this.#patience
+    const held = ledger.reserve({ id: newId(), chain, key, amountNano: maxNano, fresh: true, signal, dueMs })
+    if (held instanceof Promise) return held.then(hold => { this.#hold = hold })
+    this.#hold = held
   }
 
   /**
    * Covers what `quote` returns. If that follows from the money of the account, which was spent meanwhile,
-   * covers what it returns now. Throws like `cover`.
+   * covers what it returns now. Throws like `cover`; a promise only if the quote or the hold is one.
    */
-  async coverQuote<Priced extends MaxPrice> (
+  coverQuote<Priced extends MaxPrice> (
     model: string, quote: () => Priced | Promise<Priced>
-  ): Promise<Priced> {
-    let quoted = await quote()
-    for (let attempts = 1; ; attempts++) {
-      try {
-        await this.cover(model, quoted)
-        return quoted
-      } catch (error) {
-        const isSpent = error instanceof GatewayError && error.status === 402
-        const next = isSpent && attempts < maxQuotes ? await quote() : quoted
-        if (next.maxNano >= quoted.maxNano) throw error
-        quoted = next
-      }
-    }
+  ): Priced | Promise<Priced> {
+    const quoted = quote()
+    return quoted instanceof Promise
+      ? quoted.then(quoted => this.#coverFirst(model, quoted, quote, maxQuotes))
+      : this.#coverFirst(model, quoted, quote, maxQuotes)
+  }
+
+  #coverFirst<Priced extends MaxPrice> (
+    model: string, quoted: Priced, quote: () => Priced | Promise<Priced>, quotesLeft: number
+  ): Priced | Promise<Priced> {
+    const covering = this.cover(model, quoted)
+    if (covering === undefined) return quoted
+    return covering.then(() => quoted, async (error: unknown) => {
+      const isSpent = error instanceof GatewayError && error.status === 402
+      const next = isSpent && quotesLeft > 1 ? await quote() : quoted
+      if (next.maxNano >= quoted.maxNano) throw error
+      return await this.#coverFirst(model, next, quote, quotesLeft - 1)
+    })
   }
 
   /**

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { RequestsConfig } from '../catalogue/types.ts'
 import type { Deployment } from '../deployments/deployments.ts'
 import { GatewayError, UpstreamError } from '../shared/errors.ts'
-import { Deadlines } from '../shared/timers.ts'
+import { Deadlines, type Watched } from '../shared/timers.ts'
 import type { Trace } from './trace.ts'
 import { attempt, type Attempt, type Call } from './attempt.ts'
 import { conversationOrder, weightedOrder, type Candidate, type Plan } from './candidates.ts'
@@ -30,9 +30,12 @@ export interface Search<C extends Candidate, Answer> extends Call<C, Answer> {
   /** Aborts the running calls; by default that is `signal` too. */
   callSignal?: AbortSignal
   trace: Trace
-  deadline: Pick<Deadline, 'dueMs' | 'limitMs'>
-  /** Holds what the candidate may cost. A GatewayError for the first candidate refuses the request. */
-  cover (candidate: C): Promise<void>
+  deadline: Deadline
+  /**
+   * Holds what the candidate may cost, at once or later. A GatewayError for the first candidate refuses the
+   * request.
+   */
+  cover (candidate: C): void | Promise<void>
   onFailure (candidate: C, error: UpstreamError): void
   /** In [0, 1). */
   random: () => number
@@ -104,7 +107,8 @@ async function take<C extends Candidate, Answer> (
   const isFirst = !state.isCovered
   state.isCovered = true
   try {
-    await search.cover(candidate)
+    const covering = search.cover(candidate)
+    if (covering !== undefined) await covering
   } catch (error) {
     // The first refusal ends the request; a later one rules the candidate out.
     if (isFirst || !(error instanceof GatewayError)) throw error
@@ -141,7 +145,7 @@ function failureOf<C extends Candidate> (
 /** Calls one candidate, and a second one beside it if hedging is on; null if its circuit breaker is open. */
 function call<C extends Candidate, Answer> (
   search: Search<C, Answer>, scheduled: ScheduledTry<C>, schedule: RetrySchedule<C>, state: State
-): Promise<Attempt<C, Answer> | null> {
+): Promise<Attempt<C, Answer> | null> | null {
   const { candidate, isLastWay } = scheduled
   const { limits: { hedgeAfterMs }, callSignal = search.signal, trace, key } = search
   const { tokensOf } = search
@@ -155,33 +159,29 @@ function call<C extends Candidate, Answer> (
       () => breaker.overdue(startedMs, startedMs + waitMs, performance.now()))
   }
 
-  async function callOne (one: C, signal: AbortSignal): Promise<Attempt<C, Answer> | null> {
+  function callOne (one: C, signal: AbortSignal): Promise<Attempt<C, Answer>> | null {
+    const startedMs = performance.now()
+    const permit = one.health.breaker.acquire(startedMs, key, isLastWay)
+    if (permit === null) return null
     trace.attempts++
     state.callsLeft--
-    const startedMs = performance.now()
-    try {
-      const caller = { key, failed: state.failed, isLastWay, trace }
-      const answered = await attempt(one, signal, { ask, tokensOf }, caller)
-      if (answered === null) {
-        trace.attempts--
-        state.callsLeft++
-      }
-      return answered
-    } catch (error) {
-      if (error instanceof SilentProvider) one.health.breaker.silent(startedMs, performance.now())
-      if (error instanceof UpstreamError && error.kind !== 'aborted') {
+    return attempt(one, permit, signal, { ask, tokensOf }, {
+      failed: state.failed,
+      trace,
+      onFailure (error) {
+        if (error instanceof SilentProvider) one.health.breaker.silent(startedMs, performance.now())
+        if (!(error instanceof UpstreamError) || error.kind === 'aborted') return
         state.failures.push(error)
         schedule.failed(one, error, performance.now())
         search.onFailure(one, error)
       }
-      throw error
-    }
+    })
   }
 
   if (hedgeAfterMs === null) return callOne(candidate, callSignal)
-  return hedge(hedgeAfterMs, callSignal, signal => callOne(candidate, signal), () => {
+  return hedge(hedgeAfterMs, callSignal, async signal => await callOne(candidate, signal), () => {
     const second = state.callsLeft > 0 ? schedule.spare(candidate, performance.now()) : null
-    return second && (signal => callOne(second, signal))
+    return second && (async signal => await callOne(second, signal))
   })
 }
 
@@ -215,22 +215,34 @@ function abortedBefore (cause: unknown): UpstreamError {
 }
 
 /** When a request must be answered. */
-export interface Deadline {
+interface Deadline {
   /** On the clock of `performance.now()`. */
-  dueMs: number
+  readonly dueMs: number
   /** How long after its arrival that is. */
-  limitMs: number
-  stop (): void
+  readonly limitMs: number
 }
 
 const deadlines = new Deadlines()
 
 /** Gives a request up with 504 when it takes longer than `limitMs`, until `stop` is called. */
-export function startDeadline (
-  { giveUp }: Pick<Incoming<unknown>, 'giveUp'>, limitMs: number
-): Deadline {
-  const onDeadline = () => giveUp(GatewayError.deadlineExceeded(limitMs))
-  const watched = { slot: -1, dueMs: performance.now() + limitMs, onDeadline }
-  deadlines.add(watched)
-  return { dueMs: watched.dueMs, limitMs, stop: () => deadlines.delete(watched) }
+export class RequestDeadline implements Deadline, Watched {
+  slot = -1
+  readonly dueMs: number
+  readonly limitMs: number
+  readonly #incoming: Pick<Incoming<unknown>, 'giveUp'>
+
+  constructor (incoming: Pick<Incoming<unknown>, 'giveUp'>, limitMs: number) {
+    this.dueMs = performance.now() + limitMs
+    this.limitMs = limitMs
+    this.#incoming = incoming
+    deadlines.add(this)
+  }
+
+  onDeadline (): void {
+    this.#incoming.giveUp(GatewayError.deadlineExceeded(this.limitMs))
+  }
+
+  stop (): void {
+    deadlines.delete(this)
+  }
 }

@@ -11,7 +11,7 @@ import { GatewayError } from '../../shared/errors.ts'
 import { JsonText } from '../../shared/json.ts'
 import { outputLimitOf } from '../../shared/request-fields.ts'
 import { recording } from '../cache/recorder.ts'
-import type { Chat } from '../chat.ts'
+import type { Chat } from '../types.ts'
 import { answerText } from './answer-text.ts'
 import { judgeMessages, readScores } from './judge.ts'
 

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { CreateMessageRequest } from '../../../schemas/anthropic/messages.ts'
-import type { Native } from '../../chat/chat.ts'
+import type { Native } from '../../chat/types.ts'
 import { versionHeaderName } from '../../http/messages-error.ts'
 import { isPolicy, type Candidate } from '../../requests/candidates.ts'
 import type { ChatCall, ChatProvider, NativeAnswer } from '../../providers/provider.ts'

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { CreateMessageRequest } from '../../../schemas/anthropic/messages.ts'
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
-import type { Native } from '../../chat/chat.ts'
+import type { Native } from '../../chat/types.ts'
 import { estimatePrompt } from '../../billing/estimate-usage.ts'
 import { toMessagesError } from '../../http/messages-error.ts'
 import { passing, type EncodeError } from '../../requests/delivery.ts'

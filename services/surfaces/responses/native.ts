@@ -1,6 +1,6 @@
 import type { ResponseInputItem } from '../../../schemas/openai/response-items.ts'
 import type { ResponseRequest } from '../../../schemas/openai/responses.ts'
-import type { Native } from '../../chat/chat.ts'
+import type { Native } from '../../chat/types.ts'
 import type { ChatAnswer, ChatCall, ChatProvider, NativeAnswer } from '../../providers/provider.ts'
 import { isPolicy, type Candidate } from '../../requests/candidates.ts'
 import { isMissingModel } from '../../requests/classify-failure.ts'

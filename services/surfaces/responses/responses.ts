@@ -2,7 +2,7 @@ import type { ChatCompletionRequest } from '../../../schemas/openai/chat-complet
 import type { ResponseInputItem } from '../../../schemas/openai/response-items.ts'
 import type { InputTokensRequest, ResponseObject, ResponseRequest } from '../../../schemas/openai/responses.ts'
 import { estimatePrompt } from '../../billing/estimate-usage.ts'
-import type { Chat } from '../../chat/chat.ts'
+import type { Chat } from '../../chat/types.ts'
 import { isPolicy } from '../../requests/candidates.ts'
 import type { Incoming } from '../../requests/incoming.ts'
 import { errorAnswer } from '../../http/error-answers.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { attempt, countCalls, recordStreamEnd, type Caller } from '../../../services/requests/attempt.ts'
+import { attempt, CallCounts, recordStreamEnd, type Caller } from '../../../services/requests/attempt.ts'
 import type { Candidate } from '../../../services/requests/candidates.ts'
 import { createTrace } from '../../../services/requests/trace.ts'
 import { candidate, failure } from './helper.ts'
@@ -10,14 +10,18 @@ const expectedOf = ({ health }: Candidate) => health.statistics.expected(prior)
 const stateOf = ({ health }: Candidate) => health.breaker.state(performance.now())
 
 /** Calls a candidate, which answers with so many tokens (null: with a stream) or throws. */
-async function call (one: Candidate, outcome: number | null | Error, more: Partial<Caller> = {}) {
-  return await attempt(one, never, {
+async function call (
+  one: Candidate, outcome: number | null | Error, { key = 'key', isLastWay = false, ...more }: Partial<Caller> & { key?: string, isLastWay?: boolean } = {}
+) {
+  const permit = one.health.breaker.acquire(performance.now(), key, isLastWay)
+  if (permit === null) return null
+  return await attempt(one, permit, never, {
     ask: async () => {
       if (outcome instanceof Error) throw outcome
       return 'hello'
     },
     tokensOf: () => outcome instanceof Error ? 0 : outcome
-  }, { key: 'key', failed: new Set(), isLastWay: false, trace: createTrace(), ...more })
+  }, { failed: new Set(), trace: createTrace(), onFailure: () => {}, ...more })
 }
 
 /** Failures in a row until the breaker opens; null if it has not after 50. */
@@ -141,7 +145,7 @@ t.test('a stream counts when it ends, and one that breaks off as a failure', asy
 
 t.test('a deployment counts the requests that it works on until they fail or end', async t => {
   const [one, two] = [candidate().health, candidate().health]
-  const [first, second] = [countCalls(), countCalls()]
+  const [first, second] = [new CallCounts(), new CallCounts()]
   first.begin(one)
   first.begin(two)
   second.begin(one)

@@ -53,10 +53,11 @@ export function createFakeLedger (creditNano = 1_000_000_000_000) {
     written: Promise.resolve(),
     async means () { return { availableNano: freeNano, unspentNano: freeNano } },
     forget (id: string) { events.push(`forget ${id}`) },
-    reserve ({ id, amountNano }: Reservation): Hold {
+    reserve ({ id, amountNano }: Reservation): Hold | Promise<Hold> {
       events.push(`hold ${amountNano}`)
       if (amountNano > freeNano) {
-        throw insufficientQuota({ of: 'account', balanceNano: freeNano, heldNano: 0, neededNano: amountNano })
+        const refusal = { of: 'account', balanceNano: freeNano, heldNano: 0, neededNano: amountNano } as const
+        return Promise.reject(insufficientQuota(refusal))
       }
       freeNano -= amountNano
       open.set(id, amountNano)

@@ -60,7 +60,7 @@ t.test('another candidate replaces the hold: the first is released before the se
 t.test('a candidate that the account cannot cover leaves nothing held', async t => {
   const { ledger, hold } = createTest(100)
   await hold.cover('a/model', { maxNano: 100 })
-  await t.rejects(hold.cover('b/model', { maxNano: 101 }), { status: 402, code: 'insufficient_quota' })
+  await t.rejects(async () => await hold.cover('b/model', { maxNano: 101 }), { status: 402, code: 'insufficient_quota' })
   t.equal(ledger.heldNano, 0)
   hold.end()
   t.same(ledger.events, ['hold 100', 'release 100', 'hold 101'])
@@ -72,8 +72,8 @@ t.test('a price that follows from the money of the account is asked for again wh
   t.same(await hold.coverQuote('a/model', quotes(400, 200, 100)), { maxNano: 100 })
   t.equal(ledger.heldNano, 100)
   const refused = { status: 402, code: 'insufficient_quota' }
-  await t.rejects(hold.coverQuote('a/model', quotes(400, 300, 200, 100)), refused, 'not for ever')
-  await t.rejects(hold.coverQuote('a/model', quotes(400, 400, 1)), refused, 'not if it does not get lower')
+  await t.rejects(async () => await hold.coverQuote('a/model', quotes(400, 300, 200, 100)), refused, 'not for ever')
+  await t.rejects(async () => await hold.coverQuote('a/model', quotes(400, 400, 1)), refused, 'not if it does not get lower')
   t.equal(ledger.heldNano, 0)
 })
 

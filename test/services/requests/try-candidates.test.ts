@@ -3,7 +3,7 @@ import t from 'tap'
 import { insufficientQuota } from '../../../services/ledger/errors.ts'
 import type { Candidate } from '../../../services/requests/candidates.ts'
 import { createTrace } from '../../../services/requests/trace.ts'
-import { startDeadline, tryCandidates, type RetryLimits, type Search } from '../../../services/requests/try-candidates.ts'
+import { RequestDeadline, tryCandidates, type RetryLimits, type Search } from '../../../services/requests/try-candidates.ts'
 import type { GatewayError, UpstreamError } from '../../../services/shared/errors.ts'
 import { StoreUnavailable } from '../../../services/store/store.ts'
 import { rejection } from '../../thrown.ts'
@@ -234,13 +234,13 @@ t.test('beside a slow deployment another one of the same price is called, under 
 t.test('a request that takes too long is given up with 504', async t => {
   const given = Promise.withResolvers<GatewayError>()
   const startedMs = performance.now()
-  const { dueMs } = startDeadline({ giveUp: given.resolve }, 20)
+  const { dueMs } = new RequestDeadline({ giveUp: given.resolve }, 20)
   t.ok(dueMs >= startedMs + 20 && dueMs < startedMs + 1000)
   t.match(await given.promise, { status: 504, code: 'deadline_exceeded', message: /20 ms/ })
 })
 
 t.test('a deadline that was stopped gives nothing up', async t => {
-  const deadline = startDeadline({ giveUp: () => t.fail('it was given up') }, 5)
+  const deadline = new RequestDeadline({ giveUp: () => t.fail('it was given up') }, 5)
   deadline.stop()
   await new Promise(resolve => setTimeout(resolve, 20))
 })

@@ -1,0 +1,101 @@
+import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
+import type { CompletionRequest } from '../../schemas/openai/completions.ts'
+import type { ChatQuote } from '../billing/chat-quote.ts'
+import type { RequestsConfig } from '../catalogue/types.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type {
+  ChatAnswer, ChatProvider, CompletionAnswer, NativeAnswer, ProviderCall
+} from '../providers/provider.ts'
+import type { StreamReport } from '../providers/report.ts'
+import type { CallCounts, Drains } from '../requests/attempt.ts'
+import type { Candidate, Catalogue, Plan } from '../requests/candidates.ts'
+import type { Incoming } from '../requests/incoming.ts'
+import type { RequestHold, RequestHolds } from '../requests/request-hold.ts'
+import type { Trace } from '../requests/trace.ts'
+import type { RequestDeadline } from '../requests/try-candidates.ts'
+import type { UpstreamError } from '../shared/errors.ts'
+import type { AutoModel } from './auto-model.ts'
+import type { Extras } from './request-checks.ts'
+
+export interface Chat {
+  /**
+   * Serves `POST /v1/chat/completions`; throws GatewayError, UpstreamError or StoreUnavailable before the
+   * first byte went out.
+   */
+  complete (incoming: Incoming<ChatCompletionRequest>, native?: Native): Promise<void>
+  /** Serves `POST /v1/completions`, natively or through chat; throws like `complete`. */
+  completeText (incoming: Incoming<CompletionRequest>): Promise<void>
+  /** Resolves when no request is being served any more, with or without its client. */
+  idle (): Promise<void>
+}
+
+/** How a request of another API than chat is answered by the providers that have that API too. */
+export interface Native {
+  /** Asks one; undefined if its provider does not have the API: then it is asked for a chat. */
+  ask (
+    candidate: Candidate<ChatProvider>, call: ProviderCall<ChatCompletionRequest>
+  ): Promise<NativeAnswer | ChatAnswer> | undefined
+  /**
+   * Leaves out the candidates that cannot do what the chat request does not say. Throws GatewayError 400 when
+   * none of those asked for is left. Absent: the chat request says all.
+   */
+  narrow?: (plan: Plan<Candidate<ChatProvider>>) => Plan<Candidate<ChatProvider>>
+  /** Whether a candidate is asked in that API, so that it may have models which chat does not. */
+  speaks?: (candidate: Candidate<ChatProvider>) => boolean
+  /** What a candidate is asked for at a price of its own, beside what the chat request says. */
+  extras?: (candidate: Candidate<ChatProvider>) => Partial<Extras>
+  /** The length of what a provider is sent, if it can be longer than the chat request; bounds the prompt. */
+  bodyBytes?: number
+  /** What an answer depends on beside the chat request; absent: on nothing. */
+  cacheKey?: unknown
+}
+
+export interface ChatOptions {
+  catalogue: Catalogue
+  /** Read for each request, because the configuration may change. */
+  config: () => { requests: RequestsConfig }
+  ledger: Pick<Ledger, 'means'>
+  holds: RequestHolds
+  autoModel: AutoModel
+  /** Receives requests to a policy before they are served; it may listen to the answer. */
+  observe?: <Request extends AnyRequest>(incoming: Incoming<Request>) => Incoming<Request>
+  drains: Drains
+  /** Receives every call that failed, also when another one then succeeds. */
+  onFailure: (requestId: string, candidate: Candidate, error: UpstreamError) => void
+  /** Receives requests for a whole answer that ended after their client had left. */
+  onAbandoned: (requestId: string, trace: Trace) => void
+  /** In [0, 1). */
+  random?: () => number
+}
+
+export type AnyRequest = ChatCompletionRequest | CompletionRequest
+export type Answer = ChatAnswer | CompletionAnswer | NativeAnswer
+export type Ask<Request> = (
+  candidate: Candidate<ChatProvider>, call: ProviderCall<Request>
+) => Promise<Answer>
+
+/** How a request is answered: how candidates are asked, and which ones. */
+export interface Way<Request> {
+  ask: Ask<Request>
+  native: Omit<Native, 'ask'>
+  limits: RequestsConfig
+}
+
+/** What a policy has selected; null: the request names its model. */
+export type Selected = Awaited<ReturnType<AutoModel['select']>> | null
+
+/** A request under way: what was decided about it, and how far it has come. */
+export interface Serving<Request> extends Way<Request> {
+  incoming: Incoming<Request>
+  auto: Selected
+  plan: Plan<Candidate<ChatProvider>>
+  deadline: RequestDeadline
+  hold: RequestHold
+  calls: CallCounts
+  /** The candidate that the hold is for, its price, and what it is asked for beside tokens. */
+  covered: Candidate | null
+  quote: ChatQuote | null
+  extras: Extras | null
+  /** What is known of the answer of the last call that has begun one. */
+  begun: StreamReport | null
+}
