@@ -15,6 +15,9 @@ declare module 'fastify' {
   }
 }
 
+/** What the JIT has compiled serves all gateways of this process. */
+let isWarm = false
+
 interface RoutingOptions {
   /** Interval of reading the offsets that another process fitted to feedback. */
   refreshEveryMs?: number
@@ -48,7 +51,11 @@ export default fp<RoutingOptions>(async (app, { refreshEveryMs = 30_000 }) => {
 
   let warmUp: Periodic | undefined
   app.addHook('onListen', async () => {
-    warmUp = warmUpRouter(app.router, { onError: err => app.log.warn({ err }, 'the warm-up of the router failed') })
+    if (isWarm) return
+    warmUp = warmUpRouter(app.router, {
+      onError: err => app.log.warn({ err }, 'the warm-up of the router failed'),
+      onWarm () { isWarm = true }
+    })
   })
   app.addHook('preClose', async () => { await warmUp?.stop() })
 }, { name: 'routing', dependencies: ['models', 'providers', 'deployments', 'store'] })

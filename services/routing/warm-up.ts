@@ -5,8 +5,11 @@ import { periodically, type Periodic } from '../shared/timers.ts'
 
 interface WarmUpOptions {
   onError: (error: unknown) => void
-  /** Delay before the first decision, and the pause between two, in which requests are served. */
+  /** Called after the last decision. */
+  onWarm?: () => void
+  /** Delay before the first decision: clients may have waited for the start. */
   afterMs?: number
+  /** The pause between two decisions, in which requests are served. */
   everyMs?: number
   /** Enough for the JIT to compile the code of a decision. */
   decisions?: number
@@ -17,7 +20,7 @@ interface WarmUpOptions {
  * takes ten times as long. Stops after `decisions` of them, or at the first error.
  */
 export function warmUpRouter (
-  router: Pick<Router, 'decide'>, { onError, afterMs = 1000, everyMs = 2, decisions = 400 }: WarmUpOptions
+  router: Pick<Router, 'decide'>, { onError, onWarm = () => {}, afterMs = 5_000, everyMs = 2, decisions = 400 }: WarmUpOptions
 ): Periodic {
   let made = 0
   const warmUp = periodically(() => made === 0 ? afterMs : everyMs, async () => {
@@ -28,7 +31,9 @@ export function warmUpRouter (
       if (!(error instanceof GatewayError)) throw error
     }
     made++
-    if (made === decisions) warmUp.stop()
+    if (made < decisions) return
+    warmUp.stop()
+    onWarm()
   }, error => {
     warmUp.stop()
     onError(error)

@@ -12,6 +12,7 @@ const router = routerOf({ models: [modelOf({ id: 'small' }), modelOf({ id: 'larg
 async function warmUpWith (decisions: number, decide: Router['decide']) {
   const received: RoutingRequest[] = []
   const errors: unknown[] = []
+  let warmings = 0
   const { promise, resolve } = Promise.withResolvers<void>()
   const noted: Router['decide'] = routing => {
     received.push(routing)
@@ -24,10 +25,11 @@ async function warmUpWith (decisions: number, decide: Router['decide']) {
   }
   // The warm-up itself does not keep the process alive.
   const alive = setInterval(() => {}, 1000)
-  warmUpRouter({ decide: noted }, { ...soon, decisions, onError })
+  warmUpRouter({ decide: noted }, { ...soon, decisions, onError, onWarm: () => warmings++ })
   await promise
+  await new Promise(resolve => { setTimeout(resolve, 20) })
   clearInterval(alive)
-  return { received, errors }
+  return { received, errors, warmings }
 }
 
 t.test('synthetic requests cover all policies and very different lengths', async t => {
@@ -43,9 +45,11 @@ t.test('it continues if no model qualifies, and stops at any other error', async
   const refusing = await warmUpWith(3, () => { throw GatewayError.modelNotFound('auto') })
   t.equal(refusing.received.length, 3)
   t.strictSame(refusing.errors, [])
+  t.equal(refusing.warmings, 1)
   const failing = await warmUpWith(3, () => { throw new Error('broken') })
   t.equal(failing.received.length, 1)
   t.match(failing.errors, [{ message: 'broken' }])
+  t.equal(failing.warmings, 0)
 })
 
 t.test('it can be stopped before it starts', async t => {
