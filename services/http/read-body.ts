@@ -79,13 +79,18 @@ export function readBody (request: IncomingMessage, rules: BodyRules, done: Done
       // A decoder that is stopped within its input may still fail.
       decoder.on('error', () => {}).destroy()
     }
-    // Copied: a chunk is a view of a larger buffer, which it would keep alive.
-    if (error === null) done(null, Buffer.concat(chunks, received))
+    if (error === null) done(null, joined(chunks, received))
     else done(error)
   }
 
   body.on('data', onData).on('end', onEnd).on('error', onError)
   if (decoder !== null) request.on('error', onError)
+}
+
+/** The chunks as one; copied if a lone chunk is a view of a larger buffer, which it would keep alive. */
+function joined (chunks: readonly Buffer[], length: number): Buffer {
+  const [only] = chunks
+  return only?.buffer.byteLength === length ? only : Buffer.concat(chunks, length)
 }
 
 /** Throws GatewayError 415 for a coding that is not known, or several. */
