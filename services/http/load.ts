@@ -39,7 +39,8 @@ export interface Load {
 }
 
 const sampleMs = 500
-const resolutionMs = 10
+/** Each sample wakes an idle process. */
+const resolutionMs = 50
 /** When a client that was turned away may try again. */
 export const retryAfterS = 2
 
