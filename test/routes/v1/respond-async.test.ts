@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { checkLedger } from '../../../services/ledger/check.ts'
 import { prefersAsync } from '../../../services/requests/request-headers.ts'
@@ -63,10 +64,10 @@ t.test('a body joins what a client has left, whichever surface asks for it', asy
   const left = fetch(`${gateway.url}/chat/completions`, {
     method: 'POST', headers: gateway.headers, body: JSON.stringify(chatFor(prompt)), signal: abort.signal
   })
-  while ((await gateway.app.store.all('select id from waiter')).length === 0) await null
+  while ((await gateway.app.store.all('select id from waiter')).length === 0) await sleep(5)
   abort.abort()
   await t.rejects(left)
-  while ((await gateway.app.store.all('select id from waiter')).length > 0) await null
+  while ((await gateway.app.store.all('select id from waiter')).length > 0) await sleep(5)
   const joined = await create(gateway, { prompt })
   t.match(await gateway.app.store.all('select id from job'), [{ id: joined.body.id }])
   const held = await ask(gateway, prompt)
@@ -90,7 +91,7 @@ t.test('a job whose id was told outlives its client and the rule for abandoned o
   const held = fetch(`${gateway.url}/chat/completions`, {
     method: 'POST', headers: gateway.headers, body: JSON.stringify(chatFor(`left ${content}`)), signal: abort.signal
   })
-  while ((await store.all('select id from waiter')).length === 0) await null
+  while ((await store.all('select id from waiter')).length === 0) await sleep(5)
   abort.abort()
   await t.rejects(held)
   // The connection of each closes with its answer.

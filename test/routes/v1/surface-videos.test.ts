@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import t, { type Test } from 'tap'
@@ -123,10 +124,10 @@ t.test('what a client has left through one surface is joined through another', a
   const prompt = 'a ball\nsandbox:delay 900'
   const abort = new AbortController()
   const left = openai.responses.create({ model, input: prompt }, { signal: abort.signal })
-  while ((await store.all('select id from waiter')).length === 0) await null
+  while ((await store.all('select id from waiter')).length === 0) await sleep(5)
   abort.abort()
   await t.rejects(left)
-  while ((await store.all('select id from waiter')).length > 0) await null
+  while ((await store.all('select id from waiter')).length > 0) await sleep(5)
   const messages = [{ role: 'user' as const, content: prompt }]
   const message = await anthropic.messages.create({ model, max_tokens: 9, messages })
   t.equal(message.stop_reason, 'end_turn')
