@@ -6,7 +6,7 @@ import type { Usage } from './cpu-probe.ts'
 
 const startTimeoutMs = 20_000
 const stopTimeoutMs = 5_000
-const messageTimeoutMs = 60_000
+const messageTimeoutMs = 300_000
 const probe = fileURLToPath(new URL('cpu-probe.ts', import.meta.url))
 
 /** A Node.js program; a server prints its base URL, and its API key if it needs one. */

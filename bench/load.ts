@@ -11,6 +11,8 @@ export interface LoadOrder {
   /** Base URL of the server, ending in `/v1`. */
   url: string
   key: string
+  /** More headers of each request. */
+  headers?: Record<string, string>
   request: RequestName
   count: number
   /** Requests in flight; with `perSecond`, the maximum. */
@@ -68,10 +70,10 @@ async function openLoop ({ count }: LoadOrder, perSecond: number, one: () => Pro
 /**
  * Sends one request and reads its answer. Throws an Error if it is not the complete answer of the provider.
  */
-async function sendRequest (pool: Pool, { url, key, request }: LoadOrder): Promise<void> {
+async function sendRequest (pool: Pool, { url, key, request, headers: more }: LoadOrder): Promise<void> {
   const { body: sent, isStream } = requests[request]
   const path = `${new URL(url).pathname}/chat/completions`
-  const headers = { 'content-type': 'application/json', authorization: `Bearer ${key}` }
+  const headers = { ...more, 'content-type': 'application/json', authorization: `Bearer ${key}` }
   const { statusCode, body } = await pool.request({ method: 'POST', path, headers, body: sent })
   const text = await body.text()
   const isComplete = isStream

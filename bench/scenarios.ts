@@ -16,7 +16,7 @@ export interface Scenario {
 }
 
 /** By their names on the command line. */
-export const scenarios: Readonly<Record<string, Scenario>> = {
+export const scenarios = {
   json: {
     title: 'JSON, 1 KB request and answer, free model',
     load: { request: 'free', count: 2000, concurrency: 16 },
@@ -42,7 +42,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
     units: 100 * 100,
     targetRatio: 1.35
   }
-}
+} as const satisfies Readonly<Record<string, Scenario>>
 
 /** A low fixed rate, so that requests do not queue and the added latency is the gateway's own. */
 export const latencyLoad: Omit<LoadOrder, 'url' | 'key'> = {
