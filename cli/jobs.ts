@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander'
-import { jobStates, type AdminJob } from '../schemas/admin/jobs.ts'
+import { jobStates, type AdminJob, type AdminJobWithTimeline } from '../schemas/admin/jobs.ts'
 import { amountText } from '../services/admin/amounts.ts'
-import { cancelJob, getJob, listJobs, type JobRequest } from '../services/admin/jobs.ts'
+import { cancelJob, getJobWithTimeline, listJobs, type JobRequest } from '../services/admin/jobs.ts'
 import type { Column } from '../services/admin/format/columns.ts'
 import { toTable } from '../services/admin/format/table.ts'
 import { withJson, withPaging } from './options.ts'
@@ -22,10 +22,10 @@ export function addJobCommands (program: Command, session: Session): void {
       await session.list(options, jobColumns, administration => listJobs(administration, options)))
 
   withJson(jobs.command('show <id>'))
-    .description('show all details of a job')
+    .description('show all details of a job, and when it took its steps')
     .action(async (id: string, options: JsonOption) =>
-      await session.show(options, administration => getJob(administration, id),
-        job => toTable(fieldColumns, fieldsOf(job))))
+      await session.show(options, administration => getJobWithTimeline(administration, id),
+        ({ timeline, ...job }) => `${toTable(fieldColumns, fieldsOf(job))}\n${toTable(stepColumns, timeline)}`))
 
   withJson(jobs.command('cancel <id>'))
     .description('cancel a job; its client is not charged')
@@ -46,6 +46,12 @@ const jobColumns: Column<AdminJob>[] = [
   { name: 'delivered', cell: ({ delivered, finished_at: at }) => at === null ? '' : delivered ? 'yes' : 'no' },
   { name: 'webhook', cell: ({ webhooks }) => [...new Set(webhooks.map(({ state }) => state))].join(', ') },
   { name: 'error', cell: ({ error, copy_error: copy }) => error?.code ?? error?.message ?? (copy === null ? '' : `copy: ${copy.fault}`) }
+]
+
+const stepColumns: Column<AdminJobWithTimeline['timeline'][number]>[] = [
+  { name: 'at', cell: ({ at }) => at },
+  { name: 'step', cell: ({ step }) => step },
+  { name: 'what', cell: ({ ref }) => ref ?? '' }
 ]
 
 interface Field { name: string, value: string }

@@ -1,15 +1,18 @@
 import { Option, type Command } from 'commander'
 import { entryKinds, type Entry } from '../schemas/admin/entries.ts'
+import type { AdminHold } from '../schemas/admin/holds.ts'
 import type { LedgerCheck } from '../schemas/admin/ledger.ts'
 import { amountText } from '../services/admin/amounts.ts'
 import { entriesCsv, listEntries, runLedgerCheck, type EntryRequest } from '../services/admin/entries.ts'
 import type { Column } from '../services/admin/format/columns.ts'
 import { toTable } from '../services/admin/format/table.ts'
+import { listHolds } from '../services/admin/holds.ts'
+import type { PageRequest } from '../services/admin/page.ts'
 import { parseTime, withJson, withPaging } from './options.ts'
 import type { JsonOption, Session } from './session.ts'
 import { addSuspenseCommands } from './suspense.ts'
 
-/** Adds `ledger check`, `ledger entries` and `ledger suspense`. */
+/** Adds `ledger check`, `ledger entries`, `ledger holds` and `ledger suspense`. */
 export function addLedgerCommands (program: Command, session: Session): void {
   const ledger = program.command('ledger').description('inspect the ledger')
 
@@ -29,6 +32,7 @@ export function addLedgerCommands (program: Command, session: Session): void {
     .addOption(new Option('--kind <kind>', 'only entries of this kind').choices(entryKinds))
     .option('--from <time>', 'only entries from this time on', parseTime)
     .option('--to <time>', 'only entries before this time', parseTime)
+    .option('--month <month>', 'only entries that count in this month, e.g. 2026-10')
     .addOption(new Option('--csv', 'print all rows as CSV').conflicts(['json', 'limit', 'after']))
     .action(async ({ json, csv = false, limit, after, ...filter }: EntryOptions) => {
       if (csv) {
@@ -37,6 +41,11 @@ export function addLedgerCommands (program: Command, session: Session): void {
       await session.list({ json }, entryColumns,
         administration => listEntries(administration, { ...filter, limit, after }))
     })
+
+  withPaging(withJson(ledger.command('holds <account>')))
+    .description('list what an account has set aside, newest first')
+    .action(async (account: string, options: JsonOption & PageRequest) => await session.list(
+      options, holdColumns, administration => listHolds(administration, { ...options, account })))
 
   addSuspenseCommands(ledger, session)
 }
@@ -55,6 +64,16 @@ const violationColumns: Column<LedgerCheck['violations'][number]>[] = [
   { name: 'subject', cell: ({ subject }) => subject },
   { name: 'expected', numeric: true, cell: ({ expected }) => String(expected ?? '') },
   { name: 'found', numeric: true, cell: ({ found }) => String(found ?? '') }
+]
+
+const holdColumns: Column<AdminHold>[] = [
+  { name: 'created_at', cell: ({ created_at: at }) => at },
+  { name: 'kind', cell: ({ kind }) => kind },
+  { name: 'amount', numeric: true, cell: ({ amount_nano: nano }) => amountText(nano) },
+  { name: 'job', cell: ({ job }) => job ?? '' },
+  { name: 'model', cell: ({ model }) => model ?? '' },
+  { name: 'node', cell: ({ node }) => node ?? '' },
+  { name: 'expires_at', cell: ({ expires_at: at }) => at ?? '' }
 ]
 
 const entryColumns: Column<Entry>[] = [

@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander'
-import { requestOutcomes, type LoggedRequestItem, type RequestWithEntries } from '../schemas/admin/requests.ts'
+import { outcomeFilters, type LoggedRequestItem, type RequestWithEntries } from '../schemas/admin/requests.ts'
 import { amountText } from '../services/admin/amounts.ts'
 import type { Column } from '../services/admin/format/columns.ts'
 import { toTable } from '../services/admin/format/table.ts'
@@ -17,8 +17,9 @@ export function addRequestCommands (program: Command, session: Session): void {
     .option('--key <id>', 'only requests of this key')
     .option('--model <model>', 'only requests that this model served or that asked for it')
     .option('--provider <id>', 'only requests for which this provider was called')
+    .option('--failed-at <id>', 'only requests for which a call of this provider failed')
     .option('--status <status>', 'only requests with this status, e.g. 429 or 5xx', parseStatus)
-    .addOption(new Option('--outcome <outcome>', 'only requests that ended like this').choices([...requestOutcomes]))
+    .addOption(new Option('--outcome <outcome>', 'only requests that ended like this').choices(outcomeFilters))
     .option('--from <time>', 'only requests that ended from this time on', parseTime)
     .option('--to <time>', 'only requests that ended before this time', parseTime)
     .action(async (options: JsonOption & LoggedRequestFilter) => {

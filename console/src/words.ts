@@ -1,7 +1,7 @@
 import type { Static } from '@sinclair/typebox'
 import type { EntryKind } from '../../schemas/admin/entries.ts'
 import type { AdminJob } from '../../schemas/admin/jobs.ts'
-import type { LoggedRequestItem } from '../../schemas/admin/requests.ts'
+import type { LoggedRequestQuery } from '../../schemas/admin/requests.ts'
 
 // The values of the schemas' enumerations. The types say that all of them are right; schemas themselves are
 // not part of the console, because TypeBox would double its size.
@@ -13,8 +13,8 @@ function all<Value extends string> () {
   return <const List extends readonly Value[]>(list: List & AllOf<Value, List>): List => list
 }
 
-export const requestOutcomes = all<LoggedRequestItem['outcome']>()([
-  'succeeded', 'client_gone', 'refused', 'failed', 'broken_off'
+export const outcomeFilters = all<NonNullable<Static<typeof LoggedRequestQuery>['outcome']>>()([
+  'succeeded', 'client_gone', 'refused', 'failed', 'broken_off', 'error'
 ])
 
 export const jobStates = all<AdminJob['state']>()([

@@ -17,8 +17,8 @@ const entries: FastifyPluginAsyncTypebox = async app => {
       response: { 200: { description: 'One page as JSON, or all rows as CSV', content: formats }, ...errorResponses }
     }
   }, async ({ query, headers, administration }, reply) => {
-    const { account, kind } = query
-    const request = { ...toPeriod(query), account, kind }
+    const { account, kind, month } = query
+    const request = { ...toPeriod(query), account, kind, month }
     if (!wantsCsv(query.format, headers.accept)) {
       return await listEntries(administration, { ...request, ...toPageRequest(query) })
     }

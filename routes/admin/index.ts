@@ -7,6 +7,7 @@ import alerts from './alerts.ts'
 import audit from './audit.ts'
 import books from './books.ts'
 import entries from './entries.ts'
+import holds from './holds.ts'
 import jobs from './jobs.ts'
 import keys from './keys.ts'
 import ledger from './ledger.ts'
@@ -52,7 +53,7 @@ export default async function admin (app: FastifyInstance): Promise<void> {
   })
   app.addHook('preSerialization', async ({ actor: { account } }, _reply, payload) =>
     account === null ? payload : forUsers(payload))
-  const money = [accounts, postings, books, entries, usage, reconciliation, ledger, suspense]
+  const money = [accounts, postings, books, entries, holds, usage, reconciliation, ledger, suspense]
   const all = [me, ...money, keys, requests, jobs, media, audit, alerts, providers, live, routing]
   for (const routes of all) await app.register(routes)
 }

@@ -17,9 +17,9 @@ const requests: FastifyPluginAsyncTypebox = async app => {
       response: { 200: LoggedRequestList, ...errorResponses }
     }
   }, async ({ query, administration }) => {
-    const { account, key, model, provider, status, outcome } = query
+    const { account, key, model, provider, failed_at: failedAt, status, outcome } = query
     await app.flushRequestLog()
-    const filter = { ...toPeriod(query), account, key, model, provider, status, outcome }
+    const filter = { ...toPeriod(query), account, key, model, provider, failedAt, status, outcome }
     return await listRequests(administration, { ...filter, ...toPageRequest(query) })
   })
 

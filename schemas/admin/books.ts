@@ -1,8 +1,6 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { Closed, Id, Instant, ListOf, Nano, Paging, Usd } from './shared.ts'
+import { Closed, Id, Instant, ListOf, MonthName, Nano, Paging, Usd } from './shared.ts'
 import { StringEnum } from '../shared/combinators.ts'
-
-const MonthName = Type.String({ pattern: '^[0-9]{4}-(0[1-9]|1[0-2])$' })
 
 /** A month of the books, in UTC, that is closed for good. */
 export const BooksMonth = Type.Object({

@@ -1,6 +1,6 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { Closed, Id, Instant, ListOf, Nano, Paging, Usd } from './shared.ts'
-import { MapOf, Nullable, StringEnum } from '../shared/combinators.ts'
+import { Closed, Id, Instant, ListOf, MonthName, Nano, Paging, Usd } from './shared.ts'
+import { MapOf, Nullable, NullableDecimal, StringEnum } from '../shared/combinators.ts'
 
 export const entryKinds = [
   'deposit', 'withdraw', 'transfer', 'adjust', 'usage', 'refund', 'suspense'
@@ -19,6 +19,8 @@ export const Entry = Type.Object({
   credit: Type.String(),
   amount_usd: Usd,
   amount_nano: Nano,
+  change_usd: NullableDecimal({ description: 'What it adds to the balance of the account of the list, or takes away; null in a list of all accounts.' }),
+  change_nano: Nullable(Nano),
   key: Nullable(Type.String()),
   model: Nullable(Type.String()),
   provider: Nullable(Type.String()),
@@ -48,6 +50,8 @@ export const Entry = Type.Object({
     credit: 'team-search',
     amount_usd: 25,
     amount_nano: 25_000_000_000,
+    change_usd: 25,
+    change_nano: 25_000_000_000,
     key: null,
     model: null,
     provider: null,
@@ -73,5 +77,6 @@ export const EntryQuery = Closed({
   kind: Type.Optional(EntryKind),
   from: Type.Optional(Instant),
   to: Type.Optional(Instant),
+  month: Type.Optional(MonthName),
   format: Type.Optional(StringEnum(['json', 'csv']))
 })

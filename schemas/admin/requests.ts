@@ -4,6 +4,9 @@ import { Nullable, NullableDecimal, StringEnum } from '../shared/combinators.ts'
 
 export const requestOutcomes = ['succeeded', 'client_gone', 'refused', 'failed', 'broken_off'] as const
 
+/** What lists of requests can be kept to; `error`: `failed` or `broken_off`, as `error_rate` counts them. */
+export const outcomeFilters = [...requestOutcomes, 'error'] as const
+
 /** How requests went. Times are of those that ended well. */
 export const RequestTotals = Type.Object({
   object: Type.Literal('request_summary'),
@@ -104,7 +107,8 @@ export const LoggedRequestQuery = Closed({
   model: Type.Optional(Type.String({ minLength: 1, maxLength: 512, description: 'The model that ran or was requested.' })),
   provider: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'A provider that was called.' })),
   status: Type.Optional(Type.String({ pattern: '^[1-5]([0-9]{2}|xx)$', description: 'E.g. `429` or `5xx`.' })),
-  outcome: Type.Optional(StringEnum(requestOutcomes)),
+  failed_at: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'A provider of which a call failed.' })),
+  outcome: Type.Optional(StringEnum(outcomeFilters)),
   from: Type.Optional(Instant),
   to: Type.Optional(Instant)
 })

@@ -19,6 +19,9 @@ export function ListOf<Item extends TSchema> (item: Item) {
 /** ISO 8601: a time with its zone, or a date, which stands for its beginning in UTC. */
 export const Instant = Type.String({ minLength: 10, maxLength: 40 })
 
+/** A month of the books, in UTC, e.g. `2026-10`. */
+export const MonthName = Type.String({ pattern: '^[0-9]{4}-(0[1-9]|1[0-2])$' })
+
 /** What keys, accounts and entries are called by. */
 export const Id = Type.String({ minLength: 1, maxLength: 128 })
 

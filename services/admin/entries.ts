@@ -5,14 +5,14 @@ import { checkBooks, type CheckScope } from '../ledger/check.ts'
 import { explanations } from '../ledger/check/explanations.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { isoTime } from '../shared/iso-time.ts'
-import { lateUntilSql, monthAt } from '../ledger/books/months.ts'
+import { lateUntilSql, monthAt, readClosedMonths, readMonth } from '../ledger/books/months.ts'
 import { readUsageText } from '../ledger/types.ts'
 import { entryId, entryIdSql, whereEntryId } from '../ledger/entry-id.ts'
 import { rollUpViolations } from '../reports/check-roll-up.ts'
 import type { Value } from '../store/store.ts'
 import type { Administration } from './administration.ts'
 import { amountFields, amountText } from './amounts.ts'
-import { entriesSql } from './entry-query.ts'
+import { entriesSql, monthOfBooks } from './entry-query.ts'
 import type { Column } from './format/columns.ts'
 import { toCsv } from './format/csv.ts'
 import { withoutOthers } from './own-account.ts'
@@ -22,6 +22,8 @@ export interface EntryRequest extends PageRequest, TimeRange {
   /** Entries that count for this account, also those of accounts below it. */
   account?: string | undefined
   kind?: Entry['kind'] | undefined
+  /** Entries that count in this month, e.g. `2026-10`. */
+  month?: string | undefined
 }
 
 /**
@@ -31,16 +33,23 @@ export interface EntryRequest extends PageRequest, TimeRange {
 export async function listEntries (
   { store, flush, actor: { account: own } }: Administration, request: EntryRequest = {}
 ): Promise<Page<Entry>> {
-  const { account, kind, from, to } = request
+  const { account, kind, from, to, month: name } = request
   await flush()
+  const month = name === undefined
+    ? undefined
+    : monthOfBooks(readMonth(name), await readClosedMonths(store.reports))
   return await readPage(request, {
     example: [0],
     async read (after, limit) {
       const params: Value[] = []
-      const selection = { account, isOwn: own !== null, kind, from, to, before: after?.[0], limit }
+      const selection = { account, isOwn: own !== null, kind, from, to, month, before: after?.[0], limit }
       return await store.reports.all<EntryRow>(entriesSql(store.engine, columns, selection, params), params)
     },
-    toItem: row => own === null ? toEntry(row) : withoutOthers(toEntry(row), own),
+    toItem: ({ movedNano, ...row }) => {
+      const change = account === undefined ? null : changeFields(row, movedNano)
+      const entry = { ...toEntry(row), ...change }
+      return own === null ? entry : withoutOthers(entry, own)
+    },
     cursorOf: ({ seq }) => [seq]
   })
 }
@@ -62,6 +71,7 @@ const csvColumns: Column<Entry>[] = [
   { name: 'debit', cell: ({ debit }) => debit },
   { name: 'credit', cell: ({ credit }) => credit },
   { name: 'amount_usd', numeric: true, cell: entry => amountText(entry.amount_nano) },
+  { name: 'change_usd', numeric: true, cell: ({ change_nano: nano }) => nano === null ? '' : amountText(nano) },
   { name: 'key', cell: ({ key }) => key ?? '' },
   { name: 'model', cell: ({ model }) => model ?? '' },
   { name: 'provider', cell: ({ provider }) => provider ?? '' },
@@ -75,7 +85,7 @@ const csvColumns: Column<Entry>[] = [
 /** Returns one ledger entry. Throws GatewayError 404. */
 export async function getEntry ({ store }: Administration, id: string): Promise<Entry> {
   const { condition, params } = whereEntryId(id)
-  const row = await store.get<EntryRow>(`select ${columns} from entry where ${condition}`, params)
+  const row = await store.get<StoredEntry>(`select ${columns} from entry where ${condition}`, params)
   if (row !== undefined) return toEntry(row)
   throw new GatewayError(404, 'invalid_request_error', `The entry \`${id}\` does not exist.`,
     { code: 'entry_not_found' })
@@ -96,7 +106,19 @@ export async function runLedgerCheck (
   }
 }
 
-interface EntryRow {
+/** What an entry adds to the balance of the account of the list, or takes away. */
+function changeFields (
+  { kind, amountNano }: StoredEntry, movedNano: number | null
+): Pick<Entry, 'change_usd' | 'change_nano'> {
+  if (kind === 'usage') return amountFields('change', -amountNano)
+  return amountFields('change', kind === 'refund' ? amountNano : movedNano ?? 0)
+}
+
+interface EntryRow extends StoredEntry {
+  movedNano: number | null
+}
+
+interface StoredEntry {
   seq: number
   id: string
   at: number
@@ -122,11 +144,13 @@ const columns = `
   entry.reason, entry.actor, ${lateUntilSql} as "lateUntil"`
 
 function toEntry (
-  { seq: _, at, lateUntil, amountNano, usage, estimated, reverses, ...row }: EntryRow
+  { seq: _, at, lateUntil, amountNano, usage, estimated, reverses, ...row }: StoredEntry
 ): Entry {
   return {
     object: 'entry',
     ...row,
+    change_usd: null,
+    change_nano: null,
     at: isoTime(at),
     month: monthAt(lateUntil ?? at).name,
     ...amountFields('amount', amountNano),

@@ -54,6 +54,7 @@ const ofOperators: Readonly<Record<string, unknown>> = {
   words: null,
   handle: null,
   node: null,
+  node_seen_at: null,
   copy_error: null
 }
 

@@ -5,7 +5,7 @@ import { amountOf, newPosting } from '../api/money.ts'
 import { book, inWords, reversalId, reversalOf, type BookedEntry } from '../api/postings.ts'
 import { Action, FormDialog, Opener } from '../parts/action.tsx'
 import { Field } from '../parts/field.tsx'
-import { ChoiceFilter, Filters, TimeFilter } from '../parts/filter.tsx'
+import { ChoiceFilter, Filters, MonthFilter, TimeFilter } from '../parts/filter.tsx'
 import { exactUsd, Money } from '../parts/money.tsx'
 import { Empty } from '../parts/states.tsx'
 import { ListTable, type Column } from '../parts/table.tsx'
@@ -25,8 +25,8 @@ interface AccountEntriesProps {
 
 /** The entries of an account, each with what made it, and what takes it back where the books allow that. */
 export function AccountEntries ({ account, isOpen, version, onChange }: AccountEntriesProps): JSX.Element {
-  const { kind, from, to } = query.value
-  const chosen = { account, kind, from, to }
+  const { kind, month, from, to } = query.value
+  const chosen = { account, kind, month, from, to }
   const list = useList<BookedEntry>('/admin/entries', chosen, version)
   const isReversed = ({ id }: BookedEntry): boolean => list.rows.some(row => row.id === reversalId(id))
   const columns: readonly Column<BookedEntry>[] = [
@@ -39,8 +39,8 @@ export function AccountEntries ({ account, isOpen, version, onChange }: AccountE
     {
       name: 'Amount',
       isNumber: true,
-      cell: entry => <Money nano={signedNano(entry, account)} />,
-      csv: entry => exactUsd(signedNano(entry, account))
+      cell: entry => <Amount entry={entry} />,
+      csv: ({ change_nano: nano }) => nano === null ? null : exactUsd(nano)
     },
     ...may('money') && isOpen
       ? [{
@@ -53,27 +53,25 @@ export function AccountEntries ({ account, isOpen, version, onChange }: AccountE
   ]
   return (
     <>
-      <Filters names={['kind', 'from', 'to']}>
+      <Filters names={['kind', 'month', 'from', 'to']}>
         <ChoiceFilter name='kind' label='Kind' all='Any' options={entryKinds} />
+        <MonthFilter />
         <TimeFilter name='from' label='From' />
         <TimeFilter name='to' label='To' />
       </Filters>
       <ListTable
         label='Entries' list={list} columns={columns} keyOf={({ id }) => id}
         source={{ path: '/admin/entries', query: chosen, name: `entries-${account}` }}
-        empty={<Empty title={kind === undefined && from === undefined && to === undefined ? 'Nothing is booked yet' : 'No entry matches'}><p>Deposits, charges and refunds appear here, each with its exact amount.</p></Empty>}
+        empty={<Empty title={[kind, month, from, to].every(one => one === undefined) ? 'Nothing is booked yet' : 'No entry matches'}><p>Deposits, charges and refunds appear here, each with its exact amount.</p></Empty>}
       />
     </>
   )
 }
 
-/** What an entry adds to an account or takes away; of a transfer of another account, the amount that moved. */
-function signedNano ({ kind, debit, credit, amount_nano: nano }: BookedEntry, account: string): bigint {
-  if (credit === account) return nano
-  if (debit === account) return -nano
-  // The entry is of an account below.
-  if (kind === 'adjust') return credit === 'funding' ? -nano : nano
-  return kind === 'usage' || kind === 'withdraw' || kind === 'suspense' ? -nano : nano
+/** What an entry adds to the account or takes away; a transfer may only move money among the accounts below it. */
+function Amount ({ entry: { change_nano: change, amount_nano: moved } }: { entry: BookedEntry }): JSX.Element {
+  if (change !== 0n || moved === 0n) return <Money nano={change} />
+  return <><Money nano={change} /> <small class='muted'>moved <Money nano={moved} /></small></>
 }
 
 function Origin ({ entry: { ref, reason, model, debit, credit, kind }, account }: { entry: BookedEntry, account: string }): JSX.Element {

@@ -57,7 +57,7 @@ function Figures ({ account }: { account: KnownAccount }): JSX.Element {
     <>
       <dl class='facts big'>
         <Fact name='Balance'><a href={entries()}><Money nano={account.balance_nano} /></a></Fact>
-        <Fact name='Held'><a href={link('jobs', { account: id, state: 'live' })}><Money nano={account.held_nano} /></a></Fact>
+        <Fact name='Held'><a href={link('accounts', id, 'holds')}><Money nano={account.held_nano} /></a></Fact>
         <Fact name='Available'><Money nano={account.available_nano} /></Fact>
         <Fact name='Spent'><a href={link('usage', { account: id })}><Money nano={account.spent_nano} /></a></Fact>
       </dl>

@@ -14,15 +14,17 @@ import { ListTable, type Column } from '../parts/table.tsx'
 import { go, link, query, segments } from '../router.ts'
 import { may, session } from '../session.ts'
 import { AccountPage } from './account.tsx'
+import { HoldsPage } from './holds.tsx'
 
 export type KnownAccount = Received<Account>
 
 /** All accounts, or one. */
 export function AccountsPage (): JSX.Element {
-  const [, id] = segments.value
+  const [, id, part] = segments.value
   const own = session.value?.account ?? undefined
   const shown = id ?? own
-  return shown === undefined ? <AccountList /> : <AccountPage key={shown} id={shown} />
+  if (shown === undefined) return <AccountList />
+  return part === 'holds' ? <HoldsPage key={shown} account={shown} /> : <AccountPage key={shown} id={shown} />
 }
 
 function AccountList (): JSX.Element {
@@ -57,7 +59,7 @@ const columns: readonly Column<KnownAccount>[] = [
   { name: 'Part of', isSecondary: true, cell: ({ parent }) => parent === null ? '–' : <a href={link('accounts', parent)}>{parent}</a>, csv: ({ parent }) => parent },
   { name: 'Credits', isNumber: true, isSecondary: true, cell: ({ id, credits_nano: nano }) => <a href={`${link('accounts', id, { kind: 'deposit' })}#entries`}><Money nano={nano} /></a>, csv: ({ credits_nano: nano }) => exactUsd(nano) },
   { name: 'Spent', isNumber: true, isSecondary: true, cell: ({ id, spent_nano: nano }) => <a href={link('usage', { account: id })}><Money nano={nano} /></a>, csv: ({ spent_nano: nano }) => exactUsd(nano) },
-  { name: 'Held', isNumber: true, isSecondary: true, cell: ({ id, held_nano: nano }) => <a href={link('jobs', { account: id, state: 'live' })}><Money nano={nano} /></a>, csv: ({ held_nano: nano }) => exactUsd(nano) },
+  { name: 'Held', isNumber: true, isSecondary: true, cell: ({ id, held_nano: nano }) => <a href={link('accounts', id, 'holds')}><Money nano={nano} /></a>, csv: ({ held_nano: nano }) => exactUsd(nano) },
   { name: 'Balance', isNumber: true, cell: ({ balance_nano: nano }) => <Money nano={nano} />, csv: ({ balance_nano: nano }) => exactUsd(nano) }
 ]
 

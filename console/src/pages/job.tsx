@@ -51,7 +51,7 @@ export function JobPage ({ id }: { id: string }): JSX.Element {
           <dl class='facts'>
             <Fact name='Account'><a href={link('accounts', job.account)}>{job.account}</a></Fact>
             <Fact name='Key'><a href={link('keys', job.key)}>{job.key}</a></Fact>
-            <Fact name='Held'><Money nano={job.held_nano} /></Fact>
+            <Fact name='Held'>{job.held_nano === 0n ? <Money nano={0n} /> : <a href={link('accounts', job.account, 'holds')}><Money nano={job.held_nano} /></a>}</Fact>
             <Fact name='Cost'><Money nano={job.cost_nano} /></Fact>
             <Fact name='Seconds'>{job.seconds}</Fact>
             <Fact name='Delivered'>{job.delivered ? 'yes' : 'no'}</Fact>

@@ -43,7 +43,7 @@ export function MediaPage (): JSX.Element {
 function Item ({ item }: { item: AdminMedia }): JSX.Element {
   const { id, kind, url, account, job, width, height, bytes, created_at: at, expires_at: until } = item
   const [isGone, setGone] = useState(false)
-  const size = width === null || height === null ? '' : `${width} × ${height}, `
+  const size = width === null || height === null ? '' : `${width} × ${height} px, `
   return (
     <li>
       {isGone
@@ -51,10 +51,11 @@ function Item ({ item }: { item: AdminMedia }): JSX.Element {
         : kind === 'image'
           ? <a href={url} target='_blank' rel='noreferrer'><img src={url} alt={`Image ${id}`} loading='lazy' onError={() => setGone(true)} /></a>
           : <video src={url} controls preload='metadata' aria-label={`Video ${id}`} onError={() => setGone(true)} />}
-      <p>{kind}, {size}{Math.ceil(bytes / 1024).toLocaleString('en-US')} KB</p>
+      <p>{kind === 'image' ? 'Image' : 'Video'}, {size}<span title={`${bytes.toLocaleString('en-US')} bytes`}>{Math.ceil(bytes / 1024).toLocaleString('en-US')} KB</span></p>
       <p class='muted'>
-        <Time at={at} /> for {isUser() ? account : <a href={link('accounts', account)}>{account}</a>}
-        {job !== null && <>, <a href={link('jobs', job)}>job</a></>}, until <Time at={until} />
+        Made <Time at={at} />{!isUser() && <> for <a href={link('accounts', account)}>{account}</a></>}
+        {job !== null && <> by <a href={link('jobs', job)}>a job</a></>}<br />
+        Kept until <Time at={until} />
       </p>
       <CopyButton text={url} label='Copy link' />
     </li>

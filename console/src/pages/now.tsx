@@ -43,7 +43,7 @@ function LiveView ({ figures, rates }: { figures: Figures, rates: readonly numbe
     <>
       <dl class='facts big'>
         <Fact name='Requests per second'><a href={link('requests', { from })}>{figures.requests_per_second.toFixed(2)}</a></Fact>
-        <Fact name='Failed, last minute'><a href={link('requests', { status: '5xx', from })}>{(figures.error_rate * 100).toFixed(1)} %</a></Fact>
+        <Fact name='Failed, last minute'><a href={link('requests', { outcome: 'error', from })}>{(figures.error_rate * 100).toFixed(1)} %</a></Fact>
         <Fact name='Spent today (UTC)'><a href={link('usage', { days: '1' })}><Money nano={figures.spent_today_nano} /></a></Fact>
         <Fact name='Running jobs'><a href={link('jobs', { state: 'live' })}>{figures.running_jobs}</a></Fact>
       </dl>

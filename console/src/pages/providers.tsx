@@ -56,8 +56,8 @@ function OneProvider ({ provider, isAlone }: { provider: AdminProvider, isAlone:
       </div>
       <dl class='facts'>
         <Fact name='Calls, last hour'><a href={link('requests', lastHour)}>{provider.calls.toLocaleString('en-US')}</a></Fact>
-        <Fact name='Failed'>
-          <a href={link('requests', { ...lastHour, outcome: 'failed' })}>{provider.failed_calls.toLocaleString('en-US')}</a>{' '}
+        <Fact name='Failed calls'>
+          <a href={link('requests', { failed_at: id, from: lastHour.from })}>{provider.failed_calls.toLocaleString('en-US')}</a>{' '}
           <small class='muted'>{failures.map(({ kind, count }) => `${count} ${kind.replaceAll('_', ' ')}`).join(', ')}</small>
         </Fact>
         <Fact name='Half within'><Duration ms={provider.p50_ms} /></Fact>
@@ -83,7 +83,7 @@ const columns: readonly Column<Deployment>[] = [
   { name: 'State', cell: ({ state }) => <ProviderState state={state} />, csv: ({ state }) => state },
   { name: 'Running', isNumber: true, isSecondary: true, cell: ({ running }) => running, csv: ({ running }) => running },
   { name: 'Calls', isNumber: true, cell: ({ calls }) => calls, csv: ({ calls }) => calls },
-  { name: 'Failed', isNumber: true, cell: ({ failed_calls: failed }) => failed, csv: ({ failed_calls: failed }) => failed },
+  { name: 'Failed calls', isNumber: true, cell: ({ failed_calls: failed }) => failed, csv: ({ failed_calls: failed }) => failed },
   { name: 'Half within', isNumber: true, isSecondary: true, cell: ({ p50_ms: ms }) => <Duration ms={ms} />, csv: ({ p50_ms: ms }) => ms },
   { name: '95 % within', isNumber: true, isSecondary: true, cell: ({ p95_ms: ms }) => <Duration ms={ms} />, csv: ({ p95_ms: ms }) => ms },
   { name: 'First token', isNumber: true, isSecondary: true, cell: ({ first_token_ms: ms }) => <Duration ms={ms} />, csv: ({ first_token_ms: ms }) => ms },

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { requestOutcomes } from '../words.ts'
+import { outcomeFilters } from '../words.ts'
 import type { LoggedRequestItem } from '../../../schemas/admin/requests.ts'
 import { useList } from '../api/list.ts'
 import type { Received } from '../api/received.ts'
@@ -21,7 +21,7 @@ export function RequestsPage (): JSX.Element {
   return id === undefined ? <RequestLog /> : <RequestPage key={id} id={id} />
 }
 
-const filters = ['account', 'key', 'model', 'provider', 'status', 'outcome', 'from', 'to']
+const filters = ['account', 'key', 'model', 'provider', 'failed_at', 'status', 'outcome', 'from', 'to']
 
 function RequestLog (): JSX.Element {
   const chosen = Object.fromEntries(filters.map(name => [name, query.value[name]]))
@@ -38,8 +38,9 @@ function RequestLog (): JSX.Element {
         <TextFilter name='key' label='Key' />
         <TextFilter name='model' label='Model' />
         {!isUser() && <TextFilter name='provider' label='Provider' />}
+        {!isUser() && <TextFilter name='failed_at' label='Failed at' />}
         <TextFilter name='status' label='Status' />
-        <ChoiceFilter name='outcome' label='Outcome' all='Any' options={requestOutcomes} />
+        <ChoiceFilter name='outcome' label='Outcome' all='Any' options={outcomeFilters} />
         <TimeFilter name='from' label='From' />
         <TimeFilter name='to' label='To' />
       </Filters>

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Statement } from '../../../schemas/admin/books.ts'
-import { call, withQuery } from '../api/fetch.ts'
+import { call } from '../api/fetch.ts'
 import { useList } from '../api/list.ts'
 import type { Received } from '../api/received.ts'
 import { Action } from '../parts/action.tsx'
@@ -9,6 +9,7 @@ import { Badge } from '../parts/badge.tsx'
 import { Choice } from '../parts/field.tsx'
 import { TextFilter } from '../parts/filter.tsx'
 import { exactUsd, Money } from '../parts/money.tsx'
+import { monthName, monthsUntil } from '../parts/months.ts'
 import { Empty } from '../parts/states.tsx'
 import { ListTable, type Column } from '../parts/table.tsx'
 import { link, query, setQuery } from '../router.ts'
@@ -16,8 +17,6 @@ import { may } from '../session.ts'
 
 type KnownStatement = Received<Statement>
 type Movement = keyof Statement['movements']
-
-const shownMonths = 36
 
 /** The statement of each account for a month: opening balance, movements, closing balance. */
 export function StatementsPage (): JSX.Element {
@@ -34,14 +33,11 @@ export function StatementsPage (): JSX.Element {
   }
   return (
     <>
-      <div class='head'>
-        <h1>Statements</h1>
-        <a class='button' href={withQuery('/admin/statements', { ...chosen, format: 'csv' })} download>Download as CSV</a>
-      </div>
+      <h1>Statements</h1>
       <form class='filters' onSubmit={event => event.preventDefault()} aria-label='Filters'>
         <Choice
           label='Month (UTC)' value={month} onValue={month => setQuery({ month })}
-          options={months.includes(month) ? months.map(withName) : [[month, month], ...months.map(withName)]}
+          options={(months.includes(month) ? months : [month, ...months]).map(one => [one, monthName(one)] as const)}
         />
         <TextFilter name='account' label='Account' />
       </form>
@@ -60,18 +56,6 @@ export function StatementsPage (): JSX.Element {
   )
 }
 
-/** The months in UTC up to the one of `today`, newest first, e.g. `2026-11`. */
-function monthsUntil (today: Date): readonly string[] {
-  return Array.from({ length: shownMonths }, (_, ago) =>
-    new Date(Date.UTC(today.getUTCFullYear(), today.getUTCMonth() - ago)).toISOString().slice(0, 7))
-}
-
-const inWords = new Intl.DateTimeFormat(undefined, { month: 'short', year: 'numeric', timeZone: 'UTC' })
-
-function withName (month: string): readonly [string, string] {
-  return [month, inWords.format(new Date(`${month}-01`))]
-}
-
 function movement (name: string, movement: Movement, kind: string): Column<KnownStatement> {
   const nanoOf = ({ movements }: KnownStatement): bigint => movements[movement].amount_nano
   return {
@@ -83,11 +67,15 @@ function movement (name: string, movement: Movement, kind: string): Column<Known
   }
 }
 
-/** The entries of a kind that happened in the month. */
+/** The entries of a kind that count in the month. */
 function entriesOf ({ account, month }: KnownStatement, kind?: string): string {
+  return `${link('accounts', account, { kind, month })}#entries`
+}
+
+/** The statement of the month before, which this one begins with. */
+function before ({ account, month }: KnownStatement): string {
   const [year = 0, number = 1] = month.split('-').map(Number)
-  const dayAt = (offset: number): string => new Date(Date.UTC(year, number - 1 + offset)).toISOString()
-  return `${link('accounts', account, { kind, from: dayAt(0), to: dayAt(1) })}#entries`
+  return link('statements', { account, month: new Date(Date.UTC(year, number - 2)).toISOString().slice(0, 7) })
 }
 
 const columns: readonly Column<KnownStatement>[] = [
@@ -97,7 +85,7 @@ const columns: readonly Column<KnownStatement>[] = [
     csv: ({ account }) => account
   },
   { name: 'State', cell: ({ state }) => <Badge tone={state === 'closed' ? 'good' : 'quiet'}>{state}</Badge>, csv: ({ state }) => state },
-  { name: 'Opening', isNumber: true, cell: ({ opening_nano: nano }) => <Money nano={nano} />, csv: ({ opening_nano: nano }) => exactUsd(nano) },
+  { name: 'Opening', isNumber: true, cell: row => <a href={before(row)}><Money nano={row.opening_nano} /></a>, csv: ({ opening_nano: nano }) => exactUsd(nano) },
   movement('Deposits', 'deposits', 'deposit'),
   movement('Withdrawals', 'withdrawals', 'withdraw'),
   movement('Transfers in', 'transfers_in', 'transfer'),

@@ -7,7 +7,7 @@ import type { Page } from '../api/list.ts'
 import type { Received } from '../api/received.ts'
 import { Chart } from '../parts/chart.tsx'
 import { Choice, Fact } from '../parts/field.tsx'
-import { TextFilter } from '../parts/filter.tsx'
+import { Filters, TextFilter } from '../parts/filter.tsx'
 import { exactUsd, Money, shortUsd } from '../parts/money.tsx'
 import { Empty, Failure, Loading } from '../parts/states.tsx'
 import { ListTable, type Column } from '../parts/table.tsx'
@@ -28,30 +28,31 @@ export function UsagePage (): JSX.Element {
   const by = offered.find(name => name === query.value['by']) ?? 'model'
   const { now, before } = periodsOf(Math.min(Number(days) || 30, 366), new Date())
   const filter = { account, key, model, provider }
-  const total = useLoad<Page<Usage>>('/admin/usage', { ...now, ...filter, by: 'month' })
+  const total = useLoad<Page<Usage>>('/admin/usage', { ...now, ...filter, by: 'day', limit: '1000' })
   const previous = useLoad<Page<Usage>>('/admin/usage', { ...before, ...filter, by: 'month' })
   const daily = useLoad<Page<Usage>>('/admin/usage', { ...now, ...filter, by: `day,${by}`, limit: '1000' })
   // With too many rows for one answer, whose last days would be missing, only the days.
   const isTooMuch = daily.answer?.has_more === true
-  const plain = useLoad<Page<Usage>>(isTooMuch ? '/admin/usage' : null, { ...now, ...filter, by: 'day', limit: '1000' })
-  const shown = isTooMuch ? plain : daily
+  const shown = isTooMuch ? total : daily
   const rows = useList<Usage>('/admin/usage', { ...now, ...filter, by })
   // All at once, so that nothing on the page moves.
   const isReady = total.answer !== null && shown.answer !== null && (previous.answer !== null || previous.state === 'failed')
-  const failed = [total, shown].find(one => one.state === 'failed')
+  const failed = [total, daily].find(one => one.state === 'failed')
   const series = seriesOf(shown.answer?.data ?? [], by, daysOf(now), isTooMuch ? 'all' : '–')
   const log = { ...filter, from: `${now.from}T00:00:00.000Z`, to: `${now.to}T00:00:00.000Z` }
   return (
     <>
       <h1>Usage</h1>
-      <form class='filters' onSubmit={event => event.preventDefault()} aria-label='Filters'>
+      <form class='filters' onSubmit={event => event.preventDefault()} aria-label='Report'>
         <Choice label='Period' value={days} onValue={value => setQuery({ days: value })} options={lengths} />
         <Choice label='By' value={by} onValue={value => setQuery({ by: value })} options={offered} />
+      </form>
+      <Filters names={['account', 'key', 'model', 'provider']} kept={{ days: query.value['days'], by: query.value['by'] }}>
         {!isUser() && <TextFilter name='account' label='Account' />}
         <TextFilter name='key' label='Key' />
         <TextFilter name='model' label='Model' />
         {!isUser() && <TextFilter name='provider' label='Provider' />}
-      </form>
+      </Filters>
       {failed !== undefined && <Failure error={failed.error} retry={failed.reload} />}
       {failed === undefined && !isReady && <Loading />}
       {isReady && (

@@ -15,6 +15,13 @@ interface ChartProps {
   format (value: number): string
 }
 
+const inWords = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', timeZone: 'UTC' })
+
+/** A day in UTC as the lists have it, e.g. `21 Nov`. */
+function dayName (day: string): string {
+  return inWords.format(new Date(day))
+}
+
 const height = 220
 const left = 64
 const bottom = 22
@@ -50,11 +57,11 @@ export function Chart ({ label, days, series, format }: ChartProps): JSX.Element
                   <rect
                     key={name} class={`series-${position}`} x={left + index * step + step * 0.12} width={step * 0.76}
                     y={y(below)} height={Math.max(y(from) - y(below), 0.5)}
-                  ><title>{`${day}, ${name}: ${format(value)}`}</title>
+                  ><title>{`${dayName(day)} (UTC), ${name}: ${format(value)}`}</title>
                   </rect>
                 )
               })}
-              {index % every === 0 && <text x={left + (index + 0.5) * step} y={height - 6} text-anchor='middle'>{day.slice(5)}</text>}
+              {index % every === 0 && <text x={left + (index + 0.5) * step} y={height - 6} text-anchor='middle'>{dayName(day)}</text>}
             </g>
           )
         })}

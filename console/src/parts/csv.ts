@@ -1,11 +1,13 @@
-import { csvField } from './csv-field.ts'
+import { csvField } from '../../../services/shared/csv-field.ts'
 import type { Column } from './table.tsx'
 
 /** Rows as CSV by RFC 4180. */
 export function toCsv<Row> (columns: readonly Column<Row>[], rows: readonly Row[]): string {
-  const exported = columns.flatMap(({ name, csv }) => csv === undefined ? [] : [{ name, csv }])
-  const lines = [exported.map(({ name }) => name), ...rows.map(row => exported.map(({ csv }) => csv(row)))]
-  return lines.map(line => `${line.map(csvField).join(',')}\r\n`).join('')
+  const exported = columns.flatMap(({ name, csv, isNumber }) =>
+    csv === undefined ? [] : [{ name, csv, isNumber }])
+  const header = exported.map(({ name }) => csvField(name))
+  const lines = rows.map(row => exported.map(({ csv, isNumber }) => csvField(csv(row), isNumber)))
+  return [header, ...lines].map(fields => `${fields.join(',')}\r\n`).join('')
 }
 
 /** Nested facts as JSON; amounts in nano-dollars as text, exact. */

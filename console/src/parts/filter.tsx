@@ -1,11 +1,19 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useId, useState } from 'preact/hooks'
+import { monthName, monthsUntil } from './months.ts'
 import { go, link, query, segments, setQuery } from '../router.ts'
 
 const narrow = '(max-width: 48rem)'
 
+interface FiltersProps {
+  names: readonly string[]
+  /** What else of the address stays when the filters are cleared. */
+  kept?: Readonly<Record<string, string | undefined>>
+  children: ComponentChildren
+}
+
 /** Filters that are kept in the address under these names; folded up where there is little room. */
-export function Filters ({ names, children }: { names: readonly string[], children: ComponentChildren }): JSX.Element {
+export function Filters ({ names, kept = {}, children }: FiltersProps): JSX.Element {
   const isFiltered = names.some(name => query.value[name] !== undefined)
   const [isOpen] = useState(isFiltered || !matchMedia(narrow).matches)
   return (
@@ -13,7 +21,7 @@ export function Filters ({ names, children }: { names: readonly string[], childr
       <summary>Filters</summary>
       <form class='filters' onSubmit={event => event.preventDefault()} aria-label='Filters'>
         {children}
-        {isFiltered && <button type='button' class='plain' onClick={() => go(link(...segments.value))}>Clear filters</button>}
+        {isFiltered && <button type='button' class='plain' onClick={() => go(link(...segments.value, kept))}>Clear filters</button>}
       </form>
     </details>
   )
@@ -50,6 +58,23 @@ export function ChoiceFilter ({ name, label, all, options }: { name: string, lab
       <select id={id} value={query.value[name] ?? ''} onChange={event => setQuery({ [name]: event.currentTarget.value })}>
         <option value=''>{all}</option>
         {options.map(option => <option key={option} value={option}>{option.replaceAll('_', ' ')}</option>)}
+      </select>
+    </div>
+  )
+}
+
+/** A month of the books that is kept in the address, as an address with it has set it; the newest are offered. */
+export function MonthFilter (): JSX.Element {
+  const id = useId()
+  const chosen = query.value['month'] ?? ''
+  const months = monthsUntil(new Date())
+  const offered = chosen === '' || months.includes(chosen) ? months : [chosen, ...months]
+  return (
+    <div class='field'>
+      <label for={id}>Month of the books</label>
+      <select id={id} value={chosen} onChange={event => setQuery({ month: event.currentTarget.value })}>
+        <option value=''>Any</option>
+        {offered.map(month => <option key={month} value={month}>{monthName(month)}</option>)}
       </select>
     </div>
   )

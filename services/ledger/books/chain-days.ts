@@ -2,7 +2,7 @@ import { createJsonIds } from '../../store/json-rows.ts'
 import type { Store, Value } from '../../store/store.ts'
 import { dailyViolations } from '../check/daily-sums.ts'
 import type { Violation } from '../check/rules.ts'
-import { entriesOfPeriod, isAtMost } from '../sql/entry-blocks.ts'
+import { entriesAfter, entriesOfPeriod, isAtMost } from '../sql/entry-blocks.ts'
 import { rollUpEntries } from '../sql/roll-up.ts'
 import { noSums, type SumsByAccount, type SumsOfAccounts } from './sums.ts'
 
@@ -102,13 +102,4 @@ function partsOf (
     entries(-1, entriesAfter(engine, last, end), `entry.seq > ${last} and at < ${end}`)
   ]
   return parts.join(' union all ')
-}
-
-/** Returns the `from` clause for entries after a number and dated before a time: few, booked late. */
-function entriesAfter (engine: Engine, last: string, before: string): string {
-  if (engine === 'postgres') return 'entry'
-  return `(
-      select first, last from entry_block where last > ${last} and earliest < ${before}
-      union all select coalesce(max(last), 0) + 1, ${Number.MAX_SAFE_INTEGER} from entry_block
-    ) as block cross join entry on entry.seq between block.first and block.last`
 }

@@ -1,4 +1,4 @@
-import type { requestOutcomes } from '../../../schemas/admin/requests.ts'
+import type { outcomeFilters, requestOutcomes } from '../../../schemas/admin/requests.ts'
 import { isPolicy } from '../../requests/candidates.ts'
 import type { Store, Value } from '../../store/store.ts'
 import { whereClause } from '../../store/where-clause.ts'
@@ -17,7 +17,9 @@ export interface RecordQuery {
   provider?: string | undefined
   /** A status such as `429`, or a class such as `5xx`. */
   status?: string | undefined
-  outcome?: OutcomeName | undefined
+  /** A provider of which a call failed. */
+  failedAt?: string | undefined
+  outcome?: typeof outcomeFilters[number] | undefined
   /** When the request ended, in milliseconds since 1970; `to` is exclusive. */
   from?: number | undefined
   to?: number | undefined
@@ -40,9 +42,9 @@ type Row = LoggedRequest & { seq: number }
 
 /** Reads requests, those that ended last first. Throws StoreUnavailable. */
 export async function readRecords (
-  { reports }: Pick<Store, 'reports'>, query: RecordQuery
+  { engine, reports }: Pick<Store, 'engine' | 'reports'>, query: RecordQuery
 ): Promise<RecordedRequest[]> {
-  const { request, account, key, model, provider, status, outcome, from, to, after, limit } = query
+  const { request, account, key, model, provider, failedAt, status, outcome, from, to, after, limit } = query
   const params: Value[] = []
   const place = (value: Value) => `$${params.push(value)}`
   const max = place(limit)
@@ -58,10 +60,11 @@ export async function readRecords (
   const common = [
     where,
     ...(after === undefined ? [] : [`(at, seq) < (${place(after.at)}, ${place(after.seq)})`]),
-    ...(status === undefined ? [] : [statusCondition(status)]),
-    ...(outcome === undefined ? [] : [outcomeConditions[outcome]])
+    ...(status === undefined ? [] : [statusCondition(status)])
   ]
-  const alternatives = conditionsOf(named, called).map(own => [...common, ...own])
+  const failed = failedAt === undefined ? null : place(failedAt)
+  const alternatives = [conditionsOf(named, called), outcomesOf(outcome), failuresAt(engine, failed)]
+    .reduce((before, filter) => before.flatMap(all => filter.map(own => [...all, ...own])), [common])
   const rows = await reports.all<Row>(newestOf(alternatives, max), params)
   return rows.map(toRecord)
 }
@@ -71,7 +74,7 @@ export async function readRecords (
  * row is in two of them.
  */
 function conditionsOf (model: string | null, provider: string | null): string[][] {
-  const byProvider = provider === null ? [[]] : [[`provider = ${provider}`], failedAt(provider)]
+  const byProvider = provider === null ? [[]] : [[`provider = ${provider}`], calledFirst(provider)]
   const byModel = model === null
     ? [[]]
     : [[`model = ${model}`], [`${otherModel} = ${model}`, 'asked <> model']]
@@ -81,11 +84,28 @@ function conditionsOf (model: string | null, provider: string | null): string[][
 /** The model that was asked for where another one ran, as its index has it. */
 const otherModel = 'case when asked <> model then asked end'
 
+/** Returns the alternatives of requests of which a call of a provider failed. */
+function failuresAt (engine: Store['engine'], provider: string | null): string[][] {
+  if (provider === null) return [[]]
+  const calls = engine === 'sqlite' ? 'json_each(request_log.calls)' : 'json_array_elements(request_log.calls::json)'
+  const failure = `exists (select 1 from ${calls} as call
+    where call.value ->> 'provider' = ${provider} and call.value ->> 'failure' is not null)`
+  const answered = ['attempts <= 1', `provider = ${provider}`]
+  return [
+    [hasOtherCalls, failure],
+    [...answered, isError, failure],
+    [...answered, `status < 400 and (${outcomeConditions.client_gone} or ${outcomeConditions.broken_off})`, failure]
+  ]
+}
+
+/** As the index of requests with a call that failed has it. */
+const hasOtherCalls = "(attempts > 1 or provider = '')"
+
 /** A provider that was called and failed stands in the JSON alone. Wildcards in its name are themselves. */
-function failedAt (provider: string): string[] {
+function calledFirst (provider: string): string[] {
   const name = `replace(replace(${provider}, '%', '\\%'), '_', '\\_')`
   return [
-    "(attempts > 1 or provider = '')", `provider <> ${provider}`,
+    hasOtherCalls, `provider <> ${provider}`,
     `calls like '%"provider":"' || ${name} || '"%' escape '\\'`
   ]
 }
@@ -108,6 +128,12 @@ const outcomeConditions: Record<OutcomeName, string> = {
   refused: `outcome = ${outcomes.failed} and ${statusCondition('4xx')}`,
   failed: `outcome = ${outcomes.failed} and ${statusCondition('5xx')}`,
   broken_off: `outcome = ${outcomes.brokenOff}`
+}
+
+function outcomesOf (outcome: RecordQuery['outcome']): string[][] {
+  if (outcome === undefined) return [[]]
+  const names = outcome === 'error' ? ['failed', 'broken_off'] as const : [outcome]
+  return names.map(name => [outcomeConditions[name]])
 }
 
 /** `status` is three digits, or one and `xx`. */

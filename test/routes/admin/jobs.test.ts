@@ -40,10 +40,36 @@ t.test('operators list, show and cancel jobs over HTTP and in the CLI', async t 
   t.match(await admin('/jobs/none'), { status: 404, body: { error: { code: 'job_not_found' } } })
   t.match(await admin(`/jobs/${done.id}/cancel`, 'POST'), { status: 409, body: { error: { code: 'job_has_ended' } } })
 
+  await app.store.run(`
+    insert into hold (id, account, kind, owner, amount, spare, created_at)
+    values ('of-a-node', 'default', 'node', $1, 7, 2, 1), ('only-spare', 'default', 'node', 'other', 3, 3, 1)`,
+  [app.ledger.node])
+  await app.store.run("update account set held = held + 10 where id = 'default'")
+  const { body: holds } = await admin('/holds?account=default')
+  t.match(holds.data, [
+    { kind: 'job', id: live.id, job: live.id, key: live.key, model: 'sandbox-video', amount_nano: 4_000_000 },
+    { kind: 'requests', job: null, amount_nano: 5, node: app.ledger.node, node_seen_at: /^20/, expires_at: null }
+  ])
+  const amounts: number[] = holds.data.map(({ amount_nano: nano }: { amount_nano: number }) => nano)
+  const held = amounts.reduce((sum, nano) => sum + nano, 0)
+  t.equal(held, (await admin('/accounts/default')).body.held_nano, 'they are all that is held')
+  t.match(await admin('/holds'), { status: 400, body: { error: { param: 'account' } } })
+  t.match(await admin('/holds?account=none'), { status: 404, body: { error: { code: 'account_not_found' } } })
+  const { out: table } = await runAt(url, ['ledger', 'holds', 'default'])
+  t.match(table, new RegExp(`job +0\\.004 +${live.id}`))
+  const { out: firstHold } = await runAt(url, ['ledger', 'holds', 'default', '--limit', '1', '--json'])
+  const page = JSON.parse(firstHold)
+  t.match(page.data, [{ id: live.id }])
+  t.match((await admin(`/holds?account=default&after=${page.next}`)).body.data, [{ kind: 'requests' }])
+
   const shown = await runAt(url, ['jobs', 'list', '--json'])
   t.strictSame(JSON.parse(shown.out).data, (await admin('/jobs')).body.data)
   t.match((await runAt(url, ['jobs', 'list', '--state', 'failed'])).out, /content_policy_violation/)
-  t.match((await runAt(url, ['jobs', 'show', done.id])).out, /cost +0\.004/)
+  const { out } = await runAt(url, ['jobs', 'show', done.id])
+  t.match(out, /cost +0\.004[^]*\nAT +STEP +WHAT\n[^]* created\b[^]* submitted\b[^]* charged +\S/)
+  const search = async (text: string) => (await runAt(url, ['jobs', 'list', '--search', text])).out
+  t.match(await search(live.id.slice(0, -2).toUpperCase()), live.id)
+  t.notMatch(await search(live.id.slice(1)), live.id, 'the beginning of it')
   t.match(await runAt(url, ['jobs', 'show', 'none']), { code: 1, err: /does not exist/ })
   t.match(await runAt(url, ['jobs', 'cancel', live.id]), { code: 0, out: /^Cancelling the job/ })
   const ended = await waiting

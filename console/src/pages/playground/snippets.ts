@@ -16,7 +16,8 @@ export function snippet (language: Language, operation: Operation, baseUrl: stri
   const { path, method } = operations[operation]
   if (language === 'curl') {
     return `curl ${baseUrl}${path} \\
-  -H "Authorization: Bearer $TOLLGATE_KEY" -H 'Content-Type: application/json' \\
+  -H "Authorization: Bearer $TOLLGATE_KEY" \\
+  -H 'Content-Type: application/json' \\
   -d '${JSON.stringify(body, null, 2).replaceAll("'", "'\\''")}'`
   }
   if (language === 'Python') {

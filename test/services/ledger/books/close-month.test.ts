@@ -1,80 +1,13 @@
 import t from 'tap'
-import { createAccounts } from '../../../../services/ledger/accounts.ts'
-import { sumEntriesBefore, sumsBefore, viewBooks } from '../../../../services/ledger/books/balances.ts'
-import { rollUpChains } from '../../../../services/ledger/books/chain-days.ts'
-import { monthViolations } from '../../../../services/ledger/books/check-months.ts'
 import { closeMonth } from '../../../../services/ledger/books/close-month.ts'
 import { monthAt, readClosedMonths, readMonth } from '../../../../services/ledger/books/months.ts'
-import { balanceOf, noSums } from '../../../../services/ledger/books/sums.ts'
 import { checkBooks, checkLedger } from '../../../../services/ledger/check.ts'
-import { createCorrections } from '../../../../services/ledger/corrections.ts'
-import { createTransfers } from '../../../../services/ledger/transfers.ts'
-import type { Store } from '../../../../services/store/store.ts'
 import { createDatabase, forEachEngine } from '../../../engines.ts'
 import { createRandom } from '../random.ts'
+import { bookSomething, openBooks } from './random-books.ts'
 
 const refusal = (status: number, code: string) => ({ name: 'GatewayError', status, code })
 const at = (time: string) => Date.parse(time)
-
-/** Books with the accounts org ⊃ team and other, and one posting after another at chosen times. */
-async function openBooks (store: Store) {
-  const accounts = createAccounts(store)
-  await accounts.create({ id: 'org' })
-  await accounts.create({ id: 'team', parent: 'org' })
-  await accounts.create({ id: 'other' })
-  await store.run("insert into chain (id, account) values ('team org', 'team'), ('team org', 'org'), ('other', 'other')")
-  const [corrections, transfers] = [createCorrections(store), createTransfers(store)]
-  let count = 0
-  const id = () => `p${++count}`
-  return {
-    deposit: async (account: string, amountNano: number, at: number) =>
-      await accounts.deposit({ id: id(), account, amountNano, at }),
-    transfer: async (from: string, to: string, amountNano: number, at: number) =>
-      await transfers.transfer({ id: id(), from, to, amountNano, at }),
-    withdraw: async (account: string, amountNano: number, at: number) =>
-      await transfers.withdraw({ id: id(), account, amountNano, at, reason: 'r' }),
-    adjust: async (account: string, amountNano: number, at: number) =>
-      await corrections.adjust({ id: id(), account, amountNano, at, reason: 'r' }),
-    /** A charge, as a commit books it. */
-    spend: async (chain: 'team org' | 'other', amountNano: number, at: number) => await store.transaction(async queries => {
-      const [payer = ''] = chain.split(' ')
-      await queries.run(`insert into entry (at, debit, credit, amount, kind, chain)
-        values ($1, $2, 'revenue', $3, 'usage', $4)`, [at, payer, amountNano, chain])
-      await queries.run('update account set spent = spent + $1 where id in (select account from chain where id = $2)',
-        [amountNano, chain])
-    }),
-    async refund (at: number) {
-      const usage = await store.get<{ seq: number }>(`
-        select seq from entry as usage where kind = 'usage' and not exists (select 1 from entry where reverses = usage.seq)
-        order by seq limit 1`)
-      if (usage !== undefined) await corrections.refund({ id: id(), entry: `entry_${usage.seq}`, at })
-    },
-    async balances (before: number) {
-      const accounts = ['org', 'other', 'team']
-      const sums = await sumsBefore(store, await viewBooks(store), before, accounts)
-      return Object.fromEntries(accounts.map(account => [account, balanceOf(sums.get(account) ?? noSums)]))
-    },
-    /** What each account has come to before a time, by line: from the sums of days, and from all entries. */
-    async bothSums (before: number) {
-      const view = await viewBooks(store)
-      const accounts = ['org', 'other', 'team']
-      const days = await sumsBefore(store, view, before, accounts)
-      const entries = await sumEntriesBefore(store, view, before)
-      const own = await Promise.all(accounts.map(async account =>
-        (await sumsBefore(store, view, before, [account])).get(account)))
-      const linesOf = (account: string, sums: typeof days) => sums.get(account) ?? noSums
-      return {
-        days: accounts.map((account, index) => [linesOf(account, days), own[index] ?? noSums]),
-        entries: accounts.map(account => [linesOf(account, entries), linesOf(account, entries)])
-      }
-    },
-    async violations () {
-      const found = []
-      for await (const violation of monthViolations(store)) found.push(violation)
-      return found
-    }
-  }
-}
 
 forEachEngine(t, 'what comes after a month was closed counts in the next one, whatever its date', async (t, { open }) => {
   const store = await open()
@@ -201,15 +134,6 @@ t.test('on Postgres, a closed month has no entry that becomes visible later', as
   t.same(await books.violations(), [])
 })
 
-/** As `recordEntryBlocks` does, of fewer entries. */
-async function recordBlock (store: Store, size: number): Promise<void> {
-  await store.run(`
-    insert into entry_block (first, last, earliest, latest)
-    select min(seq), max(seq), min(at), max(at) from (
-      select seq, at from entry where seq > coalesce((select max(last) from entry_block), 0) order by seq limit $1
-    ) having count(*) > 0`, [size])
-}
-
 const seed = Number(process.env.SEED ?? Math.trunc(Math.random() * 2 ** 31))
 
 for (const engine of ['sqlite', 'postgres'] as const) {
@@ -217,27 +141,13 @@ for (const engine of ['sqlite', 'postgres'] as const) {
     const store = await (await createDatabase(t, engine)).open()
     const books = await openBooks(store)
     const random = createRandom(seed)
-    const pick = <Item>(items: readonly Item[]): Item => items[random.integer(0, items.length - 1)] as Item
     const months = ['2026-01', '2026-02', '2026-03', '2026-04', '2026-05', '2026-06'].map(readMonth)
     for (const account of ['org', 'team', 'other']) await books.deposit(account, 10_000, at('2026-01-01'))
     const frozen = new Map<number, object>()
     let next = 0
     for (let step = 0; step < 150; step++) {
       const time = at('2026-01-01') + random.integer(0, 181 * 86_400_000)
-      const amount = random.integer(1, 50)
-      await pick([
-        () => books.deposit(pick(['org', 'team', 'other']), amount, time),
-        () => books.transfer('org', 'team', amount, time),
-        () => books.transfer('team', pick(['org', 'other']), amount, time),
-        () => books.transfer('other', 'org', amount, time),
-        () => books.withdraw(pick(['org', 'team', 'other']), amount, time),
-        () => books.adjust(pick(['org', 'team', 'other']), pick([-amount, amount]), time),
-        () => books.spend(pick(['team org', 'other']), amount, time),
-        () => books.spend(pick(['team org', 'other']), amount, time),
-        () => books.refund(time),
-        () => rollUpChains(store, { chunk: random.integer(1, 40) }),
-        () => engine === 'sqlite' ? recordBlock(store, random.integer(1, 20)) : Promise.resolve()
-      ])()
+      await bookSomething(books, random, time)
       const day = at('2026-01-01') + random.integer(0, 190) * 86_400_000
       const moment = random.next() < 0.5 ? day : day + random.integer(0, 86_400_000)
       const { days, entries } = await books.bothSums(moment)
