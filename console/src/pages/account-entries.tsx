@@ -71,7 +71,7 @@ export function AccountEntries ({ account, isOpen, version, onChange }: AccountE
 /** What an entry adds to the account or takes away; a transfer may only move money among the accounts below it. */
 function Amount ({ entry: { change_nano: change, amount_nano: moved } }: { entry: BookedEntry }): JSX.Element {
   if (change !== 0n || moved === 0n) return <Money nano={change} />
-  return <><Money nano={change} /> <small class='muted'>moved <Money nano={moved} /></small></>
+  return <><Money nano={change} /><span class='extra'><br /><small class='muted'>moved <Money nano={moved} /></small></span></>
 }
 
 function Origin ({ entry: { ref, reason, model, debit, credit, kind }, account }: { entry: BookedEntry, account: string }): JSX.Element {
