@@ -44,14 +44,15 @@ export function createAuthenticator (
     const found = cache.peek(id, clock())
     const isConclusive = found === null || (found !== undefined && belongsTo(found, secretSha256))
     if (isConclusive) return check(key, secretSha256, found)
-    return load(id, secretSha256).then((loaded) => check(key, secretSha256, loaded))
+    const loading = found === undefined ? load(id, secretSha256) : cache.reload(id)
+    return loading.then((loaded) => check(key, secretSha256, loaded))
   }
 
   return {
     /**
-     * Returns the record of a user's key: at once if it was looked up within the last second, else as a
-     * promise. Throws, or rejects with, GatewayError 401 for an invalid key and StoreUnavailable. A key that
-     * was valid within the last minute keeps working during a database outage.
+     * Returns the record of a user's key: at once if it was known to be unchanged within the last second,
+     * else as a promise. Throws, or rejects with, GatewayError 401 for an invalid key and StoreUnavailable. A
+     * key that was valid within the last minute keeps working during a database outage.
      */
     authenticate (key: string): KeyRecord | Promise<KeyRecord> {
       const found = find(key)

@@ -12,10 +12,12 @@ export interface OpenBudget {
   endsAt: number
   /** The account of the next period; null until it has been created. */
   next: string | null
+  /** When the key has to be looked up again: for the next account to be created, and to take over. */
+  renewAt: number
 }
 
 /** Names the budget's accounts of this period and the next; without a period they are one. */
-export function budgetAccounts (key: string, { period }: Budget, at: number): OpenBudget & { next: string } {
+export function budgetAccounts (key: string, { period }: Budget, at: number): Omit<OpenBudget, 'renewAt'> & { next: string } {
   const base = `${budgetPrefix}${key}`
   if (period === null) return { account: base, endsAt: Infinity, next: base }
   const { name, endsAt } = periodAt(period, at)
@@ -46,9 +48,10 @@ export function createBudgets (store: Store) {
       if (budget === null || key.revokedAt !== null) return null
       const { account, endsAt, next } = budgetAccounts(key.id, budget, at)
       await open(key, budget, account, at)
-      if (at < endsAt - leadMs(key.id)) return { account, endsAt, next: null }
+      const renewAt = endsAt - leadMs(key.id)
+      if (at < renewAt) return { account, endsAt, next: null, renewAt }
       await open(key, budget, next, at)
-      return { account, endsAt, next }
+      return { account, endsAt, next, renewAt: endsAt }
     }
   }
 }

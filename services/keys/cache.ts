@@ -3,7 +3,7 @@ import { hasLimits } from '../shared/limits.ts'
 import { createLru } from '../shared/lru.ts'
 import { StoreUnavailable, type Queries, type Store } from '../store/store.ts'
 import { createBudgets, type OpenBudget } from './budgets.ts'
-import { maxKeysPerQuery, selectKeysWithParents } from './rows.ts'
+import { maxKeysPerQuery, selectKeysWithParents, selectKeyVersion } from './rows.ts'
 import type { KeyRecord, KeyWithParents } from './types.ts'
 
 /** A key as the database last returned it, its secrets as SHA-256. Times in milliseconds. */
@@ -12,30 +12,55 @@ export interface CachedKey {
   secretSha256: Buffer
   previous: { secretSha256: Buffer, until: number } | null
   lastUsedAt: number | null
+  /** When it was looked up, and the version of all keys that was known before. */
   checkedAt: number
-  staleAt: number
+  version: number
+  /** It has to be looked up again then, although nothing has changed. */
+  renewAt: number
+  /** Until then it is served in an outage without another query. */
+  servedUntil: number
 }
 
 /** A key revoked by another process stays valid here for at most this long, plus one lookup. */
 const freshMs = 1_000
 const staleIfErrorMs = 60_000
-const maxKeys = 10_000
+const maxKeys = 20_000
 const maxUnknownIds = 10_000
 const maxWaiting = 10_000
 
 export type KeyCache = ReturnType<typeof createKeyCache>
 
-/** Creates the cache of a store's keys, and of unknown ids apart: made-up keys evict no valid one. */
+/**
+ * Creates the cache of a store's keys, and of unknown ids apart: made-up keys evict no valid one. An entry is
+ * looked up again only if any key has changed, which one query a second tells for all.
+ */
 export function createKeyCache (store: Store, clock: () => number) {
   const keys = createLru<CachedKey>(maxKeys)
   const unknownUntil = createLru<number>(maxUnknownIds)
   const loading = new Map<string, Promise<CachedKey | null>>()
   const lookUp = createBatchedLookup(store)
   const budgets = createBudgets(store)
+  /** The version of all keys that was last read, and when. */
+  let latest = { version: 0, at: -Infinity }
+  const readVersion = shared(async () => {
+    const at = clock()
+    latest = { version: await selectKeyVersion(store), at }
+  })
+
+  /** When an entry was last known to be as in the database. */
+  function seenAt ({ version, checkedAt }: CachedKey): number {
+    return version === latest.version ? Math.max(checkedAt, latest.at) : checkedAt
+  }
+
+  async function isUnchanged (key: CachedKey): Promise<boolean> {
+    await readVersion()
+    return key.version === latest.version && clock() < key.renewAt
+  }
 
   async function query (id: string): Promise<CachedKey | null> {
     // Taken before the query: a change while it runs must not count as seen.
     const checkedAt = clock()
+    const { version } = latest
     const key = await lookUp(id)
     if (key === null) {
       keys.delete(id)
@@ -43,7 +68,9 @@ export function createKeyCache (store: Store, clock: () => number) {
       return null
     }
     const openBudget = key.budget === null ? null : await budgets.open(key, checkedAt)
-    const entry = toCachedKey(key, createRecord(key, openBudget), checkedAt)
+    const renewAt = openBudget?.renewAt ?? Infinity
+    const found = toCachedKey(key, createRecord(key, openBudget))
+    const entry = { ...found, checkedAt, version, renewAt, servedUntil: 0 }
     keys.set(id, entry)
     return entry
   }
@@ -63,23 +90,26 @@ export function createKeyCache (store: Store, clock: () => number) {
     /** Returns a fresh entry, null for an id without a key; undefined when the database has to be queried. */
     peek (id: string, now: number): CachedKey | null | undefined {
       const key = keys.get(id)
+      if (key === undefined) return now < (unknownUntil.get(id) ?? 0) ? null : undefined
+      const at = seenAt(key)
       // A clock that was set back must not make a stale entry fresh.
-      if (key !== undefined) return now >= key.checkedAt && now < key.staleAt ? key : undefined
-      return now < (unknownUntil.get(id) ?? 0) ? null : undefined
+      if (now < at) return undefined
+      const isFresh = now < key.checkedAt + freshMs || (now < at + freshMs && now < key.renewAt)
+      return isFresh || now < key.servedUntil ? key : undefined
     },
 
     /**
      * Queries the database, once for all concurrent calls; in an outage, returns an entry of the last minute.
      */
     async load (id: string): Promise<CachedKey | null> {
+      const key = keys.get(id)
       try {
-        return await reload(id)
+        return key !== undefined && await isUnchanged(key) ? key : await reload(id)
       } catch (error) {
-        const key = keys.get(id)
         const now = clock()
         if (!(error instanceof StoreUnavailable) || key === undefined) throw error
-        if (now - key.checkedAt > staleIfErrorMs) throw error
-        key.staleAt = now + freshMs
+        if (now - seenAt(key) > staleIfErrorMs) throw error
+        key.servedUntil = now + freshMs
         return key
       }
     },
@@ -122,7 +152,9 @@ function createBatchedLookup (queries: Queries): (id: string) => Promise<KeyWith
   }
 }
 
-function toCachedKey (key: KeyWithParents, record: KeyRecord, checkedAt: number): CachedKey {
+function toCachedKey (
+  key: KeyWithParents, record: KeyRecord
+): Pick<CachedKey, 'record' | 'secretSha256' | 'previous' | 'lastUsedAt'> {
   const { secretSha256, previousSha256, previousUntil, lastUsedAt } = key
   return {
     record,
@@ -130,9 +162,16 @@ function toCachedKey (key: KeyWithParents, record: KeyRecord, checkedAt: number)
     previous: previousSha256 === null
       ? null
       : { secretSha256: Buffer.from(previousSha256, 'hex'), until: previousUntil ?? 0 },
-    lastUsedAt,
-    checkedAt,
-    staleAt: checkedAt + freshMs
+    lastUsedAt
+  }
+}
+
+/** Returns a function whose concurrent calls share one run of `work`. */
+function shared (work: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | null = null
+  return () => {
+    running ??= work().finally(() => { running = null })
+    return running
   }
 }
 

@@ -36,6 +36,12 @@ export async function selectKeysWithParents (
   })
 }
 
+/** Returns a number that differs whenever a key, or what its account decides about it, has changed. */
+export async function selectKeyVersion (queries: Queries): Promise<number> {
+  const [row] = await queries.all<{ version: number }>('select version from key_changes')
+  return row?.version ?? 0
+}
+
 /** Returns a key, undefined when it does not exist. */
 export async function selectKey (queries: Queries, id: string): Promise<StoredKey | undefined> {
   const row = await queries.get<Row>(`select ${columns} from api_key where id = $1`, [id])
@@ -87,7 +93,7 @@ export async function hasKeys (queries: Queries): Promise<boolean> {
 /** Reads a key and blocks other changes of it until the caller's transaction ends. */
 export async function lockKey (queries: Queries, id: string): Promise<StoredKey | undefined> {
   // SQLite has no `for update`; an update that changes nothing takes the same lock on every engine.
-  await queries.run('update api_key set label = label where id = $1', [id])
+  await queries.run('update api_key set last_used_at = last_used_at where id = $1', [id])
   return await selectKey(queries, id)
 }
 

@@ -3,7 +3,9 @@ import { createKeys } from '../../../services/keys/keys.ts'
 import { createToken } from '../../../services/keys/authenticate.ts'
 import { StoreUnavailable } from '../../../services/store/store.ts'
 import { noLimits } from '../../../services/shared/limits.ts'
-import { forEachEngine } from '../../engines.ts'
+import { createAccounts } from '../../../services/ledger/accounts.ts'
+import { selectKeyVersion } from '../../../services/keys/rows.ts'
+import { createDatabase, forEachEngine } from '../../engines.ts'
 import { cachedRecord, setUp } from './helper.ts'
 
 forEachEngine(t, 'a created key authenticates', async (t, database) => {
@@ -33,7 +35,10 @@ forEachEngine(t, 'a key looked up within the last second authenticates synchrono
   const later = keys.authenticate(key)
   t.ok(later instanceof Promise)
   t.match(await later, { account: 'acme' })
-  t.equal(probe.queries, 2)
+  t.equal(probe.queries, 3, 'once more, as the version of all keys was not known before')
+  time.now += 1_000
+  t.match(await keys.authenticate(key), { account: 'acme' })
+  t.equal(probe.queries, 4)
 })
 
 forEachEngine(t, 'a wrong secret is refused, even when the key is cached', async (t, database) => {
@@ -113,6 +118,70 @@ forEachEngine(t, 'a revoked key stops working at once here, and within a second 
   t.throws(() => keys.authenticate(key), revoked)
   time.now += 1_000
   await t.rejects(async () => await elsewhere.authenticate(key), revoked)
+})
+
+forEachEngine(t, 'unchanged keys cost one query a second together, whatever is charged', async (t, database) => {
+  const { store, keys, probe, time, clock } = await setUp(database)
+  const created = await Promise.all(Array.from({ length: 60 }, () => keys.create({ account: 'acme', label: '' })))
+  const authenticateAll = async () => {
+    return await Promise.all(created.map(async ({ key }) => await keys.authenticate(key)))
+  }
+  await authenticateAll()
+  time.now += 1_000
+  await authenticateAll()
+  const before = probe.queries
+  for (let second = 1; second <= 3; second++) {
+    time.now += 1_000
+    await store.run('update account set spent = spent + 1, held = held + 1 where id = $1', ['acme'])
+    await authenticateAll()
+    await authenticateAll()
+    t.equal(probe.queries, before + second)
+  }
+  await createAccounts(store, clock).freeze('acme')
+  time.now += 1_000
+  t.same(new Set((await authenticateAll()).map(({ accountState }) => accountState)), new Set(['frozen']))
+})
+
+forEachEngine(t, 'whatever a key in memory depends on counts as a change of keys', async (t, database) => {
+  const { store } = await setUp(database)
+  const isCounted = async (table: string, column: string): Promise<boolean> => {
+    const before = await selectKeyVersion(store)
+    await store.run(`update ${table} set ${column} = ${column}`)
+    return await selectKeyVersion(store) > before
+  }
+  const counted = async (table: string): Promise<string[]> => {
+    const [row = {}] = await store.all<object>(`select * from ${table} where id is not null limit 1`)
+    const columns = Object.keys(row).filter(column => column !== 'id')
+    return await Array.fromAsync(columns, async column => await isCounted(table, column) ? column : '')
+  }
+  const [row = {}] = await store.all<object>('select * from api_key limit 1')
+  const columns = Object.keys(row)
+  t.same((await counted('api_key')).filter(Boolean).toSorted(),
+    columns.filter(column => !['id', 'created_at', 'last_used_at'].includes(column)).toSorted())
+  t.same((await counted('account')).filter(Boolean).toSorted(), [
+    'closed_at', 'concurrent_requests', 'frozen_at', 'parent', 'requests_per_minute', 'tokens_per_minute'
+  ])
+})
+
+t.test('a transaction that changes a key does not keep others from changing theirs until it ends', async t => {
+  const { store, keys, id } = await setUp(await createDatabase(t, 'postgres'))
+  const { id: other } = await keys.create({ account: 'acme', label: '' })
+  const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const sql = "update api_key set label = 'new' where id = $1"
+  await Promise.all([
+    store.transaction(async queries => {
+      await queries.run(sql, [id])
+      first.resolve()
+      await second.promise
+      await queries.run(sql, [other])
+    }),
+    store.transaction(async queries => {
+      await first.promise
+      await queries.run(sql, [other])
+      second.resolve()
+    })
+  ])
+  t.equal((await keys.get(other)).label, 'new')
 })
 
 forEachEngine(t, 'a clock that is set back does not keep a revoked key alive', async (t, database) => {
