@@ -10,6 +10,7 @@ import { coverageReport, type CoverageSummary, type Floor } from './setup/covera
 // (test/setup/record-coverage.ts); tap merges it.
 
 const root = join(import.meta.dirname, '..')
+const coverageFolder = join(root, '.tap', 'coverage')
 const summaryFile = join(root, '.tap', 'report', 'coverage-summary.json')
 const compiled = join(root, 'node_modules', '.cache', 'compiled')
 const args = process.argv.slice(2)
@@ -19,12 +20,15 @@ process.exitCode = isWhole ? await runAll() : await runTap({})
 /** Resolves with the exit code: 1 if a test fails or the coverage is below its floor. */
 async function runAll (): Promise<number> {
   rmSync(summaryFile, { force: true })
+  // What an interrupted run has left would count, too.
+  rmSync(coverageFolder, { recursive: true, force: true })
   const python = preparePython()
   // Code from the compile cache has no counters.
-  const env = { ...awaitPython, TOLLGATE_TEST_COVERAGE: '.tap/coverage', NODE_DISABLE_COMPILE_CACHE: '1' }
+  const env = { ...awaitPython, TOLLGATE_TEST_COVERAGE: coverageFolder, NODE_DISABLE_COMPILE_CACHE: '1' }
   // The floors apply to the gateway's own files; tap's would apply to all files.
   const noFloors = ['lines', 'branches', 'functions', 'statements'].map(kind => `--${kind}=0`)
   const [code] = await Promise.all([runTap(env, '--coverage-report=json-summary', ...noFloors), python])
+  rmSync(coverageFolder, { recursive: true, force: true })
   if (!existsSync(summaryFile)) return code
   const summary: CoverageSummary = JSON.parse(readFileSync(summaryFile, 'utf8'))
   const floor: Floor = JSON.parse(readFileSync(join(import.meta.dirname, 'coverage-floor.json'), 'utf8'))
