@@ -34,18 +34,28 @@ const sizes = {
 }
 const adminKey = `sk-admin-${'0'.repeat(24)}`
 const dayMs = 86_400_000
+const thisMonth = new Date().toISOString().slice(0, 7)
+const quarterAgo = new Date(Date.now() - 89 * dayMs).toISOString().slice(0, 10)
 const monthAgo = new Date(Date.now() - 30 * dayMs).toISOString().slice(0, 10)
 /** Of each page: its first calls, and those of its filters and search. */
 const pages: Record<string, string[]> = {
   Requests: [
     '/requests?limit=50', '/requests?limit=50&model=chat', '/requests?limit=50&model=none', '/requests?limit=50&provider=none',
     '/requests?limit=50&status=5xx', '/requests?limit=50&outcome=broken_off', '/requests?limit=50&key=seed7',
-    '/requests?limit=50&account=none', '/requests/req_seed7'
+    '/requests?limit=50&account=none', '/requests?limit=50&to=2020-01-01', '/requests?limit=50&account=default&to=2020-01-01',
+    '/requests?limit=50&outcome=error', '/requests/req_seed7'
   ],
-  Usage: [`/usage?by=day,model&from=${monthAgo}`, `/usage?by=day,key&from=${monthAgo}&limit=1000`, '/usage?by=account'],
+  Usage: [
+    `/usage?by=day,model&from=${monthAgo}`, `/usage?by=day,key&from=${monthAgo}&limit=1000`, `/usage?by=day,key&from=${quarterAgo}&limit=1000`,
+    `/usage?by=key&from=${quarterAgo}&limit=50`, '/usage?by=account'
+  ],
   Accounts: [
     '/accounts?limit=50', '/accounts?search=seeded%209&limit=20', '/accounts/default', '/entries?account=default&limit=50',
     '/entries?account=seed7&limit=50', '/entries?kind=refund&limit=50', '/keys?account=default&limit=50'
+  ],
+  Statements: [
+    `/statements?limit=50&month=${thisMonth}`, `/statements?limit=50&month=${thisMonth}&account=default`,
+    '/accounts/default/balance', `/entries?account=default&month=${thisMonth}&kind=deposit&limit=50`
   ],
   Keys: ['/keys?limit=50', '/keys?search=seeded%2099&limit=20', '/keys?search=none', '/keys/seed7'],
   Media: ['/media?limit=50', '/media?limit=50&kind=video', '/media?limit=50&account=default'],
@@ -92,7 +102,7 @@ async function measure (name: string, database: string): Promise<string[]> {
       const calls: { path: string, ms: number }[] = []
       for (const path of paths) calls.push({ path, ms: await msOf(new URL(`/admin${path}`, url)) })
       const [slowest = { path: '', ms: 0 }] = calls.toSorted((one, other) => other.ms - one.ms)
-      console.log(`${name}: ${page.padEnd(9)} ${slowest.ms.toFixed(0).padStart(5)} ms at most: ${slowest.path}`)
+      console.log(`${name}: ${page.padEnd(10)} ${slowest.ms.toFixed(0).padStart(5)} ms at most: ${slowest.path}`)
       for (const { path, ms } of calls) {
         if (ms > Number(values.limit)) slow.push(`${name} ${path}: ${ms.toFixed(0)} ms`)
       }
