@@ -63,8 +63,8 @@ export class OutputGuard {
     return -1
   }
 
-  /** Counts an event without a finish reason; whether the stream is longer with it than what is held. */
-  isOverAfter (textBytes: number): boolean {
+  /** Counts an event without a finish reason; returns whether the stream is now longer than what is held. */
+  countEvent (textBytes: number): boolean {
     if (textBytes === 0) return false
     this.#bytes += textBytes
     this.#events++
