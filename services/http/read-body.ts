@@ -90,7 +90,8 @@ export function readBody (request: IncomingMessage, rules: BodyRules, done: Done
 /** The chunks as one; copied if a lone chunk is a view of a larger buffer, which it would keep alive. */
 function joined (chunks: readonly Buffer[], length: number): Buffer {
   const [only] = chunks
-  return only?.buffer.byteLength === length ? only : Buffer.concat(chunks, length)
+  const isAlone = only?.length === length && only.buffer.byteLength === length
+  return isAlone ? only : Buffer.concat(chunks, length)
 }
 
 /** Throws GatewayError 415 for a coding that is not known, or several. */
