@@ -57,9 +57,11 @@ export class OutputGuard {
       }
       if (!this.#isOver()) continue
       const before = piece.lastIndexOf('\n\n', start)
-      return before === -1 ? 0 : before + 2
+      const cut = before === -1 ? 0 : before + 2
+      this.#noteFinished(piece.subarray(0, cut))
+      return cut
     }
-    if (this.#choices > 1) this.#noteFinished(piece)
+    this.#noteFinished(piece)
     return -1
   }
 
@@ -82,7 +84,7 @@ export class OutputGuard {
   }
 
   #noteFinished (piece: Buffer): void {
-    if (!piece.includes('"finish_reason"')) return
+    if (this.#choices === 1 || !piece.includes('"finish_reason"')) return
     for (const { data } of eventsIn(piece)) {
       if (!/"finish_reason": *"/.test(data)) continue
       for (const { choices } of eventObjects(data)?.objects ?? []) {

@@ -61,3 +61,14 @@ t.test('the closing events end the choices that are open', async t => {
   t.match(legacy[0]?.toString(), '"choices":[{"index":0,"text":"","logprobs":null,"finish_reason":"length"}')
   t.equal(legacy.length, 2)
 })
+
+t.test('a choice that has ended before the cut, in the same piece, is not ended again', async t => {
+  const guard = new OutputGuard('by-event', 1, 2)
+  const ended = event('', { index: 1, delta: {}, finish_reason: 'stop' })
+  const piece = Buffer.from(ended + event('x'.repeat(2000)))
+  const scan = new PieceScan()
+  scan.scan(piece)
+  t.equal(guard.endIn(piece, scan.texts), ended.length)
+  const [finish] = guard.closingEvents({ id: 'c', object: 'chat.completion.chunk' }, null)
+  t.same(JSON.parse(finish?.toString('utf8', 'data: '.length) ?? '').choices.map(({ index }: { index: number }) => index), [0])
+})
