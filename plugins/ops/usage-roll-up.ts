@@ -15,9 +15,10 @@ export default fp<{ everyMs?: number }>(async (app, { everyMs = usualMs }) => {
       await rollUpUsage(store, { signal })
       await rollUpChains(store, { signal })
     },
-    err => log.warn({ err }, 'usage could not be rolled up')
+    err => log.warn({ err }, 'entries could not be added to the daily sums')
   )
   app.metrics.gauge({ name: 'usage_entries_waiting', help: 'Ledger entries not yet added to the daily sums.', across: 'max' },
-    async () => Math.max(await countWaitingEntries(store, 'usage_progress'), await countWaitingEntries(store, 'chain_progress')))
+    async () => Math.max(
+      await countWaitingEntries(store, 'usage_progress'), await countWaitingEntries(store, 'chain_progress')))
   app.addHook('onClose', async () => { await rollUp.stop() })
 }, { name: 'usage-roll-up', dependencies: ['store', 'metrics'] })

@@ -35,11 +35,11 @@ const chatCompletions: FastifyPluginAsyncTypebox = async app => {
   })
 }
 
-interface Asked { Body: ChatCompletionRequest }
+interface ChatRoute { Body: ChatCompletionRequest }
 
 /** Makes a video: as a job if the client prefers that, else the response waits for it. */
 async function makeVideo (
-  request: FastifyRequest<Asked>, reply: FastifyReply<Asked>
+  request: FastifyRequest<ChatRoute>, reply: FastifyReply<ChatRoute>
 ): Promise<VideoObject | void> {
   if (prefersAsync(request.headers)) {
     const job = await reply.beginVideo(request.body)
@@ -48,7 +48,7 @@ async function makeVideo (
     return toVideoObject(job)
   }
   await reply.serveVideo(reply.incoming())
-  // The answer is still to come; elsewhere it is on its way by then.
+  // The response is still open; without this wait, Fastify would send an empty one.
   await reply
 }
 

@@ -1,6 +1,6 @@
-import type { ChatCompletionChunk, ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
-import type { Completion, CompletionRequest } from '../../schemas/openai/completions.ts'
-import type { ChatAnswer, CompletionAnswer, EventStream, NativeAnswer } from '../providers/provider.ts'
+import type { ChatCompletionChunk } from '../../schemas/openai/chat-completions.ts'
+import type { Completion } from '../../schemas/openai/completions.ts'
+import type { EventStream } from '../providers/provider.ts'
 import { recordFinish, statedName, type StreamReport } from '../providers/report.ts'
 import { isAbandoned } from '../requests/attempt.ts'
 import { passing, type Settle, type Settled } from '../requests/delivery.ts'
@@ -9,9 +9,9 @@ import { headersOf } from '../requests/trace.ts'
 import { isObject, type JsonObject } from '../shared/json.ts'
 import { usdFromNano, usdText } from '../shared/money.ts'
 import { doneEvent, encodeEvent, eventsIn } from '../upstream/sse.ts'
+import type { Answer, AnyRequest } from './types.ts'
 
-type Answer = ChatAnswer | CompletionAnswer | NativeAnswer
-type AnyIncoming = Incoming<ChatCompletionRequest | CompletionRequest>
+type AnyIncoming = Incoming<AnyRequest>
 
 /**
  * Sends an answer. A whole one is settled before, so that the client finds it in its balance; a stream whose

@@ -142,8 +142,8 @@ export function createGenerations ({ store, node, takeoverMs, onError }: Generat
       write(() => rows.deliver(id, waiterId)).finally(() => waiters.release(waiterId))
     },
     /**
-     * Resolves when all that ran has ended and is recorded. What cannot be recorded at once no longer is:
-     * without its database a node could not end.
+     * Resolves when everything that ran has ended and is recorded. A write that fails now is not retried:
+     * without its database a node would never stop.
      */
     async close (): Promise<void> {
       closed = true

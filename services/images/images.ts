@@ -74,7 +74,7 @@ export function createImages (options: ImagesOptions) {
         clientRetries: incoming.clientRetries,
         signal,
         trace,
-        // Its end aborts the signal.
+        // The deadline of the request aborts `signal`.
         deadline: { dueMs: Infinity, limitMs: Infinity },
         cover: ({ quote }) => {
           trace.heldNano = quote.maxNano

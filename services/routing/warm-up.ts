@@ -20,7 +20,8 @@ interface WarmUpOptions {
  * takes ten times as long. Stops after `decisions` of them, or at the first error.
  */
 export function warmUpRouter (
-  router: Pick<Router, 'decide'>, { onError, onWarm = () => {}, afterMs = 5_000, everyMs = 2, decisions = 400 }: WarmUpOptions
+  router: Pick<Router, 'decide'>,
+  { onError, onWarm = () => {}, afterMs = 5_000, everyMs = 2, decisions = 400 }: WarmUpOptions
 ): Periodic {
   let made = 0
   const warmUp = periodically(() => made === 0 ? afterMs : everyMs, async () => {

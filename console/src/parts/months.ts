@@ -8,7 +8,7 @@ export function monthsUntil (today: Date): readonly string[] {
 
 const inWords = new Intl.DateTimeFormat(undefined, { month: 'short', year: 'numeric', timeZone: 'UTC' })
 
-/** A month in words, e.g. `Nov 2026`; what is none as it is. */
+/** A month in words, e.g. `Nov 2026`; text that is no month is returned unchanged. */
 export function monthName (month: string): string {
   const at = new Date(`${month}-01`)
   return Number.isNaN(at.getTime()) ? month : inWords.format(at)

@@ -38,7 +38,7 @@ export async function sumsBefore (
 
 /**
  * As `sumsBefore` of all accounts, by the last month that was closed until then and every entry after it, for
- * what has to be exact for good: sums of days are derived from the entries. Throws StoreUnavailable.
+ * figures that never change again: sums of days are derived from the entries. Throws StoreUnavailable.
  */
 export async function sumEntriesBefore (
   store: Reader, { closed, lastEntry }: BooksView, before: number

@@ -26,7 +26,7 @@ export interface EntryRange {
   closed: { endsAt: number, lastEntry: number } | null
 }
 
-/** The accounts to sum up, and the entries: those up to `until` that are dated before a time. */
+/** Sums of some accounts, over the entries up to number `until` that are dated before `before`. */
 export interface SumsOfAccounts extends Pick<EntryRange, 'until' | 'before'> {
   accounts: readonly string[]
 }

@@ -7,14 +7,15 @@ type Reader = Pick<Store, 'engine' | 'reports'>
 type Engine = Store['engine']
 
 /** A table with sums of entries by day and other keys. */
-export interface DailySums<Key extends string, Sum extends string> {
+interface DailySums<Key extends string, Sum extends string> {
   rule: Violation['rule']
   table: 'usage_day' | 'chain_day'
   progress: RollUp['progress']
-  /** Its columns that tell rows apart, of text but for `day`, and those that a violation names. */
+  /** The columns that identify a row: `day`, and others of text. */
   keys: readonly Key[]
+  /** Those of them that a violation names. */
   named: readonly Key[]
-  /** Its columns that are summed up; a violation names the first one that differs. */
+  /** The columns with sums; a violation names the first one that differs. */
   sums: readonly Sum[]
   /** Returns a query of those columns: a row per entry of a `from` clause that meets a condition. */
   facts (engine: Engine, entries: string, condition: string): string
@@ -25,7 +26,7 @@ export interface DailySums<Key extends string, Sum extends string> {
 const dayMs = 86_400_000
 /** Entries in one statement, which takes some milliseconds. */
 const sliceSize = 20_000
-/** Rows of one day that are told apart; one is enough to know that the day is wrong. */
+/** The most rows of a day that are reported; one is enough to know that the day is wrong. */
 const maxRows = 200
 
 /**

@@ -147,7 +147,7 @@ t.test('a wait that would pass the deadline is not begun', async t => {
   t.ok(performance.now() - startedMs < 1000)
 })
 
-t.test('a deadline that is over before the first call is told as such', async t => {
+t.test('a deadline that is over before the first call is answered with 504', async t => {
   const { search, asked } = createTest([['too late']])
   const deadline = { dueMs: performance.now(), limitMs: 1 }
   t.match(await rejection(tryCandidates({ ...search, deadline })), { status: 504, code: 'deadline_exceeded', message: /1 ms/ })
