@@ -1,6 +1,7 @@
 import OpenAI from 'openai'
 import t from 'tap'
-import { chat, findingsOf, isTooWide, openConsole, skip } from './stand.ts'
+import { fillGateway } from './example.ts'
+import { chat, findingsOf, hasCutTable, isTooWide, openConsole, settled, skip } from './stand.ts'
 
 t.test('accounts: a new one gets money and a key, the SDK uses it, and its spend is seen', { skip }, async t => {
   const { signIn, open, page, errors, url, admin } = await openConsole(t)
@@ -96,6 +97,18 @@ t.test('accounts: a viewer is offered no change, and a user sees its own account
   t.match(await page.getByRole('main').innerText(), /^Default\n/)
   await page.getByRole('cell', { name: 'deposit' }).waitFor()
   t.notOk(await isTooWide(page))
+  t.same(errors, [])
+})
+
+t.test('accounts: at 390 px, an entry of another day is shown with what can be done about it', { skip }, async t => {
+  const stand = await openConsole(t, { width: 390 })
+  const { page, signIn, open, errors } = stand
+  const { account } = await fillGateway(stand)
+  await signIn()
+  await open(`/accounts/${account}`)
+  await page.getByRole('button', { name: 'Refund' }).last().waitFor()
+  await settled(page)
+  t.notOk(await hasCutTable(page))
   t.same(errors, [])
 })
 

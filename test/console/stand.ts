@@ -136,6 +136,11 @@ export async function isTooWide (page: Page): Promise<boolean> {
   return await page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth')
 }
 
+/** Whether a table of the page has columns that are seen only after scrolling it. */
+export async function hasCutTable (page: Page): Promise<boolean> {
+  return await page.evaluate("[...document.querySelectorAll('.table')].some(frame => frame.scrollWidth > frame.clientWidth)")
+}
+
 /** Sends a chat completion to the sandbox and resolves with the id of the request. */
 export async function chat ({ url, headers }: Gateway, body: object = {}): Promise<string> {
   const response = await fetch(`${url}/chat/completions`, {
