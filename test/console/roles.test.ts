@@ -24,7 +24,7 @@ t.test('roles: what was done, and undoing it, ends with the session of whoever d
   await open('/accounts/default')
   await depositDollar(page)
   await page.getByRole('button', { name: 'Sign out' }).click()
-  await page.getByLabel('Key').fill(viewer.key)
+  await page.getByLabel('Key', { exact: true }).fill(viewer.key)
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByRole('heading', { name: 'Default' }).waitFor()
   t.equal(await page.getByText('Deposited $1.00 to default.').count(), 0)
