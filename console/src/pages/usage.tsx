@@ -64,7 +64,7 @@ export function UsagePage (): JSX.Element {
           <ListTable
             label={`Usage by ${by}`} list={rows} columns={columnsBy(by, log)} keyOf={row => row[by] ?? ''}
             source={{ path: '/admin/usage', query: { ...now, ...filter, by }, name: `usage-by-${by}` }}
-            empty={<Empty title='Nothing was used in this period'><p>Choose a longer one, or send a request in the <a href={link('playground')}>playground</a>.</p></Empty>}
+            empty={<Empty title='Nothing was used in this period'><p>{Object.values(filter).some(value => value !== undefined) ? 'Take a filter away, choose' : 'Choose'} a longer one, or send a request in the <a href={link('playground')}>playground</a>.</p></Empty>}
           />
         </>
       )}
