@@ -54,7 +54,9 @@ export function createKeyCache (store: Store, clock: () => number) {
 
   async function isUnchanged (key: CachedKey): Promise<boolean> {
     await readVersion()
-    return key.version === latest.version && clock() < key.renewAt
+    const now = clock()
+    // Looked up in the future: a clock that was set back would have the version read for each request.
+    return key.version === latest.version && now >= key.checkedAt && now < key.renewAt
   }
 
   async function query (id: string): Promise<CachedKey | null> {

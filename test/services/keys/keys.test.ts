@@ -184,6 +184,16 @@ t.test('a transaction that changes a key does not keep others from changing thei
   t.equal((await keys.get(other)).label, 'new')
 })
 
+forEachEngine(t, 'after a clock was set back, a key is looked up once', async (t, database) => {
+  const { keys, time, key } = await setUp(database)
+  await keys.authenticate(key)
+  time.now += 1_000
+  await keys.authenticate(key)
+  time.now -= 3_600_000
+  t.match(await keys.authenticate(key), { account: 'acme' })
+  t.notOk(keys.authenticate(key) instanceof Promise)
+})
+
 forEachEngine(t, 'a clock that is set back does not keep a revoked key alive', async (t, database) => {
   const { store, keys, time, clock, id, key } = await setUp(database)
   await keys.authenticate(key)
