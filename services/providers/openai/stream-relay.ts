@@ -65,7 +65,7 @@ export class StreamRelay {
   }
 
   push (chunk: Buffer): void {
-    if (this.isDone) return
+    if (this.isDone || this.failure !== null) return
     const rest = this.#splitter.isEmpty ? this.#passKnown(chunk) : chunk
     if (rest === null) return
     const piece = this.#split(rest)
@@ -153,6 +153,7 @@ export class StreamRelay {
 
   /** The upstream has ended its body; fails unless all choices were complete or `[DONE]` came before. */
   end (): void {
+    if (this.failure !== null) return
     this.isDone = true
     const rest = this.#splitter.rest()
     // The last event may lack its empty line.

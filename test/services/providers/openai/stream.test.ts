@@ -349,6 +349,17 @@ t.test('a full sink gets the next piece after it has drained, and may end the st
   t.equal(await rejection(leaving.stream.pipeTo(sink)), gone)
 })
 
+t.test('nothing follows an error, although more has come by then', async t => {
+  const { relay, deadlines } = await start(t)
+  const { stream, report } = await relay([opening, text('a'), event({ error: { message: 'Out of memory' } }), text('late')])
+  await settled(deadlines)
+  const pieces: Buffer[] = []
+  const reading = readers.pipe?.(stream, pieces) ?? Promise.resolve()
+  t.match(await rejection(reading), { message: /Out of memory/ })
+  t.equal(Buffer.concat(pieces).toString(), opening + text('a'))
+  t.equal(report.delivered.text, 'a')
+})
+
 t.test('a dialect\'s words become OpenAI\'s', async t => {
   const { relay } = await start(t)
   const together = await relay([chunk({ reasoning: 'Hm.' }), chunk({}, 'eos'), done], { dialect: 'together' })
