@@ -24,6 +24,7 @@ import * as adminAlerts from './admin/alerts.ts'
 import * as adminAudit from './admin/audit.ts'
 import * as adminBooks from './admin/books.ts'
 import * as adminEntries from './admin/entries.ts'
+import * as adminHolds from './admin/holds.ts'
 import * as adminJobs from './admin/jobs.ts'
 import * as adminKeys from './admin/keys.ts'
 import * as adminLedger from './admin/ledger.ts'
@@ -43,7 +44,7 @@ const modules = [
   openaiError, openaiImagesGenerations, openaiModels, openaiResponseItems, openaiResponseTools,
   openaiResponses, openaiRouting, openaiSampling, openaiUsage, openaiVideos, openaiWebhooks, anthropicError,
   anthropicMessageBlocks, anthropicMessages, anthropicModels, adminAccounts, adminAlerts, adminAudit,
-  adminBooks, adminEntries, adminJobs, adminKeys, adminLedger, adminMedia, adminProviders,
+  adminBooks, adminEntries, adminHolds, adminJobs, adminKeys, adminLedger, adminMedia, adminProviders,
   adminReconciliation, adminRequests, adminShared, adminSession, adminSuspense, adminUsage,
   sharedFront, sharedHealth
 ]

@@ -9,7 +9,8 @@ import { createCommandLine } from './helper.ts'
 
 /** Commands that change nothing. */
 const readers = [
-  'serve', 'keys list', 'accounts list', 'accounts webhook-secret', 'usage', 'ledger check', 'ledger entries', 'ledger suspense list', 'audit',
+  'serve', 'keys list', 'accounts list', 'accounts webhook-secret', 'usage', 'ledger check', 'ledger entries', 'ledger holds',
+  'ledger suspense list', 'audit',
   'books list', 'books statements', 'books balance', 'alerts', 'reconciliation', 'jobs list', 'jobs show', 'requests list',
   'requests show', 'media', 'providers',
   'route explain', 'migrate'

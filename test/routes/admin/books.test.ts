@@ -60,7 +60,7 @@ forEachEngine(t, 'statements, balances and the close of a month, over HTTP and i
     'team,2026-10,closed,0.00,2.500000001,0.00,0.00,0.00,0.00,0.00,0.00,2.500000001\r\n'
   t.equal(csv.text, lines)
   const entries = await ask('GET', '/entries', undefined, { accept: 'text/csv' })
-  t.match(entries.text, /^id,at,month,kind,debit,credit,amount_usd,key,.*\r\nlate,2026-10-11T00:00:00.000Z,2026-11,deposit,funding,team,0.000000001,/)
+  t.match(entries.text, /^id,at,month,kind,debit,credit,amount_usd,change_usd,key,.*\r\nlate,2026-10-11T00:00:00.000Z,2026-11,deposit,funding,team,0.000000001,/)
   t.equal(entries.text.split('\r\n').length, 5)
 
   if (engine === 'sqlite') return

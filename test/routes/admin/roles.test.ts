@@ -25,6 +25,7 @@ const mayUse: Record<string, readonly string[]> = {
   'POST /books/close': ['finance'],
   'GET /statements': ['operator', 'finance', 'viewer'],
   'GET /entries': ['operator', 'finance', 'viewer'],
+  'GET /holds': ['operator', 'finance', 'viewer'],
   'GET /keys': ['operator', 'finance', 'viewer'],
   'POST /keys': ['operator'],
   'GET /keys/{id}': ['operator', 'finance', 'viewer'],
@@ -54,7 +55,8 @@ const mayUse: Record<string, readonly string[]> = {
 
 /** What a user with a session may read, of their own account. */
 const forUsers = new Set([
-  'GET /me', 'GET /accounts/{id}', 'GET /accounts/{id}/balance', 'GET /entries', 'GET /keys', 'GET /keys/{id}', 'GET /usage',
+  'GET /me', 'GET /accounts/{id}', 'GET /accounts/{id}/balance', 'GET /entries', 'GET /holds', 'GET /keys',
+  'GET /keys/{id}', 'GET /usage',
   'GET /requests', 'GET /requests/{id}', 'GET /request-totals', 'GET /jobs', 'GET /jobs/{id}', 'GET /media'
 ])
 
