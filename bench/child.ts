@@ -6,6 +6,7 @@ import type { Usage } from './cpu-probe.ts'
 
 const startTimeoutMs = 20_000
 const stopTimeoutMs = 5_000
+/** A warm-up of 30,000 requests takes minutes on a slow server, or a busy machine. */
 const messageTimeoutMs = 300_000
 const probe = fileURLToPath(new URL('cpu-probe.ts', import.meta.url))
 

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { installed } from '../test/agents/agent.ts'
+import { freePort } from '../test/free-port.ts'
 import { startServer, startWorker, type Child } from './child.ts'
 import type { LoadOrder, LoadResult } from './load.ts'
 import { measureCpu, runLoad, type Load } from './measure.ts'
@@ -49,7 +50,8 @@ function fromNpm (file: string, ...packages: string[]): Peer {
       await writeFile(join(folder, 'package.json'), '{ "type": "module" }')
       if (!await installed(folder, ...packages)) return null
       await copyFile(join(import.meta.dirname, 'peers', file), join(folder, file))
-      return await startServer({ ...bareProgram(upstreamUrl), file: join(folder, file), cwd: folder })
+      const env = { UPSTREAM_URL: upstreamUrl, PORT: String(await freePort()) }
+      return await startServer({ file: join(folder, file), cwd: folder, env, needsKey: false })
     }
   }
 }
@@ -64,7 +66,7 @@ for (const [name, peer] of Object.entries(peers)) {
   const isWanted = positionals.some(wanted => name.toLowerCase().includes(wanted.toLowerCase()))
   if (!isWanted && positionals.length > 0) continue
   // A wrong answer of one does not end the others.
-  printRow([name, ...await measurePeer(peer).catch((error: Error) => [error.message])])
+  printRow([name, ...await measurePeer(peer).catch((error: Error) => [error.message.split('\n', 1).join()])])
 }
 console.log('CPU time in µs, the median of paired rounds (lowest–highest ratio).')
 

@@ -1,9 +1,9 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
-import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { freePort } from '../../test/free-port.ts'
 import type { Child } from '../child.ts'
 
 /** Whether nginx is installed. */
@@ -40,15 +40,6 @@ export async function startNginx (upstreamUrl: string, workspace: string): Promi
 
 const pageBytes = 4_096
 
-async function freePort (): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
-
 /** Ids of the processes that a process has started. */
 async function workersOf (pid: number): Promise<number[]> {
   return (await wordsOf(pid, `task/${pid}/children`)).map(Number)
@@ -73,6 +64,8 @@ http {
   uwsgi_temp_path ${join(folder, 'uwsgi')};
   scgi_temp_path ${join(folder, 'scgi')};
   client_max_body_size 32m;
+  # The worker may not write to the folder of whoever starts it.
+  client_body_buffer_size 1m;
   upstream provider { server ${upstream}; keepalive 128; }
   server {
     listen 127.0.0.1:${port};

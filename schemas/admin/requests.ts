@@ -107,7 +107,7 @@ export const LoggedRequestQuery = Closed({
   model: Type.Optional(Type.String({ minLength: 1, maxLength: 512, description: 'The model that ran or was requested.' })),
   provider: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'A provider that was called.' })),
   status: Type.Optional(Type.String({ pattern: '^[1-5]([0-9]{2}|xx)$', description: 'E.g. `429` or `5xx`.' })),
-  failed_at: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'A provider of which a call failed.' })),
+  failed_at: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'The provider whose call failed.' })),
   outcome: Type.Optional(StringEnum(outcomeFilters)),
   from: Type.Optional(Instant),
   to: Type.Optional(Instant)

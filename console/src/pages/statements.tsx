@@ -9,7 +9,7 @@ import { Badge } from '../parts/badge.tsx'
 import { Choice } from '../parts/field.tsx'
 import { TextFilter } from '../parts/filter.tsx'
 import { exactUsd, Money } from '../parts/money.tsx'
-import { monthName, monthsUntil } from '../parts/months.ts'
+import { monthAgo, monthChoices } from '../parts/months.ts'
 import { Empty } from '../parts/states.tsx'
 import { ListTable, type Column } from '../parts/table.tsx'
 import { link, query, setQuery } from '../router.ts'
@@ -20,11 +20,11 @@ type Movement = keyof Statement['movements']
 
 /** The statement of each account for a month: opening balance, movements, closing balance. */
 export function StatementsPage (): JSX.Element {
-  const months = monthsUntil(new Date())
-  const { month = months[0] ?? '', account } = query.value
+  const thisMonth = monthAgo(0)
+  const { month = thisMonth, account } = query.value
   const chosen = { month, account }
   const list = useList<KnownStatement>('/admin/statements', chosen)
-  const isOver = month < (months[0] ?? '')
+  const isOver = month < thisMonth
   const [closedMonth, setClosedMonth] = useState('')
   async function closeMonth (): Promise<void> {
     await call('/admin/books/close', { method: 'POST', body: { month } })
@@ -37,7 +37,7 @@ export function StatementsPage (): JSX.Element {
       <form class='filters' onSubmit={event => event.preventDefault()} aria-label='Filters'>
         <Choice
           label='Month (UTC)' value={month} onValue={month => setQuery({ month })}
-          options={(months.includes(month) ? months : [month, ...months]).map(one => [one, monthName(one)] as const)}
+          options={monthChoices(month)}
         />
         <TextFilter name='account' label='Account' />
       </form>

@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useId, useState } from 'preact/hooks'
-import { monthName, monthsUntil } from './months.ts'
+import { monthChoices } from './months.ts'
 import { go, link, query, segments, setQuery } from '../router.ts'
 
 const narrow = '(max-width: 48rem)'
@@ -67,14 +67,12 @@ export function ChoiceFilter ({ name, label, all, options }: { name: string, lab
 export function MonthFilter (): JSX.Element {
   const id = useId()
   const chosen = query.value['month'] ?? ''
-  const months = monthsUntil(new Date())
-  const offered = chosen === '' || months.includes(chosen) ? months : [chosen, ...months]
   return (
     <div class='field'>
       <label for={id}>Month of the books</label>
       <select id={id} value={chosen} onChange={event => setQuery({ month: event.currentTarget.value })}>
         <option value=''>Any</option>
-        {offered.map(month => <option key={month} value={month}>{monthName(month)}</option>)}
+        {monthChoices(chosen).map(([month, name]) => <option key={month} value={month}>{name}</option>)}
       </select>
     </div>
   )

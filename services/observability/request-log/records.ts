@@ -17,7 +17,7 @@ export interface RecordQuery {
   provider?: string | undefined
   /** A status such as `429`, or a class such as `5xx`. */
   status?: string | undefined
-  /** A provider of which a call failed. */
+  /** The provider whose call failed. */
   failedAt?: string | undefined
   outcome?: typeof outcomeFilters[number] | undefined
   /** When the request ended, in milliseconds since 1970; `to` is exclusive. */
@@ -84,7 +84,7 @@ function conditionsOf (model: string | null, provider: string | null): string[][
 /** The model that was asked for where another one ran, as its index has it. */
 const otherModel = 'case when asked <> model then asked end'
 
-/** Returns the alternatives of requests of which a call of a provider failed. */
+/** Returns the conditions of requests in which a call to a provider failed, as alternatives. */
 function failuresAt (engine: Store['engine'], provider: string | null): string[][] {
   if (provider === null) return [[]]
   const calls = engine === 'sqlite' ? 'json_each(request_log.calls)' : 'json_array_elements(request_log.calls::json)'
