@@ -33,7 +33,7 @@ const JobWebhook = Type.Object({
 /** Work that a provider does for minutes. What was asked for is not shown: it belongs to the client. */
 export const AdminJob = Type.Object({
   object: Type.Literal('job'),
-  id: Type.String({ examples: ['job_0mwwxelgo0en2dfZRQlo00000000'] }),
+  id: Type.String({ examples: ['job_0mwwxelgo7a67d65bd5a300c800000000'] }),
   state: StringEnum(jobStates, { examples: ['succeeded'] }),
   /** 0 to 100, as the provider says; null when it does not. */
   progress: Nullable(Type.Number({ examples: [100] })),

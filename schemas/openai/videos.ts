@@ -81,7 +81,7 @@ export const VideoObject = Type.Object({
   usage: Nullable(Type.Object({ cost: Type.Number({ description: 'The charge in US dollars.' }) }))
 }, {
   examples: [{
-    id: 'job_0mwwxelgo0en2dfZRQlo00000000',
+    id: 'job_0mwwxelgo7a67d65bd5a300c800000000',
     object: 'video',
     status: 'queued',
     progress: 0,
@@ -110,14 +110,14 @@ export const VideoListQuery = Type.Object({
 export const VideoList = Type.Object({
   object: Type.Literal('list'),
   data: Type.Array(VideoObject),
-  first_id: Nullable(Type.String({ examples: ['job_0mwwxelgo0en2dfZRQlo00000000'] })),
-  last_id: Nullable(Type.String({ examples: ['job_0mwwxelgo0en2dfZRQlo00000000'] })),
+  first_id: Nullable(Type.String({ examples: ['job_0mwwxelgo7a67d65bd5a300c800000000'] })),
+  last_id: Nullable(Type.String({ examples: ['job_0mwwxelgo7a67d65bd5a300c800000000'] })),
   has_more: Type.Boolean()
 })
 
 /** Answer of `DELETE /v1/videos/:id`. Source: `openai` 7.55 on npm, `VideoDeleteResponse`. */
 export const VideoDeleted = Type.Object({
-  id: Type.String({ examples: ['job_0mwwxelgo0en2dfZRQlo00000000'] }),
+  id: Type.String({ examples: ['job_0mwwxelgo7a67d65bd5a300c800000000'] }),
   object: Type.Literal('video.deleted'),
   deleted: Type.Boolean()
 })

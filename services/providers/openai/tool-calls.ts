@@ -213,5 +213,5 @@ function isSame (repaired: readonly unknown[], given: readonly unknown[]): boole
 }
 
 function newCallId (): string {
-  return `call_${randomBytes(12).toString('base64url')}`
+  return `call_${randomBytes(12).toString('hex')}`
 }

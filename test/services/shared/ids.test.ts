@@ -14,3 +14,7 @@ t.test('two processes never make the same', async t => {
   const [one, two] = [createIds('h_', () => 1), createIds('h_', () => 1)]
   t.not(one(), two())
 })
+
+t.test('ids of any process are one word, so a double click selects them', async t => {
+  for (let process = 0; process < 500; process++) t.match(createIds('job_')(), /^job_[0-9a-z]+$/)
+})

@@ -50,7 +50,7 @@ function received (events: readonly object[], parsesAll: boolean): string[] {
     scan.scan(piece)
     return String(editor.edit(piece, scan))
   })
-  return sent.map(text => text.replace(/call_[\w-]{16}/g, id => {
+  return sent.map(text => text.replace(/call_[0-9a-f]{24}/g, id => {
     return ids.get(id) ?? ids.set(id, `call ${ids.size}`).get(id) ?? ''
   }))
 }
