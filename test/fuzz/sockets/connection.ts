@@ -21,12 +21,20 @@ export interface RawConnection {
   close (): void
 }
 
+/** A server may just be closing a connection that was idle for longer. */
+const longestIdleMs = 2_000
+
 /** A connection to a port of this machine, opened when it is needed. */
 export function createRawConnection (port: number): RawConnection {
   let socket: Socket | null = null
+  let usedAt = 0
 
   return {
     async exchange (bytes, { isHead, limitMs, leavesAfterMs }) {
+      if (performance.now() - usedAt > longestIdleMs) {
+        socket?.destroy()
+        socket = null
+      }
       const own = socket ?? connect({ port, host: '127.0.0.1', noDelay: true })
       socket = own
       const outcome = await new Promise<Outcome>(resolve => {
@@ -51,6 +59,7 @@ export function createRawConnection (port: number): RawConnection {
         own.destroy()
         socket = null
       }
+      usedAt = performance.now()
       return outcome
     },
     close: () => { socket?.destroy() }
