@@ -10,12 +10,15 @@ import { maxLongPollKiB, measureLongPolls, reportLongPolls } from './long-polls.
 import type { LongPollMeasurement } from './long-polls.ts'
 import { measureCpu, measureLatency, measureStart } from './measure.ts'
 import type { Load, Measurement, ServerPair } from './measure.ts'
+import { measureOpenStreams } from './open-streams.ts'
 import { bareProgram, loadProgram, subjectProgram, upstreamProgram } from './programs.ts'
 import { isTooSlow, report } from './report.ts'
 import { measureRouting } from './routing.ts'
 import { latencyLoad, scenarios } from './scenarios.ts'
 
-const names = [...Object.keys(scenarios), 'billing', 'latency', 'start', 'long-polls', 'routing']
+const names = [...Object.keys(scenarios), 'billing', 'latency', 'start', 'open-streams', 'long-polls', 'routing']
+/** Scenarios that need no running servers, or start their own. */
+const startsServers: ReadonlySet<string> = new Set(['start', 'open-streams', 'routing'])
 const usage = `npm run bench -- [${names.join('] [')}]
   --subject <name>  server to compare with the bare relay: tollgate (default), bare, or a file
   --rounds <n>      measured rounds, default 5
@@ -64,14 +67,17 @@ async function measureAll (selected: readonly string[]): Promise<Measurement[]> 
   if (selected.every((name) => name === 'routing')) return routing
   await using workspace = await mkdtempDisposable(join(tmpdir(), 'bench-'))
   await using upstream = await startServer(upstreamProgram)
-  const programs = async () => ({
-    bare: bareProgram(upstream.url),
-    subject: await subjectProgram(values.subject, upstream.url, workspace.path)
+  const programsFor = async (upstreamUrl: string) => ({
+    bare: bareProgram(upstreamUrl),
+    subject: await subjectProgram(values.subject, upstreamUrl, workspace.path)
   })
-  const running = selected.some((name) => name !== 'start' && name !== 'routing')
+  const programs = () => programsFor(upstream.url)
+  const running = selected.some((name) => !startsServers.has(name))
     ? await measureRunning(selected, upstream.url, await programs())
     : []
-  return [...running, ...selected.includes('start') ? await measureStart(programs, rounds) : [], ...routing]
+  const started = selected.includes('start') ? await measureStart(programs, rounds) : []
+  const open = selected.includes('open-streams') ? [await measureOpenStreams(programsFor, rounds)] : []
+  return [...running, ...started, ...open, ...routing]
 }
 
 async function measureRunning (
