@@ -1,6 +1,6 @@
 import { UpstreamError } from '../shared/errors.ts'
 import { isObject, isText, type JsonObject } from '../shared/json.ts'
-import { maxAnswerBytes } from '../upstream/answer-body.ts'
+import { maxAnswerBytes, parseBounded } from '../upstream/answer-body.ts'
 import { peekFirst } from '../upstream/peek-first.ts'
 import { encodeNamedEvent, EventSplitter, eventsIn, type SseEvent } from '../upstream/sse.ts'
 import type { EventStream } from './provider.ts'
@@ -97,9 +97,10 @@ function readPiece (piece: Buffer, reader: EventReader): ReadPiece {
 /** The body of an event. Throws UpstreamError. */
 export function parseEvent ({ data }: SseEvent): JsonObject {
   try {
-    const value: unknown = JSON.parse(data)
+    const value = parseBounded(data)
     if (isObject(value)) return value
   } catch (cause) {
+    if (cause instanceof UpstreamError) throw cause
     throw new UpstreamError('bad_reply', 'yes', 'The provider sent an event that is not valid JSON.', { cause })
   }
   throw new UpstreamError('bad_reply', 'yes', 'The provider sent an event that is not a JSON object.')

@@ -1,6 +1,7 @@
 import type { ChatCompletionChunk } from '../../../schemas/openai/chat-completions.ts'
 import { UpstreamError } from '../../shared/errors.ts'
 import { isObject, type JsonObject } from '../../shared/json.ts'
+import { parseBounded } from '../../upstream/answer-body.ts'
 import { EventSplitter, eventsIn } from '../../upstream/sse.ts'
 import { recordChunk } from '../generated-text.ts'
 import { readUsage, recordEnd, recordUsage, statedName, type StreamReport } from '../report.ts'
@@ -59,8 +60,9 @@ async function * responsesIn (exchange: Exchange): AsyncGenerator<JsonObject, vo
 function parsed (data: string): JsonObject {
   let value: unknown
   try {
-    value = JSON.parse(data)
+    value = parseBounded(data)
   } catch (cause) {
+    if (cause instanceof UpstreamError) throw cause
     throw badReply('The provider sent an event that is not valid JSON.', cause)
   }
   const response: unknown = Array.isArray(value) ? value[0] : value

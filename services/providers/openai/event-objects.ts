@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from '../../shared/json.ts'
+import { parseBounded } from '../../upstream/answer-body.ts'
 
 /** The objects in the data of an event, and whether the stream ends with it. */
 export interface EventObjects { objects: JsonObject[], isEnd: boolean }
@@ -12,6 +13,7 @@ export function eventObjects (data: string): EventObjects | null {
   if (text === endMark) return { objects: [], isEnd: true }
   const object = parseObject(text)
   if (object !== null) return { objects: [object], isEnd: false }
+  if (text.length > mostOfSeveral) return null
   const { parts, rest } = outermostObjects(text)
   const objects = parts.map(parseObject).filter(object => object !== null)
   const isEnd = rest === endMark
@@ -20,6 +22,8 @@ export function eventObjects (data: string): EventObjects | null {
 }
 
 const endMark = '[DONE]'
+/** Several chunks in one event are as small as chunks are. */
+const mostOfSeveral = 256 * 1024
 const tokens = /["{}\\]/g
 
 /** The texts of the objects that follow each other, and what is beside them; in linear time. */
@@ -50,7 +54,7 @@ function outermostObjects (text: string): { parts: string[], rest: string } {
 
 function parseObject (text: string): JsonObject | null {
   try {
-    const value: unknown = JSON.parse(text)
+    const value = parseBounded(text)
     return isObject(value) ? value : null
   } catch {
     return null // Reported by the caller as a bad reply.

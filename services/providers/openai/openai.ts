@@ -1,5 +1,5 @@
 import { UpstreamError } from '../../shared/errors.ts'
-import { isObject, isText } from '../../shared/json.ts'
+import { isObject, isText, type JsonObject } from '../../shared/json.ts'
 import { looksLikeEvents, maxAnswerBytes, objectOf, parseAnswer, readObject } from '../../upstream/answer-body.ts'
 import type { Exchange } from '../../upstream/exchange.ts'
 import { readUpstreamError } from '../error-body.ts'
@@ -115,11 +115,16 @@ function createOpenAI ({ apiKey, headers, connection }: Upstream, dialect: Diale
     const report = createReport(dropped)
     const fallback = fallbackHead(call)
     const form = { dialect, secret: apiKey, hideUsage, fallback, choices: choicesOf(call.request) }
-    if (call.request.stream !== true) return readJson(await exchange.read(maxAnswerBytes), report, form)
-    const events = await relayStream(exchange, report, { ...form, guard: guardOf(call, dialect) })
-    if (!(events instanceof Uint8Array)) return { kind: 'bytes', events, report }
-    const { body } = readJson(events, report, form)
-    return { kind: 'chunks', chunks: asChunks<Chunk>(body), report }
+    const isStream = call.request.stream === true
+    const answer = isStream
+      ? await relayStream(exchange, report, { ...form, guard: guardOf(call, dialect) })
+      : await exchange.read(maxAnswerBytes)
+    if (!(answer instanceof Uint8Array)) return { kind: 'bytes', events: answer, report }
+    // A string, because Node.js writes head and body in one packet only if the body is one.
+    const text = answer.toString()
+    const streamed = looksLikeEvents(text.trimStart()) ? await collectStream(answer, form) : null
+    const whole = readJson<Body, Chunk>(text, streamed, report, form)
+    return isStream ? { kind: 'chunks', chunks: asChunks<Chunk>(whole.body), report } : whole
   }
 
   return {
@@ -169,14 +174,12 @@ function fallbackHead ({ request, requestId, model }: Call): AnswerHead {
   return { id: `${prefix}-${requestId}`, object, created: Math.floor(Date.now() / 1000), model }
 }
 
+/** Reads a whole answer. `streamed`: the answer, if its text is an event stream. */
 function readJson<Body, Chunk> (
-  bytes: Buffer, report: StreamReport, form: StreamForm
+  text: string, streamed: JsonObject | null, report: StreamReport, form: StreamForm
 ): Extract<ProviderAnswer<Body, Chunk>, { kind: 'json' }> {
   const { dialect, fallback } = form
-  // A string, because Node.js writes head and body in one packet only if the body is one.
-  const text = bytes.toString()
-  const isStream = looksLikeEvents(text.trimStart())
-  const received = isStream ? collectStream(bytes, form) : objectOf(parseAnswer(text))
+  const received = streamed ?? objectOf(parseAnswer(text))
   const failure = upstreamErrorIn(received, form)
   if (failure !== null) throw failure
   if (!Array.isArray(received.choices) || !received.choices.some(isObject)) {
@@ -190,5 +193,5 @@ function readJson<Body, Chunk> (
   const whole = fallback.object === 'chat.completion.chunk' ? { ...fallback, object: 'chat.completion' } : fallback
   const body = repairAnswer(countReasoning(received, dialect), dialect, whole, form.choices)
   // Passed on unchanged; nothing relies on more than was just checked.
-  return { kind: 'json', body: body as Body, text: body === received && !isStream ? text : JSON.stringify(body), report }
+  return { kind: 'json', body: body as Body, text: body === received && streamed === null ? text : JSON.stringify(body), report }
 }

@@ -1,6 +1,7 @@
+import { setImmediate } from 'node:timers/promises'
 import { UpstreamError } from '../../shared/errors.ts'
 import { isObject, isText, type JsonObject } from '../../shared/json.ts'
-import { eventsIn } from '../../upstream/sse.ts'
+import { EventSplitter, eventsIn } from '../../upstream/sse.ts'
 import { createReport } from '../report.ts'
 import { StreamEditor } from './stream-editor.ts'
 import type { StreamForm } from './stream-repair.ts'
@@ -34,67 +35,100 @@ function asDelta (message: unknown): JsonObject {
   return { ...message, tool_calls: calls.filter(isObject).map((call, index) => ({ index, ...call })) }
 }
 
+/** So much of a stream is read before other requests have their turn. */
+const bytesPerTurn = 64 * 1024
+
+/** Says that a piece has more than text: no event like it is recognized later. */
+const unscanned = new PieceScan()
+unscanned.hasUsage = true
+
 /** The whole answer that an event stream has. Throws UpstreamError, as the stream would. */
-export function collectStream (bytes: Buffer, form: StreamForm): JsonObject {
+export async function collectStream (bytes: Buffer, form: StreamForm): Promise<JsonObject> {
   const isLegacy = form.fallback.object === 'text_completion'
   const fallback = { ...form.fallback, object: isLegacy ? 'text_completion' : 'chat.completion.chunk' }
   const editor = new StreamEditor(createReport(), { ...form, fallback, hideUsage: false })
-  const text = bytes.toString().trim().replace(/\r\n?/g, '\n') + '\n\n'
-  const piece = Buffer.from(text)
-  const scan = new PieceScan()
-  scan.scan(piece)
-  const events = [editor.edit(piece, scan)]
-  if (editor.failure !== null) throw editor.failure
+  const answer = new AnswerOfChunks(isLegacy)
+  const splitter = new EventSplitter()
+  const take = (piece: Buffer): void => {
+    answer.take(editor.edit(piece, unscanned))
+    if (editor.failure !== null) throw editor.failure
+  }
+  for (let at = 0; at < bytes.length && !editor.isDone; at += bytesPerTurn) {
+    if (at > 0) await setImmediate()
+    const piece = splitter.push(bytes.subarray(at, at + bytesPerTurn))
+    if (piece !== null) take(piece)
+  }
+  // The last event may lack its empty line.
+  if (!editor.isDone) take(Buffer.concat([splitter.rest(), Buffer.from('\n\n')]))
   if (!editor.isDone) {
     if (!editor.repair.isComplete) {
       throw new UpstreamError('bad_reply', 'yes', 'The provider\'s answer ended before it was complete.')
     }
-    events.push(...editor.repair.end())
+    answer.take(Buffer.concat(editor.repair.end()))
   }
-  const chunks = eventsIn(Buffer.concat(events)).filter(({ data }) => data !== '[DONE]')
-  return merged([...chunks.map(({ data }) => JSON.parse(data))], isLegacy)
+  return answer.whole
 }
 
-function merged (chunks: readonly JsonObject[], isLegacy: boolean): JsonObject {
-  const answer: JsonObject = { object: isLegacy ? 'text_completion' : 'chat.completion' }
-  const choices = new Map<unknown, JsonObject>()
-  for (const { choices: some, object: _, ...members } of chunks) {
-    for (const [name, value] of Object.entries(members)) if (value !== null) answer[name] = value
-    for (const choice of Array.isArray(some) ? some.filter(isObject) : []) {
+/** Puts chunks together. */
+class AnswerOfChunks {
+  readonly #isLegacy: boolean
+  readonly #members: JsonObject
+  readonly #choices = new Map<unknown, JsonObject>()
+
+  constructor (isLegacy: boolean) {
+    this.#isLegacy = isLegacy
+    this.#members = { object: isLegacy ? 'text_completion' : 'chat.completion' }
+  }
+
+  get whole (): JsonObject {
+    return { ...this.#members, choices: [...this.#choices.values()] }
+  }
+
+  /** Takes events that the editor has made. */
+  take (events: Buffer): void {
+    for (const { data } of eventsIn(events)) if (data !== '[DONE]') this.#takeChunk(JSON.parse(data))
+  }
+
+  #takeChunk ({ choices, object: _, ...members }: JsonObject): void {
+    for (const [name, value] of Object.entries(members)) if (value !== null) this.#members[name] = value
+    for (const choice of Array.isArray(choices) ? choices.filter(isObject) : []) {
       const { delta, ...others } = choice
-      const before = choices.get(choice.index) ?? {}
-      choices.set(choice.index, append(before, isLegacy ? others : { ...others, message: delta }))
+      const before = this.#choices.get(choice.index) ?? {}
+      this.#choices.set(choice.index, append(before, this.#isLegacy ? others : { ...others, message: delta }))
     }
   }
-  return { ...answer, choices: [...choices.values()] }
 }
 
-/** What a piece adds: texts follow each other, lists with an index are merged by it, other values replace. */
-function append (before: JsonObject, piece: JsonObject): JsonObject {
-  const after = { ...before }
+/**
+ * Adds a piece, and returns what it is added to: texts follow each other, lists with an index are merged by
+ * it, other values replace.
+ */
+function append (whole: JsonObject, piece: JsonObject): JsonObject {
   for (const [name, value] of Object.entries(piece)) {
-    const old = after[name]
-    if (value === null || value === undefined) after[name] ??= value
-    else if (isText(old) && typeof value === 'string' && texts.has(name)) after[name] = old + value
-    else if (isObject(old) && isObject(value)) after[name] = append(old, value)
-    else if (Array.isArray(old) && Array.isArray(value)) after[name] = appendList(old, value)
-    else if (Array.isArray(value)) after[name] = appendList([], value)
-    else after[name] = value
+    const old = whole[name]
+    if (value === null || value === undefined) whole[name] ??= value
+    else if (isText(old) && typeof value === 'string' && texts.has(name)) whole[name] = old + value
+    else if (isObject(old) && isObject(value)) append(old, value)
+    else if (Array.isArray(value)) whole[name] = appendList(Array.isArray(old) ? old : [], value)
+    else whole[name] = value
   }
-  return after
+  return whole
 }
 
 const texts = new Set(['content', 'text', 'refusal', 'reasoning_content', 'arguments', 'input', 'data', 'transcript'])
 
-function appendList (before: readonly unknown[], pieces: readonly unknown[]): unknown[] {
-  const after = [...before]
+/** Each piece with an index is looked for among the others. */
+const mostIndexed = 1_000
+
+function appendList (whole: unknown[], pieces: readonly unknown[]): unknown[] {
   for (const piece of pieces) {
-    const at = isObject(piece) && typeof piece.index === 'number'
-      ? after.findIndex(one => isObject(one) && one.index === piece.index)
-      : -1
-    const one = after[at]
-    if (isObject(one) && isObject(piece)) after[at] = append(one, piece)
-    else after.push(piece)
+    const isIndexed = isObject(piece) && typeof piece.index === 'number'
+    if (isIndexed && whole.length > mostIndexed) {
+      throw new UpstreamError('bad_reply', 'yes', `The provider's answer has more than ${mostIndexed} tool calls.`)
+    }
+    const same = isIndexed ? whole.find(one => isObject(one) && one.index === piece.index) : undefined
+    if (isIndexed && isObject(same)) append(same, piece)
+    else whole.push(piece)
   }
-  return after
+  return whole
 }
