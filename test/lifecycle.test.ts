@@ -6,8 +6,10 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { request } from 'undici'
+import { startGateway } from '../bin/gateway.ts'
+import { readSettings } from '../services/config/settings/settings.ts'
 import { openSqlite } from '../services/store/sqlite.ts'
 import { addressOf, spawnGateway, temporaryFolder, type GatewayProcess } from './process.ts'
 import { reply, scripts, startUpstream } from './upstream.ts'
@@ -28,23 +30,25 @@ async function secondPortOf (gateway: GatewayProcess): Promise<number> {
 
 t.test('a first start prints a key and a command that works when pasted; a second start does not', async t => {
   const first = await spawnGateway(t)
-  const { key } = await addressOf(first)
+  const { url, key } = await addressOf(first)
   t.match(key, /^sk-tg-[\w]+-[\w]+$/)
   const [command = ''] = await first.printed(/^curl .*$/m)
   const { stdout } = await run('sh', ['-c', `${command} --silent`])
   t.match(JSON.parse(stdout), { object: 'chat.completion', model: 'sandbox-chat' })
-  first.child.kill('SIGTERM')
-  t.equal(await first.exited, 0)
+  await t.test('SIGTERM lets a stream end properly, refuses new connections and exits with 0', async t => {
+    await endByStream(t, first, url, key)
+  })
 
   const second = await spawnGateway(t, {}, { folder: first.folder })
   const again = await addressOf(second)
   t.equal(again.key, '')
   t.equal((await ask(again.url, key, { model: 'sandbox-chat' })).statusCode, 200, 'the first key still works')
+  await t.test('a second signal ends the process at once', async t => {
+    await endBySecondSignal(t, second, again.url, key)
+  })
 })
 
-t.test('SIGTERM lets a stream end properly, refuses new connections and exits with 0', async t => {
-  const gateway = await spawnGateway(t)
-  const { url, key } = await addressOf(gateway)
+async function endByStream (t: Test, gateway: GatewayProcess, url: string, key: string): Promise<void> {
   const { body } = await ask(url, key, { model: 'sandbox-chat', stream: true })
   let text = ''
   for await (const piece of body) {
@@ -58,7 +62,17 @@ t.test('SIGTERM lets a stream end properly, refuses new connections and exits wi
   }
   t.ok(text.endsWith('data: [DONE]\n\n'))
   t.equal(await gateway.exited, 0)
-})
+}
+
+async function endBySecondSignal (t: Test, gateway: GatewayProcess, url: string, key: string): Promise<void> {
+  const waiting = ask(url, key, { model: 'sandbox-chat', messages: [{ role: 'user', content: 'sandbox:delay 60000' }] })
+  await Promise.race([waiting, ask(url, key, { model: 'sandbox-chat' })])
+  gateway.child.kill('SIGTERM')
+  await gateway.printed(/"msg":"closing"/)
+  gateway.child.kill('SIGTERM')
+  t.equal(await gateway.exited, 1)
+  await t.rejects(waiting)
+}
 
 t.test('a stream that outlasts the limit ends with an error event', async t => {
   const upstream = await startUpstream()
@@ -75,18 +89,6 @@ t.test('a stream that outlasts the limit ends with an error event', async t => {
   t.equal(await gateway.exited, 0)
 })
 
-t.test('a second signal ends the process at once', async t => {
-  const gateway = await spawnGateway(t)
-  const { url, key } = await addressOf(gateway)
-  const waiting = ask(url, key, { model: 'sandbox-chat', messages: [{ role: 'user', content: 'sandbox:delay 60000' }] })
-  await Promise.race([waiting, ask(url, key, { model: 'sandbox-chat' })])
-  gateway.child.kill('SIGTERM')
-  await gateway.printed(/"msg":"closing"/)
-  gateway.child.kill('SIGTERM')
-  t.equal(await gateway.exited, 1)
-  await t.rejects(waiting)
-})
-
 t.test('a second address behaves like the first', async t => {
   const gateway = await spawnGateway(t, { ALT_PORT: '0' })
   const { url, key } = await addressOf(gateway)
@@ -101,21 +103,23 @@ t.test('a second address behaves like the first', async t => {
     }))
     t.strictSame(one, two)
   }
-  const { body } = await ask(alternative, key, { model: 'sandbox-chat', stream: true })
-  const reading = body.text()
-  gateway.child.kill('SIGTERM')
-  t.ok((await reading).endsWith('data: [DONE]\n\n'), 'a stream there ends properly too')
-  t.equal(await gateway.exited, 0)
-  const { url: again } = await addressOf(await spawnGateway(t, {}, { folder: gateway.folder }))
-  const billing = await request(`${again}/dashboard/billing`, { headers: { authorization: `Bearer ${key}` } })
-  const { total_spent: spent } = await billing.body.json() as { total_spent: number }
-  t.ok(spent > 0, 'and is paid for')
+  await t.test('and loses neither a stream nor a connection that arrives while it closes', async t => {
+    const visits = startVisits(await secondPortOf(gateway))
+    await visits.enough
+    const { body } = await ask(alternative, key, { model: 'sandbox-chat', stream: true })
+    const reading = body.text()
+    gateway.child.kill('SIGTERM')
+    t.ok((await reading).endsWith('data: [DONE]\n\n'))
+    t.same(new Set(await visits.ends), new Set(['ECONNREFUSED']))
+    t.equal(await gateway.exited, 0)
+  })
+  const store = await openSqlite(join(gateway.folder, 'data', 'tollgate.db'))
+  t.teardown(() => store.close())
+  t.match(await store.all("select spent > 0 as paid from account where id = 'default'"), [{ paid: 1 }])
 })
 
-t.test('a second address loses no connection that arrives while it closes', async t => {
-  const gateway = await spawnGateway(t, { ALT_PORT: '0' })
-  await addressOf(gateway)
-  const port = await secondPortOf(gateway)
+/** Clients that connect until they fail: `enough` resolves after 200 answers, `ends` with their errors. */
+function startVisits (port: number): { enough: Promise<void>, ends: Promise<string[]> } {
   const enough = Promise.withResolvers<void>()
   let answered = 0
   async function come (): Promise<string> {
@@ -131,12 +135,8 @@ t.test('a second address loses no connection that arrives while it closes', asyn
       }
     }
   }
-  const visitors = Array.from({ length: 16 }, come)
-  await enough.promise
-  gateway.child.kill('SIGTERM')
-  t.same(new Set(await Promise.all(visitors)), new Set(['ECONNREFUSED']))
-  t.equal(await gateway.exited, 0)
-})
+  return { enough: enough.promise, ends: Promise.all(Array.from({ length: 16 }, come)) }
+}
 
 t.test('a changed configuration applies without dropping a request; an invalid one is rejected', async t => {
   const upstream = await startUpstream()
@@ -193,11 +193,15 @@ t.test('an address in use stops the start with a message', async t => {
   t.teardown(() => taken.close())
   await once(taken, 'listening')
   const port = String((taken.address() as AddressInfo).port)
-  for (const variable of ['PORT', 'ALT_PORT', 'TOLLGATE_METRICS_PORT']) {
-    const gateway = await spawnGateway(t, { [variable]: port })
-    t.equal(await gateway.exited, 1)
-    t.match(gateway.output(), `Tollgate cannot start: listen EADDRINUSE: address already in use 127.0.0.1:${port}`)
-    t.notMatch(gateway.output(), 'Tollgate serves')
+  const reason = `listen EADDRINUSE: address already in use 127.0.0.1:${port}`
+  const gateway = await spawnGateway(t, { PORT: port })
+  t.equal(await gateway.exited, 1)
+  t.match(gateway.output(), `Tollgate cannot start: ${reason}`)
+  t.notMatch(gateway.output(), 'Tollgate serves')
+  for (const variable of ['ALT_PORT', 'TOLLGATE_METRICS_PORT']) {
+    const env = { DATABASE_URL: 'sqlite::memory:', TOLLGATE_DISCOVER: 'off', LOG_LEVEL: 'silent', PORT: '0', [variable]: port }
+    const started = startGateway(env, readSettings(env, await temporaryFolder(t)), { onBuilt () {} })
+    await t.rejects(started, { message: reason }, variable)
   }
 })
 

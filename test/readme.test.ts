@@ -7,6 +7,7 @@ import { request } from 'undici'
 import { configFromEnvironment } from '../services/config/environment/environment.ts'
 import { variables } from '../services/config/settings/settings.ts'
 import { knownProviders } from '../services/catalogue/known-providers.ts'
+import { startGateway } from './helper.ts'
 import { addressOf, spawnGateway, withoutHooks } from './process.ts'
 import { startUpstream } from './upstream.ts'
 
@@ -71,8 +72,7 @@ t.test('every npm command is a script of the project', async t => {
 t.test('a key in the environment adds its provider', async t => {
   const upstream = await startUpstream({ apiKey: 'sk-own' })
   t.teardown(() => upstream.close())
-  const configured = await spawnGateway(t, { OPENAI_API_KEY: 'sk-own', OPENAI_BASE_URL: upstream.url })
-  const { url, key } = await addressOf(configured)
+  const { url, key } = await startGateway(t, { env: { OPENAI_API_KEY: 'sk-own', OPENAI_BASE_URL: upstream.url } })
   for (const model of ['gpt-5-nano', 'openai/gpt-5-nano']) {
     const { statusCode, body } = await request(`${url}/chat/completions`, {
       method: 'POST',

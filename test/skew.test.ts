@@ -8,9 +8,10 @@ import { createAccounts } from '../services/ledger/accounts.ts'
 import { checkLedger } from '../services/ledger/check.ts'
 import { createLedger } from '../services/ledger/create.ts'
 import { openStore } from '../services/store/open.ts'
+import type { Store } from '../services/store/store.ts'
 import { sharedPostgres } from './postgres.ts'
 import { addressOf, spawnGateway, temporaryFolder } from './process.ts'
-import { reply, scripts, startUpstream } from './upstream.ts'
+import { reply, scripts, startUpstream, type Upstream } from './upstream.ts'
 
 const minuteMs = 60_000
 const usd = 1_000_000_000
@@ -20,8 +21,10 @@ const twoHeartbeatsMs = 7_000
 const askedTokens = 100
 const heldNano = 0.1 * usd
 
+interface Nodes { store: Store, urls: string[] }
+
 /** Gateways on one Postgres database whose clocks are wrong by so many minutes. */
-async function startNodes (t: Test, minutes: readonly number[], upstreamUrl: string) {
+async function startNodes (t: Test, minutes: readonly number[], upstreamUrl: string): Promise<Nodes> {
   const DATABASE_URL = await (await sharedPostgres()).createSchema()
   const folder = await temporaryFolder(t)
   await writeFile(join(folder, 'gateway.yaml'), `
@@ -50,10 +53,19 @@ async function ask (url: string, key: string, tokens = askedTokens): Promise<num
   return statusCode
 }
 
-t.test('nodes whose clocks are eleven minutes or a day wrong charge every request, to the same budget', async (t) => {
+t.test('nodes whose clocks are eleven minutes or a day wrong', async t => {
   const upstream = await startUpstream()
   t.teardown(() => upstream.close())
-  const { store, urls } = await startNodes(t, [0, 11, -11, 26 * 60], upstream.url)
+  const nodes = await startNodes(t, [0, 11, -11, 26 * 60], upstream.url)
+  await t.test('charge every request, to the same budget', async t => {
+    await chargeOneBudget(t, nodes, upstream)
+  })
+  await t.test('get the money that another node has spare', async t => {
+    await shareSpareMoney(t, nodes, upstream)
+  })
+})
+
+async function chargeOneBudget (t: Test, { store, urls }: Nodes, upstream: Upstream): Promise<void> {
   const accounts = createAccounts(store)
   await accounts.create({ id: 'acme' })
   await accounts.deposit({ id: 'd', account: 'acme', amountNano: 10 * usd })
@@ -87,16 +99,13 @@ t.test('nodes whose clocks are eleven minutes or a day wrong charge every reques
   const spent = await store.all<{ spent: number }>('select spent from account where id like $1 and spent > 0', [`budget:${id}%`])
   t.same(spent, [{ spent: booked.reduce((sum, { amount }) => sum + amount, 0) }])
   t.same(await checkLedger(store), [])
-})
+}
 
-t.test('a node whose clock is ahead gets the money that another one has spare', async (t) => {
-  const upstream = await startUpstream()
-  t.teardown(() => upstream.close())
-  const { store, urls: [rich = '', poor = ''] } = await startNodes(t, [0, 11], upstream.url)
+async function shareSpareMoney (t: Test, { store, urls: [rich = '', poor = ''] }: Nodes, upstream: Upstream): Promise<void> {
   const accounts = createAccounts(store)
-  await accounts.create({ id: 'acme' })
-  await accounts.deposit({ id: 'd', account: 'acme', amountNano: heldNano })
-  const { key } = await createKeys(store).create({ account: 'acme', label: 'a key' })
+  await accounts.create({ id: 'small' })
+  await accounts.deposit({ id: 'e', account: 'small', amountNano: heldNano })
+  const { key } = await createKeys(store).create({ account: 'small', label: 'a key' })
   const opened = Promise.withResolvers<void>()
   upstream.script(scripts.heldUntil(opened.promise, reply({ usage: { prompt: 9, completion: 90 } })))
   const small = ask(rich, key, 1)
@@ -104,4 +113,4 @@ t.test('a node whose clock is ahead gets the money that another one has spare', 
   t.equal(await ask(poor, key, askedTokens - 1), 200)
   opened.resolve()
   t.equal(await small, 200)
-})
+}

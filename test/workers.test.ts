@@ -19,12 +19,11 @@ const patienceMs = 60_000
 
 interface Node { gateway: GatewayProcess, origin: string, key: string }
 
-async function startNode (t: Test, { url }: Database, env: Record<string, string> = {}): Promise<Node> {
-  const gateway = await spawnGateway(t, {
-    DATABASE_URL: url, TOLLGATE_WORKERS: '2', TOLLGATE_ADMIN_KEY: adminKey, ...env
-  })
-  const { url: base, key } = await addressOf(gateway)
-  return { gateway, origin: new URL(base).origin, key }
+async function startNode (t: Test, env: Record<string, string>, at: { folder?: string } = {}): Promise<Node> {
+  const all = { TOLLGATE_WORKERS: '2', TOLLGATE_ADMIN_KEY: adminKey, ...env }
+  const gateway = await spawnGateway(t, all, at)
+  const { url, key } = await addressOf(gateway)
+  return { gateway, origin: new URL(url).origin, key }
 }
 
 /** The processes that a process has started. */
@@ -73,11 +72,33 @@ const say = (content: string, more: object = {}) =>
   ({ model: 'sandbox-chat', messages: [{ role: 'user', content }], max_tokens: 100, ...more })
 const chat = '/v1/chat/completions'
 
-forEachEngine(t, 'two workers share an account: never overdrawn, each answer booked once, metrics summed', async (t, database) => {
-  const { gateway, origin, key } = await startNode(t, database, { TOLLGATE_STARTING_CREDIT: '0.006' })
-  t.equal((await childrenOf(gateway.child.pid)).length, 2)
-  t.equal(gateway.output().match(/Tollgate serves/g)?.length, 1, 'one banner')
-  t.equal(gateway.output().match(/sk-tg-/g)?.length, 2, 'one key, and the command with it')
+// A node takes three seconds of processor time to start, so the tests of an engine share one.
+forEachEngine(t, 'two workers', async (t, database) => {
+  const node = await startNode(t, { DATABASE_URL: database.url })
+  t.equal((await childrenOf(node.gateway.child.pid)).length, 2)
+  t.equal(node.gateway.output().match(/Tollgate serves/g)?.length, 1, 'one banner')
+  t.equal(node.gateway.output().match(/sk-tg-/g)?.length, 2, 'one key, and the command with it')
+  await t.test('share an account: never overdrawn, each answer booked once, metrics summed', async t => {
+    await shareAccount(t, node, database)
+  })
+  await t.test('make a video once, whichever of them is asked for it', async t => {
+    await makeVideos(t, node, database)
+  })
+  await t.test('both refuse a key revoked at one of them within the second that keys are cached', async t => {
+    await revokeKey(t, node)
+  })
+  await t.test('let their streams end after SIGTERM and lose no request', async t => {
+    await endByStreams(t, node)
+  })
+  t.strictSame(await checkLedger(await database.open()), [])
+})
+
+async function shareAccount (t: Test, { origin }: Node, database: Database): Promise<void> {
+  const admin = async (path: string, body: object) =>
+    JSON.parse((await ask(origin, { path: `/admin${path}`, body, key: adminKey })).text)
+  await admin('/accounts', { id: 'team' })
+  await admin('/accounts/team/deposits', { amount_usd: 0.006 })
+  const { key } = await admin('/keys', { account: 'team' })
   const statuses = new Map<number, number>()
   await Promise.all(Array.from({ length: manyConnections }, async () => {
     const client = new Client(origin)
@@ -103,21 +124,16 @@ forEachEngine(t, 'two workers share an account: never overdrawn, each answer boo
     t.equal([...counted].reduce((sum, [, count]) => sum + Number(count), 0), answered, 'every worker shows the sum')
     t.match(text, /^tollgate_workers 2$/m)
   }
-  gateway.child.kill('SIGTERM')
-  t.equal(await gateway.exited, 0)
   const store = await database.open()
-  const account = await store.get<{ credits: number, spent: number, held: number }>(
-    "select credits, spent, held from account where id = 'default'")
-  const entries = await store.get<{ total: number, count: number }>(
-    "select sum(amount) as total, count(*) as count from entry where kind = 'usage'")
-  t.match(account, { credits: nanoFromUsd('0.006'), spent: entries?.total, held: 0 })
-  t.equal(entries?.count, answered)
+  const booked = async () => await store.get<{ total: number, count: number }>(
+    "select coalesce(sum(amount), 0) as total, count(*) as count from entry where kind = 'usage' and debit = 'team'")
+  await until(async () => (await booked())?.count === answered, 'every answer is booked')
+  const account = await store.get<{ credits: number, spent: number }>("select credits, spent from account where id = 'team'")
+  t.match(account, { credits: nanoFromUsd('0.006'), spent: (await booked())?.total })
   t.ok((account?.spent ?? Infinity) <= (account?.credits ?? 0), 'never below zero')
-  t.strictSame(await checkLedger(store), [])
-})
+}
 
-forEachEngine(t, 'a video is made once, whichever worker is asked for it', async (t, database) => {
-  const { origin, key } = await startNode(t, database)
+async function makeVideos (t: Test, { origin, key }: Node, database: Database): Promise<void> {
   const body = { model: 'sandbox-video', prompt: 'a red ball', seconds: '2', size: '320x180' }
   const headers = { 'idempotency-key': 'one' }
   const created = await askAll(origin, { path: '/v1/videos', body, key, headers })
@@ -134,14 +150,13 @@ forEachEngine(t, 'a video is made once, whichever worker is asked for it', async
   for (const { text } of await askAll(origin, { path: `/v1/videos/${id}`, key })) t.equal(JSON.parse(text).status, 'completed')
   const store = await database.open()
   await until(async () => {
-    const row = await store.get<{ count: number }>("select count(*) as count from entry where kind = 'usage'")
+    const row = await store.get<{ count: number }>("select count(*) as count from entry where kind = 'usage' and debit = 'default'")
     return row?.count === 2
   }, 'two charges')
   t.equal((await store.get<{ count: number }>('select count(*) as count from job'))?.count, 2)
-})
+}
 
-forEachEngine(t, 'a key revoked at one worker ends at all within the second that keys are cached', async (t, database) => {
-  const { origin } = await startNode(t, database)
+async function revokeKey (t: Test, { origin }: Node): Promise<void> {
   const made = await ask(origin, { path: '/admin/keys', body: { account: 'default', label: 'a' }, key: adminKey })
   const { key, id } = JSON.parse(made.text)
   const models = await askAll(origin, { path: '/v1/models', key })
@@ -153,10 +168,9 @@ forEachEngine(t, 'a key revoked at one worker ends at all within the second that
   await askAll(origin, { path: '/v1/models', key })
   const after = await askAll(origin, { path: '/v1/models', key })
   t.same(new Set(after.map(({ status }) => status)), new Set([401]))
-})
+}
 
-t.test('SIGTERM lets the streams of all workers end and loses no request', async t => {
-  const { gateway, origin, key } = await startNode(t, { url: 'sqlite:data/tollgate.db' } as Database)
+async function endByStreams (t: Test, { gateway, origin, key }: Node): Promise<void> {
   const workers = await childrenOf(gateway.child.pid)
   const clients = Array.from({ length: manyConnections }, () => new Client(origin))
   const streams = await Promise.all(clients.map(client => client.request({
@@ -172,15 +186,70 @@ t.test('SIGTERM lets the streams of all workers end and loses no request', async
   for (const pid of workers) t.notOk(await isRunning(pid))
   await t.rejects(ask(origin, { path: '/readyz', key }), 'nothing listens any more')
   await Promise.all(clients.map(client => client.close()))
+}
+
+t.test('a node of two workers', async t => {
+  const folder = t.testdir({ 'gateway.yaml': yaml('one') })
+  const node = await startNode(t, { ALT_PORT: '0', TOLLGATE_METRICS_PORT: '0' }, { folder })
+  await t.test('serves both addresses and the port of the metrics; a port that is taken ends the start', async t => {
+    await serveAllPorts(t, node)
+  })
+  await t.test('passes a change of gateway.yaml and SIGHUP to all workers', async t => {
+    await reload(t, node)
+  })
+  await t.test('replaces a worker that crashes or ends', async t => {
+    await replaceWorkers(t, node)
+  })
+  await t.test('shows metrics and load while one worker hangs', async t => {
+    await hang(t, node)
+  })
+  await t.test('has no worker that outlives it', async t => {
+    const last = await childrenOf(node.gateway.child.pid)
+    node.gateway.child.kill('SIGKILL')
+    await until(async () => !(await Promise.all(last.map(isRunning))).includes(true), 'no orphan')
+    const again = await spawnGateway(t, {}, { folder })
+    const { url } = await addressOf(again)
+    t.equal((await ask(new URL(url).origin, { path: chat, body: say('Hello'), key: node.key })).status, 200)
+  })
 })
 
-t.test('a worker that crashes is replaced; its parent does not survive alone, nor do workers without it', async t => {
-  const { gateway, origin, key } = await startNode(t, { url: 'sqlite:data/tollgate.db' } as Database)
-  await ask(origin, { path: chat, body: say('Hello'), key })
+const yaml = (model: string) => `
+providers:
+  - { id: sandbox, protocol: sandbox }
+models:
+${['sandbox-chat', model].map(id => `  - { id: ${id}, provider: sandbox, model: sandbox-chat, price: { input: 0, output: 0 } }`).join('\n')}
+`
+
+async function serveAllPorts (t: Test, { gateway, origin, key }: Node): Promise<void> {
+  const [, second] = await gateway.printed(/"port":(\d+),"msg":"a second address is served"/)
+  for (const { status } of await askAll(`http://127.0.0.1:${second}`, { path: chat, body: say('Hello'), key })) t.equal(status, 200)
+  const [, port] = await gateway.printed(/"port":(\d+),"msg":"metrics are served"/)
+  const metrics = await ask(`http://127.0.0.1:${port}`, { path: '/metrics', key: '' })
+  t.match(metrics.text, /^tollgate_requests_total\{.*status="200"\} 16$/m)
+  t.match(metrics.text, /^tollgate_ready 1$/m)
+  const other = await spawnGateway(t, { TOLLGATE_WORKERS: '2', PORT: new URL(origin).port })
+  t.equal(await other.exited, 1)
+  t.match(other.output(), /EADDRINUSE/)
+}
+
+async function reload (t: Test, { gateway, origin, key }: Node): Promise<void> {
+  const allHave = (model: string) => async () => {
+    const answers = await askAll(origin, { path: '/v1/models', key })
+    return answers.every(({ text }) => text.includes(`"${model}"`))
+  }
+  t.ok(await allHave('one')())
+  await writeFile(join(gateway.folder, 'gateway.yaml'), yaml('two'))
+  await until(allHave('two'), 'the second model')
+  gateway.child.kill('SIGHUP')
+  await until(async () => gateway.output().match(/configuration reloaded/g)?.length === 4, 'two reloads of both')
+}
+
+async function replaceWorkers (t: Test, { gateway, origin, key }: Node): Promise<void> {
+  const showsTwo = async () => /^tollgate_workers 2$/m.test((await ask(origin, { path: '/metrics', key: adminKey })).text)
   const [first = 0, second = 0] = await childrenOf(gateway.child.pid)
   process.kill(first, 'SIGKILL')
   await gateway.printed(/"signal":"SIGKILL".*"msg":"a worker has crashed and is replaced"/)
-  await until(async () => /^tollgate_workers 2$/m.test((await ask(origin, { path: '/metrics', key: adminKey })).text), 'two workers again')
+  await until(showsTwo, 'two workers again')
   const metrics = await ask(origin, { path: '/metrics', key: adminKey })
   t.match(metrics.text, /^tollgate_worker_restarts_total 1$/m)
   for (const { status } of await askAll(origin, { path: chat, body: say('Hello'), key })) t.equal(status, 200)
@@ -189,14 +258,24 @@ t.test('a worker that crashes is replaced; its parent does not survive alone, no
   await gateway.printed(/"code":0.*"msg":"a worker has ended and is replaced"/)
   for (const { status } of await askAll(origin, { path: chat, body: say('Hello'), key })) t.equal(status, 200)
   await until(async () => (await childrenOf(gateway.child.pid)).length === 2, 'two workers once more')
+  await until(showsTwo, 'both answer')
+}
 
-  const last = await childrenOf(gateway.child.pid)
-  gateway.child.kill('SIGKILL')
-  await until(async () => !(await Promise.all(last.map(isRunning))).includes(true), 'no orphan')
-  const again = await spawnGateway(t, {}, { folder: gateway.folder })
-  const { url } = await addressOf(again)
-  t.equal((await ask(new URL(url).origin, { path: chat, body: say('Hello'), key })).status, 200)
-})
+async function hang (t: Test, { gateway, origin }: Node): Promise<void> {
+  const [hung = 0] = await childrenOf(gateway.child.pid)
+  process.kill(hung, 'SIGSTOP')
+  t.teardown(() => process.kill(hung, 'SIGCONT'))
+  const statusOf = async (path: string): Promise<number> => {
+    const client = new Client(origin)
+    t.teardown(() => client.destroy())
+    const answer = await client.request({ method: 'GET', path, headers: { authorization: `Bearer ${adminKey}` } })
+    answer.body.on('error', () => {})
+    return answer.statusCode
+  }
+  for (const path of ['/metrics', '/admin/live']) {
+    t.equal(await Promise.any(Array.from({ length: manyConnections }, () => statusOf(path))), 200, path)
+  }
+}
 
 t.test('a worker whose parent ends before it has begun does not start', async t => {
   const folder = t.testdir({ 'preload.js': "await new Promise(resolve => process.once('disconnect', resolve))" })
@@ -211,65 +290,6 @@ t.test('a worker whose parent ends before it has begun does not start', async t 
   await until(async () => output !== '' || worker.exitCode !== null, 'it serves or has ended')
   t.equal(output, '', 'nobody would end it')
   t.same(await ended, [0, null])
-})
-
-t.test('one worker that hangs hides neither the metrics nor the load of the others', async t => {
-  const { gateway, origin } = await startNode(t, { url: 'sqlite:data/tollgate.db' } as Database)
-  await ask(origin, { path: '/metrics', key: adminKey })
-  const [hung = 0] = await childrenOf(gateway.child.pid)
-  process.kill(hung, 'SIGSTOP')
-  t.teardown(() => process.kill(hung, 'SIGKILL'))
-  const statusOf = async (path: string): Promise<number> => {
-    const client = new Client(origin)
-    t.teardown(() => client.destroy())
-    const answer = await client.request({ method: 'GET', path, headers: { authorization: `Bearer ${adminKey}` } })
-    answer.body.on('error', () => {})
-    return answer.statusCode
-  }
-  for (const path of ['/metrics', '/admin/live']) {
-    t.equal(await Promise.any(Array.from({ length: manyConnections }, () => statusOf(path))), 200, path)
-  }
-})
-
-t.test('a change of gateway.yaml and SIGHUP reach all workers', async t => {
-  const folder = t.testdir({ 'gateway.yaml': yaml('one') })
-  const gateway = await spawnGateway(t, { TOLLGATE_WORKERS: '2' }, { folder })
-  const { url, key } = await addressOf(gateway)
-  const { origin } = new URL(url)
-  const allHave = (model: string) => async () => {
-    const answers = await askAll(origin, { path: '/v1/models', key })
-    return answers.every(({ text }) => text.includes(`"${model}"`))
-  }
-  await until(allHave('one'), 'the first model')
-  await writeFile(join(folder, 'gateway.yaml'), yaml('two'))
-  await until(allHave('two'), 'the second model')
-  gateway.child.kill('SIGHUP')
-  await until(async () => gateway.output().match(/configuration reloaded/g)?.length === 4, 'two reloads of both')
-})
-
-const yaml = (model: string) => `
-providers:
-  - { id: sandbox, protocol: sandbox }
-models:
-  - id: ${model}
-    provider: sandbox
-    model: sandbox-chat
-    price: { input: 0, output: 0 }
-`
-
-t.test('both addresses and the port of the metrics are served; a port that is taken ends the start', async t => {
-  const { gateway, origin, key } = await startNode(t, { url: 'sqlite:data/tollgate.db' } as Database, {
-    ALT_PORT: '0', TOLLGATE_METRICS_PORT: '0'
-  })
-  const [, second] = await gateway.printed(/"port":(\d+),"msg":"a second address is served"/)
-  for (const { status } of await askAll(`http://127.0.0.1:${second}`, { path: chat, body: say('Hello'), key })) t.equal(status, 200)
-  const [, port] = await gateway.printed(/"port":(\d+),"msg":"metrics are served"/)
-  const metrics = await ask(`http://127.0.0.1:${port}`, { path: '/metrics', key: '' })
-  t.match(metrics.text, /^tollgate_requests_total\{.*status="200"\} 16$/m)
-  t.match(metrics.text, /^tollgate_ready 1$/m)
-  const other = await spawnGateway(t, { TOLLGATE_WORKERS: '2', PORT: new URL(origin).port })
-  t.equal(await other.exited, 1)
-  t.match(other.output(), /EADDRINUSE/)
 })
 
 t.test('a start that fails is reported once', async t => {
