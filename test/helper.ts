@@ -111,6 +111,17 @@ export function configFor (provider: ProviderConfig, more: Partial<ModelConfig> 
   return { ...blockDefaults, providers: [provider], models: [model], policies: [], requests, breaker }
 }
 
+/**
+ * Polls videos of the sandbox as often as `polling` says, and makes them small unless a request wants another
+ * size: to encode one of the usual size takes half a second of processor time.
+ */
+export function hastenVideos ({ app }: Pick<Gateway, 'app'>, polling: { minMs: number, maxMs: number }): void {
+  const videos = app.providers.get('sandbox')?.videos
+  if (videos === undefined) throw new Error('the sandbox makes no videos')
+  Object.assign(videos.polling, polling)
+  Object.assign(videos, { choices: () => ({ seconds: 1, size: '64x36', sound: 'never' }) })
+}
+
 function createLog () {
   const lines: Line[] = []
   const waiting = new Set<() => void>()

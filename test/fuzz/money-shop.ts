@@ -6,7 +6,7 @@ import type { GatewayConfig, ModelConfig } from '../../services/catalogue/types.
 import { sandboxModels } from '../../services/config/sandbox.ts'
 import { images } from '../contract/image-shop.ts'
 import { createDatabase } from '../engines.ts'
-import { configFor, providerAt, startGateway, type Gateway } from '../helper.ts'
+import { configFor, hastenVideos, providerAt, startGateway, type Gateway } from '../helper.ts'
 import { startHostileProvider, type Plan } from './hostile-provider.ts'
 import type { Exchange, Wallet } from './money-arbitraries.ts'
 
@@ -44,7 +44,7 @@ export async function openShop (t: Test, engine: 'sqlite' | 'postgres'): Promise
     config: configAt(upstream.url),
     env: { DATABASE_URL: url, TOLLGATE_STARTING_CREDIT: '0' }
   })
-  Object.assign(gateway.app.providers.get('sandbox')?.videos?.polling ?? {}, { minMs: 5, maxMs: 10 })
+  hastenVideos(gateway, { minMs: 5, maxMs: 10 })
   gateway.app.server.on('request', () => { open.count++ })
   gateway.app.onRequestEnd(() => { open.count-- })
   return { gateway, plans, open }

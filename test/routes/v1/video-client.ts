@@ -2,7 +2,7 @@ import type { Test } from 'tap'
 import { configFromEnvironment } from '../../../services/config/environment/environment.ts'
 import { videoDefaults } from '../../../services/config/defaults.ts'
 import type { VideoSettings } from '../../../services/catalogue/types.ts'
-import { startGateway } from '../../helper.ts'
+import { hastenVideos, startGateway } from '../../helper.ts'
 import type { Gateway } from '../../helper.ts'
 
 /** A gateway whose sandbox makes videos within milliseconds. */
@@ -11,7 +11,7 @@ export async function startVideoGateway (
 ): Promise<Gateway> {
   const config = { ...configFromEnvironment({}), video: { ...videoDefaults, ...settings } }
   const gateway = await startGateway(t, { config, env })
-  Object.assign(gateway.app.providers.get('sandbox')?.videos?.polling ?? {}, { minMs: 20, maxMs: 40 })
+  hastenVideos(gateway, { minMs: 20, maxMs: 40 })
   return gateway
 }
 
