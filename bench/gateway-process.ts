@@ -21,8 +21,7 @@ export async function startGatewayProcess (
   folder: string, env: Record<string, string>
 ): Promise<GatewayProcess> {
   const root = join(import.meta.dirname, '..')
-  const program = [join(root, 'bin/compile-cache.js'), join(root, 'bin/serve.ts')]
-  const child = spawn(process.execPath, ['--max-semi-space-size=8', '--import', ...program], {
+  const child = spawn(process.execPath, ['--max-semi-space-size=8', join(root, 'bin/start.js')], {
     cwd: folder,
     env: {
       PATH: process.env['PATH'],

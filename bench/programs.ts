@@ -32,10 +32,9 @@ async function tollgateProgram (upstreamUrl: string, workspace: string): Promise
   const cwd = await mkdtemp(join(workspace, 'tollgate-'))
   await writeFile(join(cwd, 'gateway.yaml'), gatewayYaml(upstreamUrl))
   return {
-    file: fileURLToPath(new URL('../bin/serve.ts', import.meta.url)),
+    file: fileURLToPath(new URL('../bin/start.js', import.meta.url)),
     // As `npm start` does.
     nodeOptions: ['--max-semi-space-size=8'],
-    preloads: [fileURLToPath(new URL('../bin/compile-cache.js', import.meta.url))],
     cwd,
     env: {
       HOST: '127.0.0.1',

@@ -3,14 +3,15 @@
 // it fills the cache. An older Node, or a folder that cannot be written to, only means a slower start.
 import module from 'node:module'
 import { join } from 'node:path'
+import { bundled } from './bundled.js'
 
 const folder = join(import.meta.dirname, '..', 'node_modules', '.cache', 'compiled')
 const isOn = module.enableCompileCache?.(folder).directory !== undefined
 
 if (isOn && process.argv[1] === import.meta.filename) {
-  await import('./serve.ts')
-  await import('./gateway.ts')
+  await import(bundled('serve') ?? './serve.ts')
+  await import(bundled('gateway') ?? './gateway.ts')
   // Only some starts need it.
-  await import('../services/config/read/parse.ts')
+  await import(bundled('parse') ?? '../services/config/read/parse.ts')
   module.flushCompileCache()
 }

@@ -2,12 +2,20 @@ import closeWithGrace from 'close-with-grace'
 import type { FastifyInstance } from 'fastify'
 import { readSettings, type Settings } from '../services/config/settings/settings.ts'
 
+/** Serves as the environment describes; prints why if it cannot. Workers run the file `workerProgram`. */
+export async function main (workerProgram?: string): Promise<void> {
+  await serve(process.env, workerProgram).catch(error => {
+    process.stderr.write(`Tollgate cannot start: ${error instanceof Error ? error.message : error}\n`)
+    process.exitCode = 1
+  })
+}
+
 /** Starts the gateway that the environment describes; it runs until SIGTERM or SIGINT. */
-export async function serve (env: NodeJS.ProcessEnv): Promise<void> {
+export async function serve (env: NodeJS.ProcessEnv, workerProgram?: string): Promise<void> {
   const settings = readSettings(env)
   if (settings.workers === 1) return await serveAlone(env, settings)
   const { serveByWorkers } = await import('./workers.ts')
-  await serveByWorkers(env, settings)
+  await serveByWorkers(env, settings, workerProgram)
 }
 
 async function serveAlone (env: NodeJS.ProcessEnv, settings: Settings): Promise<void> {
@@ -28,9 +36,4 @@ const unhandled = [
   'uncaughtException', 'unhandledRejection', 'beforeExit'
 ] satisfies closeWithGrace.AllEvents[]
 
-if (import.meta.main) {
-  serve(process.env).catch(error => {
-    process.stderr.write(`Tollgate cannot start: ${error instanceof Error ? error.message : error}\n`)
-    process.exitCode = 1
-  })
-}
+if (import.meta.main) await main()

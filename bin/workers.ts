@@ -11,11 +11,13 @@ import { showSupervisor } from '../services/workers/metrics.ts'
 import { createSupervisor, type Supervisor } from '../services/workers/supervisor.ts'
 import { heapOptions } from '../services/workers/worker-memory.ts'
 
-const program = fileURLToPath(new URL('./worker.ts', import.meta.url))
+const ownProgram = fileURLToPath(new URL('./worker.ts', import.meta.url))
 const compileCache = new URL('./compile-cache.js', import.meta.url).href
 
 /** Serves requests by several worker processes, until SIGTERM or SIGINT; this process has their metrics. */
-export async function serveByWorkers (env: NodeJS.ProcessEnv, settings: Settings): Promise<void> {
+export async function serveByWorkers (
+  env: NodeJS.ProcessEnv, settings: Settings, program = ownProgram
+): Promise<void> {
   const { workers: count, host, port, alternative, logLevel, metricsAddress } = settings
   const log = await createLogger(logLevel, { sharesOutput: true })
   await assertFree(host, port)

@@ -51,16 +51,19 @@ interface Start {
   nodeOptions?: string[]
   /** The folder of the gateway's program; by default this one's. */
   root?: string
+  /** What to run of `bin/`; the sources by default. */
+  program?: 'serve.ts' | 'start.js'
 }
 
 /** Starts the gateway as `npm start` does, with `env` as its whole environment. */
 export async function spawnGateway (
-  t: Teardown, env: Record<string, string> = {}, { folder, preload, nodeOptions = [], root = join(import.meta.dirname, '..') }: Start = {}
+  t: Teardown, env: Record<string, string> = {}, start: Start = {}
 ): Promise<GatewayProcess> {
+  const { folder, preload, nodeOptions = [], root = join(import.meta.dirname, '..'), program = 'serve.ts' } = start
   const cwd = folder ?? await temporaryFolder(t)
   const first = preload === undefined ? [] : ['--import', preload]
-  const program = [...nodeOptions, ...first, '--import', join(root, 'bin', 'compile-cache.js'), join(root, 'bin', 'serve.ts')]
-  const child = spawn(...withoutHooks(process.execPath, ...program), {
+  const args = [...nodeOptions, ...first, '--import', join(root, 'bin', 'compile-cache.js'), join(root, 'bin', program)]
+  const child = spawn(...withoutHooks(process.execPath, ...args), {
     cwd, env: { ...usual, ...env }, stdio: ['ignore', 'pipe', 'pipe']
   })
   const outcome = outcomeOf(child)

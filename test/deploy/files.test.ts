@@ -37,7 +37,7 @@ t.test('the Dockerfile is clean, and its last stage runs Node as an unprivileged
   }
   t.equal(contentOf(Keyword.USER), '1000:1000')
   t.equal([contentOf(Keyword.ENTRYPOINT), contentOf(Keyword.CMD)].map(text => parse(text ?? '')).flat().join(' '),
-    'node bin/serve.ts')
+    'node bin/start.js')
   t.notOk(last.some(line => line.getKeyword() === Keyword.RUN), 'nothing is installed in it')
 })
 

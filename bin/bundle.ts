@@ -1,0 +1,81 @@
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative, sep } from 'node:path'
+import type { Plugin } from 'rolldown'
+import { bundleFolder, digestOf } from './bundled.js'
+
+// Bundles the program and the packages of every start into a few files, as `npm ci` does. An install without
+// development packages has no Rolldown and leaves a bundle that was made before as it is.
+
+const root = join(import.meta.dirname, '..')
+
+/** By the names that `bundled` takes. */
+const programs = {
+  serve: join(root, 'bin', 'serve.ts'),
+  worker: join(root, 'bin', 'worker.ts'),
+  // What only some starts load, and what bin/compile-cache.js loads ahead of them.
+  gateway: join(root, 'bin', 'gateway.ts'),
+  parse: join(root, 'services', 'config', 'read', 'parse.ts')
+}
+
+/** Packages that are loaded on first use stay where they are. */
+const onFirstUse = [
+  /^@aws-sdk\//, /^@opentelemetry\/(?!api$)/, '@scalar/fastify-api-reference', /^gpt-tokenizer\//, 'jose', 'openid-client',
+  'pg', 'sharp'
+]
+
+/** What decides, beside the modules, which modules the bundle has and what becomes of them. */
+const deciding = ['bin/bundle.ts', 'package-lock.json', 'tsconfig.json']
+
+const rolldown = await import('rolldown').catch(() => null)
+if (rolldown !== null) {
+  rmSync(bundleFolder, { recursive: true, force: true })
+  const inputs: string[] = []
+  await rolldown.build({
+    input: programs,
+    platform: 'node',
+    external: onFirstUse,
+    plugins: [ownPlaces(), listInputs(inputs)],
+    output: {
+      dir: bundleFolder,
+      entryFileNames: '[name].js',
+      chunkFileNames: '[name]-[hash].js',
+      sourcemap: true,
+      // Names of errors are in logs.
+      keepNames: true
+    }
+  })
+  // Written last, because without it the bundle is not used.
+  writeFileSync(join(bundleFolder, 'inputs.json'), JSON.stringify({ inputs, digest: digestOf(inputs) }))
+}
+
+/** Lets modules find the files beside their sources. */
+function ownPlaces (): Plugin {
+  const toRoot = relative(bundleFolder, root)
+  return {
+    name: 'own-places',
+    transform (code, id) {
+      if (id.startsWith('\0')) return null
+      const file = JSON.stringify(`/${join(toRoot, relative(root, id))}`.replaceAll(sep, '/'))
+      const folder = JSON.stringify(`/${join(toRoot, relative(root, dirname(id)))}`.replaceAll(sep, '/'))
+      const placed = code
+        .replaceAll('import.meta.url', `new URL('.' + ${file}, import.meta.url).href`)
+        .replaceAll('import.meta.dirname', `(import.meta.dirname + ${folder})`)
+        .replaceAll(/(?<![\w.$])__dirname\b/g, `(import.meta.dirname + ${folder})`)
+      return placed === code ? null : { code: placed, map: null }
+    }
+  }
+}
+
+/** Lists what the bundle depends on. */
+function listInputs (inputs: string[]): Plugin {
+  return {
+    name: 'list-inputs',
+    buildEnd () {
+      const modules = [...this.getModuleIds()].filter(id => existsSync(id))
+      const manifests = modules.map(id => /^.*\/node_modules\/(@[^/]+\/)?[^/]+\//.exec(id)?.[0])
+        .filter(folder => folder !== undefined).map(folder => join(folder, 'package.json'))
+      const all = new Set([...modules, ...manifests, ...deciding.map(name => join(root, name))])
+      inputs.push(...[...all].map(id => relative(root, id)).sort())
+    }
+  }
+}

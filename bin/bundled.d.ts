@@ -1,0 +1,3 @@
+export const bundleFolder: string
+export function bundled (program: string): string | null
+export function digestOf (inputs: readonly string[]): string

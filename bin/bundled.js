@@ -1,0 +1,45 @@
+import { createHash } from 'node:crypto'
+import { closeSync, openSync, readFileSync, readSync } from 'node:fs'
+import module from 'node:module'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+// The bundle that bin/bundle.ts makes of the program and its packages; see docs/performance.md.
+
+const root = join(import.meta.dirname, '..')
+
+/** Where the bundle is: beside the installed packages, which it contains. */
+export const bundleFolder = join(root, 'node_modules', '.cache', 'bundle')
+
+/**
+ * The URL of a program in the bundle, `serve` or `worker`; null if there is no bundle, or if a file that it
+ * was made from has another content now. Stack traces then name the sources.
+ */
+export function bundled (program) {
+  try {
+    const { inputs, digest } = JSON.parse(readFileSync(join(bundleFolder, 'inputs.json'), 'utf8'))
+    if (digestOf(inputs) !== digest) return null
+  } catch (error) {
+    if (error.code === 'ENOENT') return null
+    throw error
+  }
+  module.setSourceMapsSupport(true, { nodeModules: true })
+  return pathToFileURL(join(bundleFolder, `${program}.js`)).href
+}
+
+/** SHA-256 of files, by their paths from the root of the project. Throws the system error without one. */
+export function digestOf (inputs) {
+  const hash = createHash('sha256')
+  // One buffer for all: memory that was used once stays with the process.
+  const buffer = Buffer.allocUnsafe(64 * 1024)
+  for (const input of inputs) {
+    hash.update(`${input}\n`)
+    const file = openSync(join(root, input))
+    for (let size = -1; size !== 0;) {
+      size = readSync(file, buffer)
+      hash.update(buffer.subarray(0, size))
+    }
+    closeSync(file)
+  }
+  return hash.digest('hex')
+}

@@ -1,0 +1,72 @@
+import { execFileSync } from 'node:child_process'
+import { cpSync, mkdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import t from 'tap'
+import { addressOf, spawnGateway, withoutHooks } from '../process.ts'
+
+const root = join(import.meta.dirname, '..', '..')
+
+/** Runs a module in the project's Node; returns what it prints. */
+function run (module: string): string {
+  const [node, args] = withoutHooks(process.execPath, '--input-type=module', '--eval', module)
+  return execFileSync(node, args, { encoding: 'utf8' }).trim()
+}
+
+t.test('a bundle is used while its inputs have the content that it was made from', async t => {
+  const folder = t.testdir({ bin: {}, node_modules: { '.cache': { bundle: {} } }, 'a.ts': 'export const a = 1\n' })
+  cpSync(join(root, 'bin', 'bundled.js'), join(folder, 'bin', 'bundled.js'))
+  const url = pathToFileURL(join(folder, 'bin', 'bundled.js')).href
+  const { bundled, bundleFolder, digestOf }: typeof import('../../bin/bundled.js') = await import(url)
+  t.equal(bundled('serve'), null, 'none is made')
+
+  const list = { inputs: ['a.ts'], digest: digestOf(['a.ts']) }
+  writeFileSync(join(bundleFolder, 'inputs.json'), JSON.stringify(list))
+  t.equal(bundled('serve'), pathToFileURL(join(bundleFolder, 'serve.js')).href)
+
+  const input = join(folder, 'a.ts')
+  const { atime, mtime } = statSync(input)
+  writeFileSync(input, 'export const a = 2\n')
+  utimesSync(input, atime, mtime)
+  t.equal(bundled('serve'), null, 'an input has changed, but not its size and time')
+  writeFileSync(input, 'export const a = 1\n')
+  t.not(bundled('serve'), null, 'the change is undone')
+  rmSync(input)
+  t.equal(bundled('serve'), null, 'an input is gone')
+  mkdirSync(input)
+  t.throws(() => bundled('serve'), { code: 'EISDIR' })
+})
+
+t.test('the bundle', async t => {
+  execFileSync(process.execPath, [join(root, 'bin', 'bundle.ts')])
+  const load = `const { bundled } = await import('${pathToFileURL(join(root, 'bin', 'bundled.js')).href}')`
+
+  t.test('serves, from a tenth of the files', async t => {
+    const counter = `import { registerHooks } from 'node:module'
+      let files = 0
+      registerHooks({ load: (url, context, next) => { files += url.startsWith('file:') ? 1 : 0; return next(url, context) } })
+      process.on('exit', () => console.log('loaded', files))`
+    const gateway = await spawnGateway(t, {}, {
+      program: 'start.js', preload: `data:text/javascript,${encodeURIComponent(counter)}`
+    })
+    const { url, key } = await addressOf(gateway)
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+    const body = JSON.stringify({ model: 'sandbox-chat', messages: [{ role: 'user', content: 'Hello' }] })
+    const answer = await fetch(`${url}/chat/completions`, { method: 'POST', headers, body })
+    t.equal(answer.status, 200, await answer.text())
+    const { origin } = new URL(url)
+    t.match(await (await fetch(`${origin}/openapi.json`)).json(), { openapi: /^3\.1/ })
+    gateway.child.kill('SIGINT')
+    t.equal(await gateway.exited, 0, gateway.output())
+    const [, files] = /loaded (\d+)/.exec(gateway.output()) ?? []
+    t.ok(Number(files) > 0 && Number(files) < 150, `${files} files`)
+  })
+
+  t.test('names the sources in stack traces', async t => {
+    const stack = run(`${load}
+      const { serve } = await import(bundled('serve'))
+      await serve({ PORT: 'none' }).catch(error => console.log(error.stack))`)
+    t.match(stack, /services\/config\/settings\/[\w-]+\.ts:\d+/)
+    t.notMatch(stack, '.cache')
+  })
+})
