@@ -55,7 +55,9 @@ async function measureAll (names: readonly string[], request: RequestName): Prom
   await using bare = await startServer(bareProgram(upstream.url))
   const program = await subjectProgram('tollgate', upstream.url, workspace.path)
   const switches = join(import.meta.dirname, 'ablation/switches.ts')
-  await using gateway = await startServer({ ...program, preloads: [...program.preloads ?? [], switches] })
+  // The sources, which the switches patch, instead of the bundle.
+  const file = join(import.meta.dirname, '..', 'bin', 'serve.ts')
+  await using gateway = await startServer({ ...program, file, preloads: [switches] })
   const load: Load = order => generator.run(order)
   // Short, because the load of a shared machine changes within a second.
   const order = { request, count: 100, concurrency: 16 } as const

@@ -14,7 +14,7 @@ const files = ['fastify.config.ts', 'package.json']
 for (const name of ['dist', 'npm-shrinkwrap.json']) rmSync(join(root, name), { recursive: true, force: true })
 if (!process.argv.includes('--remove')) {
   process.removeAllListeners('warning')
-  const inside = globSync(folders.map(folder => `${folder}/**`), { cwd: root })
+  const inside = globSync(folders.map(folder => `${folder}/**`), { cwd: root, exclude: ['**/*.d.ts'] })
   const isFile = (name: string): boolean => statSync(join(root, name)).isFile()
   if (!existsSync(join(root, 'console', 'dist', 'index.html'))) {
     throw new Error('The console is not built: run `npm run build:console`.')
