@@ -25,9 +25,14 @@ export interface Wire {
   usual?: (model: string) => Partial<VideoTask>
 }
 
-/** Reads a fixture: schemas from an SDK, with their source. */
+const fixtures = new Map<string, Record<string, WireSchema>>()
+
+/** Reads a fixture: schemas from an SDK, with their source. They are the same objects each time. */
 export function wireFixture (name: string): Record<string, WireSchema> {
-  return JSON.parse(readFileSync(new URL(`../../../fixtures/sdk/${name}.json`, import.meta.url), 'utf8'))
+  const read = fixtures.get(name) ??
+    JSON.parse(readFileSync(new URL(`../../../fixtures/sdk/${name}.json`, import.meta.url), 'utf8'))
+  fixtures.set(name, read)
+  return read
 }
 
 const ajv = new Ajv({ strict: false, allErrors: true })
