@@ -25,11 +25,13 @@ interface Operation {
   [field: string]: unknown
 }
 
+const { app, headers } = await buildGateway(t)
+const served = await app.inject({ url: '/openapi.json' })
+const lenient = new Ajv2020({ strict: false, validateFormats: false, discriminator: true })
+
 t.test('the document is OpenAPI 3.1, and every schema in it is JSON Schema 2020-12', async t => {
-  const { app } = await buildGateway(t)
-  const answer = await app.inject({ url: '/openapi.json' })
-  t.equal(answer.statusCode, 200)
-  const document = answer.json()
+  t.equal(served.statusCode, 200)
+  const document = served.json()
   t.match(document.openapi, /^3\.1\./)
   const result = await new Validator().validate(document)
   t.strictSame(result.errors ?? [], [])
@@ -44,9 +46,7 @@ t.test('the document is OpenAPI 3.1, and every schema in it is JSON Schema 2020-
 })
 
 t.test('every route with a method and a summary is in it once, with who may call it', async t => {
-  const { app } = await buildGateway(t)
-  const document = (await app.inject({ url: '/openapi.json' })).json<Document>()
-  const { paths } = inlined(document)
+  const { paths, webhooks } = inlined(served.json<Document & { webhooks: object }>())
   const operations = Object.entries(paths).flatMap(([path, methods]) => {
     return Object.entries(methods).map(([method, operation]) => ({ path, method, operation }))
   })
@@ -72,7 +72,6 @@ t.test('every route with a method and a summary is in it once, with who may call
   })
   const cost = { properties: { cost_usd: { type: ['number', 'null'], format: 'decimal' } } }
   t.match(paths['/admin/jobs/{id}'], { get: { responses: { 200: { content: { 'application/json': { schema: cost } } } } } })
-  const { webhooks } = inlined((await app.inject({ url: '/openapi.json' })).json())
   t.match(webhooks, {
     video: {
       post: {
@@ -85,8 +84,7 @@ t.test('every route with a method and a summary is in it once, with who may call
 })
 
 t.test('schemas are components with the names of the code, and the branches of unions too', async t => {
-  const { app } = await buildGateway(t)
-  const { paths, components } = (await app.inject({ url: '/openapi.json' })).json<Document>()
+  const { paths, components } = served.json<Document>()
   const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` })
   t.same(paths['/v1/chat/completions']?.['post']?.requestBody?.content['application/json']?.schema, ref('ChatCompletionRequest'))
   t.match(components.schemas['ChatMessage'], {
@@ -100,13 +98,11 @@ t.test('schemas are components with the names of the code, and the branches of u
 })
 
 t.test('each body has an example that its schema allows, and those of a new gateway\'s models are answered', async t => {
-  const { app, headers } = await buildGateway(t)
-  const { paths } = inlined((await app.inject({ url: '/openapi.json' })).json<Document>())
-  const ajv = lenientAjv()
+  const { paths } = inlined(served.json<Document>())
   for (const [path, operations] of Object.entries(paths)) {
     for (const [method, { requestBody }] of Object.entries(operations)) {
       for (const [type, { schema, example }] of Object.entries(requestBody?.content ?? {})) {
-        t.ok(ajv.validate(schema, example), `${method} ${path}: ${JSON.stringify(ajv.errors)}`)
+        t.ok(lenient.validate(schema, example), `${method} ${path}: ${JSON.stringify(lenient.errors)}`)
         const isOwn = type === 'application/json' && path.startsWith('/v1/') && path !== '/v1/routing/feedback'
         if (!isOwn) continue
         const answer = await app.inject({ method: 'POST', url: path, headers, payload: JSON.stringify(example) })
@@ -117,8 +113,7 @@ t.test('each body has an example that its schema allows, and those of a new gate
 })
 
 t.test('each JSON answer and error has one example that its schema allows', async t => {
-  const { app } = await buildGateway(t)
-  const { paths, components } = (await app.inject({ url: '/openapi.json' })).json<Document>()
+  const { paths, components } = served.json<Document>()
   const errors = new Set<string>()
   let answers = 0
   for (const [path, operations] of Object.entries(paths)) {
@@ -151,8 +146,7 @@ t.test('the answer of a new route without examples is found', async t => {
 })
 
 t.test('a body that may be a form has a schema of its own for it, and forms that follow it are taken', async t => {
-  const { app, headers: { authorization } } = await buildGateway(t)
-  const { paths } = inlined((await app.inject({ url: '/openapi.json' })).json<Document>())
+  const { paths } = inlined(served.json<Document>())
   const takers = Object.entries(paths).filter(([, { post }]) => {
     return post?.requestBody?.content['multipart/form-data'] !== undefined
   })
@@ -172,7 +166,7 @@ t.test('a body that may be a form has a schema of its own for it, and forms that
   const answer = await app.inject({
     method: 'POST',
     url: '/v1/videos',
-    headers: { authorization, 'content-type': request.headers.get('content-type') ?? '' },
+    headers: { authorization: headers.authorization, 'content-type': request.headers.get('content-type') ?? '' },
     payload: Buffer.from(await request.arrayBuffer())
   })
   t.equal(answer.statusCode, 200, answer.body)
@@ -195,17 +189,12 @@ function whatIsWrongWith (answer: Content, components: Document['components']): 
   if (known !== undefined) return known
   const { schema, examples = {} } = inlined({ components, answer }).answer
   const [example, ...others] = Object.values(examples)
-  const ajv = lenientAjv()
   const wrong = []
   if (example === undefined) wrong.push('it has no name, or no example')
-  else if (!ajv.validate(schema, example.value)) wrong.push(ajv.errorsText())
+  else if (!lenient.validate(schema, example.value)) wrong.push(lenient.errorsText())
   if (others.length > 0) wrong.push('it has more than one')
   verdicts.set(text, wrong)
   return wrong
-}
-
-function lenientAjv (): Ajv2020 {
-  return new Ajv2020({ strict: false, validateFormats: false, discriminator: true })
 }
 
 /** All that stands under the key `schema`, wherever. */
