@@ -22,8 +22,8 @@ interface Binaries { postgres: string, initdb: string }
 
 const run = promisify(execFile)
 const maxStarts = 50
-/** Below the ephemeral ports of the system, so that the port is still free for a restart. */
-const ports = { first: 15_000, count: 15_000 }
+/** Below the ports of free-port.ts and the ephemeral ones, so that the port is still free for a restart. */
+const ports = { first: 12_000, count: 8_000 }
 /** Postgres refuses to run as root; this user exists on every system. */
 const nobody = { uid: 65_534, gid: 65_534 }
 
