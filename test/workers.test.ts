@@ -134,14 +134,14 @@ async function shareAccount (t: Test, { origin }: Node, database: Database): Pro
 }
 
 async function makeVideos (t: Test, { origin, key }: Node, database: Database): Promise<void> {
-  const body = { model: 'sandbox-video', prompt: 'a red ball', seconds: '2', size: '320x180' }
+  const body = { model: 'sandbox-video', prompt: 'a red ball\nsandbox:delay 500', seconds: '2', size: '320x180' }
   const headers = { 'idempotency-key': 'one' }
   const created = await askAll(origin, { path: '/v1/videos', body, key, headers })
   t.same(new Set(created.map(({ status }) => status)), new Set([200]))
   const ids = new Set(created.map(({ text }) => JSON.parse(text).id))
   t.equal(ids.size, 1)
   const [id] = ids
-  const held = { model: 'sandbox-video', messages: [{ role: 'user', content: 'a blue ball' }], video: { seconds: 2, size: '320x180' } }
+  const held = { model: 'sandbox-video', messages: [{ role: 'user', content: 'a blue ball\nsandbox:delay 500' }], video: { seconds: 2, size: '320x180' } }
   const answers = await askAll(origin, { path: chat, body: held, key, headers: { 'idempotency-key': 'two' } })
   const contents = answers.map(({ text }) => JSON.parse(text).choices?.[0]?.message.content)
   t.match(contents[0], /^http/)

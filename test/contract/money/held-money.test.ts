@@ -186,7 +186,8 @@ forEachEngine(t, 'images wait for held money as well', async (t, database) => {
 
 forEachEngine(t, 'videos wait for held money as well', async (t, { url }) => {
   const gateway = await startGateway(t, { env: { TOLLGATE_STARTING_CREDIT: '1', DATABASE_URL: url } })
-  const video = { model: 'sandbox-video', messages, video: { seconds: 2, size: '320x180' } }
+  const asked = [{ role: 'user', content: 'a red ball\nsandbox:delay 100' }]
+  const video = { model: 'sandbox-video', messages: asked, video: { seconds: 2, size: '320x180' } }
   const all = await hold(gateway, 1_000_000_000)
   const waiting = fetch(`${gateway.url}/chat/completions`, {
     method: 'POST', headers: gateway.headers, body: JSON.stringify(video)
